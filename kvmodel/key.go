@@ -1,0 +1,158 @@
+package kvmodel
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A key is "class:part:part...". Parts are escaped so that different parts
+// never give the same key, and a key that would be long is cut and ends in a
+// hash of the whole.
+const (
+	longKey    = 160 // a longer text is hashed
+	keptOfLong = 90  // bytes of it that stay readable
+
+	// MaxSuffix is how many bytes a class may add to a key it has from Key.
+	MaxSuffix = 48
+
+	// MaxTenant is the length limit of the prefix Prefix puts before a key.
+	MaxTenant = 40
+)
+
+// Class is a family of keys with the same number of parts, such as the claims
+// of unique values.
+type Class struct {
+	name  string
+	parts int
+}
+
+// NewClass returns the class of keys name:part:...:part with that many parts.
+func NewClass(name string, parts int) Class { return Class{name, parts} }
+
+// Key returns the key of parts, escaped and joined. It panics if their number
+// is not that of the class.
+func (c Class) Key(parts ...string) string {
+	if len(parts) != c.parts {
+		panic(fmt.Sprintf("kvmodel: key class %s has %d parts, not %d", c.name, c.parts, len(parts)))
+	}
+	return shorten(c.name + ":" + JoinText(parts...))
+}
+
+// KeyOfText is Key with the last part given as a text from JoinText, which is
+// not escaped again and counts as one part however many it joins.
+func (c Class) KeyOfText(before []string, text string) string {
+	if len(before)+1 != c.parts {
+		panic(fmt.Sprintf("kvmodel: key class %s has %d parts, not %d", c.name, c.parts, len(before)+1))
+	}
+	if len(before) == 0 {
+		return shorten(c.name + ":" + text)
+	}
+	return shorten(c.name + ":" + JoinText(before...) + ":" + text)
+}
+
+// JoinText returns parts escaped and joined by colons: the text of an id. A
+// text is never escaped again.
+func JoinText(parts ...string) string {
+	var b strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteByte(':')
+		}
+		escape(&b, part)
+	}
+	return b.String()
+}
+
+// SplitText returns the parts JoinText joined, n of them.
+func SplitText(text string, n int) ([]string, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) != n {
+		return nil, fmt.Errorf("id text %s has %d parts, not %d", quoteKey(text), len(parts), n)
+	}
+	for i, part := range parts {
+		plain, err := unescape(part)
+		if err != nil {
+			return nil, fmt.Errorf("id text %s: %w", quoteKey(text), err)
+		}
+		parts[i] = plain
+	}
+	return parts, nil
+}
+
+// CheckKey returns an ErrBadKey that says what is wrong with key, or nil. Good
+// bytes are the printable ones of ASCII without the blank and without braces,
+// which would choose the node of a Redis Cluster.
+func CheckKey(key string) error {
+	if key == "" {
+		return fmt.Errorf("%w: it is empty", ErrBadKey)
+	}
+	if len(key) > MaxKey {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrBadKey, len(key), MaxKey)
+	}
+	for i := range len(key) {
+		if c := key[i]; c <= ' ' || c >= 0x7f || c == '{' || c == '}' {
+			return fmt.Errorf("%w: byte %#02x at %d", ErrBadKey, c, i)
+		}
+	}
+	return nil
+}
+
+func escape(b *strings.Builder, part string) {
+	const hex = "0123456789ABCDEF"
+	for i := range len(part) {
+		if c := part[i]; plain(c) {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+}
+
+func unescape(part string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(part); i++ {
+		c := part[i]
+		if c == '%' && i+2 < len(part) {
+			n, err := strconv.ParseUint(part[i+1:i+3], 16, 8)
+			if err != nil || plain(byte(n)) || strings.ContainsAny(part[i+1:i+3], "abcdef") {
+				return "", fmt.Errorf("bad escape %q", part[i:i+3])
+			}
+			b.WriteByte(byte(n))
+			i += 2
+			continue
+		}
+		if !plain(c) {
+			return "", fmt.Errorf("byte %#02x is not escaped", c)
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), nil
+}
+
+func plain(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		c == '.' || c == '_' || c == '~' || c == '-'
+}
+
+var keyHash = base32.HexEncoding.WithPadding(base32.NoPadding)
+
+func shorten(key string) string {
+	if len(key) <= longKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return key[:keptOfLong] + "#h" + keyHash.EncodeToString(sum[:])
+}
+
+// quoteKey returns key as an error message shows it: one line, not too long.
+func quoteKey(key string) string {
+	if len(key) > MaxKey {
+		key = key[:MaxKey] + "..."
+	}
+	return strconv.Quote(key)
+}

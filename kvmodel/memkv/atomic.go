@@ -1,0 +1,113 @@
+package memkv
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// atomic runs f on a view of the items and puts what f wrote in place if f
+// succeeds. The lock is held meanwhile.
+func (s *Store) atomic(ctx context.Context, f func(kvmodel.Store) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("memkv: %w: %w", kvmodel.ErrUnavailable, err)
+	}
+	v := &view{live: live{s}, changed: make(map[string]*item)}
+	defer func() { v.done = true }()
+	if err := f(v); err != nil {
+		return err
+	}
+	return v.commit()
+}
+
+// view is a space that keeps changes apart from the live items until they are
+// committed, and a store for the function that makes them.
+type view struct {
+	live
+	changed map[string]*item // nil: dropped
+	order   []string         // of the first change of each key
+	done    bool
+}
+
+func (v *view) Do(_ context.Context, ops []kvmodel.Op) error {
+	if kvmodel.Check(ops, kvmodel.Powers{Unless: true}) == 0 {
+		return nil
+	}
+	if v.done {
+		return kvmodel.Fail(ops, fmt.Errorf("memkv: %w: the transaction is over", kvmodel.ErrUnavailable))
+	}
+	run(ops, v)
+	return kvmodel.Unanswered(ops)
+}
+
+func (v *view) Close() error { return nil }
+
+// Powers leaves out Atomic: a transaction has none inside it.
+func (v *view) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+
+func (v *view) get(key string) *item {
+	if it, ok := v.changed[key]; ok {
+		return it
+	}
+	it := v.live.get(key)
+	if it == nil {
+		return nil
+	}
+	mine := *it
+	mine.value = slices.Clip(it.value)
+	return &mine
+}
+
+func (v *view) put(key string, it item) error {
+	it.version = v.nextVersion()
+	v.note(key, &it)
+	return nil
+}
+
+func (v *view) drop(key string) { v.note(key, nil) }
+
+func (v *view) note(key string, it *item) {
+	if _, ok := v.changed[key]; !ok {
+		v.order = append(v.order, key)
+	}
+	v.changed[key] = it
+}
+
+// commit puts the changes in place. A strict store that has no room for all
+// of them takes none.
+func (v *view) commit() error {
+	if v.opts.Strict && v.opts.MaxItems > 0 && v.growth() > v.opts.MaxItems-len(v.items) {
+		return errFull
+	}
+	for _, key := range v.order {
+		it := v.changed[key]
+		if it == nil {
+			v.live.drop(key)
+			continue
+		}
+		if err := v.place(key, it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *view) growth() int {
+	n := 0
+	for key, it := range v.changed {
+		switch _, there := v.items[key]; {
+		case it != nil && !there:
+			n++
+		case it == nil && there:
+			n--
+		}
+	}
+	return n
+}

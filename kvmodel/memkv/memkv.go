@@ -1,0 +1,233 @@
+// Package memkv is a store in memory. It is the specification: what it does is
+// what the contract means, and every other store is held to it.
+//
+// With its options it also behaves like a memcached that is short of memory,
+// for tests of what eviction does.
+package memkv
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Options change how a Store behaves. The zero value keeps everything.
+type Options struct {
+	// Now is the clock that TTLs go by; nil means time.Now.
+	Now func() time.Time
+
+	// MaxItems, if not 0, is the number of items the store holds. What comes
+	// then takes the place of the item that was used least recently, or is
+	// refused as unavailable if Strict is set.
+	MaxItems int
+	Strict   bool
+}
+
+// Store is a kvmodel.Store in memory.
+type Store struct {
+	opts Options
+
+	mu     sync.Mutex
+	items  map[string]*item
+	clock  uint64 // the last version given, and the last use
+	closed bool
+}
+
+type item struct {
+	value   []byte
+	version kvmodel.Version
+	expires time.Time // zero: never
+	used    uint64
+}
+
+var _ kvmodel.Store = (*Store)(nil)
+
+// New returns an empty store.
+func New(opts Options) *Store {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Store{opts: opts, items: make(map[string]*item)}
+}
+
+// Do carries out ops in their order, all under one lock.
+func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if kvmodel.Check(ops, s.Powers()) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return kvmodel.Fail(ops, fmt.Errorf("memkv: %w: %w", kvmodel.ErrUnavailable, err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return kvmodel.Fail(ops, errClosed)
+	}
+	run(ops, live{s})
+	return kvmodel.Unanswered(ops)
+}
+
+// Close makes all later ops unavailable.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// Powers returns all there are.
+func (s *Store) Powers() kvmodel.Powers {
+	return kvmodel.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
+}
+
+// Len returns the number of items, expired ones among them until they are met.
+func (s *Store) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.items)
+}
+
+// Keys returns the keys of all items in no order, for tests and tools: no
+// other store can list its keys.
+func (s *Store) Keys() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := make([]string, 0, len(s.items))
+	for key := range s.items {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Evict drops items as a server short of memory would, without a trace.
+func (s *Store) Evict(keys ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		delete(s.items, key)
+	}
+}
+
+var (
+	errClosed = fmt.Errorf("memkv: %w: the store is closed", kvmodel.ErrUnavailable)
+	errFull   = fmt.Errorf("memkv: %w: the store is full", kvmodel.ErrUnavailable)
+)
+
+// space is what ops run on: the live items, or a transaction's view of them.
+type space interface {
+	get(key string) *item          // nil if absent or expired
+	put(key string, it item) error // gives it a new version
+	drop(key string)
+	now() time.Time
+}
+
+func run(ops []kvmodel.Op, sp space) {
+	for i := range ops {
+		if op := &ops[i]; op.Result.Err == nil {
+			op.Result = apply(op, sp)
+		}
+	}
+}
+
+func apply(op *kvmodel.Op, sp space) kvmodel.Result {
+	it := sp.get(op.Key)
+	switch op.Kind {
+	case kvmodel.Get:
+		return get(it)
+	case kvmodel.Increment:
+		return increment(op, it, sp)
+	default:
+		return kvmodel.Result{Err: write(op, it, sp)}
+	}
+}
+
+func get(it *item) kvmodel.Result {
+	if it == nil {
+		return kvmodel.Result{Err: kvmodel.ErrNotFound}
+	}
+	return kvmodel.Result{Value: append([]byte{}, it.value...), Version: it.version}
+}
+
+func write(op *kvmodel.Op, it *item, sp space) error {
+	switch op.Kind {
+	case kvmodel.Set:
+		return store(op, sp)
+	case kvmodel.Add:
+		if it != nil {
+			return kvmodel.ErrExists
+		}
+		return store(op, sp)
+	case kvmodel.CompareAndSwap:
+		if err := compare(op, it); err != nil {
+			return err
+		}
+		return store(op, sp)
+	case kvmodel.Delete:
+		if it == nil {
+			return kvmodel.ErrNotFound
+		}
+		sp.drop(op.Key)
+	case kvmodel.CompareAndDelete:
+		if err := compare(op, it); err != nil {
+			return err
+		}
+		sp.drop(op.Key)
+	case kvmodel.Append:
+		return appendTo(op, it, sp)
+	}
+	return nil
+}
+
+func compare(op *kvmodel.Op, it *item) error {
+	if it == nil {
+		return kvmodel.ErrNotFound
+	}
+	if it.version != op.Version {
+		return kvmodel.ErrConflict
+	}
+	return nil
+}
+
+func store(op *kvmodel.Op, sp space) error {
+	it := item{value: bytes.Clone(op.Value)}
+	if op.TTL > 0 {
+		it.expires = sp.now().Add(op.TTL)
+	}
+	return sp.put(op.Key, it)
+}
+
+func appendTo(op *kvmodel.Op, it *item, sp space) error {
+	if it == nil || len(it.value)+len(op.Value) > kvmodel.MaxValue {
+		return kvmodel.ErrNotStored
+	}
+	if len(op.Unless) > 0 && bytes.HasSuffix(it.value, op.Unless) {
+		return kvmodel.ErrSealed
+	}
+	// Growing in place is safe: readers hold copies, and a transaction's view
+	// has clipped the capacity.
+	return sp.put(op.Key, item{value: append(it.value, op.Value...), expires: it.expires})
+}
+
+func increment(op *kvmodel.Op, it *item, sp space) kvmodel.Result {
+	if it == nil {
+		return kvmodel.Result{Err: kvmodel.ErrNotFound}
+	}
+	n, err := kvmodel.ParseNumber(it.value)
+	if err != nil {
+		return kvmodel.Result{Err: err}
+	}
+	n = max(n+op.Delta, 0)
+	if n > kvmodel.MaxNumber {
+		return kvmodel.Result{Err: fmt.Errorf("%w: %d is past the largest", kvmodel.ErrNotNumber, n)}
+	}
+	err = sp.put(op.Key, item{value: strconv.AppendInt(nil, n, 10), expires: it.expires})
+	if err != nil {
+		return kvmodel.Result{Err: err}
+	}
+	return kvmodel.Result{Number: n}
+}

@@ -1,0 +1,187 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// OpGet returns an op that reads key.
+func OpGet(key string) Op { return Op{Kind: Get, Key: key} }
+
+// OpSet returns an op that stores value under key whatever was there.
+func OpSet(key string, value []byte) Op { return Op{Kind: Set, Key: key, Value: value} }
+
+// OpAdd returns an op that stores value under key if the key is absent.
+func OpAdd(key string, value []byte) Op { return Op{Kind: Add, Key: key, Value: value} }
+
+// OpSwap returns an op that stores value under key if the item still has version.
+func OpSwap(key string, version Version, value []byte) Op {
+	return Op{Kind: CompareAndSwap, Key: key, Version: version, Value: value}
+}
+
+// OpDelete returns an op that removes key.
+func OpDelete(key string) Op { return Op{Kind: Delete, Key: key} }
+
+// OpDrop returns an op that removes key if the item still has version.
+func OpDrop(key string, version Version) Op {
+	return Op{Kind: CompareAndDelete, Key: key, Version: version}
+}
+
+// OpAppend returns an op that adds value to the end of what key holds.
+func OpAppend(key string, value []byte) Op { return Op{Kind: Append, Key: key, Value: value} }
+
+// OpIncrement returns an op that adds delta to the number key holds.
+func OpIncrement(key string, delta int64) Op { return Op{Kind: Increment, Key: key, Delta: delta} }
+
+// For returns the op with a TTL.
+func (op Op) For(ttl time.Duration) Op { op.TTL = ttl; return op }
+
+// Err returns the op's result as an error that names the op, or nil.
+func (op *Op) Err() error {
+	if op.Result.Err == nil {
+		return nil
+	}
+	return &OpError{Kind: op.Kind, Key: op.Key, Err: op.Result.Err}
+}
+
+// Failed tells whether err says that a store could not be asked or did not
+// answer, which is never to be taken for an answer such as "absent".
+func Failed(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnclear) || errors.Is(err, ErrLost)
+}
+
+// Unanswered returns the error Do owes for ops: the first one that is not an
+// answer, or nil. Backends call it last.
+func Unanswered(ops []Op) error {
+	for i := range ops {
+		if err := ops[i].Result.Err; err != nil && Failed(err) {
+			return ops[i].Err()
+		}
+	}
+	return nil
+}
+
+// Check empties the results of ops, refuses in them whatever breaks the
+// contract's limits, and returns the number that may be sent: those without
+// an error. Backends call it first.
+func Check(ops []Op, powers Powers) int {
+	good := 0
+	for i := range ops {
+		ops[i].Result = Result{Err: ops[i].check(powers)}
+		if ops[i].Result.Err == nil {
+			good++
+		}
+	}
+	return good
+}
+
+// Fail puts err into every op of ops that has no error yet, and returns what
+// Do owes. It is for a trip that came to nothing.
+func Fail(ops []Op, err error) error {
+	for i := range ops {
+		if ops[i].Result.Err == nil {
+			ops[i].Result = Result{Err: err}
+		}
+	}
+	return Unanswered(ops)
+}
+
+func (op *Op) check(powers Powers) error {
+	if err := CheckKey(op.Key); err != nil {
+		return err
+	}
+	if len(op.Value) > MaxValue {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(op.Value), MaxValue)
+	}
+	stores := op.Kind == Set || op.Kind == Add || op.Kind == CompareAndSwap
+	compares := op.Kind == CompareAndSwap || op.Kind == CompareAndDelete
+	switch {
+	case op.Kind < Get || op.Kind > Increment:
+		return fmt.Errorf("%w: unknown kind %d", ErrBadOp, op.Kind)
+	case op.TTL < 0 || op.TTL > MaxTTL:
+		return fmt.Errorf("%w: TTL %v is not in 0..%v", ErrBadOp, op.TTL, MaxTTL)
+	case op.TTL != 0 && !stores:
+		return fmt.Errorf("%w: %v takes no TTL", ErrBadOp, op.Kind)
+	case compares && op.Version == 0:
+		return fmt.Errorf("%w: %v needs a version from a get", ErrBadOp, op.Kind)
+	case op.Kind == Increment && (op.Delta > MaxNumber || op.Delta < -MaxNumber):
+		return fmt.Errorf("%w: delta %d is not in ±%d", ErrBadOp, op.Delta, int64(MaxNumber))
+	case len(op.Unless) > 0 && op.Kind != Append:
+		return fmt.Errorf("%w: %v takes no Unless", ErrBadOp, op.Kind)
+	case len(op.Unless) > 0 && !powers.Unless:
+		return fmt.Errorf("%w: this store cannot append unless sealed", ErrBadOp)
+	}
+	return nil
+}
+
+// One carries out a single op and returns its result. The error names the op
+// and wraps its sentinel.
+func One(ctx context.Context, s Store, op Op) (Result, error) {
+	ops := [1]Op{op}
+	// The op's own result says more than Do's error does.
+	_ = s.Do(ctx, ops[:])
+	return ops[0].Result, ops[0].Err()
+}
+
+// GetAll reads keys in one trip. The results are in the order of keys; an
+// absent one has ErrNotFound. The error is not nil if some key could not be
+// asked for, and then what is missing must not be taken for absent.
+func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
+	ops := make([]Op, len(keys))
+	for i, key := range keys {
+		ops[i] = OpGet(key)
+	}
+	err := s.Do(ctx, ops)
+	results := make([]Result, len(keys))
+	for i := range ops {
+		results[i] = ops[i].Result
+	}
+	return results, err
+}
+
+// AddOrGet stores value under key if the key is absent, and otherwise returns
+// what is there. It costs one trip when it adds and two when it does not.
+// After ErrUnclear the key may or may not hold value.
+func AddOrGet(ctx context.Context, s Store, key string, value []byte) (stored Result, added bool, err error) {
+	for range 3 {
+		if _, err = One(ctx, s, OpAdd(key, value)); err == nil {
+			return Result{Value: value}, true, nil
+		}
+		if !errors.Is(err, ErrExists) {
+			return Result{}, false, err
+		}
+		// Between the two trips the item can vanish; then the add may succeed.
+		if stored, err = One(ctx, s, OpGet(key)); !errors.Is(err, ErrNotFound) {
+			return stored, false, err
+		}
+	}
+	return Result{}, false, err
+}
+
+// Next adds delta to the number under key and returns the sum; where
+// the key is absent it starts from first. It costs one trip but for the first.
+func Next(ctx context.Context, s Store, key string, first, delta int64) (int64, error) {
+	for {
+		r, err := One(ctx, s, OpIncrement(key, delta))
+		if !errors.Is(err, ErrNotFound) {
+			return r.Number, err
+		}
+		_, err = One(ctx, s, OpAdd(key, strconv.AppendInt(nil, first, 10)))
+		if err != nil && !errors.Is(err, ErrExists) {
+			return 0, err
+		}
+	}
+}
+
+// ParseNumber returns the number an item holds for Increment: decimal digits,
+// at most MaxNumber. Otherwise the error is an ErrNotNumber.
+func ParseNumber(value []byte) (int64, error) {
+	n, err := strconv.ParseUint(string(value), 10, 64)
+	if err != nil || n > MaxNumber {
+		return 0, fmt.Errorf("%w: %.40q", ErrNotNumber, value)
+	}
+	return int64(n), nil
+}

@@ -1,0 +1,41 @@
+package kvmodel
+
+import "context"
+
+// Powers is what a store can do beyond the contract. All of it is optional:
+// code that uses a power also has a way without.
+type Powers struct {
+	// Unless: Append honours Op.Unless, testing and appending at once.
+	Unless bool
+
+	// Ordered: the ops of one Do take effect in their order, and if it fails
+	// in the middle, what took effect is a beginning of them.
+	Ordered bool
+
+	// Atomic, if not nil, runs f with a store whose ops take effect together
+	// when f returns nil and not at all when it returns an error, which Atomic
+	// then returns as it is. Nobody else's op comes between them. The store
+	// is f's own: f must not keep it, and must not use the outer one. What f
+	// has written it also reads. If Atomic itself cannot commit, nothing was
+	// carried out, and the error is ErrUnavailable.
+	Atomic func(ctx context.Context, f func(Store) error) error
+}
+
+// PowersOf returns what s can do beyond the contract.
+func PowersOf(s Store) Powers {
+	if p, ok := s.(interface{ Powers() Powers }); ok {
+		return p.Powers()
+	}
+	return Powers{}
+}
+
+// through returns the powers with Atomic's store wrapped as well, for a
+// wrapper to hand on what the store beneath it can do.
+func (p Powers) through(wrap func(Store) Store) Powers {
+	if atomic := p.Atomic; atomic != nil {
+		p.Atomic = func(ctx context.Context, f func(Store) error) error {
+			return atomic(ctx, func(s Store) error { return f(wrap(s)) })
+		}
+	}
+	return p
+}
