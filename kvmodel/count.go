@@ -51,7 +51,43 @@ func Count(s Store) Store { return &counted{s} }
 
 type counted struct{ Store }
 
-func (c *counted) Powers() Powers { return PowersOf(c.Store).through(Count) }
+// Powers counts what happens inside of Atomic as one trip.
+func (c *counted) Powers() Powers {
+	p := PowersOf(c.Store)
+	atomic := p.Atomic
+	if atomic == nil {
+		return p
+	}
+	p.Atomic = func(ctx context.Context, f func(Store) error) error {
+		m, ok := ctx.Value(meterKey{}).(*Meter)
+		if !ok {
+			return atomic(ctx, f)
+		}
+		whole := gathering{}
+		depth := m.Cost().Depth + 1
+		err := atomic(ctx, func(s Store) error {
+			whole.Store = s
+			return f(&whole)
+		})
+		m.add(depth, whole.ops)
+		return err
+	}
+	return p
+}
+
+// gathering is a store that remembers the ops of many calls.
+type gathering struct {
+	Store
+	ops []Op
+}
+
+func (g *gathering) Powers() Powers { return PowersOf(g.Store) }
+
+func (g *gathering) Do(ctx context.Context, ops []Op) error {
+	err := g.Store.Do(ctx, ops)
+	g.ops = append(g.ops, ops...)
+	return err
+}
 
 func (c *counted) Do(ctx context.Context, ops []Op) error {
 	m, ok := ctx.Value(meterKey{}).(*Meter)

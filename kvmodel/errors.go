@@ -1,6 +1,10 @@
 package kvmodel
 
-import "errors"
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
 
 // What an op can end in besides success. The first block are answers: the
 // store was asked and said so.
@@ -60,6 +64,49 @@ var (
 	// "absent" means nothing until the loss is accepted, so it gives none.
 	ErrLost = errors.New("store has lost its data")
 )
+
+// What data classes and index classes can end in besides.
+var (
+	// ErrInvalid: the record says of itself that it may not be stored, or a
+	// field of it cannot be. It wraps what Validate said.
+	ErrInvalid = errors.New("invalid")
+
+	// ErrBadCursor: the cursor is not one that this listing has given.
+	ErrBadCursor = errors.New("bad cursor")
+
+	// ErrNeedsRebuild: the index cannot be read yet, because there are records
+	// that were written without it, or because some of it was lost.
+	ErrNeedsRebuild = errors.New("index needs a rebuild")
+
+	// ErrCorrupt: what is stored is not what this project writes.
+	ErrCorrupt = errors.New("corrupt data")
+)
+
+// TakenError says which unique value another record holds. It is an ErrExists.
+type TakenError struct {
+	Model  string
+	Index  string
+	Fields []string
+	Value  string // the value as it is printed
+	Owner  string // the text of the id of the record that holds it
+}
+
+func (e *TakenError) Error() string {
+	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + quoteKey(e.Value) + " is taken by " + quoteKey(e.Owner)
+}
+
+// Is makes a TakenError an ErrExists.
+func (e *TakenError) Is(target error) bool { return target == ErrExists }
+
+// ItemError is an error with the place, in a call for many, of what it befell.
+type ItemError struct {
+	Index int
+	Err   error
+}
+
+func (e *ItemError) Error() string { return "item " + strconv.Itoa(e.Index) + ": " + e.Err.Error() }
+
+func (e *ItemError) Unwrap() error { return e.Err }
 
 // OpError is an error with the operation it befell.
 type OpError struct {

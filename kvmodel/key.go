@@ -68,9 +68,9 @@ func JoinText(parts ...string) string {
 
 // SplitText returns the parts JoinText joined, n of them.
 func SplitText(text string, n int) ([]string, error) {
-	parts := strings.Split(text, ":")
-	if len(parts) != n {
-		return nil, fmt.Errorf("id text %s has %d parts, not %d", quoteKey(text), len(parts), n)
+	parts, err := textParts(text, n)
+	if err != nil {
+		return nil, err
 	}
 	for i, part := range parts {
 		plain, err := unescape(part)
@@ -78,6 +78,15 @@ func SplitText(text string, n int) ([]string, error) {
 			return nil, fmt.Errorf("id text %s: %w", quoteKey(text), err)
 		}
 		parts[i] = plain
+	}
+	return parts, nil
+}
+
+// textParts returns the n parts of text, still escaped.
+func textParts(text string, n int) ([]string, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) != n {
+		return nil, fmt.Errorf("id text %s has %d parts, not %d", quoteKey(text), len(parts), n)
 	}
 	return parts, nil
 }

@@ -1,0 +1,187 @@
+package index_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+type person struct {
+	ID    string
+	Email string
+	Names []string
+	N     int
+}
+
+type people struct {
+	*kvmodel.Records[person, string]
+	ByEmail *index.Unique[person, string]
+	ByNames *index.Unique[person, string]
+}
+
+func jsonCodec[T any]() kvmodel.Codec[T] {
+	return kvmodel.Codec[T]{
+		Append: func(dst []byte, v *T) ([]byte, error) {
+			b, err := json.Marshal(v)
+			return append(dst, b...), err
+		},
+		Decode: func(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) },
+	}
+}
+
+func newPeople(db *kvmodel.DB) *people {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[person, string]{
+		Name: "Person", Version: 1,
+		ID:    func(p *person) string { return p.ID },
+		SetID: func(p *person, id string) { p.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: jsonCodec[person](),
+	})
+	return &people{
+		Records: r,
+		ByEmail: index.NewUnique(r, kvmodel.IndexSpec[person, string]{
+			Name: "ByEmail", Fields: []string{"Email"}, Key: kvmodel.StringKey[string](),
+			Values: func(p *person) []string { return []string{p.Email} },
+		}),
+		ByNames: index.NewUnique(r, kvmodel.IndexSpec[person, string]{
+			Name: "ByNames", Fields: []string{"Names"}, Key: kvmodel.StringKey[string](),
+			Values: func(p *person) []string { return p.Names },
+		}),
+	}
+}
+
+// plain hides what a store can do beyond the contract.
+type plain struct{ kvmodel.Store }
+
+func (plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func eachStore(t *testing.T, f func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people)) {
+	for name, s := range map[string]kvmodel.Store{
+		"atomic": memkv.New(memkv.Options{}),
+		"plain":  plain{memkv.New(memkv.Options{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := kvmodel.Open(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := context.Background()
+			f(t, ctx, db, newPeople(db))
+			if err := db.Close(ctx); err != nil {
+				t.Error("close:", err)
+			}
+		})
+	}
+}
+
+func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
+	eachStore(t, func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people) {
+		a := &person{Email: "a@x", Names: []string{"ann", "anna"}}
+		if err := p.Create(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.ByEmail.Find(ctx, "a@x")
+		if err != nil || got.ID != a.ID {
+			t.Fatal(got, err)
+		}
+		got, err = p.ByNames.Find(ctx, "anna")
+		if err != nil || got.ID != a.ID {
+			t.Fatal(got, err)
+		}
+		mctx, m := kvmodel.Metered(ctx)
+		if err := p.Create(mctx, &person{Email: "b@x"}); err != nil {
+			t.Fatal(err)
+		}
+		t.Log("create:", m.Cost())
+		mctx, m = kvmodel.Metered(ctx)
+		err = p.Create(mctx, &person{Email: "a@x"})
+		var taken *kvmodel.TakenError
+		if !errors.As(err, &taken) || !errors.Is(err, kvmodel.ErrExists) || taken.Owner != a.ID {
+			t.Fatal(err)
+		}
+		t.Log("taken:", m.Cost(), err)
+		mctx, m = kvmodel.Metered(ctx)
+		up, err := p.Update(mctx, a.ID, func(p *person) error { p.N++; return nil })
+		if err != nil || up.N != 1 {
+			t.Fatal(up, err)
+		}
+		t.Log("update:", m.Cost())
+		mctx, m = kvmodel.Metered(ctx)
+		if _, err = p.Update(mctx, a.ID, func(p *person) error { p.Email = "c@x"; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		t.Log("update move:", m.Cost())
+		if err := db.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if err := p.Create(ctx, &person{ID: "x", Email: "a@x"}); err != nil {
+			t.Fatal(err)
+		}
+		mctx, m = kvmodel.Metered(ctx)
+		if err := p.Create(mctx, &person{ID: "x", Email: "z@x"}); !errors.Is(err, kvmodel.ErrExists) {
+			t.Fatal(err)
+		}
+		t.Log("create existing:", m.Cost())
+		mctx, m = kvmodel.Metered(ctx)
+		if err := p.Delete(mctx, "x"); err != nil {
+			t.Fatal(err)
+		}
+		t.Log("delete:", m.Cost())
+		if err := db.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Fatal(err)
+		}
+		n := 0
+		for v, err := range p.All(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = v
+			n++
+		}
+		if n != 2 {
+			t.Fatal("all:", n)
+		}
+		if err := p.Create(ctx, &person{ID: "x", Email: "a@x"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestUnique_OneOfManyCreatorsOfAValueWins(t *testing.T) {
+	eachStore(t, func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people) {
+		for v := range 50 {
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			won := 0
+			for range 16 {
+				wg.Go(func() {
+					err := p.Create(ctx, &person{Email: fmt.Sprint(v)})
+					if err == nil {
+						mu.Lock()
+						won++
+						mu.Unlock()
+					} else if !errors.Is(err, kvmodel.ErrExists) && !errors.Is(err, kvmodel.ErrConflict) {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if won != 1 {
+				t.Fatal(v, won)
+			}
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package kvmodel
+
+import (
+	"context"
+	"time"
+)
+
+// Index is what an index class implements to be kept in step with the records
+// of type T. A record belongs in places, such as the values of a field: each a
+// text that the index has chosen. The write path calls the methods below, in
+// this order, for every index whose places a change touches; what they ask of
+// their store at the same time goes out as one trip.
+//
+// Every method must bear being called again for the same change, by another
+// process, at any later time: that is how a crash is repaired.
+type Index[T any] interface {
+	// Name is unique among the model's indexes and part of stored keys.
+	Name() string
+
+	// Def is the index's definition. An index whose Def differs from the
+	// stored one has to be rebuilt.
+	Def() string
+
+	// Places returns the places rec belongs in. It is a pure function of rec.
+	Places(rec *T) []string
+
+	// Prepare makes entries at m.Gained, before the record commits. Until then
+	// nobody may take them for true. An error ends the change; ErrConflict
+	// means that m.Base is old and the change starts over.
+	Prepare(ctx context.Context, s Store, m *Move) error
+
+	// Beside runs next to the record's commit.
+	Beside(ctx context.Context, s Store, m *Move) error
+
+	// After removes what stands at m.Lost, once the record has committed.
+	After(ctx context.Context, s Store, m *Move) error
+
+	// Repair makes the entries at places agree with rec, read just now: it
+	// makes what is missing and removes what rec does not hold.
+	Repair(ctx context.Context, s Store, rec *Seen[T], places []string) error
+
+	// Check returns a sentence for each thing that is wrong with the entries
+	// of rec.
+	Check(ctx context.Context, s Store, rec *Seen[T]) ([]string, error)
+}
+
+// Move is what one change of a record means to one index.
+type Move struct {
+	ID     string        // the text of the record's id
+	Base   uint64        // the record's rev before, 0 if it was absent
+	Rev    uint64        // its rev if the change commits
+	TTL    time.Duration // how long the record lives, 0: for ever
+	Gained []string      // places it will be in that need an entry
+	Lost   []string      // places it will not be in any more
+	Mark   []byte        // what the index keeps in the record; Prepare may change it
+}
+
+// Seen is a record as an index sees it.
+type Seen[T any] struct {
+	ID      string   // the text of its id
+	Rev     uint64   // 0 if it is absent
+	Value   *T       // nil if it is absent or deleted
+	Places  []string // where it belongs in the index that asked
+	Mark    []byte   // what that index keeps in it
+	version Version
+	env     *envelope
+}
+
+// Holds tells whether the record belongs at place.
+func (r *Seen[T]) Holds(place string) bool {
+	for _, p := range r.Places {
+		if p == place {
+			return true
+		}
+	}
+	return false
+}
+
+// Host is the data class as an index plugged into it sees it.
+type Host[T any] struct {
+	m     *model[T]
+	index Index[T]
+}
+
+// Plug makes index one of r's, to be kept in step from now on, and returns
+// what the index needs to do so. It belongs into the program's wiring: it
+// panics if the model has an index of that name.
+func Plug[T any, K comparable](r *Records[T, K], index Index[T]) *Host[T] {
+	r.m.plug(index)
+	return &Host[T]{r.m, index}
+}
+
+// Model returns the model's name.
+func (h *Host[T]) Model() string { return h.m.name }
+
+// Store returns the store for reading outside of a change.
+func (h *Host[T]) Store() Store { return h.m.db.store }
+
+// Ready returns nil if the index may be read: an ErrNeedsRebuild if the model
+// has records that were written without it.
+func (h *Host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
+
+// See reads the records with these id texts in one trip.
+func (h *Host[T]) See(ctx context.Context, s Store, ids ...string) ([]*Seen[T], error) {
+	recs, err := h.m.see(ctx, s, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range recs {
+		h.m.view(rec, h.index)
+	}
+	return recs, nil
+}
+
+// Fence makes every change fail that was prepared on rec as it was seen. It
+// returns ErrConflict if the record has changed meanwhile, and then nothing
+// was fenced.
+func (h *Host[T]) Fence(ctx context.Context, s Store, rec *Seen[T]) error {
+	return h.m.fence(ctx, s, rec, 0)
+}
+
+// Meet repairs, in the background, what a reader found at place to be at odds
+// with the record id.
+func (h *Host[T]) Meet(id, place string) {
+	h.m.db.later(func(ctx context.Context) error {
+		return h.m.repair(ctx, h.m.db.store, id, 0, []touched{{h.index.Name(), []string{place}}})
+	})
+}

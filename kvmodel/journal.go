@@ -1,0 +1,443 @@
+package kvmodel
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// The journal of a process is a row of segments of lines. A line is written
+// before the change it speaks of commits; when the change is complete, nothing
+// is written: the process counts, and deletes a segment when all its lines are
+// complete. Only when the process dies does anybody read a segment: the
+// repair of another.
+var (
+	journalHead    = NewClass("out", 1)  // process
+	journalSegment = NewClass("line", 2) // process, number
+)
+
+// processList is the one key that names every process with a journal.
+const processList = "procs"
+
+const (
+	segmentBytes = 32 << 10    // a segment that is larger is closed
+	tickEvery    = time.Second // so is one that is older
+	idleTicks    = 5           // after so many with nothing to do, the ticking stops
+)
+
+// journal writes the lines of this process.
+type journal struct {
+	db      *DB
+	opening chan struct{} // holds one token while nobody opens the journal
+
+	mu       sync.Mutex // never held during a trip
+	process  string     // "" until opened
+	segments []*segment // those that exist, oldest first; the last is written to
+	tick     uint64
+	ticking  bool
+	kick     chan struct{} // makes the next tick come at once
+}
+
+// segment is one key of the journal.
+type segment struct {
+	process string
+	number  int64
+	size    int
+	opened  time.Time
+	open    int                 // lines whose change is not complete
+	created map[string][]string // ids for the enumeration, by model
+	closed  bool
+}
+
+func newJournal(db *DB) *journal {
+	j := &journal{db: db, opening: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
+	j.opening <- struct{}{}
+	return j
+}
+
+func (s *segment) key() string {
+	return journalSegment.Key(s.process, strconv.FormatInt(s.number, 10))
+}
+
+// ready returns when the journal is open for lines. It costs nothing but for
+// the first time.
+func (j *journal) ready(ctx context.Context) error {
+	if j.isOpen() {
+		return nil
+	}
+	select {
+	case <-j.opening:
+	case <-ctx.Done():
+		return unavailable(ctx.Err())
+	}
+	defer func() { j.opening <- struct{}{} }()
+	if j.isOpen() {
+		return nil
+	}
+	return j.open(ctx)
+}
+
+func (j *journal) isOpen() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.process != ""
+}
+
+// open starts a journal under a new name, which never was one before.
+func (j *journal) open(ctx context.Context) error {
+	process := newProcessName()
+	first := &segment{process: process, opened: j.db.now(), created: map[string][]string{}}
+	err := j.db.store.Do(ctx, []Op{
+		OpAdd(first.key(), nil),
+		OpSet(journalHead.Key(process), j.head(first, first, 0)),
+	})
+	if err != nil {
+		return err
+	}
+	if err := listProcess(ctx, j.db.store, process, true); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.process = process
+	j.segments = []*segment{first}
+	j.db.watchOnce()
+	return nil
+}
+
+// note writes l through s, which may be shared by other works, and returns the
+// segment that holds it: the caller owes it one done. The journal is ready.
+func (j *journal) note(ctx context.Context, s Store, l line) (*segment, error) {
+	data := l.encode(nil)
+	for {
+		seg := j.enter(l, len(data))
+		if seg == nil {
+			if err := j.ready(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		err := appendSurely(ctx, s, seg.key(), data)
+		if err == nil {
+			return seg, nil
+		}
+		j.done(seg)
+		if !errors.Is(err, ErrNotStored) {
+			return nil, err
+		}
+		// Somebody took this process for dead and buried its journal.
+		j.forget(seg.process)
+	}
+}
+
+// appendSurely appends data, again where it is unclear whether it was: a line
+// may stand twice.
+func appendSurely(ctx context.Context, s Store, key string, data []byte) error {
+	var err error
+	for range 3 {
+		_, err = One(ctx, s, OpAppend(key, data))
+		if !errors.Is(err, ErrUnclear) {
+			return err
+		}
+	}
+	return err
+}
+
+// enter returns the segment to write the next line to, which counts as one of
+// its open lines from now on, or nil if the journal is not open.
+func (j *journal) enter(l line, size int) *segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.process == "" {
+		return nil
+	}
+	seg := j.segments[len(j.segments)-1]
+	seg.open++
+	seg.size += size
+	if l.created {
+		seg.created[l.model] = append(seg.created[l.model], l.id)
+	}
+	if seg.size > segmentBytes {
+		j.hurry()
+	}
+	if !j.ticking {
+		j.ticking = true
+		go j.loop()
+	}
+	return seg
+}
+
+// done says that the change of one line in seg is complete.
+func (j *journal) done(seg *segment) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seg.open--
+}
+
+func (j *journal) forget(process string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.process == process {
+		j.process, j.segments = "", nil
+	}
+}
+
+func (j *journal) hurry() {
+	select {
+	case j.kick <- struct{}{}:
+	default:
+	}
+}
+
+// openLines returns how many lines are not complete.
+func (j *journal) openLines() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n := 0
+	for _, seg := range j.segments {
+		n += seg.open
+	}
+	return n
+}
+
+// loop ticks while there is something to do.
+func (j *journal) loop() {
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	for idle := 0; idle < idleTicks; {
+		select {
+		case <-j.db.stop:
+			return
+		case <-j.kick:
+		case <-ticker.C:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), backgroundTime)
+		busy, err := j.turnOver(ctx)
+		cancel()
+		if err != nil {
+			j.db.log.Warn("ringtree: the journal could not be turned over; it will be tried again", "err", err)
+		}
+		if idle++; busy {
+			idle = 0
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ticking = false
+}
+
+// turnOver is one tick: it closes the segment that is written to if there is
+// anything in it, opens the next, says that the process lives, and removes the
+// segments that are complete. It tells whether there was anything to do.
+func (j *journal) turnOver(ctx context.Context) (busy bool, err error) {
+	seg := j.last()
+	if seg == nil {
+		return false, nil
+	}
+	if err := j.roll(ctx, seg); err != nil {
+		return true, err
+	}
+	complete := j.complete()
+	for _, seg := range complete {
+		if err := j.remove(ctx, seg); err != nil {
+			return true, err
+		}
+	}
+	return len(complete) > 0 || j.openLines() > 0, nil
+}
+
+func (j *journal) last() *segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.segments) == 0 {
+		return nil
+	}
+	return j.segments[len(j.segments)-1]
+}
+
+// roll makes the segment after last, if last has lines, and tells others that
+// this process is alive.
+func (j *journal) roll(ctx context.Context, last *segment) error {
+	j.mu.Lock()
+	next := last
+	if last.size > 0 {
+		next = &segment{process: last.process, number: last.number + 1, opened: j.db.now(), created: map[string][]string{}}
+	}
+	j.tick++
+	head := j.head(j.segments[0], next, j.tick)
+	j.mu.Unlock()
+
+	ops := []Op{OpSet(journalHead.Key(last.process), head)}
+	if next != last {
+		ops = append(ops, OpAdd(next.key(), nil))
+	}
+	if err := j.db.store.Do(ctx, ops); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if next != last && j.process == last.process {
+		last.closed = true
+		j.segments = append(j.segments, next)
+	}
+	return nil
+}
+
+// complete returns the closed segments whose lines are all complete.
+func (j *journal) complete() []*segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var all []*segment
+	for _, seg := range j.segments {
+		if seg.closed && seg.open == 0 {
+			all = append(all, seg)
+		}
+	}
+	return all
+}
+
+// remove deletes a complete segment, once the ids created in it are in the
+// enumeration.
+func (j *journal) remove(ctx context.Context, seg *segment) error {
+	for name, ids := range seg.created {
+		if err := j.db.model(name).archive(ctx, ids); err != nil {
+			return err
+		}
+	}
+	if _, err := One(ctx, j.db.store, OpDelete(seg.key())); err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool { return s == seg })
+	return nil
+}
+
+// finish takes the journal down: nothing more will be written. If a change is
+// not complete, all is left for repair.
+func (j *journal) finish(ctx context.Context) error {
+	j.mu.Lock()
+	process := j.process
+	if process != "" {
+		j.segments[len(j.segments)-1].closed = true
+	}
+	j.mu.Unlock()
+	if process == "" {
+		return nil
+	}
+	for _, seg := range j.complete() {
+		if err := j.remove(ctx, seg); err != nil {
+			return err
+		}
+	}
+	if j.last() != nil {
+		return nil
+	}
+	if err := listProcess(ctx, j.db.store, process, false); err != nil {
+		return err
+	}
+	_, err := One(ctx, j.db.store, OpDelete(journalHead.Key(process)))
+	return err
+}
+
+// head returns what the head of a journal says: the segments from lowest to
+// highest may exist, the tick changes while the process lives, and the shapes
+// are those of its models.
+func (j *journal) head(lowest, highest *segment, tick uint64) []byte {
+	b := binary.AppendUvarint(nil, uint64(lowest.number))
+	b = binary.AppendUvarint(b, uint64(highest.number))
+	b = binary.AppendUvarint(b, tick)
+	shapes := j.db.shapes()
+	b = binary.AppendUvarint(b, uint64(len(shapes)))
+	for _, shape := range shapes {
+		b = appendText(b, shape)
+	}
+	return b
+}
+
+// journalState is a head as others read it.
+type journalState struct {
+	lowest, highest int64
+	tick            uint64
+	shapes          []string
+}
+
+func decodeHead(data []byte) (journalState, error) {
+	r := reader{rest: data}
+	s := journalState{
+		lowest:  int64(r.number("lowest segment", 1<<62)),
+		highest: int64(r.number("highest segment", 1<<62)),
+		tick:    r.number("tick", 1<<63),
+	}
+	for range r.count("shapes", 1) {
+		s.shapes = append(s.shapes, r.text("shape"))
+	}
+	return s, r.err
+}
+
+func newProcessName() string {
+	var b [16]byte
+	// It never fails: the runtime ends the program rather.
+	_, _ = rand.Read(b[:])
+	return keyHash.EncodeToString(b[:])
+}
+
+// listProcess puts process into the list of processes or takes it out.
+func listProcess(ctx context.Context, s Store, process string, in bool) error {
+	for {
+		all, version, err := processes(ctx, s)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(all, process) == in {
+			return nil
+		}
+		if in {
+			all = append(all, process)
+		} else {
+			all = slices.DeleteFunc(all, func(p string) bool { return p == process })
+		}
+		op := OpAdd(processList, encodeProcesses(all))
+		if version != 0 {
+			op = OpSwap(processList, version, encodeProcesses(all))
+		}
+		_, err = One(ctx, s, op)
+		changed := errors.Is(err, ErrConflict) || errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound)
+		if !changed && !errors.Is(err, ErrUnclear) {
+			return err
+		}
+	}
+}
+
+// processes returns the names of the processes with a journal, and the
+// version of their list, 0 if there is none.
+func processes(ctx context.Context, s Store) ([]string, Version, error) {
+	r, err := One(ctx, s, OpGet(processList))
+	if errors.Is(err, ErrNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	var all []string
+	for _, name := range bytes.Split(r.Value, []byte{'\n'}) {
+		if len(name) > 0 {
+			all = append(all, string(name))
+		}
+	}
+	return all, r.Version, nil
+}
+
+func encodeProcesses(all []string) []byte {
+	var b []byte
+	for _, name := range all {
+		b = append(append(b, name...), '\n')
+	}
+	return b
+}

@@ -1,0 +1,201 @@
+package kvmodel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var recordKey = NewClass("r", 2) // model, id text
+
+// model is the part of a data class that does not know the type of its ids:
+// it reads and writes records by the texts of their ids.
+type model[T any] struct {
+	db      *DB
+	name    string
+	version int
+	codec   Codec[T]
+	schema  func(*T) fields // the record's own fields that the write path fills in
+	indexes []Index[T]
+	all     *enumeration
+
+	mu       sync.Mutex
+	handlers []func(ctx context.Context, id string, created bool) error
+	retries  atomic.Int64 // changes that lost a race and started over
+
+	built builtState
+}
+
+// fields points at the fields of one record that the write path fills in; nil
+// where the model has none.
+type fields struct {
+	revision                  *int64
+	created, updated, expires *time.Time
+}
+
+// upgrader is a model that knows how to bring records of older versions up.
+type upgrader interface{ Upgrade(from int) error }
+
+// validator is a model that says whether a record may be stored.
+type validator interface{ Validate() error }
+
+func (m *model[T]) plug(index Index[T]) {
+	for _, other := range m.indexes {
+		if other.Name() == index.Name() {
+			panic("kvmodel: model " + m.name + " has an index " + index.Name() + " already")
+		}
+	}
+	m.indexes = append(m.indexes, index)
+}
+
+func (m *model[T]) index(name string) Index[T] {
+	for _, index := range m.indexes {
+		if index.Name() == name {
+			return index
+		}
+	}
+	return nil
+}
+
+// shape tells two releases apart that keep other indexes.
+func (m *model[T]) shape() string {
+	h := sha256.New()
+	for _, index := range m.indexes {
+		fmt.Fprintf(h, "%q %q\n", index.Name(), index.Def())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+func (m *model[T]) key(id string) string { return recordKey.KeyOfText([]string{m.name}, id) }
+
+// failure returns err with the record it befell. A TakenError says all by
+// itself.
+func (m *model[T]) failure(id string, err error) error {
+	if _, taken := err.(*TakenError); taken || err == nil {
+		return err
+	}
+	return fmt.Errorf("%s %s: %w", m.name, quoteKey(id), err)
+}
+
+// see reads records in one trip. Each id has its Seen; the error is not nil
+// if some could not be asked for or is corrupt.
+func (m *model[T]) see(ctx context.Context, s Store, ids []string) ([]*Seen[T], error) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = m.key(id)
+	}
+	results, err := GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	recs := make([]*Seen[T], len(ids))
+	for i, r := range results {
+		if recs[i], err = m.decode(ids[i], r); err != nil {
+			return nil, err
+		}
+	}
+	return recs, nil
+}
+
+func (m *model[T]) seeOne(ctx context.Context, s Store, id string) (*Seen[T], error) {
+	r, err := One(ctx, s, OpGet(m.key(id)))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	return m.decode(id, r)
+}
+
+// decode returns what a get of id's record answered.
+func (m *model[T]) decode(id string, r Result) (*Seen[T], error) {
+	if errors.Is(r.Err, ErrNotFound) {
+		return &Seen[T]{ID: id}, nil
+	}
+	if r.Err != nil {
+		return nil, m.failure(id, r.Err)
+	}
+	env, err := decodeEnvelope(r.Value)
+	if err != nil {
+		return nil, m.failure(id, err)
+	}
+	rec := &Seen[T]{ID: id, Rev: env.rev, version: r.Version, env: env}
+	if env.deleted {
+		return rec, nil
+	}
+	rec.Value, err = m.decodeBody(env)
+	return rec, m.failure(id, err)
+}
+
+func (m *model[T]) decodeBody(env *envelope) (*T, error) {
+	v := new(T)
+	if _, err := m.codec.Decode(env.body, v); err != nil {
+		return nil, err
+	}
+	if up, ok := any(v).(upgrader); ok && env.model < m.version {
+		if err := up.Upgrade(env.model); err != nil {
+			return nil, fmt.Errorf("upgrade from version %d: %w", env.model, err)
+		}
+	}
+	if at := m.schema(v).revision; at != nil && *at == 0 {
+		*at = 1
+	}
+	return v, nil
+}
+
+// view fills in what index sees of rec.
+func (m *model[T]) view(rec *Seen[T], index Index[T]) {
+	rec.Places, rec.Mark = nil, rec.env.mark(index.Name())
+	if rec.Value != nil {
+		rec.Places = index.Places(rec.Value)
+	}
+}
+
+// encodeBody returns v's body. What old, which may be nil, holds and T does
+// not know is kept.
+func (m *model[T]) encodeBody(old *envelope, v *T) ([]byte, error) {
+	body, err := m.codec.Append(nil, v)
+	if err != nil || !old.live() {
+		return body, err
+	}
+	unknown, err := m.codec.Decode(old.body, new(T))
+	if err != nil || !unknown {
+		return body, err
+	}
+	return m.codec.Merge(old.body, body)
+}
+
+// fence raises rec's rev past every rev up to past, changing nothing else, so
+// that no change prepared for one of them can commit. An absent record becomes
+// a deleted one. ErrConflict: the record changed meanwhile.
+func (m *model[T]) fence(ctx context.Context, s Store, rec *Seen[T], past uint64) error {
+	env := envelope{deleted: true, model: m.version}
+	if rec.env != nil {
+		env = *rec.env
+	}
+	env.rev = max(rec.Rev+1, past)
+	op := m.store(rec, &env)
+	_, err := One(ctx, s, op)
+	switch {
+	case errors.Is(err, ErrExists), errors.Is(err, ErrNotFound):
+		return m.failure(rec.ID, ErrConflict)
+	case err == nil:
+		rec.Rev = env.rev
+	}
+	return err
+}
+
+// store returns the op that puts env in the place of rec.
+func (m *model[T]) store(rec *Seen[T], env *envelope) Op {
+	key, value, ttl := m.key(rec.ID), env.encode(nil), env.ttl(m.db.now())
+	if rec.version == 0 {
+		return OpAdd(key, value).For(ttl)
+	}
+	return OpSwap(key, rec.version, value).For(ttl)
+}
+
+// unavailable wraps why something was not even tried.
+func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }

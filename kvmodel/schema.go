@@ -1,0 +1,64 @@
+package kvmodel
+
+import (
+	"slices"
+	"time"
+)
+
+// Schema is what a data class knows of its model: the struct T with ids of
+// type K. kvgen writes it from the struct's tags.
+type Schema[T any, K comparable] struct {
+	Name    string // of the model, part of its stored keys
+	Version int    // of the model, for Upgrade
+
+	ID    func(*T) K
+	SetID func(*T, K)
+	Key   KeyOf[K]
+	Codec Codec[T]
+
+	// Fields that the data class fills in; nil where the model has none.
+	Revision func(*T) *int64     // kv:"version"
+	Created  func(*T) *time.Time // kv:"created"
+	Updated  func(*T) *time.Time // kv:"updated"
+	Expires  func(*T) *time.Time // kv:"expires"
+}
+
+// Codec turns a T into bytes and back.
+type Codec[T any] struct {
+	// Append appends the encoded v to dst.
+	Append func(dst []byte, v *T) ([]byte, error)
+
+	// Decode fills v from data. It tells whether data has fields v does not
+	// know. It keeps no part of data.
+	Decode func(data []byte, v *T) (unknown bool, err error)
+
+	// Merge returns encoded with the fields of old that T does not know.
+	Merge func(old, encoded []byte) ([]byte, error)
+}
+
+// IndexSpec says what an index over values of type V is about.
+type IndexSpec[T, V any] struct {
+	Name   string   // BySlug: unique in the model, part of the index's stored keys
+	Def    string   // the definition; when it changes, the index must be rebuilt
+	Fields []string // what it is over, for messages
+	Key    KeyOf[V]
+	Values func(*T) []V
+	If     func(*T) bool // which records the index holds; nil: all
+}
+
+// Places returns the texts of rec's values, each once, without empty ones.
+func (s *IndexSpec[T, V]) Places(rec *T) []string {
+	if s.If != nil && !s.If(rec) {
+		return nil
+	}
+	var places []string
+	for _, v := range s.Values(rec) {
+		if s.Key.Empty(v) {
+			continue
+		}
+		if text := s.Key.Text(v); !slices.Contains(places, text) {
+			places = append(places, text)
+		}
+	}
+	return places
+}

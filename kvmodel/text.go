@@ -1,0 +1,190 @@
+package kvmodel
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// KeyOf turns ids and indexed values of type K into text and back. A text has
+// a fixed number of escaped parts, joined by colons.
+type KeyOf[K any] struct {
+	Text  func(K) string
+	Parse func(string) (K, error)
+
+	// Empty tells whether a value counts as none: an empty string, or a key
+	// with such a part. Numbers and bools always count.
+	Empty func(K) bool
+
+	// New returns an id nobody else has; nil where ids are given by the app.
+	New func() K
+}
+
+// StringKey is the KeyOf of strings. New ids are 26 characters, random and in
+// the order of their creation.
+func StringKey[K ~string]() KeyOf[K] {
+	return KeyOf[K]{
+		Text:  func(k K) string { return JoinText(string(k)) },
+		Parse: parseOne(func(s string) (K, error) { return K(s), nil }),
+		Empty: func(k K) bool { return k == "" },
+		New:   func() K { return K(NewID(time.Now())) },
+	}
+}
+
+// IntKey is the KeyOf of signed integers.
+func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
+	return KeyOf[K]{
+		Text: func(k K) string { return strconv.FormatInt(int64(k), 10) },
+		Parse: parseOne(func(s string) (K, error) {
+			n, err := strconv.ParseInt(s, 10, 64)
+			if err == nil && int64(K(n)) != n {
+				err = fmt.Errorf("%d is out of range", n)
+			}
+			return K(n), err
+		}),
+		Empty: func(K) bool { return false },
+	}
+}
+
+// UintKey is the KeyOf of unsigned integers.
+func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
+	return KeyOf[K]{
+		Text: func(k K) string { return strconv.FormatUint(uint64(k), 10) },
+		Parse: parseOne(func(s string) (K, error) {
+			n, err := strconv.ParseUint(s, 10, 64)
+			if err == nil && uint64(K(n)) != n {
+				err = fmt.Errorf("%d is out of range", n)
+			}
+			return K(n), err
+		}),
+		Empty: func(K) bool { return false },
+	}
+}
+
+// BoolKey is the KeyOf of bools.
+func BoolKey[K ~bool]() KeyOf[K] {
+	return KeyOf[K]{
+		Text: func(k K) string { return strconv.FormatBool(bool(k)) },
+		Parse: parseOne(func(s string) (K, error) {
+			b, err := strconv.ParseBool(s)
+			return K(b), err
+		}),
+		Empty: func(K) bool { return false },
+	}
+}
+
+// Key2 is the KeyOf of a struct of two fields, which split and join take apart
+// and put together.
+func Key2[K, A, B any](a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A, B) K) KeyOf[K] {
+	return KeyOf[K]{
+		Text: func(k K) string {
+			x, y := split(k)
+			return a.Text(x) + ":" + b.Text(y)
+		},
+		Parse: func(text string) (k K, err error) {
+			parts, err := textParts(text, 2)
+			if err != nil {
+				return k, err
+			}
+			x, errX := a.Parse(parts[0])
+			y, errY := b.Parse(parts[1])
+			return join(x, y), firstError([]error{errX, errY})
+		},
+		Empty: func(k K) bool {
+			x, y := split(k)
+			return a.Empty(x) || b.Empty(y)
+		},
+	}
+}
+
+// Key3 is Key2 for three fields.
+func Key3[K, A, B, C any](a KeyOf[A], b KeyOf[B], c KeyOf[C], split func(K) (A, B, C), join func(A, B, C) K) KeyOf[K] {
+	return KeyOf[K]{
+		Text: func(k K) string {
+			x, y, z := split(k)
+			return a.Text(x) + ":" + b.Text(y) + ":" + c.Text(z)
+		},
+		Parse: func(text string) (k K, err error) {
+			parts, err := textParts(text, 3)
+			if err != nil {
+				return k, err
+			}
+			x, errX := a.Parse(parts[0])
+			y, errY := b.Parse(parts[1])
+			z, errZ := c.Parse(parts[2])
+			return join(x, y, z), firstError([]error{errX, errY, errZ})
+		},
+		Empty: func(k K) bool {
+			x, y, z := split(k)
+			return a.Empty(x) || b.Empty(y) || c.Empty(z)
+		},
+	}
+}
+
+// Key4 is Key2 for four fields.
+func Key4[K, A, B, C, D any](a KeyOf[A], b KeyOf[B], c KeyOf[C], d KeyOf[D], split func(K) (A, B, C, D), join func(A, B, C, D) K) KeyOf[K] {
+	return KeyOf[K]{
+		Text: func(k K) string {
+			x, y, z, w := split(k)
+			return a.Text(x) + ":" + b.Text(y) + ":" + c.Text(z) + ":" + d.Text(w)
+		},
+		Parse: func(text string) (k K, err error) {
+			parts, err := textParts(text, 4)
+			if err != nil {
+				return k, err
+			}
+			x, errX := a.Parse(parts[0])
+			y, errY := b.Parse(parts[1])
+			z, errZ := c.Parse(parts[2])
+			w, errW := d.Parse(parts[3])
+			return join(x, y, z, w), firstError([]error{errX, errY, errZ, errW})
+		},
+		Empty: func(k K) bool {
+			x, y, z, w := split(k)
+			return a.Empty(x) || b.Empty(y) || c.Empty(z) || d.Empty(w)
+		},
+	}
+}
+
+// parseOne returns a Parse for texts of one part.
+func parseOne[K any](parse func(string) (K, error)) func(string) (K, error) {
+	return func(text string) (k K, err error) {
+		parts, err := SplitText(text, 1)
+		if err != nil {
+			return k, err
+		}
+		if k, err = parse(parts[0]); err != nil {
+			return k, fmt.Errorf("id text %s: %w", quoteKey(text), err)
+		}
+		return k, nil
+	}
+}
+
+const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// NewID returns a random id of 26 characters that sorts by the time now: 48
+// bits of milliseconds, then 80 random ones.
+func NewID(now time.Time) string {
+	var b [16]byte
+	// It never fails: the runtime ends the program rather.
+	_, _ = rand.Read(b[6:])
+	ms := uint64(now.UnixMilli())
+	for i := range 6 {
+		b[i] = byte(ms >> (40 - 8*i))
+	}
+	var id [26]byte
+	// 130 bits hold the 128, the first two being 0.
+	var acc uint32
+	bits, at := 2, 0
+	for _, c := range b {
+		acc = acc<<8 | uint32(c)
+		bits += 8
+		for bits >= 5 {
+			bits -= 5
+			id[at] = idAlphabet[acc>>bits&31]
+			at++
+		}
+	}
+	return string(id[:])
+}

@@ -1,0 +1,110 @@
+package kvmodel
+
+import (
+	"context"
+	"iter"
+)
+
+// Together runs works side by side, each on a store of its own, and sends what
+// they ask for at the same time as one trip: the first Do of each in the first
+// trip, the second of each in the next, and so on. So code that is written as
+// one step after another costs as many trips as its longest part.
+//
+// Works run one at a time, in one goroutine, from the last to the first, and
+// their ops stand in the trip from the first to the last. A work must use its
+// store from nowhere else, must not keep it, and must not wait for another
+// work. Together returns what the works returned, in their order.
+func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
+	if len(works) == 1 {
+		return []error{works[0](s)}
+	}
+	parts := make([]*part, len(works))
+	for i := len(works) - 1; i >= 0; i-- {
+		parts[i] = startPart(works[i], PowersOf(s))
+		defer parts[i].stop()
+	}
+	for {
+		var flight []Op
+		for _, p := range parts {
+			flight = append(flight, p.ops...)
+		}
+		if len(flight) == 0 {
+			break
+		}
+		// Each op tells in its result what became of it.
+		_ = s.Do(ctx, flight)
+		deliver(parts, flight)
+	}
+	errs := make([]error, len(works))
+	for i, p := range parts {
+		errs[i] = p.err
+	}
+	return errs
+}
+
+// deliver hands the results to the parts that asked and lets them run on.
+func deliver(parts []*part, flight []Op) {
+	end := len(flight)
+	for i := len(parts) - 1; i >= 0; i-- {
+		p := parts[i]
+		begin := end - len(p.ops)
+		for j := range p.ops {
+			p.ops[j].Result = flight[begin+j].Result
+		}
+		end = begin
+		if len(p.ops) > 0 {
+			p.run()
+		}
+	}
+}
+
+// part is one work of Together: a coroutine that stops wherever it has ops to
+// send.
+type part struct {
+	ops    []Op // waiting to be sent; empty when the work has ended
+	err    error
+	powers Powers
+	next   func() ([]Op, bool)
+	stop   func()
+	yield  func([]Op) bool
+}
+
+func startPart(work func(Store) error, powers Powers) *part {
+	// A transaction inside a shared trip would not be one.
+	powers.Atomic = nil
+	p := &part{powers: powers}
+	p.next, p.stop = iter.Pull(func(yield func([]Op) bool) {
+		p.yield = yield
+		p.err = work(p)
+	})
+	p.run()
+	return p
+}
+
+// run lets the work run until it has ops to send or ends.
+func (p *part) run() { p.ops, _ = p.next() }
+
+// Do hands ops to the shared trip.
+func (p *part) Do(_ context.Context, ops []Op) error {
+	if len(ops) == 0 {
+		return nil
+	}
+	if !p.yield(ops) {
+		return Fail(ops, ErrUnavailable)
+	}
+	return Unanswered(ops)
+}
+
+func (p *part) Close() error { return nil }
+
+func (p *part) Powers() Powers { return p.powers }
+
+// firstError returns the first of errs that is not nil.
+func firstError(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
