@@ -1,0 +1,103 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// log is a store that keeps the keys of each trip.
+type log struct {
+	kvmodel.Store
+	trips [][]string
+}
+
+func (l *log) Do(ctx context.Context, ops []kvmodel.Op) error {
+	var keys []string
+	for _, op := range ops {
+		keys = append(keys, op.Key)
+	}
+	l.trips = append(l.trips, keys)
+	return l.Store.Do(ctx, ops)
+}
+
+func gets(ctx context.Context, keys ...string) func(kvmodel.Store) error {
+	return func(s kvmodel.Store) error {
+		for _, key := range keys {
+			if _, err := kvmodel.One(ctx, s, kvmodel.OpGet(key)); !errors.Is(err, kvmodel.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func TestTogether_CostsTheTripsOfTheLongestWork(t *testing.T) {
+	ctx := context.Background()
+	s := &log{Store: memkv.New(memkv.Options{})}
+	nested := func(s kvmodel.Store) error {
+		return errors.Join(kvmodel.Together(ctx, s, gets(ctx, "c1"), gets(ctx, "d1", "d2", "d3"))...)
+	}
+	errs := kvmodel.Together(ctx, s, gets(ctx, "a1", "a2"), gets(ctx, "b1"), nested)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
+	if diff := cmp.Diff(want, s.trips); diff != "" {
+		t.Errorf("trips (-want +got)\n%s", diff)
+	}
+}
+
+func TestTogether_GivesEachWorkItsOwnResultsAndErrors(t *testing.T) {
+	ctx := context.Background()
+	s := memkv.New(memkv.Options{})
+	if _, err := kvmodel.One(ctx, s, kvmodel.OpSet("there", []byte("v"))); err != nil {
+		t.Fatal(err)
+	}
+	var value string
+	errs := kvmodel.Together(ctx, s,
+		func(s kvmodel.Store) error {
+			_, err := kvmodel.One(ctx, s, kvmodel.OpAdd("there", nil))
+			return err
+		},
+		func(s kvmodel.Store) error {
+			r, err := kvmodel.One(ctx, s, kvmodel.OpGet("there"))
+			value = string(r.Value)
+			return err
+		},
+		func(kvmodel.Store) error { return errOwn },
+	)
+	if !errors.Is(errs[0], kvmodel.ErrExists) || errs[1] != nil || errs[2] != errOwn {
+		t.Errorf("errors %v, want exists, none and its own", errs)
+	}
+	if value != "v" {
+		t.Errorf("the second work read %q, want v", value)
+	}
+}
+
+var errOwn = errors.New("own")
+
+func TestTogether_AWorkThatPanicsDoesNotLeaveTheOthersRunning(t *testing.T) {
+	ctx := context.Background()
+	ended := false
+	defer func() {
+		if recover() == nil || !ended {
+			t.Error("want the panic, and the other work ended")
+		}
+	}()
+	kvmodel.Together(ctx, memkv.New(memkv.Options{}),
+		func(s kvmodel.Store) error {
+			_, _ = kvmodel.One(ctx, s, kvmodel.OpGet("a"))
+			panic("own")
+		},
+		func(s kvmodel.Store) error {
+			defer func() { ended = true }()
+			return gets(ctx, "a", "b", "c")(s)
+		},
+	)
+}
