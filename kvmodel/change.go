@@ -69,7 +69,7 @@ type change[T any] struct {
 
 	lines   []*segment // of the journal lines written for it
 	touched []touched  // the places some try has prepared
-	maxRev  uint64     // of all tries
+	past    uint64     // the rev the record must have before these can be taken away
 	unclear bool       // some commit was sent and not answered
 }
 
@@ -299,7 +299,9 @@ func (c *change[T]) planMoves(p *plan[T], old before) {
 		if extends {
 			mv.Gained = is
 		}
-		mv.Lost = append(mv.Lost, without(without(c.touchedOf(index.Name()), is), mv.Lost)...)
+		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(p.rec.lost(), index.Name())} {
+			mv.Lost = append(mv.Lost, without(without(stale, is), mv.Lost)...)
+		}
 		if len(mv.Gained)+len(mv.Lost) == 0 {
 			continue
 		}
@@ -330,9 +332,9 @@ func without(all, others []string) []string {
 	return rest
 }
 
-// touchedOf returns the places of an index that earlier tries have prepared.
-func (c *change[T]) touchedOf(index string) []string {
-	for _, t := range c.touched {
+// placesOf returns the places of one index among all.
+func placesOf(all []touched, index string) []string {
+	for _, t := range all {
 		if t.index == index {
 			return t.places
 		}
@@ -358,15 +360,12 @@ func (c *change[T]) prepare(p *plan[T]) error {
 	if c.removes {
 		return nil
 	}
-	var found Result
-	works := []func(Store) error{
-		func(s Store) error { return c.note(s, c.lineOf(p)) },
-		func(s Store) (err error) {
-			found, err = c.lookAround(s, p)
-			return err
-		},
-	}
+	works := []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}
 	works = append(works, c.each(p, Index[T].Prepare)...)
+	var found Result
+	if c.peek {
+		works = append(works, func(s Store) (err error) { found, err = c.lookAround(s, p); return err })
+	}
 	errs := Together(c.ctx, c.s, works...)
 	if found.Err == nil && found.Value != nil {
 		if rec, err := c.decode(c.id, found); err == nil && rec.env.live() {
@@ -427,9 +426,11 @@ func (c *change[T]) exists(rec *Seen[T]) error {
 	return err
 }
 
-// remember keeps what p prepares, for cleaning after a lost race.
+// remember keeps what p prepares, for cleaning after a lost race. While no
+// commit was sent, the entries are known to be false once the record has moved
+// on from what p read.
 func (c *change[T]) remember(p *plan[T]) {
-	c.maxRev = max(c.maxRev, p.env.rev)
+	c.past = max(c.past, p.rec.Rev+1)
 	for _, t := range p.touched {
 		c.touched = mergeTouched(c.touched, t)
 	}
@@ -459,6 +460,7 @@ func (c *change[T]) each(p *plan[T], step func(Index[T], context.Context, Store,
 // commit is A2 and what follows.
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
+	c.past = max(c.past, p.env.rev)
 	works := append([]func(Store) error{func(s Store) error { return c.write(s, p) }}, c.each(p, Index[T].Beside)...)
 	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
 		works = append(works, func(s Store) error { return c.note(s, c.lineOf(p)) })
@@ -556,7 +558,7 @@ func (c *change[T]) giveUp(err error) error {
 		return err
 	}
 	c.db.surely(func(ctx context.Context) error {
-		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched); err != nil {
+		if err := c.repair(ctx, c.db.store, c.id, c.past, c.touched); err != nil {
 			return err
 		}
 		c.complete()

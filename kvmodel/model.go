@@ -146,6 +146,14 @@ func (m *model[T]) decodeBody(env *envelope) (*T, error) {
 	return v, nil
 }
 
+// lost returns the places that may still name rec although it is deleted.
+func (rec *Seen[T]) lost() []touched {
+	if rec.env == nil {
+		return nil
+	}
+	return rec.env.lost
+}
+
 // view fills in what index sees of rec.
 func (m *model[T]) view(rec *Seen[T], index Index[T]) {
 	rec.Places, rec.Mark = nil, rec.env.mark(index.Name())

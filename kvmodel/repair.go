@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -27,10 +28,8 @@ func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, 
 	if err != nil {
 		return err
 	}
-	if rec.env != nil {
-		for _, t := range rec.env.lost {
-			at = mergeTouched(at[:len(at):len(at)], t)
-		}
+	for _, t := range rec.lost() {
+		at = mergeTouched(slices.Clone(at), t)
 	}
 	var works []func(Store) error
 	for _, t := range at {
