@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -51,7 +50,7 @@ func (m *model[T]) change(ctx context.Context, s Store, e edit[T]) (*T, error) {
 	if err := m.writable(ctx); err != nil {
 		return nil, m.failure(e.id, err)
 	}
-	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: rand.Uint64()}
+	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: randomNumber()}
 	v, err := c.run()
 	if err != nil {
 		return nil, m.failure(e.id, err)
@@ -81,7 +80,7 @@ func (c *change[T]) run() (*T, error) {
 		}
 		c.db.hand.drop(c.key(c.id))
 		c.retries.Add(1)
-		if tries == maxTries || !sleep(c.ctx, rand.N(time.Duration(tries)*time.Millisecond)) {
+		if tries == maxTries || !sleep(c.ctx, jitter(time.Duration(tries)*time.Millisecond)) {
 			return nil, c.giveUp(fmt.Errorf("%w: %d tries lost against others", ErrConflict, tries))
 		}
 	}

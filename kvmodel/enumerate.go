@@ -3,6 +3,8 @@ package kvmodel
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"sync/atomic"
 )
@@ -97,6 +99,16 @@ func decodeIDs(chunk []byte) ([]string, error) {
 		ids = append(ids, r.text("id"))
 	}
 	return ids, r.err
+}
+
+// archive puts created ids, by model, into their enumerations.
+func (db *DB) archive(ctx context.Context, created map[string][]string) error {
+	for _, name := range slices.Sorted(maps.Keys(created)) {
+		if err := db.model(name).archive(ctx, created[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // archive puts ids into the enumeration.

@@ -2,7 +2,7 @@ package kvmodel
 
 import (
 	"context"
-	"hash/maphash"
+	"hash/fnv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,10 +26,10 @@ const (
 	heldBytes = 16 << 10 // larger records are not kept
 )
 
-var handSeed = maphash.MakeSeed()
-
 func (h *hand) slot(key string) *atomic.Pointer[held] {
-	return &h[maphash.String(handSeed, key)%uint64(len(h))]
+	hash := fnv.New32a()
+	hash.Write([]byte(key))
+	return &h[hash.Sum32()%uint32(len(h))]
 }
 
 // keep remembers what was read under key.

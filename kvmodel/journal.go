@@ -305,10 +305,8 @@ func (j *journal) complete() []*segment {
 // remove deletes a complete segment, once the ids created in it are in the
 // enumeration.
 func (j *journal) remove(ctx context.Context, seg *segment) error {
-	for name, ids := range seg.created {
-		if err := j.db.model(name).archive(ctx, ids); err != nil {
-			return err
-		}
+	if err := j.db.archive(ctx, seg.created); err != nil {
+		return err
 	}
 	if _, err := One(ctx, j.db.store, OpDelete(seg.key())); err != nil && !errors.Is(err, ErrNotFound) {
 		return err

@@ -222,10 +222,8 @@ func (db *DB) repairLines(ctx context.Context, j deadJournal) (known bool, err e
 		}
 		lines = lines[n:]
 	}
-	for name, ids := range created {
-		if err := db.model(name).archive(ctx, ids); err != nil {
-			return known, err
-		}
+	if err := db.archive(ctx, created); err != nil {
+		return known, err
 	}
 	return known, db.tellOfLines(ctx, j)
 }

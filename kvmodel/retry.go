@@ -3,7 +3,6 @@ package kvmodel
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 )
 
@@ -28,7 +27,7 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 	pause := r.pause
 	for try := 1; try < r.tries && err != nil; try++ {
 		again, places := repeatable(ops)
-		if len(again) == 0 || !sleep(ctx, pause/2+rand.N(pause/2+1)) {
+		if len(again) == 0 || !sleep(ctx, pause/2+jitter(pause/2)) {
 			return err
 		}
 		// What it returns is told by the results as well.
