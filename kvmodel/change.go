@@ -68,7 +68,7 @@ type change[T any] struct {
 
 	lines   []*segment // of the journal lines written for it
 	touched []touched  // the places some try has prepared
-	past    uint64     // the rev the record must have before these can be taken away
+	maxRev  uint64     // of all tries: what removes their entries must stand above it
 	unclear bool       // some commit was sent and not answered
 }
 
@@ -425,11 +425,9 @@ func (c *change[T]) exists(rec *Seen[T]) error {
 	return err
 }
 
-// remember keeps what p prepares, for cleaning after a lost race. While no
-// commit was sent, the entries are known to be false once the record has moved
-// on from what p read.
+// remember keeps what p prepares, for cleaning after a lost race.
 func (c *change[T]) remember(p *plan[T]) {
-	c.past = max(c.past, p.rec.Rev+1)
+	c.maxRev = max(c.maxRev, p.env.rev)
 	for _, t := range p.touched {
 		c.touched = mergeTouched(c.touched, t)
 	}
@@ -459,7 +457,6 @@ func (c *change[T]) each(p *plan[T], step func(Index[T], context.Context, Store,
 // commit is A2 and what follows.
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
-	c.past = max(c.past, p.env.rev)
 	works := append([]func(Store) error{func(s Store) error { return c.write(s, p) }}, c.each(p, Index[T].Beside)...)
 	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
 		works = append(works, func(s Store) error { return c.note(s, c.lineOf(p)) })
@@ -557,7 +554,7 @@ func (c *change[T]) giveUp(err error) error {
 		return err
 	}
 	c.db.surely(func(ctx context.Context) error {
-		if err := c.repair(ctx, c.db.store, c.id, c.past, c.touched); err != nil {
+		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched); err != nil {
 			return err
 		}
 		c.complete()

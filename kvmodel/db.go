@@ -153,6 +153,10 @@ func (db *DB) Close(ctx context.Context) error {
 
 	err := db.Flush(ctx)
 	if err == nil {
+		db.tryAgain()
+		err = db.Flush(ctx)
+	}
+	if err == nil {
 		err = db.journal.finish(ctx)
 	}
 	return errors.Join(err, db.store.Close())

@@ -2,7 +2,6 @@ package kvmodel
 
 import (
 	"context"
-	"hash/fnv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,9 +26,11 @@ const (
 )
 
 func (h *hand) slot(key string) *atomic.Pointer[held] {
-	hash := fnv.New32a()
-	hash.Write([]byte(key))
-	return &h[hash.Sum32()%uint32(len(h))]
+	hash := uint32(2166136261)
+	for i := range len(key) {
+		hash = (hash ^ uint32(key[i])) * 16777619
+	}
+	return &h[hash%uint32(len(h))]
 }
 
 // keep remembers what was read under key.

@@ -88,9 +88,10 @@ func (q *Numbering) probe(ctx context.Context, s Store, numbers []int64) (found,
 	return found, 0, nil
 }
 
-// Add stores value under the number after the last and returns it. After an
-// ErrUnclear it looks whether the value is there, so value should be one that
-// nobody else writes.
+// Add stores value under the number after the last and returns it. Inside a
+// transaction the number may still come to nothing, so it is the caller who
+// tells Known of it. After an ErrUnclear it looks whether the value is there, so
+// value should be one that nobody else writes.
 func (q *Numbering) Add(ctx context.Context, s Store, value []byte) (int64, error) {
 	n, err := q.Last(ctx, s)
 	if err != nil {
@@ -98,13 +99,10 @@ func (q *Numbering) Add(ctx context.Context, s Store, value []byte) (int64, erro
 	}
 	for {
 		n++
-		err := q.add(ctx, s, n, value)
-		if err == nil || errors.Is(err, ErrExists) {
-			q.Known(n)
-		}
-		if !errors.Is(err, ErrExists) {
+		if err := q.add(ctx, s, n, value); !errors.Is(err, ErrExists) {
 			return n, err
 		}
+		q.Known(n)
 	}
 }
 
