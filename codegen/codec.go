@@ -175,7 +175,12 @@ func (s *codecSet) writeStruct(t types.Type, base string, pos token.Pos, fields 
 		s.printf("\t%s\n", s.call("Write", f.typ, fmt.Sprintf("w.Name(%q)", f.name), "&v."+f.path, f.place))
 	}
 	s.printf("}\n\nfunc read%s(r *%s.Reader, v *%s) { %[2]s.ReadStruct(r, v, read%[1]sField) }\n\n", base, codec, name)
-	s.printf("func read%sField(r *%s.Reader, v *%s, name []byte) bool {\n\tswitch string(name) {\n", base, codec, name)
+	s.printf("func read%sField(r *%s.Reader, v *%s, name []byte) bool {\n", base, codec, name)
+	if len(fields) == 0 {
+		s.printf("\treturn false\n}\n\n")
+		return
+	}
+	s.printf("\tswitch string(name) {\n")
 	for _, f := range fields {
 		s.printf("\tcase %s:\n\t\t%s\n", quoted(f.names()), s.call("Read", f.typ, "r", "&v."+f.path, f.place))
 	}

@@ -32,9 +32,13 @@ func (s *codecSet) fields(t types.Type, st *types.Struct, base string, pos token
 	c := fieldCollector{codecSet: s, root: t, base: base, seen: make(map[string]bool)}
 	c.collect(st, "", pos)
 	if len(c.fields) == 0 && hidesData(st) {
-		s.errorf(pos, "%s has no exported fields and no marshalling of its own: nothing of it would be stored", s.describe(t))
+		s.refuseEmpty(t, pos)
 	}
 	return c.fields
+}
+
+func (s *codecSet) refuseEmpty(t types.Type, pos token.Pos) {
+	s.errorf(pos, "%s has no exported fields and no marshalling of its own: nothing of it would be stored", s.describe(t))
 }
 
 // hidesData reports whether st has fields at all, none of them exported.
@@ -87,8 +91,11 @@ func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos) bool 
 		}
 		return false
 	}
-	if c.ownForm(f.Type()) != "" {
+	if c.structIn(f.Type()) == nil {
 		return false
+	}
+	if f.Exported() && hidesData(st) {
+		c.refuseEmpty(f.Type(), pos)
 	}
 	if f.Exported() || f.Pkg() == c.pkg {
 		path += f.Name() + "."

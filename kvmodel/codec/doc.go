@@ -33,6 +33,6 @@
 // themselves keep their own account.
 //
 // Strings never share memory with the input. Short ones of one record may share
-// memory with each other, so one that is kept for long holds on to up to 256
+// memory with each other, so one that is kept for long holds on to up to 128
 // bytes; strings.Clone lets go of them.
 package codec

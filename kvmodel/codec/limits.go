@@ -10,6 +10,10 @@ import (
 // value that contains itself.
 const MaxDepth = 256
 
+// maxNesting is how deep stored arrays and maps may be nested where no type says
+// what they hold. Structs are maps too, so it is well over MaxDepth.
+const maxNesting = 16 * MaxDepth
+
 const (
 	memoryFactor = 13       // bytes of slices, maps and pointers per stored byte
 	memoryFloor  = 64 << 10 // always allowed, however short the input

@@ -54,7 +54,7 @@ func (s *stream) value(depth int) {
 		return
 	}
 	shape := shapeOf(head[0])
-	if shape.kind == kindNone || depth > MaxDepth {
+	if shape.kind == kindNone || depth > maxNesting {
 		s.err = &Error{Offset: at, Reason: fmt.Sprintf("%v, nested %d deep", shape.kind, depth)}
 		return
 	}

@@ -139,7 +139,7 @@ func (w *Writer) own(start int, err error) {
 		return
 	}
 	check := Reader{data: w.buf, at: start}
-	check.skip(w.depth)
+	check.skip(0)
 	if check.err != nil || check.at != len(w.buf) {
 		w.fail(errNotOneValue)
 	}
@@ -164,7 +164,7 @@ func (r *Reader) own() (at int, raw []byte) {
 	if r.skipNil() {
 		return at, nil
 	}
-	r.skip(r.depth)
+	r.skip(0)
 	if r.err != nil {
 		return at, nil
 	}

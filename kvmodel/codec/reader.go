@@ -40,7 +40,7 @@ func ReadStruct[T any](r *Reader, v *T, field func(r *Reader, v *T, name []byte)
 			return
 		}
 		if !field(r, v, name) {
-			r.skip(r.depth)
+			r.skip(0)
 			r.unknown = r.unknown || r.elements == 0
 		}
 		if r.err != nil {
@@ -417,7 +417,7 @@ func (r *Reader) openTime() int {
 	return n
 }
 
-// skip passes over one value, nested at most MaxDepth deep.
+// skip passes over one value, whatever its kind, that is nested depth deep.
 func (r *Reader) skip(depth int) {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -437,8 +437,8 @@ func (r *Reader) skip(depth int) {
 }
 
 func (r *Reader) skipAll(at, n, depth int) {
-	if depth >= MaxDepth {
-		r.fail(at, fmt.Sprintf("nested deeper than %d", MaxDepth))
+	if depth == maxNesting {
+		r.fail(at, fmt.Sprintf("nested deeper than %d", maxNesting))
 		return
 	}
 	for i := 0; i < n && r.err == nil; i++ {

@@ -8,7 +8,7 @@ type window struct {
 }
 
 const (
-	windowSize = 256
+	windowSize = 128
 	shortText  = 64 // longer text gets memory of its own
 )
 

@@ -360,11 +360,7 @@ func writeKitchenSet(w *codec.Writer, v *struct{}) {
 func readKitchenSet(r *codec.Reader, v *struct{}) { codec.ReadStruct(r, v, readKitchenSetField) }
 
 func readKitchenSetField(r *codec.Reader, v *struct{}, name []byte) bool {
-	switch string(name) {
-	default:
-		return false
-	}
-	return true
+	return false
 }
 
 func writeKitchenInline(w *codec.Writer, v *struct {
