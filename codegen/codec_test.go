@@ -223,8 +223,10 @@ func isStruct(spec *ast.TypeSpec) bool {
 
 func (p *testPackage) set(models ...string) *codecSet {
 	return newCodecSet(p.Package, codecOptions{
-		skip:  func(_ *types.Var, tag string) bool { return strings.Contains(tag, `kv:"counter`) },
-		model: func(name *types.TypeName) bool { return name.Pkg() == p.Package && slices.Contains(models, name.Name()) },
+		skip: func(_ *types.Var, tag string) bool { return strings.Contains(tag, `kv:"counter`) },
+		model: func(name *types.TypeName) bool {
+			return name.Pkg() == p.Package && slices.Contains(models, name.Name())
+		},
 		taken: func(name string) bool { return p.Scope().Lookup(name) != nil },
 	})
 }

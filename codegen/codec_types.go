@@ -17,6 +17,13 @@ func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in pl
 		pointer = fmt.Sprintf("(*%s.Time)(%s)", s.importName("time", "time"), pointer)
 		return fmt.Sprintf("%s.%sTime(%s, %s)", s.runtime(), verb, stream, pointer)
 	}
+	if s.ownNil(verb, t) {
+		value := "*" + pointer
+		if strings.HasPrefix(pointer, "&") {
+			value = pointer[1:]
+		}
+		return fmt.Sprintf("%[1]s.WriteOrNil(%[2]s, %[3]s, %[4]s == nil, %[1]s.Write%[5]s)", s.runtime(), stream, pointer, value, s.ownForm(t))
+	}
 	if name := s.direct(verb, t, in); name != "" {
 		return fmt.Sprintf("%s(%s, %s)", name, stream, pointer)
 	}
@@ -45,7 +52,7 @@ func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in pl
 // slice, map or pointer of them.
 func (s *codecSet) function(verb string, t types.Type, in place) string {
 	t = types.Unalias(t)
-	if !s.isTimeLike(t) {
+	if !s.isTimeLike(t) && !s.ownNil(verb, t) {
 		if name := s.direct(verb, t, in); name != "" {
 			return name
 		}
@@ -110,7 +117,7 @@ func (s *codecSet) basic(b *types.Basic, t types.Type, in place) string {
 func (s *codecSet) check(u, t types.Type, in place) {
 	switch u := u.(type) {
 	case *types.Pointer:
-		if s.storesNil(u.Elem()) {
+		if storesNil(u.Elem()) {
 			s.errorf(in.pos, "%s: a stored nil could be the pointer or what it points to; use %s", s.describe(t), s.describe(u.Elem()))
 		}
 	case *types.Map:
@@ -122,15 +129,17 @@ func (s *codecSet) check(u, t types.Type, in place) {
 }
 
 // storesNil reports whether a value of type t may be stored as nil.
-func (s *codecSet) storesNil(t types.Type) bool {
-	if s.ownForm(t) != "" {
-		return false
-	}
+func storesNil(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Pointer, *types.Slice, *types.Map:
 		return true
 	}
 	return false
+}
+
+// ownNil reports whether to write a t its nil has to be told from its own form.
+func (s *codecSet) ownNil(verb string, t types.Type) bool {
+	return verb == "Write" && storesNil(t) && s.ownForm(t) != ""
 }
 
 func (s *codecSet) refuse(t types.Type, in place) {

@@ -62,6 +62,15 @@ func WriteText[T any, P interface {
 	w.string(string(b))
 }
 
+// WriteOrNil writes *v by write, or as nil if it is.
+func WriteOrNil[T any](w *Writer, v *T, isNil bool, write func(*Writer, *T)) {
+	if isNil {
+		w.nil()
+		return
+	}
+	write(w, v)
+}
+
 // ReadCustom reads *v by its DecodeMsgpack.
 func ReadCustom[T any, P interface {
 	*T

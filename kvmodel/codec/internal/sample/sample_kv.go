@@ -134,10 +134,10 @@ func writeKitchen(w *codec.Writer, v *Kitchen) {
 	codec.WriteSlice(w.Name("Addrs"), &v.Addrs, codec.WriteBinary)
 	codec.WriteBinary(w.Name("URL"), &v.URL)
 	codec.WritePointer(w.Name("Link"), &v.Link, codec.WriteBinary)
-	codec.WriteText(w.Name("Hex"), &v.Hex)
+	codec.WriteOrNil(w.Name("Hex"), &v.Hex, v.Hex == nil, codec.WriteText)
 	codec.WriteCustom(w.Name("Version"), &v.Version)
 	codec.WriteMarshaler(w.Name("Packed"), &v.Packed)
-	codec.WriteCustom(w.Name("Raw"), &v.Raw)
+	codec.WriteOrNil(w.Name("Raw"), &v.Raw, v.Raw == nil, codec.WriteCustom)
 	codec.WriteString(w.Name("new_name"), &v.Renamed)
 }
 
