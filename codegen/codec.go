@@ -164,8 +164,8 @@ func (s *codecSet) writeCodec(t types.Type, base string, pos token.Pos) {
 		return
 	}
 	codec, name, in := s.runtime(), s.typeName(t, pos), place{base, pos}
-	s.printf("func write%s(w *%s.Writer, v *%s) { %s }\n\n", base, codec, name, s.call("Write", t.Underlying(), "w", "v", in))
-	s.printf("func read%s(r *%s.Reader, v *%s) { %s }\n\n", base, codec, name, s.call("Read", t.Underlying(), "r", "v", in))
+	s.printf("func write%s(w *%s.Writer, v *%s) {\n\t%s\n}\n\n", base, codec, name, s.call("Write", t.Underlying(), "w", "v", in))
+	s.printf("func read%s(r *%s.Reader, v *%s) {\n\t%s\n}\n\n", base, codec, name, s.call("Read", t.Underlying(), "r", "v", in))
 }
 
 func (s *codecSet) writeStruct(t types.Type, base string, pos token.Pos, fields []storedField) {
@@ -174,7 +174,7 @@ func (s *codecSet) writeStruct(t types.Type, base string, pos token.Pos, fields 
 	for _, f := range fields {
 		s.printf("\t%s\n", s.call("Write", f.typ, fmt.Sprintf("w.Name(%q)", f.name), "&v."+f.path, f.place))
 	}
-	s.printf("}\n\nfunc read%s(r *%s.Reader, v *%s) { %[2]s.ReadStruct(r, v, read%[1]sField) }\n\n", base, codec, name)
+	s.printf("}\n\nfunc read%s(r *%s.Reader, v *%s) {\n\t%[2]s.ReadStruct(r, v, read%[1]sField)\n}\n\n", base, codec, name)
 	s.printf("func read%sField(r *%s.Reader, v *%s, name []byte) bool {\n", base, codec, name)
 	if len(fields) == 0 {
 		s.printf("\treturn false\n}\n\n")

@@ -275,12 +275,12 @@ func (r *Reader) count(at int, s shape) int {
 	case 4:
 		n = int64(binary.BigEndian.Uint32(b))
 	}
-	need := n + int64(s.payload)
+	least, left := n+int64(s.payload), int64(len(r.data)-r.at)
 	if s.kind == kindMap {
-		need = 2 * n
+		least = 2 * n
 	}
-	if left := len(r.data) - r.at; need > int64(left) {
-		r.fail(at, fmt.Sprintf("truncated: %v of length %d in the %d bytes that remain", s.kind, n, left))
+	if least > left {
+		r.fail(at, fmt.Sprintf("truncated: %v of at least %d bytes in the %d that remain", s.kind, least, left))
 	}
 	if r.err != nil {
 		return -1

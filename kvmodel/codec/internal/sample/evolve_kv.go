@@ -25,7 +25,9 @@ func writeOldNote(w *codec.Writer, v *OldNote) {
 	codec.WriteString(w.Name("Old"), &v.Old)
 }
 
-func readOldNote(r *codec.Reader, v *OldNote) { codec.ReadStruct(r, v, readOldNoteField) }
+func readOldNote(r *codec.Reader, v *OldNote) {
+	codec.ReadStruct(r, v, readOldNoteField)
+}
 
 func readOldNoteField(r *codec.Reader, v *OldNote, name []byte) bool {
 	switch string(name) {
@@ -64,7 +66,9 @@ func writeOldPerson(w *codec.Writer, v *OldPerson) {
 	codec.WriteString(w.Name("Name"), &v.Name)
 }
 
-func readOldPerson(r *codec.Reader, v *OldPerson) { codec.ReadStruct(r, v, readOldPersonField) }
+func readOldPerson(r *codec.Reader, v *OldPerson) {
+	codec.ReadStruct(r, v, readOldPersonField)
+}
 
 func readOldPersonField(r *codec.Reader, v *OldPerson, name []byte) bool {
 	switch string(name) {
@@ -81,7 +85,9 @@ func writeOldLine(w *codec.Writer, v *OldLine) {
 	codec.WriteString(w.Name("Text"), &v.Text)
 }
 
-func readOldLine(r *codec.Reader, v *OldLine) { codec.ReadStruct(r, v, readOldLineField) }
+func readOldLine(r *codec.Reader, v *OldLine) {
+	codec.ReadStruct(r, v, readOldLineField)
+}
 
 func readOldLineField(r *codec.Reader, v *OldLine, name []byte) bool {
 	switch string(name) {
@@ -120,7 +126,9 @@ func writeNewNote(w *codec.Writer, v *NewNote) {
 	codec.WriteMap(w.Name("Extras"), &v.Extras, codec.WriteString, func(w *codec.Writer, v *[]int) { codec.WriteSlice(w, v, codec.WriteInt) })
 }
 
-func readNewNote(r *codec.Reader, v *NewNote) { codec.ReadStruct(r, v, readNewNoteField) }
+func readNewNote(r *codec.Reader, v *NewNote) {
+	codec.ReadStruct(r, v, readNewNoteField)
+}
 
 func readNewNoteField(r *codec.Reader, v *NewNote, name []byte) bool {
 	switch string(name) {
@@ -163,7 +171,9 @@ func writeNewPerson(w *codec.Writer, v *NewPerson) {
 	writeAddress(w.Name("Home"), &v.Home)
 }
 
-func readNewPerson(r *codec.Reader, v *NewPerson) { codec.ReadStruct(r, v, readNewPersonField) }
+func readNewPerson(r *codec.Reader, v *NewPerson) {
+	codec.ReadStruct(r, v, readNewPersonField)
+}
 
 func readNewPersonField(r *codec.Reader, v *NewPerson, name []byte) bool {
 	switch string(name) {
@@ -185,7 +195,9 @@ func writeNewLine(w *codec.Writer, v *NewLine) {
 	codec.WriteBool(w.Name("Mark"), &v.Mark)
 }
 
-func readNewLine(r *codec.Reader, v *NewLine) { codec.ReadStruct(r, v, readNewLineField) }
+func readNewLine(r *codec.Reader, v *NewLine) {
+	codec.ReadStruct(r, v, readNewLineField)
+}
 
 func readNewLineField(r *codec.Reader, v *NewLine, name []byte) bool {
 	switch string(name) {

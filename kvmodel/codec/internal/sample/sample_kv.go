@@ -31,7 +31,9 @@ func writePage(w *codec.Writer, v *Page) {
 	codec.WriteInt(w.Name("Views"), &v.Views)
 }
 
-func readPage(r *codec.Reader, v *Page) { codec.ReadStruct(r, v, readPageField) }
+func readPage(r *codec.Reader, v *Page) {
+	codec.ReadStruct(r, v, readPageField)
+}
 
 func readPageField(r *codec.Reader, v *Page, name []byte) bool {
 	switch string(name) {
@@ -141,7 +143,9 @@ func writeKitchen(w *codec.Writer, v *Kitchen) {
 	codec.WriteString(w.Name("new_name"), &v.Renamed)
 }
 
-func readKitchen(r *codec.Reader, v *Kitchen) { codec.ReadStruct(r, v, readKitchenField) }
+func readKitchen(r *codec.Reader, v *Kitchen) {
+	codec.ReadStruct(r, v, readKitchenField)
+}
 
 func readKitchenField(r *codec.Reader, v *Kitchen, name []byte) bool {
 	switch string(name) {
@@ -302,7 +306,9 @@ func writeExtra(w *codec.Writer, v *Extra) {
 	codec.WriteString(w.Name("Note"), &v.Note)
 }
 
-func readExtra(r *codec.Reader, v *Extra) { codec.ReadStruct(r, v, readExtraField) }
+func readExtra(r *codec.Reader, v *Extra) {
+	codec.ReadStruct(r, v, readExtraField)
+}
 
 func readExtraField(r *codec.Reader, v *Extra, name []byte) bool {
 	switch string(name) {
@@ -314,13 +320,21 @@ func readExtraField(r *codec.Reader, v *Extra, name []byte) bool {
 	return true
 }
 
-func writeDigest(w *codec.Writer, v *Digest) { codec.WriteBytes(w, v) }
+func writeDigest(w *codec.Writer, v *Digest) {
+	codec.WriteBytes(w, v)
+}
 
-func readDigest(r *codec.Reader, v *Digest) { codec.ReadBytes(r, v) }
+func readDigest(r *codec.Reader, v *Digest) {
+	codec.ReadBytes(r, v)
+}
 
-func writeWords(w *codec.Writer, v *Words) { codec.WriteSlice(w, v, codec.WriteString) }
+func writeWords(w *codec.Writer, v *Words) {
+	codec.WriteSlice(w, v, codec.WriteString)
+}
 
-func readWords(r *codec.Reader, v *Words) { codec.ReadSlice(r, v, codec.ReadString) }
+func readWords(r *codec.Reader, v *Words) {
+	codec.ReadSlice(r, v, codec.ReadString)
+}
 
 func writeAddress(w *codec.Writer, v *Address) {
 	w.Struct(3)
@@ -329,7 +343,9 @@ func writeAddress(w *codec.Writer, v *Address) {
 	writeGeoPoint(w.Name("At"), &v.At)
 }
 
-func readAddress(r *codec.Reader, v *Address) { codec.ReadStruct(r, v, readAddressField) }
+func readAddress(r *codec.Reader, v *Address) {
+	codec.ReadStruct(r, v, readAddressField)
+}
 
 func readAddressField(r *codec.Reader, v *Address, name []byte) bool {
 	switch string(name) {
@@ -357,7 +373,9 @@ func writeKitchenSet(w *codec.Writer, v *struct{}) {
 	w.Struct(0)
 }
 
-func readKitchenSet(r *codec.Reader, v *struct{}) { codec.ReadStruct(r, v, readKitchenSetField) }
+func readKitchenSet(r *codec.Reader, v *struct{}) {
+	codec.ReadStruct(r, v, readKitchenSetField)
+}
 
 func readKitchenSetField(r *codec.Reader, v *struct{}, name []byte) bool {
 	return false
@@ -375,7 +393,9 @@ func writeKitchenInline(w *codec.Writer, v *struct {
 func readKitchenInline(r *codec.Reader, v *struct {
 	A int
 	B int
-}) { codec.ReadStruct(r, v, readKitchenInlineField) }
+}) {
+	codec.ReadStruct(r, v, readKitchenInlineField)
+}
 
 func readKitchenInlineField(r *codec.Reader, v *struct {
 	A int
@@ -399,7 +419,9 @@ func writeGeoPoint(w *codec.Writer, v *geo.Point) {
 	codec.WriteString(w.Name("label"), &v.Label)
 }
 
-func readGeoPoint(r *codec.Reader, v *geo.Point) { codec.ReadStruct(r, v, readGeoPointField) }
+func readGeoPoint(r *codec.Reader, v *geo.Point) {
+	codec.ReadStruct(r, v, readGeoPointField)
+}
 
 func readGeoPointField(r *codec.Reader, v *geo.Point, name []byte) bool {
 	switch string(name) {
@@ -421,7 +443,9 @@ func writeGeoRegion(w *codec.Writer, v *geo.Region) {
 	codec.WriteArray(w.Name("Corners"), v.Corners[:], writeGeoPoint)
 }
 
-func readGeoRegion(r *codec.Reader, v *geo.Region) { codec.ReadStruct(r, v, readGeoRegionField) }
+func readGeoRegion(r *codec.Reader, v *geo.Region) {
+	codec.ReadStruct(r, v, readGeoRegionField)
+}
 
 func readGeoRegionField(r *codec.Reader, v *geo.Region, name []byte) bool {
 	switch string(name) {
@@ -441,7 +465,9 @@ func writeBoxInt(w *codec.Writer, v *Box[int]) {
 	codec.WriteSlice(w.Name("More"), &v.More, codec.WriteInt)
 }
 
-func readBoxInt(r *codec.Reader, v *Box[int]) { codec.ReadStruct(r, v, readBoxIntField) }
+func readBoxInt(r *codec.Reader, v *Box[int]) {
+	codec.ReadStruct(r, v, readBoxIntField)
+}
 
 func readBoxIntField(r *codec.Reader, v *Box[int], name []byte) bool {
 	switch string(name) {
@@ -484,7 +510,9 @@ func writeTree(w *codec.Writer, v *Tree) {
 	codec.WritePointer(w.Name("Next"), &v.Next, writeTree)
 }
 
-func readTree(r *codec.Reader, v *Tree) { codec.ReadStruct(r, v, readTreeField) }
+func readTree(r *codec.Reader, v *Tree) {
+	codec.ReadStruct(r, v, readTreeField)
+}
 
 func readTreeField(r *codec.Reader, v *Tree, name []byte) bool {
 	switch string(name) {
@@ -500,9 +528,13 @@ func readTreeField(r *codec.Reader, v *Tree, name []byte) bool {
 	return true
 }
 
-func writeForest(w *codec.Writer, v *Forest) { codec.WriteMap(w, v, codec.WriteString, writeForest) }
+func writeForest(w *codec.Writer, v *Forest) {
+	codec.WriteMap(w, v, codec.WriteString, writeForest)
+}
 
-func readForest(r *codec.Reader, v *Forest) { codec.ReadMap(r, v, codec.ReadString, readForest) }
+func readForest(r *codec.Reader, v *Forest) {
+	codec.ReadMap(r, v, codec.ReadString, readForest)
+}
 
 func extraFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
