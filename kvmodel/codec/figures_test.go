@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,26 +62,54 @@ func TestModel_Marshal_ResultIsJustItsSize(t *testing.T) {
 	}
 }
 
-// TestFigures_AgainstReflection prints the figures of the ten-field record. It
-// fails only where the ratio to reflection in the same run is less than half of
-// what is promised, since timings of a shared machine are noisy.
-func TestFigures_AgainstReflection(t *testing.T) {
-	if testing.Short() {
-		t.Log("short: figures are not taken")
-		return
+// BenchmarkEncodeAgainstReflection prints the figures of encoding the ten-field
+// record; the promise is 350 ns, and 8 times as fast as reflection.
+func BenchmarkEncodeAgainstReflection(b *testing.B) {
+	page, buf := newPage(), make([]byte, 0, 4096)
+	against(b,
+		func() error { _, err := sample.Pages().Append(buf[:0], page); return err },
+		func() error { _, err := msgpack.Marshal((*reflectedPage)(page)); return err })
+}
+
+// BenchmarkDecodeAgainstReflection prints the figures of decoding the ten-field
+// record; the promise is 1,300 ns, and 1.7 times as fast as reflection.
+func BenchmarkDecodeAgainstReflection(b *testing.B) {
+	data := marshalPage(b, newPage())
+	against(b,
+		func() error { _, err := sample.Pages().Unmarshal(data, new(sample.Page)); return err },
+		func() error { return msgpack.Unmarshal(data, new(reflectedPage)) })
+}
+
+// against takes turns between own and reflected, so that whatever else the
+// machine does meets both alike, and reports the median turn of each and the
+// ratio of the medians.
+func against(b *testing.B, own, reflected func() error) {
+	var owns, reflecteds []float64
+	for b.Loop() {
+		owns = append(owns, turn(b, own))
+		reflecteds = append(reflecteds, turn(b, reflected))
 	}
-	encode, encodeReflected := testing.Benchmark(BenchmarkEncode), testing.Benchmark(BenchmarkEncodeReflected)
-	decode, decodeReflected := testing.Benchmark(BenchmarkDecode), testing.Benchmark(BenchmarkDecodeReflected)
-	report := func(what string, own, reflected testing.BenchmarkResult, want float64) {
-		ratio := float64(reflected.NsPerOp()) / float64(own.NsPerOp())
-		t.Logf("%s: %d ns, %d allocations; by reflection %d ns, %d allocations: %.1f times",
-			what, own.NsPerOp(), own.AllocsPerOp(), reflected.NsPerOp(), reflected.AllocsPerOp(), ratio)
-		if ratio < want/2 {
-			t.Errorf("%s: want %.1f times as fast as reflection, got %.1f", what, want, ratio)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(owns), "own-ns")
+	b.ReportMetric(median(reflecteds), "reflected-ns")
+	b.ReportMetric(median(reflecteds)/median(owns), "times")
+}
+
+// turn returns the nanoseconds of one call of f, over many.
+func turn(b *testing.B, f func() error) float64 {
+	const calls = 500
+	start := time.Now()
+	for range calls {
+		if err := f(); err != nil {
+			b.Fatal(err)
 		}
 	}
-	report("encode", encode, encodeReflected, 8)
-	report("decode", decode, decodeReflected, 1.7)
+	return float64(time.Since(start).Nanoseconds()) / calls
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 func BenchmarkEncode(b *testing.B) {
