@@ -82,6 +82,7 @@ func TestCodecSet_Emit_WhatCannotBeStoredIsAnErrorAtItsField(t *testing.T) {
 		"float key":        {"type M struct {\n\tB map[float64]int\n}", "m.go:4:2: map[float64]int: the keys of a stored map are strings or integers"},
 		"pointer twice":    {"type M struct {\n\tP **int\n}", "m.go:4:2: **int: a stored nil could be the pointer or what it points to; use *int"},
 		"pointer to slice": {"type M struct {\n\tP *[]int\n}", "m.go:4:2: *[]int: a stored nil could be the pointer or what it points to; use []int"},
+		"pointer to own":   {"import \"net\"\ntype M struct {\n\tP *net.IP\n}", "m.go:5:2: *net.IP: a stored nil could be the pointer or what it points to; use net.IP"},
 		"opaque struct":    {"import \"sync\"\ntype M struct {\n\tMu sync.Mutex\n}", "m.go:5:2: sync.Mutex has no exported fields and no marshalling of its own: nothing of it would be stored"},
 		"embedded opaque":  {"import \"sync\"\ntype M struct {\n\tsync.Mutex\n\tA int\n}", "m.go:5:7: sync.Mutex has no exported fields and no marshalling of its own: nothing of it would be stored"},
 		"two of a name":    {"type M struct {\n\tA int\n\tB int `msgpack:\"A\"`\n}", "m.go:5:2: two fields of M are stored as \"A\": rename one with `msgpack:\"other name\"`"},
@@ -120,6 +121,7 @@ func TestCodecSet_Emit_GeneratedCodeCompiles(t *testing.T) {
 		"aliases":             "type M struct{ A A; B []A; C Ints }\ntype A = struct{ X int }\ntype Ints = []int",
 		"nested anonymous":    "type M struct{ A []struct{ B map[string]struct{ C *struct{ D int } } } }",
 		"times":               "import \"time\"\ntype At time.Time\ntype M struct{ A []time.Time; B []At; C *At; D map[string]At; E [2]At; F time.Month }",
+		"own nils":            "import \"net\"\ntype M struct{ A net.IP; B []net.IP; C map[string]net.IP; D [2]net.IP }",
 		"named pointer":       "type P *int\ntype L []L\ntype M struct{ P P; L L; Q []P }",
 	} {
 		t.Run(name, func(t *testing.T) {
