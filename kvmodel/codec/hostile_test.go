@@ -58,6 +58,8 @@ var hostile = map[string]struct{ hex, want string }{
 	"time of type 1":      {"81 a454696d65 d60100000000", "Time at offset 6: want a timestamp, found an extension of type 1"},
 	"time nanos":          {"81 a454696d65 d7ff ffffffff00000000", "Time at offset 6: a timestamp with 1073741823 nanoseconds"},
 	"time cut":            {"81 a454696d65 c70cff", "Time at offset 6: truncated: an extension of at least 13 bytes in the 1 that remain"},
+	"array one short":     {"81 a5536c696365 92 a0", "Slice at offset 7: truncated: an array of at least 2 bytes in the 1 that remain"},
+	"map one short":       {"81 a642794e616d65 81 a0", "ByName at offset 8: truncated: a map of at least 2 bytes in the 1 that remain"},
 	"slice is map":        {"81 a5536c696365 80", "Slice at offset 7: want an array, found a map"},
 	"element":             {"81 a5536c696365 92 a0 01", "Slice[1] at offset 9: want a string, found an integer"},
 	"element of element":  {"81 a6536c69636573 91 92 01 a0", "Slices[0][1] at offset 11: want an integer, found a string"},
@@ -260,5 +262,38 @@ func TestKitchen_DecodeMsgpack_FailureOfTheReaderIsNotCorruption(t *testing.T) {
 	err := new(sample.Page).DecodeMsgpack(dec)
 	if !errors.Is(err, broken) || errors.Is(err, codec.ErrCorrupt) {
 		t.Errorf("want the reader's error alone, got %v", err)
+	}
+}
+
+// nest is an endless stream of arrays within arrays.
+type nest struct{ read int }
+
+func (n *nest) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 0x91
+	}
+	n.read += len(b)
+	if n.read > 1<<20 {
+		return 0, errors.New("read over 1 MiB")
+	}
+	return len(b), nil
+}
+
+func TestKitchen_DecodeMsgpack_EndlessNestingIsCorruptSoon(t *testing.T) {
+	err := new(sample.Page).DecodeMsgpack(msgpack.NewDecoder(new(nest)))
+	if !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("want ErrCorrupt, got %v", err)
+	}
+}
+
+func TestKitchen_DecodeMsgpack_LengthThatNeverArrivesTakesLittleMemory(t *testing.T) {
+	data := append(unhex(t, "81 a6537472696e67 db ffffffff"), make([]byte, 10_000)...)
+	used := allocated(func() {
+		if err := new(sample.Kitchen).DecodeMsgpack(msgpack.NewDecoder(bytes.NewReader(data))); !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("want ErrCorrupt, got %v", err)
+		}
+	})
+	if limit := uint64(16*len(data) + allocationSlack); used > limit {
+		t.Errorf("%d bytes in: want at most %d allocated, got %d", len(data), limit, used)
 	}
 }
