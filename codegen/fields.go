@@ -1,0 +1,121 @@
+package codegen
+
+import (
+	"go/types"
+	"reflect"
+	"strings"
+)
+
+// storedFields returns the fields that records of the type named hold, those
+// of structs within it too, under their stored names.
+func storedFields(named *types.Named) []lockedItem {
+	w := &fieldWalk{open: map[types.Type]bool{named: true}}
+	w.fields(named.Underlying().(*types.Struct), "")
+	return w.found
+}
+
+// A fieldWalk collects the stored fields of a struct and of the structs in it.
+type fieldWalk struct {
+	found []lockedItem
+	open  map[types.Type]bool // the types it is in, so that a recursive one ends
+}
+
+// fields collects the fields of s, whose names begin with prefix.
+func (w *fieldWalk) fields(s *types.Struct, prefix string) {
+	for i := range s.NumFields() {
+		f, tag := s.Field(i), s.Tag(i)
+		if !stored(f, tag) {
+			continue
+		}
+		if inner := inlined(f, tag); inner != nil {
+			w.fields(inner, prefix)
+			continue
+		}
+		name := prefix + storedName(f, tag)
+		at := len(w.found)
+		w.found = append(w.found, lockedItem{name: name})
+		w.found[at].form = w.form(f.Type(), name)
+	}
+}
+
+// inlined returns the struct whose fields stand for the embedded field f, nil if
+// f is stored as a field of its own.
+func inlined(f *types.Var, tag string) *types.Struct {
+	if !f.Embedded() || reflect.StructTag(tag).Get("msgpack") != "" || marshals(f.Type()) {
+		return nil
+	}
+	t := f.Type()
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	s, _ := t.Underlying().(*types.Struct)
+	return s
+}
+
+// form returns how values of type t are stored: types of one form read each
+// other's values. The fields of a struct are collected under name.
+func (w *fieldWalk) form(t types.Type, name string) string {
+	if isTime(t) {
+		return "time"
+	}
+	if marshals(t) {
+		return types.TypeString(t, nil)
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return basicForm(u)
+	case *types.Pointer:
+		return w.form(u.Elem(), name)
+	case *types.Slice:
+		return w.listForm(u.Elem(), name)
+	case *types.Array:
+		return w.listForm(u.Elem(), name)
+	case *types.Map:
+		return "map[" + w.form(u.Key(), name) + "]" + w.form(u.Elem(), name+"{}")
+	case *types.Struct:
+		return w.structForm(t, u, name)
+	}
+	return types.TypeString(t, nil)
+}
+
+// structForm collects the fields of the struct s of type t under name.
+func (w *fieldWalk) structForm(t types.Type, s *types.Struct, name string) string {
+	if w.open[t] {
+		return types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	}
+	w.open[t] = true
+	w.fields(s, name+".")
+	delete(w.open, t)
+	return "struct"
+}
+
+func (w *fieldWalk) listForm(elem types.Type, name string) string {
+	if b, ok := elem.Underlying().(*types.Basic); ok && b.Kind() == types.Uint8 {
+		return "bytes"
+	}
+	return "[]" + w.form(elem, name+"[]")
+}
+
+func basicForm(b *types.Basic) string {
+	switch info := b.Info(); {
+	case info&types.IsInteger != 0:
+		return "int"
+	case info&types.IsFloat != 0:
+		return "float"
+	}
+	return strings.ToLower(b.Name())
+}
+
+// marshals reports whether values of type t bring their own form.
+func marshals(t types.Type) bool {
+	if _, ok := t.Underlying().(*types.Interface); ok {
+		return false
+	}
+	methods := types.NewMethodSet(types.NewPointer(t))
+	for _, name := range []string{"EncodeMsgpack", "MarshalMsgpack", "MarshalText"} {
+		if methods.Lookup(nil, name) != nil {
+			return true
+		}
+	}
+	return false
+}
