@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"go/format"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// A codecEmitter writes the msgpack codec of the model named. It returns the
-// value of the schema's Codec and the declarations that this value refers to,
-// and complains at file:line:col about a field that cannot be stored.
-type codecEmitter func(r *reporter, named *types.Named, names *imports) (value, decls string)
+// A codecEmitter writes the msgpack codec of a model: the value of its schema's
+// Codec and the declarations that this value refers to. It reports fields that
+// cannot be stored.
+type codecEmitter func(model *types.Named) (value, decls string)
 
 // A File is a file that kvgen writes.
 type File struct {
@@ -23,8 +24,8 @@ type File struct {
 	Fault error // why Text is not Go; it is written all the same, so that it can be read
 }
 
-// files returns what the package's generated files should hold, sorted by
-// path: one beside each file with models, and kv.go.
+// files returns what the package's generated files should hold: kv.go, and one
+// beside each file with models, sorted by path.
 func (p *Package) files(r *reporter) []File {
 	if len(p.Models) == 0 {
 		return nil
@@ -33,26 +34,18 @@ func (p *Package) files(r *reporter) []File {
 	for _, m := range p.Models {
 		byFile[m.File] = append(byFile[m.File], m)
 	}
-	files := []File{p.emitModels()}
-	for path, models := range byFile {
-		out := strings.TrimSuffix(path, ".go") + "_kv.go"
-		slices.SortFunc(models, func(a, b *Model) int { return int(a.pos - b.pos) })
-		files = append(files, p.emitFile(r, out, models))
+	names := newImports(p.source.types, p.taken())
+	codec := p.newCodecEmitter(r, names)
+	files := []File{p.emitModels(names)}
+	for _, path := range slices.Sorted(maps.Keys(byFile)) {
+		slices.SortFunc(byFile[path], func(a, b *Model) int { return int(a.pos - b.pos) })
+		files = append(files, p.emitFile(names, codec, path, byFile[path]))
 	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }
 
-// A printer writes one generated file.
-type printer struct {
-	bytes.Buffer
-	names *imports
-}
-
-func (w *printer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
-
-// newPrinter returns a printer for a file of p.
-func (p *Package) newPrinter() *printer {
+// taken returns the names that generated code must not give to anything else.
+func (p *Package) taken() map[string]bool {
 	taken := map[string]bool{"Models": true, "New": true}
 	for name := range p.source.declared() {
 		taken[name] = true
@@ -67,8 +60,17 @@ func (p *Package) newPrinter() *printer {
 	for _, local := range []string{"a", "b", "c", "d", "k", "m", "r", "id", "db"} {
 		taken[local] = true
 	}
-	return &printer{names: newImports(p.source.types, taken)}
+	return taken
 }
+
+// A printer writes one generated file.
+type printer struct {
+	bytes.Buffer
+	names *imports
+	codec codecEmitter
+}
+
+func (w *printer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
 
 // file returns what was printed as a whole file of the package pkg, formatted.
 func (w *printer) file(path, pkg string) File {
@@ -83,8 +85,8 @@ func (w *printer) file(path, pkg string) File {
 }
 
 // emitModels returns the package's kv.go.
-func (p *Package) emitModels() File {
-	w := p.newPrinter()
+func (p *Package) emitModels(names *imports) File {
+	w := &printer{names: names}
 	kvmodel := w.names.runtime("kvmodel")
 	w.printf("// Models are the models of this package in one database.\ntype Models struct {\n")
 	for _, m := range p.Models {
@@ -102,18 +104,18 @@ func (p *Package) emitModels() File {
 	return w.file(filepath.Join(p.Dir, "kv.go"), p.Name)
 }
 
-// emitFile returns the generated file for models, which stand in one file.
-func (p *Package) emitFile(r *reporter, path string, models []*Model) File {
-	w := p.newPrinter()
+// emitFile returns the generated file for models, which stand in the file at path.
+func (p *Package) emitFile(names *imports, codec codecEmitter, path string, models []*Model) File {
+	w := &printer{names: names, codec: codec}
 	for _, m := range models {
-		w.model(r, m)
+		w.model(m)
 	}
-	return w.file(path, p.Name)
+	return w.file(strings.TrimSuffix(path, ".go")+"_kv.go", p.Name)
 }
 
 // model writes all that belongs to m.
-func (w *printer) model(r *reporter, m *Model) {
-	codec, decls := emitCodec(r, m.Type, w.names)
+func (w *printer) model(m *Model) {
+	codec, decls := w.codec(m.Type)
 	w.collection(m)
 	for _, k := range m.Keys {
 		w.key(k)

@@ -3,6 +3,7 @@ package codegen
 import (
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -41,21 +42,18 @@ func (w *fieldWalk) fields(s *types.Struct, prefix string) {
 // inlined returns the struct whose fields stand for the embedded field f, nil if
 // f is stored as a field of its own.
 func inlined(f *types.Var, tag string) *types.Struct {
-	if !f.Embedded() || reflect.StructTag(tag).Get("msgpack") != "" || marshals(f.Type()) {
+	_, options, _ := strings.Cut(reflect.StructTag(tag).Get("msgpack"), ",")
+	if !f.Embedded() || slices.Contains(strings.Split(options, ","), "noinline") || marshals(f.Type()) {
 		return nil
 	}
-	t := f.Type()
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	s, _ := t.Underlying().(*types.Struct)
+	s, _ := f.Type().Underlying().(*types.Struct)
 	return s
 }
 
 // form returns how values of type t are stored: types of one form read each
 // other's values. The fields of a struct are collected under name.
 func (w *fieldWalk) form(t types.Type, name string) string {
-	if isTime(t) {
+	if isTimestamp(t) {
 		return "time"
 	}
 	if marshals(t) {
@@ -103,17 +101,19 @@ func basicForm(b *types.Basic) string {
 	case info&types.IsFloat != 0:
 		return "float"
 	}
-	return strings.ToLower(b.Name())
+	return b.Name()
 }
 
-// marshals reports whether values of type t bring their own form.
+// marshals reports whether values of type t bring their own form, by methods of
+// the type itself: those of something it embeds know only their own part.
 func marshals(t types.Type) bool {
-	if _, ok := t.Underlying().(*types.Interface); ok {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || types.IsInterface(t) {
 		return false
 	}
-	methods := types.NewMethodSet(types.NewPointer(t))
-	for _, name := range []string{"EncodeMsgpack", "MarshalMsgpack", "MarshalText"} {
-		if methods.Lookup(nil, name) != nil {
+	for _, name := range []string{"EncodeMsgpack", "MarshalMsgpack", "MarshalBinary", "MarshalText"} {
+		found, path, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, nil, name)
+		if _, method := found.(*types.Func); method && len(path) == 1 {
 			return true
 		}
 	}

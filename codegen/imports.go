@@ -13,19 +13,20 @@ import (
 // module is the import path under which generated code finds the library.
 const module = "github.com/ringtree/ringtree/"
 
-// imports are the packages that one generated file imports, each under a name
-// that nothing else in the file or the package has.
+// imports name the packages that the generated files of one package import:
+// each has one name in all of them, which nothing else in the package has.
 type imports struct {
-	own   *types.Package
-	taken map[string]bool
-	names map[string]string // by path
-	plain map[string]string // the packages' own names, by path
+	own    *types.Package
+	taken  map[string]bool   // the names in use
+	names  map[string]string // by path
+	plain  map[string]string // the packages' own names, by path
+	needed map[string]bool   // the paths that the file being written needs
 }
 
-// newImports returns no imports yet, for a file of the package own, in which
-// the names of taken are in use.
+// newImports returns no imports yet, for the package own, in which the names of
+// taken are in use.
 func newImports(own *types.Package, taken map[string]bool) *imports {
-	return &imports{own, maps.Clone(taken), map[string]string{}, map[string]string{}}
+	return &imports{own, maps.Clone(taken), map[string]string{}, map[string]string{}, map[string]bool{}}
 }
 
 // runtime imports the library's package called name and returns what to call it.
@@ -34,6 +35,7 @@ func (im *imports) runtime(name string) string { return im.add(module+name, name
 // add imports the package at importPath, which calls itself name, and returns
 // what to call it.
 func (im *imports) add(importPath, name string) string {
+	im.needed[importPath] = true
 	if known, ok := im.names[importPath]; ok {
 		return known
 	}
@@ -57,10 +59,12 @@ func (im *imports) typeString(t types.Type) string {
 	})
 }
 
-// decl returns the import declaration, the standard library first.
+// decl returns the import declaration of the file being written, the standard
+// library first, and begins a new file.
 func (im *imports) decl() string {
+	defer clear(im.needed)
 	var std, others []string
-	for _, p := range slices.Sorted(maps.Keys(im.names)) {
+	for _, p := range slices.Sorted(maps.Keys(im.needed)) {
 		line := fmt.Sprintf("%q", p)
 		if im.names[p] != path.Base(p) || im.names[p] != im.plain[p] {
 			line = im.names[p] + " " + line

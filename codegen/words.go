@@ -291,7 +291,7 @@ func keysType(t types.Type) string {
 // scoreType complains about a type that has no order to rank by.
 func scoreType(t types.Type) string {
 	b, ok := t.Underlying().(*types.Basic)
-	if ok && b.Info()&(types.IsInteger|types.IsFloat) != 0 || isTime(t) {
+	if ok && b.Info()&(types.IsInteger|types.IsFloat) != 0 || isTimestamp(t) {
 		return ""
 	}
 	return "a ranking is by a number or a time.Time"
@@ -315,13 +315,13 @@ func int64Type(t types.Type) string {
 
 // timeType complains about any type but time.Time.
 func timeType(t types.Type) string {
-	if isTime(t) {
+	if isTimestamp(t) {
 		return ""
 	}
 	return "want time.Time"
 }
 
-func isTime(t types.Type) bool {
+func isTimestamp(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time" && named.Obj().Name() == "Time"
 }

@@ -126,15 +126,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	text, err := do(codegen.Run{Patterns: flags.Args(), Accept: *accept}, *check, *plan)
 	fmt.Fprint(stdout, text)
-	if err != nil {
+	if err != nil && !errors.Is(err, errStale) {
 		fmt.Fprintln(stderr, err)
+	}
+	if err != nil {
 		return 1
 	}
 	return 0
 }
 
-// errStale ends a check that found something.
-var errStale = errors.New("kvgen: run go generate and commit what it writes")
+// errStale ends a check that found something, and has said so.
+var errStale = errors.New("stale")
 
 // do carries out the run and returns what to print.
 func do(r codegen.Run, check, plan bool) (string, error) {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"kvgen": main}) }
+
+// TestScripts runs testdata/script: one behaviour a file, which its first line says.
+func TestScripts(t *testing.T) {
+	library, err := filepath.Abs("testdata/runtime")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, goEnv(t)...)
+			return writeModule(e.WorkDir, library)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"within": within},
+	})
+}
+
+// goEnv returns the environment in which the go command of a script finds its
+// caches and downloads nothing.
+func goEnv(t *testing.T) []string {
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := strings.Fields(string(out))
+	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local"}
+}
+
+// writeModule makes dir the module example.com/app, which finds the library at
+// the directory library.
+func writeModule(dir, library string) error {
+	path := filepath.Join(dir, "go.mod")
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	text := "module example.com/app\n\ngo 1.26\n\nrequire github.com/ringtree/ringtree v0.0.0\n\nreplace github.com/ringtree/ringtree => " + library + "\n"
+	return os.WriteFile(path, []byte(text), 0o666)
+}
+
+// within runs a command of the script and fails if it takes longer than its
+// first argument.
+func within(ts *testscript.TestScript, neg bool, args []string) {
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	start := time.Now()
+	ts.Check(ts.Exec(args[1], args[2:]...))
+	took := time.Since(start)
+	ts.Logf("%s took %v", strings.Join(args[1:], " "), took.Round(time.Millisecond))
+	if took > limit {
+		ts.Fatalf("%s took %v, longer than %v", fmt.Sprint(args[1:]), took, limit)
+	}
+}
