@@ -75,5 +75,8 @@ func (im *imports) decl() string {
 			std = append(std, line)
 		}
 	}
+	if all := append(std, others...); len(all) == 1 {
+		return "import " + all[0] + "\n"
+	}
 	return "import (\n" + strings.Join(std, "\n") + "\n\n" + strings.Join(others, "\n") + "\n)\n"
 }

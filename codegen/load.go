@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -29,10 +30,12 @@ type source struct {
 	files           []*sourceFile // that the build takes, sorted by name
 	aside           []string      // that it leaves out: tests and other systems' files
 	output          []string      // that kvgen wrote
+	locked          bool          // there is a lock file
 
 	drafts []*draft
 	types  *types.Package
-	faults []types.Error // what the type checker says of the package
+	faults []types.Error     // what the type checker says of the package
+	absent map[string]string // why packages could not be loaded, by path
 }
 
 // A sourceFile is one file of a source.
@@ -46,6 +49,7 @@ type loader struct {
 	*reporter
 	sources map[string]*source // by import path
 	others  map[string]*types.Package
+	absent  map[string]string // why a package could not be loaded
 }
 
 // load returns the packages of patterns that hold models or output of kvgen,
@@ -74,22 +78,27 @@ func load(r *reporter, patterns []string) ([]*source, error) {
 	for _, s := range found {
 		s.scan(r)
 	}
+	found = slices.DeleteFunc(found, (*source).idle)
 	return found, l.check(found)
 }
 
+// idle reports whether nothing in s is kvgen's business after all.
+func (s *source) idle() bool { return len(s.drafts) == 0 && len(s.output) == 0 && !s.locked }
+
 // read parses the package p, nil if there is nothing in it for kvgen.
 func (l *loader) read(p *packages.Package) *source {
-	if len(p.GoFiles)+len(p.IgnoredFiles) == 0 {
-		if len(p.Errors) > 0 {
-			l.in("", "cannot load %s: %s", p.PkgPath, p.Errors[0].Msg)
+	tests, _ := filepath.Glob(filepath.Join(p.Dir, "*_test.go"))
+	if len(p.GoFiles)+len(p.IgnoredFiles)+len(tests) == 0 {
+		for _, e := range p.Errors {
+			l.in("", "cannot load %s: %s", p.PkgPath, e.Msg)
 		}
 		return nil
 	}
-	s := &source{path: p.PkgPath, dir: p.Dir}
+	s := &source{path: p.PkgPath, dir: p.Dir, aside: append(tests, p.IgnoredFiles...)}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		s.goVersion = "go" + p.Module.GoVersion
 	}
-	texts, concerned := s.collect(l.reporter, p)
+	texts, concerned := s.collect(l.reporter, p.GoFiles)
 	if !concerned {
 		return nil
 	}
@@ -99,32 +108,32 @@ func (l *loader) read(p *packages.Package) *source {
 	return s
 }
 
-// collect sorts the files of p into s and returns the text of those to parse;
-// concerned is whether any file, or a lock, is kvgen's business.
-func (s *source) collect(r *reporter, p *packages.Package) (texts map[string][]byte, concerned bool) {
+// collect returns the texts of the files of s that people wrote, and whether
+// anything in its directory concerns kvgen.
+func (s *source) collect(r *reporter, paths []string) (texts map[string][]byte, concerned bool) {
+	s.output = outputs(s.dir)
+	_, err := os.Stat(filepath.Join(s.dir, lockName))
+	s.locked = err == nil
+	s.aside = slices.DeleteFunc(s.aside, func(path string) bool {
+		text, err := os.ReadFile(path)
+		return err != nil || filepath.Ext(path) != ".go" || !mentions(text)
+	})
+	concerned = len(s.aside) > 0 || !s.idle()
 	texts = map[string][]byte{}
-	for _, path := range p.GoFiles {
+	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			r.in(path, "%v", err)
-			continue
-		}
-		if !isOutput(text) {
+		} else if !isOutput(text) {
 			texts[path] = text
-			concerned = concerned || bytes.Contains(text, []byte("kv:"))
+			concerned = concerned || mentions(text)
 		}
 	}
-	s.output = outputs(s.dir)
-	tests, _ := filepath.Glob(filepath.Join(s.dir, "*_test.go"))
-	for _, path := range append(tests, p.IgnoredFiles...) {
-		text, err := os.ReadFile(path)
-		if err == nil && filepath.Ext(path) == ".go" && bytes.Contains(text, []byte("kv:")) {
-			s.aside = append(s.aside, path)
-		}
-	}
-	_, err := os.Stat(filepath.Join(s.dir, lockName))
-	return texts, concerned || len(s.aside) > 0 || len(s.output) > 0 || err == nil
+	return texts, concerned
 }
+
+// mentions reports whether there may be a tag in text.
+func mentions(text []byte) bool { return bytes.Contains(text, []byte("kv:")) }
 
 // outputs returns the files in dir that kvgen wrote.
 func outputs(dir string) []string {
@@ -183,10 +192,12 @@ func reportSyntax(r *reporter, path string, err error) {
 
 // check type-checks the packages, each after those it imports.
 func (l *loader) check(found []*source) error {
+	l.others, l.absent = map[string]*types.Package{}, map[string]string{}
 	if err := l.importOthers(found); err != nil {
 		return err
 	}
 	for _, s := range found {
+		s.absent = l.absent
 		l.typecheck(s)
 	}
 	return nil
@@ -203,7 +214,6 @@ func (l *loader) importOthers(found []*source) error {
 			}
 		}
 	}
-	l.others = map[string]*types.Package{}
 	var wanted []string
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		if paths[path] {
@@ -222,8 +232,10 @@ func (l *loader) importOthers(found []*source) error {
 		return fmt.Errorf("go list of imported packages: %w", err)
 	}
 	for _, p := range loaded {
-		if p.Types != nil {
+		if p.Types != nil && p.Name != "" {
 			l.others[p.PkgPath] = p.Types
+		} else if len(p.Errors) > 0 {
+			l.absent[p.PkgPath] = p.Errors[0].Msg
 		}
 	}
 	return nil
@@ -232,10 +244,12 @@ func (l *loader) importOthers(found []*source) error {
 func imported(f *ast.File) []string {
 	var paths []string
 	for _, spec := range f.Imports {
-		paths = append(paths, strings.Trim(spec.Path.Value, "`\""))
+		paths = append(paths, importPath(spec))
 	}
 	return paths
 }
+
+func importPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "`\"") }
 
 // Import returns the package at path for the type checker.
 func (l *loader) Import(path string) (*types.Package, error) {
@@ -249,7 +263,7 @@ func (l *loader) Import(path string) (*types.Package, error) {
 	if p := l.others[path]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("cannot load package %s", path)
+	return nil, errors.New(cmp.Or(l.absent[path], "it cannot be loaded"))
 }
 
 // typecheck gives s its types. Only what a model can depend on is looked at:

@@ -451,8 +451,8 @@ func (b *builder) quietCondition(name string) *Condition {
 func (b *builder) finishID() {
 	m := b.model
 	switch n := len(m.ID); {
-	case n == 0 && b.draft.tagOf("id") != nil, n == 0 && b.draft.tagOf("events") != nil:
-		return // The id's fault has been reported; events have none.
+	case n == 0 && (b.draft.tagOf("id") != nil || b.draft.tagOf("events") != nil || b.draft.faulty()):
+		return // Events have no id; the others have a fault that has been reported.
 	case n == 0:
 		b.at(m.pos, "%s has no id: put `kv:\"id\"` on a field, or on several; tags of embedded structs do not count", m.Name)
 	case n == 1:
@@ -464,6 +464,11 @@ func (b *builder) finishID() {
 		key := Key{b.draft.names.id, "the id of " + article(m.Name), m.ID, m.IDType}
 		m.Keys = append([]Key{key}, m.Keys...)
 	}
+}
+
+// faulty reports whether a tag of d has a fault.
+func (d *draft) faulty() bool {
+	return slices.ContainsFunc(d.tags, func(t *tagged) bool { return t.faulty })
 }
 
 // finishIndexes reports indexes whose names clash.

@@ -132,10 +132,14 @@ func (d *draft) tagOf(word string) *tagged {
 
 // clause returns the first clause of d with the word, an empty one if there is none.
 func (d *draft) clause(word string) Clause {
-	t := d.tagOf(word)
-	if t == nil {
-		return Clause{}
+	if t := d.tagOf(word); t != nil {
+		return clauseOf(t, word)
 	}
+	return Clause{}
+}
+
+// clauseOf returns the clause of t with the word, which is there.
+func clauseOf(t *tagged, word string) Clause {
 	i := slices.IndexFunc(t.clauses, func(c Clause) bool { return c.Word == word })
 	return t.clauses[i]
 }
@@ -151,6 +155,11 @@ func (d *draft) nameID(r *reporter, t nameTable) {
 	if len(parts) < 2 {
 		return
 	}
+	for _, part := range parts {
+		if c := clauseOf(part, "id"); c.Has("seq") {
+			r.at(part.text.pos(c.Offset), "%s has an id of several fields, so none of them can be seq: numbers are given to single ids", d.names.model)
+		}
+	}
 	d.names.id = d.names.model + "ID"
 	t.claim(r, d.spec.Pos(), d.names.id, "the id of a "+d.names.model, "rename that, or say `kv:\"model,name=...\"` on a field _ struct{}")
 	d.keys = append(d.keys, &keyDecl{d.names.id, "the id of " + article(d.names.model), parts})
@@ -165,7 +174,7 @@ func (d *draft) nameGroups(r *reporter, t nameTable) {
 			name = d.names.model + name
 		}
 		t.claim(r, d.spec.Pos(), name, "the values of the unique group "+group, "take another group name")
-		d.keys = append(d.keys, &keyDecl{name, "what is unique to one " + d.names.model, d.members(group)})
+		d.keys = append(d.keys, &keyDecl{name, "unique to one " + d.names.model, d.members(group)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -41,7 +42,7 @@ func (ps Problems) err() error {
 		return nil
 	}
 	sort.SliceStable(ps, func(i, j int) bool { return before(ps[i].Pos, ps[j].Pos) })
-	return ps
+	return slices.Compact(ps)
 }
 
 // before orders places by file, line and column.
@@ -102,6 +103,9 @@ func list(words []string) string {
 // probably meant to be.
 func known(wrong string, words []string) string {
 	text := "known: " + strings.Join(words, ", ")
+	if wrong == "" {
+		return text
+	}
 	if meant := nearest(wrong, words); meant != "" {
 		return fmt.Sprintf("did you mean %q? %s", meant, text)
 	}

@@ -25,17 +25,17 @@ func (b *builder) resolved(named *types.Named) bool {
 	return known
 }
 
-// valid reports whether t is known, and if not says so at pos.
+// valid reports whether t, found at pos, is known, and if not says so there.
 func (b *builder) valid(t types.Type, pos token.Pos, what string) bool {
-	if !holdsInvalid(t, map[types.Type]bool{}) {
-		return true
+	place, invalid := unknown(t, pos, map[types.Type]bool{})
+	if invalid {
+		b.at(pos, "cannot make out the type of %s%s", what, b.cause(place, place))
 	}
-	b.at(pos, "cannot make out the type of %s%s", what, b.cause(pos, pos))
-	return false
+	return !invalid
 }
 
 // cause returns what the type checker said on the lines from pos to end, or
-// else its first complaint.
+// else which import of that file could not be loaded.
 func (b *builder) cause(pos, end token.Pos) string {
 	first, last := b.fset.Position(pos), b.fset.Position(end)
 	for _, f := range b.source.faults {
@@ -44,42 +44,54 @@ func (b *builder) cause(pos, end token.Pos) string {
 			return ": " + f.Msg
 		}
 	}
-	for _, f := range b.source.faults {
-		return ": " + b.place(f.Pos).String() + ": " + f.Msg
+	for _, f := range b.source.files {
+		if f.path != first.Filename {
+			continue
+		}
+		for _, spec := range f.syntax.Imports {
+			if reason := b.source.absent[importPath(spec)]; reason != "" {
+				return ": " + b.place(spec.Pos()).String() + ": " + reason
+			}
+		}
 	}
 	return ""
 }
 
-// holdsInvalid reports whether t depends on a type that could not be made out.
-func holdsInvalid(t types.Type, seen map[types.Type]bool) bool {
+// unknown reports whether t, found at pos, depends on a type that could not be
+// made out, and at which field.
+func unknown(t types.Type, pos token.Pos, seen map[types.Type]bool) (token.Pos, bool) {
 	if seen[t] {
-		return false
+		return pos, false
 	}
 	seen[t] = true
 	switch t := t.(type) {
 	case *types.Basic:
-		return t.Kind() == types.Invalid
+		return pos, t.Kind() == types.Invalid
 	case *types.Alias:
-		return holdsInvalid(types.Unalias(t), seen)
+		return unknown(types.Unalias(t), pos, seen)
 	case *types.Named:
 		for arg := range t.TypeArgs().Types() {
-			if holdsInvalid(arg, seen) {
-				return true
+			if at, is := unknown(arg, pos, seen); is {
+				return at, true
 			}
 		}
-		return holdsInvalid(t.Underlying(), seen)
-	case *types.Map:
-		return holdsInvalid(t.Key(), seen) || holdsInvalid(t.Elem(), seen)
+		return unknown(t.Underlying(), pos, seen)
 	case *types.Struct:
 		for i := range t.NumFields() {
-			if stored(t.Field(i), t.Tag(i)) && holdsInvalid(t.Field(i).Type(), seen) {
-				return true
+			f := t.Field(i)
+			if at, is := unknown(f.Type(), f.Pos(), seen); is && stored(f, t.Tag(i)) {
+				return at, true
 			}
 		}
+	case *types.Map:
+		if at, is := unknown(t.Key(), pos, seen); is {
+			return at, true
+		}
+		return unknown(t.Elem(), pos, seen)
 	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
-		return holdsInvalid(t.Elem(), seen)
+		return unknown(t.Elem(), pos, seen)
 	}
-	return false
+	return pos, false
 }
 
 // stored reports whether a field with the tag is part of what is stored.

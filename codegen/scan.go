@@ -30,6 +30,7 @@ type tagged struct {
 	typ     ast.Expr // of the field, or of the method's result
 	text    tagText
 	clauses []Clause
+	faulty  bool // there is more in the text than the clauses
 }
 
 // A keyDecl is a key type that kvgen writes: the id of a model whose id has
@@ -138,6 +139,7 @@ func fieldTagged(r *reporter, field *ast.Field, name string, text tagText) *tagg
 		t.site = OnModel
 	} else if !ast.IsExported(name) {
 		r.at(field.Pos(), "a kv tag on the unexported field %s: only exported fields are stored", name)
+		t.faulty = true
 		return t
 	}
 	t.parse(r)
@@ -147,7 +149,7 @@ func fieldTagged(r *reporter, field *ast.Field, name string, text tagText) *tagg
 // parse reads the tag's text.
 func (t *tagged) parse(r *reporter) {
 	clauses, err := ParseTag(t.text.text, t.site)
-	t.clauses = clauses
+	t.clauses, t.faulty = clauses, err != nil
 	r.tag(t.text, err)
 }
 

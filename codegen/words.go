@@ -277,7 +277,7 @@ func keyType(t types.Type) string {
 	if _, ok := scalarKey(t); ok || keyStruct(t) != nil {
 		return ""
 	}
-	return "a key is a string, an integer, a bool, a named type of these, or a key type that kvgen wrote"
+	return "a key is a string, an integer, a bool, a named type of these, or a struct of two to four of these such as kvgen writes"
 }
 
 // keysType complains about a type that is neither a key nor a slice of keys.
