@@ -90,7 +90,7 @@ func (l *loader) read(p *packages.Package) *source {
 	tests, _ := filepath.Glob(filepath.Join(p.Dir, "*_test.go"))
 	if len(p.GoFiles)+len(p.IgnoredFiles)+len(tests) == 0 {
 		for _, e := range p.Errors {
-			l.in("", "cannot load %s: %s", p.PkgPath, e.Msg)
+			l.in("", "cannot load %s: %s", p.PkgPath, oneLine(e.Msg))
 		}
 		return nil
 	}
@@ -107,6 +107,8 @@ func (l *loader) read(p *packages.Package) *source {
 	}
 	return s
 }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // collect returns the texts of the files of s that people wrote, and whether
 // anything in its directory concerns kvgen.
@@ -235,7 +237,7 @@ func (l *loader) importOthers(found []*source) error {
 		if p.Types != nil && p.Name != "" {
 			l.others[p.PkgPath] = p.Types
 		} else if len(p.Errors) > 0 {
-			l.absent[p.PkgPath] = p.Errors[0].Msg
+			l.absent[p.PkgPath] = oneLine(p.Errors[0].Msg)
 		}
 	}
 	return nil

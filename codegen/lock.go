@@ -2,7 +2,9 @@ package codegen
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,22 +115,20 @@ func (m *lockedModel) kinds() []lockedKind {
 	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}}
 }
 
-// readLock returns the lock file of the directory dir, an empty lock if there is none.
+// readLock returns the lock file of the directory dir, an empty lock if there
+// is none. It reports a file that it cannot read and returns an empty lock then too.
 func readLock(r *reporter, dir string) *lock {
-	l := &lock{path: filepath.Join(dir, lockName)}
-	text, err := os.ReadFile(l.path)
-	if os.IsNotExist(err) {
-		return l
+	path := filepath.Join(dir, lockName)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.in(path, "%v", err)
 	}
-	if err != nil {
-		r.in(l.path, "%v", err)
-	}
-	n := 0
+	l, n := &lock{path: path}, 0
 	for line := range strings.Lines(string(text)) {
 		n++
 		if err := l.parseLine(strings.TrimSpace(line), n); err != nil {
-			r.line(l.path, n, "%v; undo the edit of this file, or resolve the merge", err)
-			return l
+			r.line(path, n, "%v; resolve the merge or undo the edit", err)
+			return &lock{path: path}
 		}
 	}
 	return l
@@ -140,20 +140,24 @@ func (l *lock) parseLine(line string, n int) error {
 	switch {
 	case line == "" || strings.HasPrefix(line, "#"):
 		return nil
-	case word == "model" && rest != "" && l.model(rest) == nil:
-		l.models = append(l.models, &lockedModel{name: rest, version: 1, line: n})
-		return nil
-	case len(l.models) == 0 || rest == "":
+	case rest == "" || len(l.models) == 0 && word != "model":
 		return fmt.Errorf("%q is no line of a lock file", line)
+	case word != "model":
+		return l.models[len(l.models)-1].parseItem(word, rest, n)
+	case l.model(rest) != nil:
+		return fmt.Errorf("a second model %s", rest)
 	}
-	return l.models[len(l.models)-1].parseItem(word, rest, n)
+	l.models = append(l.models, &lockedModel{name: rest, version: 1, line: n})
+	return nil
 }
 
 // parseItem adds what line number n says to m.
 func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
 	if word == "version" {
-		m.version, err = strconv.Atoi(rest)
-		return err
+		if m.version, err = strconv.Atoi(rest); err != nil {
+			return fmt.Errorf("%q is no version", rest)
+		}
+		return nil
 	}
 	for _, kind := range m.kinds() {
 		if kind.word == word {

@@ -118,6 +118,9 @@ func (d *draft) ownNames(r *reporter) names {
 	if many := c.Get("plural"); many != "" {
 		n.collection = many
 	}
+	if n.collection == "All" {
+		r.at(d.spec.Pos(), "%s would be the field All of Models, which has a method All: say another plural=", n.model)
+	}
 	return n
 }
 

@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"strings"
+	"text/tabwriter"
 )
 
 // doc returns the lines of the comment of the model's generated type: its access plan.
@@ -20,18 +21,19 @@ func (m *Model) doc() []string {
 
 // trips returns what the verbs of m cost before the reply.
 func (m *Model) trips() string {
-	create, update := 2, "2"
+	create, update, listing := 2, "2", ""
 	for _, x := range m.Indexes {
-		create = max(create, 2+x.Clause.word.emit.create)
-		update = "2 or 3"
-	}
-	text := fmt.Sprintf("Get 1, Create %d, Update %s, Delete 2", create, update)
-	for _, x := range m.Indexes {
-		if x.Clause.word.emit.listing {
-			return text + "; a listing 2 when warm"
+		emit := x.Clause.word.emit
+		create, update = max(create, 2+emit.create), "2 or 3"
+		if emit.listing {
+			listing = "; a listing 2 when warm"
 		}
 	}
-	return text
+	again := ""
+	if len(m.ID) > 1 {
+		again = " (1 if it exists)"
+	}
+	return fmt.Sprintf("Get 1, Create %d%s, Update %s, Delete 2%s", create, again, update, listing)
 }
 
 // comment returns what stands beside the records of m.
@@ -89,10 +91,12 @@ func (x *Index) definition() string {
 func (p *Package) Plan() string {
 	var b strings.Builder
 	for _, m := range p.Models {
-		fmt.Fprintf(&b, "%s.%s: %s\n", p.Path, m.Collection, m.trips())
+		fmt.Fprintf(&b, "%s.%s: %s by %s, version %d\n  %s\n", p.Path, m.Collection, m.Name, list(labels(m.ID)), m.Version, m.trips())
+		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 		for _, x := range m.Indexes {
-			fmt.Fprintf(&b, "\t%s\t%s: %s\n", x.Name, x.line(), x.Clause.word.emit.read)
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", x.Name, x.line(), x.Clause.word.emit.read)
 		}
+		w.Flush()
 	}
 	return b.String()
 }

@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 )
@@ -58,10 +59,10 @@ func (c comparison) modelGone(was *lockedModel) {
 	c.gone(was.line, "no model is stored as %s any more, and its records would be left behind: %s; if they are not needed, run kvgen -accept", was.name, remedy)
 }
 
-// heir returns the new model that has most of was's fields, nil if none has half of them.
+// heir returns the new model that has most of was's fields, nil if none has more than half of them.
 func (c comparison) heir(was *lockedModel) *lockedModel {
 	var best *lockedModel
-	most := len(was.fields) / 2
+	most := max(1, len(was.fields)/2)
 	for _, m := range c.now.models {
 		if c.old.model(m.name) != nil {
 			continue
@@ -127,7 +128,7 @@ func (c comparison) fields(m *Model, was, is *lockedModel) {
 		switch {
 		case !ok:
 			c.gone(f.line, "%s.%s is stored, but no field reads it any more: %s; if it is not needed, run kvgen -accept (the stored values stay in the records)", m.Name, f.name, c.renamed(f, was, is))
-		case now.form != f.form:
+		case now.form != f.form && !slices.ContainsFunc(was.id, func(it lockedItem) bool { return it.name == f.name }):
 			c.gone(f.line, "%s.%s is stored as %s, but is %s now, which cannot read it: store the new form in a field of another name and fill it in Upgrade; if there are no such records, run kvgen -accept", m.Name, f.name, f.form, now.form)
 		}
 	}
@@ -137,19 +138,22 @@ func (c comparison) fields(m *Model, was, is *lockedModel) {
 func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
 	var fresh []string
 	for _, f := range is.fields {
-		if _, ok := find(was.fields, f.name); !ok && f.form == gone.form {
+		_, old := find(was.fields, f.name)
+		if !old && f.form == gone.form && path.Dir(slashed(f.name)) == path.Dir(slashed(gone.name)) {
 			fresh = append(fresh, f.name)
 		}
 	}
-	last := gone.name[strings.LastIndexAny(gone.name, ".")+1:]
+	heir := "it has another name now"
 	if len(fresh) == 1 {
-		return fmt.Sprintf("if it is %s now, put `msgpack:%q` on that", fresh[0], last)
+		heir = "it is " + fresh[0] + " now"
+	} else if meant := nearest(gone.name, fresh); meant != "" {
+		heir = "it is " + meant + " now"
 	}
-	if meant := nearest(gone.name, fresh); meant != "" {
-		return fmt.Sprintf("if it is %s now, put `msgpack:%q` on that", meant, last)
-	}
-	return fmt.Sprintf("if it has another name now, put `msgpack:%q` on it", last)
+	return fmt.Sprintf("if %s, put `msgpack:%q` on that", heir, path.Base(slashed(gone.name)))
 }
+
+// slashed returns the path of a stored field with slashes for its dots.
+func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
 // indexes reports entries that nothing reads any more, or as something else.
 func (c comparison) indexes(m *Model, was, is *lockedModel) {

@@ -52,6 +52,9 @@ func (b *builder) cause(pos, end token.Pos) string {
 			if reason := b.source.absent[importPath(spec)]; reason != "" {
 				return ": " + b.place(spec.Pos()).String() + ": " + reason
 			}
+			if importPath(spec) == "C" {
+				return ": types of C have no stored form"
+			}
 		}
 	}
 	return ""

@@ -87,7 +87,7 @@ var words = []*word{
 				return n.runtime("index") + ".NewUnique(r, " + indexSpec(x, n) + ")"
 			},
 			line: func(x *Index) string { return "the one " + x.Model.Name + " with " + x.phrase() },
-			read: "Find 2 trips, 1 with a remembered value; FindMulti the same",
+			read: "Find and FindMulti 2, or 1 with a remembered value",
 		},
 	},
 	{

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
@@ -37,9 +38,12 @@ func (c change) apply() error {
 	if err == nil {
 		err = os.Rename(temporary, c.path)
 	}
-	if err != nil {
-		os.Remove(temporary)
-		return fmt.Errorf("cannot write %s: %w", c.name, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	os.Remove(temporary)
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner // The path that it leaves out is that of the temporary file.
+	}
+	return fmt.Errorf("cannot write %s: %w", c.name, err)
 }
