@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"go/format"
 	"go/types"
@@ -154,7 +153,7 @@ func (w *printer) constructor(m *Model, codec string) {
 	kvmodel := w.names.runtime("kvmodel")
 	w.printf("// New%s returns the %s in db.\nfunc New%s(db *%s.DB) *%s {\n", m.Collection, m.Collection, m.Collection, kvmodel, m.Collection)
 	w.printf("r := %s.NewRecords(db, %s.Schema[%s]{\n", kvmodel, kvmodel, w.args(m))
-	w.printf("Name: %q, Version: %d, Shape: %q,\n", m.Stored, m.Version, m.shape())
+	w.printf("Name: %q, Version: %d,\n", m.Stored, m.Version)
 	w.identity(m)
 	w.printf("Codec: %s,\n", codec)
 	w.times(m)
@@ -181,7 +180,7 @@ func (w *printer) identity(m *Model) {
 // times writes where the fields are that the library fills in.
 func (w *printer) times(m *Model) {
 	for _, f := range []struct{ schema, name, typ string }{
-		{"RevField", m.VersionField, "int64"},
+		{"Revision", m.VersionField, "int64"},
 		{"Created", m.Created, "time.Time"},
 		{"Updated", m.Updated, "time.Time"},
 		{"Expires", m.Expires, "time.Time"},
@@ -261,16 +260,4 @@ func eachPart(parts []Part, v string) string {
 		exprs[i] = p.Expr(v)
 	}
 	return strings.Join(exprs, ", ")
-}
-
-// shape returns a short hash of what the entries of the model's indexes are:
-// where it differs, the entries in the store have to be built anew.
-func (m *Model) shape() string {
-	var lines []string
-	for _, x := range m.Indexes {
-		lines = append(lines, x.Stored+" "+x.definition())
-	}
-	slices.Sort(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
-	return fmt.Sprintf("%x", sum[:6])
 }

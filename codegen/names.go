@@ -20,7 +20,8 @@ type names struct {
 // recordMethods are the names that a generated type has from kvmodel.Records,
 // which an index of that name would hide.
 var recordMethods = []string{
-	"Records", "Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange", "History",
+	"Records", "ModelName", "Rebuild", "History",
+	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange",
 }
 
 // A nameTable says who holds each name at the top of a package.

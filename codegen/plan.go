@@ -70,7 +70,8 @@ func (x *Index) phrase() string {
 	return article(what)
 }
 
-// definition returns what the entries of x are, in terms of what is stored.
+// definition returns what the entries of x are, in terms of what is stored:
+// when it changes, they have to be built anew.
 func (x *Index) definition() string {
 	names := make([]string, len(x.Parts))
 	for i, p := range x.Parts {

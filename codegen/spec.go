@@ -17,7 +17,7 @@ func indexSpec(x *Index, names *imports) string {
 	typ, v := x.Model.Type.Obj().Name(), x.Model.receiver()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.IndexSpec[%s, %s]{\n", kvmodel, typ, value)
-	fmt.Fprintf(&b, "Name: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.fieldList(), keyExpr(x.Value, names))
+	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.definition(), x.fieldList(), keyExpr(x.Value, names))
 	fmt.Fprintf(&b, "Values: func(%s *%s) []%s { return %s },", v, typ, value, x.values(value, v))
 	if c := x.condition(); c != nil {
 		fmt.Fprintf(&b, " If: %s,", c.expr(typ, v))

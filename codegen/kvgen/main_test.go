@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestScripts(t *testing.T) {
 			e.Values["vars"] = e.Vars
 			return writeModule(e.WorkDir, library)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"within": within},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"within": within, "lines": lines},
 	})
 }
 
@@ -70,5 +71,21 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Logf("%v used %v of processor time and took %v", args[1:], used, time.Since(start))
 	if used > limit {
 		ts.Fatalf("%v used %v of processor time, more than %v", args[1:], used, limit)
+	}
+}
+
+// lines fails if its first argument, a file, has more lines than its second
+// argument before the line that starts with the third.
+func lines(ts *testscript.TestScript, neg bool, args []string) {
+	limit, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	before, _, found := strings.Cut(ts.ReadFile(args[0]), "\n"+args[2])
+	if !found {
+		ts.Fatalf("no line of %s starts with %q", args[0], args[2])
+	}
+	count := strings.Count(strings.TrimSpace(before), "\n") + 1
+	ts.Logf("%s has %d lines before %q", args[0], count, args[2])
+	if count > limit {
+		ts.Fatalf("%s has %d lines before %q, more than %d", args[0], count, args[2], limit)
 	}
 }

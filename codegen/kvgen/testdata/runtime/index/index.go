@@ -3,10 +3,10 @@ package index
 
 import "github.com/ringtree/ringtree/kvmodel"
 
-type Unique[T any, V comparable] struct {
+type Unique[T, V any] struct {
 	Spec kvmodel.IndexSpec[T, V]
 }
 
-func NewUnique[T any, K, V comparable](r *kvmodel.Records[T, K], s kvmodel.IndexSpec[T, V]) *Unique[T, V] {
+func NewUnique[T any, K comparable, V any](r *kvmodel.Records[T, K], s kvmodel.IndexSpec[T, V]) *Unique[T, V] {
 	return &Unique[T, V]{s}
 }
