@@ -56,7 +56,7 @@ func (p *Package) taken() map[string]bool {
 			taken[k.Name] = true
 		}
 	}
-	for _, local := range []string{"a", "b", "c", "d", "k", "m", "r", "id", "db"} {
+	for _, local := range []string{"a", "b", "c", "d", "k", "m", "r", "v", "w", "id", "db", "enc", "dec", "name"} {
 		taken[local] = true
 	}
 	return taken

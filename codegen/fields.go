@@ -8,17 +8,19 @@ import (
 )
 
 // storedFields returns the fields that records of the type named hold, those
-// of structs within it too, under their stored names.
-func storedFields(named *types.Named) []lockedItem {
-	w := &fieldWalk{open: map[types.Type]bool{named: true}}
+// of structs within it too, under their stored names. A type for which marshals
+// holds brings its own form.
+func storedFields(named *types.Named, marshals func(types.Type) bool) []lockedItem {
+	w := &fieldWalk{open: map[types.Type]bool{named: true}, marshals: marshals}
 	w.fields(named.Underlying().(*types.Struct), "")
 	return w.found
 }
 
 // A fieldWalk collects the stored fields of a struct and of the structs in it.
 type fieldWalk struct {
-	found []lockedItem
-	open  map[types.Type]bool // the types it is in, so that a recursive one ends
+	found    []lockedItem
+	open     map[types.Type]bool // the types it is in, so that a recursive one ends
+	marshals func(types.Type) bool
 }
 
 // fields collects the fields of s, whose names begin with prefix.
@@ -28,7 +30,7 @@ func (w *fieldWalk) fields(s *types.Struct, prefix string) {
 		if !stored(f, tag) {
 			continue
 		}
-		if inner := inlined(f, tag); inner != nil {
+		if inner := w.inlined(f, tag); inner != nil {
 			w.fields(inner, prefix)
 			continue
 		}
@@ -41,9 +43,9 @@ func (w *fieldWalk) fields(s *types.Struct, prefix string) {
 
 // inlined returns the struct whose fields stand for the embedded field f, nil if
 // f is stored as a field of its own.
-func inlined(f *types.Var, tag string) *types.Struct {
+func (w *fieldWalk) inlined(f *types.Var, tag string) *types.Struct {
 	_, options, _ := strings.Cut(reflect.StructTag(tag).Get("msgpack"), ",")
-	if !f.Embedded() || slices.Contains(strings.Split(options, ","), "noinline") || marshals(f.Type()) {
+	if !f.Embedded() || slices.Contains(strings.Split(options, ","), "noinline") || w.marshals(f.Type()) {
 		return nil
 	}
 	s, _ := f.Type().Underlying().(*types.Struct)
@@ -56,7 +58,7 @@ func (w *fieldWalk) form(t types.Type, name string) string {
 	if isTimestamp(t) {
 		return "time"
 	}
-	if marshals(t) {
+	if w.marshals(t) {
 		return types.TypeString(t, nil)
 	}
 	switch u := t.Underlying().(type) {
@@ -102,6 +104,13 @@ func basicForm(b *types.Basic) string {
 		return "float"
 	}
 	return b.Name()
+}
+
+// marshals reports whether values of type t bring their own form: they do not if
+// t is a model of p, whose methods kvgen is about to write.
+func (p *Package) marshals(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return marshals(t) && !(ok && named.Obj().Pkg() == p.source.types && p.source.draft(named.Obj().Name()) != nil)
 }
 
 // marshals reports whether values of type t bring their own form, by methods of

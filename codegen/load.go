@@ -289,6 +289,17 @@ func (l *loader) typecheck(s *source) {
 	}
 	checker := types.NewChecker(&config, l.fset, s.types, nil)
 	_ = checker.Files(s.trimmed()) // The faults that matter are in s.faults.
+	s.promiseCodecs()
+}
+
+// named returns the type called name of the package, nil if it has none.
+func (s *source) named(name string) *types.Named {
+	obj := s.types.Scope().Lookup(name)
+	if obj == nil {
+		return nil
+	}
+	named, _ := types.Unalias(obj.Type()).(*types.Named)
+	return named
 }
 
 // trimmed returns the files of s with nothing in them but what a model can depend on.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/types"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,15 +65,15 @@ func (l *lock) model(name string) *lockedModel {
 func (p *Package) lock() *lock {
 	l := &lock{path: filepath.Join(p.Dir, lockName)}
 	for _, m := range p.Models {
-		l.models = append(l.models, m.locked())
+		l.models = append(l.models, m.locked(p.marshals))
 	}
 	l.sort()
 	return l
 }
 
-// locked returns what m stores.
-func (m *Model) locked() *lockedModel {
-	k := &lockedModel{name: m.Stored, version: m.Version, fields: storedFields(m.Type)}
+// locked returns what m stores, where types for which marshals holds bring their own form.
+func (m *Model) locked(marshals func(types.Type) bool) *lockedModel {
+	k := &lockedModel{name: m.Stored, version: m.Version, fields: storedFields(m.Type, marshals)}
 	for _, p := range m.ID {
 		k.id = append(k.id, lockedItem{name: p.Stored, form: keyKind(p.Type)})
 	}

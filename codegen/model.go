@@ -123,7 +123,7 @@ func buildPackage(r *reporter, s *source) *Package {
 // build returns the model of the draft, nil if its types cannot be known.
 func (b *builder) build() *Model {
 	d := b.draft
-	named := b.named(d.name)
+	named := b.source.named(d.name)
 	if named == nil || !b.resolved(named) {
 		return nil
 	}
@@ -137,17 +137,8 @@ func (b *builder) build() *Model {
 	b.finishID()
 	b.finishIndexes()
 	b.checkHooks()
+	b.checkCodec()
 	return b.model
-}
-
-// named returns the type called name of the package, nil if it has none.
-func (b *builder) named(name string) *types.Named {
-	obj := b.source.types.Scope().Lookup(name)
-	if obj == nil {
-		return nil
-	}
-	named, _ := types.Unalias(obj.Type()).(*types.Named)
-	return named
 }
 
 // useTag gives the clauses of t their meaning.
@@ -413,7 +404,7 @@ func (b *builder) join(x *Index, m member, c Clause) bool {
 		b.at(x.pos, "the group %s has %d members; a key has at most %d", c.Value, n, maxParts)
 		return false
 	}
-	x.Parts, x.Value = b.parts(key), b.named(key.name)
+	x.Parts, x.Value = b.parts(key), b.source.named(key.name)
 	b.model.Keys = append(b.model.Keys, Key{key.name, key.about, x.Parts, x.Value})
 	return x.Value != nil
 }
@@ -460,7 +451,7 @@ func (b *builder) finishID() {
 	case n > maxParts:
 		b.at(m.pos, "the id of %s has %d fields; a key has at most %d", m.Name, n, maxParts)
 	default:
-		m.IDType = b.named(b.draft.names.id)
+		m.IDType = b.source.named(b.draft.names.id)
 		key := Key{b.draft.names.id, "the id of " + article(m.Name), m.ID, m.IDType}
 		m.Keys = append([]Key{key}, m.Keys...)
 	}

@@ -9,7 +9,7 @@ import (
 // newCodecEmitter returns what writes the codecs of p's models.
 func (p *Package) newCodecEmitter(r *reporter, names *imports) codecEmitter {
 	return func(model *types.Named) (value, decls string) {
-		c := storeCheck{r, model.Obj().Pkg(), map[types.Type]bool{}}
+		c := storeCheck{r, model.Obj().Pkg(), p.marshals, map[types.Type]bool{}}
 		c.check(model, model.Obj().Pos(), model.Obj().Name())
 		return fmt.Sprintf("%s.Codec[%s]{}", names.runtime("kvmodel"), model.Obj().Name()), ""
 	}
@@ -18,13 +18,14 @@ func (p *Package) newCodecEmitter(r *reporter, names *imports) codecEmitter {
 // A storeCheck looks for types that have no stored form.
 type storeCheck struct {
 	*reporter
-	pkg  *types.Package
-	seen map[types.Type]bool
+	pkg      *types.Package
+	marshals func(types.Type) bool
+	seen     map[types.Type]bool
 }
 
 // check reports at pos that what, of type t, cannot be stored, if that is so.
 func (c storeCheck) check(t types.Type, pos token.Pos, what string) {
-	if c.seen[t] || marshals(t) || isTimestamp(t) {
+	if c.seen[t] || c.marshals(t) || isTimestamp(t) {
 		return
 	}
 	if _, named := t.(*types.Named); named {
