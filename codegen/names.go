@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"slices"
@@ -105,20 +106,12 @@ func declaredBy(decl ast.Decl) []*ast.Ident {
 // ownNames returns what d is called, by its struct and its model clause.
 func (d *draft) ownNames(r *reporter) names {
 	c := d.clause("model")
-	n := names{model: capital(d.name)}
-	if name := c.Get("name"); name != "" {
-		n.model = name
-	}
+	n := names{model: cmp.Or(c.Get("name"), capital(d.name))}
 	if !token.IsExported(n.model) {
 		r.at(d.spec.Pos(), "no exported name can be made of %s: say `kv:\"model,name=...\"` on a field _ struct{}", d.name)
 	}
-	n.stored, n.collection = n.model, plural(n.model)
-	if was := c.Get("was"); was != "" {
-		n.stored = was
-	}
-	if many := c.Get("plural"); many != "" {
-		n.collection = many
-	}
+	n.stored = cmp.Or(c.Get("was"), n.model)
+	n.collection = cmp.Or(c.Get("plural"), plural(n.model))
 	if n.collection == "All" {
 		r.at(d.spec.Pos(), "%s would be the field All of Models, which has a method All: say another plural=", n.model)
 	}
@@ -166,7 +159,7 @@ func (d *draft) nameID(r *reporter, t nameTable) {
 	}
 	d.names.id = d.names.model + "ID"
 	t.claim(r, d.spec.Pos(), d.names.id, "the id of a "+d.names.model, "rename that, or say `kv:\"model,name=...\"` on a field _ struct{}")
-	d.keys = append(d.keys, &keyDecl{d.names.id, "the id of " + article(d.names.model), parts})
+	d.keys = append(d.keys, &keyDecl{d.names.id, "", "the id of " + article(d.names.model), parts})
 }
 
 // nameGroups names the key types of the unique groups of d: By<Group>, with
@@ -178,7 +171,7 @@ func (d *draft) nameGroups(r *reporter, t nameTable) {
 			name = d.names.model + name
 		}
 		t.claim(r, d.spec.Pos(), name, "the values of the unique group "+group, "take another group name")
-		d.keys = append(d.keys, &keyDecl{name, "unique to one " + d.names.model, d.members(group)})
+		d.keys = append(d.keys, &keyDecl{name, group, "unique to one " + d.names.model, d.members(group)})
 	}
 }
 

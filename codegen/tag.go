@@ -204,7 +204,7 @@ func fieldTag(lit *ast.BasicLit) (tag tagText, ok bool, err error) {
 	whole := tagText{text, lit.Pos(), at}
 	for i := skipBlanks(text, 0); i < len(text); i = skipBlanks(text, i) {
 		key, quoted, found := nextPair(text[i:])
-		if !found && strings.Contains(text, "kv") {
+		if !found && (strings.HasPrefix(text[i:], "kv") || strings.Contains(text, "kv:")) {
 			return whole, false, &TagError{i, "malformed struct tag: write `kv:\"...\"` with nothing between the colon and the quotation mark"}
 		}
 		if !found {
