@@ -19,9 +19,6 @@ type codecOptions struct {
 	// model reports whether kvgen writes the codec of a type. The msgpack methods
 	// such a type has by now are then not its own but older output.
 	model func(*types.TypeName) bool
-	// taken reports whether a name of the package is in use, other than by
-	// older output.
-	taken func(name string) bool
 }
 
 // codecSet writes the codecs of one package: of its models, and once for each
@@ -31,12 +28,10 @@ type codecSet struct {
 	pkg     *types.Package
 	opts    codecOptions
 	names   map[string]string // helper names by type
-	imports map[string]string // import names by path
-	used    map[string]bool   // every name given out
-	written map[string]bool   // the functions written so far, by type and part
-	todo    []func()          // what is named but not yet written
+	imports *imports
+	written map[string]bool // the functions written so far, by type and part
+	todo    []func()        // what is named but not yet written
 	out     bytes.Buffer
-	needed  map[string]bool // import lines of the model being written
 	errs    codecErrors
 }
 
@@ -65,32 +60,27 @@ const (
 	msgpackPath = "github.com/vmihailenco/msgpack/v5"
 )
 
-func newCodecSet(pkg *types.Package, opts codecOptions) *codecSet {
+// newCodecSet returns a set for pkg whose files import by way of names.
+func newCodecSet(pkg *types.Package, names *imports, opts codecOptions) *codecSet {
 	if opts.skip == nil {
 		opts.skip = func(*types.Var, string) bool { return false }
 	}
 	if opts.model == nil {
 		opts.model = func(*types.TypeName) bool { return false }
 	}
-	if opts.taken == nil {
-		opts.taken = func(string) bool { return false }
-	}
 	return &codecSet{
 		pkg:     pkg,
 		opts:    opts,
 		names:   make(map[string]string),
-		imports: make(map[string]string),
-		used:    make(map[string]bool),
+		imports: names,
 		written: make(map[string]bool),
 	}
 }
 
-// emit returns the codec of model and of the types it is the first to reach,
-// and the lines its file needs in its import block, sorted. The error is a
-// codecErrors.
-func (s *codecSet) emit(model *types.Named) (code []byte, imports []string, err error) {
+// emit returns the codec of model and of the types it is the first to reach.
+// The error is a codecErrors.
+func (s *codecSet) emit(model *types.Named) ([]byte, error) {
 	s.out.Reset()
-	s.needed = make(map[string]bool)
 	s.errs = nil
 	s.model(model)
 	for len(s.todo) > 0 {
@@ -99,13 +89,9 @@ func (s *codecSet) emit(model *types.Named) (code []byte, imports []string, err 
 		next()
 	}
 	if s.errs != nil {
-		return nil, nil, s.errs
+		return nil, s.errs
 	}
-	for line := range s.needed {
-		imports = append(imports, line)
-	}
-	slices.Sort(imports)
-	return bytes.Clone(s.out.Bytes()), imports, nil
+	return bytes.Clone(s.out.Bytes()), nil
 }
 
 // codecName returns the name of the variable that holds the codec of model.
@@ -119,7 +105,7 @@ func (s *codecSet) model(model *types.Named) {
 		s.errorf(model.Obj().Pos(), "%s has type parameters: a model is a type of its own", name)
 		return
 	}
-	codec, msgpack := s.runtime(), s.importName(msgpackPath, "msgpack")
+	codec, msgpack := s.runtime(), s.imports.add(msgpackPath, "msgpack")
 	first, _ := utf8.DecodeRuneInString(name)
 	variable, receiver := s.codecName(model), string(unicode.ToLower(first))
 	base := s.codecOf(model, "", model.Obj().Pos())

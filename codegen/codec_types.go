@@ -14,7 +14,7 @@ import (
 func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in place) string {
 	t = types.Unalias(t)
 	if s.isTimeLike(t) {
-		pointer = fmt.Sprintf("(*%s.Time)(%s)", s.importName("time", "time"), pointer)
+		pointer = fmt.Sprintf("(*%s.Time)(%s)", s.imports.add("time", "time"), pointer)
 		return fmt.Sprintf("%s.%sTime(%s, %s)", s.runtime(), verb, stream, pointer)
 	}
 	if s.ownNil(verb, t) {
@@ -261,7 +261,7 @@ func (s *codecSet) unused(base string, identifiers func(name string) []string) s
 		ids := identifiers(name)
 		if !s.anyUsed(ids) {
 			for _, id := range ids {
-				s.used[id] = true
+				s.imports.taken[id] = true
 			}
 			return name
 		}
@@ -271,7 +271,7 @@ func (s *codecSet) unused(base string, identifiers func(name string) []string) s
 
 func (s *codecSet) anyUsed(ids []string) bool {
 	for _, id := range ids {
-		if s.used[id] || s.opts.taken(id) || token.IsKeyword(id) {
+		if s.imports.taken[id] || token.IsKeyword(id) {
 			return true
 		}
 	}
@@ -313,7 +313,7 @@ func (s *codecSet) typeName(t types.Type, pos token.Pos) string {
 		if pkg == s.pkg {
 			return ""
 		}
-		return s.importName(pkg.Path(), pkg.Name())
+		return s.imports.add(pkg.Path(), pkg.Name())
 	})
 }
 
@@ -367,30 +367,7 @@ func (s *codecSet) describe(t types.Type) string {
 	})
 }
 
-func (s *codecSet) runtime() string { return s.importName(codecPath, "codec") }
-
-// locals are the names of receivers and parameters in generated code.
-var locals = map[string]bool{"w": true, "r": true, "v": true, "enc": true, "dec": true, "name": true}
-
-// importName returns the name under which a file imports path, and notes that
-// the file being written does.
-func (s *codecSet) importName(path, name string) string {
-	given, ok := s.imports[path]
-	if !ok {
-		base := name
-		if locals[base] {
-			base += "pkg"
-		}
-		given = s.unused(base, func(name string) []string { return []string{name} })
-		s.imports[path] = given
-	}
-	line := fmt.Sprintf("%q", path)
-	if given != name {
-		line = given + " " + line
-	}
-	s.needed[line] = true
-	return given
-}
+func (s *codecSet) runtime() string { return s.imports.add(codecPath, "codec") }
 
 func upperFirst(name string) string {
 	r, size := utf8.DecodeRuneInString(name)

@@ -132,7 +132,7 @@ func (m *model[T]) decode(id string, r Result) (*Seen[T], error) {
 
 func (m *model[T]) decodeBody(env *envelope) (*T, error) {
 	v := new(T)
-	if _, err := m.codec.Decode(env.body, v); err != nil {
+	if _, err := m.codec.Unmarshal(env.body, v); err != nil {
 		return nil, err
 	}
 	if up, ok := any(v).(upgrader); ok && env.model < m.version {
@@ -169,7 +169,7 @@ func (m *model[T]) encodeBody(old *envelope, v *T) ([]byte, error) {
 	if err != nil || !old.live() {
 		return body, err
 	}
-	unknown, err := m.codec.Decode(old.body, new(T))
+	unknown, err := m.codec.Unmarshal(old.body, new(T))
 	if err != nil || !unknown {
 		return body, err
 	}

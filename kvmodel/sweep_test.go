@@ -51,13 +51,7 @@ func openMembers(s kvmodel.Store) *members {
 		ID:    func(m *member) string { return m.ID },
 		SetID: func(m *member, id string) { m.ID = id },
 		Key:   kvmodel.StringKey[string](),
-		Codec: kvmodel.Codec[member]{
-			Append: func(dst []byte, m *member) ([]byte, error) {
-				b, err := json.Marshal(m)
-				return append(dst, b...), err
-			},
-			Decode: func(data []byte, m *member) (bool, error) { return false, json.Unmarshal(data, m) },
-		},
+		Codec: asJSON[member]{},
 	})
 	kvmodel.Plug(r, logged{})
 	return &members{r, db, index.NewUnique(r, kvmodel.IndexSpec[member, string]{
@@ -477,3 +471,15 @@ func faults(m kvtest.Moment) kvtest.Fault {
 	}
 	return kvtest.None
 }
+
+// asJSON is a codec that a reader of a trace can read.
+type asJSON[T any] struct{}
+
+func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
+}
+
+func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
+
+func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }

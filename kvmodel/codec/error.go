@@ -10,12 +10,12 @@ import (
 var (
 	// ErrCorrupt is wrapped by every error about stored bytes: truncated,
 	// trailing, of the wrong kind, out of range, too deep or too large.
-	ErrCorrupt = errors.New("codec: stored bytes are corrupt")
+	ErrCorrupt = errors.New("corrupt data")
 
 	// ErrNotStorable is wrapped by every error about a value that has no stored
 	// form: one that contains itself, takes far more memory than bytes, or whose
 	// own marshaller failed. Nothing was written.
-	ErrNotStorable = errors.New("codec: value cannot be stored")
+	ErrNotStorable = errors.New("value cannot be stored")
 )
 
 // Error says what is wrong with stored bytes and where. It wraps ErrCorrupt

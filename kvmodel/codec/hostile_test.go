@@ -84,7 +84,7 @@ func TestModel_Unmarshal_HostileBytesAreCorruptAtAFieldAndOffset(t *testing.T) {
 			if !errors.Is(err, codec.ErrCorrupt) {
 				t.Fatalf("want ErrCorrupt, got %v", err)
 			}
-			if diff := cmp.Diff("codec: stored bytes are corrupt: "+test.want, err.Error()); diff != "" {
+			if diff := cmp.Diff("corrupt data: "+test.want, err.Error()); diff != "" {
 				t.Errorf("error mismatch (-want +got)\n%s", diff)
 			}
 		})

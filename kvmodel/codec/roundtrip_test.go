@@ -191,11 +191,11 @@ func TestModel_Append_WhatCannotBeStoredIsAnErrorAndWritesNothing(t *testing.T) 
 		kitchen *sample.Kitchen
 		want    string
 	}{
-		"contains itself": {loop, "codec: value cannot be stored: at field Next: nested deeper than 256, or contains itself"},
-		"own encoder":     {&sample.Kitchen{Version: sample.Version{Major: -1}}, "codec: value cannot be stored: at field Version: negative version"},
-		"two values":      {&sample.Kitchen{Raw: msgpack.RawMessage{1, 2}}, "codec: value cannot be stored: at field Raw: its own encoder wrote something else than one msgpack value"},
-		"half a value":    {&sample.Kitchen{Raw: msgpack.RawMessage{0x92, 2}}, "codec: value cannot be stored: at field Raw: its own encoder wrote something else than one msgpack value"},
-		"nothing but nil": {&sample.Kitchen{Slices: make([][]int, 100_000)}, "codec: value cannot be stored: its slices, maps and pointers take 2400000 bytes, over the 1309386 that 100722 stored bytes may take"},
+		"contains itself": {loop, "value cannot be stored: at field Next: nested deeper than 256, or contains itself"},
+		"own encoder":     {&sample.Kitchen{Version: sample.Version{Major: -1}}, "value cannot be stored: at field Version: negative version"},
+		"two values":      {&sample.Kitchen{Raw: msgpack.RawMessage{1, 2}}, "value cannot be stored: at field Raw: its own encoder wrote something else than one msgpack value"},
+		"half a value":    {&sample.Kitchen{Raw: msgpack.RawMessage{0x92, 2}}, "value cannot be stored: at field Raw: its own encoder wrote something else than one msgpack value"},
+		"nothing but nil": {&sample.Kitchen{Slices: make([][]int, 100_000)}, "value cannot be stored: its slices, maps and pointers take 2400000 bytes, over the 1309386 that 100722 stored bytes may take"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := sample.Kitchens().Append([]byte("before"), test.kitchen)

@@ -4,7 +4,7 @@ package sample
 
 import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
-	"github.com/vmihailenco/msgpack/v5"
+	msgpack "github.com/vmihailenco/msgpack/v5"
 )
 
 // EncodeMsgpack writes o as a map by field name, in its stored form.

@@ -3,10 +3,11 @@
 package sample
 
 import (
+	"time"
+
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
-	"github.com/vmihailenco/msgpack/v5"
-	"time"
+	msgpack "github.com/vmihailenco/msgpack/v5"
 )
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
