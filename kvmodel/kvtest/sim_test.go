@@ -20,8 +20,9 @@ import (
 var ctx = context.Background()
 
 // busy is a client that does a bit of everything: many ops in a trip, several
-// goroutines, a ticker, a deadline, random names.
+// goroutines, a ticker, a deadline, retries with jitter, random names.
 func busy(s kvmodel.Store) {
+	s = kvmodel.Retry(s, 3, time.Second)
 	name := rand.Text()
 	var wg sync.WaitGroup
 	defer wg.Wait()
