@@ -31,9 +31,11 @@ type batch struct {
 }
 
 // write waits for a turn, has change make its changes in it, and returns when
-// they are committed. If ctx ends before the turn, change does not run; if it
-// ends between the turn and the commit, the commit goes on without the caller.
-func (s *Store) write(ctx context.Context, change func(*live)) *failure {
+// they are committed. A failure that change returns is write's at once: it has
+// changed nothing, or the batch will not be committed. If ctx ends before the
+// turn, change does not run; if it ends between the turn and the commit, the
+// commit goes on without the caller.
+func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
@@ -54,7 +56,7 @@ func (s *Store) write(ctx context.Context, change func(*live)) *failure {
 	}
 }
 
-func (s *Store) takeTurn(ctx context.Context, change func(*live)) (*batch, *failure) {
+func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*batch, *failure) {
 	select {
 	case b := <-s.turn:
 		// The turn ends even where change panics.
@@ -67,8 +69,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live)) (*batch, *fail
 		}
 		b.turns++
 		s.trips.Add(1)
-		change(b.in)
-		return b, nil
+		return b, change(b.in)
 	case <-ctx.Done():
 		return nil, unavailable(ctx.Err())
 	case <-s.closing:
