@@ -24,6 +24,13 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// check is must for what returns nothing else.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 // open opens a store on a new file, closed when the test ends.
 func open(t testing.TB, opts boltkv.Options) *boltkv.Store {
 	t.Helper()
@@ -154,7 +161,7 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 				must(kvmodel.One(context.Background(), s, kvmodel.OpSet(fmt.Sprint("k", i), nil)))
 				return
 			}
-			must(0, s.Powers().Atomic(context.Background(), func(s kvmodel.Store) error {
+			check(s.Powers().Atomic(context.Background(), func(s kvmodel.Store) error {
 				_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet(fmt.Sprint("k", i), nil))
 				return err
 			}))
@@ -186,7 +193,7 @@ func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for range 300 {
-			must(0, s.Do(context.Background(), []kvmodel.Op{kvmodel.OpIncrement("a", 1), kvmodel.OpIncrement("b", 1)}))
+			check(s.Do(context.Background(), []kvmodel.Op{kvmodel.OpIncrement("a", 1), kvmodel.OpIncrement("b", 1)}))
 		}
 	})
 	for range 1000 {

@@ -26,6 +26,8 @@ type batch struct {
 	in    *live // nil before the first turn
 	tx    *bolt.Tx
 
+	committing bool
+
 	done chan struct{}
 	fail *failure // valid once done is closed
 }
@@ -141,12 +143,15 @@ func (s *Store) finish(b *batch) *failure {
 	}
 	var fail *failure
 	broken := s.guard(func() { fail = s.settle(b) })
-	if broken != nil {
-		// Rolling back frees bbolt's lock, if it still can.
-		_ = s.guard(func() { _ = b.tx.Rollback() })
-		return broken
+	if broken == nil {
+		return fail
 	}
-	return fail
+	// Rolling back frees bbolt's lock, if it still can.
+	_ = s.guard(func() { _ = b.tx.Rollback() })
+	if b.committing {
+		return unclear(broken.cause)
+	}
+	return broken
 }
 
 func (s *Store) settle(b *batch) *failure {
@@ -163,6 +168,7 @@ func (s *Store) settle(b *batch) *failure {
 		_ = b.tx.Rollback()
 		return unavailable(err)
 	}
+	b.committing = true
 	id := b.tx.ID()
 	if err := s.commit(b.tx); err != nil {
 		return s.afterFailed(id, err)

@@ -88,7 +88,7 @@ func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 	one(t, s, kvmodel.OpSet("k1", []byte("kept")).For(time.Hour))
 	one(t, s, kvmodel.OpDelete("k2"))
 	one(t, s, kvmodel.OpAdd("k2", []byte("kept")))
-	must(0, s.Powers().Atomic(t.Context(), func(s kvmodel.Store) error {
+	check(s.Powers().Atomic(t.Context(), func(s kvmodel.Store) error {
 		one(t, s, kvmodel.OpDelete("k3"))
 		one(t, s, kvmodel.OpAdd("k3", []byte("kept")))
 		return nil

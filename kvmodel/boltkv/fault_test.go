@@ -92,7 +92,7 @@ func TestStore_Do_CommitOfUnknownFateIsUnclearAndTheLast(t *testing.T) {
 func TestStore_Do_PanicInACommitStopsTheStoreAndNotTheProgram(t *testing.T) {
 	s := open(t, func(*bolt.Tx) error { panic("assertion failed: page 7") })
 	_, err := kvmodel.One(t.Context(), s, kvmodel.OpSet("a", nil))
-	wantErr(t, err, kvmodel.ErrUnavailable, kvmodel.ErrUnclear)
+	wantErr(t, err, kvmodel.ErrUnclear, kvmodel.ErrUnavailable)
 	_, err = kvmodel.One(t.Context(), s, kvmodel.OpGet("a"))
 	wantErr(t, err, ErrDamaged, kvmodel.ErrNotFound)
 }
