@@ -30,7 +30,7 @@ func (l *lane) meet() error {
 	if err != nil {
 		return err
 	}
-	if l.connected() && l.boot == known && time.Since(l.looked) < lookAgain {
+	if l.conn != nil && l.boot == known && time.Since(l.looked) < lookAgain {
 		return nil
 	}
 	if known == 0 {
