@@ -31,9 +31,11 @@
 //     lies a little above kvmodel.MaxValue. A limit below MaxValue makes larger
 //     values kvmodel.ErrTooLarge.
 //   - Append does not mix well with numbers, which are kept as memcached
-//     counts them: what was appended to a number that had lost a digit is
-//     overwritten by the next Increment, and a blank appended to a number
-//     costs it its TTL.
+//     counts them. Where something was appended to a number that had lost a
+//     digit, or something that begins with white space or a zero byte to any
+//     number, Increment overwrites it. Digits appended to an empty value do not
+//     make a number. A blank appended to a number costs it its TTL, and an
+//     Append that begins with a blank costs a get besides.
 //   - An Increment past kvmodel.MaxNumber is taken back, so it leaves the
 //     number but not its version, and others may see the sum in between.
 //   - An item whose expiry lies past January 2038 is kept for ever, since the

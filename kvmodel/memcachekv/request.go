@@ -240,7 +240,8 @@ func broken(err error) bool {
 		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network))
 }
 
-// timedOut tells whether err comes from a server that did not answer in time.
+// timedOut tells whether err comes from a server that did not answer in time,
+// or from others waiting for it on every connection.
 func timedOut(err error) bool {
 	if err == nil {
 		return false

@@ -32,6 +32,7 @@ func suiteMaker(addrs []string) kvtest.Maker {
 		Shared: true,
 		Kept:   true,
 		Prefix: kvmodel.MaxTenant,
+		Loose:  true,
 	}
 }
 

@@ -3,6 +3,7 @@ package memcachekv
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +19,10 @@ const blanks = " \t\n\v\f\r\x00"
 
 // encode returns value as the server keeps it, with its flags. What memcached
 // would count though it is no number of the contract, such as "9 " and "+5",
-// has a guard before it, so that counting fails.
+// has a guard before it, so that counting fails. So has the empty value, which
+// could become such a thing by appending.
 func encode(value []byte) ([]byte, uint32) {
-	if len(value) == 0 || !countable(value) {
+	if !countable(value) {
 		return value, 0
 	}
 	if _, err := kvmodel.ParseNumber(value); err == nil {
@@ -48,7 +50,7 @@ func decode(stored []byte, flags uint32) []byte {
 	if n == 0 || n == len(stored) || stored[n] != ' ' {
 		return stored
 	}
-	return append(stored[:n], bytes.TrimLeft(stored[n:], " ")...)
+	return slices.Concat(stored[:n], bytes.TrimLeft(stored[n:], " "))
 }
 
 // looksPadded tells whether text behind digits would look like a number that

@@ -7,7 +7,7 @@ import (
 
 func TestEncode_GuardsWhatMemcachedWouldCountButIsNoNumber(t *testing.T) {
 	for value, want := range map[string]string{
-		"":                     "",
+		"":                     "v",
 		"0":                    "0",
 		"42":                   "42",
 		"007":                  "007",
