@@ -308,14 +308,19 @@ func (s *Sim) answer(r *request, place int, result kvmodel.Result) {
 // unless its function waits for time to pass.
 func (s *Sim) begin(f *flight, fault Fault) {
 	s.remove(f)
-	failed := fault == Unsent || fault == Lost
 	switch {
-	case failed && s.chance(0.5):
+	case fault == Unsent && s.chance(0.5):
 		s.note(f.from.name, "atomic: not run")
 		f.req.err = errUnsent
-	case failed:
-		s.note(f.from.name, "atomic, will not be committed")
+	case fault == Unsent:
+		s.note(f.from.name, "atomic, not to be committed")
 		f.req.commitErr = errUnsent
+	case fault == Lost:
+		s.note(f.from.name, "atomic, not to be committed, unclear")
+		f.req.commitErr = errUnclear
+	case fault == Mute || fault == Late:
+		s.note(f.from.name, "atomic, to be committed, unclear")
+		f.req.afterErr = errUnclear
 	default:
 		s.note(f.from.name, "atomic")
 	}
