@@ -17,8 +17,8 @@ type address struct {
 	path           string   // what follows the hosts, without the slash
 }
 
-// parseAddress takes //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH apart. No host
-// is given: there is none in the result.
+// parseAddress takes //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH apart. Where no
+// host is given it is this machine, and where no port is given it is port.
 func parseAddress(rest, port string) (address, error) {
 	rest, ok := strings.CutPrefix(rest, "//")
 	if !ok {
@@ -35,7 +35,7 @@ func parseAddress(rest, port string) (address, error) {
 	hosts, path, _ := strings.Cut(rest, "/")
 	a.path = path
 	if hosts == "" {
-		return a, nil
+		hosts = "127.0.0.1"
 	}
 	for _, text := range strings.Split(hosts, ",") {
 		host, err := hostPort(text, port)

@@ -35,6 +35,7 @@ type scheme struct {
 
 var schemes = []scheme{
 	{"mem", "mem:", openMem},
+	{"memcached", "memcached://HOST:PORT,HOST:PORT", openMemcached},
 }
 
 // Store opens the store that url names. An error says what is wrong with the
