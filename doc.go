@@ -5,7 +5,7 @@
 // way, from the top of this list to the bottom, and layout_test.go keeps them so.
 // What is marked as coming is not there yet:
 //
-//	example-app   the sample app: main.go wires, its domain package holds the models (coming)
+//	example-app   the sample app: main.go wires, its domain package holds the models
 //	inspect       check, repair, rebuild, export and import over any set of models (coming)
 //	templates     templ components that take plain values (coming)
 //	index         unique values, reverse look-up lists, sequences (coming)
@@ -14,10 +14,10 @@
 //	kvmodel       the store contract, keys, DB and Records, the data class
 //	  codec       what generated encoders and decoders call (coming)
 //	  memkv       the reference store: the specification of the contract, in memory
-//	  boltkv      the embedded store, the default (coming)
-//	  memcachekv  memcached (coming)
+//	  boltkv      the embedded store, the default
+//	  memcachekv  memcached
 //	  rediskv     Redis, Valkey and their clusters (coming)
-//	  kvopen      a store from a URL (coming)
+//	  kvopen      a store from a URL
 //	  kvsession   gorilla/sessions on any store (coming)
 //	  kvtest      the suite every store passes; the simulator
 //	codegen       load, model, emit; codegen/kvgen is the command (coming)
