@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -22,8 +21,8 @@ import (
 )
 
 const (
-	defaultFile = "example-app/data/app.db"
-	defaultAddr = "127.0.0.1:8080"
+	defaultStore = "bolt:example-app/data/app.db"
+	defaultAddr  = "127.0.0.1:8080"
 )
 
 func main() {
@@ -62,21 +61,17 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return store.Close()
 }
 
-// parse returns what args say. The default file's folder is made if need be.
 func parse(args []string, out io.Writer) (settings, error) {
 	var set settings
 	flags := flag.NewFlagSet("example-app", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&set.addr, "addr", defaultAddr, "loopback `HOST:PORT` to listen on; port 0 is any free one")
-	flags.StringVar(&set.store, "store", "bolt:"+defaultFile, "`URL` of the store: see docs/stores.md")
+	flags.StringVar(&set.store, "store", defaultStore, "`URL` of the store: see docs/stores.md")
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}
 	if flags.NArg() > 0 {
 		return set, fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
-	}
-	if set.store == "bolt:"+defaultFile {
-		return set, os.MkdirAll(filepath.Dir(defaultFile), 0o755)
 	}
 	return set, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -75,6 +76,17 @@ func TestRun_CountsVisitsAndShowsTheirCost(t *testing.T) {
 	}
 	if _, err := http.Get(url); err == nil {
 		t.Errorf("%s still answers after the end", url)
+	}
+}
+
+func TestRun_GoesOnCountingAfterARestart(t *testing.T) {
+	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
+	for _, want := range []string{`id="visits">1<`, `id="visits">2<`} {
+		url, stop := start(t, "-store", store)
+		wantPage(t, url, 200, want)
+		if err := stop(); err != nil {
+			t.Errorf("run ended with %v", err)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@
 //
 // A port, and for memcached and redis the hosts, may be left out for the usual
 // ones on this machine. Options follow a question mark, as in
-// bolt:app.db?durability=none; docs/stores.md lists them. In a user name or a
+// bolt:app.db?durability=periodic; docs/stores.md lists them. In a user name or a
 // password the bytes % @ ? are written as in any URL: %25 %40 %3F.
 //
 // Whoever needs what a URL cannot say uses a backend's own constructor.
@@ -35,6 +35,7 @@ type scheme struct {
 
 var schemes = []scheme{
 	{"mem", "mem:", openMem},
+	{"bolt", "bolt:PATH", openBolt},
 	{"memcached", "memcached://HOST:PORT,HOST:PORT", openMemcached},
 }
 

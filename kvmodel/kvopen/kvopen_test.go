@@ -1,6 +1,7 @@
 package kvopen
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,7 +25,25 @@ func TestStore_MemHoldsWhatItIsGiven(t *testing.T) {
 	}
 }
 
+func TestStore_BoltKeepsWhatItIsGiven(t *testing.T) {
+	url := "bolt:" + filepath.Join(t.TempDir(), "new", "app.db") + "?durability=unsynced"
+	for _, want := range []int64{1, 2} {
+		s, err := Store(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := kvmodel.Next(t.Context(), s, "n", 0, 1)
+		if err != nil || n != want {
+			t.Errorf("count: want %d, got %d, %v", want, n, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
+	folder := t.TempDir()
 	for _, test := range []struct{ url, want string }{
 		{"", "must start with one of mem:, "},
 		{"app.db", "must start with one of mem:, "},
@@ -35,6 +54,13 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"mem:x", "mem URL: nothing follows the colon"},
 		{"mem:?size=1", `mem URL: unknown option "size"; this kind of store takes none`},
 		{"mem:?a=%zz", `mem URL: options: invalid URL escape "%zz"`},
+
+		{"bolt:", "bolt URL: the file's path is missing"},
+		{"bolt://app.db", "bolt URL: no two slashes follow the colon"},
+		{"bolt:" + folder, "bolt URL: boltkv: open " + folder},
+		{"bolt:app.db?durable=synced", `unknown option "durable"; known are durability=synced|periodic|unsynced`},
+		{"bolt:app.db?durability=none", "option durability=none: it must be one of synced|periodic|unsynced"},
+		{"bold:app.db", `unknown scheme "bold": did you mean bolt?`},
 
 		{"memcached:h:1", "memcached URL: two slashes must follow the colon"},
 		{"memcached://h:port", `host "h:port": port "port" is not in 1..65535`},
