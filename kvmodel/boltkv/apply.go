@@ -96,10 +96,10 @@ func increment(op *kvmodel.Op, it item, ok bool, in space) kvmodel.Result {
 	if err != nil {
 		return kvmodel.Result{Err: err}
 	}
-	n = max(n+op.Delta, 0)
-	if n > kvmodel.MaxNumber {
-		return kvmodel.Result{Err: fmt.Errorf("%w: %d is past the largest", kvmodel.ErrNotNumber, n)}
+	if op.Delta > kvmodel.MaxNumber-n {
+		return kvmodel.Result{Err: fmt.Errorf("%w: %d and %d more", kvmodel.ErrNotNumber, n, op.Delta)}
 	}
+	n = max(n+op.Delta, 0)
 	in.put(op.Key, item{value: strconv.AppendInt(nil, n, 10), expires: it.expires})
 	return kvmodel.Result{Number: n}
 }
