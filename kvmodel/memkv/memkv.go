@@ -221,10 +221,11 @@ func increment(op *kvmodel.Op, it *item, sp space) kvmodel.Result {
 	if err != nil {
 		return kvmodel.Result{Err: err}
 	}
-	n = max(n+op.Delta, 0)
-	if n > kvmodel.MaxNumber {
-		return kvmodel.Result{Err: fmt.Errorf("%w: %d is past the largest", kvmodel.ErrNotNumber, n)}
+	// The sum itself could overflow.
+	if op.Delta > kvmodel.MaxNumber-n {
+		return kvmodel.Result{Err: fmt.Errorf("%w: %d%+d is past the largest", kvmodel.ErrNotNumber, n, op.Delta)}
 	}
+	n = max(n+op.Delta, 0)
 	err = sp.put(op.Key, item{value: strconv.AppendInt(nil, n, 10), expires: it.expires})
 	if err != nil {
 		return kvmodel.Result{Err: err}

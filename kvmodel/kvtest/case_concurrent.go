@@ -1,0 +1,376 @@
+package kvtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+const (
+	goroutines = 16
+	rounds     = 20
+)
+
+var concurrentCases = []Case{
+	{"concurrent/increment", "increments by many goroutines add up exactly, and each answers a sum of its own", 0, func(f *fixture) {
+		f.countsExactly(f.store)
+	}},
+	{"concurrent/increment-by-clients", "increments by two clients add up exactly", shared, func(f *fixture) {
+		f.countsExactly(f.store, f.open())
+	}},
+	{"concurrent/decrement", "a number that many goroutines take down stops at zero, and each step above is answered once", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("200")))
+		var sums sync.Map
+		f.together(goroutines, func(int) error {
+			for range rounds {
+				r, err := f.one(f.store, kvmodel.OpIncrement("k", -1))
+				if err != nil {
+					return err
+				}
+				if _, twice := sums.LoadOrStore(r.Number, true); twice && r.Number > 0 {
+					return fmt.Errorf("two decrements answered %d", r.Number)
+				}
+			}
+			return nil
+		})
+		f.holds("k", "0")
+	}},
+	{"concurrent/add", "of many goroutines that add one key exactly one succeeds, and its value is there", 0, func(f *fixture) {
+		for round := range rounds {
+			key := fmt.Sprint("k", round)
+			winner := f.oneWins(kvmodel.ErrExists, func(i int) kvmodel.Op { return kvmodel.OpAdd(key, fmt.Append(nil, i)) })
+			f.holds(key, fmt.Sprint(winner))
+		}
+	}},
+	{"concurrent/swap", "of many goroutines that swap one version exactly one succeeds, and its value is there", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", nil))
+		for range rounds {
+			version := f.version("k")
+			winner := f.oneWins(kvmodel.ErrConflict, func(i int) kvmodel.Op { return kvmodel.OpSwap("k", version, fmt.Append(nil, i)) })
+			f.holds("k", fmt.Sprint(winner))
+		}
+	}},
+	{"concurrent/swap-loop", "a loop of Get and CompareAndSwap by many goroutines loses nothing", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("0")))
+		f.together(goroutines, func(int) error {
+			for range 5 {
+				if err := f.addBySwap("k"); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		f.holds("k", fmt.Sprint(goroutines*5))
+	}},
+	{"concurrent/delete", "of many goroutines that delete one item exactly one finds it", 0, func(f *fixture) {
+		for range rounds {
+			f.ok(kvmodel.OpSet("k", []byte("v")))
+			f.oneWins(kvmodel.ErrNotFound, func(int) kvmodel.Op { return kvmodel.OpDelete("k") })
+			f.absent("k")
+		}
+	}},
+	{"concurrent/drop", "of many goroutines that drop one version exactly one succeeds", 0, func(f *fixture) {
+		for range rounds {
+			f.ok(kvmodel.OpSet("k", []byte("v")))
+			version := f.version("k")
+			f.oneWins(kvmodel.ErrNotFound, func(int) kvmodel.Op { return kvmodel.OpDrop("k", version) })
+			f.absent("k")
+		}
+	}},
+	{"concurrent/drop-or-swap", "of goroutines that swap and drop one version exactly one succeeds", 0, func(f *fixture) {
+		for range rounds {
+			f.dropOrSwap()
+		}
+	}},
+	{"concurrent/add-and-delete", "the Adds and the Deletes of one key that succeed take turns", 0, func(f *fixture) {
+		var adds, deletes atomic.Int64
+		f.together(goroutines, func(i int) error {
+			for range rounds {
+				op, count, refusal := kvmodel.OpAdd("k", []byte("v")), &adds, kvmodel.ErrExists
+				if i%2 == 0 {
+					op, count, refusal = kvmodel.OpDelete("k"), &deletes, kvmodel.ErrNotFound
+				}
+				switch _, err := f.one(f.store, op); {
+				case err == nil:
+					count.Add(1)
+				case !endsIn(err, refusal):
+					return err
+				}
+			}
+			return nil
+		})
+		present := int64(1)
+		if r := f.do(kvmodel.OpGet("k"))[0].Result; r.Err != nil {
+			present = 0
+		}
+		if adds.Load()-deletes.Load() != present {
+			f.Errorf("%d adds and %d deletes succeeded, and %d items are there", adds.Load(), deletes.Load(), present)
+		}
+	}},
+	{"concurrent/append", "appends by many goroutines are all there, whole, and each goroutine's in its order", 0, func(f *fixture) {
+		f.appendsAll(f.store)
+	}},
+	{"concurrent/append-by-clients", "appends by two clients are all there, whole, and each goroutine's in its order", shared, func(f *fixture) {
+		f.appendsAll(f.store, f.open())
+	}},
+	{"concurrent/append-and-swap", "a CompareAndSwap among Appends loses none of them", 0, func(f *fixture) { f.appendAndSwap() }},
+	{"concurrent/sealed", "nothing comes behind a seal: an Append that was stored stands before it", unless, func(f *fixture) {
+		for range 10 {
+			f.sealAmongAppends()
+		}
+	}},
+	{"concurrent/whole-values", "a Get among Sets answers one of the values whole", 0, func(f *fixture) { f.wholeValues() }},
+	{"concurrent/version-and-value", "one version never comes with two values", 0, func(f *fixture) { f.oneValuePerVersion() }},
+	{"concurrent/trips", "trips of many ops by many goroutines do not disturb each other", 0, func(f *fixture) {
+		f.together(goroutines, func(i int) error {
+			for round := range 5 {
+				if err := f.ownKeys(i, round); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}},
+}
+
+// countsExactly increments one key from many goroutines over clients.
+func (f *fixture) countsExactly(clients ...kvmodel.Store) {
+	f.Helper()
+	f.ok(kvmodel.OpSet("k", []byte("0")))
+	sums := make([][]int64, goroutines)
+	f.together(goroutines, func(i int) error {
+		for range rounds {
+			r, err := f.one(clients[i%len(clients)], kvmodel.OpIncrement("k", 1))
+			if err != nil {
+				return err
+			}
+			sums[i] = append(sums[i], r.Number)
+		}
+		return nil
+	})
+	f.oneToN(slices.Concat(sums...), goroutines*rounds)
+}
+
+// oneWins carries out op(i) in goroutine i, all at once, wants one to succeed
+// and the others to end in lost, and returns the winner.
+func (f *fixture) oneWins(lost error, op func(i int) kvmodel.Op) int {
+	f.Helper()
+	ops := make([]kvmodel.Op, goroutines)
+	f.together(goroutines, func(i int) error {
+		ops[i] = op(i)
+		return f.store.Do(f.ctx, ops[i:i+1])
+	})
+	return f.onlyWinner(ops, lost)
+}
+
+// addBySwap adds one to the number under key without Increment.
+func (f *fixture) addBySwap(key string) error {
+	for {
+		r, err := f.one(f.store, kvmodel.OpGet(key))
+		if err != nil {
+			return err
+		}
+		n, err := kvmodel.ParseNumber(r.Value)
+		if err != nil {
+			return err
+		}
+		_, err = f.one(f.store, kvmodel.OpSwap(key, r.Version, fmt.Append(nil, n+1)))
+		if !errors.Is(err, kvmodel.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// dropOrSwap lets half of the goroutines swap and the others drop one version.
+func (f *fixture) dropOrSwap() {
+	f.Helper()
+	f.ok(kvmodel.OpSet("k", []byte("old")))
+	version := f.version("k")
+	ops := make([]kvmodel.Op, goroutines)
+	f.together(goroutines, func(i int) error {
+		ops[i] = kvmodel.OpSwap("k", version, []byte("new"))
+		if i%2 == 0 {
+			ops[i] = kvmodel.OpDrop("k", version)
+		}
+		return f.store.Do(f.ctx, ops[i:i+1])
+	})
+	winners := slices.DeleteFunc(slices.Clone(ops), func(op kvmodel.Op) bool { return op.Result.Err != nil })
+	if len(winners) != 1 {
+		f.Fatalf("%d of the ops with one version succeeded, want 1", len(winners))
+	}
+	if winners[0].Kind == kvmodel.CompareAndDelete {
+		f.absent("k")
+	} else {
+		f.holds("k", "new")
+	}
+}
+
+// appendsAll appends to one key from many goroutines over clients.
+func (f *fixture) appendsAll(clients ...kvmodel.Store) {
+	f.Helper()
+	f.ok(kvmodel.OpSet("k", nil))
+	f.together(goroutines, func(i int) error {
+		for round := range rounds {
+			piece := fmt.Sprintf("%d.%d;", i, round)
+			if _, err := f.one(clients[i%len(clients)], kvmodel.OpAppend("k", []byte(piece))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.allPieces("k", rounds)
+}
+
+// allPieces wants key to hold the pieces 0 to n-1 of each goroutine once, each
+// goroutine's in order.
+func (f *fixture) allPieces(key string, n int) {
+	f.Helper()
+	var next [goroutines]int
+	value := string(f.answer(kvmodel.OpGet(key), nil).Value)
+	for piece := range strings.SplitSeq(strings.TrimSuffix(value, ";"), ";") {
+		var who, round int
+		if _, err := fmt.Sscanf(piece, "%d.%d", &who, &round); err != nil || who < 0 || who >= goroutines || round != next[who] {
+			f.Fatalf("piece %q where the next ones are %v", piece, next)
+		}
+		next[who]++
+	}
+	for who, got := range next {
+		if got != n {
+			f.Errorf("goroutine %d has %d pieces in the value, want %d", who, got, n)
+		}
+	}
+}
+
+// appendAndSwap rewrites a value while others append to it.
+func (f *fixture) appendAndSwap() {
+	f.Helper()
+	f.ok(kvmodel.OpSet("k", nil))
+	f.together(goroutines+2, func(i int) error {
+		for round := range 10 {
+			if i < goroutines {
+				if _, err := f.one(f.store, kvmodel.OpAppend("k", fmt.Appendf(nil, "%d.%d;", i, round))); err != nil {
+					return err
+				}
+				continue
+			}
+			r, err := f.one(f.store, kvmodel.OpGet("k"))
+			if err != nil {
+				return err
+			}
+			_, err = f.one(f.store, kvmodel.OpSwap("k", r.Version, r.Value))
+			if err != nil && !errors.Is(err, kvmodel.ErrConflict) {
+				return err
+			}
+		}
+		return nil
+	})
+	f.allPieces("k", 10)
+}
+
+// sealAmongAppends lets one goroutine seal a value that others append to. What
+// was answered as stored, and only that, stands before the seal.
+func (f *fixture) sealAmongAppends() {
+	f.Helper()
+	f.ok(kvmodel.OpSet("k", nil))
+	var stored atomic.Int64
+	f.together(goroutines, func(i int) error {
+		if i == 0 {
+			_, err := f.one(f.store, appendUnless("k", "SEAL", "SEAL"))
+			return err
+		}
+		for {
+			_, err := f.one(f.store, appendUnless("k", "x", "SEAL"))
+			if errors.Is(err, kvmodel.ErrSealed) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			stored.Add(1)
+		}
+	})
+	f.holds("k", strings.Repeat("x", int(stored.Load()))+"SEAL")
+}
+
+// wholeValues sets one key to values that are each of one byte, repeated.
+func (f *fixture) wholeValues() {
+	f.Helper()
+	value := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 1000*(i+1)) }
+	f.ok(kvmodel.OpSet("k", value(0)))
+	f.together(goroutines, func(i int) error {
+		for range rounds {
+			if i%2 == 0 {
+				if _, err := f.one(f.store, kvmodel.OpSet("k", value(i))); err != nil {
+					return err
+				}
+				continue
+			}
+			r, err := f.one(f.store, kvmodel.OpGet("k"))
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(r.Value, value(int(r.Value[0]-'a'))) {
+				return fmt.Errorf("the value is torn: %.20q... of %d bytes", r.Value, len(r.Value))
+			}
+		}
+		return nil
+	})
+}
+
+// oneValuePerVersion changes a key in many ways while others note what they
+// read.
+func (f *fixture) oneValuePerVersion() {
+	f.Helper()
+	f.ok(kvmodel.OpSet("k", []byte("0")))
+	var seen sync.Map
+	f.together(goroutines, func(i int) error {
+		for range rounds {
+			var err error
+			switch i % 4 {
+			case 0:
+				_, err = f.one(f.store, kvmodel.OpIncrement("k", 1))
+			case 1:
+				_, err = f.one(f.store, kvmodel.OpSet("k", fmt.Append(nil, i)))
+			default:
+				var r kvmodel.Result
+				if r, err = f.one(f.store, kvmodel.OpGet("k")); err == nil {
+					if other, there := seen.LoadOrStore(r.Version, string(r.Value)); there && other != string(r.Value) {
+						err = fmt.Errorf("version %d came with %q and with %q", r.Version, other, r.Value)
+					}
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ownKeys writes twenty keys that only goroutine i has, and reads them back.
+func (f *fixture) ownKeys(i, round int) error {
+	var sets, gets []kvmodel.Op
+	for n := range 20 {
+		key := fmt.Sprintf("k%d.%d", i, n)
+		sets = append(sets, kvmodel.OpSet(key, fmt.Appendf(nil, "%s.%d", key, round)))
+		gets = append(gets, kvmodel.OpGet(key))
+	}
+	if err := f.store.Do(f.ctx, sets); err != nil {
+		return err
+	}
+	if err := f.store.Do(f.ctx, gets); err != nil {
+		return err
+	}
+	for _, op := range gets {
+		if want := fmt.Sprintf("%s.%d", op.Key, round); string(op.Result.Value) != want {
+			return fmt.Errorf("%q is %s, want %q", op.Key, showResult(op.Result), want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,402 @@
+package kvtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+var tripCases = []Case{
+	{"trip/no-ops", "a Do without ops returns nil", 0, func(f *fixture) {
+		f.do()
+		if err := f.store.Do(f.ctx, []kvmodel.Op{}); err != nil {
+			f.Errorf("Do of an empty slice: %v", err)
+		}
+	}},
+	{"trip/answers-are-no-error", "Do returns nil whatever the answers are", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("v")))
+		ops := f.do(kvmodel.OpGet("absent"), kvmodel.OpAdd("k", nil), kvmodel.OpIncrement("k", 1), kvmodel.OpAppend("absent", nil),
+			kvmodel.OpGet(""), kvmodel.OpDrop("k", 0))
+		wants := []error{kvmodel.ErrNotFound, kvmodel.ErrExists, kvmodel.ErrNotNumber, kvmodel.ErrNotStored, kvmodel.ErrBadKey, kvmodel.ErrBadOp}
+		for i, want := range wants {
+			if !endsIn(ops[i].Result.Err, want) {
+				f.Errorf("%s ended in %v, want %v", show(ops[i]), ops[i].Result.Err, want)
+			}
+		}
+	}},
+	{"trip/every-kind", "ops of every kind go in one trip, each with its own answer", 0, func(f *fixture) { f.mixed(1) }},
+	{"trip/500-mixed", "five hundred ops of all kinds go in one trip, each with its own answer", 0, func(f *fixture) { f.mixed(63) }},
+	{"trip/1000-gets", "a thousand Gets go in one trip: what is there is found, what is not is ErrNotFound", 0, func(f *fixture) {
+		f.manyGets(1000)
+	}},
+	{"trip/1000-sets", "a thousand Sets go in one trip", 0, func(f *fixture) {
+		ops := make([]kvmodel.Op, 1000)
+		for i := range ops {
+			ops[i] = kvmodel.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i))
+		}
+		f.do(ops...)
+		for i := range ops {
+			ops[i] = kvmodel.OpGet(ops[i].Key)
+		}
+		for i, op := range f.do(ops...) {
+			if op.Result.Err != nil || string(op.Result.Value) != fmt.Sprint(i) {
+				f.Fatalf("%q is %s", op.Key, showResult(op.Result))
+			}
+		}
+	}},
+	{"trip/large-gets", "a trip may carry many large values", 0, func(f *fixture) {
+		var gets []kvmodel.Op
+		for i := range 8 {
+			key := fmt.Sprint("k", i)
+			f.ok(kvmodel.OpSet(key, bytes.Repeat([]byte{byte(i)}, kvmodel.MaxValue)))
+			gets = append(gets, kvmodel.OpGet(key))
+		}
+		for i, op := range f.do(gets...) {
+			if !bytes.Equal(op.Result.Value, bytes.Repeat([]byte{byte(i)}, kvmodel.MaxValue)) {
+				f.Errorf("%q is %s", op.Key, showResult(op.Result))
+			}
+		}
+	}},
+	{"trip/same-key-gets", "many Gets of one key in one trip all find it, each with memory of its own", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("value")))
+		ops := f.do(slices.Repeat([]kvmodel.Op{kvmodel.OpGet("k")}, 20)...)
+		for i := range ops {
+			if got := string(ops[i].Result.Value); got != "value" {
+				f.Fatalf("get %d answered %q", i, got)
+			}
+			clear(ops[i].Result.Value)
+		}
+	}},
+	{"trip/same-key-adds", "of many Adds of one key in one trip exactly one succeeds", 0, func(f *fixture) {
+		ops := f.do(kvmodel.OpAdd("k", []byte("0")), kvmodel.OpAdd("k", []byte("1")), kvmodel.OpAdd("k", []byte("2")), kvmodel.OpAdd("k", []byte("3")))
+		winner := f.onlyWinner(ops, kvmodel.ErrExists)
+		f.holds("k", fmt.Sprint(winner))
+	}},
+	{"trip/same-key-swaps", "of many CompareAndSwaps with one version in one trip exactly one succeeds", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("old")))
+		v := f.version("k")
+		ops := f.do(kvmodel.OpSwap("k", v, []byte("0")), kvmodel.OpSwap("k", v, []byte("1")), kvmodel.OpSwap("k", v, []byte("2")))
+		f.holds("k", fmt.Sprint(f.onlyWinner(ops, kvmodel.ErrConflict)))
+	}},
+	{"trip/same-key-drops", "of many CompareAndDeletes with one version in one trip exactly one succeeds", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("old")))
+		f.onlyWinner(f.do(slices.Repeat([]kvmodel.Op{kvmodel.OpDrop("k", f.version("k"))}, 5)...), kvmodel.ErrNotFound)
+		f.absent("k")
+	}},
+	{"trip/same-key-deletes", "of many Deletes of one key in one trip exactly one finds it", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("old")))
+		f.onlyWinner(f.do(slices.Repeat([]kvmodel.Op{kvmodel.OpDelete("k")}, 5)...), kvmodel.ErrNotFound)
+	}},
+	{"trip/same-key-sets", "after many Sets of one key in one trip it holds one of the values", 0, func(f *fixture) {
+		f.do(kvmodel.OpSet("k", []byte("a")), kvmodel.OpSet("k", []byte("b")), kvmodel.OpSet("k", []byte("c")))
+		if got := string(f.answer(kvmodel.OpGet("k"), nil).Value); got != "a" && got != "b" && got != "c" {
+			f.Errorf("the key holds %q", got)
+		}
+	}},
+	{"trip/same-key-increments", "many Increments of one key in one trip add up, and each answers a sum of its own", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("0")))
+		var sums []int64
+		for _, op := range f.do(slices.Repeat([]kvmodel.Op{kvmodel.OpIncrement("k", 1)}, 20)...) {
+			sums = append(sums, op.Result.Number)
+		}
+		f.oneToN(sums, 20)
+		f.holds("k", "20")
+	}},
+	{"trip/same-key-appends", "many Appends to one key in one trip are all there", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", nil))
+		var ops []kvmodel.Op
+		for c := byte('a'); c <= 'z'; c++ {
+			ops = append(ops, kvmodel.OpAppend("k", []byte{c}))
+		}
+		f.do(ops...)
+		got := f.answer(kvmodel.OpGet("k"), nil).Value
+		slices.Sort(got)
+		if string(got) != "abcdefghijklmnopqrstuvwxyz" {
+			f.Errorf("sorted, the value is %q", got)
+		}
+	}},
+	{"trip/ordered", "on a store with the power Ordered the ops of one trip take effect in their order", ordered, func(f *fixture) {
+		ops := f.do(kvmodel.OpSet("k", []byte("1")), kvmodel.OpAppend("k", []byte("0")), kvmodel.OpIncrement("k", 5),
+			kvmodel.OpGet("k"), kvmodel.OpDelete("k"), kvmodel.OpGet("k"), kvmodel.OpAdd("k", []byte("new")), kvmodel.OpAdd("k", nil))
+		f.wantResults(ops, []kvmodel.Result{{}, {}, {Number: 15}, {Value: []byte("15")}, {}, {Err: kvmodel.ErrNotFound}, {}, {Err: kvmodel.ErrExists}})
+		f.holds("k", "new")
+	}},
+	{"trip/ordered-many", "also a hundred ops on one key keep their order on a store with the power Ordered", ordered, func(f *fixture) {
+		ops := []kvmodel.Op{kvmodel.OpSet("k", nil)}
+		var want []byte
+		for i := range 100 {
+			ops = append(ops, kvmodel.OpAppend("k", []byte{byte(i)}))
+			want = append(want, byte(i))
+		}
+		f.do(ops...)
+		f.holds("k", string(want))
+	}},
+	{"result/reset", "the results that ops bring with them from an earlier trip are emptied", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("7")))
+		old := kvmodel.Result{Value: []byte("old"), Version: 99, Number: 99, Err: kvmodel.ErrLost}
+		ops := []kvmodel.Op{
+			kvmodel.OpGet("absent"), kvmodel.OpSet("k", []byte("7")), kvmodel.OpAdd("k", nil), kvmodel.OpIncrement("k", 1),
+			kvmodel.OpAppend("k", nil), kvmodel.OpDelete("absent"), kvmodel.OpGet(""),
+		}
+		for i := range ops {
+			ops[i].Result = old
+		}
+		f.do(ops...)
+		for _, op := range ops {
+			if op.Result.Value != nil || op.Result.Version != 0 || errors.Is(op.Result.Err, kvmodel.ErrLost) || op.Result.Number == 99 {
+				f.Errorf("%s: something of the old result is left: %+v", show(op), op.Result)
+			}
+		}
+	}},
+	{"result/reuse", "an op that was used before can be used again", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("v")))
+		ops := []kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpDelete("k")}
+		f.do(ops[1:]...)
+		f.do(ops[:1]...)
+		f.do(ops[1:]...)
+		for i := range ops {
+			if !endsIn(ops[i].Result.Err, kvmodel.ErrNotFound) || ops[i].Result.Value != nil {
+				f.Errorf("%s is %+v, want ErrNotFound", show(ops[i]), ops[i].Result)
+			}
+		}
+	}},
+	{"result/owned", "a value that was read belongs to the caller: changing it changes nothing in the store", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("value")))
+		got := f.answer(kvmodel.OpGet("k"), nil).Value
+		clear(got)
+		_ = append(got, "more"...)
+		f.holds("k", "value")
+		f.ok(kvmodel.OpAppend("k", []byte("+")))
+		f.holds("k", "value+")
+	}},
+	{"result/stays", "a value that was read does not change when the store does", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte("10")))
+		got := f.answer(kvmodel.OpGet("k"), nil).Value
+		f.ok(kvmodel.OpIncrement("k", 5), kvmodel.OpAppend("k", []byte("x")), kvmodel.OpSet("k", []byte("99")), kvmodel.OpDelete("k"))
+		for range 50 {
+			f.ok(kvmodel.OpSet("k", []byte("ZZ")))
+		}
+		if string(got) != "10" {
+			f.Errorf("the value read as 10 has become %q", got)
+		}
+	}},
+	{"result/neighbours", "growing one value of a trip does not touch the next one", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("a", []byte("aa")), kvmodel.OpSet("b", []byte("bb")))
+		ops := f.do(kvmodel.OpGet("a"), kvmodel.OpGet("b"))
+		_ = append(ops[0].Result.Value, "xxxxxxxx"...)
+		if got := string(ops[1].Result.Value); got != "bb" {
+			f.Errorf("the second value has become %q", got)
+		}
+	}},
+	{"input/owned", "the store keeps nothing of the bytes it was given", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("swap", nil), kvmodel.OpSet("append", nil))
+		buf := []byte("value")
+		f.ok(kvmodel.OpSet("set", buf), kvmodel.OpAdd("add", buf), kvmodel.OpSwap("swap", f.version("swap"), buf), kvmodel.OpAppend("append", buf))
+		clear(buf)
+		for _, key := range []string{"set", "add", "swap", "append"} {
+			f.holds(key, "value")
+		}
+	}},
+	{"input/shared", "ops of one trip may share the bytes of their values", 0, func(f *fixture) {
+		buf := []byte("value")
+		f.do(kvmodel.OpSet("a", buf), kvmodel.OpSet("b", buf[:3]), kvmodel.OpAdd("c", buf[1:]))
+		f.ok(kvmodel.OpAppend("b", []byte("!!")))
+		f.holds("a", "value")
+		f.holds("b", "val!!")
+		f.holds("c", "alue")
+	}},
+}
+
+// mixed carries out times eight ops of all kinds in one trip, each op on a key
+// of its own, and checks every answer and what is left.
+func (f *fixture) mixed(times int) {
+	f.Helper()
+	var sets, gets, ops []kvmodel.Op
+	for i := range times {
+		for _, kind := range []string{"get", "swap", "delete", "drop", "append", "incr"} {
+			sets = append(sets, kvmodel.OpSet(fmt.Sprint(kind, i), []byte("7")))
+		}
+		gets = append(gets, kvmodel.OpGet(fmt.Sprint("swap", i)), kvmodel.OpGet(fmt.Sprint("drop", i)))
+	}
+	f.do(sets...)
+	f.do(gets...)
+	var wants []kvmodel.Result
+	want := func(op kvmodel.Op, r kvmodel.Result) { ops, wants = append(ops, op), append(wants, r) }
+	for i := range times {
+		key := func(kind string) string { return fmt.Sprint(kind, i) }
+		want(kvmodel.OpGet(key("get")), kvmodel.Result{Value: []byte("7")})
+		want(kvmodel.OpSet(key("set"), []byte("s")), kvmodel.Result{})
+		want(kvmodel.OpAdd(key("add"), []byte("a")), kvmodel.Result{})
+		want(kvmodel.OpSwap(key("swap"), gets[2*i].Result.Version, []byte("w")), kvmodel.Result{})
+		want(kvmodel.OpDelete(key("delete")), kvmodel.Result{})
+		want(kvmodel.OpDrop(key("drop"), gets[2*i+1].Result.Version), kvmodel.Result{})
+		want(kvmodel.OpAppend(key("append"), []byte("8")), kvmodel.Result{})
+		want(kvmodel.OpIncrement(key("incr"), int64(i)), kvmodel.Result{Number: int64(i) + 7})
+	}
+	f.wantResults(f.do(ops...), wants)
+	for i := range times {
+		f.holds(fmt.Sprint("append", i), "78")
+		f.absent(fmt.Sprint("drop", i))
+	}
+}
+
+// wantResults compares the results of ops, but for versions, with wants.
+func (f *fixture) wantResults(ops []kvmodel.Op, wants []kvmodel.Result) {
+	f.Helper()
+	for i, want := range wants {
+		got := ops[i].Result
+		if !endsIn(got.Err, want.Err) || got.Number != want.Number || !bytes.Equal(got.Value, want.Value) {
+			f.Errorf("op %d, %s: got %+v, want %+v", i, show(ops[i]), got, want)
+		}
+	}
+}
+
+// manyGets reads n keys in one trip, of which every third is absent.
+func (f *fixture) manyGets(n int) {
+	f.Helper()
+	var sets, gets []kvmodel.Op
+	for i := range n {
+		key := fmt.Sprint("k", i)
+		if i%3 != 0 {
+			sets = append(sets, kvmodel.OpSet(key, fmt.Append(nil, i)))
+		}
+		gets = append(gets, kvmodel.OpGet(key))
+	}
+	f.do(sets...)
+	for i, op := range f.do(gets...) {
+		if i%3 == 0 && !endsIn(op.Result.Err, kvmodel.ErrNotFound) ||
+			i%3 != 0 && (op.Result.Err != nil || string(op.Result.Value) != fmt.Sprint(i)) {
+			f.Fatalf("%q is %s", op.Key, showResult(op.Result))
+		}
+	}
+}
+
+// onlyWinner wants one op to have succeeded and the others to have ended in
+// lost, and returns the place of the one.
+func (f *fixture) onlyWinner(ops []kvmodel.Op, lost error) int {
+	f.Helper()
+	winner := -1
+	for i, op := range ops {
+		switch {
+		case op.Result.Err == nil && winner < 0:
+			winner = i
+		case !endsIn(op.Result.Err, lost):
+			f.Errorf("op %d, %s, ended in %v though op %d succeeded", i, show(op), op.Result.Err, winner)
+		}
+	}
+	if winner < 0 {
+		f.Fatalf("none of the %d ops succeeded", len(ops))
+	}
+	return winner
+}
+
+// oneToN wants got to be the numbers 1 to n in some order.
+func (f *fixture) oneToN(got []int64, n int64) {
+	f.Helper()
+	want := make([]int64, n)
+	for i := range want {
+		want[i] = int64(i) + 1
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.Errorf("sums mismatch (-want +got):\n%.2000s", diff)
+	}
+}
+
+var contextCases = []Case{
+	{"context/cancelled", "under a cancelled context nothing is sent: every op is ErrUnavailable and wraps context.Canceled", 0, func(f *fixture) {
+		ctx, cancel := context.WithCancel(f.ctx)
+		cancel()
+		f.unsent(ctx, context.Canceled)
+	}},
+	{"context/expired", "past its deadline nothing is sent: every op is ErrUnavailable and wraps context.DeadlineExceeded", 0, func(f *fixture) {
+		ctx, cancel := context.WithDeadline(f.ctx, time.Now().Add(-time.Second))
+		defer cancel()
+		f.unsent(ctx, context.DeadlineExceeded)
+	}},
+	{"context/refused-first", "what would be refused anyway keeps its own error under a cancelled context", 0, func(f *fixture) {
+		ctx, cancel := context.WithCancel(f.ctx)
+		cancel()
+		ops := []kvmodel.Op{kvmodel.OpGet("a b"), kvmodel.OpGet("k"), kvmodel.OpDrop("k", 0)}
+		if err := f.try(ctx, f.store, ops); !errors.Is(err, context.Canceled) {
+			f.Errorf("Do returned %v, want it to wrap context.Canceled", err)
+		}
+		for i, want := range []error{kvmodel.ErrBadKey, kvmodel.ErrUnavailable, kvmodel.ErrBadOp} {
+			if !endsIn(ops[i].Result.Err, want) {
+				f.Errorf("%s ended in %v, want %v", show(ops[i]), ops[i].Result.Err, want)
+			}
+		}
+	}},
+	{"context/well-afterwards", "a cancelled trip does not harm the next one", 0, func(f *fixture) {
+		for i := range 20 {
+			ctx, cancel := context.WithCancel(f.ctx)
+			cancel()
+			_ = f.try(ctx, f.store, []kvmodel.Op{kvmodel.OpSet("k", []byte("bad"))})
+			want := fmt.Sprint(i)
+			f.ok(kvmodel.OpSet("k", []byte(want)))
+			f.holds("k", want)
+		}
+	}},
+	{"context/cancelled-under-way", "a write whose context ends under way is done, or not, or ErrUnclear, and never done twice", 0, func(f *fixture) {
+		f.cancelUnderWay()
+	}},
+}
+
+// unsent wants ops of every kind to be unavailable under ctx, for the reason
+// given, and to have changed nothing.
+func (f *fixture) unsent(ctx context.Context, reason error) {
+	f.Helper()
+	f.ok(kvmodel.OpSet("k", []byte("7")))
+	v := f.version("k")
+	ops := []kvmodel.Op{
+		kvmodel.OpGet("k"), kvmodel.OpSet("k", nil), kvmodel.OpAdd("new", nil), kvmodel.OpSwap("k", v, nil), kvmodel.OpDelete("k"),
+		kvmodel.OpDrop("k", v), kvmodel.OpAppend("k", []byte("8")), kvmodel.OpIncrement("k", 1),
+	}
+	if err := f.try(ctx, f.store, ops); !errors.Is(err, reason) {
+		f.Errorf("Do returned %v, want it to wrap %v", err, reason)
+	}
+	for _, op := range ops {
+		if !endsIn(op.Result.Err, kvmodel.ErrUnavailable) || !errors.Is(op.Result.Err, reason) {
+			f.Errorf("%s ended in %v, want ErrUnavailable that wraps %v", show(op), op.Result.Err, reason)
+		}
+	}
+	f.holds("k", "7")
+	f.absent("new")
+	if f.version("k") != v {
+		f.Errorf("the version changed")
+	}
+}
+
+// cancelUnderWay increments one key many times under contexts that end at any
+// moment. The sum lies between the increments that surely were done and those
+// that may have been.
+func (f *fixture) cancelUnderWay() {
+	f.Helper()
+	f.ok(kvmodel.OpSet("k", []byte("0")))
+	var done, unclear int64
+	for i := range 100 {
+		ctx, cancel := context.WithTimeout(f.ctx, time.Duration(i)*10*time.Microsecond)
+		ops := []kvmodel.Op{kvmodel.OpIncrement("k", 1)}
+		_ = f.try(ctx, f.store, ops)
+		cancel()
+		switch err := ops[0].Result.Err; {
+		case err == nil:
+			done++
+		case endsIn(err, kvmodel.ErrUnclear) && errors.Is(err, context.DeadlineExceeded):
+			unclear++
+		case !endsIn(err, kvmodel.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded):
+			f.Fatalf("the increment ended in %v, want ErrUnavailable or ErrUnclear that wraps context.DeadlineExceeded", err)
+		}
+	}
+	sum := f.answer(kvmodel.OpIncrement("k", 0), nil).Number
+	if sum < done || sum > done+unclear {
+		f.Errorf("the sum is %d after %d increments that were done and %d unclear ones", sum, done, unclear)
+	}
+}

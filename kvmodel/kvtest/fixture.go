@@ -1,0 +1,277 @@
+package kvtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// fixture is one case's test, its store and the words cases are written in.
+type fixture struct {
+	testing.TB
+	maker Maker
+	name  string
+	ctx   context.Context
+	store kvmodel.Store
+}
+
+// open returns another client of the case's store, closed when the case ends.
+func (f *fixture) open() kvmodel.Store {
+	f.Helper()
+	s := f.maker.Open(f.TB, f.name)
+	f.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			f.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+// reopen closes the store and opens it again.
+func (f *fixture) reopen() {
+	f.Helper()
+	if err := f.store.Close(); err != nil {
+		f.Fatalf("Close: %v", err)
+	}
+	f.store = f.open()
+}
+
+// do carries out ops in one trip and returns them with their results. The
+// store must have answered each of them.
+func (f *fixture) do(ops ...kvmodel.Op) []kvmodel.Op {
+	f.Helper()
+	if err := f.try(f.ctx, f.store, ops); err != nil {
+		f.Fatalf("Do returned an error though the store is well: %v", err)
+	}
+	return ops
+}
+
+// try carries out ops on s and checks what holds for any Do: that its error is
+// what the results say, and that it changes nothing in ops but the results.
+func (f *fixture) try(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	f.Helper()
+	before := make([]kvmodel.Op, len(ops))
+	for i, op := range ops {
+		op.Value, op.Unless = bytes.Clone(op.Value), bytes.Clone(op.Unless)
+		before[i] = op
+	}
+	err := s.Do(ctx, ops)
+	if (err == nil) != (kvmodel.Unanswered(ops) == nil) {
+		f.Errorf("Do returned %v, but the first op without an answer says: %v", err, kvmodel.Unanswered(ops))
+	}
+	if err != nil && !kvmodel.Failed(err) {
+		f.Errorf("Do returned %v, which is none of ErrUnavailable, ErrUnclear and ErrLost", err)
+	}
+	for i := range ops {
+		if !sameOp(before[i], ops[i]) {
+			f.Errorf("Do changed an op it was given from %s to %s", show(before[i]), show(ops[i]))
+		}
+	}
+	for i := range ops {
+		if r := ops[i].Result; ops[i].Kind == kvmodel.Get && r.Err == nil && (r.Value == nil || r.Version == 0) {
+			f.Errorf("%v %q succeeded with value %.40q (nil: %t), version %d; a value is never nil, a version never 0",
+				ops[i].Kind, ops[i].Key, r.Value, r.Value == nil, r.Version)
+		}
+	}
+	return err
+}
+
+// sameOp tells whether a and b are the same but for their results.
+func sameOp(a, b kvmodel.Op) bool {
+	return a.Kind == b.Kind && a.Key == b.Key && bytes.Equal(a.Value, b.Value) && a.Version == b.Version &&
+		a.TTL == b.TTL && bytes.Equal(a.Unless, b.Unless) && a.Delta == b.Delta
+}
+
+// answer carries out op, wants it to end in the sentinel want (nil: to
+// succeed), and returns the result.
+func (f *fixture) answer(op kvmodel.Op, want error) kvmodel.Result {
+	f.Helper()
+	r := f.do(op)[0].Result
+	if !endsIn(r.Err, want) {
+		f.Fatalf("%s ended in: %v\nwant: %v", show(op), r.Err, want)
+	}
+	return r
+}
+
+// ok carries out ops one after another and wants each to succeed.
+func (f *fixture) ok(ops ...kvmodel.Op) {
+	f.Helper()
+	for _, op := range ops {
+		f.answer(op, nil)
+	}
+}
+
+// refused carries out op, wants it to end in want, and wants the item of its
+// key to be what it was before, in value and version.
+func (f *fixture) refused(op kvmodel.Op, want error) {
+	f.Helper()
+	before := f.do(kvmodel.OpGet(op.Key))[0].Result
+	f.answer(op, want)
+	after := f.do(kvmodel.OpGet(op.Key))[0].Result
+	if !sameItem(before, after) {
+		f.Errorf("%s was refused, but the item changed from %s to %s", show(op), showResult(before), showResult(after))
+	}
+}
+
+func sameItem(a, b kvmodel.Result) bool {
+	return (a.Err == nil) == (b.Err == nil) && a.Version == b.Version && bytes.Equal(a.Value, b.Value)
+}
+
+// holds wants key to have that value.
+func (f *fixture) holds(key, want string) {
+	f.Helper()
+	r := f.answer(kvmodel.OpGet(key), nil)
+	if got := string(r.Value); got != want {
+		if len(got)+len(want) > 200 {
+			f.Fatalf("%q holds %d bytes %.40q..., want %d bytes %.40q...", key, len(got), got, len(want), want)
+		}
+		f.Fatalf("value of %q mismatch (-want +got):\n%s", key, cmp.Diff(want, got))
+	}
+}
+
+// absent wants key to be absent.
+func (f *fixture) absent(key string) {
+	f.Helper()
+	f.answer(kvmodel.OpGet(key), kvmodel.ErrNotFound)
+}
+
+// version returns the version that a Get of key answers.
+func (f *fixture) version(key string) kvmodel.Version {
+	f.Helper()
+	return f.answer(kvmodel.OpGet(key), nil).Version
+}
+
+// number carries out an increment and wants that sum.
+func (f *fixture) number(op kvmodel.Op, want int64) {
+	f.Helper()
+	if got := f.answer(op, nil).Number; got != want {
+		f.Fatalf("%s answered %d, want %d", show(op), got, want)
+	}
+}
+
+// together runs n functions at once and fails with each error they return.
+func (f *fixture) together(n int, work func(i int) error) {
+	f.Helper()
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			errs[i] = work(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			f.Errorf("goroutine %d: %v", i, err)
+		}
+	}
+}
+
+// one carries out op on s for a goroutine, which must not end the test.
+func (f *fixture) one(s kvmodel.Store, op kvmodel.Op) (kvmodel.Result, error) {
+	return kvmodel.One(f.ctx, s, op)
+}
+
+// slack is how late, by the contract, an item with a TTL may go.
+const slack = 2 * time.Second
+
+// pass lets d pass for TTLs.
+func (f *fixture) pass(d time.Duration) {
+	if f.maker.Advance != nil {
+		f.maker.Advance(d)
+		return
+	}
+	time.Sleep(d)
+}
+
+// expires runs write, which gives key that TTL, and wants the item to be there
+// until the TTL has passed and to be gone when the slack has passed as well.
+func (f *fixture) expires(key string, ttl time.Duration, write func()) {
+	f.Helper()
+	start := time.Now()
+	write()
+	if f.maker.Advance == nil {
+		f.expiresInRealTime(key, start.Add(ttl), time.Now().Add(ttl+slack))
+		return
+	}
+	f.maker.Advance(ttl - time.Millisecond)
+	f.answer(kvmodel.OpGet(key), nil)
+	f.maker.Advance(slack + 2*time.Millisecond)
+	f.absent(key)
+}
+
+// expiresInRealTime asks again and again. An answer "absent" that came before
+// notBefore is wrong, as is a question asked after notAfter that finds it.
+func (f *fixture) expiresInRealTime(key string, notBefore, notAfter time.Time) {
+	f.Helper()
+	for {
+		asked := time.Now()
+		err := f.do(kvmodel.OpGet(key))[0].Result.Err
+		switch answered := time.Now(); {
+		case err != nil && answered.Before(notBefore):
+			f.Fatalf("%q was gone %v before its TTL had passed: %v", key, notBefore.Sub(answered), err)
+		case errors.Is(err, kvmodel.ErrNotFound):
+			return
+		case err != nil:
+			f.Fatalf("get %q: %v", key, err)
+		case asked.After(notAfter):
+			f.Fatalf("%q was there %v after TTL and slack had passed", key, asked.Sub(notAfter))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// sentinels are the errors of the contract: an op ends in one of them.
+var sentinels = []error{
+	kvmodel.ErrNotFound, kvmodel.ErrExists, kvmodel.ErrConflict, kvmodel.ErrNotStored, kvmodel.ErrSealed,
+	kvmodel.ErrNotNumber, kvmodel.ErrBadKey, kvmodel.ErrTooLarge, kvmodel.ErrBadOp, kvmodel.ErrUnavailable,
+	kvmodel.ErrUnclear, kvmodel.ErrLost,
+}
+
+// endsIn tells whether err is want and no other sentinel as well.
+func endsIn(err, want error) bool {
+	if err == nil || want == nil {
+		return err == nil && want == nil
+	}
+	return !slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) != (s == want) })
+}
+
+// show returns op as a failure shows it.
+func show(op kvmodel.Op) string {
+	text := fmt.Sprintf("%v %.40q", op.Kind, op.Key)
+	if op.Value != nil {
+		text += fmt.Sprintf(" value %.40q (%d bytes)", op.Value, len(op.Value))
+	}
+	if op.Version != 0 {
+		text += fmt.Sprintf(" version %d", op.Version)
+	}
+	if op.Delta != 0 {
+		text += fmt.Sprintf(" delta %d", op.Delta)
+	}
+	if op.TTL != 0 {
+		text += fmt.Sprintf(" TTL %v", op.TTL)
+	}
+	if len(op.Unless) > 0 {
+		text += fmt.Sprintf(" unless %.40q", op.Unless)
+	}
+	return text
+}
+
+func showResult(r kvmodel.Result) string {
+	if r.Err != nil {
+		return fmt.Sprintf("(%v)", r.Err)
+	}
+	return fmt.Sprintf("%.40q (%d bytes, version %d)", r.Value, len(r.Value), r.Version)
+}

@@ -1,0 +1,94 @@
+package kvtest_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// clock is a clock that stands still unless it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Unix(1_800_000_000, 0)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// inMemory makes memkv stores that two clients can share, each client wrapped.
+func inMemory(opts memkv.Options, wrap func(kvmodel.Store) kvmodel.Store) kvtest.Maker {
+	c := newClock()
+	opts.Now = c.Now
+	var mu sync.Mutex
+	stores := make(map[string]*memkv.Store)
+	return kvtest.Maker{
+		Shared:  true,
+		Kept:    true,
+		Advance: c.Advance,
+		Open: func(_ testing.TB, name string) kvmodel.Store {
+			mu.Lock()
+			defer mu.Unlock()
+			if stores[name] == nil {
+				stores[name] = memkv.New(opts)
+			}
+			return wrap(&client{Store: stores[name]})
+		},
+	}
+}
+
+// client is one of several users of a store in memory. Closing it leaves the
+// store to the others.
+type client struct {
+	*memkv.Store
+	closed atomic.Bool
+}
+
+var errClosed = fmt.Errorf("%w: the client is closed", kvmodel.ErrUnavailable)
+
+func (c *client) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if c.closed.Load() && kvmodel.Check(ops, c.Powers()) > 0 {
+		return kvmodel.Fail(ops, errClosed)
+	}
+	return c.Store.Do(ctx, ops)
+}
+
+func (c *client) Powers() kvmodel.Powers {
+	powers := c.Store.Powers()
+	atomic := powers.Atomic
+	powers.Atomic = func(ctx context.Context, f func(kvmodel.Store) error) error {
+		if c.closed.Load() {
+			return errClosed
+		}
+		return atomic(ctx, f)
+	}
+	return powers
+}
+
+func (c *client) Close() error {
+	c.closed.Store(true)
+	return nil
+}
+
+func bare(s kvmodel.Store) kvmodel.Store { return s }
+
+func TestRun_MemkvKeepsTheContract(t *testing.T) {
+	kvtest.Run(t, inMemory(memkv.Options{}, bare))
+}
