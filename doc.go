@@ -16,7 +16,7 @@
 //	  memkv       the reference store: the specification of the contract, in memory
 //	  boltkv      the embedded store, the default
 //	  memcachekv  memcached
-//	  rediskv     Redis, Valkey and their clusters (coming)
+//	  rediskv     Redis, Valkey and their clusters
 //	  kvopen      a store from a URL
 //	  kvsession   gorilla/sessions on any store (coming)
 //	  kvtest      the suite every store passes; the simulator

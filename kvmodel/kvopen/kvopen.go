@@ -7,8 +7,8 @@
 //	redis://USER:PASSWORD@HOST:PORT/DB     one Redis or Valkey server
 //	redis-cluster://HOST:PORT,HOST:PORT    some nodes of a cluster
 //
-// A port, and for memcached and redis the hosts, may be left out for the usual
-// ones on this machine. Options follow a question mark, as in
+// Ports may be left out for the usual ones, and all hosts for this machine.
+// Options follow a question mark, as in
 // bolt:app.db?durability=periodic; docs/stores.md lists them. In a user name or a
 // password the bytes % @ ? are written as in any URL: %25 %40 %3F.
 //
@@ -37,6 +37,8 @@ var schemes = []scheme{
 	{"mem", "mem:", openMem},
 	{"bolt", "bolt:PATH", openBolt},
 	{"memcached", "memcached://HOST:PORT,HOST:PORT", openMemcached},
+	{"redis", "redis://USER:PASSWORD@HOST:PORT/DB", openRedis},
+	{"redis-cluster", "redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT", openRedisCluster},
 }
 
 // Store opens the store that url names. An error says what is wrong with the

@@ -80,6 +80,18 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"memcached://h?timeout=-1s", "option timeout=-1s: it must be a duration above 0"},
 		{"memcached://h?conns=many", "option conns=many: it must be a number in 1..10000"},
 		{"memcached://h?conns=0", "option conns=0: it must be a number in 1..10000"},
+
+		{"redsi://h", `unknown scheme "redsi": did you mean redis?`},
+		{"redis:h", "redis URL: two slashes must follow the colon"},
+		{"redis://g,h", "redis URL: it names one server; a cluster is redis-cluster://"},
+		{"redis://h/zero", `redis URL: database "zero" is not a number from 0`},
+		{"redis://h/-1", `redis URL: database "-1" is not a number from 0`},
+		{"redis://:%@h", "redis URL: user name or password: a % in it must be written %25"},
+		{"redis://:a?b@h", "redis URL: an @ after the question mark; write ? in a password as %3F"},
+		{"redis://h?pacience=1s", `unknown option "pacience": did you mean patience?; known are patience=DURATION, ` +
+			"wait-replicas=0..100, wait-timeout=DURATION, tls=off|on"},
+		{"redis://h?tls=yes", "option tls=yes: it must be one of off|on"},
+		{"redis-cluster://h/1", "redis-cluster URL: a cluster has no databases"},
 	} {
 		s, err := Store(t.Context(), test.url)
 		if err == nil {
