@@ -21,6 +21,6 @@
 //	  kvsession   gorilla/sessions on any store (coming)
 //	  kvtest      the suite every store passes; the simulator
 //	codegen       load, model, emit; codegen/kvgen is the command (coming)
-//	bench         a module of its own: the figures this project promises (coming)
+//	bench         a module of its own: the figures this project promises
 //	docs          architecture, key formats, decisions
 package ringtree
