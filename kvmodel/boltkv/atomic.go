@@ -13,17 +13,23 @@ import (
 // f has seen what others did in the same batch.
 func (s *Store) atomic(ctx context.Context, f func(kvmodel.Store) error) error {
 	var err error
-	fail := s.write(ctx, func(in *live) {
+	fail := s.write(ctx, func(in *live) *failure {
 		v := &view{live: in, changed: make(map[string]*item)}
 		defer func() { v.done = true }()
-		if err = f(v); err == nil {
-			err = v.merge(ctx)
+		if err = f(v); err != nil {
+			return nil
 		}
+		return v.merge(ctx)
 	})
-	if fail != nil {
+	switch {
+	case fail == nil:
+		return err
+	case err != nil:
+		// However the commit ended, it held nothing of f's.
+		return unavailable(fail.cause)
+	default:
 		return fail
 	}
-	return err
 }
 
 // view is a space that keeps changes apart from the live items until they are
@@ -88,12 +94,11 @@ func (v *view) note(key string, it *item) {
 }
 
 // merge puts the changes into the batch, unless ctx has ended meanwhile.
-func (v *view) merge(ctx context.Context) error {
+func (v *view) merge(ctx context.Context) *failure {
 	if err := ctx.Err(); err != nil {
 		return unavailable(err)
 	}
-	// The failure is kept by the store, and ends the batch.
-	_ = v.live.guard(func() {
+	return v.live.guard(func() {
 		for _, key := range v.order {
 			if it := v.changed[key]; it != nil {
 				v.live.place(key, *it)
@@ -102,5 +107,4 @@ func (v *view) merge(ctx context.Context) error {
 			}
 		}
 	})
-	return nil
 }

@@ -45,7 +45,7 @@ func BenchmarkSyncedWriters(b *testing.B) {
 	set := func(key string) { must(kvmodel.One(ctx, s, kvmodel.OpSet(key, make([]byte, 100)))) }
 	batch := func(key string) {
 		err := raw.Batch(func(tx *bolt.Tx) error { return tx.Bucket(benchBucket).Put([]byte(key), make([]byte, 100)) })
-		must(0, err)
+		check(err)
 	}
 	var one, many, most, batched, perCommit []int
 	for b.Loop() {
@@ -111,7 +111,7 @@ func timeGets(get func(key string)) time.Duration {
 var benchBucket = []byte("items")
 
 func rawGet(db *bolt.DB, key string) {
-	must(0, db.View(func(tx *bolt.Tx) error {
+	check(db.View(func(tx *bolt.Tx) error {
 		if slices.Clone(tx.Bucket(benchBucket).Get([]byte(key))) == nil {
 			return kvmodel.ErrNotFound
 		}
@@ -127,8 +127,8 @@ func benchStore(b *testing.B) *boltkv.Store {
 
 func benchBolt(b *testing.B) *bolt.DB {
 	db := must(bolt.Open(filepath.Join(b.TempDir(), "raw.db"), 0o600, nil))
-	b.Cleanup(func() { must(0, db.Close()) })
-	must(0, db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket(benchBucket); return err }))
+	b.Cleanup(func() { check(db.Close()) })
+	check(db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket(benchBucket); return err }))
 	return db
 }
 
@@ -138,8 +138,8 @@ func fill(b *testing.B, s kvmodel.Store, raw *bolt.DB) {
 	for i := range ops {
 		ops[i] = kvmodel.OpSet(benchKey(i), value)
 	}
-	must(0, s.Do(b.Context(), ops))
-	must(0, raw.Update(func(tx *bolt.Tx) error {
+	check(s.Do(b.Context(), ops))
+	check(raw.Update(func(tx *bolt.Tx) error {
 		for i := range benchItems {
 			if err := tx.Bucket(benchBucket).Put([]byte(benchKey(i)), value); err != nil {
 				return err

@@ -88,7 +88,7 @@ func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
 	}
 	var fail *failure
 	if writes(ops) {
-		fail = s.write(ctx, func(in *live) { s.run(ops, in) })
+		fail = s.write(ctx, func(in *live) *failure { return s.run(ops, in) })
 	} else {
 		fail = s.read(ctx, ops)
 	}
@@ -146,15 +146,15 @@ func (s *Store) read(ctx context.Context, ops []kvmodel.Op) *failure {
 }
 
 // run carries out ops in a transaction that others' ops are in as well.
-func (s *Store) run(ops []kvmodel.Op, in *live) {
+func (s *Store) run(ops []kvmodel.Op, in *live) *failure {
 	s.ops.Add(uint64(len(ops)))
-	// The failure is kept by the store, and ends the batch.
-	_ = s.guard(func() { run(ops, in) })
+	return s.guard(func() { run(ops, in) })
 }
 
 // guard runs f, which touches the file, and turns the panic that bbolt or the
 // memory map ends in where the file is damaged into the store's failure. The
-// store stops then: bbolt may have died holding its locks.
+// store stops then, and with it the batch that is under way: bbolt may have
+// died holding its locks.
 func (s *Store) guard(f func()) (fail *failure) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

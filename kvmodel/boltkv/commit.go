@@ -26,14 +26,18 @@ type batch struct {
 	in    *live // nil before the first turn
 	tx    *bolt.Tx
 
+	committing bool
+
 	done chan struct{}
 	fail *failure // valid once done is closed
 }
 
 // write waits for a turn, has change make its changes in it, and returns when
-// they are committed. If ctx ends before the turn, change does not run; if it
-// ends between the turn and the commit, the commit goes on without the caller.
-func (s *Store) write(ctx context.Context, change func(*live)) *failure {
+// they are committed. A failure that change returns is write's at once: it has
+// changed nothing, or the batch will not be committed. If ctx ends before the
+// turn, change does not run; if it ends between the turn and the commit, the
+// commit goes on without the caller.
+func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
@@ -54,7 +58,7 @@ func (s *Store) write(ctx context.Context, change func(*live)) *failure {
 	}
 }
 
-func (s *Store) takeTurn(ctx context.Context, change func(*live)) (*batch, *failure) {
+func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*batch, *failure) {
 	select {
 	case b := <-s.turn:
 		// The turn ends even where change panics.
@@ -67,8 +71,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live)) (*batch, *fail
 		}
 		b.turns++
 		s.trips.Add(1)
-		change(b.in)
-		return b, nil
+		return b, change(b.in)
 	case <-ctx.Done():
 		return nil, unavailable(ctx.Err())
 	case <-s.closing:
@@ -140,12 +143,15 @@ func (s *Store) finish(b *batch) *failure {
 	}
 	var fail *failure
 	broken := s.guard(func() { fail = s.settle(b) })
-	if broken != nil {
-		// Rolling back frees bbolt's lock, if it still can.
-		_ = s.guard(func() { _ = b.tx.Rollback() })
-		return broken
+	if broken == nil {
+		return fail
 	}
-	return fail
+	// Rolling back frees bbolt's lock, if it still can.
+	_ = s.guard(func() { _ = b.tx.Rollback() })
+	if b.committing {
+		return unclear(broken.cause)
+	}
+	return broken
 }
 
 func (s *Store) settle(b *batch) *failure {
@@ -162,6 +168,7 @@ func (s *Store) settle(b *batch) *failure {
 		_ = b.tx.Rollback()
 		return unavailable(err)
 	}
+	b.committing = true
 	id := b.tx.ID()
 	if err := s.commit(b.tx); err != nil {
 		return s.afterFailed(id, err)

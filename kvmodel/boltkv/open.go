@@ -27,6 +27,9 @@ var (
 // as the one before does when a program is started anew.
 const lockWait = 700 * time.Millisecond
 
+// smallest is the least size of a file: its two pages that say where all else is.
+const smallest = 2 * 4096
+
 // versionStride is how far each opening goes ahead of the last version that is
 // in the file. A crash of the machine may have taken back unsynced writes;
 // their versions are not given again.
@@ -108,6 +111,9 @@ func checkWhole(path string) error {
 	}
 	if info.Size() == 0 {
 		return nil
+	}
+	if info.Size() < smallest {
+		return fmt.Errorf("%w: of %d bytes", ErrDamaged, info.Size())
 	}
 	db, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true, Timeout: lockWait})
 	if err != nil {

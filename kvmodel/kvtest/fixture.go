@@ -249,10 +249,13 @@ func endsIn(err, want error) bool {
 }
 
 // show returns op as a failure shows it.
-func show(op kvmodel.Op) string {
+func show(op kvmodel.Op) string { return showSized(op, len(op.Value)) }
+
+// showSized is show for an op whose value had size bytes before it was cut.
+func showSized(op kvmodel.Op, size int) string {
 	text := fmt.Sprintf("%v %.40q", op.Kind, op.Key)
 	if op.Value != nil {
-		text += fmt.Sprintf(" value %.40q (%d bytes)", op.Value, len(op.Value))
+		text += " " + showValue(op.Value, size)
 	}
 	if op.Version != 0 {
 		text += fmt.Sprintf(" version %d", op.Version)
@@ -273,5 +276,12 @@ func showResult(r kvmodel.Result) string {
 	if r.Err != nil {
 		return fmt.Sprintf("(%v)", r.Err)
 	}
-	return fmt.Sprintf("%.40q (%d bytes, version %d)", r.Value, len(r.Value), r.Version)
+	return fmt.Sprintf("%s (version %d)", showValue(r.Value, len(r.Value)), r.Version)
+}
+
+func showValue(value []byte, size int) string {
+	if size <= shownBytes {
+		return fmt.Sprintf("%q", value)
+	}
+	return fmt.Sprintf("%.*q... (%d bytes)", shownBytes, value, size)
 }

@@ -1,0 +1,239 @@
+package kvtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// ErrCrashed is what the calls of a crashed process end in, besides
+// ErrUnavailable. Nobody is there any more to see it: a test takes it for no
+// answer at all.
+var ErrCrashed = errors.New("the process has crashed")
+
+var (
+	errCrashed = fmt.Errorf("sim: %w: %w", kvmodel.ErrUnavailable, ErrCrashed)
+	errClosed  = fmt.Errorf("sim: %w: the store is closed", kvmodel.ErrUnavailable)
+	errUnsent  = fmt.Errorf("sim: %w: not sent", kvmodel.ErrUnavailable)
+	errUnread  = fmt.Errorf("sim: %w: no answer", kvmodel.ErrUnavailable)
+	errUnclear = fmt.Errorf("sim: %w: no answer", kvmodel.ErrUnclear)
+)
+
+// process is a simulated client of the store, and that store for it.
+type process struct {
+	sim    *Sim
+	name   string
+	number int
+
+	// The scheduler's own:
+	speed     float64
+	nth       int // ops carried out
+	crashStep int
+	spared    bool
+
+	mu         sync.Mutex
+	dead       bool
+	closed     bool
+	labels     map[string]int
+	crashLabel string
+	crashNth   int
+	hopeless   int // calls since the crash
+}
+
+var _ kvmodel.Store = (*process)(nil)
+
+// request is one call of Do, or of Atomic, that waits for its answers.
+type request struct {
+	from *process
+	ctx  context.Context
+	ops  []kvmodel.Op
+	left int           // ops without an answer
+	slow time.Duration // how long the client takes to see the answers
+	done chan struct{} // closed when left is 0
+
+	// Of Atomic, which does not run if err says why:
+	atomic    bool
+	err       error
+	commitErr error
+}
+
+func (p *process) Do(ctx context.Context, ops []kvmodel.Op) error {
+	good := kvmodel.Check(ops, p.Powers())
+	if good == 0 {
+		return nil
+	}
+	if err := p.gone(ctx); err != nil {
+		return kvmodel.Fail(ops, err)
+	}
+	p.sim.await(&request{from: p, ctx: ctx, ops: ops, left: good, done: make(chan struct{})})
+	if p.crashed() {
+		// Nobody is there to see what was answered.
+		for i := range ops {
+			ops[i].Result = kvmodel.Result{Err: errCrashed}
+		}
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+func (p *process) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return nil
+}
+
+// Powers returns those that the world has given the store.
+func (p *process) Powers() kvmodel.Powers {
+	given := p.sim.world.Powers
+	powers := kvmodel.Powers{Unless: given.Unless, Ordered: given.Ordered}
+	if given.Atomic {
+		powers.Atomic = p.atomic
+	}
+	return powers
+}
+
+// gone returns why nothing can be sent, or nil.
+func (p *process) gone(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.dead:
+		if p.hopeless++; p.hopeless > 10_000 {
+			panic("kvtest: process " + p.name + " goes on asking for ever after its crash")
+		}
+		return errCrashed
+	case p.closed:
+		return errClosed
+	case ctx.Err() != nil:
+		return fmt.Errorf("sim: %w: %w", kvmodel.ErrUnavailable, ctx.Err())
+	}
+	return nil
+}
+
+func (p *process) crashed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// die makes the process a crashed one, and tells whether it was not before.
+func (p *process) die() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.dead
+	p.dead = true
+	return !was
+}
+
+func (p *process) label(label string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return
+	}
+	p.labels[label]++
+	if label == p.crashLabel && p.labels[label] == p.crashNth {
+		p.dead = true
+	}
+}
+
+func (p *process) labelCounts() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.labels)
+}
+
+// drawSpeed makes the process fast or slow for a while.
+func (p *process) drawSpeed(rng *rand.Rand) {
+	speeds := [...]float64{1, 1, 1, 4, 0.25, 0.02}
+	p.speed = speeds[rng.IntN(len(speeds))]
+}
+
+// await hands r to the scheduler and returns when it is answered.
+func (s *Sim) await(r *request) {
+	s.hand(&s.arrivals, r)
+	select {
+	case <-r.done:
+	case <-r.ctx.Done():
+		s.hand(&s.expired, r)
+		<-r.done
+	}
+	if r.slow > 0 {
+		time.Sleep(r.slow)
+	}
+}
+
+func (s *Sim) hand(to *[]*request, r *request) {
+	s.mu.Lock()
+	*to = append(*to, r)
+	s.mu.Unlock()
+	s.stir()
+}
+
+// stir wakes a scheduler that waits for somebody to ask for something.
+func (s *Sim) stir() {
+	select {
+	case s.stirred <- struct{}{}:
+	default:
+	}
+}
+
+// atomic runs f, when its turn has come, as one step.
+func (p *process) atomic(ctx context.Context, f func(kvmodel.Store) error) error {
+	if err := p.gone(ctx); err != nil {
+		return err
+	}
+	r := &request{from: p, ctx: ctx, left: 1, atomic: true, done: make(chan struct{})}
+	p.sim.await(r)
+	if r.err != nil {
+		return r.err
+	}
+	defer p.sim.transactionEnded()
+	return p.sim.mem.Powers().Atomic(ctx, func(mem kvmodel.Store) error {
+		err := f(&inside{p, mem})
+		switch {
+		case p.crashed():
+			return errCrashed
+		case err == nil:
+			return r.commitErr
+		}
+		return err
+	})
+}
+
+// inside is the store that a function of Atomic works on.
+type inside struct {
+	*process
+	mem kvmodel.Store
+}
+
+func (in *inside) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if kvmodel.Check(ops, in.Powers()) == 0 {
+		return nil
+	}
+	if in.crashed() {
+		return kvmodel.Fail(ops, errCrashed)
+	}
+	err := in.mem.Do(ctx, ops)
+	for i := range ops {
+		in.sim.noteOp(in.name, &ops[i], "atomically ")
+	}
+	return err
+}
+
+func (in *inside) Close() error { return nil }
+
+func (in *inside) Powers() kvmodel.Powers { return kvmodel.PowersOf(in.mem) }
+
+func (s *Sim) transactionEnded() {
+	s.mu.Lock()
+	s.transactions--
+	s.mu.Unlock()
+	s.stir()
+}

@@ -1,0 +1,695 @@
+package kvtest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+var ctx = context.Background()
+
+// busy is a client that does a bit of everything: many ops in a trip, several
+// goroutines, a ticker, a deadline, random names.
+func busy(s kvmodel.Store) {
+	name := rand.Text()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for range 3 {
+			<-tick.C
+			_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("tick:"+name, []byte(time.Now().String())))
+		}
+	})
+	wg.Go(func() {
+		for range 5 {
+			limited, cancel := context.WithTimeout(ctx, time.Minute)
+			_, _ = kvmodel.Next(limited, s, "n", 1, 1)
+			cancel()
+		}
+	})
+	for i := range 5 {
+		_ = s.Do(ctx, []kvmodel.Op{
+			kvmodel.OpAdd("a:"+name, []byte("v")), kvmodel.OpAppend("log", fmt.Append(nil, i)), kvmodel.OpGet("n"), kvmodel.OpAdd("log", nil),
+		})
+	}
+}
+
+// traceOf runs three busy clients and returns what happened.
+func traceOf(t *testing.T, seed uint64, p kvtest.Powers) []string {
+	world := kvtest.Hostile(p)
+	world.Evict, world.SetBack = 0.01, 0.01
+	world.Counters = func(key string) bool { return key == "n" }
+	var trace []string
+	kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
+		for _, name := range []string{"ann", "bob", "cat"} {
+			sim.Go(name, busy)
+		}
+		sim.Wait()
+		trace = sim.Trace()
+	})
+	return trace
+}
+
+func TestSimulate_SameSeedIsTheSameRun(t *testing.T) {
+	for seed := range uint64(200) {
+		p := []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers}[seed%2]
+		first, again := traceOf(t, seed, p), traceOf(t, seed, p)
+		if diff := cmp.Diff(first, again); diff != "" {
+			t.Fatalf("two runs of seed %d differ (-first +second):\n%s", seed, diff)
+		}
+		if len(first) < 20 {
+			t.Fatalf("seed %d: only %d events", seed, len(first))
+		}
+	}
+}
+
+func TestSimulate_OtherSeedsAreOtherRuns(t *testing.T) {
+	seen := make(map[string]bool)
+	for seed := range uint64(50) {
+		seen[strings.Join(traceOf(t, seed, kvtest.NoPowers), "\n")] = true
+	}
+	if len(seen) != 50 {
+		t.Errorf("50 seeds gave %d different runs", len(seen))
+	}
+}
+
+// addOne adds one to the number under n by get and write, which loses updates
+// of others where write does not compare.
+func addOne(s kvmodel.Store, write func(r kvmodel.Result, value []byte) kvmodel.Op) {
+	for {
+		r, _ := kvmodel.One(ctx, s, kvmodel.OpGet("n"))
+		n, _ := kvmodel.ParseNumber(r.Value)
+		if _, err := kvmodel.One(ctx, s, write(r, fmt.Append(nil, n+1))); err == nil {
+			return
+		}
+	}
+}
+
+func bySet(_ kvmodel.Result, value []byte) kvmodel.Op { return kvmodel.OpSet("n", value) }
+
+func bySwap(r kvmodel.Result, value []byte) kvmodel.Op { return kvmodel.OpSwap("n", r.Version, value) }
+
+// sums returns how many of the seeds ended with each sum of three clients that
+// add one each.
+func sums(t *testing.T, seeds int, write func(kvmodel.Result, []byte) kvmodel.Op) map[string]int {
+	found := make(map[string]int)
+	for seed := range uint64(seeds) {
+		kvtest.Simulate(t, seed, kvtest.World{}, func(sim *kvtest.Sim) {
+			preset(sim, "n", "0")
+			for _, name := range []string{"ann", "bob", "cat"} {
+				sim.Go(name, func(s kvmodel.Store) { addOne(s, write) })
+			}
+			sim.Wait()
+			found[stored(sim, "n")]++
+		})
+	}
+	return found
+}
+
+func preset(sim *kvtest.Sim, key, value string) {
+	_, _ = kvmodel.One(ctx, sim.Store(), kvmodel.OpSet(key, []byte(value)))
+}
+
+// stored returns what key holds, or the error of asking.
+func stored(sim *kvtest.Sim, key string) string {
+	r, err := kvmodel.One(ctx, sim.Store(), kvmodel.OpGet(key))
+	if err != nil {
+		return r.Err.Error()
+	}
+	return string(r.Value)
+}
+
+func TestSimulate_FindsALostUpdate(t *testing.T) {
+	found := sums(t, 100, bySet)
+	for _, sum := range []string{"1", "2", "3"} {
+		if found[sum] == 0 {
+			t.Errorf("no seed led to the sum %s: %v", sum, found)
+		}
+	}
+}
+
+func TestSimulate_FindsNoFaultInASwapLoop(t *testing.T) {
+	if diff := cmp.Diff(map[string]int{"3": 100}, sums(t, 100, bySwap)); diff != "" {
+		t.Errorf("sums mismatch (-want +got):\n%s", diff)
+	}
+}
+
+// orders returns the orders in which three appends of one trip took effect.
+func orders(t *testing.T, p kvtest.Powers) []string {
+	seen := make(map[string]bool)
+	for seed := range uint64(100) {
+		kvtest.Simulate(t, seed, kvtest.World{Powers: p}, func(sim *kvtest.Sim) {
+			preset(sim, "k", "")
+			sim.Do("ann", func(s kvmodel.Store) {
+				_ = s.Do(ctx, []kvmodel.Op{
+					kvmodel.OpAppend("k", []byte("1")), kvmodel.OpAppend("k", []byte("2")), kvmodel.OpAppend("k", []byte("3")),
+				})
+			})
+			seen[stored(sim, "k")] = true
+		})
+	}
+	var list []string
+	for order := range seen {
+		list = append(list, order)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func TestSimulate_OpsOfATripTakeEffectInAnyOrder(t *testing.T) {
+	want := []string{"123", "132", "213", "231", "312", "321"}
+	if diff := cmp.Diff(want, orders(t, kvtest.NoPowers)); diff != "" {
+		t.Errorf("orders mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestSimulate_OpsOfAnOrderedTripKeepTheirOrder(t *testing.T) {
+	if diff := cmp.Diff([]string{"123"}, orders(t, kvtest.ServerPowers)); diff != "" {
+		t.Errorf("orders mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestSimulate_AFailedOrderedTripTookEffectUpToSomewhere(t *testing.T) {
+	seen := make(map[string]bool)
+	for seed := range uint64(500) {
+		kvtest.Simulate(t, seed, kvtest.World{Powers: kvtest.ServerPowers, Late: 0.2, Lost: 0.2, Mute: 0.2, Unsent: 0.2}, func(sim *kvtest.Sim) {
+			preset(sim, "k", "")
+			sim.Do("ann", func(s kvmodel.Store) {
+				_ = s.Do(ctx, []kvmodel.Op{
+					kvmodel.OpAppend("k", []byte("1")), kvmodel.OpAppend("k", []byte("2")), kvmodel.OpAppend("k", []byte("3")),
+				})
+			})
+			sim.Quiet()
+			seen[stored(sim, "k")] = true
+		})
+	}
+	want := map[string]bool{"": true, "1": true, "12": true, "123": true}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("values mismatch (-want +got):\n%s", diff)
+	}
+}
+
+// scripted runs one Set and one Get of a client with the given fault on both,
+// and returns their errors and what is stored at once and in the end.
+func scripted(t *testing.T, fault kvtest.Fault) (set, get error, now, later string) {
+	world := kvtest.World{Fault: func(kvtest.Moment) kvtest.Fault { return fault }}
+	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
+		preset(sim, "k", "old")
+		sim.Do("ann", func(s kvmodel.Store) { _, get = kvmodel.One(ctx, s, kvmodel.OpGet("k")) })
+		sim.Do("ann", func(s kvmodel.Store) { _, set = kvmodel.One(ctx, s, kvmodel.OpSet("k", []byte("new"))) })
+		now = stored(sim, "k")
+		sim.Quiet()
+		later = stored(sim, "k")
+	})
+	return set, get, now, later
+}
+
+func TestSimulate_FaultsAreWhatTheyAreCalled(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		fault      kvtest.Fault
+		set, get   error
+		now, later string
+	}{
+		{"none", kvtest.None, nil, nil, "new", "new"},
+		{"unsent", kvtest.Unsent, kvmodel.ErrUnavailable, kvmodel.ErrUnavailable, "old", "old"},
+		{"lost", kvtest.Lost, kvmodel.ErrUnclear, kvmodel.ErrUnavailable, "old", "old"},
+		{"mute", kvtest.Mute, kvmodel.ErrUnclear, kvmodel.ErrUnavailable, "new", "new"},
+		{"late", kvtest.Late, kvmodel.ErrUnclear, kvmodel.ErrUnavailable, "old", "new"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set, get, now, later := scripted(t, c.fault)
+			if !errors.Is(set, c.set) || !errors.Is(get, c.get) {
+				t.Errorf("set ended in %v and get in %v, want %v and %v", set, get, c.set, c.get)
+			}
+			if now != c.now || later != c.later {
+				t.Errorf("the key held %q and then %q, want %q and then %q", now, later, c.now, c.later)
+			}
+		})
+	}
+}
+
+func TestSimulate_FaultSeesEachOp(t *testing.T) {
+	var seen []string
+	world := kvtest.World{Fault: func(m kvtest.Moment) kvtest.Fault {
+		seen = append(seen, fmt.Sprintf("%s %d %v %s", m.Client, m.Nth, m.Op.Kind, m.Op.Key))
+		return kvtest.ByRate
+	}}
+	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
+		sim.Do("ann", func(s kvmodel.Store) { _, _ = kvmodel.GetAll(ctx, s, "k") })
+		sim.Do("bob", func(s kvmodel.Store) { _ = s.Do(ctx, []kvmodel.Op{kvmodel.OpSet("k", nil)}) })
+		sim.Do("ann", func(s kvmodel.Store) { _, _ = kvmodel.GetAll(ctx, s, "k") })
+	})
+	if diff := cmp.Diff([]string{"ann 1 get k", "bob 1 set k", "ann 2 get k"}, seen); diff != "" {
+		t.Errorf("ops mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestSimulate_ALateWriteLandsAmongLaterOnes(t *testing.T) {
+	lates := 0
+	for seed := range uint64(50) {
+		world := kvtest.World{Fault: func(m kvtest.Moment) kvtest.Fault {
+			if m.Nth == 1 {
+				return kvtest.Late
+			}
+			return kvtest.None
+		}}
+		kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
+			sim.Do("ann", func(s kvmodel.Store) {
+				_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", []byte("late")))
+				for range 5 {
+					_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", []byte("later")))
+				}
+			})
+			sim.Quiet()
+			if stored(sim, "k") == "late" {
+				lates++
+			}
+		})
+	}
+	if lates == 0 || lates == 50 {
+		t.Errorf("in %d of 50 runs the late write was the last, want some but not all", lates)
+	}
+}
+
+func TestSimulate_ALateWriteKeepsNoMemoryOfItsCaller(t *testing.T) {
+	world := kvtest.World{Fault: func(kvtest.Moment) kvtest.Fault { return kvtest.Late }}
+	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
+		sim.Do("ann", func(s kvmodel.Store) {
+			value := []byte("value")
+			_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", value))
+			clear(value)
+		})
+		sim.Quiet()
+		if got := stored(sim, "k"); got != "value" {
+			t.Errorf("the key holds %q, want value", got)
+		}
+	})
+}
+
+// wantCrashed checks that err is what the calls of a crashed process return.
+func wantCrashed(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, kvmodel.ErrUnavailable) || !errors.Is(err, kvtest.ErrCrashed) {
+		t.Errorf("the call of a crashed process returned %v, want ErrUnavailable and ErrCrashed", err)
+	}
+}
+
+func TestSim_CrashAt_NothingIsSentAfterIt(t *testing.T) {
+	for step := 1; step <= 10; step++ {
+		kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
+			preset(sim, "n", "0")
+			sim.CrashAt("ann", step)
+			sim.Do("ann", func(s kvmodel.Store) {
+				for range 10 {
+					if _, err := kvmodel.One(ctx, s, kvmodel.OpIncrement("n", 1)); err != nil {
+						wantCrashed(t, err)
+					}
+				}
+			})
+			sim.Quiet()
+			// The op that was pending landed or did not.
+			if got := stored(sim, "n"); got != fmt.Sprint(step-1) && got != fmt.Sprint(step) {
+				t.Errorf("crashed at step %d, but %s increments were done", step, got)
+			}
+		})
+	}
+}
+
+func TestSim_Crash_WhatWasPendingLandsOrNot(t *testing.T) {
+	seen := make(map[string]int)
+	for seed := range uint64(100) {
+		kvtest.Simulate(t, seed, kvtest.World{}, func(sim *kvtest.Sim) {
+			sim.Go("ann", func(s kvmodel.Store) {
+				ops := []kvmodel.Op{kvmodel.OpSet("a", nil), kvmodel.OpSet("b", nil)}
+				wantCrashed(t, s.Do(ctx, ops))
+				wantCrashed(t, ops[0].Err())
+				wantCrashed(t, ops[1].Err())
+			})
+			sim.Crash("ann")
+			if !sim.Crashed("ann") {
+				t.Errorf("Crashed says that ann lives")
+			}
+			sim.Wait()
+			keys := sim.Store().Keys()
+			slices.Sort(keys)
+			seen[strings.Join(keys, "+")]++
+		})
+	}
+	for _, keys := range []string{"", "a", "b", "a+b"} {
+		if seen[keys] == 0 {
+			t.Errorf("in no run %q landed: %v", keys, seen)
+		}
+	}
+}
+
+func TestSim_CrashAtLabel_CrashesThereAndNowhereElse(t *testing.T) {
+	work := func(s kvmodel.Store, label func(string)) {
+		for i := range 3 {
+			label("before")
+			_, _ = kvmodel.One(ctx, s, kvmodel.OpSet(fmt.Sprint("k", i), nil))
+			label("after")
+		}
+	}
+	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
+		sim.Do("ann", func(s kvmodel.Store) { work(s, sim.Label("ann")) })
+		if diff := cmp.Diff(map[string]int{"before": 3, "after": 3}, sim.Labels("ann")); diff != "" {
+			t.Errorf("labels mismatch (-want +got):\n%s", diff)
+		}
+	})
+	for nth := 1; nth <= 3; nth++ {
+		for label, want := range map[string]int{"before": nth - 1, "after": nth} {
+			kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
+				sim.CrashAtLabel("ann", label, nth)
+				sim.Do("ann", func(s kvmodel.Store) { work(s, sim.Label("ann")) })
+				sim.Do("bob", func(s kvmodel.Store) { work(s, sim.Label("bob")) })
+				keys := len(sim.Store().Keys())
+				if !sim.Crashed("ann") || sim.Crashed("bob") || keys != 3 {
+					t.Errorf("ann crashed: %t, bob: %t, %d keys", sim.Crashed("ann"), sim.Crashed("bob"), keys)
+				}
+				if got := strings.Count(strings.Join(sim.Trace(), "\n"), "ann"); got != want {
+					t.Errorf("crashed at %s %d ann did %d ops, want %d", label, nth, got, want)
+				}
+			})
+		}
+	}
+}
+
+func TestSimulate_CrashesByChanceSpareWhoIsSpared(t *testing.T) {
+	crashes := 0
+	for seed := range uint64(50) {
+		kvtest.Simulate(t, seed, kvtest.World{Crash: 0.2}, func(sim *kvtest.Sim) {
+			sim.Spare("bob")
+			for _, name := range []string{"ann", "bob"} {
+				sim.Go(name, func(s kvmodel.Store) {
+					for range 10 {
+						_, _ = kvmodel.One(ctx, s, kvmodel.OpSet(name, nil))
+					}
+				})
+			}
+			sim.Wait()
+			if sim.Crashed("bob") {
+				t.Errorf("bob crashed")
+			}
+			if sim.Crashed("ann") {
+				crashes++
+			}
+		})
+	}
+	if crashes < 10 {
+		t.Errorf("ann crashed in %d of 50 runs, want most", crashes)
+	}
+}
+
+func TestSimulate_APassedDeadlineLeavesUnsentOrUnclear(t *testing.T) {
+	ends := make(map[string]int)
+	for seed := range uint64(300) {
+		kvtest.Simulate(t, seed, kvtest.World{Pause: 0.9}, func(sim *kvtest.Sim) {
+			var err error
+			sim.Do("ann", func(s kvmodel.Store) {
+				limited, cancel := context.WithTimeout(ctx, time.Millisecond)
+				defer cancel()
+				_, err = kvmodel.One(limited, s, kvmodel.OpSet("k", nil))
+			})
+			sim.Quiet()
+			switch {
+			case err == nil:
+				ends["done"]++
+			case !errors.Is(err, context.DeadlineExceeded):
+				t.Fatalf("%v does not wrap context.DeadlineExceeded", err)
+			case errors.Is(err, kvmodel.ErrUnavailable):
+				ends["unsent:"+stored(sim, "k")]++
+			case errors.Is(err, kvmodel.ErrUnclear):
+				ends["unclear:"+stored(sim, "k")]++
+			}
+		})
+	}
+	for _, end := range []string{"done", "unsent:not found", "unclear:not found", "unclear:"} {
+		if ends[end] == 0 {
+			t.Errorf("no run ended as %q: %v", end, ends)
+		}
+		delete(ends, end)
+	}
+	if len(ends) > 0 {
+		t.Errorf("runs ended otherwise: %v", ends)
+	}
+}
+
+func TestSimulate_EvictsWhatMayBeEvicted(t *testing.T) {
+	world := kvtest.World{Evict: 0.3, Evictable: func(key string) bool { return key == "cache" }}
+	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
+		preset(sim, "cache", "v")
+		preset(sim, "record", "v")
+		sim.Do("ann", func(s kvmodel.Store) {
+			for range 20 {
+				_, _ = kvmodel.GetAll(ctx, s, "x")
+			}
+		})
+		if diff := cmp.Diff([]string{"record"}, sim.Store().Keys()); diff != "" {
+			t.Errorf("keys mismatch (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestSimulate_SetsCountersBack(t *testing.T) {
+	world := kvtest.World{SetBack: 0.3, Counters: func(key string) bool { return key == "n" }}
+	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
+		preset(sim, "n", "1000")
+		preset(sim, "m", "1000")
+		sim.Do("ann", func(s kvmodel.Store) {
+			for range 20 {
+				_, _ = kvmodel.GetAll(ctx, s, "x")
+			}
+		})
+		n, err := kvmodel.ParseNumber([]byte(stored(sim, "n")))
+		if err != nil || n >= 1000 || stored(sim, "m") != "1000" {
+			t.Errorf("n is %q and m %q, want n lower than 1000 and m as it was", stored(sim, "n"), stored(sim, "m"))
+		}
+	})
+}
+
+func TestSim_SetBack_OnlyLowersNumbers(t *testing.T) {
+	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
+		preset(sim, "n", "10")
+		preset(sim, "text", "abc")
+		for _, key := range []string{"n", "text", "absent"} {
+			sim.SetBack(key, 20)
+		}
+		sim.SetBack("n", 5)
+		sim.SetBack("text", 5)
+		if stored(sim, "n") != "5" || stored(sim, "text") != "abc" || stored(sim, "absent") != "not found" {
+			t.Errorf("n, text, absent: %q, %q, %q", stored(sim, "n"), stored(sim, "text"), stored(sim, "absent"))
+		}
+	})
+}
+
+func TestSimulate_TimePassesAndClientsAreSlow(t *testing.T) {
+	for name, world := range map[string]kvtest.World{"pause": {Pause: 0.3}, "slow": {Slow: 0.3}} {
+		t.Run(name, func(t *testing.T) {
+			var took time.Duration
+			kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
+				start := time.Now()
+				sim.Do("ann", func(s kvmodel.Store) {
+					for range 20 {
+						_, _ = kvmodel.GetAll(ctx, s, "x")
+					}
+				})
+				took = time.Since(start)
+			})
+			if took < time.Millisecond {
+				t.Errorf("twenty trips took %v of simulated time", took)
+			}
+		})
+	}
+}
+
+func TestSim_Run_LetsThatMuchTimePass(t *testing.T) {
+	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
+		preset(sim, "n", "0")
+		start := time.Now()
+		sim.Go("ann", func(s kvmodel.Store) {
+			for {
+				time.Sleep(time.Second)
+				if _, err := kvmodel.One(ctx, s, kvmodel.OpIncrement("n", 1)); err != nil {
+					return
+				}
+			}
+		})
+		sim.Run(10*time.Second + time.Millisecond)
+		if got, took := stored(sim, "n"), time.Since(start); got != "10" || took > 11*time.Second {
+			t.Errorf("after %v the ticker has counted %s, want 10", took, got)
+		}
+	})
+}
+
+func TestSim_Steps_StopsThere(t *testing.T) {
+	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
+		preset(sim, "n", "0")
+		sim.Go("ann", func(s kvmodel.Store) {
+			for range 100 {
+				_, _ = kvmodel.One(ctx, s, kvmodel.OpIncrement("n", 1))
+			}
+		})
+		sim.Steps(7)
+		if got := stored(sim, "n"); got != "7" || sim.Step() != 7 {
+			t.Errorf("after %d steps n is %s, want 7", sim.Step(), got)
+		}
+	})
+}
+
+// transfer moves one from a to b atomically, with a label and a wait inside.
+func transfer(s kvmodel.Store, label func(string)) error {
+	return kvmodel.PowersOf(s).Atomic(ctx, func(s kvmodel.Store) error {
+		_, err1 := kvmodel.One(ctx, s, kvmodel.OpIncrement("a", -1))
+		label("between")
+		time.Sleep(time.Second)
+		_, err2 := kvmodel.One(ctx, s, kvmodel.OpIncrement("b", 1))
+		return errors.Join(err1, err2)
+	})
+}
+
+func TestSimulate_AtomicIsOneStep(t *testing.T) {
+	for seed := range uint64(50) {
+		kvtest.Simulate(t, seed, kvtest.World{Powers: kvtest.AllPowers}, func(sim *kvtest.Sim) {
+			preset(sim, "a", "10")
+			preset(sim, "b", "0")
+			for _, name := range []string{"ann", "bob"} {
+				sim.Go(name, func(s kvmodel.Store) {
+					for range 3 {
+						if err := transfer(s, sim.Label(name)); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			sim.Go("cat", func(s kvmodel.Store) {
+				for range 5 {
+					_ = kvmodel.PowersOf(s).Atomic(ctx, func(s kvmodel.Store) error {
+						r, err := kvmodel.GetAll(ctx, s, "a", "b")
+						a, _ := kvmodel.ParseNumber(r[0].Value)
+						if b, _ := kvmodel.ParseNumber(r[1].Value); a+b != 10 {
+							t.Errorf("a is %d and b %d", a, b)
+						}
+						return err
+					})
+				}
+			})
+			sim.Wait()
+			if stored(sim, "a") != "4" || stored(sim, "b") != "6" {
+				t.Errorf("a is %s and b %s, want 4 and 6", stored(sim, "a"), stored(sim, "b"))
+			}
+		})
+	}
+}
+
+func TestSimulate_ACrashInsideAtomicLeavesNothing(t *testing.T) {
+	kvtest.Simulate(t, 1, kvtest.World{Powers: kvtest.AllPowers}, func(sim *kvtest.Sim) {
+		preset(sim, "a", "10")
+		preset(sim, "b", "0")
+		sim.CrashAtLabel("ann", "between", 1)
+		sim.Do("ann", func(s kvmodel.Store) { wantCrashed(t, transfer(s, sim.Label("ann"))) })
+		if stored(sim, "a") != "10" || stored(sim, "b") != "0" {
+			t.Errorf("a is %s and b %s, want 10 and 0", stored(sim, "a"), stored(sim, "b"))
+		}
+	})
+}
+
+func TestSimulate_AnAtomicThatFailsLeavesNothing(t *testing.T) {
+	world := kvtest.World{Powers: kvtest.AllPowers, Fault: func(kvtest.Moment) kvtest.Fault { return kvtest.Unsent }}
+	ran := 0
+	for seed := range uint64(20) {
+		kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
+			preset(sim, "a", "10")
+			preset(sim, "b", "0")
+			sim.Do("ann", func(s kvmodel.Store) {
+				if err := transfer(s, func(string) { ran++ }); !errors.Is(err, kvmodel.ErrUnavailable) {
+					t.Errorf("Atomic returned %v, want ErrUnavailable", err)
+				}
+			})
+			if stored(sim, "a") != "10" || stored(sim, "b") != "0" {
+				t.Errorf("a is %s and b %s, want 10 and 0", stored(sim, "a"), stored(sim, "b"))
+			}
+		})
+	}
+	if ran == 0 || ran == 20 {
+		t.Errorf("the function ran in %d of 20 runs, want some but not all", ran)
+	}
+}
+
+func TestSim_Client_HasThePowersOfItsWorld(t *testing.T) {
+	for _, p := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
+		kvtest.Simulate(t, 1, kvtest.World{Powers: p}, func(sim *kvtest.Sim) {
+			got := kvmodel.PowersOf(sim.Client("ann"))
+			if got.Unless != p.Unless || got.Ordered != p.Ordered || (got.Atomic != nil) != p.Atomic {
+				t.Errorf("powers %+v, want %+v", got, p)
+			}
+			sim.Do("ann", func(s kvmodel.Store) {
+				op := kvmodel.OpAppend("k", nil)
+				op.Unless = []byte("SEAL")
+				want := kvmodel.ErrNotStored
+				if !p.Unless {
+					want = kvmodel.ErrBadOp
+				}
+				if _, err := kvmodel.One(ctx, s, op); !errors.Is(err, want) {
+					t.Errorf("append unless ended in %v, want %v", err, want)
+				}
+			})
+		})
+	}
+}
+
+func TestSimulate_AClosedClientIsUnavailable(t *testing.T) {
+	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
+		sim.Do("ann", func(s kvmodel.Store) {
+			_ = s.Close()
+			if _, err := kvmodel.One(ctx, s, kvmodel.OpGet("k")); !errors.Is(err, kvmodel.ErrUnavailable) {
+				t.Errorf("get after Close ended in %v, want ErrUnavailable", err)
+			}
+		})
+	})
+}
+
+func TestSimulate_EndsWhatStillRuns(t *testing.T) {
+	var err error
+	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
+		sim.Go("ann", func(s kvmodel.Store) { _, err = kvmodel.One(ctx, s, kvmodel.OpGet("k")) })
+	})
+	wantCrashed(t, err)
+}
+
+func TestSimulate_LetsNobodyWaitForRealTime(t *testing.T) {
+	// Many seeds are what a simulation is for: a thousand of fifty ops each,
+	// whose clients wait for hours, take well under a second.
+	start := time.Now()
+	steps := 0
+	kvtest.SimulateMany(t, 1000, kvtest.World{}, func(sim *kvtest.Sim) {
+		for _, name := range []string{"ann", "bob"} {
+			sim.Go(name, func(s kvmodel.Store) {
+				for range 25 {
+					_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", nil))
+					time.Sleep(time.Hour)
+				}
+			})
+		}
+		sim.Wait()
+		steps += sim.Step()
+	})
+	took := time.Since(start)
+	t.Logf("%d steps took %v, %v each", steps, took, took/time.Duration(steps))
+	if took > 30*time.Second {
+		t.Errorf("too slow by far: %v", took)
+	}
+}

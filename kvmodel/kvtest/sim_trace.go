@@ -1,0 +1,82 @@
+package kvtest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// trace is what has happened in a simulation.
+type trace []event
+
+// event is kept in parts: most traces are never read.
+type event struct {
+	step int
+	at   time.Duration // since the beginning
+	who  string        // empty: nobody's doing
+	text string
+	op   kvmodel.Op // its value cut short
+	size int        // bytes its value had
+}
+
+// shownBytes is how much of a value a trace keeps.
+const shownBytes = 48
+
+func (s *Sim) note(who, text string) { s.record(event{who: who, text: text}) }
+
+// noteOp notes op with its result.
+func (s *Sim) noteOp(who string, op *kvmodel.Op, how string) {
+	e := event{who: who, text: how, op: *op, size: len(op.Value)}
+	e.op.Value, e.op.Result.Value = short(op.Value), short(op.Result.Value)
+	s.record(e)
+}
+
+func (s *Sim) record(e event) {
+	e.step, e.at = s.step, time.Since(s.began)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trace = append(s.trace, e)
+}
+
+func short(value []byte) []byte {
+	if value == nil {
+		return nil
+	}
+	return append([]byte{}, value[:min(len(value), shownBytes)]...)
+}
+
+func (e event) String() string {
+	line := fmt.Sprintf("%5d %12v  %-8s %s", e.step, e.at, e.who, e.text)
+	if e.op.Kind == 0 {
+		return line
+	}
+	return line + showSized(e.op, e.size) + " -> " + e.outcome()
+}
+
+func (e event) outcome() string {
+	switch r := e.op.Result; {
+	case r.Err != nil:
+		return r.Err.Error()
+	case e.op.Kind == kvmodel.Get:
+		return showResult(r)
+	case e.op.Kind == kvmodel.Increment:
+		return fmt.Sprint(r.Number)
+	default:
+		return "ok"
+	}
+}
+
+func (t trace) lines() []string {
+	lines := make([]string, len(t))
+	for i, e := range t {
+		lines[i] = e.String()
+	}
+	return lines
+}
+
+// tail returns the last n lines.
+func (t trace) tail(n int) string {
+	return strings.Join(t[max(0, len(t)-n):].lines(), "\n")
+}
