@@ -178,18 +178,18 @@ func TestCost_CountsTrips(t *testing.T) {
 }
 
 func TestCaseResults_CountsCasesAndNotWhatHoldsThem(t *testing.T) {
-	events := `{"Action":"run","Package":"x/boltkv","Test":"TestA"}
-{"Action":"pass","Package":"x/boltkv","Test":"TestA/get/absent"}
-{"Action":"fail","Package":"x/boltkv","Test":"TestA/get/present"}
-{"Action":"skip","Package":"x/boltkv","Test":"TestA/add"}
-{"Action":"fail","Package":"x/boltkv","Test":"TestA/get"}
-{"Action":"fail","Package":"x/boltkv","Test":"TestA"}
-{"Action":"pass","Package":"x/memkv","Test":"TestB/set"}
+	events := `{"Action":"run","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo"}
+{"Action":"pass","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo/get/absent"}
+{"Action":"fail","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo/get/present"}
+{"Action":"skip","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo/add"}
+{"Action":"fail","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo/get"}
+{"Action":"fail","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo"}
+{"Action":"pass","Package":"x/memkv","Test":"TestStore_KeepsTheContract/set"}
 {"Action":"fail","Package":"x/boltkv"}
 `
 	want := map[string]map[string]bool{
-		"boltkv TestA": {"get/absent": true, "get/present": false, "add": false},
-		"memkv TestB":  {"set": true},
+		"boltkv OnTwo": {"get/absent": true, "get/present": false, "add": false},
+		"memkv":        {"set": true},
 	}
 	got, err := caseResults([]byte(events))
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

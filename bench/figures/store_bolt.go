@@ -73,7 +73,7 @@ func boltGets(b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.report("boltkv: time of a get, to raw bbolt's", 1/speed, atMost(1.5).ratio())
+	b.report("boltkv: get, time to raw bbolt's", 1/speed, atMost(1.5).ratio())
 	return nil
 }
 
@@ -111,14 +111,14 @@ func boltWriters(b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.report("boltkv: synced writes of 32 writers, to those of one", ratio, atLeast(8).ratio())
+	b.report("boltkv: synced writes of 32, speed to those of one", ratio, atLeast(8).ratio())
 	ratio, err = compare(
 		func() error { return together(64, 1280, set) },
 		func() error { return together(64, 1280, batch) })
 	if err != nil {
 		return err
 	}
-	b.report("boltkv: synced writes of 64 writers, to bbolt's Batch", ratio, atLeast(1).ratio())
+	b.report("boltkv: synced writes of 64, speed to bbolt's Batch", ratio, atLeast(1).ratio())
 	return nil
 }
 

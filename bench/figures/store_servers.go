@@ -117,14 +117,14 @@ func (b *bench) comparePair(p pair) error {
 		if err != nil {
 			return err
 		}
-		b.report(fmt.Sprintf("%s: gets by %d clients, to the raw client's", p.name, clients), ratio, atLeast(0.9).ratio())
+		b.report(fmt.Sprintf("%s: get, %d at once, speed to the raw client's", p.name, clients), ratio, atLeast(0.9).ratio())
 		ratio, err = compare(
 			func() error { return together(clients, 1000, func(int, int) error { return getMany(keys) }) },
 			func() error { return together(clients, 1000, func(int, int) error { return p.rawGetMany(keys) }) })
 		if err != nil {
 			return err
 		}
-		b.report(fmt.Sprintf("%s: gets of 20 by %d clients, to the raw client's", p.name, clients), ratio, atLeast(0.9).ratio())
+		b.report(fmt.Sprintf("%s: get of 20, %d at once, speed to the raw client's", p.name, clients), ratio, atLeast(0.9).ratio())
 	}
 	ours, err := allocs(func() error { return get(keys[0]) })
 	if err != nil {
@@ -134,7 +134,7 @@ func (b *bench) comparePair(p pair) error {
 	if err != nil {
 		return err
 	}
-	b.report(p.name+": allocations of a get, more than the raw client's", ours-theirs, atMost(4))
+	b.report(p.name+": get, allocations more than the raw client's", ours-theirs, atMost(4))
 	return nil
 }
 
