@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -43,10 +41,7 @@ func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
 
 // carryOut sends pending until each op has its answer or may not be repeated.
 func (s *Store) carryOut(ctx context.Context, pending []*kvmodel.Op) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		end = time.Now().Add(s.opts.Patience)
-	}
+	var end time.Time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := s.over(ctx); err != nil {
 			s.giveUp(pending, err)
@@ -56,10 +51,21 @@ func (s *Store) carryOut(ctx context.Context, pending []*kvmodel.Op) {
 		if pending = repeatable(pending); len(pending) == 0 {
 			return
 		}
+		if end.IsZero() {
+			end = s.endOf(ctx)
+		}
 		if !sleep(ctx, end, pause/2+rand.N(pause/2)) {
 			return
 		}
 	}
+}
+
+// endOf returns when a call that has met a failure stops trying.
+func (s *Store) endOf(ctx context.Context) time.Time {
+	if end, ok := ctx.Deadline(); ok {
+		return end
+	}
+	return time.Now().Add(s.opts.Patience)
 }
 
 // over returns why nothing can be sent any more, or nil.
@@ -85,52 +91,18 @@ func (s *Store) giveUp(ops []*kvmodel.Op, err error) {
 // fly sends pending once. Requests whose script the server does not have were
 // not carried out; they are sent again with the script's text.
 func (s *Store) fly(ctx context.Context, pending []*kvmodel.Op) {
-	reqs := s.plan(pending, s.script.sha)
-	replies, err := s.ask(ctx, reqs)
-	if err != nil {
-		s.abandon(reqs, err)
+	f := s.newFlight(pending, s.script.sha)
+	if err := f.send(ctx); err != nil {
+		f.abandon(err)
 		return
 	}
-	var unknown []*kvmodel.Op
-	for i, req := range reqs {
-		if isNoScript(replies[i]) {
-			unknown = append(unknown, req.ops...)
-			continue
+	if unknown := f.land(); unknown != nil {
+		f = s.newFlight(unknown, "")
+		if err := f.send(ctx); err != nil {
+			f.abandon(err)
+			return
 		}
-		s.answer(req, replies[i])
-	}
-	if unknown != nil {
-		s.teach(ctx, unknown)
-	}
-}
-
-// teach sends ops with the text of the script.
-func (s *Store) teach(ctx context.Context, ops []*kvmodel.Op) {
-	reqs := s.plan(ops, "")
-	replies, err := s.ask(ctx, reqs)
-	if err != nil {
-		s.abandon(reqs, err)
-		return
-	}
-	for i, req := range reqs {
-		s.answer(req, replies[i])
-	}
-}
-
-// ask sends the requests and returns the reply to each, or ctx's error if it
-// ends before. The client never sees ctx: it would close a connection that
-// others use too, and does not look at ctx while it connects.
-func (s *Store) ask(ctx context.Context, reqs []request) ([]rueidis.RedisResult, error) {
-	if ctx.Done() == nil {
-		return s.send(reqs), nil
-	}
-	done := make(chan []rueidis.RedisResult, 1)
-	go func() { done <- s.send(reqs) }()
-	select {
-	case replies := <-done:
-		return replies, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		f.land()
 	}
 }
 

@@ -71,13 +71,6 @@ func (s *Store) lose(ops []*kvmodel.Op, err error) {
 	}
 }
 
-// abandon fails all ops of requests whose replies nobody waits for any more.
-func (s *Store) abandon(reqs []request, err error) {
-	for _, req := range reqs {
-		s.lose(req.ops, err)
-	}
-}
-
 // passing tells whether the server refused for a reason that a failover or a
 // restart ends, and not for one that lasts, such as a full memory.
 func passing(reply *rueidis.RedisError) bool {
@@ -92,7 +85,7 @@ func passing(reply *rueidis.RedisError) bool {
 // brokeOff tells whether a script failed while it ran, so that some of its ops
 // may have been carried out. Every other error is given before a command runs.
 func brokeOff(reply *rueidis.RedisError) bool {
-	return strings.Contains(reply.Error(), "script") && !reply.IsNoScript()
+	return strings.Contains(reply.Error(), "script") && !passing(reply)
 }
 
 // notSent tells whether err shows that there was no connection to send on.

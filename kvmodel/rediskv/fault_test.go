@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
@@ -139,13 +141,91 @@ func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
 	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
-	time.AfterFunc(200*time.Millisecond, func() { raw(t, p.Addr, "REPLICAOF", "NO", "ONE") })
+	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "REPLICAOF", "NO", "ONE") })
 	ops := []kvmodel.Op{kvmodel.OpSet("k", []byte("1")), kvmodel.OpIncrement("k", 1), kvmodel.OpGet("k")}
 	if err := s.Do(within(t, 5*time.Second), ops); err != nil {
 		t.Fatal(err)
 	}
 	if got := string(ops[2].Result.Value); got != "2" {
 		t.Errorf("the trip read %q at its end, want 2", got)
+	}
+}
+
+func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
+	p := ownServer(t, "--lua-time-limit", "20")
+	s := openAt(t, p.Addr)
+	must(t, s, kvmodel.OpSet("k", []byte("1")))
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.Addr}, DisableCache: true})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		// It ends with an error when the script is killed.
+		c.Do(context.Background(), c.B().Eval().Script("while true do end").Numkeys(0).Build())
+	}()
+	time.Sleep(200 * time.Millisecond)
+	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "SCRIPT", "KILL") })
+	if got := must(t, s, kvmodel.OpIncrement("k", 1)).Number; got != 2 {
+		t.Errorf("the increment answered %d, want 2", got)
+	}
+	<-killed
+}
+
+func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		key := fmt.Sprintf("load:%d", i)
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				start := time.Now()
+				_, err := kvmodel.Next(ctx, s, key, 1, 1)
+				if err != nil && !kvmodel.Failed(err) {
+					t.Errorf("a call under load ended in %v", err)
+				}
+				if took := time.Since(start); took > time.Second+soon {
+					t.Errorf("a call of one second took %v", took)
+				}
+				cancel()
+			}
+		})
+	}
+	for range 3 {
+		time.Sleep(100 * time.Millisecond)
+		p.Kill()
+		time.Sleep(200 * time.Millisecond)
+		if err := p.Start(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	must(t, s, kvmodel.OpSet("k", nil))
+}
+
+func TestDo_ACancelEndsTheWaitForAServerThatIsDown(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	kill(t, p, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	start := time.Now()
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("k", nil))
+	wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
+	if took := time.Since(start); took > 200*time.Millisecond+soon {
+		t.Errorf("the call took %v", took)
 	}
 }
 

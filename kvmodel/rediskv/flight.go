@@ -42,17 +42,30 @@ func (s *Store) flightLen(ops []*kvmodel.Op) int {
 	return len(ops)
 }
 
-// plan returns the requests of one flight. The script is named by sha, or
-// sent as text if sha is empty.
-func (s *Store) plan(ops []*kvmodel.Op, sha string) []request {
-	if !s.cluster {
-		return []request{s.request(ops, sha)}
+// flight is a batch of requests that are sent at once.
+type flight struct {
+	store   *Store
+	reqs    []request
+	replies []rueidis.RedisResult // of each request; valid once it was sent
+
+	// A flight of one request, the most frequent, is one piece of memory.
+	oneReq   [1]request
+	oneReply [1]rueidis.RedisResult
+}
+
+// newFlight returns the flight that carries out ops. The script is named by
+// sha, or sent as text if sha is empty.
+func (s *Store) newFlight(ops []*kvmodel.Op, sha string) *flight {
+	f := &flight{store: s}
+	if !s.cluster || len(ops) == 1 {
+		f.oneReq[0] = s.request(ops, sha)
+		f.reqs, f.replies = f.oneReq[:], f.oneReply[:]
+		return f
 	}
-	reqs := make([]request, len(ops))
 	for i := range ops {
-		reqs[i] = s.request(ops[i:i+1], sha)
+		f.reqs = append(f.reqs, s.request(ops[i:i+1], sha))
 	}
-	return reqs
+	return f
 }
 
 // request returns the command that carries out ops, and stops where it fails.
@@ -105,36 +118,80 @@ func ttl(op *kvmodel.Op, before ...string) []string {
 	return append(before, strconv.FormatInt(int64(ms), 10))
 }
 
-// send sends the requests at once and returns a reply to each.
-func (s *Store) send(reqs []request) []rueidis.RedisResult {
-	if s.opts.WaitReplicas > 0 {
-		return s.sendConfirmed(reqs)
+// send sends the requests and returns when all are answered, or with ctx's
+// error if it ends before; then the flight must not be used any more. The
+// client never sees ctx: it would close a connection that others use too, and
+// it does not look at ctx while it connects.
+func (f *flight) send(ctx context.Context) error {
+	if ctx.Done() == nil {
+		f.sendAll()
+		return nil
 	}
-	if len(reqs) == 1 {
-		return []rueidis.RedisResult{s.client.Do(context.Background(), reqs[0].cmd)}
+	done := make(chan struct{})
+	go func() {
+		f.sendAll()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	cmds := make([]rueidis.Completed, len(reqs))
-	for i := range reqs {
-		cmds[i] = reqs[i].cmd
-	}
-	return s.client.DoMulti(context.Background(), cmds...)
 }
 
-// sendConfirmed is send with a WAIT after each request that writes.
-func (s *Store) sendConfirmed(reqs []request) []rueidis.RedisResult {
-	replies := make([]rueidis.RedisResult, len(reqs))
+func (f *flight) sendAll() {
+	client := f.store.client
+	switch {
+	case f.store.opts.WaitReplicas > 0:
+		f.sendConfirmed()
+	case len(f.reqs) == 1:
+		f.replies[0] = client.Do(context.Background(), f.reqs[0].cmd)
+	default:
+		cmds := make([]rueidis.Completed, len(f.reqs))
+		for i := range f.reqs {
+			cmds[i] = f.reqs[i].cmd
+		}
+		f.replies = client.DoMulti(context.Background(), cmds...)
+	}
+}
+
+// sendConfirmed sends each request by itself, with a WAIT after it if it
+// writes.
+func (f *flight) sendConfirmed() {
+	f.replies = make([]rueidis.RedisResult, len(f.reqs))
 	var wg sync.WaitGroup
-	for i, req := range reqs {
+	for i, req := range f.reqs {
 		wg.Go(func() {
 			if req.writes {
-				replies[i] = s.confirm(req.cmd)
+				f.replies[i] = f.store.confirm(req.cmd)
 			} else {
-				replies[i] = s.client.Do(context.Background(), req.cmd)
+				f.replies[i] = f.store.client.Do(context.Background(), req.cmd)
 			}
 		})
 	}
 	wg.Wait()
-	return replies
+}
+
+// land puts the replies into the ops. It returns the ops whose script the
+// server does not know.
+func (f *flight) land() []*kvmodel.Op {
+	var unknown []*kvmodel.Op
+	for i, req := range f.reqs {
+		if req.script && isNoScript(f.replies[i]) {
+			unknown = append(unknown, req.ops...)
+			continue
+		}
+		f.store.answer(req, f.replies[i])
+	}
+	return unknown
+}
+
+// abandon fails the ops of a flight whose replies nobody waits for any more.
+func (f *flight) abandon(err error) {
+	for _, req := range f.reqs {
+		f.store.lose(req.ops, err)
+	}
 }
 
 // confirm sends a command and waits for the replicas on a connection of its

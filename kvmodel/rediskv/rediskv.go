@@ -158,6 +158,8 @@ func clientOption(opts Options) rueidis.ClientOption {
 		Dialer:           net.Dialer{Timeout: min(opts.Patience, rueidis.DefaultDialTimeout)},
 		ConnWriteTimeout: opts.Patience,
 		DisableCache:     true,
+		// One connection to a server gathers more commands per write than several.
+		PipelineMultiplex: -1,
 		// Do retries, since only it knows what must not be repeated.
 		DisableRetry:  true,
 		ClusterOption: rueidis.ClusterOption{MaxMovedRedirections: 8},

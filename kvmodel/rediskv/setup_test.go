@@ -93,16 +93,26 @@ func bothStores(t testing.TB) map[string]*Store {
 // raw sends a command past the store and returns the reply.
 func raw(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	t.Helper()
+	reply := order(t, addr, command...)
+	if err := reply.Error(); err != nil && !rueidis.IsRedisNil(err) {
+		t.Fatalf("%v: %v", command, err)
+	}
+	return reply
+}
+
+// order is raw for any goroutine: it does not end the test.
+func order(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	c, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true,
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Errorf("%v: %v", command, err)
+		return rueidis.NewErrorResult(err)
 	}
 	defer c.Close()
 	reply := c.Do(context.Background(), c.B().Arbitrary(command...).Build())
-	if err := reply.Error(); err != nil && !rueidis.IsRedisNil(err) {
-		t.Fatalf("%v: %v", command, err)
+	if err := reply.NonRedisError(); err != nil {
+		t.Errorf("%v: %v", command, err)
 	}
 	return reply
 }
