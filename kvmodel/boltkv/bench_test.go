@@ -17,7 +17,7 @@ import (
 
 const (
 	benchItems = 10_000
-	benchRound = 100 * time.Millisecond
+	benchRound = 500 * time.Millisecond
 )
 
 // BenchmarkGet reads one item of 1 KiB, in turns through a Store and through

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -134,6 +135,24 @@ func TestStore_Do_VersionsNeverComeBack(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestStore_Do_VersionsThatACrashTookBackAreNotGivenAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	seen := make(map[kvmodel.Version]bool)
+	check(openAt(t, path, boltkv.Options{}).Close())
+	synced := must(os.ReadFile(path))
+	for range 3 {
+		check(os.WriteFile(path, synced, 0o600))
+		s := openAt(t, path, boltkv.Options{Durability: boltkv.Unsynced})
+		one(t, s, kvmodel.OpSet("key", nil))
+		version := one(t, s, kvmodel.OpGet("key")).Version
+		if seen[version] {
+			t.Errorf("version %d was given twice", version)
+		}
+		seen[version] = true
+		check(s.Close())
 	}
 }
 

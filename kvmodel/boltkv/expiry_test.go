@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 )
@@ -109,4 +111,19 @@ func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 	}
 	_, err := kvmodel.One(context.Background(), s, kvmodel.OpGet("k4"))
 	wantErr(t, err, kvmodel.ErrNotFound)
+}
+
+func TestStore_Sweep_StrayEntryOfTheIndexHarmsNoItem(t *testing.T) {
+	path := storeFile(t)
+	db := must(bolt.Open(path, 0o600, nil))
+	check(db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte("expiry")).Put(append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, benchKey(0)...), nil)
+	}))
+	check(db.Close())
+	s := openAt(t, path, boltkv.Options{})
+	one(t, s, kvmodel.OpSet("other", nil))
+	if got := s.Stats().Swept; got != 1 {
+		t.Errorf("%d entries were removed, want 1", got)
+	}
+	one(t, s, kvmodel.OpGet(benchKey(0)))
 }

@@ -30,11 +30,6 @@ const lockWait = 700 * time.Millisecond
 // smallest is the least size of a file: its two pages that say where all else is.
 const smallest = 2 * 4096
 
-// versionStride is how far each opening goes ahead of the last version that is
-// in the file. A crash of the machine may have taken back unsynced writes;
-// their versions are not given again.
-const versionStride = 1 << 24
-
 // Open opens the store in the file at path. It creates the file if there is
 // none, and its directory too, both for this user alone.
 //
@@ -183,7 +178,9 @@ func (s *Store) prepare() error {
 	if fail != nil {
 		return fail.cause
 	}
-	s.version += versionStride
+	// A crash of the machine may have taken back unsynced writes. Starting from
+	// the time of day, their versions are not given again.
+	s.version = max(s.version, uint64(time.Now().UnixNano()))
 	return err
 }
 
