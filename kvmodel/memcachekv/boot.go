@@ -30,7 +30,7 @@ func (l *lane) meet() error {
 	if err != nil {
 		return err
 	}
-	if l.connected() && l.boot == known && time.Since(l.looked) < lookAgain {
+	if l.conn != nil && l.boot == known && time.Since(l.looked) < lookAgain {
 		return nil
 	}
 	if known == 0 {
@@ -136,7 +136,7 @@ func (s *server) lose(known uint64) error {
 }
 
 func (s *server) errLost() error {
-	return fmt.Errorf("memcachekv: %s: %w: it has restarted, was flushed or has evicted", s.addr, kvmodel.ErrLost)
+	return fmt.Errorf("memcachekv: %s: %w: it was restarted or flushed, or it evicts", s.addr, kvmodel.ErrLost)
 }
 
 // accept meets the server anew if it is lost.

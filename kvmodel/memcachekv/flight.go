@@ -22,7 +22,6 @@ type flight struct {
 
 // flights sorts the ops that may be sent by their servers.
 func (s *Store) flights(ops []kvmodel.Op) []*flight {
-	byServer := make(map[*server]*flight, len(s.servers))
 	var all []*flight
 	for i := range ops {
 		op := &ops[i]
@@ -30,23 +29,26 @@ func (s *Store) flights(ops []kvmodel.Op) []*flight {
 			continue
 		}
 		srv := pick(s.servers, op.Key)
-		f := byServer[srv]
-		if f == nil {
-			f = &flight{server: srv}
-			byServer[srv] = f
-			all = append(all, f)
+		at := slices.IndexFunc(all, func(f *flight) bool { return f.server == srv })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &flight{server: srv})
 		}
-		f.add(op)
+		all[at].add(op, len(ops)-i)
 	}
 	return all
 }
 
-func (f *flight) add(op *kvmodel.Op) {
+// add takes op in; there are at most that many to come, op among them.
+func (f *flight) add(op *kvmodel.Op, most int) {
+	list := &f.writes
 	if op.Kind == kvmodel.Get {
-		f.gets = append(f.gets, op)
-	} else {
-		f.writes = append(f.writes, op)
+		list = &f.gets
 	}
+	if *list == nil {
+		*list = make([]*kvmodel.Op, 0, most)
+	}
+	*list = append(*list, op)
 }
 
 // requests returns how many requests the flight has; the first is the gets.

@@ -2,8 +2,9 @@ package memcachekv
 
 import (
 	"context"
+	"errors"
 	"net"
-	"sync"
+	"os"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
@@ -16,6 +17,7 @@ import (
 type lane struct {
 	server *server
 	client *memcache.Client
+	conn   net.Conn // nil: none
 
 	boot   uint64    // the number of the server it is connected to
 	looked time.Time // when that was last asked for
@@ -23,53 +25,16 @@ type lane struct {
 	// ctx is that of the requests under way: the library has no way to hand
 	// it down to the connection.
 	ctx   context.Context
-	leave func() bool // stops abort from being called when ctx ends; nil if it never ends
-
-	asked bool // the last request was written in full
-
-	mu   sync.Mutex // abort comes from another goroutine
-	conn net.Conn   // nil: none
+	limit time.Time // when the library or ctx gives up
+	asked bool      // the last request was written in full
 }
 
 func newLane(s *server) *lane {
-	l := &lane{server: s, client: memcache.NewFromSelector(address(s.addr))}
+	l := &lane{server: s, client: memcache.NewFromSelector(only{address(s.addr)})}
 	l.client.Timeout = s.opts.Timeout
 	l.client.MaxIdleConns = 1
 	l.client.DialContext = l.dial
 	return l
-}
-
-// begin makes ctx the context of the requests that follow.
-func (l *lane) begin(ctx context.Context) {
-	l.ctx, l.leave = ctx, nil
-	if ctx.Done() != nil {
-		l.leave = context.AfterFunc(ctx, l.abort)
-	}
-}
-
-// end ends what begin began and tells whether the lane is fit to be used
-// again. An aborted one is not: the abort may still be under way.
-func (l *lane) end() bool {
-	l.ctx = context.Background()
-	return l.leave == nil || l.leave()
-}
-
-// abort makes whatever waits for the connection fail at once.
-func (l *lane) abort() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.conn != nil {
-		// The connection is closed after this in any case.
-		_ = l.conn.SetDeadline(longAgo)
-	}
-}
-
-var longAgo = time.Unix(1, 0)
-
-func (l *lane) connected() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.conn != nil
 }
 
 // close closes the connection, if there is one.
@@ -87,58 +52,93 @@ func (l *lane) dial(_ context.Context, network, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.conn = conn
-	return &wire{conn, l}, nil
+	l.conn = &wire{Conn: conn, lane: l}
+	return l.conn, nil
 }
 
-// wire is a lane's connection as the library sees it.
+// glance is how often a request that waits looks whether its context was
+// cancelled. Looking is much cheaper than being told, for the many requests
+// that never wait so long.
+const glance = 10 * time.Millisecond
+
+// wire is a lane's connection as the library sees it. Its own deadline is that
+// of the next glance.
 type wire struct {
 	net.Conn
 	lane *lane
+	next time.Time
 }
 
 // Write begins or goes on with a request.
 func (w *wire) Write(p []byte) (int, error) {
 	w.lane.asked = false
-	return w.Conn.Write(p)
+	written := 0
+	for {
+		n, err := w.Conn.Write(p[written:])
+		written += n
+		if err == nil || !w.waits(err) {
+			return written, err
+		}
+	}
 }
 
 // Read waits for the answer, which the library does only when all of the
 // request was written. A server does nothing about a part of one.
 func (w *wire) Read(p []byte) (int, error) {
 	w.lane.asked = true
-	return w.Conn.Read(p)
+	for {
+		n, err := w.Conn.Read(p)
+		if n > 0 || err == nil || !w.waits(err) {
+			return n, err
+		}
+	}
 }
 
-// SetDeadline sets the library's deadline, or that of the context if it is
-// earlier or over.
+// SetDeadline sets the library's deadline, which is its time-out from now, or
+// that of the context if it is earlier.
 func (w *wire) SetDeadline(t time.Time) error {
-	w.lane.mu.Lock()
-	defer w.lane.mu.Unlock()
-	// An abort that came before must not be undone.
-	if w.lane.ctx.Err() != nil {
-		t = longAgo
-	} else if end, ok := w.lane.ctx.Deadline(); ok && end.Before(t) {
+	now := t.Add(-w.lane.server.opts.Timeout)
+	if end, ok := w.lane.ctx.Deadline(); ok && end.Before(t) {
 		t = end
 	}
-	return w.Conn.SetDeadline(t)
+	w.lane.limit = t
+	// The library calls this for each item it reads, most often in vain.
+	if w.next.Sub(now) > glance/2 && w.next.Before(t) {
+		return nil
+	}
+	return w.sleep(now)
+}
+
+// sleep lets the connection wait until the next glance, or the limit.
+func (w *wire) sleep(now time.Time) error {
+	w.next = now.Add(glance)
+	if w.lane.limit.Before(w.next) {
+		w.next = w.lane.limit
+	}
+	return w.Conn.SetDeadline(w.next)
+}
+
+// waits tells whether to go on waiting after err, since it comes from a glance
+// that saw nothing.
+func (w *wire) waits(err error) bool {
+	now := time.Now()
+	return errors.Is(err, os.ErrDeadlineExceeded) && w.lane.ctx.Err() == nil && now.Before(w.lane.limit) && w.sleep(now) == nil
 }
 
 // Close closes the connection; the lane needs a new one then.
 func (w *wire) Close() error {
-	w.lane.mu.Lock()
-	defer w.lane.mu.Unlock()
 	w.lane.conn = nil
 	return w.Conn.Close()
 }
 
-// address is a server's name: what the library dials, and a selector of it
-// alone.
+// address is a server's name as the library dials it.
 type address string
 
-func (a address) Network() string                       { return "tcp" }
-func (a address) String() string                        { return string(a) }
-func (a address) PickServer(string) (net.Addr, error)   { return a, nil }
-func (a address) Each(visit func(net.Addr) error) error { return visit(a) }
+func (a address) Network() string { return "tcp" }
+func (a address) String() string  { return string(a) }
+
+// only is the selector of a lane's client, which knows one server.
+type only struct{ net.Addr }
+
+func (o only) PickServer(string) (net.Addr, error)   { return o.Addr, nil }
+func (o only) Each(visit func(net.Addr) error) error { return visit(o.Addr) }

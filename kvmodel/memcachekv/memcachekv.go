@@ -30,9 +30,14 @@
 //   - Append fails at the server's item limit (-I, 1 MiB by default), which
 //     lies a little above kvmodel.MaxValue. A limit below MaxValue makes larger
 //     values kvmodel.ErrTooLarge.
-//   - A number is kept as memcached counts it, and Append does not mix with
-//     that: blanks appended to a number vanish on Get, and digits appended to
-//     one that has lost a digit do not join it.
+//   - Append does not mix well with numbers, which are kept as memcached
+//     counts them. Where something was appended to a number that had lost a
+//     digit, or something that begins with white space or a zero byte to any
+//     number, Increment overwrites it. Digits appended to an empty value do not
+//     make a number. A blank appended to a number costs it its TTL, and an
+//     Append that begins with a blank costs a get besides.
+//   - An Increment past kvmodel.MaxNumber is taken back, so it leaves the
+//     number but not its version, and others may see the sum in between.
 //   - An item whose expiry lies past January 2038 is kept for ever, since the
 //     library cannot say such a date. TTLs over 30 days are sent as a date, so
 //     they go by the clocks of both machines.

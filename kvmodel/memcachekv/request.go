@@ -100,7 +100,7 @@ func (l *lane) write(op *kvmodel.Op) error {
 		// It is stored as an item that has expired already.
 		return l.client.CompareAndSwap(&memcache.Item{Key: op.Key, Expiration: -1, CasID: l.casID(op.Version)})
 	default:
-		return l.client.Append(&memcache.Item{Key: op.Key, Value: op.Value})
+		return l.append(op)
 	}
 }
 
@@ -124,6 +124,36 @@ func (l *lane) set(item *memcache.Item) error {
 			return err
 		}
 		if err := l.client.Add(item); !errors.Is(err, memcache.ErrNotStored) {
+			return err
+		}
+	}
+}
+
+func (l *lane) append(op *kvmodel.Op) error {
+	if looksPadded(op.Value) {
+		return l.appendBlanks(op)
+	}
+	return l.client.Append(&memcache.Item{Key: op.Key, Value: op.Value})
+}
+
+// appendBlanks appends what would pass for the padding of a number if it came
+// after one. There it stores the whole anew, with a guard.
+func (l *lane) appendBlanks(op *kvmodel.Op) error {
+	for {
+		item, err := l.client.Get(op.Key)
+		if errors.Is(err, memcache.ErrCacheMiss) {
+			return memcache.ErrNotStored
+		}
+		if err != nil {
+			return err
+		}
+		value := decode(item.Value, item.Flags)
+		if item.Flags == guarded || !isDigits(value) {
+			return l.client.Append(&memcache.Item{Key: op.Key, Value: op.Value})
+		}
+		item.Value, item.Flags = encode(append(value, op.Value...))
+		err = l.client.CompareAndSwap(item)
+		if !errors.Is(err, memcache.ErrCASConflict) && !errors.Is(err, memcache.ErrCacheMiss) {
 			return err
 		}
 	}
@@ -166,6 +196,8 @@ func (l *lane) answer(kind kvmodel.Kind, err error) error {
 		return kvmodel.ErrNotStored
 	case refused(err) && strings.Contains(err.Error(), "non-numeric"):
 		return kvmodel.ErrNotNumber
+	case refused(err) && strings.Contains(err.Error(), "too large") && kind == kvmodel.Append:
+		return kvmodel.ErrNotStored
 	case refused(err) && strings.Contains(err.Error(), "too large"):
 		return l.server.failure(l.ctx, kvmodel.ErrTooLarge, err)
 	}
@@ -200,13 +232,20 @@ func (l *lane) broke(err error) bool {
 // broken tells whether err comes from a connection that ended, or was refused,
 // before the answer.
 func broken(err error) bool {
+	if err == nil {
+		return false
+	}
 	var network *net.OpError
 	return !timedOut(err) &&
 		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network))
 }
 
-// timedOut tells whether err comes from a server that did not answer in time.
+// timedOut tells whether err comes from a server that did not answer in time,
+// or from others waiting for it on every connection.
 func timedOut(err error) bool {
+	if err == nil {
+		return false
+	}
 	var late net.Error
 	var never *memcache.ConnectTimeoutError
 	return errors.As(err, &late) && late.Timeout() || errors.As(err, &never) || errors.Is(err, errBusy)

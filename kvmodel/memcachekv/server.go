@@ -90,7 +90,7 @@ func (s *server) take(ctx context.Context) (*lane, error) {
 	if l == nil {
 		l = newLane(s)
 	}
-	l.begin(ctx)
+	l.ctx = ctx
 	return l, nil
 }
 
@@ -132,7 +132,8 @@ func (s *server) pop() *lane {
 
 // release takes l back.
 func (s *server) release(l *lane) {
-	if !l.end() || !s.push(l) {
+	l.ctx = nil
+	if !s.push(l) {
 		l.close()
 	}
 	<-s.slots

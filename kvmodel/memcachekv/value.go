@@ -3,6 +3,7 @@ package memcachekv
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +19,10 @@ const blanks = " \t\n\v\f\r\x00"
 
 // encode returns value as the server keeps it, with its flags. What memcached
 // would count though it is no number of the contract, such as "9 " and "+5",
-// has a guard before it, so that counting fails.
+// has a guard before it, so that counting fails. So has the empty value, which
+// could become such a thing by appending.
 func encode(value []byte) ([]byte, uint32) {
-	if len(value) == 0 || !countable(value) {
+	if !countable(value) {
 		return value, 0
 	}
 	if _, err := kvmodel.ParseNumber(value); err == nil {
@@ -34,24 +36,40 @@ func encode(value []byte) ([]byte, uint32) {
 func countable(value []byte) bool {
 	rest := bytes.TrimLeft(value, blanks)
 	rest = bytes.TrimLeft(rest, "+-")
-	rest = bytes.TrimLeft(rest, "0123456789")
+	rest = rest[digits(rest):]
 	return len(rest) == 0 || strings.IndexByte(blanks, rest[0]) >= 0
 }
 
 // decode returns the value of an item. A number that has lost digits by
-// counting ends in blanks instead, which are not part of it.
+// counting is followed by blanks instead, which are not part of it.
 func decode(stored []byte, flags uint32) []byte {
 	if flags == guarded && len(stored) > 0 {
 		return stored[1:]
 	}
-	if number := bytes.TrimRight(stored, " "); len(number) < len(stored) && isDigits(number) {
-		return number
+	n := digits(stored)
+	if n == 0 || n == len(stored) || stored[n] != ' ' {
+		return stored
 	}
-	return stored
+	return slices.Concat(stored[:n], bytes.TrimLeft(stored[n:], " "))
 }
 
-func isDigits(text []byte) bool {
-	return len(text) > 0 && len(bytes.TrimLeft(text, "0123456789")) == 0
+// looksPadded tells whether text behind digits would look like a number that
+// has lost some.
+func looksPadded(text []byte) bool {
+	n := digits(text)
+	return n < len(text) && text[n] == ' '
+}
+
+// isDigits tells whether text is nothing but digits, or nothing.
+func isDigits(text []byte) bool { return digits(text) == len(text) }
+
+// digits returns the number of digits that text begins with.
+func digits(text []byte) int {
+	n := 0
+	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
+		n++
+	}
+	return n
 }
 
 // longest is the longest time memcached takes for one; more is a date.
