@@ -2,8 +2,9 @@ package kvmodel
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
-	"math/rand/v2"
 	"time"
 )
 
@@ -28,7 +29,7 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 	pause := r.pause
 	for try := 1; try < r.tries && err != nil; try++ {
 		again, places := repeatable(ops)
-		if len(again) == 0 || !sleep(ctx, pause/2+rand.N(pause/2+1)) {
+		if len(again) == 0 || !sleep(ctx, jittered(pause)) {
 			return err
 		}
 		// What it returns is told by the results as well.
@@ -52,6 +53,16 @@ func repeatable(ops []Op) (again []Op, places []int) {
 		}
 	}
 	return again, places
+}
+
+// jittered returns half of pause to all of it. Its chance is from crypto/rand,
+// which a simulation seeds so that a run can be repeated.
+func jittered(pause time.Duration) time.Duration {
+	var b [8]byte
+	// It never returns an error.
+	_, _ = rand.Read(b[:])
+	half := pause / 2
+	return half + time.Duration(binary.LittleEndian.Uint64(b[:])%uint64(half+1))
 }
 
 // sleep waits for d and returns true, or returns false at once if ctx ends
