@@ -50,6 +50,9 @@ func (m *model[T]) plug(index Index[T]) {
 			panic("kvmodel: model " + m.name + " has an index " + index.Name() + " already")
 		}
 	}
+	if len(m.indexes) == maxIndexes {
+		panic("kvmodel: model " + m.name + " has too many indexes")
+	}
 	m.indexes = append(m.indexes, index)
 }
 
