@@ -26,15 +26,16 @@ type people struct {
 	ByNames *index.Unique[person, string]
 }
 
-func jsonCodec[T any]() kvmodel.Codec[T] {
-	return kvmodel.Codec[T]{
-		Append: func(dst []byte, v *T) ([]byte, error) {
-			b, err := json.Marshal(v)
-			return append(dst, b...), err
-		},
-		Decode: func(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) },
-	}
+type asJSON[T any] struct{}
+
+func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
 }
+
+func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
+
+func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
 func newPeople(db *kvmodel.DB) *people {
 	r := kvmodel.NewRecords(db, kvmodel.Schema[person, string]{
@@ -42,7 +43,7 @@ func newPeople(db *kvmodel.DB) *people {
 		ID:    func(p *person) string { return p.ID },
 		SetID: func(p *person, id string) { p.ID = id },
 		Key:   kvmodel.StringKey[string](),
-		Codec: jsonCodec[person](),
+		Codec: asJSON[person]{},
 	})
 	return &people{
 		Records: r,

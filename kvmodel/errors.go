@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
 // What an op can end in besides success. The first block are answers: the
@@ -79,7 +81,7 @@ var (
 	ErrNeedsRebuild = errors.New("index needs a rebuild")
 
 	// ErrCorrupt: what is stored is not what this project writes.
-	ErrCorrupt = errors.New("corrupt data")
+	ErrCorrupt = codec.ErrCorrupt
 )
 
 // TakenError says which unique value another record holds. It is an ErrExists.

@@ -47,28 +47,29 @@ func (n *note) Upgrade(from int) error {
 
 type notes = kvmodel.Records[note, string]
 
-// jsonCodec keeps the fields of a record that T does not know.
-func jsonCodec[T any]() kvmodel.Codec[T] {
-	return kvmodel.Codec[T]{
-		Append: func(dst []byte, v *T) ([]byte, error) {
-			b, err := json.Marshal(v)
-			return append(dst, b...), err
-		},
-		Decode: func(data []byte, v *T) (bool, error) {
-			if err := json.Unmarshal(data, v); err != nil {
-				return false, err
-			}
-			return len(unknownFields[T](data)) > 0, nil
-		},
-		Merge: func(old, encoded []byte) ([]byte, error) {
-			all := map[string]json.RawMessage{}
-			if err := json.Unmarshal(encoded, &all); err != nil {
-				return nil, err
-			}
-			maps.Copy(all, unknownFields[T](old))
-			return json.Marshal(all)
-		},
+// keeping is a codec in JSON that keeps the fields of a record that T does not
+// know.
+type keeping[T any] struct{}
+
+func (keeping[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
+}
+
+func (keeping[T]) Unmarshal(data []byte, v *T) (bool, error) {
+	if err := json.Unmarshal(data, v); err != nil {
+		return false, err
 	}
+	return len(unknownFields[T](data)) > 0, nil
+}
+
+func (keeping[T]) Merge(prev, next []byte) ([]byte, error) {
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(next, &all); err != nil {
+		return nil, err
+	}
+	maps.Copy(all, unknownFields[T](prev))
+	return json.Marshal(all)
 }
 
 func unknownFields[T any](data []byte) map[string]json.RawMessage {
@@ -89,7 +90,7 @@ func noteSchema() kvmodel.Schema[note, string] {
 		ID:       func(n *note) string { return n.ID },
 		SetID:    func(n *note, id string) { n.ID = id },
 		Key:      kvmodel.StringKey[string](),
-		Codec:    jsonCodec[note](),
+		Codec:    keeping[note]{},
 		Revision: func(n *note) *int64 { return &n.Version },
 		Created:  func(n *note) *time.Time { return &n.Created },
 		Updated:  func(n *note) *time.Time { return &n.Updated },

@@ -151,7 +151,7 @@ func (m *model[T]) decode(id string, r Result) (*Seen[T], error) {
 
 func (m *model[T]) decodeBody(env *envelope) (*T, error) {
 	v := new(T)
-	if _, err := m.codec.Decode(env.body, v); errors.Is(err, ErrCorrupt) {
+	if _, err := m.codec.Unmarshal(env.body, v); errors.Is(err, ErrCorrupt) {
 		return nil, err
 	} else if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -190,7 +190,7 @@ func (m *model[T]) encodeBody(old *envelope, v *T) ([]byte, error) {
 	if err != nil || !old.live() {
 		return body, err
 	}
-	unknown, err := m.codec.Decode(old.body, new(T))
+	unknown, err := m.codec.Unmarshal(old.body, new(T))
 	if err != nil || !unknown {
 		return body, err
 	}

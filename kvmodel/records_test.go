@@ -530,7 +530,7 @@ type edge struct {
 
 func edges(db *kvmodel.DB) *kvmodel.Records[edge, vote] {
 	return kvmodel.NewRecords(db, kvmodel.Schema[edge, vote]{
-		Name: "Edge", Version: 1, Key: voteKey2(), Codec: jsonCodec[edge](),
+		Name: "Edge", Version: 1, Key: voteKey2(), Codec: keeping[edge]{},
 		ID:    func(e *edge) vote { return vote{User: e.User, Story: e.Story} },
 		SetID: func(e *edge, id vote) { e.User, e.Story = id.User, id.Story },
 	})

@@ -23,17 +23,18 @@ type Schema[T any, K comparable] struct {
 	Expires  func(*T) *time.Time // kv:"expires"
 }
 
-// Codec turns a T into bytes and back.
-type Codec[T any] struct {
+// Codec turns a T into bytes and back. The *codec.Model that kvgen writes is
+// one.
+type Codec[T any] interface {
 	// Append appends the encoded v to dst.
-	Append func(dst []byte, v *T) ([]byte, error)
+	Append(dst []byte, v *T) ([]byte, error)
 
-	// Decode fills v from data. It tells whether data has fields v does not
+	// Unmarshal fills v from data. It tells whether data has fields v does not
 	// know. It keeps no part of data.
-	Decode func(data []byte, v *T) (unknown bool, err error)
+	Unmarshal(data []byte, v *T) (unknown bool, err error)
 
-	// Merge returns encoded with the fields of old that T does not know.
-	Merge func(old, encoded []byte) ([]byte, error)
+	// Merge returns next with the fields of prev that T does not know.
+	Merge(prev, next []byte) ([]byte, error)
 }
 
 // IndexSpec says what an index over values of type V is about.

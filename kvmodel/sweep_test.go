@@ -18,6 +18,7 @@ import (
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // The sweep lets two processes change the same few records at the same time on
@@ -51,13 +52,7 @@ func openMembers(s kvmodel.Store) *members {
 		ID:    func(m *member) string { return m.ID },
 		SetID: func(m *member, id string) { m.ID = id },
 		Key:   kvmodel.StringKey[string](),
-		Codec: kvmodel.Codec[member]{
-			Append: func(dst []byte, m *member) ([]byte, error) {
-				b, err := json.Marshal(m)
-				return append(dst, b...), err
-			},
-			Decode: func(data []byte, m *member) (bool, error) { return false, json.Unmarshal(data, m) },
-		},
+		Codec: asJSON[member]{},
 	})
 	kvmodel.Plug(r, logged{})
 	return &members{r, db, index.NewUnique(r, kvmodel.IndexSpec[member, string]{
@@ -141,6 +136,7 @@ type outcome struct {
 	acked   []string        // tokens of changes that were acknowledged
 	refused []string        // tokens of changes that were refused, so they must not be there
 	deleted map[string]bool // ids somebody may have deleted
+	wrong   []string        // what no reader may see
 }
 
 var (
@@ -175,9 +171,7 @@ func changeThings(s kvmodel.Store, name string, rng *rand.Rand, n int, out *outc
 		if token != "" {
 			out.note(token, err)
 		}
-		if v, err := m.byEmail.Find(ctx, "x"); err == nil && v.Email != "x" {
-			panic("found a record that does not hold the value: " + v.ID)
-		}
+		out.find(ctx, m, "x")
 	}
 	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -262,6 +256,9 @@ func checkTokens(t *testing.T, done map[string]int, outs []*outcome) {
 		deleted = deleted || len(out.deleted) > 0
 	}
 	for _, out := range outs {
+		for _, wrong := range out.wrong {
+			t.Error(wrong)
+		}
 		for _, token := range out.acked {
 			if done[token] == 0 && !deleted {
 				t.Errorf("change %s was acknowledged and is lost", token)
@@ -368,6 +365,152 @@ func TestSweep_ATransactionIsWholeOrNothing(t *testing.T) {
 	sweep(t, 400, kvtest.AllPowers)
 }
 
+// Several changes of one record that leave a value and take it again, while a
+// rival is after it, are what makes a claim older or newer than its record.
+func TestSweep_ARecordThatComesAndGoesKeepsItsClaim(t *testing.T) {
+	comesAndGoes(t, kvtest.ServerPowers)
+}
+
+func TestSweep_ARecordThatComesAndGoesKeepsItsClaimInAnyOrder(t *testing.T) {
+	comesAndGoes(t, kvtest.NoPowers)
+}
+
+func comesAndGoes(t *testing.T, powers kvtest.Powers) {
+	world := kvtest.World{Powers: powers, Late: 0.05, Mute: 0.02, Slow: 0.05, Fault: faults}
+	kvtest.SimulateMany(t, 400, world, func(sim *kvtest.Sim) {
+		first := openMembers(still{sim.Store()})
+		for _, id := range sweepIDs {
+			if err := first.Create(context.Background(), &member{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := first.db.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		outs := make([]*outcome, 4)
+		for i, id := range []string{"a", "a", "a", "b"} {
+			name := fmt.Sprint("p", i)
+			outs[i] = new(outcome)
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kvmodel.Store) { comeAndGo(s, name, id, rng, outs[i]) })
+		}
+		sim.Wait()
+		repairAll(sim)
+		sim.Wait()
+		checkAll(sim, !powers.Ordered, outs...)
+	})
+}
+
+// comeAndGo takes and leaves a value as one process.
+func comeAndGo(s kvmodel.Store, name, id string, rng *rand.Rand, out *outcome) {
+	ctx := context.Background()
+	m := openMembers(s)
+	for i := range 3 {
+		token, email := fmt.Sprint(name, i), pick(rng, []string{"x", "x", ""})
+		_, err := m.Update(ctx, id, func(v *member) error {
+			v.Email, v.Done = email, append(v.Done, token)
+			return nil
+		})
+		out.note(token, err)
+		out.find(ctx, m, "x")
+	}
+	_ = m.db.Close(ctx)
+}
+
+// find asserts that whatever is found by a value holds it.
+func (o *outcome) find(ctx context.Context, m *members, email string) {
+	if v, err := m.byEmail.Find(ctx, email); err == nil && v.Email != email {
+		o.wrong = append(o.wrong, fmt.Sprintf("found by %s the record %s, which holds %q", email, v.ID, v.Email))
+	}
+}
+
+func TestRepair_AClaimThatArrivesAfterTheFirstPassIsReleasedByTheSecond(t *testing.T) {
+	lost := kvtest.World{Powers: kvtest.ServerPowers, Fault: func(m kvtest.Moment) kvtest.Fault {
+		if m.Client == "p" && strings.HasPrefix(m.Op.Key, "u:") {
+			return kvtest.Lost
+		}
+		return kvtest.None
+	}}
+	kvtest.Simulate(t, 1, lost, func(sim *kvtest.Sim) {
+		sim.Go("p", func(s kvmodel.Store) {
+			m := openMembers(s)
+			_ = m.Create(context.Background(), &member{ID: "a", Email: "x"})
+			_ = m.db.Close(context.Background())
+		})
+		for !strings.Contains(strings.Join(sim.Trace(), "\n"), `add "u:`) {
+			sim.Steps(1)
+		}
+		sim.Crash("p")
+		sim.Wait()
+		sim.Do("fixer", func(s kvmodel.Store) {
+			m := openMembers(s)
+			pass := func(wait time.Duration) {
+				time.Sleep(wait)
+				if err := m.db.Repair(context.Background()); err != nil {
+					sim.T().Error(err)
+				}
+			}
+			pass(0)
+			pass(time.Minute)
+			late := kvmodel.OpAdd("u:Member:ByEmail:x", []byte("\x00a"))
+			if _, err := kvmodel.One(context.Background(), sim.Store(), late); err != nil {
+				sim.T().Error("the late claim:", err)
+			}
+			pass(2 * time.Hour)
+			_ = m.db.Close(context.Background())
+		})
+		checkAll(sim, false)
+	})
+}
+
+// between is a store that reads the record before the claim when a release asks
+// for both, and lets something happen between the two.
+type between struct {
+	kvmodel.Store
+	happen func()
+}
+
+func (*between) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func (b *between) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if len(ops) != 2 || ops[0].Kind != kvmodel.Get || ops[0].Key != "u:Member:ByEmail:x" || b.happen == nil {
+		return b.Store.Do(ctx, ops)
+	}
+	late := b.Store.Do(ctx, ops[1:])
+	happen := b.happen
+	b.happen = nil
+	happen()
+	return errors.Join(b.Store.Do(ctx, ops[:1]), late)
+}
+
+func TestRepair_AClaimThatIsNewerThanTheRecordThatWasReadStays(t *testing.T) {
+	ctx := context.Background()
+	mem := memkv.New(memkv.Options{})
+	s := &between{Store: still{mem}}
+	m, other := openMembers(s), openMembers(still{mem})
+	set := func(m *members, email string) {
+		t.Helper()
+		if _, err := m.Upsert(ctx, "a", func(v *member) error { v.Email = email; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(m, "x")
+	s.happen = func() { set(other, "z"); set(other, "x") }
+	set(m, "y")
+	if err := m.db.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s.happen != nil {
+		t.Fatal("nothing was released")
+	}
+	if r, err := kvmodel.One(ctx, mem, kvmodel.OpGet("u:Member:ByEmail:x")); err != nil || !strings.HasSuffix(string(r.Value), "a") {
+		t.Errorf("the claim on x is %q, %v; want that of a", r.Value, err)
+	}
+	if err := errors.Join(m.db.Close(ctx), other.db.Close(ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
 // faults spares the process that repairs, so that one pass is a whole one. And
 // only the record itself is written late: a claim of a process that lives on,
 // landing after its release, would stay, dead and in nobody's way, until
@@ -385,3 +528,15 @@ func faults(m kvtest.Moment) kvtest.Fault {
 	}
 	return kvtest.None
 }
+
+// asJSON is a codec that a reader of a trace can read.
+type asJSON[T any] struct{}
+
+func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
+}
+
+func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
+
+func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }

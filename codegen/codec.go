@@ -1,0 +1,232 @@
+package codegen
+
+import (
+	"bytes"
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// codecOptions is what a codec needs to know and types do not say.
+// A nil func says no to everything.
+type codecOptions struct {
+	// skip reports whether a field is kept outside of the stored value.
+	skip func(field *types.Var, tag string) bool
+	// model reports whether kvgen writes the codec of a type. The msgpack methods
+	// such a type has by now are then not its own but older output.
+	model func(*types.TypeName) bool
+}
+
+// codecSet writes the codecs of one package: of its models, and once for each
+// other type they reach, of whatever package. The same types in the same order
+// give the same bytes.
+type codecSet struct {
+	pkg     *types.Package
+	opts    codecOptions
+	names   map[string]string // helper names by type
+	imports *imports
+	written map[string]bool // the functions written so far, by type and part
+	todo    []func()        // what is named but not yet written
+	out     bytes.Buffer
+	errs    codecErrors
+}
+
+// codecError is a type that cannot be stored, at the nearest field of the
+// user's own package.
+type codecError struct {
+	pos token.Pos
+	msg string
+}
+
+func (e *codecError) Error() string { return e.msg }
+
+// codecErrors is all that is wrong with a model, in the order of its fields.
+type codecErrors []*codecError
+
+func (e codecErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.msg
+	}
+	return strings.Join(lines, "\n")
+}
+
+const (
+	codecPath   = "github.com/ringtree/ringtree/kvmodel/codec"
+	msgpackPath = "github.com/vmihailenco/msgpack/v5"
+)
+
+// newCodecSet returns a set for pkg whose files import by way of names.
+func newCodecSet(pkg *types.Package, names *imports, opts codecOptions) *codecSet {
+	if opts.skip == nil {
+		opts.skip = func(*types.Var, string) bool { return false }
+	}
+	if opts.model == nil {
+		opts.model = func(*types.TypeName) bool { return false }
+	}
+	return &codecSet{
+		pkg:     pkg,
+		opts:    opts,
+		names:   make(map[string]string),
+		imports: names,
+		written: make(map[string]bool),
+	}
+}
+
+// emit returns the codec of model and of the types it is the first to reach.
+// The error is a codecErrors.
+func (s *codecSet) emit(model *types.Named) ([]byte, error) {
+	s.out.Reset()
+	s.errs = nil
+	s.model(model)
+	for len(s.todo) > 0 {
+		next := s.todo[0]
+		s.todo = s.todo[1:]
+		next()
+	}
+	if s.errs != nil {
+		return nil, s.errs
+	}
+	return bytes.Clone(s.out.Bytes()), nil
+}
+
+// codecName returns the name of the variable that holds the codec of model.
+func (s *codecSet) codecName(model *types.Named) string {
+	return lowerFirst(s.helper(model, "")) + "Codec"
+}
+
+func (s *codecSet) model(model *types.Named) {
+	name := model.Obj().Name()
+	if model.TypeParams().Len() > 0 && model.TypeArgs().Len() == 0 {
+		s.errorf(model.Obj().Pos(), "%s has type parameters: a model is a type of its own", name)
+		return
+	}
+	codec, msgpack := s.runtime(), s.imports.add(msgpackPath, "msgpack")
+	first, _ := utf8.DecodeRuneInString(name)
+	variable, receiver := s.codecName(model), string(unicode.ToLower(first))
+	base := s.codecOf(model, "", model.Obj().Pos())
+	s.printf("// EncodeMsgpack writes %s as a map by field name, in its stored form.\n", receiver)
+	s.printf("func (%s *%s) EncodeMsgpack(enc *%s.Encoder) error { return %s.Encode(enc, %[1]s) }\n\n", receiver, name, msgpack, variable)
+	s.printf("// DecodeMsgpack reads the stored form into %s; fields that it lacks stay as they are.\n", receiver)
+	s.printf("func (%s *%s) DecodeMsgpack(dec *%s.Decoder) error { return %s.Decode(dec, %[1]s) }\n\n", receiver, name, msgpack, variable)
+	s.printf("var %s = %s.Model[%s]{Write: write%s, Read: read%[4]s, Fields: %s}\n\n",
+		variable, codec, name, base, s.fieldsOf(model, "", model.Obj().Pos()))
+}
+
+// codecOf returns the name behind write and read of the functions for t, and
+// sees that they are written. place names a type that has no name.
+func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
+	base := s.helper(t, place)
+	if s.first(base, "codec") {
+		s.todo = append(s.todo, func() { s.writeCodec(t, base, pos) })
+	}
+	return base
+}
+
+// fieldsOf returns the name of the function that knows the fields of the struct
+// t, and sees that it is written.
+func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
+	base := s.helper(t, place)
+	if s.first(base, "fields") {
+		s.todo = append(s.todo, func() { s.writeFields(t, base, pos) })
+	}
+	return lowerFirst(base) + "Fields"
+}
+
+func (s *codecSet) first(base, part string) bool {
+	key := base + " " + part
+	first := !s.written[key]
+	s.written[key] = true
+	return first
+}
+
+func (s *codecSet) writeCodec(t types.Type, base string, pos token.Pos) {
+	if st, ok := t.Underlying().(*types.Struct); ok {
+		s.writeStruct(t, base, pos, s.fields(t, st, base, pos))
+		return
+	}
+	codec, name, in := s.runtime(), s.typeName(t, pos), place{base, pos}
+	s.printf("func write%s(w *%s.Writer, v *%s) {\n\t%s\n}\n\n", base, codec, name, s.call("Write", t.Underlying(), "w", "v", in))
+	s.printf("func read%s(r *%s.Reader, v *%s) {\n\t%s\n}\n\n", base, codec, name, s.call("Read", t.Underlying(), "r", "v", in))
+}
+
+func (s *codecSet) writeStruct(t types.Type, base string, pos token.Pos, fields []storedField) {
+	codec, name := s.runtime(), s.typeName(t, pos)
+	s.printf("func write%s(w *%s.Writer, v *%s) {\n\tw.Struct(%d)\n", base, codec, name, len(fields))
+	for _, f := range fields {
+		s.printf("\t%s\n", s.call("Write", f.typ, fmt.Sprintf("w.Name(%q)", f.name), "&v."+f.path, f.place))
+	}
+	s.printf("}\n\nfunc read%s(r *%s.Reader, v *%s) {\n\t%[2]s.ReadStruct(r, v, read%[1]sField)\n}\n\n", base, codec, name)
+	s.printf("func read%sField(r *%s.Reader, v *%s, name []byte) bool {\n", base, codec, name)
+	if len(fields) == 0 {
+		s.printf("\treturn false\n}\n\n")
+		return
+	}
+	s.printf("\tswitch string(name) {\n")
+	for _, f := range fields {
+		s.printf("\tcase %s:\n\t\t%s\n", quoted(f.names()), s.call("Read", f.typ, "r", "&v."+f.path, f.place))
+	}
+	s.printf("\tdefault:\n\t\treturn false\n\t}\n\treturn true\n}\n\n")
+}
+
+func (s *codecSet) writeFields(t types.Type, base string, pos token.Pos) {
+	var plain, nested []storedField
+	for _, f := range s.fields(t, t.Underlying().(*types.Struct), base, pos) {
+		if s.structIn(f.typ) == nil {
+			plain = append(plain, f)
+		} else {
+			nested = append(nested, f)
+		}
+	}
+	s.printf("func %sFields(name []byte) (%s.Fields, bool) {\n", lowerFirst(base), s.runtime())
+	if len(plain)+len(nested) == 0 {
+		s.printf("\treturn nil, false\n}\n\n")
+		return
+	}
+	s.printf("\tswitch string(name) {\n")
+	for _, f := range nested {
+		s.printf("\tcase %s:\n\t\treturn %s, true\n", quoted(f.names()), s.fieldsOf(s.structIn(f.typ), f.place.name, f.place.pos))
+	}
+	if len(plain) > 0 {
+		var names []string
+		for _, f := range plain {
+			names = append(names, f.names()...)
+		}
+		s.printf("\tcase %s:\n\t\treturn nil, true\n", quoted(names))
+	}
+	s.printf("\t}\n\treturn nil, false\n}\n\n")
+}
+
+func (s *codecSet) printf(format string, args ...any) { fmt.Fprintf(&s.out, format, args...) }
+
+func (s *codecSet) errorf(pos token.Pos, format string, args ...any) {
+	err := &codecError{pos, fmt.Sprintf(format, args...)}
+	if !slices.ContainsFunc(s.errs, func(e *codecError) bool { return *e == *err }) {
+		s.errs = append(s.errs, err)
+	}
+}
+
+func quoted(names []string) string {
+	quotes := make([]string, len(names))
+	for i, name := range names {
+		quotes[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(quotes, ", ")
+}
+
+// lowerFirst returns name with its first word in lower case: Page is page,
+// HTTPRoute is httpRoute, URL is url.
+func lowerFirst(name string) string {
+	runes := []rune(name)
+	for i, r := range runes {
+		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+			break
+		}
+		runes[i] = unicode.ToLower(r)
+	}
+	return string(runes)
+}

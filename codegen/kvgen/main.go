@@ -1,0 +1,169 @@
+// Kvgen writes the data classes of tagged structs: for each page.go that
+// declares models a page_kv.go beside it, and one kv.go for the package.
+//
+// Usage:
+//
+//	go tool kvgen [-check | -plan] [-accept] [packages]
+//
+// Packages are named as for the go command; without any it is the one in the
+// working directory. Kvgen is set up once by
+//
+//	go get -tool github.com/ringtree/ringtree/codegen/kvgen
+//
+// and a line in one file of each package with models, which go generate runs:
+//
+//	//go:generate go tool kvgen
+//
+// # Models
+//
+// A model is a struct, declared at the top of a file, with a kv tag:
+//
+//	type Page struct {
+//		_     struct{} `kv:"model,version=2,if=Live"`
+//		ID    string   `kv:"id"`
+//		Slug  string   `kv:"unique"`
+//		Trash bool
+//	}
+//
+// It becomes the type Pages with the function NewPages, and a field in the
+// package's Models, which New(db) returns. The comment of the generated type is
+// the model's access plan: go doc shows it.
+//
+// # Tags
+//
+//	tag    = clause {";" clause}
+//	clause = word ["=" value] {"," option}
+//
+// On a field:
+//
+//	id[,seq]             the key of the record; on two to four fields an edge, with a key type
+//	unique[=Group]       one record has a value; fields of one group are unique together
+//	list[,hot=K]         the records that have a value
+//	timeline[,by=F][,ring=N][,segment=W][,shards=K]
+//	                     the records by their last change of the field
+//	ranking[,by=F][,per=hour|day|week|month][,keep=N][,order=low][,ties=shared][,scale=N]
+//	                     the records by the field
+//	counter[,batch=sampled|window|every]
+//	                     a number kept outside the record
+//	count=Model.Field    that counter follows the number of records that hold its model's id
+//	version              an int64: the number of the record's changes, checked by Put
+//	created, updated     a time.Time that is filled in
+//	expires              a time.Time at which the record ends
+//	-                    a field that is not stored
+//
+// On the field _ struct{}:
+//
+//	model[,name=Page][,plural=Pages][,version=N][,if=Method][,history=N][,was=Old]
+//	events,by=F[,once=F][,keep=N][,layout=append|ring|packed][,ttl=D]
+//
+// Above a method without parameters, for an index of what it returns:
+//
+//	//kv:unique (or list, timeline, ranking), with the same options
+//
+// Every index takes name=, its name instead of By<Field>; if=, the bool field or
+// method that says which records it holds, instead of the model's; and was=,
+// the name under which its entries are stored, when that was another one. Keys
+// are strings, integers, bools, named types of these, and structs of two to
+// four of these; unique and list take slices of keys. Empty values (not zero
+// numbers, not false) have no entry.
+//
+// Words and options that cannot be generated yet are checked like the others
+// and then refused.
+//
+// # The lock file
+//
+// Kvgen.lock, to be kept under version control, says what the package stores. A
+// change that would leave stored data behind is refused with its remedy: was= or
+// name= for a model or an index, a msgpack tag with the old name for a field.
+// When the data is not needed, or has been rebuilt, -accept takes the change.
+//
+// # Flags
+//
+//	-check   write nothing; name each file that is stale, missing or left over, exit with 1 if any is
+//	-plan    write nothing; print the access plan with its trips to the store
+//	-accept  take changes that the lock file refuses
+//	-h       print this manual
+//
+// Errors are printed as file:line:col: message, and a run with an error writes
+// nothing. Kvgen does not read its own output, which may be missing, stale or
+// broken, nor bodies of functions: the package need not compile. The exit code
+// is 0 when all is well, 1 after an error, 2 after a wrong call.
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen"
+)
+
+// source holds the manual: this file's own first comment.
+//
+//go:embed main.go
+var source string
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run carries out the command line and returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("kvgen", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {}
+	check := flags.Bool("check", false, "")
+	plan := flags.Bool("plan", false, "")
+	accept := flags.Bool("accept", false, "")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, manual())
+		return 0
+	} else if err != nil {
+		fmt.Fprintln(stderr, "usage: kvgen [-check | -plan] [-accept] [packages]; kvgen -h prints the manual")
+		return 2
+	}
+	text, err := do(codegen.Run{Patterns: flags.Args(), Accept: *accept}, *check, *plan)
+	fmt.Fprint(stdout, text)
+	if err != nil && !errors.Is(err, errStale) {
+		fmt.Fprintln(stderr, err)
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// errStale ends a check that found something, and has said so.
+var errStale = errors.New("stale")
+
+// do carries out the run and returns what to print.
+func do(r codegen.Run, check, plan bool) (string, error) {
+	switch {
+	case check && plan:
+		return "", errors.New("kvgen: -check and -plan are two runs")
+	case plan:
+		return r.Plan()
+	case check:
+		lines, err := r.Check()
+		if err == nil && len(lines) > 0 {
+			return strings.Join(lines, "\n") + "\n", errStale
+		}
+		return "", err
+	}
+	return "", r.Generate()
+}
+
+// manual returns the command's doc comment.
+func manual() string {
+	var b strings.Builder
+	for line := range strings.Lines(source) {
+		text, ok := strings.CutPrefix(line, "//")
+		if !ok {
+			break
+		}
+		b.WriteString(strings.TrimPrefix(text, " "))
+	}
+	return b.String()
+}

@@ -1,0 +1,244 @@
+package codegen
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// names are what one model is called.
+type names struct {
+	model      string // by people: Page
+	stored     string // in keys: Page, or what was= says
+	collection string // the generated type: Pages
+	id         string // the generated key type, if its id has several fields: PageID
+}
+
+// recordMethods are the names that a generated type has from kvmodel.Records,
+// which an index of that name would hide.
+var recordMethods = []string{
+	"Records", "ModelName", "Rebuild", "History",
+	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange",
+}
+
+// A nameTable says who holds each name at the top of a package.
+type nameTable struct {
+	declared  map[string]token.Pos // by people
+	generated map[string]string    // by kvgen, and for what
+}
+
+// nameDrafts gives the drafts of s and their key types their names and reports
+// names that are taken.
+func (s *source) nameDrafts(r *reporter) {
+	t := nameTable{declared: s.declared(), generated: map[string]string{}}
+	if len(s.drafts) > 0 {
+		pos := s.drafts[0].spec.Pos()
+		t.claim(r, pos, "Models", "all models of the package", "rename that")
+		t.claim(r, pos, "New", "what makes the Models", "rename that")
+	}
+	for _, d := range s.drafts {
+		d.names = d.ownNames(r)
+		t.claim(r, d.spec.Pos(), d.names.collection, "the "+d.names.model+" records", "say `kv:\"model,plural=...\"` on a field _ struct{}")
+		t.claim(r, d.spec.Pos(), "New"+d.names.collection, "what makes the "+d.names.collection, "say `kv:\"model,plural=...\"` on a field _ struct{}")
+	}
+	for _, d := range s.drafts {
+		d.nameID(r, t)
+		d.nameGroups(r, t)
+	}
+	s.distinctModels(r)
+}
+
+// claim takes name for what kvgen writes, or reports who has it.
+func (t nameTable) claim(r *reporter, pos token.Pos, name, purpose, remedy string) {
+	if at, ok := t.declared[name]; ok {
+		r.at(pos, "kvgen writes %s for %s, but %s declares it: %s", name, purpose, r.place(at), remedy)
+	} else if other, ok := t.generated[name]; ok {
+		r.at(pos, "kvgen writes %s for %s, but also for %s: %s", name, purpose, other, remedy)
+	}
+	t.generated[name] = purpose
+}
+
+// free reports whether nobody holds name.
+func (t nameTable) free(name string) bool {
+	_, declared := t.declared[name]
+	_, generated := t.generated[name]
+	return !declared && !generated
+}
+
+// declared returns the names that people declare at the top of the package.
+func (s *source) declared() map[string]token.Pos {
+	found := map[string]token.Pos{}
+	for _, f := range s.files {
+		for _, decl := range f.syntax.Decls {
+			for _, id := range declaredBy(decl) {
+				found[id.Name] = id.Pos()
+			}
+		}
+	}
+	return found
+}
+
+func declaredBy(decl ast.Decl) []*ast.Ident {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			return []*ast.Ident{d.Name}
+		}
+	case *ast.GenDecl:
+		var ids []*ast.Ident
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				ids = append(ids, s.Name)
+			case *ast.ValueSpec:
+				ids = append(ids, s.Names...)
+			}
+		}
+		return ids
+	}
+	return nil
+}
+
+// ownNames returns what d is called, by its struct and its model clause.
+func (d *draft) ownNames(r *reporter) names {
+	c := d.clause("model")
+	n := names{model: cmp.Or(c.Get("name"), capital(d.name))}
+	if !token.IsExported(n.model) {
+		r.at(d.spec.Pos(), "no exported name can be made of %s: say `kv:\"model,name=...\"` on a field _ struct{}", d.name)
+	}
+	n.stored = cmp.Or(c.Get("was"), n.model)
+	n.collection = cmp.Or(c.Get("plural"), plural(n.model))
+	if n.collection == "All" {
+		r.at(d.spec.Pos(), "%s would be the field All of Models, which has a method All: say another plural=", n.model)
+	}
+	return n
+}
+
+// tagOf returns the first tag of d with the word, nil if there is none.
+func (d *draft) tagOf(word string) *tagged {
+	i := slices.IndexFunc(d.tags, func(t *tagged) bool { return hasWord(t.clauses, word) })
+	if i < 0 {
+		return nil
+	}
+	return d.tags[i]
+}
+
+// clause returns the first clause of d with the word, an empty one if there is none.
+func (d *draft) clause(word string) Clause {
+	if t := d.tagOf(word); t != nil {
+		return clauseOf(t, word)
+	}
+	return Clause{}
+}
+
+// clauseOf returns the clause of t with the word, which is there.
+func clauseOf(t *tagged, word string) Clause {
+	i := slices.IndexFunc(t.clauses, func(c Clause) bool { return c.Word == word })
+	return t.clauses[i]
+}
+
+// nameID names the key type of d if its id has several fields.
+func (d *draft) nameID(r *reporter, t nameTable) {
+	var parts []*tagged
+	for _, tag := range d.tags {
+		if hasWord(tag.clauses, "id") {
+			parts = append(parts, tag)
+		}
+	}
+	if len(parts) < 2 {
+		return
+	}
+	for _, part := range parts {
+		if c := clauseOf(part, "id"); c.Has("seq") {
+			r.at(part.text.pos(c.Offset), "%s has an id of several fields, so none of them can be seq: numbers are given to single ids", d.names.model)
+		}
+	}
+	d.names.id = d.names.model + "ID"
+	t.claim(r, d.spec.Pos(), d.names.id, "the id of a "+d.names.model, "rename that, or say `kv:\"model,name=...\"` on a field _ struct{}")
+	d.keys = append(d.keys, &keyDecl{d.names.id, "", "the id of " + article(d.names.model), parts})
+}
+
+// nameGroups names the key types of the unique groups of d: By<Group>, with
+// the model before it if that is taken.
+func (d *draft) nameGroups(r *reporter, t nameTable) {
+	for _, group := range d.groups() {
+		name := "By" + group
+		if !t.free(name) {
+			name = d.names.model + name
+		}
+		t.claim(r, d.spec.Pos(), name, "the values of the unique group "+group, "take another group name")
+		d.keys = append(d.keys, &keyDecl{name, group, "unique to one " + d.names.model, d.members(group)})
+	}
+}
+
+// groups returns the unique groups of d in source order.
+func (d *draft) groups() []string {
+	var found []string
+	seen := map[string]bool{}
+	for _, t := range d.tags {
+		for _, c := range t.clauses {
+			if c.Word == "unique" && c.Value != "" && !seen[c.Value] {
+				seen[c.Value] = true
+				found = append(found, c.Value)
+			}
+		}
+	}
+	return found
+}
+
+// members returns what the unique group is made of.
+func (d *draft) members(group string) []*tagged {
+	var found []*tagged
+	for _, t := range d.tags {
+		for _, c := range t.clauses {
+			if c.Word == "unique" && c.Value == group {
+				found = append(found, t)
+			}
+		}
+	}
+	return found
+}
+
+// distinctModels reports models that have one name, or are stored under one.
+func (s *source) distinctModels(r *reporter) {
+	named, stored := map[string]*draft{}, map[string]*draft{}
+	for _, d := range s.drafts {
+		if other := named[d.names.model]; other != nil {
+			r.at(d.spec.Pos(), "two models are called %s; the other is at %s: say another name= in one of them", d.names.model, r.place(other.spec.Pos()))
+		} else if other := stored[d.names.stored]; other != nil {
+			r.at(d.spec.Pos(), "two models are stored as %s; the other is at %s: say another name= or was= in one of them", d.names.stored, r.place(other.spec.Pos()))
+		}
+		named[d.names.model], stored[d.names.stored] = d, d
+	}
+}
+
+// plural returns the name of several things called name.
+func plural(name string) string {
+	last, size := utf8.DecodeLastRuneInString(name)
+	rest := name[:len(name)-size]
+	switch {
+	case last == 'y' && rest != "" && !strings.ContainsRune("aeiouAEIOU", lastRune(rest)):
+		return rest + "ies"
+	case strings.ContainsRune("sxz", last), strings.HasSuffix(name, "ch"), strings.HasSuffix(name, "sh"):
+		return name + "es"
+	}
+	return name + "s"
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+// article returns name with a or an before it.
+func article(name string) string {
+	first, _ := utf8.DecodeRuneInString(name)
+	if strings.ContainsRune("AEIOaeio", unicode.ToLower(first)) {
+		return "an " + name
+	}
+	return "a " + name
+}

@@ -1,0 +1,62 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var (
+	// ErrCorrupt is wrapped by every error about stored bytes: truncated,
+	// trailing, of the wrong kind, out of range, too deep or too large.
+	ErrCorrupt = errors.New("corrupt data")
+
+	// ErrNotStorable is wrapped by every error about a value that has no stored
+	// form: one that contains itself, takes far more memory than bytes, or whose
+	// own marshaller failed. Nothing was written.
+	ErrNotStorable = errors.New("value cannot be stored")
+)
+
+// Error says what is wrong with stored bytes and where. It wraps ErrCorrupt
+// and, if a type's own decoder failed, that decoder's error.
+type Error struct {
+	Offset int    // of the value's first byte
+	Reason string // what was wanted and what was found
+	Cause  error  // from a type that decodes itself; else nil
+
+	steps []string // the path to the field, innermost first
+}
+
+// Path returns the field the bytes were for, such as "Author.Emails[3]". It is
+// empty if the record as a whole is wrong.
+func (e *Error) Path() string {
+	var path strings.Builder
+	for _, step := range slices.Backward(e.steps) {
+		if path.Len() > 0 && step[0] != '[' {
+			path.WriteByte('.')
+		}
+		path.WriteString(step)
+	}
+	return path.String()
+}
+
+func (e *Error) Error() string {
+	where := fmt.Sprintf("offset %d", e.Offset)
+	if path := e.Path(); path != "" {
+		where = path + " at " + where
+	}
+	return fmt.Sprintf("%v: %s: %s", ErrCorrupt, where, e.Reason)
+}
+
+func (e *Error) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrCorrupt}
+	}
+	return []error{ErrCorrupt, e.Cause}
+}
+
+// within notes that the failed value is part of step: a field or "[index]".
+func (e *Error) within(step string) {
+	e.steps = append(e.steps, step)
+}

@@ -1,0 +1,51 @@
+package codec
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// MaxDepth is how deep slices, maps and pointers may be nested in a stored
+// value. It bounds the stack whatever the bytes say, and ends the writing of a
+// value that contains itself.
+const MaxDepth = 256
+
+// maxNesting is how deep stored arrays and maps may be nested where no type says
+// what they hold. Structs are maps too, so it is well over MaxDepth.
+const maxNesting = 16 * MaxDepth
+
+const (
+	memoryFactor = 13       // bytes of slices, maps and pointers per stored byte
+	memoryFloor  = 64 << 10 // always allowed, however short the input
+)
+
+// memoryLimit returns how many bytes of slices, maps and pointers a value of
+// size stored bytes may take.
+func memoryLimit(size int) int64 {
+	return max(memoryFloor, memoryFactor*int64(size))
+}
+
+// account keeps the depth and the memory of the value being read or written.
+type account struct {
+	depth  int
+	memory int64
+}
+
+// sliceSize returns the bytes of n values of type T.
+func sliceSize[T any](n int) int64 {
+	var v T
+	return int64(n) * int64(unsafe.Sizeof(v))
+}
+
+// mapSize returns the bytes of a map with n entries: its slots are a power of
+// two, at most seven of eight in use, with one byte of control each.
+func mapSize[K comparable, V any](n int) int64 {
+	if n == 0 {
+		return 0
+	}
+	slots := max(8, 1<<bits.Len(uint(n+n/7)))
+	return sliceSize[struct {
+		key   K
+		value V
+	}](slots) + int64(slots)
+}

@@ -1,0 +1,98 @@
+package codec
+
+// Merge returns next with the fields of prev that T does not know, byte for
+// byte, behind the other fields of their struct. It is for rewriting a record
+// whose reading reported unknown fields, so that a program older than the record
+// loses nothing of it. A struct that next holds as nil takes none.
+//
+// The error wraps ErrCorrupt.
+func (m *Model[T]) Merge(prev, next []byte) ([]byte, error) {
+	merger := merger{w: Writer{buf: make([]byte, 0, len(prev)+len(next))}}
+	merger.value(prev, next, m.Fields)
+	if merger.err != nil {
+		return nil, merger.err
+	}
+	return merger.w.buf, nil
+}
+
+type merger struct {
+	w   Writer
+	err error
+}
+
+// pair is a stored field: its name, its value and the bytes of both together.
+type pair struct {
+	name, value, raw []byte
+}
+
+// value writes the struct next with what fields does not know of prev. Anything
+// else than two structs it leaves as next has it.
+func (m *merger) value(prev, next []byte, fields Fields) {
+	if !isStruct(prev) || !isStruct(next) {
+		m.w.buf = append(m.w.buf, next...)
+		return
+	}
+	old, changed := m.pairs(prev), m.pairs(next)
+	kept, nested := split(old, fields)
+	m.w.mapLen(len(changed) + len(kept))
+	for _, p := range changed {
+		m.field(nested[string(p.name)], p, fields)
+	}
+	for _, p := range kept {
+		m.w.buf = append(m.w.buf, p.raw...)
+	}
+}
+
+// field writes the field next, whose value was prev.
+func (m *merger) field(prev []byte, next pair, fields Fields) {
+	if prev == nil {
+		m.w.buf = append(m.w.buf, next.raw...)
+		return
+	}
+	nested, _ := fields(next.name)
+	m.w.buf = append(m.w.buf, next.raw[:len(next.raw)-len(next.value)]...)
+	m.value(prev, next.value, nested)
+}
+
+// split returns the pairs that fields does not know, and the values of those it
+// knows as structs.
+func split(pairs []pair, fields Fields) (unknown []pair, structs map[string][]byte) {
+	structs = make(map[string][]byte)
+	for _, p := range pairs {
+		switch nested, known := fields(p.name); {
+		case !known:
+			unknown = append(unknown, p)
+		case nested != nil:
+			structs[string(p.name)] = p.value
+		}
+	}
+	return unknown, structs
+}
+
+func isStruct(value []byte) bool {
+	return len(value) > 0 && shapeOf(value[0]).kind == kindMap
+}
+
+// pairs returns the fields of a stored struct, none after a failure.
+func (m *merger) pairs(value []byte) []pair {
+	r := Reader{data: value}
+	n := r.open(kindMap)
+	pairs := make([]pair, 0, max(0, n))
+	for range n {
+		start := r.at
+		name := r.text("a field name")
+		middle := r.at
+		r.skip(0)
+		if r.err != nil {
+			break
+		}
+		pairs = append(pairs, pair{name, value[middle:r.at], value[start:r.at]})
+	}
+	if r.err == nil && r.at < len(value) {
+		r.fail(r.at, "bytes after the value")
+	}
+	if r.err != nil && m.err == nil {
+		m.err = r.err
+	}
+	return pairs
+}

@@ -1,0 +1,113 @@
+package codec
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Model is the codec of one struct type, made of the functions kvgen wrote for
+// it. It is safe for concurrent use.
+type Model[T any] struct {
+	Write  func(*Writer, *T) // writes all of a value
+	Read   func(*Reader, *T) // reads what Write wrote, over a value
+	Fields Fields            // the names Read knows
+}
+
+// Fields reports whether a struct has a field stored as name. If the field is a
+// struct itself, or a pointer to one, its own fields are returned as well.
+type Fields func(name []byte) (nested Fields, known bool)
+
+// Append appends the stored form of v to dst. On an error, which wraps
+// ErrNotStorable, it returns dst as it was.
+func (m *Model[T]) Append(dst []byte, v *T) ([]byte, error) {
+	w := takeWriter()
+	defer w.release()
+	w.buf = dst
+	if err := write(w, len(dst), v, m.Write); err != nil {
+		return dst, err
+	}
+	return w.buf, nil
+}
+
+// Marshal returns the stored form of v in memory of just that size. Its error
+// wraps ErrNotStorable.
+func (m *Model[T]) Marshal(v *T) ([]byte, error) {
+	w := takeWriter()
+	defer w.release()
+	w.buf = w.scratch[:0]
+	err := write(w, 0, v, m.Write)
+	w.scratch = w.buf
+	if err != nil {
+		return nil, err
+	}
+	return append(make([]byte, 0, len(w.buf)), w.buf...), nil
+}
+
+// Unmarshal reads data, one stored value and nothing after it, into v. Fields
+// that data does not have stay as they are. Unknown says that data has fields
+// that T, or a struct T reaches by fields and pointers alone, does not know:
+// rewriting the record without Merge would lose them. Fields unknown to structs
+// in slices, arrays and maps are passed over: their elements have no name by which to find
+// them again after a change.
+//
+// The error wraps ErrCorrupt and is an *Error; v is then partly filled.
+func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
+	r := takeReader()
+	defer r.release()
+	r.reset(data)
+	m.Read(r, v)
+	if r.err == nil && r.at < len(data) {
+		r.fail(r.at, fmt.Sprintf("%d bytes after the value", len(data)-r.at))
+	}
+	if r.err != nil {
+		return false, r.err
+	}
+	return r.unknown, nil
+}
+
+// write writes v behind the first start bytes of w.
+func write[T any](w *Writer, start int, v *T, put func(*Writer, *T)) error {
+	if v == nil {
+		w.nil()
+		return nil
+	}
+	put(w, v)
+	if limit := memoryLimit(len(w.buf) - start); w.err == nil && w.memory > limit {
+		return fmt.Errorf("%w: its slices, maps and pointers take %d bytes, over the %d that %d stored bytes may take",
+			ErrNotStorable, w.memory, limit, len(w.buf)-start)
+	}
+	return w.err
+}
+
+var (
+	writers = sync.Pool{New: func() any { return new(Writer) }}
+	readers = sync.Pool{New: func() any { return new(Reader) }}
+)
+
+// maxScratch is the largest buffer a pooled Writer keeps.
+const maxScratch = 64 << 10
+
+func takeWriter() *Writer { return writers.Get().(*Writer) }
+
+func (w *Writer) release() {
+	scratch := w.scratch
+	if cap(scratch) > maxScratch {
+		scratch = nil
+	}
+	*w = Writer{scratch: scratch, encoder: w.encoder}
+	writers.Put(w)
+}
+
+func takeReader() *Reader { return readers.Get().(*Reader) }
+
+func (r *Reader) reset(data []byte) {
+	r.data = data
+	r.limit = memoryLimit(len(data))
+}
+
+// release lets go of everything the reader has seen.
+func (r *Reader) release() {
+	r.raw.Reset(nil)
+	*r = Reader{decoder: r.decoder}
+	readers.Put(r)
+}

@@ -1,0 +1,28 @@
+package codec
+
+// window is a part of the input as a string, from which short strings are cut:
+// one allocation serves all that lie close together.
+type window struct {
+	from int
+	text string
+}
+
+const (
+	windowSize = 128
+	shortText  = 64 // longer text gets memory of its own
+)
+
+// cut returns data[from:to] as a string.
+func (w *window) cut(data []byte, from, to int) string {
+	if from == to {
+		return ""
+	}
+	if to-from > shortText {
+		return string(data[from:to])
+	}
+	if from < w.from || to > w.from+len(w.text) {
+		w.from = from
+		w.text = string(data[from:min(from+windowSize, len(data))])
+	}
+	return w.text[from-w.from : to-w.from]
+}
