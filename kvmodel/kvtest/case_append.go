@@ -43,18 +43,18 @@ var appendCases = []Case{
 		f.ok(kvmodel.OpSet("k", big(kvmodel.MaxValue-3)), kvmodel.OpAppend("k", []byte("end")))
 		f.holds("k", string(big(kvmodel.MaxValue-3))+"end")
 	}},
-	{"append/full", "an Append past the limit by one byte is ErrNotStored and leaves the value", 0, func(f *fixture) {
+	{"append/full", "an Append past the limit by one byte is ErrNotStored and leaves the value", exact, func(f *fixture) {
 		f.ok(kvmodel.OpSet("k", big(kvmodel.MaxValue-3)))
 		f.refused(kvmodel.OpAppend("k", []byte("end!")), kvmodel.ErrNotStored)
 	}},
-	{"append/full-then-less", "after a refused Append a smaller one still fits", 0, func(f *fixture) {
+	{"append/full-then-less", "after a refused Append a smaller one still fits", exact, func(f *fixture) {
 		f.ok(kvmodel.OpSet("k", big(kvmodel.MaxValue-3)))
 		f.answer(kvmodel.OpAppend("k", []byte("end!")), kvmodel.ErrNotStored)
 		f.ok(kvmodel.OpAppend("k", []byte("end")))
 		f.answer(kvmodel.OpAppend("k", []byte("!")), kvmodel.ErrNotStored)
 		f.holds("k", string(big(kvmodel.MaxValue-3))+"end")
 	}},
-	{"append/half-and-half", "two halves of the limit make one full value, and nothing more fits", 0, func(f *fixture) {
+	{"append/half-and-half", "two halves of the limit make one full value, and nothing more fits", exact, func(f *fixture) {
 		half := big(kvmodel.MaxValue / 2)
 		f.ok(kvmodel.OpSet("k", half), kvmodel.OpAppend("k", half))
 		f.refused(kvmodel.OpAppend("k", []byte("x")), kvmodel.ErrNotStored)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
@@ -229,12 +230,12 @@ func (s *Sim) returned() {
 
 // Do runs f as Go does and waits until it has returned.
 func (s *Sim) Do(name string, f func(kvmodel.Store)) {
-	var returned bool
+	var returned atomic.Bool
 	s.Go(name, func(store kvmodel.Store) {
-		defer func() { returned = true }()
+		defer returned.Store(true)
 		f(store)
 	})
-	s.until(func() bool { return returned })
+	s.until(returned.Load)
 }
 
 // Client returns the client of the process called name.

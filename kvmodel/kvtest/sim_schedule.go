@@ -396,6 +396,7 @@ func (s *Sim) crash(p *process, why string) {
 // bury takes what a crashed process waits for away from it. What is in flight
 // lands or does not.
 func (s *Sim) bury(p *process) {
+	var lost []*request
 	for _, f := range slices.Clone(s.flights) {
 		if f.req == nil || f.from != p {
 			continue
@@ -404,10 +405,14 @@ func (s *Sim) bury(p *process) {
 			s.linger(f)
 		}
 		s.remove(f)
-		if f.req.left > 0 {
-			f.req.left, f.req.err = 0, errCrashed
-			close(f.req.done)
+		if !slices.Contains(lost, f.req) {
+			lost = append(lost, f.req)
 		}
+	}
+	// Only now: a Do that returns gives its ops back to the caller.
+	for _, r := range lost {
+		r.err = errCrashed
+		close(r.done)
 	}
 }
 

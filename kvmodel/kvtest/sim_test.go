@@ -202,9 +202,9 @@ func TestSimulate_AFailedOrderedTripTookEffectUpToSomewhere(t *testing.T) {
 	}
 }
 
-// scripted runs one Set and one Get of a client with the given fault on both,
-// and returns their errors and what is stored at once and in the end.
-func scripted(t *testing.T, fault kvtest.Fault) (set, get error, now, later string) {
+// scripted runs one Get and one Set of a client with the given fault on both,
+// and returns what is stored at once and in the end, and their errors.
+func scripted(t *testing.T, fault kvtest.Fault) (now, later string, set, get error) {
 	world := kvtest.World{Fault: func(kvtest.Moment) kvtest.Fault { return fault }}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
 		preset(sim, "k", "old")
@@ -214,7 +214,7 @@ func scripted(t *testing.T, fault kvtest.Fault) (set, get error, now, later stri
 		sim.Quiet()
 		later = stored(sim, "k")
 	})
-	return set, get, now, later
+	return now, later, set, get
 }
 
 func TestSimulate_FaultsAreWhatTheyAreCalled(t *testing.T) {
@@ -231,7 +231,7 @@ func TestSimulate_FaultsAreWhatTheyAreCalled(t *testing.T) {
 		{"late", kvtest.Late, kvmodel.ErrUnclear, kvmodel.ErrUnavailable, "old", "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			set, get, now, later := scripted(t, c.fault)
+			now, later, set, get := scripted(t, c.fault)
 			if !errors.Is(set, c.set) || !errors.Is(get, c.get) {
 				t.Errorf("set ended in %v and get in %v, want %v and %v", set, get, c.set, c.get)
 			}
