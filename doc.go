@@ -17,7 +17,7 @@
 //	  boltkv      the embedded store, the default
 //	  memcachekv  memcached
 //	  rediskv     Redis, Valkey and their clusters
-//	  kvopen      a store from a URL
+//	  kvopen      a database, or a store, from a URL
 //	  kvsession   gorilla/sessions on any store (coming)
 //	  kvtest      the suite every store passes; the simulator
 //	codegen       load, model, emit; codegen/kvgen is the command
