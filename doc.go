@@ -6,6 +6,7 @@
 // What is marked as coming is not there yet:
 //
 //	example-app   the sample app: main.go wires, its domain package holds the models
+//	examples      what records can do, as runnable examples
 //	inspect       check, repair, rebuild, export and import over any set of models (coming)
 //	templates     templ components that take plain values (coming)
 //	index         indexes that look records up by value: unique
