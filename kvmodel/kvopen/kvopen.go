@@ -1,5 +1,5 @@
-// Package kvopen opens a store from its URL, so that an app chooses its store
-// by configuration.
+// Package kvopen opens a database, or a bare store, from the store's URL, so
+// that an app chooses its store by configuration.
 //
 //	mem:                                   in memory, gone with the process
 //	bolt:PATH                              embedded, one file
@@ -17,6 +17,7 @@ package kvopen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -39,6 +40,20 @@ var schemes = []scheme{
 	{"memcached", "memcached://HOST:PORT,HOST:PORT", openMemcached},
 	{"redis", "redis://USER:PASSWORD@HOST:PORT/DB", openRedis},
 	{"redis-cluster", "redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT", openRedisCluster},
+}
+
+// Open returns the database in the store that url names, which its Close
+// closes. Errors are those of Store and of kvmodel.Open.
+func Open(ctx context.Context, url string, opts ...kvmodel.Option) (*kvmodel.DB, error) {
+	s, err := Store(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	db, err := kvmodel.Open(s, opts...)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("kvopen: %w", err), s.Close())
+	}
+	return db, nil
 }
 
 // Store opens the store that url names. An error says what is wrong with the

@@ -1,6 +1,7 @@
 package kvopen
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,6 +40,41 @@ func TestStore_BoltKeepsWhatItIsGiven(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestOpen_DBWorksOnTheStoreOfItsURL(t *testing.T) {
+	url := "bolt:" + filepath.Join(t.TempDir(), "app.db") + "?durability=unsynced"
+	for _, want := range []int64{1, 2} {
+		db, err := Open(t.Context(), url, kvmodel.Tenant("mine"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := kvmodel.Next(t.Context(), db.Store(), "n", 0, 1)
+		if err != nil || n != want {
+			t.Errorf("count: want %d, got %d, %v", want, n, err)
+		}
+		if err := db.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpen_AfterAnErrorNothingStaysOpen(t *testing.T) {
+	if _, err := Open(t.Context(), "memory:"); err == nil || !strings.Contains(err.Error(), `unknown scheme "memory"`) {
+		t.Errorf("want an error about the scheme, got %v", err)
+	}
+	url := "bolt:" + filepath.Join(t.TempDir(), "app.db")
+	if _, err := Open(t.Context(), url, kvmodel.Tenant(strings.Repeat("x", 300))); !errors.Is(err, kvmodel.ErrBadKey) {
+		t.Errorf("want an ErrBadKey, got %v", err)
+	}
+	// The file is locked as long as it is open.
+	db, err := Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
