@@ -20,7 +20,8 @@ import (
 //	A4 after   the old entries of every index go
 //	A5 done    the line counts as complete
 const (
-	maxTries = 8 // of one change, before ErrConflict
+	maxTries = 8  // of a step that others can disturb
+	maxLost  = 16 // races of one change, before ErrConflict
 	maxAge   = 10 * time.Second
 )
 
@@ -80,7 +81,7 @@ func (c *change[T]) run() (*T, error) {
 		}
 		c.db.hand.drop(c.key(c.id))
 		c.retries.Add(1)
-		if tries == maxTries || !sleep(c.ctx, jitter(time.Duration(tries)*time.Millisecond)) {
+		if tries == maxLost || !sleep(c.ctx, jitter(time.Millisecond<<min(tries, 5))) {
 			return nil, c.giveUp(fmt.Errorf("%w: %d tries lost against others", ErrConflict, tries))
 		}
 	}
