@@ -406,13 +406,23 @@ func (c *change[T]) lineOf(p *plan[T]) line {
 	return line{model: c.name, id: c.id, rev: p.env.rev, created: p.created, touched: p.touched}
 }
 
-// note writes a journal line of the change.
+// note writes a journal line of the change. Where the journal is gone it opens
+// another, but not inside a transaction, which starts over then.
 func (c *change[T]) note(s Store, l line) error {
-	seg, err := c.db.journal.note(c.ctx, s, l)
-	if err == nil {
-		c.lines = append(c.lines, seg)
+	for range maxTries {
+		seg, err := c.db.journal.note(c.ctx, s, l)
+		if err == nil {
+			c.lines = append(c.lines, seg)
+			return nil
+		}
+		if !errors.Is(err, errGone) || c.db.atomic != nil {
+			return err
+		}
+		if err := c.db.journal.ready(c.ctx); err != nil {
+			return err
+		}
 	}
-	return err
+	return errGone
 }
 
 // lookAround reads the record beside A1, for a Create with an id that may be

@@ -40,7 +40,7 @@ type DB struct {
 
 	failed  int // background work that ended in an error
 	again   []func(context.Context) error
-	signs   map[string]sign // of other processes' life
+	signs   map[string]*sign // of other processes' life
 	watches bool
 }
 
@@ -97,7 +97,7 @@ func Open(s Store, opts ...Option) (*DB, error) {
 		turns:  newTurns(),
 		models: make(map[string]repairer),
 		stop:   make(chan struct{}),
-		signs:  make(map[string]sign),
+		signs:  make(map[string]*sign),
 	}
 	db.journal = newJournal(db)
 	return db, nil
