@@ -375,10 +375,9 @@ func unlessStirred(err error) error {
 func (db *DB) watch() {
 	ticker := time.NewTicker(repairEvery)
 	defer ticker.Stop()
-	for {
-		db.begin(0)
-		db.inBackground(db.Repair)
+	for db.beginUnlessClosed() {
 		db.tryAgain()
+		db.inBackground(db.Repair)
 		select {
 		case <-db.stop:
 			return
