@@ -488,8 +488,11 @@ func (c *change[T]) commit(p *plan[T]) error {
 		return c.notCommitted(errs[0])
 	}
 	c.db.hand.drop(c.key(c.id))
-	if len(c.lines) > 0 {
-		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p) })
+	// A deletion's line, beside the commit, may have failed; what is to be done
+	// is the same.
+	if len(c.lines) > 0 || c.needsLine(p) {
+		since := c.db.now()
+		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p, since) })
 	}
 	return nil
 }
@@ -520,6 +523,9 @@ func (c *change[T]) write(s Store, p *plan[T]) error {
 			err = c.whose(s, p)
 		case errors.Is(err, ErrUnclear):
 			err = c.settle(s, p)
+		case c.unclear && err != nil:
+			// This one was not sent, but an earlier one may have been.
+			err = fmt.Errorf("%w: %w", ErrUnclear, err)
 		}
 		if !errors.Is(err, errAgain) {
 			return err
@@ -586,11 +592,11 @@ func (c *change[T]) giveUp(err error) error {
 }
 
 // after is A4 and A5.
-func (c *change[T]) after(ctx context.Context, p *plan[T]) error {
+func (c *change[T]) after(ctx context.Context, p *plan[T], since time.Time) error {
 	if err := c.removeOld(ctx, c.db.store, p); err != nil {
 		return err
 	}
-	if err := c.changed(ctx, c.id, p.created); err != nil {
+	if err := c.changedSince(ctx, since, c.id, p.created); err != nil {
 		return err
 	}
 	c.complete()
@@ -633,8 +639,9 @@ func (c *change[T]) commitAtOnce(p *plan[T]) error {
 		c.all.grew(p.chunk)
 	}
 	if len(c.lines) > 0 {
+		since := c.db.now()
 		c.db.surely(func(ctx context.Context) error {
-			if err := c.changed(ctx, c.id, p.created); err != nil {
+			if err := c.changedSince(ctx, since, c.id, p.created); err != nil {
 				return err
 			}
 			c.complete()

@@ -178,7 +178,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndBuriedAfterTheGrace(
 		p.life.dies.Store(p.life.trips.Load() + 3)
 		_, err = p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil })
 		must(t, err)
-		must(t, p.db.Flush(ctx))
+		wantErr(t, p.db.Flush(ctx), kvmodel.ErrUnavailable)
 		if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
 			t.Fatalf("claims after the crash (-want +got)\n%s", diff)
 		}
@@ -355,7 +355,7 @@ func TestJournal_OneThatCannotBeRepairedDoesNotHoldUpTheOthers(t *testing.T) {
 func TestJournal_AnUnclearAppendIsSentAgainAndALineMayStandTwice(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		unclear := 0
-		s := &tampering{Store: plain(mem), with: func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		s := tamper(plain(mem), func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
 			err := next(ops)
 			for i := range ops {
 				if ops[i].Kind == kvmodel.Append && strings.HasPrefix(ops[i].Key, "line:") && unclear < 2 {
@@ -365,7 +365,7 @@ func TestJournal_AnUnclearAppendIsSentAgainAndALineMayStandTwice(t *testing.T) {
 				}
 			}
 			return err
-		}}
+		})
 		p := start(t, s).ends(t)
 		must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
 		if unclear != 2 {
@@ -381,18 +381,47 @@ func TestJournal_AnUnclearAppendIsSentAgainAndALineMayStandTwice(t *testing.T) {
 	})
 }
 
+func TestRepair_ALineStaysUntilTheOldEntriesAreGone(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := tamper(plain(mem), nil)
+		p := start(t, s).ends(t)
+		must(t, p.Create(ctx, &note{ID: "a", Text: "x", Code: "old"}))
+		must(t, p.db.Flush(ctx))
+		s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+			if ops[0].Kind == kvmodel.CompareAndDelete && strings.HasPrefix(ops[0].Key, "u:") {
+				return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+			}
+			return next(ops)
+		})
+		_, err := p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil })
+		must(t, err)
+		// The journal is turned over more than once before the process dies.
+		wait(5 * time.Second)
+		p.life.kill()
+		if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
+			t.Fatalf("claims after the crash (-want +got)\n%s", diff)
+		}
+		other := start(t, plain(mem)).ends(t)
+		must(t, other.Create(ctx, &note{Text: "x"}))
+		wait(time.Minute)
+		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
+			t.Errorf("claims after the repair (-want +got)\n%s", diff)
+		}
+	})
+}
+
 func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
 	now := time.Now()
 	clock := kvmodel.Clock(func() time.Time { return now })
 	// Its segments stay, since it cannot turn them over.
-	p := start(t, &tampering{plain(mem), func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+	p := start(t, tamper(plain(mem), func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
 		if ops[0].Kind == kvmodel.Get && strings.HasPrefix(ops[0].Key, "out:") {
 			return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
 		}
 		return next(ops)
-	}}, clock)
+	}), clock)
 	var vs []*note
 	for i := range 2000 {
 		vs = append(vs, &note{Text: "x", Code: fmt.Sprint("c", i)})
