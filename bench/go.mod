@@ -10,6 +10,9 @@ require (
 	go.etcd.io/bbolt v1.5.0
 )
 
-require golang.org/x/sys v0.47.0 // indirect
+require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+)
 
 replace github.com/ringtree/ringtree => ../
