@@ -80,7 +80,10 @@ func redisSpeed(b *bench) error {
 			return err
 		},
 		rawGetMany: func(keys []string) error {
-			_, err := raw.Do(b.ctx, raw.B().Mget().Key(keys...).Build()).ToArray()
+			values, err := raw.Do(b.ctx, raw.B().Mget().Key(keys...).Build()).ToArray()
+			for i := 0; i < len(values) && err == nil; i++ {
+				_, err = values[i].AsBytes()
+			}
 			return err
 		},
 	})

@@ -11,13 +11,21 @@ import (
 // Failure runs the case on stores of m and returns what it complains about,
 // or "" if it passes.
 func (c Case) Failure(t testing.TB, m Maker) string {
+	return Complaint(t, func(t testing.TB) { c.check(t, m) })
+}
+
+// Seeds is how SimulateMany chooses what to run.
+var Seeds = seeds
+
+// Complaint returns what test complains about, or "" if it passes.
+func Complaint(t testing.TB, test func(testing.TB)) string {
 	r := &recorder{TB: t}
 	done := make(chan struct{})
 	// A Fatal ends the goroutine it is called in.
 	go func() {
 		defer close(done)
 		defer r.cleanUp()
-		c.check(r, m)
+		test(r)
 	}()
 	<-done
 	if !r.Failed() {
@@ -25,9 +33,6 @@ func (c Case) Failure(t testing.TB, m Maker) string {
 	}
 	return r.text.String()
 }
-
-// Seeds is how SimulateMany chooses what to run.
-var Seeds = seeds
 
 // recorder is a test that may fail without anybody's harm.
 type recorder struct {

@@ -84,7 +84,7 @@ type Moment struct {
 	Step   int
 	Client string
 	Nth    int        // which op of the client this is, from 1
-	Op     kvmodel.Op // the zero Op for an Atomic, of which only Unsent can come
+	Op     kvmodel.Op // the zero Op for an Atomic, for which Late is Mute
 }
 
 // Sim is a store whose clients are simulated: while a client works the others

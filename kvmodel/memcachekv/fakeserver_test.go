@@ -66,12 +66,19 @@ func newFake(t testing.TB) *fake {
 
 // Restart ends all connections and forgets all items.
 func (f *fake) Restart() {
+	f.Disconnect()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.items, f.cas = map[string]fakeItem{}, 0
+}
+
+// Disconnect ends all connections.
+func (f *fake) Disconnect() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for conn := range f.conns {
 		conn.Close()
 	}
-	f.items, f.cas = map[string]fakeItem{}, 0
 }
 
 // Forget drops all items, or the one of key, without a trace.

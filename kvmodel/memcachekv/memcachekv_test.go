@@ -280,6 +280,25 @@ func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
 	}
 }
 
+func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{}, f.Addr)
+	ops := make([]kvmodel.Op, 50)
+	for i := range ops {
+		ops[i] = kvmodel.OpSet(fmt.Sprint("k", i), nil)
+	}
+	for f.Peak.Load() < 3 {
+		if err := s.Do(t.Context(), ops); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Disconnect()
+	one(t, t.Context(), s, kvmodel.OpGet("k0"))
+	if err := s.Do(t.Context(), ops); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{Conns: 3}, f.Addr)

@@ -19,8 +19,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
-// soon is how much later than its time a call may end on a busy machine.
-const soon = 500 * time.Millisecond
+// soon is how much later than its time a call may end on a busy machine. What
+// these tests guard against takes five seconds and more.
+const soon = 2 * time.Second
 
 func freeze(t testing.TB, p *servers.Process) {
 	t.Helper()
@@ -128,10 +129,13 @@ func TestDo_RidesOutARestart(t *testing.T) {
 	kill(t, p, s)
 	restarted := make(chan error, 1)
 	time.AfterFunc(300*time.Millisecond, func() { restarted <- p.Start() })
+	// Also a test that fails must not end before the server it stops is there.
+	t.Cleanup(func() {
+		if err := <-restarted; err != nil {
+			t.Error(err)
+		}
+	})
 	must(t, s, kvmodel.OpSet("k", []byte("7")))
-	if err := <-restarted; err != nil {
-		t.Fatal(err)
-	}
 	if got := must(t, s, kvmodel.OpIncrement("k", 1)).Number; got != 8 {
 		t.Errorf("the increment answered %d, want 8", got)
 	}
@@ -288,7 +292,7 @@ func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 	freeze(t, p)
 	var wg sync.WaitGroup
 	start := time.Now()
-	for range 5000 {
+	for range 2000 {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 			defer cancel()
@@ -298,7 +302,7 @@ func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if took := time.Since(start); took > 500*time.Millisecond+3*soon {
+	if took := time.Since(start); took > 500*time.Millisecond+soon {
 		t.Errorf("the calls took %v", took)
 	}
 	thaw(t, p)
@@ -432,7 +436,7 @@ func TestWaitReplicas_AFrozenServerDoesNotHangACallWithoutDeadline(t *testing.T)
 	start := time.Now()
 	_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("k", nil))
 	wantErr(t, err, kvmodel.ErrUnclear)
-	if took := time.Since(start); took > 3*time.Second {
+	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("the call took %v", took)
 	}
 	thaw(t, p)
