@@ -48,7 +48,11 @@ func (e *enumeration) add(ctx context.Context, s Store, ids []string) (grown, er
 			return grown{}, err
 		}
 	}
-	if last > 0 && int(e.size.Load())+len(data) <= chunkBytes {
+	if int(e.size.Load())+len(data) > chunkBytes {
+		// Somebody may have begun the next chunk a moment ago.
+		last++
+	}
+	if last > 0 {
 		err := appendSurely(ctx, s, e.chunks.Key(last), data)
 		if !errors.Is(err, ErrNotStored) {
 			return grown{last, len(data)}, err
