@@ -72,6 +72,11 @@ var appendCases = []Case{
 		f.ok(kvmodel.OpSet("k", []byte("v")), kvmodel.OpDelete("k"))
 		f.refused(kvmodel.OpAppend("k", []byte("v")), kvmodel.ErrNotStored)
 	}},
+	{"append/far-too-full", "no engine's own limit lets a value grow to 1 MiB: an Append that far is ErrNotStored and leaves the value", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", big(kvmodel.MaxValue)))
+		f.refused(kvmodel.OpAppend("k", big(8<<10)), kvmodel.ErrNotStored)
+		f.refused(kvmodel.OpAppend("k", big(kvmodel.MaxValue)), kvmodel.ErrNotStored)
+	}},
 }
 
 var unlessCases = []Case{

@@ -58,6 +58,15 @@ var incrementCases = []Case{
 	notNumber("digits-then-word", "digits followed by a letter are ErrNotNumber", "12a", 1),
 	notNumber("large-value", "a value of the largest size is ErrNotNumber", string(big(kvmodel.MaxValue)), 1),
 
+	{"increment/past-the-most", "a sum past MaxNumber is ErrNotNumber, however often it is tried, and the number stays", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", []byte(strconv.Itoa(most-1))))
+		for range 3 {
+			f.answer(kvmodel.OpIncrement("k", 2), kvmodel.ErrNotNumber)
+			f.answer(kvmodel.OpIncrement("k", most), kvmodel.ErrNotNumber)
+		}
+		f.holds("k", strconv.Itoa(most-1))
+		f.number(kvmodel.OpIncrement("k", 1), most)
+	}},
 	{"increment/append-after-shorter", "an Append to a number that lost a digit goes right behind its last digit", 0, func(f *fixture) {
 		f.ok(kvmodel.OpSet("k", []byte("10")), kvmodel.OpIncrement("k", -1), kvmodel.OpAppend("k", []byte("0")))
 		f.holds("k", "90")

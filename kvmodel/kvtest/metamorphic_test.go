@@ -1,6 +1,8 @@
 package kvtest_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -11,7 +13,7 @@ import (
 
 // twins returns a store in memory, and another one wrapped.
 func twins(wrap wrapper) []kvtest.Named {
-	return []kvtest.Named{{"mem", memkv.New(memkv.Options{})}, {"other", wrap(memkv.New(memkv.Options{}))}}
+	return []kvtest.Named{{Name: "mem", Store: memkv.New(memkv.Options{})}, {Name: "other", Store: wrap(memkv.New(memkv.Options{}))}}
 }
 
 func TestMetamorphic_PassesForStoresThatAreAlike(t *testing.T) {
@@ -31,6 +33,30 @@ func prefixed(t *testing.T) kvmodel.Store {
 func TestMetamorphic_PassesForStoresWithoutPowers(t *testing.T) {
 	for seed := range uint64(5) {
 		kvtest.Metamorphic(t, seed, 300, twins(func(s kvmodel.Store) kvmodel.Store { return plain{s} })...)
+	}
+}
+
+func TestMetamorphic_KeepsAwayFromTheLimitsOfALooseStore(t *testing.T) {
+	// It takes appends past the limit and refuses large sums.
+	loose := trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+		err := s.Do(ctx, ops)
+		for i := range ops {
+			if errors.Is(ops[i].Result.Err, kvmodel.ErrNotStored) && len(do(s, kvmodel.OpGet(ops[i].Key)).Value) > 1000 || ops[i].Result.Number > 1<<61 {
+				ops[i].Result = kvmodel.Result{}
+			}
+		}
+		return err
+	})
+	found := false
+	for seed := range uint64(10) {
+		stores := twins(loose)
+		strict := kvtest.Complaint(t, func(t testing.TB) { kvtest.Metamorphic(t, seed, 500, stores...) })
+		found = found || strict != ""
+		stores[1].Loose = true
+		kvtest.Metamorphic(t, seed, 500, stores...)
+	}
+	if !found {
+		t.Errorf("no seed brings a store to the limits")
 	}
 }
 
@@ -92,6 +118,17 @@ func mismatch(t *testing.T, wrap wrapper) string {
 		}
 	}
 	return ""
+}
+
+func TestMetamorphic_SeesTheEndOfALargeValue(t *testing.T) {
+	wrap := after(func(op *kvmodel.Op) {
+		if value := op.Result.Value; len(value) > 1000 {
+			value[len(value)-1] ^= 1
+		}
+	})
+	if mismatch(t, wrap) == "" {
+		t.Errorf("a wrong last byte is not noticed")
+	}
 }
 
 func TestMetamorphic_SameSeedIsTheSameStory(t *testing.T) {

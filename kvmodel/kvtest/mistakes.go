@@ -66,7 +66,7 @@ func runMistaken(t *testing.T, root, pkg, run string, env []string, m Mistake) (
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the mistake does not compile: %v\n%s", err, out)
 	}
-	test := exec.Command(binary, "-test.run", run, "-test.short", "-test.timeout", "5m")
+	test := exec.Command(binary, "-test.run", run, "-test.short", "-test.failfast", "-test.timeout", "5m")
 	test.Dir = filepath.Join(root, strings.TrimPrefix(pkg, "./"))
 	test.Env = append(os.Environ(), env...)
 	out, err := test.CombinedOutput()
