@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,20 +137,27 @@ func TestJournal_ASegmentIsRolledBySize(t *testing.T) {
 
 func TestJournal_AnIdleProcessAsksNothingAndWakesWithoutATripMore(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		var mu sync.Mutex
 		trips := map[kvmodel.Kind]int{}
 		p := start(t, kvmodel.Trace(plain(mem), func(_ context.Context, trip kvmodel.Trip) {
+			mu.Lock()
+			defer mu.Unlock()
 			for _, op := range trip.Ops {
 				trips[op.Kind]++
 			}
 		})).ends(t)
 		must(t, p.Create(ctx, &note{Text: "x"}))
 		wait(20 * time.Second)
+		mu.Lock()
 		clear(trips)
+		mu.Unlock()
 		wait(5 * time.Hour)
+		mu.Lock()
 		delete(trips, kvmodel.Get) // repair looks for the dead
 		if diff := cmp.Diff(map[kvmodel.Kind]int{}, trips); diff != "" {
 			t.Errorf("what an idle process asked (-want +got)\n%s", diff)
 		}
+		mu.Unlock()
 		c := cost(t, ctx, func(ctx context.Context) error { return p.Create(ctx, &note{Text: "x"}) })
 		if c.Trips != 2 {
 			t.Errorf("waking took %v, want 2 trips", c)

@@ -224,16 +224,16 @@ func TestOnChange_IsToldAfterACrash(t *testing.T) {
 
 func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		lineless := false
-		s := tamper(plain(mem), func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		lineless := func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
 			_ = next(ops)
 			for i := range ops {
-				if lineless && ops[i].Kind == kvmodel.Append {
+				if ops[i].Kind == kvmodel.Append {
 					ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
 				}
 			}
 			return kvmodel.Unanswered(ops)
-		})
+		}
+		s := tamper(plain(mem), nil)
 		p := start(t, s).ends(t)
 		var h heard
 		h.listen(p.notes)
@@ -241,9 +241,9 @@ func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing
 		must(t, p.db.Flush(ctx))
 		_, err := p.Get(ctx, "a")
 		must(t, err)
-		lineless = true
+		s.set(lineless)
 		must(t, p.Delete(ctx, "a")) // of a copy at hand: the line goes beside the commit
-		lineless = false
+		s.set(nil)
 		must(t, p.db.Flush(ctx))
 		if diff := cmp.Diff([]string{"a: 1, created", "a: deleted"}, h.all()); diff != "" {
 			t.Errorf("heard (-want +got)\n%s", diff)

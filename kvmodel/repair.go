@@ -77,46 +77,51 @@ func (m *model[T]) repairLine(ctx context.Context, s Store, l line) error {
 // dead when this DB has seen no sign of it for 30 seconds, so a single call of
 // a new DB only looks.
 func (db *DB) Repair(ctx context.Context) error {
-	others, err := db.others(ctx)
-	if err != nil || len(others) == 0 {
-		return err
-	}
-	db.forgetSigns(others)
-	heads := make([]string, len(others))
-	for i, process := range others {
-		heads[i] = journalHead.Key(process)
-	}
-	results, err := GetAll(ctx, db.store, heads...)
+	others, heads, err := db.othersHeads(ctx)
 	if err != nil {
 		return err
 	}
+	db.forgetSigns(others)
 	// One that cannot be repaired must not hold up the others.
 	var errs []error
 	for i, process := range others {
-		if err := db.repairIfDead(ctx, process, results[i]); err != nil {
+		if err := db.repairIfDead(ctx, process, heads[i]); err != nil {
 			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", process, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// others returns the processes with a journal but for this one.
-func (db *DB) others(ctx context.Context) ([]string, error) {
+// othersHeads returns the processes with a journal but for this one, and what
+// a get of the head of each has answered.
+func (db *DB) othersHeads(ctx context.Context) (others []string, heads []Result, err error) {
 	all, _, err := processes(ctx, db.store)
 	mine := db.journal.name()
-	return slices.DeleteFunc(all, func(process string) bool { return process == mine }), err
+	var keys []string
+	for _, process := range all {
+		if process != mine {
+			others = append(others, process)
+			keys = append(keys, journalHead.Key(process))
+		}
+	}
+	if err == nil && len(keys) > 0 {
+		heads, err = GetAll(ctx, db.store, keys...)
+	}
+	return others, heads, err
+}
+
+// stateOf returns what a head says; one that is gone says nothing.
+func stateOf(head Result) (journalState, error) {
+	if head.Err != nil {
+		return journalState{}, nil
+	}
+	return decodeHead(head.Value)
 }
 
 func (db *DB) repairIfDead(ctx context.Context, process string, head Result) error {
-	var state journalState
-	if head.Err == nil {
-		var err error
-		if state, err = decodeHead(head.Value); err != nil {
-			return err
-		}
-	}
-	if !db.isDead(process, state.tick) {
-		return nil
+	state, err := stateOf(head)
+	if err != nil || !db.isDead(process, state.tick) {
+		return err
 	}
 	j, err := readJournal(ctx, db.store, process)
 	if err != nil {
