@@ -50,12 +50,13 @@ func TestUpdate_64WritersInOneProcessLoseNone(t *testing.T) {
 			if testing.Short() {
 				n = 50
 			}
-			p := newPeople(closing(t, open(t, s)))
+			db := closing(t, open(t, s))
+			p := newPeople(db)
 			must(t, p.Create(ctx, &person{ID: "one", Email: "one@x"}))
 			gaveUp := updateAll(t, ctx, []*people{p}, n)
 			got, err := p.Get(ctx, "one")
 			must(t, err)
-			t.Logf("%d updates: %d conflicts", writers*n, gaveUp)
+			t.Logf("%d updates: %d retries, %d conflicts", writers*n, db.Stats().Retries, gaveUp)
 			if got.N != writers*n || gaveUp > 0 {
 				t.Errorf("counted %d with %d conflicts, want %d and none", got.N, gaveUp, writers*n)
 			}
@@ -70,15 +71,21 @@ func TestUpdate_64WritersIn8ProcessesLoseNone(t *testing.T) {
 		n = 20
 	}
 	s := plain{memkv.New(memkv.Options{})}
+	var dbs []*kvmodel.DB
 	var processes []*people
-	for range 8 {
-		processes = append(processes, newPeople(closing(t, open(t, shared{slow{s}}))))
+	for i := range 8 {
+		dbs = append(dbs, closing(t, open(t, shared{slow{s}})))
+		processes = append(processes, newPeople(dbs[i]))
 	}
 	must(t, processes[0].Create(ctx, &person{ID: "one", Email: "one@x"}))
 	gaveUp := updateAll(t, ctx, processes, n)
 	got, err := processes[3].Get(ctx, "one")
 	must(t, err)
-	t.Logf("%d updates: %d ended in ErrConflict", writers*n, gaveUp)
+	retries := 0
+	for _, db := range dbs {
+		retries += db.Stats().Retries
+	}
+	t.Logf("%d updates: %d retries, %d ended in ErrConflict", writers*n, retries, gaveUp)
 	if got.N != writers*n {
 		t.Errorf("counted %d, want %d", got.N, writers*n)
 	}

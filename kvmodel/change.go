@@ -80,7 +80,7 @@ func (c *change[T]) run() (*T, error) {
 			return v, err
 		}
 		c.db.hand.drop(c.key(c.id))
-		c.retries.Add(1)
+		c.db.lostRaces.Add(1)
 		if tries == maxLost || !sleep(c.ctx, jitter(time.Millisecond<<min(tries, 5))) {
 			return nil, c.giveUp(fmt.Errorf("%w: %d tries lost against others", ErrConflict, tries))
 		}

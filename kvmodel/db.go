@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,8 @@ type DB struct {
 	closed bool
 	stop   chan struct{} // closed by Close; the loops end
 	background
+
+	lostRaces atomic.Int64
 
 	signs   map[string]*sign // of other processes' life
 	watches bool
@@ -104,6 +107,7 @@ type Stats struct {
 	Waiting    int // of those that failed, how many wait to be tried again
 	Failed     int // how often one has failed
 	Lines      int // changes in the journal that are not known to be complete
+	Retries    int // how often a change lost a race and started over
 }
 
 // Stats returns what the DB is doing now.
@@ -111,7 +115,7 @@ func (db *DB) Stats() Stats {
 	lines := db.journal.openLines()
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return Stats{Background: db.busy, Waiting: len(db.again), Failed: db.failed, Lines: lines}
+	return Stats{Background: db.busy, Waiting: len(db.again), Failed: db.failed, Lines: lines, Retries: int(db.lostRaces.Load())}
 }
 
 // Close does what is still to be done until ctx ends, then closes the store.
