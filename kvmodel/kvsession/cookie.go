@@ -25,11 +25,8 @@ func newSecret() []byte {
 // hash is the binary form of an id.
 type hash [sha256.Size]byte
 
-// hashOf returns the hash by which the store knows the session with this cookie.
-// The name is in it, so that a secret is good under its own name only.
-func hashOf(name string, secret []byte) hash {
-	return sha256.Sum256(append(append([]byte(name), 0), secret...))
-}
+// hashOf returns the hash by which the store knows the session with this secret.
+func hashOf(secret []byte) hash { return sha256.Sum256(secret) }
 
 // String returns the id.
 func (h hash) String() string { return base64.RawURLEncoding.EncodeToString(h[:]) }
@@ -45,7 +42,8 @@ func parseID(id string) (h hash, ok bool) {
 
 // readCookie returns the secret in the request's cookie called name, and
 // whether it was signed with the first key. It returns nil if there is no such
-// cookie or it is not one of ours.
+// cookie or it is not one of ours. The name is signed too, so that a cookie is
+// good under its own name only.
 func (s *Store) readCookie(r *http.Request, name string) (secret []byte, current bool) {
 	cookie, err := r.Cookie(name)
 	if err != nil {

@@ -14,9 +14,9 @@
 // store, but does not have the key, cannot place a session there. A cookie is
 // Secure, HttpOnly and SameSite=Lax unless told otherwise.
 //
-// The store knows a session by its id, the hash of the cookie's name and the
-// secret. This is what sessions.Session.ID holds, and what errors and traces may
-// show: it leads nobody to the secret. No error holds a value of a session.
+// The store knows a session by its id, the hash of the secret. This is what
+// sessions.Session.ID holds, and what errors and traces may show: it leads nobody
+// to the secret. No error holds a value of a session.
 //
 // # Values
 //
@@ -68,5 +68,6 @@
 //	SignIn, Regenerate           2, 1 if nothing was stored before
 //	SignOut                      1
 //	List, Revoke                 2
-//	RevokeAll                    4
+//	RevokeAll                    4, and 1 more while the list still names
+//	                             sessions that ended within the last hour
 package kvsession

@@ -71,19 +71,19 @@ func (o Options) withDefaults() Options {
 func (o *Options) check() error {
 	switch {
 	case len(o.Keys) == 0:
-		return errors.New("Keys is empty: cookies need one to be signed with")
+		return errors.New("option Keys is empty: cookies need one to be signed with")
 	case o.Lifetime < time.Second || o.Lifetime > kvmodel.MaxTTL:
-		return fmt.Errorf("Lifetime %v is not in 1s..%v", o.Lifetime, kvmodel.MaxTTL)
+		return fmt.Errorf("option Lifetime %v is not in 1s..%v", o.Lifetime, kvmodel.MaxTTL)
 	case o.Idle < time.Second || o.Idle > o.Lifetime:
-		return fmt.Errorf("Idle %v is not in 1s..%v, the Lifetime", o.Idle, o.Lifetime)
+		return fmt.Errorf("option Idle %v is not in 1s..%v, the Lifetime", o.Idle, o.Lifetime)
 	case o.PerUser < 0 || o.PerUser > maxPerUser:
-		return fmt.Errorf("PerUser %d is not in 1..%d", o.PerUser, maxPerUser)
+		return fmt.Errorf("option PerUser %d is not in 1..%d", o.PerUser, maxPerUser)
 	case o.Insecure && o.SameSite == http.SameSiteNoneMode:
-		return errors.New("Insecure with SameSite=None: browsers refuse such a cookie")
+		return errors.New("option Insecure with SameSite=None: browsers refuse such a cookie")
 	}
 	for i, key := range o.Keys {
 		if len(key) < minKey {
-			return fmt.Errorf("Keys[%d] has %d bytes, at least %d", i, len(key), minKey)
+			return fmt.Errorf("option Keys[%d] has %d bytes, at least %d", i, len(key), minKey)
 		}
 	}
 	return nil

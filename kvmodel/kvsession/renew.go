@@ -113,7 +113,7 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 	e.aged = true
 	var secret []byte
 	next, err := s.replace(r.Context(), held.stored, func(old record) record { return e.on(become(old)) },
-		func() hash { secret = newSecret(); return hashOf(session.Name(), secret) })
+		func() hash { secret = newSecret(); return hashOf(secret) })
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,8 @@ func (s *Store) replace(ctx context.Context, old stored, become func(record) rec
 		if err == nil {
 			return stored{id: id.String(), record: next}, nil
 		}
-		if errors.Is(err, kvmodel.ErrUnclear) {
-			return stored{}, err // Perhaps it is retired, so its successor stays.
-		}
 		s.drop(ctx, id)
-		if !turn.again(ctx, err) {
+		if !errors.Is(err, kvmodel.ErrConflict) || !turn.again(ctx, err) {
 			return stored{}, err
 		}
 		old.version = 0
@@ -174,7 +171,7 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 	began := time.Now().Round(0)
 	ops := []kvmodel.Op{kvmodel.OpAdd(sessionKey.Key(id.String()), data).For(max(rec.left(&s.options, began), time.Second))}
 	if rec.User != "" {
-		ops = append(ops, enlist(rec.User, place{id, began})...)
+		ops = append(ops, enlist(rec.User, seat{id, began})...)
 	}
 	// Each op tells in its result what became of it.
 	_ = s.kv.Do(ctx, ops)

@@ -207,8 +207,12 @@ func TestStore_Save_TwiceInOneRequestKeepsWhatOthersSavedBetween(t *testing.T) {
 
 func TestStore_Save_ALateOneNeverRevivesWhatHasEnded(t *testing.T) {
 	for name, end := range map[string]func(*kvsession.Store, *browser) error{
-		"signed out":  func(s *kvsession.Store, b *browser) error { return b.mustOpen(t, s).signOut() },
-		"max age":     func(s *kvsession.Store, b *browser) error { v := b.mustOpen(t, s); v.Options.MaxAge = -1; return v.save() },
+		"signed out": func(s *kvsession.Store, b *browser) error { return b.mustOpen(t, s).signOut() },
+		"max age": func(s *kvsession.Store, b *browser) error {
+			v := b.mustOpen(t, s)
+			v.Options.MaxAge = -1
+			return v.save()
+		},
 		"regenerated": func(s *kvsession.Store, b *browser) error { return b.mustOpen(t, s).regenerate() },
 		"revoked": func(s *kvsession.Store, b *browser) error {
 			return s.Revoke(t.Context(), "jo", b.mustOpen(t, s).ID)

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// ErrEnded: the session was signed out, revoked, replaced by another cookie or
+// ErrEnded says that the session was signed out, revoked, replaced by another cookie or
 // has expired since it was read. Nothing was stored.
 var ErrEnded = errors.New("the session has ended")
 
@@ -35,7 +35,7 @@ var _ sessions.Store = (*Store)(nil)
 func New(kv kvmodel.Store, o Options) (*Store, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("kvsession: option %w", err)
+		return nil, fmt.Errorf("kvsession: %w", err)
 	}
 	return &Store{
 		kv: kv, options: o, signers: o.signers(),
@@ -63,7 +63,7 @@ func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 		return session, nil
 	}
 	held := s.holds.get(session)
-	found, err := s.read(r.Context(), hashOf(name, secret).String())
+	found, err := s.read(r.Context(), hashOf(secret).String())
 	if err == nil {
 		err = show(session, found)
 	}

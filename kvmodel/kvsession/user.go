@@ -12,52 +12,52 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// The list of a user's sessions is one value, places one after another in the
+// The list of a user's sessions is one value, seats one after another in the
 // order in which they were appended. A session is in the list before its cookie
-// is sent; a place whose session has ended stays until somebody tidies up.
+// is sent; a seat whose session has ended stays until somebody tidies up.
 
 var listKey = kvmodel.NewClass("sessions", 1)
 
-// place is an element of a list: a session and when it was put there.
-type place struct {
+// seat is an element of a list: a session and when it was put there.
+type seat struct {
 	id    hash
 	since time.Time
 }
 
-const placeSize = len(hash{}) + 8
+const seatSize = len(hash{}) + 8
 
-// grace is for how long a place is kept though its session is not there, which
+// grace is for how long a seat is kept though its session is not there, which
 // may be about to be added. It must exceed how long a request can be under way.
 const grace = time.Hour
 
 const maxPerUser = 1000
 
-func (p place) append(b []byte) []byte {
+func (p seat) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(append(b, p.id[:]...), uint64(p.since.Unix()))
 }
 
-// readPlaces returns the places in data, each session once. The error wraps
+// readSeats returns the seats in data, each session once. The error wraps
 // kvmodel.ErrCorrupt.
-func readPlaces(data []byte) ([]place, error) {
-	if len(data)%placeSize != 0 {
+func readSeats(data []byte) ([]seat, error) {
+	if len(data)%seatSize != 0 {
 		return nil, fmt.Errorf("kvsession: %w: a list of sessions of %d bytes", kvmodel.ErrCorrupt, len(data))
 	}
-	var places []place
+	var seats []seat
 	seen := map[hash]bool{}
-	for chunk := range slices.Chunk(data, placeSize) {
-		p := place{hash(chunk[:len(hash{})]), time.Unix(int64(binary.BigEndian.Uint64(chunk[len(hash{}):])), 0)}
+	for chunk := range slices.Chunk(data, seatSize) {
+		p := seat{hash(chunk[:len(hash{})]), time.Unix(int64(binary.BigEndian.Uint64(chunk[len(hash{}):])), 0)}
 		if !seen[p.id] {
 			seen[p.id] = true
-			places = append(places, p)
+			seats = append(seats, p)
 		}
 	}
-	return places, nil
+	return seats, nil
 }
 
 // enlist returns the ops that put p into a user's list: whether it is there yet
 // or not, one of the first two succeeds, or both, which does no harm. The third
 // shows how long the list has become.
-func enlist(user string, p place) []kvmodel.Op {
+func enlist(user string, p seat) []kvmodel.Op {
 	key, data := listKey.Key(user), p.append(nil)
 	return []kvmodel.Op{kvmodel.OpAppend(key, data), kvmodel.OpAdd(key, data), kvmodel.OpGet(key)}
 }
@@ -73,7 +73,7 @@ func (s *Store) enlisted(ctx context.Context, user string, ops []kvmodel.Op) err
 		_ = s.kv.Do(ctx, ops)
 		return listedBy(ops)
 	}
-	if err == nil && len(ops[2].Result.Value) > 2*s.options.PerUser*placeSize {
+	if err == nil && len(ops[2].Result.Value) > 2*s.options.PerUser*seatSize {
 		// The session is in the list; whoever comes next tidies up otherwise.
 		_ = s.tidy(ctx, user)
 	}
@@ -103,11 +103,11 @@ type Info struct {
 // List returns the sessions in which user is signed in, the last used first. The
 // error is the store's, or a kvmodel.ErrCorrupt.
 func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
-	places, _, err := s.places(ctx, user)
-	if err != nil || len(places) == 0 {
+	seats, _, err := s.seats(ctx, user)
+	if err != nil || len(seats) == 0 {
 		return nil, err
 	}
-	results, err := s.sessionsAt(ctx, places)
+	results, err := s.sessionsAt(ctx, seats)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 			return nil, err
 		}
 		if rec.User == user && rec.Next == "" && rec.left(&s.options, now()) > 0 {
-			infos = append(infos, Info{places[i].id.String(), rec.Label, rec.Created, rec.Used})
+			infos = append(infos, Info{seats[i].id.String(), rec.Label, rec.Created, rec.Used})
 		}
 	}
 	slices.SortStableFunc(infos, func(a, b Info) int { return cmp.Or(b.Used.Compare(a.Used), b.SignedIn.Compare(a.SignedIn)) })
@@ -168,34 +168,34 @@ func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) erro
 // revokeListed ends all that is in the list now and tells whether there was
 // anything to end.
 func (s *Store) revokeListed(ctx context.Context, user string, keep []string) (ended bool, err error) {
-	places, version, err := s.places(ctx, user)
+	seats, version, err := s.seats(ctx, user)
 	if err != nil {
 		return false, err
 	}
-	condemned := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return slices.Contains(keep, p.id.String()) })
+	condemned := slices.DeleteFunc(slices.Clone(seats), func(p seat) bool { return slices.Contains(keep, p.id.String()) })
 	gone, err := s.endAll(ctx, condemned)
 	if err != nil || len(gone) == 0 {
 		return false, err
 	}
 	// They have ended. Should the list keep them, somebody tidies up later.
-	_ = s.fold(ctx, user, version, slices.DeleteFunc(places, func(p place) bool { return gone[p.id] }))
+	_ = s.fold(ctx, user, version, slices.DeleteFunc(seats, func(p seat) bool { return gone[p.id] }))
 	return true, nil
 }
 
 // endAll removes sessions and returns those that were there.
-func (s *Store) endAll(ctx context.Context, places []place) (gone map[hash]bool, err error) {
-	if len(places) == 0 {
+func (s *Store) endAll(ctx context.Context, seats []seat) (gone map[hash]bool, err error) {
+	if len(seats) == 0 {
 		return nil, nil
 	}
 	var ops []kvmodel.Op
-	for _, p := range places {
+	for _, p := range seats {
 		ops = append(ops, kvmodel.OpDelete(sessionKey.Key(p.id.String())))
 	}
 	if err := s.kv.Do(ctx, ops); err != nil {
 		return nil, fmt.Errorf("kvsession: %w", err)
 	}
 	gone = map[hash]bool{}
-	for i, p := range places {
+	for i, p := range seats {
 		if ops[i].Result.Err == nil {
 			gone[p.id] = true
 		}
@@ -203,19 +203,19 @@ func (s *Store) endAll(ctx context.Context, places []place) (gone map[hash]bool,
 	return gone, nil
 }
 
-// tidy takes the places of ended sessions out of a list, and ends the oldest
+// tidy takes the seats of ended sessions out of a list, and ends the oldest
 // sessions of more than PerUser.
 func (s *Store) tidy(ctx context.Context, user string) error {
-	places, version, err := s.places(ctx, user)
-	if err != nil || len(places) == 0 {
+	seats, version, err := s.seats(ctx, user)
+	if err != nil || len(seats) == 0 {
 		return err
 	}
-	results, err := s.sessionsAt(ctx, places)
+	results, err := s.sessionsAt(ctx, seats)
 	if err != nil {
 		return err
 	}
-	var live, kept []place
-	for i, p := range places {
+	var live, kept []seat
+	for i, p := range seats {
 		present := results[i].Err == nil
 		if present || time.Since(p.since) < grace {
 			kept = append(kept, p)
@@ -228,17 +228,17 @@ func (s *Store) tidy(ctx context.Context, user string) error {
 	if _, err := s.endAll(ctx, oldest); err != nil {
 		return err
 	}
-	return s.fold(ctx, user, version, slices.DeleteFunc(kept, func(p place) bool { return slices.Contains(oldest, p) }))
+	return s.fold(ctx, user, version, slices.DeleteFunc(kept, func(p seat) bool { return slices.Contains(oldest, p) }))
 }
 
-// fold makes places the user's list, if it still has version.
-func (s *Store) fold(ctx context.Context, user string, version kvmodel.Version, places []place) error {
+// fold makes seats the user's list, if it still has version.
+func (s *Store) fold(ctx context.Context, user string, version kvmodel.Version, seats []seat) error {
 	var data []byte
-	for _, p := range places {
+	for _, p := range seats {
 		data = p.append(data)
 	}
 	op := kvmodel.OpSwap(listKey.Key(user), version, data)
-	if len(places) == 0 {
+	if len(seats) == 0 {
 		op = kvmodel.OpDrop(listKey.Key(user), version)
 	}
 	if _, err := kvmodel.One(ctx, s.kv, op); err != nil {
@@ -247,8 +247,8 @@ func (s *Store) fold(ctx context.Context, user string, version kvmodel.Version, 
 	return nil
 }
 
-// places returns the list of a user and its version.
-func (s *Store) places(ctx context.Context, user string) ([]place, kvmodel.Version, error) {
+// seats returns the list of a user and its version.
+func (s *Store) seats(ctx context.Context, user string) ([]seat, kvmodel.Version, error) {
 	result, err := kvmodel.One(ctx, s.kv, kvmodel.OpGet(listKey.Key(user)))
 	if errors.Is(err, kvmodel.ErrNotFound) {
 		return nil, 0, nil
@@ -256,14 +256,14 @@ func (s *Store) places(ctx context.Context, user string) ([]place, kvmodel.Versi
 	if err != nil {
 		return nil, 0, fmt.Errorf("kvsession: %w", err)
 	}
-	places, err := readPlaces(result.Value)
-	return places, result.Version, err
+	seats, err := readSeats(result.Value)
+	return seats, result.Version, err
 }
 
-// sessionsAt returns what the store has at places, in their order.
-func (s *Store) sessionsAt(ctx context.Context, places []place) ([]kvmodel.Result, error) {
+// sessionsAt returns what the store has at seats, in their order.
+func (s *Store) sessionsAt(ctx context.Context, seats []seat) ([]kvmodel.Result, error) {
 	var keys []string
-	for _, p := range places {
+	for _, p := range seats {
 		keys = append(keys, sessionKey.Key(p.id.String()))
 	}
 	results, err := kvmodel.GetAll(ctx, s.kv, keys...)
