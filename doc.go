@@ -19,7 +19,7 @@
 //	  memcachekv  memcached
 //	  rediskv     Redis, Valkey and their clusters
 //	  kvopen      a database, or a store, from a URL
-//	  kvsession   gorilla/sessions on any store (coming)
+//	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator
 //	codegen       load, model, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises
