@@ -296,7 +296,7 @@ func (c *change[T]) planMoves(p *plan[T], old before) {
 			Gained: without(is, was), Lost: without(was, is), Mark: p.rec.env.mark(index.Name()),
 		}
 		if extends {
-			mv.Gained = is
+			mv.Gained, mv.Had = is, without(is, mv.Gained)
 		}
 		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(p.rec.lost(), index.Name())} {
 			mv.Lost = append(mv.Lost, without(without(stale, is), mv.Lost)...)
@@ -466,10 +466,20 @@ func (c *change[T]) commit(p *plan[T]) error {
 		return c.notCommitted(errs[0])
 	}
 	c.db.hand.drop(c.key(c.id))
-	if len(c.lines) > 0 {
+	if missed := firstError(errs[1:]); missed != nil {
+		c.db.surely(func(ctx context.Context) error { return c.catchUp(ctx, p) })
+	} else if len(c.lines) > 0 {
 		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p) })
 	}
 	return nil
+}
+
+// catchUp makes up for what failed beside the commit, and goes on.
+func (c *change[T]) catchUp(ctx context.Context, p *plan[T]) error {
+	if err := c.repair(ctx, c.db.store, c.id, 0, c.touched); err != nil {
+		return err
+	}
+	return c.after(ctx, p)
 }
 
 // setMarks puts into the envelope what the indexes want to keep in it.
@@ -478,12 +488,9 @@ func (c *change[T]) setMarks(p *plan[T]) {
 		return
 	}
 	for i, mv := range p.moves {
-		if mv == nil || mv.Mark == nil {
-			continue
+		if mv != nil && mv.Mark != nil {
+			p.env.setMark(c.indexes[i].Name(), mv.Mark)
 		}
-		name := c.indexes[i].Name()
-		p.env.marks = slices.DeleteFunc(p.env.marks, func(m mark) bool { return m.index == name })
-		p.env.marks = append(p.env.marks, mark{name, mv.Mark})
 	}
 }
 
