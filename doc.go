@@ -2,22 +2,24 @@
 // store alone: no SQL, no search module, no server needed to start.
 //
 // This package holds no code. It is the map of the rooms; imports point one
-// way, from the top of this list to the bottom, and layout_test.go keeps them so:
+// way, from the top of this list to the bottom, and layout_test.go keeps them so.
+// What is marked as coming is not there yet:
 //
 //	example-app   the sample app: main.go wires, its domain package holds the models
-//	inspect       check, repair, rebuild, export and import over any set of models
-//	templates     templ components that take plain values
-//	index         unique values, reverse look-up lists, sequences
-//	timeline      newest-first rings of records, and events kept in a ring
-//	ranking       boards: access rankings and sorted indexes
+//	examples      what records can do, as runnable examples
+//	inspect       check, repair, rebuild, export and import over any set of models (coming)
+//	templates     templ components that take plain values (coming)
+//	index         indexes that look records up by value: unique
+//	timeline      newest-first rings of records, and events kept in a ring (coming)
+//	ranking       boards: access rankings and sorted indexes (coming)
 //	kvmodel       the store contract, keys, DB and Records, the data class
 //	  codec       what generated encoders and decoders call
 //	  memkv       the reference store: the specification of the contract, in memory
 //	  boltkv      the embedded store, the default
 //	  memcachekv  memcached
 //	  rediskv     Redis, Valkey and their clusters
-//	  kvopen      a store from a URL
-//	  kvsession   gorilla/sessions on any store
+//	  kvopen      a database, or a store, from a URL
+//	  kvsession   gorilla/sessions on any store (coming)
 //	  kvtest      the suite every store passes; the simulator
 //	codegen       load, model, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises

@@ -127,8 +127,9 @@ func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
 	}
 	if first {
 		if r, ok := c.db.hand.take(c.key(c.id), c.db.now()); ok {
-			rec, err := c.decode(c.id, r)
-			return rec, true, err
+			if rec, err := c.decode(c.id, r); err == nil {
+				return rec, true, nil
+			}
 		}
 	}
 	works := []func(Store) error{func(s Store) (err error) { rec, err = c.seeOne(c.ctx, s, c.id); return err }}
@@ -274,14 +275,24 @@ func (c *change[T]) nextEnvelope(rec *Seen[T], v *T) (*envelope, error) {
 		env.model = max(c.version, rec.env.model)
 	}
 	if at := c.schema(v).expires; at != nil && !at.IsZero() {
-		env.expires = at.UnixMilli()
-		if !at.After(c.db.now()) {
-			return nil, fmt.Errorf("%w: it expires at %v, which is past", ErrInvalid, at.UTC())
+		if err := c.checkExpiry(*at); err != nil {
+			return nil, err
 		}
+		env.expires = at.UnixMilli()
 	}
 	var err error
 	env.body, err = c.encodeBody(rec.env, v)
 	return env, err
+}
+
+func (c *change[T]) checkExpiry(at time.Time) error {
+	switch now := c.db.now(); {
+	case !at.After(now):
+		return fmt.Errorf("%w: it expires at %v, which is past", ErrInvalid, at.UTC())
+	case at.Sub(now) > MaxTTL:
+		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", ErrInvalid, at.UTC(), MaxTTL)
+	}
+	return nil
 }
 
 // planMoves fills in what the change means to each index.

@@ -247,6 +247,17 @@ func (db *DB) watchOnce() {
 	}
 }
 
+// beginUnlessClosed counts one more thing in the background, which Close waits
+// for, unless it has been called.
+func (db *DB) beginUnlessClosed() bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if !db.closed {
+		db.busy++
+	}
+	return !db.closed
+}
+
 // begin counts one more thing in the background, unless there are limit
 // already; a limit of 0 is none.
 func (db *DB) begin(limit int) bool {

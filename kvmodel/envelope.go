@@ -44,6 +44,7 @@ const (
 	envelopeFormat = 0xe1
 	keptTries      = 4
 	maxRev         = 1<<48 - 1
+	maxIndexes     = 256 // of one model
 )
 
 const (
@@ -155,12 +156,13 @@ func decodeEnvelope(data []byte) (*envelope, error) {
 	e.model = int(r.number("model version", 1<<31-1))
 	e.rev = r.number("rev", maxRev)
 	e.expires = int64(r.number("expiry", 1<<62))
-	for range r.count("tries", 9) {
+	for range r.few("tries", 9, keptTries) {
 		back := r.number("try", e.rev)
 		e.tries = append(e.tries, try{e.rev - back, r.uint64()})
 	}
-	for range r.count("marks", 2) {
-		e.marks = append(e.marks, mark{r.text("mark"), []byte(r.text("mark"))})
+	e.marks = make([]mark, 0, r.few("marks", 3, maxIndexes))
+	for range cap(e.marks) {
+		e.marks = append(e.marks, mark{r.name("mark"), []byte(r.text("mark"))})
 	}
 	e.lost = r.touched()
 	e.body = r.rest
@@ -232,9 +234,25 @@ func (r *reader) number(what string, limit uint64) uint64 {
 	return n
 }
 
-// count returns a number of things that take at least size bytes each.
+// count returns a number of things that follow and take at least size bytes
+// each.
 func (r *reader) count(what string, size int) int {
-	return int(r.number(what, uint64(len(r.rest)/size)))
+	n := r.number(what, maxRev)
+	if n > uint64(len(r.rest)/size) {
+		r.fail(what)
+		return 0
+	}
+	return int(n)
+}
+
+// few is count for things there are at most limit of.
+func (r *reader) few(what string, size, limit int) int {
+	n := r.count(what, size)
+	if n > limit {
+		r.fail(what)
+		return 0
+	}
+	return n
 }
 
 func (r *reader) text(what string) string {
@@ -247,12 +265,22 @@ func (r *reader) text(what string) string {
 	return s
 }
 
+// name returns a text that is not empty.
+func (r *reader) name(what string) string {
+	s := r.text(what)
+	if s == "" {
+		r.fail(what)
+	}
+	return s
+}
+
 func (r *reader) touched() []touched {
-	var all []touched
-	for range r.count("indexes", 2) {
-		t := touched{index: r.text("index name")}
-		for range r.count("places", 1) {
-			t.places = append(t.places, r.text("place"))
+	all := make([]touched, 0, r.few("indexes", 3, maxIndexes))
+	for range cap(all) {
+		t := touched{index: r.name("index name")}
+		t.places = make([]string, 0, r.count("places", 2))
+		for range cap(t.places) {
+			t.places = append(t.places, r.name("place"))
 		}
 		all = append(all, t)
 	}

@@ -95,7 +95,7 @@ func (j *journal) open(ctx context.Context) error {
 	first := &segment{process: process, opened: j.db.now(), created: map[string][]string{}}
 	err := j.db.store.Do(ctx, []Op{
 		OpAdd(first.key(), nil),
-		OpSet(journalHead.Key(process), j.head(first, first, 0)),
+		OpSet(journalHead.Key(process), encodeHead(journalState{shapes: j.db.shapes()})),
 	})
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (j *journal) roll(ctx context.Context, last *segment) error {
 		next = &segment{process: last.process, number: last.number + 1, opened: j.db.now(), created: map[string][]string{}}
 	}
 	j.tick++
-	head := j.head(j.segments[0], next, j.tick)
+	head := encodeHead(journalState{j.segments[0].number, next.number, j.tick, j.db.shapes()})
 	j.mu.Unlock()
 
 	ops := []Op{OpSet(journalHead.Key(last.process), head)}
@@ -344,26 +344,25 @@ func (j *journal) finish(ctx context.Context) error {
 	return err
 }
 
-// head returns what the head of a journal says: the segments from lowest to
+// journalState is what the head of a journal says: the segments from lowest to
 // highest may exist, the tick changes while the process lives, and the shapes
 // are those of its models.
-func (j *journal) head(lowest, highest *segment, tick uint64) []byte {
-	b := binary.AppendUvarint(nil, uint64(lowest.number))
-	b = binary.AppendUvarint(b, uint64(highest.number))
-	b = binary.AppendUvarint(b, tick)
-	shapes := j.db.shapes()
-	b = binary.AppendUvarint(b, uint64(len(shapes)))
-	for _, shape := range shapes {
-		b = appendText(b, shape)
-	}
-	return b
-}
-
-// journalState is a head as others read it.
 type journalState struct {
 	lowest, highest int64
 	tick            uint64
 	shapes          []string
+}
+
+// maxSegments is how many segments a journal can have: more than one a second
+// for as long as a change may stay incomplete.
+const maxSegments = 200_000
+
+func encodeHead(s journalState) []byte {
+	b := binary.AppendUvarint(nil, uint64(s.lowest))
+	b = binary.AppendUvarint(b, uint64(s.highest))
+	b = binary.AppendUvarint(b, s.tick)
+	b = binary.AppendUvarint(b, uint64(len(s.shapes)))
+	return append(b, encodeTexts(s.shapes)...)
 }
 
 func decodeHead(data []byte) (journalState, error) {
@@ -373,8 +372,12 @@ func decodeHead(data []byte) (journalState, error) {
 		highest: int64(r.number("highest segment", 1<<62)),
 		tick:    r.number("tick", 1<<63),
 	}
-	for range r.count("shapes", 1) {
-		s.shapes = append(s.shapes, r.text("shape"))
+	s.shapes = make([]string, 0, r.count("shapes", 2))
+	for range cap(s.shapes) {
+		s.shapes = append(s.shapes, r.name("shape"))
+	}
+	if n := s.highest - s.lowest; n < 0 || n > maxSegments {
+		r.fail("number of segments")
 	}
 	return s, r.err
 }

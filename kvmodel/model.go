@@ -50,6 +50,9 @@ func (m *model[T]) plug(index Index[T]) {
 			panic("kvmodel: model " + m.name + " has an index " + index.Name() + " already")
 		}
 	}
+	if len(m.indexes) == maxIndexes {
+		panic("kvmodel: model " + m.name + " has too many indexes")
+	}
 	m.indexes = append(m.indexes, index)
 }
 
@@ -73,14 +76,30 @@ func (m *model[T]) shape() string {
 
 func (m *model[T]) key(id string) string { return recordKey.KeyOfText([]string{m.name}, id) }
 
-// failure returns err with the record it befell. A TakenError says all by
-// itself.
+// failure returns err with the record it befell, unless it says so already. A
+// TakenError says all by itself.
 func (m *model[T]) failure(id string, err error) error {
-	if _, taken := err.(*TakenError); taken || err == nil {
+	what := m.name + " " + quoteKey(id)
+	switch e := err.(type) {
+	case nil, *TakenError:
 		return err
+	case *recordError:
+		if e.what == what {
+			return err
+		}
 	}
-	return fmt.Errorf("%s %s: %w", m.name, quoteKey(id), err)
+	return &recordError{what, err}
 }
+
+// recordError is an error with the record it befell.
+type recordError struct {
+	what string
+	err  error
+}
+
+func (e *recordError) Error() string { return e.what + ": " + e.err.Error() }
+
+func (e *recordError) Unwrap() error { return e.err }
 
 // see reads records in one trip. Each id has its Seen; the error is not nil
 // if some could not be asked for or is corrupt.
@@ -132,8 +151,10 @@ func (m *model[T]) decode(id string, r Result) (*Seen[T], error) {
 
 func (m *model[T]) decodeBody(env *envelope) (*T, error) {
 	v := new(T)
-	if _, err := m.codec.Unmarshal(env.body, v); err != nil {
+	if _, err := m.codec.Unmarshal(env.body, v); errors.Is(err, ErrCorrupt) {
 		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if up, ok := any(v).(upgrader); ok && env.model < m.version {
 		if err := up.Upgrade(env.model); err != nil {

@@ -15,7 +15,7 @@ type Numbering struct {
 	// Key returns the key of number n.
 	Key func(n int64) string
 
-	hint atomic.Int64 // a number known to exist; it only grows
+	hint atomic.Int64 // a number known to exist
 }
 
 // Known tells the numbering that n exists, which shortens the next search.
@@ -30,13 +30,23 @@ func (q *Numbering) Known(n int64) {
 
 // Last returns the largest number in use, 0 if there is none. It looks up from
 // what it knows in doubling steps, several keys a trip, and then between the
-// last found and the first missing.
+// last found and the first missing. If what it knew is gone, since a store lost
+// it or it was told too early, it begins at the first.
 func (q *Numbering) Last(ctx context.Context, s Store) (int64, error) {
-	low := q.hint.Load()
+	hint := q.hint.Load()
+	low := hint
 	for step := int64(1); ; step *= 16 {
-		found, missing, err := q.probe(ctx, s, []int64{low + step, low + 2*step, low + 4*step, low + 8*step})
+		numbers := []int64{low + step, low + 2*step, low + 4*step, low + 8*step}
+		if low == hint && hint > 0 {
+			numbers = append([]int64{hint}, numbers...)
+		}
+		found, missing, err := q.probe(ctx, s, numbers)
 		if err != nil {
 			return 0, err
+		}
+		if missing == hint && hint > 0 {
+			q.hint.CompareAndSwap(hint, 0)
+			return q.Last(ctx, s)
 		}
 		low = max(low, found)
 		if missing > 0 {

@@ -17,7 +17,8 @@ type Powers struct {
 	// then returns as it is. Nobody else's op comes between them. The store
 	// is f's own: f must not keep it, and must not use the outer one. What f
 	// has written it also reads. If Atomic itself cannot commit, nothing was
-	// carried out, and the error is ErrUnavailable.
+	// carried out, and the error is ErrUnavailable. If ctx ends or the store
+	// fails while it commits, the error is ErrUnclear, for all of f's writes.
 	Atomic func(ctx context.Context, f func(Store) error) error
 }
 

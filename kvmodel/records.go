@@ -207,6 +207,7 @@ func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 		return err
 	}
 	return r.inTurn(ctx, r.text(v), func(id string) error {
+		given := *v
 		expected := value(at(r.schema.Revision, v))
 		_, err := r.m.change(ctx, r.m.db.store, edit[T]{id: id, apply: func(old *T) (*T, error) {
 			if r.schema.Revision != nil && expected != r.revision(old) {
@@ -214,6 +215,11 @@ func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 			}
 			return v, nil
 		}})
+		if err != nil {
+			// With a new version in v, a second Put would overwrite what this
+			// one has lost to.
+			*v = given
+		}
 		return err
 	})
 }
@@ -231,55 +237,67 @@ func (r *Records[T, K]) revision(v *T) int64 {
 // it is and writes nothing; nor is anything written where f changes nothing.
 // ErrNotFound if there is no record; f must not change the id.
 func (r *Records[T, K]) Update(ctx context.Context, id K, f func(*T) error) (*T, error) {
-	return r.edit(ctx, id, func(old *T) (*T, error) {
-		if old == nil {
-			return nil, ErrNotFound
-		}
-		return old, f(old)
-	})
+	return r.edit(ctx, id, f, func() (*T, error) { return nil, ErrNotFound })
 }
 
 // Upsert is Update, but where there is no record, f gets an empty one with its
 // id, and the record is made.
 func (r *Records[T, K]) Upsert(ctx context.Context, id K, f func(*T) error) (*T, error) {
-	return r.edit(ctx, id, func(old *T) (*T, error) {
-		if old == nil {
-			old = new(T)
-			r.schema.SetID(old, id)
-		}
-		return old, f(old)
+	return r.edit(ctx, id, f, func() (*T, error) {
+		v := new(T)
+		r.schema.SetID(v, id)
+		return v, nil
 	})
 }
 
-func (r *Records[T, K]) edit(ctx context.Context, id K, f func(*T) (*T, error)) (v *T, err error) {
+// edit changes the record with id by f. Where there is none, f gets what
+// absent returns.
+func (r *Records[T, K]) edit(ctx context.Context, id K, f func(*T) error, absent func() (*T, error)) (v *T, err error) {
 	if r.schema.Key.Empty(id) {
 		return nil, fmt.Errorf("%s: %w: the id or a part of it is empty", r.m.name, ErrInvalid)
 	}
 	err = r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
-		var own error // of f, which is returned as it is
-		var failed bool
 		v, err = r.m.change(ctx, r.m.db.store, edit[T]{id: text, apply: func(old *T) (*T, error) {
-			v, err := f(old)
-			if err == nil && v != nil && r.schema.ID(v) != id {
-				err = fmt.Errorf("%w: an update must not change the id", ErrInvalid)
+			if old == nil {
+				if old, err = absent(); err != nil {
+					return nil, err
+				}
 			}
-			own, failed = err, err != nil && !errors.Is(err, ErrNotFound)
-			return v, err
+			return old, r.call(f, old, id)
 		}})
-		if failed {
-			return own
-		}
 		return err
 	})
+	var own *ownError
+	if errors.As(err, &own) {
+		err = own.error
+	}
 	if err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
+// call calls f on v, which must keep its id.
+func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
+	if err := f(v); err != nil {
+		return &ownError{err}
+	}
+	if r.schema.ID(v) != id {
+		return fmt.Errorf("%w: an update must not change the id", ErrInvalid)
+	}
+	return nil
+}
+
+// ownError is an error of the caller's own, to be returned as it is. What it
+// wraps means nothing to a change.
+type ownError struct{ error }
+
 // Delete removes the record with id and its index entries, or returns
 // ErrNotFound. Afterwards the id can be used again.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
+	if r.schema.Key.Empty(id) {
+		return r.m.failure(r.schema.Key.Text(id), ErrNotFound)
+	}
 	return r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
 		_, err := r.m.change(ctx, r.m.db.store, edit[T]{
 			id: text, removes: true,

@@ -275,10 +275,9 @@ func (db *DB) bury(ctx context.Context, j deadJournal) error {
 func (db *DB) watch() {
 	ticker := time.NewTicker(repairEvery)
 	defer ticker.Stop()
-	for {
-		db.begin(0)
-		db.inBackground(db.Repair)
+	for db.beginUnlessClosed() {
 		db.tryAgain()
+		db.inBackground(db.Repair)
 		select {
 		case <-db.stop:
 			return

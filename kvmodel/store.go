@@ -72,14 +72,16 @@ const (
 
 	// Append adds bytes to the end of a value that exists, and leaves its
 	// expiry as it is. ErrNotStored if the key is absent or the value would
-	// grow past the limit: only a Get tells which. ErrSealed if the value ends
-	// with Op.Unless.
+	// grow past the limit: only a Get tells which. The limit is MaxValue, or
+	// one of the engine's own within the 8 KiB above it. ErrSealed if the value
+	// ends with Op.Unless.
 	Append
 
 	// Increment adds Op.Delta to a value that is a decimal number, leaves its
 	// expiry as it is, and answers the sum, which is 0 where it would be
 	// negative. ErrNotFound; ErrNotNumber if the value is not a number in
-	// 0..MaxNumber, or the sum would exceed MaxNumber.
+	// 0..MaxNumber, or the sum would exceed MaxNumber, which an engine may
+	// notice late and take back: then the number stays, but not the version.
 	Increment
 )
 

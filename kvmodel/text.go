@@ -34,41 +34,39 @@ func StringKey[K ~string]() KeyOf[K] {
 
 // IntKey is the KeyOf of signed integers.
 func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
-	return KeyOf[K]{
-		Text: func(k K) string { return strconv.FormatInt(int64(k), 10) },
-		Parse: parseOne(func(s string) (K, error) {
-			n, err := strconv.ParseInt(s, 10, 64)
-			if err == nil && int64(K(n)) != n {
-				err = fmt.Errorf("%d is out of range", n)
-			}
-			return K(n), err
-		}),
-		Empty: func(K) bool { return false },
-	}
+	return valueKey(
+		func(k K) string { return strconv.FormatInt(int64(k), 10) },
+		func(s string) (K, error) { n, err := strconv.ParseInt(s, 10, 64); return K(n), err },
+	)
 }
 
 // UintKey is the KeyOf of unsigned integers.
 func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
-	return KeyOf[K]{
-		Text: func(k K) string { return strconv.FormatUint(uint64(k), 10) },
-		Parse: parseOne(func(s string) (K, error) {
-			n, err := strconv.ParseUint(s, 10, 64)
-			if err == nil && uint64(K(n)) != n {
-				err = fmt.Errorf("%d is out of range", n)
-			}
-			return K(n), err
-		}),
-		Empty: func(K) bool { return false },
-	}
+	return valueKey(
+		func(k K) string { return strconv.FormatUint(uint64(k), 10) },
+		func(s string) (K, error) { n, err := strconv.ParseUint(s, 10, 64); return K(n), err },
+	)
 }
 
 // BoolKey is the KeyOf of bools.
 func BoolKey[K ~bool]() KeyOf[K] {
+	return valueKey(
+		func(k K) string { return strconv.FormatBool(bool(k)) },
+		func(s string) (K, error) { b, err := strconv.ParseBool(s); return K(b), err },
+	)
+}
+
+// valueKey is a KeyOf without an empty value. Each value has one text: what K
+// cannot hold, or would be written otherwise, is no text of it.
+func valueKey[K any](text func(K) string, parse func(string) (K, error)) KeyOf[K] {
 	return KeyOf[K]{
-		Text: func(k K) string { return strconv.FormatBool(bool(k)) },
+		Text: text,
 		Parse: parseOne(func(s string) (K, error) {
-			b, err := strconv.ParseBool(s)
-			return K(b), err
+			k, err := parse(s)
+			if err == nil && text(k) != s {
+				err = fmt.Errorf("%s is out of range or not how it is written", quoteKey(s))
+			}
+			return k, err
 		}),
 		Empty: func(K) bool { return false },
 	}

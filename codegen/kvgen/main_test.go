@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +19,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"kvgen": main
 
 // TestScripts runs testdata/script: one behaviour a file, which its first line says.
 func TestScripts(t *testing.T) {
-	library, err := filepath.Abs("testdata/runtime")
+	app, err := newApp("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +29,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, goEnv(t)...)
 			e.Values["vars"] = e.Vars
-			return writeModule(e.WorkDir, library)
+			return app.write(e.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"within": within, "lines": lines},
 	})
@@ -43,15 +46,35 @@ func goEnv(t *testing.T) []string {
 	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local"}
 }
 
-// writeModule makes dir the module example.com/app, which finds the library at
-// the directory library.
-func writeModule(dir, library string) error {
+// An app is the files that make a directory a module with the library in it.
+type app struct{ mod, sum []byte }
+
+const library = "github.com/ringtree/ringtree"
+
+// newApp returns a module that finds the library in the directory root and
+// requires what the library does, so that nothing has to be looked up.
+func newApp(root string) (app, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return app{}, err
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return app{}, err
+	}
+	mod = bytes.Replace(mod, []byte("module "+library+"\n"), []byte("module example.com/app\n"), 1)
+	mod = fmt.Appendf(mod, "\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", library, root)
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	return app{mod, sum}, err
+}
+
+// write makes dir the module, unless the script has brought one.
+func (a app) write(dir string) error {
 	path := filepath.Join(dir, "go.mod")
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	text := "module example.com/app\n\ngo 1.26\n\nrequire github.com/ringtree/ringtree v0.0.0\n\nreplace github.com/ringtree/ringtree => " + library + "\n"
-	return os.WriteFile(path, []byte(text), 0o666)
+	return errors.Join(os.WriteFile(path, a.mod, 0o666), os.WriteFile(filepath.Join(dir, "go.sum"), a.sum, 0o666))
 }
 
 // within runs a command of the script and fails if it, and what it runs, uses
@@ -75,17 +98,18 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // lines fails if its first argument, a file, has more lines than its second
-// argument before the line that starts with the third.
+// argument from the line that starts with the third to that with the fourth.
 func lines(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	before, _, found := strings.Cut(ts.ReadFile(args[0]), "\n"+args[2])
-	if !found {
-		ts.Fatalf("no line of %s starts with %q", args[0], args[2])
+	_, text, begins := strings.Cut(ts.ReadFile(args[0]), "\n"+args[2])
+	text, _, ends := strings.Cut(text, "\n"+args[3])
+	if !begins || !ends {
+		ts.Fatalf("%s has no lines from %q to %q", args[0], args[2], args[3])
 	}
-	count := strings.Count(strings.TrimSpace(before), "\n") + 1
-	ts.Logf("%s has %d lines before %q", args[0], count, args[2])
+	count := strings.Count(strings.TrimSpace(text), "\n") + 1
+	ts.Logf("%s has %d lines from %q to %q", args[0], count, args[2], args[3])
 	if count > limit {
-		ts.Fatalf("%s has %d lines before %q, more than %d", args[0], count, args[2], limit)
+		ts.Fatalf("%s has %d lines from %q to %q, more than %d", args[0], count, args[2], args[3], limit)
 	}
 }

@@ -43,18 +43,18 @@ var appendCases = []Case{
 		f.ok(kvmodel.OpSet("k", big(kvmodel.MaxValue-3)), kvmodel.OpAppend("k", []byte("end")))
 		f.holds("k", string(big(kvmodel.MaxValue-3))+"end")
 	}},
-	{"append/full", "an Append past the limit by one byte is ErrNotStored and leaves the value", 0, func(f *fixture) {
+	{"append/full", "an Append past the limit by one byte is ErrNotStored and leaves the value", exact, func(f *fixture) {
 		f.ok(kvmodel.OpSet("k", big(kvmodel.MaxValue-3)))
 		f.refused(kvmodel.OpAppend("k", []byte("end!")), kvmodel.ErrNotStored)
 	}},
-	{"append/full-then-less", "after a refused Append a smaller one still fits", 0, func(f *fixture) {
+	{"append/full-then-less", "after a refused Append a smaller one still fits", exact, func(f *fixture) {
 		f.ok(kvmodel.OpSet("k", big(kvmodel.MaxValue-3)))
 		f.answer(kvmodel.OpAppend("k", []byte("end!")), kvmodel.ErrNotStored)
 		f.ok(kvmodel.OpAppend("k", []byte("end")))
 		f.answer(kvmodel.OpAppend("k", []byte("!")), kvmodel.ErrNotStored)
 		f.holds("k", string(big(kvmodel.MaxValue-3))+"end")
 	}},
-	{"append/half-and-half", "two halves of the limit make one full value, and nothing more fits", 0, func(f *fixture) {
+	{"append/half-and-half", "two halves of the limit make one full value, and nothing more fits", exact, func(f *fixture) {
 		half := big(kvmodel.MaxValue / 2)
 		f.ok(kvmodel.OpSet("k", half), kvmodel.OpAppend("k", half))
 		f.refused(kvmodel.OpAppend("k", []byte("x")), kvmodel.ErrNotStored)
@@ -71,6 +71,11 @@ var appendCases = []Case{
 	{"append/after-delete", "an Append to a deleted item is ErrNotStored and brings nothing back", 0, func(f *fixture) {
 		f.ok(kvmodel.OpSet("k", []byte("v")), kvmodel.OpDelete("k"))
 		f.refused(kvmodel.OpAppend("k", []byte("v")), kvmodel.ErrNotStored)
+	}},
+	{"append/far-too-full", "no engine's own limit lets a value grow to 1 MiB: an Append that far is ErrNotStored and leaves the value", 0, func(f *fixture) {
+		f.ok(kvmodel.OpSet("k", big(kvmodel.MaxValue)))
+		f.refused(kvmodel.OpAppend("k", big(8<<10)), kvmodel.ErrNotStored)
+		f.refused(kvmodel.OpAppend("k", big(kvmodel.MaxValue)), kvmodel.ErrNotStored)
 	}},
 }
 

@@ -223,7 +223,7 @@ var versionCases = []Case{
 		f.pass(shortly + slack + 100*time.Millisecond)
 		f.ok(kvmodel.OpAdd("k", []byte("7")))
 	}).and(sleeps),
-	{"version/refused-write", "a write that is refused leaves the version good", 0, func(f *fixture) {
+	{"version/refused-write", "a write that is refused leaves the version good", exact, func(f *fixture) {
 		f.ok(kvmodel.OpSet("k", []byte("v")))
 		version := f.version("k")
 		f.answer(kvmodel.OpAdd("k", nil), kvmodel.ErrExists)

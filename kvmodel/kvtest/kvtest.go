@@ -44,6 +44,11 @@ type Maker struct {
 	// Prefix is how many bytes Open's stores put before a key, as those of
 	// kvmodel.Prefix do. The longest key is that much shorter.
 	Prefix int
+
+	// Loose: the engine has limits of its own where the contract allows that:
+	// Append can grow a value a little past MaxValue, and an Increment past
+	// MaxNumber is taken back.
+	Loose bool
 }
 
 // Case is one thing that a store owes.
@@ -66,6 +71,7 @@ const (
 	noUnless
 	ordered
 	atomically
+	exact
 	sleeps // not a need: the case waits for a TTL, so it runs beside others
 )
 
@@ -115,7 +121,7 @@ func (m Maker) has(t testing.TB) need {
 		need  need
 	}{
 		{m.Shared, shared}, {m.Kept, kept}, {powers.Ordered, ordered}, {powers.Atomic != nil, atomically},
-		{powers.Unless, unless}, {!powers.Unless, noUnless},
+		{powers.Unless, unless}, {!powers.Unless, noUnless}, {!m.Loose, exact},
 	} {
 		if part.there {
 			n |= part.need

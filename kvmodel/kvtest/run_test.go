@@ -92,3 +92,51 @@ func bare(s kvmodel.Store) kvmodel.Store { return s }
 func TestRun_MemkvKeepsTheContract(t *testing.T) {
 	kvtest.Run(t, inMemory(memkv.Options{}, bare))
 }
+
+func TestRun_WrappersKeepTheContract(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		prefix int
+		wrap   func(kvmodel.Store) kvmodel.Store
+	}{
+		{"Count", 0, kvmodel.Count},
+		{"Trace", 0, func(s kvmodel.Store) kvmodel.Store { return kvmodel.Trace(s, func(context.Context, kvmodel.Trip) {}) }},
+		{"Retry", 0, func(s kvmodel.Store) kvmodel.Store { return kvmodel.Retry(s, 3, time.Microsecond) }},
+		{"Prefix", len("tenant:"), func(s kvmodel.Store) kvmodel.Store {
+			p, err := kvmodel.Prefix(s, "tenant")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}},
+		{"without powers", 0, func(s kvmodel.Store) kvmodel.Store { return plain{s} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := inMemory(memkv.Options{MaxItems: 1 << 20, Strict: true}, c.wrap)
+			m.Prefix = c.prefix
+			kvtest.Run(t, m)
+		})
+	}
+}
+
+// plain is a store that has none of the powers, as memcached is.
+type plain struct{ kvmodel.Store }
+
+func (p plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func (p plain) Do(ctx context.Context, ops []kvmodel.Op) error {
+	kvmodel.Check(ops, p.Powers())
+	var good []kvmodel.Op
+	for _, op := range ops {
+		if op.Result.Err == nil {
+			good = append(good, op)
+		}
+	}
+	err := p.Store.Do(ctx, good)
+	for i := range ops {
+		if ops[i].Result.Err == nil {
+			ops[i].Result, good = good[0].Result, good[1:]
+		}
+	}
+	return err
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
@@ -83,7 +84,7 @@ type Moment struct {
 	Step   int
 	Client string
 	Nth    int        // which op of the client this is, from 1
-	Op     kvmodel.Op // the zero Op for an Atomic, of which only Unsent can come
+	Op     kvmodel.Op // the zero Op for an Atomic, for which Late is Mute
 }
 
 // Sim is a store whose clients are simulated: while a client works the others
@@ -229,12 +230,12 @@ func (s *Sim) returned() {
 
 // Do runs f as Go does and waits until it has returned.
 func (s *Sim) Do(name string, f func(kvmodel.Store)) {
-	var returned bool
+	var returned atomic.Bool
 	s.Go(name, func(store kvmodel.Store) {
-		defer func() { returned = true }()
+		defer returned.Store(true)
 		f(store)
 	})
-	s.until(func() bool { return returned })
+	s.until(returned.Load)
 }
 
 // Client returns the client of the process called name.

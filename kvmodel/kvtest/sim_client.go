@@ -60,7 +60,8 @@ type request struct {
 	// Of Atomic, which does not run if err says why:
 	atomic    bool
 	err       error
-	commitErr error
+	commitErr error // why it is not committed
+	afterErr  error // what it returns though it is committed
 }
 
 func (p *process) Do(ctx context.Context, ops []kvmodel.Op) error {
@@ -195,7 +196,7 @@ func (p *process) atomic(ctx context.Context, f func(kvmodel.Store) error) error
 		return r.err
 	}
 	defer p.sim.transactionEnded()
-	return p.sim.mem.Powers().Atomic(ctx, func(mem kvmodel.Store) error {
+	err := p.sim.mem.Powers().Atomic(ctx, func(mem kvmodel.Store) error {
 		err := f(&inside{p, mem})
 		switch {
 		case p.crashed():
@@ -205,6 +206,10 @@ func (p *process) atomic(ctx context.Context, f func(kvmodel.Store) error) error
 		}
 		return err
 	})
+	if err == nil {
+		return r.afterErr
+	}
+	return err
 }
 
 // inside is the store that a function of Atomic works on.

@@ -64,6 +64,8 @@ func (s *Sim) settle() {
 	sortRequests(expired)
 	for _, r := range expired {
 		s.expire(r)
+		// One goroutine after another: they may draw from crypto/rand.
+		synctest.Wait()
 	}
 	for _, p := range s.procs {
 		if p.crashed() {
@@ -143,8 +145,11 @@ func (s *Sim) stepOnce() {
 
 func (s *Sim) chance(p float64) bool { return p > 0 && s.rng.Float64() < p }
 
-// someTime returns 1 ms to about a minute, each order of magnitude as often.
-func (s *Sim) someTime() time.Duration { return time.Millisecond << s.rng.IntN(17) }
+// someTime returns 1 ms to about a minute, each order of magnitude as often,
+// and never the same: what is to end then ends at a moment of its own.
+func (s *Sim) someTime() time.Duration {
+	return time.Millisecond<<s.rng.IntN(17) + time.Duration(s.rng.IntN(1e6))
+}
 
 // choose returns one of the flights, those of fast clients more often.
 func (s *Sim) choose() *flight {
@@ -303,14 +308,19 @@ func (s *Sim) answer(r *request, place int, result kvmodel.Result) {
 // unless its function waits for time to pass.
 func (s *Sim) begin(f *flight, fault Fault) {
 	s.remove(f)
-	failed := fault == Unsent || fault == Lost
 	switch {
-	case failed && s.chance(0.5):
+	case fault == Unsent && s.chance(0.5):
 		s.note(f.from.name, "atomic: not run")
 		f.req.err = errUnsent
-	case failed:
-		s.note(f.from.name, "atomic, will not be committed")
+	case fault == Unsent:
+		s.note(f.from.name, "atomic, not to be committed")
 		f.req.commitErr = errUnsent
+	case fault == Lost:
+		s.note(f.from.name, "atomic, not to be committed, unclear")
+		f.req.commitErr = errUnclear
+	case fault == Mute || fault == Late:
+		s.note(f.from.name, "atomic, to be committed, unclear")
+		f.req.afterErr = errUnclear
 	default:
 		s.note(f.from.name, "atomic")
 	}
@@ -396,6 +406,7 @@ func (s *Sim) crash(p *process, why string) {
 // bury takes what a crashed process waits for away from it. What is in flight
 // lands or does not.
 func (s *Sim) bury(p *process) {
+	var lost []*request
 	for _, f := range slices.Clone(s.flights) {
 		if f.req == nil || f.from != p {
 			continue
@@ -404,10 +415,15 @@ func (s *Sim) bury(p *process) {
 			s.linger(f)
 		}
 		s.remove(f)
-		if f.req.left > 0 {
-			f.req.left, f.req.err = 0, errCrashed
-			close(f.req.done)
+		if !slices.Contains(lost, f.req) {
+			lost = append(lost, f.req)
 		}
+	}
+	// Only now: a Do that returns gives its ops back to the caller.
+	for _, r := range lost {
+		r.err = errCrashed
+		close(r.done)
+		synctest.Wait()
 	}
 }
 

@@ -20,8 +20,9 @@ import (
 var ctx = context.Background()
 
 // busy is a client that does a bit of everything: many ops in a trip, several
-// goroutines, a ticker, a deadline, random names.
+// goroutines, a ticker, a deadline, retries with jitter, random names.
 func busy(s kvmodel.Store) {
+	s = kvmodel.Retry(s, 3, time.Second)
 	name := rand.Text()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -202,9 +203,9 @@ func TestSimulate_AFailedOrderedTripTookEffectUpToSomewhere(t *testing.T) {
 	}
 }
 
-// scripted runs one Set and one Get of a client with the given fault on both,
-// and returns their errors and what is stored at once and in the end.
-func scripted(t *testing.T, fault kvtest.Fault) (set, get error, now, later string) {
+// scripted runs one Get and one Set of a client with the given fault on both,
+// and returns what is stored at once and in the end, and their errors.
+func scripted(t *testing.T, fault kvtest.Fault) (now, later string, set, get error) {
 	world := kvtest.World{Fault: func(kvtest.Moment) kvtest.Fault { return fault }}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
 		preset(sim, "k", "old")
@@ -214,7 +215,7 @@ func scripted(t *testing.T, fault kvtest.Fault) (set, get error, now, later stri
 		sim.Quiet()
 		later = stored(sim, "k")
 	})
-	return set, get, now, later
+	return now, later, set, get
 }
 
 func TestSimulate_FaultsAreWhatTheyAreCalled(t *testing.T) {
@@ -231,7 +232,7 @@ func TestSimulate_FaultsAreWhatTheyAreCalled(t *testing.T) {
 		{"late", kvtest.Late, kvmodel.ErrUnclear, kvmodel.ErrUnavailable, "old", "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			set, get, now, later := scripted(t, c.fault)
+			now, later, set, get := scripted(t, c.fault)
 			if !errors.Is(set, c.set) || !errors.Is(get, c.get) {
 				t.Errorf("set ended in %v and get in %v, want %v and %v", set, get, c.set, c.get)
 			}
@@ -607,25 +608,34 @@ func TestSimulate_ACrashInsideAtomicLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestSimulate_AnAtomicThatFailsLeavesNothing(t *testing.T) {
-	world := kvtest.World{Powers: kvtest.AllPowers, Fault: func(kvtest.Moment) kvtest.Fault { return kvtest.Unsent }}
-	ran := 0
-	for seed := range uint64(20) {
-		kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
-			preset(sim, "a", "10")
-			preset(sim, "b", "0")
-			sim.Do("ann", func(s kvmodel.Store) {
-				if err := transfer(s, func(string) { ran++ }); !errors.Is(err, kvmodel.ErrUnavailable) {
-					t.Errorf("Atomic returned %v, want ErrUnavailable", err)
-				}
-			})
-			if stored(sim, "a") != "10" || stored(sim, "b") != "0" {
-				t.Errorf("a is %s and b %s, want 10 and 0", stored(sim, "a"), stored(sim, "b"))
+func TestSimulate_AnAtomicThatFailsIsDoneWholeOrNotAtAll(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault kvtest.Fault
+		err   error
+		a, b  string
+	}{
+		{"unsent", kvtest.Unsent, kvmodel.ErrUnavailable, "10", "0"},
+		{"lost", kvtest.Lost, kvmodel.ErrUnclear, "10", "0"},
+		{"mute", kvtest.Mute, kvmodel.ErrUnclear, "9", "1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			world := kvtest.World{Powers: kvtest.AllPowers, Fault: func(kvtest.Moment) kvtest.Fault { return c.fault }}
+			for seed := range uint64(10) {
+				kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
+					preset(sim, "a", "10")
+					preset(sim, "b", "0")
+					sim.Do("ann", func(s kvmodel.Store) {
+						if err := transfer(s, sim.Label("ann")); !errors.Is(err, c.err) {
+							t.Errorf("Atomic returned %v, want %v", err, c.err)
+						}
+					})
+					if a, b := stored(sim, "a"), stored(sim, "b"); a != c.a || b != c.b {
+						t.Errorf("a is %s and b %s, want %s and %s", a, b, c.a, c.b)
+					}
+				})
 			}
 		})
-	}
-	if ran == 0 || ran == 20 {
-		t.Errorf("the function ran in %d of 20 runs, want some but not all", ran)
 	}
 }
 

@@ -86,14 +86,17 @@ func (v *view) commit() error {
 	if v.opts.Strict && v.opts.MaxItems > 0 && v.growth() > v.opts.MaxItems-len(v.items) {
 		return errFull
 	}
-	for _, key := range v.order {
-		it := v.changed[key]
+	// What goes makes room for what comes.
+	for key, it := range v.changed {
 		if it == nil {
 			v.live.drop(key)
-			continue
 		}
-		if err := v.place(key, it); err != nil {
-			return err
+	}
+	for _, key := range v.order {
+		if it := v.changed[key]; it != nil {
+			if err := v.place(key, it); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

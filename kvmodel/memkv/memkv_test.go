@@ -1,9 +1,14 @@
 package memkv_test
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -23,4 +28,97 @@ func TestStore_KeepsTheContractInRealTime(t *testing.T) {
 	kvtest.Run(t, kvtest.Maker{
 		Open: func(testing.TB, string) kvmodel.Store { return memkv.New(memkv.Options{}) },
 	})
+}
+
+var ctx = context.Background()
+
+// set stores a value under each of keys and returns how each ended.
+func set(s kvmodel.Store, keys ...string) []error {
+	var errs []error
+	for _, key := range keys {
+		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(key, []byte("v")))
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// wantKeys wants s to hold those keys and no others.
+func wantKeys(t *testing.T, s *memkv.Store, want ...string) {
+	t.Helper()
+	got := s.Keys()
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys mismatch (-want +got):\n%s", diff)
+	}
+	if s.Len() != len(want) {
+		t.Errorf("Len is %d, want %d", s.Len(), len(want))
+	}
+}
+
+func TestOptions_MaxItems_TheLeastRecentlyUsedMakesRoom(t *testing.T) {
+	s := memkv.New(memkv.Options{MaxItems: 3})
+	set(s, "a", "b", "c")
+	_, _ = kvmodel.GetAll(ctx, s, "a")
+	if err := errors.Join(set(s, "d", "e")...); err != nil {
+		t.Fatal(err)
+	}
+	wantKeys(t, s, "a", "d", "e")
+}
+
+func TestOptions_MaxItems_AChangeNeedsNoRoom(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		s := memkv.New(memkv.Options{MaxItems: 2, Strict: strict})
+		if err := errors.Join(set(s, "a", "b", "a", "b")...); err != nil {
+			t.Errorf("strict %t: %v", strict, err)
+		}
+		wantKeys(t, s, "a", "b")
+	}
+}
+
+func TestOptions_Strict_RefusesWhatHasNoRoom(t *testing.T) {
+	s := memkv.New(memkv.Options{MaxItems: 2, Strict: true})
+	errs := set(s, "a", "b", "c")
+	if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], kvmodel.ErrUnavailable) {
+		t.Errorf("sets ended in %v, want the third unavailable", errs)
+	}
+	wantKeys(t, s, "a", "b")
+	if _, err := kvmodel.One(ctx, s, kvmodel.OpDelete("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := set(s, "c")[0]; err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+func TestOptions_Strict_AtomicTakesAllOrNothing(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ops  []kvmodel.Op
+		want []string
+		err  error
+	}{
+		{"fits", []kvmodel.Op{kvmodel.OpSet("b", nil), kvmodel.OpSet("c", nil)}, []string{"a", "b", "c"}, nil},
+		{"too many", []kvmodel.Op{kvmodel.OpSet("b", nil), kvmodel.OpSet("c", nil), kvmodel.OpSet("d", nil)}, []string{"a"}, kvmodel.ErrUnavailable},
+		{"makes room itself", []kvmodel.Op{kvmodel.OpSet("b", nil), kvmodel.OpSet("c", nil), kvmodel.OpSet("d", nil), kvmodel.OpDelete("a")}, []string{"b", "c", "d"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := memkv.New(memkv.Options{MaxItems: 3, Strict: true})
+			set(s, "a")
+			err := s.Powers().Atomic(ctx, func(tx kvmodel.Store) error { return tx.Do(ctx, c.ops) })
+			if !errors.Is(err, c.err) {
+				t.Errorf("Atomic returned %v, want %v", err, c.err)
+			}
+			wantKeys(t, s, c.want...)
+		})
+	}
+}
+
+func TestStore_Evict_DropsWithoutATrace(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	set(s, "a", "b", "c")
+	s.Evict("a", "c", "absent")
+	wantKeys(t, s, "b")
+	if _, err := kvmodel.One(ctx, s, kvmodel.OpGet("a")); !errors.Is(err, kvmodel.ErrNotFound) {
+		t.Errorf("get ended in %v, want ErrNotFound", err)
+	}
 }

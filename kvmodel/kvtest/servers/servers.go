@@ -38,6 +38,7 @@ type Process struct {
 
 	program string
 	args    []string
+	dir     string // of its files, if it has any: made by Start, removed by Stop
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -59,6 +60,11 @@ func start(program, addr string, args ...string) (*Process, error) {
 func (p *Process) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.dir != "" {
+		if err := os.MkdirAll(p.dir, 0o700); err != nil {
+			return fmt.Errorf("start %s: %w", p.program, err)
+		}
+	}
 	p.output = new(bytes.Buffer)
 	p.cmd = exec.Command(p.program, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
@@ -96,11 +102,17 @@ func (p *Process) Pid() int {
 	return p.cmd.Process.Pid
 }
 
-// Kill ends the server as a crash would, and waits for it.
+// Kill ends the server as a crash would, and waits for it. Its files stay.
 func (p *Process) Kill() { p.signal(os.Kill) }
 
-// Stop asks the server to end, and waits for it.
-func (p *Process) Stop() { p.signal(os.Interrupt) }
+// Stop asks the server to end, waits for it and removes its files. It is safe
+// to call on a server that has ended.
+func (p *Process) Stop() {
+	p.signal(os.Interrupt)
+	if p.dir != "" {
+		os.RemoveAll(p.dir)
+	}
+}
 
 func (p *Process) signal(sig os.Signal) {
 	p.mu.Lock()

@@ -1,0 +1,66 @@
+# What can be done here. `make` alone lists it; CI runs `make test`.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Linters are run by version, outside go.mod: they are no part of what a user builds.
+STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+SERVERS     := memcached redis-server redis-cli chromium
+FUZZTIME    ?= 60s
+
+# A server that is missing fails a test here instead of skipping it.
+export RINGTREE_SERVERS := required
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: setup lint current ## everything CI checks: set-up, lint, generated files, all tests with real servers
+	go test -timeout 8m ./...
+	cd bench && go test -timeout 8m ./...
+
+.PHONY: setup
+setup: ## install the servers and the browser the tests use, or say what to install
+	scripts/setup.sh $(SERVERS)
+
+.PHONY: generate
+generate: ## write all generated files again
+	go generate ./...
+
+.PHONY: current
+current: ## fail if a generated file is not what the generator writes now
+	scripts/current.sh
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck
+	scripts/formatted.sh
+	go vet ./...
+	$(STATICCHECK) ./...
+	cd bench && go vet ./...
+	cd bench && $(STATICCHECK) ./...
+
+.PHONY: race
+race: setup ## all tests under the race detector, which needs a C compiler
+	scripts/setup.sh cc
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
+
+.PHONY: figures
+figures: setup ## measure what this project promises and write docs/costs.md
+	cd bench && go run ./figures -o ../docs/costs.md
+
+.PHONY: models
+models: ## run the exhaustive checkers of the protocols: tests named TestModel...
+	scripts/models.sh
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME, 60s unless given
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: clean
+clean: ## remove what building and testing left here; the sample app's data stays
+	rm -rf bin tmp
+	find . -type f -not -path './.git/*' -not -path './example-app/data/*' \
+		\( -name '*.test' -o -name '*.prof' -o -name '*.out' \) -delete

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// figure is one thing that is promised, and what it is.
+type figure struct {
+	group  string
+	name   string
+	value  float64
+	target target
+	err    error // why it could not be measured
+}
+
+func (f figure) ok() bool { return f.err == nil && f.target.met(f.value) }
+
+// String returns the figure's line.
+func (f figure) String() string {
+	verdict := "ok"
+	if !f.ok() {
+		verdict = "SHORT"
+	}
+	value := f.target.show(f.value)
+	if f.err != nil {
+		value = "not measured: " + f.err.Error()
+	}
+	return fmt.Sprintf("%-58s %10s  %-14s %s", f.name, value, f.target, verdict)
+}
+
+// target is what a value must keep to.
+type target struct {
+	sign  string // =, <= or >=
+	limit float64
+	unit  string // x for a ratio, s for seconds
+
+	// varies: the value depends on the machine, as all times do.
+	varies bool
+}
+
+func exactly(limit float64) target { return target{sign: "=", limit: limit} }
+func atMost(limit float64) target  { return target{sign: "<=", limit: limit} }
+func atLeast(limit float64) target { return target{sign: ">=", limit: limit} }
+
+// ratio returns the target for a ratio of two times that were measured in one
+// run.
+func (t target) ratio() target { t.unit, t.varies = "x", true; return t }
+
+// seconds returns the target for a time.
+func (t target) seconds() target { t.unit, t.varies = "s", true; return t }
+
+// varying returns the target for a count that is not the same everywhere.
+func (t target) varying() target { t.varies = true; return t }
+
+func (t target) met(value float64) bool {
+	switch t.sign {
+	case "=":
+		return value == t.limit
+	case "<=":
+		return value <= t.limit
+	default:
+		return value >= t.limit
+	}
+}
+
+// String returns the target as it is printed, "-" where there is none.
+func (t target) String() string {
+	if t == (target{}) {
+		return "-"
+	}
+	return t.sign + " " + strconv.FormatFloat(t.limit, 'f', -1, 64) + t.unit
+}
+
+// show returns value with as many digits as it deserves.
+func (t target) show(value float64) string {
+	if t.unit != "" {
+		return strconv.FormatFloat(value, 'f', 2, 64) + t.unit
+	}
+	return strconv.FormatFloat(value, 'f', -1, 64)
+}
+
+// bench is one run of the command: what it was asked for and what it has found.
+type bench struct {
+	ctx context.Context
+	n   int    // as -n says
+	dir string // for files, removed at the end
+	out io.Writer
+
+	group   string
+	figures []figure
+}
+
+// run measures a group. What cannot be measured is short, and the rest is
+// measured all the same.
+func (b *bench) run(g group) {
+	b.group = g.name
+	for _, measure := range g.measure {
+		if b.ctx.Err() != nil {
+			return
+		}
+		if err := measure(b); err != nil {
+			b.add(figure{name: g.name, err: err})
+		}
+	}
+}
+
+// report adds a figure and prints it.
+func (b *bench) report(name string, value float64, t target) {
+	b.add(figure{name: name, value: value, target: t})
+}
+
+func (b *bench) add(f figure) {
+	f.group = b.group
+	b.figures = append(b.figures, f)
+	fmt.Fprintln(b.out, f)
+}
+
+func (b *bench) short() int {
+	short := 0
+	for _, f := range b.figures {
+		if !f.ok() {
+			short++
+		}
+	}
+	return short
+}
+
+// size returns what -n says, or what the figure has by itself.
+func (b *bench) size(own int) int {
+	if b.n > 0 {
+		return b.n
+	}
+	return own
+}
+
+const costsHead = `# Costs
+
+What ringtree promises, as ` + "`make figures`" + ` measured it. Counts are exact and the
+same everywhere. What takes time is promised as a ratio within one run, so only
+the promise stands here: ` + "`make figures`" + ` says what it is on your machine.
+`
+
+// costs returns docs/costs.md.
+func costs(figures []figure) []byte {
+	var text bytes.Buffer
+	text.WriteString(costsHead)
+	group := ""
+	for _, f := range figures {
+		if f.group != group {
+			group = f.group
+			fmt.Fprintf(&text, "\n## %s\n\n| figure | value | target |\n|---|--:|---|\n", group)
+		}
+		value := f.target.show(f.value)
+		switch {
+		case f.err != nil:
+			value = "not measured"
+		case f.target.varies:
+			value = "varies"
+		}
+		if !f.ok() {
+			value += " (short)"
+		}
+		fmt.Fprintf(&text, "| %s | %s | %s |\n", f.name, value, f.target)
+	}
+	return text.Bytes()
+}

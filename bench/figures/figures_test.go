@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// sample is two groups, of which one holds a figure that is short and one that
+// cannot be measured.
+var sample = []group{
+	{"good", []func(*bench) error{func(b *bench) error {
+		b.report("trips", 2, exactly(2))
+		b.report("speed", 1.234, atLeast(0.9).ratio())
+		return nil
+	}}},
+	{"bad", []func(*bench) error{
+		func(b *bench) error { b.report("keys", float64(b.size(5)), atMost(4)); return nil },
+		func(b *bench) error { return errors.New("no server") },
+	}},
+}
+
+func TestRun_PrintsALineForEachFigureAndFailsIfOneIsShort(t *testing.T) {
+	var out strings.Builder
+	err := run(t.Context(), nil, &out, sample)
+	if err == nil || err.Error() != "2 of 4 figures are short" {
+		t.Errorf("want an error that counts the short ones, got %v", err)
+	}
+	var got [][]string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, strings.Fields(line))
+	}
+	want := [][]string{
+		{"trips", "2", "=", "2", "ok"},
+		{"speed", "1.23x", ">=", "0.9x", "ok"},
+		{"keys", "5", "<=", "4", "SHORT"},
+		{"bad", "not", "measured:", "no", "server", "-", "SHORT"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lines mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestRun_OnlyMeasuresThatGroupWithThatSize(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), []string{"-only", "good"}, &out, sample); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(out.String(), "keys") {
+		t.Errorf("want group good alone, got:\n%s", out.String())
+	}
+	out.Reset()
+	if err := run(t.Context(), []string{"-only", "bad", "-n", "3"}, &out, sample); err == nil || err.Error() != "1 of 2 figures are short" {
+		t.Errorf("want keys to be 3 and so not short, got %v:\n%s", err, out.String())
+	}
+}
+
+func TestRun_WritesWhatIsTheSameEverywhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "costs.md")
+	if err := run(t.Context(), []string{"-o", file}, io.Discard, sample); err == nil {
+		t.Error("want an error, since figures are short")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := costsHead + `
+## good
+
+| figure | value | target |
+|---|--:|---|
+| trips | 2 | = 2 |
+| speed | varies | >= 0.9x |
+
+## bad
+
+| figure | value | target |
+|---|--:|---|
+| keys | 5 (short) | <= 4 |
+| bad | not measured (short) | - |
+`
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("text mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestRun_BadArgumentsAreNamed(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-only", "best"}, "-only best: there is no such group; there are: good, bad"},
+		{[]string{"-n", "-1"}, "-n -1: it must not be negative"},
+		{[]string{"-only", "good", "-o", "x"}, "-o needs all groups"},
+		{[]string{"good"}, `unexpected argument "good"`},
+	} {
+		err := run(t.Context(), test.args, io.Discard, sample)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: want an error that says %q, got %v", test.args, test.want, err)
+		}
+	}
+}
+
+func TestTarget_MetAtItsLimitAndNotPastIt(t *testing.T) {
+	for _, test := range []struct {
+		target target
+		met    []float64
+		missed []float64
+	}{
+		{exactly(2), []float64{2}, []float64{1, 3}},
+		{atMost(2), []float64{0, 2}, []float64{2.01}},
+		{atLeast(2), []float64{2, 9}, []float64{1.99}},
+	} {
+		for _, v := range test.met {
+			if !test.target.met(v) {
+				t.Errorf("%v is not %v", v, test.target)
+			}
+		}
+		for _, v := range test.missed {
+			if test.target.met(v) {
+				t.Errorf("%v is %v", v, test.target)
+			}
+		}
+	}
+}
+
+func TestCompare_SaysHowMuchFasterOursIs(t *testing.T) {
+	nap := func(d time.Duration) func() error { return func() error { time.Sleep(d); return nil } }
+	faster, err := compare(nap(time.Millisecond), nap(4*time.Millisecond))
+	if err != nil || faster < 1.5 {
+		t.Errorf("want about 4, got %v, %v", faster, err)
+	}
+	slower, err := compare(nap(4*time.Millisecond), nap(time.Millisecond))
+	if err != nil || slower > 0.67 {
+		t.Errorf("want about 0.25, got %v, %v", slower, err)
+	}
+}
+
+func TestCompare_ReturnsTheErrorOfEither(t *testing.T) {
+	fine, broken := func() error { return nil }, func() error { return io.ErrUnexpectedEOF }
+	if _, err := compare(fine, broken); err != io.ErrUnexpectedEOF {
+		t.Errorf("theirs is broken, got %v", err)
+	}
+	if _, err := compare(broken, fine); err != io.ErrUnexpectedEOF {
+		t.Errorf("ours is broken, got %v", err)
+	}
+}
+
+func TestTogether_MakesEveryCallOnce(t *testing.T) {
+	for _, clients := range []int{1, 3, 20} {
+		var made [10]int // each written by one client
+		err := together(clients, len(made), func(_, call int) error { made[call]++; return nil })
+		if diff := cmp.Diff([10]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, made); diff != "" || err != nil {
+			t.Errorf("%d clients: %v, calls mismatch (-want +got):\n%s", clients, err, diff)
+		}
+	}
+}
+
+func TestCost_CountsTrips(t *testing.T) {
+	b := &bench{ctx: t.Context()}
+	cost, err := b.cost(memkv.New(memkv.Options{}), func(ctx context.Context, s kvmodel.Store) error {
+		_, err := kvmodel.GetAll(ctx, s, "a", "b")
+		return err
+	})
+	if diff := cmp.Diff(kvmodel.Cost{Trips: 1, Depth: 1, Ops: 2, Keys: 2}, cost); diff != "" || err != nil {
+		t.Errorf("%v, cost mismatch (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestCaseResults_CountsCasesAndNotWhatHoldsThem(t *testing.T) {
+	events := `{"Action":"run","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo"}
+{"Action":"pass","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo/get/absent"}
+{"Action":"fail","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo/get/present"}
+{"Action":"skip","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo/add"}
+{"Action":"fail","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo/get"}
+{"Action":"fail","Package":"x/boltkv","Test":"TestStore_KeepsTheContract_OnTwo"}
+{"Action":"pass","Package":"x/memkv","Test":"TestStore_KeepsTheContract/set"}
+{"Action":"fail","Package":"x/boltkv"}
+`
+	want := map[string]map[string]bool{
+		"boltkv OnTwo": {"get/absent": true, "get/present": false, "add": false},
+		"memkv":        {"set": true},
+	}
+	got, err := caseResults([]byte(events))
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, results mismatch (-want +got):\n%s", err, diff)
+	}
+}

@@ -1,0 +1,112 @@
+// Command figures measures what ringtree promises and prints it, a line for
+// each figure: its name, its value, its target, and ok or SHORT. It exits with
+// status 1 if one is short or could not be measured.
+//
+//	go run ./figures [-only GROUP] [-n N] [-o FILE]
+//
+// Counts (trips, operations, keys, bytes, allocations) are exact and the same
+// on every machine. What takes time is given as a ratio of two things that were
+// measured in turns in the same run, the median of many turns.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// group is a part of what is promised. A later one is added here.
+type group struct {
+	name    string
+	measure []func(*bench) error
+}
+
+var groups = []group{
+	{"store", storeFigures},
+}
+
+func main() {
+	if path := os.Getenv(childVariable); path != "" {
+		writeUntilKilled(path)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout, groups)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "figures:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures groups as args say. The error says that a figure is short, or
+// what else went wrong.
+func run(ctx context.Context, args []string, out io.Writer, groups []group) error {
+	flags := flag.NewFlagSet("figures", flag.ContinueOnError)
+	flags.SetOutput(out)
+	only := flags.String("only", "", "measure this `GROUP` alone: "+names(groups))
+	n := flags.Int("n", 0, "`N`: how many kills, records or members where a figure has such a number; 0 is its own")
+	file := flags.String("o", "", "write the figures to this `FILE` as well, as a text")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
+	case *n < 0:
+		return fmt.Errorf("-n %d: it must not be negative", *n)
+	case *only != "" && *file != "":
+		return errors.New("-o needs all groups: leave out -only")
+	}
+	chosen, err := choose(groups, *only)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "ringtree-figures-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	b := &bench{ctx: ctx, n: *n, dir: dir, out: out}
+	for _, g := range chosen {
+		b.run(g)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if *file != "" {
+		if err := os.WriteFile(*file, costs(b.figures), 0o644); err != nil {
+			return err
+		}
+	}
+	if short := b.short(); short > 0 {
+		return fmt.Errorf("%d of %d figures are short", short, len(b.figures))
+	}
+	return nil
+}
+
+func choose(groups []group, only string) ([]group, error) {
+	if only == "" {
+		return groups, nil
+	}
+	i := slices.IndexFunc(groups, func(g group) bool { return g.name == only })
+	if i < 0 {
+		return nil, fmt.Errorf("-only %s: there is no such group; there are: %s", only, names(groups))
+	}
+	return groups[i : i+1], nil
+}
+
+func names(groups []group) string {
+	var all []string
+	for _, g := range groups {
+		all = append(all, g.name)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// cost returns what work asked of s, which it gets as a counted store.
+func (b *bench) cost(s kvmodel.Store, work func(context.Context, kvmodel.Store) error) (kvmodel.Cost, error) {
+	ctx, meter := kvmodel.Metered(b.ctx)
+	err := work(ctx, kvmodel.Count(s))
+	return meter.Cost(), err
+}
+
+// allocs returns how many allocations a call of f costs on average.
+func allocs(f func() error) (float64, error) {
+	var failed error
+	n := testing.AllocsPerRun(1000, func() { failed = cmp.Or(failed, f()) })
+	return n, failed
+}
+
+// turns is how often each of two things is measured.
+const turns = 15
+
+// compare measures ours and theirs in turns, and returns the median of how
+// many times as long theirs took: above 1, ours is the faster one. Both are
+// run once before, so that connections are open and caches warm.
+func compare(ours, theirs func() error) (float64, error) {
+	if _, err := timeBoth(ours, theirs); err != nil {
+		return 0, err
+	}
+	var ratios []float64
+	for turn := range turns {
+		first, second := ours, theirs
+		if turn%2 == 1 {
+			first, second = theirs, ours
+		}
+		took, err := timeBoth(first, second)
+		if err != nil {
+			return 0, err
+		}
+		if turn%2 == 1 {
+			took[0], took[1] = took[1], took[0]
+		}
+		ratios = append(ratios, float64(took[1])/float64(took[0]))
+	}
+	return median(ratios), nil
+}
+
+func timeBoth(first, second func() error) (took [2]time.Duration, err error) {
+	for i, f := range []func() error{first, second} {
+		start := time.Now()
+		if err := f(); err != nil {
+			return took, err
+		}
+		took[i] = time.Since(start)
+	}
+	return took, nil
+}
+
+func median[T cmp.Ordered](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// together has that many clients call f in turns, calls times in all, and
+// returns the first error. Each client has its own number.
+func together(clients, calls int, f func(client, call int) error) error {
+	errs := make([]error, clients)
+	var running sync.WaitGroup
+	for client := range clients {
+		running.Go(func() {
+			for call := client; call < calls && errs[client] == nil; call += clients {
+				errs[client] = f(client, call)
+			}
+		})
+	}
+	running.Wait()
+	return cmp.Or(errs...)
+}

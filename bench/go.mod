@@ -1,0 +1,20 @@
+module github.com/ringtree/ringtree/bench
+
+go 1.26.0
+
+require (
+	github.com/bradfitz/gomemcache v0.0.0-20260422231931-4d751bb6e37c
+	github.com/google/go-cmp v0.7.0
+	github.com/redis/rueidis v1.0.79
+	github.com/ringtree/ringtree v0.0.0
+	go.etcd.io/bbolt v1.5.0
+)
+
+require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/vmihailenco/msgpack/v5 v5.4.1 // indirect
+	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace github.com/ringtree/ringtree => ../

@@ -1,0 +1,171 @@
+package ringtree_test
+
+import (
+	"errors"
+	"fmt"
+	"go/format"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A block of a text between fences, such as ```go.
+type block struct {
+	file string
+	line int // of the opening fence
+	kind string
+	text string
+}
+
+func (b block) place() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
+
+func (b block) isProgram() bool {
+	return b.kind == "go" && strings.HasPrefix(b.text, "package main\n")
+}
+
+func TestDocs_GoBlocksAreGoAsGofmtWritesIt(t *testing.T) {
+	for _, b := range blocks(os.DirFS(".")) {
+		if b.kind != "go" {
+			continue
+		}
+		formatted, err := format.Source([]byte(b.text))
+		if err != nil {
+			t.Errorf("%s: %v", b.place(), err)
+		} else if diff := cmp.Diff(string(formatted), b.text); diff != "" {
+			t.Errorf("%s: mismatch (-gofmt +block):\n%s", b.place(), diff)
+		}
+	}
+}
+
+// A program in a text is run, and prints what the block of kind output right
+// after it says.
+func TestDocs_ProgramsPrintWhatTheTextSays(t *testing.T) {
+	all := blocks(os.DirFS("."))
+	ran := 0
+	for i, b := range all {
+		if !b.isProgram() {
+			continue
+		}
+		ran++
+		if i+1 == len(all) || all[i+1].file != b.file || all[i+1].kind != "output" {
+			t.Errorf("%s: no block of kind output follows the program", b.place())
+			continue
+		}
+		got, err := runProgram(t, b.text)
+		if err != nil {
+			t.Errorf("%s: %v", b.place(), err)
+		}
+		if diff := cmp.Diff(all[i+1].text, got); diff != "" {
+			t.Errorf("%s: output mismatch (-text +program):\n%s", b.place(), diff)
+		}
+	}
+	if ran == 0 {
+		t.Error("no text holds a program; the README should")
+	}
+}
+
+func runProgram(t *testing.T, text string) (string, error) {
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", file).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w:\n%s", err, exit.Stderr)
+	}
+	return string(out), err
+}
+
+func TestDocs_LinksLeadSomewhere(t *testing.T) {
+	report(t, checkLinks(os.DirFS(".")))
+}
+
+var links = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// checkLinks returns a complaint for each link of a text to a file that is not
+// there.
+func checkLinks(tree fs.FS) (complaints []string) {
+	for _, file := range texts(tree) {
+		for _, match := range links.FindAllStringSubmatch(string(read(tree, file)), -1) {
+			target, err := url.Parse(match[1])
+			if err == nil && (target.Host != "" || target.Path == "") {
+				continue
+			}
+			if err == nil {
+				_, err = fs.Stat(tree, path.Join(path.Dir(file), target.Path))
+			}
+			if err != nil {
+				complaints = append(complaints, fmt.Sprintf("%s: link to %s: %v", file, match[1], err))
+			}
+		}
+	}
+	return complaints
+}
+
+// texts returns the Markdown files of tree.
+func texts(tree fs.FS) []string {
+	var found []string
+	for _, file := range files(tree) {
+		if path.Ext(file) == ".md" && !strings.Contains(file, "testdata/") {
+			found = append(found, file)
+		}
+	}
+	return found
+}
+
+// blocks returns the fenced blocks of all texts in their order.
+func blocks(tree fs.FS) []block {
+	var found []block
+	for _, file := range texts(tree) {
+		var open *block
+		number := 0
+		for line := range strings.Lines(string(read(tree, file))) {
+			number++
+			kind, isFence := strings.CutPrefix(line, "```")
+			switch {
+			case isFence && open == nil:
+				open = &block{file: file, line: number, kind: strings.TrimSpace(kind)}
+			case isFence:
+				found = append(found, *open)
+				open = nil
+			case open != nil:
+				open.text += line
+			}
+		}
+	}
+	return found
+}
+
+func TestBlocks_AreWhatStandsBetweenFences(t *testing.T) {
+	tree := fstest.MapFS{
+		"a.md": {Data: []byte("text\n```go\npackage main\n```\n```output\n1\n2\n```\n```\nx\n")},
+	}
+	want := []block{
+		{"a.md", 2, "go", "package main\n"},
+		{"a.md", 5, "output", "1\n2\n"},
+	}
+	if diff := cmp.Diff(want, blocks(tree), cmp.AllowUnexported(block{})); diff != "" {
+		t.Errorf("blocks mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckLinks_NamesTheDeadOnes(t *testing.T) {
+	tree := fstest.MapFS{
+		"docs/a.md": {Data: []byte("[b](b.md#part) [up](../c.md) [dead](d.md) [out](https://example.com/x) [part](#here)")},
+		"docs/b.md": {},
+		"c.md":      {},
+	}
+	want := []string{"docs/a.md: link to d.md: open docs/d.md: file does not exist"}
+	if diff := cmp.Diff(want, checkLinks(tree)); diff != "" {
+		t.Errorf("complaints mismatch (-want +got):\n%s", diff)
+	}
+}

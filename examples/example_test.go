@@ -1,0 +1,267 @@
+package examples_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// open returns the models in a database in memory, and what closes it. An app
+// has one database, opened when it starts: see package kvopen.
+func open() (m *examples.Models, done func()) {
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return examples.New(db), func() { check(db.Close(context.Background())) }
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A record is created, loaded by its id, found by a unique value, changed and
+// deleted.
+func Example() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+
+	page := &examples.Page{Slug: "welcome", Title: "Welcome"}
+	check(m.Pages.Create(ctx, page)) // gives it an id
+
+	page, err := m.Pages.Get(ctx, page.ID)
+	check(err)
+	fmt.Println(page.Title)
+
+	page, err = m.Pages.BySlug.Find(ctx, "welcome")
+	check(err)
+
+	page, err = m.Pages.Update(ctx, page.ID, func(p *examples.Page) error {
+		p.Title += " back"
+		return nil
+	})
+	check(err)
+	fmt.Println(page.Title)
+
+	check(m.Pages.Delete(ctx, page.ID))
+	_, err = m.Pages.Get(ctx, page.ID)
+	fmt.Println(errors.Is(err, kvmodel.ErrNotFound))
+	// Output:
+	// Welcome
+	// Welcome back
+	// true
+}
+
+// A record whose id is made of others' is an edge: its existence is the fact,
+// so nobody votes twice, whatever happens at the same time.
+func ExampleVotes_Create() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+
+	vote := func() {
+		err := m.Votes.Create(ctx, &examples.Vote{User: "ann", Page: "welcome"})
+		if errors.Is(err, kvmodel.ErrExists) {
+			fmt.Println("you have voted already")
+			return
+		}
+		check(err)
+		fmt.Println("thank you")
+	}
+	vote()
+	vote()
+
+	// Which of these pages has Ann voted for? That is one trip.
+	votes, err := m.Votes.GetMulti(ctx, []examples.VoteID{{"ann", "welcome"}, {"ann", "news"}})
+	check(err)
+	fmt.Println(votes[0] != nil, votes[1] != nil)
+	// Output:
+	// thank you
+	// you have voted already
+	// true false
+}
+
+// A sign-up form says which value is taken, and what a record says of itself.
+func ExampleUsers_Create() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+
+	signUp := func(name, mail string) {
+		err := m.Users.Create(ctx, &examples.User{Name: name, Mail: mail})
+		taken, isTaken := errors.AsType[*kvmodel.TakenError](err)
+		switch {
+		case isTaken:
+			fmt.Printf("the %s %s is taken\n", taken.Fields[0], taken.Value)
+		case errors.Is(err, examples.ErrNoName): // which Validate has said
+			fmt.Println(examples.ErrNoName)
+		default:
+			check(err)
+			fmt.Println("welcome,", name)
+		}
+	}
+	signUp("ann", "ann@example.com")
+	signUp("ann", "other@example.com")
+	signUp("bob", " Ann@Example.com")
+	signUp("", "cid@example.com")
+	// Output:
+	// welcome, ann
+	// the Name ann is taken
+	// the Address ann@example.com is taken
+	// a user needs a name
+}
+
+// A form carries the version that it shows. Put refuses it if somebody else
+// has saved the page in the meantime.
+func ExamplePages_Put() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	check(m.Pages.Create(ctx, &examples.Page{ID: "welcome", Title: "Welcome"}))
+
+	anns, err := m.Pages.Get(ctx, "welcome")
+	check(err)
+	bobs, err := m.Pages.Get(ctx, "welcome")
+	check(err)
+
+	anns.Title = "Hello"
+	fmt.Println("Ann:", m.Pages.Put(ctx, anns), "now at version", anns.Version)
+	bobs.Title = "Good morning"
+	err = m.Pages.Put(ctx, bobs)
+	fmt.Println("Bob:", errors.Is(err, kvmodel.ErrConflict), err)
+	// Output:
+	// Ann: <nil> now at version 2
+	// Bob: true Page "welcome": changed by somebody else: it is at version 2, not 1
+}
+
+// A page in the trash is still there by its id, but in none of the indexes: its
+// address is free.
+func ExamplePages_trash() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	old := &examples.Page{Slug: "news", Title: "Old news"}
+	check(m.Pages.Create(ctx, old))
+
+	_, err := m.Pages.Update(ctx, old.ID, func(p *examples.Page) error {
+		p.Trashed = time.Now()
+		return nil
+	})
+	check(err)
+	check(m.Pages.Create(ctx, &examples.Page{Slug: "news", Title: "Fresh news"}))
+
+	found, err := m.Pages.BySlug.Find(ctx, "news")
+	check(err)
+	fmt.Println(found.Title)
+
+	// To take it out of the trash would need the address.
+	_, err = m.Pages.Update(ctx, old.ID, func(p *examples.Page) error {
+		p.Trashed = time.Time{}
+		return nil
+	})
+	fmt.Println(errors.Is(err, kvmodel.ErrExists))
+	// Output:
+	// Fresh news
+	// true
+}
+
+// Upsert changes a record or makes it.
+func ExamplePages_Upsert() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+
+	for range 2 {
+		page, err := m.Pages.Upsert(ctx, "log", func(p *examples.Page) error {
+			p.Title += "."
+			return nil
+		})
+		check(err)
+		fmt.Println(page.ID, page.Title, page.Version)
+	}
+	// Output:
+	// log . 1
+	// log .. 2
+}
+
+// What is to follow a change, such as a mail, is done after the reply, and also
+// after a crash. It may be done twice, so it looks first.
+func ExampleUsers_OnChange() {
+	m, done := open()
+	ctx := context.Background()
+
+	m.Users.OnChange(func(ctx context.Context, c kvmodel.Change[examples.User, string]) error {
+		if c.Record == nil {
+			fmt.Println("goodbye", c.ID)
+		} else if c.Created {
+			fmt.Println("mail to", c.Record.Mail)
+		}
+		return nil
+	})
+	check(m.Users.Create(ctx, &examples.User{ID: "1", Name: "ann", Mail: "ann@example.com"}))
+	done() // waits for it
+	// Output:
+	// mail to ann@example.com
+}
+
+// Load fetches what records refer to, each once, in one trip.
+func Example_load() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	check(m.Users.CreateMulti(ctx, []*examples.User{{ID: "1", Name: "ann"}, {ID: "2", Name: "bob"}}))
+
+	pages := []*examples.Page{
+		{Title: "Welcome", Author: "1"},
+		{Title: "News", Author: "2"},
+		{Title: "Log", Author: "1"},
+		{Title: "Ruins", Author: "somebody who is gone"},
+	}
+	ctx, meter := kvmodel.Metered(ctx)
+	authors, err := kvmodel.Load(ctx, m.Users.Records, pages, func(p *examples.Page) string { return p.Author })
+	check(err)
+	for _, p := range pages {
+		if author := authors[p.Author]; author != nil {
+			fmt.Println(p.Title, "by", author.Name)
+		}
+	}
+	fmt.Println(meter.Cost().Trips, "trip")
+	// Output:
+	// Welcome by ann
+	// News by bob
+	// Log by ann
+	// 1 trip
+}
+
+// A session ends when it says; what is not to be stored is left out.
+func ExampleSessions_Create() {
+	start, later := time.Now(), new(atomic.Int64)
+	clock := func() time.Time { return start.Add(time.Duration(later.Load())) }
+	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock}), kvmodel.Clock(clock))
+	check(err)
+	ctx := context.Background()
+	defer db.Close(ctx)
+	m := examples.New(db)
+
+	check(m.Sessions.Create(ctx, &examples.Session{Token: "t", User: "1", Until: start.Add(time.Hour), Secret: "s"}))
+	session, err := m.Sessions.Get(ctx, "t")
+	check(err)
+	fmt.Printf("%s %q\n", session.User, session.Secret)
+
+	later.Store(int64(61 * time.Minute))
+	_, err = m.Sessions.Get(ctx, "t")
+	fmt.Println(errors.Is(err, kvmodel.ErrNotFound))
+	// Output:
+	// 1 ""
+	// true
+}

@@ -1,0 +1,81 @@
+package index_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// shared is a store that a DB may close without closing it for others.
+type shared struct{ kvmodel.Store }
+
+func (s shared) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+func (s shared) Close() error           { return nil }
+
+// transactions counts those of a store.
+type transactions struct {
+	kvmodel.Store
+	n atomic.Int64
+}
+
+func (c *transactions) Powers() kvmodel.Powers {
+	p := kvmodel.PowersOf(c.Store)
+	if whole := p.Atomic; whole != nil {
+		p.Atomic = func(ctx context.Context, f func(kvmodel.Store) error) error {
+			c.n.Add(1)
+			return whole(ctx, f)
+		}
+	}
+	return p
+}
+
+func open(t testing.TB, s kvmodel.Store) *kvmodel.DB {
+	t.Helper()
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	must(t, err)
+	return db
+}
+
+// closing closes db at the end of the test, which must leave nothing undone.
+func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := db.Close(context.Background()); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	return db
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("got error %v, want one that is %q", err, want)
+	}
+}
+
+// ownerOf returns the owner of the claim on an e-mail address, "" if there is
+// none.
+func ownerOf(t testing.TB, ctx context.Context, s kvmodel.Store, email string) string {
+	t.Helper()
+	r, err := kvmodel.One(ctx, s, kvmodel.OpGet("u:Person:ByEmail:"+kvmodel.JoinText(email)))
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return ""
+	}
+	must(t, err)
+	_, n := binary.Uvarint(r.Value)
+	return string(r.Value[n:])
+}

@@ -1,0 +1,110 @@
+package boltkv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// atomic runs f on a view of the items during its turn, and puts what f wrote
+// into the batch if f succeeds. Even what f says waits for the commit, because
+// f has seen what others did in the same batch.
+func (s *Store) atomic(ctx context.Context, f func(kvmodel.Store) error) error {
+	var err error
+	fail := s.write(ctx, func(in *live) *failure {
+		v := &view{live: in, changed: make(map[string]*item)}
+		defer func() { v.done = true }()
+		if err = f(v); err != nil {
+			return nil
+		}
+		return v.merge(ctx)
+	})
+	switch {
+	case fail == nil:
+		return err
+	case err != nil:
+		// However the commit ended, it held nothing of f's.
+		return unavailable(fail.cause)
+	default:
+		return fail
+	}
+}
+
+// view is a space that keeps changes apart from the live items until they are
+// merged, and a store for the function that makes them.
+type view struct {
+	live    *live
+	changed map[string]*item // nil: dropped
+	order   []string         // of the first change of each key
+	done    bool
+}
+
+var errOver = unavailable(errors.New("the atomic change is over"))
+
+func (v *view) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if kvmodel.Check(ops, kvmodel.Powers{Unless: true}) == 0 {
+		return nil
+	}
+	if v.done {
+		return kvmodel.Fail(ops, errOver)
+	}
+	if err := ctx.Err(); err != nil {
+		return kvmodel.Fail(ops, unavailable(err))
+	}
+	v.live.ops.Add(uint64(len(ops)))
+	if fail := v.live.guard(func() { run(ops, v) }); fail != nil {
+		fail.fill(ops)
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+func (v *view) Close() error { return nil }
+
+// Powers leaves out Atomic: an atomic change has none inside it.
+func (v *view) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+
+func (v *view) now() int64 { return v.live.now() }
+
+func (v *view) get(key string) (item, bool) {
+	it, ok := v.changed[key]
+	if !ok {
+		return v.live.get(key)
+	}
+	if it == nil || it.expires != 0 && it.expires <= v.now() {
+		return item{}, false
+	}
+	return *it, true
+}
+
+func (v *view) put(key string, it item) {
+	it.version = v.live.nextVersion()
+	it.value = bytes.Clone(it.value)
+	v.note(key, &it)
+}
+
+func (v *view) drop(key string) { v.note(key, nil) }
+
+func (v *view) note(key string, it *item) {
+	if _, ok := v.changed[key]; !ok {
+		v.order = append(v.order, key)
+	}
+	v.changed[key] = it
+}
+
+// merge puts the changes into the batch, unless ctx has ended meanwhile.
+func (v *view) merge(ctx context.Context) *failure {
+	if err := ctx.Err(); err != nil {
+		return unavailable(err)
+	}
+	return v.live.guard(func() {
+		for _, key := range v.order {
+			if it := v.changed[key]; it != nil {
+				v.live.place(key, *it)
+			} else {
+				v.live.drop(key)
+			}
+		}
+	})
+}

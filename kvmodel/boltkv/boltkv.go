@@ -1,0 +1,206 @@
+// Package boltkv is the embedded store: one bbolt file, no server. It is the
+// default of everything built on kvmodel.
+//
+// [Open] gives a [Store]. Trips that only read run side by side, each on one
+// snapshot of the file. Trips that write share commits: what gathered while
+// the last commit ran is the next one, and a lone writer never waits. By
+// default a write is on the disk before it is answered; [Durability] names the
+// weaker choices. [Compact] makes a file as small as what is in it.
+//
+// Caveats:
+//
+//   - One process uses a file at a time; a second one gets [ErrInUse].
+//   - A file never shrinks by itself: pages that fall free are used again.
+//   - A file found damaged stops the store: from then on every op is
+//     unavailable, wrapping [ErrDamaged], until the file is opened again. The
+//     same holds after a commit of which nobody can say whether it is on the
+//     disk; that one is unclear.
+package boltkv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+var (
+	// ErrInUse: the file is open already, in another process or in this one.
+	ErrInUse = errors.New("it is open in another process")
+
+	// ErrDamaged: the file is not a store of this package, or no longer a
+	// whole one.
+	ErrDamaged = errors.New("not a ringtree store, or a damaged one")
+)
+
+// Options change how a Store behaves. The zero value is the safe choice.
+type Options struct {
+	// Durability says what a crash can take back.
+	Durability Durability
+
+	// Now is the clock that TTLs go by, safe for many goroutines at once; nil
+	// means time.Now.
+	Now func() time.Time
+}
+
+// Store is a kvmodel.Store in a bbolt file. Every write it has answered is in
+// the file, and is there as a whole.
+type Store struct {
+	db   *bolt.DB
+	path string
+	opts Options
+
+	turn    chan *batch   // the open batch, offered to one writer after the other
+	back    chan struct{} // the writer hands the batch back
+	closing chan struct{} // closed by Close
+	stopped chan struct{} // closed when the committer has ended
+	close   func() error  // runs once
+
+	failed  atomic.Pointer[failure] // why every op is refused, if not nil
+	version uint64                  // the last one given; owned by who has the batch
+	commit  func(*bolt.Tx) error    // tests make it fail
+
+	commits, trips, ops, swept atomic.Uint64
+}
+
+var _ kvmodel.Store = (*Store)(nil)
+
+// Stats is what a Store has done since it was opened.
+type Stats struct {
+	Commits uint64 // transactions written to the file
+	Trips   uint64 // calls of Do that write, and of Atomic, that had their turn
+	Ops     uint64 // operations in them
+	Swept   uint64 // expired items removed
+}
+
+// Do carries out ops: all of them on one snapshot if they only read, and
+// otherwise in their order in one commit.
+func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if kvmodel.Check(ops, kvmodel.Powers{Unless: true}) == 0 {
+		return nil
+	}
+	var fail *failure
+	if writes(ops) {
+		fail = s.write(ctx, func(in *live) *failure { return s.run(ops, in) })
+	} else {
+		fail = s.read(ctx, ops)
+	}
+	if fail != nil {
+		fail.fill(ops)
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+// Close waits for the commit that is running, syncs the file and closes it.
+func (s *Store) Close() error { return s.close() }
+
+// Powers returns all there are.
+func (s *Store) Powers() kvmodel.Powers {
+	return kvmodel.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
+}
+
+// Stats returns the counts so far.
+func (s *Store) Stats() Stats {
+	return Stats{
+		Commits: s.commits.Load(),
+		Trips:   s.trips.Load(),
+		Ops:     s.ops.Load(),
+		Swept:   s.swept.Load(),
+	}
+}
+
+func writes(ops []kvmodel.Op) bool {
+	for i := range ops {
+		if ops[i].Kind.Writes() && ops[i].Result.Err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Store) read(ctx context.Context, ops []kvmodel.Op) *failure {
+	if err := ctx.Err(); err != nil {
+		return unavailable(err)
+	}
+	if fail := s.failed.Load(); fail != nil {
+		return fail
+	}
+	var err error
+	fail := s.guard(func() {
+		err = s.db.View(func(tx *bolt.Tx) error {
+			run(ops, s.live(tx))
+			return nil
+		})
+	})
+	if fail == nil && err != nil {
+		fail = unavailable(err)
+	}
+	return fail
+}
+
+// run carries out ops in a transaction that others' ops are in as well.
+func (s *Store) run(ops []kvmodel.Op, in *live) *failure {
+	s.ops.Add(uint64(len(ops)))
+	return s.guard(func() { run(ops, in) })
+}
+
+// guard runs f, which touches the file, and turns the panic that bbolt or the
+// memory map ends in where the file is damaged into the store's failure. The
+// store stops then, and with it the batch that is under way: bbolt may have
+// died holding its locks.
+func (s *Store) guard(f func()) (fail *failure) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			fail = s.stop(fmt.Errorf("%s: %w: %v", s.path, ErrDamaged, p))
+		}
+	}()
+	f()
+	return nil
+}
+
+// stop makes every later op unavailable because of cause.
+func (s *Store) stop(cause error) *failure {
+	s.failed.CompareAndSwap(nil, unavailable(cause))
+	return s.failed.Load()
+}
+
+// closer returns what Close does, once.
+func (s *Store) closer() func() error {
+	return sync.OnceValue(func() error {
+		close(s.closing)
+		<-s.stopped
+		damaged := s.failed.Load()
+		s.failed.CompareAndSwap(nil, errClosed)
+		if damaged == nil {
+			return s.closeFile()
+		}
+		// A lock that bbolt died with would hold Close for ever.
+		done := make(chan error, 1)
+		go func() { done <- s.closeFile() }()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(time.Second):
+			return fmt.Errorf("boltkv: close %s: the file stays locked until this process ends: %w", s.path, damaged.cause)
+		}
+	})
+}
+
+func (s *Store) closeFile() error {
+	var unsynced error
+	if s.opts.Durability != Synced {
+		unsynced = s.db.Sync()
+	}
+	if err := errors.Join(unsynced, s.db.Close()); err != nil {
+		return fmt.Errorf("boltkv: close %s: %w", s.path, err)
+	}
+	return nil
+}

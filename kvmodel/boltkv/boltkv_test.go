@@ -1,0 +1,347 @@
+package boltkv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+)
+
+// must returns v, or panics: what a test or benchmark needs to go on.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check is must for what returns nothing else.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// open opens a store on a new file, closed when the test ends.
+func open(t testing.TB, opts boltkv.Options) *boltkv.Store {
+	t.Helper()
+	return openAt(t, filepath.Join(t.TempDir(), "store.db"), opts)
+}
+
+func openAt(t testing.TB, path string, opts boltkv.Options) *boltkv.Store {
+	t.Helper()
+	s, err := boltkv.Open(path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// one carries out op and ends the test if it fails.
+func one(t testing.TB, s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+	t.Helper()
+	r, err := kvmodel.One(context.Background(), s, op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// wantErr fails the test unless err is all of want.
+func wantErr(t testing.TB, err error, want ...error) {
+	t.Helper()
+	for _, w := range want {
+		if !errors.Is(err, w) {
+			t.Errorf("error is %v, want it to be %v", err, w)
+		}
+	}
+}
+
+func wantGone(t testing.TB, s kvmodel.Store, key string) {
+	t.Helper()
+	_, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(key))
+	wantErr(t, err, kvmodel.ErrNotFound)
+}
+
+// holdTurn lets an atomic change hold the store until release is called.
+func holdTurn(t testing.TB, s *boltkv.Store) (release func()) {
+	t.Helper()
+	held, free, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		over <- s.Powers().Atomic(context.Background(), func(kvmodel.Store) error {
+			close(held)
+			<-free
+			return nil
+		})
+	}()
+	<-held
+	return sync.OnceFunc(func() {
+		close(free)
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStore_Do_ReopenedStoreHasEverything(t *testing.T) {
+	for _, durability := range []boltkv.Durability{boltkv.Synced, boltkv.Periodic, boltkv.Unsynced} {
+		t.Run(durability.String(), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.db")
+			s := openAt(t, path, boltkv.Options{Durability: durability})
+			one(t, s, kvmodel.OpSet("kept", []byte("value")))
+			one(t, s, kvmodel.OpSet("short", []byte("lived")).For(time.Hour))
+			before := one(t, s, kvmodel.OpGet("kept"))
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openAt(t, path, boltkv.Options{Durability: durability})
+			if diff := cmp.Diff(before, one(t, s, kvmodel.OpGet("kept"))); diff != "" {
+				t.Errorf("item after reopening mismatch (-want +got):\n%s", diff)
+			}
+			one(t, s, kvmodel.OpGet("short"))
+		})
+	}
+}
+
+func TestStore_Do_VersionsNeverComeBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	seen := make(map[kvmodel.Version]bool)
+	for range 3 {
+		s := openAt(t, path, boltkv.Options{})
+		for range 3 {
+			_, _ = kvmodel.One(context.Background(), s, kvmodel.OpDelete("key"))
+			one(t, s, kvmodel.OpAdd("key", nil))
+			version := one(t, s, kvmodel.OpGet("key")).Version
+			if seen[version] {
+				t.Errorf("version %d was given twice", version)
+			}
+			seen[version] = true
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestStore_Do_VersionsThatACrashTookBackAreNotGivenAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	seen := make(map[kvmodel.Version]bool)
+	check(openAt(t, path, boltkv.Options{}).Close())
+	synced := must(os.ReadFile(path))
+	for range 3 {
+		check(os.WriteFile(path, synced, 0o600))
+		s := openAt(t, path, boltkv.Options{Durability: boltkv.Unsynced})
+		one(t, s, kvmodel.OpSet("key", nil))
+		version := one(t, s, kvmodel.OpGet("key")).Version
+		if seen[version] {
+			t.Errorf("version %d was given twice", version)
+		}
+		seen[version] = true
+		check(s.Close())
+	}
+}
+
+func TestStore_Do_LoneWriterCommitsEachTripAtOnce(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	for i := range 5 {
+		ops := []kvmodel.Op{kvmodel.OpSet("a", nil), kvmodel.OpSet("b", nil)}
+		if err := s.Do(t.Context(), ops); err != nil {
+			t.Fatal(err)
+		}
+		want := boltkv.Stats{Commits: uint64(i + 1), Trips: uint64(i + 1), Ops: 2 * uint64(i+1)}
+		if diff := cmp.Diff(want, s.Stats()); diff != "" {
+			t.Errorf("Stats after %d trips mismatch (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
+func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	release := holdTurn(t, s)
+	var writers sync.WaitGroup
+	for i := range 50 {
+		writers.Go(func() {
+			if i%2 == 0 {
+				must(kvmodel.One(context.Background(), s, kvmodel.OpSet(fmt.Sprint("k", i), nil)))
+				return
+			}
+			check(s.Powers().Atomic(context.Background(), func(s kvmodel.Store) error {
+				_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet(fmt.Sprint("k", i), nil))
+				return err
+			}))
+		})
+	}
+	// All of them are waiting for their turn well before this has passed.
+	time.Sleep(200 * time.Millisecond)
+	release()
+	writers.Wait()
+	want := boltkv.Stats{Commits: 1, Trips: 51, Ops: 50}
+	if diff := cmp.Diff(want, s.Stats()); diff != "" {
+		t.Errorf("Stats mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestStore_Do_TripThatChangesNothingCommitsNothing(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	_, err := kvmodel.One(t.Context(), s, kvmodel.OpDelete("absent"))
+	wantErr(t, err, kvmodel.ErrNotFound)
+	if got := s.Stats().Commits; got != 0 {
+		t.Errorf("%d commits for a delete of an absent key, want 0", got)
+	}
+}
+
+func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
+	s := open(t, boltkv.Options{Durability: boltkv.Unsynced})
+	one(t, s, kvmodel.OpSet("a", []byte("0")))
+	one(t, s, kvmodel.OpSet("b", []byte("0")))
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for range 300 {
+			check(s.Do(context.Background(), []kvmodel.Op{kvmodel.OpIncrement("a", 1), kvmodel.OpIncrement("b", 1)}))
+		}
+	})
+	for range 1000 {
+		r, err := kvmodel.GetAll(t.Context(), s, "a", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r[0].Value, r[1].Value); diff != "" {
+			t.Fatalf("two halves of one trip differ (-a +b):\n%s", diff)
+		}
+	}
+	writing.Wait()
+}
+
+func TestStore_Do_CancelledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	release := holdTurn(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("late", nil))
+	wantErr(t, err, kvmodel.ErrUnavailable, context.DeadlineExceeded)
+	err = s.Powers().Atomic(ctx, func(kvmodel.Store) error { t.Error("the function ran"); return nil })
+	wantErr(t, err, kvmodel.ErrUnavailable, context.DeadlineExceeded)
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("it took %v to return after 20ms", took)
+	}
+	release()
+	wantGone(t, s, "late")
+}
+
+func TestStore_Atomic_ContextThatEndsInsideDropsTheChange(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Powers().Atomic(ctx, func(s kvmodel.Store) error {
+		one(t, s, kvmodel.OpSet("before", nil))
+		cancel()
+		_, err := kvmodel.One(ctx, s, kvmodel.OpSet("after", nil))
+		wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
+		return nil
+	})
+	wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
+	wantGone(t, s, "before")
+	wantGone(t, s, "after")
+}
+
+func TestStore_Atomic_PanicReachesTheCallerAndLeavesNothing(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	func() {
+		defer func() {
+			if p := recover(); p != "mine" {
+				t.Errorf("recovered %v, want the function's own panic", p)
+			}
+		}()
+		_ = s.Powers().Atomic(t.Context(), func(s kvmodel.Store) error {
+			one(t, s, kvmodel.OpSet("half", nil))
+			panic("mine")
+		})
+	}()
+	wantGone(t, s, "half")
+	one(t, s, kvmodel.OpSet("next", nil))
+}
+
+func TestStore_Atomic_GoexitLeavesTheStoreToOthers(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	var exiting sync.WaitGroup
+	exiting.Go(func() {
+		_ = s.Powers().Atomic(context.Background(), func(kvmodel.Store) error {
+			runtime.Goexit()
+			return nil
+		})
+	})
+	exiting.Wait()
+	one(t, s, kvmodel.OpSet("next", nil))
+}
+
+func TestStore_Close_LeavesNoGoroutineAndAnswersUnavailable(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s := open(t, boltkv.Options{Durability: boltkv.Periodic})
+	one(t, s, kvmodel.OpSet("key", nil))
+	if err := errors.Join(s.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []kvmodel.Op{kvmodel.OpGet("key"), kvmodel.OpSet("key", nil)} {
+		_, err := kvmodel.One(t.Context(), s, op)
+		wantErr(t, err, kvmodel.ErrUnavailable)
+	}
+	wantErr(t, s.Powers().Atomic(t.Context(), func(kvmodel.Store) error { return nil }), kvmodel.ErrUnavailable)
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines after Close, %d before Open", runtime.NumGoroutine(), before)
+}
+
+func TestStore_Close_WhileOthersWorkAnswersEachOfThem(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	var working sync.WaitGroup
+	for i := range 8 {
+		working.Go(func() {
+			for {
+				_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet(fmt.Sprint("k", i), nil))
+				if err == nil {
+					_, err = kvmodel.One(context.Background(), s, kvmodel.OpGet(fmt.Sprint("k", i)))
+				}
+				if err != nil {
+					wantErr(t, err, kvmodel.ErrUnavailable)
+					return
+				}
+			}
+		})
+	}
+	time.Sleep(20 * time.Millisecond)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	working.Wait()
+}
+
+func TestParseDurability_ReadsWhatStringWrites(t *testing.T) {
+	for _, want := range []boltkv.Durability{boltkv.Synced, boltkv.Periodic, boltkv.Unsynced} {
+		got, err := boltkv.ParseDurability(want.String())
+		if err != nil || got != want {
+			t.Errorf("ParseDurability(%q) = %v, %v", want, got, err)
+		}
+	}
+	if _, err := boltkv.ParseDurability("sometimes"); err == nil {
+		t.Error(`ParseDurability("sometimes") has no error`)
+	}
+}

@@ -1,0 +1,110 @@
+package boltkv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Compaction is what Compact did: bytes of the file before and after.
+type Compaction struct{ Before, After int64 }
+
+// compactTx is how many bytes one transaction of the copy holds, which bounds
+// the memory that Compact takes.
+const compactTx = 1 << 20
+
+// Compact writes the store at path anew without its unused space, beside it
+// under the name path.compact, and puts that in its place. A crash leaves
+// either the old file or the new one, and perhaps path.compact, which the next
+// Compact overwrites. Versions, and so what callers hold, stay good.
+//
+// No process may have the store open, else it returns ErrInUse; those that try
+// to open it meanwhile get ErrInUse, or the new file. It needs free disk space
+// of up to the file's size. Other errors are those of Open; whatever goes
+// wrong, the file at path stays as it was.
+func Compact(path string) (Compaction, error) {
+	done, err := compact(path)
+	if err != nil {
+		return Compaction{}, fmt.Errorf("boltkv: compact %s: %w", path, plainer(path, err))
+	}
+	return done, nil
+}
+
+func compact(path string) (done Compaction, err error) {
+	// A link stays one: what it leads to is replaced.
+	path, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		return done, err
+	}
+	src, err := openFile(path, Synced)
+	if err != nil {
+		return done, err
+	}
+	// The lock is held until the new file is in place.
+	defer func() { err = errors.Join(err, src.Close()) }()
+	before, err := os.Stat(path)
+	if err != nil {
+		return done, err
+	}
+	after, err := writeCompacted(src, path+".compact", before)
+	if err != nil {
+		return done, err
+	}
+	if err := os.Rename(path+".compact", path); err != nil {
+		return done, err
+	}
+	return Compaction{before.Size(), after.Size()}, syncDir(filepath.Dir(path))
+}
+
+// writeCompacted copies src to a synced file at path, with the mode and the
+// owner of original. It leaves nothing behind if it fails.
+func writeCompacted(src *bolt.DB, path string, original fs.FileInfo) (info fs.FileInfo, err error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(path)
+		}
+	}()
+	if err := copyItems(src, path); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, original.Mode().Perm()); err != nil {
+		return nil, err
+	}
+	if err := keepOwner(path, original); err != nil {
+		return nil, err
+	}
+	return os.Stat(path)
+}
+
+func copyItems(src *bolt.DB, path string) (err error) {
+	dst, err := bolt.Open(path, 0o600, &bolt.Options{
+		Timeout:      lockWait,
+		NoSync:       true,
+		FreelistType: bolt.FreelistMapType,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dst.Close()) }()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrDamaged, p)
+		}
+	}()
+	if err := src.View(func(tx *bolt.Tx) error { _, err := check(tx); return err }); err != nil {
+		return err
+	}
+	if err := bolt.Compact(dst, src, compactTx); err != nil {
+		return err
+	}
+	return dst.Sync()
+}

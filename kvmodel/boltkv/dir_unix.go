@@ -1,0 +1,28 @@
+//go:build unix
+
+package boltkv
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// syncDir makes the entries of dir last.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// keepOwner gives the file at path the owner of the one that info is of.
+func keepOwner(path string, info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	return os.Chown(path, int(stat.Uid), int(stat.Gid))
+}

@@ -1,0 +1,248 @@
+package boltkv_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+)
+
+// storeFile makes a closed store of some hundred pages and returns its path.
+func storeFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillWith(t, s, 1000)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func fillWith(t *testing.T, s kvmodel.Store, n int) {
+	t.Helper()
+	var ops []kvmodel.Op
+	for i := range n {
+		ops = append(ops, kvmodel.OpSet(benchKey(i), bytes.Repeat([]byte{byte(i)}, 500)))
+	}
+	if err := s.Do(t.Context(), ops); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantOpenErr wants Open to fail within a second with want, and to say which
+// file it is about and each of parts.
+func wantOpenErr(t *testing.T, path string, want error, parts ...string) {
+	t.Helper()
+	start := time.Now()
+	s, err := boltkv.Open(path, boltkv.Options{})
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("Open took %v to fail", took)
+	}
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("Open succeeded")
+	}
+	wantErr(t, err, want)
+	for _, part := range append(parts, path) {
+		if strings.Count(err.Error(), part) != 1 {
+			t.Errorf("error %q does not say %q once", err, part)
+		}
+	}
+}
+
+func TestOpen_MakesTheFileAndItsDirectoryForThisUserAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "b", "store.db")
+	openAt(t, path, boltkv.Options{})
+	for name, want := range map[string]fs.FileMode{filepath.Dir(path): 0o700 | fs.ModeDir, path: 0o600} {
+		if got := must(os.Stat(name)).Mode(); got != want {
+			t.Errorf("mode of %s is %v, want %v", filepath.Base(name), got, want)
+		}
+	}
+}
+
+func TestOpen_EmptyFileIsANewStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	check(os.WriteFile(path, nil, 0o600))
+	one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpSet("key", nil))
+}
+
+func TestOpen_StoreThatIsOpenAlreadyIsInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := openAt(t, path, boltkv.Options{})
+	wantOpenErr(t, path, boltkv.ErrInUse, "is open in another process")
+	one(t, s, kvmodel.OpSet("still", []byte("well")))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openAt(t, path, boltkv.Options{})
+}
+
+func TestOpen_WaitsAMomentForTheOneBefore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	before := openAt(t, path, boltkv.Options{})
+	time.AfterFunc(200*time.Millisecond, func() { _ = before.Close() })
+	openAt(t, path, boltkv.Options{})
+}
+
+func TestOpen_FileReplacedMeanwhileIsTheNewOne(t *testing.T) {
+	path := storeFile(t)
+	old := must(bolt.Open(path, 0o600, nil))
+	opened := make(chan *boltkv.Store)
+	go func() { opened <- must(boltkv.Open(path, boltkv.Options{})) }()
+	time.Sleep(150 * time.Millisecond)
+	check(os.WriteFile(path+".new", must(os.ReadFile(path)), 0o600))
+	check(os.Rename(path+".new", path))
+	check(old.Close())
+	s := <-opened
+	one(t, s, kvmodel.OpSet("key", nil))
+	check(s.Close())
+	one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpGet("key"))
+}
+
+func TestOpen_FileThatLacksItsEndIsDamaged(t *testing.T) {
+	path := storeFile(t)
+	whole := must(os.ReadFile(path))
+	for _, keep := range []int{1, 100, 4096, 8191, 8192, 8193, 12288, 16384, len(whole) / 2} {
+		check(os.WriteFile(path, whole[:keep], 0o600))
+		wantOpenErr(t, path, boltkv.ErrDamaged)
+		if got := must(os.ReadFile(path)); !bytes.Equal(whole[:keep], got) {
+			t.Errorf("Open changed a file that keeps %d bytes", keep)
+		}
+	}
+	check(os.WriteFile(path, whole, 0o600))
+	one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpGet(benchKey(999)))
+}
+
+func TestOpen_FileThatIsNoStoreIsDamagedAndLeftAlone(t *testing.T) {
+	for name, content := range map[string][]byte{
+		"text":   bytes.Repeat([]byte("This is not a store.\n"), 2000),
+		"zeroes": make([]byte, 1<<16),
+		"short":  []byte("x"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.db")
+			check(os.WriteFile(path, content, 0o600))
+			wantOpenErr(t, path, boltkv.ErrDamaged, "not a ringtree store")
+			if got := must(os.ReadFile(path)); !bytes.Equal(content, got) {
+				t.Error("Open changed the file")
+			}
+		})
+	}
+}
+
+func TestOpen_BoltFileOfAnotherProgramIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	db := must(bolt.Open(path, 0o600, nil))
+	check(db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("items")); return err }))
+	check(db.Close())
+	wantOpenErr(t, path, boltkv.ErrDamaged, "a bolt file of another program")
+}
+
+func TestOpen_FormatOfALaterVersionIsRefused(t *testing.T) {
+	path := storeFile(t)
+	db := must(bolt.Open(path, 0o600, nil))
+	check(db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte("ringtree")).Put([]byte("format"), []byte("2"))
+	}))
+	check(db.Close())
+	wantOpenErr(t, path, boltkv.ErrDamaged, `its format is "2", this program reads "1"`)
+}
+
+func TestOpen_DirectoryIsNotAStore(t *testing.T) {
+	wantOpenErr(t, t.TempDir(), boltkv.ErrDamaged, "not a file")
+}
+
+func TestOpen_FileInPlaceOfTheDirectoryIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	check(os.WriteFile(file, nil, 0o600))
+	if _, err := boltkv.Open(filepath.Join(file, "store.db"), boltkv.Options{}); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("Open below a file returned %v", err)
+	}
+}
+
+func TestOpen_BadArgumentsAreNamed(t *testing.T) {
+	if _, err := boltkv.Open("", boltkv.Options{}); err == nil || !strings.Contains(err.Error(), "path is empty") {
+		t.Errorf("Open of no path returned %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "store.db")
+	if _, err := boltkv.Open(path, boltkv.Options{Durability: 7}); err == nil || !strings.Contains(err.Error(), "Durability(7)") {
+		t.Errorf("Open with a durability there is not returned %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it left a file: %v", err)
+	}
+}
+
+// damage overwrites the pages of a closed store's file from the third on.
+func damage(t *testing.T, path string, with byte) {
+	t.Helper()
+	file := must(os.ReadFile(path))
+	for i := 2 * os.Getpagesize(); i < len(file); i++ {
+		file[i] = with
+	}
+	check(os.WriteFile(path, file, 0o600))
+}
+
+func TestOpen_FileWithDamagedPagesIsDamaged(t *testing.T) {
+	for _, with := range []byte{0, 0xff, 'x'} {
+		path := storeFile(t)
+		damage(t, path, with)
+		s, err := boltkv.Open(path, boltkv.Options{})
+		if err == nil {
+			t.Fatalf("Open of a file full of %#x succeeded: %v", with, s.Close())
+		}
+		wantErr(t, err, boltkv.ErrDamaged)
+	}
+}
+
+// damageItems overwrites every page that has items of fillWith in it.
+func damageItems(t *testing.T, path string) {
+	t.Helper()
+	file := must(os.ReadFile(path))
+	size := os.Getpagesize()
+	for page := 4 * size; page+size <= len(file); page += size {
+		if bytes.Contains(file[page:page+size], []byte("bench:")) {
+			clear(file[page : page+size])
+		}
+	}
+	check(os.WriteFile(path, file, 0o600))
+}
+
+func TestStore_Do_DamagedPageIsUnavailableAndNotAbsent(t *testing.T) {
+	for _, op := range []kvmodel.Op{kvmodel.OpGet(benchKey(500)), kvmodel.OpSet(benchKey(500), nil)} {
+		t.Run(op.Kind.String(), func(t *testing.T) {
+			path := storeFile(t)
+			damageItems(t, path)
+			s := openAt(t, path, boltkv.Options{})
+			for range 2 {
+				_, err := kvmodel.One(t.Context(), s, op)
+				wantErr(t, err, kvmodel.ErrUnavailable, boltkv.ErrDamaged)
+			}
+		})
+	}
+}
+
+func TestStore_Atomic_DamagedPageEndsTheChange(t *testing.T) {
+	path := storeFile(t)
+	damageItems(t, path)
+	s := openAt(t, path, boltkv.Options{})
+	err := s.Powers().Atomic(t.Context(), func(s kvmodel.Store) error {
+		_, err := kvmodel.One(t.Context(), s, kvmodel.OpGet(benchKey(500)))
+		wantErr(t, err, kvmodel.ErrUnavailable, boltkv.ErrDamaged)
+		return nil
+	})
+	wantErr(t, err, kvmodel.ErrUnavailable, boltkv.ErrDamaged)
+}

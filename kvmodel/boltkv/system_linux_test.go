@@ -1,0 +1,144 @@
+package boltkv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+)
+
+func init() { children["full"] = fillUp }
+
+// asNobody runs f without the rights of root, which no file mode keeps out. It
+// runs on a thread that ends with it.
+func asNobody(f func()) {
+	var done sync.WaitGroup
+	done.Go(func() {
+		if os.Geteuid() == 0 {
+			runtime.LockOSThread()
+			check(syscall.Setfsuid(65534))
+		}
+		f()
+	})
+	done.Wait()
+}
+
+func TestOpen_ReadOnlyFileIsPermissionDenied(t *testing.T) {
+	path := storeFile(t)
+	for dir := filepath.Dir(path); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		check(os.Chmod(dir, 0o777))
+	}
+	check(os.Chmod(path, 0o444))
+	asNobody(func() { wantOpenErr(t, path, fs.ErrPermission, "permission denied") })
+	check(os.Chmod(path, 0o600))
+	one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpGet(benchKey(0)))
+}
+
+func TestOpen_ReadOnlyDirectoryIsPermissionDenied(t *testing.T) {
+	dir := t.TempDir()
+	check(os.Chmod(dir, 0o555))
+	defer func() { check(os.Chmod(dir, 0o755)) }()
+	asNobody(func() {
+		wantOpenErr(t, filepath.Join(dir, "store.db"), fs.ErrPermission, "permission denied")
+		_, err := boltkv.Open(filepath.Join(dir, "sub", "store.db"), boltkv.Options{})
+		wantErr(t, err, fs.ErrPermission)
+	})
+}
+
+func TestOpen_PipeIsRefusedAndDoesNotBlock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	check(syscall.Mkfifo(path, 0o600))
+	wantOpenErr(t, path, boltkv.ErrDamaged, "not a file")
+}
+
+func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
+	for _, op := range []kvmodel.Op{kvmodel.OpGet(benchKey(500)), kvmodel.OpSet(benchKey(500), nil)} {
+		for _, keep := range []int64{0, 8192} {
+			t.Run(fmt.Sprintf("%v-after-%d", op.Kind, keep), func(t *testing.T) {
+				path := storeFile(t)
+				s := must(boltkv.Open(path, boltkv.Options{}))
+				// bbolt may die with its locks held: that ends with the process.
+				defer func() { _ = s.Close() }()
+				check(os.Truncate(path, keep))
+				for range 2 {
+					_, err := kvmodel.One(t.Context(), s, op)
+					wantErr(t, err, kvmodel.ErrUnavailable, boltkv.ErrDamaged)
+				}
+			})
+		}
+	}
+}
+
+func TestStore_Do_FullDiskIsUnavailableAndKeepsTheRest(t *testing.T) {
+	out, err := childCommand("full", filepath.Join(t.TempDir(), "store.db")).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// fillUp writes to a store on a file that must not grow past a limit, as on a
+// full disk, and then lifts the limit. It changes the limit of its process.
+func fillUp(path string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	s, err := boltkv.Open(path, boltkv.Options{})
+	if err != nil {
+		return err
+	}
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		return err
+	}
+	limit := syscall.Rlimit{Cur: 1 << 20, Max: old.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	stored, err := fillUntilRefused(s)
+	if !errors.Is(err, kvmodel.ErrUnavailable) || errors.Is(err, kvmodel.ErrUnclear) || stored < 10 {
+		return fmt.Errorf("after %d writes a full disk gave: %w", stored, err)
+	}
+	if err := wantStored(s, stored); err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		return err
+	}
+	if _, err := kvmodel.One(context.Background(), s, kvmodel.OpAdd(benchKey(stored), nil)); err != nil {
+		return fmt.Errorf("with room again: %w", err)
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if s, err = boltkv.Open(path, boltkv.Options{}); err != nil {
+		return err
+	}
+	return errors.Join(wantStored(s, stored), s.Close())
+}
+
+func fillUntilRefused(s kvmodel.Store) (stored int, err error) {
+	for ; stored < 1000; stored++ {
+		if _, err := kvmodel.One(context.Background(), s, kvmodel.OpAdd(benchKey(stored), make([]byte, 10_000))); err != nil {
+			return stored, err
+		}
+	}
+	return stored, nil
+}
+
+func wantStored(s kvmodel.Store, n int) error {
+	for i := range n {
+		r, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(benchKey(i)))
+		if err != nil || len(r.Value) != 10_000 {
+			return fmt.Errorf("write %d of %d reads as %d bytes, %w", i, n, len(r.Value), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package kvmodel_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// lateStore counts what it is asked for after it was closed.
+type lateStore struct {
+	kvmodel.Store
+	closed atomic.Bool
+	late   atomic.Int64
+}
+
+func (s *lateStore) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+
+func (s *lateStore) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if s.closed.Load() {
+		s.late.Add(1)
+	}
+	return s.Store.Do(ctx, ops)
+}
+
+func (s *lateStore) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+func TestDB_Close_NothingIsAskedOfTheStoreAfterwards(t *testing.T) {
+	var stores []*lateStore
+	for range 500 {
+		s := &lateStore{Store: memkv.New(memkv.Options{})}
+		stores = append(stores, s)
+		ms := openMembers(s)
+		ms.OnChange(func(context.Context, kvmodel.Change[member, string]) error { return nil })
+		if err := ms.Create(t.Context(), &member{ID: "1", Email: "a@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := ms.db.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(50 * time.Millisecond) // for goroutines that had not begun
+	for i, s := range stores {
+		if late := s.late.Load(); late > 0 {
+			t.Fatalf("store %d: %d trips after Close", i, late)
+		}
+	}
+}

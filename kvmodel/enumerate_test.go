@@ -1,0 +1,195 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// allIDs returns the ids of all records, sorted.
+func allIDs(t testing.TB, ctx context.Context, r *notes) []string {
+	t.Helper()
+	var ids []string
+	for v, err := range r.All(ctx) {
+		must(t, err)
+		ids = append(ids, v.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// createNotes makes notes with the ids from first on and returns the ids.
+func createNotes(t testing.TB, ctx context.Context, r *notes, first, n int) (ids []string) {
+	t.Helper()
+	var vs []*note
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("note-%05d", first+i))
+		vs = append(vs, &note{ID: ids[i], Text: "x"})
+	}
+	must(t, r.CreateMulti(ctx, vs))
+	return ids
+}
+
+func keysWith(mem *memkv.Store, prefix string) (n int) {
+	for _, key := range mem.Keys() {
+		if strings.HasPrefix(key, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAll_SeesEachRecordOnceWhereverItsIDStands(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		db := open(t, shared{s})
+		r := kvmodel.NewRecords(db, noteSchema())
+		want := createNotes(t, ctx, r, 0, 250)
+		// While the lines are open the ids stand in the journal.
+		if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
+			t.Errorf("before they are archived (-want +got)\n%s", diff)
+		}
+		must(t, db.Close(ctx))
+
+		db = closing(t, open(t, s))
+		r = kvmodel.NewRecords(db, noteSchema())
+		want = append(want, createNotes(t, ctx, r, 250, 50)...)
+		// An id that is used again stands there twice.
+		must(t, r.Delete(ctx, want[7]))
+		must(t, r.Delete(ctx, want[8]))
+		must(t, r.Create(ctx, &note{ID: want[7], Text: "again"}))
+		want = slices.Delete(want, 8, 9)
+		if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
+			t.Errorf("after they are archived (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestAll_OfAModelWithoutRecordsIsEmpty(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
+		if got := allIDs(t, ctx, r); len(got) != 0 {
+			t.Errorf("got %q, want none", got)
+		}
+	})
+}
+
+func TestAll_AStoreThatFailsIsAnErrorAndNotTheEnd(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		m := &mortal{Store: s}
+		r := kvmodel.NewRecords(open(t, m), noteSchema())
+		createNotes(t, ctx, r, 0, 3)
+		m.kill()
+		var err error
+		n := 0
+		for _, err = range r.All(ctx) {
+			n++
+		}
+		wantErr(t, err, kvmodel.ErrUnavailable)
+		if n != 1 {
+			t.Errorf("%d results, want the error alone", n)
+		}
+	})
+}
+
+func TestAll_CanBeLeftEarly(t *testing.T) {
+	ctx := t.Context()
+	r := kvmodel.NewRecords(closing(t, open(t, memkv.New(memkv.Options{}))), noteSchema())
+	createNotes(t, ctx, r, 0, 300)
+	n := 0
+	for _, err := range r.All(ctx) {
+		must(t, err)
+		if n++; n == 5 {
+			break
+		}
+	}
+	if n != 5 {
+		t.Errorf("%d records, want 5", n)
+	}
+}
+
+func TestEnumeration_AChunkIsFilledBeforeTheNextIsBegun(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		mem := memkv.New(memkv.Options{})
+		if p, ok := s.(powers); ok {
+			s = powers{mem, p.with}
+		} else {
+			s = mem
+		}
+		db := open(t, shared{s})
+		r := kvmodel.NewRecords(db, noteSchema())
+		const n = 2000
+		createNotes(t, ctx, r, 0, n)
+		must(t, db.Close(ctx))
+		// 11 bytes for each id, 4 KiB a chunk.
+		full := n * 11 / 4096
+		if got := keysWith(mem, "all:"); got < full || got > full+5 {
+			t.Errorf("%d ids are in %d chunks, want about %d", n, got, full+1)
+		}
+		db = closing(t, open(t, s))
+		c := cost(t, ctx, func(ctx context.Context) error {
+			if got := len(allIDs(t, ctx, kvmodel.NewRecords(db, noteSchema()))); got != n {
+				t.Errorf("%d records, want %d", got, n)
+			}
+			return nil
+		})
+		t.Logf("All of %d: %v", n, c)
+	})
+}
+
+func TestEnumeration_ATransactionThatFailsLeavesNoGap(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	fails := false
+	s := powers{mem, kvmodel.Powers{Atomic: func(ctx context.Context, f func(kvmodel.Store) error) error {
+		return kvmodel.PowersOf(mem).Atomic(ctx, func(s kvmodel.Store) error {
+			if err := f(s); err != nil || !fails {
+				return err
+			}
+			return kvmodel.ErrUnavailable
+		})
+	}}}
+	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
+	fails = true
+	wantErr(t, r.Create(ctx, &note{ID: "lost", Text: "x"}), kvmodel.ErrUnavailable)
+	fails = false
+	var want []string
+	for i := range 600 {
+		fails = i%7 == 3
+		v := &note{ID: fmt.Sprintf("n%03d", i), Text: "x"}
+		err := r.Create(ctx, v)
+		if fails {
+			wantErr(t, err, kvmodel.ErrUnavailable)
+			continue
+		}
+		must(t, err)
+		want = append(want, v.ID)
+	}
+	if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
+		t.Errorf("all (-want +got)\n%s", diff)
+	}
+}
+
+func TestAll_ACorruptChunkIsNamed(t *testing.T) {
+	ctx := t.Context()
+	s := memkv.New(memkv.Options{})
+	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
+	createNotes(t, ctx, r, 0, 1)
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("all:Note:1", []byte{9, 'x'}))
+	must(t, err)
+	var got error
+	for _, err := range r.All(ctx) {
+		got = errors.Join(got, err)
+	}
+	wantErr(t, got, kvmodel.ErrCorrupt)
+	if got != nil && !strings.Contains(got.Error(), "Note") {
+		t.Errorf("error %q does not name the model", got)
+	}
+}

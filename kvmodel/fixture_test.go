@@ -1,0 +1,245 @@
+package kvmodel_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// note is a record with every field that the data class fills in.
+type note struct {
+	ID                        string
+	Text                      string
+	Code                      string `json:",omitempty"`
+	Version                   int64
+	Created, Updated, Expires time.Time
+}
+
+// errBlank is what a note without text says of itself.
+var errBlank = errors.New("the text is blank")
+
+func (n *note) Validate() error {
+	if n.Text == "" {
+		return errBlank
+	}
+	return nil
+}
+
+// Upgrade marks the text of a note that an older release wrote.
+func (n *note) Upgrade(from int) error {
+	if n.Text == "poison" {
+		return errors.New("cannot be upgraded")
+	}
+	n.Text += fmt.Sprintf(" (from %d)", from)
+	return nil
+}
+
+type notes = kvmodel.Records[note, string]
+
+// keeping is a codec in JSON that keeps the fields of a record that T does not
+// know.
+type keeping[T any] struct{}
+
+func (keeping[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
+}
+
+func (keeping[T]) Unmarshal(data []byte, v *T) (bool, error) {
+	if err := json.Unmarshal(data, v); err != nil {
+		return false, err
+	}
+	return len(unknownFields[T](data)) > 0, nil
+}
+
+func (keeping[T]) Merge(prev, next []byte) ([]byte, error) {
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(next, &all); err != nil {
+		return nil, err
+	}
+	maps.Copy(all, unknownFields[T](prev))
+	return json.Marshal(all)
+}
+
+func unknownFields[T any](data []byte) map[string]json.RawMessage {
+	all, known := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	_ = json.Unmarshal(data, &all)
+	b, _ := json.Marshal(new(T))
+	_ = json.Unmarshal(b, &known)
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
+		_, ok := known[name]
+		return ok || name == "Code"
+	})
+	return all
+}
+
+func noteSchema() kvmodel.Schema[note, string] {
+	return kvmodel.Schema[note, string]{
+		Name: "Note", Version: 1,
+		ID:       func(n *note) string { return n.ID },
+		SetID:    func(n *note, id string) { n.ID = id },
+		Key:      kvmodel.StringKey[string](),
+		Codec:    keeping[note]{},
+		Revision: func(n *note) *int64 { return &n.Version },
+		Created:  func(n *note) *time.Time { return &n.Created },
+		Updated:  func(n *note) *time.Time { return &n.Updated },
+		Expires:  func(n *note) *time.Time { return &n.Expires },
+	}
+}
+
+// simpleNotes are notes without version and times.
+func simpleNotes() kvmodel.Schema[note, string] {
+	s := noteSchema()
+	s.Revision, s.Created, s.Updated, s.Expires = nil, nil, nil, nil
+	return s
+}
+
+// quiet is a DB option for tests that make things go wrong on purpose.
+func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))) }
+
+func open(t testing.TB, s kvmodel.Store, opts ...kvmodel.Option) *kvmodel.DB {
+	t.Helper()
+	db, err := kvmodel.Open(s, append([]kvmodel.Option{quiet()}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// closing closes db at the end of the test, which must leave nothing undone.
+func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := db.Close(context.Background()); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	return db
+}
+
+// powers is a store with just the powers it names.
+type powers struct {
+	kvmodel.Store
+	with kvmodel.Powers
+}
+
+func (p powers) Powers() kvmodel.Powers { return p.with }
+
+// plain hides what a store can do beyond the contract.
+func plain(s kvmodel.Store) kvmodel.Store { return powers{s, kvmodel.Powers{}} }
+
+// kinds are the kinds of store there are by what they can do.
+var kinds = map[string]func(kvmodel.Store) kvmodel.Store{
+	"atomic":             func(s kvmodel.Store) kvmodel.Store { return s },
+	"plain":              plain,
+	"unless and ordered": func(s kvmodel.Store) kvmodel.Store { return powers{s, kvmodel.Powers{Unless: true, Ordered: true}} },
+}
+
+// eachKind runs f on an empty store of each kind.
+func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, s kvmodel.Store)) {
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		t.Run(name, func(t *testing.T) {
+			f(t, t.Context(), kinds[name](memkv.New(memkv.Options{})))
+		})
+	}
+}
+
+// mortal is a store whose process can die: from then on it answers nothing,
+// as if nobody were there to hear the answer.
+type mortal struct {
+	kvmodel.Store
+	dead  atomic.Bool
+	trips atomic.Int64
+	dies  atomic.Int64 // with the trip of this number, if not 0
+}
+
+var errDead = fmt.Errorf("%w: the process is dead", kvmodel.ErrUnavailable)
+
+func (m *mortal) Powers() kvmodel.Powers {
+	p := kvmodel.PowersOf(m.Store)
+	if whole := p.Atomic; whole != nil {
+		p.Atomic = func(ctx context.Context, f func(kvmodel.Store) error) error {
+			if m.died() {
+				return errDead
+			}
+			return whole(ctx, f)
+		}
+	}
+	return p
+}
+
+func (m *mortal) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if m.died() {
+		return kvmodel.Fail(ops, errDead)
+	}
+	return m.Store.Do(ctx, ops)
+}
+
+func (m *mortal) died() bool {
+	if n := m.trips.Add(1); m.dies.Load() != 0 && n >= m.dies.Load() {
+		m.dead.Store(true)
+	}
+	return m.dead.Load()
+}
+
+func (m *mortal) kill() { m.dead.Store(true) }
+
+// Close leaves the store to the other processes.
+func (m *mortal) Close() error { return nil }
+
+// shared is a store that a DB may close without closing it for others.
+type shared struct{ kvmodel.Store }
+
+func (s shared) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+func (s shared) Close() error           { return nil }
+
+// tampering is a store whose trips a test can answer itself.
+type tampering struct {
+	kvmodel.Store
+	with func(ctx context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error
+}
+
+func (f *tampering) Powers() kvmodel.Powers { return kvmodel.PowersOf(f.Store) }
+
+func (f *tampering) Do(ctx context.Context, ops []kvmodel.Op) error {
+	next := func(ops []kvmodel.Op) error { return f.Store.Do(ctx, ops) }
+	if f.with == nil {
+		return next(ops)
+	}
+	return f.with(ctx, ops, next)
+}
+
+// cost returns what f asked of the store.
+func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kvmodel.Cost {
+	t.Helper()
+	ctx, m := kvmodel.Metered(ctx)
+	if err := f(ctx); err != nil {
+		t.Error(err)
+	}
+	return m.Cost()
+}
+
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("got error %v, want one that is %q", err, want)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,29 @@
+package kvopen
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+)
+
+func openBolt(_ context.Context, path string, opts *options) (kvmodel.Store, error) {
+	durabilities := []boltkv.Durability{boltkv.Synced, boltkv.Periodic, boltkv.Unsynced}
+	var names []string
+	for _, d := range durabilities {
+		names = append(names, d.String())
+	}
+	settings := boltkv.Options{Durability: durabilities[opts.choice("durability", names...)]}
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	if path == "" {
+		return nil, errors.New("the file's path is missing: bolt:PATH")
+	}
+	if strings.HasPrefix(path, "//") {
+		return nil, errors.New("no two slashes follow the colon: bolt:dir/file, or bolt:/dir/file from the root")
+	}
+	return boltkv.Open(path, settings)
+}

@@ -1,0 +1,205 @@
+package kvopen
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+func TestStore_MemHoldsWhatItIsGiven(t *testing.T) {
+	s, err := Store(t.Context(), "mem:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := kvmodel.One(t.Context(), s, kvmodel.OpSet("k", []byte("v"))); err != nil {
+		t.Fatal(err)
+	}
+	r, err := kvmodel.One(t.Context(), s, kvmodel.OpGet("k"))
+	if err != nil || string(r.Value) != "v" {
+		t.Errorf("get: want v, got %q, %v", r.Value, err)
+	}
+}
+
+func TestStore_BoltKeepsWhatItIsGiven(t *testing.T) {
+	url := "bolt:" + filepath.Join(t.TempDir(), "new", "app.db") + "?durability=unsynced"
+	for _, want := range []int64{1, 2} {
+		s, err := Store(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := kvmodel.Next(t.Context(), s, "n", 0, 1)
+		if err != nil || n != want {
+			t.Errorf("count: want %d, got %d, %v", want, n, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpen_DBWorksOnTheStoreOfItsURL(t *testing.T) {
+	url := "bolt:" + filepath.Join(t.TempDir(), "app.db") + "?durability=unsynced"
+	for _, want := range []int64{1, 2} {
+		db, err := Open(t.Context(), url, kvmodel.Tenant("mine"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := kvmodel.Next(t.Context(), db.Store(), "n", 0, 1)
+		if err != nil || n != want {
+			t.Errorf("count: want %d, got %d, %v", want, n, err)
+		}
+		if err := db.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpen_AfterAnErrorNothingStaysOpen(t *testing.T) {
+	if _, err := Open(t.Context(), "memory:"); err == nil || !strings.Contains(err.Error(), `unknown scheme "memory"`) {
+		t.Errorf("want an error about the scheme, got %v", err)
+	}
+	url := "bolt:" + filepath.Join(t.TempDir(), "app.db")
+	if _, err := Open(t.Context(), url, kvmodel.Tenant(strings.Repeat("x", 300))); !errors.Is(err, kvmodel.ErrBadKey) {
+		t.Errorf("want an ErrBadKey, got %v", err)
+	}
+	// The file is locked as long as it is open.
+	db, err := Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
+	folder := t.TempDir()
+	for _, test := range []struct{ url, want string }{
+		{"", "must start with one of mem:, "},
+		{"app.db", "must start with one of mem:, "},
+		{"://x", "must start with one of mem:, "},
+		{"MEM:", "must start with one of mem:, "},
+		{"sqlite:app.db", `unknown scheme "sqlite"; a store URL is one of mem:, `},
+		{"memcache://a", `unknown scheme "memcache": did you mean memcached?`},
+		{"mem:x", "mem URL: nothing follows the colon"},
+		{"mem:?size=1", `mem URL: unknown option "size"; this kind of store takes none`},
+		{"mem:?a=%zz", `mem URL: options: invalid URL escape "%zz"`},
+
+		{"bolt:", "bolt URL: the file's path is missing"},
+		{"bolt://app.db", "bolt URL: no two slashes follow the colon"},
+		{"bolt:" + folder, "bolt URL: boltkv: open " + folder},
+		{"bolt:app.db?durable=synced", `unknown option "durable"; known are durability=synced|periodic|unsynced`},
+		{"bolt:app.db?durability=none", "option durability=none: it must be one of synced|periodic|unsynced"},
+		{"bold:app.db", `unknown scheme "bold": did you mean bolt?`},
+
+		{"memcached:h:1", "memcached URL: two slashes must follow the colon"},
+		{"memcached://h:port", `host "h:port": port "port" is not in 1..65535`},
+		{"memcached://h:0", `host "h:0": port "0" is not in 1..65535`},
+		{"memcached://h:65536", `host "h:65536": port "65536" is not in 1..65535`},
+		{"memcached://h:1:2", `host "h:1:2": it is not HOST:PORT`},
+		{"memcached://::1", `host "::1": it is not HOST:PORT`},
+		{"memcached://a,,b", `host "": the name is missing`},
+		{"memcached://:11211", `host ":11211": the name is missing`},
+		{"memcached://a b", `host "a b": it holds ' '`},
+		{"memcached://h,h:11211", `host "h:11211" is given twice`},
+		{"memcached://h/0", "memcached URL: nothing follows the hosts but options"},
+		{"memcached://u@h", "memcached URL: memcached knows no user and no password"},
+		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; known are timeout=DURATION, conns=1..10000`},
+		{"memcached://h?timeout=1s&timeout=2s", "option timeout is given 2 times"},
+		{"memcached://h?timeout=1", "option timeout=1: it must be a duration above 0 such as 500ms"},
+		{"memcached://h?timeout=-1s", "option timeout=-1s: it must be a duration above 0"},
+		{"memcached://h?conns=many", "option conns=many: it must be a number in 1..10000"},
+		{"memcached://h?conns=0", "option conns=0: it must be a number in 1..10000"},
+
+		{"redsi://h", `unknown scheme "redsi": did you mean redis?`},
+		{"redis:h", "redis URL: two slashes must follow the colon"},
+		{"redis://g,h", "redis URL: it names one server; a cluster is redis-cluster://"},
+		{"redis://h/zero", `redis URL: database "zero" is not a number from 0`},
+		{"redis://h/-1", `redis URL: database "-1" is not a number from 0`},
+		{"redis://:%@h", "redis URL: user name or password: a % in it must be written %25"},
+		{"redis://:a?b@h", "redis URL: an @ after the question mark; write ? in a password as %3F"},
+		{"redis://h?pacience=1s", `unknown option "pacience": did you mean patience?; known are patience=DURATION, ` +
+			"wait-replicas=0..100, wait-timeout=DURATION, tls=off|on"},
+		{"redis://h?tls=yes", "option tls=yes: it must be one of off|on"},
+		{"redis-cluster://h/1", "redis-cluster URL: a cluster has no databases"},
+	} {
+		s, err := Store(t.Context(), test.url)
+		if err == nil {
+			t.Errorf("%s: want an error that says %q, got a store", test.url, test.want)
+			s.Close()
+			continue
+		}
+		if !strings.HasPrefix(err.Error(), "kvopen: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: want an error that says %q, got %q", test.url, test.want, err)
+		}
+	}
+}
+
+func TestParseAddress_TakesAddressesApart(t *testing.T) {
+	for _, test := range []struct {
+		rest string
+		want address
+	}{
+		{"//", address{hosts: []string{"127.0.0.1:1"}}},
+		{"//h", address{hosts: []string{"h:1"}}},
+		{"//h:2,g", address{hosts: []string{"h:2", "g:1"}}},
+		{"//[::1]:2,[::2]", address{hosts: []string{"[::1]:2", "[::2]:1"}}},
+		{"//h/3", address{hosts: []string{"h:1"}, path: "3"}},
+		{"//:p@h", address{password: "p", hosts: []string{"h:1"}}},
+		{"//u:a%40b%3Fc%25@h", address{user: "u", password: "a@b?c%", hosts: []string{"h:1"}}},
+		{"//u:a/b:c@d@h/1", address{user: "u", password: "a/b:c@d", hosts: []string{"h:1"}, path: "1"}},
+	} {
+		got, err := parseAddress(test.rest, "1")
+		if err != nil {
+			t.Errorf("%s: %v", test.rest, err)
+		}
+		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(address{})); diff != "" {
+			t.Errorf("%s: address mismatch (-want +got):\n%s", test.rest, diff)
+		}
+	}
+}
+
+// FuzzStore_ErrorsHideThePassword puts a password where one belongs, into a URL
+// that is otherwise anything, and looks for it in what is said about the URL.
+func FuzzStore_ErrorsHideThePassword(f *testing.F) {
+	f.Add("redis://user:", "host:1/0?timeout=1s")
+	f.Add("redsi://:", "host")
+	f.Add("redis:", "host")
+	f.Add("redis://host?x=", "")
+	f.Add("redis://:a?", "host")
+	f.Add("redis://:%", "host:x")
+	f.Add("memcached://", "h")
+	f.Add("", "")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		const password = "pass-of-mine"
+		_, rest, opts, err := parse(before + password + "@" + after)
+		if err == nil {
+			if _, err = parseAddress(rest, "1"); err == nil {
+				err = opts.check()
+			}
+		}
+		if err != nil && strings.Contains(err.Error(), password) {
+			t.Errorf("%s%s@%s: the error shows the password: %v", before, password, after, err)
+		}
+	})
+}
+
+func TestDistance_CountsEdits(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"redis", "redis", 0},
+		{"redsi", "redis", 2}, {"rdis", "redis", 1}, {"bold", "bolt", 1}, {"kitten", "sitting", 3},
+	} {
+		if got := distance(test.a, test.b); got != test.want {
+			t.Errorf("distance(%q, %q): want %d, got %d", test.a, test.b, test.want, got)
+		}
+	}
+}

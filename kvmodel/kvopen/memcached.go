@@ -1,0 +1,30 @@
+package kvopen
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+)
+
+func openMemcached(_ context.Context, rest string, opts *options) (kvmodel.Store, error) {
+	settings := memcachekv.Options{
+		Timeout: opts.duration("timeout"),
+		Conns:   opts.number("conns", 1, 10_000),
+	}
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	a, err := parseAddress(rest, "11211")
+	if err != nil {
+		return nil, err
+	}
+	if a.user != "" || a.password != "" {
+		return nil, errors.New("memcached knows no user and no password")
+	}
+	if a.path != "" {
+		return nil, errors.New("nothing follows the hosts but options")
+	}
+	return memcachekv.OpenVolatile(a.hosts, settings)
+}

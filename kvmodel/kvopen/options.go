@@ -1,0 +1,135 @@
+package kvopen
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// options are those of one URL. Each is asked for by its name once; then check
+// knows all the names there are and what was wrong.
+type options struct {
+	given url.Values
+	known []string // names
+	forms []string // the same as name=form
+	err   error    // the first value that was wrong
+}
+
+// check returns what is wrong with the options, if anything: one that nobody
+// asked for, one given twice, or a bad value.
+func (o *options) check() error {
+	for _, name := range slices.Sorted(maps.Keys(o.given)) {
+		if !slices.Contains(o.known, name) {
+			return fmt.Errorf("unknown option %q%s; %s", name, suggest(name, o.known), o.list())
+		}
+		if len(o.given[name]) > 1 {
+			return fmt.Errorf("option %s is given %d times", name, len(o.given[name]))
+		}
+	}
+	return o.err
+}
+
+func (o *options) list() string {
+	if len(o.known) == 0 {
+		return "this kind of store takes none"
+	}
+	return "known are " + strings.Join(o.forms, ", ")
+}
+
+// text returns the value of an option, and whether it was given.
+func (o *options) text(name, form string) (string, bool) {
+	o.known = append(o.known, name)
+	o.forms = append(o.forms, name+"="+form)
+	return o.given.Get(name), o.given.Has(name)
+}
+
+func (o *options) bad(name, value, form string) {
+	if o.err == nil {
+		o.err = fmt.Errorf("option %s=%s: it must be %s", name, value, form)
+	}
+}
+
+// number returns the value of an option in low..high, 0 if it is not given.
+func (o *options) number(name string, low, high int) int {
+	form := fmt.Sprintf("%d..%d", low, high)
+	text, ok := o.text(name, form)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		o.bad(name, text, "a number in "+form)
+		return 0
+	}
+	return n
+}
+
+// duration returns the value of an option such as 500ms, 0 if it is not given.
+func (o *options) duration(name string) time.Duration {
+	text, ok := o.text(name, "DURATION")
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		o.bad(name, text, "a duration above 0 such as 500ms")
+		return 0
+	}
+	return d
+}
+
+// choice returns which of names an option is, 0 if it is not given.
+func (o *options) choice(name string, names ...string) int {
+	form := strings.Join(names, "|")
+	text, ok := o.text(name, form)
+	if !ok {
+		return 0
+	}
+	i := slices.Index(names, text)
+	if i < 0 {
+		o.bad(name, text, "one of "+form)
+		return 0
+	}
+	return i
+}
+
+// suggest returns "; did you mean NAME?" for the one of names that text may
+// be a misspelling of, or "".
+func suggest(text string, names []string) string {
+	best, least := "", 3
+	for _, name := range names {
+		if d := distance(text, name); d < least && d < len(name) {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s?", best)
+}
+
+// distance returns how many bytes must be added, removed or replaced to make b
+// of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

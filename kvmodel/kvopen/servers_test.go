@@ -1,0 +1,109 @@
+package kvopen_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+)
+
+// wantCount opens url and counts in it, from 0.
+func wantCount(t *testing.T, url string, want int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	s, err := kvopen.Store(ctx, url)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer s.Close()
+	if n, err := kvmodel.Next(ctx, s, "n", 0, 1); err != nil || n != want {
+		t.Errorf("%s: want %d, got %d, %v", url, want, n, err)
+	}
+}
+
+func TestStore_MemcachedIsReached(t *testing.T) {
+	servers.Need(t, "memcached")
+	server, err := servers.Memcached()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	wantCount(t, "memcached://"+server.Addr, 1)
+	wantCount(t, "memcached://"+server.Addr+"?timeout=5s&conns=2", 2)
+}
+
+func TestStore_RedisIsLoggedIn(t *testing.T) {
+	servers.Need(t, "redis-server")
+	server, err := servers.Redis("--requirepass", "p@ss/w?rd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	wantCount(t, "redis://:p%40ss/w%3Frd@"+server.Addr, 1)
+	wantCount(t, "redis://default:p%40ss/w%3Frd@"+server.Addr+"/0?patience=2s", 2)
+	wantCount(t, "redis://:p%40ss/w%3Frd@"+server.Addr+"/3", 1)
+
+	for _, wrong := range []string{"", "default:guess@"} {
+		_, err := kvopen.Store(t.Context(), "redis://"+wrong+server.Addr)
+		if err == nil || strings.Contains(err.Error(), "guess") {
+			t.Errorf("log in as %q: want an error without the password, got %v", wrong, err)
+		}
+	}
+}
+
+func TestStore_RedisClusterIsReachedByOneNode(t *testing.T) {
+	servers.Need(t, "redis-server")
+	cluster, err := servers.RedisCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Stop()
+	wantCount(t, "redis-cluster://"+strings.Join(cluster.Addrs(), ","), 1)
+	wantCount(t, "redis-cluster://"+cluster.Addrs()[1], 2)
+}
+
+func TestStore_ServerThatIsDownIsAnErrorAtOpening(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := listener.Addr().String()
+	listener.Close()
+	_, err = kvopen.Store(t.Context(), "redis://:secret@"+down)
+	if !kvmodel.Failed(err) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), down) {
+		t.Errorf("want an ErrUnavailable that names %s and not the password, got %v", down, err)
+	}
+}
+
+func TestStore_RedisSpeaksTLSIfTold(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	first := make(chan byte, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		var b [1]byte
+		conn.Read(b[:])
+		first <- b[0]
+	}()
+	if _, err := kvopen.Store(t.Context(), "redis://"+listener.Addr().String()+"?tls=on"); err == nil {
+		t.Error("want an error, since nobody answers")
+	}
+	const handshake = 22 // the type of a TLS record
+	if got := <-first; got != handshake {
+		t.Errorf("want the first byte %d of a TLS handshake, got %d", handshake, got)
+	}
+}

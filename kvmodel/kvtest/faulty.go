@@ -1,0 +1,84 @@
+package kvtest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Faulty returns s with a fault of the given kind on the nth op that is sent
+// to it, from 1; the ops of one trip count in their order. All other ops, also
+// those beside it in its trip, go as always. Late is as good as Mute here, and
+// ByRate and None are no fault. Ops inside Atomic are not counted, and the
+// store does not claim to be ordered.
+func Faulty(s kvmodel.Store, n int, fault Fault) kvmodel.Store {
+	return &faulty{Store: s, left: n, fault: fault}
+}
+
+type faulty struct {
+	kvmodel.Store
+	fault Fault
+
+	mu   sync.Mutex
+	left int // ops until the one with the fault
+}
+
+func (f *faulty) Powers() kvmodel.Powers {
+	powers := kvmodel.PowersOf(f.Store)
+	powers.Ordered = false
+	return powers
+}
+
+func (f *faulty) Do(ctx context.Context, ops []kvmodel.Op) error {
+	kvmodel.Check(ops, f.Powers())
+	at := f.place(ops)
+	if at < 0 || f.fault == ByRate || f.fault == None {
+		return f.Store.Do(ctx, ops)
+	}
+	f.others(ctx, ops, at)
+	if f.fault == Mute || f.fault == Late {
+		_ = f.Store.Do(ctx, ops[at:at+1])
+	}
+	ops[at].Result = kvmodel.Result{Err: f.errorOf(ops[at].Kind)}
+	return kvmodel.Unanswered(ops)
+}
+
+// place counts ops and returns the place of the one with the fault, or -1.
+func (f *faulty) place(ops []kvmodel.Op) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range ops {
+		if ops[i].Result.Err != nil {
+			continue
+		}
+		if f.left--; f.left == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// others carries out all ops but the one at a place, in one trip.
+func (f *faulty) others(ctx context.Context, ops []kvmodel.Op, at int) {
+	rest := append(append([]kvmodel.Op{}, ops[:at]...), ops[at+1:]...)
+	// The results tell as much as the error.
+	_ = f.Store.Do(ctx, rest)
+	for i := range rest {
+		place := i
+		if i >= at {
+			place++
+		}
+		ops[place].Result = rest[i].Result
+	}
+}
+
+func (f *faulty) errorOf(kind kvmodel.Kind) error {
+	switch {
+	case f.fault == Unsent:
+		return errUnsent
+	case kind.Writes():
+		return errUnclear
+	}
+	return errUnread
+}

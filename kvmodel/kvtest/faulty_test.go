@@ -1,0 +1,86 @@
+package kvtest_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// appends sends the letters a to f to key k of s in two trips of three.
+func appends(s kvmodel.Store) (ops []kvmodel.Op, first, second error) {
+	for c := 'a'; c <= 'f'; c++ {
+		ops = append(ops, kvmodel.OpAppend("k", []byte(string(c))))
+	}
+	return ops, s.Do(ctx, ops[:3]), s.Do(ctx, ops[3:])
+}
+
+func TestFaulty_TheNthOpAndNoOther(t *testing.T) {
+	for _, c := range []struct {
+		fault kvtest.Fault
+		err   error
+		done  bool // whether the op was carried out all the same
+	}{
+		{kvtest.Unsent, kvmodel.ErrUnavailable, false},
+		{kvtest.Lost, kvmodel.ErrUnclear, false},
+		{kvtest.Mute, kvmodel.ErrUnclear, true},
+		{kvtest.Late, kvmodel.ErrUnclear, true},
+		{kvtest.None, nil, true},
+	} {
+		for n := 1; n <= 6; n++ {
+			mem := memkv.New(memkv.Options{})
+			_, _ = kvmodel.One(ctx, mem, kvmodel.OpSet("k", nil))
+			ops, first, second := appends(kvtest.Faulty(mem, n, c.fault))
+			faultless := 0
+			for i, op := range ops {
+				switch {
+				case i == n-1 && !errors.Is(op.Result.Err, c.err):
+					t.Errorf("fault %d on op %d: it ended in %v, want %v", c.fault, n, op.Result.Err, c.err)
+				case i != n-1 && op.Result.Err != nil:
+					t.Errorf("fault %d on op %d: op %d ended in %v", c.fault, n, i+1, op.Result.Err)
+				case i != n-1:
+					faultless++
+				}
+			}
+			if failed := map[bool]error{true: first, false: second}[n <= 3]; !errors.Is(failed, c.err) {
+				t.Errorf("fault %d on op %d: Do returned %v, want %v", c.fault, n, failed, c.err)
+			}
+			r, _ := kvmodel.One(ctx, mem, kvmodel.OpGet("k"))
+			if want := map[bool]int{true: 6, false: 5}[c.done]; len(r.Value) != want || faultless != 5 {
+				t.Errorf("fault %d on op %d: the value is %q and %d others were fine", c.fault, n, r.Value, faultless)
+			}
+		}
+	}
+}
+
+func TestFaulty_AGetIsNeverUnclear(t *testing.T) {
+	for _, fault := range []kvtest.Fault{kvtest.Unsent, kvtest.Lost, kvtest.Mute} {
+		_, err := kvmodel.One(ctx, kvtest.Faulty(memkv.New(memkv.Options{}), 1, fault), kvmodel.OpGet("k"))
+		if !errors.Is(err, kvmodel.ErrUnavailable) || errors.Is(err, kvmodel.ErrUnclear) {
+			t.Errorf("fault %d: %v, want ErrUnavailable", fault, err)
+		}
+	}
+}
+
+func TestFaulty_CountsOnlyWhatIsSent(t *testing.T) {
+	s := kvtest.Faulty(memkv.New(memkv.Options{}), 2, kvtest.Unsent)
+	ops := []kvmodel.Op{kvmodel.OpGet("bad key"), kvmodel.OpSet("a", nil), kvmodel.OpGet(""), kvmodel.OpSet("b", nil), kvmodel.OpSet("c", nil)}
+	_ = s.Do(ctx, ops)
+	var got []string
+	for i := range ops {
+		got = append(got, fmt.Sprint(errors.Is(ops[i].Result.Err, kvmodel.ErrBadKey), errors.Is(ops[i].Result.Err, kvmodel.ErrUnavailable)))
+	}
+	want := []string{"true false", "false false", "true false", "false true", "false false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bad key and unavailable mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestFaulty_KeepsTheContractOtherwise(t *testing.T) {
+	kvtest.Run(t, inMemory(memkv.Options{}, func(s kvmodel.Store) kvmodel.Store { return kvtest.Faulty(s, 1<<40, kvtest.Unsent) }))
+}

@@ -1,0 +1,214 @@
+package kvtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Linearizable lets clients goroutines carry out ops random ops each on a few
+// keys of s at once, and fails unless there is an order of all of them, one
+// after another, that explains every answer. The keys must be absent at first.
+// An op that ended unclear may have been done at any later time or never.
+func Linearizable(t testing.TB, s kvmodel.Store, clients, ops int, seed uint64) {
+	t.Helper()
+	var mu sync.Mutex
+	var history []porcupine.Operation
+	var wg sync.WaitGroup
+	began := time.Now()
+	for id := range clients {
+		c := &historian{store: s, id: id, began: began, rng: rand.New(rand.NewPCG(seed, uint64(id)))}
+		wg.Go(func() {
+			c.work(ops)
+			mu.Lock()
+			defer mu.Unlock()
+			history = append(history, c.history...)
+		})
+	}
+	wg.Wait()
+	if len(history) < clients*ops/2 {
+		t.Errorf("seed %d: the store answered only %d of %d ops", seed, len(history), clients*ops)
+	}
+	for _, part := range byKey(history) {
+		switch porcupine.CheckOperationsTimeout(itemModel, part, time.Minute) {
+		case porcupine.Illegal:
+			t.Errorf("seed %d: no order explains the answers about key %q:\n%s", seed, part[0].Input.(kvmodel.Op).Key, tellHistory(part))
+		case porcupine.Unknown:
+			t.Errorf("seed %d: a minute was not enough to explain %d answers about one key; ask for fewer ops", seed, len(part))
+		}
+	}
+}
+
+// historian is a client that notes when it asked for what, and the answers.
+type historian struct {
+	store    kvmodel.Store
+	id       int
+	began    time.Time
+	rng      *rand.Rand
+	versions [3]kvmodel.Version // the last it read of each key
+	history  []porcupine.Operation
+}
+
+func (c *historian) work(ops int) {
+	for range ops {
+		at := c.rng.IntN(len(c.versions))
+		op := c.op(fmt.Sprint("lin", at), c.versions[at])
+		call := time.Since(c.began)
+		r, _ := kvmodel.One(context.Background(), c.store, op)
+		returned := int64(time.Since(c.began))
+		if r.Err == nil && op.Kind == kvmodel.Get {
+			c.versions[at] = r.Version
+		}
+		if errors.Is(r.Err, kvmodel.ErrUnavailable) {
+			continue
+		}
+		if kvmodel.Failed(r.Err) {
+			returned = math.MaxInt64
+		}
+		c.history = append(c.history, porcupine.Operation{ClientId: c.id, Input: op, Call: int64(call), Output: r, Return: returned})
+	}
+}
+
+func (c *historian) op(key string, version kvmodel.Version) kvmodel.Op {
+	value := strconv.AppendInt(nil, c.rng.Int64N(100), 10)
+	kind := kvmodel.Get + kvmodel.Kind(c.rng.IntN(int(kvmodel.Increment)))
+	if version == 0 && (kind == kvmodel.CompareAndSwap || kind == kvmodel.CompareAndDelete) {
+		kind = kvmodel.Get
+	}
+	switch kind {
+	case kvmodel.Set:
+		return kvmodel.OpSet(key, value)
+	case kvmodel.Add:
+		return kvmodel.OpAdd(key, value)
+	case kvmodel.CompareAndSwap:
+		return kvmodel.OpSwap(key, version, value)
+	case kvmodel.Delete:
+		return kvmodel.OpDelete(key)
+	case kvmodel.CompareAndDelete:
+		return kvmodel.OpDrop(key, version)
+	case kvmodel.Append:
+		return kvmodel.OpAppend(key, value[:1])
+	case kvmodel.Increment:
+		return kvmodel.OpIncrement(key, c.rng.Int64N(7)-3)
+	}
+	return kvmodel.OpGet(key)
+}
+
+// byKey parts a history into those of each key: ops on different keys have
+// nothing to do with each other.
+func byKey(history []porcupine.Operation) [][]porcupine.Operation {
+	parts := make(map[string][]porcupine.Operation)
+	for _, o := range history {
+		key := o.Input.(kvmodel.Op).Key
+		parts[key] = append(parts[key], o)
+	}
+	var list [][]porcupine.Operation
+	for _, part := range parts {
+		list = append(list, part)
+	}
+	return list
+}
+
+// itemState is one key of a store as its answers let it be known. The version
+// of an item is not known until a Get has told it; nobody can have it before.
+type itemState struct {
+	present bool
+	value   string
+	version kvmodel.Version
+}
+
+var itemModel = porcupine.Model{
+	Init: func() any { return itemState{} },
+	Step: func(state, input, output any) (bool, any) {
+		op, r := input.(kvmodel.Op), output.(kvmodel.Result)
+		want, next := explain(state.(itemState), op, r)
+		if errors.Is(r.Err, kvmodel.ErrUnclear) {
+			return true, next
+		}
+		return endsIn(r.Err, want.Err) && string(r.Value) == string(want.Value) && r.Number == want.Number && r.Version == want.Version, next
+	},
+}
+
+// explain returns what op on an item in state s must answer, and the state
+// after it. The version a Get answers is taken from got where it is new.
+func explain(s itemState, op kvmodel.Op, got kvmodel.Result) (kvmodel.Result, itemState) {
+	stored := itemState{present: true, value: string(op.Value)}
+	switch op.Kind {
+	case kvmodel.Get:
+		return explainGet(s, got)
+	case kvmodel.Set:
+		return kvmodel.Result{}, stored
+	case kvmodel.Add:
+		if s.present {
+			return kvmodel.Result{Err: kvmodel.ErrExists}, s
+		}
+		return kvmodel.Result{}, stored
+	case kvmodel.Append:
+		if !s.present {
+			return kvmodel.Result{Err: kvmodel.ErrNotStored}, s
+		}
+		stored.value = s.value + stored.value
+		return kvmodel.Result{}, stored
+	}
+	if !s.present {
+		return kvmodel.Result{Err: kvmodel.ErrNotFound}, s
+	}
+	switch {
+	case op.Kind == kvmodel.Increment:
+		return explainIncrement(s, op)
+	case op.Kind == kvmodel.Delete:
+		return kvmodel.Result{}, itemState{}
+	case op.Version != s.version:
+		return kvmodel.Result{Err: kvmodel.ErrConflict}, s
+	case op.Kind == kvmodel.CompareAndSwap:
+		return kvmodel.Result{}, stored
+	}
+	return kvmodel.Result{}, itemState{}
+}
+
+func explainGet(s itemState, got kvmodel.Result) (kvmodel.Result, itemState) {
+	if !s.present {
+		return kvmodel.Result{Err: kvmodel.ErrNotFound}, s
+	}
+	if s.version == 0 {
+		s.version = got.Version
+	}
+	return kvmodel.Result{Value: []byte(s.value), Version: s.version}, s
+}
+
+func explainIncrement(s itemState, op kvmodel.Op) (kvmodel.Result, itemState) {
+	n, err := kvmodel.ParseNumber([]byte(s.value))
+	if err != nil {
+		return kvmodel.Result{Err: kvmodel.ErrNotNumber}, s
+	}
+	// The deltas here are small: past the largest number means by a little.
+	if n = max(n+op.Delta, 0); n > kvmodel.MaxNumber {
+		return kvmodel.Result{Err: kvmodel.ErrNotNumber}, s
+	}
+	return kvmodel.Result{Number: n}, itemState{present: true, value: strconv.FormatInt(n, 10)}
+}
+
+// tellHistory returns the last ops of a history in the order they were asked.
+func tellHistory(history []porcupine.Operation) string {
+	slices.SortFunc(history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	var lines []string
+	for _, o := range history[max(0, len(history)-60):] {
+		op, r := o.Input.(kvmodel.Op), o.Output.(kvmodel.Result)
+		e := event{op: op}
+		e.op.Result = r
+		lines = append(lines, fmt.Sprintf("%12v %12v  client %2d  %s -> %s", time.Duration(o.Call), time.Duration(o.Return), o.ClientId, show(op), e.outcome()))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,144 @@
+package memcachekv
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+)
+
+// lane is one connection to a server, with a library client of its own, used
+// by one goroutine at a time. It adds what the library lacks: requests end
+// with the context they run under, and what went wrong tells whether the
+// server can have got the request. Nothing runs on after a request has ended.
+type lane struct {
+	server *server
+	client *memcache.Client
+	conn   net.Conn // nil: none
+
+	boot   uint64    // the number of the server it is connected to
+	looked time.Time // when that was last asked for
+
+	// ctx is that of the requests under way: the library has no way to hand
+	// it down to the connection.
+	ctx   context.Context
+	limit time.Time // when the library or ctx gives up
+	asked bool      // the last request was written in full
+}
+
+func newLane(s *server) *lane {
+	l := &lane{server: s, client: memcache.NewFromSelector(only{address(s.addr)})}
+	l.client.Timeout = s.opts.Timeout
+	l.client.MaxIdleConns = 1
+	l.client.DialContext = l.dial
+	return l
+}
+
+// close closes the connection, if there is one.
+func (l *lane) close() {
+	// Nothing is under way, so how it ends is of no interest.
+	_ = l.client.Close()
+}
+
+// dial connects under the context of the request. The library's own carries
+// nothing but a time-out, the same as here.
+func (l *lane) dial(_ context.Context, network, addr string) (net.Conn, error) {
+	l.asked = false
+	dialer := net.Dialer{Timeout: l.server.opts.Timeout}
+	conn, err := dialer.DialContext(l.ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	l.conn = &wire{Conn: conn, lane: l}
+	return l.conn, nil
+}
+
+// glance is how often a request that waits looks whether its context was
+// cancelled. Looking is much cheaper than being told, for the many requests
+// that never wait so long.
+const glance = 10 * time.Millisecond
+
+// wire is a lane's connection as the library sees it. Its own deadline is that
+// of the next glance.
+type wire struct {
+	net.Conn
+	lane *lane
+	next time.Time
+}
+
+// Write begins or goes on with a request.
+func (w *wire) Write(p []byte) (int, error) {
+	w.lane.asked = false
+	written := 0
+	for {
+		n, err := w.Conn.Write(p[written:])
+		written += n
+		if err == nil || !w.waits(err) {
+			return written, err
+		}
+	}
+}
+
+// Read waits for the answer, which the library does only when all of the
+// request was written. A server does nothing about a part of one.
+func (w *wire) Read(p []byte) (int, error) {
+	w.lane.asked = true
+	for {
+		n, err := w.Conn.Read(p)
+		if n > 0 || err == nil || !w.waits(err) {
+			return n, err
+		}
+	}
+}
+
+// SetDeadline sets the library's deadline, which is its time-out from now, or
+// that of the context if it is earlier.
+func (w *wire) SetDeadline(t time.Time) error {
+	now := t.Add(-w.lane.server.opts.Timeout)
+	if end, ok := w.lane.ctx.Deadline(); ok && end.Before(t) {
+		t = end
+	}
+	w.lane.limit = t
+	// The library calls this for each item it reads, most often in vain.
+	if w.next.Sub(now) > glance/2 && w.next.Before(t) {
+		return nil
+	}
+	return w.sleep(now)
+}
+
+// sleep lets the connection wait until the next glance, or the limit.
+func (w *wire) sleep(now time.Time) error {
+	w.next = now.Add(glance)
+	if w.lane.limit.Before(w.next) {
+		w.next = w.lane.limit
+	}
+	return w.Conn.SetDeadline(w.next)
+}
+
+// waits tells whether to go on waiting after err, since it comes from a glance
+// that saw nothing.
+func (w *wire) waits(err error) bool {
+	now := time.Now()
+	return errors.Is(err, os.ErrDeadlineExceeded) && w.lane.ctx.Err() == nil && now.Before(w.lane.limit) && w.sleep(now) == nil
+}
+
+// Close closes the connection; the lane needs a new one then.
+func (w *wire) Close() error {
+	w.lane.conn = nil
+	return w.Conn.Close()
+}
+
+// address is a server's name as the library dials it.
+type address string
+
+func (a address) Network() string { return "tcp" }
+func (a address) String() string  { return string(a) }
+
+// only is the selector of a lane's client, which knows one server.
+type only struct{ net.Addr }
+
+func (o only) PickServer(string) (net.Addr, error)   { return o.Addr, nil }
+func (o only) Each(visit func(net.Addr) error) error { return visit(o.Addr) }

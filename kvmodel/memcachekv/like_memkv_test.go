@@ -1,0 +1,71 @@
+package memcachekv_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// answers are the sentinels that are compared: the text around them differs.
+var answers = []error{
+	kvmodel.ErrNotFound, kvmodel.ErrExists, kvmodel.ErrConflict, kvmodel.ErrNotStored, kvmodel.ErrNotNumber,
+	kvmodel.ErrUnavailable, kvmodel.ErrUnclear, kvmodel.ErrLost, kvmodel.ErrBadOp,
+}
+
+func TestMemcached_RandomOperations_AnswerAsInMemory(t *testing.T) {
+	servers := []string{memcached(t).Addr, memcached(t).Addr}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	pick := func(texts ...string) string { return texts[random.IntN(len(texts))] }
+	stores := [2]kvmodel.Store{memkv.New(memkv.Options{}), open(t, memcachekv.Options{}, servers...)}
+	versions := [2]map[string]kvmodel.Version{{}, {}}
+	for i := range 20_000 {
+		op := kvmodel.Op{Kind: kvmodel.Kind(1 + random.IntN(int(kvmodel.Increment))), Key: pick("a", "b", "c", "d")}
+		switch op.Kind {
+		case kvmodel.Set, kvmodel.Add, kvmodel.CompareAndSwap:
+			op.Value = []byte(pick("", "0", "9", "10", "0100", "9 ", " 9", "+5", "abc", "\x00\r\n", "4611686018427387905"))
+		case kvmodel.Append:
+			// What goes behind a number is told in the package's comment.
+			op.Value = []byte(pick("", " ", " 5"))
+			if op.Key > "b" {
+				op.Value = []byte(pick("", " ", "0", "x", "\r\n", "\x00", "+1"))
+			}
+		case kvmodel.Increment:
+			op.Key = pick("a", "b")
+			op.Delta = random.Int64N(200) - 100
+		}
+		var got [2]kvmodel.Result
+		for s := range stores {
+			op.Version = 0
+			if op.Kind == kvmodel.CompareAndSwap || op.Kind == kvmodel.CompareAndDelete {
+				op.Version = versions[s][op.Key]
+			}
+			got[s], _ = kvmodel.One(t.Context(), stores[s], op)
+			if op.Kind == kvmodel.Get && got[s].Err == nil {
+				versions[s][op.Key] = got[s].Version
+			}
+		}
+		if string(got[0].Value) != string(got[1].Value) || got[0].Number != got[1].Number || !alike(got[0].Err, got[1].Err) {
+			t.Fatalf("operation %d, %v %q value %q delta %d:\nin memory %q, %d, %v\nmemcached %q, %d, %v", i, op.Kind, op.Key,
+				op.Value, op.Delta, got[0].Value, got[0].Number, got[0].Err, got[1].Value, got[1].Number, got[1].Err)
+		}
+	}
+}
+
+// alike tells whether two errors are the same answer.
+func alike(a, b error) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	for _, answer := range answers {
+		if errors.Is(a, answer) != errors.Is(b, answer) {
+			return false
+		}
+	}
+	return true
+}

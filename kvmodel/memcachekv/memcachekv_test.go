@@ -1,0 +1,389 @@
+package memcachekv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+)
+
+// one carries out op and wants it to end in all of wants, or to succeed.
+func one(t *testing.T, ctx context.Context, s kvmodel.Store, op kvmodel.Op, wants ...error) kvmodel.Result {
+	t.Helper()
+	r, err := kvmodel.One(ctx, s, op)
+	if len(wants) == 0 && err != nil {
+		t.Fatalf("ended in: %v", err)
+	}
+	for _, want := range wants {
+		if !errors.Is(err, want) {
+			t.Fatalf("%v %q ended in: %v\nwant: %v", op.Kind, op.Key, err, want)
+		}
+	}
+	return r
+}
+
+// within fails the test if work takes longer than limit.
+func within(t *testing.T, limit time.Duration, work func()) {
+	t.Helper()
+	start := time.Now()
+	work()
+	if took := time.Since(start); took > limit {
+		t.Errorf("took %v, want at most %v", took, limit)
+	}
+}
+
+func TestOpenVolatile_RefusesWhatMakesNoSense(t *testing.T) {
+	for name, try := range map[string]struct {
+		servers []string
+		opts    memcachekv.Options
+		says    string
+	}{
+		"no servers":       {nil, memcachekv.Options{}, "no servers"},
+		"no port":          {[]string{"a:1", "b"}, memcachekv.Options{}, `"b"`},
+		"the same twice":   {[]string{"a:1", "a:1"}, memcachekv.Options{}, "twice"},
+		"negative timeout": {[]string{"a:1"}, memcachekv.Options{Timeout: -1}, "negative"},
+		"negative conns":   {[]string{"a:1"}, memcachekv.Options{Conns: -1}, "negative"},
+	} {
+		_, err := memcachekv.OpenVolatile(try.servers, try.opts)
+		if err == nil || !strings.Contains(err.Error(), try.says) {
+			t.Errorf("%s: got error %v, want one that says %s", name, err, try.says)
+		}
+	}
+}
+
+func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
+	a, b := newFake(t), newFake(t)
+	s := open(t, memcachekv.Options{}, a.Addr, b.Addr)
+	ctx := t.Context()
+	var ops []kvmodel.Op
+	for i := range 100 {
+		ops = append(ops, kvmodel.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i)))
+	}
+	if err := s.Do(ctx, ops); err != nil {
+		t.Fatal(err)
+	}
+	for i := range ops {
+		ops[i] = kvmodel.OpGet(ops[i].Key)
+	}
+	ops = append(ops, kvmodel.OpGet("k0"), kvmodel.OpGet("absent"))
+	if err := s.Do(ctx, ops); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if got, want := string(ops[i].Result.Value), fmt.Sprint(i); got != want {
+			t.Errorf("%s is %q, want %q", ops[i].Key, got, want)
+		}
+	}
+	if err := ops[101].Result.Err; !errors.Is(err, kvmodel.ErrNotFound) {
+		t.Errorf("the absent key ended in %v", err)
+	}
+	if a.Gets.Load() != 1 || b.Gets.Load() != 1 {
+		t.Errorf("the servers got %d and %d requests, want one each", a.Gets.Load(), b.Gets.Load())
+	}
+	ops[0].Result.Value[0] = 'x'
+	if got := string(ops[100].Result.Value); got != "0" {
+		t.Errorf("two answers for one key share their bytes: %q", got)
+	}
+}
+
+func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T) {
+	up, down := newFake(t), unused(t)
+	s := open(t, memcachekv.Options{}, up.Addr, down)
+	var ops []kvmodel.Op
+	for i := range 40 {
+		ops = append(ops, kvmodel.OpGet(fmt.Sprint("k", i)), kvmodel.OpAdd(fmt.Sprint("a", i), nil))
+	}
+	err := s.Do(t.Context(), ops)
+	if !errors.Is(err, kvmodel.ErrUnavailable) || !strings.Contains(err.Error(), down) {
+		t.Errorf("Do returned %v, want an ErrUnavailable that names %s", err, down)
+	}
+	failed := 0
+	for _, op := range ops {
+		var want error
+		switch {
+		case s.ServerOf(op.Key) == down:
+			want = kvmodel.ErrUnavailable
+			failed++
+		case op.Kind == kvmodel.Get:
+			want = kvmodel.ErrNotFound
+		}
+		if diff := cmp.Diff(want, op.Result.Err, cmpopts.EquateErrors()); diff != "" {
+			t.Errorf("%v %s of server %s (-want +got):\n%s", op.Kind, op.Key, s.ServerOf(op.Key), diff)
+		}
+	}
+	if failed == 0 || failed == len(ops) {
+		t.Errorf("%d of %d keys live on the server that is down, which tests nothing", failed, len(ops))
+	}
+}
+
+// unused returns an address that nobody listens on.
+func unused(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
+	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	f.Mute.Store(true)
+	for _, end := range []struct {
+		name string
+		err  error
+		ctx  func() (context.Context, context.CancelFunc)
+	}{
+		{"deadline", context.DeadlineExceeded, func() (context.Context, context.CancelFunc) {
+			return context.WithTimeout(t.Context(), 30*time.Millisecond)
+		}},
+		{"cancel", context.Canceled, func() (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(30*time.Millisecond, cancel)
+			return ctx, cancel
+		}},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			for _, try := range []struct {
+				ops  []kvmodel.Op
+				want error
+			}{
+				{[]kvmodel.Op{kvmodel.OpGet("k")}, kvmodel.ErrUnavailable},
+				{[]kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpGet("l")}, kvmodel.ErrUnavailable},
+			} {
+				ctx, cancel := end.ctx()
+				defer cancel()
+				within(t, 5*time.Second, func() { s.Do(ctx, try.ops) })
+				for _, op := range try.ops {
+					if err := op.Result.Err; !errors.Is(err, try.want) || !errors.Is(err, end.err) {
+						t.Errorf("%v %s ended in: %v\nwant: %v, %v", op.Kind, op.Key, err, try.want, end.err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
+	for name, end := range map[string]func(f *fake, cancel func()){
+		"deadline": func(f *fake, _ func()) { f.Mute.Store(true) },
+		"cancel":   func(f *fake, cancel func()) { f.Mute.Store(true); time.AfterFunc(30*time.Millisecond, cancel) },
+		"hang-up":  func(f *fake, _ func()) { f.HangUp.Store(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
+			one(t, t.Context(), s, kvmodel.OpSet("k", []byte("1")))
+			version := one(t, t.Context(), s, kvmodel.OpGet("k")).Version
+			for _, op := range []kvmodel.Op{
+				kvmodel.OpSet("k", nil), kvmodel.OpAdd("k", nil), kvmodel.OpSwap("k", version, nil), kvmodel.OpDelete("k"),
+				kvmodel.OpDrop("k", version), kvmodel.OpAppend("k", nil), kvmodel.OpIncrement("k", 1),
+			} {
+				// The connection is there already, so it is the write itself
+				// that gets no answer.
+				f.Mute.Store(false)
+				one(t, t.Context(), s, kvmodel.OpGet("k"))
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				end(f, cancel)
+				within(t, 5*time.Second, func() { one(t, ctx, s, op, kvmodel.ErrUnclear) })
+			}
+		})
+	}
+}
+
+func TestStore_Do_ASilentServer_EndsWithTheTimeout(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{Timeout: 30 * time.Millisecond}, f.Addr)
+	one(t, context.Background(), s, kvmodel.OpSet("k", []byte("v")))
+	f.Mute.Store(true)
+	within(t, 5*time.Second, func() {
+		one(t, context.Background(), s, kvmodel.OpSet("k", nil), kvmodel.ErrUnclear)
+		one(t, context.Background(), s, kvmodel.OpGet("k"), kvmodel.ErrUnavailable)
+	})
+}
+
+func TestStore_Do_AServerThatNeverSpeaks_MakesWritesUnavailable(t *testing.T) {
+	f := newFake(t)
+	f.Mute.Store(true)
+	s := open(t, memcachekv.Options{Timeout: 30 * time.Millisecond}, f.Addr)
+	r := one(t, t.Context(), s, kvmodel.OpSet("k", nil), kvmodel.ErrUnavailable)
+	if errors.Is(r.Err, kvmodel.ErrUnclear) {
+		t.Errorf("ended in %v, though the write was never sent", r.Err)
+	}
+}
+
+func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNobody(t *testing.T) {
+	silent, well := newFake(t), newFake(t)
+	const timeout = 200 * time.Millisecond
+	s := open(t, memcachekv.Options{Timeout: timeout, Conns: 2}, silent.Addr, well.Addr)
+	one(t, t.Context(), s, kvmodel.OpSet(keyOn(s, silent.Addr), nil))
+	silent.Mute.Store(true)
+	var ops []kvmodel.Op
+	for i := range 200 {
+		ops = append(ops, kvmodel.OpSet(fmt.Sprint("k", i), nil))
+	}
+	within(t, 10*timeout, func() { s.Do(t.Context(), ops) })
+	for _, op := range ops {
+		if err := op.Result.Err; (err == nil) != (s.ServerOf(op.Key) == well.Addr) {
+			t.Errorf("set %s on %s ended in %v", op.Key, s.ServerOf(op.Key), err)
+		}
+	}
+}
+
+// keyOn returns a key that lives on the server at addr.
+func keyOn(s *memcachekv.Store, addr string) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprint("on", i); s.ServerOf(key) == addr {
+			return key
+		}
+	}
+}
+
+func TestStore_Do_AfterACancel_TheStoreIsAsGoodAsBefore(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{}, f.Addr)
+	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	for range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		kvmodel.One(ctx, s, kvmodel.OpGet("k"))
+		one(t, t.Context(), s, kvmodel.OpGet("k"))
+	}
+}
+
+func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{}, f.Addr)
+	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	f.HangUp.Store(true)
+	one(t, t.Context(), s, kvmodel.OpGet("k"))
+	f.HangUp.Store(true)
+	results, err := kvmodel.GetAll(t.Context(), s, "k", "l")
+	if err != nil || string(results[0].Value) != "v" {
+		t.Errorf("got %v, %v", results, err)
+	}
+}
+
+func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{}, f.Addr)
+	ops := make([]kvmodel.Op, 50)
+	for i := range ops {
+		ops[i] = kvmodel.OpSet(fmt.Sprint("k", i), nil)
+	}
+	for f.Peak.Load() < 3 {
+		if err := s.Do(t.Context(), ops); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Disconnect()
+	one(t, t.Context(), s, kvmodel.OpGet("k0"))
+	if err := s.Do(t.Context(), ops); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{Conns: 3}, f.Addr)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			ops := make([]kvmodel.Op, 20)
+			for i := range ops {
+				ops[i] = kvmodel.OpSet(fmt.Sprint("k", i), nil)
+			}
+			if err := s.Do(t.Context(), ops); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if peak := f.Peak.Load(); peak > 3 {
+		t.Errorf("%d connections at once, want at most 3", peak)
+	}
+}
+
+func TestStore_Do_WhereAllConnectionsAreBusy_EndsUnsentWithTheContext(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{Conns: 1, Timeout: time.Minute}, f.Addr)
+	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	f.Mute.Store(true)
+	holder, free := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer free()
+	wg.Go(func() { kvmodel.One(holder, s, kvmodel.OpGet("k")) })
+	for f.Unanswered.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	one(t, ctx, s, kvmodel.OpDelete("k"), kvmodel.ErrUnavailable, context.DeadlineExceeded)
+}
+
+func TestStore_Do_WhereAllConnectionsStayBusy_WaitsForTheTimeoutAlone(t *testing.T) {
+	f := newFake(t)
+	const timeout = 200 * time.Millisecond
+	s := open(t, memcachekv.Options{Conns: 1, Timeout: timeout}, f.Addr)
+	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	f.Mute.Store(true)
+	var wg sync.WaitGroup
+	var unsent atomic.Int64
+	within(t, 10*timeout, func() {
+		for range 30 {
+			wg.Go(func() {
+				if _, err := kvmodel.One(context.Background(), s, kvmodel.OpDelete("k")); errors.Is(err, kvmodel.ErrUnavailable) {
+					unsent.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+	})
+	if unsent.Load() == 0 {
+		t.Error("none of the writes ended unsent")
+	}
+}
+
+func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
+	f := newFake(t)
+	before := runtime.NumGoroutine()
+	s := open(t, memcachekv.Options{}, f.Addr)
+	var ops []kvmodel.Op
+	for i := range 50 {
+		ops = append(ops, kvmodel.OpSet(fmt.Sprint("k", i), nil), kvmodel.OpGet(fmt.Sprint("k", i)))
+	}
+	if err := s.Do(t.Context(), ops); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one(t, t.Context(), s, kvmodel.OpGet("k1"), kvmodel.ErrUnavailable)
+	one(t, t.Context(), s, kvmodel.OpSet("k1", nil), kvmodel.ErrUnavailable)
+	// The fake's own goroutines end when they notice.
+	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}

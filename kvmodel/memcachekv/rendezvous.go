@@ -1,0 +1,37 @@
+package memcachekv
+
+// pick returns the server with the highest score for key. Each server's score
+// depends on its own name and the key alone, so a new server wins its share
+// of the keys from all others and nothing else moves.
+//
+// The scores decide where data lives: to change them is to lose it.
+func pick(servers []*server, key string) *server {
+	if len(servers) == 1 {
+		return servers[0]
+	}
+	hash := fnv1a(key)
+	best, top := servers[0], uint64(0)
+	for _, s := range servers {
+		if score := scatter(hash ^ s.seed); score >= top {
+			best, top = s, score
+		}
+	}
+	return best
+}
+
+// fnv1a returns the 64-bit FNV-1a hash of text.
+func fnv1a(text string) uint64 {
+	hash := uint64(14695981039346656037)
+	for i := range len(text) {
+		hash = (hash ^ uint64(text[i])) * 1099511628211
+	}
+	return hash
+}
+
+// scatter spreads its argument over all 64 bits; it is the last step of
+// SplitMix64. Different arguments give different results.
+func scatter(n uint64) uint64 {
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}

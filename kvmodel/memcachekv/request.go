@@ -1,0 +1,260 @@
+package memcachekv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// do carries out op and returns its result.
+func (l *lane) do(op *kvmodel.Op) kvmodel.Result {
+	switch op.Kind {
+	case kvmodel.Get:
+		return l.get(op.Key)
+	case kvmodel.Increment:
+		return l.increment(op)
+	default:
+		return kvmodel.Result{Err: l.answer(op.Kind, l.write(op))}
+	}
+}
+
+func (l *lane) get(key string) kvmodel.Result {
+	item, err := l.client.Get(key)
+	if l.broke(err) {
+		// The connection may have been an old one, and to ask again is safe.
+		if err = l.meet(); err == nil {
+			item, err = l.client.Get(key)
+		}
+	}
+	if err != nil {
+		return kvmodel.Result{Err: l.answer(kvmodel.Get, err)}
+	}
+	return l.found(item)
+}
+
+// getAll carries out ops, which are gets. What the server did not get round to
+// saying is a failure, never an absence.
+func (l *lane) getAll(ops []*kvmodel.Op) {
+	keys := make([]string, len(ops))
+	for i, op := range ops {
+		keys[i] = op.Key
+	}
+	items, err := l.client.GetMulti(keys)
+	if l.broke(err) {
+		if err = l.meet(); err == nil {
+			items, err = l.client.GetMulti(keys)
+		}
+	}
+	missing := kvmodel.ErrNotFound
+	if err != nil {
+		missing = l.answer(kvmodel.Get, err)
+	}
+	for _, op := range ops {
+		if item := items[op.Key]; item != nil {
+			op.Result = l.found(item)
+			if item.Key == "" {
+				op.Result.Value = bytes.Clone(op.Result.Value)
+			}
+			// Its bytes are given away: who asks for the key again in this trip
+			// gets a copy.
+			item.Key = ""
+		} else {
+			op.Result.Err = missing
+		}
+	}
+}
+
+func (l *lane) found(item *memcache.Item) kvmodel.Result {
+	return kvmodel.Result{Value: decode(item.Value, item.Flags), Version: l.version(item.CasID)}
+}
+
+// version turns the server's number for a state of an item into a version. A
+// server counts from 1 whenever it starts; the boot number makes versions of
+// one life match none of another.
+func (l *lane) version(casID uint64) kvmodel.Version { return kvmodel.Version(casID ^ l.boot) }
+
+// casID is the way back.
+func (l *lane) casID(v kvmodel.Version) uint64 { return uint64(v) ^ l.boot }
+
+// write carries out op, which is no Get and no Increment, and returns the
+// library's error.
+func (l *lane) write(op *kvmodel.Op) error {
+	switch op.Kind {
+	case kvmodel.Set:
+		return l.set(l.item(op))
+	case kvmodel.Add:
+		return l.client.Add(l.item(op))
+	case kvmodel.CompareAndSwap:
+		return l.client.CompareAndSwap(l.item(op))
+	case kvmodel.Delete:
+		return l.client.Delete(op.Key)
+	case kvmodel.CompareAndDelete:
+		// It is stored as an item that has expired already.
+		return l.client.CompareAndSwap(&memcache.Item{Key: op.Key, Expiration: -1, CasID: l.casID(op.Version)})
+	default:
+		return l.append(op)
+	}
+}
+
+// item returns what op stores as the library takes it.
+func (l *lane) item(op *kvmodel.Op) *memcache.Item {
+	value, flags := encode(op.Value)
+	return &memcache.Item{
+		Key:        op.Key,
+		Value:      value,
+		Flags:      flags,
+		Expiration: expiry(op.TTL, time.Now()),
+		CasID:      l.casID(op.Version),
+	}
+}
+
+// set stores item without the command of that name, which removes the old
+// value when the server has no room for the new one.
+func (l *lane) set(item *memcache.Item) error {
+	for {
+		if err := l.client.Replace(item); !errors.Is(err, memcache.ErrNotStored) {
+			return err
+		}
+		if err := l.client.Add(item); !errors.Is(err, memcache.ErrNotStored) {
+			return err
+		}
+	}
+}
+
+func (l *lane) append(op *kvmodel.Op) error {
+	if looksPadded(op.Value) {
+		return l.appendBlanks(op)
+	}
+	return l.client.Append(&memcache.Item{Key: op.Key, Value: op.Value})
+}
+
+// appendBlanks appends what would pass for the padding of a number if it came
+// after one. There it stores the whole anew, with a guard.
+func (l *lane) appendBlanks(op *kvmodel.Op) error {
+	for {
+		item, err := l.client.Get(op.Key)
+		if errors.Is(err, memcache.ErrCacheMiss) {
+			return memcache.ErrNotStored
+		}
+		if err != nil {
+			return err
+		}
+		value := decode(item.Value, item.Flags)
+		if item.Flags == guarded || !isDigits(value) {
+			return l.client.Append(&memcache.Item{Key: op.Key, Value: op.Value})
+		}
+		item.Value, item.Flags = encode(append(value, op.Value...))
+		err = l.client.CompareAndSwap(item)
+		if !errors.Is(err, memcache.ErrCASConflict) && !errors.Is(err, memcache.ErrCacheMiss) {
+			return err
+		}
+	}
+}
+
+func (l *lane) increment(op *kvmodel.Op) kvmodel.Result {
+	number, err := l.count(op.Key, op.Delta)
+	if err != nil {
+		return kvmodel.Result{Err: l.answer(kvmodel.Increment, err)}
+	}
+	if number <= kvmodel.MaxNumber {
+		return kvmodel.Result{Number: int64(number)}
+	}
+	// The server knows of no such limit: it is held by taking back.
+	if _, err := l.count(op.Key, -op.Delta); err != nil && !errors.Is(err, memcache.ErrCacheMiss) {
+		return kvmodel.Result{Err: l.server.failure(l.ctx, kvmodel.ErrUnclear, err)}
+	}
+	return kvmodel.Result{Err: fmt.Errorf("%w: %d is past the largest", kvmodel.ErrNotNumber, number)}
+}
+
+func (l *lane) count(key string, delta int64) (uint64, error) {
+	if delta < 0 {
+		return l.client.Decrement(key, uint64(-delta))
+	}
+	return l.client.Increment(key, uint64(delta))
+}
+
+// answer returns what the library's err means for an op of that kind.
+func (l *lane) answer(kind kvmodel.Kind, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, memcache.ErrCacheMiss):
+		return kvmodel.ErrNotFound
+	case errors.Is(err, memcache.ErrCASConflict):
+		return kvmodel.ErrConflict
+	case errors.Is(err, memcache.ErrNotStored) && kind == kvmodel.Add:
+		return kvmodel.ErrExists
+	case errors.Is(err, memcache.ErrNotStored) && kind == kvmodel.Append:
+		return kvmodel.ErrNotStored
+	case refused(err) && strings.Contains(err.Error(), "non-numeric"):
+		return kvmodel.ErrNotNumber
+	case refused(err) && strings.Contains(err.Error(), "too large") && kind == kvmodel.Append:
+		return kvmodel.ErrNotStored
+	case refused(err) && strings.Contains(err.Error(), "too large"):
+		return l.server.failure(l.ctx, kvmodel.ErrTooLarge, err)
+	}
+	return l.failure(kind, err)
+}
+
+// failure returns err, which is no answer, as the contract has it: a write the
+// server can have got without answering it is unclear.
+func (l *lane) failure(kind kvmodel.Kind, err error) error {
+	l.broke(err)
+	switch {
+	case errors.Is(err, kvmodel.ErrLost):
+		return err
+	case kind.Writes() && l.asked && !refused(err):
+		return l.server.failure(l.ctx, kvmodel.ErrUnclear, err)
+	default:
+		return l.server.failure(l.ctx, kvmodel.ErrUnavailable, err)
+	}
+}
+
+// broke tells whether err says that the connection has ended, other than by
+// the end of the context. Then it closes the idle ones to the same server: if
+// that has restarted, they are broken too.
+func (l *lane) broke(err error) bool {
+	if !broken(err) || l.ctx.Err() != nil {
+		return false
+	}
+	l.server.hangUp()
+	return true
+}
+
+// broken tells whether err comes from a connection that ended, or was refused,
+// before the answer.
+func broken(err error) bool {
+	if err == nil {
+		return false
+	}
+	var network *net.OpError
+	return !timedOut(err) &&
+		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network))
+}
+
+// timedOut tells whether err comes from a server that did not answer in time,
+// or from others waiting for it on every connection.
+func timedOut(err error) bool {
+	if err == nil {
+		return false
+	}
+	var late net.Error
+	var never *memcache.ConnectTimeoutError
+	return errors.As(err, &late) && late.Timeout() || errors.As(err, &never) || errors.Is(err, errBusy)
+}
+
+// refused tells whether err is the server's word that it did not do it. The
+// library has no error for that, but its text holds the server's.
+func refused(err error) bool {
+	text := err.Error()
+	return errors.Is(err, memcache.ErrNotStored) || strings.Contains(text, "SERVER_ERROR") ||
+		strings.Contains(text, "CLIENT_ERROR") || strings.HasPrefix(text, "memcache: client error")
+}

@@ -1,0 +1,188 @@
+package memcachekv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// server is one memcached and the lanes to it. It never has more than
+// Options.Conns lanes in use, and it lets no request through to a memcached
+// that is not the one it met.
+type server struct {
+	addr  string
+	seed  uint64 // of its scores for keys
+	opts  Options
+	slots chan struct{} // holds one token for each lane in use
+
+	mu     sync.Mutex
+	idle   []*lane // the one used last is the last
+	boot   uint64  // the number it was met with; 0: not met yet
+	lost   bool
+	closed bool
+}
+
+func newServer(addr string, opts Options) *server {
+	return &server{addr: addr, seed: fnv1a(addr), opts: opts, slots: make(chan struct{}, opts.Conns)}
+}
+
+var (
+	errClosed = errors.New("the store is closed")
+	errBusy   = errors.New("all connections stay in use")
+	errStuck  = errors.New("not sent, since the server did not answer others of the same trip")
+)
+
+// do carries out op.
+func (s *server) do(ctx context.Context, op *kvmodel.Op) {
+	l, err := s.lane(ctx)
+	if err != nil {
+		op.Result.Err = err
+		return
+	}
+	defer s.release(l)
+	op.Result = l.do(op)
+}
+
+// getAll carries out ops, which are gets, as one request.
+func (s *server) getAll(ctx context.Context, ops []*kvmodel.Op) {
+	l, err := s.lane(ctx)
+	if err != nil {
+		for _, op := range ops {
+			op.Result.Err = err
+		}
+		return
+	}
+	defer s.release(l)
+	l.getAll(ops)
+}
+
+// refuse makes ops unavailable because of err.
+func (s *server) refuse(ctx context.Context, ops []*kvmodel.Op, err error) {
+	for _, op := range ops {
+		op.Result.Err = s.failure(ctx, kvmodel.ErrUnavailable, err)
+	}
+}
+
+// lane returns a lane that is connected to the server that was met, for
+// requests under ctx. The caller must release it.
+func (s *server) lane(ctx context.Context) (*lane, error) {
+	l, err := s.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.meet(); err != nil {
+		defer s.release(l)
+		return nil, l.failure(kvmodel.Get, err)
+	}
+	return l, nil
+}
+
+// take returns a lane, connected or not. The caller must release it.
+func (s *server) take(ctx context.Context) (*lane, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, s.failure(ctx, kvmodel.ErrUnavailable, err)
+	}
+	l := s.pop()
+	if l == nil {
+		l = newLane(s)
+	}
+	l.ctx = ctx
+	return l, nil
+}
+
+// wait puts a token into slots.
+func (s *server) wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(s.opts.Timeout)
+	defer timer.Stop()
+	select {
+	case s.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return errBusy
+	}
+}
+
+// pop returns the lane used last, which is the least likely to have gone
+// stale, or nil.
+func (s *server) pop() *lane {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	l := s.idle[last]
+	s.idle = s.idle[:last]
+	return l
+}
+
+// release takes l back.
+func (s *server) release(l *lane) {
+	l.ctx = nil
+	if !s.push(l) {
+		l.close()
+	}
+	<-s.slots
+}
+
+func (s *server) push(l *lane) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.idle = append(s.idle, l)
+	return true
+}
+
+// hangUp closes the idle lanes.
+func (s *server) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.idle {
+		l.close()
+	}
+	s.idle = nil
+}
+
+func (s *server) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.hangUp()
+}
+
+// failure returns err as the contract has it: with a sentinel, the server, and
+// the end of ctx if that is what it comes from.
+func (s *server) failure(ctx context.Context, sentinel, err error) error {
+	if end := ended(ctx); end != nil && !errors.Is(err, end) {
+		return fmt.Errorf("memcachekv: %s: %w: %w: %w", s.addr, sentinel, end, err)
+	}
+	return fmt.Errorf("memcachekv: %s: %w: %w", s.addr, sentinel, err)
+}
+
+// ended returns why ctx is over, or nil. A connection's deadline can come a
+// moment before the context's own, which it was set to.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}

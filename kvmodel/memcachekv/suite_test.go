@@ -1,0 +1,60 @@
+package memcachekv_test
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+)
+
+// TestStore_KeepsTheContract_OnTwoServers holds the store to the suite.
+func TestStore_KeepsTheContract_OnTwoServers(t *testing.T) {
+	addrs := []string{memcached(t).Addr, memcached(t).Addr}
+	kvtest.Run(t, suiteMaker(addrs))
+}
+
+// suiteMaker makes stores on the servers at addrs, each name a tenant.
+func suiteMaker(addrs []string) kvtest.Maker {
+	salt := strconv.FormatUint(rand.Uint64(), 36)
+	return kvtest.Maker{
+		Open: func(t testing.TB, name string) kvmodel.Store {
+			t.Helper()
+			tenant, err := kvmodel.Prefix(open(t, memcachekv.Options{}, addrs...), salt+name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tenant
+		},
+		Shared: true,
+		Kept:   true,
+		Prefix: kvmodel.MaxTenant,
+		Loose:  true,
+	}
+}
+
+// memcached starts a server that ends with the test.
+func memcached(t testing.TB, args ...string) *servers.Process {
+	t.Helper()
+	servers.Need(t, "memcached")
+	p, err := servers.Memcached(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// open returns a store on the servers at addrs that is closed with the test.
+func open(t testing.TB, opts memcachekv.Options, addrs ...string) *memcachekv.Store {
+	t.Helper()
+	s, err := memcachekv.OpenVolatile(addrs, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}

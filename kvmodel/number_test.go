@@ -1,0 +1,170 @@
+package kvmodel_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func newNumbering() *kvmodel.Numbering {
+	return &kvmodel.Numbering{Key: func(n int64) string { return "n:" + strconv.FormatInt(n, 10) }}
+}
+
+// fill puts items under 1 to n.
+func fill(t *testing.T, s kvmodel.Store, n int) {
+	t.Helper()
+	var ops []kvmodel.Op
+	for i := 1; i <= n; i++ {
+		ops = append(ops, kvmodel.OpSet(newNumbering().Key(int64(i)), []byte("old")))
+	}
+	must(t, s.Do(context.Background(), ops))
+}
+
+func TestNumbering_Last_IsFoundFromAnyHint(t *testing.T) {
+	ctx := t.Context()
+	for _, n := range []int{0, 1, 2, 3, 8, 9, 100, 5000, 70_000} {
+		s := memkv.New(memkv.Options{})
+		fill(t, s, n)
+		counted := kvmodel.Count(s)
+		for _, hint := range []int{0, 1, n / 2, n - 1, n} {
+			if hint < 0 || hint > n {
+				continue
+			}
+			q := newNumbering()
+			q.Known(int64(hint))
+			c := cost(t, ctx, func(ctx context.Context) error {
+				got, err := q.Last(ctx, counted)
+				if got != int64(n) {
+					t.Errorf("the last of %d from hint %d is %d", n, hint, got)
+				}
+				return err
+			})
+			t.Logf("last of %d from %d: %d trips, %d gets", n, hint, c.Trips, c.Ops)
+			if n-hint < 2 && c.Trips > 1 {
+				t.Errorf("the last of %d from a fresh hint %d took %d trips, want 1", n, hint, c.Trips)
+			}
+			if c.Trips > 12 || c.Ops > 100 {
+				t.Errorf("the last of %d from hint %d took %v", n, hint, c)
+			}
+		}
+	}
+}
+
+func TestNumbering_Last_AHintThatIsGoneIsForgotten(t *testing.T) {
+	ctx := t.Context()
+	s := memkv.New(memkv.Options{})
+	fill(t, s, 3)
+	q := newNumbering()
+	q.Known(40)
+	if got, err := q.Last(ctx, s); err != nil || got != 3 {
+		t.Errorf("the last is %d, %v; want 3", got, err)
+	}
+	n, err := q.Add(ctx, s, []byte("new"))
+	if err != nil || n != 4 {
+		t.Errorf("added as %d, %v; want 4", n, err)
+	}
+}
+
+func TestNumbering_Add_64AtOnceLeaveNoGapAndLoseNone(t *testing.T) {
+	ctx := t.Context()
+	s := memkv.New(memkv.Options{})
+	const adders, each = 64, 20
+	one := newNumbering()
+	var mu sync.Mutex
+	got := map[int64]string{}
+	var wait sync.WaitGroup
+	for a := range adders {
+		q := one
+		if a%2 == 0 {
+			q = newNumbering() // another process
+		}
+		wait.Go(func() {
+			for i := range each {
+				value := fmt.Sprintf("%d-%d.", a, i)
+				n, err := q.Add(ctx, s, []byte(value))
+				mu.Lock()
+				if old, ok := got[n]; ok || err != nil {
+					t.Errorf("%s got number %d like %q, %v", value, n, old, err)
+				}
+				got[n] = value
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	for n := int64(1); n <= adders*each; n++ {
+		r, err := kvmodel.One(ctx, s, kvmodel.OpGet(one.Key(n)))
+		if err != nil || string(r.Value) != got[n] {
+			t.Errorf("number %d holds %q, %v; want %q", n, r.Value, err, got[n])
+		}
+	}
+	if s.Len() != adders*each {
+		t.Errorf("%d items, want %d", s.Len(), adders*each)
+	}
+}
+
+// unclearAdds lets the first times adds of each key be unclear: carried out if
+// done says so.
+func unclearAdds(s kvmodel.Store, times int, done func(key string) bool) kvmodel.Store {
+	seen := map[string]int{}
+	return &tampering{s, func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		if ops[0].Kind != kvmodel.Add || seen[ops[0].Key] >= times {
+			return next(ops)
+		}
+		seen[ops[0].Key]++
+		if done(ops[0].Key) {
+			_ = next(slices.Clone(ops))
+		}
+		return kvmodel.Fail(ops, kvmodel.ErrUnclear)
+	}}
+}
+
+func TestNumbering_Add_AnUnclearAddIsDoneOnce(t *testing.T) {
+	for name, done := range map[string]bool{"carried out": true, "not carried out": false} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			mem := memkv.New(memkv.Options{})
+			s := unclearAdds(mem, 1, func(string) bool { return done })
+			q := newNumbering()
+			for want := int64(1); want <= 3; want++ {
+				got, err := q.Add(ctx, s, fmt.Appendf(nil, "v%d", want))
+				if err != nil || got != want {
+					t.Errorf("added as %d, %v; want %d", got, err, want)
+				}
+			}
+			if diff := cmp.Diff(3, mem.Len()); diff != "" {
+				t.Errorf("items (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNumbering_Add_AnUnclearAddThatARivalBeatGoesOneFurther(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	s := unclearAdds(mem, 1, func(key string) bool {
+		if key == "n:1" {
+			_, err := kvmodel.One(ctx, mem, kvmodel.OpAdd(key, []byte("rival")))
+			must(t, err)
+		}
+		return key != "n:1"
+	})
+	got, err := newNumbering().Add(ctx, s, []byte("mine"))
+	if err != nil || got != 2 {
+		t.Errorf("added as %d, %v; want 2", got, err)
+	}
+}
+
+func TestNumbering_Add_WhatStaysUnclearIsSaid(t *testing.T) {
+	s := unclearAdds(memkv.New(memkv.Options{}), 100, func(string) bool { return false })
+	_, err := newNumbering().Add(t.Context(), s, []byte("mine"))
+	wantErr(t, err, kvmodel.ErrUnclear)
+}

@@ -1,0 +1,733 @@
+package kvmodel_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+var errOfMine = errors.New("of mine")
+
+// eachNotes runs f on an empty class of notes on each kind of store.
+func eachNotes(t *testing.T, schema kvmodel.Schema[note, string], f func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store)) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		f(t, ctx, kvmodel.NewRecords(closing(t, open(t, s)), schema), s)
+	})
+}
+
+func TestRecords_Create_GivesAnIDAndStoresWhatGetReturns(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		begin := time.Now().UTC()
+		v := &note{Text: "hello", Version: 77, Created: time.Unix(1, 0), Updated: time.Unix(2, 0)}
+		must(t, r.Create(ctx, v))
+		if len(v.ID) != 26 || v.Version != 1 || v.Created.Before(begin) || !v.Updated.Equal(v.Created) {
+			t.Errorf("created %+v, want an id, version 1, and the times of now", v)
+		}
+		got, err := r.Get(ctx, v.ID)
+		if diff := cmp.Diff(v, got); err != nil || diff != "" {
+			t.Errorf("got %v (-want +got)\n%s", err, diff)
+		}
+	})
+}
+
+func TestRecords_Create_OfAnIDInUseIsErrExistsAndChangesNothing(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		must(t, r.Create(ctx, &note{ID: "a", Text: "first"}))
+		err := r.Create(ctx, &note{ID: "a", Text: "second"})
+		wantErr(t, err, kvmodel.ErrExists)
+		if want := `Note "a": already exists`; err != nil && err.Error() != want {
+			t.Errorf("error %q, want %q", err, want)
+		}
+		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "first" {
+			t.Errorf("got %+v, %v; want the first", got, err)
+		}
+	})
+}
+
+func TestRecords_Get_AbsentIsNotFoundAndAFailureIsNot(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		m := &mortal{Store: s}
+		r := kvmodel.NewRecords(open(t, m), noteSchema())
+		_, err := r.Get(ctx, "nobody")
+		wantErr(t, err, kvmodel.ErrNotFound)
+		_, err = r.Get(ctx, "")
+		wantErr(t, err, kvmodel.ErrNotFound)
+		m.kill()
+		_, err = r.Get(ctx, "nobody")
+		wantErr(t, err, kvmodel.ErrUnavailable)
+		if errors.Is(err, kvmodel.ErrNotFound) {
+			t.Errorf("a failure is taken for absence: %v", err)
+		}
+		if err != nil && !strings.Contains(err.Error(), `Note "nobody"`) {
+			t.Errorf("error %q does not name the record", err)
+		}
+	})
+}
+
+func TestRecords_GetMulti_KeepsTheOrderWithNilAtAbsentPlaces(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		must(t, r.Create(ctx, &note{ID: "a", Text: "A"}))
+		must(t, r.Create(ctx, &note{ID: "b", Text: "B"}))
+		must(t, r.Create(ctx, &note{ID: "c", Text: "C"}))
+		must(t, r.Delete(ctx, "c"))
+		vs, err := r.GetMulti(ctx, []string{"b", "x", "a", "c", "b"})
+		must(t, err)
+		var got []string
+		for _, v := range vs {
+			if v == nil {
+				got = append(got, "-")
+			} else {
+				got = append(got, v.Text)
+			}
+		}
+		if diff := cmp.Diff([]string{"B", "-", "A", "-", "B"}, got); diff != "" {
+			t.Errorf("records (-want +got)\n%s", diff)
+		}
+		if vs, err := r.GetMulti(ctx, nil); err != nil || len(vs) != 0 {
+			t.Errorf("none asked for: got %v, %v", vs, err)
+		}
+	})
+}
+
+func TestRecords_GetMulti_AKeyThatCouldNotBeAskedForIsAnError(t *testing.T) {
+	ctx := t.Context()
+	s := &tampering{Store: plain(memkv.New(memkv.Options{}))}
+	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
+	must(t, r.Create(ctx, &note{ID: "a", Text: "A"}))
+	s.with = func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		_ = next(ops)
+		ops[1].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+		return kvmodel.Unanswered(ops)
+	}
+	vs, err := r.GetMulti(ctx, []string{"a", "b"})
+	s.with = nil
+	wantErr(t, err, kvmodel.ErrUnavailable)
+	if vs != nil {
+		t.Errorf("got %v beside the error, want nothing", vs)
+	}
+}
+
+func TestRecords_CreateMulti_SaysWhichFailed(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		const n = 1200
+		must(t, r.Create(ctx, &note{ID: "n0700", Text: "first"}))
+		vs := make([]*note, n)
+		for i := range vs {
+			vs[i] = &note{ID: fmt.Sprintf("n%04d", i), Text: "x"}
+		}
+		vs[3].Text = ""
+		vs[1100].ID = "n1099" // twice in one call
+		err := r.CreateMulti(ctx, vs)
+		got := map[int]error{}
+		for _, err := range unjoin(err) {
+			var item *kvmodel.ItemError
+			if !errors.As(err, &item) {
+				t.Fatalf("%v is no ItemError", err)
+			}
+			got[item.Index] = item.Err
+		}
+		wantErr(t, got[3], kvmodel.ErrInvalid)
+		wantErr(t, got[3], errBlank)
+		wantErr(t, got[700], kvmodel.ErrExists)
+		wantErr(t, errors.Join(got[1099], got[1100]), kvmodel.ErrExists)
+		if len(got) != 3 {
+			t.Errorf("%d failed, want 3: %v", len(got), err)
+		}
+		if got := len(allIDs(t, ctx, r)); got != n-2 {
+			t.Errorf("%d records, want %d", got, n-2)
+		}
+	})
+}
+
+func unjoin(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	return nil
+}
+
+func TestRecords_CreateMulti_CostsTheTripsOfOneCreatePer500(t *testing.T) {
+	ctx := t.Context()
+	r := kvmodel.NewRecords(closing(t, open(t, plain(memkv.New(memkv.Options{})))), noteSchema())
+	must(t, r.Create(ctx, &note{Text: "opens the journal"}))
+	vs := make([]*note, 1200)
+	for i := range vs {
+		vs[i] = &note{Text: "x"}
+	}
+	one := cost(t, ctx, func(ctx context.Context) error { return r.Create(ctx, &note{Text: "x"}) })
+	all := cost(t, ctx, func(ctx context.Context) error { return r.CreateMulti(ctx, vs) })
+	t.Logf("one: %v; 1,200: %v", one, all)
+	if all.Trips != 3*one.Trips {
+		t.Errorf("1,200 took %d trips, want 3 x %d", all.Trips, one.Trips)
+	}
+}
+
+func TestRecords_Put_MakesOrReplaces(t *testing.T) {
+	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		must(t, r.Put(ctx, &note{ID: "a", Text: "first"}))
+		must(t, r.Put(ctx, &note{ID: "a", Text: "second"}))
+		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "second" {
+			t.Errorf("got %+v, %v; want the second", got, err)
+		}
+		fresh := &note{Text: "third"}
+		must(t, r.Put(ctx, fresh))
+		if len(fresh.ID) != 26 {
+			t.Errorf("the new record has id %q", fresh.ID)
+		}
+	})
+}
+
+func TestRecords_Put_OfAModelWithVersionNeedsTheVersion(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		v := &note{ID: "a", Text: "first"}
+		must(t, r.Put(ctx, v))
+		created := v.Created
+		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "must be absent"}), kvmodel.ErrConflict)
+		wantErr(t, r.Put(ctx, &note{ID: "b", Text: "must be there", Version: 1}), kvmodel.ErrConflict)
+		v.Text, v.Created = "second", time.Time{}
+		must(t, r.Put(ctx, v))
+		if v.Version != 2 || !v.Created.Equal(created) || v.Updated.Before(created) {
+			t.Errorf("put %+v, want version 2, created as before", v)
+		}
+		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "too late", Version: 1}), kvmodel.ErrConflict)
+		must(t, r.Delete(ctx, "a"))
+		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "deleted meanwhile", Version: 2}), kvmodel.ErrConflict)
+		if _, err := r.Get(ctx, "a"); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Errorf("the deleted record is back: %v", err)
+		}
+	})
+}
+
+// A Put that fails leaves the version of the value as it was, else a second
+// Put of it would overwrite what the first one lost to.
+func TestRecords_Put_ThatFailsLeavesTheVersionAsItWas(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		rival := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
+		must(t, rival.Create(ctx, &note{ID: "a", Text: "first"}))
+		first := true
+		between := betweenReadAndWrite(s, func() {
+			if first {
+				first = false
+				_, err := rival.Update(ctx, "a", func(n *note) error { n.Text = "rival's"; return nil })
+				must(t, err)
+			}
+		})
+		r := kvmodel.NewRecords(closing(t, open(t, between)), noteSchema())
+		v := &note{ID: "a", Text: "mine", Version: 1}
+		wantErr(t, r.Put(ctx, v), kvmodel.ErrConflict)
+		wantErr(t, r.Put(ctx, v), kvmodel.ErrConflict)
+		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "rival's" {
+			t.Errorf("got %+v, %v; want the rival's", got, err)
+		}
+	})
+}
+
+// betweenReadAndWrite runs f before each trip or transaction that may commit a
+// record.
+func betweenReadAndWrite(s kvmodel.Store, f func()) kvmodel.Store {
+	commits := func(ops []kvmodel.Op) bool {
+		return slices.ContainsFunc(ops, func(op kvmodel.Op) bool {
+			return op.Kind.Writes() && strings.HasPrefix(op.Key, "r:")
+		})
+	}
+	p := kvmodel.PowersOf(s)
+	if whole := p.Atomic; whole != nil {
+		p.Atomic = func(ctx context.Context, g func(kvmodel.Store) error) error {
+			f()
+			return whole(ctx, g)
+		}
+	}
+	return powers{&tampering{shared{s}, func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		if commits(ops) {
+			f()
+		}
+		return next(ops)
+	}}, p}
+}
+
+func TestRecords_Update_ReturnsWhatTheRecordHasBecome(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		v := &note{ID: "a", Text: "first"}
+		must(t, r.Create(ctx, v))
+		got, err := r.Update(ctx, "a", func(n *note) error {
+			n.Text, n.Version, n.Created, n.Updated = "second", 99, time.Time{}, time.Unix(5, 0)
+			return nil
+		})
+		must(t, err)
+		want := &note{ID: "a", Text: "second", Version: 2, Created: v.Created, Updated: got.Updated}
+		if diff := cmp.Diff(want, got); diff != "" || got.Updated.Before(v.Updated) {
+			t.Errorf("updated at %v (-want +got)\n%s", got.Updated, diff)
+		}
+		read, err := r.Get(ctx, "a")
+		if diff := cmp.Diff(want, read); err != nil || diff != "" {
+			t.Errorf("read %v (-want +got)\n%s", err, diff)
+		}
+	})
+}
+
+// unwrappable is an error that errors.Is cannot compare.
+type unwrappable struct{ causes []error }
+
+func (e unwrappable) Error() string { return fmt.Sprint("of mine: ", e.causes) }
+
+func (e unwrappable) Unwrap() error { return e.causes[0] }
+
+func TestRecords_Update_ReturnsTheFuncsErrorAsItIsAndWritesNothing(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		must(t, r.Create(ctx, &note{ID: "a", Text: "first"}))
+		_, elsewhere := r.Get(ctx, "elsewhere")
+		for _, want := range []error{errOfMine, fmt.Errorf("look: %w", errOfMine), elsewhere, kvmodel.ErrConflict, kvmodel.ErrUnclear, kvmodel.ErrExists} {
+			for _, atHand := range []bool{false, true} {
+				if atHand {
+					_, err := r.Get(ctx, "a")
+					must(t, err)
+				}
+				got, err := r.Update(ctx, "a", func(n *note) error { n.Text = "changed"; return want })
+				if err != want || got != nil {
+					t.Errorf("got %v, %v; want the error %q itself", got, err, want)
+				}
+			}
+		}
+		_, err := r.Update(ctx, "a", func(*note) error { return unwrappable{[]error{kvmodel.ErrNotFound}} })
+		if _, ok := err.(unwrappable); !ok {
+			t.Errorf("got %#v, want the error itself", err)
+		}
+		_, err = r.Upsert(ctx, "new", func(*note) error { return elsewhere })
+		if err != elsewhere {
+			t.Errorf("upsert: got %v, want the error itself", err)
+		}
+		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "first" {
+			t.Errorf("got %+v, %v; want the first", got, err)
+		}
+	})
+}
+
+func TestRecords_Update_ThatChangesNothingWritesNothing(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		v := &note{ID: "a", Text: "first"}
+		must(t, r.Create(ctx, v))
+		c := cost(t, ctx, func(ctx context.Context) error {
+			got, err := r.Update(ctx, "a", func(n *note) error { n.Version, n.Updated = 7, time.Now(); return nil })
+			if diff := cmp.Diff(v, got); diff != "" {
+				t.Errorf("became (-want +got)\n%s", diff)
+			}
+			return err
+		})
+		if c.Trips != 1 || c.Wrote != 0 {
+			t.Errorf("it took %v, want one read", c)
+		}
+	})
+}
+
+func TestRecords_Update_CallsItsFuncAgainWithTheNewerRecord(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		rival := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
+		must(t, rival.Create(ctx, &note{ID: "a", Text: "0"}))
+		races := 3
+		r := kvmodel.NewRecords(closing(t, open(t, betweenReadAndWrite(s, func() {
+			if races > 0 {
+				races--
+				_, err := rival.Update(ctx, "a", func(n *note) error { n.Text += "r"; return nil })
+				must(t, err)
+			}
+		}))), noteSchema())
+		var saw []string
+		got, err := r.Update(ctx, "a", func(n *note) error { saw = append(saw, n.Text); n.Text += "m"; return nil })
+		must(t, err)
+		if diff := cmp.Diff([]string{"0", "0r", "0rr", "0rrr"}, saw); diff != "" {
+			t.Errorf("what the func saw (-want +got)\n%s", diff)
+		}
+		if got.Text != "0rrrm" || got.Version != 5 {
+			t.Errorf("became %+v", got)
+		}
+	})
+}
+
+func TestRecords_Update_AnOldCopyAtHandDecidesNothing(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		rival := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
+		r := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
+		must(t, rival.Create(ctx, &note{ID: "a", Text: "0"}))
+		for _, f := range []func(*note) error{
+			func(n *note) error { // ends in an error on the old copy
+				if n.Text == "0" {
+					return errOfMine
+				}
+				n.Text += "m"
+				return nil
+			},
+			func(n *note) error { // changes nothing on the old copy
+				if n.Text != "0" {
+					n.Text += "m"
+				}
+				return nil
+			},
+		} {
+			_, err := rival.Update(ctx, "a", func(n *note) error { n.Text = "0"; return nil })
+			must(t, err)
+			_, err = r.Get(ctx, "a")
+			must(t, err)
+			_, err = rival.Update(ctx, "a", func(n *note) error { n.Text = "1"; return nil })
+			must(t, err)
+			got, err := r.Update(ctx, "a", f)
+			if err != nil || got.Text != "1m" {
+				t.Errorf("became %+v, %v; want 1m", got, err)
+			}
+		}
+	})
+}
+
+func TestRecords_Update_MustNotChangeTheID(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		must(t, r.Create(ctx, &note{ID: "a", Text: "x"}))
+		_, err := r.Update(ctx, "a", func(n *note) error { n.ID = "b"; return nil })
+		wantErr(t, err, kvmodel.ErrInvalid)
+		_, err = r.Upsert(ctx, "c", func(n *note) error { n.ID, n.Text = "b", "x"; return nil })
+		wantErr(t, err, kvmodel.ErrInvalid)
+		if diff := cmp.Diff([]string{"a"}, allIDs(t, ctx, r)); diff != "" {
+			t.Errorf("records (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestRecords_Update_OfAnAbsentOrEmptyIDSaysSo(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		f := func(*note) error { t.Error("the func was called"); return nil }
+		_, err := r.Update(ctx, "nobody", f)
+		wantErr(t, err, kvmodel.ErrNotFound)
+		if want := `Note "nobody": not found`; err != nil && err.Error() != want {
+			t.Errorf("error %q, want %q", err, want)
+		}
+		_, err = r.Update(ctx, "", f)
+		wantErr(t, err, kvmodel.ErrInvalid)
+		_, err = r.Upsert(ctx, "", f)
+		wantErr(t, err, kvmodel.ErrInvalid)
+		wantErr(t, r.Delete(ctx, ""), kvmodel.ErrNotFound)
+	})
+}
+
+func TestRecords_Upsert_BeginsWithTheIDWhereThereIsNone(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		add := func(n *note) error { n.Text += "+"; return nil }
+		for i, want := range []string{"+", "++"} {
+			got, err := r.Upsert(ctx, "a", add)
+			if err != nil || got.ID != "a" || got.Text != want || got.Version != int64(i+1) {
+				t.Errorf("became %+v, %v; want text %q", got, err, want)
+			}
+		}
+	})
+}
+
+func TestRecords_Validate_IsAskedBeforeEveryWrite(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		must(t, r.Create(ctx, &note{ID: "a", Text: "x"}))
+		blank := func(n *note) error { n.Text = ""; return nil }
+		_, update := r.Update(ctx, "a", blank)
+		_, upsert := r.Upsert(ctx, "b", blank)
+		for name, err := range map[string]error{
+			"create": r.Create(ctx, &note{}), "put": r.Put(ctx, &note{ID: "a", Version: 1}), "update": update, "upsert": upsert,
+		} {
+			if !errors.Is(err, kvmodel.ErrInvalid) || !errors.Is(err, errBlank) {
+				t.Errorf("%s: %v, want ErrInvalid and what Validate said", name, err)
+			}
+		}
+		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "x" {
+			t.Errorf("got %+v, %v; want it as it was", got, err)
+		}
+	})
+}
+
+func TestRecords_Delete_TheIDCanBeUsedAgainAndRevGrows(t *testing.T) {
+	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store) {
+		wantErr(t, r.Delete(ctx, "a"), kvmodel.ErrNotFound)
+		var last uint64
+		for i := range 5 {
+			must(t, r.Create(ctx, &note{ID: "a", Text: fmt.Sprint(i)}))
+			made := revOf(t, ctx, s, "a")
+			if i%2 == 0 {
+				_, err := r.Get(ctx, "a") // a deletion of a copy at hand goes another way
+				must(t, err)
+			}
+			must(t, r.Delete(ctx, "a"))
+			deleted := revOf(t, ctx, s, "a")
+			if made <= last || deleted <= made {
+				t.Errorf("rev went from %d to %d to %d, want it to grow", last, made, deleted)
+			}
+			last = deleted
+			_, err := r.Get(ctx, "a")
+			wantErr(t, err, kvmodel.ErrNotFound)
+			wantErr(t, r.Delete(ctx, "a"), kvmodel.ErrNotFound)
+			_, err = r.Update(ctx, "a", func(*note) error { return nil })
+			wantErr(t, err, kvmodel.ErrNotFound)
+		}
+		got, err := r.Upsert(ctx, "a", func(n *note) error { n.Text += "upserted"; return nil })
+		if err != nil || got.Text != "upserted" {
+			t.Errorf("upsert of a deleted record: %+v, %v; want a fresh one", got, err)
+		}
+	})
+}
+
+func revOf(t *testing.T, ctx context.Context, s kvmodel.Store, id string) uint64 {
+	t.Helper()
+	r, err := kvmodel.One(ctx, s, kvmodel.OpGet("r:Note:"+id))
+	must(t, err)
+	rev, err := kvmodel.RevOf(r.Value)
+	must(t, err)
+	return rev
+}
+
+func TestRecords_IDsAndValuesMayBeAnyBytes(t *testing.T) {
+	ids := []string{"a:b", "a%3Ab", "{x}", "\x00\xff", "é ü", strings.Repeat("long", 100), strings.Repeat("long", 100) + "er", "#", "..", "%"}
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		var want []string
+		for _, id := range ids {
+			if id == "\x00\xff" {
+				continue // not for a JSON codec
+			}
+			must(t, r.Create(ctx, &note{ID: id, Text: id + "\n\x00"}))
+			want = append(want, id)
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
+			t.Errorf("records (-want +got)\n%s", diff)
+		}
+		for _, id := range want {
+			if got, err := r.Get(ctx, id); err != nil || got.Text != id+"\n\x00" {
+				t.Errorf("%q: got %+v, %v", id, got, err)
+			}
+		}
+	})
+}
+
+func TestRecords_ATooLargeRecordIsRefusedAndTheOldOneStays(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		must(t, r.Create(ctx, &note{ID: "a", Text: "x"}))
+		huge := strings.Repeat("x", kvmodel.MaxValue)
+		_, err := r.Update(ctx, "a", func(n *note) error { n.Text = huge; return nil })
+		wantErr(t, err, kvmodel.ErrTooLarge)
+		wantErr(t, r.Create(ctx, &note{ID: "b", Text: huge}), kvmodel.ErrTooLarge)
+		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "x" {
+			t.Errorf("got %v; want it as it was", err)
+		}
+	})
+}
+
+type edge struct {
+	vote
+	Note string
+}
+
+func edges(db *kvmodel.DB) *kvmodel.Records[edge, vote] {
+	return kvmodel.NewRecords(db, kvmodel.Schema[edge, vote]{
+		Name: "Edge", Version: 1, Key: voteKey2(), Codec: keeping[edge]{},
+		ID:    func(e *edge) vote { return vote{User: e.User, Story: e.Story} },
+		SetID: func(e *edge, id vote) { e.User, e.Story = id.User, id.Story },
+	})
+}
+
+func TestRecords_CompositeID_CreateTwiceIsErrExistsAndAnEmptyPartIsInvalid(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		r := edges(closing(t, open(t, s)))
+		must(t, r.Create(ctx, &edge{vote: vote{User: "u:1", Story: "s"}}))
+		must(t, r.Create(ctx, &edge{vote: vote{User: "u", Story: "1:s"}}))
+		wantErr(t, r.Create(ctx, &edge{vote: vote{User: "u:1", Story: "s"}}), kvmodel.ErrExists)
+		wantErr(t, r.Create(ctx, &edge{vote: vote{User: "u:1"}}), kvmodel.ErrInvalid)
+		wantErr(t, r.Put(ctx, &edge{vote: vote{Story: "s"}}), kvmodel.ErrInvalid)
+		_, err := r.Update(ctx, vote{User: "u:1"}, func(*edge) error { return nil })
+		wantErr(t, err, kvmodel.ErrInvalid)
+		_, err = r.Get(ctx, vote{User: "u:1"})
+		wantErr(t, err, kvmodel.ErrNotFound)
+		got, err := r.Upsert(ctx, vote{User: "new", Story: "s"}, func(e *edge) error { e.Note = "n"; return nil })
+		if diff := cmp.Diff(&edge{vote{User: "new", Story: "s"}, "n"}, got, cmp.AllowUnexported(edge{})); err != nil || diff != "" {
+			t.Errorf("upsert: %v (-want +got)\n%s", err, diff)
+		}
+	})
+}
+
+func TestLoad_FetchesEachReferenceOnceInOneTrip(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		createNotes(t, ctx, r, 0, 3)
+		type comment struct{ About string }
+		from := []comment{{"note-00001"}, {"gone"}, {"note-00002"}, {"note-00001"}, {""}}
+		got := map[string]string{}
+		c := cost(t, ctx, func(ctx context.Context) error {
+			found, err := kvmodel.Load(ctx, r, from, func(c comment) string { return c.About })
+			for id, v := range found {
+				got[id] = v.ID
+			}
+			return err
+		})
+		if diff := cmp.Diff(map[string]string{"note-00001": "note-00001", "note-00002": "note-00002"}, got); diff != "" {
+			t.Errorf("loaded (-want +got)\n%s", diff)
+		}
+		if c.Trips != 1 || c.Keys != 3 {
+			t.Errorf("it took %v, want one trip for 3 keys", c)
+		}
+		none, err := kvmodel.Load(ctx, r, nil, func(c comment) string { return c.About })
+		if err != nil || len(none) != 0 {
+			t.Errorf("from nothing: %v, %v", none, err)
+		}
+	})
+}
+
+func TestRecords_Expires_TheRecordGoesAtItsTimeAndTheIDIsFreeAgain(t *testing.T) {
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			now := time.Now()
+			clock := func() time.Time { return now }
+			s := kind(memkv.New(memkv.Options{Now: clock}))
+			r := kvmodel.NewRecords(closing(t, open(t, s, kvmodel.Clock(clock))), noteSchema())
+			must(t, r.Create(ctx, &note{ID: "a", Text: "x", Expires: now.Add(time.Hour)}))
+			now = now.Add(50 * time.Minute)
+			_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
+			must(t, err)
+			now = now.Add(9 * time.Minute)
+			if got, err := r.Get(ctx, "a"); err != nil || got.Text != "y" {
+				t.Errorf("a minute before: %+v, %v", got, err)
+			}
+			now = now.Add(time.Minute + 2*time.Second)
+			_, err = r.Get(ctx, "a")
+			wantErr(t, err, kvmodel.ErrNotFound)
+			must(t, r.Create(ctx, &note{ID: "a", Text: "again"}))
+			now = now.Add(1000 * time.Hour)
+			if got, err := r.Get(ctx, "a"); err != nil || got.Text != "again" {
+				t.Errorf("a record without expiry: %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestRecords_Expires_OutOfRangeIsInvalid(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+		now := time.Now()
+		for _, at := range []time.Time{now.Add(-time.Second), time.Unix(0, 0), now.Add(kvmodel.MaxTTL + time.Hour)} {
+			wantErr(t, r.Create(ctx, &note{Text: "x", Expires: at}), kvmodel.ErrInvalid)
+		}
+		must(t, r.Create(ctx, &note{Text: "x", Expires: now.Add(kvmodel.MaxTTL - time.Hour)}))
+	})
+}
+
+// rewrite changes the stored form of note id.
+func rewrite(t *testing.T, ctx context.Context, s kvmodel.Store, id string, body string, version int) {
+	t.Helper()
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("r:Note:"+id, kvmodel.EncodeLive(version, 1000, []byte(body))))
+	must(t, err)
+}
+
+func TestRecords_Upgrade_RunsOnTheRecordsOfOlderVersionsOnly(t *testing.T) {
+	schema := noteSchema()
+	schema.Version = 3
+	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store) {
+		for version, want := range map[int]string{1: "x (from 1)", 2: "x (from 2)", 3: "x", 4: "x"} {
+			rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x","Version":1}`, version)
+			if got, err := r.Get(ctx, "a"); err != nil || got.Text != want {
+				t.Errorf("version %d: got %+v, %v; want %q", version, got, err, want)
+			}
+		}
+		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"poison"}`, 2)
+		_, err := r.Get(ctx, "a")
+		if err == nil || !strings.Contains(err.Error(), `Note "a": upgrade from version 2: cannot be upgraded`) {
+			t.Errorf("got %v, want what Upgrade said", err)
+		}
+		// Once rewritten it is of this version.
+		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x"}`, 2)
+		for _, want := range []string{"x (from 2)1", "x (from 2)12"} {
+			got, err := r.Update(ctx, "a", func(n *note) error { n.Text += want[len(want)-1:]; return nil })
+			if err != nil || got.Text != want {
+				t.Errorf("updated to %+v, %v; want %q", got, err, want)
+			}
+		}
+	})
+}
+
+func TestRecords_WhatANewerReleaseWroteIsKeptOnRewrite(t *testing.T) {
+	schema := noteSchema()
+	schema.Version = 3
+	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store) {
+		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x","Color":{"R":1}}`, 5)
+		_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
+		must(t, err)
+		stored, err := kvmodel.One(ctx, s, kvmodel.OpGet("r:Note:a"))
+		must(t, err)
+		version, body, err := kvmodel.BodyOf(stored.Value)
+		must(t, err)
+		var got struct {
+			Text  string
+			Color struct{ R int }
+		}
+		must(t, json.Unmarshal(body, &got))
+		if version != 5 || got.Text != "y" || got.Color.R != 1 {
+			t.Errorf("stored version %d, %s; want version 5 with its color", version, body)
+		}
+	})
+}
+
+func TestRecords_CorruptBytesAreNamed(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store) {
+		must(t, r.Create(ctx, &note{ID: "b", Text: "x"}))
+		for name, data := range map[string][]byte{
+			"empty": {}, "foreign": []byte("hello"), "cut": {0xe1, 1, 1},
+			"body": kvmodel.EncodeLive(1, 1000, []byte(`{"ID":7}`)), "no body": kvmodel.EncodeLive(1, 1000, nil),
+		} {
+			_, err := kvmodel.One(ctx, s, kvmodel.OpSet("r:Note:a", data))
+			must(t, err)
+			_, get := r.Get(ctx, "a")
+			_, multi := r.GetMulti(ctx, []string{"b", "a"})
+			_, update := r.Update(ctx, "a", func(*note) error { return nil })
+			for verb, err := range map[string]error{
+				"get": get, "multi": multi, "update": update,
+				"create": r.Create(ctx, &note{ID: "a", Text: "x"}), "delete": r.Delete(ctx, "a"),
+			} {
+				wantErr(t, err, kvmodel.ErrCorrupt)
+				if err != nil && !strings.Contains(err.Error(), `Note "a"`) {
+					t.Errorf("%s, %s: error %q does not name the record", name, verb, err)
+				}
+			}
+			left, err := kvmodel.One(ctx, s, kvmodel.OpGet("r:Note:a"))
+			if diff := cmp.Diff(data, left.Value, cmpopts.EquateEmpty()); err != nil || diff != "" {
+				t.Errorf("%s: what is stored has changed: %v\n%s", name, err, diff)
+			}
+		}
+		// The corrupt bytes are all that was wrong.
+		_, err := kvmodel.One(ctx, s, kvmodel.OpDelete("r:Note:a"))
+		must(t, err)
+	})
+}
+
+func TestRecords_AModelNameInUsePanics(t *testing.T) {
+	db := closing(t, open(t, memkv.New(memkv.Options{})))
+	kvmodel.NewRecords(db, noteSchema())
+	defer func() {
+		if recover() == nil {
+			t.Error("two models of one name were taken")
+		}
+	}()
+	kvmodel.NewRecords(db, noteSchema())
+}
+
+func TestRecords_TenantsDoNotMeet(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		a := kvmodel.NewRecords(closing(t, open(t, shared{s}, kvmodel.Tenant("a"))), noteSchema())
+		b := kvmodel.NewRecords(closing(t, open(t, shared{s}, kvmodel.Tenant("b"))), noteSchema())
+		must(t, a.Create(ctx, &note{ID: "x", Text: "of a"}))
+		_, err := b.Get(ctx, "x")
+		wantErr(t, err, kvmodel.ErrNotFound)
+		if got := allIDs(t, ctx, b); len(got) != 0 {
+			t.Errorf("b sees %q", got)
+		}
+	})
+	_, err := kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Tenant(strings.Repeat("x", 41)))
+	wantErr(t, err, kvmodel.ErrBadKey)
+}

@@ -1,0 +1,143 @@
+package rediskv
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// outcomes are the numbers ops.lua answers with.
+var outcomes = [...]error{
+	nil,
+	kvmodel.ErrNotFound,
+	kvmodel.ErrExists,
+	kvmodel.ErrConflict,
+	kvmodel.ErrNotStored,
+	kvmodel.ErrSealed,
+	kvmodel.ErrNotNumber,
+}
+
+func isNoScript(reply rueidis.RedisResult) bool {
+	err, ok := rueidis.IsRedisErr(reply.Error())
+	return ok && err.IsNoScript()
+}
+
+// answer puts the reply to a request into its ops.
+func (s *Store) answer(req request, reply rueidis.RedisResult) {
+	msg, err := reply.ToMessage()
+	switch {
+	case err != nil && !rueidis.IsRedisNil(err):
+		s.fail(req, err)
+	case req.script:
+		s.answerScript(req, msg)
+	case len(req.ops) > 1:
+		s.answerGets(req, msg)
+	default:
+		s.answerOne(req.ops[0], msg)
+	}
+}
+
+// answerGets reads the reply to MGET.
+func (s *Store) answerGets(req request, msg rueidis.RedisMessage) {
+	texts, err := msg.ToArray()
+	if err != nil || len(texts) != len(req.ops) {
+		s.fail(req, errReply)
+		return
+	}
+	for i, op := range req.ops {
+		s.answerGet(op, texts[i])
+	}
+}
+
+// answerScript reads the script's answers. Where the server refused an op,
+// those after it were not carried out.
+func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
+	answers, err := msg.ToArray()
+	if err != nil || len(answers) > len(req.ops) {
+		s.fail(req, errReply)
+		return
+	}
+	for i, answer := range answers {
+		if err := answer.Error(); err != nil && !rueidis.IsRedisNil(err) {
+			s.stop(req.ops[i:], err)
+			return
+		}
+		s.answerOp(req.ops[i], answer)
+	}
+}
+
+// stop fails the first of ops, which the server refused with err, and those
+// after it.
+func (s *Store) stop(ops []*kvmodel.Op, err error) {
+	again := false
+	if reply, ok := rueidis.IsRedisErr(err); ok {
+		again = passing(reply)
+	}
+	s.refuse(ops[:1], err, again)
+	s.refuse(ops[1:], fmt.Errorf("%w: %w", errStopped, err), again)
+}
+
+// answerOp reads the script's answer to op.
+func (s *Store) answerOp(op *kvmodel.Op, msg rueidis.RedisMessage) {
+	switch {
+	case op.Kind == kvmodel.Get:
+		s.answerGet(op, msg)
+	case msg.IsInt64():
+		s.answerOutcome(op, msg)
+	default:
+		s.answerNumber(op, msg)
+	}
+}
+
+func (s *Store) answerOutcome(op *kvmodel.Op, msg rueidis.RedisMessage) {
+	n, err := msg.ToInt64()
+	if err != nil || n < 0 || int(n) >= len(outcomes) {
+		s.lose([]*kvmodel.Op{op}, errReply)
+		return
+	}
+	op.Result = kvmodel.Result{Err: outcomes[n]}
+}
+
+func (s *Store) answerNumber(op *kvmodel.Op, msg rueidis.RedisMessage) {
+	text, _ := msg.ToString()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || op.Kind != kvmodel.Increment {
+		s.lose([]*kvmodel.Op{op}, errReply)
+		return
+	}
+	op.Result = kvmodel.Result{Number: n}
+}
+
+func (s *Store) answerGet(op *kvmodel.Op, msg rueidis.RedisMessage) {
+	if msg.IsNil() {
+		op.Result = kvmodel.Result{Err: kvmodel.ErrNotFound}
+		return
+	}
+	text, err := msg.AsBytes()
+	if err == nil {
+		op.Result, err = parseItem(text)
+	}
+	if err != nil {
+		s.refuse([]*kvmodel.Op{op}, err, false)
+	}
+}
+
+// answerOne reads the reply to a command of Redis's own.
+func (s *Store) answerOne(op *kvmodel.Op, msg rueidis.RedisMessage) {
+	op.Result = kvmodel.Result{}
+	switch op.Kind {
+	case kvmodel.Get:
+		s.answerGet(op, msg)
+	case kvmodel.Delete:
+		if n, _ := msg.ToInt64(); n == 0 {
+			op.Result.Err = kvmodel.ErrNotFound
+		}
+	case kvmodel.Add:
+		if msg.IsNil() {
+			op.Result.Err = kvmodel.ErrExists
+		}
+	}
+}

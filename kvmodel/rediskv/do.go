@@ -1,0 +1,135 @@
+package rediskv
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// The pause between two tries grows from the first to the last.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+)
+
+// Do carries out ops in one flight of commands, and repeats what may be
+// repeated while the server fails over.
+func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
+	good := kvmodel.Check(ops, s.Powers())
+	if good == 0 {
+		return nil
+	}
+	pending := make([]*kvmodel.Op, 0, good)
+	for i := range ops {
+		if ops[i].Result.Err == nil {
+			pending = append(pending, &ops[i])
+		}
+	}
+	for len(pending) > 0 {
+		n := s.flightLen(pending)
+		s.carryOut(ctx, pending[:n])
+		if pending = pending[n:]; len(pending) > 0 && failedAny(ops) {
+			s.giveUp(pending, errStopped)
+			break
+		}
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+// carryOut sends pending until each op has its answer or may not be repeated.
+func (s *Store) carryOut(ctx context.Context, pending []*kvmodel.Op) {
+	var end time.Time
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if err := s.over(ctx); err != nil {
+			s.giveUp(pending, err)
+			return
+		}
+		s.fly(ctx, pending)
+		if pending = repeatable(pending); len(pending) == 0 {
+			return
+		}
+		if end.IsZero() {
+			end = s.endOf(ctx)
+		}
+		if !sleep(ctx, end, pause/2+rand.N(pause/2)) {
+			return
+		}
+	}
+}
+
+// endOf returns when a call that has met a failure stops trying.
+func (s *Store) endOf(ctx context.Context) time.Time {
+	if end, ok := ctx.Deadline(); ok {
+		return end
+	}
+	return time.Now().Add(s.opts.Patience)
+}
+
+// over returns why nothing can be sent any more, or nil.
+func (s *Store) over(ctx context.Context) error {
+	if s.closed.Load() {
+		return errClosed
+	}
+	return ctx.Err()
+}
+
+// giveUp fails ops that were not carried out, with what was in their way
+// before, if anything was.
+func (s *Store) giveUp(ops []*kvmodel.Op, err error) {
+	for _, op := range ops {
+		cause := err
+		if before := op.Result.Err; before != nil {
+			cause = fmt.Errorf("%w; before that: %w", err, before)
+		}
+		op.Result = kvmodel.Result{Err: s.failed(kvmodel.ErrUnavailable, cause)}
+	}
+}
+
+// fly sends pending once. Requests whose script the server does not have were
+// not carried out; they are sent again with the script's text.
+func (s *Store) fly(ctx context.Context, pending []*kvmodel.Op) {
+	f := s.newFlight(pending, s.script.sha)
+	if err := f.send(ctx); err != nil {
+		f.abandon(err)
+		return
+	}
+	if unknown := f.land(); unknown != nil {
+		f = s.newFlight(unknown, "")
+		if err := f.send(ctx); err != nil {
+			f.abandon(err)
+			return
+		}
+		f.land()
+	}
+}
+
+// repeatable returns the ops that were not carried out and may be sent again.
+func repeatable(ops []*kvmodel.Op) []*kvmodel.Op {
+	var again []*kvmodel.Op
+	for _, op := range ops {
+		if f, ok := op.Result.Err.(*failure); ok && f.again {
+			again = append(again, op)
+		}
+	}
+	return again
+}
+
+func failedAny(ops []kvmodel.Op) bool { return kvmodel.Unanswered(ops) != nil }
+
+// sleep waits for d, or until ctx ends, and returns true. It returns false at
+// once if d would pass end.
+func sleep(ctx context.Context, end time.Time, d time.Duration) bool {
+	if time.Until(end) < d {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return true
+}

@@ -1,0 +1,95 @@
+package rediskv
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+var (
+	errClosed      = errors.New("the store is closed")
+	errStopped     = errors.New("an op before it in the trip failed")
+	errForeign     = errors.New("the key holds something else than an item of this store")
+	errReply       = errors.New("the reply makes no sense")
+	errUnconfirmed = errors.New("not confirmed by enough replicas")
+)
+
+// failure is an error with what the server or the connection said.
+type failure struct {
+	where    string
+	sentinel error
+	cause    error
+	again    bool // the op was not carried out and may be sent again at once
+}
+
+func (f *failure) Error() string {
+	return fmt.Sprintf("redis %s: %v: %v", f.where, f.sentinel, f.cause)
+}
+
+func (f *failure) Unwrap() []error { return []error{f.sentinel, f.cause} }
+
+func (s *Store) failed(sentinel, cause error) error {
+	return &failure{where: s.where, sentinel: sentinel, cause: cause}
+}
+
+// fail gives all ops of a request the error that came in place of its reply.
+func (s *Store) fail(req request, err error) {
+	reply, replied := rueidis.IsRedisErr(err)
+	switch {
+	case replied && !(req.script && brokeOff(reply)):
+		s.refuse(req.ops, err, passing(reply))
+	case !replied && notSent(err):
+		s.refuse(req.ops, err, true)
+	case !req.writes:
+		s.refuse(req.ops, err, true)
+	default:
+		s.lose(req.ops, err)
+	}
+}
+
+// refuse fails ops that were not carried out.
+func (s *Store) refuse(ops []*kvmodel.Op, err error, again bool) {
+	for _, op := range ops {
+		op.Result = kvmodel.Result{Err: &failure{s.where, kvmodel.ErrUnavailable, err, again}}
+	}
+}
+
+// lose fails ops that were sent and not answered. The gets among writes are
+// not repeated: in an ordered trip they would read what came after them.
+func (s *Store) lose(ops []*kvmodel.Op, err error) {
+	for _, op := range ops {
+		sentinel := kvmodel.ErrUnavailable
+		if op.Kind.Writes() {
+			sentinel = kvmodel.ErrUnclear
+		}
+		op.Result = kvmodel.Result{Err: s.failed(sentinel, err)}
+	}
+}
+
+// passing tells whether the server refused for a reason that a failover or a
+// restart ends, and not for one that lasts, such as a full memory.
+func passing(reply *rueidis.RedisError) bool {
+	code, _, _ := strings.Cut(reply.Error(), " ")
+	switch code {
+	case "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "READONLY", "MASTERDOWN", "NOREPLICAS", "BUSY":
+		return true
+	}
+	return false
+}
+
+// brokeOff tells whether a script failed while it ran, so that some of its ops
+// may have been carried out. Every other error is given before a command runs.
+func brokeOff(reply *rueidis.RedisError) bool {
+	return strings.Contains(reply.Error(), "script") && !passing(reply)
+}
+
+// notSent tells whether err shows that there was no connection to send on.
+func notSent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot)
+}

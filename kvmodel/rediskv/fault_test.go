@@ -1,0 +1,485 @@
+package rediskv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+)
+
+// soon is how much later than its time a call may end on a busy machine. What
+// these tests guard against takes five seconds and more.
+const soon = 2 * time.Second
+
+func freeze(t testing.TB, p *servers.Process) {
+	t.Helper()
+	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func thaw(t testing.TB, p *servers.Process) {
+	t.Helper()
+	if err := syscall.Kill(p.Pid(), syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kill ends the server and lets s find its idle connections broken: a write
+// on one of them would be unclear.
+func kill(t testing.TB, p *servers.Process, s *Store) {
+	t.Helper()
+	p.Kill()
+	for range 20 {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		kvmodel.One(ctx, s, kvmodel.OpGet("k"))
+		cancel()
+	}
+}
+
+// wantErr fails the test unless err wraps all of want.
+func wantErr(t testing.TB, err error, want ...error) {
+	t.Helper()
+	for _, w := range want {
+		if !errors.Is(err, w) {
+			t.Errorf("error is %v, want %v", err, w)
+		}
+	}
+}
+
+func TestOpen_AServerThatNeverAnswersEndsWithTheContext(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	start := time.Now()
+	_, err = Open(within(t, 200*time.Millisecond), Options{Addrs: []string{l.Addr().String()}})
+	wantErr(t, err, kvmodel.ErrUnavailable, context.DeadlineExceeded)
+	if took := time.Since(start); took > 200*time.Millisecond+soon {
+		t.Errorf("Open took %v", took)
+	}
+}
+
+func TestOpen_AServerThatIsNotRedisIsAnError(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprint(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			conn.Close()
+		}
+	}()
+	_, err = Open(within(t, 5*time.Second), Options{Addrs: []string{l.Addr().String()}})
+	wantErr(t, err, kvmodel.ErrUnavailable)
+}
+
+func TestDo_AServerThatIsDownIsUnavailableWithinPatience(t *testing.T) {
+	p := ownServer(t)
+	s := open(t, Options{Addrs: []string{p.Addr}, Patience: 300 * time.Millisecond})
+	kill(t, p, s)
+	start := time.Now()
+	for _, op := range []kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpSet("k", nil), kvmodel.OpIncrement("k", 1)} {
+		_, err := kvmodel.One(context.Background(), s, op)
+		if !errors.Is(err, kvmodel.ErrUnavailable) || !strings.Contains(err.Error(), p.Addr) {
+			t.Errorf("%v = %v, want ErrUnavailable with the address", op.Kind, err)
+		}
+	}
+	if took := time.Since(start); took > 3*300*time.Millisecond+soon {
+		t.Errorf("three calls took %v", took)
+	}
+}
+
+func TestDo_AServerThatIsDownIsUnavailableWithinTheDeadline(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	kill(t, p, s)
+	start := time.Now()
+	_, err := kvmodel.One(within(t, 300*time.Millisecond), s, kvmodel.OpSet("k", nil))
+	wantErr(t, err, kvmodel.ErrUnavailable)
+	if took := time.Since(start); took > 300*time.Millisecond+soon {
+		t.Errorf("the call took %v", took)
+	}
+}
+
+func TestDo_RidesOutARestart(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kvmodel.OpSet("k", []byte("1")))
+	must(t, s, kvmodel.OpIncrement("k", 1))
+	kill(t, p, s)
+	restarted := make(chan error, 1)
+	time.AfterFunc(300*time.Millisecond, func() { restarted <- p.Start() })
+	// Also a test that fails must not end before the server it stops is there.
+	t.Cleanup(func() {
+		if err := <-restarted; err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, s, kvmodel.OpSet("k", []byte("7")))
+	if got := must(t, s, kvmodel.OpIncrement("k", 1)).Number; got != 8 {
+		t.Errorf("the increment answered %d, want 8", got)
+	}
+}
+
+func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
+	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "REPLICAOF", "NO", "ONE") })
+	ops := []kvmodel.Op{kvmodel.OpSet("k", []byte("1")), kvmodel.OpIncrement("k", 1), kvmodel.OpGet("k")}
+	if err := s.Do(within(t, 5*time.Second), ops); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(ops[2].Result.Value); got != "2" {
+		t.Errorf("the trip read %q at its end, want 2", got)
+	}
+}
+
+func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
+	p := ownServer(t, "--lua-time-limit", "20")
+	s := openAt(t, p.Addr)
+	must(t, s, kvmodel.OpSet("k", []byte("1")))
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.Addr}, DisableCache: true})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		// It ends with an error when the script is killed.
+		c.Do(context.Background(), c.B().Eval().Script("while true do end").Numkeys(0).Build())
+	}()
+	time.Sleep(200 * time.Millisecond)
+	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "SCRIPT", "KILL") })
+	if got := must(t, s, kvmodel.OpIncrement("k", 1)).Number; got != 2 {
+		t.Errorf("the increment answered %d, want 2", got)
+	}
+	<-killed
+}
+
+func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		key := fmt.Sprintf("load:%d", i)
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				start := time.Now()
+				_, err := kvmodel.Next(ctx, s, key, 1, 1)
+				if err != nil && !kvmodel.Failed(err) {
+					t.Errorf("a call under load ended in %v", err)
+				}
+				if took := time.Since(start); took > time.Second+soon {
+					t.Errorf("a call of one second took %v", took)
+				}
+				cancel()
+			}
+		})
+	}
+	for range 3 {
+		time.Sleep(100 * time.Millisecond)
+		p.Kill()
+		time.Sleep(200 * time.Millisecond)
+		if err := p.Start(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	must(t, s, kvmodel.OpSet("k", nil))
+}
+
+func TestDo_ACancelEndsTheWaitForAServerThatIsDown(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	kill(t, p, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	start := time.Now()
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("k", nil))
+	wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
+	if took := time.Since(start); took > 200*time.Millisecond+soon {
+		t.Errorf("the call took %v", took)
+	}
+}
+
+func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kvmodel.OpSet("k", nil))
+	freeze(t, p)
+	time.AfterFunc(200*time.Millisecond, p.Kill)
+	start := time.Now()
+	ops := []kvmodel.Op{kvmodel.OpSet("k", nil), kvmodel.OpGet("k")}
+	err := s.Do(within(t, 10*time.Second), ops)
+	wantErr(t, err, kvmodel.ErrUnclear)
+	wantErr(t, ops[1].Result.Err, kvmodel.ErrUnavailable)
+	if took := time.Since(start); took > 200*time.Millisecond+soon {
+		t.Errorf("an unclear write was given back after %v", took)
+	}
+}
+
+func TestDo_ASlowServerEndsCallsAtTheirDeadlineOrCancel(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kvmodel.OpSet("k", nil))
+	freeze(t, p)
+	for want, limit := range map[error]time.Duration{
+		context.DeadlineExceeded: 200 * time.Millisecond,
+		context.Canceled:         time.Minute,
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		time.AfterFunc(250*time.Millisecond, cancel)
+		start := time.Now()
+		ops := []kvmodel.Op{kvmodel.OpIncrement("k", 1), kvmodel.OpGet("k")}
+		err := s.Do(ctx, ops)
+		wantErr(t, err, kvmodel.ErrUnclear, want)
+		wantErr(t, ops[1].Result.Err, kvmodel.ErrUnavailable, want)
+		if took := time.Since(start); took > 250*time.Millisecond+soon {
+			t.Errorf("with %v the call took %v", want, took)
+		}
+	}
+	thaw(t, p)
+	must(t, s, kvmodel.OpGet("k"))
+}
+
+func TestDo_AnEndedContextSendsNothing(t *testing.T) {
+	s := openAt(t, serverAddr(t))
+	must(t, s, kvmodel.OpSet("ended", []byte("1")))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("ended", []byte("2")))
+	wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
+	if got := must(t, s, kvmodel.OpGet("ended")); string(got.Value) != "1" {
+		t.Errorf("the value is %q, want 1", got.Value)
+	}
+}
+
+func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kvmodel.OpSet("k", nil))
+	freeze(t, p)
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range 2000 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+			defer cancel()
+			if _, err := kvmodel.One(ctx, s, kvmodel.OpSet("k", nil)); !kvmodel.Failed(err) {
+				t.Errorf("a frozen server answered: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if took := time.Since(start); took > 500*time.Millisecond+soon {
+		t.Errorf("the calls took %v", took)
+	}
+	thaw(t, p)
+	must(t, s, kvmodel.OpGet("k"))
+}
+
+func TestDo_WithoutADeadlineASilentServerEndsCallsAfterPatience(t *testing.T) {
+	p := ownServer(t)
+	s := open(t, Options{Addrs: []string{p.Addr}, Patience: time.Second})
+	must(t, s, kvmodel.OpSet("k", nil))
+	freeze(t, p)
+	start := time.Now()
+	_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("k", nil))
+	wantErr(t, err, kvmodel.ErrUnclear)
+	_, err = kvmodel.One(context.Background(), s, kvmodel.OpGet("k"))
+	wantErr(t, err, kvmodel.ErrUnavailable)
+	if took := time.Since(start); took > 8*time.Second {
+		t.Errorf("the two calls took %v", took)
+	}
+	thaw(t, p)
+}
+
+func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
+	p := ownServer(t, "--maxmemory", "6mb", "--maxmemory-policy", "noeviction")
+	s := openAt(t, p.Addr)
+	big := bytes.Repeat([]byte("x"), 100<<10)
+	must(t, s, kvmodel.OpSet("number", []byte("5")))
+	must(t, s, kvmodel.OpSet("old", []byte("old")))
+	old := must(t, s, kvmodel.OpGet("old"))
+	var err error
+	for i := 0; err == nil && i < 1000; i++ {
+		_, err = kvmodel.One(within(t, time.Second), s, kvmodel.OpSet(fmt.Sprintf("fill:%d", i), big))
+	}
+	wantErr(t, err, kvmodel.ErrUnavailable)
+	// A little more, so that small writes find no room either.
+	raw(t, p.Addr, "CONFIG", "SET", "maxmemory", "1mb")
+	for _, op := range []kvmodel.Op{
+		kvmodel.OpSet("old", big), kvmodel.OpAdd("new", nil), kvmodel.OpSwap("old", old.Version, big),
+		kvmodel.OpAppend("old", big), kvmodel.OpIncrement("number", 1),
+	} {
+		start := time.Now()
+		if r := do(t, s, op); !errors.Is(r.Err, kvmodel.ErrUnavailable) || !strings.Contains(r.Err.Error(), "OOM") {
+			t.Errorf("%v = %v, want ErrUnavailable that says OOM", op.Kind, r.Err)
+		}
+		if took := time.Since(start); took > soon {
+			t.Errorf("%v took %v: a full memory is not ridden out", op.Kind, took)
+		}
+	}
+	ops := []kvmodel.Op{kvmodel.OpAppend("old", []byte("line")), kvmodel.OpDelete("number")}
+	wantErr(t, s.Do(within(t, time.Second), ops), kvmodel.ErrUnavailable)
+	if r := must(t, s, kvmodel.OpGet("old")); string(r.Value) != "old" || r.Version != old.Version {
+		t.Errorf("the old item is now %.20q with another version", r.Value)
+	}
+	if r := must(t, s, kvmodel.OpGet("number")); string(r.Value) != "5" {
+		t.Errorf("the number is now %q, want 5", r.Value)
+	}
+	must(t, s, kvmodel.OpDelete("fill:0"))
+}
+
+func TestDo_AfterCloseOpsAreUnavailable(t *testing.T) {
+	for _, s := range bothStores(t) {
+		for range 2 {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		start := time.Now()
+		_, err := kvmodel.One(context.Background(), s, kvmodel.OpGet("k"))
+		wantErr(t, err, kvmodel.ErrUnavailable)
+		if took := time.Since(start); took > soon {
+			t.Errorf("a call after Close took %v", took)
+		}
+	}
+}
+
+func TestClose_LeavesNoGoroutine(t *testing.T) {
+	addr, addrs := serverAddr(t), clusterAddrs(t)
+	before := runtime.NumGoroutine()
+	for _, opts := range []Options{{Addrs: []string{addr}}, {Addrs: addrs}} {
+		s, err := Open(within(t, 5*time.Second), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for i := range 32 {
+			wg.Go(func() { must(t, s, kvmodel.OpSet(fmt.Sprintf("leak:%d", i), nil)) })
+		}
+		wg.Wait()
+		s.Close()
+	}
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
+		}
+	}
+}
+
+func TestWaitReplicas_WithoutAReplicaAWriteIsUnclear(t *testing.T) {
+	s := open(t, Options{Addrs: []string{serverAddr(t)}, WaitReplicas: 1, WaitTimeout: 50 * time.Millisecond})
+	wantErr(t, do(t, s, kvmodel.OpSet("wait", []byte("1"))).Err, kvmodel.ErrUnclear)
+	wantErr(t, do(t, s, kvmodel.OpIncrement("wait", 1)).Err, kvmodel.ErrUnclear)
+	if got := must(t, s, kvmodel.OpGet("wait")); string(got.Value) != "2" {
+		t.Errorf("the value is %q, want 2", got.Value)
+	}
+}
+
+func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
+	s := open(t, Options{Addrs: clusterAddrs(t), WaitReplicas: 1})
+	var ops []kvmodel.Op
+	for i := range 20 {
+		key := fmt.Sprintf("confirmed:%d", i)
+		ops = append(ops, kvmodel.OpSet(key, []byte("1")), kvmodel.OpGet("nothing"))
+		must(t, s, kvmodel.OpSet(key, []byte("1")))
+		if got := must(t, s, kvmodel.OpIncrement(key, 1)).Number; got != 2 {
+			t.Errorf("the increment answered %d, want 2", got)
+		}
+	}
+	if err := s.Do(within(t, 5*time.Second), ops); err != nil {
+		t.Error(err)
+	}
+	two := open(t, Options{Addrs: clusterAddrs(t), WaitReplicas: 2, WaitTimeout: 50 * time.Millisecond})
+	wantErr(t, do(t, two, kvmodel.OpSet("confirmed:0", nil)).Err, kvmodel.ErrUnclear)
+}
+
+func TestWaitReplicas_AFrozenServerDoesNotHangACallWithoutDeadline(t *testing.T) {
+	p := ownServer(t)
+	s := open(t, Options{Addrs: []string{p.Addr}, Patience: 300 * time.Millisecond, WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond})
+	do(t, s, kvmodel.OpSet("k", nil))
+	freeze(t, p)
+	start := time.Now()
+	_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("k", nil))
+	wantErr(t, err, kvmodel.ErrUnclear)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("the call took %v", took)
+	}
+	thaw(t, p)
+}
+
+func TestCluster_AMasterKilledUnderLoadIsReplacedWithinTenSeconds(t *testing.T) {
+	servers.Need(t, "redis-server")
+	c, err := servers.RedisCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	outage, err := c.KillMaster(openAt(t, c.Addrs()...), 10*time.Second)
+	t.Logf("%+v", outage)
+	if err != nil {
+		t.Error(err)
+	}
+	if outage.Latest > soon {
+		t.Errorf("a call ended %v after its deadline", outage.Latest)
+	}
+	if outage.Other > 0 || outage.Calls == 0 {
+		t.Errorf("%d of %d calls ended in an error that is not allowed", outage.Other, outage.Calls)
+	}
+}
+
+func TestCluster_AFrozenMasterEndsCallsInTime(t *testing.T) {
+	servers.Need(t, "redis-server")
+	c, err := servers.RedisCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	s := openAt(t, c.Addrs()...)
+	frozen := c.Node(c.Masters()[0])
+	freeze(t, frozen)
+	defer thaw(t, frozen)
+	for end, n := time.Now().Add(5*time.Second), 0; time.Now().Before(end); n++ {
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		start := time.Now()
+		kvmodel.One(ctx, s, kvmodel.OpSet(fmt.Sprintf("frozen:%d", n%50), nil))
+		cancel()
+		if took := time.Since(start); took > 200*time.Millisecond+soon {
+			t.Errorf("a call of 200ms took %v", took)
+		}
+	}
+}

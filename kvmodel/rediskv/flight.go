@@ -1,0 +1,214 @@
+package rediskv
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// On a single server a trip that writes is cut into flights of at most this.
+// It keeps one run of the script short, and far below the server's limit of
+// one request.
+const (
+	maxFlightOps   = 1000
+	maxFlightBytes = 8 << 20
+)
+
+// request is one command, which carries out some ops.
+type request struct {
+	ops    []*kvmodel.Op
+	cmd    rueidis.Completed
+	script bool // the reply is the script's
+	writes bool
+}
+
+// flightLen returns how many of the first ops go in one flight.
+func (s *Store) flightLen(ops []*kvmodel.Op) int {
+	if s.cluster || !writes(ops) {
+		return len(ops)
+	}
+	bytes := 0
+	for i, op := range ops {
+		bytes += len(op.Key) + len(op.Value)
+		if i > 0 && (i == maxFlightOps || bytes > maxFlightBytes) {
+			return i
+		}
+	}
+	return len(ops)
+}
+
+// flight is a batch of requests that are sent at once.
+type flight struct {
+	store   *Store
+	reqs    []request
+	replies []rueidis.RedisResult // of each request; valid once it was sent
+
+	// A flight of one request, the most frequent, is one piece of memory.
+	oneReq   [1]request
+	oneReply [1]rueidis.RedisResult
+}
+
+// newFlight returns the flight that carries out ops. The script is named by
+// sha, or sent as text if sha is empty.
+func (s *Store) newFlight(ops []*kvmodel.Op, sha string) *flight {
+	f := &flight{store: s}
+	if !s.cluster || len(ops) == 1 {
+		f.oneReq[0] = s.request(ops, sha)
+		f.reqs, f.replies = f.oneReq[:], f.oneReply[:]
+		return f
+	}
+	for i := range ops {
+		f.reqs = append(f.reqs, s.request(ops[i:i+1], sha))
+	}
+	return f
+}
+
+// request returns the command that carries out ops, and stops where it fails.
+func (s *Store) request(ops []*kvmodel.Op, sha string) request {
+	req := request{ops: ops, writes: writes(ops)}
+	b := s.client.B()
+	op := ops[0]
+	switch {
+	case len(ops) > 1 && !req.writes:
+		req.cmd = b.Mget().Key(keysOf(ops)...).Build()
+	case len(ops) == 1 && op.Kind == kvmodel.Get:
+		req.cmd = b.Get().Key(op.Key).Build()
+	case len(ops) == 1 && op.Kind == kvmodel.Delete:
+		req.cmd = b.Del().Key(op.Key).Build()
+	case len(ops) == 1 && op.Kind == kvmodel.Set:
+		req.cmd = b.Arbitrary("SET").Keys(op.Key).Args(newText(op.Value)).Args(ttl(op, "PX")...).Build()
+	case len(ops) == 1 && op.Kind == kvmodel.Add:
+		req.cmd = b.Arbitrary("SET").Keys(op.Key).Args(newText(op.Value), "NX").Args(ttl(op, "PX")...).Build()
+	default:
+		req.script = true
+		req.cmd = s.script.run(b, ops, sha)
+	}
+	return req
+}
+
+func writes(ops []*kvmodel.Op) bool {
+	for _, op := range ops {
+		if op.Kind.Writes() {
+			return true
+		}
+	}
+	return false
+}
+
+func keysOf(ops []*kvmodel.Op) []string {
+	keys := make([]string, len(ops))
+	for i, op := range ops {
+		keys[i] = op.Key
+	}
+	return keys
+}
+
+// ttl returns the op's TTL in milliseconds, never too short, after the words
+// before it; nothing if it has none.
+func ttl(op *kvmodel.Op, before ...string) []string {
+	if op.TTL == 0 {
+		return nil
+	}
+	ms := (op.TTL + time.Millisecond - 1) / time.Millisecond
+	return append(before, strconv.FormatInt(int64(ms), 10))
+}
+
+// send sends the requests and returns when all are answered, or with ctx's
+// error if it ends before; then the flight must not be used any more. The
+// client never sees ctx: it would close a connection that others use too, and
+// it does not look at ctx while it connects.
+func (f *flight) send(ctx context.Context) error {
+	if ctx.Done() == nil {
+		f.sendAll()
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		f.sendAll()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *flight) sendAll() {
+	client := f.store.client
+	switch {
+	case f.store.opts.WaitReplicas > 0:
+		f.sendConfirmed()
+	case len(f.reqs) == 1:
+		f.replies[0] = client.Do(context.Background(), f.reqs[0].cmd)
+	default:
+		cmds := make([]rueidis.Completed, len(f.reqs))
+		for i := range f.reqs {
+			cmds[i] = f.reqs[i].cmd
+		}
+		f.replies = client.DoMulti(context.Background(), cmds...)
+	}
+}
+
+// sendConfirmed sends each request by itself, with a WAIT after it if it
+// writes.
+func (f *flight) sendConfirmed() {
+	f.replies = make([]rueidis.RedisResult, len(f.reqs))
+	var wg sync.WaitGroup
+	for i, req := range f.reqs {
+		wg.Go(func() {
+			if req.writes {
+				f.replies[i] = f.store.confirm(req.cmd)
+			} else {
+				f.replies[i] = f.store.client.Do(context.Background(), req.cmd)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// land puts the replies into the ops. It returns the ops whose script the
+// server does not know.
+func (f *flight) land() []*kvmodel.Op {
+	var unknown []*kvmodel.Op
+	for i, req := range f.reqs {
+		if req.script && isNoScript(f.replies[i]) {
+			unknown = append(unknown, req.ops...)
+			continue
+		}
+		f.store.answer(req, f.replies[i])
+	}
+	return unknown
+}
+
+// abandon fails the ops of a flight whose replies nobody waits for any more.
+func (f *flight) abandon(err error) {
+	for _, req := range f.reqs {
+		f.store.lose(req.ops, err)
+	}
+}
+
+// confirm sends a command and waits for the replicas on a connection of its
+// own, since WAIT speaks of what its connection wrote, on the node where it
+// wrote. It returns errUnconfirmed in place of the reply if they are too few.
+func (s *Store) confirm(cmd rueidis.Completed) rueidis.RedisResult {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Patience+s.opts.WaitTimeout)
+	defer cancel()
+	client, release := s.client.Dedicate()
+	defer release()
+	wait := client.B().Wait().Numreplicas(int64(s.opts.WaitReplicas)).Timeout(s.opts.WaitTimeout.Milliseconds()).Build()
+	replies := client.DoMulti(ctx, cmd, wait)
+	if err := replies[0].Error(); err != nil && !rueidis.IsRedisNil(err) {
+		return replies[0]
+	}
+	if n, err := replies[1].AsInt64(); err != nil || n < int64(s.opts.WaitReplicas) {
+		return rueidis.NewErrorResult(errUnconfirmed)
+	}
+	return replies[0]
+}

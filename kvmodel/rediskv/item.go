@@ -1,0 +1,45 @@
+package rediskv
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// An item's string in Redis is a head and the value. The head is a byte for
+// the format, which no text begins with, and the version. A version is drawn
+// at random for every write: that two of the same key are ever equal is as
+// likely as two equal numbers in a draw of as many from 2^64.
+const (
+	format  = 0xF5
+	headLen = 9
+)
+
+func head(v kvmodel.Version) []byte {
+	return binary.BigEndian.AppendUint64([]byte{format}, uint64(v))
+}
+
+// newText returns a string of value with a version it never had.
+func newText(value []byte) string {
+	v := rand.Uint64()
+	for v == 0 {
+		v = rand.Uint64()
+	}
+	var b strings.Builder
+	b.Grow(headLen + len(value))
+	b.Write(head(kvmodel.Version(v)))
+	b.Write(value)
+	return b.String()
+}
+
+// parseItem returns the value and version in text, of which the value keeps
+// the bytes.
+func parseItem(text []byte) (kvmodel.Result, error) {
+	if len(text) < headLen || text[0] != format {
+		return kvmodel.Result{}, errForeign
+	}
+	version := kvmodel.Version(binary.BigEndian.Uint64(text[1:headLen]))
+	return kvmodel.Result{Value: text[headLen:], Version: version}, nil
+}

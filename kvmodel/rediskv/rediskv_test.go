@@ -1,0 +1,266 @@
+package rediskv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func TestOpen_BadOptionsAreNamed(t *testing.T) {
+	for want, opts := range map[string]Options{
+		"no address":                {},
+		`"localhost"`:               {Addrs: []string{"localhost"}},
+		"must not be negative":      {Addrs: []string{"127.0.0.1:1"}, WaitReplicas: -1},
+		"127.0.0.1:1: store unavai": {Addrs: []string{"127.0.0.1:1"}},
+	} {
+		s, err := Open(within(t, 5*time.Second), opts)
+		if err == nil {
+			s.Close()
+			t.Errorf("Open(%+v) succeeded", opts)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%+v) = %v, want it to say %s", opts, err, want)
+		}
+	}
+}
+
+func TestPowers_OnlyASingleServerIsOrdered(t *testing.T) {
+	for name, s := range bothStores(t) {
+		want := kvmodel.Powers{Unless: true, Ordered: name == "server"}
+		if diff := cmp.Diff(want, s.Powers()); diff != "" {
+			t.Errorf("%s: powers mismatch (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestStore_Increment_IsExactUpToTheLargestNumber(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	edges := []int64{
+		0, 1, 9, 999_999_999, 1_000_000_000, 1_000_000_001, 1<<53 - 1, 1 << 53, 1<<53 + 1,
+		kvmodel.MaxNumber - 1, kvmodel.MaxNumber,
+	}
+	number := func() int64 {
+		if random.IntN(2) == 0 {
+			return edges[random.IntN(len(edges))]
+		}
+		return random.Int64N(kvmodel.MaxNumber) >> random.IntN(63)
+	}
+	var want, ops []kvmodel.Op
+	for i := range 2000 {
+		key := fmt.Sprintf("exact:%d", i)
+		start := strings.Repeat("0", random.IntN(3)) + strconv.FormatInt(number(), 10)
+		delta := number()
+		if random.IntN(2) == 0 {
+			delta = -delta
+		}
+		ops = append(ops, kvmodel.OpSet(key, []byte(start)), kvmodel.OpIncrement(key, delta), kvmodel.OpGet(key))
+	}
+	want = append(want, ops...)
+	ctx := within(t, 30*time.Second)
+	if err := memkv.New(memkv.Options{}).Do(ctx, want); err != nil {
+		t.Fatal(err)
+	}
+	if err := openAt(t, serverAddr(t)).Do(ctx, ops); err != nil {
+		t.Fatal(err)
+	}
+	for i := range ops {
+		compareResults(t, want[i], ops[i])
+	}
+}
+
+func TestStore_Increment_WhatIsNoNumberIsRefused(t *testing.T) {
+	s := openAt(t, serverAddr(t))
+	for _, value := range []string{
+		"", " 1", "1 ", "+1", "-1", "1.5", "0x10", "1e3", "NaN", "inf", "1\n", "４",
+		"4611686018427387905", "18446744073709551616", strings.Repeat("9", 400),
+	} {
+		must(t, s, kvmodel.OpSet("nonumber", []byte(value)))
+		if r := do(t, s, kvmodel.OpIncrement("nonumber", 1)); !errors.Is(r.Err, kvmodel.ErrNotNumber) {
+			t.Errorf("increment of %.30q = %d, %v, want ErrNotNumber", value, r.Number, r.Err)
+		}
+		if got := must(t, s, kvmodel.OpGet("nonumber")); string(got.Value) != value {
+			t.Errorf("increment of %.30q left %q", value, got.Value)
+		}
+	}
+}
+
+func TestStore_ATripOfThousandsIsCarriedOutInOrder(t *testing.T) {
+	for name, s := range bothStores(t) {
+		ops := []kvmodel.Op{kvmodel.OpSet("many", nil)}
+		if err := s.Do(within(t, 10*time.Second), ops); err != nil {
+			t.Fatal(err)
+		}
+		var want []byte
+		ops = ops[:0]
+		for i := range 3 * maxFlightOps {
+			word := strconv.AppendInt([]byte(" "), int64(i), 10)
+			want = append(want, word...)
+			ops = append(ops, kvmodel.OpAppend("many", word))
+		}
+		if err := s.Do(within(t, 10*time.Second), ops); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := must(t, s, kvmodel.OpGet("many")).Value
+		if len(got) != len(want) {
+			t.Errorf("%s: %d bytes were appended, want %d", name, len(got), len(want))
+		}
+		if s.Powers().Ordered && !bytes.Equal(want, got) {
+			t.Errorf("%s: the appends of one trip are out of order", name)
+		}
+	}
+}
+
+func TestStore_TheLargestValuesFitInOneTrip(t *testing.T) {
+	for name, s := range bothStores(t) {
+		value := bytes.Repeat([]byte{0xff}, kvmodel.MaxValue)
+		var sets, gets []kvmodel.Op
+		for i := range 12 {
+			key := fmt.Sprintf("large:%d", i)
+			sets = append(sets, kvmodel.OpSet(key, value).For(time.Minute))
+			gets = append(gets, kvmodel.OpGet(key))
+		}
+		for _, ops := range [][]kvmodel.Op{sets, gets} {
+			if err := s.Do(within(t, 30*time.Second), ops); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		for i := range gets {
+			if !bytes.Equal(value, gets[i].Result.Value) {
+				t.Errorf("%s: value %d came back as %d other bytes", name, i, len(gets[i].Result.Value))
+			}
+		}
+	}
+}
+
+func TestStore_ScriptsAreLoadedAgainAfterTheServerForgotThem(t *testing.T) {
+	addr := serverAddr(t)
+	s := openAt(t, addr)
+	must(t, s, kvmodel.OpSet("forgot", []byte("1")))
+	must(t, s, kvmodel.OpIncrement("forgot", 1))
+	raw(t, addr, "SCRIPT", "FLUSH")
+	if got := must(t, s, kvmodel.OpIncrement("forgot", 1)).Number; got != 3 {
+		t.Errorf("the increment after SCRIPT FLUSH answered %d, want 3", got)
+	}
+	raw(t, addr, "SCRIPT", "FLUSH")
+	ops := []kvmodel.Op{kvmodel.OpAppend("forgot", []byte("4")), kvmodel.OpGet("forgot")}
+	if err := s.Do(within(t, time.Second), ops); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(ops[1].Result.Value); got != "34" {
+		t.Errorf("the trip after SCRIPT FLUSH left %q, want 34", got)
+	}
+}
+
+func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	ops := make([]kvmodel.Op, 20)
+	for i := range ops {
+		ops[i] = kvmodel.OpGet(fmt.Sprintf("k:%d", i))
+	}
+	if err := s.Do(within(t, time.Second), ops); err != nil {
+		t.Fatal(err)
+	}
+	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(stats, "cmdstat_mget:calls=1,") || strings.Contains(stats, "cmdstat_get:") {
+		t.Errorf("a trip of 20 gets was not one MGET:\n%s", stats)
+	}
+}
+
+func TestStore_AKeyThatHoldsSomethingElseIsAClearError(t *testing.T) {
+	for name, s := range bothStores(t) {
+		for what, plant := range map[string][]string{
+			"list":  {"RPUSH", "key", "x"},
+			"text":  {"SET", "key", "hello, world"},
+			"short": {"SET", "key", "\xf5"},
+			"empty": {"SET", "key", ""},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) { foreignKey(t, s, plant) })
+		}
+	}
+}
+
+func foreignKey(t *testing.T, s *Store, plant []string) {
+	key := strings.ReplaceAll(t.Name(), "/", ":")
+	put := func() {
+		cmd := s.client.B().Arbitrary(plant[0]).Keys(key).Args(plant[2:]...).Build()
+		s.client.Do(context.Background(), s.client.B().Del().Key(key).Build())
+		if err := s.client.Do(context.Background(), cmd).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put()
+	for _, op := range []kvmodel.Op{
+		kvmodel.OpGet(key), kvmodel.OpSwap(key, 1, nil), kvmodel.OpDrop(key, 1),
+		kvmodel.OpAppend(key, []byte("x")), kvmodel.OpIncrement(key, 1),
+	} {
+		if r := do(t, s, op); !errors.Is(r.Err, kvmodel.ErrUnavailable) {
+			t.Errorf("%v = %v, want ErrUnavailable", op.Kind, r.Err)
+		}
+	}
+	if r := do(t, s, kvmodel.OpAdd(key, nil)); !errors.Is(r.Err, kvmodel.ErrExists) {
+		t.Errorf("add = %v, want ErrExists", r.Err)
+	}
+	must(t, s, kvmodel.OpSet(key, []byte("mine")))
+	if got := must(t, s, kvmodel.OpGet(key)); string(got.Value) != "mine" {
+		t.Errorf("after a set, get = %q", got.Value)
+	}
+	put()
+	must(t, s, kvmodel.OpDelete(key))
+}
+
+func TestStore_AnOrderedTripStopsAtTheFirstOpThatFails(t *testing.T) {
+	addr := serverAddr(t)
+	s := openAt(t, addr)
+	raw(t, addr, "DEL", "stop:foreign", "stop:after")
+	raw(t, addr, "RPUSH", "stop:foreign", "x")
+	ops := []kvmodel.Op{
+		kvmodel.OpSet("stop:before", []byte("1")), kvmodel.OpAppend("stop:foreign", []byte("x")),
+		kvmodel.OpSet("stop:after", []byte("1")),
+	}
+	if err := s.Do(within(t, time.Second), ops); !errors.Is(err, kvmodel.ErrUnavailable) {
+		t.Fatalf("Do = %v, want ErrUnavailable", err)
+	}
+	must(t, s, kvmodel.OpGet("stop:before"))
+	if r := do(t, s, kvmodel.OpGet("stop:after")); !errors.Is(r.Err, kvmodel.ErrNotFound) {
+		t.Errorf("what came after the op that failed was carried out: %v", r.Err)
+	}
+	if !errors.Is(ops[2].Result.Err, kvmodel.ErrUnavailable) || ops[0].Result.Err != nil {
+		t.Errorf("results are %v and %v, want nil and ErrUnavailable", ops[0].Result.Err, ops[2].Result.Err)
+	}
+}
+
+func compareResults(t *testing.T, want, got kvmodel.Op) {
+	t.Helper()
+	type result struct {
+		Value  string
+		Number int64
+		Err    error
+	}
+	kind := func(err error) error {
+		if errors.Is(err, kvmodel.ErrNotNumber) {
+			return kvmodel.ErrNotNumber
+		}
+		return err
+	}
+	w := result{string(want.Result.Value), want.Result.Number, kind(want.Result.Err)}
+	g := result{string(got.Result.Value), got.Result.Number, kind(got.Result.Err)}
+	if w != g {
+		t.Errorf("%v %s (value %q, delta %d): want %+v, got %+v", got.Kind, got.Key, got.Value, got.Delta, w, g)
+	}
+}

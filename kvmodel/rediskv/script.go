@@ -1,0 +1,68 @@
+package rediskv
+
+import (
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+//go:embed ops.lua
+var opsLua string
+
+// script is what the server runs for the ops Redis has no command for.
+type script struct {
+	text string
+	sha  string
+}
+
+// billion parts a number for the script, whose own numbers are doubles.
+const billion = 1_000_000_000
+
+func newScript() script {
+	text := strings.NewReplacer(
+		"$MAX_VALUE", strconv.Itoa(kvmodel.MaxValue),
+		"$MAX_HIGH", strconv.Itoa(kvmodel.MaxNumber/billion),
+		"$MAX_LOW", strconv.Itoa(kvmodel.MaxNumber%billion),
+	).Replace(opsLua)
+	sum := sha1.Sum([]byte(text))
+	return script{text, hex.EncodeToString(sum[:])}
+}
+
+// run returns the command that runs the script on ops.
+func (sc script) run(b rueidis.Builder, ops []*kvmodel.Op, sha string) rueidis.Completed {
+	args := make([]string, 0, 4*len(ops))
+	for _, op := range ops {
+		three := scriptArgs(op)
+		args = append(args, op.Kind.String(), three[0], three[1], three[2])
+	}
+	n := int64(len(ops))
+	if sha == "" {
+		return b.Eval().Script(sc.text).Numkeys(n).Key(keysOf(ops)...).Arg(args...).Build()
+	}
+	return b.Evalsha().Sha1(sha).Numkeys(n).Key(keysOf(ops)...).Arg(args...).Build()
+}
+
+// scriptArgs returns what the script's function for the op's kind takes.
+func scriptArgs(op *kvmodel.Op) [3]string {
+	ms := strings.Join(ttl(op), "")
+	switch op.Kind {
+	case kvmodel.Set, kvmodel.Add:
+		return [3]string{newText(op.Value), ms}
+	case kvmodel.CompareAndSwap:
+		return [3]string{string(head(op.Version)), newText(op.Value), ms}
+	case kvmodel.CompareAndDelete:
+		return [3]string{string(head(op.Version))}
+	case kvmodel.Append:
+		return [3]string{newText(nil), string(op.Value), string(op.Unless)}
+	case kvmodel.Increment:
+		// Both parts have the sign of the delta.
+		return [3]string{newText(nil), strconv.FormatInt(op.Delta/billion, 10), strconv.FormatInt(op.Delta%billion, 10)}
+	}
+	return [3]string{}
+}

@@ -1,0 +1,141 @@
+package rediskv
+
+import (
+	"context"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+)
+
+// The tests share one server and one cluster, apart from those that break
+// theirs. Each test uses keys of its own.
+var (
+	server  = sync.OnceValues(func() (*servers.Process, error) { return servers.Redis() })
+	cluster = sync.OnceValues(servers.RedisCluster)
+	used    struct{ server, cluster bool }
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if used.server {
+		if p, err := server(); err == nil {
+			p.Stop()
+		}
+	}
+	if used.cluster {
+		if c, err := cluster(); err == nil {
+			c.Stop()
+		}
+	}
+	os.Exit(code)
+}
+
+func serverAddr(t testing.TB) string {
+	servers.Need(t, "redis-server")
+	used.server = true
+	p, err := server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Addr
+}
+
+func clusterAddrs(t testing.TB) []string {
+	servers.Need(t, "redis-server")
+	used.cluster = true
+	c, err := cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Addrs()
+}
+
+// ownServer starts a server for one test.
+func ownServer(t testing.TB, args ...string) *servers.Process {
+	servers.Need(t, "redis-server")
+	p, err := servers.Redis(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	return p
+}
+
+func open(t testing.TB, opts Options) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func openAt(t testing.TB, addrs ...string) *Store {
+	t.Helper()
+	return open(t, Options{Addrs: addrs})
+}
+
+// bothStores returns a store on the server and one on the cluster.
+func bothStores(t testing.TB) map[string]*Store {
+	return map[string]*Store{
+		"server":  openAt(t, serverAddr(t)),
+		"cluster": openAt(t, clusterAddrs(t)...),
+	}
+}
+
+// raw sends a command past the store and returns the reply.
+func raw(t testing.TB, addr string, command ...string) rueidis.RedisResult {
+	t.Helper()
+	reply := order(t, addr, command...)
+	if err := reply.Error(); err != nil && !rueidis.IsRedisNil(err) {
+		t.Fatalf("%v: %v", command, err)
+	}
+	return reply
+}
+
+// order is raw for any goroutine: it does not end the test.
+func order(t testing.TB, addr string, command ...string) rueidis.RedisResult {
+	c, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true,
+	})
+	if err != nil {
+		t.Errorf("%v: %v", command, err)
+		return rueidis.NewErrorResult(err)
+	}
+	defer c.Close()
+	reply := c.Do(context.Background(), c.B().Arbitrary(command...).Build())
+	if err := reply.NonRedisError(); err != nil {
+		t.Errorf("%v: %v", command, err)
+	}
+	return reply
+}
+
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// do carries out one op with ten seconds' time and returns its result.
+func do(t testing.TB, s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+	t.Helper()
+	r, _ := kvmodel.One(within(t, 10*time.Second), s, op)
+	return r
+}
+
+// must is do for an op that has to succeed.
+func must(t testing.TB, s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+	t.Helper()
+	r := do(t, s, op)
+	if r.Err != nil {
+		t.Fatalf("%v %s: %v", op.Kind, op.Key, r.Err)
+	}
+	return r
+}

@@ -1,0 +1,33 @@
+package rediskv
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// maker gives each store a tenant of its own on the servers at addrs. The
+// tenants of all stores are equally long, and new in each run.
+func maker(addrs ...string) kvtest.Maker {
+	run := rand.Text()[:12]
+	return kvtest.Maker{
+		Open: func(t testing.TB, name string) kvmodel.Store {
+			pad := strings.Repeat("-", kvmodel.MaxTenant-len(run)-len(name))
+			s, err := kvmodel.Prefix(openAt(t, addrs...), run+pad+name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Shared: true,
+		Kept:   true,
+		Prefix: kvmodel.MaxTenant + 1,
+	}
+}
+
+func TestStore_KeepsTheContractOnAServer(t *testing.T) { kvtest.Run(t, maker(serverAddr(t))) }
+
+func TestStore_KeepsTheContractOnACluster(t *testing.T) { kvtest.Run(t, maker(clusterAddrs(t)...)) }

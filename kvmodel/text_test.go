@@ -1,0 +1,224 @@
+package kvmodel_test
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// there checks that keys become want as texts and come back as they were.
+func there[K comparable](t *testing.T, key kvmodel.KeyOf[K], want map[K]string) {
+	t.Helper()
+	for k, text := range want {
+		if got := key.Text(k); got != text {
+			t.Errorf("the text of %#v is %q, want %q", k, got, text)
+		}
+		if got, err := key.Parse(text); err != nil || got != k {
+			t.Errorf("the text %q became %#v, %v; want %#v", text, got, err, k)
+		}
+	}
+}
+
+// nowhere checks that no text is taken for one of key's.
+func nowhere[K comparable](t *testing.T, key kvmodel.KeyOf[K], texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if got, err := key.Parse(text); err == nil {
+			t.Errorf("the text %q became %#v, want an error", text, got)
+		}
+	}
+}
+
+type (
+	slug  string
+	small int8
+	tiny  uint8
+	flag  bool
+)
+
+func TestKeyOf_StringsOfAnyBytesBecomeTextAndComeBack(t *testing.T) {
+	there(t, kvmodel.StringKey[slug](), map[slug]string{
+		"":                 "",
+		"home":             "home",
+		"a:b":              "a%3Ab",
+		"a b{c}#%":         "a%20b%7Bc%7D%23%25",
+		"é\x00\xff":        "%C3%A9%00%FF",
+		"A-z_0.9~":         "A-z_0.9~",
+		slug("\r\n\t ;,/"): "%0D%0A%09%20%3B%2C%2F",
+	})
+	nowhere(t, kvmodel.StringKey[slug](), "a:b", "a b", "%", "%4", "%zz", "%41", "%c3", "%3a", "é")
+}
+
+func TestKeyOf_NumbersKeepTheirRange(t *testing.T) {
+	there(t, kvmodel.IntKey[int64](), map[int64]string{0: "0", -7: "-7", math.MinInt64: "-9223372036854775808"})
+	there(t, kvmodel.IntKey[small](), map[small]string{127: "127", -128: "-128"})
+	nowhere(t, kvmodel.IntKey[small](), "128", "-129", "", "x", "1:2", "9223372036854775808")
+	there(t, kvmodel.UintKey[uint64](), map[uint64]string{0: "0", math.MaxUint64: "18446744073709551615"})
+	there(t, kvmodel.UintKey[tiny](), map[tiny]string{255: "255"})
+	nowhere(t, kvmodel.UintKey[tiny](), "256", "-1", "", "1.5")
+}
+
+func TestKeyOf_ANumberOrBoolHasOneText(t *testing.T) {
+	nowhere(t, kvmodel.IntKey[int](), "007", "%2B7", "-0")
+	nowhere(t, kvmodel.UintKey[uint](), "00")
+	nowhere(t, kvmodel.BoolKey[bool](), "1", "T", "TRUE")
+}
+
+func TestKeyOf_BoolsBecomeTextAndComeBack(t *testing.T) {
+	there(t, kvmodel.BoolKey[flag](), map[flag]string{true: "true", false: "false"})
+	nowhere(t, kvmodel.BoolKey[flag](), "", "yes")
+}
+
+type vote struct {
+	User, Story string
+	Stars       int
+	Public      bool
+}
+
+func voteKey2() kvmodel.KeyOf[vote] {
+	s := kvmodel.StringKey[string]()
+	return kvmodel.Key2(s, s,
+		func(v vote) (string, string) { return v.User, v.Story },
+		func(a, b string) vote { return vote{User: a, Story: b} })
+}
+
+func voteKey3() kvmodel.KeyOf[vote] {
+	s := kvmodel.StringKey[string]()
+	return kvmodel.Key3(s, s, kvmodel.IntKey[int](),
+		func(v vote) (string, string, int) { return v.User, v.Story, v.Stars },
+		func(a, b string, c int) vote { return vote{User: a, Story: b, Stars: c} })
+}
+
+func voteKey4() kvmodel.KeyOf[vote] {
+	s := kvmodel.StringKey[string]()
+	return kvmodel.Key4(s, s, kvmodel.IntKey[int](), kvmodel.BoolKey[bool](),
+		func(v vote) (string, string, int, bool) { return v.User, v.Story, v.Stars, v.Public },
+		func(a, b string, c int, d bool) vote { return vote{a, b, c, d} })
+}
+
+func TestKeyOf_CompositeKeysNeverMixTheirParts(t *testing.T) {
+	there(t, voteKey2(), map[vote]string{
+		{User: "a:b", Story: "c"}: "a%3Ab:c",
+		{User: "a", Story: "b:c"}: "a:b%3Ac",
+		{User: "", Story: ":"}:    ":%3A",
+	})
+	there(t, voteKey3(), map[vote]string{{User: "u", Story: "s", Stars: -5}: "u:s:-5"})
+	there(t, voteKey4(), map[vote]string{{"u", "s", 5, true}: "u:s:5:true"})
+	nowhere(t, voteKey2(), "", "a", "a:b:c", "a:%zz")
+	nowhere(t, voteKey3(), "a:b", "a:b:x", "a:b:")
+	nowhere(t, voteKey4(), "a:b:1:maybe", "a:b:1")
+}
+
+func TestKeyOf_AnEmptyStringIsNoneAndSoIsAKeyWithOne(t *testing.T) {
+	s := kvmodel.StringKey[string]()
+	want := []bool{true, false, false, false, false, true, true, true, true, false}
+	got := []bool{
+		s.Empty(""), s.Empty(" "),
+		kvmodel.IntKey[int]().Empty(0), kvmodel.UintKey[uint]().Empty(0), kvmodel.BoolKey[bool]().Empty(false),
+		voteKey2().Empty(vote{User: "u"}), voteKey2().Empty(vote{Story: "s"}),
+		voteKey3().Empty(vote{User: "u"}), voteKey4().Empty(vote{Story: "s"}),
+		voteKey4().Empty(vote{User: "u", Story: "s"}),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("empty (-want +got)\n%s", diff)
+	}
+}
+
+func TestNewID_Is26CharactersThatSortByTime(t *testing.T) {
+	form := regexp.MustCompile("^[0-9a-hjkmnp-tv-z]{26}$")
+	begin := time.UnixMilli(0)
+	var ids []string
+	for i := range 1000 {
+		// Steps from a millisecond to centuries, up to the end of the 48 bits.
+		ids = append(ids, kvmodel.NewID(begin.Add(time.Duration(i*i*i*9)*time.Second+time.Duration(i)*time.Millisecond)))
+	}
+	for _, id := range ids {
+		if !form.MatchString(id) {
+			t.Fatalf("id %q is not 26 characters of the alphabet", id)
+		}
+	}
+	if !slices.IsSorted(ids) {
+		t.Error("ids do not sort by time")
+	}
+	same := map[string]bool{}
+	for range 10_000 {
+		same[kvmodel.NewID(begin)] = true
+	}
+	if len(same) != 10_000 {
+		t.Errorf("%d of 10,000 ids of one moment differ", len(same))
+	}
+}
+
+func TestIndexSpec_Places_HoldsEachValueOnceAndNoEmptyOne(t *testing.T) {
+	type page struct {
+		Tags  []string
+		Draft bool
+	}
+	spec := kvmodel.IndexSpec[page, string]{
+		Key:    kvmodel.StringKey[string](),
+		Values: func(p *page) []string { return p.Tags },
+		If:     func(p *page) bool { return !p.Draft },
+	}
+	got := [][]string{
+		spec.Places(&page{Tags: []string{"b", "", "a", "b", "a:b"}}),
+		spec.Places(&page{Tags: []string{""}}),
+		spec.Places(&page{Tags: []string{"a"}, Draft: true}),
+		spec.Places(&page{}),
+	}
+	if diff := cmp.Diff([][]string{{"b", "a", "a%3Ab"}, nil, nil, nil}, got); diff != "" {
+		t.Errorf("places (-want +got)\n%s", diff)
+	}
+	numbers := kvmodel.IndexSpec[page, int]{Key: kvmodel.IntKey[int](), Values: func(*page) []int { return []int{0, 1, 0} }}
+	if diff := cmp.Diff([]string{"0", "1"}, numbers.Places(&page{})); diff != "" {
+		t.Errorf("places of numbers (-want +got)\n%s", diff)
+	}
+}
+
+func TestCursor_IsGoodForItsListingOnly(t *testing.T) {
+	place := []byte("\x00place\xff")
+	cursor := kvmodel.Cursor("Page.Newest", place)
+	got, err := kvmodel.ParseCursor("Page.Newest", cursor)
+	if err != nil || string(got) != string(place) {
+		t.Fatalf("place %q came back as %q, %v", place, got, err)
+	}
+	if strings.ContainsAny(cursor, "+/=&?#% ") {
+		t.Errorf("cursor %q does not fit a URL", cursor)
+	}
+	for _, listing := range []string{"Page.Oldest", "Post.Newest", "Page.Newes", ""} {
+		wantBadCursor(t, listing, cursor)
+	}
+}
+
+func TestCursor_CutOrTamperedIsRefused(t *testing.T) {
+	const listing = "Page.Newest"
+	cursor := kvmodel.Cursor(listing, []byte("place"))
+	for n := range len(cursor) {
+		wantBadCursor(t, listing, cursor[:n])
+		for _, c := range []byte("Az0_-") {
+			if cursor[n] != c {
+				wantBadCursor(t, listing, cursor[:n]+string(c)+cursor[n+1:])
+			}
+		}
+	}
+	wantBadCursor(t, listing, cursor+"A")
+	wantBadCursor(t, listing, cursor+"\n")
+	wantBadCursor(t, listing, strings.Repeat("é", 1000))
+}
+
+func wantBadCursor(t *testing.T, listing, cursor string) {
+	t.Helper()
+	got, err := kvmodel.ParseCursor(listing, cursor)
+	wantErr(t, err, kvmodel.ErrBadCursor)
+	if err == nil {
+		t.Errorf("cursor %q was taken for place %q", cursor, got)
+	} else if len(err.Error()) > 400 {
+		t.Errorf("the error for a cursor has %d bytes", len(err.Error()))
+	}
+}

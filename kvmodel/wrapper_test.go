@@ -1,0 +1,349 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func TestCount_AddsUpWhatOneContextAskedFor(t *testing.T) {
+	s := kvmodel.Count(newRig())
+	metered, meter := kvmodel.Metered(ctx)
+	_ = s.Do(metered, []kvmodel.Op{kvmodel.OpSet("a", []byte("12345")), kvmodel.OpSet("b", []byte("1")), kvmodel.OpAdd("a", []byte("xx"))})
+	_ = s.Do(metered, []kvmodel.Op{kvmodel.OpGet("a"), kvmodel.OpGet("none")})
+	_ = s.Do(ctx, []kvmodel.Op{kvmodel.OpGet("a")})
+	_ = s.Do(metered, []kvmodel.Op{kvmodel.OpGet("b")})
+	want := kvmodel.Cost{Trips: 3, Depth: 3, Ops: 6, Keys: 5, Read: 6, Wrote: 8}
+	if diff := cmp.Diff(want, meter.Cost()); diff != "" {
+		t.Errorf("cost mismatch (-want +got):\n%s", diff)
+	}
+	if want := "3 trips (3 deep), 6 ops, 5 keys, 6 B read, 8 B written"; meter.Cost().String() != want {
+		t.Errorf("the cost reads %q, want %q", meter.Cost(), want)
+	}
+}
+
+func TestCount_MetersAreApart(t *testing.T) {
+	s := kvmodel.Count(newRig())
+	first, one := kvmodel.Metered(ctx)
+	second, other := kvmodel.Metered(ctx)
+	inner, innermost := kvmodel.Metered(first)
+	_, _ = kvmodel.GetAll(first, s, "k")
+	_, _ = kvmodel.GetAll(second, s, "k", "l")
+	_, _ = kvmodel.GetAll(inner, s, "k", "l", "m")
+	if one.Cost().Ops != 1 || other.Cost().Ops != 2 || innermost.Cost().Ops != 3 {
+		t.Errorf("ops: %d, %d and %d, want 1, 2 and 3", one.Cost().Ops, other.Cost().Ops, innermost.Cost().Ops)
+	}
+}
+
+// slowStore takes its time for each trip.
+type slowStore struct {
+	kvmodel.Store
+	took time.Duration
+}
+
+func (s slowStore) Do(ctx context.Context, ops []kvmodel.Op) error {
+	time.Sleep(s.took)
+	return s.Store.Do(ctx, ops)
+}
+
+func TestCount_DepthIsTheLongestChainOfTrips(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kvmodel.Count(slowStore{memkv.New(memkv.Options{}), time.Second})
+		metered, meter := kvmodel.Metered(ctx)
+		for range 2 {
+			var wg sync.WaitGroup
+			for i := range 5 {
+				wg.Go(func() { _, _ = kvmodel.GetAll(metered, s, fmt.Sprint("k", i)) })
+			}
+			wg.Wait()
+		}
+		if got := meter.Cost(); got.Trips != 10 || got.Depth != 2 {
+			t.Errorf("%d trips, %d deep, want 10 and 2", got.Trips, got.Depth)
+		}
+	})
+}
+
+func TestCount_CountsInsideAtomic(t *testing.T) {
+	s := kvmodel.Count(memkv.New(memkv.Options{}))
+	metered, meter := kvmodel.Metered(ctx)
+	err := kvmodel.PowersOf(s).Atomic(metered, func(s kvmodel.Store) error {
+		_, err := kvmodel.One(metered, s, kvmodel.OpSet("k", []byte("abc")))
+		return err
+	})
+	if got := meter.Cost(); err != nil || got.Trips != 1 || got.Wrote != 3 {
+		t.Errorf("counted %v (%v)", got, err)
+	}
+}
+
+func TestTrace_ShowsEachTripWithItsResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		r := newRig()
+		r.fail = func(trip, op int) error {
+			if trip == 2 {
+				return errDown
+			}
+			return nil
+		}
+		type tag struct{}
+		s := kvmodel.Trace(slowStore{r, time.Second}, func(ctx context.Context, trip kvmodel.Trip) {
+			if !time.Now().Equal(trip.Start.Add(trip.Took)) {
+				t.Errorf("a trip from %v that took %v ended at %v", trip.Start, trip.Took, time.Now())
+			}
+			line := fmt.Sprintf("%v %v %v", ctx.Value(tag{}), trip.Took, trip.Err)
+			for _, op := range trip.Ops {
+				line += fmt.Sprintf(" [%v %s: %v]", op.Kind, op.Key, op.Result.Err)
+			}
+			seen = append(seen, line)
+		})
+		tagged := context.WithValue(ctx, tag{}, "request 7")
+		_ = s.Do(tagged, []kvmodel.Op{kvmodel.OpSet("a", nil), kvmodel.OpGet("b")})
+		if _, err := kvmodel.One(tagged, s, kvmodel.OpGet("a")); !errors.Is(err, errDown) {
+			t.Errorf("the error %v did not come through", err)
+		}
+		want := []string{
+			"request 7 1s <nil> [set a: <nil>] [get b: not found]",
+			`request 7 1s get "a": backend: store unavailable: connection refused [get a: backend: store unavailable: connection refused]`,
+		}
+		if diff := cmp.Diff(want, seen); diff != "" {
+			t.Errorf("trips mismatch (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTrace_ShowsTripsInsideAtomic(t *testing.T) {
+	trips := 0
+	s := kvmodel.Trace(memkv.New(memkv.Options{}), func(context.Context, kvmodel.Trip) { trips++ })
+	err := kvmodel.PowersOf(s).Atomic(ctx, func(s kvmodel.Store) error {
+		_, err := kvmodel.GetAll(ctx, s, "a", "b")
+		return err
+	})
+	if err != nil || trips != 1 {
+		t.Errorf("%d trips were shown, want 1 (%v)", trips, err)
+	}
+}
+
+// tenant returns the store of a tenant in s.
+func tenant(t *testing.T, s kvmodel.Store, name string) kvmodel.Store {
+	t.Helper()
+	p, err := kvmodel.Prefix(s, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPrefix_KeepsTenantsApart(t *testing.T) {
+	r := newRig()
+	names := []string{"a", "b", "a:b", "a%3Ab", "A", "é", "a b"}
+	for _, name := range names {
+		if _, err := kvmodel.One(ctx, tenant(t, r, name), kvmodel.OpAdd("b:k", []byte(name))); err != nil {
+			t.Errorf("tenant %q: %v", name, err)
+		}
+	}
+	if _, err := kvmodel.One(ctx, tenant(t, r, "a"), kvmodel.OpGet("k")); !errors.Is(err, kvmodel.ErrNotFound) {
+		t.Errorf("tenant a reads another key: %v", err)
+	}
+	for _, name := range names {
+		got, err := kvmodel.One(ctx, tenant(t, r, name), kvmodel.OpGet("b:k"))
+		if err != nil || string(got.Value) != name {
+			t.Errorf("tenant %q reads %q (%v)", name, got.Value, err)
+		}
+	}
+	r.holds(t, "a:b:k", "a")
+	r.holds(t, "a%20b:b:k", "a b")
+}
+
+func TestPrefix_RefusesTenantsThatAreEmptyOrLong(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                      `tenant "": bad key: 1 to 40 bytes when escaped`,
+		strings.Repeat("t", 41): `tenant "` + strings.Repeat("t", 41) + `": bad key: 1 to 40 bytes when escaped`,
+		strings.Repeat("é", 7):  `tenant "ééééééé": bad key: 1 to 40 bytes when escaped`,
+	} {
+		if s, err := kvmodel.Prefix(newRig(), name); s != nil || !errors.Is(err, kvmodel.ErrBadKey) || err.Error() != want {
+			t.Errorf("tenant %q: %v, want %q", name, err, want)
+		}
+	}
+	for _, name := range []string{"t", strings.Repeat("t", kvmodel.MaxTenant)} {
+		if _, err := kvmodel.Prefix(newRig(), name); err != nil {
+			t.Errorf("tenant %q: %v", name, err)
+		}
+	}
+}
+
+func TestPrefix_AnEmptyKeyStaysABadOne(t *testing.T) {
+	if _, err := kvmodel.One(ctx, tenant(t, newRig(), "t"), kvmodel.OpSet("", nil)); !errors.Is(err, kvmodel.ErrBadKey) {
+		t.Errorf("got %v, want ErrBadKey", err)
+	}
+}
+
+func TestPrefix_ErrorsNameTheTenantsOwnKey(t *testing.T) {
+	_, err := kvmodel.One(ctx, tenant(t, newRig(), "t"), kvmodel.OpGet("k"))
+	if err == nil || err.Error() != `get "k": not found` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPrefix_HoldsInsideAtomic(t *testing.T) {
+	r := newRig()
+	err := kvmodel.PowersOf(tenant(t, r, "t")).Atomic(ctx, func(s kvmodel.Store) error {
+		_, err := kvmodel.One(ctx, s, kvmodel.OpSet("k", []byte("v")))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.holds(t, "t:k", "v")
+}
+
+func TestRetry_RepeatsWhatWasNotCarriedOut(t *testing.T) {
+	for _, op := range []kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpSet("k", []byte("v")), kvmodel.OpIncrement("n", 1)} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig()
+			r.put("k", "v")
+			r.put("n", "0")
+			r.fail = func(trip, _ int) error {
+				if trip < 3 {
+					return errDown
+				}
+				return nil
+			}
+			if _, err := kvmodel.One(ctx, kvmodel.Retry(r, 3, time.Second), op); err != nil || len(r.trips) != 3 {
+				t.Errorf("%v: %v after %d trips, want success after 3", op.Kind, err, len(r.trips))
+			}
+		})
+	}
+}
+
+func TestRetry_DoesNotRepeatAnythingElse(t *testing.T) {
+	for _, failure := range []error{errMute, kvmodel.ErrLost, kvmodel.ErrNotFound, kvmodel.ErrConflict, kvmodel.ErrNotStored} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig()
+			r.fail = func(int, int) error { return failure }
+			_, err := kvmodel.One(ctx, kvmodel.Retry(r, 5, time.Second), kvmodel.OpAppend("k", nil))
+			if !errors.Is(err, failure) || len(r.trips) != 1 {
+				t.Errorf("%v: got %v after %d trips, want it after 1", failure, err, len(r.trips))
+			}
+		})
+	}
+}
+
+func TestRetry_RepeatsOnlyTheOpsThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		r.put("n", "0")
+		r.fail = func(trip, op int) error {
+			switch {
+			case trip == 1 && op == 1:
+				return errDown
+			case trip == 1 && op == 2:
+				return errMute
+			}
+			return nil
+		}
+		ops := []kvmodel.Op{kvmodel.OpIncrement("n", 1), kvmodel.OpIncrement("n", 10), kvmodel.OpIncrement("n", 100), kvmodel.OpGet("")}
+		err := kvmodel.Retry(r, 5, time.Second).Do(ctx, ops)
+		if !errors.Is(err, kvmodel.ErrUnclear) || !strings.HasPrefix(err.Error(), `incr "n": `) {
+			t.Errorf("got %v, want the op that is unclear", err)
+		}
+		if ops[0].Result.Number != 1 || ops[1].Result.Number != 11 || !errors.Is(ops[2].Result.Err, errMute) || !errors.Is(ops[3].Result.Err, kvmodel.ErrBadKey) {
+			t.Errorf("results: %+v", ops)
+		}
+		if len(r.trips) != 2 || len(r.trips[1]) != 1 || r.trips[1][0].Delta != 10 {
+			t.Errorf("trips: %v", r.trips)
+		}
+		r.holds(t, "n", "11")
+	})
+}
+
+func TestRetry_GivesUpAfterItsTriesWithDoublingPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		var at []time.Time
+		r.fail = func(int, int) error { at = append(at, time.Now()); return errDown }
+		if _, err := kvmodel.One(ctx, kvmodel.Retry(r, 4, time.Second), kvmodel.OpGet("k")); !errors.Is(err, errDown) {
+			t.Errorf("got %v, want the failure", err)
+		}
+		if len(at) != 4 {
+			t.Fatalf("%d tries, want 4", len(at))
+		}
+		for i := 1; i < 4; i++ {
+			full := time.Second << (i - 1)
+			if pause := at[i].Sub(at[i-1]); pause < full/2 || pause > full {
+				t.Errorf("pause %d is %v, want %v to %v", i, pause, full/2, full)
+			}
+		}
+	})
+}
+
+func TestRetry_DoesNotWaitPastTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		r.fail = func(int, int) error { return errDown }
+		limited, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := kvmodel.One(limited, kvmodel.Retry(r, 4, time.Second), kvmodel.OpGet("k"))
+		if took := time.Since(start); !errors.Is(err, errDown) || took > 0 || len(r.trips) != 1 {
+			t.Errorf("%v after %v and %d trips, want the failure at once", err, took, len(r.trips))
+		}
+	})
+}
+
+func TestRetry_EndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		r.fail = func(int, int) error { return errDown }
+		cancelled, cancel := context.WithCancel(ctx)
+		time.AfterFunc(time.Second, cancel)
+		start := time.Now()
+		_, err := kvmodel.One(cancelled, kvmodel.Retry(r, 4, time.Hour), kvmodel.OpGet("k"))
+		if took := time.Since(start); !errors.Is(err, errDown) || took != time.Second {
+			t.Errorf("%v after %v, want the failure after 1s", err, took)
+		}
+	})
+}
+
+func TestRetry_DoesNotRepeatAtomic(t *testing.T) {
+	s := kvmodel.Retry(memkv.New(memkv.Options{}), 5, time.Millisecond)
+	runs := 0
+	err := kvmodel.PowersOf(s).Atomic(ctx, func(kvmodel.Store) error { runs++; return errDown })
+	if err != errDown || runs != 1 {
+		t.Errorf("%v after %d runs, want the failure after 1", err, runs)
+	}
+}
+
+func TestPowersOf_AStoreThatSaysNothingHasNone(t *testing.T) {
+	p := kvmodel.PowersOf(slowStore{Store: memkv.New(memkv.Options{})})
+	if p.Unless || p.Ordered || p.Atomic != nil {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestWrappers_PassThePowersOn(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	quiet := slowStore{Store: mem}
+	for name, wrap := range map[string]func(kvmodel.Store) kvmodel.Store{
+		"Count":  kvmodel.Count,
+		"Trace":  func(s kvmodel.Store) kvmodel.Store { return kvmodel.Trace(s, func(context.Context, kvmodel.Trip) {}) },
+		"Retry":  func(s kvmodel.Store) kvmodel.Store { return kvmodel.Retry(s, 2, 0) },
+		"Prefix": func(s kvmodel.Store) kvmodel.Store { return tenant(t, s, "t") },
+	} {
+		if p := kvmodel.PowersOf(wrap(mem)); !p.Unless || !p.Ordered || p.Atomic == nil {
+			t.Errorf("%s of a store with all powers has %+v", name, p)
+		}
+		if p := kvmodel.PowersOf(wrap(quiet)); p.Unless || p.Ordered || p.Atomic != nil {
+			t.Errorf("%s of a store without powers has %+v", name, p)
+		}
+	}
+}
