@@ -14,6 +14,9 @@ type merge struct {
 	store kvmodel.Store
 	views []*view
 	trips int // that may still be made for segments
+
+	// what tells what an entry is about; of two about the same, one is enough.
+	what func(entry) string
 }
 
 // segmentTrips is how many trips one call makes for segments at most.
@@ -22,7 +25,7 @@ const segmentTrips = 7
 // newMerge returns a merge of lanes. It reads n entries of them and some that
 // may be stale at first. from is nil or has a cut for each lane.
 func newMerge(s kvmodel.Store, lanes []*lane, up bool, from []cut, n int) *merge {
-	m := &merge{store: s, trips: segmentTrips}
+	m := &merge{store: s, trips: segmentTrips, what: func(e entry) string { return string(e.body) }}
 	ahead := max(4*int64(n)/int64(len(lanes)), defaultSegment)
 	for i, l := range lanes {
 		var c *cut
@@ -59,9 +62,9 @@ type item struct {
 	view *view
 }
 
-// gather returns the next items in order, with at most n different bodies that
-// are not known, and as many as that unless the lanes end. It moves no cut.
-func (m *merge) gather(ctx context.Context, n int, known func(body string) bool) ([]item, error) {
+// gather returns the next items in order, about at most n things that are not
+// known, and as many as that unless the lanes end. It moves no cut.
+func (m *merge) gather(ctx context.Context, n int, known func(what string) bool) ([]item, error) {
 	for {
 		items, short, enough := m.upcoming(n, known)
 		if enough || len(short) == 0 || m.trips == 0 {
@@ -90,11 +93,11 @@ func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []
 			return items, nil, false
 		}
 		e := queues[i].entries[0]
-		if body := string(e.body); !fresh[body] && !known(body) {
+		if what := m.what(e); !fresh[what] && !known(what) {
 			if len(fresh) == n {
 				return items, nil, true
 			}
-			fresh[body] = true
+			fresh[what] = true
 		}
 		items = append(items, item{e, m.views[i]})
 		if queues[i].entries = queues[i].entries[1:]; len(queues[i].entries) == 0 && !queues[i].ended {

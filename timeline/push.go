@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -188,39 +189,47 @@ func (l *lane) raise(ctx context.Context, s kvmodel.Store, m int64) error {
 func (l *lane) publish(ctx context.Context, s kvmodel.Store, e entry) error {
 	g := l.shape()
 	i := g.segment(g.block(e.stamp))
-	key, data := l.key(g, i), e.encode(nil)
-	opens, trims := g.isNew(e.stamp), 0
-	var err error
-	for range pushTries {
-		if !opens {
-			if _, err = kvmodel.One(ctx, s, kvmodel.OpAppend(key, data)); again(ctx, err) {
+	a := addition{key: l.key(g, i), data: e.encode(nil), opens: g.isNew(e.stamp)}
+	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, e.stamp) })
+}
+
+// An addition is entries to be put at the end of what a key holds.
+type addition struct {
+	key   string
+	data  []byte
+	ttl   time.Duration // of the key, if it is made
+	opens bool          // the key is likely to be absent
+}
+
+// put carries out a. It calls trim where the key is full, which a few times has
+// to make room.
+func (a addition) put(ctx context.Context, s kvmodel.Store, trim func() error) error {
+	trims := 0
+	for tries := range pushTries {
+		if tries > 0 || !a.opens {
+			_, err := kvmodel.One(ctx, s, kvmodel.OpAppend(a.key, a.data))
+			if again(ctx, err) {
 				continue
 			}
 			if !errors.Is(err, kvmodel.ErrNotStored) {
 				return err
 			}
 		}
-		// It is absent or full: an add tells which.
-		if _, err = kvmodel.One(ctx, s, kvmodel.OpAdd(key, data)); err == nil {
-			return nil
-		}
-		if !errors.Is(err, kvmodel.ErrExists) {
-			if opens = false; again(ctx, err) {
-				continue
-			}
-			return err
-		}
-		if !opens {
+		// The key is absent or full, and an add tells which.
+		_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(a.key, a.data).For(a.ttl))
+		switch {
+		case errors.Is(err, kvmodel.ErrExists) && tries > 0:
 			if trims++; trims > 2 {
-				break
+				return fmt.Errorf("%s: %w: no room for an entry of %d bytes", a.key, kvmodel.ErrNotStored, len(a.data))
 			}
-			if err := l.trim(ctx, s, i, e.stamp); err != nil {
+			if err := trim(); err != nil {
 				return err
 			}
+		case !errors.Is(err, kvmodel.ErrExists) && !again(ctx, err):
+			return err
 		}
-		opens = false
 	}
-	return fmt.Errorf("%s: %w: the segment takes no entry of %d bytes", key, kvmodel.ErrNotStored, len(data))
+	return fmt.Errorf("%s: %w: not put there after %d tries", a.key, kvmodel.ErrUnclear, pushTries)
 }
 
 // again tells whether the op that ended in err is to be sent once more: an
