@@ -115,6 +115,12 @@ func (p *Package) emitFile(names *imports, codec codecEmitter, path string, mode
 // model writes all that belongs to m.
 func (w *printer) model(m *Model) {
 	codec, decls := w.codec(m.Type)
+	if m.Events != nil {
+		w.events(m, codec)
+		w.guard(m)
+		w.printf("%s", decls)
+		return
+	}
 	w.collection(m)
 	for _, k := range m.Keys {
 		w.key(k)
