@@ -54,21 +54,21 @@ func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
 // ask increments the counter. known is the highest number this process knew
 // before; at its first use of the lane it looks for that in the segments.
 func (l *lane) ask(ctx context.Context, s kvmodel.Store) (known, n int64, err error) {
-	if l.atomic {
-		n, err = l.increment(ctx, s)
-		return 0, n, err
-	}
 	known, first := l.meet()
-	if !first {
+	if l.atomic || !first {
 		n, err = l.increment(ctx, s)
-		return known, n, err
+	} else {
+		errs := kvmodel.Together(ctx, s,
+			func(s kvmodel.Store) (err error) { n, err = l.increment(ctx, s); return err },
+			func(s kvmodel.Store) (err error) { known, err = l.join(ctx, s); return err },
+		)
+		if err = errs[0]; errs[1] != nil {
+			l.forget()
+			return 0, 0, errs[1]
+		}
 	}
-	errs := kvmodel.Together(ctx, s,
-		func(s kvmodel.Store) (err error) { n, err = l.increment(ctx, s); return err },
-		func(s kvmodel.Store) (err error) { known, err = l.join(ctx, s); return err },
-	)
-	if err = errors.Join(errs...); err != nil {
-		l.forget()
+	if errors.Is(err, errNoCounter) {
+		n, err = l.recover(ctx, s, known, first && !l.atomic && l.shape().blocks <= wholeRing)
 	}
 	return known, n, err
 }
@@ -86,44 +86,65 @@ func (l *lane) join(ctx context.Context, s kvmodel.Store) (top int64, err error)
 		return l.scan(ctx, s)
 	}
 	n, _, err := l.count(ctx, s)
-	if err != nil || n == absent {
+	if err != nil || n < 0 {
 		return 0, err
 	}
 	i := g.segment(g.block(n) + 1)
 	return l.scanSome(ctx, s, g, i, i+1)
 }
 
+// errNoCounter: the counter is absent, or no number that can be gone on from.
+var errNoCounter = errors.New("no counter")
+
 // increment is the incr of P1.
 func (l *lane) increment(ctx context.Context, s kvmodel.Store) (int64, error) {
 	r, err := kvmodel.One(ctx, s, kvmodel.OpIncrement(l.counter(), 1))
-	switch {
-	case err == nil && r.Number <= lastStamp:
-		return r.Number, nil
-	case err == nil, errors.Is(err, kvmodel.ErrNotFound), errors.Is(err, kvmodel.ErrNotNumber):
-		return l.recover(ctx, s)
+	if err == nil && r.Number > lastStamp || errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrNotNumber) {
+		return 0, errNoCounter
 	}
-	return 0, err
+	return r.Number, err
 }
 
-// recover makes the counter anew where it is lost or no number any more, and
-// returns its value, which is the caller's own number. This is RECOVER.
-func (l *lane) recover(ctx context.Context, s kvmodel.Store) (int64, error) {
-	n, version, err := l.count(ctx, s)
+// recover makes the counter anew and returns its value, which is the caller's
+// own number. top is the highest stamp known; scanned tells that it is that of
+// all segments. This is RECOVER.
+func (l *lane) recover(ctx context.Context, s kvmodel.Store, top int64, scanned bool) (int64, error) {
+	count, version, err := l.count(ctx, s)
 	if err != nil {
 		return 0, err
 	}
-	if n >= 0 {
+	if count >= 0 {
 		return 0, errAgain
 	}
-	top, err := l.scan(ctx, s)
-	if err != nil {
-		return 0, err
+	if !scanned {
+		high, err := l.scan(ctx, s)
+		if err != nil {
+			return 0, err
+		}
+		top = max(top, high)
 	}
-	n = 1
-	if top = max(top, l.top()); top > 0 {
+	n := int64(1)
+	if top > 0 {
 		n = l.shape().next(top)
 	}
-	return n, l.setCounter(ctx, s, version, n)
+	if err := l.setCounter(ctx, s, version, n); err != nil || l.atomic {
+		return n, err
+	}
+	return n, l.confirm(ctx, s, n)
+}
+
+// confirm looks, once the counter is made, whether others had made and lost
+// one meanwhile: then n is too low.
+func (l *lane) confirm(ctx context.Context, s kvmodel.Store, n int64) error {
+	top, err := l.scan(ctx, s)
+	if err != nil || top < n {
+		return err
+	}
+	l.learn(top)
+	if err := l.raise(ctx, s, top); err != nil {
+		return err
+	}
+	return errAgain
 }
 
 // absent and poisoned are what count returns instead of a number.
