@@ -110,11 +110,15 @@ func (p *Package) emitFile(names *imports, codecs *codecSet, path string, models
 // model writes all that belongs to m.
 func (w *printer) model(m *Model) {
 	codec := w.codecs.emit(m.Type)
-	w.collection(m)
-	for _, k := range m.Keys {
-		w.key(k)
+	if m.Events != nil {
+		w.events(m)
+	} else {
+		w.collection(m)
+		for _, k := range m.Keys {
+			w.key(k)
+		}
+		w.constructor(m)
 	}
-	w.constructor(m)
 	w.guard(m)
 	w.Write(codec)
 }

@@ -19,6 +19,9 @@ func (b *builder) useIndex(m member, c Clause) {
 		return
 	}
 	x.If = b.condition(c.Get("if"))
+	if c.word.also != nil {
+		c.word.also(b, x)
+	}
 	x.Name = cmp.Or(c.Get("name"), c.word.emit.name(x))
 	x.Stored = cmp.Or(c.Get("was"), x.Name)
 	b.model.Indexes = append(b.model.Indexes, x)

@@ -34,6 +34,7 @@ type lockedModel struct {
 	id      []lockedItem // in the order of the key
 	fields  []lockedItem // sorted by name
 	indexes []lockedItem // sorted by name
+	rings   []lockedItem // by the name of a timeline: its shape, and those it had before
 	line    int
 }
 
@@ -79,8 +80,14 @@ func (m *Model) locked(codecs *codecSet) *lockedModel {
 	for _, p := range m.ID {
 		k.id = append(k.id, lockedItem{name: p.Stored, form: keyKind(p.Type)})
 	}
+	if m.Events != nil {
+		k.id = append(k.id, m.Events.locked())
+	}
 	for _, x := range m.Indexes {
 		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.definition()})
+		if x.Ring != nil {
+			k.rings = append(k.rings, lockedItem{name: x.Stored, form: x.Ring.locked()})
+		}
 	}
 	return k
 }
@@ -88,7 +95,7 @@ func (m *Model) locked(codecs *codecSet) *lockedModel {
 func (l *lock) sort() {
 	slices.SortFunc(l.models, func(a, b *lockedModel) int { return strings.Compare(a.name, b.name) })
 	for _, m := range l.models {
-		for _, items := range [][]lockedItem{m.fields, m.indexes} {
+		for _, items := range [][]lockedItem{m.fields, m.indexes, m.rings} {
 			slices.SortFunc(items, func(a, b lockedItem) int { return strings.Compare(a.name, b.name) })
 		}
 	}
@@ -115,7 +122,7 @@ type lockedKind struct {
 }
 
 func (m *lockedModel) kinds() []lockedKind {
-	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}}
+	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}}
 }
 
 // readLock returns the lock file of the directory dir, an empty lock if there

@@ -26,6 +26,7 @@ type Model struct {
 	If         *Condition // of the indexes without their own
 	Indexes    []*Index   // in source order
 	Keys       []Key      // the key types to write
+	Events     *Events    // what a model without id keeps in rings; nil of a model with one
 
 	// The fields that the library fills in, "" where there is none.
 	VersionField, Created, Updated, Expires string
@@ -50,6 +51,8 @@ type Index struct {
 	Value  types.Type
 	Many   bool // a record has a slice of values
 	If     *Condition
+
+	Ring *Ring // of a timeline
 
 	pos token.Pos
 }

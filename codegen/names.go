@@ -106,6 +106,9 @@ func declaredBy(decl ast.Decl) []*ast.Ident {
 // ownNames returns what d is called, by its struct and its model clause.
 func (d *draft) ownNames(r *reporter) names {
 	c := d.clause("model")
+	if d.tagOf("events") != nil {
+		c = d.clause("events")
+	}
 	n := names{model: cmp.Or(c.Get("name"), capital(d.name))}
 	if !token.IsExported(n.model) {
 		r.at(d.spec.Pos(), "no exported name can be made of %s: say `kv:\"model,name=...\"` on a field _ struct{}", d.name)

@@ -32,6 +32,9 @@ type word struct {
 	// use gives a word that is no index its meaning; nil: it is not built yet.
 	use func(b *builder, m member, c Clause)
 
+	// also settles what an index of the word has besides; nil: nothing.
+	also func(b *builder, x *Index)
+
 	// emit is how an index is written; nil: it is not built yet.
 	emit *emission
 }
@@ -42,6 +45,7 @@ type emission struct {
 	typ  func(*Index, *imports) string // the type of its handle
 	make func(*Index, *imports) string // the expression that makes it from r, the records
 	line func(*Index) string           // what it holds, for the comment
+	def  func(*Index) string           // what its entries are; nil: the values of its parts
 	read string                        // the trips of reading it, for the plan
 
 	listing bool // it has pages of records
@@ -98,13 +102,15 @@ var words = []*word{
 		options: indexOptions(option{name: "hot", value: number(1, 64)}),
 	},
 	{
-		name: "timeline", on: OnField | OnMethod, index: true,
+		name: "timeline", on: OnField | OnMethod, index: true, fits: comparableType,
 		options: indexOptions(
 			option{name: "by", value: operand{form: "Field"}, refers: keyField},
 			option{name: "ring", value: number(1, 1<<30)},
 			option{name: "segment", value: number(1, 1<<12)},
-			option{name: "shards", value: number(1, 1<<12)},
+			option{name: "shards", value: number(1, 64)},
 		),
+		also: (*builder).useTimeline,
+		emit: timelineEmission,
 	},
 	{
 		name: "ranking", on: OnField | OnMethod, index: true, fits: scoreType,
@@ -147,7 +153,7 @@ var words = []*word{
 		},
 	},
 	{
-		name: "events", on: OnModel,
+		name: "events", on: OnModel, use: (*builder).useEvents,
 		options: []option{
 			{name: "by", value: operand{form: "Field"}, refers: keyField},
 			{name: "once", value: operand{form: "Field"}, refers: anyField},

@@ -44,6 +44,11 @@ func (db *DB) later(work func(context.Context) error) {
 	db.mu.Unlock()
 }
 
+// Later does work in the background, or at once if there is too much to do
+// already. Flush and Close wait for it. An error is logged and no more: it is
+// for work that can be left undone.
+func (db *DB) Later(work func(context.Context) error) { db.later(work) }
+
 // drain does work, then what is queued.
 func (db *DB) drain(work func(context.Context) error) {
 	for work != nil {

@@ -253,26 +253,87 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 // enterAll makes the entries of recs in every index. Unique values that two of
 // them hold are returned as conflicts.
 func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []error, err error) {
-	var works []func(Store) error
-	for _, rec := range recs {
-		for _, index := range m.indexes {
-			if places := places(index, rec.Value); len(places) > 0 {
-				mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Mark: rec.env.mark(index.Name())}
-				works = append(works, func(s Store) error { return index.Prepare(ctx, s, mv) })
-			}
-		}
+	works := make([]func(Store) error, len(recs))
+	for i, rec := range recs {
+		works[i] = func(s Store) error { return m.enter(ctx, s, rec) }
 	}
 	for _, err := range Together(ctx, m.db.store, works...) {
 		var taken *TakenError
 		switch {
 		case errors.As(err, &taken):
 			conflicts = append(conflicts, err)
-		case err != nil && !errors.Is(err, ErrConflict):
-			// A record that changes meanwhile enters itself.
+		case err != nil:
 			return conflicts, err
 		}
 	}
 	return conflicts, nil
+}
+
+// enter makes the entries of rec in every index, again if the record changes
+// meanwhile: the change may not have touched what is to be entered.
+func (m *model[T]) enter(ctx context.Context, s Store, rec *Seen[T]) error {
+	for range maxTries {
+		err := m.enterOnce(ctx, s, rec)
+		var taken *TakenError
+		if err == nil || errors.As(err, &taken) || !errors.Is(lostIfConflict(err), errLost) && !errors.Is(err, ErrUnclear) {
+			return err
+		}
+		if rec, err = m.seeOne(ctx, s, rec.ID); err != nil {
+			return err
+		}
+	}
+	return m.failure(rec.ID, ErrConflict)
+}
+
+func (m *model[T]) enterOnce(ctx context.Context, s Store, rec *Seen[T]) error {
+	if rec.Value == nil {
+		return nil
+	}
+	moves := make([]*Move, len(m.indexes))
+	var prepare, beside []func(Store) error
+	for i, index := range m.indexes {
+		places := index.Places(rec.Value)
+		if len(places) == 0 {
+			continue
+		}
+		mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Mark: rec.env.mark(index.Name())}
+		if mv.Mark != nil {
+			// It has been entered; what is missing of it is made again.
+			view := *rec
+			m.view(&view, index)
+			prepare = append(prepare, func(s Store) error { return index.Repair(ctx, s, &view, places) })
+			continue
+		}
+		moves[i] = mv
+		prepare = append(prepare, func(s Store) error { return index.Prepare(ctx, s, mv) })
+		beside = append(beside, func(s Store) error { return index.Beside(ctx, s, mv) })
+	}
+	if err := firstError(Together(ctx, s, prepare...)); err != nil {
+		return err
+	}
+	if err := m.keepMarks(ctx, s, rec, moves); err != nil {
+		return err
+	}
+	return firstError(Together(ctx, s, beside...))
+}
+
+// keepMarks stores in rec what the indexes of moves want to keep in it.
+func (m *model[T]) keepMarks(ctx context.Context, s Store, rec *Seen[T], moves []*Move) error {
+	env := *rec.env
+	env.marks = slices.Clone(env.marks)
+	changed := false
+	for i, mv := range moves {
+		if mv != nil && mv.Mark != nil {
+			env.setMark(m.indexes[i].Name(), mv.Mark)
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	env.rev++
+	_, err := One(ctx, s, m.store(rec, &env))
+	return err
 }
 
 func (m *model[T]) markBuilt(ctx context.Context) error {

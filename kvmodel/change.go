@@ -308,7 +308,7 @@ func (c *change[T]) planMoves(p *plan[T], old before) {
 			Gained: without(is, was), Lost: without(was, is), Mark: p.rec.env.mark(index.Name()),
 		}
 		if extends {
-			mv.Gained = is
+			mv.Gained, mv.Had = is, without(is, mv.Gained)
 		}
 		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(p.rec.lost(), index.Name())} {
 			mv.Lost = append(mv.Lost, without(without(stale, is), mv.Lost)...)
@@ -491,8 +491,8 @@ func (c *change[T]) commit(p *plan[T]) error {
 	// A deletion's line, beside the commit, may have failed; what is to be done
 	// is the same.
 	if len(c.lines) > 0 || c.needsLine(p) {
-		since := c.db.now()
-		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p, since) })
+		since, settled := c.db.now(), firstError(errs) == nil
+		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
 	}
 	return nil
 }
@@ -503,12 +503,9 @@ func (c *change[T]) setMarks(p *plan[T]) {
 		return
 	}
 	for i, mv := range p.moves {
-		if mv == nil || mv.Mark == nil {
-			continue
+		if mv != nil && mv.Mark != nil {
+			p.env.setMark(c.indexes[i].Name(), mv.Mark)
 		}
-		name := c.indexes[i].Name()
-		p.env.marks = slices.DeleteFunc(p.env.marks, func(m mark) bool { return m.index == name })
-		p.env.marks = append(p.env.marks, mark{name, mv.Mark})
 	}
 }
 
@@ -591,8 +588,14 @@ func (c *change[T]) giveUp(err error) error {
 	return err
 }
 
-// after is A4 and A5.
-func (c *change[T]) after(ctx context.Context, p *plan[T], since time.Time) error {
+// after is A4 and A5. Where something beside the commit did not succeed, the
+// entries of the change are repaired first.
+func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
+	if !settled {
+		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched); err != nil {
+			return err
+		}
+	}
 	if err := c.removeOld(ctx, c.db.store, p); err != nil {
 		return err
 	}

@@ -102,6 +102,11 @@ func (e *envelope) mark(index string) []byte {
 	return nil
 }
 
+func (e *envelope) setMark(index string, value []byte) {
+	e.marks = slices.DeleteFunc(e.marks, func(m mark) bool { return m.index == index })
+	e.marks = append(e.marks, mark{index, value})
+}
+
 // addTry returns old's tries followed by this change, the last few of them.
 func addTry(old *envelope, rev, nonce uint64) []try {
 	var tries []try

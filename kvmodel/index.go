@@ -51,6 +51,7 @@ type Move struct {
 	Rev    uint64        // its rev if the change commits
 	TTL    time.Duration // how long the record lives, 0: for ever
 	Gained []string      // places it will be in that need an entry
+	Had    []string      // of Gained, those it was in before: only its expiry has changed
 	Lost   []string      // places it will not be in any more
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
 }
@@ -92,6 +93,9 @@ func Plug[T any, K comparable](r *Records[T, K], index Index[T]) *Host[T] {
 
 // Model returns the model's name.
 func (h *Host[T]) Model() string { return h.m.name }
+
+// DB returns the database of the model.
+func (h *Host[T]) DB() *DB { return h.m.db }
 
 // Store returns the store for reading outside of a change.
 func (h *Host[T]) Store() Store { return h.m.db.store }

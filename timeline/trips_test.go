@@ -1,0 +1,82 @@
+package timeline_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// cost returns what f asks of the store.
+func cost(t testing.TB, f func(p *pages) error, p *pages) kvmodel.Cost {
+	t.Helper()
+	old := ctx
+	defer func() { ctx = old }()
+	mctx, m := kvmodel.Metered(ctx)
+	ctx = mctx
+	if err := f(p); err != nil {
+		t.Fatal(err)
+	}
+	return m.Cost()
+}
+
+func readPage(n int) func(*pages) error {
+	return func(p *pages) error {
+		l, err := p.newest.Page(ctx, "", n)
+		if err == nil && len(l.Items) != n {
+			err = fmt.Errorf("a page of %d", len(l.Items))
+		}
+		return err
+	}
+}
+
+func TestRing_Page_TwoTripsWhateverWasReUpdated(t *testing.T) {
+	for _, stale := range []int{0, 30, 70} {
+		for _, seed := range []uint64{1, 2, 3} {
+			t.Run(fmt.Sprint(stale, "%/", seed), func(t *testing.T) {
+				s := plain{memkv.New(memkv.Options{})}
+				p := openPages(s, timeline.Shape{})
+				defer p.close(t)
+				rng := rand.New(rand.NewPCG(seed, 1))
+				made := fillRing(t, p, rng, 2000, stale)
+				other := openPages(s, timeline.Shape{})
+				defer other.close(t)
+				if c := cost(t, readPage(20), other); c.Trips > 3 {
+					t.Errorf("the first page of a process: %v", c)
+				}
+				if c := cost(t, readPage(20), other); c.Trips != 2 {
+					t.Errorf("the next page: %v", c)
+				}
+				// The positions at which a block has just been opened are the worst.
+				for i := range 70 {
+					fillSome(t, p, rng, made, stale, i)
+					if c := cost(t, readPage(20), p); c.Trips != 2 {
+						t.Errorf("after %d more: %v", i, c)
+					}
+				}
+			})
+		}
+	}
+}
+
+// fillRing makes n entries, of which so many percent are of records that have
+// one already.
+func fillRing(t testing.TB, p *pages, rng *rand.Rand, n, stale int) *int {
+	made := new(int)
+	for i := range n {
+		fillSome(t, p, rng, made, stale, i)
+	}
+	return made
+}
+
+func fillSome(t testing.TB, p *pages, rng *rand.Rand, made *int, stale, i int) {
+	if *made > 100 && rng.IntN(100) < stale {
+		p.edit(t, fmt.Sprint("p", *made-1-rng.IntN(100)), func(p *page) { p.Body = fmt.Sprint("again", i, rng.Uint64()) })
+		return
+	}
+	p.create(t, fmt.Sprint("p", *made), "ann", "text")
+	*made++
+}
