@@ -478,7 +478,8 @@ func (c *change[T]) commit(p *plan[T]) error {
 	}
 	c.db.hand.drop(c.key(c.id))
 	if len(c.lines) > 0 {
-		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p) })
+		settled := firstError(errs) == nil
+		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p, settled) })
 	}
 	return nil
 }
@@ -574,9 +575,16 @@ func (c *change[T]) giveUp(err error) error {
 	return err
 }
 
-// after is A4 and A5.
-func (c *change[T]) after(ctx context.Context, p *plan[T]) error {
-	if err := c.removeOld(ctx, c.db.store, p); err != nil {
+// after is A4 and A5. If something beside the commit did not succeed, the
+// entries of the change are repaired instead.
+func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool) error {
+	var err error
+	if settled {
+		err = c.removeOld(ctx, c.db.store, p)
+	} else {
+		err = c.repair(ctx, c.db.store, c.id, 0, p.touched)
+	}
+	if err != nil {
 		return err
 	}
 	if err := c.changed(ctx, c.id, p.created); err != nil {

@@ -195,6 +195,25 @@ func (db *DB) later(work func(context.Context) error) {
 	db.inBackground(work)
 }
 
+// Soon does work in the background if there is little to do and the DB is open,
+// and else not at all: it is for upkeep that others can do as well.
+func (db *DB) Soon(work func(context.Context) error) {
+	if !db.begin(maxBackground / 2) {
+		return
+	}
+	go db.inBackground(func(ctx context.Context) error {
+		if !db.isClosed() {
+			if err := work(ctx); err != nil {
+				db.log.Debug("ringtree: upkeep failed; others will do it", "err", err)
+			}
+		}
+		return nil
+	})
+}
+
+// Now returns the time by the DB's clock.
+func (db *DB) Now() time.Time { return db.now() }
+
 // maxAgain is how much failed work a process keeps to try again.
 const maxAgain = 1000
 
