@@ -10,7 +10,7 @@ import (
 )
 
 // MaxID is the length limit of a member's id.
-const MaxID = 4 << 10
+const MaxID = kvmodel.MaxID
 
 // Entry is what somebody has said of one member of a list. Of all that was said
 // of a member the entry with the highest Rev counts, and of those with the same
