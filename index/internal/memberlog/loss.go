@@ -1,6 +1,7 @@
 package memberlog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -44,6 +45,21 @@ func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name, 
 		return err
 	}
 	l.heads.drop(place)
+	return l.date(ctx, s, place)
+}
+
+// date finds out which rebuild it takes to make up for what was just lost. Only
+// one that begins from now on will do.
+func (l *Logs) date(ctx context.Context, s kvmodel.Store, place string) error {
+	if l.Rebuilds == nil {
+		return nil
+	}
+	begun, _, err := l.Rebuilds(ctx, s)
+	if err != nil {
+		return err
+	}
+	// If it fails, the next reader does it.
+	_ = l.setLost(ctx, s, place, lostLately, uint64(begun)+1)
 	return nil
 }
 
@@ -56,22 +72,19 @@ func (l *Logs) whole(ctx context.Context, s kvmodel.Store, place string, h *head
 	if l.Rebuilds == nil {
 		return errLost
 	}
-	begun, ended, err := l.Rebuilds(ctx, s)
+	if h.lost == lostLately {
+		return cmp.Or(l.date(ctx, s, place), errLost)
+	}
+	_, ended, err := l.Rebuilds(ctx, s)
 	if err != nil {
 		return err
 	}
-	needs, err := h.lost, errLost
-	switch {
-	case h.lost == lostLately:
-		needs = uint64(begun) + 1
-	case uint64(ended) >= h.lost:
-		needs, err = 0, nil
+	if uint64(ended) < h.lost {
+		return errLost
 	}
-	if needs != h.lost {
-		// If it fails, the next reader does it.
-		_ = l.setLost(ctx, s, place, h.lost, needs)
-	}
-	return err
+	// If it fails, the next reader does it.
+	_ = l.setLost(ctx, s, place, h.lost, 0)
+	return nil
 }
 
 var errLost = fmt.Errorf("%w: the store has lost a part of the list", kvmodel.ErrNeedsRebuild)
