@@ -2,13 +2,27 @@ package codegen
 
 import (
 	"fmt"
+	"go/types"
 	"strings"
 )
 
 // generic returns the type of an index: the library's type name of the package
-// pkg for the model's records and the index's values.
-func generic(x *Index, names *imports, pkg, name string) string {
-	return fmt.Sprintf("*%s.%s[%s, %s]", names.runtime(pkg), name, names.typeString(x.Model.Type), names.typeString(x.Value))
+// pkg for the model's records, the types between, and the index's values.
+func generic(x *Index, names *imports, pkg, name string, between ...types.Type) string {
+	args := names.typeString(x.Model.Type)
+	for _, t := range append(between, x.Value) {
+		args += ", " + names.typeString(t)
+	}
+	return fmt.Sprintf("*%s.%s[%s]", names.runtime(pkg), name, args)
+}
+
+// hot returns the option, as a further argument, of lists that many write to at
+// once.
+func hot(x *Index, names *imports) string {
+	if !x.Clause.Has("hot") {
+		return ""
+	}
+	return fmt.Sprintf(", %s.Hot(%s)", names.runtime("index"), x.Clause.Get("hot"))
 }
 
 // indexSpec returns the literal that describes x to the library.

@@ -100,6 +100,18 @@ var words = []*word{
 	{
 		name: "list", on: OnField | OnMethod, index: true, fits: keysType,
 		options: indexOptions(option{name: "hot", value: number(1, 64)}),
+		emit: &emission{
+			name: func(x *Index) string { return "By" + x.subject() },
+			typ: func(x *Index, n *imports) string {
+				return generic(x, n, "index", "Lists", x.Model.IDType)
+			},
+			make: func(x *Index, n *imports) string {
+				return n.runtime("index") + ".NewLists(r, " + indexSpec(x, n) + hot(x, n) + ")"
+			},
+			line:    func(x *Index) string { return "the " + x.Model.Collection + " with " + x.phrase() },
+			read:    "Page 2, or 3 when cold; Size and Contains 1; Count, IDs and All in parts",
+			listing: true,
+		},
 	},
 	{
 		name: "timeline", on: OnField | OnMethod, index: true, fits: comparableType,

@@ -49,6 +49,24 @@ func (db *DB) later(work func(context.Context) error) {
 // for work that can be left undone.
 func (db *DB) Later(work func(context.Context) error) { db.later(work) }
 
+// Soon does work in the background if there is little to do and the DB is open,
+// and else not at all: it is for upkeep that others can do as well.
+func (db *DB) Soon(work func(context.Context) error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.closed || db.workers >= maxBackground/2 {
+		return
+	}
+	db.busy++
+	db.workers++
+	go db.drain(func(ctx context.Context) error {
+		if err := work(ctx); err != nil {
+			db.log.Debug("ringtree: upkeep failed; others will do it", "err", err)
+		}
+		return nil
+	})
+}
+
 // drain does work, then what is queued.
 func (db *DB) drain(work func(context.Context) error) {
 	for work != nil {

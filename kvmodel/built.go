@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,13 @@ import (
 // without it has no records, and an index that is missing in it has to be
 // rebuilt.
 var builtKey = NewClass("built", 1) // model
+
+// Rebuilds are numbered. One that begins after something was lost has it in
+// place again when it ends.
+var (
+	rebuildKey = NewClass("rebuild", 1) // model; the last to begin
+	rebuiltKey = NewClass("rebuilt", 1) // model; the last to end
+)
 
 // builtState is what a process knows of the built item of a model.
 type builtState struct {
@@ -229,8 +237,12 @@ func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
 // rebuild makes every index hold every record, and says so in the built item.
 // Writers may write meanwhile, as long as they keep the same indexes.
 func (m *model[T]) rebuild(ctx context.Context) error {
+	number, err := Next(ctx, m.db.store, rebuildKey.Key(m.name), 1, 1)
+	if err != nil {
+		return err
+	}
 	var conflicts []error
-	err := m.eachID(ctx, func(ids []string) error {
+	err = m.eachID(ctx, func(ids []string) error {
 		recs, err := m.see(ctx, m.db.store, ids)
 		if err != nil {
 			return err
@@ -247,7 +259,50 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
+	if err := m.rebuilt(ctx, number); err != nil {
+		return err
+	}
 	return m.markBuilt(ctx)
+}
+
+// rebuilds returns the numbers of the last rebuild that has begun and of the
+// last that has ended.
+func (m *model[T]) rebuilds(ctx context.Context, s Store) (begun, ended int64, err error) {
+	results, err := GetAll(ctx, s, rebuildKey.Key(m.name), rebuiltKey.Key(m.name))
+	if err != nil {
+		return 0, 0, err
+	}
+	numbers := [2]int64{}
+	for i, r := range results {
+		if r.Err == nil {
+			if numbers[i], err = ParseNumber(r.Value); err != nil {
+				return 0, 0, m.failure("rebuilds", err)
+			}
+		}
+	}
+	return numbers[0], numbers[1], nil
+}
+
+// rebuilt notes that the rebuild of that number has ended.
+func (m *model[T]) rebuilt(ctx context.Context, number int64) error {
+	key, value := rebuiltKey.Key(m.name), strconv.AppendInt(nil, number, 10)
+	for range maxTries {
+		r, err := One(ctx, m.db.store, OpGet(key))
+		if Failed(err) {
+			return err
+		}
+		if last, bad := ParseNumber(r.Value); err == nil && bad == nil && last >= number {
+			return nil
+		}
+		op := OpAdd(key, value)
+		if err == nil {
+			op = OpSwap(key, r.Version, value)
+		}
+		if _, err = One(ctx, m.db.store, op); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %w", key, ErrConflict)
 }
 
 // enterAll makes the entries of recs in every index. Unique values that two of

@@ -48,6 +48,9 @@ var errLost = fmt.Errorf("lost a race: %w", ErrConflict)
 
 // change carries out e and returns what the record has become.
 func (m *model[T]) change(ctx context.Context, s Store, e edit[T]) (*T, error) {
+	if len(e.id) > MaxID {
+		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", ErrTooLarge, len(e.id), MaxID))
+	}
 	if err := m.writable(ctx); err != nil {
 		return nil, m.failure(e.id, err)
 	}

@@ -29,7 +29,8 @@ type Index[T any] interface {
 	// means that m.Base is old and the change starts over.
 	Prepare(ctx context.Context, s Store, m *Move) error
 
-	// Beside runs next to the record's commit.
+	// Beside runs next to the record's commit, in the same trip. What it could
+	// not do is repaired after the reply.
 	Beside(ctx context.Context, s Store, m *Move) error
 
 	// After removes what stands at m.Lost, once the record has committed.
@@ -54,6 +55,7 @@ type Move struct {
 	Had    []string      // of Gained, those it was in before: only its expiry has changed
 	Lost   []string      // places it will not be in any more
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
+	Kept   any           // what Prepare leaves for Beside
 }
 
 // Seen is a record as an index sees it.
@@ -75,6 +77,14 @@ func (r *Seen[T]) Holds(place string) bool {
 		}
 	}
 	return false
+}
+
+// Expires returns when the record ends by itself; the zero time: never.
+func (r *Seen[T]) Expires() time.Time {
+	if !r.env.live() || r.env.expires == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(r.env.expires)
 }
 
 // Host is the data class as an index plugged into it sees it.
@@ -124,9 +134,17 @@ func (h *Host[T]) Fence(ctx context.Context, s Store, rec *Seen[T]) error {
 }
 
 // Meet repairs, in the background, what a reader found at place to be at odds
-// with the record id.
-func (h *Host[T]) Meet(id, place string) {
+// with the record id. Every change prepared for a rev up to past is made to fail
+// first, if it has not committed.
+func (h *Host[T]) Meet(id, place string, past uint64) {
 	h.m.db.later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, 0, []touched{{h.index.Name(), []string{place}}})
+		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}})
 	})
+}
+
+// Rebuilds returns the numbers of the last rebuild of the data class that has
+// begun and of the last that has ended, 0 if there was none. What was lost
+// before a rebuild began is there again when it has ended.
+func (h *Host[T]) Rebuilds(ctx context.Context, s Store) (begun, ended int64, err error) {
+	return h.m.rebuilds(ctx, s)
 }

@@ -60,6 +60,9 @@ func at[T, F any](field func(*T) *F, v *T) *F {
 // ModelName returns the name of the model.
 func (r *Records[T, K]) ModelName() string { return r.m.name }
 
+// Key returns how ids become texts and back.
+func (r *Records[T, K]) Key() KeyOf[K] { return r.schema.Key }
+
 // Get returns the record with id, or ErrNotFound. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	text := r.schema.Key.Text(id)
