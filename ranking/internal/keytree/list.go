@@ -56,7 +56,7 @@ func (t *Tree) Page(ctx context.Context, s kvmodel.Store, b Between, down bool, 
 func (r *reading) aim(from point, hint edge, atEdge bool) {
 	switch {
 	case !atEdge:
-		r.hint = way(r.bits(from), "", ahead)
+		r.aims = r.bits(from)
 	case hint.epoch == r.epoch && from == highest:
 		r.hint = path(hint.highest)
 	case hint.epoch == r.epoch:

@@ -47,6 +47,7 @@ type finding struct {
 // One whose record has moved it is where the record says if that is in the part
 // just read, and is left out otherwise.
 func (t *Tree) list(ctx context.Context, s kvmodel.Store, r *reading, st stretch, n int, w Want) (finding, error) {
+	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
 	listed := make(map[string]bool)
 	for batch := 0; len(f.members) < n && f.more && batch < maxBatches; batch++ {

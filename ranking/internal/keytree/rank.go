@@ -59,9 +59,20 @@ func (t *Tree) state(ctx context.Context, s kvmodel.Store, id string) (State, er
 
 // standing counts what is before q, and all.
 func (r *reading) standing(ctx context.Context, s kvmodel.Store, q point, down bool, out *Standing) error {
-	r.hint = way(r.bits(q), "", ahead)
+	r.aims = r.bits(q)
 	beyond, total := r.beyond(q, down, &out.Before), r.total(&out.Total)
-	return r.answer(ctx, s, func(l look) bool { return beyond(l) && total(l) })
+	return r.answer(ctx, s, both(beyond, total))
+}
+
+// both is the walk that lacks nothing when none of walks does.
+func both(walks ...func(look) bool) func(look) bool {
+	return func(l look) bool {
+		all := true
+		for _, walk := range walks {
+			all = walk(l) && all
+		}
+		return all
+	}
 }
 
 // At returns up to n members from the one on that has before members before it.
@@ -127,21 +138,12 @@ func (t *Tree) Count(ctx context.Context, s kvmodel.Store, b Between) (int, erro
 	err := t.query(ctx, s, func(r *reading) error {
 		walks := []func(look) bool{r.total(&total)}
 		if b.Low != nil {
-			walks = append(walks, r.beyond(st.from, false, &below))
+			walks, r.aims = append(walks, r.beyond(st.from, false, &below)), r.bits(st.from)
 		}
 		if b.High != nil {
-			walks = append(walks, r.beyond(st.to, true, &above))
+			walks, r.aims = append(walks, r.beyond(st.to, true, &above)), r.bits(st.to)
 		}
-		if len(walks) > 1 {
-			r.hint = append(way(r.bits(st.from), "", ahead), way(r.bits(st.to), "", ahead)...)
-		}
-		return r.answer(ctx, s, func(l look) bool {
-			all := true
-			for _, walk := range walks {
-				all = walk(l) && all
-			}
-			return all
-		})
+		return r.answer(ctx, s, both(walks...))
 	})
 	return max(0, total-below-above), err
 }

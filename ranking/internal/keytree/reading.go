@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"context"
+	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -14,8 +15,11 @@ type reading struct {
 	*pages
 	seen  map[string]page
 	gone  map[string]bool // pages that were missing once
+	blind bool            // nothing is known of the tree
 	hint  []string        // pages to read first, where nothing is known
-	blind bool            // routers have been met that were not expected
+	aims  string          // the bits that the query goes to, if it goes by bits
+
+	trusting bool // entries are taken as they stand
 }
 
 func (p *pages) reading() *reading {
@@ -51,8 +55,7 @@ func (f *foresight) look(name string) (page, bool) {
 	return page{}, false
 }
 
-// read reads the pages called names. Below a page of which nothing was known its
-// children are read as well, where the reader goes by counts or along an edge.
+// read reads the pages called names.
 func (r *reading) read(ctx context.Context, s kvmodel.Store, names []string) error {
 	got, err := r.get(ctx, s, names...)
 	if err != nil {
@@ -87,29 +90,47 @@ func (r *reading) answer(ctx context.Context, s kvmodel.Store, walk func(look) b
 	for !walk(r.known) {
 		f := &foresight{reading: r}
 		walk(f.look)
-		names := uniq(r.widen(f.wanted))
-		if err := r.read(ctx, s, names); err != nil {
+		if err := r.read(ctx, s, uniq(r.widen(f.wanted))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// widen adds to the wanted names, the last of which is the first that nothing is
-// known of, what is likely to be wanted then.
+// widen adds to the wanted names what is likely to be wanted next, if the last
+// of them, the first of which nothing is known, is likely to be a router: pages
+// on the way to where the query aims, or the children.
 func (r *reading) widen(names []string) []string {
 	last := names[len(names)-1]
-	if !r.blind || len(last) >= maxBits {
+	expected := r.expected(last)
+	switch {
+	case len(last) == maxBits:
 		return names
-	}
-	if r.hint != nil {
+	case r.hint != nil && r.blind:
 		names, r.hint = append(names, r.hint...), nil
+		return names
+	case r.aims != "" && strings.HasPrefix(r.aims, last) && (r.blind || expected > r.limit):
+		return append(names, way(r.aims, last, r.levels(expected))...)
+	case !r.blind && expected <= r.limit:
 		return names
 	}
 	for i := range 4 {
 		names = append(names, childName(last, i))
 	}
 	return names
+}
+
+// levels returns how many levels there are likely to be from a page on, with so
+// many members below it.
+func (r *reading) levels(members int) int {
+	if r.blind {
+		return ahead
+	}
+	n := 2
+	for ; members > r.limit; members /= 3 {
+		n++
+	}
+	return min(n, ahead)
 }
 
 func uniq(names []string) []string {

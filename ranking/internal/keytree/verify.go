@@ -249,7 +249,7 @@ func (v *verifier) holds(ctx context.Context, s kvmodel.Store, id string, st Sta
 	}
 	q := v.point(st.Score, id)
 	r := v.reading()
-	r.hint = way(r.bits(q), "", ahead)
+	r.aims = r.bits(q)
 	around := stretch{before(st.Score), after(st.Score)}
 	around.from.hash, around.to.hash = q.hash, q.hash
 	if err := r.answer(ctx, s, r.reach(around, 1)); err != nil {

@@ -48,8 +48,8 @@ func (p *pages) leaves(look look, st stretch, visit func(name string, l *leaf) b
 	walk("")
 }
 
-// entries returns the entries in st, in its direction, one of each member in a
-// leaf, up to the first page that was not read. It tells whether those are all.
+// entries returns the entries in st, in its direction, up to the first page that
+// was not read. It tells whether those are all.
 func (r *reading) entries(st stretch) (found []entry, all bool) {
 	all = true
 	r.leaves(r.known, st, func(_ string, l *leaf) bool {
@@ -63,11 +63,17 @@ func (r *reading) entries(st stretch) (found []entry, all bool) {
 	return found, all
 }
 
-// within returns the entries of l in st, in its direction.
-func (p *pages) within(l *leaf, st stretch) []entry {
+// within returns the entries of l in st, in its direction. Of two of one member
+// the newer may be of a change that has not come about; who asks no record takes
+// it all the same.
+func (r *reading) within(l *leaf, st stretch) []entry {
+	entries := l.entries
+	if r.trusting {
+		entries = l.newest()
+	}
 	var found []entry
-	for _, e := range l.newest() {
-		if st.holds(p.point(e.score, e.id)) {
+	for _, e := range entries {
+		if st.holds(r.point(e.score, e.id)) {
 			found = append(found, e)
 		}
 	}
@@ -85,7 +91,7 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 		r.leaves(look, st, func(name string, l *leaf) bool {
 			if l == nil {
 				complete = false
-				met += max(1, r.expected(look, name))
+				met += max(1, r.expected(name))
 			} else {
 				met += len(r.within(l, st))
 			}
@@ -97,11 +103,11 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 
 // expected returns how many members are below the page called name, as far as
 // is known.
-func (r *reading) expected(look look, name string) int {
+func (r *reading) expected(name string) int {
 	if name == "" {
 		return 0
 	}
-	above, _ := r.seen[parent(name)]
+	above := r.seen[parent(name)]
 	if above.router == nil {
 		above.router, _ = r.local.router(r.key(parent(name)))
 	}
