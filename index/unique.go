@@ -97,7 +97,7 @@ func (u *Unique[T, V]) find(ctx context.Context, s kvmodel.Store, f *find[T]) er
 	if done {
 		u.remembered.put(f.place, c.owner)
 	} else if err == nil {
-		u.host.Meet(c.owner, f.place)
+		u.host.Meet(c.owner, f.place, 0)
 	}
 	return err
 }

@@ -195,7 +195,7 @@ func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []e
 	for _, rec := range recs {
 		for _, index := range m.indexes {
 			if places := places(index, rec.Value); len(places) > 0 {
-				mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Mark: rec.env.mark(index.Name())}
+				mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Was: places, Is: places, Mark: rec.env.mark(index.Name())}
 				works = append(works, func(s Store) error { return index.Prepare(ctx, s, mv) })
 			}
 		}

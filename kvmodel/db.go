@@ -38,6 +38,8 @@ type DB struct {
 	closed bool
 	stop   chan struct{} // closed by Close; the loops end
 
+	flushers []func(context.Context) error // see AtFlush
+
 	failed  int // background work that ended in an error
 	again   []func(context.Context) error
 	signs   map[string]sign // of other processes' life
@@ -122,9 +124,33 @@ func (db *DB) Stats() Stats {
 	return Stats{Background: db.busy, Waiting: len(db.again), Failed: db.failed, Lines: lines}
 }
 
-// Flush returns when all that was to be done after replies is done, or when
-// ctx ends.
+// AtFlush makes Flush and Close call f first: for what a process gathers in its
+// memory to write it together. It belongs into the program's wiring.
+func (db *DB) AtFlush(f func(context.Context) error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.flushers = append(db.flushers, f)
+}
+
+// Flush writes what this process has gathered, and returns when all that was to
+// be done after replies is done, or when ctx ends.
 func (db *DB) Flush(ctx context.Context) error {
+	return errors.Join(db.writeGathered(ctx), db.wait(ctx))
+}
+
+func (db *DB) writeGathered(ctx context.Context) error {
+	db.mu.Lock()
+	flushers := slices.Clone(db.flushers)
+	db.mu.Unlock()
+	var errs []error
+	for _, f := range flushers {
+		errs = append(errs, f(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// wait returns when nothing is being done in the background.
+func (db *DB) wait(ctx context.Context) error {
 	for {
 		idle := db.whenIdle()
 		if idle == nil {
@@ -194,6 +220,29 @@ func (db *DB) later(work func(context.Context) error) {
 	db.begin(0)
 	db.inBackground(work)
 }
+
+// Soon does work in the background if there is little to do and the DB is open,
+// and else not at all: it is for upkeep that others can do as well.
+func (db *DB) Soon(work func(context.Context) error) {
+	if !db.begin(maxBackground / 2) {
+		return
+	}
+	go db.inBackground(func(ctx context.Context) error {
+		if !db.isClosed() {
+			if err := work(ctx); err != nil {
+				db.log.Debug("ringtree: upkeep failed; others will do it", "err", err)
+			}
+		}
+		return nil
+	})
+}
+
+// Now returns the time by the DB's clock.
+func (db *DB) Now() time.Time { return db.now() }
+
+// Later does work in the background, or at once if there is much to do already.
+// Flush and Close wait for it. An error is logged.
+func (db *DB) Later(work func(context.Context) error) { db.later(work) }
 
 // maxAgain is how much failed work a process keeps to try again.
 const maxAgain = 1000

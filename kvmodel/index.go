@@ -32,7 +32,8 @@ type Index[T any] interface {
 	// Beside runs next to the record's commit.
 	Beside(ctx context.Context, s Store, m *Move) error
 
-	// After removes what stands at m.Lost, once the record has committed.
+	// After removes what stands at m.Lost, once the record has committed. An
+	// index that follows something else than the record does so here.
 	After(ctx context.Context, s Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
@@ -52,6 +53,8 @@ type Move struct {
 	TTL    time.Duration // how long the record lives, 0: for ever
 	Gained []string      // places it will be in that need an entry
 	Lost   []string      // places it will not be in any more
+	Was    []string      // all places it is in by the record at Base
+	Is     []string      // all places it is in if the change commits
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
 }
 
@@ -120,9 +123,13 @@ func (h *Host[T]) Fence(ctx context.Context, s Store, rec *Seen[T]) error {
 }
 
 // Meet repairs, in the background, what a reader found at place to be at odds
-// with the record id.
-func (h *Host[T]) Meet(id, place string) {
+// with the record id. Every change prepared for a rev up to past is made to fail
+// first, if it has not committed.
+func (h *Host[T]) Meet(id, place string, past uint64) {
 	h.m.db.later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, 0, []touched{{h.index.Name(), []string{place}}})
+		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}})
 	})
 }
+
+// DB returns the database of the data class.
+func (h *Host[T]) DB() *DB { return h.m.db }

@@ -26,8 +26,12 @@ type Want struct {
 	// Keep, if not nil, leaves out members.
 	Keep func(Member) bool
 
-	// Met is told of an entry that a member's record has outlived. It must not
-	// use the store.
+	// Beside, if not nil, reads more of members in the trip that reads their
+	// records: for each a value, nil to leave it out.
+	Beside func(ctx context.Context, s kvmodel.Store, ids []string) ([]any, error)
+
+	// Met is told of an entry that a member's record has outlived, or that
+	// Beside leaves out. It must not use the store.
 	Met func(id string, score Score)
 }
 
@@ -99,16 +103,17 @@ func (t *Tree) verify(ctx context.Context, s kvmodel.Store, p *pages, part stret
 			ids = append(ids, e.id)
 		}
 	}
-	states, err := t.Truth.States(ctx, s, ids)
+	states, values, err := t.states(ctx, s, ids, w)
 	if err != nil {
 		return nil, err
 	}
 	var members []Member
 	for i, id := range ids {
-		if at := p.point(states[i].Score, id); states[i].In && part.holds(at) {
-			members = append(members, Member{id, states[i].Score, states[i].Value, at})
+		shown := w.Beside == nil || values[i] != nil
+		if at := p.point(states[i].Score, id); shown && states[i].In && part.holds(at) {
+			members = append(members, Member{id, states[i].Score, values[i], at})
 		}
-		t.meet(entries, id, states[i], w)
+		meet(entries, id, states[i], shown, w)
 	}
 	slices.SortFunc(members, func(a, b Member) int {
 		if part.up() {
@@ -119,10 +124,30 @@ func (t *Tree) verify(ctx context.Context, s kvmodel.Store, p *pages, part stret
 	return members, nil
 }
 
-// meet tells of the entries of id that are stale.
-func (t *Tree) meet(entries []entry, id string, st State, w Want) {
+// states reads the records of ids and what is to be read beside them.
+func (t *Tree) states(ctx context.Context, s kvmodel.Store, ids []string, w Want) (states []State, values []any, err error) {
+	works := []func(kvmodel.Store) error{
+		func(s kvmodel.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err },
+	}
+	if w.Beside != nil {
+		works = append(works, func(s kvmodel.Store) (err error) { values, err = w.Beside(ctx, s, ids); return err })
+	}
+	if err := together(ctx, s, works...); err != nil {
+		return nil, nil, err
+	}
+	if w.Beside == nil {
+		values = make([]any, len(ids))
+		for i, st := range states {
+			values[i] = st.Value
+		}
+	}
+	return states, values, nil
+}
+
+// meet tells of the entries of id that should not be there.
+func meet(entries []entry, id string, st State, shown bool, w Want) {
 	for _, e := range entries {
-		if e.id == id && st.outlived(e) && w.Met != nil {
+		if e.id == id && (st.outlived(e) || !shown) && w.Met != nil {
 			w.Met(id, e.score)
 		}
 	}

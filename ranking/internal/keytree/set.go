@@ -9,14 +9,17 @@ import (
 )
 
 // Change is what is to become of a member: it returns its score, or false to
-// take it out, given the state it is in. It may be called again.
-type Change func(State) (Score, bool)
+// take it out, given the state it is in. What it reads for that is not older
+// than the state. It may be called again.
+type Change func(ctx context.Context, s kvmodel.Store, old State) (score Score, in bool, err error)
 
 // To is the change that gives a member score s.
-func To(s Score) Change { return func(State) (Score, bool) { return s, true } }
+func To(s Score) Change {
+	return func(context.Context, kvmodel.Store, State) (Score, bool, error) { return s, true, nil }
+}
 
 // Out is the change that takes a member out.
-func Out(State) (Score, bool) { return 0, false }
+func Out(context.Context, kvmodel.Store, State) (Score, bool, error) { return 0, false, nil }
 
 const setTries = 16
 
@@ -75,7 +78,10 @@ type move struct {
 }
 
 func (m *move) run(ctx context.Context, s kvmodel.Store, change Change) (State, error) {
-	score, in := change(m.old.State)
+	score, in, err := change(ctx, s, m.old.State)
+	if err != nil {
+		return State{}, err
+	}
 	if in == m.old.In && (!in || score == m.old.Score) {
 		return m.old.State, nil
 	}

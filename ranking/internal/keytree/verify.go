@@ -242,6 +242,17 @@ func (v *verifier) missing(ctx context.Context, s kvmodel.Store, ids []string) (
 	return missing, nil
 }
 
+// Has tells whether the member id, whose record is in state st, has the entry
+// that it should have, if any.
+func (t *Tree) Has(ctx context.Context, s kvmodel.Store, id string, st State) (bool, error) {
+	se, err := t.session(ctx, s, false)
+	if err != nil || se.read == nil {
+		return !st.In, err
+	}
+	v := &verifier{se.read}
+	return v.holds(ctx, s, id, st)
+}
+
 // holds tells whether the member id has the entry that it should have, if any.
 func (v *verifier) holds(ctx context.Context, s kvmodel.Store, id string, st State) (bool, error) {
 	if !st.In {
