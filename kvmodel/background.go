@@ -2,7 +2,9 @@ package kvmodel
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -12,6 +14,8 @@ type background struct {
 	workers int                           // goroutines that do them
 	queue   []func(context.Context) error // for the next worker that is free
 	idle    chan struct{}                 // closed when busy has become 0; nil while nobody waits
+
+	flushers []func(context.Context) error // see AtFlush
 
 	again  []func(context.Context) error // works that failed, to be tried again
 	failed int                           // how often one has
@@ -153,10 +157,33 @@ func (db *DB) tryAgain() int {
 	return len(again)
 }
 
-// Flush returns when all that was to be done after replies is done. What has
-// failed is tried once more; the error says how much still fails, and why, or
-// that ctx ended before.
+// AtFlush makes Flush and Close call f first: for what a process gathers in its
+// memory to write it together. It belongs into the program's wiring.
+func (db *DB) AtFlush(f func(context.Context) error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.flushers = append(db.flushers, f)
+}
+
+// Flush writes what this process has gathered, and returns when all that was to
+// be done after replies is done. What has failed is tried once more; the error
+// says how much still fails, and why, or that ctx ended before.
 func (db *DB) Flush(ctx context.Context) error {
+	return errors.Join(db.writeGathered(ctx), db.finishWork(ctx))
+}
+
+func (db *DB) writeGathered(ctx context.Context) error {
+	db.mu.Lock()
+	flushers := slices.Clone(db.flushers)
+	db.mu.Unlock()
+	var errs []error
+	for _, f := range flushers {
+		errs = append(errs, f(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (db *DB) finishWork(ctx context.Context) error {
 	if err := db.untilIdle(ctx); err != nil || db.tryAgain() == 0 {
 		return err
 	}

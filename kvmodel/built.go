@@ -351,7 +351,7 @@ func (m *model[T]) enterOnce(ctx context.Context, s Store, rec *Seen[T]) error {
 		if len(places) == 0 {
 			continue
 		}
-		mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Mark: rec.env.mark(index.Name())}
+		mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Was: places, Is: places, Mark: rec.env.mark(index.Name())}
 		if mv.Mark != nil {
 			// It has been entered; what is missing of it is made again.
 			view := *rec

@@ -308,7 +308,7 @@ func (c *change[T]) planMoves(p *plan[T], old before) {
 		was, is := old.places[i], places(index, p.value)
 		mv := &Move{
 			ID: c.id, Base: p.rec.Rev, Rev: p.env.rev, TTL: ttl,
-			Gained: without(is, was), Lost: without(was, is), Mark: p.rec.env.mark(index.Name()),
+			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is, Mark: p.rec.env.mark(index.Name()),
 		}
 		if extends {
 			mv.Gained, mv.Had = is, without(is, mv.Gained)
@@ -613,7 +613,7 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since t
 func (c *change[T]) removeOld(ctx context.Context, s Store, p *plan[T]) error {
 	var works []func(Store) error
 	for i, index := range c.indexes {
-		if mv := p.moves[i]; mv != nil && len(mv.Lost) > 0 {
+		if mv := p.moves[i]; mv != nil {
 			works = append(works, func(s Store) error { return index.After(ctx, s, mv) })
 		}
 	}

@@ -33,7 +33,8 @@ type Index[T any] interface {
 	// not do is repaired after the reply.
 	Beside(ctx context.Context, s Store, m *Move) error
 
-	// After removes what stands at m.Lost, once the record has committed.
+	// After removes what stands at m.Lost, once the record has committed. An
+	// index that follows something else than the record does so here.
 	After(ctx context.Context, s Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
@@ -54,6 +55,8 @@ type Move struct {
 	Gained []string      // places it will be in that need an entry
 	Had    []string      // of Gained, those it was in before: only its expiry has changed
 	Lost   []string      // places it will not be in any more
+	Was    []string      // all places it is in by the record at Base
+	Is     []string      // all places it is in if the change commits
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
 	Kept   any           // what Prepare leaves for Beside
 }

@@ -57,6 +57,10 @@ func at[T, F any](field func(*T) *F, v *T) *F {
 	return field(v)
 }
 
+// KeyOfID returns how the ids of records become texts and back, for an index
+// that is asked by id.
+func KeyOfID[T any, K comparable](r *Records[T, K]) KeyOf[K] { return r.schema.Key }
+
 // ModelName returns the name of the model.
 func (r *Records[T, K]) ModelName() string { return r.m.name }
 
