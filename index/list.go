@@ -40,7 +40,7 @@ func Hot(segments int) ListOption {
 
 // NewLists returns the index spec describes and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
-	l := &Lists[T, K, V]{spec: spec, ids: records.Key()}
+	l := &Lists[T, K, V]{spec: spec, ids: kvmodel.KeyOfID(records)}
 	l.host = kvmodel.Plug(records, l)
 	l.logs = newLogs(l.host.DB(), opts)
 	l.logs.Key = func(place string) string {

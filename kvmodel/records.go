@@ -64,9 +64,6 @@ func KeyOfID[T any, K comparable](r *Records[T, K]) KeyOf[K] { return r.schema.K
 // ModelName returns the name of the model.
 func (r *Records[T, K]) ModelName() string { return r.m.name }
 
-// Key returns how ids become texts and back.
-func (r *Records[T, K]) Key() KeyOf[K] { return r.schema.Key }
-
 // Get returns the record with id, or ErrNotFound. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	text := r.schema.Key.Text(id)
