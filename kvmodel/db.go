@@ -187,10 +187,13 @@ func (db *DB) whenIdle() <-chan struct{} {
 // Now returns the time by the DB's clock.
 func (db *DB) Now() time.Time { return db.now() }
 
-// Later does work after the reply: in the background, or at once if there is
-// much to do already. An error is logged and no more: it is for work that can
-// be left undone.
-func (db *DB) Later(work func(context.Context) error) { db.later(work) }
+// Later does work after the reply, in the background, unless there is much to do
+// already: then it is left undone. An error is logged and no more.
+func (db *DB) Later(work func(context.Context) error) {
+	if db.begin(maxBackground) {
+		go db.inBackground(work)
+	}
+}
 
 // later does work in the background, or at once if there is much to do
 // already. An error is logged; the journal keeps what is to be repaired.
