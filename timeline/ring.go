@@ -190,7 +190,7 @@ func (c *core[T]) enter(ctx context.Context, s kvmodel.Store, id, place string, 
 	if err := l.publish(ctx, s, entry{m.stamp, m.at, []byte(id)}); err != nil {
 		return c.failure(err)
 	}
-	l.tidy(m.stamp)
+	l.tidy(ctx, s, m.stamp)
 	return nil
 }
 
