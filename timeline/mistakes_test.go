@@ -46,7 +46,7 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 		),
 		kvtest.Wrong("a reader has no floor",
 			view, "return v.from.isOver(e) && e.stamp >= reach", "return v.from.isOver(e)",
-			view, "		oldest := g.oldest(v.top)\n", "		oldest := int64(0)\n",
+			view, "		oldest := v.oldest(k)\n", "		oldest := int64(k)\n",
 		),
 		kvtest.Wrong("a reader keeps to the counter it has read",
 			view, "		v.top = max(v.top, highest(seg.entries))\n", "",
@@ -105,7 +105,7 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 
 func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 	const ring, page, change = "timeline/ring.go", "timeline/page.go", "kvmodel/change.go"
-	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2000"}, []kvtest.Mistake{
+	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=1500"}, []kvtest.Mistake{
 		kvtest.Wrong("a reader does not compare the stamp",
 			page, "len(rec.Places) == 0 || decodeMark(rec.Mark).stamp != it.stamp {", "len(rec.Places) == 0 {",
 		),
@@ -117,6 +117,11 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 		),
 		kvtest.Wrong("repair makes no entry",
 			ring, "	return c.enter(ctx, s, rec.ID, rec.Places[0], m)\n", "	return nil\n",
+		),
+		kvtest.Wrong("a number is taken early without a line",
+			"kvmodel/early.go", "		err := c.note(s, l)\n", "		var err error\n",
+			"kvmodel/early.go", "	l.touched = append", "	_ = append",
+			"kvmodel/early.go", "	l := line{model: c.name, id: c.id, rev: fenceAlways}\n", "	l := line{}\n",
 		),
 		kvtest.Wrong("what fails beside the commit is not made up for",
 			change, "if missed := firstError(errs[1:]); missed != nil {", "if false {",

@@ -39,6 +39,14 @@ func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json
 
 func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
+var pageSchema = kvmodel.Schema[page, string]{
+	Name: "Page", Version: 1,
+	ID:    func(p *page) string { return p.ID },
+	SetID: func(p *page, id string) { p.ID = id },
+	Key:   kvmodel.StringKey[string](),
+	Codec: asJSON[page]{},
+}
+
 func openPages(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
 	return openSpec(s, timeline.Spec[page]{Shape: shape}, opts...)
 }
@@ -48,13 +56,7 @@ func openSpec(s kvmodel.Store, spec timeline.Spec[page], opts ...kvmodel.Option)
 	if err != nil {
 		panic(err)
 	}
-	r := kvmodel.NewRecords(db, kvmodel.Schema[page, string]{
-		Name: "Page", Version: 1,
-		ID:    func(p *page) string { return p.ID },
-		SetID: func(p *page, id string) { p.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[page]{},
-	})
+	r := kvmodel.NewRecords(db, pageSchema)
 	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	spec.If = func(p *page) bool { return !p.Draft }
 	p := &pages{Records: r, db: db}
@@ -63,6 +65,18 @@ func openSpec(s kvmodel.Store, spec timeline.Spec[page], opts ...kvmodel.Option)
 	spec.Name, spec.Def = "NewestByAuthor", "timeline Body by Author"
 	p.byAuthor = timeline.NewRings(r, spec, kvmodel.StringKey[string](), func(p *page) string { return p.Author })
 	return p
+}
+
+// openRing opens pages with the timeline that all share and no other.
+func openRing(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
+	db, err := kvmodel.Open(s, opts...)
+	if err != nil {
+		panic(err)
+	}
+	r := kvmodel.NewRecords(db, pageSchema)
+	return &pages{Records: r, db: db, newest: timeline.NewRing(r, timeline.Spec[page]{
+		Name: "Newest", Def: "timeline Body", Value: func(p *page) string { return timeline.Text(p.Body) }, Shape: shape,
+	})}
 }
 
 // plain hides what a store can do beyond the contract, and outlives its users.
