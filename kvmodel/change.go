@@ -74,6 +74,7 @@ type change[T any] struct {
 	touched []touched  // the places some try has prepared
 	maxRev  uint64     // of all tries: what removes their entries must stand above it
 	unclear bool       // some commit was sent and not answered
+	early   early      // of this try
 }
 
 func (c *change[T]) run() (*T, error) {
@@ -126,6 +127,7 @@ func (c *change[T]) try(first bool) (*T, error) {
 // read is A0. For a deletion it also writes the line, which
 // cannot name the places yet: the tombstone will.
 func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
+	c.early = early{}
 	if first && c.fresh {
 		return &Seen[T]{ID: c.id}, false, nil
 	}
@@ -142,6 +144,12 @@ func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
 			return nil, false, err
 		}
 		works = append(works, func(s Store) error { return c.note(s, line{model: c.name, id: c.id, rev: fenceAlways}) })
+	}
+	if ahead := c.readEarly(); len(ahead) > 0 {
+		if err := c.db.journal.ready(c.ctx); err != nil {
+			return nil, false, err
+		}
+		works = append(works, ahead...)
 	}
 	return rec, false, firstError(Together(c.ctx, c.s, works...))
 }
@@ -364,6 +372,7 @@ func (c *change[T]) needsLine(p *plan[T]) bool {
 
 // prepare is A1.
 func (c *change[T]) prepare(p *plan[T]) error {
+	prepared := c.useEarly(p)
 	if !c.needsLine(p) {
 		return nil
 	}
@@ -374,7 +383,10 @@ func (c *change[T]) prepare(p *plan[T]) error {
 	if c.removes {
 		return nil
 	}
-	works := []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}
+	var works []func(Store) error
+	if !prepared {
+		works = append(works, func(s Store) error { return c.note(s, c.lineOf(p)) })
+	}
 	works = append(works, c.each(p, Index[T].Prepare)...)
 	var found Result
 	if c.peek {

@@ -59,6 +59,17 @@ type Move struct {
 	Is     []string      // all places it is in if the change commits
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
 	Kept   any           // what Prepare leaves for Beside
+	Early  []byte        // what the index's Early has returned for this change
+}
+
+// Early is an Index that can do what Prepare asks of the store before the
+// record has been read, and so save the trip of Prepare. It is asked to where
+// the last changes of the model have always moved records of the index; what
+// it returns may come to nothing.
+type Early interface {
+	// Early returns what will be Move.Early, if the change of the record id
+	// turns out to move it. Prepare should then ask for nothing.
+	Early(ctx context.Context, s Store, id string) ([]byte, error)
 }
 
 // Seen is a record as an index sees it.

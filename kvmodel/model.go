@@ -22,6 +22,7 @@ type model[T any] struct {
 	codec   Codec[T]
 	schema  func(*T) fields // the record's own fields that the write path fills in
 	indexes []Index[T]
+	streaks []*streak // of the indexes, by their numbers
 	all     *enumeration
 
 	mu       sync.Mutex
@@ -54,6 +55,7 @@ func (m *model[T]) plug(index Index[T]) {
 		panic("kvmodel: model " + m.name + " has too many indexes")
 	}
 	m.indexes = append(m.indexes, index)
+	m.streaks = append(m.streaks, new(streak))
 }
 
 func (m *model[T]) index(name string) Index[T] {

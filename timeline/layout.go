@@ -237,7 +237,7 @@ func (r *numbered) push(ctx context.Context, s kvmodel.Store, owner string, entr
 		if err := l.publish(ctx, s, e); err != nil {
 			return err
 		}
-		l.tidy(n)
+		l.tidy(ctx, s, n)
 	}
 	return nil
 }

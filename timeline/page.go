@@ -128,7 +128,7 @@ type filling[T any] struct {
 func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }
 	for batch := 0; batch < maxBatches && len(found) < n; batch++ {
-		items, err := f.merge.gather(ctx, n-len(found), known)
+		items, err := f.merge.gather(ctx, f.ask(n-len(found), len(found)), known)
 		if err != nil {
 			return nil, err
 		}
@@ -147,6 +147,15 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 	}
 	return found, nil
 }
+
+// ask returns how many records to look at for so many that are missing: as many
+// more as have been in vain so far.
+func (f *filling[T]) ask(missing, found int) int {
+	return min(missing*(len(f.loaded)+1)/(found+1), missing+maxAsked)
+}
+
+// maxAsked bounds how many records a page looks at in one trip.
+const maxAsked = 64
 
 // load reads the records of items that are not known, in one trip.
 func (f *filling[T]) load(ctx context.Context, items []item) error {

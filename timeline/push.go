@@ -259,15 +259,20 @@ func again(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, kvmodel.ErrUnclear) || errors.Is(err, kvmodel.ErrUnavailable))
 }
 
-// tidy does, after the reply, what the push of n owes: the first of a block
-// trims its segment, and half a block later somebody trims that of the block
-// before, by then quiet. This is P3.
-func (l *lane) tidy(n int64) {
+// tidy does what the push of n owes: the first of a block trims its segment, and
+// half a block later somebody trims that of the block before, by then quiet. In
+// a transaction that is a part of it, and otherwise it comes after the reply.
+// This is P3.
+func (l *lane) tidy(ctx context.Context, s kvmodel.Store, n int64) {
 	i, due := l.due(n)
-	if !due {
-		return
+	switch {
+	case !due:
+	case l.atomic:
+		// A segment that is not trimmed now is trimmed on the next lap.
+		_ = l.trim(ctx, s, i, n)
+	default:
+		l.db.Later(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
 	}
-	l.db.Later(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
 }
 
 // due returns the segment that is to be trimmed after n.

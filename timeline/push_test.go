@@ -52,7 +52,7 @@ func (l *lane) push(ctx context.Context, body string) (int64, error) {
 		err = l.publish(ctx, l.db.Store(), entry{n, l.db.Now().UnixMilli(), []byte(body)})
 	}
 	if err == nil {
-		l.tidy(n)
+		l.tidy(ctx, l.db.Store(), n)
 	}
 	return n, err
 }

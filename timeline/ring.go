@@ -24,7 +24,7 @@ type Spec[T any] struct {
 	If    func(*T) bool // which records the timeline holds; nil: all
 
 	Shape  Shape
-	Before []Shape // what Shape was in earlier releases: entries in them are still read
+	Before []Shape // what Shape was in earlier releases, the last first: entries in them are still read
 	Shards int     // rings that the records are spread over, for many writers at once; 0: 1
 }
 
@@ -34,8 +34,20 @@ const MaxLanes = 64
 
 // NewRing returns the timeline that spec describes and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
-	c := plug(records, spec, func(*T) (string, bool) { return "", true })
+	c := newCore(spec, func(*T) (string, bool) { return "", true })
+	c.plug(kvmodel.Plug(records, kvmodel.Index[T](unowned[T]{c})))
 	return c.ring("")
+}
+
+// unowned is the index of a timeline that all records share: which one a change
+// will move a record in is known before the record is.
+type unowned[T any] struct{ *core[T] }
+
+var _ kvmodel.Early = unowned[struct{}]{}
+
+// Early takes the number that Prepare would.
+func (u unowned[T]) Early(ctx context.Context, s kvmodel.Store, id string) ([]byte, error) {
+	return u.number(ctx, s, "", id)
 }
 
 // Rings are timelines of records by a value that each of them has, its owner:
@@ -48,10 +60,11 @@ type Rings[T, V any] struct {
 // NewRings returns the timelines that spec describes, one for each value that
 // by returns and key does not call empty, and plugs them into records.
 func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], key kvmodel.KeyOf[V], by func(*T) V) *Rings[T, V] {
-	c := plug(records, spec, func(rec *T) (string, bool) {
+	c := newCore(spec, func(rec *T) (string, bool) {
 		v := by(rec)
 		return key.Text(v), !key.Empty(v)
 	})
+	c.plug(kvmodel.Plug(records, kvmodel.Index[T](c)))
 	return &Rings[T, V]{c, key}
 }
 
@@ -82,8 +95,8 @@ var _ kvmodel.Index[struct{}] = (*core[struct{}])(nil)
 
 var ringKey = kvmodel.NewClass("t", 3) // model, index, owner text
 
-// plug makes the core of an index. What the wiring has wrong, it panics at.
-func plug[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T], owner func(*T) (string, bool)) *core[T] {
+// newCore makes the core of an index. What the wiring has wrong, it panics at.
+func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
 	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), shapes: []shape{spec.Shape.shape()}}
 	if c.shards > MaxLanes {
 		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
@@ -93,9 +106,13 @@ func plug[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T], own
 			c.shapes = append(c.shapes, g)
 		}
 	}
-	c.host = kvmodel.Plug(records, c)
-	c.process = newProcess(c.host.DB())
 	return c
+}
+
+// plug gives the core what it needs to work.
+func (c *core[T]) plug(host *kvmodel.Host[T]) {
+	c.host = host
+	c.process = newProcess(host.DB())
 }
 
 // lanes returns the lanes of one owner.
@@ -152,17 +169,24 @@ func ownerOf(place string) string {
 }
 
 // Prepare takes a number for the record, which is to be its stamp.
-func (c *core[T]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (c *core[T]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) (err error) {
 	place, ok := entered(m)
 	if !ok {
 		return nil
 	}
-	n, err := c.lane(ownerOf(place), m.ID).take(ctx, s)
-	if err != nil {
-		return c.failure(err)
+	if m.Mark = m.Early; m.Early == nil {
+		m.Mark, err = c.number(ctx, s, ownerOf(place), m.ID)
 	}
-	m.Mark = mark{n, c.db.Now().UnixMilli()}.encode()
-	return nil
+	return err
+}
+
+// number returns the mark of an entry to be made now.
+func (c *core[T]) number(ctx context.Context, s kvmodel.Store, owner, id string) ([]byte, error) {
+	n, err := c.lane(owner, id).take(ctx, s)
+	if err != nil {
+		return nil, c.failure(err)
+	}
+	return mark{n, c.db.Now().UnixMilli()}.encode(), nil
 }
 
 // entered returns the place where m needs a new entry.
@@ -190,7 +214,7 @@ func (c *core[T]) enter(ctx context.Context, s kvmodel.Store, id, place string, 
 	if err := l.publish(ctx, s, entry{m.stamp, m.at, []byte(id)}); err != nil {
 		return c.failure(err)
 	}
-	l.tidy(m.stamp)
+	l.tidy(ctx, s, m.stamp)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,14 @@ func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json
 
 func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
+var pageSchema = kvmodel.Schema[page, string]{
+	Name: "Page", Version: 1,
+	ID:    func(p *page) string { return p.ID },
+	SetID: func(p *page, id string) { p.ID = id },
+	Key:   kvmodel.StringKey[string](),
+	Codec: asJSON[page]{},
+}
+
 func openPages(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
 	return openSpec(s, timeline.Spec[page]{Shape: shape}, opts...)
 }
@@ -47,13 +56,7 @@ func openSpec(s kvmodel.Store, spec timeline.Spec[page], opts ...kvmodel.Option)
 	if err != nil {
 		panic(err)
 	}
-	r := kvmodel.NewRecords(db, kvmodel.Schema[page, string]{
-		Name: "Page", Version: 1,
-		ID:    func(p *page) string { return p.ID },
-		SetID: func(p *page, id string) { p.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[page]{},
-	})
+	r := kvmodel.NewRecords(db, pageSchema)
 	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	spec.If = func(p *page) bool { return !p.Draft }
 	p := &pages{Records: r, db: db}
@@ -62,6 +65,18 @@ func openSpec(s kvmodel.Store, spec timeline.Spec[page], opts ...kvmodel.Option)
 	spec.Name, spec.Def = "NewestByAuthor", "timeline Body by Author"
 	p.byAuthor = timeline.NewRings(r, spec, kvmodel.StringKey[string](), func(p *page) string { return p.Author })
 	return p
+}
+
+// openRing opens pages with the timeline that all share and no other.
+func openRing(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
+	db, err := kvmodel.Open(s, opts...)
+	if err != nil {
+		panic(err)
+	}
+	r := kvmodel.NewRecords(db, pageSchema)
+	return &pages{Records: r, db: db, newest: timeline.NewRing(r, timeline.Spec[page]{
+		Name: "Newest", Def: "timeline Body", Value: func(p *page) string { return timeline.Text(p.Body) }, Shape: shape,
+	})}
 }
 
 // plain hides what a store can do beyond the contract, and outlives its users.
@@ -241,4 +256,53 @@ func TestRing_Page_RefusesWhatIsNoPageOfIt(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
+}
+
+// broken is a store that does not carry out what refuses chooses.
+type broken struct {
+	kvmodel.Store
+	refuses func(kvmodel.Op) bool
+}
+
+func (b *broken) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func (b *broken) Do(ctx context.Context, ops []kvmodel.Op) error {
+	for i := range ops {
+		if b.refuses != nil && b.refuses(ops[i]) {
+			ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+			continue
+		}
+		_ = b.Store.Do(ctx, ops[i:i+1])
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+func TestRing_AnEntryThatFailedBesideTheCommitIsMadeUpFor(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	s := &broken{Store: plain{mem}}
+	p := openPages(s, timeline.Shape{})
+	p.create(t, "a", "ann", "x")
+	s.refuses = func(op kvmodel.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#64x") }
+	p.create(t, "b", "ann", "x")
+	wantIDs(t, "while the segment cannot be written", []string{"a"}, listed(t, p.newest, "", 9).Items)
+	s.refuses = nil
+	p.close(t)
+	p = openPages(plain{mem}, timeline.Shape{})
+	defer p.close(t)
+	wantIDs(t, "once it can", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
+}
+
+// The newest entry of a record may be one whose change has never committed.
+func TestRing_AnEntryWithoutItsCommitHidesNoOlderOne(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	p := openPages(plain{mem}, timeline.Shape{})
+	defer p.close(t)
+	p.create(t, "a", "ann", "x")
+	p.create(t, "b", "ann", "x")
+	// {length, stamp 3, time 1, "a"}
+	if _, err := kvmodel.One(ctx, mem, kvmodel.OpAppend("t:Page:Newest:#64x17.0", []byte{3, 3, 1, 'a'})); err != nil {
+		t.Fatal(err)
+	}
+	wantIDs(t, "with an abandoned entry", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
+	wantIDs(t, "a page of one", []string{"b"}, listed(t, p.newest, "", 1).Items)
 }

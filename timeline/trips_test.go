@@ -80,3 +80,48 @@ func fillSome(t testing.TB, p *pages, rng *rand.Rand, made *int, stale, i int) {
 	p.create(t, fmt.Sprint("p", *made), "ann", "text")
 	*made++
 }
+
+func bump(id, body string) func(*pages) error {
+	return func(p *pages) error {
+		_, err := p.Update(ctx, id, func(p *page) error { p.Body = body; return nil })
+		return err
+	}
+}
+
+func TestRing_AnUpdateThatBumpsTakesTwoTrips(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	first := openRing(plain{mem}, timeline.Shape{})
+	for i := range 20 {
+		first.create(t, fmt.Sprint("p", i), "ann", "text")
+	}
+	first.close(t)
+
+	p := openRing(plain{mem}, timeline.Shape{})
+	defer p.close(t)
+	if c := cost(t, bump("p0", "open the journal"), p); c.Trips < 2 {
+		t.Error(c)
+	}
+	if _, err := p.Get(ctx, "p1"); err != nil {
+		t.Fatal(err)
+	}
+	if c := cost(t, bump("p1", "at hand"), p); c.Trips != 2 {
+		t.Errorf("with the record at hand: %v", c)
+	}
+	for i := 2; i < 12; i++ {
+		c := cost(t, bump(fmt.Sprint("p", i), "not at hand"), p)
+		if want := 2; i > 3 && c.Trips != want {
+			t.Errorf("update %d in a row, not at hand: %v", i, c)
+		}
+	}
+	draft := func(p *pages) error {
+		_, err := p.Update(ctx, "p12", func(p *page) error { p.Author = "bob"; return nil })
+		return err
+	}
+	if c := cost(t, draft, p); c.Trips != 2 {
+		t.Errorf("one that does not bump after all: %v", c)
+	}
+	if c := cost(t, bump("p13", "again"), p); c.Trips != 3 {
+		t.Errorf("one that was not expected to: %v", c)
+	}
+	wantIDs(t, "after all", append(append(append([]string{"p13"}, names("p", 11, 0)...), names("p", 19, 14)...), "p12"), listed(t, p.newest, "", 20).Items)
+}

@@ -45,7 +45,7 @@ func (v *view) open(ctx context.Context, s kvmodel.Store) error {
 	top, first := v.meet()
 	v.top = top
 	seats := v.ahead(v.step)
-	if first {
+	if first || top == 0 {
 		seats = v.whole()
 	}
 	if err := v.fetch(ctx, s, seats, true); err != nil {
@@ -115,7 +115,7 @@ func (v *view) rest() []seat {
 func (v *view) ahead(n int64) []seat {
 	var seats []seat
 	for k, g := range v.shapes {
-		b, end, step := v.way(g)
+		b, end, step := v.way(k)
 		for found := int64(0); found < n && (end-b)*step >= 0; b += step {
 			i := g.segment(b)
 			if _, ok := v.read[k][i]; !ok {
@@ -127,10 +127,21 @@ func (v *view) ahead(n int64) []seat {
 	return seats
 }
 
-// way returns the blocks of g to go through: the first, the last, and the step
-// from one to the next.
-func (v *view) way(g shape) (first, last, step int64) {
-	low, high := g.block(g.oldest(v.top)), g.block(v.top)
+// oldest returns the first stamp to be shown of what is in the kth shape. Where
+// a newer shape has lapped something, what is older would stand below a hole.
+func (v *view) oldest(k int) int64 {
+	var n int64
+	for _, g := range v.shapes[:k+1] {
+		n = max(n, g.oldest(v.top))
+	}
+	return n
+}
+
+// way returns the blocks of the kth shape to go through: the first, the last,
+// and the step from one to the next.
+func (v *view) way(k int) (first, last, step int64) {
+	g := v.shapes[k]
+	low, high := g.block(v.oldest(k)), g.block(v.top)
 	switch {
 	case v.up:
 		return max(low, g.block(v.from.stamp)), high, 1
@@ -200,7 +211,7 @@ func (v *view) reach() (stamp int64, ended bool) {
 		stamp = lastStamp
 	}
 	for k, g := range v.shapes {
-		b, end, step := v.way(g)
+		b, end, step := v.way(k)
 		for ; (end-b)*step >= 0; b += step {
 			if _, ok := v.read[k][g.segment(b)]; !ok {
 				break
@@ -224,7 +235,7 @@ func (v *view) reach() (stamp int64, ended bool) {
 func (v *view) visible() (entries []entry, ended bool) {
 	reach, ended := v.reach()
 	for k, g := range v.shapes {
-		oldest := g.oldest(v.top)
+		oldest := v.oldest(k)
 		for i := range g.blocks {
 			for _, e := range v.read[k][i].entries {
 				if e.stamp >= oldest && v.shows(e, reach) {
