@@ -14,7 +14,7 @@ type Draft struct {
 	Version           int64
 }
 
-// ErrTrashed says that the page is in the trash, so it cannot be changed.
+// ErrTrashed says that a page cannot be changed, since it is in the trash.
 var ErrTrashed = errors.New("the page is in the trash")
 
 // Edit makes p what d says. Where p says so already, as after a form that was

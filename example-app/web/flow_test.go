@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -107,14 +108,18 @@ func TestWrite_DoubleSubmitAtTheSameTimeMakesOnePage(t *testing.T) {
 
 func TestWrite_FormThatWasUsedAndFilledInAnewLosesNothing(t *testing.T) {
 	v := visitMem(t)
-	form := fill(v.get("/write"), "handle", "ann", "slug", "tea", "title", "Tea", "body", "Warm.")
-	v.post("/write", form)
-	form.Set("slug", "coffee")
-	form.Set("body", "Black.")
-	got := v.post("/write", form)
-	v.want(got, 409, "This form has made the page “Tea” before.", "Black.")
-	v.want(v.post("/write", fill(got, "handle", "ann", "slug", "coffee", "title", "Coffee", "body", "Black.")), 200, "Black.")
-	v.want(v.get("/p/tea"), 200, "Warm.")
+	form := fill(v.get("/write"), "handle", "ANN", "slug", "tea", "title", "Tea", "body", "Warm.")
+	v.want(v.post("/write", form), 200, "Warm.")
+	for field, typed := range map[string]string{"slug": "coffee", "title": "Coffee", "body": "Black."} {
+		again := maps.Clone(form)
+		again.Set(field, typed)
+		got := v.post("/write", again)
+		v.want(got, 409, "This form has made the page “Tea” before.", typed)
+		again.Set("id", fill(got).Get("id"))
+		again.Set("slug", "other-"+field)
+		v.want(v.post("/write", again), 200, again.Get("body"), again.Get("title"))
+	}
+	v.want(v.get("/p/tea"), 200, "Warm.", "version 1")
 }
 
 func TestJoin_DoubleSubmitMakesOneMember(t *testing.T) {
@@ -264,6 +269,19 @@ func TestSite_RedisThatWasKilledIsUsedAgain(t *testing.T) {
 	}
 	v.want(v.get("/p/tea"), 200, "One cup.")
 	v.want(v.write("coffee", "Coffee", "Black."), 200, "Black.")
+}
+
+func TestSite_MemcachedThatWasRestartedIsNotTakenForEmpty(t *testing.T) {
+	servers.Need(t, "memcached")
+	server := started(t, func() (*servers.Process, error) { return servers.Memcached() })
+	v := visitURL(t, "memcached://"+server.Addr)
+	v.write("tea", "Tea", "One cup.")
+	server.Kill()
+	v.want(v.get("/p/tea"), 503, "The store does not answer.")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	v.want(v.get("/p/tea"), 503, "The store has lost its data.")
 }
 
 // What a page costs is part of what it promises. A change is one trip where the
