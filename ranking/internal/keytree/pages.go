@@ -102,10 +102,7 @@ func again(err error) bool { return errors.Is(err, errAgain) }
 // pause waits for a short random time, longer with each try, or until ctx ends.
 func pause(ctx context.Context, try int) error {
 	limit := uint64(time.Millisecond) << min(try, 5)
-	var b [8]byte
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(b[:])
-	timer := time.NewTimer(time.Duration(binary.BigEndian.Uint64(b[:]) % limit))
+	timer := time.NewTimer(time.Duration(binary.BigEndian.Uint64(randomBytes()) % limit))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -113,4 +110,12 @@ func pause(ctx context.Context, try int) error {
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
 	}
+}
+
+// randomBytes returns 16 bytes that nobody else has.
+func randomBytes() []byte {
+	b := make([]byte, 16)
+	// It never fails: the runtime ends the program rather.
+	_, _ = rand.Read(b)
+	return b
 }
