@@ -67,7 +67,7 @@ func (c *core[T]) tree(by string, at time.Time) member[T] {
 		own = keytree.NewOwn(name, db.Now, expires)
 	}
 	tree := c.shelf.tree(name, func() keytree.Config {
-		config := keytree.Config{Code: c.code, Now: db.Now, Expires: expires, Later: c.soon}
+		config := keytree.Config{Limit: leafLimit, Code: c.code, Now: db.Now, Expires: expires, Later: c.soon}
 		if c.own {
 			config.Truth = own
 		} else {
@@ -77,6 +77,10 @@ func (c *core[T]) tree(by string, at time.Time) member[T] {
 	})
 	return member[T]{tree, own}
 }
+
+// leafLimit is how many entries a leaf holds; 0 is the tree's own. Tests make it
+// small.
+var leafLimit = 0
 
 // soon does upkeep that others can do as well.
 func (c *core[T]) soon(work func(context.Context, kvmodel.Store) error) {

@@ -37,6 +37,14 @@ const maxOperation = 10 * time.Second
 
 func (p *pages) key(name string) string { return p.name + ":key0" + name }
 
+func (p *pages) keys(names []string) []string {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = p.key(name)
+	}
+	return keys
+}
+
 func (p *pages) ttl() time.Duration {
 	if p.expire.IsZero() {
 		return 0
@@ -46,10 +54,7 @@ func (p *pages) ttl() time.Duration {
 
 // get reads pages in one trip. Routers are remembered.
 func (p *pages) get(ctx context.Context, s kvmodel.Store, names ...string) ([]page, error) {
-	keys := make([]string, len(names))
-	for i, name := range names {
-		keys[i] = p.key(name)
-	}
+	keys := p.keys(names)
 	results, err := kvmodel.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
