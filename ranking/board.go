@@ -166,20 +166,12 @@ func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S]
 	return b.places(part), b.about(text, err)
 }
 
-// places returns the members of part with their ranks. Where ties share a place,
-// it is that of the first of them.
+// places returns the members of part with their ranks.
 func (b *Board[T, K, S]) places(part keytree.Part) []Place[T, S] {
 	places := make([]Place[T, S], len(part.Members))
 	for i, m := range part.Members {
 		item, _ := m.Value.(*T)
-		places[i] = Place[T, S]{part.Before + i + 1, b.of.from(m.Score), item}
-		switch {
-		case !b.shared:
-		case i == 0:
-			places[i].Rank = part.Run + 1
-		case part.Members[i-1].Score == m.Score:
-			places[i].Rank = places[i-1].Rank
-		}
+		places[i] = Place[T, S]{rankIn(part, i, b.shared), b.of.from(m.Score), item}
 	}
 	return places
 }

@@ -64,6 +64,10 @@ func (p *pages) get(ctx context.Context, s kvmodel.Store, names ...string) ([]pa
 		if got[i], err = decodePage(r); err != nil {
 			return nil, err
 		}
+		// No page of the longest name is ever split.
+		if len(names[i]) >= maxBits {
+			got[i].router = nil
+		}
 		// Of the root it is worth knowing that it is a leaf: that of a small tree.
 		if got[i].router != nil || names[i] == "" {
 			p.local.remember(keys[i], got[i].router)
