@@ -16,9 +16,9 @@ type Counter interface {
 // A Follower is an index over a counter, such as a board of what is viewed most.
 // The counter calls it for every change, in the process that makes it.
 type Follower interface {
-	// Beside runs next to the change of id's counter by delta, in the same
+	// Counting runs next to the change of id's counter by delta, in the same
 	// trip: for counts of the follower's own, such as those of a day.
-	Beside(ctx context.Context, s Store, id string, delta int64) error
+	Counting(ctx context.Context, s Store, id string, delta int64) error
 
 	// Counted is told, after the change, what the counter stands at; -1 if it
 	// is not known. It decides when the index follows, and takes no trip but

@@ -32,16 +32,16 @@ func (p *pages) edit(ctx context.Context, s kvmodel.Store, e *edit, seen *place,
 			}
 			at = found
 		}
-		if p.local.isDone(e) {
-			return nil
-		}
 		p.local.join(p.key(at.name), e)
-		edits := p.local.lead(e, waits < patience)
+		ln, edits := p.local.lead(e, waits < patience)
 		if edits == nil {
+			if p.local.isDone(e) {
+				return nil
+			}
 			waits++
 			continue
 		}
-		err := p.apply(ctx, s, at, edits, due)
+		err := p.apply(ctx, s, at, ln, edits, due)
 		if err == nil {
 			return nil
 		}
@@ -66,13 +66,13 @@ var errRoom = errors.New("room was made")
 // apply writes the leaf at with the first of edits, and with as many others as
 // there is room for. errAgain: the page has changed; errRoom: it was split, or
 // rid of what was stale.
-func (p *pages) apply(ctx context.Context, s kvmodel.Store, at *place, edits []*edit, due *reports) (err error) {
+func (p *pages) apply(ctx context.Context, s kvmodel.Store, at *place, ln *line, edits []*edit, due *reports) (err error) {
 	var took []*edit
 	defer func() {
 		if err != nil {
 			took = nil
 		}
-		p.local.wrote(edits[0], took)
+		p.local.wrote(ln, took)
 	}()
 	next := at.leaf
 	for _, e := range edits {

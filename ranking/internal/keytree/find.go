@@ -53,10 +53,13 @@ func (p *pages) find(ctx context.Context, s kvmodel.Store, target point) (*place
 		name = names[at]
 		switch found := got[at]; {
 		case found.leaf == nil:
-			// A child can be missing because it was read before it was made.
+			// A child can be missing because it was read before it was made, or
+			// because its router was made in a transaction that came to nothing.
 			if missing++; missing > 1 {
 				err = p.makeLost(ctx, s, name, found)
 			}
+			p.local.forget(p.keys(path(name)))
+			name = ""
 		case found.leaf.splitting:
 			err = p.finishSplit(ctx, s, name, found)
 		default:

@@ -2,16 +2,27 @@ package keytree
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
+
+// MaxID is the length limit of a member's id text: a leaf holds several.
+const MaxID = 2048
+
+func tooLong(id string) error {
+	return fmt.Errorf("%w: an id of %d bytes in a ranking, at most %d", kvmodel.ErrTooLarge, len(id), MaxID)
+}
 
 // Insert puts in the entry of a member that is to have score by version ver of
 // its record, before the record says so. known is the record as it was read. An
 // entry that never becomes true counts for nothing.
 func (t *Tree) Insert(ctx context.Context, s kvmodel.Store, id string, known State, score Score, ver uint64) (*Due, error) {
 	due := new(Due)
+	if len(id) > MaxID {
+		return due, tooLong(id)
+	}
 	err := t.begin(ctx, s, func(se *session) error {
 		return se.insert(ctx, s, due, id, known, score, ver)
 	})

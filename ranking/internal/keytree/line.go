@@ -20,6 +20,9 @@ func (l *Local) join(key string, e *edit) {
 		return
 	}
 	l.leave(e)
+	if e.done {
+		return
+	}
 	if l.lines[key] == nil {
 		l.lines[key] = &line{key: key}
 	}
@@ -50,31 +53,30 @@ func (l *Local) close(ln *line) {
 	}
 }
 
-// lead returns the edits that wait for the page of e, e first, for e's holder to
-// write. It returns none if another's write is under way, unless e is not to
-// wait any longer.
-func (l *Local) lead(e *edit, patient bool) []*edit {
+// lead begins a write of the page of e and returns the edits that wait for it, e
+// first. It returns none if another's write is under way, unless e is not to
+// wait any longer, or if e is done.
+func (l *Local) lead(e *edit, patient bool) (*line, []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.line.busy && patient {
-		return nil
+	ln := e.line
+	if e.done || ln.busy && patient {
+		return nil, nil
 	}
-	e.line.busy = true
+	ln.busy = true
 	edits := []*edit{e}
-	for _, w := range e.line.waiting {
+	for _, w := range ln.waiting {
 		if w != e {
 			edits = append(edits, w)
 		}
 	}
-	return edits
+	return ln, edits
 }
 
-// wrote ends the write that e's holder has led; written are those that are
-// done by it.
-func (l *Local) wrote(e *edit, written []*edit) {
+// wrote ends a write; written are the edits that are done by it.
+func (l *Local) wrote(ln *line, written []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ln := e.line
 	ln.busy = false
 	for _, w := range written {
 		w.done = true

@@ -45,6 +45,18 @@ func (l *Local) remember(key string, r *router) {
 	l.routers[key] = r
 }
 
+// forget drops what is known of the pages under keys.
+func (l *Local) forget(keys []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range keys {
+		if _, seen := l.routers[key]; seen {
+			delete(l.routers, key)
+			l.bytes -= routerBytes + len(key)
+		}
+	}
+}
+
 func (l *Local) makeRoom() {
 	for key := range l.routers {
 		if len(l.routers) < l.limit {

@@ -2,7 +2,6 @@ package keytree
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -83,8 +82,7 @@ func (t *Tree) readMeta(ctx context.Context, s kvmodel.Store) (*meta, error) {
 // so that pages of a tree whose definition was lost are not taken for its own.
 func (t *Tree) create(ctx context.Context, s kvmodel.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: t.limit(), epoch: uint64(t.Now().Unix())}
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(m.salt[:])
+	copy(m.salt[:], randomBytes())
 	if err := t.addRoot(ctx, s, m, m.epoch); err != nil {
 		return nil, err
 	}

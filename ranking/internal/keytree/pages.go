@@ -37,6 +37,14 @@ const maxOperation = 10 * time.Second
 
 func (p *pages) key(name string) string { return p.name + ":key0" + name }
 
+func (p *pages) keys(names []string) []string {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = p.key(name)
+	}
+	return keys
+}
+
 func (p *pages) ttl() time.Duration {
 	if p.expire.IsZero() {
 		return 0
@@ -46,10 +54,7 @@ func (p *pages) ttl() time.Duration {
 
 // get reads pages in one trip. Routers are remembered.
 func (p *pages) get(ctx context.Context, s kvmodel.Store, names ...string) ([]page, error) {
-	keys := make([]string, len(names))
-	for i, name := range names {
-		keys[i] = p.key(name)
-	}
+	keys := p.keys(names)
 	results, err := kvmodel.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
@@ -58,6 +63,10 @@ func (p *pages) get(ctx context.Context, s kvmodel.Store, names ...string) ([]pa
 	for i, r := range results {
 		if got[i], err = decodePage(r); err != nil {
 			return nil, err
+		}
+		// No page of the longest name is ever split.
+		if len(names[i]) >= maxBits {
+			got[i].router = nil
 		}
 		// Of the root it is worth knowing that it is a leaf: that of a small tree.
 		if got[i].router != nil || names[i] == "" {
@@ -102,10 +111,7 @@ func again(err error) bool { return errors.Is(err, errAgain) }
 // pause waits for a short random time, longer with each try, or until ctx ends.
 func pause(ctx context.Context, try int) error {
 	limit := uint64(time.Millisecond) << min(try, 5)
-	var b [8]byte
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(b[:])
-	timer := time.NewTimer(time.Duration(binary.BigEndian.Uint64(b[:]) % limit))
+	timer := time.NewTimer(time.Duration(binary.BigEndian.Uint64(randomBytes()) % limit))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -113,4 +119,12 @@ func pause(ctx context.Context, try int) error {
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
 	}
+}
+
+// randomBytes returns 16 bytes that nobody else has.
+func randomBytes() []byte {
+	b := make([]byte, 16)
+	// It never fails: the runtime ends the program rather.
+	_, _ = rand.Read(b)
+	return b
 }

@@ -75,57 +75,97 @@ func both(walks ...func(look) bool) func(look) bool {
 	}
 }
 
+// Part is some members that stand together.
+type Part struct {
+	Members []Member
+	Before  int // members before the first of them
+	Run     int // members before all that have the score of the first
+}
+
 // At returns up to n members from the one on that has before members before it.
-func (t *Tree) At(ctx context.Context, s kvmodel.Store, before, n int, down bool, w Want) ([]Member, error) {
+// Run is counted only if shared is set.
+func (t *Tree) At(ctx context.Context, s kvmodel.Store, before, n int, down, shared bool, w Want) (Part, error) {
+	part := Part{Before: before}
 	if before < 0 || n <= 0 {
-		return nil, nil
+		return part, nil
 	}
-	var out []Member
 	err := t.query(ctx, s, func(r *reading) error {
 		var from point
 		if err := r.answer(ctx, s, r.skip(before, down, &from)); err != nil {
 			return err
 		}
 		found, err := t.list(ctx, s, r, stretch{from, end(down)}, n, w)
-		out = found.members
+		part.Members = found.members
+		if err == nil && shared {
+			err = r.run(ctx, s, &part, down)
+		}
 		return err
 	})
-	return out, err
+	return part, err
 }
 
-// Around returns where the member id stands, with up to n members before it and
-// n behind it, in the order of the ranking.
-func (t *Tree) Around(ctx context.Context, s kvmodel.Store, id string, n int, down bool, w Want) (around []Member, at int, standing Standing, err error) {
+// run counts what is before the score of the first member of part.
+func (r *reading) run(ctx context.Context, s kvmodel.Store, part *Part, down bool) error {
+	if len(part.Members) == 0 {
+		return nil
+	}
+	q := edgeOf(part.Members[0].Score, down)
+	r.aims = r.bits(q)
+	return r.answer(ctx, s, r.beyond(q, down, &part.Run))
+}
+
+// Around returns the member id with up to n members before it and n behind it,
+// and its place among them. ErrNotFound: it is not in the ranking. Run as for At.
+func (t *Tree) Around(ctx context.Context, s kvmodel.Store, id string, n int, down, shared bool, w Want) (part Part, at int, err error) {
 	var st State
+	at = -1
 	err = t.query(ctx, s, func(r *reading) error {
 		if !st.In {
 			return nil
 		}
 		q := r.point(st.Score, id)
-		standing.Member = Member{id, st.Score, st.Value, q}
+		var standing Standing
 		if err := r.standing(ctx, s, q, down, &standing); err != nil {
 			return err
 		}
-		var front, behind finding
-		err := together(ctx, s,
-			func(s kvmodel.Store) (err error) {
-				front, err = t.list(ctx, s, r, stretch{q, end(!down)}, n, w)
-				return err
-			},
-			func(s kvmodel.Store) (err error) {
-				behind, err = t.list(ctx, s, r, stretch{q, end(down)}, n, w)
-				return err
-			},
-		)
-		slices.Reverse(front.members)
-		at = len(front.members)
-		around = append(append(front.members, standing.Member), behind.members...)
+		front, behind, err := t.bothSides(ctx, s, r, q, n, down, w)
+		if err != nil || len(behind) == 0 || behind[0].ID != id {
+			return err
+		}
+		slices.Reverse(front)
+		at = len(front)
+		part = Part{Members: append(front, behind...), Before: standing.Before - at}
+		if shared {
+			err = r.run(ctx, s, &part, down)
+		}
 		return err
 	}, func(s kvmodel.Store) (err error) { st, err = t.state(ctx, s, id); return err })
-	if err == nil && around == nil {
+	if err == nil && at < 0 {
 		err = fmt.Errorf("%w: not in the ranking", kvmodel.ErrNotFound)
 	}
-	return around, at, standing, err
+	return part, at, err
+}
+
+// bothSides returns up to n members on the one side of q, the nearest first, and
+// the one at q with up to n on the other side.
+func (t *Tree) bothSides(ctx context.Context, s kvmodel.Store, r *reading, q point, n int, down bool, w Want) (front, behind []Member, err error) {
+	from := q
+	from.side = -1
+	if down {
+		from.side = 1
+	}
+	err = together(ctx, s,
+		func(s kvmodel.Store) error {
+			f, err := t.list(ctx, s, r, stretch{from, end(!down)}, n, w)
+			front = f.members
+			return err
+		},
+		func(s kvmodel.Store) error {
+			f, err := t.list(ctx, s, r, stretch{from, end(down)}, n+1, w)
+			behind = f.members
+			return err
+		})
+	return front, behind, err
 }
 
 // Count returns how many members are in b. It is as exact as Standing.

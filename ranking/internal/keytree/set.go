@@ -44,6 +44,9 @@ func (t *Tree) Set(ctx context.Context, s kvmodel.Store, own *Own, id string, ch
 
 // SetDue is Set without its reports, which are added to due.
 func (t *Tree) SetDue(ctx context.Context, s kvmodel.Store, own *Own, id string, change Change, due *Due) (st State, err error) {
+	if len(id) > MaxID {
+		return st, tooLong(id)
+	}
 	var old record
 	read := func(s kvmodel.Store) (err error) { old, err = own.read(ctx, s, id); return err }
 	err = t.begin(ctx, s, func(se *session) error {

@@ -121,6 +121,22 @@ func (t *Tree) forget() {
 	t.meta, t.read = nil, time.Time{}
 }
 
+// Size returns how many members the tree had when this process last saw its
+// root as a router, 0 if it has not.
+func (t *Tree) Size() int {
+	t.mu.Lock()
+	m := t.meta
+	t.mu.Unlock()
+	if m == nil {
+		return 0
+	}
+	p := t.pages(m, m.epoch)
+	if r, _ := t.Local.router(p.key("")); r != nil {
+		return r.total()
+	}
+	return 0
+}
+
 // session is one operation's view of a tree: the epoch that it reads and those
 // that it writes.
 type session struct {

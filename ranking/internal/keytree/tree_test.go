@@ -110,15 +110,15 @@ func checkMember(t *testing.T, r *ranking, want []string, at int, down bool) {
 	if err != nil || st.Before != at || st.Total != len(want) {
 		t.Errorf("standing of %s: %d of %d, %v; want %d of %d", want[at], st.Before, st.Total, err, at, len(want))
 	}
-	members, err := r.At(ctx, r.s, at, 3, down, Want{})
-	if diff := cmp.Diff(want[at:min(at+3, len(want))], names(members)); diff != "" || err != nil {
+	part, err := r.At(ctx, r.s, at, 3, down, false, Want{})
+	if diff := cmp.Diff(want[at:min(at+3, len(want))], names(part.Members)); diff != "" || err != nil {
 		t.Errorf("at %d: %v, mismatch (-want +got):\n%s", at, err, diff)
 	}
-	around, place, st, err := r.Around(ctx, r.s, want[at], 3, down, Want{})
-	if diff := cmp.Diff(want[max(0, at-3):min(at+4, len(want))], names(around)); diff != "" || err != nil {
+	part, place, err := r.Around(ctx, r.s, want[at], 3, down, false, Want{})
+	if diff := cmp.Diff(want[max(0, at-3):min(at+4, len(want))], names(part.Members)); diff != "" || err != nil {
 		t.Errorf("around %d: %v, mismatch (-want +got):\n%s", at, err, diff)
 	}
-	if st.Before != at || around[place].ID != want[at] {
-		t.Errorf("around %d: it stands at %d, place %d", at, st.Before, place)
+	if part.Before+place != at {
+		t.Errorf("around %d: the first stands at %d, it is %d behind", at, part.Before, place)
 	}
 }
