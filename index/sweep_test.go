@@ -29,12 +29,17 @@ var (
 	sweepTags = []string{"go", "kv"}
 )
 
-func openSweep(s kvmodel.Store) *books {
+// openQuiet opens a DB that keeps to itself what goes wrong.
+func openQuiet(s kvmodel.Store) *kvmodel.DB {
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		panic(err)
 	}
-	b := newBooks(db)
+	return db
+}
+
+func openSweep(s kvmodel.Store) *books {
+	b := newBooks(openQuiet(s))
 	for _, l := range []*memberlog.Limits{b.ByAuthor.Limits(), b.ByTags.Limits()} {
 		*l = memberlog.Limits{Split: 60, Merge: 30, Slack: 20, Look: 60, Grace: 24 * time.Hour}
 	}

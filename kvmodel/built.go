@@ -250,7 +250,7 @@ func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []e
 	for _, rec := range recs {
 		for _, index := range m.indexes {
 			if places := places(index, rec.Value); len(places) > 0 {
-				mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Mark: rec.env.mark(index.Name())}
+				mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.env), Gained: places, Mark: rec.env.mark(index.Name())}
 				works = append(works, func(s Store) error {
 					if err := index.Prepare(ctx, s, mv); err != nil {
 						return err

@@ -36,6 +36,10 @@ type edit[T any] struct {
 	// line may be written earlier, beside A0, or later, beside A2.
 	removes bool
 
+	// next returns another id for a new record whose id has turned out to be
+	// taken; nil if the id is given.
+	next func(ctx context.Context) (id string, err error)
+
 	// apply returns what the record is to become: nil to delete it, old itself
 	// where nothing changes. It may be called again with a newer old, which is
 	// nil if the record is absent.
@@ -83,10 +87,35 @@ func (c *change[T]) run() (*T, error) {
 		}
 		c.db.hand.drop(c.key(c.id))
 		c.retries.Add(1)
-		if tries == maxTries || !sleep(c.ctx, jitter(time.Duration(tries)*time.Millisecond)) {
+		if tries == c.maxTries() || !sleep(c.ctx, jitter(time.Duration(tries)*time.Millisecond)) {
 			return nil, c.giveUp(fmt.Errorf("%w: %d tries lost against others", ErrConflict, tries))
 		}
+		if c.next != nil {
+			if err := c.moveOn(); err != nil {
+				return nil, err
+			}
+		}
 	}
+}
+
+// maxTries returns how often the change may lose. Those that go for the next
+// number all go for the same one.
+func (c *change[T]) maxTries() int {
+	if c.next != nil {
+		return 16 * maxTries
+	}
+	return maxTries
+}
+
+// moveOn goes on with another id. What was prepared for this one is cleaned away
+// in the background.
+func (c *change[T]) moveOn() error {
+	old := *c
+	_ = old.giveUp(nil)
+	c.nonce, c.lines, c.touched, c.maxRev, c.unclear = randomNumber(), nil, nil, 0, false
+	id, err := c.next(c.ctx)
+	c.id = id
+	return err
 }
 
 // try is one pass from A0 to the reply.
@@ -95,6 +124,9 @@ func (c *change[T]) try(first bool) (*T, error) {
 	rec, atHand, err := c.read(first)
 	if err != nil {
 		return nil, c.giveUp(err)
+	}
+	if c.next != nil && rec.version != 0 {
+		return nil, errLost // Somebody else has the number.
 	}
 	p, err := c.plan(rec)
 	if atHand && (err != nil || p == nil) {
@@ -200,6 +232,9 @@ func (c *change[T]) plan(rec *Seen[T]) (*plan[T], error) {
 	if v == nil && !was.live {
 		return nil, ErrNotFound
 	}
+	if c.numbers != nil && c.next == nil && rec.version == 0 {
+		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
+	}
 	if v != nil {
 		if same, err := c.fillIn(was, v); err != nil || same {
 			return nil, err
@@ -301,7 +336,7 @@ func (c *change[T]) checkExpiry(at time.Time) error {
 // planMoves fills in what the change means to each index.
 func (c *change[T]) planMoves(p *plan[T], old before) {
 	p.moves = make([]*Move, len(c.indexes))
-	ttl := p.env.ttl(c.db.now())
+	ttl := c.ttl(p.env)
 	extends := p.value != nil && p.rec.env.live() && p.env.expires != p.rec.env.expires
 	for i, index := range c.indexes {
 		was, is := old.places[i], places(index, p.value)
@@ -358,7 +393,7 @@ func placesOf(all []touched, index string) []string {
 // needsLine tells whether somebody must be able to find the change if it is
 // left half done.
 func (c *change[T]) needsLine(p *plan[T]) bool {
-	return len(p.touched) > 0 || c.listens() || p.created && c.db.atomic == nil
+	return len(p.touched) > 0 || c.listens() || p.created && c.db.atomic == nil && c.numbers == nil
 }
 
 // prepare is A1.
@@ -381,7 +416,7 @@ func (c *change[T]) prepare(p *plan[T]) error {
 	}
 	errs := Together(c.ctx, c.s, works...)
 	if found.Err == nil && found.Value != nil {
-		if rec, err := c.decode(c.id, found); err == nil && rec.env.live() {
+		if rec, err := c.decode(c.id, found); err == nil && rec.env.live() && c.next == nil {
 			return c.giveUp(c.exists(rec))
 		}
 		return errLost
@@ -629,7 +664,7 @@ func (c *change[T]) commitAtOnce(p *plan[T]) error {
 		c.complete()
 		return err
 	}
-	if p.created && err == nil {
+	if p.created && err == nil && c.numbers == nil {
 		c.all.grew(p.chunk)
 	}
 	if len(c.lines) > 0 {
@@ -650,7 +685,7 @@ func (c *change[T]) allSteps(s Store, p *plan[T]) error {
 		return err
 	} else if found.Value != nil {
 		rec, err := c.decode(c.id, found)
-		if err == nil && rec.env.live() {
+		if err == nil && rec.env.live() && c.next == nil {
 			err = c.exists(rec)
 		}
 		return firstError([]error{err, errLost})
@@ -674,7 +709,7 @@ func (c *change[T]) allSteps(s Store, p *plan[T]) error {
 // leaveTraces writes what finds the record later: its place in the
 // enumeration, and the line that remembers to tell OnChange.
 func (c *change[T]) leaveTraces(s Store, p *plan[T]) (err error) {
-	if p.created {
+	if p.created && c.numbers == nil {
 		if p.chunk, err = c.all.add(c.ctx, s, []string{c.id}); err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ type model[T any] struct {
 	schema  func(*T) fields // the record's own fields that the write path fills in
 	indexes []Index[T]
 	all     *enumeration
+	numbers *Numbering // of a model whose ids are given in order; else nil
 
 	mu       sync.Mutex
 	handlers []func(ctx context.Context, id string, created bool) error
@@ -217,9 +218,19 @@ func (m *model[T]) fence(ctx context.Context, s Store, rec *Seen[T], past uint64
 	return err
 }
 
+// ttl returns how long env's item is to live. The tombstones of numbered records
+// stay, since they are what the next number is found by.
+func (m *model[T]) ttl(env *envelope) time.Duration {
+	tombstone := tombstoneTTL
+	if m.numbers != nil {
+		tombstone = 0
+	}
+	return env.ttl(m.db.now(), tombstone)
+}
+
 // store returns the op that puts env in the place of rec.
 func (m *model[T]) store(rec *Seen[T], env *envelope) Op {
-	key, value, ttl := m.key(rec.ID), env.encode(nil), env.ttl(m.db.now())
+	key, value, ttl := m.key(rec.ID), env.encode(nil), m.ttl(env)
 	if rec.version == 0 {
 		return OpAdd(key, value).For(ttl)
 	}

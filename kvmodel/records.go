@@ -35,6 +35,12 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		schema:  schema.fields,
 		all:     newEnumeration(schema.Name),
 	}
+	if schema.Sequential {
+		if schema.Expires != nil || schema.Key.Number == nil {
+			panic("kvmodel: the ids of " + schema.Name + " cannot be given in order: they must be integers, and the records must not expire")
+		}
+		m.numbers = newRecordNumbers(schema.Name)
+	}
 	db.register(schema.Name, m)
 	return &Records[T, K]{m, schema}
 }
@@ -60,6 +66,9 @@ func (r *Records[T, K]) ModelName() string { return r.m.name }
 
 // Key returns how ids become texts and back.
 func (r *Records[T, K]) Key() KeyOf[K] { return r.schema.Key }
+
+// ID returns v's id.
+func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
 
 // Get returns the record with id, or ErrNotFound. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
@@ -114,7 +123,8 @@ func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 var errStop = errors.New("stop")
 
 // Create stores v as a new record. Where v has no id and ids are text, it gets
-// a new one. ErrExists if there is a record with that id; a *TakenError if
+// a new one; where ids are given in order, it gets the next number, and must come
+// without. ErrExists if there is a record with that id; a *TakenError if
 // another record holds one of v's unique values; ErrInvalid. v's id and the
 // fields the data class fills in are set when Create returns.
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
@@ -122,6 +132,9 @@ func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 }
 
 func (r *Records[T, K]) create(ctx context.Context, s Store, v *T) error {
+	if r.m.numbers != nil {
+		return r.createNext(ctx, s, v)
+	}
 	given, err := r.giveID(v)
 	if err != nil {
 		return err
@@ -175,6 +188,9 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 }
 
 func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
+	if r.m.numbers != nil {
+		return r.createInOrder(ctx, vs)
+	}
 	if r.m.db.atomic != nil {
 		return r.createSideBySide(ctx, vs)
 	}

@@ -16,6 +16,10 @@ type Schema[T any, K comparable] struct {
 	Key   KeyOf[K]
 	Codec Codec[T]
 
+	// Sequential: ids are the numbers 1, 2, 3, ..., given by Create in their
+	// order, without a counter. A deleted record keeps its number for ever.
+	Sequential bool
+
 	// Fields that the data class fills in; nil where the model has none.
 	Revision func(*T) *int64     // kv:"version"
 	Created  func(*T) *time.Time // kv:"created"
