@@ -175,7 +175,7 @@ func (m *model[T]) stillMissing(ctx context.Context, index Index[T]) error {
 // rebuild makes every index hold every record, and says so in the built item.
 // Writers may write meanwhile, as long as they keep the same indexes.
 func (m *model[T]) rebuild(ctx context.Context) error {
-	number, err := Next(ctx, m.db.store, rebuildKey.Key(m.name), 1, 1)
+	number, err := Next(ctx, m.db.store, rebuildKey.Key(m.name), 0, 1)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []e
 	for _, rec := range recs {
 		for _, index := range m.indexes {
 			if places := places(index, rec.Value); len(places) > 0 {
-				mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.env), Gained: places, Mark: rec.env.mark(index.Name())}
+				mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.env), Gained: places, Mark: rec.env.mark(index.Name()), Was: places, Is: places, Began: m.db.now()}
 				works = append(works, func(s Store) error {
 					if err := index.Prepare(ctx, s, mv); err != nil {
 						return err

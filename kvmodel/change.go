@@ -77,6 +77,7 @@ type change[T any] struct {
 	touched []touched  // the places some try has prepared
 	maxRev  uint64     // of all tries: what removes their entries must stand above it
 	unclear bool       // some commit was sent and not answered
+	began   time.Time  // of this try
 }
 
 func (c *change[T]) run() (*T, error) {
@@ -120,7 +121,7 @@ func (c *change[T]) moveOn() error {
 
 // try is one pass from A0 to the reply.
 func (c *change[T]) try(first bool) (*T, error) {
-	began := c.db.now()
+	c.began = c.db.now()
 	rec, atHand, err := c.read(first)
 	if err != nil {
 		return nil, c.giveUp(err)
@@ -148,7 +149,7 @@ func (c *change[T]) try(first bool) (*T, error) {
 	if err := c.prepare(p); err != nil {
 		return nil, err
 	}
-	if c.db.now().Sub(began) > maxAge {
+	if c.db.now().Sub(c.began) > maxAge {
 		return nil, errLost
 	}
 	return p.value, c.commit(p)
@@ -161,8 +162,8 @@ func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
 		return &Seen[T]{ID: c.id}, false, nil
 	}
 	if first {
-		if r, ok := c.db.hand.take(c.key(c.id), c.db.now()); ok {
-			if rec, err := c.decode(c.id, r); err == nil {
+		if results, ok := c.db.hand.take(c.key(c.id), c.db.now()); ok {
+			if rec, err := c.decodeCounted(c.id, results); err == nil {
 				return rec, true, nil
 			}
 		}
@@ -179,7 +180,9 @@ func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
 
 // leavesTraces tells whether a record of the model is known anywhere but under
 // its own key.
-func (c *change[T]) leavesTraces() bool { return len(c.indexes) > 0 || c.listens() }
+func (c *change[T]) leavesTraces() bool {
+	return len(c.indexes)+len(c.counters) > 0 || c.listens()
+}
 
 // plan is one try's whole intention.
 type plan[T any] struct {
@@ -343,6 +346,7 @@ func (c *change[T]) planMoves(p *plan[T], old before) {
 		mv := &Move{
 			ID: c.id, Base: p.rec.Rev, Rev: p.env.rev, TTL: ttl,
 			Gained: without(is, was), Lost: without(was, is), Mark: p.rec.env.mark(index.Name()),
+			Was: was, Is: is, Began: c.began,
 		}
 		if extends {
 			mv.Gained = is
@@ -393,7 +397,7 @@ func placesOf(all []touched, index string) []string {
 // needsLine tells whether somebody must be able to find the change if it is
 // left half done.
 func (c *change[T]) needsLine(p *plan[T]) bool {
-	return len(p.touched) > 0 || c.listens() || p.created && c.db.atomic == nil && c.numbers == nil
+	return len(p.touched) > 0 || c.listens() || p.value == nil && len(c.counters) > 0 || p.created && c.db.atomic == nil && c.numbers == nil
 }
 
 // prepare is A1.
@@ -446,7 +450,7 @@ func (c *change[T]) lineOf(p *plan[T]) line {
 // note writes a journal line of the change.
 func (c *change[T]) note(s Store, l line) error {
 	seg, err := c.db.journal.note(c.ctx, s, l)
-	if err == nil {
+	if seg != nil {
 		c.lines = append(c.lines, seg)
 	}
 	return err
@@ -604,7 +608,7 @@ func (c *change[T]) giveUp(err error) error {
 		return err
 	}
 	c.db.surely(func(ctx context.Context) error {
-		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched); err != nil {
+		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear); err != nil {
 			return err
 		}
 		c.complete()
@@ -620,7 +624,7 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool) error {
 	if settled {
 		err = c.removeOld(ctx, c.db.store, p)
 	} else {
-		err = c.repair(ctx, c.db.store, c.id, 0, p.touched)
+		err = c.repair(ctx, c.db.store, c.id, 0, p.touched, true)
 	}
 	if err != nil {
 		return err
@@ -636,9 +640,12 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool) error {
 func (c *change[T]) removeOld(ctx context.Context, s Store, p *plan[T]) error {
 	var works []func(Store) error
 	for i, index := range c.indexes {
-		if mv := p.moves[i]; mv != nil && len(mv.Lost) > 0 {
+		if mv := p.moves[i]; mv != nil {
 			works = append(works, func(s Store) error { return index.After(ctx, s, mv) })
 		}
+	}
+	if p.value == nil {
+		works = append(works, func(s Store) error { return c.dropCounters(ctx, s, c.id) })
 	}
 	return firstError(Together(ctx, s, works...))
 }

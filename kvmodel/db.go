@@ -195,6 +195,10 @@ func (db *DB) later(work func(context.Context) error) {
 	db.inBackground(work)
 }
 
+// Surely does work in the background, and where it fails, again every 15 seconds
+// until it succeeds or the process ends.
+func (db *DB) Surely(work func(context.Context) error) { db.surely(work) }
+
 // Soon does work in the background if there is little to do and the DB is open,
 // and else not at all: it is for upkeep that others can do as well.
 func (db *DB) Soon(work func(context.Context) error) {

@@ -33,7 +33,8 @@ type Index[T any] interface {
 	// not do is repaired after the reply.
 	Beside(ctx context.Context, s Store, m *Move) error
 
-	// After removes what stands at m.Lost, once the record has committed.
+	// After removes what stands at m.Lost, once the record has committed. It is
+	// called for every change that moves the record, also where nothing is lost.
 	After(ctx context.Context, s Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
@@ -54,7 +55,10 @@ type Move struct {
 	Gained []string      // places it will be in that need an entry
 	Lost   []string      // places it will not be in any more
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
-	Kept   any           // what Prepare leaves for Beside
+	Kept   any           // what one step leaves for the next
+	Was    []string      // where the record was, as it was read
+	Is     []string      // where it will be
+	Began  time.Time     // when the change read the record
 }
 
 // Seen is a record as an index sees it.
@@ -64,6 +68,7 @@ type Seen[T any] struct {
 	Value   *T       // nil if it is absent or deleted
 	Places  []string // where it belongs in the index that asked
 	Mark    []byte   // what that index keeps in it
+	Doubt   bool     // to Repair: a change may have committed without an After
 	version Version
 	env     *envelope
 }
@@ -134,7 +139,7 @@ func (h *Host[T]) Fence(ctx context.Context, s Store, rec *Seen[T]) error {
 // first, if it has not committed.
 func (h *Host[T]) Meet(id, place string, past uint64) {
 	h.m.db.later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}})
+		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}}, false)
 	})
 }
 

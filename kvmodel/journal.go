@@ -112,7 +112,8 @@ func (j *journal) open(ctx context.Context) error {
 }
 
 // note writes l through s, which may be shared by other works, and returns the
-// segment that holds it: the caller owes it one done. The journal is ready.
+// segment that holds it, or may hold it if there is an error: the caller owes it
+// one done. The journal is ready.
 func (j *journal) note(ctx context.Context, s Store, l line) (*segment, error) {
 	data := l.encode(nil)
 	for {
@@ -124,13 +125,10 @@ func (j *journal) note(ctx context.Context, s Store, l line) (*segment, error) {
 			continue
 		}
 		err := appendSurely(ctx, s, seg.key(), data)
-		if err == nil {
-			return seg, nil
+		if !errors.Is(err, ErrNotStored) {
+			return seg, err
 		}
 		j.done(seg)
-		if !errors.Is(err, ErrNotStored) {
-			return nil, err
-		}
 		// Somebody took this process for dead and buried its journal.
 		j.forget(seg.process)
 	}

@@ -22,7 +22,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			repair, "if err != nil || rec.Rev >= past {", "if err != nil || rec.version != 0 && rec.env.tries == nil {",
 		),
 		kvtest.Wrong("a loser cleans without reading",
-			change, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched)", "c.repairUnread(ctx)",
+			change, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear)", "c.repairUnread(ctx)",
 			change, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context) error {
 	for _, t := range c.touched {
 		index := c.index(t.index)

@@ -16,14 +16,15 @@ var recordKey = NewClass("r", 2) // model, id text
 // model is the part of a data class that does not know the type of its ids:
 // it reads and writes records by the texts of their ids.
 type model[T any] struct {
-	db      *DB
-	name    string
-	version int
-	codec   Codec[T]
-	schema  func(*T) fields // the record's own fields that the write path fills in
-	indexes []Index[T]
-	all     *enumeration
-	numbers *Numbering // of a model whose ids are given in order; else nil
+	db       *DB
+	name     string
+	version  int
+	codec    Codec[T]
+	schema   func(*T) fields // the record's own fields that the write path fills in
+	indexes  []Index[T]
+	counters []CounterOf[T]
+	all      *enumeration
+	numbers  *Numbering // of a model whose ids are given in order; else nil
 
 	mu       sync.Mutex
 	handlers []func(ctx context.Context, id string, created bool) error
@@ -109,13 +110,17 @@ func (m *model[T]) see(ctx context.Context, s Store, ids []string) ([]*Seen[T], 
 	for i, id := range ids {
 		keys[i] = m.key(id)
 	}
-	results, err := GetAll(ctx, s, keys...)
+	results, err := GetAll(ctx, s, m.withCounters(keys, ids)...)
 	if err != nil {
 		return nil, err
 	}
 	recs := make([]*Seen[T], len(ids))
-	for i, r := range results {
+	counts := results[len(ids):]
+	for i, r := range results[:len(ids)] {
 		if recs[i], err = m.decode(ids[i], r); err != nil {
+			return nil, err
+		}
+		if err := m.count(recs[i], counts[i*len(m.counters):]); err != nil {
 			return nil, err
 		}
 	}
@@ -123,11 +128,11 @@ func (m *model[T]) see(ctx context.Context, s Store, ids []string) ([]*Seen[T], 
 }
 
 func (m *model[T]) seeOne(ctx context.Context, s Store, id string) (*Seen[T], error) {
-	r, err := One(ctx, s, OpGet(m.key(id)))
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	recs, err := m.see(ctx, s, []string{id})
+	if err != nil {
 		return nil, err
 	}
-	return m.decode(id, r)
+	return recs[0], nil
 }
 
 // decode returns what a get of id's record answered.

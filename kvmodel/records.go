@@ -34,6 +34,8 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		codec:   schema.Codec,
 		schema:  schema.fields,
 		all:     newEnumeration(schema.Name),
+
+		counters: schema.Counters,
 	}
 	if schema.Sequential {
 		if schema.Expires != nil || schema.Key.Number == nil {
@@ -63,6 +65,9 @@ func at[T, F any](field func(*T) *F, v *T) *F {
 
 // ModelName returns the name of the model.
 func (r *Records[T, K]) ModelName() string { return r.m.name }
+
+// DB returns the database of the records.
+func (r *Records[T, K]) DB() *DB { return r.m.db }
 
 // Key returns how ids become texts and back.
 func (r *Records[T, K]) Key() KeyOf[K] { return r.schema.Key }
@@ -374,12 +379,21 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 
 // look reads a record for a user, and keeps it at hand for an update.
 func (m *model[T]) look(ctx context.Context, id string) (*Seen[T], error) {
-	r, err := One(ctx, m.db.store, OpGet(m.key(id)))
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	results, err := GetAll(ctx, m.db.store, m.withCounters([]string{m.key(id)}, []string{id})...)
+	if err != nil {
 		return nil, err
 	}
-	m.db.hand.keep(m.key(id), r, m.db.now())
-	return m.decode(id, r)
+	m.db.hand.keep(m.key(id), results, m.db.now())
+	return m.decodeCounted(id, results)
+}
+
+// decodeCounted is decode for the results of a record and its counters.
+func (m *model[T]) decodeCounted(id string, results []Result) (*Seen[T], error) {
+	rec, err := m.decode(id, results[0])
+	if err != nil {
+		return nil, err
+	}
+	return rec, m.count(rec, results[1:])
 }
 
 // values reads records for a user; nil where there is none.

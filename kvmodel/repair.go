@@ -22,8 +22,9 @@ var repairedKey = NewClass("fixed", 1) // process
 
 // repair makes what the indexes hold of the record id, at places, agree with
 // the record. First every change prepared for a rev up to past is made to
-// fail, if it has not committed yet.
-func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, at []touched) error {
+// fail, if it has not committed yet. doubt says that one of them may have
+// committed, and nobody knows what became of it.
+func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, at []touched, doubt bool) error {
 	rec, err := m.fenced(ctx, s, id, past)
 	if err != nil {
 		return err
@@ -37,8 +38,12 @@ func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, 
 		if index := m.index(t.index); index != nil {
 			view := *rec
 			m.view(&view, index)
+			view.Doubt = doubt
 			works = append(works, func(s Store) error { return index.Repair(ctx, s, &view, t.places) })
 		}
+	}
+	if rec.env != nil && rec.env.deleted {
+		works = append(works, func(s Store) error { return m.dropCounters(ctx, s, id) })
 	}
 	return m.failure(id, firstError(Together(ctx, s, works...)))
 }
@@ -68,7 +73,7 @@ func (m *model[T]) repairLine(ctx context.Context, s Store, l line) error {
 		}
 		past = rec.Rev + 1
 	}
-	return m.repair(ctx, s, l.id, past, l.touched)
+	return m.repair(ctx, s, l.id, past, l.touched, true)
 }
 
 // Repair looks once for what processes that died have left behind, and mends
@@ -200,8 +205,11 @@ func encodeRepaired(when time.Time, covered int) []byte {
 // repairLines works on all lines of j, many side by side, and archives the ids
 // they created. known is false if some are of a model this process does not
 // have: another must do them.
+//
+// A line that cannot be repaired yet does not keep the others from it.
 func (db *DB) repairLines(ctx context.Context, j deadJournal) (known bool, err error) {
 	known = true
+	var notYet error
 	created := make(map[string][]string)
 	for lines := j.lines; len(lines) > 0; {
 		n := min(len(lines), repairBatch)
@@ -217,10 +225,15 @@ func (db *DB) repairLines(ctx context.Context, j deadJournal) (known bool, err e
 				created[l.model] = append(created[l.model], l.id)
 			}
 		}
-		if err := firstError(Together(ctx, db.store, works...)); err != nil {
+		err := firstError(Together(ctx, db.store, works...))
+		if Failed(err) {
 			return known, err
 		}
+		notYet = firstError([]error{notYet, err})
 		lines = lines[n:]
+	}
+	if notYet != nil {
+		return known, notYet
 	}
 	if err := db.archive(ctx, created); err != nil {
 		return known, err

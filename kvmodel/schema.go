@@ -20,6 +20,10 @@ type Schema[T any, K comparable] struct {
 	// order, without a counter. A deleted record keeps its number for ever.
 	Sequential bool
 
+	// Counters are filled in when a record is loaded, and are no part of what is
+	// stored under its key.
+	Counters []CounterOf[T]
+
 	// Fields that the data class fills in; nil where the model has none.
 	Revision func(*T) *int64     // kv:"version"
 	Created  func(*T) *time.Time // kv:"created"
