@@ -192,6 +192,7 @@ type plan[T any] struct {
 	moves   []*Move // by index; nil where nothing moves
 	touched []touched
 	created bool
+	number  int64 // of the revision, on a model with a history
 	chunk   grown // of the enumeration, if created on an atomic store
 }
 
@@ -248,6 +249,9 @@ func (c *change[T]) plan(rec *Seen[T]) (*plan[T], error) {
 		return nil, err
 	}
 	c.planMoves(p, was)
+	if c.history > 0 {
+		c.number(p)
+	}
 	return p, nil
 }
 
@@ -402,18 +406,17 @@ func (c *change[T]) needsLine(p *plan[T]) bool {
 
 // prepare is A1.
 func (c *change[T]) prepare(p *plan[T]) error {
-	if !c.needsLine(p) {
-		return nil
+	works, err := c.announce(p)
+	if err != nil || c.removes {
+		return err
 	}
-	if err := c.db.journal.ready(c.ctx); err != nil {
-		return c.giveUp(err)
-	}
-	c.remember(p)
-	if c.removes {
-		return nil
-	}
-	works := []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}
 	works = append(works, c.each(p, Index[T].Prepare)...)
+	if c.history > 0 {
+		works = append(works, func(s Store) error { return c.keep(s, p) })
+	}
+	if len(works) == 0 {
+		return nil
+	}
 	var found Result
 	if c.peek {
 		works = append(works, func(s Store) (err error) { found, err = c.lookAround(s, p); return err })
@@ -426,6 +429,18 @@ func (c *change[T]) prepare(p *plan[T]) error {
 		return errLost
 	}
 	return c.prepared(errs)
+}
+
+// announce returns the work that writes the journal line of p, if it needs one.
+func (c *change[T]) announce(p *plan[T]) ([]func(Store) error, error) {
+	if !c.needsLine(p) {
+		return nil, nil
+	}
+	if err := c.db.journal.ready(c.ctx); err != nil {
+		return nil, c.giveUp(err)
+	}
+	c.remember(p)
+	return []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}, nil
 }
 
 // prepared returns what the errors of A1 mean to the change: a value that is
@@ -514,6 +529,10 @@ func (c *change[T]) commit(p *plan[T]) error {
 	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
 		works = append(works, func(s Store) error { return c.note(s, c.lineOf(p)) })
 	}
+	if c.removes && c.history > 0 {
+		// A deletion has nothing to keep, so it does not wait for this.
+		works = append(works, func(s Store) error { _ = c.keep(s, p); return nil })
+	}
 	errs := Together(c.ctx, c.s, works...)
 	if errs[0] != nil {
 		return c.notCommitted(errs[0])
@@ -535,10 +554,14 @@ func (c *change[T]) setMarks(p *plan[T]) {
 		if mv == nil || mv.Mark == nil {
 			continue
 		}
-		name := c.indexes[i].Name()
-		p.env.marks = slices.DeleteFunc(p.env.marks, func(m mark) bool { return m.index == name })
-		p.env.marks = append(p.env.marks, mark{name, mv.Mark})
+		p.env.marks = setMark(p.env.marks, c.indexes[i].Name(), mv.Mark)
 	}
+}
+
+// setMark returns marks with that of index replaced.
+func setMark(marks []mark, index string, value []byte) []mark {
+	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.index == index })
+	return append(marks, mark{index, value})
 }
 
 // write stores the record: the one step that makes the change true. Where that
@@ -699,6 +722,11 @@ func (c *change[T]) allSteps(s Store, p *plan[T]) error {
 	}
 	if err := firstError(Together(c.ctx, s, c.each(p, Index[T].Prepare)...)); err != nil {
 		return lostIfConflict(err)
+	}
+	if c.history > 0 {
+		if err := c.keep(s, p); err != nil {
+			return err
+		}
 	}
 	c.setMarks(p)
 	if _, err := One(c.ctx, s, c.store(p.rec, p.env)); err != nil {

@@ -23,6 +23,7 @@ type model[T any] struct {
 	schema   func(*T) fields // the record's own fields that the write path fills in
 	indexes  []Index[T]
 	counters []CounterOf[T]
+	history  int
 	all      *enumeration
 	numbers  *Numbering // of a model whose ids are given in order; else nil
 
@@ -224,10 +225,11 @@ func (m *model[T]) fence(ctx context.Context, s Store, rec *Seen[T], past uint64
 }
 
 // ttl returns how long env's item is to live. The tombstones of numbered records
-// stay, since they are what the next number is found by.
+// stay, since they are what the next number is found by, and those of records
+// with a history, since it is found by them.
 func (m *model[T]) ttl(env *envelope) time.Duration {
 	tombstone := tombstoneTTL
-	if m.numbers != nil {
+	if m.numbers != nil || m.history > 0 {
 		tombstone = 0
 	}
 	return env.ttl(m.db.now(), tombstone)

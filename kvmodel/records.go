@@ -36,6 +36,10 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		all:     newEnumeration(schema.Name),
 
 		counters: schema.Counters,
+		history:  schema.History,
+	}
+	if schema.History > 0 && schema.Expires != nil {
+		panic("kvmodel: " + schema.Name + " cannot have a history: its records expire")
 	}
 	if schema.Sequential {
 		if schema.Expires != nil || schema.Key.Number == nil {

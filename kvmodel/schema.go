@@ -20,6 +20,10 @@ type Schema[T any, K comparable] struct {
 	// order, without a counter. A deleted record keeps its number for ever.
 	Sequential bool
 
+	// History is how many bodies of a record are kept; 0: none but the newest. A
+	// deleted record then keeps its tombstone for ever.
+	History int
+
 	// Counters are filled in when a record is loaded, and are no part of what is
 	// stored under its key.
 	Counters []CounterOf[T]
