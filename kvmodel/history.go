@@ -9,8 +9,8 @@ import (
 )
 
 // The history of a record is a log of its bodies under a key beside it. An entry
-// is appended before the change that it speaks of commits, with the nonce of that
-// change and of the one before, so that what never committed is not in the chain
+// is appended before the change that it speaks of commits, with the rev and nonce of
+// that change and of the one before, so that what never committed is not in the chain
 // that begins at the record: readers do not meet it. The record keeps the number
 // of its revision, so numbers have no gap and the newest tells how many there
 // were.
@@ -84,19 +84,20 @@ func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error
 
 // historyEntry is one body with what puts it in its place.
 type historyEntry struct {
-	nonce, prev uint64
-	rev         uint64 // of the record, if it committed
-	number      int64
-	at          time.Time
-	model       int
-	kept        bool // there is a body
-	body        []byte
+	of, prev try // the change, if it committed, and the one before; rev 0: none
+	number   int64
+	at       time.Time
+	model    int
+	kept     bool // there is a body
+	body     []byte
 }
 
 func (e *historyEntry) encode(dst []byte) []byte {
-	b := binary.BigEndian.AppendUint64(nil, e.nonce)
-	b = binary.BigEndian.AppendUint64(b, e.prev)
-	b = binary.AppendUvarint(b, e.rev)
+	var b []byte
+	for _, t := range []try{e.of, e.prev} {
+		b = binary.AppendUvarint(b, t.rev)
+		b = binary.BigEndian.AppendUint64(b, t.nonce)
+	}
 	b = binary.AppendUvarint(b, uint64(e.number))
 	b = binary.AppendUvarint(b, uint64(e.at.UnixMilli()))
 	b = binary.AppendUvarint(b, uint64(e.model))
@@ -120,8 +121,7 @@ func decodeHistory(data []byte) (history, error) {
 		if r.err != nil {
 			return nil, r.err
 		}
-		e := historyEntry{nonce: in.uint64(), prev: in.uint64()}
-		e.rev = in.number("rev", maxRev)
+		e := historyEntry{of: in.try(), prev: in.try()}
 		e.number = int64(in.number("revision number", 1<<62))
 		e.at = time.UnixMilli(int64(in.number("time", 1<<62))).UTC()
 		e.model = int(in.number("model version", 1<<31-1))
@@ -135,23 +135,26 @@ func decodeHistory(data []byte) (history, error) {
 	return log, nil
 }
 
+func (r *reader) try() try { return try{rev: r.number("rev", maxRev), nonce: r.uint64()} }
+
 // chain returns the entries that committed, the newest first. env is the record's
 // envelope, which names the last changes.
 func (log history) chain(env *envelope) []historyEntry {
 	if env == nil {
 		return nil
 	}
-	byNonce := make(map[uint64]historyEntry, len(log))
+	// A change that was tried again has the same nonce, but another rev.
+	entries := make(map[try]historyEntry, len(log))
 	for _, e := range log {
-		byNonce[e.nonce] = e
+		entries[e.of] = e
 	}
 	var chain []historyEntry
 	for i := len(env.tries) - 1; i >= 0; i-- {
-		e, ok := byNonce[env.tries[i].nonce]
+		e, ok := entries[env.tries[i]]
 		for ok {
-			delete(byNonce, e.nonce)
+			delete(entries, e.of)
 			chain = append(chain, e)
-			e, ok = byNonce[e.prev]
+			e, ok = entries[e.prev]
 		}
 		// The entry of a deletion may be missing, since it is not waited for.
 		if len(chain) > 0 {
@@ -189,11 +192,11 @@ func (c *change[T]) number(p *plan[T]) {
 // keep appends what p makes of the record to its history.
 func (c *change[T]) keep(s Store, p *plan[T]) error {
 	e := historyEntry{
-		nonce: c.nonce, rev: p.env.rev, number: p.number, at: c.db.now(),
+		of: try{p.env.rev, c.nonce}, number: p.number, at: c.db.now(),
 		model: p.env.model, kept: p.value != nil && len(p.env.body) <= historyBytes,
 	}
 	if p.rec.env != nil && len(p.rec.env.tries) > 0 {
-		e.prev = p.rec.env.tries[len(p.rec.env.tries)-1].nonce
+		e.prev = p.rec.env.tries[len(p.rec.env.tries)-1]
 	}
 	if e.kept {
 		e.body = p.env.body
@@ -238,19 +241,19 @@ func (m *model[T]) trim(ctx context.Context, s Store, id string) error {
 	if err != nil || version == 0 {
 		return err
 	}
-	stays := make(map[uint64]bool)
+	stays := make(map[try]bool)
 	size := 0
 	for i, e := range log.chain(rec.env) {
 		if size += len(e.body); i == m.history || size > historyBytes && i > 0 {
 			break
 		}
-		stays[e.nonce] = true
+		stays[e.of] = true
 	}
 	var kept []byte
 	dropped := false
 	for _, e := range log {
 		// A change of a higher rev than the record's may yet commit.
-		if stays[e.nonce] || e.rev > rec.Rev {
+		if stays[e.of] || e.of.rev > rec.Rev {
 			kept = e.encode(kept)
 		} else {
 			dropped = true
