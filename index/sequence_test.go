@@ -308,7 +308,6 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 				})
 			}
 			sim.Wait()
-			time.Sleep(2 * time.Minute) // for journals whose last trip is slow
 			checkNumbers(sim, acked)
 		})
 	}
