@@ -308,6 +308,7 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 				})
 			}
 			sim.Wait()
+			time.Sleep(2 * time.Minute) // for what Close did not wait for
 			checkNumbers(sim, acked)
 		})
 	}

@@ -187,6 +187,7 @@ func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 				sim.Go(name, func(s kvmodel.Store) { writeArticles(s, name, rng) })
 			}
 			sim.Wait()
+			time.Sleep(2 * time.Minute) // for what Close did not wait for
 			ctx := context.Background()
 			as := newArticles(open(sim.T(), still{sim.Store()}), 4)
 			checkHistory(sim.T(), ctx, as)
