@@ -19,8 +19,9 @@ help: ## list these targets
 
 .PHONY: test
 test: setup lint current ## everything CI checks: set-up, lint, generated files, all tests with real servers
-	go test -timeout 8m ./...
+	go test -timeout 15m ./...
 	cd bench && go test -timeout 8m ./...
+	scripts/fuzz.sh 10s
 
 .PHONY: setup
 setup: ## install the servers and the browser the tests use, or say what to install

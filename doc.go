@@ -8,7 +8,7 @@
 //	example-app   the sample app: main.go wires, its domain package holds the models
 //	examples      what records can do, as runnable examples
 //	inspect       check, repair, rebuild, export and import over any set of models (coming)
-//	templates     templ components that take plain values (coming)
+//	templates     templ components that take plain values
 //	index         indexes that look records up by value: unique
 //	timeline      newest-first rings of records, and events kept in a ring (coming)
 //	ranking       boards: access rankings and sorted indexes (coming)
@@ -19,7 +19,7 @@
 //	  memcachekv  memcached
 //	  rediskv     Redis, Valkey and their clusters
 //	  kvopen      a database, or a store, from a URL
-//	  kvsession   gorilla/sessions on any store (coming)
+//	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator
 //	codegen       load, model, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises

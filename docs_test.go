@@ -18,18 +18,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A block of a text between fences, such as ```go.
+// A block of a text between fences, such as ```go, or ```go page.go if it is
+// the content of a file.
 type block struct {
 	file string
 	line int // of the opening fence
 	kind string
+	name string // of the file
 	text string
 }
 
 func (b block) place() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
 
 func (b block) isProgram() bool {
-	return b.kind == "go" && strings.HasPrefix(b.text, "package main\n")
+	return b.kind == "go" && b.name == "" && strings.HasPrefix(b.text, "package main\n")
 }
 
 func TestDocs_GoBlocksAreGoAsGofmtWritesIt(t *testing.T) {
@@ -85,6 +87,50 @@ func runProgram(t *testing.T, text string) (string, error) {
 	return string(out), err
 }
 
+// The README's quick start is pasted into a shell beside this repository, as a
+// reader would do it. go mod tidy looks at the tests of what is imported, so on
+// a new machine it fetches modules that nothing else here needs.
+func TestDocs_QuickStartRunsInANewModule(t *testing.T) {
+	script, want := quickStart(blocks(os.DirFS(".")))
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := t.TempDir()
+	if err := os.Symlink(root, filepath.Join(beside, "ringtree")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-euc", script)
+	cmd.Dir = beside
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	var messages strings.Builder
+	cmd.Stderr = &messages
+	got, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, got, messages.String())
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("output mismatch (-README +shell):\n%s", diff)
+	}
+}
+
+// quickStart returns what is to be typed in the README's quick start, its files
+// included, and the output that follows.
+func quickStart(all []block) (script, output string) {
+	for _, b := range all {
+		switch {
+		case b.file != "README.md" || output != "":
+		case b.name != "":
+			script += "cat >" + b.name + " <<'END OF FILE'\n" + b.text + "END OF FILE\n"
+		case b.kind == "sh":
+			script += b.text
+		case b.kind == "output":
+			output = b.text
+		}
+	}
+	return script, output
+}
+
 func TestDocs_LinksLeadSomewhere(t *testing.T) {
 	report(t, checkLinks(os.DirFS(".")))
 }
@@ -133,7 +179,8 @@ func blocks(tree fs.FS) []block {
 			kind, isFence := strings.CutPrefix(line, "```")
 			switch {
 			case isFence && open == nil:
-				open = &block{file: file, line: number, kind: strings.TrimSpace(kind)}
+				kind, name, _ := strings.Cut(strings.TrimSpace(kind), " ")
+				open = &block{file: file, line: number, kind: kind, name: name}
 			case isFence:
 				found = append(found, *open)
 				open = nil
@@ -147,11 +194,13 @@ func blocks(tree fs.FS) []block {
 
 func TestBlocks_AreWhatStandsBetweenFences(t *testing.T) {
 	tree := fstest.MapFS{
-		"a.md": {Data: []byte("text\n```go\npackage main\n```\n```output\n1\n2\n```\n```\nx\n")},
+		"a.md": {Data: []byte("text\n```go\npackage main\n```\n```output\n1\n2\n```\n```\nx\n```\n```go b.go\npackage b\n```\n")},
 	}
 	want := []block{
-		{"a.md", 2, "go", "package main\n"},
-		{"a.md", 5, "output", "1\n2\n"},
+		{"a.md", 2, "go", "", "package main\n"},
+		{"a.md", 5, "output", "", "1\n2\n"},
+		{"a.md", 9, "", "", "x\n"},
+		{"a.md", 12, "go", "b.go", "package b\n"},
 	}
 	if diff := cmp.Diff(want, blocks(tree), cmp.AllowUnexported(block{})); diff != "" {
 		t.Errorf("blocks mismatch (-want +got):\n%s", diff)

@@ -7,14 +7,19 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/redis/rueidis v1.0.79
 	github.com/ringtree/ringtree v0.0.0
+	github.com/vmihailenco/msgpack/v5 v5.4.1
 	go.etcd.io/bbolt v1.5.0
 )
 
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
-	github.com/vmihailenco/msgpack/v5 v5.4.1 // indirect
 	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
+	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
 )
 
 replace github.com/ringtree/ringtree => ../
+
+tool github.com/ringtree/ringtree/codegen/kvgen

@@ -18,7 +18,7 @@ func (s *source) scanAside(r *reporter, path string) {
 	}
 	for _, spec := range typeSpecs(file) {
 		st, ok := spec.Type.(*ast.StructType)
-		if !ok || !hasTag(st) {
+		if !ok || !isModel(st) {
 			continue
 		}
 		if strings.HasSuffix(path, "_test.go") {
@@ -29,10 +29,11 @@ func (s *source) scanAside(r *reporter, path string) {
 	}
 }
 
-// hasTag reports whether a field of st has a well-formed kv tag.
-func hasTag(st *ast.StructType) bool {
+// isModel reports whether a field of st has a well-formed kv tag that makes st a model.
+func isModel(st *ast.StructType) bool {
 	for _, field := range st.Fields.List {
-		if _, ok, _ := fieldTag(field.Tag); ok {
+		text, ok, _ := fieldTag(field.Tag)
+		if t := (tagged{text: text}); ok && t.makesModel() {
 			return true
 		}
 	}

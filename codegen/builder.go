@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"go/token"
 	"go/types"
 	"slices"
@@ -65,7 +66,7 @@ func (b *builder) useTag(t *tagged) {
 		at := t.text.pos(c.Offset)
 		if c.word.fits != nil {
 			if wrong := c.word.fits(m.Type); wrong != "" {
-				b.at(at, "%s cannot stand on %s of type %s: %s", c.Word, m.Label(), b.typeName(m.Type), wrong)
+				b.at(at, "%s cannot stand on %s of type %s: %s", c.Word, m.Label(), describe(m.Type, b.source.types), wrong)
 				continue
 			}
 		}
@@ -133,7 +134,7 @@ func (b *builder) reference(o Option, wanted reference, at token.Pos) bool {
 		return false
 	}
 	if wrong := keyType(f.Type()); wanted == keyField && wrong != "" {
-		b.at(at, "%s=%s: %s is of type %s: %s", o.Name, o.Value, o.Value, b.typeName(f.Type()), wrong)
+		b.at(at, "%s=%s: %s is of type %s: %s", o.Name, o.Value, o.Value, describe(f.Type(), b.source.types), wrong)
 		return false
 	}
 	return true
@@ -189,7 +190,7 @@ func (b *builder) storedAs(f *types.Var) string {
 	s := b.model.Type.Underlying().(*types.Struct)
 	for i := range s.NumFields() {
 		if s.Field(i) == f {
-			return storedName(f, s.Tag(i))
+			return cmp.Or(parseMsgpackTag(s.Tag(i)).name, f.Name())
 		}
 	}
 	return f.Name()
@@ -203,19 +204,14 @@ func (b *builder) fieldNames() []string {
 	return names
 }
 
-// fields yields the stored fields of the model.
+// fields yields the fields of the model that belong to its records.
 func (b *builder) fields() func(yield func(*types.Var) bool) {
 	s := b.model.Type.Underlying().(*types.Struct)
 	return func(yield func(*types.Var) bool) {
 		for i := range s.NumFields() {
-			if stored(s.Field(i), s.Tag(i)) && !yield(s.Field(i)) {
+			if belongs(s.Field(i), s.Tag(i)) && !yield(s.Field(i)) {
 				return
 			}
 		}
 	}
-}
-
-// typeName returns t as the package would write it.
-func (b *builder) typeName(t types.Type) string {
-	return types.TypeString(t, types.RelativeTo(b.source.types))
 }

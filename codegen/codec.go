@@ -5,93 +5,58 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
-
-// codecOptions is what a codec needs to know and types do not say.
-// A nil func says no to everything.
-type codecOptions struct {
-	// skip reports whether a field is kept outside of the stored value.
-	skip func(field *types.Var, tag string) bool
-	// model reports whether kvgen writes the codec of a type. The msgpack methods
-	// such a type has by now are then not its own but older output.
-	model func(*types.TypeName) bool
-}
 
 // codecSet writes the codecs of one package: of its models, and once for each
 // other type they reach, of whatever package. The same types in the same order
-// give the same bytes.
+// give the same bytes. What cannot be stored is reported at the nearest field of
+// the package.
 type codecSet struct {
+	*reporter
 	pkg     *types.Package
-	opts    codecOptions
-	names   map[string]string // helper names by type
+	writes  func(*types.TypeName) bool // whether kvgen writes the codec of a type
+	names   map[string]string          // helper names by type
 	imports *imports
 	written map[string]bool // the functions written so far, by type and part
 	todo    []func()        // what is named but not yet written
 	out     bytes.Buffer
-	errs    codecErrors
 }
 
-// codecError is a type that cannot be stored, at the nearest field of the
-// user's own package.
-type codecError struct {
-	pos token.Pos
-	msg string
+const msgpackPath = "github.com/vmihailenco/msgpack/v5"
+
+// codecs returns what writes the codecs of p, in files that import by way of
+// names, and reports to r.
+func (p *Package) codecs(r *reporter, names *imports) *codecSet {
+	return newCodecSet(r, p.source.types, names, func(t *types.TypeName) bool {
+		return t.Pkg() == p.source.types && p.source.draft(t.Name()) != nil
+	})
 }
 
-func (e *codecError) Error() string { return e.msg }
-
-// codecErrors is all that is wrong with a model, in the order of its fields.
-type codecErrors []*codecError
-
-func (e codecErrors) Error() string {
-	lines := make([]string, len(e))
-	for i, err := range e {
-		lines[i] = err.msg
-	}
-	return strings.Join(lines, "\n")
-}
-
-const (
-	codecPath   = "github.com/ringtree/ringtree/kvmodel/codec"
-	msgpackPath = "github.com/vmihailenco/msgpack/v5"
-)
-
-// newCodecSet returns a set for pkg whose files import by way of names.
-func newCodecSet(pkg *types.Package, names *imports, opts codecOptions) *codecSet {
-	if opts.skip == nil {
-		opts.skip = func(*types.Var, string) bool { return false }
-	}
-	if opts.model == nil {
-		opts.model = func(*types.TypeName) bool { return false }
-	}
+// newCodecSet returns a set for pkg. The msgpack methods of a type that writes
+// holds for are not its own but what kvgen has written, or promises.
+func newCodecSet(r *reporter, pkg *types.Package, names *imports, writes func(*types.TypeName) bool) *codecSet {
 	return &codecSet{
-		pkg:     pkg,
-		opts:    opts,
-		names:   make(map[string]string),
-		imports: names,
-		written: make(map[string]bool),
+		reporter: r,
+		pkg:      pkg,
+		writes:   writes,
+		names:    make(map[string]string),
+		imports:  names,
+		written:  make(map[string]bool),
 	}
 }
 
 // emit returns the codec of model and of the types it is the first to reach.
-// The error is a codecErrors.
-func (s *codecSet) emit(model *types.Named) ([]byte, error) {
+func (s *codecSet) emit(model *types.Named) []byte {
 	s.out.Reset()
-	s.errs = nil
 	s.model(model)
 	for len(s.todo) > 0 {
 		next := s.todo[0]
 		s.todo = s.todo[1:]
 		next()
 	}
-	if s.errs != nil {
-		return nil, s.errs
-	}
-	return bytes.Clone(s.out.Bytes()), nil
+	return bytes.Clone(s.out.Bytes())
 }
 
 // codecName returns the name of the variable that holds the codec of model.
@@ -102,12 +67,11 @@ func (s *codecSet) codecName(model *types.Named) string {
 func (s *codecSet) model(model *types.Named) {
 	name := model.Obj().Name()
 	if model.TypeParams().Len() > 0 && model.TypeArgs().Len() == 0 {
-		s.errorf(model.Obj().Pos(), "%s has type parameters: a model is a type of its own", name)
+		s.at(model.Obj().Pos(), "%s has type parameters: a model is a type of its own", name)
 		return
 	}
 	codec, msgpack := s.runtime(), s.imports.add(msgpackPath, "msgpack")
-	first, _ := utf8.DecodeRuneInString(name)
-	variable, receiver := s.codecName(model), string(unicode.ToLower(first))
+	variable, receiver := s.codecName(model), receiverName(name)
 	base := s.codecOf(model, "", model.Obj().Pos())
 	s.printf("// EncodeMsgpack writes %s as a map by field name, in its stored form.\n", receiver)
 	s.printf("func (%s *%s) EncodeMsgpack(enc *%s.Encoder) error { return %s.Encode(enc, %[1]s) }\n\n", receiver, name, msgpack, variable)
@@ -202,13 +166,6 @@ func (s *codecSet) writeFields(t types.Type, base string, pos token.Pos) {
 }
 
 func (s *codecSet) printf(format string, args ...any) { fmt.Fprintf(&s.out, format, args...) }
-
-func (s *codecSet) errorf(pos token.Pos, format string, args ...any) {
-	err := &codecError{pos, fmt.Sprintf(format, args...)}
-	if !slices.ContainsFunc(s.errs, func(e *codecError) bool { return *e == *err }) {
-		s.errs = append(s.errs, err)
-	}
-}
 
 func quoted(names []string) string {
 	quotes := make([]string, len(names))

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"go/token"
 	"go/types"
 	"reflect"
@@ -38,7 +39,7 @@ func (s *codecSet) fields(t types.Type, st *types.Struct, base string, pos token
 }
 
 func (s *codecSet) refuseEmpty(t types.Type, pos token.Pos) {
-	s.errorf(pos, "%s has no exported fields and no marshalling of its own: nothing of it would be stored", s.describe(t))
+	s.at(pos, "%s has no exported fields and no marshalling of its own: nothing of it would be stored", s.describe(t))
 }
 
 // hidesData reports whether st has fields at all, none of them exported.
@@ -64,16 +65,16 @@ type fieldCollector struct {
 // collect adds the fields of st, which is reached by path from the root.
 func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos) {
 	for i := range st.NumFields() {
-		f, tag := st.Field(i), reflect.StructTag(st.Tag(i))
+		f, tag := st.Field(i), st.Tag(i)
 		own := pos
 		if f.Pkg() == c.pkg {
 			own = f.Pos()
 		}
-		msgpack := parseMsgpackTag(tag.Get("msgpack"))
+		msgpack := parseMsgpackTag(tag)
 		switch {
 		case f.Name() == "_msgpack" && msgpack.asArray:
-			c.errorf(own, "%s is stored as an array (as_array): an array does not survive a change of fields; remove the option", c.describe(c.root))
-		case f.Name() == "_", msgpack.name == "-", strings.TrimSpace(tag.Get("kv")) == "-", c.opts.skip(f, st.Tag(i)):
+			c.at(own, "%s is stored as an array (as_array): an array does not survive a change of fields; remove the option", c.describe(c.root))
+		case !stored(f, tag):
 		case f.Embedded() && !msgpack.noinline && c.inlined(f, path, own):
 		case f.Exported():
 			c.add(f, msgpack, path, own)
@@ -87,7 +88,7 @@ func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos) bool 
 	st, ok := f.Type().Underlying().(*types.Struct)
 	if !ok {
 		if _, pointer := f.Type().Underlying().(*types.Pointer); pointer && !f.Exported() {
-			c.errorf(pos, "%s embeds a pointer to an unexported type, which would not be stored: name the field or export the type", c.describe(c.root))
+			c.at(pos, "%s embeds a pointer to an unexported type, which would not be stored: name the field or export the type", c.describe(c.root))
 		}
 		return false
 	}
@@ -106,26 +107,23 @@ func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos) bool 
 
 func (c *fieldCollector) add(f *types.Var, tag msgpackTag, path string, pos token.Pos) {
 	field := storedField{
-		name:    tag.name,
+		name:    cmp.Or(tag.name, f.Name()),
 		aliases: tag.aliases,
 		path:    path + f.Name(),
 		typ:     f.Type(),
-		place:   place{c.base + upperFirst(f.Name()), pos},
-	}
-	if field.name == "" {
-		field.name = f.Name()
+		place:   place{c.base + capital(f.Name()), pos},
 	}
 	if tag.intern {
-		c.errorf(pos, "field %s: the msgpack option intern has no stored form here: remove it", f.Name())
+		c.at(pos, "field %s: the msgpack option intern has no stored form here: remove it", f.Name())
 	}
 	for _, name := range field.names() {
 		if c.seen[name] {
-			c.errorf(pos, "two fields of %s are stored as %q: rename one with `msgpack:\"other name\"`", c.describe(c.root), name)
+			c.at(pos, "two fields of %s are stored as %q: rename one with `msgpack:\"other name\"`", c.describe(c.root), name)
 		}
 		c.seen[name] = true
 	}
 	if !c.selects(field.path, f) {
-		c.errorf(pos, "field %s is hidden behind another of its name in %s", f.Name(), c.describe(c.root))
+		c.at(pos, "field %s is hidden behind another of its name in %s", f.Name(), c.describe(c.root))
 	}
 	c.fields = append(c.fields, field)
 }
@@ -154,8 +152,9 @@ type msgpackTag struct {
 	asArray  bool
 }
 
+// parseMsgpackTag returns what the struct tag says to msgpack.
 func parseMsgpackTag(tag string) msgpackTag {
-	name, options, _ := strings.Cut(tag, ",")
+	name, options, _ := strings.Cut(reflect.StructTag(tag).Get("msgpack"), ",")
 	parsed := msgpackTag{name: name}
 	for option := range strings.SplitSeq(options, ",") {
 		word, value, _ := strings.Cut(strings.TrimSpace(option), ":")

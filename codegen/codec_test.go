@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -70,14 +69,14 @@ func TestCodecSet_Emit_SameBytesEveryTime(t *testing.T) {
 
 func TestCodecSet_Emit_WhatCannotBeStoredIsAnErrorAtItsField(t *testing.T) {
 	for name, test := range map[string]struct{ src, want string }{
-		"chan":             {"type M struct {\n\tC chan int\n}", "m.go:4:2: chan int cannot be stored: keep it out, or leave the field out with `kv:\"-\"`"},
-		"func":             {"type M struct {\n\tF func()\n}", "m.go:4:2: func() cannot be stored: keep it out, or leave the field out with `kv:\"-\"`"},
+		"chan":             {"type M struct {\n\tC chan int\n}", "m.go:4:2: chan int cannot be stored: leave the field out with `kv:\"-\"`"},
+		"func":             {"type M struct {\n\tF func()\n}", "m.go:4:2: func() cannot be stored: leave the field out with `kv:\"-\"`"},
 		"interface":        {"type M struct {\n\tA any\n}", "m.go:4:2: any cannot be stored: use a concrete type, or leave the field out with `kv:\"-\"`"},
 		"error":            {"type M struct {\n\tE error\n}", "m.go:4:2: error cannot be stored: use a concrete type, or leave the field out with `kv:\"-\"`"},
 		"complex":          {"type M struct {\n\tC complex128\n}", "m.go:4:2: complex128 cannot be stored: give it EncodeMsgpack and DecodeMsgpack, or leave the field out with `kv:\"-\"`"},
 		"uintptr":          {"type M struct {\n\tU uintptr\n}", "m.go:4:2: uintptr cannot be stored: give it EncodeMsgpack and DecodeMsgpack, or leave the field out with `kv:\"-\"`"},
-		"in a slice":       {"type M struct {\n\tC []map[string]chan int\n}", "m.go:4:2: chan int cannot be stored: keep it out, or leave the field out with `kv:\"-\"`"},
-		"in a helper":      {"type M struct {\n\tH H\n}\ntype H struct {\n\tC chan int\n}", "m.go:7:2: chan int cannot be stored: keep it out, or leave the field out with `kv:\"-\"`"},
+		"in a slice":       {"type M struct {\n\tC []map[string]chan int\n}", "m.go:4:2: chan int cannot be stored: leave the field out with `kv:\"-\"`"},
+		"in a helper":      {"type M struct {\n\tH H\n}\ntype H struct {\n\tC chan int\n}", "m.go:7:2: chan int cannot be stored: leave the field out with `kv:\"-\"`"},
 		"map key":          {"type M struct {\n\tB map[bool]int\n}", "m.go:4:2: map[bool]int: the keys of a stored map are strings or integers"},
 		"float key":        {"type M struct {\n\tB map[float64]int\n}", "m.go:4:2: map[float64]int: the keys of a stored map are strings or integers"},
 		"pointer twice":    {"type M struct {\n\tP **int\n}", "m.go:4:2: **int: a stored nil could be the pointer or what it points to; use *int"},
@@ -92,14 +91,15 @@ func TestCodecSet_Emit_WhatCannotBeStoredIsAnErrorAtItsField(t *testing.T) {
 		"hidden pointer":   {"type M struct {\n\t*base\n\tA int\n}\ntype base struct{ B int }", "m.go:4:3: M embeds a pointer to an unexported type, which would not be stored: name the field or export the type"},
 		"unknown type":     {"type M struct {\n\tA Missing\n}", "m.go:4:2: the type of this field is unknown: does the package compile?"},
 		"generic":          {"type M[T any] struct {\n\tA T\n}", "m.go:3:6: M has type parameters: a model is a type of its own"},
-		"two errors":       {"type M struct {\n\tC chan int\n\tD func()\n}", "m.go:4:2: chan int cannot be stored: keep it out, or leave the field out with `kv:\"-\"`\nm.go:5:2: func() cannot be stored: keep it out, or leave the field out with `kv:\"-\"`"},
+		"two errors":       {"type M struct {\n\tC chan int\n\tD func()\n}", "m.go:4:2: chan int cannot be stored: leave the field out with `kv:\"-\"`\nm.go:5:2: func() cannot be stored: leave the field out with `kv:\"-\"`"},
 		"half marshaller":  {"type M struct {\n\tA T\n}\ntype T struct{ c chan int }\nfunc (T) MarshalText() ([]byte, error) { return nil, nil }", "m.go:4:2: T has no exported fields and no marshalling of its own: nothing of it would be stored"},
 		"out of reach":     {"import \"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo\"\ntype M struct {\n\tA geo.Point\n}", "m.go:5:2: geo.Point is out of reach of this package: leave the field out with `kv:\"-\"`, or copy it into a type of your own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pkg := newPackage(t, "example.com/m", "package m\n\n"+test.src)
-			_, err := pkg.set("M").emit(pkg.named("M"))
-			if diff := cmp.Diff(test.want, pkg.positioned(err)); diff != "" {
+			set := pkg.set("M")
+			set.emit(pkg.named("M"))
+			if diff := cmp.Diff(test.want, fmt.Sprint(set.problems.err())); diff != "" {
 				t.Errorf("errors mismatch (-want +got)\n%s", diff)
 			}
 		})
@@ -226,11 +226,8 @@ func (p *testPackage) set(models ...string) *codecSet {
 	for _, name := range p.Scope().Names() {
 		taken[name] = true
 	}
-	return newCodecSet(p.Package, newImports(p.Package, taken), codecOptions{
-		skip: func(_ *types.Var, tag string) bool { return strings.Contains(tag, `kv:"counter`) },
-		model: func(name *types.TypeName) bool {
-			return name.Pkg() == p.Package && slices.Contains(models, name.Name())
-		},
+	return newCodecSet(&reporter{fset: p.fset}, p.Package, newImports(p.Package, taken), func(name *types.TypeName) bool {
+		return name.Pkg() == p.Package && slices.Contains(models, name.Name())
 	})
 }
 
@@ -239,11 +236,10 @@ func (p *testPackage) generate(t *testing.T, set *codecSet, models ...string) st
 	t.Helper()
 	var body bytes.Buffer
 	for _, name := range models {
-		code, err := set.emit(p.named(name))
-		if err != nil {
-			t.Fatalf("emit %s: %s", name, p.positioned(err))
-		}
-		body.Write(code)
+		body.Write(set.emit(p.named(name)))
+	}
+	if err := set.problems.err(); err != nil {
+		t.Fatal(err)
 	}
 	src := fmt.Sprintf("// Code generated by kvgen. DO NOT EDIT.\n\npackage %s\n\n%s\n\n%s", p.Name(), set.imports.decl(), body.Bytes())
 	formatted, err := format.Source([]byte(src))
@@ -266,17 +262,4 @@ func (p *testPackage) generateAndCheck(t *testing.T, set *codecSet, models ...st
 		t.Errorf("generated code does not compile: %v\n%s", err, code)
 	}
 	return code
-}
-
-// positioned returns the lines that a caller prints for err.
-func (p *testPackage) positioned(err error) string {
-	var errs codecErrors
-	if !errors.As(err, &errs) {
-		return fmt.Sprint(err)
-	}
-	var lines []string
-	for _, e := range errs {
-		lines = append(lines, fmt.Sprintf("%s: %s", p.fset.Position(e.pos), e.msg))
-	}
-	return strings.Join(lines, "\n")
 }

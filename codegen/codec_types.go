@@ -5,8 +5,6 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // call returns the statement that writes or reads (verb) the value of type t at
@@ -95,7 +93,7 @@ func (s *codecSet) direct(verb string, t types.Type, in place) string {
 func (s *codecSet) basic(b *types.Basic, t types.Type, in place) string {
 	switch info := b.Info(); {
 	case b.Kind() == types.Invalid:
-		s.errorf(in.pos, "the type of this field is unknown: does the package compile?")
+		s.at(in.pos, "the type of this field is unknown: does the package compile?")
 	case b.Kind() == types.Uintptr, b.Kind() == types.UnsafePointer, info&types.IsComplex != 0:
 		s.refuse(t, in)
 	case info&types.IsBoolean != 0:
@@ -118,12 +116,12 @@ func (s *codecSet) check(u, t types.Type, in place) {
 	switch u := u.(type) {
 	case *types.Pointer:
 		if storesNil(u.Elem()) {
-			s.errorf(in.pos, "%s: a stored nil could be the pointer or what it points to; use %s", s.describe(t), s.describe(u.Elem()))
+			s.at(in.pos, "%s: a stored nil could be the pointer or what it points to; use %s", s.describe(t), s.describe(u.Elem()))
 		}
 	case *types.Map:
 		b, ok := u.Key().Underlying().(*types.Basic)
 		if !ok || b.Info()&(types.IsString|types.IsInteger) == 0 || b.Kind() == types.Uintptr {
-			s.errorf(in.pos, "%s: the keys of a stored map are strings or integers", s.describe(t))
+			s.at(in.pos, "%s: the keys of a stored map are strings or integers", s.describe(t))
 		}
 	}
 }
@@ -143,14 +141,14 @@ func (s *codecSet) ownNil(verb string, t types.Type) bool {
 }
 
 func (s *codecSet) refuse(t types.Type, in place) {
-	hint := "give it EncodeMsgpack and DecodeMsgpack"
+	hint := "give it EncodeMsgpack and DecodeMsgpack, or "
 	switch t.Underlying().(type) {
 	case *types.Interface:
-		hint = "use a concrete type"
+		hint = "use a concrete type, or "
 	case *types.Chan, *types.Signature:
-		hint = "keep it out"
+		hint = ""
 	}
-	s.errorf(in.pos, "%s cannot be stored: %s, or leave the field out with `kv:\"-\"`", s.describe(t), hint)
+	s.at(in.pos, "%s cannot be stored: %sleave the field out with `kv:\"-\"`", s.describe(t), hint)
 }
 
 // structIn returns the struct type that t is or points to and that is stored
@@ -172,7 +170,7 @@ func (s *codecSet) structIn(t types.Type) types.Type {
 // embeds, which knows only its own part.
 func (s *codecSet) ownForm(t types.Type) string {
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || isTime(named) || s.opts.model(named.Obj()) || types.IsInterface(named) {
+	if !ok || isTime(named) || s.writes(named.Obj()) || types.IsInterface(named) {
 		return ""
 	}
 	for _, form := range ownForms {
@@ -200,10 +198,13 @@ type methodShape struct{ name, params, results string }
 func hasMethod(t *types.Named, want methodShape) bool {
 	found, index, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, want.name)
 	method, ok := found.(*types.Func)
-	if !ok || len(index) != 1 {
-		return false
-	}
-	return typesOf(method.Signature().Params()) == want.params && typesOf(method.Signature().Results()) == want.results
+	return ok && len(index) == 1 && want.fits(method)
+}
+
+// fits reports whether method takes and returns what the shape says.
+func (m methodShape) fits(method *types.Func) bool {
+	sig := method.Signature()
+	return typesOf(sig.Params()) == m.params && typesOf(sig.Results()) == m.results
 }
 
 func typesOf(tuple *types.Tuple) string {
@@ -219,6 +220,7 @@ func isByte(t types.Type) bool {
 	return ok && b.Kind() == types.Uint8
 }
 
+// isTime reports whether t is time.Time.
 func isTime(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time" && named.Obj().Name() == "Time"
@@ -283,7 +285,7 @@ func (s *codecSet) anyUsed(ids []string) bool {
 func mangled(t types.Type, home *types.Package) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Basic:
-		return upperFirst(t.Name())
+		return capital(t.Name())
 	case *types.Pointer:
 		return "Pointer" + mangled(t.Elem(), home)
 	case *types.Slice:
@@ -293,9 +295,9 @@ func mangled(t types.Type, home *types.Package) string {
 	case *types.Map:
 		return "Map" + mangled(t.Key(), home) + mangled(t.Elem(), home)
 	case *types.Named:
-		name := upperFirst(t.Obj().Name())
+		name := capital(t.Obj().Name())
 		if pkg := t.Obj().Pkg(); pkg != nil && pkg != home {
-			name = upperFirst(pkg.Name()) + name
+			name = capital(pkg.Name()) + name
 		}
 		for arg := range t.TypeArgs().Types() {
 			name += mangled(arg, home)
@@ -309,12 +311,7 @@ func mangled(t types.Type, home *types.Package) string {
 // notes an error if t has a part the package cannot name.
 func (s *codecSet) typeName(t types.Type, pos token.Pos) string {
 	s.checkNameable(t, pos)
-	return types.TypeString(t, func(pkg *types.Package) string {
-		if pkg == s.pkg {
-			return ""
-		}
-		return s.imports.add(pkg.Path(), pkg.Name())
-	})
+	return s.imports.typeString(t)
 }
 
 func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
@@ -331,7 +328,7 @@ func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 	case *types.Named:
 		obj := t.Obj()
 		if obj.Pkg() != nil && obj.Pkg() != s.pkg && (!obj.Exported() || !importable(obj.Pkg().Path(), s.pkg.Path())) {
-			s.errorf(pos, "%s is out of reach of this package: leave the field out with `kv:\"-\"`, or copy it into a type of your own", s.describe(t))
+			s.at(pos, "%s is out of reach of this package: leave the field out with `kv:\"-\"`, or copy it into a type of your own", s.describe(t))
 		}
 		for arg := range t.TypeArgs().Types() {
 			s.checkNameable(arg, pos)
@@ -357,19 +354,17 @@ func cutInternal(path string) (parent, rest string, found bool) {
 	return path[:i], path[i:], true
 }
 
-// describe returns t as a message names it.
-func (s *codecSet) describe(t types.Type) string {
+// describe returns t as a message in the package calls it.
+func (s *codecSet) describe(t types.Type) string { return describe(t, s.pkg) }
+
+// describe returns t as a message in the package home calls it.
+func describe(t types.Type, home *types.Package) string {
 	return types.TypeString(t, func(pkg *types.Package) string {
-		if pkg == s.pkg {
+		if pkg == home {
 			return ""
 		}
 		return pkg.Name()
 	})
 }
 
-func (s *codecSet) runtime() string { return s.imports.add(codecPath, "codec") }
-
-func upperFirst(name string) string {
-	r, size := utf8.DecodeRuneInString(name)
-	return string(unicode.ToUpper(r)) + name[size:]
-}
+func (s *codecSet) runtime() string { return s.imports.runtime("kvmodel/codec") }

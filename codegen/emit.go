@@ -11,11 +11,6 @@ import (
 	"strings"
 )
 
-// A codecEmitter writes the msgpack codec of a model: the value of its schema's
-// Codec and the declarations that this value refers to. It reports fields that
-// cannot be stored.
-type codecEmitter func(model *types.Named) (value, decls string)
-
 // A File is a file that kvgen writes.
 type File struct {
 	Path  string
@@ -34,11 +29,11 @@ func (p *Package) files(r *reporter) []File {
 		byFile[m.File] = append(byFile[m.File], m)
 	}
 	names := newImports(p.source.types, p.taken())
-	codec := p.newCodecEmitter(r, names)
+	codecs := p.codecs(r, names)
 	files := []File{p.emitModels(names)}
 	for _, path := range slices.Sorted(maps.Keys(byFile)) {
 		slices.SortFunc(byFile[path], func(a, b *Model) int { return int(a.pos - b.pos) })
-		files = append(files, p.emitFile(names, codec, path, byFile[path]))
+		files = append(files, p.emitFile(names, codecs, path, byFile[path]))
 	}
 	return files
 }
@@ -65,8 +60,8 @@ func (p *Package) taken() map[string]bool {
 // A printer writes one generated file.
 type printer struct {
 	bytes.Buffer
-	names *imports
-	codec codecEmitter
+	names  *imports
+	codecs *codecSet
 }
 
 func (w *printer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
@@ -104,8 +99,8 @@ func (p *Package) emitModels(names *imports) File {
 }
 
 // emitFile returns the generated file for models, which stand in the file at path.
-func (p *Package) emitFile(names *imports, codec codecEmitter, path string, models []*Model) File {
-	w := &printer{names: names, codec: codec}
+func (p *Package) emitFile(names *imports, codecs *codecSet, path string, models []*Model) File {
+	w := &printer{names: names, codecs: codecs}
 	for _, m := range models {
 		w.model(m)
 	}
@@ -114,20 +109,20 @@ func (p *Package) emitFile(names *imports, codec codecEmitter, path string, mode
 
 // model writes all that belongs to m.
 func (w *printer) model(m *Model) {
-	codec, decls := w.codec(m.Type)
+	codec := w.codecs.emit(m.Type)
 	if m.Events != nil {
-		w.events(m, codec)
+		w.events(m)
 		w.guard(m)
-		w.printf("%s", decls)
+		w.Write(codec)
 		return
 	}
 	w.collection(m)
 	for _, k := range m.Keys {
 		w.key(k)
 	}
-	w.constructor(m, codec)
+	w.constructor(m)
 	w.guard(m)
-	w.printf("%s", decls)
+	w.Write(codec)
 }
 
 // collection writes the type that holds the records and indexes of m.
@@ -155,13 +150,13 @@ func (w *printer) key(k Key) {
 }
 
 // constructor writes the function that makes the collection of m.
-func (w *printer) constructor(m *Model, codec string) {
+func (w *printer) constructor(m *Model) {
 	kvmodel := w.names.runtime("kvmodel")
 	w.printf("// New%s returns the %s in db.\nfunc New%s(db *%s.DB) *%s {\n", m.Collection, m.Collection, m.Collection, kvmodel, m.Collection)
 	w.printf("r := %s.NewRecords(db, %s.Schema[%s]{\n", kvmodel, kvmodel, w.args(m))
 	w.printf("Name: %q, Version: %d,\n", m.Stored, m.Version)
 	w.identity(m)
-	w.printf("Codec: %s,\n", codec)
+	w.printf("Codec: &%s,\n", w.codecs.codecName(m.Type))
 	w.times(m)
 	w.printf("})\nreturn &%s{\nRecords: r,\n", m.Collection)
 	for _, x := range m.Indexes {
@@ -242,8 +237,11 @@ func (m *Model) result(name string) types.Type {
 }
 
 // receiver returns what the closures of m call the record.
-func (m *Model) receiver() string {
-	first := strings.ToLower(m.Type.Obj().Name()[:1])
+func (m *Model) receiver() string { return receiverName(m.Type.Obj().Name()) }
+
+// receiverName returns what methods of the type call its value.
+func receiverName(typ string) string {
+	first := strings.ToLower(typ[:1])
 	if first < "a" || first > "z" {
 		return "v"
 	}

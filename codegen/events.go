@@ -41,7 +41,7 @@ func (b *builder) useEvents(m member, c Clause) {
 	if once := b.field(c.Get("once")); once != nil {
 		e.Once = &Part{once.Name(), b.storedAs(once), once.Type(), false}
 		if wrong := comparableType(once.Type()); wrong != "" {
-			b.at(at, "once=%s: it is of type %s: %s", once.Name(), b.typeName(once.Type()), wrong)
+			b.at(at, "once=%s: it is of type %s: %s", once.Name(), describe(once.Type(), b.source.types), wrong)
 		}
 	}
 	e.Keep = optionNumber(c, "keep", eventsKept)
@@ -85,7 +85,7 @@ func (e *Events) locked() lockedItem {
 }
 
 // events writes the type that holds the events m, and the function that makes it.
-func (w *printer) events(m *Model, codec string) {
+func (w *printer) events(m *Model) {
 	timeline, kvmodel := w.names.runtime("timeline"), w.names.runtime("kvmodel")
 	e, typ, v, owner := m.Events, m.Type.Obj().Name(), m.receiver(), w.names.typeString(m.Events.By.Type)
 	w.printf("// %s\n// %s\n", e.doc(m)[0], e.doc(m)[1])
@@ -96,7 +96,7 @@ func (w *printer) events(m *Model, codec string) {
 	if e.Once != nil {
 		w.printf("Once: func(%s *%s) string { return %s.Text(%s) },\n", v, typ, timeline, e.Once.Expr(v))
 	}
-	w.printf("Codec: %s,\nKeep: %d, Layout: %s.%s,", codec, e.Keep, timeline, eventLayouts[e.Layout])
+	w.printf("Codec: &%s,\nKeep: %d, Layout: %s.%s,", w.codecs.codecName(m.Type), e.Keep, timeline, eventLayouts[e.Layout])
 	if e.TTL > 0 {
 		w.printf(" TTL: %d * %s.Second,", int64(e.TTL/time.Second), w.names.add("time", "time"))
 	}

@@ -1,64 +1,44 @@
 package codegen
 
 import (
+	"go/token"
 	"go/types"
-	"reflect"
-	"slices"
-	"strings"
 )
 
 // storedFields returns the fields that records of the type named hold, those
-// of structs within it too, under their stored names. A type for which marshals
-// holds brings its own form.
-func storedFields(named *types.Named, marshals func(types.Type) bool) []lockedItem {
-	w := &fieldWalk{open: map[types.Type]bool{named: true}, marshals: marshals}
-	w.fields(named.Underlying().(*types.Struct), "")
+// of structs within it too, under their stored names.
+func (s *codecSet) storedFields(named *types.Named) []lockedItem {
+	w := &fieldWalk{codecSet: s, open: map[types.Type]bool{named: true}}
+	w.walk(named, "")
 	return w.found
 }
 
 // A fieldWalk collects the stored fields of a struct and of the structs in it.
 type fieldWalk struct {
-	found    []lockedItem
-	open     map[types.Type]bool // the types it is in, so that a recursive one ends
-	marshals func(types.Type) bool
+	*codecSet
+	found []lockedItem
+	open  map[types.Type]bool // the types it is in, so that a recursive one ends
 }
 
-// fields collects the fields of s, whose names begin with prefix.
-func (w *fieldWalk) fields(s *types.Struct, prefix string) {
-	for i := range s.NumFields() {
-		f, tag := s.Field(i), s.Tag(i)
-		if !stored(f, tag) {
-			continue
+// walk collects the fields of the struct t, whose names begin with prefix. A
+// field that is also read under older names stands under each.
+func (w *fieldWalk) walk(t types.Type, prefix string) {
+	for _, f := range w.fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
+		for _, name := range f.names() {
+			at := len(w.found)
+			w.found = append(w.found, lockedItem{name: prefix + name})
+			w.found[at].form = w.form(f.typ, prefix+name)
 		}
-		if inner := w.inlined(f, tag); inner != nil {
-			w.fields(inner, prefix)
-			continue
-		}
-		name := prefix + storedName(f, tag)
-		at := len(w.found)
-		w.found = append(w.found, lockedItem{name: name})
-		w.found[at].form = w.form(f.Type(), name)
 	}
-}
-
-// inlined returns the struct whose fields stand for the embedded field f, nil if
-// f is stored as a field of its own.
-func (w *fieldWalk) inlined(f *types.Var, tag string) *types.Struct {
-	_, options, _ := strings.Cut(reflect.StructTag(tag).Get("msgpack"), ",")
-	if !f.Embedded() || slices.Contains(strings.Split(options, ","), "noinline") || w.marshals(f.Type()) {
-		return nil
-	}
-	s, _ := f.Type().Underlying().(*types.Struct)
-	return s
 }
 
 // form returns how values of type t are stored: types of one form read each
 // other's values. The fields of a struct are collected under name.
 func (w *fieldWalk) form(t types.Type, name string) string {
-	if isTimestamp(t) {
+	if isTime(t) || w.isTimeLike(t) {
 		return "time"
 	}
-	if w.marshals(t) {
+	if w.ownForm(t) != "" {
 		return types.TypeString(t, nil)
 	}
 	switch u := t.Underlying().(type) {
@@ -73,18 +53,18 @@ func (w *fieldWalk) form(t types.Type, name string) string {
 	case *types.Map:
 		return "map[" + w.form(u.Key(), name) + "]" + w.form(u.Elem(), name+"{}")
 	case *types.Struct:
-		return w.structForm(t, u, name)
+		return w.structForm(t, name)
 	}
 	return types.TypeString(t, nil)
 }
 
-// structForm collects the fields of the struct s of type t under name.
-func (w *fieldWalk) structForm(t types.Type, s *types.Struct, name string) string {
+// structForm collects the fields of the struct t under name.
+func (w *fieldWalk) structForm(t types.Type, name string) string {
 	if w.open[t] {
 		return types.TypeString(t, func(p *types.Package) string { return p.Name() })
 	}
 	w.open[t] = true
-	w.fields(s, name+".")
+	w.walk(t, name+".")
 	delete(w.open, t)
 	return "struct"
 }
@@ -104,27 +84,4 @@ func basicForm(b *types.Basic) string {
 		return "float"
 	}
 	return b.Name()
-}
-
-// marshals reports whether values of type t bring their own form: they do not if
-// t is a model of p, whose methods kvgen is about to write.
-func (p *Package) marshals(t types.Type) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	return marshals(t) && !(ok && named.Obj().Pkg() == p.source.types && p.source.draft(named.Obj().Name()) != nil)
-}
-
-// marshals reports whether values of type t bring their own form, by methods of
-// the type itself: those of something it embeds know only their own part.
-func marshals(t types.Type) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || types.IsInterface(t) {
-		return false
-	}
-	for _, name := range []string{"EncodeMsgpack", "MarshalMsgpack", "MarshalBinary", "MarshalText"} {
-		found, path, _ := types.LookupFieldOrMethod(types.NewPointer(named), true, nil, name)
-		if _, method := found.(*types.Func); method && len(path) == 1 {
-			return true
-		}
-	}
-	return false
 }

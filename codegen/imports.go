@@ -29,8 +29,8 @@ func newImports(own *types.Package, taken map[string]bool) *imports {
 	return &imports{own, maps.Clone(taken), map[string]string{}, map[string]string{}, map[string]bool{}}
 }
 
-// runtime imports the library's package called name and returns what to call it.
-func (im *imports) runtime(name string) string { return im.add(module+name, name) }
+// runtime imports the library's package in the directory dir and returns what to call it.
+func (im *imports) runtime(dir string) string { return im.add(module+dir, path.Base(dir)) }
 
 // add imports the package at importPath, which calls itself name, and returns
 // what to call it.

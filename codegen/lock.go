@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"go/types"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,16 +65,18 @@ func (l *lock) model(name string) *lockedModel {
 // lock returns what p stores as its source says now.
 func (p *Package) lock() *lock {
 	l := &lock{path: filepath.Join(p.Dir, lockName)}
+	// What cannot be stored is reported when the codecs are written.
+	codecs := p.codecs(&reporter{fset: token.NewFileSet()}, nil)
 	for _, m := range p.Models {
-		l.models = append(l.models, m.locked(p.marshals))
+		l.models = append(l.models, m.locked(codecs))
 	}
 	l.sort()
 	return l
 }
 
-// locked returns what m stores, where types for which marshals holds bring their own form.
-func (m *Model) locked(marshals func(types.Type) bool) *lockedModel {
-	k := &lockedModel{name: m.Stored, version: m.Version, fields: storedFields(m.Type, marshals)}
+// locked returns what m stores, in the form that codecs give it.
+func (m *Model) locked(codecs *codecSet) *lockedModel {
+	k := &lockedModel{name: m.Stored, version: m.Version, fields: codecs.storedFields(m.Type)}
 	for _, p := range m.ID {
 		k.id = append(k.id, lockedItem{name: p.Stored, form: keyKind(p.Type)})
 	}

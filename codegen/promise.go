@@ -15,7 +15,7 @@ var codecMethods = []struct{ name, param string }{
 // promiseCodecs gives the models of s the methods that kvgen will write, so that
 // other packages see them the same whether s has been generated or not.
 func (s *source) promiseCodecs() {
-	msgpack := types.NewPackage("github.com/vmihailenco/msgpack/v5", "msgpack")
+	msgpack := types.NewPackage(msgpackPath, "msgpack")
 	for _, d := range s.drafts {
 		named := s.named(d.name)
 		if named == nil {
@@ -31,12 +31,13 @@ func (s *source) promiseCodecs() {
 	}
 }
 
-// checkCodec reports methods of people's own that kvgen would write again.
+// checkCodec reports methods of people's own that kvgen would write again, or
+// that nobody would call beside those that it writes.
 func (b *builder) checkCodec() {
 	own := b.source.methods(b.draft.name)
-	for _, m := range codecMethods {
-		if pos, ok := own[m.name]; ok {
-			b.at(pos, "kvgen writes %s for %s: remove this one, or give a field's type its own", m.name, b.model.Name)
+	for _, name := range []string{"EncodeMsgpack", "DecodeMsgpack", "MarshalMsgpack", "UnmarshalMsgpack"} {
+		if pos, ok := own[name]; ok {
+			b.at(pos, "kvgen writes how a %s is stored: remove its %s; a field whose type has such methods is stored by them", b.model.Name, name)
 		}
 	}
 }

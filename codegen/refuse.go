@@ -98,7 +98,7 @@ func (c comparison) id(m *Model, was, is *lockedModel) {
 	names, kinds := forms(is.id)
 	if !slices.Equal(oldKinds, kinds) || swapped(oldNames, names) {
 		c.at(m.pos, "the id of %s was %s and is %s: its records would stay under their old keys; keep the old id, or export the records, run kvgen -accept and import them",
-			m.Name, describe(was.id), describe(is.id))
+			m.Name, describeID(was.id), describeID(is.id))
 	}
 }
 
@@ -113,7 +113,7 @@ func swapped(a, b []string) bool {
 	return false
 }
 
-func describe(id []lockedItem) string {
+func describeID(id []lockedItem) string {
 	parts := make([]string, len(id))
 	for i, it := range id {
 		parts[i] = it.name + " " + it.form

@@ -18,7 +18,7 @@ func (b *builder) resolved(named *types.Named) bool {
 	known := true
 	for i := range s.NumFields() {
 		f := s.Field(i)
-		if stored(f, s.Tag(i)) && !b.valid(f.Type(), f.Pos(), b.draft.name+"."+f.Name()) {
+		if belongs(f, s.Tag(i)) && !b.valid(f.Type(), f.Pos(), b.draft.name+"."+f.Name()) {
 			known = false
 		}
 	}
@@ -82,7 +82,7 @@ func unknown(t types.Type, pos token.Pos, seen map[types.Type]bool) (token.Pos, 
 	case *types.Struct:
 		for i := range t.NumFields() {
 			f := t.Field(i)
-			if at, is := unknown(f.Type(), f.Pos(), seen); is && stored(f, t.Tag(i)) {
+			if at, is := unknown(f.Type(), f.Pos(), seen); is && belongs(f, t.Tag(i)) {
 				return at, true
 			}
 		}
@@ -97,24 +97,22 @@ func unknown(t types.Type, pos token.Pos, seen map[types.Type]bool) (token.Pos, 
 	return pos, false
 }
 
-// stored reports whether a field with the tag is part of what is stored.
-func stored(f *types.Var, tag string) bool {
-	if !f.Exported() && !f.Embedded() || f.Name() == "_" {
-		return false
-	}
-	for part := range strings.SplitSeq(reflect.StructTag(tag).Get("kv"), ";") {
-		if strings.TrimSpace(part) == "-" {
-			return false
-		}
-	}
-	return storedName(f, tag) != "-"
+// belongs reports whether a field with the tag is part of the record: stored in
+// it or, as a counter, beside it.
+func belongs(f *types.Var, tag string) bool {
+	return (f.Exported() || f.Embedded()) && f.Name() != "_" && parseMsgpackTag(tag).name != "-" && !says(tag, "-")
 }
 
-// storedName returns the name under which a field with the tag is stored, "-" if it is not.
-func storedName(f *types.Var, tag string) string {
-	name, _, _ := strings.Cut(reflect.StructTag(tag).Get("msgpack"), ",")
-	if name == "" {
-		return f.Name()
+// stored reports whether a field with the tag is part of what is stored as the record.
+func stored(f *types.Var, tag string) bool { return belongs(f, tag) && !says(tag, "counter") }
+
+// says reports whether a clause of the struct tag has the word.
+func says(tag, word string) bool {
+	for clause := range strings.SplitSeq(reflect.StructTag(tag).Get("kv"), ";") {
+		head, _, _ := strings.Cut(clause, ",")
+		if name, _, _, _ := parseWord(head, 0); name == word {
+			return true
+		}
 	}
-	return name
+	return false
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"go/ast"
 	"go/token"
+	"slices"
+	"strings"
 )
 
 // A draft is a model as its source says it, before types are known.
@@ -65,7 +67,7 @@ func (s *source) scanStructs(r *reporter, f *sourceFile) {
 			return true
 		}
 		tags := structTags(r, st)
-		if len(tags) == 0 {
+		if !slices.ContainsFunc(tags, (*tagged).makesModel) {
 			return true
 		}
 		if reason := notModel(models[st]); reason != "" {
@@ -140,6 +142,10 @@ func fieldTagged(r *reporter, field *ast.Field, name string, text tagText) *tagg
 	t.parse(r)
 	return t
 }
+
+// makesModel reports whether t makes a model of its struct. A - does not: it may
+// stand in any struct that is part of a record.
+func (t *tagged) makesModel() bool { return strings.TrimSpace(t.text.text) != "-" }
 
 // parse reads the tag's text.
 func (t *tagged) parse(r *reporter) {

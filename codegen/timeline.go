@@ -167,7 +167,7 @@ func (r *Ring) recall(form string) error {
 
 // comparableType complains about a type whose values timeline.Text cannot tell apart.
 func comparableType(t types.Type) string {
-	if isTimestamp(t) || keyType(t) == "" {
+	if timeType(t) == "" || keyType(t) == "" {
 		return ""
 	}
 	switch u := t.Underlying().(type) {

@@ -23,6 +23,9 @@ type word struct {
 	// index says that the word may repeat on one field, each time for another index.
 	index bool
 
+	// beside says that the field is kept beside the stored record, not in it.
+	beside bool
+
 	// fits complains about a type that the word cannot stand on; nil fits all.
 	fits func(types.Type) string
 
@@ -121,7 +124,7 @@ var words = []*word{
 		),
 	},
 	{
-		name: "counter", on: OnField, fits: integerType,
+		name: "counter", on: OnField, beside: true, fits: integerType,
 		options: []option{
 			{name: "batch", value: oneOf("sampled", "window", "every")},
 			{name: "name", value: operand{form: "Name", wrong: goName}},
@@ -297,7 +300,7 @@ func keysType(t types.Type) string {
 // scoreType complains about a type that has no order to rank by.
 func scoreType(t types.Type) string {
 	b, ok := t.Underlying().(*types.Basic)
-	if ok && b.Info()&(types.IsInteger|types.IsFloat) != 0 || isTimestamp(t) {
+	if ok && b.Info()&(types.IsInteger|types.IsFloat) != 0 || isTime(t) {
 		return ""
 	}
 	return "a ranking is by a number or a time.Time"
@@ -321,15 +324,10 @@ func int64Type(t types.Type) string {
 
 // timeType complains about any type but time.Time.
 func timeType(t types.Type) string {
-	if isTimestamp(t) {
+	if isTime(t) {
 		return ""
 	}
 	return "want time.Time"
-}
-
-func isTimestamp(t types.Type) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time" && named.Obj().Name() == "Time"
 }
 
 // capital returns name with a capital first letter.

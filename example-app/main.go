@@ -1,6 +1,6 @@
-// Command example-app is the place of the sample app, which is not built yet.
-// Until it is, it serves one page that says so and that counts its visits in
-// a store, so that the store can be seen at work.
+// Command example-app serves the sample app, Ashiato: a small community that
+// keeps its members and their pages in a key-value store alone. Here it is only
+// wired; package ashiato is the domain, package web what visitors see.
 package main
 
 import (
@@ -17,12 +17,19 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
 const (
 	defaultStore = "bolt:example-app/data/app.db"
 	defaultAddr  = "127.0.0.1:8080"
+	defaultDemo  = 12
+
+	// drain is how long the end waits, once for requests and once for what is
+	// still to be written.
+	drain = 5 * time.Second
 )
 
 func main() {
@@ -35,30 +42,52 @@ func main() {
 	}
 }
 
-type settings struct{ addr, store string }
+type settings struct {
+	addr, store string
+	demo        int
+}
 
-// run serves until ctx ends, and then lets the requests that have begun end.
-func run(ctx context.Context, args []string, out io.Writer) error {
+// run serves until ctx ends, then lets the requests that have begun end, and
+// what is done after the reply.
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	set, err := parse(args, out)
 	if err != nil {
 		return err
 	}
-	store, err := kvopen.Store(ctx, set.store)
+	db, err := kvopen.Open(ctx, set.store)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer func() {
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+		defer cancel()
+		err = errors.Join(err, db.Close(limit))
+	}()
 	listener, err := listen(set.addr)
 	if err != nil {
 		return err
 	}
+	models := ashiato.New(db)
+	furnish(ctx, models, set.demo, out)
 	kind, _, _ := strings.Cut(set.store, ":")
 	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; end it with Ctrl-C\n", listener.Addr(), kind)
-	if err := serve(ctx, listener, newPage(store, kind)); err != nil {
+	if err := serve(ctx, listener, web.New(models)); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "example-app: ended")
-	return store.Close()
+	return nil
+}
+
+// furnish makes the demo pages that are not there yet. Without them the app
+// works as well, and a store that is down may come back, so it goes on.
+func furnish(ctx context.Context, models *ashiato.Models, n int, out io.Writer) {
+	made, err := ashiato.Demo(ctx, models, n)
+	if made > 0 {
+		fmt.Fprintf(out, "example-app: made %d demo pages\n", made)
+	}
+	if err != nil {
+		fmt.Fprintln(out, "example-app: not all demo pages could be made:", err)
+	}
 }
 
 func parse(args []string, out io.Writer) (settings, error) {
@@ -67,11 +96,15 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.SetOutput(out)
 	flags.StringVar(&set.addr, "addr", defaultAddr, "loopback `HOST:PORT` to listen on; port 0 is any free one")
 	flags.StringVar(&set.store, "store", defaultStore, "`URL` of the store: see docs/stores.md")
+	flags.IntVar(&set.demo, "demo", defaultDemo, "make sure that the first `N` demo pages exist; 0 makes none")
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}
 	if flags.NArg() > 0 {
 		return set, fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
+	}
+	if set.demo < 0 {
+		return set, fmt.Errorf("-demo %d: want 0 or more", set.demo)
 	}
 	return set, nil
 }
@@ -94,7 +127,13 @@ func listen(addr string) (net.Listener, error) {
 }
 
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -102,7 +141,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		return err
 	case <-ctx.Done():
 	}
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	return server.Shutdown(limit)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	neturl "net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -26,16 +27,23 @@ func start(t *testing.T, args ...string) (url string, stop func() error) {
 		out.CloseWithError(err)
 		done <- err
 	}()
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil {
-		t.Fatalf("run %q: %v", args, err)
+	lines := bufio.NewReader(in)
+	for url == "" {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("run %q: %v", args, err)
+		}
+		url = regexp.MustCompile(`http://\S+`).FindString(line)
 	}
-	go io.Copy(io.Discard, in)
-	url = regexp.MustCompile(`http://\S+`).FindString(line)
-	if url == "" {
-		t.Fatalf("want a line with the URL, got %q", line)
-	}
+	go io.Copy(io.Discard, lines)
 	return url, func() error { cancel(); return <-done }
+}
+
+func wantEnd(t *testing.T, stop func() error) {
+	t.Helper()
+	if err := stop(); err != nil {
+		t.Errorf("run ended with %v", err)
+	}
 }
 
 func get(t *testing.T, url string) (status int, body string) {
@@ -65,28 +73,66 @@ func wantPage(t *testing.T, url string, wantStatus int, wants ...string) {
 	}
 }
 
-func TestRun_CountsVisitsAndShowsTheirCost(t *testing.T) {
+func TestRun_ShowsDemoPagesAndTheirCost(t *testing.T) {
 	url, stop := start(t, "-store", "mem:")
-	wantPage(t, url, 200, "not built yet", `id="visits">1<`, `id="cost">3 trips (3 deep)`)
-	wantPage(t, url, 200, `id="visits">2<`, `id="cost">1 trips (1 deep), 1 ops`)
+	wantPage(t, url, 200, "How to read a tide table", "Sparrow7", "12 of at most 50", "<dt>trips</dt><dd>4</dd>")
+	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
 	wantPage(t, url+"favicon.ico", 404)
-	wantPage(t, url, 200, `id="visits">3<`)
-	if err := stop(); err != nil {
-		t.Errorf("run ended with %v", err)
-	}
+	wantEnd(t, stop)
 	if _, err := http.Get(url); err == nil {
 		t.Errorf("%s still answers after the end", url)
 	}
 }
 
-func TestRun_GoesOnCountingAfterARestart(t *testing.T) {
+func TestRun_DemoIsTheNumberOfPages(t *testing.T) {
+	for _, test := range []struct{ flag, want string }{
+		{"0", "0 of at most 50"},
+		{"3", "3 of at most 50"},
+		{"14", "14 of at most 50"},
+		{"51", "50 of at most 50"},
+	} {
+		url, stop := start(t, "-store", "mem:", "-demo", test.flag)
+		wantPage(t, url, 200, test.want)
+		wantEnd(t, stop)
+	}
+}
+
+func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
-	for _, want := range []string{`id="visits">1<`, `id="visits">2<`} {
-		url, stop := start(t, "-store", store)
-		wantPage(t, url, 200, want)
-		if err := stop(); err != nil {
-			t.Errorf("run ended with %v", err)
-		}
+	url, stop := start(t, "-store", store)
+	resp, err := http.PostForm(url+"join", neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	wantEnd(t, stop)
+
+	url, stop = start(t, "-store", store)
+	wantPage(t, url+"m/newcomer", 200, "A member since")
+	wantPage(t, url, 200, "12 of at most 50")
+	wantEnd(t, stop)
+}
+
+func TestServe_LetsRequestsEnd(t *testing.T) {
+	listener, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := make(chan struct{})
+	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-ctx.Done()
+		io.WriteString(w, "done")
+	})
+	served := make(chan error, 1)
+	go func() { served <- serve(ctx, listener, slow) }()
+	go func() { <-begun; cancel() }()
+	if _, body := get(t, "http://"+listener.Addr().String()); body != "done" {
+		t.Errorf("want the answer of a request that had begun, got %q", body)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -99,9 +145,7 @@ func TestRun_StoreThatIsDownShowsAsSuch(t *testing.T) {
 	listener.Close()
 	url, stop := start(t, "-store", "memcached://"+down)
 	wantPage(t, url, 503, "The store does not answer")
-	if err := stop(); err != nil {
-		t.Errorf("run ended with %v", err)
-	}
+	wantEnd(t, stop)
 }
 
 func TestRun_BadSettingsAreNamed(t *testing.T) {
@@ -120,6 +164,7 @@ func TestRun_BadSettingsAreNamed(t *testing.T) {
 		{[]string{"-store", "mem:", "-addr", "127.0.0.1"}, "missing port"},
 		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "is in use"},
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
+		{[]string{"-store", "mem:", "-demo", "-1"}, "-demo -1: want 0 or more"},
 		{[]string{"-port", "1"}, "flag provided but not defined: -port"},
 	} {
 		err := run(t.Context(), test.args, io.Discard)
@@ -134,7 +179,7 @@ func TestRun_HelpListsTheFlags(t *testing.T) {
 	if err := run(t.Context(), []string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("want flag.ErrHelp, got %v", err)
 	}
-	for _, want := range []string{"-addr HOST:PORT", "-store URL"} {
+	for _, want := range []string{"-addr HOST:PORT", "-store URL", "-demo N"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in the help, got:\n%s", want, out.String())
 		}

@@ -60,13 +60,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func wantErr(t testing.TB, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("got error %v, want one that is %q", err, want)
-	}
-}
-
 // ownerOf returns the owner of the claim on an e-mail address, "" if there is
 // none.
 func ownerOf(t testing.TB, ctx context.Context, s kvmodel.Store, email string) string {

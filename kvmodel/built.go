@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 )
 
 // builtKey names the indexes of a model that hold all of its records. It is
@@ -16,21 +18,32 @@ var builtKey = NewClass("built", 1) // model
 
 // builtState is what a process knows of the built item of a model.
 type builtState struct {
+	turn chan struct{} // holds one token while nobody claims the item
+
 	mu      sync.Mutex // never held during a trip
-	known   bool       // the item exists and names none but this model's indexes
-	missing []string   // indexes it does not name
+	read    bool       // the item exists, and missing says what it does not name
+	claimed bool       // and it names none but this model's indexes
+	missing []string   // indexes that do not hold all records
 }
 
-func (b *builtState) get() (known bool, missing []string) {
+func (b *builtState) get() builtState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.known, b.missing
+	return builtState{read: b.read, claimed: b.claimed, missing: b.missing}
 }
 
-func (b *builtState) set(missing []string) {
+// saw remembers that the item exists and does not name missing.
+func (b *builtState) saw(missing []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.known, b.missing = true, missing
+	b.read, b.missing = true, missing
+}
+
+// claim remembers that the item is fit for this model to write.
+func (b *builtState) claim(missing []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.read, b.claimed, b.missing = true, true, missing
 }
 
 // definitions returns the indexes of m by name and definition, sorted.
@@ -45,38 +58,53 @@ func (m *model[T]) definitions() []string {
 
 // writable returns nil when the model may be written: the built item says
 // which of its indexes are whole. On a store that one process holds alone, an
-// index that was added since is built here and now.
+// index that was added since is built here and now, while others wait.
 func (m *model[T]) writable(ctx context.Context) error {
 	if m.db.isClosed() {
 		return unavailable(errDBClosed)
 	}
-	if known, _ := m.built.get(); known {
+	if m.built.get().claimed {
 		return nil
 	}
-	if err := m.claimBuilt(ctx); err != nil {
-		return err
+	select {
+	case <-m.built.turn:
+	case <-ctx.Done():
+		return unavailable(ctx.Err())
 	}
-	return m.buildMissing(ctx)
+	defer func() { m.built.turn <- struct{}{} }()
+	if m.built.get().claimed {
+		return nil
+	}
+	missing, err := m.claimBuilt(ctx)
+	if err == nil && len(missing) > 0 && m.db.atomic != nil {
+		missing, err = m.buildMissing(ctx, missing)
+	}
+	if err == nil {
+		m.built.claim(missing)
+	}
+	return err
 }
 
-// buildMissing rebuilds what is missing if nobody else can be writing.
-func (m *model[T]) buildMissing(ctx context.Context) error {
-	_, missing := m.built.get()
-	if len(missing) == 0 || m.db.atomic == nil {
-		return nil
-	}
+// buildMissing rebuilds the indexes that are missing and returns those that
+// still are: records that are in conflict keep nobody from writing others.
+func (m *model[T]) buildMissing(ctx context.Context, missing []string) ([]string, error) {
 	m.db.log.Info("ringtree: building new indexes", "model", m.name, "indexes", missing)
-	return m.rebuild(ctx)
+	err := m.rebuild(ctx)
+	if err == nil || Failed(err) {
+		return nil, err
+	}
+	m.db.log.Error("ringtree: new indexes could not be built and cannot be read", "model", m.name, "indexes", missing, "err", err)
+	return missing, nil
 }
 
 // claimBuilt makes sure that the built item exists and names no index that
-// this model does not keep in step.
-func (m *model[T]) claimBuilt(ctx context.Context) error {
+// this model does not keep in step. It returns those it does not name.
+func (m *model[T]) claimBuilt(ctx context.Context) (missing []string, err error) {
 	mine := m.definitions()
 	for range maxTries {
 		there, version, err := m.readBuilt(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		op := OpAdd(builtKey.Key(m.name), encodeTexts(mine))
 		keep := mine
@@ -88,14 +116,13 @@ func (m *model[T]) claimBuilt(ctx context.Context) error {
 			_, err = One(ctx, m.db.store, op)
 		}
 		if err == nil {
-			m.built.set(without(mine, keep))
-			return nil
+			return without(mine, keep), nil
 		}
 		if Failed(err) && !errors.Is(err, ErrUnclear) {
-			return err
+			return nil, err
 		}
 	}
-	return fmt.Errorf("%s: %w", builtKey.Key(m.name), ErrConflict)
+	return nil, fmt.Errorf("%s: %w", builtKey.Key(m.name), ErrConflict)
 }
 
 func (m *model[T]) readBuilt(ctx context.Context) (defs []string, version Version, err error) {
@@ -123,45 +150,80 @@ func encodeTexts(texts []string) []byte {
 
 // indexReady returns nil if index holds all records.
 func (m *model[T]) indexReady(ctx context.Context, index Index[T]) error {
-	known, missing := m.built.get()
-	if !known {
-		there, version, err := m.readBuilt(ctx)
-		if err != nil {
-			return err
-		}
-		// Nothing was ever written where the item is absent. It is not
-		// remembered, since the first write may come at any time.
-		missing = without(m.definitions(), there)
-		if version == 0 || len(missing) == 0 {
-			if version != 0 {
-				m.built.set(nil)
-			}
-			return nil
-		}
-		if err := m.writable(ctx); err != nil {
-			return err
-		}
-		_, missing = m.built.get()
-	}
-	if len(missing) == 0 || !slices.Contains(missing, index.Name()+"="+index.Def()) {
+	def := index.Name() + "=" + index.Def()
+	known := m.built.get()
+	if known.read && !slices.Contains(known.missing, def) {
 		return nil
 	}
-	return m.stillMissing(ctx, index)
-}
-
-// stillMissing looks whether somebody has rebuilt index meanwhile.
-func (m *model[T]) stillMissing(ctx context.Context, index Index[T]) error {
-	there, _, err := m.readBuilt(ctx)
-	if err != nil {
-		return err
-	}
-	missing := without(m.definitions(), there)
-	m.built.set(missing)
-	if slices.Contains(missing, index.Name()+"="+index.Def()) {
-		return fmt.Errorf("%s.%s: %w: call Rebuild of the data class once all writers know the index",
+	// Somebody may have rebuilt it meanwhile.
+	missing, err := m.missing(ctx)
+	if err == nil && slices.Contains(missing, def) {
+		err = fmt.Errorf("%s.%s: %w: call Rebuild of the data class once all writers know the index",
 			m.name, index.Name(), ErrNeedsRebuild)
 	}
-	return nil
+	return err
+}
+
+// missing returns the indexes that do not hold all records. On a store that one
+// process holds alone they are built first.
+func (m *model[T]) missing(ctx context.Context) ([]string, error) {
+	there, version, err := m.readBuilt(ctx)
+	if err != nil || version == 0 {
+		// Nothing was ever written where the item is absent. That is not
+		// remembered, since the first write may come at any time.
+		return nil, err
+	}
+	missing := without(m.definitions(), there)
+	if len(missing) > 0 && m.db.atomic != nil {
+		if err := m.writable(ctx); err != nil {
+			return nil, err
+		}
+		return m.built.get().missing, nil
+	}
+	m.built.saw(missing)
+	return missing, nil
+}
+
+// rebuildTries is how often, once a second, a rebuild looks whether processes
+// with other indexes have ended.
+const rebuildTries = 60
+
+// awaitOthers returns when no process writes the model with other indexes, whose
+// records a rebuild would miss. An ErrNeedsRebuild names one that does not end.
+func (m *model[T]) awaitOthers(ctx context.Context) error {
+	var process string
+	for range rebuildTries {
+		var err error
+		if process, err = m.otherWriter(ctx); process == "" || err != nil {
+			return err
+		}
+		if !sleep(ctx, time.Second) {
+			break
+		}
+	}
+	return fmt.Errorf("%w, but process %s writes %s with other indexes: end it first", ErrNeedsRebuild, process, m.name)
+}
+
+// otherWriter returns a process that lives and has other indexes of m, or "".
+func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
+	others, heads, err := m.db.othersHeads(ctx)
+	if err != nil {
+		return "", err
+	}
+	for i, process := range others {
+		state, err := stateOf(heads[i])
+		if err != nil {
+			return "", err
+		}
+		differs := slices.ContainsFunc(state.shapes, func(shape string) bool {
+			name, hash, _ := strings.Cut(shape, "=")
+			return name == m.name && hash != m.shape()
+		})
+		if differs && !m.db.isDead(process, state.tick) {
+			return process, nil
+		}
+	}
+	return "", nil
 }
 
 // rebuild makes every index hold every record, and says so in the built item.
@@ -286,7 +348,7 @@ func (m *model[T]) markBuilt(ctx context.Context) error {
 		}
 		_, err = One(ctx, m.db.store, op)
 		if err == nil {
-			m.built.set(nil)
+			m.built.saw(nil)
 			return nil
 		}
 		if Failed(err) && !errors.Is(err, ErrUnclear) {

@@ -20,7 +20,8 @@ import (
 //	A4 after   the old entries of every index go
 //	A5 done    the line counts as complete
 const (
-	maxTries = 8 // of one change, before ErrConflict
+	maxTries = 8  // of a step that others can disturb
+	maxLost  = 16 // races of one change, before ErrConflict
 	maxAge   = 10 * time.Second
 )
 
@@ -80,8 +81,8 @@ func (c *change[T]) run() (*T, error) {
 			return v, err
 		}
 		c.db.hand.drop(c.key(c.id))
-		c.retries.Add(1)
-		if tries == maxTries || !sleep(c.ctx, jitter(time.Duration(tries)*time.Millisecond)) {
+		c.db.lostRaces.Add(1)
+		if tries == maxLost || !sleep(c.ctx, jitter(time.Millisecond<<min(tries, 5))) {
 			return nil, c.giveUp(fmt.Errorf("%w: %d tries lost against others", ErrConflict, tries))
 		}
 	}
@@ -417,13 +418,23 @@ func (c *change[T]) lineOf(p *plan[T]) line {
 	return line{model: c.name, id: c.id, rev: p.env.rev, created: p.created, touched: p.touched}
 }
 
-// note writes a journal line of the change.
+// note writes a journal line of the change. Where the journal is gone it opens
+// another, but not inside a transaction, which starts over then.
 func (c *change[T]) note(s Store, l line) error {
-	seg, err := c.db.journal.note(c.ctx, s, l)
-	if err == nil {
-		c.lines = append(c.lines, seg)
+	for range maxTries {
+		seg, err := c.db.journal.note(c.ctx, s, l)
+		if err == nil {
+			c.lines = append(c.lines, seg)
+			return nil
+		}
+		if !errors.Is(err, errGone) || c.db.atomic != nil {
+			return err
+		}
+		if err := c.db.journal.ready(c.ctx); err != nil {
+			return err
+		}
 	}
-	return err
+	return errGone
 }
 
 // lookAround reads the record beside A1, for a Create with an id that may be
@@ -489,20 +500,24 @@ func (c *change[T]) commit(p *plan[T]) error {
 		return c.notCommitted(errs[0])
 	}
 	c.db.hand.drop(c.key(c.id))
-	if missed := firstError(errs[1:]); missed != nil {
-		c.db.surely(func(ctx context.Context) error { return c.catchUp(ctx, p) })
-	} else if len(c.lines) > 0 {
-		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p) })
+	// A deletion's line, beside the commit, may have failed; what is to be done
+	// is the same.
+	if len(c.lines) > 0 || c.needsLine(p) {
+		since, missed := c.db.now(), firstError(errs[1:]) != nil
+		c.db.surely(func(ctx context.Context) error { return c.finish(ctx, p, since, missed) })
 	}
 	return nil
 }
 
-// catchUp makes up for what failed beside the commit, and goes on.
-func (c *change[T]) catchUp(ctx context.Context, p *plan[T]) error {
-	if err := c.repair(ctx, c.db.store, c.id, 0, c.touched); err != nil {
-		return err
+// finish is what follows the commit. missed: something beside it failed, and is
+// made up for first.
+func (c *change[T]) finish(ctx context.Context, p *plan[T], since time.Time, missed bool) error {
+	if missed {
+		if err := c.repair(ctx, c.db.store, c.id, 0, c.touched); err != nil {
+			return err
+		}
 	}
-	return c.after(ctx, p)
+	return c.after(ctx, p, since)
 }
 
 // setMarks puts into the envelope what the indexes want to keep in it.
@@ -528,6 +543,9 @@ func (c *change[T]) write(s Store, p *plan[T]) error {
 			err = c.whose(s, p)
 		case errors.Is(err, ErrUnclear):
 			err = c.settle(s, p)
+		case c.unclear && err != nil:
+			// This one was not sent, but an earlier one may have been.
+			err = fmt.Errorf("%w: %w", ErrUnclear, err)
 		}
 		if !errors.Is(err, errAgain) {
 			return err
@@ -594,11 +612,11 @@ func (c *change[T]) giveUp(err error) error {
 }
 
 // after is A4 and A5.
-func (c *change[T]) after(ctx context.Context, p *plan[T]) error {
+func (c *change[T]) after(ctx context.Context, p *plan[T], since time.Time) error {
 	if err := c.removeOld(ctx, c.db.store, p); err != nil {
 		return err
 	}
-	if err := c.changed(ctx, c.id, p.created); err != nil {
+	if err := c.changedSince(ctx, since, c.id, p.created); err != nil {
 		return err
 	}
 	c.complete()
@@ -641,8 +659,9 @@ func (c *change[T]) commitAtOnce(p *plan[T]) error {
 		c.all.grew(p.chunk)
 	}
 	if len(c.lines) > 0 {
+		since := c.db.now()
 		c.db.surely(func(ctx context.Context) error {
-			if err := c.changed(ctx, c.id, p.created); err != nil {
+			if err := c.changedSince(ctx, since, c.id, p.created); err != nil {
 				return err
 			}
 			c.complete()

@@ -3,20 +3,16 @@ package kvmodel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // How long what is deleted stays marked as such. It exceeds the longest time
 // a request can be late.
 const tombstoneTTL = 24 * time.Hour
-
-// maxBackground is how many things a DB does at once after the reply; what
-// comes on top is done before the reply.
-const maxBackground = 64
 
 // A DB is a store with what a process needs to write to it: the journal that
 // finds what a crash left behind, the work that is done after the reply, the
@@ -33,14 +29,13 @@ type DB struct {
 
 	mu     sync.Mutex // never held during a trip
 	models map[string]repairer
-	busy   int           // things being done in the background
-	idle   chan struct{} // closed when busy has become 0; nil while nobody waits
 	closed bool
 	stop   chan struct{} // closed by Close; the loops end
+	background
 
-	failed  int // background work that ended in an error
-	again   []func(context.Context) error
-	signs   map[string]sign // of other processes' life
+	lostRaces atomic.Int64
+
+	signs   map[string]*sign // of other processes' life
 	watches bool
 }
 
@@ -97,7 +92,7 @@ func Open(s Store, opts ...Option) (*DB, error) {
 		turns:  newTurns(),
 		models: make(map[string]repairer),
 		stop:   make(chan struct{}),
-		signs:  make(map[string]sign),
+		signs:  make(map[string]*sign),
 	}
 	db.journal = newJournal(db)
 	return db, nil
@@ -106,12 +101,16 @@ func Open(s Store, opts ...Option) (*DB, error) {
 // Store returns the store the DB works on, with the tenant's prefix.
 func (db *DB) Store() Store { return db.store }
 
+// Now returns the time by the DB's clock.
+func (db *DB) Now() time.Time { return db.now() }
+
 // Stats is what a DB is doing, for a metrics page.
 type Stats struct {
-	Background int // things being done after the reply
+	Background int // things being done after the reply, or waiting for their turn
 	Waiting    int // of those that failed, how many wait to be tried again
 	Failed     int // how often one has failed
 	Lines      int // changes in the journal that are not known to be complete
+	Retries    int // how often a change lost a race and started over
 }
 
 // Stats returns what the DB is doing now.
@@ -119,23 +118,7 @@ func (db *DB) Stats() Stats {
 	lines := db.journal.openLines()
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return Stats{Background: db.busy, Waiting: len(db.again), Failed: db.failed, Lines: lines}
-}
-
-// Flush returns when all that was to be done after replies is done, or when
-// ctx ends.
-func (db *DB) Flush(ctx context.Context) error {
-	for {
-		idle := db.whenIdle()
-		if idle == nil {
-			return nil
-		}
-		select {
-		case <-idle:
-		case <-ctx.Done():
-			return fmt.Errorf("flush: %d things still to do: %w", db.Stats().Background, ctx.Err())
-		}
-	}
+	return Stats{Background: db.busy, Waiting: len(db.again), Failed: db.failed, Lines: lines, Retries: int(db.lostRaces.Load())}
 }
 
 // Close does what is still to be done until ctx ends, then closes the store.
@@ -153,10 +136,6 @@ func (db *DB) Close(ctx context.Context) error {
 
 	err := db.Flush(ctx)
 	if err == nil {
-		db.tryAgain()
-		err = db.Flush(ctx)
-	}
-	if err == nil {
 		err = db.journal.finish(ctx)
 	}
 	return errors.Join(err, db.store.Close())
@@ -170,76 +149,6 @@ func (db *DB) isClosed() bool {
 	return db.closed
 }
 
-// whenIdle returns a channel that is closed when nothing is being done in the
-// background, or nil if that is so now.
-func (db *DB) whenIdle() <-chan struct{} {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if db.busy == 0 {
-		return nil
-	}
-	if db.idle == nil {
-		db.idle = make(chan struct{})
-	}
-	return db.idle
-}
-
-// Now returns the time by the DB's clock.
-func (db *DB) Now() time.Time { return db.now() }
-
-// Later does work after the reply, in the background, unless there is much to do
-// already: then it is left undone. An error is logged and no more.
-func (db *DB) Later(work func(context.Context) error) {
-	if db.begin(maxBackground) {
-		go db.inBackground(work)
-	}
-}
-
-// later does work in the background, or at once if there is much to do
-// already. An error is logged; the journal keeps what is to be repaired.
-func (db *DB) later(work func(context.Context) error) {
-	if db.begin(maxBackground) {
-		go db.inBackground(work)
-		return
-	}
-	db.begin(0)
-	db.inBackground(work)
-}
-
-// maxAgain is how much failed work a process keeps to try again.
-const maxAgain = 1000
-
-// surely does work in the background like later, and where it fails, again
-// until it succeeds or the process ends. It is for what the journal holds open.
-func (db *DB) surely(work func(context.Context) error) {
-	db.later(func(ctx context.Context) error {
-		err := work(ctx)
-		if err != nil {
-			db.keep(work)
-		}
-		return err
-	})
-}
-
-func (db *DB) keep(work func(context.Context) error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if len(db.again) < maxAgain {
-		db.again = append(db.again, work)
-	}
-}
-
-// tryAgain does once more what has failed.
-func (db *DB) tryAgain() {
-	db.mu.Lock()
-	again := db.again
-	db.again = nil
-	db.mu.Unlock()
-	for _, work := range again {
-		db.surely(work)
-	}
-}
-
 // watchOnce starts the repair loop when the DB first writes.
 func (db *DB) watchOnce() {
 	db.mu.Lock()
@@ -247,50 +156,6 @@ func (db *DB) watchOnce() {
 	if !db.watches && !db.closed {
 		db.watches = true
 		go db.watch()
-	}
-}
-
-// beginUnlessClosed counts one more thing in the background, which Close waits
-// for, unless it has been called.
-func (db *DB) beginUnlessClosed() bool {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if !db.closed {
-		db.busy++
-	}
-	return !db.closed
-}
-
-// begin counts one more thing in the background, unless there are limit
-// already; a limit of 0 is none.
-func (db *DB) begin(limit int) bool {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if limit > 0 && db.busy >= limit {
-		return false
-	}
-	db.busy++
-	return true
-}
-
-// backgroundTime bounds one thing done after the reply.
-const backgroundTime = 30 * time.Second
-
-func (db *DB) inBackground(work func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), backgroundTime)
-	defer cancel()
-	err := work(ctx)
-	if err != nil {
-		db.log.Warn("ringtree: work after the reply failed; repair will do it", "err", err)
-	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if err != nil {
-		db.failed++
-	}
-	if db.busy--; db.busy == 0 && db.idle != nil {
-		close(db.idle)
-		db.idle = nil
 	}
 }
 

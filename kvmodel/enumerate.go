@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"sync/atomic"
+	"sync"
 )
 
 var enumerationKey = NewClass("all", 2) // model, number of the chunk
@@ -19,7 +19,10 @@ const chunkBytes = 4 << 10
 // records stay; the record tells.
 type enumeration struct {
 	chunks Numbering
-	size   atomic.Int64 // what this process has put into the last chunk
+
+	mu   sync.Mutex // never held during a trip
+	last int64      // the chunk this process appends to
+	size int        // what it has put into that
 }
 
 // grown is what an addition did to the enumeration.
@@ -41,30 +44,45 @@ func (e *enumeration) add(ctx context.Context, s Store, ids []string) (grown, er
 	for _, id := range ids {
 		data = appendText(data, id)
 	}
-	last := e.chunks.hint.Load()
-	if last == 0 {
-		var err error
-		if last, err = e.chunks.Last(ctx, s); err != nil {
-			return grown{}, err
-		}
-	}
-	if last > 0 && int(e.size.Load())+len(data) <= chunkBytes {
+	last, size := e.where()
+	if last > 0 && size+len(data) <= chunkBytes {
 		err := appendSurely(ctx, s, e.chunks.Key(last), data)
 		if !errors.Is(err, ErrNotStored) {
 			return grown{last, len(data)}, err
 		}
 	}
-	n, err := e.chunks.Add(ctx, s, data)
+	// Somebody may have begun a chunk already.
+	n, err := e.chunks.Last(ctx, s)
+	if err == nil && n > last {
+		err = appendSurely(ctx, s, e.chunks.Key(n), data)
+		if !errors.Is(err, ErrNotStored) {
+			return grown{n, len(data)}, err
+		}
+		err = nil
+	}
+	if err == nil {
+		n, err = e.chunks.Add(ctx, s, data)
+	}
 	return grown{n, len(data)}, err
+}
+
+func (e *enumeration) where() (last int64, size int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last, e.size
 }
 
 // grew remembers an addition.
 func (e *enumeration) grew(g grown) {
-	if g.chunk > e.chunks.hint.Load() {
-		e.chunks.Known(g.chunk)
-		e.size.Store(0)
+	e.chunks.Known(g.chunk)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if g.chunk > e.last {
+		e.last, e.size = g.chunk, 0
 	}
-	e.size.Add(int64(g.size))
+	if g.chunk == e.last {
+		e.size += g.size
+	}
 }
 
 // ids returns those in the chunks from first on, some chunks a trip, with the

@@ -193,3 +193,29 @@ func TestAll_ACorruptChunkIsNamed(t *testing.T) {
 		t.Errorf("error %q does not name the model", got)
 	}
 }
+
+func TestEnumeration_ProcessesFillTheSameChunks(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	var dbs []*kvmodel.DB
+	var rs []*notes
+	for range 4 {
+		db := open(t, shared{plain(mem)})
+		dbs, rs = append(dbs, db), append(rs, kvmodel.NewRecords(db, noteSchema()))
+	}
+	const n = 3200
+	for i := 0; i < n; i += 100 {
+		r := rs[i/100%len(rs)]
+		createNotes(t, ctx, r, i, 100)
+	}
+	for _, db := range dbs {
+		must(t, db.Close(ctx))
+	}
+	if got, most := keysWith(mem, "all:"), n*11/4096+5; got > most {
+		t.Errorf("%d ids are in %d chunks, want at most %d", n, got, most)
+	}
+	db := closing(t, open(t, plain(mem)))
+	if got := len(allIDs(t, ctx, kvmodel.NewRecords(db, noteSchema()))); got != n {
+		t.Errorf("%d records, want %d", got, n)
+	}
+}

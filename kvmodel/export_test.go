@@ -22,6 +22,3 @@ func EncodeLive(model int, rev uint64, body []byte) []byte {
 	e := envelope{model: model, rev: rev, body: body}
 	return e.encode(nil)
 }
-
-// Retries returns how many changes of r lost a race and started over.
-func (r *Records[T, K]) Retries() int64 { return r.m.retries.Load() }

@@ -204,20 +204,32 @@ type shared struct{ kvmodel.Store }
 func (s shared) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
 func (s shared) Close() error           { return nil }
 
+// answer answers a trip, which it may also pass on to next.
+type answer func(ctx context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error
+
 // tampering is a store whose trips a test can answer itself.
 type tampering struct {
 	kvmodel.Store
-	with func(ctx context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error
+	with atomic.Pointer[answer]
 }
+
+func tamper(s kvmodel.Store, with answer) *tampering {
+	f := &tampering{Store: s}
+	f.set(with)
+	return f
+}
+
+// set lets with answer from now on; nil: the store itself.
+func (f *tampering) set(with answer) { f.with.Store(&with) }
 
 func (f *tampering) Powers() kvmodel.Powers { return kvmodel.PowersOf(f.Store) }
 
 func (f *tampering) Do(ctx context.Context, ops []kvmodel.Op) error {
 	next := func(ops []kvmodel.Op) error { return f.Store.Do(ctx, ops) }
-	if f.with == nil {
-		return next(ops)
+	if with := *f.with.Load(); with != nil {
+		return with(ctx, ops, next)
 	}
-	return f.with(ctx, ops, next)
+	return next(ops)
 }
 
 // cost returns what f asked of the store.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -40,7 +41,7 @@ type journal struct {
 	process  string     // "" until opened
 	segments []*segment // those that exist, oldest first; the last is written to
 	tick     uint64
-	ticking  bool
+	ticking  chan struct{} // closed when the loop that ticks has ended; nil while none runs
 	kick     chan struct{} // makes the next tick come at once
 }
 
@@ -49,7 +50,6 @@ type segment struct {
 	process string
 	number  int64
 	size    int
-	opened  time.Time
 	open    int                 // lines whose change is not complete
 	created map[string][]string // ids for the enumeration, by model
 	closed  bool
@@ -65,10 +65,21 @@ func (s *segment) key() string {
 	return journalSegment.Key(s.process, strconv.FormatInt(s.number, 10))
 }
 
+// errGone: there is no segment to write to. It was never opened, or somebody
+// took this process for dead and buried its journal.
+var errGone = fmt.Errorf("no journal: %w", errLost)
+
+// name returns the process's name, "" if it has no journal.
+func (j *journal) name() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.process
+}
+
 // ready returns when the journal is open for lines. It costs nothing but for
 // the first time.
 func (j *journal) ready(ctx context.Context) error {
-	if j.isOpen() {
+	if j.name() != "" {
 		return nil
 	}
 	select {
@@ -77,22 +88,16 @@ func (j *journal) ready(ctx context.Context) error {
 		return unavailable(ctx.Err())
 	}
 	defer func() { j.opening <- struct{}{} }()
-	if j.isOpen() {
+	if j.name() != "" {
 		return nil
 	}
 	return j.open(ctx)
 }
 
-func (j *journal) isOpen() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.process != ""
-}
-
 // open starts a journal under a new name, which never was one before.
 func (j *journal) open(ctx context.Context) error {
 	process := newProcessName()
-	first := &segment{process: process, opened: j.db.now(), created: map[string][]string{}}
+	first := &segment{process: process, created: map[string][]string{}}
 	err := j.db.store.Do(ctx, []Op{
 		OpAdd(first.key(), nil),
 		OpSet(journalHead.Key(process), encodeHead(journalState{shapes: j.db.shapes()})),
@@ -112,28 +117,24 @@ func (j *journal) open(ctx context.Context) error {
 }
 
 // note writes l through s, which may be shared by other works, and returns the
-// segment that holds it: the caller owes it one done. The journal is ready.
+// segment that holds it: the caller owes it one done. After errGone a new
+// journal has to be opened.
 func (j *journal) note(ctx context.Context, s Store, l line) (*segment, error) {
 	data := l.encode(nil)
-	for {
-		seg := j.enter(l, len(data))
-		if seg == nil {
-			if err := j.ready(ctx); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		err := appendSurely(ctx, s, seg.key(), data)
-		if err == nil {
-			return seg, nil
-		}
-		j.done(seg)
-		if !errors.Is(err, ErrNotStored) {
-			return nil, err
-		}
-		// Somebody took this process for dead and buried its journal.
-		j.forget(seg.process)
+	seg := j.enter(l, len(data))
+	if seg == nil {
+		return nil, errGone
 	}
+	err := appendSurely(ctx, s, seg.key(), data)
+	if err == nil {
+		return seg, nil
+	}
+	j.done(seg)
+	if errors.Is(err, ErrNotStored) {
+		j.forget(seg.process)
+		err = errGone
+	}
+	return nil, err
 }
 
 // appendSurely appends data, again where it is unclear whether it was: a line
@@ -160,14 +161,15 @@ func (j *journal) enter(l line, size int) *segment {
 	seg := j.segments[len(j.segments)-1]
 	seg.open++
 	seg.size += size
-	if l.created {
+	// In a transaction the id is put into the enumeration at once.
+	if l.created && j.db.atomic == nil {
 		seg.created[l.model] = append(seg.created[l.model], l.id)
 	}
 	if seg.size > segmentBytes {
 		j.hurry()
 	}
-	if !j.ticking {
-		j.ticking = true
+	if j.ticking == nil {
+		j.ticking = make(chan struct{})
 		go j.loop()
 	}
 	return seg
@@ -210,9 +212,10 @@ func (j *journal) openLines() int {
 func (j *journal) loop() {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
-	for idle := 0; idle < idleTicks; {
+	for idle := 0; idle < idleTicks || !j.rest(); {
 		select {
 		case <-j.db.stop:
+			j.end()
 			return
 		case <-j.kick:
 		case <-ticker.C:
@@ -227,9 +230,41 @@ func (j *journal) loop() {
 			idle = 0
 		}
 	}
+}
+
+// rest ends the ticking, unless something was written since the last tick.
+func (j *journal) rest() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.ticking = false
+	if n := len(j.segments); n > 1 || n == 1 && j.segments[0].size > 0 {
+		return false
+	}
+	close(j.ticking)
+	j.ticking = nil
+	return true
+}
+
+func (j *journal) end() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	close(j.ticking)
+	j.ticking = nil
+}
+
+// ended returns when nothing ticks any more, or ctx ends.
+func (j *journal) ended(ctx context.Context) error {
+	j.mu.Lock()
+	ticking := j.ticking
+	j.mu.Unlock()
+	if ticking == nil {
+		return nil
+	}
+	select {
+	case <-ticking:
+		return nil
+	case <-ctx.Done():
+		return unavailable(ctx.Err())
+	}
 }
 
 // turnOver is one tick: it closes the segment that is written to if there is
@@ -261,23 +296,19 @@ func (j *journal) last() *segment {
 	return j.segments[len(j.segments)-1]
 }
 
-// roll makes the segment after last, if last has lines, and tells others that
-// this process is alive.
+// roll tells others that this process is alive and makes the segment after
+// last, if last has lines. The head names a segment before there is one.
 func (j *journal) roll(ctx context.Context, last *segment) error {
-	j.mu.Lock()
-	next := last
-	if last.size > 0 {
-		next = &segment{process: last.process, number: last.number + 1, opened: j.db.now(), created: map[string][]string{}}
+	state, next := j.next(last)
+	err := j.sayAlive(ctx, last.process, state)
+	if err == nil && next != last {
+		_, err = One(ctx, j.db.store, OpAdd(next.key(), nil))
 	}
-	j.tick++
-	head := encodeHead(journalState{j.segments[0].number, next.number, j.tick, j.db.shapes()})
-	j.mu.Unlock()
-
-	ops := []Op{OpSet(journalHead.Key(last.process), head)}
-	if next != last {
-		ops = append(ops, OpAdd(next.key(), nil))
-	}
-	if err := j.db.store.Do(ctx, ops); err != nil {
+	switch {
+	case errors.Is(err, errGone):
+		j.forget(last.process)
+		return nil
+	case err != nil && !errors.Is(err, ErrExists):
 		return err
 	}
 	j.mu.Lock()
@@ -287,6 +318,44 @@ func (j *journal) roll(ctx context.Context, last *segment) error {
 		j.segments = append(j.segments, next)
 	}
 	return nil
+}
+
+// next returns the segment to write to after this tick, which is last itself
+// if that is empty, and what the head is to say.
+func (j *journal) next(last *segment) (journalState, *segment) {
+	shapes := j.db.shapes()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	next := last
+	if last.size > 0 {
+		next = &segment{process: last.process, number: last.number + 1, created: map[string][]string{}}
+	}
+	lowest := next.number
+	if len(j.segments) > 0 {
+		lowest = j.segments[0].number
+	}
+	j.tick++
+	return journalState{lowest, next.number, j.tick, shapes}, next
+}
+
+// sayAlive writes the head. It returns errGone if the process was buried: what
+// it wrote to a new segment then nobody would find.
+func (j *journal) sayAlive(ctx context.Context, process string, state journalState) error {
+	key := journalHead.Key(process)
+	r, err := One(ctx, j.db.store, OpGet(key))
+	if err == nil {
+		var old journalState
+		if old, err = decodeHead(r.Value); err == nil && old.tick == buriedTick {
+			err = errGone
+		}
+	}
+	if err == nil {
+		_, err = One(ctx, j.db.store, OpSwap(key, r.Version, encodeHead(state)))
+	}
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
+		return errGone
+	}
+	return err
 }
 
 // complete returns the closed segments whose lines are all complete.
@@ -318,30 +387,43 @@ func (j *journal) remove(ctx context.Context, seg *segment) error {
 }
 
 // finish takes the journal down: nothing more will be written. If a change is
-// not complete, all is left for repair.
+// not complete, all is left for repair, and the error says so.
 func (j *journal) finish(ctx context.Context) error {
-	j.mu.Lock()
-	process := j.process
-	if process != "" {
-		j.segments[len(j.segments)-1].closed = true
+	if err := j.ended(ctx); err != nil {
+		return err
 	}
-	j.mu.Unlock()
+	process := j.name()
 	if process == "" {
 		return nil
 	}
+	j.close()
 	for _, seg := range j.complete() {
 		if err := j.remove(ctx, seg); err != nil {
 			return err
 		}
 	}
-	if j.last() != nil {
-		return nil
+	if n := j.openLines(); n > 0 {
+		return fmt.Errorf("%w: %d changes are not complete; they are left in the journal for repair", ErrUnavailable, n)
 	}
-	if err := listProcess(ctx, j.db.store, process, false); err != nil {
+	return takeDown(ctx, j.db.store, process)
+}
+
+// close makes the last segment one that is not written to any more.
+func (j *journal) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n := len(j.segments); n > 0 {
+		j.segments[n-1].closed = true
+	}
+}
+
+// takeDown removes what tells of the journal of process, whose segments are
+// gone.
+func takeDown(ctx context.Context, s Store, process string) error {
+	if err := listProcess(ctx, s, process, false); err != nil {
 		return err
 	}
-	_, err := One(ctx, j.db.store, OpDelete(journalHead.Key(process)))
-	return err
+	return s.Do(ctx, []Op{OpDelete(journalHead.Key(process)), OpDelete(repairedKey.Key(process))})
 }
 
 // journalState is what the head of a journal says: the segments from lowest to
@@ -356,6 +438,9 @@ type journalState struct {
 // maxSegments is how many segments a journal can have: more than one a second
 // for as long as a change may stay incomplete.
 const maxSegments = 200_000
+
+// buriedTick is the tick of a journal that is being taken away.
+const buriedTick = 1 << 62
 
 func encodeHead(s journalState) []byte {
 	b := binary.AppendUvarint(nil, uint64(s.lowest))

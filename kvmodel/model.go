@@ -27,7 +27,7 @@ type model[T any] struct {
 
 	mu       sync.Mutex
 	handlers []func(ctx context.Context, id string, created bool) error
-	retries  atomic.Int64 // changes that lost a race and started over
+	calls    atomic.Int64 // of handlers, under way
 
 	built builtState
 }

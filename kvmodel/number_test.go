@@ -115,7 +115,7 @@ func TestNumbering_Add_64AtOnceLeaveNoGapAndLoseNone(t *testing.T) {
 // done says so.
 func unclearAdds(s kvmodel.Store, times int, done func(key string) bool) kvmodel.Store {
 	seen := map[string]int{}
-	return &tampering{s, func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+	return tamper(s, func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
 		if ops[0].Kind != kvmodel.Add || seen[ops[0].Key] >= times {
 			return next(ops)
 		}
@@ -124,7 +124,7 @@ func unclearAdds(s kvmodel.Store, times int, done func(key string) bool) kvmodel
 			_ = next(slices.Clone(ops))
 		}
 		return kvmodel.Fail(ops, kvmodel.ErrUnclear)
-	}}
+	})
 }
 
 func TestNumbering_Add_AnUnclearAddIsDoneOnce(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -130,17 +131,26 @@ func One(ctx context.Context, s Store, op Op) (Result, error) {
 // absent one has ErrNotFound. The error is not nil if some key could not be
 // asked for, and then what is missing must not be taken for absent.
 func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
-	ops := make([]Op, len(keys))
-	for i, key := range keys {
-		ops[i] = OpGet(key)
+	space := getOps.Get().(*[]Op)
+	defer getOps.Put(space)
+	ops := (*space)[:0]
+	for _, key := range keys {
+		ops = append(ops, OpGet(key))
 	}
 	err := s.Do(ctx, ops)
 	results := make([]Result, len(keys))
 	for i := range ops {
 		results[i] = ops[i].Result
 	}
+	// What is kept for the next call must not keep values alive.
+	clear(ops)
+	*space = ops
 	return results, err
 }
+
+// getOps are slices of ops for GetAll to use again, since they are the larger
+// part of what it would allocate.
+var getOps = sync.Pool{New: func() any { return new([]Op) }}
 
 // AddOrGet stores value under key if the key is absent, and otherwise returns
 // what is there. It costs one trip when it adds and two when it does not.

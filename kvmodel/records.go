@@ -35,6 +35,8 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		schema:  schema.fields,
 		all:     newEnumeration(schema.Name),
 	}
+	m.built.turn = make(chan struct{}, 1)
+	m.built.turn <- struct{}{}
 	db.register(schema.Name, m)
 	return &Records[T, K]{m, schema}
 }
@@ -319,11 +321,15 @@ func (r *Records[T, K]) inTurn(ctx context.Context, id string, f func(id string)
 
 // Rebuild makes every index hold every record: it is for an index that was
 // added to a model that has records. Before, all processes that write the
-// model must run a release that knows the index. Unique values that two
-// records hold are reported, and nothing is marked as built.
+// model must run a release that knows the index; for a minute Rebuild waits
+// until those that do not have ended. Unique values that two records hold are
+// reported, and nothing is marked as built.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
-	if err := r.m.claimBuilt(ctx); err != nil {
+	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)
+	}
+	if err := r.m.awaitOthers(ctx); err != nil {
+		return fmt.Errorf("rebuild %s: %w", r.m.name, err)
 	}
 	return r.m.rebuild(ctx)
 }

@@ -102,16 +102,20 @@ func TestRecords_GetMulti_KeepsTheOrderWithNilAtAbsentPlaces(t *testing.T) {
 
 func TestRecords_GetMulti_AKeyThatCouldNotBeAskedForIsAnError(t *testing.T) {
 	ctx := t.Context()
-	s := &tampering{Store: plain(memkv.New(memkv.Options{}))}
+	s := tamper(plain(memkv.New(memkv.Options{})), nil)
 	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
 	must(t, r.Create(ctx, &note{ID: "a", Text: "A"}))
-	s.with = func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+	s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
 		_ = next(ops)
-		ops[1].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+		for i := range ops {
+			if ops[i].Key == "r:Note:b" {
+				ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+			}
+		}
 		return kvmodel.Unanswered(ops)
-	}
+	})
 	vs, err := r.GetMulti(ctx, []string{"a", "b"})
-	s.with = nil
+	s.set(nil)
 	wantErr(t, err, kvmodel.ErrUnavailable)
 	if vs != nil {
 		t.Errorf("got %v beside the error, want nothing", vs)
@@ -248,12 +252,12 @@ func betweenReadAndWrite(s kvmodel.Store, f func()) kvmodel.Store {
 			return whole(ctx, g)
 		}
 	}
-	return powers{&tampering{shared{s}, func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+	return powers{tamper(shared{s}, func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
 		if commits(ops) {
 			f()
 		}
 		return next(ops)
-	}}, p}
+	}), p}
 }
 
 func TestRecords_Update_ReturnsWhatTheRecordHasBecome(t *testing.T) {

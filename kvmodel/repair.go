@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -76,26 +77,66 @@ func (m *model[T]) repairLine(ctx context.Context, s Store, l line) error {
 // dead when this DB has seen no sign of it for 30 seconds, so a single call of
 // a new DB only looks.
 func (db *DB) Repair(ctx context.Context) error {
-	all, _, err := processes(ctx, db.store)
+	others, heads, err := db.othersHeads(ctx)
 	if err != nil {
 		return err
 	}
-	for _, process := range all {
-		j, err := readJournal(ctx, db.store, process)
-		if err == nil && db.isDead(process, j.state.tick) {
-			err = db.repairJournal(ctx, j)
-		}
-		if err != nil {
-			return fmt.Errorf("repair the journal of %s: %w", process, err)
+	db.forgetSigns(others)
+	// One that cannot be repaired must not hold up the others.
+	var errs []error
+	for i, process := range others {
+		if err := db.repairIfDead(ctx, process, heads[i]); err != nil {
+			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", process, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// sign is the last sign of life of a process.
+// othersHeads returns the processes with a journal but for this one, and what
+// a get of the head of each has answered.
+func (db *DB) othersHeads(ctx context.Context) (others []string, heads []Result, err error) {
+	all, _, err := processes(ctx, db.store)
+	mine := db.journal.name()
+	var keys []string
+	for _, process := range all {
+		if process != mine {
+			others = append(others, process)
+			keys = append(keys, journalHead.Key(process))
+		}
+	}
+	if err == nil && len(keys) > 0 {
+		heads, err = GetAll(ctx, db.store, keys...)
+	}
+	return others, heads, err
+}
+
+// stateOf returns what a head says; one that is gone says nothing.
+func stateOf(head Result) (journalState, error) {
+	if head.Err != nil {
+		return journalState{}, nil
+	}
+	return decodeHead(head.Value)
+}
+
+func (db *DB) repairIfDead(ctx context.Context, process string, head Result) error {
+	state, err := stateOf(head)
+	if err != nil || !db.isDead(process, state.tick) {
+		return err
+	}
+	j, err := readJournal(ctx, db.store, process)
+	if err != nil {
+		return err
+	}
+	return db.repairJournal(ctx, j)
+}
+
+// sign is the last sign of life of a process, and what this DB has done since
+// for the lines it left.
 type sign struct {
-	tick uint64
-	seen time.Time
+	tick   uint64
+	seen   time.Time
+	mended int // bytes of the journal whose lines are repaired
+	told   int // bytes whose lines are told to OnChange, and their ids archived
 }
 
 // isDead notes that a process's tick was seen, and tells whether it has not
@@ -103,17 +144,48 @@ type sign struct {
 func (db *DB) isDead(process string, tick uint64) bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	last, known := db.signs[process]
-	if !known || last.tick != tick {
-		db.signs[process] = sign{tick, db.now()}
+	last := db.signs[process]
+	if last == nil || last.tick != tick {
+		db.signs[process] = &sign{tick: tick, seen: db.now()}
 		return false
 	}
 	return db.now().Sub(last.seen) >= deadAfter
 }
 
+// forgetSigns forgets the processes that are not among known any more.
+func (db *DB) forgetSigns(known []string) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	maps.DeleteFunc(db.signs, func(process string, _ *sign) bool { return !slices.Contains(known, process) })
+}
+
+// once does step for the lines of j, unless done says that it was done for as
+// many bytes as there are.
+func (db *DB) once(j deadJournal, done func(*sign) *int, step func() error) error {
+	db.mu.Lock()
+	s := db.signs[j.process]
+	if s == nil {
+		s = new(sign)
+	}
+	at := done(s)
+	was := *at
+	db.mu.Unlock()
+	if was == j.bytes {
+		return nil
+	}
+	if err := step(); err != nil {
+		return err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	*at = j.bytes
+	return nil
+}
+
 // deadJournal is a journal as others read it.
 type deadJournal struct {
 	process  string
+	head     Version // 0 if there is none
 	state    journalState
 	segments []Op // gets, with their results; a segment that is gone has none
 	lines    []line
@@ -131,6 +203,7 @@ func readJournal(ctx context.Context, s Store, process string) (deadJournal, err
 	if err != nil {
 		return j, err
 	}
+	j.head = r.Version
 	if j.state, err = decodeHead(r.Value); err != nil {
 		return j, err
 	}
@@ -139,8 +212,10 @@ func readJournal(ctx context.Context, s Store, process string) (deadJournal, err
 	for n := j.state.lowest; n <= j.state.highest+2; n++ {
 		j.segments = append(j.segments, OpGet(journalSegment.Key(process, strconv.FormatInt(n, 10))))
 	}
-	if err := s.Do(ctx, j.segments); err != nil {
-		return j, err
+	for batch := range slices.Chunk(j.segments, repairBatch) {
+		if err := s.Do(ctx, batch); err != nil {
+			return j, err
+		}
 	}
 	for i := range j.segments {
 		lines, err := decodeLines(j.segments[i].Result.Value)
@@ -155,25 +230,37 @@ func readJournal(ctx context.Context, s Store, process string) (deadJournal, err
 
 // repairJournal mends what the lines of a dead process's journal speak of.
 // After the grace it does so once more, since a claim may have been added
-// late, and takes the journal away.
+// late, and takes the journal away. Lines of models this process does not have
+// are left to another, and then so is the journal.
 func (db *DB) repairJournal(ctx context.Context, j deadJournal) error {
 	when, covered, err := db.repaired(ctx, j.process)
 	if err != nil {
 		return err
 	}
-	again := covered == j.bytes && !when.IsZero()
-	if again && db.now().Sub(when) < grace {
-		return nil
+	if covered == j.bytes && !when.IsZero() {
+		if db.now().Sub(when) < grace || !db.knows(j) {
+			return nil
+		}
+		if err := db.repairLines(ctx, j); err != nil {
+			return err
+		}
+		return db.bury(ctx, j)
 	}
-	known, err := db.repairLines(ctx, j)
-	if err != nil || !known {
+	err = db.once(j, func(s *sign) *int { return &s.mended }, func() error { return db.repairLines(ctx, j) })
+	if err != nil {
 		return err
 	}
-	if again {
-		return db.bury(ctx, j)
+	err = db.once(j, func(s *sign) *int { return &s.told }, func() error { return db.settleLines(ctx, j) })
+	if err != nil || !db.knows(j) {
+		return err
 	}
 	_, err = One(ctx, db.store, OpSet(repairedKey.Key(j.process), encodeRepaired(db.now(), j.bytes)))
 	return err
+}
+
+// knows tells whether this process has the models of all lines of j.
+func (db *DB) knows(j deadJournal) bool {
+	return !slices.ContainsFunc(j.lines, func(l line) bool { return db.model(l.model) == nil })
 }
 
 // repaired returns when the first pass over a journal was made, and how many
@@ -197,35 +284,35 @@ func encodeRepaired(when time.Time, covered int) []byte {
 	return binary.AppendUvarint(b, uint64(covered))
 }
 
-// repairLines works on all lines of j, many side by side, and archives the ids
-// they created. known is false if some are of a model this process does not
-// have: another must do them.
-func (db *DB) repairLines(ctx context.Context, j deadJournal) (known bool, err error) {
-	known = true
-	created := make(map[string][]string)
-	for lines := j.lines; len(lines) > 0; {
-		n := min(len(lines), repairBatch)
+// repairLines works on all lines of j whose models this process has, many side
+// by side. Where one cannot be repaired, the others are all the same.
+func (db *DB) repairLines(ctx context.Context, j deadJournal) error {
+	var errs []error
+	for batch := range slices.Chunk(j.lines, repairBatch) {
 		var works []func(Store) error
-		for _, l := range lines[:n] {
-			m := db.model(l.model)
-			if m == nil {
-				known = false
-				continue
-			}
-			works = append(works, func(s Store) error { return m.repairLine(ctx, s, l) })
-			if l.created {
-				created[l.model] = append(created[l.model], l.id)
+		for _, l := range batch {
+			if m := db.model(l.model); m != nil {
+				works = append(works, func(s Store) error { return m.repairLine(ctx, s, l) })
 			}
 		}
-		if err := firstError(Together(ctx, db.store, works...)); err != nil {
-			return known, err
+		errs = append(errs, firstError(Together(ctx, db.store, works...)))
+	}
+	return firstError(errs)
+}
+
+// settleLines does what a change does last: it tells OnChange, and puts the
+// ids that were created into the enumeration.
+func (db *DB) settleLines(ctx context.Context, j deadJournal) error {
+	if err := db.tellOfLines(ctx, j); err != nil {
+		return err
+	}
+	created := make(map[string][]string)
+	for _, l := range j.lines {
+		if l.created && db.model(l.model) != nil {
+			created[l.model] = append(created[l.model], l.id)
 		}
-		lines = lines[n:]
 	}
-	if err := db.archive(ctx, created); err != nil {
-		return known, err
-	}
-	return known, db.tellOfLines(ctx, j)
+	return db.archive(ctx, created)
 }
 
 // tellOfLines calls the OnChange handlers for what a dead process may not have
@@ -250,11 +337,23 @@ func (db *DB) tellOfLines(ctx context.Context, j deadJournal) error {
 func (db *DB) deadFor(process string) time.Duration {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return db.now().Sub(db.signs[process].seen)
+	if s := db.signs[process]; s != nil {
+		return db.now().Sub(s.seen)
+	}
+	return 0
 }
 
-// bury takes away the journal of a dead process, unless it has stirred.
+// bury takes away the journal of a dead process, unless that stirs. First it
+// marks the head, so that the process opens no segment that nobody would find.
 func (db *DB) bury(ctx context.Context, j deadJournal) error {
+	if j.head != 0 {
+		state := j.state
+		state.tick = buriedTick
+		_, err := One(ctx, db.store, OpSwap(journalHead.Key(j.process), j.head, encodeHead(state)))
+		if err != nil {
+			return unlessStirred(err)
+		}
+	}
 	for i := range j.segments {
 		seg := &j.segments[i]
 		if seg.Result.Err != nil {
@@ -262,13 +361,19 @@ func (db *DB) bury(ctx context.Context, j deadJournal) error {
 		}
 		_, err := One(ctx, db.store, OpDrop(seg.Key, seg.Result.Version))
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			return err
+			return unlessStirred(err)
 		}
 	}
-	if err := listProcess(ctx, db.store, j.process, false); err != nil {
-		return err
+	return takeDown(ctx, db.store, j.process)
+}
+
+// unlessStirred returns nil for an err that says that a journal to be buried has
+// changed. It is left as it is until its process has been still again.
+func unlessStirred(err error) error {
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
+		return nil
 	}
-	return db.store.Do(ctx, []Op{OpDelete(journalHead.Key(j.process)), OpDelete(repairedKey.Key(j.process))})
+	return err
 }
 
 // watch repairs every now and then until the DB is closed.

@@ -10,6 +10,7 @@ snapshot() {
 
 before=$(snapshot)
 go generate ./...
+(cd bench && go generate ./...)
 after=$(snapshot)
 if [[ $before != "$after" ]]; then
 	echo "current: these generated files were not what the generator writes:" >&2

@@ -36,7 +36,7 @@ func (f figure) String() string {
 type target struct {
 	sign  string // =, <= or >=
 	limit float64
-	unit  string // x for a ratio, s for seconds
+	unit  string // x for a ratio, s for seconds, ns for nanoseconds
 
 	// varies: the value depends on the machine, as all times do.
 	varies bool
@@ -52,6 +52,9 @@ func (t target) ratio() target { t.unit, t.varies = "x", true; return t }
 
 // seconds returns the target for a time.
 func (t target) seconds() target { t.unit, t.varies = "s", true; return t }
+
+// nanoseconds returns the target for the time of one call.
+func (t target) nanoseconds() target { t.unit, t.varies = "ns", true; return t }
 
 // varying returns the target for a count that is not the same everywhere.
 func (t target) varying() target { t.varies = true; return t }

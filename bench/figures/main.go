@@ -30,6 +30,7 @@ type group struct {
 
 var groups = []group{
 	{"store", storeFigures},
+	{"records", recordFigures},
 }
 
 func main() {

@@ -53,6 +53,34 @@ func compare(ours, theirs func() error) (float64, error) {
 	return median(ratios), nil
 }
 
+// timed is how often what takes nanoseconds is called to be timed.
+const timed = 1000
+
+// nanoseconds returns how long a call of f takes, the median of many turns.
+func nanoseconds(f func() error) (float64, error) {
+	var took []float64
+	for range turns {
+		start := time.Now()
+		if err := repeated(f)(); err != nil {
+			return 0, err
+		}
+		took = append(took, float64(time.Since(start).Nanoseconds())/timed)
+	}
+	return median(took), nil
+}
+
+// repeated returns what calls f so often that it can be timed.
+func repeated(f func() error) func() error {
+	return func() error {
+		for range timed {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 func timeBoth(first, second func() error) (took [2]time.Duration, err error) {
 	for i, f := range []func() error{first, second} {
 		start := time.Now()

@@ -24,6 +24,9 @@ import (
 // An op that ended unclear may have been done at any later time or never.
 func Linearizable(t testing.TB, s kvmodel.Store, clients, ops int, seed uint64) {
 	t.Helper()
+	if err := s.Do(context.Background(), []kvmodel.Op{kvmodel.OpDelete(keyOf(0)), kvmodel.OpDelete(keyOf(1)), kvmodel.OpDelete(keyOf(2))}); err != nil {
+		t.Fatalf("remove the keys of the last time: %v", err)
+	}
 	var mu sync.Mutex
 	var history []porcupine.Operation
 	var wg sync.WaitGroup
@@ -61,10 +64,12 @@ type historian struct {
 	history  []porcupine.Operation
 }
 
+func keyOf(i int) string { return fmt.Sprint("lin", i) }
+
 func (c *historian) work(ops int) {
 	for range ops {
 		at := c.rng.IntN(len(c.versions))
-		op := c.op(fmt.Sprint("lin", at), c.versions[at])
+		op := c.op(keyOf(at), c.versions[at])
 		call := time.Since(c.began)
 		r, _ := kvmodel.One(context.Background(), c.store, op)
 		returned := int64(time.Since(c.began))

@@ -139,8 +139,9 @@ func TestMetamorphic_SameSeedIsTheSameStory(t *testing.T) {
 }
 
 func TestLinearizable_PassesForAStoreThatIs(t *testing.T) {
+	s := memkv.New(memkv.Options{})
 	for seed := range uint64(5) {
-		kvtest.Linearizable(t, memkv.New(memkv.Options{}), 8, 100, seed)
+		kvtest.Linearizable(t, s, 8, 100, seed)
 	}
 }
 

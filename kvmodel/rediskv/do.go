@@ -91,19 +91,21 @@ func (s *Store) giveUp(ops []*kvmodel.Op, err error) {
 // fly sends pending once. Requests whose script the server does not have were
 // not carried out; they are sent again with the script's text.
 func (s *Store) fly(ctx context.Context, pending []*kvmodel.Op) {
-	f := s.newFlight(pending, s.script.sha)
+	if unknown := s.flyOnce(ctx, pending, s.script.sha); unknown != nil {
+		s.flyOnce(ctx, unknown, "")
+	}
+}
+
+// flyOnce returns the ops whose script the server does not know by sha.
+func (s *Store) flyOnce(ctx context.Context, pending []*kvmodel.Op, sha string) []*kvmodel.Op {
+	f := s.newFlight(pending, sha)
 	if err := f.send(ctx); err != nil {
 		f.abandon(err)
-		return
+		return nil
 	}
-	if unknown := f.land(); unknown != nil {
-		f = s.newFlight(unknown, "")
-		if err := f.send(ctx); err != nil {
-			f.abandon(err)
-			return
-		}
-		f.land()
-	}
+	unknown := f.land()
+	f.recycle()
+	return unknown
 }
 
 // repeatable returns the ops that were not carried out and may be sent again.

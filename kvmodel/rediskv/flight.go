@@ -47,6 +47,7 @@ type flight struct {
 	store   *Store
 	reqs    []request
 	replies []rueidis.RedisResult // of each request; valid once it was sent
+	done    chan struct{}         // gets a token when a sender has sent it
 
 	// A flight of one request, the most frequent, is one piece of memory.
 	oneReq   [1]request
@@ -56,7 +57,7 @@ type flight struct {
 // newFlight returns the flight that carries out ops. The script is named by
 // sha, or sent as text if sha is empty.
 func (s *Store) newFlight(ops []*kvmodel.Op, sha string) *flight {
-	f := &flight{store: s}
+	f := s.emptyFlight()
 	if !s.cluster || len(ops) == 1 {
 		f.oneReq[0] = s.request(ops, sha)
 		f.reqs, f.replies = f.oneReq[:], f.oneReply[:]
@@ -66,6 +67,21 @@ func (s *Store) newFlight(ops []*kvmodel.Op, sha string) *flight {
 		f.reqs = append(f.reqs, s.request(ops[i:i+1], sha))
 	}
 	return f
+}
+
+// emptyFlight returns one that was used before, if there is one.
+func (s *Store) emptyFlight() *flight {
+	if f, ok := s.flights.Get().(*flight); ok {
+		return f
+	}
+	return &flight{store: s, done: make(chan struct{}, 1)}
+}
+
+// recycle keeps a flight that has landed for another use. One that was
+// abandoned is still its sender's.
+func (f *flight) recycle() {
+	*f = flight{store: f.store, done: f.done}
+	f.store.flights.Put(f)
 }
 
 // request returns the command that carries out ops, and stops where it fails.
@@ -127,13 +143,9 @@ func (f *flight) send(ctx context.Context) error {
 		f.sendAll()
 		return nil
 	}
-	done := make(chan struct{})
-	go func() {
-		f.sendAll()
-		close(done)
-	}()
+	f.store.senders.send(f)
 	select {
-	case <-done:
+	case <-f.done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

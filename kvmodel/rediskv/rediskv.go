@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -78,6 +79,8 @@ type Store struct {
 	client  rueidis.Client
 	cluster bool
 	script  script
+	senders senders
+	flights sync.Pool // of *flight, to use again
 	closed  atomic.Bool
 }
 
@@ -105,6 +108,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		client:  client,
 		cluster: client.Mode() == rueidis.ClientModeCluster,
 		script:  newScript(),
+		senders: newSenders(),
 	}, nil
 }
 
@@ -170,6 +174,7 @@ func clientOption(opts Options) rueidis.ClientOption {
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		s.client.Close()
+		close(s.senders.quit)
 	}
 	return nil
 }

@@ -1,0 +1,250 @@
+package web_test
+
+import (
+	"context"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// visitor is a browser without JavaScript at a site of its own.
+type visitor struct {
+	t      *testing.T
+	site   string
+	client *http.Client
+}
+
+// reply is what came back at the end of redirects.
+type reply struct {
+	status int
+	body   string // as it came
+	path   string
+	header http.Header
+}
+
+// visit returns a visitor of a site whose data is in db, with demo pages.
+func visit(t *testing.T, db *kvmodel.DB, demo int) *visitor {
+	t.Helper()
+	models := ashiato.New(db)
+	if _, err := ashiato.Demo(t.Context(), models, demo); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(web.New(models))
+	t.Cleanup(func() {
+		server.Close()
+		if err := db.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return &visitor{t, server.URL, server.Client()}
+}
+
+// visitMem is visitURL of a site in memory.
+func visitMem(t *testing.T) *visitor {
+	t.Helper()
+	return visitURL(t, "mem:")
+}
+
+// visitURL returns a visitor of a site in the store, which has a member, ann.
+func visitURL(t *testing.T, store string) *visitor {
+	t.Helper()
+	db, err := kvopen.Open(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := visit(t, db, 0)
+	v.signUp("ann")
+	return v
+}
+
+// onEachStore runs test with a site on each kind of store.
+func onEachStore(t *testing.T, test func(t *testing.T, v *visitor)) {
+	t.Run("mem", func(t *testing.T) { test(t, visitMem(t)) })
+	t.Run("bolt", func(t *testing.T) { test(t, visitURL(t, "bolt:"+filepath.Join(t.TempDir(), "app.db"))) })
+	t.Run("memcached", func(t *testing.T) {
+		servers.Need(t, "memcached")
+		test(t, visitURL(t, "memcached://"+started(t, func() (*servers.Process, error) { return servers.Memcached() }).Addr))
+	})
+	t.Run("redis", func(t *testing.T) {
+		servers.Need(t, "redis-server")
+		test(t, visitURL(t, "redis://"+started(t, func() (*servers.Process, error) { return servers.Redis() }).Addr))
+	})
+}
+
+func started(t *testing.T, start func() (*servers.Process, error)) *servers.Process {
+	t.Helper()
+	server, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return server
+}
+
+func (v *visitor) get(path string) reply {
+	v.t.Helper()
+	req, err := http.NewRequest("GET", v.site+path, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return v.send(v.client, req)
+}
+
+// post sends a form as the same site's page would.
+func (v *visitor) post(path string, fields url.Values) reply {
+	v.t.Helper()
+	return v.send(v.client, v.form(path, fields.Encode()))
+}
+
+// postOnce is post, but the reply is the one to the form itself.
+func (v *visitor) postOnce(path string, fields url.Values) reply {
+	v.t.Helper()
+	client := *v.client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return v.send(&client, v.form(path, fields.Encode()))
+}
+
+func (v *visitor) form(path, body string) *http.Request {
+	v.t.Helper()
+	req, err := http.NewRequest("POST", v.site+path, strings.NewReader(body))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	return req
+}
+
+func (v *visitor) send(client *http.Client, req *http.Request) reply {
+	v.t.Helper()
+	resp, err := client.Do(req)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return reply{resp.StatusCode, string(body), resp.Request.URL.Path, resp.Header}
+}
+
+var hidden = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)"`)
+
+// fill returns what the form on a page sends if names and values are typed.
+func fill(page reply, typed ...string) url.Values {
+	fields := url.Values{}
+	for _, match := range hidden.FindAllStringSubmatch(page.body, -1) {
+		fields.Set(match[1], html.UnescapeString(match[2]))
+	}
+	for i := 0; i < len(typed); i += 2 {
+		fields.Set(typed[i], typed[i+1])
+	}
+	return fields
+}
+
+func (v *visitor) signUp(handle string) reply {
+	v.t.Helper()
+	return v.post("/join", fill(v.get("/join"), "handle", handle))
+}
+
+// write writes a page as ann.
+func (v *visitor) write(slug, title, body string) reply {
+	v.t.Helper()
+	return v.post("/write", fill(v.get("/write"), "handle", "ann", "slug", slug, "title", title, "body", body))
+}
+
+// editOf returns where the page with slug is edited.
+func (v *visitor) editOf(slug string) string {
+	v.t.Helper()
+	page := v.get("/p/" + slug)
+	found := regexp.MustCompile(`href="(/edit/[^"]+)"`).FindStringSubmatch(page.body)
+	if found == nil {
+		v.t.Fatalf("no way to edit on %s:\n%s", slug, page.body)
+	}
+	return found[1]
+}
+
+// want checks the status of got, and that it has texts, escaped as HTML is.
+func (v *visitor) want(got reply, status int, texts ...string) {
+	v.t.Helper()
+	if got.status != status {
+		v.t.Errorf("%s: want status %d, got %d:\n%s", got.path, status, got.status, got.body)
+	}
+	for _, text := range texts {
+		if !strings.Contains(html.UnescapeString(got.body), text) {
+			v.t.Errorf("%s: want %q on the page, got:\n%s", got.path, text, got.body)
+		}
+	}
+}
+
+// without checks that got does not have text as it stands.
+func (v *visitor) without(got reply, text string) {
+	v.t.Helper()
+	if strings.Contains(got.body, text) {
+		v.t.Errorf("%s: want no %q on the page, got:\n%s", got.path, text, got.body)
+	}
+}
+
+// trips returns how many trips got has cost.
+func (v *visitor) trips(got reply) int {
+	v.t.Helper()
+	number, _, _ := strings.Cut(got.header.Get("X-Store-Cost"), " ")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		v.t.Fatalf("%s: no cost: %v", got.path, err)
+	}
+	return n
+}
+
+// frail is a store that can be down, or answer no write though it does it.
+type frail struct {
+	kvmodel.Store
+	down, mute atomic.Bool
+}
+
+func newFrail() *frail { return &frail{Store: memkv.New(memkv.Options{})} }
+
+func (f *frail) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if f.down.Load() {
+		return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+	}
+	err := f.Store.Do(ctx, ops)
+	if !f.mute.Load() {
+		return err
+	}
+	for i := range ops {
+		if ops[i].Kind != kvmodel.Get {
+			ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnclear}
+		}
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+// visitFrail is visitMem on a store that can fail.
+func visitFrail(t *testing.T) (*visitor, *frail) {
+	t.Helper()
+	store := newFrail()
+	db, err := kvmodel.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := visit(t, db, 0)
+	v.signUp("ann")
+	return v, store
+}

@@ -1,0 +1,168 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+const writers = 64
+
+// updateAll lets 64 writers, spread over the processes, each count the record
+// up n times. It returns how many updates ended in ErrConflict, which a writer
+// then repeats.
+func updateAll(t *testing.T, ctx context.Context, processes []*people, n int) (conflicts int64) {
+	t.Helper()
+	var gaveUp atomic.Int64
+	var wait sync.WaitGroup
+	for w := range writers {
+		p := processes[w%len(processes)]
+		wait.Go(func() {
+			for range n {
+				err := count(ctx, p, "one")
+				for errors.Is(err, kvmodel.ErrConflict) {
+					gaveUp.Add(1)
+					err = count(ctx, p, "one")
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return gaveUp.Load()
+}
+
+func TestUpdate_64WritersInOneProcessLoseNone(t *testing.T) {
+	for name, s := range map[string]kvmodel.Store{"atomic": memkv.New(memkv.Options{}), "plain": plain{memkv.New(memkv.Options{})}} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			n := 1000
+			if testing.Short() {
+				n = 50
+			}
+			db := closing(t, open(t, s))
+			p := newPeople(db)
+			must(t, p.Create(ctx, &person{ID: "one", Email: "one@x"}))
+			gaveUp := updateAll(t, ctx, []*people{p}, n)
+			got, err := p.Get(ctx, "one")
+			must(t, err)
+			t.Logf("%d updates: %d retries, %d conflicts", writers*n, db.Stats().Retries, gaveUp)
+			if got.N != writers*n || gaveUp > 0 {
+				t.Errorf("counted %d with %d conflicts, want %d and none", got.N, gaveUp, writers*n)
+			}
+		})
+	}
+}
+
+func TestUpdate_64WritersIn8ProcessesLoseNone(t *testing.T) {
+	ctx := t.Context()
+	n := 50
+	if testing.Short() {
+		n = 20
+	}
+	s := plain{memkv.New(memkv.Options{})}
+	var dbs []*kvmodel.DB
+	var processes []*people
+	for i := range 8 {
+		dbs = append(dbs, closing(t, open(t, shared{slow{s}})))
+		processes = append(processes, newPeople(dbs[i]))
+	}
+	must(t, processes[0].Create(ctx, &person{ID: "one", Email: "one@x"}))
+	gaveUp := updateAll(t, ctx, processes, n)
+	got, err := processes[3].Get(ctx, "one")
+	must(t, err)
+	retries := 0
+	for _, db := range dbs {
+		retries += db.Stats().Retries
+	}
+	t.Logf("%d updates: %d retries, %d ended in ErrConflict", writers*n, retries, gaveUp)
+	if got.N != writers*n {
+		t.Errorf("counted %d, want %d", got.N, writers*n)
+	}
+	if most := int64(writers * n / 100); gaveUp > most {
+		t.Errorf("%d updates ended in ErrConflict, want at most %d", gaveUp, most)
+	}
+}
+
+// slow is a store in reach of a network.
+type slow struct{ kvmodel.Store }
+
+func (s slow) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+
+func (s slow) Do(ctx context.Context, ops []kvmodel.Op) error {
+	time.Sleep(100 * time.Microsecond)
+	return s.Store.Do(ctx, ops)
+}
+
+func TestUnique_64CreatorsOfOneValueGiveItOneOwner(t *testing.T) {
+	values := 200
+	if testing.Short() {
+		values = 20
+	}
+	for name, kind := range map[string]func(kvmodel.Store) kvmodel.Store{
+		"atomic": func(s kvmodel.Store) kvmodel.Store { return s },
+		"plain":  func(s kvmodel.Store) kvmodel.Store { return plain{s} },
+	} {
+		for _, n := range []int{1, 8} {
+			t.Run(fmt.Sprintf("%s, %d processes", name, n), func(t *testing.T) {
+				ctx := t.Context()
+				s := kind(memkv.New(memkv.Options{}))
+				var dbs []*kvmodel.DB
+				var processes []*people
+				for range n {
+					db := closing(t, open(t, shared{s}))
+					dbs = append(dbs, db)
+					processes = append(processes, newPeople(db))
+				}
+				for v := range values {
+					wantOneOwner(t, ctx, processes, fmt.Sprintf("v%d@x", v))
+				}
+				for _, db := range dbs {
+					must(t, db.Flush(ctx))
+				}
+				for v := range values {
+					email := fmt.Sprintf("v%d@x", v)
+					got, err := processes[0].ByEmail.Find(ctx, email)
+					must(t, err)
+					if owner := ownerOf(t, ctx, s, email); owner != got.ID {
+						t.Errorf("%s is held by %q, but claimed by %q", email, got.ID, owner)
+					}
+				}
+			})
+		}
+	}
+}
+
+// wantOneOwner lets 64 creators want email at the same time.
+func wantOneOwner(t *testing.T, ctx context.Context, processes []*people, email string) {
+	t.Helper()
+	var won, conflicts atomic.Int64
+	var wait sync.WaitGroup
+	for c := range writers {
+		wait.Go(func() {
+			err := processes[c%len(processes)].Create(ctx, &person{Email: email})
+			switch {
+			case err == nil:
+				won.Add(1)
+			case errors.Is(err, kvmodel.ErrConflict):
+				conflicts.Add(1)
+			case !errors.Is(err, kvmodel.ErrExists):
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%s has %d owners, want 1; %d creators gave up", email, won.Load(), conflicts.Load())
+	}
+}

@@ -1,0 +1,197 @@
+package kvmodel
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// background is what a DB does after replies; the DB's lock guards it.
+type background struct {
+	busy    int                           // works being done or queued, and looks of repair
+	workers int                           // goroutines that do them
+	queue   []func(context.Context) error // for the next worker that is free
+	idle    chan struct{}                 // closed when busy has become 0; nil while nobody waits
+
+	again  []func(context.Context) error // works that failed, to be tried again
+	failed int                           // how often one has
+	why    error                         // the last failure
+}
+
+const (
+	maxBackground  = 64               // works done at once
+	maxQueue       = 1000             // works that wait for one of these to end
+	maxAgain       = 1000             // works that failed and are tried again
+	backgroundTime = 30 * time.Second // for each
+)
+
+// later does work in the background, or at once if there is too much to do
+// already. An error is logged; the journal keeps what is to be repaired.
+func (db *DB) later(work func(context.Context) error) {
+	if !db.enqueue(work) {
+		db.mu.Lock()
+		db.busy++
+		db.mu.Unlock()
+		db.inBackground(work)
+	}
+}
+
+// Later does work after the reply, in the background, unless there is too much
+// to do already: then it is left undone. An error is logged and no more.
+func (db *DB) Later(work func(context.Context) error) { db.enqueue(work) }
+
+// enqueue hands work to a worker, now or when one is free. It tells whether
+// there was room.
+func (db *DB) enqueue(work func(context.Context) error) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	switch {
+	case db.workers < maxBackground:
+		db.workers++
+		go db.drain(work)
+	case len(db.queue) < maxQueue:
+		db.queue = append(db.queue, work)
+	default:
+		return false
+	}
+	db.busy++
+	return true
+}
+
+// drain does work, then what is queued.
+func (db *DB) drain(work func(context.Context) error) {
+	for work != nil {
+		db.inBackground(work)
+		work = db.nextWork()
+	}
+}
+
+// nextWork returns what a worker is to do next; nil ends it.
+func (db *DB) nextWork() func(context.Context) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if len(db.queue) == 0 {
+		db.workers--
+		return nil
+	}
+	work := db.queue[0]
+	db.queue = db.queue[1:]
+	return work
+}
+
+// inBackground does work, which counts as busy until then.
+func (db *DB) inBackground(work func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), backgroundTime)
+	defer cancel()
+	err := work(ctx)
+	if err != nil {
+		db.log.Warn("ringtree: work after the reply failed; it will be tried again", "err", err)
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err != nil {
+		db.failed++
+		db.why = err
+	}
+	if db.busy--; db.busy == 0 && db.idle != nil {
+		close(db.idle)
+		db.idle = nil
+	}
+}
+
+// beginUnlessClosed counts one more thing in the background, which Close waits
+// for, unless it has been called.
+func (db *DB) beginUnlessClosed() bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if !db.closed {
+		db.busy++
+	}
+	return !db.closed
+}
+
+// surely does work in the background like later, and where it fails, again
+// until it succeeds or the process ends. It is for what the journal holds open.
+func (db *DB) surely(work func(context.Context) error) {
+	db.later(func(ctx context.Context) error {
+		err := work(ctx)
+		if err != nil {
+			db.keep(work)
+		}
+		return err
+	})
+}
+
+// keep remembers work that failed. Where there is too much of it, it is left to
+// whoever repairs the journal when this process has ended.
+func (db *DB) keep(work func(context.Context) error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if len(db.again) < maxAgain {
+		db.again = append(db.again, work)
+	}
+}
+
+// tryAgain does once more what has failed, and tells how much that is.
+func (db *DB) tryAgain() int {
+	db.mu.Lock()
+	again := db.again
+	db.again = nil
+	db.mu.Unlock()
+	for _, work := range again {
+		db.surely(work)
+	}
+	return len(again)
+}
+
+// Flush returns when all that was to be done after replies is done. What has
+// failed is tried once more; the error says how much still fails, and why, or
+// that ctx ended before.
+func (db *DB) Flush(ctx context.Context) error {
+	if err := db.untilIdle(ctx); err != nil || db.tryAgain() == 0 {
+		return err
+	}
+	if err := db.untilIdle(ctx); err != nil {
+		return err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if n := len(db.again); n > 0 {
+		return fmt.Errorf("flush: %s failed and will be tried again: %w", things(n), db.why)
+	}
+	return nil
+}
+
+func (db *DB) untilIdle(ctx context.Context) error {
+	idle := db.whenIdle()
+	if idle == nil {
+		return nil
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("flush: %s still to do: %w", things(db.Stats().Background), ctx.Err())
+	}
+}
+
+// whenIdle returns a channel that is closed when nothing is being done in the
+// background, or nil if that is so now.
+func (db *DB) whenIdle() <-chan struct{} {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.busy == 0 {
+		return nil
+	}
+	if db.idle == nil {
+		db.idle = make(chan struct{})
+	}
+	return db.idle
+}
+
+func things(n int) string {
+	if n == 1 {
+		return "1 thing"
+	}
+	return fmt.Sprint(n, " things")
+}

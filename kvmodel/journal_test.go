@@ -1,0 +1,454 @@
+package kvmodel_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// process is one process of an app: a DB on a store it shares with others, and
+// a class of notes with an index.
+type process struct {
+	*notes
+	db     *kvmodel.DB
+	life   *mortal
+	byCode *index.Unique[note, string]
+}
+
+func start(t *testing.T, s kvmodel.Store, opts ...kvmodel.Option) *process {
+	t.Helper()
+	life := &mortal{Store: s}
+	db := open(t, life, opts...)
+	p := &process{db: db, life: life, notes: kvmodel.NewRecords(db, noteSchema())}
+	p.byCode = index.NewUnique(p.notes, kvmodel.IndexSpec[note, string]{
+		Name: "ByCode", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
+		Values: func(n *note) []string { return []string{n.Code} },
+	})
+	return p
+}
+
+// ends stops p's goroutines at the end of the test, dead or not.
+func (p *process) ends(t *testing.T) *process {
+	t.Cleanup(func() { _ = p.db.Close(context.Background()) })
+	return p
+}
+
+// inTime runs f with a clock that moves when nothing else does.
+func inTime(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store)) {
+	synctest.Test(t, func(t *testing.T) { f(t, t.Context(), memkv.New(memkv.Options{})) })
+}
+
+// keys returns the keys of mem in the families given, sorted.
+func keys(mem *memkv.Store, families ...string) []string {
+	var all []string
+	for _, key := range mem.Keys() {
+		family, _, _ := strings.Cut(key, ":")
+		if slices.Contains(families, family) {
+			all = append(all, key)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// journals are the families of keys that journals consist of.
+var journals = []string{"procs", "out", "line", "fixed"}
+
+// wait lets time pass until all is still.
+func wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestJournal_Close_TakesItDownAndKeepsTheIDs(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := start(t, plain(mem))
+		want := createNotes(t, ctx, p.notes, 0, 10)
+		if got := keys(mem, "line"); len(got) != 1 {
+			t.Fatalf("segments %q, want one", got)
+		}
+		must(t, p.db.Close(ctx))
+		if diff := cmp.Diff([]string{"procs"}, keys(mem, journals...)); diff != "" {
+			t.Errorf("what is left of the journal (-want +got)\n%s", diff)
+		}
+		next := start(t, plain(mem)).ends(t)
+		if diff := cmp.Diff(want, allIDs(t, ctx, next.notes)); diff != "" {
+			t.Errorf("all (-want +got)\n%s", diff)
+		}
+		must(t, p.db.Close(ctx))
+		wantErr(t, p.Create(ctx, &note{Text: "too late"}), kvmodel.ErrUnavailable)
+	})
+}
+
+func TestJournal_ASegmentIsRolledByAgeTrimmedAndArchived(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := start(t, plain(mem)).ends(t)
+		var want []string
+		for second := range 10 {
+			want = append(want, createNotes(t, ctx, p.notes, 10*second, 10)...)
+			wait(1100 * time.Millisecond)
+			if got := keys(mem, "line"); len(got) > 2 {
+				t.Errorf("after %d s there are segments %q", second, got)
+			}
+			if n := p.db.Stats().Lines; n != 0 {
+				t.Errorf("%d lines are open", n)
+			}
+		}
+		if got := keys(mem, "line"); len(got) != 1 || !strings.HasSuffix(got[0], ":10") {
+			t.Errorf("segments %q, want only number 10", got)
+		}
+		if diff := cmp.Diff(want, allIDs(t, ctx, p.notes)); diff != "" {
+			t.Errorf("all (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestJournal_ASegmentIsRolledBySize(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := start(t, plain(mem)).ends(t)
+		for i := range 20 {
+			createNotes(t, ctx, p.notes, 500*i, 500)
+			synctest.Wait()
+		}
+		for _, key := range keys(mem, "line") {
+			r, err := kvmodel.One(ctx, mem, kvmodel.OpGet(key))
+			must(t, err)
+			if len(r.Value) > 64<<10 {
+				t.Errorf("%s has %d bytes", key, len(r.Value))
+			}
+		}
+		wait(3 * time.Second)
+		if got := keys(mem, "line"); len(got) != 1 || strings.HasSuffix(got[0], ":1") {
+			t.Errorf("segments %q, want one that is not the first", got)
+		}
+	})
+}
+
+func TestJournal_AnIdleProcessAsksNothingAndWakesWithoutATripMore(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		var mu sync.Mutex
+		trips := map[kvmodel.Kind]int{}
+		p := start(t, kvmodel.Trace(plain(mem), func(_ context.Context, trip kvmodel.Trip) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, op := range trip.Ops {
+				trips[op.Kind]++
+			}
+		})).ends(t)
+		must(t, p.Create(ctx, &note{Text: "x"}))
+		wait(20 * time.Second)
+		mu.Lock()
+		clear(trips)
+		mu.Unlock()
+		wait(5 * time.Hour)
+		mu.Lock()
+		delete(trips, kvmodel.Get) // repair looks for the dead
+		if diff := cmp.Diff(map[kvmodel.Kind]int{}, trips); diff != "" {
+			t.Errorf("what an idle process asked (-want +got)\n%s", diff)
+		}
+		mu.Unlock()
+		c := cost(t, ctx, func(ctx context.Context) error { return p.Create(ctx, &note{Text: "x"}) })
+		if c.Trips != 2 {
+			t.Errorf("waking took %v, want 2 trips", c)
+		}
+		wait(3 * time.Second)
+		if n := p.db.Stats().Lines; n != 0 {
+			t.Errorf("%d lines are open", n)
+		}
+		if got := len(allIDs(t, ctx, p.notes)); got != 2 {
+			t.Errorf("%d records, want 2", got)
+		}
+	})
+}
+
+func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndBuriedAfterTheGrace(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		other := start(t, plain(mem)).ends(t)
+		must(t, other.Create(ctx, &note{ID: "other", Text: "x"}))
+
+		p := start(t, plain(mem)).ends(t)
+		must(t, p.Create(ctx, &note{ID: "a", Text: "x", Code: "old"}))
+		must(t, p.db.Flush(ctx))
+		// It dies with the commit of a change that has moved a value.
+		_, err := p.Get(ctx, "a")
+		must(t, err)
+		p.life.dies.Store(p.life.trips.Load() + 3)
+		_, err = p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil })
+		must(t, err)
+		wantErr(t, p.db.Flush(ctx), kvmodel.ErrUnavailable)
+		if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
+			t.Fatalf("claims after the crash (-want +got)\n%s", diff)
+		}
+
+		wait(60 * time.Second)
+		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
+			t.Errorf("claims after the first pass (-want +got)\n%s", diff)
+		}
+		if got := keys(mem, "out"); len(got) != 2 {
+			t.Errorf("heads %q, want both until the grace has passed", got)
+		}
+		// A claim that a paused client adds late is found by the second pass.
+		_, err = kvmodel.One(ctx, mem, kvmodel.OpSet("u:Note:ByCode:old", append([]byte{1}, "a"...)))
+		must(t, err)
+		wait(time.Hour + time.Minute)
+		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
+			t.Errorf("claims after the second pass (-want +got)\n%s", diff)
+		}
+		if got := keys(mem, "out", "line", "fixed"); len(got) != 2 {
+			t.Errorf("journals %q, want the living one's head and segment", got)
+		}
+		if diff := cmp.Diff([]string{"a", "other"}, allIDs(t, ctx, other.notes)); diff != "" {
+			t.Errorf("all (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestJournal_ABuriedProcessThatWakesWritesUnderANewName(t *testing.T) {
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+				s := kind(mem)
+				sleeper := start(t, s).ends(t)
+				sleeper.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return nil })
+				must(t, sleeper.Create(ctx, &note{ID: "before", Text: "x"}))
+				must(t, sleeper.db.Flush(ctx))
+				other := start(t, s).ends(t)
+				other.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return nil })
+				must(t, other.Create(ctx, &note{ID: "other", Text: "x", Code: "c"}))
+				first := keys(mem, "out")
+				sleeper.life.kill()
+				wait(3 * time.Hour)
+				sleeper.life.dead.Store(false)
+				if got := keys(mem, "out"); slices.Equal(got, first) {
+					t.Fatalf("the sleeper was not buried: %q", got)
+				}
+				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+				defer cancel()
+				want := []string{"before", "other"}
+				for i := range 5 {
+					id := fmt.Sprintf("since%d", i)
+					must(t, sleeper.Create(ctx, &note{ID: id, Text: "x"}))
+					want = append(want, id)
+					wait(1100 * time.Millisecond)
+				}
+				// It dies again, this time for good, and must be found.
+				must(t, sleeper.Create(ctx, &note{ID: "unarchived", Text: "x"}))
+				want = append(want, "unarchived")
+				sleeper.life.kill()
+				slices.Sort(want)
+				if diff := cmp.Diff(want, allIDs(t, ctx, other.notes)); diff != "" {
+					t.Errorf("all (-want +got)\n%s", diff)
+				}
+				heads, listed := keys(mem, "out"), 0
+				r, err := kvmodel.One(ctx, mem, kvmodel.OpGet("procs"))
+				for _, head := range heads {
+					if err == nil && strings.Contains(string(r.Value), strings.TrimPrefix(head, "out:")) {
+						listed++
+					}
+				}
+				if listed != len(heads) {
+					t.Errorf("%d of the heads %q are listed in %q", listed, heads, r.Value)
+				}
+			})
+		})
+	}
+}
+
+// A process that stalls while it writes, and not while it idles, has a tick to
+// make when it goes on; it must notice that it was buried.
+func TestJournal_ABuriedProcessThatTicksOnIsNotLost(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		stalled := start(t, plain(mem)).ends(t)
+		other := start(t, plain(mem)).ends(t)
+		must(t, other.Create(ctx, &note{ID: "other", Text: "x"}))
+		must(t, stalled.Create(ctx, &note{ID: "before", Text: "x"}))
+		stalled.life.kill() // with a segment that has a line in it
+		wait(2 * time.Hour)
+		stalled.life.dead.Store(false)
+		wait(5 * time.Second) // it ticks
+		must(t, stalled.Create(ctx, &note{ID: "since", Text: "x"}))
+		stalled.life.kill()
+		if diff := cmp.Diff([]string{"before", "other", "since"}, allIDs(t, ctx, other.notes)); diff != "" {
+			t.Errorf("all (-want +got)\n%s", diff)
+		}
+		wait(3 * time.Hour)
+		if got := keys(mem, "out", "line", "fixed"); len(got) != 2 {
+			t.Errorf("journals %q, want only the living one's head and segment", got)
+		}
+		if diff := cmp.Diff([]string{"before", "other", "since"}, allIDs(t, ctx, other.notes)); diff != "" {
+			t.Errorf("all after the burial (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestJournal_LinesOfUnknownModelsAreLeftForOthersAndTheRestIsDoneOnce(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		dead := start(t, plain(mem)).ends(t)
+		both := edges(dead.db)
+		must(t, dead.Create(ctx, &note{ID: "n", Text: "x"}))
+		must(t, both.Create(ctx, &edge{vote: vote{User: "u", Story: "s"}}))
+		head := keys(mem, "out")
+		dead.life.kill()
+
+		knowsNotes := start(t, plain(mem)).ends(t)
+		must(t, knowsNotes.Create(ctx, &note{ID: "m", Text: "x"}))
+		wait(3 * time.Hour)
+		if got := keys(mem, "out"); len(got) != 2 {
+			t.Errorf("heads %q, want the dead one's as well", got)
+		}
+		size := 0
+		for _, key := range keys(mem, "all") {
+			r, err := kvmodel.One(ctx, mem, kvmodel.OpGet(key))
+			must(t, err)
+			size += len(r.Value)
+		}
+		if size > 20 {
+			t.Errorf("the enumeration has %d bytes for two ids", size)
+		}
+		knowsAll := start(t, plain(mem)).ends(t)
+		all := edges(knowsAll.db)
+		must(t, all.Create(ctx, &edge{vote: vote{User: "u2", Story: "s"}}))
+		wait(3 * time.Hour)
+		if got := keys(mem, "out"); slices.Contains(got, head[0]) {
+			t.Errorf("heads %q, want the dead one's to be gone", got)
+		}
+		n := 0
+		for _, err := range all.All(ctx) {
+			must(t, err)
+			n++
+		}
+		if n != 2 {
+			t.Errorf("%d edges, want 2", n)
+		}
+	})
+}
+
+func TestJournal_OneThatCannotBeRepairedDoesNotHoldUpTheOthers(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		var dead []*process
+		for i := range 3 {
+			p := start(t, plain(mem)).ends(t)
+			must(t, p.Create(ctx, &note{ID: fmt.Sprint("n", i), Text: "x", Code: fmt.Sprint("c", i)}))
+			dead = append(dead, p)
+		}
+		for _, p := range dead {
+			p.life.kill()
+		}
+		// The second one's record is corrupt.
+		_, err := kvmodel.One(ctx, mem, kvmodel.OpSet("r:Note:n1", []byte("corrupt")))
+		must(t, err)
+		living := start(t, plain(mem)).ends(t)
+		must(t, living.Create(ctx, &note{ID: "living", Text: "x"}))
+		wait(3 * time.Hour)
+		if got := keys(mem, "out"); len(got) != 2 {
+			t.Errorf("%d heads are left, want the living one's and that of the corrupt record", len(got))
+		}
+		if n := living.db.Stats().Failed; n == 0 {
+			t.Error("nothing is said to have failed")
+		}
+	})
+}
+
+func TestJournal_AnUnclearAppendIsSentAgainAndALineMayStandTwice(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		unclear := 0
+		s := tamper(plain(mem), func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+			err := next(ops)
+			for i := range ops {
+				if ops[i].Kind == kvmodel.Append && strings.HasPrefix(ops[i].Key, "line:") && unclear < 2 {
+					unclear++
+					ops[i].Result.Err = kvmodel.ErrUnclear
+					err = kvmodel.ErrUnclear
+				}
+			}
+			return err
+		})
+		p := start(t, s).ends(t)
+		must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
+		if unclear != 2 {
+			t.Fatalf("%d appends were unclear, want 2", unclear)
+		}
+		wait(3 * time.Second)
+		if diff := cmp.Diff([]string{"a"}, allIDs(t, ctx, p.notes)); diff != "" {
+			t.Errorf("all (-want +got)\n%s", diff)
+		}
+		if n := p.db.Stats().Lines; n != 0 {
+			t.Errorf("%d lines are open", n)
+		}
+	})
+}
+
+func TestRepair_ALineStaysUntilTheOldEntriesAreGone(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := tamper(plain(mem), nil)
+		p := start(t, s).ends(t)
+		must(t, p.Create(ctx, &note{ID: "a", Text: "x", Code: "old"}))
+		must(t, p.db.Flush(ctx))
+		s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+			if ops[0].Kind == kvmodel.CompareAndDelete && strings.HasPrefix(ops[0].Key, "u:") {
+				return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+			}
+			return next(ops)
+		})
+		_, err := p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil })
+		must(t, err)
+		// The journal is turned over more than once before the process dies.
+		wait(5 * time.Second)
+		p.life.kill()
+		if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
+			t.Fatalf("claims after the crash (-want +got)\n%s", diff)
+		}
+		other := start(t, plain(mem)).ends(t)
+		must(t, other.Create(ctx, &note{Text: "x"}))
+		wait(time.Minute)
+		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
+			t.Errorf("claims after the repair (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	now := time.Now()
+	clock := kvmodel.Clock(func() time.Time { return now })
+	// Its segments stay, since it cannot turn them over.
+	p := start(t, tamper(plain(mem), func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		if ops[0].Kind == kvmodel.Get && strings.HasPrefix(ops[0].Key, "out:") {
+			return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+		}
+		return next(ops)
+	}), clock)
+	var vs []*note
+	for i := range 2000 {
+		vs = append(vs, &note{Text: "x", Code: fmt.Sprint("c", i)})
+	}
+	must(t, p.CreateMulti(ctx, vs))
+	p.life.kill()
+
+	other := start(t, plain(mem), clock)
+	must(t, other.db.Repair(ctx)) // sees it alive
+	now = now.Add(31 * time.Second)
+	begin := time.Now()
+	c := cost(t, ctx, other.db.Repair)
+	t.Logf("repair of 2,000 lines: %v in %v", c, time.Since(begin))
+	if c.Trips > 150 {
+		t.Errorf("it took %v, want at most 150 trips", c)
+	}
+	if got := len(allIDs(t, ctx, other.notes)); got != 2000 {
+		t.Errorf("%d records, want 2000", got)
+	}
+	_ = p.db.Close(ctx)
+	must(t, other.db.Close(ctx))
+}

@@ -1,0 +1,174 @@
+package kvsession_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/sessions"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+const cookieName = "app"
+
+var testKey = bytes.Repeat([]byte("k"), 32)
+
+// open returns a Store on kv; change, if given, changes its options.
+func open(t testing.TB, kv kvmodel.Store, change ...func(*kvsession.Options)) *kvsession.Store {
+	t.Helper()
+	options := kvsession.Options{Keys: [][]byte{testKey}}
+	for _, f := range change {
+		f(&options)
+	}
+	s, err := kvsession.New(kv, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func newMem() *memkv.Store { return memkv.New(memkv.Options{}) }
+
+// browser keeps the cookie that a response has set last.
+type browser struct{ cookie *http.Cookie }
+
+// visit is one request that works with the session.
+type visit struct {
+	*sessions.Session
+	r *http.Request
+	w *httptest.ResponseRecorder
+	s *kvsession.Store
+	b *browser
+}
+
+// open begins a request. The error is that of Get.
+func (b *browser) open(ctx context.Context, s *kvsession.Store) (*visit, error) {
+	v := &visit{r: httptest.NewRequest("GET", "/", nil).WithContext(ctx), w: httptest.NewRecorder(), s: s, b: b}
+	if b.cookie != nil {
+		v.r.AddCookie(b.cookie)
+	}
+	var err error
+	v.Session, err = s.Get(v.r, cookieName)
+	return v, err
+}
+
+// mustOpen begins a request that finds the store up.
+func (b *browser) mustOpen(t testing.TB, s *kvsession.Store) *visit {
+	t.Helper()
+	v, err := b.open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// received hands what the response has set to the browser, and err on.
+func (v *visit) received(err error) error {
+	for _, cookie := range v.cookies() {
+		v.b.cookie = cookie
+		if cookie.MaxAge < 0 {
+			v.b.cookie = nil
+		}
+	}
+	return err
+}
+
+func (v *visit) save() error              { return v.received(v.Save(v.r, v.w)) }
+func (v *visit) signIn(user string) error { return v.received(v.s.SignIn(v.r, v.w, v.Session, user)) }
+func (v *visit) regenerate() error        { return v.received(v.s.Regenerate(v.r, v.w, v.Session)) }
+func (v *visit) signOut() error           { return v.received(v.s.SignOut(v.r, v.w, v.Session)) }
+func (v *visit) user() string             { return v.s.User(v.Session) }
+func (v *visit) sentCookie() bool         { return len(v.cookies()) > 0 }
+
+// cookies returns what the response sets so far.
+func (v *visit) cookies() []*http.Cookie {
+	return (&http.Response{Header: v.w.Header()}).Cookies()
+}
+
+// set is a request that sets one value and saves.
+func (b *browser) set(t testing.TB, s *kvsession.Store, key string, value any) {
+	t.Helper()
+	v := b.mustOpen(t, s)
+	v.Values[key] = value
+	must(t, v.save())
+}
+
+// values is a request that looks at all values.
+func (b *browser) values(t testing.TB, s *kvsession.Store) map[any]any {
+	t.Helper()
+	return b.mustOpen(t, s).Values
+}
+
+// signedIn returns a browser in which user is signed in.
+func signedIn(t testing.TB, s *kvsession.Store, user string) *browser {
+	t.Helper()
+	b := new(browser)
+	must(t, b.mustOpen(t, s).signIn(user))
+	return b
+}
+
+// copied returns a second browser with the same cookie.
+func (b *browser) copied() *browser { c := *b; return &c }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t testing.TB, want, got error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("want an error that is %q, got %v", want, got)
+	}
+}
+
+// breaker is a store that can be down.
+type breaker struct {
+	kvmodel.Store
+	mu   sync.Mutex
+	down error
+}
+
+func (b *breaker) set(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = err
+}
+
+func (b *breaker) Do(ctx context.Context, ops []kvmodel.Op) error {
+	b.mu.Lock()
+	down := b.down
+	b.mu.Unlock()
+	if down == nil {
+		return b.Store.Do(ctx, ops)
+	}
+	kvmodel.Check(ops, kvmodel.PowersOf(b.Store))
+	return kvmodel.Fail(ops, down)
+}
+
+// before is a store that calls happen once, before the first op of a kind.
+type before struct {
+	kvmodel.Store
+	kind   kvmodel.Kind
+	happen func()
+}
+
+func (b *before) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if happen := b.happen; happen != nil && ops[0].Kind == b.kind {
+		b.happen = nil
+		happen()
+	}
+	return b.Store.Do(ctx, ops)
+}
+
+const day = 24 * time.Hour

@@ -1,0 +1,79 @@
+package kvsession_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// A visitor fills a cart, signs in, and signs out everywhere.
+func Example() {
+	store, err := kvsession.New(memkv.New(memkv.Options{}), kvsession.Options{
+		Keys:     [][]byte{bytes.Repeat([]byte("k"), 32)}, // An app has random ones.
+		Insecure: true,                                    // This server speaks plain HTTP.
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	check := func(w http.ResponseWriter, err error) {
+		if err != nil {
+			http.Error(w, "Try again later.", http.StatusServiceUnavailable)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /cart", func(w http.ResponseWriter, r *http.Request) {
+		session, err := store.Get(r, "shop")
+		if err == nil {
+			session.Values["cart"] = "book"
+			err = session.Save(r, w)
+		}
+		check(w, err)
+	})
+	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
+		session, err := store.Get(r, "shop")
+		if err == nil {
+			err = store.SignIn(r, w, session, "jo") // The password was right.
+		}
+		check(w, err)
+	})
+	mux.HandleFunc("POST /everywhere", func(w http.ResponseWriter, r *http.Request) {
+		session, err := store.Get(r, "shop")
+		if err == nil {
+			err = store.RevokeAll(r.Context(), store.User(session))
+		}
+		check(w, err)
+	})
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		session, err := store.Get(r, "shop")
+		check(w, err)
+		fmt.Fprintf(w, "user %q, cart %v\n", store.User(session), session.Values["cart"])
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	jar, _ := cookiejar.New(nil)
+	client := &http.Client{Jar: jar}
+	for _, path := range []string{"/cart", "/login", "/everywhere"} {
+		if _, err := client.Post(server.URL+path, "", nil); err != nil {
+			fmt.Println(err)
+		}
+		answer, err := client.Get(server.URL + "/")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		text, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		fmt.Print(string(text))
+	}
+	// Output:
+	// user "", cart book
+	// user "jo", cart book
+	// user "", cart <nil>
+}

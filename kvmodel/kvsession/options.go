@@ -1,0 +1,108 @@
+package kvsession
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/securecookie"
+	"github.com/gorilla/sessions"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Options says how sessions are kept. Zero values but for Keys are defaults.
+type Options struct {
+	// Keys sign the cookies, with at least 32 random bytes each. The first
+	// signs, all are accepted: to change the key put a new one before it, and
+	// take the old one away when Lifetime has passed. A cookie with an old
+	// signature gets a new one at the next Save.
+	Keys [][]byte
+
+	// Idle is how long a session lives without being used. 0 means 14 days, or
+	// Lifetime if that is shorter.
+	Idle time.Duration
+
+	// Lifetime is how long a session lives however much it is used, counted
+	// from its beginning or the last SignIn. 0 means 90 days.
+	Lifetime time.Duration
+
+	Path     string        // of the cookie; empty means /
+	Domain   string        // of the cookie; empty means the host alone
+	SameSite http.SameSite // of the cookie; 0 means Lax
+
+	// Insecure lets the cookie travel without TLS: for development.
+	Insecure bool
+
+	// PerUser is how many signed-in sessions a user keeps. When there are twice
+	// as many, the oldest are ended until there are PerUser. 0 means 50.
+	PerUser int
+
+	// Label, if not nil, says what List is to show of a session that is signed
+	// in by a request, such as its browser. It is cut after MaxLabel bytes.
+	Label func(*http.Request) string
+}
+
+// MaxLabel is the length limit of a label.
+const MaxLabel = 200
+
+const minKey = 32
+
+func (o Options) withDefaults() Options {
+	if o.Lifetime == 0 {
+		o.Lifetime = 90 * 24 * time.Hour
+	}
+	if o.Idle == 0 {
+		o.Idle = min(14*24*time.Hour, o.Lifetime)
+	}
+	if o.Path == "" {
+		o.Path = "/"
+	}
+	if o.SameSite == 0 {
+		o.SameSite = http.SameSiteLaxMode
+	}
+	if o.PerUser == 0 {
+		o.PerUser = 50
+	}
+	return o
+}
+
+func (o *Options) check() error {
+	switch {
+	case len(o.Keys) == 0:
+		return errors.New("option Keys is empty: cookies need one to be signed with")
+	case o.Lifetime < time.Second || o.Lifetime > kvmodel.MaxTTL:
+		return fmt.Errorf("option Lifetime %v is not in 1s..%v", o.Lifetime, kvmodel.MaxTTL)
+	case o.Idle < time.Second || o.Idle > o.Lifetime:
+		return fmt.Errorf("option Idle %v is not in 1s..%v, the Lifetime", o.Idle, o.Lifetime)
+	case o.PerUser < 0 || o.PerUser > maxPerUser:
+		return fmt.Errorf("option PerUser %d is not in 1..%d", o.PerUser, maxPerUser)
+	case o.Insecure && o.SameSite == http.SameSiteNoneMode:
+		return errors.New("option Insecure with SameSite=None: browsers refuse such a cookie")
+	}
+	for i, key := range o.Keys {
+		if len(key) < minKey {
+			return fmt.Errorf("option Keys[%d] has %d bytes, at least %d", i, len(key), minKey)
+		}
+	}
+	return nil
+}
+
+// cookie returns the options of a new session.
+func (o *Options) cookie() *sessions.Options {
+	return &sessions.Options{
+		Path: o.Path, Domain: o.Domain, SameSite: o.SameSite,
+		MaxAge: int(o.Idle / time.Second), Secure: !o.Insecure, HttpOnly: true,
+	}
+}
+
+// signers returns what signs and verifies with each of the keys.
+func (o *Options) signers() []*securecookie.SecureCookie {
+	var all []*securecookie.SecureCookie
+	for _, key := range o.Keys {
+		// What the cookie is good for is decided by the store and not by its age.
+		all = append(all, securecookie.New(key, nil).MaxAge(0).SetSerializer(securecookie.NopEncoder{}))
+	}
+	return all
+}

@@ -1,0 +1,107 @@
+package kvsession
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+)
+
+// record is what is stored of a session. Its key is added once, when the
+// session begins, and changed only by compare-and-swap, so once it is gone
+// nothing brings it back.
+type record struct {
+	User    string    // who is signed in; the same for the whole life of a key
+	Label   string    // what List shows
+	Created time.Time // or signed in
+	Used    time.Time // when it was last written
+	Ends    time.Time // however much it is used
+	MaxAge  int       // seconds; 0: the cookie goes with the browser
+	Next    string    // the id of the session that has taken its place; empty: it is live
+	Values  entries
+}
+
+var sessionKey = kvmodel.NewClass("session", 1)
+
+// decodeRecord returns the record in data. The error wraps kvmodel.ErrCorrupt
+// and shows nothing of data.
+func decodeRecord(data []byte) (record, error) {
+	var rec record
+	if _, err := recordCodec.Unmarshal(data, &rec); err != nil {
+		return record{}, corrupt(err)
+	}
+	if rec.Ends.IsZero() || rec.MaxAge < 0 {
+		return record{}, fmt.Errorf("kvsession: %w: a stored session without an end", kvmodel.ErrCorrupt)
+	}
+	return rec, nil
+}
+
+func (rec *record) encode() ([]byte, error) {
+	data, err := recordCodec.Marshal(rec)
+	if err != nil {
+		return nil, fmt.Errorf("kvsession: %w", err)
+	}
+	return data, nil
+}
+
+// idle returns how long the session lives without being used.
+func (rec *record) idle(o *Options) time.Duration {
+	if rec.MaxAge == 0 {
+		return o.Idle
+	}
+	return seconds(min(rec.MaxAge, int(o.Lifetime/time.Second)))
+}
+
+// left returns how long the session lives from now on if it is not used; it is
+// not positive if it has ended.
+func (rec *record) left(o *Options, now time.Time) time.Duration {
+	return min(rec.idle(o), rec.Ends.Sub(now))
+}
+
+// due tells whether the session must be written to live on.
+func (rec *record) due(o *Options, now time.Time) bool {
+	return now.Sub(rec.Used) >= rec.idle(o)/10
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+var recordCodec = codec.Model[record]{Write: writeRecord, Read: readRecord}
+
+func writeRecord(w *codec.Writer, rec *record) {
+	w.Struct(8)
+	codec.WriteString(w.Name("User"), &rec.User)
+	codec.WriteString(w.Name("Label"), &rec.Label)
+	codec.WriteTime(w.Name("Created"), &rec.Created)
+	codec.WriteTime(w.Name("Used"), &rec.Used)
+	codec.WriteTime(w.Name("Ends"), &rec.Ends)
+	codec.WriteInt(w.Name("MaxAge"), &rec.MaxAge)
+	codec.WriteString(w.Name("Next"), &rec.Next)
+	codec.WriteMap(w.Name("Values"), &rec.Values, codec.WriteString, codec.WriteBytes)
+}
+
+func readRecord(r *codec.Reader, rec *record) { codec.ReadStruct(r, rec, readField) }
+
+func readField(r *codec.Reader, rec *record, name []byte) (known bool) {
+	switch string(name) {
+	case "User":
+		codec.ReadString(r, &rec.User)
+	case "Label":
+		codec.ReadString(r, &rec.Label)
+	case "Created":
+		codec.ReadTime(r, &rec.Created)
+	case "Used":
+		codec.ReadTime(r, &rec.Used)
+	case "Ends":
+		codec.ReadTime(r, &rec.Ends)
+	case "MaxAge":
+		codec.ReadInt(r, &rec.MaxAge)
+	case "Next":
+		codec.ReadString(r, &rec.Next)
+	case "Values":
+		codec.ReadMap(r, &rec.Values, codec.ReadString, codec.ReadBytes)
+	default:
+		return false
+	}
+	return true
+}

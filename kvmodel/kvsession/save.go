@@ -1,0 +1,191 @@
+package kvsession
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/sessions"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Save stores what has changed in the session and sends its cookie if need be;
+// call it before the response is written. A new session without values is not
+// stored. With a negative Options.MaxAge it is SignOut.
+//
+// The error is ErrEnded if the session has ended meanwhile; that of New if it
+// could not be read; a codec.ErrNotStorable or kvmodel.ErrTooLarge if Values
+// cannot be stored; kvmodel.ErrConflict if others were faster time and again; or
+// the store's. Nothing is stored then, but for kvmodel.ErrUnclear. Values stay
+// as they are, and Save may be called again.
+func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
+	held := s.holds.get(session)
+	s.complete(session)
+	switch {
+	case session.Options.MaxAge < 0:
+		return s.SignOut(r, w, session)
+	case held.id == "" && len(session.Values) == 0:
+		return nil
+	case held.err != nil:
+		return notSaved(held.err)
+	case held.id == "":
+		return s.renew(r, w, session, func(old record) record { return old })
+	}
+	wrote, err := s.update(r.Context(), session, held)
+	if err != nil || held.current && !wrote {
+		return err
+	}
+	return s.send(w, session, held)
+}
+
+// complete gives a session that is not from New what it lacks.
+func (s *Store) complete(session *sessions.Session) {
+	if session.Options == nil {
+		session.Options = s.options.cookie()
+	}
+	if session.Values == nil {
+		session.Values = make(map[any]any)
+	}
+}
+
+func notSaved(err error) error {
+	if errors.Is(err, ErrEnded) {
+		return err
+	}
+	return fmt.Errorf("kvsession: not saved, since it could not be read: %w", err)
+}
+
+// send sends the session's cookie, signed with the first key.
+func (s *Store) send(w http.ResponseWriter, session *sessions.Session, held *hold) error {
+	held.current = true
+	return s.writeCookie(w, session, held.secret, held.record.left(&s.options, now()))
+}
+
+// update makes in the store the changes made in the session, and tells whether
+// it wrote.
+func (s *Store) update(ctx context.Context, session *sessions.Session, held *hold) (wrote bool, err error) {
+	e, err := editOf(session, held)
+	if err != nil {
+		return false, err
+	}
+	there := held.stored
+	if e.empty() && !there.record.due(&s.options, now()) {
+		return false, nil
+	}
+	for turn := new(turn); ; {
+		if there.version == 0 {
+			if there, err = s.read(ctx, held.id); err != nil {
+				return false, turn.doubt(err)
+			}
+		}
+		next := e.on(there.record)
+		if wrote && next.same(&there.record) {
+			break // An answer was lost, but the write was not.
+		}
+		next.Used = now()
+		wrote = true
+		if err = s.swap(ctx, there, next, next.left(&s.options, now())); err == nil {
+			there.record = next
+			break
+		}
+		if !turn.again(ctx, err) {
+			return false, turn.doubt(err)
+		}
+		there.version = 0
+	}
+	// A write gives no version.
+	there.version = 0
+	held.stored = there
+	return wrote, show(session, there)
+}
+
+// edit is what a request wants of the stored session.
+type edit struct {
+	changes
+	maxAge int
+	aged   bool // maxAge is new
+}
+
+// editOf returns what the app has changed since the session was read.
+func editOf(session *sessions.Session, held *hold) (edit, error) {
+	values, err := encodeValues(session.Values)
+	return edit{
+		changes: changesOf(held.record.Values, values),
+		maxAge:  session.Options.MaxAge,
+		aged:    session.Options.MaxAge != held.record.MaxAge,
+	}, err
+}
+
+func (e *edit) empty() bool { return len(e.changes) == 0 && !e.aged }
+
+// on returns rec with the edit made.
+func (e *edit) on(rec record) record {
+	rec.Values = e.changes.on(rec.Values)
+	if e.aged {
+		rec.MaxAge = e.maxAge
+	}
+	return rec
+}
+
+func (rec *record) same(other *record) bool {
+	return rec.MaxAge == other.MaxAge && rec.Values.equal(other.Values)
+}
+
+// turn decides whether to try again what others were faster with, or what may
+// or may not have been done.
+type turn struct{ conflicts, unclear int }
+
+const (
+	maxConflicts = 50
+	maxUnclear   = 3
+)
+
+// again waits a little and returns true if err is worth another try.
+func (t *turn) again(ctx context.Context, err error) bool {
+	switch {
+	case errors.Is(err, kvmodel.ErrConflict):
+		t.conflicts++
+	case errors.Is(err, kvmodel.ErrUnclear):
+		t.unclear++
+	default:
+		return false
+	}
+	if t.conflicts == maxConflicts || t.unclear == maxUnclear {
+		return false
+	}
+	return sleep(ctx, jitter(time.Millisecond<<min(t.conflicts+t.unclear, 5)))
+}
+
+// doubt returns err, as an ErrUnclear if an earlier try may have been carried
+// out or may still be.
+func (t *turn) doubt(err error) error {
+	if t.unclear == 0 || errors.Is(err, ErrEnded) || errors.Is(err, kvmodel.ErrUnclear) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kvmodel.ErrUnclear, err)
+}
+
+// jitter returns a duration from 0 to limit.
+func jitter(limit time.Duration) time.Duration {
+	var b [8]byte
+	// It never fails: the runtime ends the program rather.
+	_, _ = rand.Read(b[:])
+	return time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(limit+1))
+}
+
+// sleep returns true after d, or false as soon as ctx ends.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,150 @@
+package kvsession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+	"weak"
+
+	"github.com/gorilla/securecookie"
+	"github.com/gorilla/sessions"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// ErrEnded says that the session was signed out, revoked, replaced by another cookie or
+// has expired since it was read. Nothing was stored.
+var ErrEnded = errors.New("the session has ended")
+
+// Store keeps sessions in a kvmodel.Store: in what an app holds of it there is
+// no state but what its requests hold at the moment. It is safe for use by many
+// goroutines at once; one session is not.
+type Store struct {
+	kv      kvmodel.Store
+	options Options
+	signers []*securecookie.SecureCookie
+	holds   holds
+}
+
+var _ sessions.Store = (*Store)(nil)
+
+// New returns a Store that keeps sessions in kv. The error says which option is
+// wrong.
+func New(kv kvmodel.Store, o Options) (*Store, error) {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("kvsession: %w", err)
+	}
+	return &Store{
+		kv: kv, options: o, signers: o.signers(),
+		holds: holds{of: make(map[weak.Pointer[sessions.Session]]*hold)},
+	}, nil
+}
+
+// Get returns the request's session called name, the same one each time. See
+// New for the errors.
+func (s *Store) Get(r *http.Request, name string) (*sessions.Session, error) {
+	return sessions.GetRegistry(r).Get(s, name)
+}
+
+// New reads the request's session called name anew. It is never nil: without a
+// cookie of ours, or if the session has ended, it is an empty one with IsNew.
+// If the store could not be asked, or what it holds is an ErrCorrupt, the
+// session is empty as well, cannot be saved or signed in, and the error says
+// why; SignOut ends it also then.
+func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
+	session := sessions.NewSession(s, name)
+	session.Options = s.options.cookie()
+	session.IsNew = true
+	secret, current := s.readCookie(r, name)
+	if secret == nil {
+		return session, nil
+	}
+	held := s.holds.get(session)
+	found, err := s.read(r.Context(), hashOf(secret).String())
+	if err == nil {
+		err = show(session, found)
+	}
+	switch {
+	case err == nil:
+		*held = hold{stored: found, secret: secret, current: current}
+	case !errors.Is(err, ErrEnded):
+		*held = hold{stored: stored{id: found.id}, err: err}
+		return session, err
+	case found.record.Next != "" && time.Since(found.record.Used) < overlap:
+		held.err = ErrEnded
+	}
+	return session, nil
+}
+
+// overlap is how long after a session was replaced requests may still be under
+// way with its old cookie. They are not to replace the new one.
+const overlap = time.Minute
+
+// User returns who is signed in, or "".
+func (s *Store) User(session *sessions.Session) string { return s.holds.get(session).record.User }
+
+// stored is a session as it was read.
+type stored struct {
+	id      string // empty: nothing is stored
+	record  record
+	version kvmodel.Version // 0: not known
+}
+
+// read returns the session called id. If it is absent, replaced or expired the
+// error is ErrEnded.
+func (s *Store) read(ctx context.Context, id string) (stored, error) {
+	found := stored{id: id}
+	result, err := kvmodel.One(ctx, s.kv, kvmodel.OpGet(sessionKey.Key(id)))
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return found, ErrEnded
+	}
+	if err != nil {
+		return found, fmt.Errorf("kvsession: %w", err)
+	}
+	found.version = result.Version
+	if found.record, err = decodeRecord(result.Value); err != nil {
+		return found, err
+	}
+	if found.record.Next != "" || found.record.left(&s.options, now()) <= 0 {
+		return found, ErrEnded
+	}
+	return found, nil
+}
+
+// swap stores next in place of old, if this is still what is stored. The error
+// is ErrEnded if nothing is.
+func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Duration) error {
+	if ttl <= 0 {
+		return ErrEnded
+	}
+	data, err := next.encode()
+	if err != nil {
+		return err
+	}
+	_, err = kvmodel.One(ctx, s.kv, kvmodel.OpSwap(sessionKey.Key(old.id), old.version, data).For(ttl))
+	switch {
+	case errors.Is(err, kvmodel.ErrNotFound):
+		return ErrEnded
+	case err != nil:
+		return fmt.Errorf("kvsession: %w", err)
+	}
+	return nil
+}
+
+// show puts into the session what is stored.
+func show(session *sessions.Session, found stored) error {
+	values, err := found.record.Values.decode()
+	if err != nil {
+		return err
+	}
+	session.ID = found.id
+	session.IsNew = false
+	session.Options.MaxAge = found.record.MaxAge
+	session.Values = values
+	return nil
+}
+
+func now() time.Time { return time.Now().Truncate(time.Second) }

@@ -1,0 +1,200 @@
+package kvsession_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// The sweep lets one process give a session a new cookie while another saves the
+// old one and a third signs the user out everywhere, on a store where requests
+// fail, time out and arrive late, and a process may crash between any two steps.
+
+// renewal is what is known of a request that renews a session.
+type renewal struct {
+	browser *browser
+	err     error
+}
+
+// renew is the request of one process, which has its answer unless it crashes.
+func renew(t testing.TB, kv kvmodel.Store, b *browser, how func(*visit) error) *renewal {
+	v, err := b.open(context.Background(), open(t, kv))
+	switch {
+	case err == nil && v.IsNew:
+		err = kvsession.ErrEnded
+	case err == nil:
+		v.Values["p"] = 1
+		err = how(v)
+	}
+	return &renewal{b, err}
+}
+
+// saveOld makes requests with the old cookie and returns the keys of those that
+// were acknowledged.
+func saveOld(t testing.TB, kv kvmodel.Store, b *browser) (acked []string) {
+	s := open(t, kv)
+	for n := range 3 {
+		v, err := b.copied().open(context.Background(), s)
+		if err != nil || v.IsNew {
+			continue
+		}
+		key := fmt.Sprint("q", n)
+		v.Values[key] = n
+		if v.save() == nil {
+			acked = append(acked, key)
+		}
+	}
+	return acked
+}
+
+func holdsAll(v *visit, keys []string) bool {
+	for _, key := range keys {
+		if _, ok := v.Values[key]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func sweep(t *testing.T, powers kvtest.Powers, revoke bool) {
+	kvtest.SimulateMany(t, 400, kvtest.Hostile(powers), func(sim *kvtest.Sim) {
+		t := sim.T()
+		plain := open(t, sim.Store())
+		old := signedIn(t, plain, "jo")
+		sim.CrashAt("p", 1+sim.Rand().IntN(25))
+		var renewed *renewal
+		var acked []string
+		revokeErr := errors.New("not yet")
+		sim.Go("p", func(kv kvmodel.Store) { renewed = renew(t, kv, old.copied(), (*visit).regenerate) })
+		sim.Go("q", func(kv kvmodel.Store) { acked = saveOld(t, kv, old) })
+		if revoke {
+			sim.Go("r", func(kv kvmodel.Store) { revokeErr = open(t, kv).RevokeAll(context.Background(), "jo") })
+		}
+		sim.Wait()
+
+		before, after := old.mustOpen(t, plain), renewed.browser.mustOpen(t, plain)
+		answered := !sim.Crashed("p")
+		if sim.Crashed("q") {
+			acked = nil
+		}
+		switch {
+		case revoke && revokeErr == nil && !sim.Crashed("r"):
+			if before.user() != "" || answered && after.user() != "" {
+				t.Errorf("after RevokeAll: the old cookie is of %q, the new one of %q (%v)", before.user(), after.user(), renewed.err)
+			}
+		case answered && renewed.err == nil:
+			if before.user() != "" {
+				t.Error("the old cookie is still good")
+			}
+			if !revoke && (after.user() != "jo" || after.Values["p"] != 1 || !holdsAll(after, acked)) {
+				t.Errorf("the new cookie is of %q; want p and %v in %v", after.user(), acked, after.Values)
+			}
+		case revoke:
+		case before.user() == "jo":
+			if !holdsAll(before, acked) {
+				t.Errorf("the old session stays; want %v in %v", acked, before.Values)
+			}
+		case answered && !errors.Is(renewed.err, kvmodel.ErrUnclear):
+			t.Errorf("Regenerate failed clearly (%v), and yet the old cookie is of %q", renewed.err, before.user())
+		case !answered && !errors.Is(renewed.err, kvmodel.ErrUnclear):
+			// It crashed when all was done but the answer.
+			if infos, err := plain.List(context.Background(), "jo"); err != nil || len(infos) == 0 {
+				t.Errorf("neither the old session nor its successor is left: %v", err)
+			}
+		}
+	})
+}
+
+func TestSweep_Regenerate_IsWholeOrNothingOnAServer(t *testing.T) {
+	sweep(t, kvtest.ServerPowers, false)
+}
+
+func TestSweep_Regenerate_IsWholeOrNothingInAnyOrder(t *testing.T) {
+	sweep(t, kvtest.NoPowers, false)
+}
+
+func TestSweep_RevokeAll_LeavesNothingThatWasBeingRenewed(t *testing.T) {
+	sweep(t, kvtest.NoPowers, true)
+}
+
+func TestSweep_RevokeAll_LeavesNothingThatWasBeingRenewedOnAServer(t *testing.T) {
+	sweep(t, kvtest.ServerPowers, true)
+}
+
+func TestSweep_SignIn_OfADoubleClickOneCounts(t *testing.T) {
+	kvtest.SimulateMany(t, 400, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
+		t := sim.T()
+		plain, old := open(t, sim.Store()), new(browser)
+		old.set(t, plain, "cart", "book")
+		var clicks [2]*renewal
+		for i, name := range []string{"p", "q"} {
+			sim.Go(name, func(kv kvmodel.Store) {
+				clicks[i] = renew(t, kv, old.copied(), func(v *visit) error { return v.signIn("jo") })
+			})
+		}
+		sim.Wait()
+		good := 0
+		for i, name := range []string{"p", "q"} {
+			if sim.Crashed(name) || clicks[i].err != nil {
+				continue
+			}
+			good++
+			if v := clicks[i].browser.mustOpen(t, plain); v.user() != "jo" || v.Values["cart"] != "book" {
+				t.Errorf("signed in as %q with %v", v.user(), v.Values)
+			}
+		}
+		if v := old.mustOpen(t, plain); good > 1 || v.user() != "" || good == 1 && !v.IsNew {
+			t.Errorf("%d clicks signed in; the old cookie: user %q, IsNew %v", good, v.user(), v.IsNew)
+		}
+	})
+}
+
+func TestSweep_Save_WhatWasAcknowledgedStaysUntilTheSessionEnds(t *testing.T) {
+	kvtest.SimulateMany(t, 400, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
+		t := sim.T()
+		plain := open(t, sim.Store())
+		b := signedIn(t, plain, "jo")
+		var acked []string
+		ends := sim.Rand().IntN(2) == 0
+		outErr := errors.New("not yet")
+		for _, name := range []string{"p", "q"} {
+			sim.Go(name, func(kv kvmodel.Store) {
+				s := open(t, kv)
+				for n := range 3 {
+					v, err := b.copied().open(context.Background(), s)
+					if err != nil || v.IsNew {
+						continue
+					}
+					key := fmt.Sprint(name, n)
+					v.Values[key] = n
+					if v.save() == nil && !sim.Crashed(name) {
+						acked = append(acked, key)
+					}
+				}
+			})
+		}
+		if ends {
+			sim.Go("r", func(kv kvmodel.Store) {
+				v, err := b.copied().open(context.Background(), open(t, kv))
+				if err == nil {
+					outErr = v.signOut()
+				}
+			})
+		}
+		sim.Wait()
+		v := b.mustOpen(t, plain)
+		switch {
+		case ends && outErr == nil && !sim.Crashed("r"):
+			if !v.IsNew {
+				t.Error("a session that was signed out is back")
+			}
+		case !ends && !holdsAll(v, acked):
+			t.Errorf("want %v in %v", acked, v.Values)
+		}
+	})
+}

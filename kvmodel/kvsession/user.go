@@ -1,0 +1,274 @@
+package kvsession
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// The list of a user's sessions is one value, seats one after another in the
+// order in which they were appended. A session is in the list before its cookie
+// is sent; a seat whose session has ended stays until somebody tidies up.
+
+var listKey = kvmodel.NewClass("sessions", 1)
+
+// seat is an element of a list: a session and when it was put there.
+type seat struct {
+	id    hash
+	since time.Time
+}
+
+const seatSize = len(hash{}) + 8
+
+// grace is for how long a seat is kept though its session is not there, which
+// may be about to be added. It must exceed how long a request can be under way.
+const grace = time.Hour
+
+const maxPerUser = 1000
+
+func (p seat) append(b []byte) []byte {
+	return binary.BigEndian.AppendUint64(append(b, p.id[:]...), uint64(p.since.Unix()))
+}
+
+// readSeats returns the seats in data, each session once. The error wraps
+// kvmodel.ErrCorrupt.
+func readSeats(data []byte) ([]seat, error) {
+	if len(data)%seatSize != 0 {
+		return nil, fmt.Errorf("kvsession: %w: a list of sessions of %d bytes", kvmodel.ErrCorrupt, len(data))
+	}
+	var seats []seat
+	seen := map[hash]bool{}
+	for chunk := range slices.Chunk(data, seatSize) {
+		p := seat{hash(chunk[:len(hash{})]), time.Unix(int64(binary.BigEndian.Uint64(chunk[len(hash{}):])), 0)}
+		if !seen[p.id] {
+			seen[p.id] = true
+			seats = append(seats, p)
+		}
+	}
+	return seats, nil
+}
+
+// enlist returns the ops that put p into a user's list: whether it is there yet
+// or not, one of the first two succeeds, or both, which does no harm. The third
+// shows how long the list has become.
+func enlist(user string, p seat) []kvmodel.Op {
+	key, data := listKey.Key(user), p.append(nil)
+	return []kvmodel.Op{kvmodel.OpAppend(key, data), kvmodel.OpAdd(key, data), kvmodel.OpGet(key)}
+}
+
+// enlisted looks at what became of the ops of enlist, and sends them again if
+// the list was full, or came or went in between.
+func (s *Store) enlisted(ctx context.Context, user string, ops []kvmodel.Op) error {
+	err := listedBy(ops)
+	if errors.Is(err, kvmodel.ErrNotStored) {
+		if err := s.tidy(ctx, user); err != nil {
+			return err
+		}
+		_ = s.kv.Do(ctx, ops)
+		return listedBy(ops)
+	}
+	if err == nil && len(ops[2].Result.Value) > 2*s.options.PerUser*seatSize {
+		// The session is in the list; whoever comes next tidies up otherwise.
+		_ = s.tidy(ctx, user)
+	}
+	return err
+}
+
+// listedBy returns nil if one of the first two ops of enlist was certainly done.
+func listedBy(ops []kvmodel.Op) error {
+	appended, added := ops[0].Err(), ops[1].Err()
+	switch {
+	case appended == nil || added == nil:
+		return nil
+	case kvmodel.Failed(added):
+		return added
+	}
+	return appended
+}
+
+// Info is what List shows of a session.
+type Info struct {
+	ID       string // as in sessions.Session.ID, for Revoke
+	Label    string // what Options.Label said when it was signed in
+	SignedIn time.Time
+	Used     time.Time // when it was last written: a tenth of the idle time late at most
+}
+
+// List returns the sessions in which user is signed in, the last used first. The
+// error is the store's, or a kvmodel.ErrCorrupt.
+func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
+	seats, _, err := s.seats(ctx, user)
+	if err != nil || len(seats) == 0 {
+		return nil, err
+	}
+	results, err := s.sessionsAt(ctx, seats)
+	if err != nil {
+		return nil, err
+	}
+	var infos []Info
+	for i, result := range results {
+		if result.Err != nil {
+			continue
+		}
+		rec, err := decodeRecord(result.Value)
+		if err != nil {
+			return nil, err
+		}
+		if rec.User == user && rec.Next == "" && rec.left(&s.options, now()) > 0 {
+			infos = append(infos, Info{seats[i].id.String(), rec.Label, rec.Created, rec.Used})
+		}
+	}
+	slices.SortStableFunc(infos, func(a, b Info) int { return cmp.Or(b.Used.Compare(a.Used), b.SignedIn.Compare(a.SignedIn)) })
+	return infos, nil
+}
+
+// Revoke ends the session of user called id. If there is none, or it is another
+// user's, nothing happens, and it is no error.
+func (s *Store) Revoke(ctx context.Context, user, id string) error {
+	h, ok := parseID(id)
+	if !ok {
+		return nil
+	}
+	found, err := s.read(ctx, h.String())
+	switch {
+	case errors.Is(err, ErrEnded):
+		return nil
+	case err != nil:
+		return err
+	case found.record.User != user || user == "":
+		return nil
+	}
+	return s.end(ctx, found.id)
+}
+
+// RevokeAll ends all sessions in which user is signed in but for those called
+// keep: "sign out everywhere". A session that is being given a new cookie
+// meanwhile is ended too; a SignIn that begins later is not. After an error some
+// may be left, and it may be called again.
+func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) error {
+	for turn := new(turn); ; {
+		ended, err := s.revokeListed(ctx, user, keep)
+		switch {
+		case err == nil && !ended:
+			return nil
+		case err == nil:
+			// Among what it ended may be one that was just being replaced.
+		case !turn.again(ctx, err):
+			return err
+		}
+	}
+}
+
+// revokeListed ends all that is in the list now and tells whether there was
+// anything to end.
+func (s *Store) revokeListed(ctx context.Context, user string, keep []string) (ended bool, err error) {
+	seats, version, err := s.seats(ctx, user)
+	if err != nil {
+		return false, err
+	}
+	condemned := slices.DeleteFunc(slices.Clone(seats), func(p seat) bool { return slices.Contains(keep, p.id.String()) })
+	gone, err := s.endAll(ctx, condemned)
+	if err != nil || len(gone) == 0 {
+		return false, err
+	}
+	// They have ended. Should the list keep them, somebody tidies up later.
+	_ = s.fold(ctx, user, version, slices.DeleteFunc(seats, func(p seat) bool { return gone[p.id] }))
+	return true, nil
+}
+
+// endAll removes sessions and returns those that were there.
+func (s *Store) endAll(ctx context.Context, seats []seat) (gone map[hash]bool, err error) {
+	if len(seats) == 0 {
+		return nil, nil
+	}
+	var ops []kvmodel.Op
+	for _, p := range seats {
+		ops = append(ops, kvmodel.OpDelete(sessionKey.Key(p.id.String())))
+	}
+	if err := s.kv.Do(ctx, ops); err != nil {
+		return nil, fmt.Errorf("kvsession: %w", err)
+	}
+	gone = map[hash]bool{}
+	for i, p := range seats {
+		if ops[i].Result.Err == nil {
+			gone[p.id] = true
+		}
+	}
+	return gone, nil
+}
+
+// tidy takes the seats of ended sessions out of a list, and ends the oldest
+// sessions of more than PerUser.
+func (s *Store) tidy(ctx context.Context, user string) error {
+	seats, version, err := s.seats(ctx, user)
+	if err != nil || len(seats) == 0 {
+		return err
+	}
+	results, err := s.sessionsAt(ctx, seats)
+	if err != nil {
+		return err
+	}
+	var live, kept []seat
+	for i, p := range seats {
+		present := results[i].Err == nil
+		if present || time.Since(p.since) < grace {
+			kept = append(kept, p)
+		}
+		if rec, err := decodeRecord(results[i].Value); present && (err != nil || rec.Next == "") {
+			live = append(live, p)
+		}
+	}
+	oldest := live[:max(0, len(live)-s.options.PerUser)]
+	if _, err := s.endAll(ctx, oldest); err != nil {
+		return err
+	}
+	return s.fold(ctx, user, version, slices.DeleteFunc(kept, func(p seat) bool { return slices.Contains(oldest, p) }))
+}
+
+// fold makes seats the user's list, if it still has version.
+func (s *Store) fold(ctx context.Context, user string, version kvmodel.Version, seats []seat) error {
+	var data []byte
+	for _, p := range seats {
+		data = p.append(data)
+	}
+	op := kvmodel.OpSwap(listKey.Key(user), version, data)
+	if len(seats) == 0 {
+		op = kvmodel.OpDrop(listKey.Key(user), version)
+	}
+	if _, err := kvmodel.One(ctx, s.kv, op); err != nil {
+		return fmt.Errorf("kvsession: %w", err)
+	}
+	return nil
+}
+
+// seats returns the list of a user and its version.
+func (s *Store) seats(ctx context.Context, user string) ([]seat, kvmodel.Version, error) {
+	result, err := kvmodel.One(ctx, s.kv, kvmodel.OpGet(listKey.Key(user)))
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("kvsession: %w", err)
+	}
+	seats, err := readSeats(result.Value)
+	return seats, result.Version, err
+}
+
+// sessionsAt returns what the store has at seats, in their order.
+func (s *Store) sessionsAt(ctx context.Context, seats []seat) ([]kvmodel.Result, error) {
+	var keys []string
+	for _, p := range seats {
+		keys = append(keys, sessionKey.Key(p.id.String()))
+	}
+	results, err := kvmodel.GetAll(ctx, s.kv, keys...)
+	if err != nil {
+		return nil, fmt.Errorf("kvsession: %w", err)
+	}
+	return results, nil
+}

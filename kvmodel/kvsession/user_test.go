@@ -1,0 +1,250 @@
+package kvsession_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func TestStore_List_ShowsWhereAUserIsSignedIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, newMem(), func(o *kvsession.Options) {
+			o.Label = func(r *http.Request) string { return r.Header.Get("User-Agent") }
+		})
+		began := time.Now().Truncate(time.Second)
+		var ids []string
+		for _, agent := range []string{"phone", "laptop", strings.Repeat("ä", 150)} {
+			b := new(browser)
+			v := b.mustOpen(t, s)
+			v.r.Header.Set("User-Agent", agent)
+			must(t, v.signIn("jo"))
+			ids = append(ids, v.ID)
+			time.Sleep(time.Hour)
+		}
+		signedIn(t, s, "al")
+		got, err := s.List(t.Context(), "jo")
+		must(t, err)
+		at := func(hours int) time.Time { return began.Add(time.Duration(hours) * time.Hour) }
+		want := []kvsession.Info{
+			{ID: ids[2], Label: strings.Repeat("ä", 100), SignedIn: at(2), Used: at(2)},
+			{ID: ids[1], Label: "laptop", SignedIn: at(1), Used: at(1)},
+			{ID: ids[0], Label: "phone", SignedIn: at(0), Used: at(0)},
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateApproxTime(0)); diff != "" {
+			t.Errorf("list mismatch (-want +got):\n%s", diff)
+		}
+		if got, err := s.List(t.Context(), "nobody"); err != nil || got != nil {
+			t.Errorf("of nobody: want none, got %v, %v", got, err)
+		}
+	})
+}
+
+func wantListed(t testing.TB, s *kvsession.Store, user string, want int) {
+	t.Helper()
+	got, err := s.List(t.Context(), user)
+	if err != nil || len(got) != want {
+		t.Errorf("want %d sessions of %s, got %d, %v", want, user, len(got), err)
+	}
+}
+
+func TestStore_Revoke_EndsOneOfTheUsersOwnOnly(t *testing.T) {
+	s := open(t, newMem())
+	jo, al := signedIn(t, s, "jo"), signedIn(t, s, "al")
+	anonymous := new(browser)
+	anonymous.set(t, s, "a", 1)
+	for _, b := range []*browser{al, anonymous} {
+		id := b.mustOpen(t, s).ID
+		must(t, s.Revoke(t.Context(), "jo", id))
+		must(t, s.Revoke(t.Context(), "", id))
+		if b.mustOpen(t, s).IsNew {
+			t.Error("a session of somebody else was ended")
+		}
+	}
+	for _, id := range []string{"", "x", "\x00", strings.Repeat("A", 43), strings.Repeat("A", 1000)} {
+		must(t, s.Revoke(t.Context(), "jo", id))
+	}
+	must(t, s.Revoke(t.Context(), "jo", jo.mustOpen(t, s).ID))
+	if !jo.mustOpen(t, s).IsNew {
+		t.Error("a revoked session is still good")
+	}
+	wantListed(t, s, "jo", 0)
+	wantListed(t, s, "al", 1)
+}
+
+func TestStore_RevokeAll_EndsAllButThoseToKeep(t *testing.T) {
+	mem := newMem()
+	s := open(t, mem)
+	browsers := []*browser{signedIn(t, s, "jo"), signedIn(t, s, "jo"), signedIn(t, s, "jo")}
+	al := signedIn(t, s, "al")
+	must(t, s.RevokeAll(t.Context(), "jo", browsers[1].mustOpen(t, s).ID))
+	for i, b := range browsers {
+		if b.mustOpen(t, s).IsNew != (i != 1) {
+			t.Errorf("session %d: IsNew is %v", i, i == 1)
+		}
+	}
+	wantListed(t, s, "jo", 1)
+	must(t, s.RevokeAll(t.Context(), "jo"))
+	must(t, s.RevokeAll(t.Context(), "jo"))
+	must(t, s.RevokeAll(t.Context(), "nobody"))
+	if al.mustOpen(t, s).user() != "al" {
+		t.Error("somebody else was signed out")
+	}
+	if mem.Len() != 2 {
+		t.Errorf("want the session and the list of al alone, got %q", mem.Keys())
+	}
+}
+
+// However a Regenerate and a RevokeAll fall together, nothing of what was signed
+// in before is left: before each trip of the one, the other happens as a whole.
+func TestStore_RevokeAll_FindsASessionThatIsBeingReplaced(t *testing.T) {
+	kinds := []kvmodel.Kind{kvmodel.Get, kvmodel.Delete, kvmodel.CompareAndSwap, kvmodel.CompareAndDelete, kvmodel.Add}
+	for _, kind := range kinds {
+		mem := newMem()
+		kv := &before{Store: mem, kind: kind}
+		plain, s := open(t, mem), open(t, kv)
+		b := signedIn(t, plain, "jo")
+		regenerating := b.mustOpen(t, plain)
+		kv.happen = func() {
+			if err := regenerating.regenerate(); !errors.Is(err, kvsession.ErrEnded) {
+				must(t, err)
+			}
+		}
+		must(t, s.RevokeAll(t.Context(), "jo"))
+		if !b.mustOpen(t, plain).IsNew {
+			t.Errorf("replaced before the first %v of RevokeAll: still signed in", kind)
+		}
+
+		kv = &before{Store: mem, kind: kind}
+		b = signedIn(t, plain, "jo")
+		v := b.mustOpen(t, open(t, kv))
+		kv.happen = func() { must(t, plain.RevokeAll(t.Context(), "jo")) }
+		err := v.regenerate()
+		if kv.happen == nil && (!errors.Is(err, kvsession.ErrEnded) || !b.mustOpen(t, plain).IsNew) {
+			t.Errorf("revoked before the first %v of Regenerate: %v, IsNew %v", kind, err, b.mustOpen(t, plain).IsNew)
+		}
+	}
+}
+
+func TestStore_PerUser_TheOldestMakeRoomAndTheListStaysShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := newMem()
+		s := open(t, mem, func(o *kvsession.Options) { o.PerUser = 5 })
+		var all []*browser
+		for n := range 100 {
+			b := signedIn(t, s, "jo")
+			all = append(all, b)
+			if n%3 == 0 {
+				must(t, b.mustOpen(t, s).signOut())
+			}
+			if got, err := s.List(t.Context(), "jo"); err != nil || len(got) > 10 {
+				t.Fatalf("after %d: %d sessions, %v", n, len(got), err)
+			}
+			time.Sleep(20 * time.Minute)
+		}
+		for n, b := range all[95:] {
+			if v := b.mustOpen(t, s); v.IsNew != ((95+n)%3 == 0) {
+				t.Errorf("session %d: IsNew is %v", 95+n, v.IsNew)
+			}
+		}
+		if n := listBytes(t, mem); n > 15*40 {
+			t.Errorf("the list has grown to %d bytes", n)
+		}
+	})
+}
+
+// listBytes returns how long the one list in mem is.
+func listBytes(t testing.TB, mem *memkv.Store) int {
+	t.Helper()
+	for _, key := range mem.Keys() {
+		if strings.HasPrefix(key, "sessions:") {
+			got, err := kvmodel.One(t.Context(), mem, kvmodel.OpGet(key))
+			must(t, err)
+			return len(got.Value)
+		}
+	}
+	t.Fatal("there is no list")
+	return 0
+}
+
+func TestStore_SignIn_AFullListIsTidiedUpOrRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := newMem()
+		s := open(t, mem)
+		old := signedIn(t, s, "jo")
+		var list []byte
+		for n := range kvmodel.MaxValue / 40 {
+			list = append(list, fmt.Sprintf("%032d", n)...)
+			list = append(list, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff) // Young until 2038.
+		}
+		set := func(list []byte) {
+			_, err := kvmodel.One(t.Context(), mem, kvmodel.OpSet("sessions:jo", list))
+			must(t, err)
+		}
+		set(list)
+		v := new(browser).mustOpen(t, s)
+		wantErr(t, kvmodel.ErrNotStored, v.signIn("jo"))
+		if v.sentCookie() || mem.Len() != 2 {
+			t.Errorf("cookie %v, items %q", v.sentCookie(), mem.Keys())
+		}
+		for at := 32; at < len(list); at += 40 {
+			list[at+4] = 0
+		}
+		set(list)
+		must(t, v.signIn("jo"))
+		wantListed(t, s, "jo", 1)
+		if old.mustOpen(t, s).user() != "jo" {
+			t.Error("a session that fell out of the list has ended")
+		}
+	})
+}
+
+func TestStore_List_CorruptIsAnError(t *testing.T) {
+	mem := newMem()
+	s := open(t, mem)
+	id := signedIn(t, s, "jo").mustOpen(t, s).ID
+	set := func(key, value string) {
+		_, err := kvmodel.One(t.Context(), mem, kvmodel.OpSet(key, []byte(value)))
+		must(t, err)
+	}
+	set("session:"+id, "x")
+	_, err := s.List(t.Context(), "jo")
+	wantErr(t, kvmodel.ErrCorrupt, err)
+	must(t, s.RevokeAll(t.Context(), "jo"))
+	set("sessions:jo", "x")
+	_, err = s.List(t.Context(), "jo")
+	wantErr(t, kvmodel.ErrCorrupt, err)
+	wantErr(t, kvmodel.ErrCorrupt, s.RevokeAll(t.Context(), "jo"))
+}
+
+func TestStore_SignIn_ManyAtOnceAreAllListed(t *testing.T) {
+	const n = 40
+	s := open(t, newMem())
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			v, err := new(browser).open(t.Context(), s)
+			if err == nil {
+				err = s.SignIn(v.r, v.w, v.Session, "jo:{ö}")
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	wantListed(t, s, "jo:{ö}", n)
+	must(t, s.RevokeAll(t.Context(), "jo:{ö}"))
+	wantListed(t, s, "jo:{ö}", 0)
+}

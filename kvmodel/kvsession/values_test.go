@@ -1,0 +1,188 @@
+package kvsession
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gorilla/sessions"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+)
+
+var everyKind = map[any]any{
+	"nil": nil, "yes": true, "no": false, "int": -5, "int64": int64(math.MinInt64), "uint64": uint64(math.MaxUint64),
+	"float": 2.5, "string": "a\x00ö\xff", "empty": "", "bytes": []byte{0, 0xff}, "no bytes": []byte(nil),
+	"time": time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), "strings": []string{"a", ""},
+	"list": []any{1, "a", nil, []any{int64(1)}}, "map": map[string]any{"a": 1, "b": map[string]any{}}, "": 0,
+}
+
+func TestValues_ComeBackAsTheTypeTheyWere(t *testing.T) {
+	e, err := encodeValues(everyKind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(everyKind, got); diff != "" {
+		t.Errorf("values mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestValues_WhatCannotBeStoredIsNamed(t *testing.T) {
+	type cart struct{ N int }
+	type name string
+	self := []any{nil}
+	self[0] = self
+	for want, values := range map[string]map[any]any{
+		`value "cart": value cannot be stored: a session holds no kvsession.cart`: {"cart": cart{}},
+		`value "p": value cannot be stored: a session holds no *int`:              {"p": new(int)},
+		`value "n": value cannot be stored: a session holds no kvsession.name`:    {"n": []any{map[string]any{"x": name("")}}},
+		`value "f": value cannot be stored: a session holds no float32`:           {"f": float32(1)},
+		`a key of type int`:                    {1: "a"},
+		`value "self": value cannot be stored`: {"self": self},
+	} {
+		_, err := encodeValues(values)
+		if !errors.Is(err, codec.ErrNotStorable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an ErrNotStorable with %q, got %v", want, err)
+		}
+	}
+}
+
+var hostileValues = map[string]string{
+	"nothing":        "",
+	"truncated":      "\x81\xa3int",
+	"huge list":      "\x81\xa4list\xdd\xff\xff\xff\xff",
+	"huge bytes":     "\x81\xa5bytes\xc6\xff\xff\xff\xff",
+	"unknown type":   "\x81\xa3foo\x01",
+	"two types":      "\x82\xa3int\x01\xa4bool\xc3",
+	"wrong type":     "\x81\xa3int\xa1a",
+	"not a struct":   "\x01",
+	"out of range":   "\x81\xa3int\xcf\xff\xff\xff\xff\xff\xff\xff\xff",
+	"trailing bytes": "\x80\x80",
+	"deep":           strings.Repeat("\x81\xa4list\x91", 10_000),
+	"unknown inside": "\x81\xa4list\x91\x81\xa1x\x01",
+}
+
+func TestValues_HostileBytesAreCorrupt(t *testing.T) {
+	for name, data := range hostileValues {
+		if v, err := decodeValue([]byte(data)); !errors.Is(err, kvmodel.ErrCorrupt) || v != nil {
+			t.Errorf("%s: want ErrCorrupt, got %v, %v", name, v, err)
+		} else if strings.Contains(err.Error(), "18446744073709551615") {
+			t.Errorf("%s: the error shows what was stored: %v", name, err)
+		}
+	}
+}
+
+// FuzzRecord holds for any bytes: they are read, or are an ErrCorrupt; and what
+// was read is stored and read as the same again.
+func FuzzRecord(f *testing.F) {
+	values, err := encodeValues(everyKind)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, data := range hostileValues {
+		f.Add([]byte(data))
+		values["hostile"] = []byte(data)
+		rec := record{User: "jo", Used: now(), Ends: now(), MaxAge: 5, Values: values}
+		whole, err := rec.encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(whole)
+	}
+	delete(values, "hostile")
+	rec := record{Label: "l", Created: now(), Ends: now(), Next: "n", Values: values}
+	whole, err := rec.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rec, err := decodeRecord(data)
+		var values map[any]any
+		if err == nil {
+			values, err = rec.Values.decode()
+		}
+		if err != nil {
+			if !errors.Is(err, kvmodel.ErrCorrupt) {
+				t.Fatalf("want ErrCorrupt, got %v", err)
+			}
+			return
+		}
+		again, err := encodeValues(values)
+		if err != nil {
+			return // Read from longer bytes, which allow it more memory.
+		}
+		rec.Values = again
+		first, err := rec.encode()
+		if err != nil {
+			return
+		}
+		second, err := decodeRecord(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := second.encode()
+		if err != nil || !bytes.Equal(first, stored) {
+			t.Errorf("stored twice, two forms: %v\n%x\n%x", err, first, stored)
+		}
+	})
+}
+
+// FuzzSeats holds for any bytes: they are a list in which each session is once,
+// or are an ErrCorrupt.
+func FuzzSeats(f *testing.F) {
+	p := seat{hash{1}, now()}
+	f.Add(p.append(p.append(nil)))
+	f.Add([]byte("x"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		seats, err := readSeats(data)
+		if err != nil {
+			if !errors.Is(err, kvmodel.ErrCorrupt) {
+				t.Fatalf("want ErrCorrupt, got %v", err)
+			}
+			return
+		}
+		seen := map[hash]bool{}
+		for _, p := range seats {
+			if seen[p.id] {
+				t.Errorf("%v is there twice", p.id)
+			}
+			seen[p.id] = true
+			if at := bytes.Index(data, p.append(nil)); at < 0 {
+				t.Errorf("%v is not from the list", p)
+			}
+		}
+	})
+}
+
+func TestHolds_ForgetASessionNobodyHolds(t *testing.T) {
+	h := &holds{of: map[weak.Pointer[sessions.Session]]*hold{}}
+	kept := sessions.NewSession(nil, "kept")
+	h.get(kept).id = "id"
+	for range 100 {
+		h.get(sessions.NewSession(nil, "gone"))
+	}
+	left := func() int {
+		runtime.GC()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.of)
+	}
+	for end := time.Now().Add(10 * time.Second); left() > 1 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if n, id := left(), h.get(kept).id; n != 1 || id != "id" {
+		t.Errorf("want the one that is held, got %d, id %q", n, id)
+	}
+}

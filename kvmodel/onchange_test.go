@@ -1,0 +1,369 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// heard is what a handler was told.
+type heard struct {
+	mu   sync.Mutex
+	what []string
+}
+
+func (h *heard) add(c kvmodel.Change[note, string]) {
+	text := "deleted"
+	if c.Record != nil {
+		text = c.Record.Text
+	}
+	if c.Created {
+		text += ", created"
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.what = append(h.what, c.ID+": "+text)
+}
+
+func (h *heard) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.what)
+}
+
+func (h *heard) listen(r *notes) {
+	r.OnChange(func(_ context.Context, c kvmodel.Change[note, string]) error { h.add(c); return nil })
+}
+
+func TestOnChange_HearsOfEveryChange(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		db := closing(t, open(t, s))
+		r := kvmodel.NewRecords(db, noteSchema())
+		var h heard
+		h.listen(r)
+		steps := []func() error{
+			func() error { return r.Create(ctx, &note{ID: "a", Text: "1"}) },
+			func() error {
+				_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "2"; return nil })
+				return err
+			},
+			func() error { _, err := r.Update(ctx, "a", func(*note) error { return nil }); return err },
+			func() error { return r.Put(ctx, &note{ID: "a", Text: "3", Version: 2}) },
+			func() error { return r.Delete(ctx, "a") },
+			func() error {
+				_, err := r.Upsert(ctx, "b", func(n *note) error { n.Text = "4"; return nil })
+				return err
+			},
+			func() error {
+				if _, err := r.Get(ctx, "b"); err != nil {
+					return err
+				}
+				return r.Delete(ctx, "b")
+			},
+		}
+		for _, step := range steps {
+			must(t, step())
+			must(t, db.Flush(ctx))
+		}
+		want := []string{"a: 1, created", "a: 2", "a: 3", "a: deleted", "b: 4, created", "b: deleted"}
+		if diff := cmp.Diff(want, h.all()); diff != "" {
+			t.Errorf("heard (-want +got)\n%s", diff)
+		}
+		if n := db.Stats().Lines; n != 0 {
+			t.Errorf("%d lines are open", n)
+		}
+	})
+}
+
+func TestOnChange_DoesNotHearOfWhatDidNotHappen(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+		db := closing(t, open(t, s))
+		r := kvmodel.NewRecords(db, noteSchema())
+		must(t, r.Create(ctx, &note{ID: "a", Text: "1"}))
+		must(t, db.Flush(ctx))
+		var h heard
+		h.listen(r)
+		wantErr(t, r.Create(ctx, &note{ID: "a", Text: "2"}), kvmodel.ErrExists)
+		wantErr(t, r.Create(ctx, &note{Text: ""}), kvmodel.ErrInvalid)
+		wantErr(t, r.Delete(ctx, "nobody"), kvmodel.ErrNotFound)
+		must(t, db.Flush(ctx))
+		if got := h.all(); len(got) != 0 {
+			t.Errorf("heard %q, want nothing", got)
+		}
+	})
+}
+
+func TestOnChange_OneThatFailsOrPanicsIsTriedAgainAndDoesNotKeepItFromOthers(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"fails":  func() error { return errOfMine },
+		"panics": func() error { panic("boom") },
+	} {
+		for kind, with := range kinds {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+					p := start(t, with(mem)).ends(t)
+					var calls atomic.Int64
+					p.OnChange(func(context.Context, kvmodel.Change[note, string]) error {
+						if calls.Add(1) <= 5 {
+							return fail()
+						}
+						return nil
+					})
+					var h heard
+					h.listen(p.notes)
+					must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
+					wait(2 * time.Second)
+					if n := calls.Load(); n != 3 {
+						t.Errorf("it was tried %d times, want 3", n)
+					}
+					if len(h.all()) == 0 {
+						t.Error("the other handler heard nothing")
+					}
+					if s := p.db.Stats(); s.Waiting != 1 || s.Lines != 1 || s.Failed == 0 {
+						t.Errorf("stats %+v, want one that waits, with its line", s)
+					}
+					wait(30 * time.Second)
+					if s := p.db.Stats(); calls.Load() != 6 || s.Waiting != 0 || s.Lines != 0 {
+						t.Errorf("%d calls, stats %+v; want 6 and nothing left", calls.Load(), s)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestOnChange_OneThatFailsForADayIsGivenUpAndTheJournalGoesOn(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := start(t, plain(mem)).ends(t)
+		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return errOfMine })
+		must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
+		wait(23 * time.Hour)
+		if n := p.db.Stats().Lines; n != 1 {
+			t.Errorf("after 23 hours %d lines are open, want 1", n)
+		}
+		wait(2 * time.Hour)
+		if n := p.db.Stats().Lines; n != 0 {
+			t.Errorf("after 25 hours %d lines are open, want none", n)
+		}
+		if got := keys(mem, "line"); len(got) != 1 {
+			t.Errorf("segments %q, want one", got)
+		}
+		if diff := cmp.Diff([]string{"a"}, allIDs(t, ctx, p.notes)); diff != "" {
+			t.Errorf("all (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestOnChange_OneThatHangsHoldsUpNobodyForLong(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := start(t, plain(mem)).ends(t)
+		free := make(chan struct{})
+		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-free; return nil })
+		before := runtime.NumGoroutine()
+		begin := time.Now()
+		for i := range 500 {
+			must(t, p.Create(ctx, &note{ID: fmt.Sprintf("n%03d", i), Text: "x"}))
+		}
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("500 changes took %v of the callers' time", took)
+		}
+		wait(5 * time.Minute)
+		if n := runtime.NumGoroutine() - before; n > 300 {
+			t.Errorf("%d goroutines hang", n)
+		}
+		close(free)
+		wait(5 * time.Minute)
+		if s := p.db.Stats(); s.Lines != 0 || s.Waiting != 0 {
+			t.Errorf("stats %+v, want nothing left", s)
+		}
+	})
+}
+
+func TestOnChange_IsToldAfterACrash(t *testing.T) {
+	for kind, with := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+				p := start(t, with(mem)).ends(t)
+				p.OnChange(func(context.Context, kvmodel.Change[note, string]) error {
+					p.life.kill() // It dies before it has told anybody.
+					return errDead
+				})
+				must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
+				wait(time.Second)
+
+				other := start(t, with(mem)).ends(t)
+				var h heard
+				h.listen(other.notes)
+				must(t, other.Create(ctx, &note{ID: "b", Text: "2"}))
+				wait(2 * time.Minute)
+				if got := h.all(); !slices.Contains(got, "a: 1, created") {
+					t.Errorf("heard %q, want of a as well", got)
+				}
+				n := len(h.all())
+				wait(3 * time.Hour)
+				if got := h.all(); len(got) != n {
+					t.Errorf("heard %q, want nothing more later", got[n:])
+				}
+			})
+		})
+	}
+}
+
+func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		lineless := func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+			_ = next(ops)
+			for i := range ops {
+				if ops[i].Kind == kvmodel.Append {
+					ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+				}
+			}
+			return kvmodel.Unanswered(ops)
+		}
+		s := tamper(plain(mem), nil)
+		p := start(t, s).ends(t)
+		var h heard
+		h.listen(p.notes)
+		must(t, p.Create(ctx, &note{ID: "a", Text: "1", Code: "c"}))
+		must(t, p.db.Flush(ctx))
+		_, err := p.Get(ctx, "a")
+		must(t, err)
+		s.set(lineless)
+		must(t, p.Delete(ctx, "a")) // of a copy at hand: the line goes beside the commit
+		s.set(nil)
+		must(t, p.db.Flush(ctx))
+		if diff := cmp.Diff([]string{"a: 1, created", "a: deleted"}, h.all()); diff != "" {
+			t.Errorf("heard (-want +got)\n%s", diff)
+		}
+		if got := keys(mem, "u"); len(got) != 0 {
+			t.Errorf("claims %q are left", got)
+		}
+	})
+}
+
+func TestChange_UnclearAndThenUnavailableIsUnclear(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	s := tamper(plain(mem), nil)
+	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
+	must(t, r.Create(ctx, &note{ID: "a", Text: "1"}))
+	swaps := 0
+	s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		if ops[0].Kind == kvmodel.CompareAndSwap && strings.HasPrefix(ops[0].Key, "r:") {
+			if swaps++; swaps == 1 {
+				return kvmodel.Fail(ops, kvmodel.ErrUnclear)
+			}
+			return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+		}
+		return next(ops)
+	})
+	_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "2"; return nil })
+	s.set(nil)
+	wantErr(t, err, kvmodel.ErrUnclear)
+	if swaps != 2 {
+		t.Errorf("%d commits were sent, want 2", swaps)
+	}
+}
+
+func TestFlush_WaitsForWhatIsUnderWayAndSaysWhatIsLeft(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := start(t, plain(mem)).ends(t)
+		var done atomic.Int64
+		var broken atomic.Bool
+		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error {
+			if broken.Load() {
+				return errOfMine
+			}
+			time.Sleep(3 * time.Second)
+			done.Add(1)
+			return nil
+		})
+		for i := range 5 {
+			must(t, p.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x"}))
+		}
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		err := p.db.Flush(short)
+		wantErr(t, err, context.DeadlineExceeded)
+		if err != nil && !strings.Contains(err.Error(), "5 things still to do") {
+			t.Errorf("error %q, want it to say how much is left", err)
+		}
+		must(t, p.db.Flush(ctx))
+		if done.Load() != 5 {
+			t.Errorf("%d handlers had ended, want 5", done.Load())
+		}
+		broken.Store(true)
+		must(t, p.Create(ctx, &note{ID: "x", Text: "x"}))
+		err = p.db.Flush(ctx)
+		wantErr(t, err, errOfMine)
+		if err != nil && !strings.Contains(err.Error(), "1 thing") {
+			t.Errorf("error %q, want it to say how much is left", err)
+		}
+		broken.Store(false)
+		must(t, p.db.Flush(ctx))
+	})
+}
+
+func TestClose_DrainsWithinItsDeadlineAndLeavesTheRestInTheJournal(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := start(t, plain(mem))
+		p.OnChange(func(ctx context.Context, _ kvmodel.Change[note, string]) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		begin := time.Now()
+		err := p.db.Close(short)
+		wantErr(t, err, context.DeadlineExceeded)
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		synctest.Wait()
+		other := start(t, plain(mem)).ends(t)
+		var h heard
+		h.listen(other.notes)
+		must(t, other.Create(ctx, &note{ID: "b", Text: "2"}))
+		wait(2 * time.Minute)
+		if got := h.all(); !slices.Contains(got, "a: 1, created") {
+			t.Errorf("heard %q, want what the first process left", got)
+		}
+	})
+}
+
+func TestClose_LeavesNoGoroutine(t *testing.T) {
+	for kind, with := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			// The bubble ends in a panic if a goroutine is left.
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+				p := start(t, with(mem))
+				var h heard
+				h.listen(p.notes)
+				createNotes(t, ctx, p.notes, 0, 100)
+				_, err := p.Update(ctx, "note-00007", func(n *note) error { n.Code = "c"; return nil })
+				must(t, err)
+				must(t, p.db.Close(ctx))
+				if got := keys(mem, "out", "line", "fixed"); len(got) != 0 {
+					t.Errorf("%q are left", got)
+				}
+				if _, err := p.Get(ctx, "note-00007"); errors.Is(err, kvmodel.ErrNotFound) {
+					t.Errorf("a closed DB says %v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package rediskv
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+func TestDo_AfterManyCallsAtOnceFewSendersStay(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kvmodel.OpSet("k", nil))
+	const others = 10 // the client starts some for itself
+	before := runtime.NumGoroutine()
+	freeze(t, p)
+	var wg sync.WaitGroup
+	ctx := within(t, 10*time.Second)
+	for range 4 * maxIdle {
+		wg.Go(func() { kvmodel.One(ctx, s, kvmodel.OpGet("k")) })
+	}
+	time.AfterFunc(200*time.Millisecond, func() { thaw(t, p) })
+	wg.Wait()
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+maxIdle+others; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines, %d before: at most %d more may stay", runtime.NumGoroutine(), before, maxIdle+others)
+		}
+	}
+	must(t, s, kvmodel.OpSet("k", []byte("1")))
+	if got := string(must(t, s, kvmodel.OpGet("k")).Value); got != "1" {
+		t.Errorf("an idle sender's get is %q, want 1", got)
+	}
+}
+
+func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
+	s := openAt(t, serverAddr(t))
+	must(t, s, kvmodel.OpSet("alloc", make([]byte, 1024)))
+	cancellable, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	raw := testing.AllocsPerRun(500, func() {
+		cmd := s.client.B().Get().Key("alloc").Build()
+		if err := s.client.Do(cancellable, cmd).Error(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, ctx := range map[string]context.Context{"background": context.Background(), "cancellable": cancellable} {
+		got := testing.AllocsPerRun(500, func() {
+			if _, err := kvmodel.One(ctx, s, kvmodel.OpGet("alloc")); err != nil {
+				t.Error(err)
+			}
+		})
+		t.Logf("%s context: %v allocations per get, the raw client has %v", name, got, raw)
+		if got > raw+4 {
+			t.Errorf("%s context: %v allocations per get, the raw client has %v", name, got, raw)
+		}
+	}
+}

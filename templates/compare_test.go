@@ -1,0 +1,69 @@
+package templates
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCompare_MarksTheWordsThatDiffer(t *testing.T) {
+	for _, test := range []struct {
+		theirs, mine     string
+		inTheirs, inMine []Piece
+	}{
+		{"", "", nil, nil},
+		{"one two", "one two", []Piece{{"one two", false}}, []Piece{{"one two", false}}},
+		{"", "new text", nil, []Piece{{"new text", true}}},
+		{"It was grey, I think.", "It was red, I think.", []Piece{{"It was ", false}, {"grey, ", true}, {"I think.", false}}, []Piece{{"It was ", false}, {"red, ", true}, {"I think.", false}}},
+		{"a b c d e", "a x c e", []Piece{{"a ", false}, {"b ", true}, {"c ", false}, {"d ", true}, {"e", false}}, []Piece{{"a ", false}, {"x ", true}, {"c e", false}}},
+		{"a\n\nb", "a\n\nb c", []Piece{{"a\n\n", false}, {"b", true}}, []Piece{{"a\n\n", false}, {"b c", true}}},
+	} {
+		inTheirs, inMine := Compare(test.theirs, test.mine)
+		if diff := cmp.Diff([][]Piece{test.inTheirs, test.inMine}, [][]Piece{inTheirs, inMine}); diff != "" {
+			t.Errorf("%q and %q: pieces mismatch (-want +got):\n%s", test.theirs, test.mine, diff)
+		}
+	}
+}
+
+func text(pieces []Piece, differing bool) string {
+	var joined strings.Builder
+	for _, p := range pieces {
+		if differing || !p.Differs {
+			joined.WriteString(p.Text)
+		}
+	}
+	return joined.String()
+}
+
+func TestCompare_LosesNothing(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	sentence := func() string {
+		var all strings.Builder
+		for range random.IntN(30) {
+			all.WriteString([]string{"a ", "b ", "c\n", "d\t", "é ", " ", "\n\n"}[random.IntN(7)])
+		}
+		return all.String()
+	}
+	for range 500 {
+		theirs, mine := sentence(), sentence()
+		inTheirs, inMine := Compare(theirs, mine)
+		want := []string{theirs, mine, text(inTheirs, false)}
+		got := []string{text(inTheirs, true), text(inMine, true), text(inMine, false)}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%q and %q: theirs, mine, what is common mismatch (-want +got):\n%s", theirs, mine, diff)
+		}
+	}
+}
+
+// A whole novel against another is told as different, not compared for minutes.
+func TestCompare_LongTextsCostLittle(t *testing.T) {
+	theirs, mine := "same "+strings.Repeat("x ", 200_000)+"end", "same "+strings.Repeat("y ", 200_000)+"end"
+	inTheirs, inMine := Compare(theirs, mine)
+	if len(inTheirs) != 3 || len(inMine) != 3 || text(inTheirs, true) != theirs || text(inMine, true) != mine {
+		t.Errorf("want three pieces of each, got %d and %d", len(inTheirs), len(inMine))
+	}
+}

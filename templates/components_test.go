@@ -1,0 +1,204 @@
+package templates
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the expected files again")
+
+func expected(name string) string { return filepath.Join("testdata", name+".html") }
+
+func TestComponents_WriteWhatIsExpected(t *testing.T) {
+	for _, s := range samples() {
+		got := normal(t, render(t, s.component))
+		if *update {
+			if err := os.WriteFile(expected(s.name), []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(expected(s.name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if diff := cmp.Diff(normal(t, string(want)), got); diff != "" {
+			t.Errorf("%s: mismatch (-want +got):\n%s", s.name, diff)
+		}
+	}
+}
+
+func TestExpected_HasAFileForEachSampleAndNoOther(t *testing.T) {
+	files, err := filepath.Glob(expected("*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, s := range samples() {
+		want = append(want, expected(s.name))
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Errorf("files mismatch (-samples +testdata):\n%s", diff)
+	}
+}
+
+// Blanks between tags are not compared above; here they are.
+func TestComponents_ReadAsSentences(t *testing.T) {
+	for _, test := range []struct {
+		component templ.Component
+		want      string
+	}{
+		{Pager{Back: Link{"Newer", "/a"}, On: Link{"Older", "/b"}, Words: "11–20"}, "← Newer 11–20 Older →"},
+		{Facts{[]Fact{{"rank", words("#12"), "of 3,456"}}}, "rank #12 of 3,456"},
+		{Feed{[]Row{{When: Moment{Words: "2 min"}, Title: words("A title"), Meta: []Link{words("mosswren"), words("places")}, Figure: Figure{"14", "views"}, New: true}}},
+			"2 min A title mosswren · places 14 views new"},
+		{RankList{Rows: []Ranked{{Rank: 3, Title: words("A title"), Moved: -2}}, Moves: true}, "rank 3 A title ↓ down 2"},
+		{Cost{Trips: 5, Deep: 2, Keys: 1, Bytes: 1536, Time: time.Millisecond}, "5 trips, 2 deep 1 key 1.5 KB 1.0 ms"},
+		{Unread(2), "2 unread"},
+		{Notice{Title: "x", Versions: []Version{{"y", []Piece{{"It was ", false}, {"red", true}, {".", false}}}}}, "x y It was red."},
+	} {
+		if diff := cmp.Diff(test.want, said(t, render(t, test.component))); diff != "" {
+			t.Errorf("%T: text mismatch (-want +got):\n%s", test.component, diff)
+		}
+	}
+}
+
+// What people may write into any field.
+var hostile = []string{
+	`<script>alert(1)</script>`,
+	`"><svg onload=alert(1)>`,
+	`' onmouseover='alert(1)`,
+	`</title></textarea></style><img src=x onerror=alert(1)>`,
+	`javascript:alert(1)`,
+	" JaVaScRiPt:alert(1)",
+	`data:text/html,<script>alert(1)</script>`,
+	`&lt;script&gt;&#x3c;`,
+	"\u202egnirts\u2066\u2067",
+	`<!--`,
+	`]]>`,
+	"a`b{{c}}${d}",
+}
+
+func TestComponents_EscapeWhatPeopleWrote(t *testing.T) {
+	for _, text := range hostile {
+		for _, s := range samples() {
+			value := reflect.ValueOf(s.component)
+			if value.Kind() != reflect.Struct {
+				continue
+			}
+			changed := withText(value, text).Interface().(templ.Component)
+			got := render(t, changed)
+			all, err := tokens(got)
+			if err != nil {
+				t.Errorf("%s with %q: %v", s.name, text, err)
+				continue
+			}
+			if problem := unsafe(all, render(t, s.component)); problem != "" {
+				t.Errorf("%s with %q: %s in:\n%s", s.name, text, problem, got)
+			}
+		}
+	}
+}
+
+// withText returns a copy of a value with text in place of every text that is
+// not empty.
+func withText(value reflect.Value, text string) reflect.Value {
+	changed := reflect.New(value.Type()).Elem()
+	changed.Set(value)
+	switch value.Kind() {
+	case reflect.String:
+		if value.Len() > 0 {
+			changed.SetString(text)
+		}
+	case reflect.Slice:
+		changed.Set(reflect.MakeSlice(value.Type(), value.Len(), value.Len()))
+		for i := range value.Len() {
+			changed.Index(i).Set(withText(value.Index(i), text))
+		}
+	case reflect.Struct:
+		if _, isTime := value.Interface().(time.Time); isTime {
+			return changed
+		}
+		for i := range value.NumField() {
+			changed.Field(i).Set(withText(value.Field(i), text))
+		}
+	}
+	return changed
+}
+
+// unsafe says what of all the tokens is not as in the component that nobody
+// attacked, or returns "".
+func unsafe(all []token, honest string) string {
+	for _, token := range all {
+		if token.start != "" && !strings.Contains(honest, "<"+token.start) {
+			return "there is an element " + token.start + " that is not the component's"
+		}
+		for name, value := range token.attributes {
+			switch {
+			case strings.HasPrefix(name, "on") || name == "style":
+				return "there is an attribute " + name
+			case name == "href" && strings.Contains(strings.ToLower(value), "script:"), name == "href" && strings.HasPrefix(value, "data:"):
+				return "there is an address " + value
+			case !strings.Contains(honest, " "+name):
+				return "there is an attribute " + name + " that is not the component's"
+			}
+		}
+	}
+	return ""
+}
+
+func TestUnsafe_SeesWhatIsUnsafe(t *testing.T) {
+	const honest = `<a href="/x" class="y">z</a>`
+	for _, bad := range []string{
+		`<a href="/x" class="y" onclick="z">z</a>`, `<a href="javascript:x">z</a>`, `<a href="data:x">z</a>`,
+		`<a href="/x" style="color: red">z</a>`, `<a href="/x" class="y"><script>z</script></a>`, `<a href="/x" id="y">z</a>`,
+	} {
+		all, err := tokens(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unsafe(all, honest) == "" {
+			t.Errorf("%s passes", bad)
+		}
+	}
+}
+
+// A text that turns the direction of what follows it must end in an element of
+// its own, so that it turns only itself.
+func TestComponents_IsolateTheDirectionOfWhatPeopleWrote(t *testing.T) {
+	own := []string{"bdi", "option", "textarea", "title", "desc"}
+	const turned = "\u202egnirts"
+	who := Link{turned, "/x"}
+	for _, c := range []templ.Component{
+		SectionHead{Title: turned, More: who}, Feed{[]Row{{Title: who, Meta: []Link{who}}}}, RankList{Rows: []Ranked{{Title: who, Meta: []Link{who}}}},
+		Footprints{[]Day{{Prints: []Footprint{{Who: who, Note: turned}}}}}, Tags{[]Link{who}}, Card(turned),
+		Field{Name: "x", Error: turned}, Field{Name: "x", Rows: 2, Value: turned}, Notice{Words: turned},
+		RingPicture{Title: turned, Words: turned}, TreePicture{Title: turned, Words: turned}, Facts{[]Fact{{Figure: who}}}, Empty{Way: who},
+	} {
+		all, err := tokens(render(t, c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var open []string
+		for _, token := range all {
+			switch {
+			case token.start != "" && !slices.Contains(void, token.start):
+				open = append(open, token.start)
+			case token.end != "":
+				open = open[:len(open)-1]
+			case strings.Contains(token.text, turned) && !slices.Contains(own, open[len(open)-1]):
+				t.Errorf("%T: %q stands in %s, which does not keep its direction in", c, token.text, open[len(open)-1])
+			}
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package templates
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A token of HTML: a start with its attributes, an end, or text.
+type token struct {
+	start      string
+	attributes map[string]string
+	end        string
+	text       string
+}
+
+// Elements that have no end.
+var void = []string{"input", "br"}
+
+// tokens reads HTML as components write it: every element is closed but the
+// void ones. A name that is closed out of turn is an error.
+func tokens(html string) ([]token, error) {
+	decoder := xml.NewDecoder(strings.NewReader("<all>" + html + "</all>"))
+	decoder.Strict, decoder.Entity = false, xml.HTMLEntity
+	decoder.AutoClose = void
+	var all []token
+	for {
+		next, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return all[1 : len(all)-1], closed(html, all)
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch next := next.(type) {
+		case xml.StartElement:
+			t := token{start: next.Name.Local, attributes: map[string]string{}}
+			for _, a := range next.Attr {
+				t.attributes[a.Name.Local] = a.Value
+			}
+			all = append(all, t)
+		case xml.EndElement:
+			if !slices.Contains(void, next.Name.Local) {
+				all = append(all, token{end: next.Name.Local})
+			}
+		case xml.CharData:
+			all = append(all, token{text: string(next)})
+		default:
+			return nil, fmt.Errorf("%T has no place in a component", next)
+		}
+	}
+}
+
+// closed returns an error if the reader had to close elements itself.
+func closed(html string, all []token) error {
+	ends := -1 // That of the element around all.
+	for _, token := range all {
+		if token.end != "" {
+			ends++
+		}
+	}
+	if written := strings.Count(html, "</"); written != ends {
+		return fmt.Errorf("%d elements have an end, %d are closed", ends, written)
+	}
+	return nil
+}
+
+// normal returns html with one tag or text on each line, indented by depth, with
+// attributes in order and blanks run together. Two texts that are equal so look
+// and read alike but for blanks between tags.
+func normal(t *testing.T, html string) string {
+	t.Helper()
+	all, err := tokens(html)
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, html)
+	}
+	var out strings.Builder
+	depth := 0
+	for _, token := range all {
+		line := token.String()
+		if token.end != "" {
+			depth--
+		}
+		if line != "" {
+			fmt.Fprintf(&out, "%s%s\n", strings.Repeat("  ", depth), line)
+		}
+		if token.start != "" && !slices.Contains(void, token.start) {
+			depth++
+		}
+	}
+	return out.String()
+}
+
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+
+func (t token) String() string {
+	switch {
+	case t.end != "":
+		return "</" + t.end + ">"
+	case t.start == "":
+		return escaper.Replace(strings.Join(strings.Fields(t.text), " "))
+	}
+	line := "<" + t.start
+	for _, name := range sortedNames(t.attributes) {
+		line += " " + name + `="` + escaper.Replace(t.attributes[name]) + `"`
+	}
+	return line + ">"
+}
+
+func sortedNames(attributes map[string]string) []string {
+	var names []string
+	for name := range attributes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Elements that stand apart from what is before and after them.
+var blocks = []string{"p", "div", "li", "h2", "h3"}
+
+// said returns what html reads as: its text, with blanks run together.
+func said(t *testing.T, html string) string {
+	t.Helper()
+	all, err := tokens(html)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, token := range all {
+		text.WriteString(token.text)
+		if slices.Contains(blocks, token.end) {
+			text.WriteString(" ")
+		}
+	}
+	return strings.Join(strings.Fields(text.String()), " ")
+}
+
+func TestNormal_DiffersWhereHTMLDoes(t *testing.T) {
+	const html = `<p class="b" id="a">x <b>y</b></p>`
+	want := normal(t, html)
+	if diff := cmp.Diff(want, normal(t, "<p  id='a'\nclass=\"b\"> x\n <b>y</b>\n</p>\n")); diff != "" {
+		t.Errorf("the same HTML, mismatch (-want +got):\n%s", diff)
+	}
+	for _, other := range []string{
+		`<p class="b" id="c">x <b>y</b></p>`, `<p class="b">x <b>y</b></p>`, `<p class="b" id="a">x <i>y</i></p>`,
+		`<p class="b" id="a">z <b>y</b></p>`, `<p class="b" id="a">x <b></b>y</p>`,
+	} {
+		if normal(t, other) == want {
+			t.Errorf("%s counts as the same as %s", other, html)
+		}
+	}
+}
+
+func TestTokens_RefuseWhatIsClosedOutOfTurn(t *testing.T) {
+	for _, html := range []string{"<p><b>x</p></b>", "<p>", "x</p>", "<!-- x -->"} {
+		if all, err := tokens(html); err == nil {
+			t.Errorf("%s: want an error, got %v", html, all)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package templates
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func names(branches []*branch) []string {
+	var all []string
+	for _, b := range branches {
+		all = append(all, b.node.Name)
+	}
+	return all
+}
+
+func TestTreePicture_DrawsAllThatHasRoom(t *testing.T) {
+	d := sampleTree.draw()
+	want := []string{
+		"key01111", "key01110", "key01101", "key01100", "key01011", "key01010", "key01001", "key01000",
+		"key00111", "key00110", "key00101", "key00100", "key00011", "key00010", "key00001", "key00000",
+	}
+	if diff := cmp.Diff(want, names(d.rows)); diff != "" {
+		t.Errorf("rows mismatch (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"key0", "key011", "key010", "key001", "key000"}, names(d.routers)); diff != "" {
+		t.Errorf("routers mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestTreePicture_FoldsWhatHasNone(t *testing.T) {
+	d := sampleDeepTree().draw()
+	if len(d.rows) > treeRows {
+		t.Errorf("there are %d rows, want at most %d", len(d.rows), treeRows)
+	}
+	var onWay []string
+	for _, b := range append(d.routers, d.rows...) {
+		if b.onWay {
+			onWay = append(onWay, b.node.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"key010", "key01001", "key0100110", "key010011011"}, onWay); diff != "" {
+		t.Errorf("way mismatch (-want +got):\n%s", diff)
+	}
+	total := int64(0)
+	for _, row := range d.rows {
+		total += row.node.Count
+	}
+	if total != sampleDeepTree().Root.Count {
+		t.Errorf("the rows count %d, the root %d", total, sampleDeepTree().Root.Count)
+	}
+}
+
+func TestTreePicture_ChainIsOneRouter(t *testing.T) {
+	root := sampleDeepTree().grow()
+	if diff := cmp.Diff("key0…key010", root.label()); diff != "" {
+		t.Errorf("label mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestTreePicture_RowsNeverOverlap(t *testing.T) {
+	for _, tree := range []TreePicture{sampleTree, sampleDeepTree(), {Root: leaves("key0", 1, 2, 3, 4)}} {
+		d := tree.draw()
+		for i := 1; i < len(d.rows); i++ {
+			if d.rows[i].y-d.rows[i-1].y < treeRow {
+				t.Errorf("%s: rows %d and %d are %.1f apart", tree.Title, i-1, i, d.rows[i].y-d.rows[i-1].y)
+			}
+		}
+	}
+}
+
+// strokes returns how many strokes a path has.
+func strokes(path string) int { return strings.Count(path, "M") }
+
+func TestRingPicture_DrawsAStrokeForEachPlace(t *testing.T) {
+	r := sampleRing(8, 32)
+	d := r.draw()
+	got := []string{fmt.Sprint(strokes(d.filled) + strokes(d.newest)), fmt.Sprint(strokes(d.stale)), fmt.Sprint(strokes(d.missing))}
+	if diff := cmp.Diff([]string{r.count(Filled), r.count(Stale), r.count(Missing)}, got); diff != "" {
+		t.Errorf("filled, stale, missing mismatch (-want +got):\n%s", diff)
+	}
+	if strokes(d.rim) != 8 || strokes(d.hand) != 1 {
+		t.Errorf("want 8 arcs of rim and one hand, got %d and %d", strokes(d.rim), strokes(d.hand))
+	}
+}
+
+func TestRingPicture_DrawsNoMoreStrokesThanCanBeSeen(t *testing.T) {
+	for _, segments := range []int{1, 7, 64, 1000} {
+		r := sampleRing(segments, 64_000/segments)
+		d := r.draw()
+		drawn := strokes(d.filled) + strokes(d.newest) + strokes(d.stale) + strokes(d.missing)
+		// A segment's last stroke may stand for fewer places than the others.
+		if limit := ringStrokes + segments; drawn > limit {
+			t.Errorf("%d segments: %d strokes, want at most %d", segments, drawn, limit)
+		}
+		if len(d.names) > ringNames+2 {
+			t.Errorf("%d segments: %d names, want at most %d", segments, len(d.names), ringNames+2)
+		}
+	}
+}
+
+func TestRuler_PlacesRanksByTheirLogarithm(t *testing.T) {
+	r := Ruler{Of: 10_000}
+	for rank, want := range map[int64]float64{1: rulerLeft, 100: (rulerLeft + rulerRight) / 2, 10_000: rulerRight, 99_999: rulerRight} {
+		if got := r.at(rank); got < want-.01 || got > want+.01 {
+			t.Errorf("rank %d: want %.1f, got %.1f", rank, want, got)
+		}
+	}
+}
+
+func TestRuler_NumbersDoNotTouch(t *testing.T) {
+	for of := int64(1); of < 1e17; of = of*3 + 1 {
+		end := -1.0
+		for _, m := range (Ruler{Rank: 1, Of: of}).marks() {
+			width := float64(len(m.text)) * rulerGlyph
+			left := m.x - width*map[string]float64{"start": 0, "middle": .5, "end": 1}[m.anchor]
+			if left <= end {
+				t.Errorf("of %d: %s begins at %.1f, before %.1f", of, m.text, left, end)
+			}
+			end = left + width
+		}
+	}
+}
+
+func TestListPicture_FoldsTheRest(t *testing.T) {
+	l := sampleList(80)
+	rows := l.rows()
+	if len(rows) != listRows || rows[listRows-1].name != "65 more" {
+		t.Errorf("want 16 rows, the last one for 65 segments, got %d and %q", len(rows), rows[len(rows)-1].name)
+	}
+}
+
+func TestWords_AreAsPeopleReadThem(t *testing.T) {
+	got := []string{
+		Grouped(0), Grouped(999), Grouped(1000), Grouped(-1234567), Grouped(-999), Span(1, 10, 3456), Span(11, 20, 0),
+		fmt.Sprint(Counted(1, "view", "views")), fmt.Sprint(Counted(1234, "view", "views")), fmt.Sprint(bytesOf(999)), fmt.Sprint(bytesOf(9_990)), fmt.Sprint(bytesOf(2_400_000)),
+		shortened("key01110", 8), shortened("key0111011", 8), initial("  ¿qué?"), initial("雪"), initial("—"), decimal(-0.01), decimal(2.25),
+	}
+	want := []string{
+		"0", "999", "1,000", "-1,234,567", "-999", "1–10 of 3,456", "11–20",
+		"{1 view}", "{1,234 views}", "{999 B}", "{10 KB}", "{2.4 MB}",
+		"key01110", "…0111011", "Q", "雪", "·", "0", "2.2",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+}

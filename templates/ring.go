@@ -1,0 +1,252 @@
+package templates
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+)
+
+// RingPicture draws a ring: its segments in order from the top, clockwise, each
+// with its places.
+type RingPicture struct {
+	Title    string // for those who do not see the picture
+	Segments []Segment
+	Newest   int    // the segment that is written to; the head follows its last place that is not Unwritten
+	Counter  int64  // in the middle
+	Counts   string // what the counter counts: "numbers given, 256 kept"
+	Words    string // below
+}
+
+// Segment is one key of a ring.
+type Segment struct {
+	Name   string
+	Places []Place
+}
+
+// Place is what one place of a ring holds.
+type Place uint8
+
+// What a place may hold.
+const (
+	Unwritten Place = iota // not reached yet
+	Filled
+	Stale   // names what is no longer there
+	Missing // was never written, though its number was given
+)
+
+// Render writes the picture with its key.
+func (r RingPicture) Render(ctx context.Context, w io.Writer) error {
+	return ringPicture(r, r.draw()).Render(ctx, w)
+}
+
+func (r RingPicture) description() string {
+	return fmt.Sprintf("A ring of %s with %s: %s filled, %s stale, %s missing.%s",
+		counted(len(r.Segments), "segment", "segments"), counted(r.places(), "place", "places"),
+		r.count(Filled), r.count(Stale), r.count(Missing), r.headWords())
+}
+
+func (r RingPicture) headWords() string {
+	if name := r.head(); name != "" {
+		return " The head is in " + name + "."
+	}
+	return ""
+}
+
+// head returns the name of the segment that is written to.
+func (r RingPicture) head() string {
+	if r.Newest < 0 || r.Newest >= len(r.Segments) {
+		return ""
+	}
+	return r.Segments[r.Newest].Name
+}
+
+func counted(n int, one, many string) string {
+	f := Counted(int64(n), one, many)
+	return f.Value + " " + f.Unit
+}
+
+func (r RingPicture) places() int {
+	n := 0
+	for _, s := range r.Segments {
+		n += len(s.Places)
+	}
+	return n
+}
+
+func (r RingPicture) count(want Place) string {
+	n := 0
+	for _, s := range r.Segments {
+		n += countOf(want, s.Places)
+	}
+	return Grouped(int64(n))
+}
+
+func countOf(want Place, places []Place) int {
+	n := 0
+	for _, p := range places {
+		if p == want {
+			n++
+		}
+	}
+	return n
+}
+
+func (r RingPicture) key() []entry {
+	return []entry{
+		{"filled", r.count(Filled) + " filled"},
+		{"newest", "newest"},
+		{"stale", r.count(Stale) + " stale"},
+		{"missing", r.count(Missing) + " missing"},
+		{"head", "head"},
+	}
+}
+
+// The measures of the drawing, in its own units.
+const (
+	ringWide    = 500.0
+	ringRadius  = 212.0 // of the outer end of strokes, if names are short
+	ringStroke  = 34.0
+	ringGlyph   = 8.8 // the width of a character
+	ringStrokes = 512 // above so many places a stroke stands for several
+	ringNames   = 16  // above so many segments only some have their name
+)
+
+// A ringDrawing is a ring as paths.
+type ringDrawing struct {
+	height         float64
+	middle         point
+	radius         float64
+	per            int // places a stroke stands for
+	width          float64
+	rim            string
+	filled, newest string
+	stale, missing string
+	names          []ringName
+	hand           string
+	knob           point
+	gap, turn      float64 // between segments; of a segment, gap included
+	strokes        int     // of the longest segment
+}
+
+type point struct{ x, y float64 }
+
+type ringName struct {
+	mark
+	y   float64
+	now bool
+}
+
+func (r RingPicture) draw() *ringDrawing {
+	d := r.measure()
+	for i, s := range r.Segments {
+		d.segment(i, s, i == r.Newest)
+		if i == r.Newest || i%((len(r.Segments)-1)/ringNames+1) == 0 {
+			d.name(i, s.Name, i == r.Newest)
+		}
+	}
+	return d
+}
+
+// measure settles the sizes: the longest name decides how large the ring can be,
+// the number of strokes how thick they are.
+func (r RingPicture) measure() *ringDrawing {
+	d := &ringDrawing{per: (r.places()-1)/ringStrokes + 1}
+	longest := 0
+	for _, s := range r.Segments {
+		longest = max(longest, len([]rune(shortened(s.Name, ringNameMax))))
+		d.strokes = max(d.strokes, (len(s.Places)-1)/d.per+1)
+	}
+	d.radius = math.Min(ringRadius, ringWide/2-12-ringGlyph*float64(longest))
+	d.height = 2 * (d.radius + 32)
+	d.middle = point{ringWide / 2, d.height / 2}
+	d.turn = 2 * math.Pi / float64(max(1, len(r.Segments)))
+	d.gap = math.Min(.06, d.turn/5)
+	between := (d.turn - d.gap) / float64(max(1, d.strokes)) * (d.radius - ringStroke)
+	d.width = math.Min(2.6, .6*between)
+	return d
+}
+
+const ringNameMax = 10
+
+// at returns the point at a distance from the middle, in a direction clockwise
+// from the top.
+func (d *ringDrawing) at(direction, distance float64) point {
+	sin, cos := math.Sincos(direction)
+	return point{d.middle.x + distance*sin, d.middle.y - distance*cos}
+}
+
+// segment adds the strokes of segment i, and the rim inside them.
+func (d *ringDrawing) segment(i int, s Segment, now bool) {
+	start, end := float64(i)*d.turn+d.gap/2, float64(i+1)*d.turn-d.gap/2
+	d.arc(start, end)
+	strokes := (len(s.Places) + d.per - 1) / d.per
+	head := start
+	for j := range strokes {
+		places := s.Places[j*d.per : min((j+1)*d.per, len(s.Places))]
+		width := (end - start) / float64(strokes)
+		d.stroke(start+(float64(j)+.5)*width, places, now)
+		if countOf(Unwritten, places) < len(places) {
+			head = start + (float64(j)+1.5)*width
+		}
+	}
+	if now {
+		d.head(math.Min(head, end))
+	}
+}
+
+func (d *ringDrawing) arc(start, end float64) {
+	inner := d.radius - ringStroke - 4
+	from, to := d.at(start, inner), d.at(end, inner)
+	large := "0"
+	if end-start > math.Pi {
+		large = "1"
+	}
+	d.rim += points("M", from.x, from.y) + points("A", inner, inner) + " 0 " + large + " 1" + points(" ", to.x, to.y)
+}
+
+// stroke adds what stands for places: a stroke as high as their filled share; if
+// none is filled, half a stroke if one is stale, else a dot.
+func (d *ringDrawing) stroke(direction float64, places []Place, now bool) {
+	filled := float64(countOf(Filled, places)) / float64(len(places))
+	switch {
+	case filled > 0 && now:
+		d.newest += d.radial(direction, filled)
+	case filled > 0:
+		d.filled += d.radial(direction, filled)
+	case countOf(Stale, places) > 0:
+		d.stale += d.radial(direction, .5)
+	case countOf(Missing, places) > 0:
+		dot := d.at(direction, d.radius-ringStroke)
+		d.missing += points("M", dot.x, dot.y) + "h0"
+	}
+}
+
+func (d *ringDrawing) radial(direction, height float64) string {
+	inner := d.radius - ringStroke
+	from, to := d.at(direction, inner), d.at(direction, inner+height*ringStroke)
+	return points("M", from.x, from.y) + points("L", to.x, to.y)
+}
+
+// head sets the hand, which reaches out over the strokes and in over the rim.
+func (d *ringDrawing) head(direction float64) {
+	outer := d.at(direction, d.radius+9)
+	d.knob = d.at(direction, d.radius-ringStroke-30)
+	d.hand = points("M", outer.x, outer.y) + points("L", d.knob.x, d.knob.y)
+}
+
+// name sets the name of segment i outside its middle.
+func (d *ringDrawing) name(i int, name string, now bool) {
+	direction := (float64(i) + .5) * d.turn
+	at := d.at(direction, d.radius+11)
+	sideways := (at.x - d.middle.x) / d.radius
+	anchor := "middle"
+	switch {
+	case sideways > .25:
+		anchor = "start"
+	case sideways < -.25:
+		anchor = "end"
+	}
+	lower := 5 - 5*math.Cos(direction)
+	d.names = append(d.names, ringName{mark{at.x, anchor, shortened(name, ringNameMax)}, at.y + lower, now})
+}

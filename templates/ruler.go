@@ -1,0 +1,102 @@
+package templates
+
+import (
+	"context"
+	"io"
+	"math"
+	"strings"
+)
+
+// Ruler shows one rank among all, on a logarithmic scale: a place can be read
+// off at 10 as well as at 10,000,000.
+type Ruler struct{ Rank, Of int64 }
+
+// Render writes the ruler, or nothing if there is nothing to rank.
+func (r Ruler) Render(ctx context.Context, w io.Writer) error {
+	if r.Rank < 1 || r.Of < 1 {
+		return nil
+	}
+	return ruler(r).Render(ctx, w)
+}
+
+const (
+	rulerWide  = 336.0
+	rulerLeft  = 8.0
+	rulerRight = 328.0
+	rulerGlyph = 7.9 // the width of a character
+)
+
+// A mark is words at a place on the ruler.
+type mark struct {
+	x      float64
+	anchor string
+	text   string
+}
+
+// at returns where rank n lies.
+func (r Ruler) at(n int64) float64 {
+	if r.Of == 1 {
+		return rulerLeft
+	}
+	share := math.Log(float64(min(n, r.Of))) / math.Log(float64(r.Of))
+	return rulerLeft + share*(rulerRight-rulerLeft)
+}
+
+// ticks returns the scale as one path: long strokes at the powers of ten and at
+// the end, short ones between.
+func (r Ruler) ticks() string {
+	var path strings.Builder
+	path.WriteString(points("M", rulerLeft, 30) + points("H", rulerRight))
+	stroke := func(n int64, height float64) {
+		path.WriteString(points("M", r.at(n), 30) + points("v", -height))
+	}
+	for power := int64(1); power <= r.Of; power *= 10 {
+		stroke(power, 9)
+		for digit := int64(2); digit <= 9 && digit <= r.Of/power; digit++ {
+			stroke(digit*power, 4)
+		}
+		if power > math.MaxInt64/10 {
+			break
+		}
+	}
+	stroke(r.Of, 9)
+	return path.String()
+}
+
+// marks returns the numbers below the scale: the first and the last rank, and
+// the powers of ten for which there is room between.
+func (r Ruler) marks() []mark {
+	first := mark{rulerLeft - 4, "start", "1"}
+	if r.Of == 1 {
+		return []mark{first}
+	}
+	last := mark{rulerRight + 6, "end", Grouped(r.Of)}
+	marks := []mark{first}
+	free := first.x + 2*rulerGlyph
+	for power := int64(10); power <= r.Of/2; power *= 10 {
+		text := Grouped(power)
+		half := float64(len(text)) * rulerGlyph / 2
+		x := r.at(power)
+		if x-half > free && x+half < last.x-float64(len(last.text)+1)*rulerGlyph {
+			marks = append(marks, mark{x, "middle", text})
+			free = x + half + rulerGlyph
+		}
+		if power > math.MaxInt64/10 {
+			break
+		}
+	}
+	return append(marks, last)
+}
+
+// you returns the mark over the dot, kept inside the picture.
+func (r Ruler) you() mark {
+	text := "#" + Grouped(r.Rank)
+	x, half := r.at(r.Rank), float64(len(text))*rulerGlyph/2
+	switch {
+	case x-half < 0:
+		return mark{0, "start", text}
+	case x+half > rulerWide:
+		return mark{rulerWide, "end", text}
+	}
+	return mark{x, "middle", text}
+}

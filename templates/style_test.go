@@ -1,0 +1,193 @@
+package templates
+
+import (
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStyle_IsSmall(t *testing.T) {
+	if len(style) >= 12_000 {
+		t.Errorf("the stylesheet has %d bytes, want fewer than 12,000", len(style))
+	}
+}
+
+func TestStyle_KeepsTheRules(t *testing.T) {
+	for _, forbidden := range []string{"url(", "@import", "@font-face", "http:", "https:", "gradient", "shadow", "animation", "transition", "outline: none", "outline: 0", "!important"} {
+		if strings.Contains(string(style), forbidden) {
+			t.Errorf("the stylesheet has %q", forbidden)
+		}
+	}
+}
+
+// colours returns the tokens of the stylesheet: name, light, dark.
+func colours(t *testing.T) map[string][2]string {
+	t.Helper()
+	found := map[string][2]string{}
+	for _, match := range regexp.MustCompile(`--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)`).FindAllStringSubmatch(string(style), -1) {
+		found[match[1]] = [2]string{match[2], match[3]}
+	}
+	return found
+}
+
+// Every colour is a token: no rule has one of its own.
+func TestStyle_HasNoColourButTheTokens(t *testing.T) {
+	if tokens, all := 2*len(colours(t)), len(regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b|rgb|hsl`).FindAll(style, -1)); tokens != all || tokens != 22 {
+		t.Errorf("the stylesheet has %d colours and %d in tokens, want 22 and 22", all, tokens)
+	}
+}
+
+func TestStyle_ContrastSuffices(t *testing.T) {
+	tokens := colours(t)
+	for _, test := range []struct {
+		least    float64
+		front    []string
+		grounds  []string
+		whatItIs string
+	}{
+		{4.5, []string{"ink", "ai", "ai-deep"}, []string{"paper", "sheet", "mist", "wash"}, "text"},
+		{5.2, []string{"soft"}, []string{"paper", "sheet", "wash"}, "hints"},
+		{4.5, []string{"soft"}, []string{"mist"}, "hints"},
+		{4.5, []string{"on-ai"}, []string{"ai", "ai-deep"}, "text on the accent"},
+		{3, []string{"edge", "ai", "ink"}, []string{"paper", "sheet"}, "borders of controls, strokes and focus"},
+	} {
+		for _, front := range test.front {
+			for _, ground := range test.grounds {
+				for i, theme := range []string{"light", "dark"} {
+					if got := contrast(t, tokens[front][i], tokens[ground][i]); got < test.least {
+						t.Errorf("%s: %s on %s, %s: contrast %.2f, want %.1f", test.whatItIs, front, ground, theme, got, test.least)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestContrast_IsThatOfWCAG(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want float64
+	}{{"#000000", "#ffffff", 21}, {"#777777", "#ffffff", 4.48}, {"#ffffff", "#ffffff", 1}} {
+		if got := contrast(t, test.a, test.b); math.Abs(got-test.want) > .01 {
+			t.Errorf("contrast of %s and %s: want %.2f, got %.2f", test.a, test.b, test.want, got)
+		}
+	}
+}
+
+func contrast(t *testing.T, a, b string) float64 {
+	t.Helper()
+	light, dark := luminance(t, a), luminance(t, b)
+	return (max(light, dark) + .05) / (min(light, dark) + .05)
+}
+
+func luminance(t *testing.T, colour string) float64 {
+	t.Helper()
+	bits, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 32)
+	if err != nil {
+		t.Fatalf("%q is no colour: %v", colour, err)
+	}
+	linear := func(shift int) float64 {
+		c := float64(bits>>shift&0xff) / 255
+		if c <= .04045 {
+			return c / 12.92
+		}
+		return math.Pow((c+.055)/1.055, 2.4)
+	}
+	return .2126*linear(16) + .7152*linear(8) + .0722*linear(0)
+}
+
+// The stylesheet has a rule for each class that is used, and none for others.
+func TestStyle_AndMarkupUseTheSameClasses(t *testing.T) {
+	used := map[string]bool{}
+	// These are for the body of an app's page alone.
+	for _, class := range []string{"stack"} {
+		used[class] = true
+	}
+	for _, match := range regexp.MustCompile(`class="([^"]*)"`).FindAllStringSubmatch(page(t), -1) {
+		for _, class := range strings.Fields(match[1]) {
+			used[class] = true
+		}
+	}
+	styled := map[string]bool{}
+	for _, match := range regexp.MustCompile(`\.([a-z][\w-]*)`).FindAllSubmatch(style, -1) {
+		styled[string(match[1])] = true
+	}
+	// These say what something is, for tests and for an app's own rules.
+	for _, class := range []string{"moment", "day", "list", "tree", "left"} {
+		styled[class] = styled[class] || used[class]
+	}
+	if diff := cmp.Diff(sorted(used), sorted(styled)); diff != "" {
+		t.Errorf("classes mismatch (-markup +stylesheet):\n%s", diff)
+	}
+}
+
+func sorted(set map[string]bool) []string {
+	var all []string
+	for s, in := range set {
+		if in {
+			all = append(all, s)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestMarkup_HasNoStyleScriptOrOtherHost(t *testing.T) {
+	text := page(t)
+	for _, forbidden := range []string{" style=", "<script", "<style", "<img", "http:", "https:", "//", " src=", " onclick"} {
+		if at := strings.Index(text, forbidden); at >= 0 {
+			t.Errorf("the components write %q: …%s…", forbidden, text[max(0, at-40):min(len(text), at+40)])
+		}
+	}
+}
+
+func TestPictures_SayWhatTheyShow(t *testing.T) {
+	for _, s := range samples() {
+		text := render(t, s.component)
+		for _, picture := range regexp.MustCompile(`<svg[^>]*role="img"[^>]*>`).FindAllStringIndex(text, -1) {
+			if !strings.HasPrefix(strings.TrimSpace(text[picture[1]:]), "<title>") || !strings.Contains(text[picture[1]:], "<desc>") {
+				t.Errorf("%s: a picture has no title and desc at its beginning", s.name)
+			}
+		}
+		for _, svg := range regexp.MustCompile(`<svg[^>]*>`).FindAllString(text, -1) {
+			if !strings.Contains(svg, `role="img"`) && !strings.Contains(svg, `aria-hidden="true"`) {
+				t.Errorf("%s: %s is neither a picture nor hidden", s.name, svg)
+			}
+		}
+	}
+}
+
+func TestStyle_IsServedUnderANameOfItsOwnForEver(t *testing.T) {
+	server := httptest.NewServer(Style())
+	defer server.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/"+StyleName(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Body.Close()
+	got := []string{first.Status, first.Header.Get("Content-Type"), first.Header.Get("Cache-Control"), first.Header.Get("Content-Length")}
+	want := []string{"200 OK", "text/css; charset=utf-8", "public, max-age=31536000, immutable", strconv.Itoa(len(style))}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answer mismatch (-want +got):\n%s", diff)
+	}
+	request.Header.Set("If-None-Match", first.Header.Get("Etag"))
+	second, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Body.Close()
+	if second.StatusCode != http.StatusNotModified {
+		t.Errorf("asked again: want 304, got %s", second.Status)
+	}
+}

@@ -1,0 +1,335 @@
+package templates
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// TreePicture draws the tree of a ranking, the root on the left and the highest
+// at the top. It draws at most 16 rows: what has no room is folded, the way to
+// one leaf last.
+type TreePicture struct {
+	Title string // for those who do not see the picture
+	Root  Node
+	Room  int64  // entries a leaf has room for
+	Way   string // the name of the leaf to show the way to; "": none
+	Goal  string // what that leaf holds: "way to one page"
+	Words string // below
+}
+
+// Node is a router if it has children, else a leaf.
+type Node struct {
+	Name     string
+	Count    int64  // entries in it or below it
+	Shut     bool   // empty, and skipped by readers
+	Children []Node // highest first
+}
+
+// Render writes the picture with its key.
+func (t TreePicture) Render(ctx context.Context, w io.Writer) error {
+	return treePicture(t, t.draw()).Render(ctx, w)
+}
+
+func (t TreePicture) description() string {
+	text := fmt.Sprintf("A tree of names with %s below %s, in leaves of at most %s.",
+		Grouped(t.Root.Count), t.Root.Name, Grouped(t.Room))
+	if leads(t.Root, t.Way) {
+		text += " The way to " + t.Way + " is marked."
+	}
+	return text
+}
+
+func (t TreePicture) key() []entry {
+	key := []entry{
+		{"router", "router"},
+		{"bar", "leaf, fill of " + Grouped(t.Room)},
+		{"bars", "router and its leaves"},
+		{"shut", "shut, empty"},
+	}
+	if leads(t.Root, t.Way) {
+		key = append(key, entry{"way", t.goal()})
+	}
+	return key
+}
+
+func (t TreePicture) goal() string {
+	if t.Goal == "" {
+		return "way to " + t.Way
+	}
+	return t.Goal
+}
+
+// leads tells whether the node called name is n or below it.
+func leads(n Node, name string) bool {
+	if name == "" {
+		return false
+	}
+	return n.Name == name || slices.ContainsFunc(n.Children, func(child Node) bool { return leads(child, name) })
+}
+
+// A branch is a node as it is drawn: a router with its branches, or a row.
+type branch struct {
+	node     Node
+	above    string // the first router of a chain that is folded into this one
+	depth    int
+	onWay    bool
+	branches []*branch
+	point
+}
+
+const (
+	treeRows    = 16
+	treeColumns = 3 // of routers
+)
+
+// grow returns the tree as it is drawn. It opens routers on the way first, then
+// all others level by level, as long as the rows suffice.
+func (t TreePicture) grow() *branch {
+	root := t.branch(t.Root, 0)
+	rows, shut := 1, []*branch{root}
+	for len(shut) > 0 {
+		next := max(0, slices.IndexFunc(shut, func(b *branch) bool { return b.onWay }))
+		b := shut[next]
+		shut = slices.Delete(shut, next, next+1)
+		more := len(b.node.Children) - 1
+		if more < 0 || rows+more > treeRows || b.depth == treeColumns {
+			continue
+		}
+		rows += more
+		for _, child := range b.node.Children {
+			b.branches = append(b.branches, t.branch(child, b.depth+1))
+		}
+		shut = append(shut, b.branches...)
+	}
+	return root
+}
+
+// branch returns n as a row. Of a chain of routers with one open child each it
+// is the last.
+func (t TreePicture) branch(n Node, depth int) *branch {
+	first := n.Name
+	for {
+		only, ok := onlyRouter(n)
+		if !ok || n.Name == t.Way {
+			break
+		}
+		n = only
+	}
+	b := &branch{node: n, depth: depth, onWay: leads(n, t.Way)}
+	if n.Name != first {
+		b.above = first
+	}
+	return b
+}
+
+// onlyRouter returns the one child of n that is not shut, if it is a router.
+func onlyRouter(n Node) (Node, bool) {
+	open := -1
+	for i, child := range n.Children {
+		if child.Shut {
+			continue
+		}
+		if open >= 0 {
+			return Node{}, false
+		}
+		open = i
+	}
+	if open < 0 || len(n.Children[open].Children) == 0 {
+		return Node{}, false
+	}
+	return n.Children[open], true
+}
+
+// rows returns the rows of b from the top.
+func (b *branch) rows() []*branch {
+	if len(b.branches) == 0 {
+		return []*branch{b}
+	}
+	var all []*branch
+	for _, child := range b.branches {
+		all = append(all, child.rows()...)
+	}
+	return all
+}
+
+// routers returns b and what is below it, as far as they are drawn as routers.
+func (b *branch) routers() []*branch {
+	if len(b.branches) == 0 {
+		return nil
+	}
+	all := []*branch{b}
+	for _, child := range b.branches {
+		all = append(all, child.routers()...)
+	}
+	return all
+}
+
+// name returns what stands at a row.
+func (b *branch) name() string {
+	return shortened(b.node.Name, treeNameMax)
+}
+
+// label returns what stands at a router, which has less room than a row.
+func (b *branch) label() string {
+	if b.above != "" {
+		return shortened(b.above, treeLabelMax) + "…" + shortened(b.node.Name, treeLabelMax)
+	}
+	return shortened(b.node.Name, treeLabelMax)
+}
+
+// The measures of the drawing, in its own units.
+const (
+	treeNameMax  = 10
+	treeLabelMax = 8
+	treeRow      = 30.0
+	treeBetween  = 16.0 // more, between rows of different routers
+	treeRoot     = 18.0
+	treeRouters  = 108.0 // the last column of routers, if there are two
+	treeDeep     = 172.0 // the last column, if there are more
+	treeWireEnd  = 222.0
+	treeBars     = 326.0
+	treeBarWidth = 70.0
+)
+
+// A treeDrawing is a tree with all that is in it at its place.
+type treeDrawing struct {
+	height      float64
+	routers     []*branch
+	rows        []*branch
+	wires, ways string
+}
+
+func (t TreePicture) draw() *treeDrawing {
+	root := t.grow()
+	d := &treeDrawing{routers: root.routers(), rows: root.rows()}
+	d.placeRows(root)
+	d.placeRouters(root)
+	d.wire(root)
+	return d
+}
+
+// placeRows sets the rows one below the other, with more room after the last row
+// of each router.
+func (d *treeDrawing) placeRows(root *branch) {
+	y := 14.0
+	parents := map[*branch]*branch{}
+	for _, router := range d.routers {
+		for _, child := range router.branches {
+			parents[child] = router
+		}
+	}
+	for i, row := range d.rows {
+		if i > 0 {
+			y += treeRow
+			if parents[row] != parents[d.rows[i-1]] {
+				y += treeBetween
+			}
+		}
+		row.point = point{treeWireEnd, y}
+	}
+	d.height = y + 16
+	if len(d.routers) == 1 {
+		d.height = max(d.height, root.y+40)
+	}
+}
+
+// placeRouters sets each router in the column of its depth, between its first
+// branch and its last.
+func (d *treeDrawing) placeRouters(b *branch) {
+	if len(b.branches) == 0 {
+		return
+	}
+	for _, child := range b.branches {
+		d.placeRouters(child)
+	}
+	b.x = d.column(b.depth)
+	b.y = (b.branches[0].y + b.branches[len(b.branches)-1].y) / 2
+}
+
+func (d *treeDrawing) column(depth int) float64 {
+	deepest := 0
+	for _, router := range d.routers {
+		deepest = max(deepest, router.depth)
+	}
+	switch {
+	case depth == 0:
+		return treeRoot
+	case deepest == 1:
+		return treeRouters
+	}
+	return treeRoot + (treeDeep-treeRoot)*float64(depth)/float64(deepest)
+}
+
+// wire draws the wires from b to its branches.
+func (d *treeDrawing) wire(b *branch) {
+	for _, child := range b.branches {
+		middle := (b.x + child.x) / 2
+		late := b.x + .7*(child.x-b.x)
+		path := points("M", b.x, b.y) + points("C", late, b.y, middle, child.y, child.x, child.y)
+		if child.onWay {
+			d.ways += path
+		} else {
+			d.wires += path
+		}
+		d.wire(child)
+	}
+}
+
+// bar returns how full a row is: a leaf as one bar, a router as one for each of
+// its children.
+func (t TreePicture) bar(b *branch) bar {
+	drawn := bar{x: treeBars, y: b.y, width: treeBarWidth, now: b.onWay, shut: b.node.Shut}
+	switch {
+	case b.node.Shut:
+	case len(b.node.Children) == 0:
+		drawn.parts = []part{{full: share(b.node.Count, t.Room)}}
+	default:
+		for _, child := range b.node.Children {
+			drawn.parts = append(drawn.parts, part{full: t.fill(child)})
+		}
+	}
+	return drawn
+}
+
+// fill returns the share of the leaves below n that is full.
+func (t TreePicture) fill(n Node) float64 {
+	return share(n.Count, t.Room*leavesOf(n))
+}
+
+func leavesOf(n Node) int64 {
+	if len(n.Children) == 0 {
+		return 1
+	}
+	leaves := int64(0)
+	for _, child := range n.Children {
+		leaves += leavesOf(child)
+	}
+	return leaves
+}
+
+// count returns what stands behind a row's bar.
+func (b *branch) count() string {
+	if b.node.Shut {
+		return "shut"
+	}
+	return Grouped(b.node.Count)
+}
+
+// text returns where a router's words stand: in its middle, but those of the
+// first column begin at the edge.
+func (b *branch) text() mark {
+	if b.x < 30 {
+		return mark{2, "start", b.label()}
+	}
+	return mark{b.x, "middle", b.label()}
+}
+
+// radius returns the size of a router's dot: the root's is larger.
+func (b *branch) radius() float64 {
+	if b.depth == 0 {
+		return 7
+	}
+	return 5
+}

@@ -1,0 +1,125 @@
+package templates
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Link is words that lead somewhere. Without an address it is only the words.
+type Link struct{ Text, Href string }
+
+// Figure is a number as it is read and what it counts: "1,234" and "views".
+type Figure struct{ Value, Unit string }
+
+// Counted returns n of one or of many: "1 view", "1,234 views".
+func Counted(n int64, one, many string) Figure {
+	if n == 1 {
+		return Figure{"1", one}
+	}
+	return Figure{Grouped(n), many}
+}
+
+// Grouped returns n with a comma before each three digits.
+func Grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	first := 0
+	if n < 0 {
+		first = 1
+	}
+	for at := len(digits) - 3; at > first; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}
+
+// Span returns where a page of a list stands: "1–10 of 3,456", or "1–10" if of
+// is 0, which is a list that nobody has counted.
+func Span(from, to, of int64) string {
+	span := Grouped(from) + "–" + Grouped(to)
+	if of > 0 {
+		span += " of " + Grouped(of)
+	}
+	return span
+}
+
+// Moment is a time as a reader sees it, "2 min" or "yesterday", and, unless it
+// is zero, as it is.
+type Moment struct {
+	Words string
+	At    time.Time
+}
+
+func (m Moment) machine() string { return m.At.UTC().Format(time.RFC3339) }
+
+// initial returns the first letter or digit of name in upper case.
+func initial(name string) string {
+	for _, r := range name {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return string(unicode.ToUpper(r))
+		}
+	}
+	return "·"
+}
+
+// shortened returns name in at most width characters: what tells names of one
+// tree or list apart is at their end.
+func shortened(name string, width int) string {
+	runes := []rune(name)
+	if len(runes) <= width {
+		return name
+	}
+	return "…" + string(runes[len(runes)-width+1:])
+}
+
+// decimal returns x as SVG takes it, to a tenth of a unit.
+func decimal(x float64) string {
+	text := strconv.FormatFloat(x, 'f', 1, 64)
+	text = strings.TrimSuffix(text, ".0")
+	if text == "-0" {
+		return "0"
+	}
+	return text
+}
+
+// points returns coordinates in pairs, after the letter of a path's command.
+func points(command string, coordinates ...float64) string {
+	var path strings.Builder
+	path.WriteString(command)
+	for i, x := range coordinates {
+		if i > 0 {
+			path.WriteByte(' ')
+		}
+		path.WriteString(decimal(x))
+	}
+	return path.String()
+}
+
+// bytesOf returns a number of bytes as people say it.
+func bytesOf(n int64) Figure {
+	switch {
+	case n < 1000:
+		return Figure{strconv.FormatInt(n, 10), "B"}
+	case n < 1_000_000:
+		return Figure{brief(float64(n) / 1e3), "KB"}
+	}
+	return Figure{brief(float64(n) / 1e6), "MB"}
+}
+
+// lasted returns a duration as people say it.
+func lasted(d time.Duration) Figure {
+	if d < time.Second {
+		return Figure{brief(float64(d) / 1e6), "ms"}
+	}
+	return Figure{brief(d.Seconds()), "s"}
+}
+
+// brief returns x with one decimal below ten and none from there on.
+func brief(x float64) string {
+	if x < 9.95 {
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
+}
