@@ -105,7 +105,7 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 
 func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 	const ring, page, change = "timeline/ring.go", "timeline/page.go", "kvmodel/change.go"
-	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=1500"}, []kvtest.Mistake{
+	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2500"}, []kvtest.Mistake{
 		kvtest.Wrong("a reader does not compare the stamp",
 			page, "len(rec.Places) == 0 || decodeMark(rec.Mark).stamp != it.stamp {", "len(rec.Places) == 0 {",
 		),
