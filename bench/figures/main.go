@@ -30,6 +30,7 @@ type group struct {
 
 var groups = []group{
 	{"store", storeFigures},
+	{"ranking", rankingFigures},
 }
 
 func main() {
