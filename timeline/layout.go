@@ -46,7 +46,7 @@ type appended struct{ common }
 const trimOdds = 64
 
 // slack is how many entries more than it needs a reader leaves alone.
-const slack = 32
+const slack = 16
 
 // keys returns the keys that can hold events that count, the newer one first.
 // A key with a TTL gets events for the length of one TTL and lives for two, so
@@ -223,7 +223,7 @@ type numbered struct {
 }
 
 func (r *numbered) lane(owner string) *lane {
-	return &lane{process: r.process, base: r.base(owner), shapes: r.shapes}
+	return newLane(r.process, r.base(owner), r.shapes)
 }
 
 func (r *numbered) push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error {

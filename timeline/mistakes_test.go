@@ -80,7 +80,7 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 			push, "l.shape().block(seg.entries[from].stamp) != newest {", "l.shape().block(seg.entries[from].stamp) != newest-newest%2 {",
 		),
 		kvtest.Wrong("the ring has no segment to spare",
-			shape, "(size+width-1)/width + 1}", "(size + width - 1) / width}",
+			shape, "	blocks := (size+width-1)/width + 1\n", "	blocks := (size + width - 1) / width\n",
 		),
 	})
 }

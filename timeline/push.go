@@ -29,7 +29,7 @@ func (l *lane) take(ctx context.Context, s kvmodel.Store) (int64, error) {
 			return n, err
 		}
 	}
-	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counter(), kvmodel.ErrUnavailable, pushTries)
+	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counter, kvmodel.ErrUnavailable, pushTries)
 }
 
 func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
@@ -98,7 +98,7 @@ var errNoCounter = errors.New("no counter")
 
 // increment is the incr of P1.
 func (l *lane) increment(ctx context.Context, s kvmodel.Store) (int64, error) {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpIncrement(l.counter(), 1))
+	r, err := kvmodel.One(ctx, s, kvmodel.OpIncrement(l.counter, 1))
 	if err == nil && r.Number > lastStamp || errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrNotNumber) {
 		return 0, errNoCounter
 	}
@@ -155,7 +155,7 @@ const (
 
 // count reads the counter.
 func (l *lane) count(ctx context.Context, s kvmodel.Store) (int64, kvmodel.Version, error) {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.counter()))
+	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.counter))
 	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
 		return 0, 0, err
 	}
@@ -176,9 +176,9 @@ func counted(r kvmodel.Result) int64 {
 
 // setCounter makes the counter n if it still has version, 0 if it was absent.
 func (l *lane) setCounter(ctx context.Context, s kvmodel.Store, version kvmodel.Version, n int64) error {
-	op := kvmodel.OpAdd(l.counter(), strconv.AppendInt(nil, n, 10))
+	op := kvmodel.OpAdd(l.counter, strconv.AppendInt(nil, n, 10))
 	if version != 0 {
-		op = kvmodel.OpSwap(l.counter(), version, op.Value)
+		op = kvmodel.OpSwap(l.counter, version, op.Value)
 	}
 	_, err := kvmodel.One(ctx, s, op)
 	if changed(err) || errors.Is(err, kvmodel.ErrUnclear) {
@@ -297,7 +297,7 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 // own is a number the caller knows to be handed out: a higher one in the
 // segment shows whether the counter has gone back. These are T1 and T2.
 func (l *lane) trim(ctx context.Context, s kvmodel.Store, i, own int64) error {
-	results, err := kvmodel.GetAll(ctx, s, l.key(l.shape(), i), l.counter())
+	results, err := kvmodel.GetAll(ctx, s, l.key(l.shape(), i), l.counter)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func (v *view) fetch(ctx context.Context, s kvmodel.Store, seats []seat, counter
 		keys = append(keys, v.key(v.shapes[at.shape], at.segment))
 	}
 	if counter {
-		keys = append(keys, v.counter())
+		keys = append(keys, v.lane.counter)
 	}
 	results, err := kvmodel.GetAll(ctx, s, keys...)
 	if err != nil {
