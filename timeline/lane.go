@@ -143,6 +143,7 @@ func (p *process) recall(base string) *knowledge {
 type knowledge struct {
 	highest atomic.Int64
 	met     atomic.Bool
+	stale   atomic.Int64 // how many entries the last pages passed for ten records
 }
 
 // top returns the highest number known, 0 if there is none.

@@ -38,16 +38,14 @@ func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
 		return 0, err
 	}
 	g := l.shape()
-	if n <= known || g.block(n) <= g.block(l.top())-g.blocks {
+	if !l.atomic && (n <= known || g.block(n) <= g.block(l.top())-g.blocks) {
 		// The counter has gone back, or the ring has passed us meanwhile.
 		if err := l.raise(ctx, s, max(known, l.top())); err != nil {
 			return 0, err
 		}
 		return 0, errAgain
 	}
-	if !l.atomic {
-		l.learn(n)
-	}
+	l.learn(n)
 	return n, nil
 }
 
@@ -55,9 +53,15 @@ func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
 // before; at its first use of the lane it looks for that in the segments.
 func (l *lane) ask(ctx context.Context, s kvmodel.Store) (known, n int64, err error) {
 	known, first := l.meet()
-	if l.atomic || !first {
+	switch {
+	case l.atomic:
+		// Inside a transaction counter and segments never part, and what was
+		// known may have come to nothing.
+		known, first = 0, false
 		n, err = l.increment(ctx, s)
-	} else {
+	case !first:
+		n, err = l.increment(ctx, s)
+	default:
 		errs := kvmodel.Together(ctx, s,
 			func(s kvmodel.Store) (err error) { n, err = l.increment(ctx, s); return err },
 			func(s kvmodel.Store) (err error) { known, err = l.join(ctx, s); return err },
@@ -68,7 +72,7 @@ func (l *lane) ask(ctx context.Context, s kvmodel.Store) (known, n int64, err er
 		}
 	}
 	if errors.Is(err, errNoCounter) {
-		n, err = l.recover(ctx, s, known, first && !l.atomic && l.shape().blocks <= wholeRing)
+		n, err = l.recover(ctx, s, known, first && l.shape().blocks <= wholeRing)
 	}
 	return known, n, err
 }

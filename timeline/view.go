@@ -48,6 +48,10 @@ func (v *view) open(ctx context.Context, s kvmodel.Store) error {
 	if first || top == 0 {
 		seats = v.whole()
 	}
+	if v.atomic {
+		// What a transaction has handed out may have come to nothing.
+		v.top = 0
+	}
 	if err := v.fetch(ctx, s, seats, true); err != nil {
 		if first {
 			v.forget()
