@@ -32,8 +32,19 @@ const (
 // later does work in the background, or at once if there is too much to do
 // already. An error is logged; the journal keeps what is to be repaired.
 func (db *DB) later(work func(context.Context) error) {
+	if !db.enqueue(work) {
+		db.mu.Lock()
+		db.busy++
+		db.mu.Unlock()
+		db.inBackground(work)
+	}
+}
+
+// enqueue hands work to a worker, now or when one is free. It tells whether
+// there was room.
+func (db *DB) enqueue(work func(context.Context) error) bool {
 	db.mu.Lock()
-	db.busy++
+	defer db.mu.Unlock()
 	switch {
 	case db.workers < maxBackground:
 		db.workers++
@@ -41,11 +52,10 @@ func (db *DB) later(work func(context.Context) error) {
 	case len(db.queue) < maxQueue:
 		db.queue = append(db.queue, work)
 	default:
-		db.mu.Unlock()
-		db.inBackground(work)
-		return
+		return false
 	}
-	db.mu.Unlock()
+	db.busy++
+	return true
 }
 
 // Later does work in the background, or at once if there is too much to do
@@ -53,17 +63,14 @@ func (db *DB) later(work func(context.Context) error) {
 // for work that can be left undone.
 func (db *DB) Later(work func(context.Context) error) { db.later(work) }
 
-// Soon does work in the background if there is little to do and the DB is open,
-// and else not at all: it is for upkeep that others can do as well.
+// Soon does work in the background, unless there is too much to do already or
+// the DB is closed: then it is left undone. It is for upkeep that others can do
+// as well.
 func (db *DB) Soon(work func(context.Context) error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if db.closed || db.workers >= maxBackground/2 {
+	if db.isClosed() {
 		return
 	}
-	db.busy++
-	db.workers++
-	go db.drain(func(ctx context.Context) error {
+	db.enqueue(func(ctx context.Context) error {
 		if err := work(ctx); err != nil {
 			db.log.Debug("ringtree: upkeep failed; others will do it", "err", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -14,16 +15,21 @@ import (
 // the ring of one owner, or one of its shards.
 type lane struct {
 	*process
-	base   string  // what its keys begin with
-	shapes []shape // the first is written to; the others were, and are read on
+	*knowledge
+	base    string  // what its keys begin with
+	counter string  // its key
+	shapes  []shape // the first is written to; the others were, and are read on
+}
+
+// newLane returns the lane whose keys begin with base.
+func newLane(p *process, base string, shapes []shape) *lane {
+	return &lane{process: p, knowledge: p.recall(base), base: base, counter: base + "#n", shapes: shapes}
 }
 
 func (l *lane) shape() shape { return l.shapes[0] }
 
-func (l *lane) counter() string { return l.base + "#n" }
-
 func (l *lane) key(g shape, segment int64) string {
-	return l.base + "#" + g.name() + "." + strconv.FormatInt(segment, 10)
+	return l.base + "#" + g.name + "." + strconv.FormatInt(segment, 10)
 }
 
 // segment is what was read of one key.
@@ -94,15 +100,13 @@ func (l *lane) scanSome(ctx context.Context, s kvmodel.Store, g shape, first, en
 }
 
 // process is what a process has for the lanes of one index: the store, work
-// for later, and the highest number it knows of each lane, which is never
-// lowered. That number is a hint for readers, and shows writers a counter that
-// has gone back.
+// for later, and what it knows of each lane.
 type process struct {
 	db     *kvmodel.DB
 	atomic bool // a change is one transaction: its numbers may come to nothing
 
 	mu         sync.Mutex // never held during a trip
-	young, old map[string]int64
+	young, old map[string]*knowledge
 }
 
 // remembered is how many lanes a process remembers at least.
@@ -111,47 +115,56 @@ const remembered = 1 << 15
 func newProcess(db *kvmodel.DB) *process {
 	return &process{
 		db: db, atomic: kvmodel.PowersOf(db.Store()).Atomic != nil,
-		young: make(map[string]int64),
+		young: make(map[string]*knowledge),
 	}
 }
 
-// top returns the highest number known of the lane, 0 if there is none.
-func (l *lane) top() int64 {
-	n, _ := l.remember(0)
-	return n
+// recall returns what is known of the lane whose keys begin with base.
+func (p *process) recall(base string) *knowledge {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.young[base]
+	if k != nil {
+		return k
+	}
+	if k = p.old[base]; k == nil {
+		k = new(knowledge)
+	}
+	if len(p.young) >= remembered {
+		p.young, p.old = make(map[string]*knowledge), p.young
+	}
+	p.young[base] = k
+	return k
 }
 
-// learn takes note that n was handed out.
-func (l *lane) learn(n int64) { l.remember(n) }
+// knowledge is what a process knows of a lane: the highest number, which is
+// never lowered. It is a hint for readers, and shows writers a counter that has
+// gone back.
+type knowledge struct {
+	highest atomic.Int64
+	met     atomic.Bool
+	stale   atomic.Int64 // how many entries the last pages passed for ten records
+}
 
-// meet returns the highest number known of the lane. first: this process has
-// not met the lane before, and the caller should look what is in it.
-func (l *lane) meet() (top int64, first bool) {
-	top, known := l.remember(0)
-	return top, !known
+// top returns the highest number known, 0 if there is none.
+func (k *knowledge) top() int64 { return k.highest.Load() }
+
+// learn takes note that n was handed out.
+func (k *knowledge) learn(n int64) {
+	for {
+		old := k.highest.Load()
+		if n <= old || k.highest.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// meet returns the highest number known. first: this process has not met the
+// lane before, and the caller should look what is in it.
+func (k *knowledge) meet() (top int64, first bool) {
+	first = !k.met.Load() && k.met.CompareAndSwap(false, true)
+	return k.top(), first
 }
 
 // forget makes the next one to meet the lane the first again.
-func (l *lane) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.young, l.base)
-	delete(l.old, l.base)
-}
-
-// remember takes note of n and returns the highest number known, and whether
-// the lane was known at all.
-func (l *lane) remember(n int64) (top int64, known bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	top, known = l.young[l.base]
-	if !known {
-		top, known = l.old[l.base]
-	}
-	top = max(top, n)
-	if len(l.young) >= remembered {
-		l.young, l.old = make(map[string]int64), l.young
-	}
-	l.young[l.base] = top
-	return top, known
-}
+func (k *knowledge) forget() { k.met.Store(false) }

@@ -46,7 +46,7 @@ type appended struct{ common }
 const trimOdds = 64
 
 // slack is how many entries more than it needs a reader leaves alone.
-const slack = 32
+const slack = 16
 
 // keys returns the keys that can hold events that count, the newer one first.
 // A key with a TTL gets events for the length of one TTL and lives for two, so
@@ -83,7 +83,7 @@ func (a *appended) latest(ctx context.Context, s kvmodel.Store, owner string, _ 
 		slices.Reverse(entries)
 		all = append(all, entries...)
 		if len(entries) > a.keep+slack {
-			a.db.Later(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), keys[i]) })
+			a.db.Soon(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), keys[i]) })
 		}
 	}
 	return all, nil
@@ -151,7 +151,7 @@ func (a *appended) tidy(owners []string) {
 	if len(keys) == 0 {
 		return
 	}
-	a.db.Later(func(ctx context.Context) error {
+	a.db.Soon(func(ctx context.Context) error {
 		works := make([]func(kvmodel.Store) error, len(keys))
 		for i, key := range keys {
 			works[i] = func(s kvmodel.Store) error { return a.trim(ctx, s, key) }
@@ -223,7 +223,7 @@ type numbered struct {
 }
 
 func (r *numbered) lane(owner string) *lane {
-	return &lane{process: r.process, base: r.base(owner), shapes: r.shapes}
+	return newLane(r.process, r.base(owner), r.shapes)
 }
 
 func (r *numbered) push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error {

@@ -159,6 +159,15 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]entry, error) {
 	}
 }
 
+// stale returns how many entries the last pages have passed for ten records.
+func (m *merge) stale() int { return int(m.views[0].stale.Load()) }
+
+// noteStale takes note of how many entries a page has passed for ten records.
+func (m *merge) noteStale(n int) {
+	// A page that was lucky does not make the next one optimistic at once.
+	m.views[0].stale.Store(max(int64(n), m.views[0].stale.Load()*9/10))
+}
+
 // newest returns the cuts above the newest entry of each lane.
 func (m *merge) newest() []cut {
 	cuts := make([]cut, len(m.views))

@@ -80,7 +80,7 @@ func (r *Ring[T]) page(ctx context.Context, p place, n int, keep []func(*T) bool
 		return l, err
 	}
 	start := m.cuts()
-	f := &filling[T]{core: r.core, merge: m, keep: keep, loaded: make(map[string]*kvmodel.Seen[T])}
+	f := &filling[T]{core: r.core, merge: m, keep: keep, deep: p.cuts != nil, loaded: make(map[string]*kvmodel.Seen[T])}
 	if l.Items, err = f.fill(ctx, n); err != nil {
 		return l, r.core.failure(err)
 	}
@@ -121,7 +121,9 @@ type filling[T any] struct {
 	core   *core[T]
 	merge  *merge
 	keep   []func(*T) bool
+	deep   bool                        // the page is not the newest
 	loaded map[string]*kvmodel.Seen[T] // by id
+	passed int                         // entries looked at
 }
 
 // fill returns the next n records. It moves the cuts past all it has looked at.
@@ -141,6 +143,9 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 			break
 		}
 	}
+	if len(f.keep) == 0 && len(found) > 0 {
+		f.merge.noteStale(10 * f.passed / len(found))
+	}
 	// What is known to be stale behind the page is no reason for another one.
 	if items, _, _ := f.merge.upcoming(0, known); len(found) == n {
 		f.passStale(items)
@@ -149,13 +154,18 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 }
 
 // ask returns how many records to look at for so many that are missing: as many
-// more as have been in vain so far.
+// more as have been in vain so far. Far from the newest entries nothing tells
+// that a record has a newer place, so there the last pages are gone by at first.
 func (f *filling[T]) ask(missing, found int) int {
-	return min(missing*(len(f.loaded)+1)/(found+1), missing+maxAsked)
+	ask := missing * (len(f.loaded) + 1) / (found + 1)
+	if stale := f.merge.stale(); f.deep && len(f.loaded) == 0 && stale > 11 {
+		ask = missing * stale * 3 / 20
+	}
+	return min(ask, missing+maxAsked)
 }
 
 // maxAsked bounds how many records a page looks at in one trip.
-const maxAsked = 64
+const maxAsked = 80
 
 // load reads the records of items that are not known, in one trip.
 func (f *filling[T]) load(ctx context.Context, items []item) error {
@@ -185,6 +195,7 @@ func (f *filling[T]) pick(items []item, n int) []*T {
 			break
 		}
 		it.view.pass(it.entry)
+		f.passed++
 		if rec := f.loaded[string(it.body)]; f.stands(rec, it) && f.keeps(rec.Value) {
 			found = append(found, rec.Value)
 		}

@@ -29,7 +29,7 @@ func (l *lane) take(ctx context.Context, s kvmodel.Store) (int64, error) {
 			return n, err
 		}
 	}
-	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counter(), kvmodel.ErrUnavailable, pushTries)
+	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counter, kvmodel.ErrUnavailable, pushTries)
 }
 
 func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
@@ -38,16 +38,14 @@ func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
 		return 0, err
 	}
 	g := l.shape()
-	if n <= known || g.block(n) <= g.block(l.top())-g.blocks {
+	if !l.atomic && (n <= known || g.block(n) <= g.block(l.top())-g.blocks) {
 		// The counter has gone back, or the ring has passed us meanwhile.
 		if err := l.raise(ctx, s, max(known, l.top())); err != nil {
 			return 0, err
 		}
 		return 0, errAgain
 	}
-	if !l.atomic {
-		l.learn(n)
-	}
+	l.learn(n)
 	return n, nil
 }
 
@@ -55,9 +53,15 @@ func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
 // before; at its first use of the lane it looks for that in the segments.
 func (l *lane) ask(ctx context.Context, s kvmodel.Store) (known, n int64, err error) {
 	known, first := l.meet()
-	if l.atomic || !first {
+	switch {
+	case l.atomic:
+		// Inside a transaction counter and segments never part, and what was
+		// known may have come to nothing.
+		known, first = 0, false
 		n, err = l.increment(ctx, s)
-	} else {
+	case !first:
+		n, err = l.increment(ctx, s)
+	default:
 		errs := kvmodel.Together(ctx, s,
 			func(s kvmodel.Store) (err error) { n, err = l.increment(ctx, s); return err },
 			func(s kvmodel.Store) (err error) { known, err = l.join(ctx, s); return err },
@@ -68,7 +72,7 @@ func (l *lane) ask(ctx context.Context, s kvmodel.Store) (known, n int64, err er
 		}
 	}
 	if errors.Is(err, errNoCounter) {
-		n, err = l.recover(ctx, s, known, first && !l.atomic && l.shape().blocks <= wholeRing)
+		n, err = l.recover(ctx, s, known, first && l.shape().blocks <= wholeRing)
 	}
 	return known, n, err
 }
@@ -98,7 +102,7 @@ var errNoCounter = errors.New("no counter")
 
 // increment is the incr of P1.
 func (l *lane) increment(ctx context.Context, s kvmodel.Store) (int64, error) {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpIncrement(l.counter(), 1))
+	r, err := kvmodel.One(ctx, s, kvmodel.OpIncrement(l.counter, 1))
 	if err == nil && r.Number > lastStamp || errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrNotNumber) {
 		return 0, errNoCounter
 	}
@@ -155,7 +159,7 @@ const (
 
 // count reads the counter.
 func (l *lane) count(ctx context.Context, s kvmodel.Store) (int64, kvmodel.Version, error) {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.counter()))
+	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.counter))
 	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
 		return 0, 0, err
 	}
@@ -176,9 +180,9 @@ func counted(r kvmodel.Result) int64 {
 
 // setCounter makes the counter n if it still has version, 0 if it was absent.
 func (l *lane) setCounter(ctx context.Context, s kvmodel.Store, version kvmodel.Version, n int64) error {
-	op := kvmodel.OpAdd(l.counter(), strconv.AppendInt(nil, n, 10))
+	op := kvmodel.OpAdd(l.counter, strconv.AppendInt(nil, n, 10))
 	if version != 0 {
-		op = kvmodel.OpSwap(l.counter(), version, op.Value)
+		op = kvmodel.OpSwap(l.counter, version, op.Value)
 	}
 	_, err := kvmodel.One(ctx, s, op)
 	if changed(err) || errors.Is(err, kvmodel.ErrUnclear) {
@@ -271,7 +275,7 @@ func (l *lane) tidy(ctx context.Context, s kvmodel.Store, n int64) {
 		// A segment that is not trimmed now is trimmed on the next lap.
 		_ = l.trim(ctx, s, i, n)
 	default:
-		l.db.Later(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
+		l.db.Soon(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
 	}
 }
 
@@ -297,7 +301,7 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 // own is a number the caller knows to be handed out: a higher one in the
 // segment shows whether the counter has gone back. These are T1 and T2.
 func (l *lane) trim(ctx context.Context, s kvmodel.Store, i, own int64) error {
-	results, err := kvmodel.GetAll(ctx, s, l.key(l.shape(), i), l.counter())
+	results, err := kvmodel.GetAll(ctx, s, l.key(l.shape(), i), l.counter)
 	if err != nil {
 		return err
 	}

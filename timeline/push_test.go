@@ -38,11 +38,11 @@ func openLane(t testing.TB, s kvmodel.Store, shapes ...Shape) *lane {
 			t.Error(err)
 		}
 	})
-	l := &lane{process: newProcess(db), base: "t:T:N:"}
+	var all []shape
 	for _, s := range shapes {
-		l.shapes = append(l.shapes, s.shape())
+		all = append(all, s.shape())
 	}
-	return l
+	return newLane(newProcess(db), "t:T:N:", all)
 }
 
 // push is a push alone, as one that belongs to no record.

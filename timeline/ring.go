@@ -129,7 +129,7 @@ func (c *core[T]) shard(owner string, i int) *lane {
 	if c.shards > 1 {
 		base += "#" + strconv.Itoa(i)
 	}
-	return &lane{process: c.process, base: base, shapes: c.shapes}
+	return newLane(c.process, base, c.shapes)
 }
 
 // lane returns the lane of the record id in the rings of owner: always the same
@@ -260,7 +260,7 @@ func (c *core[T]) failure(err error) error {
 
 // holds tells whether the entry of n and id is in the lane, or was lapped.
 func (l *lane) holds(ctx context.Context, s kvmodel.Store, n int64, id string) (bool, error) {
-	keys := []string{l.counter()}
+	keys := []string{l.counter}
 	for _, g := range l.shapes {
 		keys = append(keys, l.key(g, g.segment(g.block(n))))
 	}

@@ -23,6 +23,7 @@ type Shape struct {
 // than Size needs: while a new block is being filled, the ring still is whole.
 type shape struct {
 	size, width, blocks int64
+	name                string // what the keys of its segments have in common
 }
 
 // shape returns s with what it does not say filled in. It panics at a shape
@@ -39,7 +40,8 @@ func (s Shape) shape() shape {
 		width = min(defaultSegment, max(1, size/8))
 	}
 	width = min(width, size)
-	return shape{size, width, (size+width-1)/width + 1}
+	blocks := (size+width-1)/width + 1
+	return shape{size, width, blocks, strconv.FormatInt(width, 10) + "x" + strconv.FormatInt(blocks, 10)}
 }
 
 func (g shape) block(n int64) int64 { return n / g.width }
@@ -63,9 +65,4 @@ func (g shape) next(m int64) int64 {
 // isNew tells whether n is likely to be the first number ever in its segment.
 func (g shape) isNew(n int64) bool {
 	return n == 1 || n%g.width == 0 && n < g.width*g.blocks
-}
-
-// name returns what the keys of the shape's segments have in common.
-func (g shape) name() string {
-	return strconv.FormatInt(g.width, 10) + "x" + strconv.FormatInt(g.blocks, 10)
 }

@@ -63,11 +63,11 @@ func simLane(s kvmodel.Store, shapes ...Shape) *lane {
 	if err != nil {
 		panic(err)
 	}
-	l := &lane{process: newProcess(db), base: "t:T:N:"}
+	var all []shape
 	for _, s := range shapes {
-		l.shapes = append(l.shapes, s.shape())
+		all = append(all, s.shape())
 	}
-	return l
+	return newLane(newProcess(db), "t:T:N:", all)
 }
 
 func (l *lane) close() {

@@ -48,6 +48,10 @@ func (v *view) open(ctx context.Context, s kvmodel.Store) error {
 	if first || top == 0 {
 		seats = v.whole()
 	}
+	if v.atomic {
+		// What a transaction has handed out may have come to nothing.
+		v.top = 0
+	}
 	if err := v.fetch(ctx, s, seats, true); err != nil {
 		if first {
 			v.forget()
@@ -158,7 +162,7 @@ func (v *view) fetch(ctx context.Context, s kvmodel.Store, seats []seat, counter
 		keys = append(keys, v.key(v.shapes[at.shape], at.segment))
 	}
 	if counter {
-		keys = append(keys, v.counter())
+		keys = append(keys, v.lane.counter)
 	}
 	results, err := kvmodel.GetAll(ctx, s, keys...)
 	if err != nil {
@@ -183,7 +187,7 @@ func (v *view) fetch(ctx context.Context, s kvmodel.Store, seats []seat, counter
 // that has gone back, and trim a segment that nobody has trimmed for long.
 func (v *view) mend() {
 	if top := v.top; v.count >= 0 && v.count < top {
-		v.db.Later(func(ctx context.Context) error { return v.raise(ctx, v.db.Store(), top) })
+		v.db.Soon(func(ctx context.Context) error { return v.raise(ctx, v.db.Store(), top) })
 	}
 	g := v.shape()
 	for i := range g.blocks {
@@ -198,7 +202,7 @@ func (v *view) mend() {
 			}
 		}
 		if old > 2*max(g.width, 4) {
-			v.db.Later(func(ctx context.Context) error { return v.cut(ctx, v.db.Store(), seg) })
+			v.db.Soon(func(ctx context.Context) error { return v.cut(ctx, v.db.Store(), seg) })
 		}
 	}
 }
