@@ -30,6 +30,7 @@ func buildPackage(r *reporter, s *source) *Package {
 			p.Models = append(p.Models, m)
 		}
 	}
+	p.resolveCounts(r)
 	slices.SortFunc(p.Models, func(a, b *Model) int { return strings.Compare(a.Name, b.Name) })
 	return p
 }
@@ -49,6 +50,7 @@ func (b *builder) build() *Model {
 		b.useTag(t)
 	}
 	b.finishID()
+	b.finishKept()
 	b.finishIndexes()
 	b.checkHooks()
 	b.checkCodec()

@@ -73,7 +73,7 @@ func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos) {
 		switch {
 		case f.Name() == "_msgpack" && msgpack.asArray:
 			c.errorf(own, "%s is stored as an array (as_array): an array does not survive a change of fields; remove the option", c.describe(c.root))
-		case f.Name() == "_", msgpack.name == "-", strings.TrimSpace(tag.Get("kv")) == "-", c.opts.skip(f, st.Tag(i)):
+		case f.Name() == "_", msgpack.name == "-", keptOut(st.Tag(i)), c.opts.skip(f, st.Tag(i)):
 		case f.Embedded() && !msgpack.noinline && c.inlined(f, path, own):
 		case f.Exported():
 			c.add(f, msgpack, path, own)

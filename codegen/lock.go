@@ -34,7 +34,9 @@ type lockedModel struct {
 	id      []lockedItem // in the order of the key
 	fields  []lockedItem // sorted by name
 	indexes []lockedItem // sorted by name
-	line    int
+
+	counters []lockedItem // sorted by name
+	line     int
 }
 
 // A lockedItem is one thing that a model stores: its stored name and its form.
@@ -75,7 +77,14 @@ func (p *Package) lock() *lock {
 func (m *Model) locked(marshals func(types.Type) bool) *lockedModel {
 	k := &lockedModel{name: m.Stored, version: m.Version, fields: storedFields(m.Type, marshals)}
 	for _, p := range m.ID {
-		k.id = append(k.id, lockedItem{name: p.Stored, form: keyKind(p.Type)})
+		form := keyKind(p.Type)
+		if m.Sequential {
+			form += " seq"
+		}
+		k.id = append(k.id, lockedItem{name: p.Stored, form: form})
+	}
+	for _, c := range m.Counters {
+		k.counters = append(k.counters, lockedItem{name: c.Stored, form: "int"})
 	}
 	for _, x := range m.Indexes {
 		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.definition()})
@@ -86,7 +95,7 @@ func (m *Model) locked(marshals func(types.Type) bool) *lockedModel {
 func (l *lock) sort() {
 	slices.SortFunc(l.models, func(a, b *lockedModel) int { return strings.Compare(a.name, b.name) })
 	for _, m := range l.models {
-		for _, items := range [][]lockedItem{m.fields, m.indexes} {
+		for _, items := range [][]lockedItem{m.fields, m.indexes, m.counters} {
 			slices.SortFunc(items, func(a, b lockedItem) int { return strings.Compare(a.name, b.name) })
 		}
 	}
@@ -113,7 +122,7 @@ type lockedKind struct {
 }
 
 func (m *lockedModel) kinds() []lockedKind {
-	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}}
+	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"counter", &m.counters}}
 }
 
 // readLock returns the lock file of the directory dir, an empty lock if there

@@ -102,12 +102,19 @@ func stored(f *types.Var, tag string) bool {
 	if !f.Exported() && !f.Embedded() || f.Name() == "_" {
 		return false
 	}
-	for part := range strings.SplitSeq(reflect.StructTag(tag).Get("kv"), ";") {
-		if strings.TrimSpace(part) == "-" {
-			return false
+	return !keptOut(tag) && storedName(f, tag) != "-"
+}
+
+// keptOut reports whether a clause of the tag keeps its field out of the stored
+// record.
+func keptOut(tag string) bool {
+	for clause := range strings.SplitSeq(reflect.StructTag(tag).Get("kv"), ";") {
+		word, _, _ := strings.Cut(clause, ",")
+		if word = strings.TrimSpace(word); word == "-" || word == "counter" {
+			return true
 		}
 	}
-	return storedName(f, tag) != "-"
+	return false
 }
 
 // storedName returns the name under which a field with the tag is stored, "-" if it is not.
