@@ -80,6 +80,15 @@ func (b *builder) finishIndexes() {
 	for name, pos := range b.source.methods(b.model.Collection) {
 		taken[name] = "a method at " + b.place(pos).String() + " is called " + name
 	}
+	for _, x := range b.model.Counters {
+		if other, ok := taken[x.Name]; ok {
+			b.at(x.pos, "the counter %s of %s cannot be called so, since %s: say name=...", x.Name, b.model.Name, other)
+		}
+		taken[x.Name] = "a counter is called " + x.Name
+	}
+	if b.model.Sequential {
+		taken["Sequence"] = "that is the records by their numbers"
+	}
 	storedAs := map[string]bool{}
 	for _, x := range b.model.Indexes {
 		if other, ok := taken[x.Name]; ok {

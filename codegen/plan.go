@@ -36,6 +36,9 @@ func (m *Model) trips() string {
 	if len(m.ID) > 1 {
 		again = " (1 if it exists)"
 	}
+	if m.History > 0 && update == "2" {
+		update = "3"
+	}
 	return fmt.Sprintf("Get 1, Create %d%s, Update %s, Delete 2%s", create, again, update, listing)
 }
 
@@ -104,8 +107,8 @@ func (p *Package) Plan() string {
 		}
 		fmt.Fprintf(&b, "%s.%s: %s by %s, version %d\n  %s\n", p.Path, m.Collection, m.Name, list(labels(m.ID)), m.Version, m.trips())
 		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-		for _, x := range m.Indexes {
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", x.Name, x.line(), x.Clause.word.emit.read)
+		for _, h := range m.handles(newImports(p.source.types, map[string]bool{})) {
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line, h.read)
 		}
 		w.Flush()
 	}

@@ -16,13 +16,17 @@ func generic(x *Index, names *imports, pkg, name string, between ...types.Type) 
 	return fmt.Sprintf("*%s.%s[%s]", names.runtime(pkg), name, args)
 }
 
-// hot returns the option, as a further argument, of lists that many write to at
-// once.
-func hot(x *Index, names *imports) string {
-	if !x.Clause.Has("hot") {
-		return ""
+// listOptions returns the further arguments of lists: that many write to them at
+// once, and which counter follows them.
+func listOptions(x *Index, names *imports) string {
+	options := ""
+	if x.Clause.Has("hot") {
+		options += fmt.Sprintf(", %s.Hot(%s)", names.runtime("index"), x.Clause.Get("hot"))
 	}
-	return fmt.Sprintf(", %s.Hot(%s)", names.runtime("index"), x.Clause.Get("hot"))
+	if x.Count != nil {
+		options += fmt.Sprintf(", %s.Counted(%q, %q)", names.runtime("index"), x.Count.Model.Stored, x.Count.Stored)
+	}
+	return options
 }
 
 // indexSpec returns the literal that describes x to the library.

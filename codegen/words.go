@@ -23,9 +23,6 @@ type word struct {
 	// index says that the word may repeat on one field, each time for another index.
 	index bool
 
-	// beside says that the field is kept beside the stored record, not in it.
-	beside bool
-
 	// fits complains about a type that the word cannot stand on; nil fits all.
 	fits func(types.Type) string
 
@@ -81,7 +78,7 @@ const (
 var words = []*word{
 	{
 		name: "id", on: OnField, fits: keyType, use: (*builder).useID,
-		options: []option{{name: "seq", unbuilt: true}},
+		options: []option{{name: "seq"}},
 	},
 	{
 		name: "unique", on: OnField | OnMethod, index: true, fits: keysType,
@@ -106,9 +103,9 @@ var words = []*word{
 				return generic(x, n, "index", "Lists", x.Model.IDType)
 			},
 			make: func(x *Index, n *imports) string {
-				return n.runtime("index") + ".NewLists(r, " + indexSpec(x, n) + hot(x, n) + ")"
+				return n.runtime("index") + ".NewLists(r, " + indexSpec(x, n) + listOptions(x, n) + ")"
 			},
-			line:    func(x *Index) string { return "the " + x.Model.Collection + " with " + x.phrase() },
+			line:    func(x *Index) string { return "the " + x.Model.Collection + " with " + x.phrase() + x.counted() },
 			read:    "Page 2, or 3 when cold; Size and Contains 1; Count, IDs and All in parts",
 			listing: true,
 		},
@@ -136,17 +133,16 @@ var words = []*word{
 		),
 	},
 	{
-		name: "counter", on: OnField, beside: true, fits: integerType,
+		name: "counter", on: OnField, fits: integerType, use: (*builder).useCounter,
 		options: []option{
-			{name: "batch", value: oneOf("sampled", "window", "every")},
+			{name: "batch", value: oneOf("sampled", "window", "every"), unbuilt: true},
 			{name: "name", value: operand{form: "Name", wrong: goName}},
 			{name: "was", value: operand{form: "Name", wrong: goName}},
 		},
 	},
 	{
-		name: "count", on: OnField, index: true, fits: keyType,
-		value:   operand{form: "Model.Field", wrong: modelField},
-		options: []option{{name: "if", value: operand{form: "Method"}, refers: conditionRef}},
+		name: "count", on: OnField, fits: keysType, use: (*builder).useCount,
+		value: operand{form: "Model.Field", wrong: modelField},
 	},
 	{name: "version", on: OnField, fits: int64Type, use: (*builder).useVersion},
 	{name: "created", on: OnField, fits: timeType, use: (*builder).useCreated},
@@ -160,7 +156,7 @@ var words = []*word{
 			{name: "plural", value: operand{form: "Names", wrong: goName}},
 			{name: "version", value: number(1, 1<<31-1)},
 			{name: "if", value: operand{form: "Method"}, refers: conditionRef},
-			{name: "history", value: number(1, 1<<20), unbuilt: true},
+			{name: "history", value: number(1, 1<<20)},
 			{name: "was", value: operand{form: "Name", wrong: goName}},
 		},
 	},

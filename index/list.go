@@ -24,25 +24,32 @@ type Lists[T any, K comparable, V any] struct {
 	ids  kvmodel.KeyOf[K]
 	host *kvmodel.Host[T]
 	logs *memberlog.Logs
+
+	count *count // nil: nothing is counted
 }
 
 var listKey = kvmodel.NewClass("l", 3) // model, index, value text
 
 // A ListOption changes how lists are kept.
-type ListOption func(*memberlog.Logs)
+type ListOption func(*listOptions)
+
+type listOptions struct {
+	hot   uint8
+	count *count
+}
 
 // Hot makes each list of at least that many segments from the start, so that
 // those who write to one list at the same time seldom meet. It is rounded up to
 // a power of two, and costs a page that many keys.
 func Hot(segments int) ListOption {
-	return func(l *memberlog.Logs) { l.Hot = uint8(bits.Len(uint(max(segments, 1) - 1))) }
+	return func(o *listOptions) { o.hot = uint8(bits.Len(uint(max(segments, 1) - 1))) }
 }
 
 // NewLists returns the index spec describes and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
 	l := &Lists[T, K, V]{spec: spec, ids: kvmodel.KeyOfID(records)}
 	l.host = kvmodel.Plug(records, l)
-	l.logs = newLogs(l.host.DB(), opts)
+	l.logs, l.count = newLogs(l.host.DB(), opts)
 	l.logs.Key = func(place string) string {
 		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
 	}
@@ -50,12 +57,12 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 	return l
 }
 
-func newLogs(db *kvmodel.DB, opts []ListOption) *memberlog.Logs {
-	l := &memberlog.Logs{Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
+func newLogs(db *kvmodel.DB, opts []ListOption) (*memberlog.Logs, *count) {
+	var o listOptions
 	for _, opt := range opts {
-		opt(l)
+		opt(&o)
 	}
-	return l
+	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}, o.count
 }
 
 // Of returns the list of the records that hold v.
@@ -77,16 +84,17 @@ func (l *Lists[T, K, V]) Def() string { return l.spec.Def }
 // Places returns the texts of rec's values.
 func (l *Lists[T, K, V]) Places(rec *T) []string { return l.spec.Places(rec) }
 
-// appended is what Prepare leaves for Beside: the entry, and where it was put
-// for each place that was gained.
-type appended struct {
+// underWay is what one step of a change leaves for the next: the entry, where it
+// was put for each place that was gained, and whether the change was counted.
+type underWay struct {
 	entry   memberlog.Entry
 	tickets []memberlog.Ticket
+	counted counting
 }
 
 // Prepare enters the record into the lists of the values it is to hold.
 func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
-	a := &appended{entry: memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true}, tickets: make([]memberlog.Ticket, len(m.Gained))}
+	a := &underWay{entry: memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true}, tickets: make([]memberlog.Ticket, len(m.Gained))}
 	if m.TTL > 0 {
 		a.entry.At = l.host.DB().Now().Add(m.TTL).Unix() + 1
 	}
@@ -99,20 +107,33 @@ func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmode
 
 // Beside makes sure that what was appended counts.
 func (l *Lists[T, K, V]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
-	a, ok := m.Kept.(*appended)
+	a, ok := m.Kept.(*underWay)
 	if !ok {
 		return nil // A deletion gains nothing.
+	}
+	if l.count != nil && m.Rev == m.Base {
+		l.recountSoon(m.Is)
 	}
 	return l.atEach(ctx, s, m.Gained, func(s kvmodel.Store, i int) error {
 		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, a.tickets[i])
 	})
 }
 
-// After takes the record out of the lists of the values it held.
+// After takes the record out of the lists of the values it held, and counts.
 func (l *Lists[T, K, V]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
-	return l.atEach(ctx, s, m.Lost, func(s kvmodel.Store, i int) error {
-		return l.logs.Write(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
-	})
+	a, ok := m.Kept.(*underWay)
+	if !ok {
+		a = new(underWay)
+		m.Kept = a
+	}
+	return errors.Join(kvmodel.Together(ctx, s,
+		func(s kvmodel.Store) error { return l.moved(ctx, s, m, &a.counted) },
+		func(s kvmodel.Store) error {
+			return l.atEach(ctx, s, m.Lost, func(s kvmodel.Store, i int) error {
+				return l.logs.Write(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
+			})
+		},
+	)...)
 }
 
 func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {
@@ -125,7 +146,7 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmod
 	if rec.Rev == 0 {
 		return nil // Nothing was ever written.
 	}
-	return l.atEach(ctx, s, places, func(s kvmodel.Store, i int) error {
+	err := l.atEach(ctx, s, places, func(s kvmodel.Store, i int) error {
 		e := l.out(rec.ID, rec.Rev)
 		if rec.Holds(places[i]) {
 			e.In, e.At = true, 0
@@ -135,6 +156,10 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmod
 		}
 		return l.logs.Write(ctx, s, places[i], e)
 	})
+	if err != nil || !rec.Doubt {
+		return err
+	}
+	return l.recount(ctx, s, places, l.host.DB().Now().Add(-quietFor-recentlyCounted))
 }
 
 // Check reports the values of rec whose lists do not have it.

@@ -57,7 +57,7 @@ func newBooks(db *kvmodel.DB) *books {
 		ByTags: index.NewLists(r, kvmodel.IndexSpec[book, string]{
 			Name: "ByTags", Def: "list Tags string each", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
 			Values: func(b *book) []string { return b.Tags },
-		}),
+		}, index.Counted("Tag", "Books")),
 		ByAuthorYear: index.NewLists(r, kvmodel.IndexSpec[book, authorYear]{
 			Name: "ByAuthorYear", Def: "list Author,Year string int", Fields: []string{"Author", "Year"},
 			Key: kvmodel.Key2(kvmodel.StringKey[string](), kvmodel.IntKey[int64](),

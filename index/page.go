@@ -96,18 +96,15 @@ func (f start) cursors(name string, first, last *memberlog.Position, more bool) 
 	return ahead, behind
 }
 
-func (f start) direction() byte {
-	if f.back {
+func (f start) direction() byte { return directionOf(f.back) }
+
+func (f start) opposite() byte { return directionOf(!f.back) }
+
+func directionOf(goesBack bool) byte {
+	if goesBack {
 		return back
 	}
 	return onward
-}
-
-func (f start) opposite() byte {
-	if f.back {
-		return onward
-	}
-	return back
 }
 
 // window reads at least n members from at on in the direction of f. They are in
@@ -190,10 +187,8 @@ func (p *page[T, K]) look(m memberlog.Member, rec *kvmodel.Seen[T]) {
 		}
 		return
 	}
-	for _, keep := range p.keep {
-		if !keep(rec.Value) {
-			return
-		}
+	if !kept(rec.Value, p.keep) {
+		return
 	}
 	if p.first == nil {
 		p.first = &m.Position

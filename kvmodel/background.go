@@ -29,9 +29,9 @@ const (
 	backgroundTime = 30 * time.Second // for each
 )
 
-// later does work in the background, or at once if there is too much to do
-// already. An error is logged; the journal keeps what is to be repaired.
-func (db *DB) later(work func(context.Context) error) {
+// Later does work in the background, or at once if there is too much to do
+// already. Flush and Close wait for it. An error is logged and no more.
+func (db *DB) Later(work func(context.Context) error) {
 	if !db.enqueue(work) {
 		db.mu.Lock()
 		db.busy++
@@ -57,11 +57,6 @@ func (db *DB) enqueue(work func(context.Context) error) bool {
 	db.busy++
 	return true
 }
-
-// Later does work in the background, or at once if there is too much to do
-// already. Flush and Close wait for it. An error is logged and no more: it is
-// for work that can be left undone.
-func (db *DB) Later(work func(context.Context) error) { db.later(work) }
 
 // Soon does work in the background, unless there is too much to do already or
 // the DB is closed: then it is left undone. It is for upkeep that others can do
@@ -107,6 +102,11 @@ func (db *DB) inBackground(work func(context.Context) error) {
 	if err != nil {
 		db.log.Warn("ringtree: work after the reply failed; it will be tried again", "err", err)
 	}
+	db.end(err)
+}
+
+// end counts one thing less in the background.
+func (db *DB) end(err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err != nil {
@@ -130,10 +130,10 @@ func (db *DB) beginUnlessClosed() bool {
 	return !db.closed
 }
 
-// surely does work in the background like later, and where it fails, again
-// until it succeeds or the process ends. It is for what the journal holds open.
-func (db *DB) surely(work func(context.Context) error) {
-	db.later(func(ctx context.Context) error {
+// Surely does work in the background like Later, and where it fails, again
+// every 15 seconds until it succeeds or the process ends.
+func (db *DB) Surely(work func(context.Context) error) {
+	db.Later(func(ctx context.Context) error {
 		err := work(ctx)
 		if err != nil {
 			db.keep(work)
@@ -159,7 +159,7 @@ func (db *DB) tryAgain() int {
 	db.again = nil
 	db.mu.Unlock()
 	for _, work := range again {
-		db.surely(work)
+		db.Surely(work)
 	}
 	return len(again)
 }

@@ -237,7 +237,7 @@ func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
 // rebuild makes every index hold every record, and says so in the built item.
 // Writers may write meanwhile, as long as they keep the same indexes.
 func (m *model[T]) rebuild(ctx context.Context) error {
-	number, err := Next(ctx, m.db.store, rebuildKey.Key(m.name), 1, 1)
+	number, err := Next(ctx, m.db.store, rebuildKey.Key(m.name), 0, 1)
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,10 @@ func (m *model[T]) enterOnce(ctx context.Context, s Store, rec *Seen[T]) error {
 		if len(places) == 0 {
 			continue
 		}
-		mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Was: places, Is: places, Mark: rec.env.mark(index.Name())}
+		mv := &Move{
+			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.env),
+			Gained: places, Was: places, Is: places, Mark: rec.env.mark(index.Name()), Began: m.db.now(),
+		}
 		if mv.Mark != nil {
 			// It has been entered; what is missing of it is made again.
 			view := *rec

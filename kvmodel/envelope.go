@@ -64,11 +64,12 @@ func (e *envelope) revision() uint64 {
 	return e.rev
 }
 
-// ttl returns how long e's item is to live from now on, 0 for ever. A record
-// that is past its time gets the shortest there is.
-func (e *envelope) ttl(now time.Time) time.Duration {
+// ttl returns how long e's item is to live from now on, 0 for ever, where one
+// that is deleted stays for tombstone. A record that is past its time gets the
+// shortest there is.
+func (e *envelope) ttl(now time.Time, tombstone time.Duration) time.Duration {
 	if e.deleted {
-		return tombstoneTTL
+		return tombstone
 	}
 	if e.expires == 0 {
 		return 0

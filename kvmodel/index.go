@@ -33,8 +33,9 @@ type Index[T any] interface {
 	// not do is repaired after the reply.
 	Beside(ctx context.Context, s Store, m *Move) error
 
-	// After removes what stands at m.Lost, once the record has committed. An
-	// index that follows something else than the record does so here.
+	// After removes what stands at m.Lost, once the record has committed. It is
+	// called for every change that moves the record, also where nothing is lost:
+	// an index that follows something else than the record does so here.
 	After(ctx context.Context, s Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
@@ -58,8 +59,9 @@ type Move struct {
 	Was    []string      // all places it is in by the record at Base
 	Is     []string      // all places it is in if the change commits
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
-	Kept   any           // what Prepare leaves for Beside
+	Kept   any           // what one step leaves for the next
 	Early  []byte        // what the index's Early has returned for this change
+	Began  time.Time     // when the change read the record
 }
 
 // Early is an Index that can do what Prepare asks of the store before the
@@ -79,6 +81,7 @@ type Seen[T any] struct {
 	Value   *T       // nil if it is absent or deleted
 	Places  []string // where it belongs in the index that asked
 	Mark    []byte   // what that index keeps in it
+	Doubt   bool     // to Repair: a change may have committed without an After
 	version Version
 	env     *envelope
 }
@@ -151,8 +154,8 @@ func (h *Host[T]) Fence(ctx context.Context, s Store, rec *Seen[T]) error {
 // with the record id. Every change prepared for a rev up to past is made to fail
 // first, if it has not committed.
 func (h *Host[T]) Meet(id, place string, past uint64) {
-	h.m.db.later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}})
+	h.m.db.Later(func(ctx context.Context) error {
+		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}}, false)
 	})
 }
 
