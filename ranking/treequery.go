@@ -57,13 +57,13 @@ func (t *Tree[S]) cursor(at []byte) string {
 }
 
 // met takes out an entry that a member's record has outlived.
-func (t *Tree[S]) met(id string, score keytree.Score) {
+func (t *Tree[S]) met(id string, score keytree.Score, past uint64) {
 	t.db.Soon(func(ctx context.Context) error {
-		states, err := t.own.States(ctx, t.db.Store(), []string{id})
+		now, err := t.own.Fence(ctx, t.db.Store(), id, past)
 		if err != nil {
 			return err
 		}
-		due, err := t.tree.Remove(ctx, t.db.Store(), id, score, states[0])
+		due, err := t.tree.Remove(ctx, t.db.Store(), id, score, now)
 		t.reports.add(due)
 		return err
 	})

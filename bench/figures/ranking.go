@@ -214,7 +214,7 @@ func (r *ranked) top(ctx context.Context) error {
 }
 
 func (r *ranked) bottom(ctx context.Context) error {
-	_, err := r.tree.At(ctx, r.n-19, 20)
+	_, _, _, err := r.tree.Ascending().Page(ctx, "", 20)
 	return err
 }
 
@@ -278,6 +278,12 @@ func (r *ranked) cold() error {
 		return err
 	}
 	if err := ask("first 20, cold, the first process of all", 9, func(ctx context.Context) error { return errorsIn(r.top(ctx), forget()) }); err != nil {
+		return err
+	}
+	if err := r.top(r.ctx); err != nil {
+		return err
+	}
+	if err := r.db.Flush(r.ctx); err != nil {
 		return err
 	}
 	if err := ask("first 20, cold", 4, r.top); err != nil {
@@ -501,7 +507,6 @@ func rankRivals(b *bench) error {
 	if err != nil {
 		return err
 	}
-	r.n = min(r.n, 20_000)
 	if err := r.fill(); err != nil {
 		return err
 	}
@@ -562,7 +567,7 @@ func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int)
 			for _, op := range trip.Ops {
 				switch {
 				case op.Kind == kvmodel.Get || !strings.HasPrefix(op.Key, "rank:"):
-				case op.Result.Err != nil:
+				case op.Kind == kvmodel.CompareAndSwap && op.Result.Err != nil:
 					refused.Add(1)
 				case strings.HasPrefix(op.Key, "rank:views:i:"):
 					written.Add(1)

@@ -8,9 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// patience is how often an edit looks again while another's write of its page is
-// under way, which may be a split, before it writes by itself.
-const patience = 12
+// patience is how often an edit looks again at a page of which another's write is
+// under way, and sees no change, before it writes by itself.
+const patience = 8
 
 // maxTries bounds how often one edit goes after a page that others change.
 const maxTries = 64
@@ -34,9 +34,13 @@ func (p *pages) edit(ctx context.Context, s kvmodel.Store, e *edit, at *place, d
 			if p.local.isDone(e) {
 				return nil
 			}
-			waits++
+			before := at.version
+			p.local.looks(e)
 			if at, err = p.lookAgain(ctx, s, at.name); err != nil {
 				return err
+			}
+			if waits++; at.version != before {
+				waits = 0
 			}
 			continue
 		}
@@ -134,17 +138,18 @@ func (p *pages) replace(ctx context.Context, s kvmodel.Store, at *place, next *l
 	return nil
 }
 
-// makeRoom removes entries from the leaf at that their records have outlived,
-// and splits it if there are none. It returns errRoom when it has done so.
+// makeRoom removes entries from the leaf at that their records have outlived. If
+// the leaf is still nearly full then, it is split, since there would soon be no
+// room again. It returns errRoom when it has done so.
 func (p *pages) makeRoom(ctx context.Context, s kvmodel.Store, at *place, due *reports) error {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
 		return err
 	}
-	if kept != at.leaf {
+	if len(kept.entries) <= p.limit*3/4 && kept.bytes() <= softBytes*3/4 {
 		err = p.replace(ctx, s, at, kept, due)
 	} else {
-		err = p.split(ctx, s, at)
+		err = p.split(ctx, s, at, kept)
 	}
 	if err != nil {
 		return err
