@@ -33,7 +33,8 @@ type change struct {
 	id    string
 	at    time.Time // when the period began; zero without periods
 	delta int64
-	tries int // that have failed
+	count *int64 // what it has come to, if that is known
+	tries int    // that have failed
 }
 
 const (

@@ -68,12 +68,13 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
 func plug[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T], spec Spec[T, S]) {
 	if spec.Counter == nil {
 		c.host = kvmodel.Plug(records, exact[T]{c})
-		return
+	} else {
+		f := newCounted(c, spec)
+		c.host = kvmodel.Plug(records, f)
+		c.host.DB().AtFlush(f.flush)
+		spec.Counter.Follow(f)
 	}
-	f := newCounted(c, spec)
-	c.host = kvmodel.Plug(records, f)
-	c.host.DB().AtFlush(f.flush)
-	spec.Counter.Follow(f)
+	c.reports = &reporter{db: c.host.DB()}
 }
 
 // Page returns up to n records from the place on that cursor stands for, the

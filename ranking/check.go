@@ -16,6 +16,7 @@ type Report struct {
 	Lost    int // pages that the store has lost
 
 	Leaves, Routers, Depth int
+	Way                    int // pages on the way to each entry, added up
 	Bytes                  int // of all pages
 
 	Missing []string // texts of the ids, of those given, that should be there
@@ -25,7 +26,7 @@ type Report struct {
 func reportOf(r keytree.Report) Report {
 	return Report{
 		Members: r.Members, Stale: r.Stale, Pending: r.Pending, Drift: r.Drift, Lost: r.Lost,
-		Leaves: r.Leaves, Routers: r.Routers, Depth: r.Depth, Bytes: r.Bytes,
+		Leaves: r.Leaves, Routers: r.Routers, Depth: r.Depth, Way: r.Way, Bytes: r.Bytes,
 		Missing: r.Missing, Wrong: r.Wrong,
 	}
 }

@@ -14,7 +14,8 @@ import (
 // the types of ids, scores and values.
 type core[T any] struct {
 	*shelf
-	host *kvmodel.Host[T]
+	host    *kvmodel.Host[T]
+	reports *reporter
 
 	name, def string
 	code      keytree.Code
@@ -96,7 +97,7 @@ func (c *core[T]) settle(ctx context.Context, s kvmodel.Store, due *keytree.Due)
 	case kvmodel.PowersOf(c.host.Store()).Atomic != nil:
 		return due.Report(ctx, s)
 	}
-	c.soon(due.Report)
+	c.reports.add(due)
 	return nil
 }
 

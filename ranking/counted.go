@@ -220,7 +220,8 @@ func (f *counted[T]) followAll(ctx context.Context, changed []change) error {
 			failed = append(failed, err)
 		}
 	}
-	return f.failure(errors.Join(errors.Join(failed...), due.Report(ctx, s)))
+	f.reports.add(due)
+	return f.failure(errors.Join(failed...))
 }
 
 // followOne finds out on which board a record belongs, and follows there.

@@ -48,7 +48,7 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 		sim.Wait()
 		repairAll(sim)
 		sim.Wait()
-		checkSwept(sim)
+		checkSwept(sim, !powers.Ordered)
 	})
 }
 
@@ -112,7 +112,11 @@ func repairAll(sim *kvtest.Sim) {
 }
 
 // checkSwept asserts that boards are the function of the records.
-func checkSwept(sim *kvtest.Sim) {
+//
+// On a store that does not carry out a trip in its order, a trip that is cut may
+// leave an entry without the line that would find it. It is garbage and not an
+// error: no page shows it, and it goes with the record's next change.
+func checkSwept(sim *kvtest.Sim, garbage bool) {
 	t := sim.T()
 	a := openArticles(still{sim.Store()}, ranking.Windowed)
 	all := map[string]*article{}
@@ -124,7 +128,7 @@ func checkSwept(sim *kvtest.Sim) {
 	}
 	checkBoards(t, a, all)
 	report, err := a.TopStock.Verify(ctx, slices.Sorted(maps.Keys(all))...)
-	if err != nil || report.Pending > 0 {
+	if err != nil || report.Pending > 0 && !garbage {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
 	if err := a.db.Close(ctx); err != nil {

@@ -14,11 +14,12 @@ import (
 // Tree is a ranking without records: of any texts, each with a score. It holds
 // each once.
 type Tree[S any] struct {
-	db     *kvmodel.DB
-	spec   TreeSpec[S]
-	tree   *keytree.Tree
-	own    *keytree.Own
-	window *window
+	db      *kvmodel.DB
+	spec    TreeSpec[S]
+	tree    *keytree.Tree
+	own     *keytree.Own
+	window  *window
+	reports *reporter
 }
 
 // TreeSpec says what a Tree is about.
@@ -50,6 +51,7 @@ func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 		},
 	})
 	t.window = &window{write: t.addAll}
+	t.reports = &reporter{db: db}
 	db.AtFlush(t.window.flush)
 	return t
 }
@@ -95,6 +97,26 @@ func (t *Tree[S]) Hit(ctx context.Context, id string) error {
 	return nil
 }
 
+// Follow tells the tree that what the caller counts of id has come to count, for
+// scores that somebody else keeps exactly: when the tree's batch says so, that
+// becomes the score. It is best called with what an increment returned.
+//
+// Nothing that was counted is lost by a crash. Sampled, a score lags by I calls on
+// average, where I is at least a 64th of the count.
+func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
+	switch t.spec.Batch {
+	case Every:
+		return t.change(ctx, id, keytree.To(keytree.FromInt(count)))
+	case Sampled:
+		if chosen(interval(t.tree.Size(), count)) {
+			t.db.Later(func(ctx context.Context) error { return t.change(ctx, id, keytree.To(keytree.FromInt(count))) })
+		}
+	default:
+		t.window.add(change{id: id, count: &count}, t.db)
+	}
+	return nil
+}
+
 // plus is the change that adds delta.
 func (t *Tree[S]) plus(delta int64) keytree.Change {
 	return func(_ context.Context, _ kvmodel.Store, old keytree.State) (keytree.Score, bool, error) {
@@ -123,9 +145,7 @@ func addUpTo(a, b int64) int64 {
 func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) error {
 	due := new(keytree.Due)
 	_, err := t.tree.SetDue(ctx, t.db.Store(), t.own, kvmodel.JoinText(id), change, due)
-	if err == nil && !due.None() {
-		t.db.Soon(func(ctx context.Context) error { return due.Report(ctx, t.db.Store()) })
-	}
+	t.reports.add(due)
 	return t.about(id, err)
 }
 
@@ -136,7 +156,7 @@ func (t *Tree[S]) addAll(ctx context.Context, changes []change) error {
 	works := make([]func(kvmodel.Store) error, len(changes))
 	for i, c := range changes {
 		works[i] = func(s kvmodel.Store) error {
-			_, err := t.tree.SetDue(ctx, s, t.own, kvmodel.JoinText(c.id), t.plus(c.delta), due)
+			_, err := t.tree.SetDue(ctx, s, t.own, kvmodel.JoinText(c.id), t.to(c), due)
 			return t.about(c.id, err)
 		}
 	}
@@ -146,7 +166,16 @@ func (t *Tree[S]) addAll(ctx context.Context, changes []change) error {
 			t.window.again(changes[i], t.db)
 		}
 	}
-	return errors.Join(errors.Join(errs...), due.Report(ctx, t.db.Store()))
+	t.reports.add(due)
+	return errors.Join(errs...)
+}
+
+// to is the change that was gathered.
+func (t *Tree[S]) to(c change) keytree.Change {
+	if c.count != nil {
+		return keytree.To(keytree.FromInt(*c.count))
+	}
+	return t.plus(c.delta)
 }
 
 func (t *Tree[S]) about(id string, err error) error {

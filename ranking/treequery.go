@@ -8,6 +8,9 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
+// listing is what a cursor must say that it is of.
+func (t *Tree[S]) listing() string { return fmt.Sprintf("%s %v", t.spec.Name, t.spec.Low) }
+
 func (t *Tree[S]) down() bool { return !t.spec.Low }
 
 // Get returns the score of the member id; ErrNotFound if there is none.
@@ -28,7 +31,7 @@ func (t *Tree[S]) Get(ctx context.Context, id string) (score S, err error) {
 func (t *Tree[S]) Page(ctx context.Context, cursor string, n int) (members []Member[S], next, prev string, err error) {
 	var at []byte
 	if cursor != "" {
-		if at, err = kvmodel.ParseCursor(t.spec.Name, cursor); err != nil {
+		if at, err = kvmodel.ParseCursor(t.listing(), cursor); err != nil {
 			return nil, "", "", err
 		}
 	}
@@ -50,21 +53,19 @@ func (t *Tree[S]) cursor(at []byte) string {
 	if at == nil {
 		return ""
 	}
-	return kvmodel.Cursor(t.spec.Name, at)
+	return kvmodel.Cursor(t.listing(), at)
 }
 
 // met takes out an entry that a member's record has outlived.
-func (t *Tree[S]) met(id string, score keytree.Score) {
+func (t *Tree[S]) met(id string, score keytree.Score, past uint64) {
 	t.db.Soon(func(ctx context.Context) error {
-		states, err := t.own.States(ctx, t.db.Store(), []string{id})
+		now, err := t.own.Fence(ctx, t.db.Store(), id, past)
 		if err != nil {
 			return err
 		}
-		due, err := t.tree.Remove(ctx, t.db.Store(), id, score, states[0])
-		if err != nil {
-			return err
-		}
-		return due.Report(ctx, t.db.Store())
+		due, err := t.tree.Remove(ctx, t.db.Store(), id, score, now)
+		t.reports.add(due)
+		return err
 	})
 }
 
@@ -129,6 +130,14 @@ func rankIn(part keytree.Part, i int, shared bool) int {
 		return part.Run + 1
 	}
 	return part.Before + first + 1
+}
+
+// Ascending returns the tree with its order turned round: the last member stands
+// first. It has the same members.
+func (t *Tree[S]) Ascending() *Tree[S] {
+	turned := *t
+	turned.spec.Low = !t.spec.Low
+	return &turned
 }
 
 // Len returns how many members there are, as exactly as Rank. One trip.

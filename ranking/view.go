@@ -96,12 +96,12 @@ func (v view[T]) records(ctx context.Context, s kvmodel.Store, ids []string) ([]
 }
 
 // met repairs what was found at odds with the record id.
-func (v view[T]) met(id string, score keytree.Score) {
+func (v view[T]) met(id string, score keytree.Score, past uint64) {
 	p := place{by: v.by}
 	if !v.own {
 		p.score = score
 	}
-	v.host.Meet(id, p.String(), 0)
+	v.host.Meet(id, p.String(), past)
 }
 
 // page returns one page of records.

@@ -32,6 +32,7 @@ var groups = []group{
 	{"store", storeFigures},
 	{"records", recordFigures},
 	{"timeline", timelineFigures},
+	{"ranking", rankingFigures},
 }
 
 func main() {

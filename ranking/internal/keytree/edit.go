@@ -8,29 +8,25 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// patience is how often an edit waits for another's write of its page before
-// it writes by itself.
-const patience = 3
+// patience is how often an edit looks again at a page of which another's write is
+// under way, and sees no change, before it writes by itself.
+const patience = 8
 
 // maxTries bounds how often one edit goes after a page that others change.
 const maxTries = 64
 
 // edit carries out e, which may be done in one write with others of this
-// process. seen, if not nil, is the leaf as it was read just now. What is to be
+// process. at, if not nil, is the leaf as it was read just now. What is to be
 // reported upward is added to due.
-func (p *pages) edit(ctx context.Context, s kvmodel.Store, e *edit, seen *place, due *reports) error {
+func (p *pages) edit(ctx context.Context, s kvmodel.Store, e *edit, at *place, due *reports) (err error) {
 	defer p.local.quit(e)
 	for try, waits := 0, 0; try < maxTries; {
-		at := seen
-		seen = nil
 		if at == nil {
 			expected, _ := p.guess(p.bits(e.point))
 			p.local.join(p.key(expected), e)
-			found, err := p.find(ctx, s, e.point)
-			if err != nil {
+			if at, err = p.find(ctx, s, e.point); err != nil {
 				return err
 			}
-			at = found
 		}
 		p.local.join(p.key(at.name), e)
 		ln, edits := p.local.lead(e, waits < patience)
@@ -38,34 +34,48 @@ func (p *pages) edit(ctx context.Context, s kvmodel.Store, e *edit, seen *place,
 			if p.local.isDone(e) {
 				return nil
 			}
-			waits++
-			continue
-		}
-		err := p.apply(ctx, s, at, ln, edits, due)
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, errRoom) {
-			continue
-		}
-		if !again(err) {
-			return err
-		}
-		if try++; try > 2 {
-			if err := pause(ctx, try); err != nil {
+			before := at.version
+			p.local.looks(e)
+			if at, err = p.lookAgain(ctx, s, at.name); err != nil {
 				return err
+			}
+			if waits++; at.version != before {
+				waits = 0
+			}
+			continue
+		}
+		err = p.apply(ctx, s, at, ln, edits, due)
+		at = nil
+		switch {
+		case errors.Is(err, errRoom):
+		case !again(err):
+			return err
+		default:
+			if try++; try > 2 {
+				if err := pause(ctx, try); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return fmt.Errorf("%w: %d tries lost against others", kvmodel.ErrConflict, maxTries)
 }
 
+// lookAgain returns the page called name as it is now. It may be no leaf any more.
+func (p *pages) lookAgain(ctx context.Context, s kvmodel.Store, name string) (*place, error) {
+	got, err := p.get(ctx, s, name)
+	if err != nil {
+		return nil, err
+	}
+	return &place{name, got[0]}, nil
+}
+
 // errRoom: the page was full, and now there is room.
 var errRoom = errors.New("room was made")
 
 // apply writes the leaf at with the first of edits, and with as many others as
-// there is room for. errAgain: the page has changed; errRoom: it was split, or
-// rid of what was stale.
+// there is room for. errAgain: the page has changed; errRoom: it was or is being
+// split, or is rid of what was stale.
 func (p *pages) apply(ctx context.Context, s kvmodel.Store, at *place, ln *line, edits []*edit, due *reports) (err error) {
 	var took []*edit
 	defer func() {
@@ -74,6 +84,9 @@ func (p *pages) apply(ctx context.Context, s kvmodel.Store, at *place, ln *line,
 		}
 		p.local.wrote(ln, took)
 	}()
+	if at.leaf == nil || at.leaf.splitting {
+		return errRoom
+	}
 	next := at.leaf
 	for _, e := range edits {
 		with := next.with(&p.order, e)
@@ -125,17 +138,18 @@ func (p *pages) replace(ctx context.Context, s kvmodel.Store, at *place, next *l
 	return nil
 }
 
-// makeRoom removes entries from the leaf at that their records have outlived,
-// and splits it if there are none. It returns errRoom when it has done so.
+// makeRoom removes entries from the leaf at that their records have outlived. If
+// the leaf is still nearly full then, it is split, since there would soon be no
+// room again. It returns errRoom when it has done so.
 func (p *pages) makeRoom(ctx context.Context, s kvmodel.Store, at *place, due *reports) error {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
 		return err
 	}
-	if kept != at.leaf {
+	if len(kept.entries) <= p.limit*3/4 && kept.bytes() <= softBytes*3/4 {
 		err = p.replace(ctx, s, at, kept, due)
 	} else {
-		err = p.split(ctx, s, at)
+		err = p.split(ctx, s, at, kept)
 	}
 	if err != nil {
 		return err

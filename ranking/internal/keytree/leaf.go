@@ -14,8 +14,10 @@ type edit struct {
 	known State
 	put   *entry
 
-	line *line // where it waits; guarded by the lines' mutex
-	done bool  // some write had it with it; guarded likewise
+	// Guarded by the mutex of the lines:
+	line *line // where it waits
+	seen int   // the line's writes when the page was read
+	done bool  // some write had it with it
 }
 
 // with returns l after e, or l itself where nothing changes.

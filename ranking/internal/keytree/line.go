@@ -10,6 +10,7 @@ type line struct {
 	key     string // of the page
 	waiting []*edit
 	busy    bool // a write is under way
+	writes  int  // that have succeeded
 }
 
 // join puts e in the line of key.
@@ -28,6 +29,16 @@ func (l *Local) join(key string, e *edit) {
 	}
 	e.line = l.lines[key]
 	e.line.waiting = append(e.line.waiting, e)
+	e.seen = e.line.writes
+}
+
+// looks notes that e's holder is about to read the page.
+func (l *Local) looks(e *edit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.line != nil {
+		e.seen = e.line.writes
+	}
 }
 
 // quit takes e out of its line.
@@ -55,12 +66,12 @@ func (l *Local) close(ln *line) {
 
 // lead begins a write of the page of e and returns the edits that wait for it, e
 // first. It returns none if another's write is under way, unless e is not to
-// wait any longer, or if e is done.
+// wait any longer, or has ended since e's holder read the page, or if e is done.
 func (l *Local) lead(e *edit, patient bool) (*line, []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ln := e.line
-	if e.done || ln.busy && patient {
+	if e.done || ln.busy && patient || ln.writes != e.seen {
 		return nil, nil
 	}
 	ln.busy = true
@@ -78,6 +89,9 @@ func (l *Local) wrote(ln *line, written []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ln.busy = false
+	if len(written) > 0 {
+		ln.writes++
+	}
 	for _, w := range written {
 		w.done = true
 		if w.line == ln {

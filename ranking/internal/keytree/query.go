@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -31,9 +32,15 @@ type Want struct {
 	Beside func(ctx context.Context, s kvmodel.Store, ids []string) ([]any, error)
 
 	// Met is told of an entry that a member's record has outlived, or that
-	// Beside leaves out. It must not use the store.
-	Met func(id string, score Score)
+	// Beside leaves out. If past is not 0, the entry is of a change that has not
+	// come about for so long that it will not: the record must be brought to that
+	// version, so that it cannot, before the entry is removed. It must not use
+	// the store.
+	Met func(id string, score Score, past uint64)
 }
+
+// pendingTime is how long a change can be about to make a member of what is none.
+const pendingTime = time.Hour
 
 // maxBatches is how often a page of results is filled up.
 const maxBatches = 5
@@ -113,7 +120,7 @@ func (t *Tree) verify(ctx context.Context, s kvmodel.Store, p *pages, part stret
 		if at := p.point(states[i].Score, id); shown && states[i].In && part.holds(at) {
 			members = append(members, Member{id, states[i].Score, values[i], at})
 		}
-		meet(entries, id, states[i], shown, w)
+		t.meet(entries, id, states[i], shown, w)
 	}
 	slices.SortFunc(members, func(a, b Member) int {
 		if part.up() {
@@ -145,10 +152,19 @@ func (t *Tree) states(ctx context.Context, s kvmodel.Store, ids []string, w Want
 }
 
 // meet tells of the entries of id that should not be there.
-func meet(entries []entry, id string, st State, shown bool, w Want) {
+func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
+	if w.Met == nil {
+		return
+	}
+	old := uint64(t.Now().Add(-pendingTime).UnixMilli())
 	for _, e := range entries {
-		if e.id == id && (st.outlived(e) || !shown) && w.Met != nil {
-			w.Met(id, e.score)
+		switch {
+		case e.id != id:
+		case st.outlived(e) || !shown:
+			w.Met(id, e.score, 0)
+		case !st.In && e.ver < old:
+			// A new member's version is the time.
+			w.Met(id, e.score, e.ver)
 		}
 	}
 }

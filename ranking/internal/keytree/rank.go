@@ -91,7 +91,7 @@ func (t *Tree) At(ctx context.Context, s kvmodel.Store, before, n int, down, sha
 	}
 	err := t.query(ctx, s, func(r *reading) error {
 		var from point
-		if err := r.answer(ctx, s, r.skip(before, down, &from)); err != nil {
+		if err := r.answer(ctx, s, r.skip(before, n+1, down, &from)); err != nil {
 			return err
 		}
 		found, err := t.list(ctx, s, r, stretch{from, end(down)}, n, w)

@@ -78,6 +78,18 @@ func (o *Own) write(ctx context.Context, s kvmodel.Store, id string, old record,
 	return err
 }
 
+// Fence brings the record of id to version past, if it is not as far, and returns
+// its state. What was prepared for an older version cannot come about then.
+func (o *Own) Fence(ctx context.Context, s kvmodel.Store, id string, past uint64) (State, error) {
+	r, err := o.read(ctx, s, id)
+	if err != nil || r.Ver >= past {
+		return r.State, err
+	}
+	st := r.State
+	st.Ver = past
+	return st, o.write(ctx, s, id, r, st)
+}
+
 func (o *Own) ttl(st State) time.Duration {
 	switch {
 	case !o.expires.IsZero():

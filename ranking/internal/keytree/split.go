@@ -7,12 +7,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// split makes the leaf at a router with four children. First the leaf is
-// frozen, so that nothing is put in that its children do not get; then anybody
-// can do the rest.
-func (p *pages) split(ctx context.Context, s kvmodel.Store, at *place) error {
-	frozen := *at.leaf
-	frozen.splitting = true
+// split makes the leaf at a router with four children, which get the entries of
+// kept. First the leaf is frozen, so that nothing is put in that its children do
+// not get; then anybody can do the rest.
+func (p *pages) split(ctx context.Context, s kvmodel.Store, at *place, kept *leaf) error {
+	frozen := *kept
+	frozen.splitting, frozen.seq = true, at.leaf.seq+1
 	if err := p.write(ctx, s, at.name, at.page, frozen.encode()); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type Report struct {
 	Lost    int // pages that are missing
 
 	Leaves, Routers, Depth int
+	Way                    int // pages on the way to each entry, added up
 	Bytes                  int // of all pages
 
 	Missing []string // of the members that were asked for, those without an entry
@@ -41,6 +42,7 @@ func (r *Report) add(other *Report) {
 	r.Leaves += other.Leaves
 	r.Routers += other.Routers
 	r.Bytes += other.Bytes
+	r.Way += other.Way
 	r.Depth = max(r.Depth, other.Depth)
 	r.Wrong = append(r.Wrong, other.Wrong...)
 	r.doubtful = append(r.doubtful, other.doubtful...)
@@ -158,6 +160,7 @@ func (v *verifier) run(ctx context.Context, s kvmodel.Store, members int, works 
 // leaf looks at a leaf.
 func (v *verifier) leaf(ctx context.Context, s kvmodel.Store, r *Report, name string, at slot, l *leaf) error {
 	r.Leaves++
+	r.Way += len(l.entries) * (len(name)/perLevel + 1)
 	if name != "" {
 		r.Drift += max(at.count-l.live(), l.live()-at.count)
 	}

@@ -1,6 +1,9 @@
 package keytree
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // stretch is a part of the order: what lies between two points, which are not
 // part of it, in the direction from the one to the other.
@@ -24,6 +27,11 @@ func (p *pages) leaves(look look, st stretch, visit func(name string, l *leaf) b
 	if !st.up() {
 		low, high = high, low
 	}
+	p.leavesIn(look, low, high, st.up(), visit)
+}
+
+// leavesIn is leaves between two sequences of bits, both of which belong to it.
+func (p *pages) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
 	var walk func(name string) bool
 	walk = func(name string) bool {
 		pg, ok := look(name)
@@ -31,7 +39,7 @@ func (p *pages) leaves(look look, st stretch, visit func(name string, l *leaf) b
 			return visit(name, pg.leaf)
 		}
 		for i := range 4 {
-			if !st.up() {
+			if !up {
 				i = 3 - i
 			}
 			next := childName(name, i)
@@ -172,14 +180,16 @@ func (r *reading) total(count *int) func(look) bool {
 	}
 }
 
-// skip is a walk that finds the member that has n members before it, from the
-// highest down or from the lowest up, and the point just before it.
-func (r *reading) skip(n int, down bool, at *point) func(look) bool {
+// skip is a walk that finds the member that has skipped members before it, from
+// the highest down or from the lowest up, and the point just before it. It asks
+// for as many leaves as n members from there on are likely to be in.
+func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 	return func(look look) bool {
-		left, name := n, ""
+		left, name := skipped, ""
 		for {
 			pg, ok := look(name)
 			if !ok {
+				r.askFrom(look, name, left+n, down)
 				return false
 			}
 			if pg.router == nil {
@@ -194,6 +204,19 @@ func (r *reading) skip(n int, down bool, at *point) func(look) bool {
 			name = next
 		}
 	}
+}
+
+// askFrom looks at the leaves from that called name on which hold n members, as
+// far as is known.
+func (r *reading) askFrom(look look, name string, n int, down bool) {
+	low, high := name+strings.Repeat("0", maxBits-len(name)), strings.Repeat("1", maxBits)
+	if down {
+		low, high = strings.Repeat("0", maxBits), name+strings.Repeat("1", maxBits-len(name))
+	}
+	r.leavesIn(look, low, high, !down, func(name string, _ *leaf) bool {
+		n -= max(1, r.expected(name))
+		return n > 0
+	})
 }
 
 // nth returns the point just before the entry of l that has n before it.
