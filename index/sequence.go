@@ -27,8 +27,8 @@ type Sequence[T any] struct {
 }
 
 var (
-	elementKey  = kvmodel.NewClass("e", 2)  // name, number
-	elementHint = kvmodel.NewClass("eh", 1) // name
+	elementKey  = kvmodel.NewClass("q", 2)  // name, number
+	elementHint = kvmodel.NewClass("qh", 1) // name
 )
 
 // NewSequence returns the sequence of that name in db, whose values codec turns

@@ -164,7 +164,7 @@ func (a *adding) Powers() kvmodel.Powers { return kvmodel.PowersOf(a.Store) }
 func (a *adding) Do(ctx context.Context, ops []kvmodel.Op) error {
 	a.mu.Lock()
 	for _, op := range ops {
-		if op.Kind == kvmodel.Add && op.Key[:2] == "e:" {
+		if op.Kind == kvmodel.Add && op.Key[:2] == "q:" {
 			a.n++
 		}
 	}
@@ -262,7 +262,7 @@ func TestSequence_LostNumbersAreMissedUntilTheLossIsAccepted(t *testing.T) {
 		must(t, err)
 	}
 	for n := 25; n <= 40; n++ {
-		mem.Evict(fmt.Sprint("e:s:", n))
+		mem.Evict(fmt.Sprint("q:s:", n))
 	}
 	s = fresh()
 	if _, err := s.Add(ctx, new(int)); !errors.Is(err, kvmodel.ErrLost) {

@@ -102,11 +102,6 @@ func (db *DB) inBackground(work func(context.Context) error) {
 	if err != nil {
 		db.log.Warn("ringtree: work after the reply failed; it will be tried again", "err", err)
 	}
-	db.end(err)
-}
-
-// end counts one thing less in the background.
-func (db *DB) end(err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err != nil {

@@ -218,13 +218,9 @@ func (j *journal) loop() {
 		case <-j.kick:
 		case <-ticker.C:
 		}
-		if !j.db.beginUnlessClosed() {
-			return
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), backgroundTime)
 		busy, err := j.turnOver(ctx)
 		cancel()
-		j.db.end(nil)
 		if err != nil {
 			j.db.log.Warn("ringtree: the journal could not be turned over; it will be tried again", "err", err)
 		}

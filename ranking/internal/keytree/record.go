@@ -12,15 +12,17 @@ import (
 // Own are records that exist for a tree alone: of each member its score. It is
 // the Truth of a tree whose members have no record elsewhere that says it.
 type Own struct {
-	class   kvmodel.Class
+	prefix  string // of the texts of its keys
 	now     func() time.Time
 	expires time.Time
 }
 
 // NewOwn returns the records of the tree called name.
 func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
-	return &Own{kvmodel.NewClass(treeClass+":"+shorten(name)+":i", 1), now, expires}
+	return &Own{shorten(name) + ":i:", now, expires}
 }
+
+var ownKey = kvmodel.NewClass("rank", 1) // name of the tree, i, id text
 
 // tombstoneTTL is how long a record stays after its member was taken out, so
 // that whoever is about to change it learns that it moved on.
@@ -28,7 +30,7 @@ const tombstoneTTL = 24 * time.Hour
 
 const inFlag = 1
 
-func (o *Own) key(id string) string { return o.class.KeyOfText(nil, id) }
+func (o *Own) key(id string) string { return ownKey.KeyOfText(nil, o.prefix+id) }
 
 // States returns what the records of ids say.
 func (o *Own) States(ctx context.Context, s kvmodel.Store, ids []string) ([]State, error) {
