@@ -10,8 +10,8 @@
 //	inspect       check, repair, rebuild, export and import over any set of models (coming)
 //	templates     templ components that take plain values
 //	index         indexes that look records up by value: unique
-//	timeline      newest-first rings of records, and events kept in a ring (coming)
-//	ranking       boards: access rankings and sorted indexes (coming)
+//	timeline      newest-first rings of records, and events kept in a ring
+//	ranking       boards: access rankings and sorted indexes
 //	kvmodel       the store contract, keys, DB and Records, the data class
 //	  codec       what generated encoders and decoders call
 //	  memkv       the reference store: the specification of the contract, in memory

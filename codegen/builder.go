@@ -31,6 +31,7 @@ func buildPackage(r *reporter, s *source) *Package {
 			p.Models = append(p.Models, m)
 		}
 	}
+	p.resolveCounts(r)
 	slices.SortFunc(p.Models, func(a, b *Model) int { return strings.Compare(a.Name, b.Name) })
 	return p
 }
@@ -50,6 +51,7 @@ func (b *builder) build() *Model {
 		b.useTag(t)
 	}
 	b.finishID()
+	b.finishKept()
 	b.finishIndexes()
 	b.checkHooks()
 	b.checkCodec()
@@ -204,12 +206,12 @@ func (b *builder) fieldNames() []string {
 	return names
 }
 
-// fields yields the fields of the model that belong to its records.
+// fields yields the fields of the model that are stored in its records.
 func (b *builder) fields() func(yield func(*types.Var) bool) {
 	s := b.model.Type.Underlying().(*types.Struct)
 	return func(yield func(*types.Var) bool) {
 		for i := range s.NumFields() {
-			if belongs(s.Field(i), s.Tag(i)) && !yield(s.Field(i)) {
+			if stored(s.Field(i), s.Tag(i)) && !yield(s.Field(i)) {
 				return
 			}
 		}

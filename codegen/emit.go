@@ -110,11 +110,15 @@ func (p *Package) emitFile(names *imports, codecs *codecSet, path string, models
 // model writes all that belongs to m.
 func (w *printer) model(m *Model) {
 	codec := w.codecs.emit(m.Type)
-	w.collection(m)
-	for _, k := range m.Keys {
-		w.key(k)
+	if m.Events != nil {
+		w.events(m)
+	} else {
+		w.collection(m)
+		for _, k := range m.Keys {
+			w.key(k)
+		}
+		w.constructor(m)
 	}
-	w.constructor(m)
 	w.guard(m)
 	w.Write(codec)
 }
@@ -123,8 +127,8 @@ func (w *printer) model(m *Model) {
 func (w *printer) collection(m *Model) {
 	w.printf("// %s\n", strings.Join(m.doc(), "\n// "))
 	w.printf("type %s struct {\n*%s.Records[%s] %s\n\n", m.Collection, w.names.runtime("kvmodel"), w.args(m), m.comment())
-	for _, x := range m.Indexes {
-		w.printf("%s %s // %s\n", x.Name, x.Clause.word.emit.typ(x, w.names), x.line())
+	for _, h := range m.handles(w.names) {
+		w.printf("%s %s // %s\n", h.name, h.typ, h.line)
 	}
 	w.printf("}\n\n")
 }
@@ -152,9 +156,10 @@ func (w *printer) constructor(m *Model) {
 	w.identity(m)
 	w.printf("Codec: &%s,\n", w.codecs.codecName(m.Type))
 	w.times(m)
+	w.kept(m)
 	w.printf("})\nreturn &%s{\nRecords: r,\n", m.Collection)
-	for _, x := range m.Indexes {
-		w.printf("%s: %s,\n", x.Name, x.Clause.word.emit.make(x, w.names))
+	for _, h := range m.handles(w.names) {
+		w.printf("%s: %s,\n", h.name, h.make)
 	}
 	w.printf("}\n}\n\n")
 }

@@ -98,9 +98,14 @@ func (run Run) changes() ([]change, error) {
 	}
 	var changes []change
 	for _, p := range packages {
-		now := p.lock()
+		var old *lock
 		if !run.Accept {
-			comparison{r, p, readLock(r, p.Dir), now}.refuse()
+			old = readLock(r, p.Dir)
+			p.recallShapes(r, old)
+		}
+		now := p.lock()
+		if old != nil {
+			comparison{r, p, old, now}.refuse()
 		}
 		files := p.files(r)
 		if len(files) > 0 {

@@ -19,6 +19,9 @@ func (b *builder) useIndex(m member, c Clause) {
 		return
 	}
 	x.If = b.condition(c.Get("if"))
+	if c.word.also != nil {
+		c.word.also(b, x)
+	}
 	x.Name = cmp.Or(c.Get("name"), c.word.emit.name(x))
 	x.Stored = cmp.Or(c.Get("was"), x.Name)
 	b.model.Indexes = append(b.model.Indexes, x)
@@ -76,6 +79,15 @@ func (b *builder) finishIndexes() {
 	}
 	for name, pos := range b.source.methods(b.model.Collection) {
 		taken[name] = "a method at " + b.place(pos).String() + " is called " + name
+	}
+	for _, x := range b.model.Counters {
+		if other, ok := taken[x.Name]; ok {
+			b.at(x.pos, "the counter %s of %s cannot be called so, since %s: say name=...", x.Name, b.model.Name, other)
+		}
+		taken[x.Name] = "a counter is called " + x.Name
+	}
+	if b.model.Sequential {
+		taken["Sequence"] = "that is the records by their numbers"
 	}
 	storedAs := map[string]bool{}
 	for _, x := range b.model.Indexes {

@@ -29,12 +29,14 @@ type lock struct {
 
 // A lockedModel is what one model stores.
 type lockedModel struct {
-	name    string
-	version int
-	id      []lockedItem // in the order of the key
-	fields  []lockedItem // sorted by name
-	indexes []lockedItem // sorted by name
-	line    int
+	name     string
+	version  int
+	id       []lockedItem // in the order of the key
+	fields   []lockedItem // sorted by name
+	indexes  []lockedItem // sorted by name
+	rings    []lockedItem // by the name of a timeline: its shape, and those it had before
+	counters []lockedItem // sorted by name
+	line     int
 }
 
 // A lockedItem is one thing that a model stores: its stored name and its form.
@@ -77,10 +79,23 @@ func (p *Package) lock() *lock {
 func (m *Model) locked(codecs *codecSet) *lockedModel {
 	k := &lockedModel{name: m.Stored, version: m.Version, fields: codecs.storedFields(m.Type)}
 	for _, p := range m.ID {
-		k.id = append(k.id, lockedItem{name: p.Stored, form: keyKind(p.Type)})
+		form := keyKind(p.Type)
+		if m.Sequential {
+			form += " seq"
+		}
+		k.id = append(k.id, lockedItem{name: p.Stored, form: form})
+	}
+	for _, c := range m.Counters {
+		k.counters = append(k.counters, lockedItem{name: c.Stored, form: "int"})
+	}
+	if m.Events != nil {
+		k.id = append(k.id, m.Events.locked())
 	}
 	for _, x := range m.Indexes {
 		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.definition()})
+		if x.Ring != nil {
+			k.rings = append(k.rings, lockedItem{name: x.Stored, form: x.Ring.locked()})
+		}
 	}
 	return k
 }
@@ -88,7 +103,7 @@ func (m *Model) locked(codecs *codecSet) *lockedModel {
 func (l *lock) sort() {
 	slices.SortFunc(l.models, func(a, b *lockedModel) int { return strings.Compare(a.name, b.name) })
 	for _, m := range l.models {
-		for _, items := range [][]lockedItem{m.fields, m.indexes} {
+		for _, items := range [][]lockedItem{m.fields, m.indexes, m.rings, m.counters} {
 			slices.SortFunc(items, func(a, b lockedItem) int { return strings.Compare(a.name, b.name) })
 		}
 	}
@@ -115,7 +130,7 @@ type lockedKind struct {
 }
 
 func (m *lockedModel) kinds() []lockedKind {
-	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}}
+	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}, {"counter", &m.counters}}
 }
 
 // readLock returns the lock file of the directory dir, an empty lock if there

@@ -26,6 +26,12 @@ type Model struct {
 	If         *Condition // of the indexes without their own
 	Indexes    []*Index   // in source order
 	Keys       []Key      // the key types to write
+	Events     *Events    // what a model without id keeps in rings; nil of a model with one
+
+	Sequential bool // ids are numbers that are given in order
+	History    int  // how many bodies are kept; 0: none
+	Counters   []*Counter
+	counts     []pendingCount
 
 	// The fields that the library fills in, "" where there is none.
 	VersionField, Created, Updated, Expires string
@@ -48,8 +54,22 @@ type Index struct {
 	Stored string // the name in keys: BySlug, or what was= says
 	Parts  []Part // what its value is made of
 	Value  types.Type
-	Many   bool // a record has a slice of values
+	Many   bool     // a record has a slice of values
+	Count  *Counter // that follows the list; nil if none does
 	If     *Condition
+
+	Ring *Ring // of a timeline
+
+	pos token.Pos
+}
+
+// A Counter is a number that is kept beside each record of a model.
+type Counter struct {
+	Model  *Model
+	Name   string // of its handle
+	Stored string // the name in keys
+	Field  string // that shows it in a record
+	Type   types.Type
 
 	pos token.Pos
 }

@@ -21,7 +21,7 @@ type names struct {
 // recordMethods are the names that a generated type has from kvmodel.Records,
 // which an index of that name would hide.
 var recordMethods = []string{
-	"Records", "ModelName", "Rebuild", "History",
+	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "Last", "AcceptLoss",
 	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange",
 }
 
@@ -106,6 +106,9 @@ func declaredBy(decl ast.Decl) []*ast.Ident {
 // ownNames returns what d is called, by its struct and its model clause.
 func (d *draft) ownNames(r *reporter) names {
 	c := d.clause("model")
+	if d.tagOf("events") != nil {
+		c = d.clause("events")
+	}
 	n := names{model: cmp.Or(c.Get("name"), capital(d.name))}
 	if !token.IsExported(n.model) {
 		r.at(d.spec.Pos(), "no exported name can be made of %s: say `kv:\"model,name=...\"` on a field _ struct{}", d.name)

@@ -8,6 +8,9 @@ import (
 
 // doc returns the lines of the comment of the model's generated type: its access plan.
 func (m *Model) doc() []string {
+	if m.Events != nil {
+		return m.Events.doc(m)
+	}
 	held := "and the indexes kept over them"
 	if len(m.Indexes) == 0 {
 		held = "by " + list(labels(m.ID))
@@ -32,6 +35,9 @@ func (m *Model) trips() string {
 	again := ""
 	if len(m.ID) > 1 {
 		again = " (1 if it exists)"
+	}
+	if m.History > 0 && update == "2" {
+		update = "3"
 	}
 	return fmt.Sprintf("Get 1, Create %d%s, Update %s, Delete 2%s", create, again, update, listing)
 }
@@ -73,6 +79,9 @@ func (x *Index) phrase() string {
 // definition returns what the entries of x are, in terms of what is stored:
 // when it changes, they have to be built anew.
 func (x *Index) definition() string {
+	if def := x.Clause.word.emit.def; def != nil {
+		return def(x)
+	}
 	names := make([]string, len(x.Parts))
 	for i, p := range x.Parts {
 		names[i] = p.Stored
@@ -92,10 +101,14 @@ func (x *Index) definition() string {
 func (p *Package) Plan() string {
 	var b strings.Builder
 	for _, m := range p.Models {
+		if m.Events != nil {
+			fmt.Fprintf(&b, "%s.%s: %s\n  %s\n", p.Path, m.Collection, m.Events.line(m), m.Events.trips())
+			continue
+		}
 		fmt.Fprintf(&b, "%s.%s: %s by %s, version %d\n  %s\n", p.Path, m.Collection, m.Name, list(labels(m.ID)), m.Version, m.trips())
 		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-		for _, x := range m.Indexes {
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", x.Name, x.line(), x.Clause.word.emit.read)
+		for _, h := range m.handles(newImports(p.source.types, map[string]bool{})) {
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line, h.read)
 		}
 		w.Flush()
 	}

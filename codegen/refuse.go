@@ -31,6 +31,7 @@ func (c comparison) refuse() {
 		c.id(m, was, is)
 		c.fields(m, was, is)
 		c.indexes(m, was, is)
+		c.counters(m, was, is)
 	}
 }
 
@@ -166,6 +167,16 @@ func (c comparison) indexes(m *Model, was, is *lockedModel) {
 		case entries(now.form) != entries(x.form):
 			c.at(m.index(x.name).pos, "the index stored as %s was %s and is %s: its entries would be taken for what they are not; give it a name of its own by name=, or run kvgen -accept and rebuild it",
 				x.name, entries(x.form), entries(now.form))
+		}
+	}
+}
+
+// counters reports counters that nothing reads any more.
+func (c comparison) counters(m *Model, was, is *lockedModel) {
+	for _, x := range was.counters {
+		if _, ok := find(is.counters, x.name); !ok {
+			c.gone(x.line, "no counter of %s is stored as %s any more, and its numbers would be left behind: if it has another name now, say was=%s there; if it is not needed, run kvgen -accept",
+				m.Name, x.name, x.name)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package codegen
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // useModel takes what the model clause says.
@@ -14,6 +15,7 @@ func (b *builder) useModel(m member, c Clause) {
 	if c.Has("version") {
 		b.model.Version, _ = strconv.Atoi(c.Get("version"))
 	}
+	b.model.History, _ = strconv.Atoi(c.Get("history"))
 	b.model.If = b.condition(c.Get("if"))
 }
 
@@ -21,6 +23,7 @@ func (b *builder) useModel(m member, c Clause) {
 func (b *builder) useID(m member, c Clause) {
 	b.needStored(m, c)
 	b.model.ID = append(b.model.ID, m.Part)
+	b.model.Sequential = b.model.Sequential || c.Has("seq")
 	if len(b.model.ID) > 1 && keyStruct(m.Type) != nil || len(b.model.ID) > 1 && keyStruct(b.model.ID[0].Type) != nil {
 		b.at(m.pos, "a part of an id cannot itself have parts; take its fields one by one")
 	}
@@ -77,6 +80,20 @@ func (b *builder) finishID() {
 		m.IDType = b.source.named(b.draft.names.id)
 		key := Key{b.draft.names.id, "the id of " + article(m.Name), m.ID}
 		m.Keys = append([]Key{key}, m.Keys...)
+	}
+}
+
+// finishKept reports what cannot go together with how records are kept.
+func (b *builder) finishKept() {
+	m := b.model
+	if m.Sequential && len(m.ID) == 1 && m.IDType != nil && !strings.HasSuffix(keyKind(m.IDType), "int") {
+		b.at(m.pos, "the id of %s cannot be a sequence: that is one field of an integer type", m.Name)
+	}
+	if m.Sequential && m.Expires != "" {
+		b.at(m.pos, "the records of %s cannot expire: what is gone would be a gap in the sequence of their ids", m.Name)
+	}
+	if m.History > 0 && m.Expires != "" {
+		b.at(m.pos, "the records of %s cannot expire: their history is found by what stays of them", m.Name)
 	}
 }
 

@@ -2,13 +2,31 @@ package codegen
 
 import (
 	"fmt"
+	"go/types"
 	"strings"
 )
 
 // generic returns the type of an index: the library's type name of the package
-// pkg for the model's records and the index's values.
-func generic(x *Index, names *imports, pkg, name string) string {
-	return fmt.Sprintf("*%s.%s[%s, %s]", names.runtime(pkg), name, names.typeString(x.Model.Type), names.typeString(x.Value))
+// pkg for the model's records, the types between, and the index's values.
+func generic(x *Index, names *imports, pkg, name string, between ...types.Type) string {
+	args := names.typeString(x.Model.Type)
+	for _, t := range append(between, x.Value) {
+		args += ", " + names.typeString(t)
+	}
+	return fmt.Sprintf("*%s.%s[%s]", names.runtime(pkg), name, args)
+}
+
+// listOptions returns the further arguments of lists: that many write to them at
+// once, and which counter follows them.
+func listOptions(x *Index, names *imports) string {
+	options := ""
+	if x.Clause.Has("hot") {
+		options += fmt.Sprintf(", %s.Hot(%s)", names.runtime("index"), x.Clause.Get("hot"))
+	}
+	if x.Count != nil {
+		options += fmt.Sprintf(", %s.Counted(%q, %q)", names.runtime("index"), x.Count.Model.Stored, x.Count.Stored)
+	}
+	return options
 }
 
 // indexSpec returns the literal that describes x to the library.

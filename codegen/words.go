@@ -23,14 +23,14 @@ type word struct {
 	// index says that the word may repeat on one field, each time for another index.
 	index bool
 
-	// beside says that the field is kept beside the stored record, not in it.
-	beside bool
-
 	// fits complains about a type that the word cannot stand on; nil fits all.
 	fits func(types.Type) string
 
 	// use gives a word that is no index its meaning; nil: it is not built yet.
 	use func(b *builder, m member, c Clause)
+
+	// also settles what an index of the word has besides; nil: nothing.
+	also func(b *builder, x *Index)
 
 	// emit is how an index is written; nil: it is not built yet.
 	emit *emission
@@ -42,6 +42,7 @@ type emission struct {
 	typ  func(*Index, *imports) string // the type of its handle
 	make func(*Index, *imports) string // the expression that makes it from r, the records
 	line func(*Index) string           // what it holds, for the comment
+	def  func(*Index) string           // what its entries are; nil: the values of its parts
 	read string                        // the trips of reading it, for the plan
 
 	listing bool // it has pages of records
@@ -77,7 +78,7 @@ const (
 var words = []*word{
 	{
 		name: "id", on: OnField, fits: keyType, use: (*builder).useID,
-		options: []option{{name: "seq", unbuilt: true}},
+		options: []option{{name: "seq"}},
 	},
 	{
 		name: "unique", on: OnField | OnMethod, index: true, fits: keysType,
@@ -96,15 +97,29 @@ var words = []*word{
 	{
 		name: "list", on: OnField | OnMethod, index: true, fits: keysType,
 		options: indexOptions(option{name: "hot", value: number(1, 64)}),
+		emit: &emission{
+			name: func(x *Index) string { return "By" + x.subject() },
+			typ: func(x *Index, n *imports) string {
+				return generic(x, n, "index", "Lists", x.Model.IDType)
+			},
+			make: func(x *Index, n *imports) string {
+				return n.runtime("index") + ".NewLists(r, " + indexSpec(x, n) + listOptions(x, n) + ")"
+			},
+			line:    func(x *Index) string { return "the " + x.Model.Collection + " with " + x.phrase() + x.counted() },
+			read:    "Page 2, or 3 when cold; Size and Contains 1; Count, IDs and All in parts",
+			listing: true,
+		},
 	},
 	{
-		name: "timeline", on: OnField | OnMethod, index: true,
+		name: "timeline", on: OnField | OnMethod, index: true, fits: comparableType,
 		options: indexOptions(
 			option{name: "by", value: operand{form: "Field"}, refers: keyField},
 			option{name: "ring", value: number(1, 1<<30)},
 			option{name: "segment", value: number(1, 1<<12)},
-			option{name: "shards", value: number(1, 1<<12)},
+			option{name: "shards", value: number(1, 64)},
 		),
+		also: (*builder).useTimeline,
+		emit: timelineEmission,
 	},
 	{
 		name: "ranking", on: OnField | OnMethod, index: true, fits: scoreType,
@@ -118,17 +133,16 @@ var words = []*word{
 		),
 	},
 	{
-		name: "counter", on: OnField, beside: true, fits: integerType,
+		name: "counter", on: OnField, fits: integerType, use: (*builder).useCounter,
 		options: []option{
-			{name: "batch", value: oneOf("sampled", "window", "every")},
+			{name: "batch", value: oneOf("sampled", "window", "every"), unbuilt: true},
 			{name: "name", value: operand{form: "Name", wrong: goName}},
 			{name: "was", value: operand{form: "Name", wrong: goName}},
 		},
 	},
 	{
-		name: "count", on: OnField, index: true, fits: keyType,
-		value:   operand{form: "Model.Field", wrong: modelField},
-		options: []option{{name: "if", value: operand{form: "Method"}, refers: conditionRef}},
+		name: "count", on: OnField, fits: keysType, use: (*builder).useCount,
+		value: operand{form: "Model.Field", wrong: modelField},
 	},
 	{name: "version", on: OnField, fits: int64Type, use: (*builder).useVersion},
 	{name: "created", on: OnField, fits: timeType, use: (*builder).useCreated},
@@ -142,12 +156,12 @@ var words = []*word{
 			{name: "plural", value: operand{form: "Names", wrong: goName}},
 			{name: "version", value: number(1, 1<<31-1)},
 			{name: "if", value: operand{form: "Method"}, refers: conditionRef},
-			{name: "history", value: number(1, 1<<20), unbuilt: true},
+			{name: "history", value: number(1, 1<<20)},
 			{name: "was", value: operand{form: "Name", wrong: goName}},
 		},
 	},
 	{
-		name: "events", on: OnModel,
+		name: "events", on: OnModel, use: (*builder).useEvents,
 		options: []option{
 			{name: "by", value: operand{form: "Field"}, refers: keyField},
 			{name: "once", value: operand{form: "Field"}, refers: anyField},

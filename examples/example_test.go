@@ -15,12 +15,18 @@ import (
 
 // open returns the models in a database in memory, and what closes it. An app
 // has one database, opened when it starts: see package kvopen.
-func open() (m *examples.Models, done func()) {
-	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+func open(opts ...kvmodel.Option) (m models, done func()) {
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}), opts...)
 	if err != nil {
 		log.Fatal(err)
 	}
-	return examples.New(db), func() { check(db.Close(context.Background())) }
+	return models{examples.New(db), db}, func() { check(db.Close(context.Background())) }
+}
+
+// models are the models in a database, which an app keeps side by side.
+type models struct {
+	*examples.Models
+	*kvmodel.DB
 }
 
 func check(err error) {

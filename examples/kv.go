@@ -6,28 +6,37 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
-	Pages    *Pages
-	Sessions *Sessions
-	Users    *Users
-	Votes    *Votes
+	FeedItems *FeedItems
+	Pages     *Pages
+	Sessions  *Sessions
+	Stories   *Stories
+	Users     *Users
+	Visits    *Visits
+	Votes     *Votes
 }
 
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
-		Pages:    NewPages(db),
-		Sessions: NewSessions(db),
-		Users:    NewUsers(db),
-		Votes:    NewVotes(db),
+		FeedItems: NewFeedItems(db),
+		Pages:     NewPages(db),
+		Sessions:  NewSessions(db),
+		Stories:   NewStories(db),
+		Users:     NewUsers(db),
+		Visits:    NewVisits(db),
+		Votes:     NewVotes(db),
 	}
 }
 
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.FeedItems,
 		m.Pages,
 		m.Sessions,
+		m.Stories,
 		m.Users,
+		m.Visits,
 		m.Votes,
 	}
 }

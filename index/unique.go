@@ -1,6 +1,7 @@
 // Package index holds the index classes that look records up by value.
 //
-// [Unique] finds the one record that holds a value.
+// [Unique] finds the one record that holds a value, and [Lists] all of them. A
+// [Set] is such a list without records.
 package index
 
 import (
@@ -97,7 +98,7 @@ func (u *Unique[T, V]) find(ctx context.Context, s kvmodel.Store, f *find[T]) er
 	if done {
 		u.remembered.put(f.place, c.owner)
 	} else if err == nil {
-		u.host.Meet(c.owner, f.place)
+		u.host.Meet(c.owner, f.place, 0)
 	}
 	return err
 }
@@ -159,18 +160,10 @@ func (u *Unique[T, V]) Check(ctx context.Context, s kvmodel.Store, rec *kvmodel.
 	return wrong, nil
 }
 
-// atEach runs step for each place side by side.
 func (u *Unique[T, V]) atEach(ctx context.Context, s kvmodel.Store, places []string, step func(kvmodel.Store, string) error) error {
-	works := make([]func(kvmodel.Store) error, len(places))
-	for i, place := range places {
-		works[i] = func(s kvmodel.Store) error { return step(s, place) }
-	}
-	for i, err := range kvmodel.Together(ctx, s, works...) {
-		if err != nil {
-			return u.failure(places[i], err)
-		}
-	}
-	return nil
+	return atEach(ctx, s, len(places),
+		func(s kvmodel.Store, i int) error { return step(s, places[i]) },
+		func(i int, err error) error { return u.failure(places[i], err) })
 }
 
 func (u *Unique[T, V]) failure(place string, err error) error {

@@ -2,7 +2,9 @@ package kvmodel
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -12,6 +14,8 @@ type background struct {
 	workers int                           // goroutines that do them
 	queue   []func(context.Context) error // for the next worker that is free
 	idle    chan struct{}                 // closed when busy has become 0; nil while nobody waits
+
+	flushers []func(context.Context) error // see AtFlush
 
 	again  []func(context.Context) error // works that failed, to be tried again
 	failed int                           // how often one has
@@ -25,11 +29,22 @@ const (
 	backgroundTime = 30 * time.Second // for each
 )
 
-// later does work in the background, or at once if there is too much to do
-// already. An error is logged; the journal keeps what is to be repaired.
-func (db *DB) later(work func(context.Context) error) {
+// Later does work in the background, or at once if there is too much to do
+// already. Flush and Close wait for it. An error is logged and no more.
+func (db *DB) Later(work func(context.Context) error) {
+	if !db.enqueue(work) {
+		db.mu.Lock()
+		db.busy++
+		db.mu.Unlock()
+		db.inBackground(work)
+	}
+}
+
+// enqueue hands work to a worker, now or when one is free. It tells whether
+// there was room.
+func (db *DB) enqueue(work func(context.Context) error) bool {
 	db.mu.Lock()
-	db.busy++
+	defer db.mu.Unlock()
 	switch {
 	case db.workers < maxBackground:
 		db.workers++
@@ -37,11 +52,25 @@ func (db *DB) later(work func(context.Context) error) {
 	case len(db.queue) < maxQueue:
 		db.queue = append(db.queue, work)
 	default:
-		db.mu.Unlock()
-		db.inBackground(work)
+		return false
+	}
+	db.busy++
+	return true
+}
+
+// Soon does work in the background, unless there is too much to do already or
+// the DB is closed: then it is left undone. It is for upkeep that others can do
+// as well.
+func (db *DB) Soon(work func(context.Context) error) {
+	if db.isClosed() {
 		return
 	}
-	db.mu.Unlock()
+	db.enqueue(func(ctx context.Context) error {
+		if err := work(ctx); err != nil {
+			db.log.Debug("ringtree: upkeep failed; others will do it", "err", err)
+		}
+		return nil
+	})
 }
 
 // drain does work, then what is queued.
@@ -96,10 +125,10 @@ func (db *DB) beginUnlessClosed() bool {
 	return !db.closed
 }
 
-// surely does work in the background like later, and where it fails, again
-// until it succeeds or the process ends. It is for what the journal holds open.
-func (db *DB) surely(work func(context.Context) error) {
-	db.later(func(ctx context.Context) error {
+// Surely does work in the background like Later, and where it fails, again
+// every 15 seconds until it succeeds or the process ends.
+func (db *DB) Surely(work func(context.Context) error) {
+	db.Later(func(ctx context.Context) error {
 		err := work(ctx)
 		if err != nil {
 			db.keep(work)
@@ -125,15 +154,38 @@ func (db *DB) tryAgain() int {
 	db.again = nil
 	db.mu.Unlock()
 	for _, work := range again {
-		db.surely(work)
+		db.Surely(work)
 	}
 	return len(again)
 }
 
-// Flush returns when all that was to be done after replies is done. What has
-// failed is tried once more; the error says how much still fails, and why, or
-// that ctx ended before.
+// AtFlush makes Flush and Close call f first: for what a process gathers in its
+// memory to write it together. It belongs into the program's wiring.
+func (db *DB) AtFlush(f func(context.Context) error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.flushers = append(db.flushers, f)
+}
+
+// Flush writes what this process has gathered, and returns when all that was to
+// be done after replies is done. What has failed is tried once more; the error
+// says how much still fails, and why, or that ctx ended before.
 func (db *DB) Flush(ctx context.Context) error {
+	return errors.Join(db.writeGathered(ctx), db.finishWork(ctx))
+}
+
+func (db *DB) writeGathered(ctx context.Context) error {
+	db.mu.Lock()
+	flushers := slices.Clone(db.flushers)
+	db.mu.Unlock()
+	var errs []error
+	for _, f := range flushers {
+		errs = append(errs, f(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (db *DB) finishWork(ctx context.Context) error {
 	if err := db.untilIdle(ctx); err != nil || db.tryAgain() == 0 {
 		return err
 	}

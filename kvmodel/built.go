@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,13 @@ import (
 // without it has no records, and an index that is missing in it has to be
 // rebuilt.
 var builtKey = NewClass("built", 1) // model
+
+// Rebuilds are numbered. One that begins after something was lost has it in
+// place again when it ends.
+var (
+	rebuildKey = NewClass("rebuild", 1) // model; the last to begin
+	rebuiltKey = NewClass("rebuilt", 1) // model; the last to end
+)
 
 // builtState is what a process knows of the built item of a model.
 type builtState struct {
@@ -229,8 +237,12 @@ func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
 // rebuild makes every index hold every record, and says so in the built item.
 // Writers may write meanwhile, as long as they keep the same indexes.
 func (m *model[T]) rebuild(ctx context.Context) error {
+	number, err := Next(ctx, m.db.store, rebuildKey.Key(m.name), 0, 1)
+	if err != nil {
+		return err
+	}
 	var conflicts []error
-	err := m.eachID(ctx, func(ids []string) error {
+	err = m.eachID(ctx, func(ids []string) error {
 		recs, err := m.see(ctx, m.db.store, ids)
 		if err != nil {
 			return err
@@ -247,32 +259,139 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
+	if err := m.rebuilt(ctx, number); err != nil {
+		return err
+	}
 	return m.markBuilt(ctx)
+}
+
+// rebuilds returns the numbers of the last rebuild that has begun and of the
+// last that has ended.
+func (m *model[T]) rebuilds(ctx context.Context, s Store) (begun, ended int64, err error) {
+	results, err := GetAll(ctx, s, rebuildKey.Key(m.name), rebuiltKey.Key(m.name))
+	if err != nil {
+		return 0, 0, err
+	}
+	numbers := [2]int64{}
+	for i, r := range results {
+		if r.Err == nil {
+			if numbers[i], err = ParseNumber(r.Value); err != nil {
+				return 0, 0, m.failure("rebuilds", err)
+			}
+		}
+	}
+	return numbers[0], numbers[1], nil
+}
+
+// rebuilt notes that the rebuild of that number has ended.
+func (m *model[T]) rebuilt(ctx context.Context, number int64) error {
+	key, value := rebuiltKey.Key(m.name), strconv.AppendInt(nil, number, 10)
+	for range maxTries {
+		r, err := One(ctx, m.db.store, OpGet(key))
+		if Failed(err) {
+			return err
+		}
+		if last, bad := ParseNumber(r.Value); err == nil && bad == nil && last >= number {
+			return nil
+		}
+		op := OpAdd(key, value)
+		if err == nil {
+			op = OpSwap(key, r.Version, value)
+		}
+		if _, err = One(ctx, m.db.store, op); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %w", key, ErrConflict)
 }
 
 // enterAll makes the entries of recs in every index. Unique values that two of
 // them hold are returned as conflicts.
 func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []error, err error) {
-	var works []func(Store) error
-	for _, rec := range recs {
-		for _, index := range m.indexes {
-			if places := places(index, rec.Value); len(places) > 0 {
-				mv := &Move{ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: rec.env.ttl(m.db.now()), Gained: places, Mark: rec.env.mark(index.Name())}
-				works = append(works, func(s Store) error { return index.Prepare(ctx, s, mv) })
-			}
-		}
+	works := make([]func(Store) error, len(recs))
+	for i, rec := range recs {
+		works[i] = func(s Store) error { return m.enter(ctx, s, rec) }
 	}
 	for _, err := range Together(ctx, m.db.store, works...) {
 		var taken *TakenError
 		switch {
 		case errors.As(err, &taken):
 			conflicts = append(conflicts, err)
-		case err != nil && !errors.Is(err, ErrConflict):
-			// A record that changes meanwhile enters itself.
+		case err != nil:
 			return conflicts, err
 		}
 	}
 	return conflicts, nil
+}
+
+// enter makes the entries of rec in every index, again if the record changes
+// meanwhile: the change may not have touched what is to be entered.
+func (m *model[T]) enter(ctx context.Context, s Store, rec *Seen[T]) error {
+	for range maxTries {
+		err := m.enterOnce(ctx, s, rec)
+		var taken *TakenError
+		if err == nil || errors.As(err, &taken) || !errors.Is(lostIfConflict(err), errLost) && !errors.Is(err, ErrUnclear) {
+			return err
+		}
+		if rec, err = m.seeOne(ctx, s, rec.ID); err != nil {
+			return err
+		}
+	}
+	return m.failure(rec.ID, ErrConflict)
+}
+
+func (m *model[T]) enterOnce(ctx context.Context, s Store, rec *Seen[T]) error {
+	if rec.Value == nil {
+		return nil
+	}
+	moves := make([]*Move, len(m.indexes))
+	var prepare, beside []func(Store) error
+	for i, index := range m.indexes {
+		places := index.Places(rec.Value)
+		if len(places) == 0 {
+			continue
+		}
+		mv := &Move{
+			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.env),
+			Gained: places, Was: places, Is: places, Mark: rec.env.mark(index.Name()), Began: m.db.now(),
+		}
+		if mv.Mark != nil {
+			// It has been entered; what is missing of it is made again.
+			view := *rec
+			m.view(&view, index)
+			prepare = append(prepare, func(s Store) error { return index.Repair(ctx, s, &view, places) })
+			continue
+		}
+		moves[i] = mv
+		prepare = append(prepare, func(s Store) error { return index.Prepare(ctx, s, mv) })
+		beside = append(beside, func(s Store) error { return index.Beside(ctx, s, mv) })
+	}
+	if err := firstError(Together(ctx, s, prepare...)); err != nil {
+		return err
+	}
+	if err := m.keepMarks(ctx, s, rec, moves); err != nil {
+		return err
+	}
+	return firstError(Together(ctx, s, beside...))
+}
+
+// keepMarks stores in rec what the indexes of moves want to keep in it.
+func (m *model[T]) keepMarks(ctx context.Context, s Store, rec *Seen[T], moves []*Move) error {
+	env := *rec.env
+	env.marks = slices.Clone(env.marks)
+	changed := false
+	for i, mv := range moves {
+		if mv != nil && mv.Mark != nil {
+			env.setMark(m.indexes[i].Name(), mv.Mark)
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	env.rev++
+	_, err := One(ctx, s, m.store(rec, &env))
+	return err
 }
 
 func (m *model[T]) markBuilt(ctx context.Context) error {

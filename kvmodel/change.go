@@ -37,6 +37,10 @@ type edit[T any] struct {
 	// line may be written earlier, beside A0, or later, beside A2.
 	removes bool
 
+	// next returns another id for a new record whose id has turned out to be
+	// taken; nil if the id is given.
+	next func(ctx context.Context) (id string, err error)
+
 	// apply returns what the record is to become: nil to delete it, old itself
 	// where nothing changes. It may be called again with a newer old, which is
 	// nil if the record is absent.
@@ -48,6 +52,9 @@ var errLost = fmt.Errorf("lost a race: %w", ErrConflict)
 
 // change carries out e and returns what the record has become.
 func (m *model[T]) change(ctx context.Context, s Store, e edit[T]) (*T, error) {
+	if len(e.id) > MaxID {
+		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", ErrTooLarge, len(e.id), MaxID))
+	}
 	if err := m.writable(ctx); err != nil {
 		return nil, m.failure(e.id, err)
 	}
@@ -71,6 +78,8 @@ type change[T any] struct {
 	touched []touched  // the places some try has prepared
 	maxRev  uint64     // of all tries: what removes their entries must stand above it
 	unclear bool       // some commit was sent and not answered
+	early   early      // of this try
+	began   time.Time  // of this try
 }
 
 func (c *change[T]) run() (*T, error) {
@@ -81,18 +90,46 @@ func (c *change[T]) run() (*T, error) {
 		}
 		c.db.hand.drop(c.key(c.id))
 		c.db.lostRaces.Add(1)
-		if tries == maxLost || !sleep(c.ctx, jitter(time.Millisecond<<min(tries, 5))) {
+		if tries == c.maxLost() || !sleep(c.ctx, jitter(time.Millisecond<<min(tries, 5))) {
 			return nil, c.giveUp(fmt.Errorf("%w: %d tries lost against others", ErrConflict, tries))
+		}
+		if c.next != nil {
+			if err := c.moveOn(); err != nil {
+				return nil, err
+			}
 		}
 	}
 }
 
+// maxLost returns how many races the change may lose. Those that go for the next
+// number all go for the same one.
+func (c *change[T]) maxLost() int {
+	if c.next != nil {
+		return 16 * maxLost
+	}
+	return maxLost
+}
+
+// moveOn goes on with another id. What was prepared for this one is cleaned away
+// in the background.
+func (c *change[T]) moveOn() error {
+	old := *c
+	_ = old.giveUp(nil)
+	c.nonce, c.lines, c.touched, c.maxRev, c.unclear = randomNumber(), nil, nil, 0, false
+	id, err := c.next(c.ctx)
+	c.id = id
+	return err
+}
+
 // try is one pass from A0 to the reply.
 func (c *change[T]) try(first bool) (*T, error) {
-	began := c.db.now()
+	c.began = c.db.now()
 	rec, atHand, err := c.read(first)
 	if err != nil {
 		return nil, c.giveUp(err)
+	}
+	if c.next != nil && rec.version != 0 {
+		return nil, errLost // Somebody else has the number.
 	}
 	p, err := c.plan(rec)
 	if atHand && (err != nil || p == nil) {
@@ -114,7 +151,7 @@ func (c *change[T]) try(first bool) (*T, error) {
 	if err := c.prepare(p); err != nil {
 		return nil, err
 	}
-	if c.db.now().Sub(began) > maxAge {
+	if c.db.now().Sub(c.began) > maxAge {
 		return nil, errLost
 	}
 	return p.value, c.commit(p)
@@ -123,12 +160,13 @@ func (c *change[T]) try(first bool) (*T, error) {
 // read is A0. For a deletion it also writes the line, which
 // cannot name the places yet: the tombstone will.
 func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
+	c.early = early{}
 	if first && c.fresh {
 		return &Seen[T]{ID: c.id}, false, nil
 	}
 	if first {
-		if r, ok := c.db.hand.take(c.key(c.id), c.db.now()); ok {
-			if rec, err := c.decode(c.id, r); err == nil {
+		if results, ok := c.db.hand.take(c.key(c.id), c.db.now()); ok {
+			if rec, err := c.decodeCounted(c.id, results); err == nil {
 				return rec, true, nil
 			}
 		}
@@ -140,12 +178,20 @@ func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
 		}
 		works = append(works, func(s Store) error { return c.note(s, line{model: c.name, id: c.id, rev: fenceAlways}) })
 	}
+	if ahead := c.readEarly(); len(ahead) > 0 {
+		if err := c.db.journal.ready(c.ctx); err != nil {
+			return nil, false, err
+		}
+		works = append(works, ahead...)
+	}
 	return rec, false, firstError(Together(c.ctx, c.s, works...))
 }
 
 // leavesTraces tells whether a record of the model is known anywhere but under
 // its own key.
-func (c *change[T]) leavesTraces() bool { return len(c.indexes) > 0 || c.listens() }
+func (c *change[T]) leavesTraces() bool {
+	return len(c.indexes)+len(c.counters) > 0 || c.listens()
+}
 
 // plan is one try's whole intention.
 type plan[T any] struct {
@@ -155,6 +201,7 @@ type plan[T any] struct {
 	moves   []*Move // by index; nil where nothing moves
 	touched []touched
 	created bool
+	number  int64 // of the revision, on a model with a history
 	chunk   grown // of the enumeration, if created on an atomic store
 }
 
@@ -198,6 +245,9 @@ func (c *change[T]) plan(rec *Seen[T]) (*plan[T], error) {
 	if v == nil && !was.live {
 		return nil, ErrNotFound
 	}
+	if c.numbers != nil && c.next == nil && rec.version == 0 {
+		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
+	}
 	if v != nil {
 		if same, err := c.fillIn(was, v); err != nil || same {
 			return nil, err
@@ -208,6 +258,9 @@ func (c *change[T]) plan(rec *Seen[T]) (*plan[T], error) {
 		return nil, err
 	}
 	c.planMoves(p, was)
+	if c.history > 0 {
+		c.number(p)
+	}
 	return p, nil
 }
 
@@ -299,16 +352,17 @@ func (c *change[T]) checkExpiry(at time.Time) error {
 // planMoves fills in what the change means to each index.
 func (c *change[T]) planMoves(p *plan[T], old before) {
 	p.moves = make([]*Move, len(c.indexes))
-	ttl := p.env.ttl(c.db.now())
+	ttl := c.ttl(p.env)
 	extends := p.value != nil && p.rec.env.live() && p.env.expires != p.rec.env.expires
 	for i, index := range c.indexes {
 		was, is := old.places[i], places(index, p.value)
 		mv := &Move{
 			ID: c.id, Base: p.rec.Rev, Rev: p.env.rev, TTL: ttl,
-			Gained: without(is, was), Lost: without(was, is), Mark: p.rec.env.mark(index.Name()),
+			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is,
+			Mark: p.rec.env.mark(index.Name()), Began: c.began,
 		}
 		if extends {
-			mv.Gained = is
+			mv.Gained, mv.Had = is, without(is, mv.Gained)
 		}
 		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(p.rec.lost(), index.Name())} {
 			mv.Lost = append(mv.Lost, without(without(stale, is), mv.Lost)...)
@@ -356,35 +410,50 @@ func placesOf(all []touched, index string) []string {
 // needsLine tells whether somebody must be able to find the change if it is
 // left half done.
 func (c *change[T]) needsLine(p *plan[T]) bool {
-	return len(p.touched) > 0 || c.listens() || p.created && c.db.atomic == nil
+	return len(p.touched) > 0 || c.listens() || p.value == nil && len(c.counters) > 0 || p.created && c.db.atomic == nil && c.numbers == nil
 }
 
 // prepare is A1.
 func (c *change[T]) prepare(p *plan[T]) error {
-	if !c.needsLine(p) {
-		return nil
+	works, err := c.announce(p, c.useEarly(p))
+	if err != nil || c.removes {
+		return err
 	}
-	if err := c.db.journal.ready(c.ctx); err != nil {
-		return c.giveUp(err)
-	}
-	c.remember(p)
-	if c.removes {
-		return nil
-	}
-	works := []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}
 	works = append(works, c.each(p, Index[T].Prepare)...)
+	if c.history > 0 {
+		works = append(works, func(s Store) error { return c.keep(s, p) })
+	}
+	if len(works) == 0 {
+		return nil
+	}
 	var found Result
 	if c.peek {
 		works = append(works, func(s Store) (err error) { found, err = c.lookAround(s, p); return err })
 	}
 	errs := Together(c.ctx, c.s, works...)
 	if found.Err == nil && found.Value != nil {
-		if rec, err := c.decode(c.id, found); err == nil && rec.env.live() {
+		if rec, err := c.decode(c.id, found); err == nil && rec.env.live() && c.next == nil {
 			return c.giveUp(c.exists(rec))
 		}
 		return errLost
 	}
 	return c.prepared(errs)
+}
+
+// announce returns the work that writes the journal line of p, if it needs one
+// and none is written yet.
+func (c *change[T]) announce(p *plan[T], written bool) ([]func(Store) error, error) {
+	if !c.needsLine(p) {
+		return nil, nil
+	}
+	if err := c.db.journal.ready(c.ctx); err != nil {
+		return nil, c.giveUp(err)
+	}
+	c.remember(p)
+	if written || c.removes {
+		return nil, nil
+	}
+	return []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}, nil
 }
 
 // prepared returns what the errors of A1 mean to the change: a value that is
@@ -411,9 +480,8 @@ func (c *change[T]) lineOf(p *plan[T]) line {
 func (c *change[T]) note(s Store, l line) error {
 	for range maxTries {
 		seg, err := c.db.journal.note(c.ctx, s, l)
-		if err == nil {
+		if seg != nil {
 			c.lines = append(c.lines, seg)
-			return nil
 		}
 		if !errors.Is(err, errGone) || c.db.atomic != nil {
 			return err
@@ -483,6 +551,10 @@ func (c *change[T]) commit(p *plan[T]) error {
 	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
 		works = append(works, func(s Store) error { return c.note(s, c.lineOf(p)) })
 	}
+	if c.removes && c.history > 0 {
+		// A deletion has nothing to keep, so it does not wait for this.
+		works = append(works, func(s Store) error { _ = c.keep(s, p); return nil })
+	}
 	errs := Together(c.ctx, c.s, works...)
 	if errs[0] != nil {
 		return c.notCommitted(errs[0])
@@ -491,8 +563,8 @@ func (c *change[T]) commit(p *plan[T]) error {
 	// A deletion's line, beside the commit, may have failed; what is to be done
 	// is the same.
 	if len(c.lines) > 0 || c.needsLine(p) {
-		since := c.db.now()
-		c.db.surely(func(ctx context.Context) error { return c.after(ctx, p, since) })
+		since, settled := c.db.now(), firstError(errs) == nil
+		c.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
 	}
 	return nil
 }
@@ -503,12 +575,9 @@ func (c *change[T]) setMarks(p *plan[T]) {
 		return
 	}
 	for i, mv := range p.moves {
-		if mv == nil || mv.Mark == nil {
-			continue
+		if mv != nil && mv.Mark != nil {
+			p.env.setMark(c.indexes[i].Name(), mv.Mark)
 		}
-		name := c.indexes[i].Name()
-		p.env.marks = slices.DeleteFunc(p.env.marks, func(m mark) bool { return m.index == name })
-		p.env.marks = append(p.env.marks, mark{name, mv.Mark})
 	}
 }
 
@@ -581,8 +650,8 @@ func (c *change[T]) giveUp(err error) error {
 	if len(c.lines)+len(c.touched) == 0 {
 		return err
 	}
-	c.db.surely(func(ctx context.Context) error {
-		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched); err != nil {
+	c.db.Surely(func(ctx context.Context) error {
+		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear); err != nil {
 			return err
 		}
 		c.complete()
@@ -591,8 +660,14 @@ func (c *change[T]) giveUp(err error) error {
 	return err
 }
 
-// after is A4 and A5.
-func (c *change[T]) after(ctx context.Context, p *plan[T], since time.Time) error {
+// after is A4 and A5. Where something beside the commit did not succeed, the
+// entries of the change are repaired first.
+func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
+	if !settled {
+		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, false); err != nil {
+			return err
+		}
+	}
 	if err := c.removeOld(ctx, c.db.store, p); err != nil {
 		return err
 	}
@@ -607,9 +682,12 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], since time.Time) erro
 func (c *change[T]) removeOld(ctx context.Context, s Store, p *plan[T]) error {
 	var works []func(Store) error
 	for i, index := range c.indexes {
-		if mv := p.moves[i]; mv != nil && len(mv.Lost) > 0 {
+		if mv := p.moves[i]; mv != nil {
 			works = append(works, func(s Store) error { return index.After(ctx, s, mv) })
 		}
+	}
+	if p.value == nil {
+		works = append(works, func(s Store) error { return c.dropCounters(ctx, s, c.id) })
 	}
 	return firstError(Together(ctx, s, works...))
 }
@@ -635,12 +713,12 @@ func (c *change[T]) commitAtOnce(p *plan[T]) error {
 		c.complete()
 		return err
 	}
-	if p.created && err == nil {
+	if p.created && err == nil && c.numbers == nil {
 		c.all.grew(p.chunk)
 	}
 	if len(c.lines) > 0 {
 		since := c.db.now()
-		c.db.surely(func(ctx context.Context) error {
+		c.db.Surely(func(ctx context.Context) error {
 			if err := c.changedSince(ctx, since, c.id, p.created); err != nil {
 				return err
 			}
@@ -657,13 +735,18 @@ func (c *change[T]) allSteps(s Store, p *plan[T]) error {
 		return err
 	} else if found.Value != nil {
 		rec, err := c.decode(c.id, found)
-		if err == nil && rec.env.live() {
+		if err == nil && rec.env.live() && c.next == nil {
 			err = c.exists(rec)
 		}
 		return firstError([]error{err, errLost})
 	}
 	if err := firstError(Together(c.ctx, s, c.each(p, Index[T].Prepare)...)); err != nil {
 		return lostIfConflict(err)
+	}
+	if c.history > 0 {
+		if err := c.keep(s, p); err != nil {
+			return err
+		}
 	}
 	c.setMarks(p)
 	if _, err := One(c.ctx, s, c.store(p.rec, p.env)); err != nil {
@@ -681,7 +764,7 @@ func (c *change[T]) allSteps(s Store, p *plan[T]) error {
 // leaveTraces writes what finds the record later: its place in the
 // enumeration, and the line that remembers to tell OnChange.
 func (c *change[T]) leaveTraces(s Store, p *plan[T]) (err error) {
-	if p.created {
+	if p.created && c.numbers == nil {
 		if p.chunk, err = c.all.add(c.ctx, s, []string{c.id}); err != nil {
 			return err
 		}

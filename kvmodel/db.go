@@ -101,6 +101,9 @@ func Open(s Store, opts ...Option) (*DB, error) {
 // Store returns the store the DB works on, with the tenant's prefix.
 func (db *DB) Store() Store { return db.store }
 
+// Now returns the time by the DB's clock.
+func (db *DB) Now() time.Time { return db.now() }
+
 // Stats is what a DB is doing, for a metrics page.
 type Stats struct {
 	Background int // things being done after the reply, or waiting for their turn

@@ -64,11 +64,12 @@ func (e *envelope) revision() uint64 {
 	return e.rev
 }
 
-// ttl returns how long e's item is to live from now on, 0 for ever. A record
-// that is past its time gets the shortest there is.
-func (e *envelope) ttl(now time.Time) time.Duration {
+// ttl returns how long e's item is to live from now on, 0 for ever, where one
+// that is deleted stays for tombstone. A record that is past its time gets the
+// shortest there is.
+func (e *envelope) ttl(now time.Time, tombstone time.Duration) time.Duration {
 	if e.deleted {
-		return tombstoneTTL
+		return tombstone
 	}
 	if e.expires == 0 {
 		return 0
@@ -100,6 +101,11 @@ func (e *envelope) mark(index string) []byte {
 		}
 	}
 	return nil
+}
+
+func (e *envelope) setMark(index string, value []byte) {
+	e.marks = slices.DeleteFunc(e.marks, func(m mark) bool { return m.index == index })
+	e.marks = append(e.marks, mark{index, value})
 }
 
 // addTry returns old's tries followed by this change, the last few of them.

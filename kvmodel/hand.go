@@ -15,8 +15,7 @@ type hand [512]atomic.Pointer[held]
 
 type held struct {
 	key     string
-	value   []byte
-	version Version
+	results []Result // of the record and its counters
 	read    time.Time
 }
 
@@ -34,20 +33,20 @@ func (h *hand) slot(key string) *atomic.Pointer[held] {
 }
 
 // keep remembers what was read under key.
-func (h *hand) keep(key string, r Result, now time.Time) {
-	if r.Err == nil && len(r.Value) <= heldBytes {
-		h.slot(key).Store(&held{key, r.Value, r.Version, now})
+func (h *hand) keep(key string, results []Result, now time.Time) {
+	if r := results[0]; r.Err == nil && len(r.Value) <= heldBytes {
+		h.slot(key).Store(&held{key, results, now})
 	}
 }
 
 // take returns what was read under key a moment ago, and forgets it.
-func (h *hand) take(key string, now time.Time) (Result, bool) {
+func (h *hand) take(key string, now time.Time) ([]Result, bool) {
 	slot := h.slot(key)
 	c := slot.Load()
 	if c == nil || c.key != key || !slot.CompareAndSwap(c, nil) || now.Sub(c.read) > heldFor {
-		return Result{}, false
+		return nil, false
 	}
-	return Result{Value: c.value, Version: c.version}, true
+	return c.results, true
 }
 
 // drop forgets what was read under key.

@@ -29,10 +29,13 @@ type Index[T any] interface {
 	// means that m.Base is old and the change starts over.
 	Prepare(ctx context.Context, s Store, m *Move) error
 
-	// Beside runs next to the record's commit.
+	// Beside runs next to the record's commit, in the same trip. What it could
+	// not do is repaired after the reply.
 	Beside(ctx context.Context, s Store, m *Move) error
 
-	// After removes what stands at m.Lost, once the record has committed.
+	// After removes what stands at m.Lost, once the record has committed. It is
+	// called for every change that moves the record, also where nothing is lost:
+	// an index that follows something else than the record does so here.
 	After(ctx context.Context, s Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
@@ -51,8 +54,24 @@ type Move struct {
 	Rev    uint64        // its rev if the change commits
 	TTL    time.Duration // how long the record lives, 0: for ever
 	Gained []string      // places it will be in that need an entry
+	Had    []string      // of Gained, those it was in before: only its expiry has changed
 	Lost   []string      // places it will not be in any more
+	Was    []string      // all places it is in by the record at Base
+	Is     []string      // all places it is in if the change commits
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
+	Kept   any           // what one step leaves for the next
+	Early  []byte        // what the index's Early has returned for this change
+	Began  time.Time     // when the change read the record
+}
+
+// Early is an Index that can do what Prepare asks of the store before the
+// record has been read, and so save the trip of Prepare. It is asked to where
+// the last changes of the model have always moved records of the index; what
+// it returns may come to nothing.
+type Early interface {
+	// Early returns what will be Move.Early, if the change of the record id
+	// turns out to move it. Prepare should then ask for nothing.
+	Early(ctx context.Context, s Store, id string) ([]byte, error)
 }
 
 // Seen is a record as an index sees it.
@@ -62,6 +81,7 @@ type Seen[T any] struct {
 	Value   *T       // nil if it is absent or deleted
 	Places  []string // where it belongs in the index that asked
 	Mark    []byte   // what that index keeps in it
+	Doubt   bool     // to Repair: a change may have committed without an After
 	version Version
 	env     *envelope
 }
@@ -74,6 +94,14 @@ func (r *Seen[T]) Holds(place string) bool {
 		}
 	}
 	return false
+}
+
+// Expires returns when the record ends by itself; the zero time: never.
+func (r *Seen[T]) Expires() time.Time {
+	if !r.env.live() || r.env.expires == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(r.env.expires)
 }
 
 // Host is the data class as an index plugged into it sees it.
@@ -92,6 +120,9 @@ func Plug[T any, K comparable](r *Records[T, K], index Index[T]) *Host[T] {
 
 // Model returns the model's name.
 func (h *Host[T]) Model() string { return h.m.name }
+
+// DB returns the database of the model.
+func (h *Host[T]) DB() *DB { return h.m.db }
 
 // Store returns the store for reading outside of a change.
 func (h *Host[T]) Store() Store { return h.m.db.store }
@@ -120,9 +151,17 @@ func (h *Host[T]) Fence(ctx context.Context, s Store, rec *Seen[T]) error {
 }
 
 // Meet repairs, in the background, what a reader found at place to be at odds
-// with the record id.
-func (h *Host[T]) Meet(id, place string) {
-	h.m.db.later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, 0, []touched{{h.index.Name(), []string{place}}})
+// with the record id. Every change prepared for a rev up to past is made to fail
+// first, if it has not committed.
+func (h *Host[T]) Meet(id, place string, past uint64) {
+	h.m.db.Later(func(ctx context.Context) error {
+		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}}, false)
 	})
+}
+
+// Rebuilds returns the numbers of the last rebuild of the data class that has
+// begun and of the last that has ended, 0 if there was none. What was lost
+// before a rebuild began is there again when it has ended.
+func (h *Host[T]) Rebuilds(ctx context.Context, s Store) (begun, ended int64, err error) {
+	return h.m.rebuilds(ctx, s)
 }

@@ -117,8 +117,8 @@ func (j *journal) open(ctx context.Context) error {
 }
 
 // note writes l through s, which may be shared by other works, and returns the
-// segment that holds it: the caller owes it one done. After errGone a new
-// journal has to be opened.
+// segment that holds it, or may hold it if there is another error than errGone:
+// the caller owes it one done. After errGone a new journal has to be opened.
 func (j *journal) note(ctx context.Context, s Store, l line) (*segment, error) {
 	data := l.encode(nil)
 	seg := j.enter(l, len(data))
@@ -126,15 +126,13 @@ func (j *journal) note(ctx context.Context, s Store, l line) (*segment, error) {
 		return nil, errGone
 	}
 	err := appendSurely(ctx, s, seg.key(), data)
-	if err == nil {
-		return seg, nil
+	if !errors.Is(err, ErrNotStored) {
+		return seg, err
 	}
+	// Somebody took this process for dead and buried its journal.
 	j.done(seg)
-	if errors.Is(err, ErrNotStored) {
-		j.forget(seg.process)
-		err = errGone
-	}
-	return nil, err
+	j.forget(seg.process)
+	return nil, errGone
 }
 
 // appendSurely appends data, again where it is unclear whether it was: a line

@@ -22,7 +22,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			repair, "if err != nil || rec.Rev >= past {", "if err != nil || rec.version != 0 && rec.env.tries == nil {",
 		),
 		kvtest.Wrong("a loser cleans without reading",
-			change, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched)", "c.repairUnread(ctx)",
+			change, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear)", "c.repairUnread(ctx)",
 			change, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context) error {
 	for _, t := range c.touched {
 		index := c.index(t.index)
@@ -39,7 +39,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			change, "	errs := Together(c.ctx, c.s, works...)\n	if errs[0] != nil {", "	errs := Together(c.ctx, c.s, works...)\n	c.complete()\n	if errs[0] != nil {",
 		),
 		kvtest.Wrong("the line goes out with the record",
-			change, "	works := []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}\n	works = append", "	works := []func(Store) error{}\n	works = append",
+			change, "	return []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",
 			change, "if c.removes && len(c.lines) == 0 && c.needsLine(p) {", "if len(c.lines) == 0 && c.needsLine(p) {",
 		),
 		kvtest.Wrong("a second try has no line of its own",

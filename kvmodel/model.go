@@ -16,13 +16,17 @@ var recordKey = NewClass("r", 2) // model, id text
 // model is the part of a data class that does not know the type of its ids:
 // it reads and writes records by the texts of their ids.
 type model[T any] struct {
-	db      *DB
-	name    string
-	version int
-	codec   Codec[T]
-	schema  func(*T) fields // the record's own fields that the write path fills in
-	indexes []Index[T]
-	all     *enumeration
+	db       *DB
+	name     string
+	version  int
+	codec    Codec[T]
+	schema   func(*T) fields // the record's own fields that the write path fills in
+	indexes  []Index[T]
+	streaks  []*streak // of the indexes, by their numbers
+	counters []CounterOf[T]
+	history  int
+	all      *enumeration
+	numbers  *Numbering // of a model whose ids are given in order; else nil
 
 	mu       sync.Mutex
 	handlers []func(ctx context.Context, id string, created bool) error
@@ -54,6 +58,7 @@ func (m *model[T]) plug(index Index[T]) {
 		panic("kvmodel: model " + m.name + " has too many indexes")
 	}
 	m.indexes = append(m.indexes, index)
+	m.streaks = append(m.streaks, new(streak))
 }
 
 func (m *model[T]) index(name string) Index[T] {
@@ -108,13 +113,17 @@ func (m *model[T]) see(ctx context.Context, s Store, ids []string) ([]*Seen[T], 
 	for i, id := range ids {
 		keys[i] = m.key(id)
 	}
-	results, err := GetAll(ctx, s, keys...)
+	results, err := GetAll(ctx, s, m.withCounters(keys, ids)...)
 	if err != nil {
 		return nil, err
 	}
 	recs := make([]*Seen[T], len(ids))
-	for i, r := range results {
+	counts := results[len(ids):]
+	for i, r := range results[:len(ids)] {
 		if recs[i], err = m.decode(ids[i], r); err != nil {
+			return nil, err
+		}
+		if err := m.count(recs[i], counts[i*len(m.counters):]); err != nil {
 			return nil, err
 		}
 	}
@@ -122,11 +131,11 @@ func (m *model[T]) see(ctx context.Context, s Store, ids []string) ([]*Seen[T], 
 }
 
 func (m *model[T]) seeOne(ctx context.Context, s Store, id string) (*Seen[T], error) {
-	r, err := One(ctx, s, OpGet(m.key(id)))
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	recs, err := m.see(ctx, s, []string{id})
+	if err != nil {
 		return nil, err
 	}
-	return m.decode(id, r)
+	return recs[0], nil
 }
 
 // decode returns what a get of id's record answered.
@@ -217,9 +226,20 @@ func (m *model[T]) fence(ctx context.Context, s Store, rec *Seen[T], past uint64
 	return err
 }
 
+// ttl returns how long env's item is to live. The tombstones of numbered records
+// stay, since they are what the next number is found by, and those of records
+// with a history, since it is found by them.
+func (m *model[T]) ttl(env *envelope) time.Duration {
+	tombstone := tombstoneTTL
+	if m.numbers != nil || m.history > 0 {
+		tombstone = 0
+	}
+	return env.ttl(m.db.now(), tombstone)
+}
+
 // store returns the op that puts env in the place of rec.
 func (m *model[T]) store(rec *Seen[T], env *envelope) Op {
-	key, value, ttl := m.key(rec.ID), env.encode(nil), env.ttl(m.db.now())
+	key, value, ttl := m.key(rec.ID), env.encode(nil), m.ttl(env)
 	if rec.version == 0 {
 		return OpAdd(key, value).For(ttl)
 	}

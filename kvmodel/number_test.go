@@ -58,6 +58,76 @@ func TestNumbering_Last_IsFoundFromAnyHint(t *testing.T) {
 	}
 }
 
+// row is a store in which the numbers up to last exist, and nothing else.
+type row struct{ last int64 }
+
+func (r row) Do(_ context.Context, ops []kvmodel.Op) error {
+	for i := range ops {
+		n, err := strconv.ParseInt(ops[i].Key[len("n:"):], 10, 64)
+		ops[i].Result = kvmodel.Result{Value: []byte("old")}
+		if err != nil || n < 1 || n > r.last {
+			ops[i].Result = kvmodel.Result{Err: kvmodel.ErrNotFound}
+		}
+	}
+	return nil
+}
+
+func (row) Close() error { return nil }
+
+func TestNumbering_Last_WithAHintsKeyTakesFewGets(t *testing.T) {
+	for _, c := range []struct{ last, hint, most int64 }{
+		{1_000_000, 0, 25}, {1_000_000, 1, 25}, {1_000_000, 500_000, 25},
+		{1_000_000, 999_000, 20}, {1_000_000, 999_980, 14},
+		{1_000_000, 1_000_000, 3}, {0, 0, 2}, {1, 0, 15}, {1, 1, 3},
+		{1 << 40, 0, 60},
+	} {
+		q := newNumbering()
+		q.Hint = "n:hint"
+		q.Known(c.hint)
+		got := cost(t, t.Context(), func(ctx context.Context) error {
+			n, err := q.Last(ctx, kvmodel.Count(row{c.last}))
+			if n != c.last {
+				t.Errorf("the last of %d from hint %d is %d", c.last, c.hint, n)
+			}
+			return err
+		})
+		t.Logf("last of %d from %d: %d trips, %d gets", c.last, c.hint, got.Trips, got.Ops)
+		if int64(got.Ops) > c.most {
+			t.Errorf("the last of %d from hint %d took %v, want at most %d gets", c.last, c.hint, got, c.most)
+		}
+	}
+}
+
+func TestNumbering_Last_ANumberThatTheHintsKeyNamesAndIsGoneIsLost(t *testing.T) {
+	ctx := t.Context()
+	s := memkv.New(memkv.Options{})
+	named := func() *kvmodel.Numbering {
+		q := newNumbering()
+		q.Hint = "n:hint"
+		return q
+	}
+	q := named()
+	for want := int64(1); want <= 40; want++ {
+		if n, err := q.Add(ctx, s, []byte("v")); err != nil || n != want {
+			t.Fatal(n, err)
+		}
+	}
+	if n, err := named().Last(ctx, s); err != nil || n != 40 {
+		t.Errorf("the last is %d, %v; want 40", n, err)
+	}
+	for n := int64(25); n <= 40; n++ {
+		s.Evict(q.Key(n))
+	}
+	_, err := named().Last(ctx, s)
+	wantErr(t, err, kvmodel.ErrLost)
+	_, err = named().Add(ctx, s, []byte("v"))
+	wantErr(t, err, kvmodel.ErrLost)
+	s.Evict("n:hint")
+	if n, err := named().Last(ctx, s); err != nil || n != 24 {
+		t.Errorf("once the loss is accepted the last is %d, %v; want 24", n, err)
+	}
+}
+
 func TestNumbering_Last_AHintThatIsGoneIsForgotten(t *testing.T) {
 	ctx := t.Context()
 	s := memkv.New(memkv.Options{})

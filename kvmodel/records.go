@@ -34,6 +34,18 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		codec:   schema.Codec,
 		schema:  schema.fields,
 		all:     newEnumeration(schema.Name),
+
+		counters: schema.Counters,
+		history:  schema.History,
+	}
+	if schema.History > 0 && schema.Expires != nil {
+		panic("kvmodel: " + schema.Name + " cannot have a history: its records expire")
+	}
+	if schema.Sequential {
+		if schema.Expires != nil || schema.Key.Number == nil {
+			panic("kvmodel: the ids of " + schema.Name + " cannot be given in order: they must be integers, and the records must not expire")
+		}
+		m.numbers = newRecordNumbers(schema.Name)
 	}
 	m.built.turn = make(chan struct{}, 1)
 	m.built.turn <- struct{}{}
@@ -57,8 +69,18 @@ func at[T, F any](field func(*T) *F, v *T) *F {
 	return field(v)
 }
 
+// KeyOfID returns how the ids of records become texts and back, for an index
+// that is asked by id.
+func KeyOfID[T any, K comparable](r *Records[T, K]) KeyOf[K] { return r.schema.Key }
+
 // ModelName returns the name of the model.
 func (r *Records[T, K]) ModelName() string { return r.m.name }
+
+// DB returns the database of the records.
+func (r *Records[T, K]) DB() *DB { return r.m.db }
+
+// ID returns v's id.
+func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
 
 // Get returns the record with id, or ErrNotFound. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
@@ -113,7 +135,8 @@ func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 var errStop = errors.New("stop")
 
 // Create stores v as a new record. Where v has no id and ids are text, it gets
-// a new one. ErrExists if there is a record with that id; a *TakenError if
+// a new one; where ids are given in order, it gets the next number, and must come
+// without. ErrExists if there is a record with that id; a *TakenError if
 // another record holds one of v's unique values; ErrInvalid. v's id and the
 // fields the data class fills in are set when Create returns.
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
@@ -121,6 +144,9 @@ func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 }
 
 func (r *Records[T, K]) create(ctx context.Context, s Store, v *T) error {
+	if r.m.numbers != nil {
+		return r.createNext(ctx, s, v)
+	}
 	given, err := r.giveID(v)
 	if err != nil {
 		return err
@@ -174,6 +200,9 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 }
 
 func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
+	if r.m.numbers != nil {
+		return r.createInOrder(ctx, vs)
+	}
 	if r.m.db.atomic != nil {
 		return r.createSideBySide(ctx, vs)
 	}
@@ -361,12 +390,21 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 
 // look reads a record for a user, and keeps it at hand for an update.
 func (m *model[T]) look(ctx context.Context, id string) (*Seen[T], error) {
-	r, err := One(ctx, m.db.store, OpGet(m.key(id)))
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	results, err := GetAll(ctx, m.db.store, m.withCounters([]string{m.key(id)}, []string{id})...)
+	if err != nil {
 		return nil, err
 	}
-	m.db.hand.keep(m.key(id), r, m.db.now())
-	return m.decode(id, r)
+	m.db.hand.keep(m.key(id), results, m.db.now())
+	return m.decodeCounted(id, results)
+}
+
+// decodeCounted is decode for the results of a record and its counters.
+func (m *model[T]) decodeCounted(id string, results []Result) (*Seen[T], error) {
+	rec, err := m.decode(id, results[0])
+	if err != nil {
+		return nil, err
+	}
+	return rec, m.count(rec, results[1:])
 }
 
 // values reads records for a user; nil where there is none.

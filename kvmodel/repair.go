@@ -23,8 +23,9 @@ var repairedKey = NewClass("fixed", 1) // process
 
 // repair makes what the indexes hold of the record id, at places, agree with
 // the record. First every change prepared for a rev up to past is made to
-// fail, if it has not committed yet.
-func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, at []touched) error {
+// fail, if it has not committed yet. doubt says that one of them may have
+// committed, and nobody knows what became of it.
+func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, at []touched, doubt bool) error {
 	rec, err := m.fenced(ctx, s, id, past)
 	if err != nil {
 		return err
@@ -38,8 +39,12 @@ func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, 
 		if index := m.index(t.index); index != nil {
 			view := *rec
 			m.view(&view, index)
+			view.Doubt = doubt
 			works = append(works, func(s Store) error { return index.Repair(ctx, s, &view, t.places) })
 		}
+	}
+	if rec.env != nil && rec.env.deleted {
+		works = append(works, func(s Store) error { return m.dropCounters(ctx, s, id) })
 	}
 	return m.failure(id, firstError(Together(ctx, s, works...)))
 }
@@ -69,7 +74,7 @@ func (m *model[T]) repairLine(ctx context.Context, s Store, l line) error {
 		}
 		past = rec.Rev + 1
 	}
-	return m.repair(ctx, s, l.id, past, l.touched)
+	return m.repair(ctx, s, l.id, past, l.touched, true)
 }
 
 // Repair looks once for what processes that died have left behind, and mends

@@ -16,6 +16,18 @@ type Schema[T any, K comparable] struct {
 	Key   KeyOf[K]
 	Codec Codec[T]
 
+	// Sequential: ids are the numbers 1, 2, 3, ..., given by Create in their
+	// order, without a counter. A deleted record keeps its number for ever.
+	Sequential bool
+
+	// History is how many bodies of a record are kept; 0: none but the newest. A
+	// deleted record then keeps its tombstone for ever.
+	History int
+
+	// Counters are filled in when a record is loaded, and are no part of what is
+	// stored under its key.
+	Counters []CounterOf[T]
+
 	// Fields that the data class fills in; nil where the model has none.
 	Revision func(*T) *int64     // kv:"version"
 	Created  func(*T) *time.Time // kv:"created"

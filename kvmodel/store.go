@@ -12,6 +12,8 @@ const (
 	MaxValue  = 1<<20 - 8<<10 // bytes of a value
 	MaxNumber = 1 << 62       // the largest number an item can be incremented to
 	MaxTTL    = 5 * 365 * 24 * time.Hour
+
+	MaxID = 4 << 10 // bytes of the text of a record's id
 )
 
 // Store is what a backend implements: it carries out operations, each atomic

@@ -19,6 +19,9 @@ type KeyOf[K any] struct {
 
 	// New returns an id nobody else has; nil where ids are given by the app.
 	New func() K
+
+	// Number returns the id of a number; nil where ids are no numbers.
+	Number func(int64) K
 }
 
 // StringKey is the KeyOf of strings. New ids are 26 characters, random and in
@@ -34,18 +37,22 @@ func StringKey[K ~string]() KeyOf[K] {
 
 // IntKey is the KeyOf of signed integers.
 func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
-	return valueKey(
+	key := valueKey(
 		func(k K) string { return strconv.FormatInt(int64(k), 10) },
 		func(s string) (K, error) { n, err := strconv.ParseInt(s, 10, 64); return K(n), err },
 	)
+	key.Number = func(n int64) K { return K(n) }
+	return key
 }
 
 // UintKey is the KeyOf of unsigned integers.
 func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
-	return valueKey(
+	key := valueKey(
 		func(k K) string { return strconv.FormatUint(uint64(k), 10) },
 		func(s string) (K, error) { n, err := strconv.ParseUint(s, 10, 64); return K(n), err },
 	)
+	key.Number = func(n int64) K { return K(n) }
+	return key
 }
 
 // BoolKey is the KeyOf of bools.

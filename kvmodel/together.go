@@ -1,8 +1,10 @@
 package kvmodel
 
 import (
+	"bytes"
 	"context"
 	"iter"
+	"slices"
 )
 
 // Together runs works side by side, each on a store of its own, and sends what
@@ -11,7 +13,8 @@ import (
 // one step after another costs as many trips as its longest part.
 //
 // Works run one at a time, in one goroutine, from the last to the first, and
-// their ops stand in the trip from the first to the last. A work must use its
+// their ops stand in the trip from the first to the last. A key that several of
+// them read in one trip is read once. A work must use its
 // store from nowhere else, must not keep it, and must not wait for another
 // work. Together returns what the works returned, in their order.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
@@ -24,10 +27,7 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 		defer parts[i].stop()
 	}
 	for {
-		var flight []Op
-		for _, p := range parts {
-			flight = append(flight, p.ops...)
-		}
+		flight := load(parts)
 		if len(flight) == 0 {
 			break
 		}
@@ -42,16 +42,42 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	return errs
 }
 
+// load returns the ops of a trip, and notes in parts where their ops stand in it.
+func load(parts []*part) []Op {
+	var flight []Op
+	reads := make(map[string]int)
+	for _, p := range parts {
+		p.seats = p.seats[:0]
+		for _, op := range p.ops {
+			seat, taken := reads[op.Key]
+			if op.Kind != Get || !taken {
+				seat = len(flight)
+				flight = append(flight, op)
+			}
+			if op.Kind == Get {
+				reads[op.Key] = seat
+			}
+			p.seats = append(p.seats, seat)
+		}
+	}
+	return flight
+}
+
 // deliver hands the results to the parts that asked and lets them run on.
 func deliver(parts []*part, flight []Op) {
-	end := len(flight)
-	for i := len(parts) - 1; i >= 0; i-- {
-		p := parts[i]
-		begin := end - len(p.ops)
-		for j := range p.ops {
-			p.ops[j].Result = flight[begin+j].Result
+	owned := make([]bool, len(flight))
+	for _, p := range slices.Backward(parts) {
+		for i, seat := range p.seats {
+			result := flight[seat].Result
+			// A value belongs to whoever gets it.
+			if owned[seat] {
+				result.Value = bytes.Clone(result.Value)
+			}
+			owned[seat] = true
+			p.ops[i].Result = result
 		}
-		end = begin
+	}
+	for _, p := range slices.Backward(parts) {
 		if len(p.ops) > 0 {
 			p.run()
 		}
@@ -61,7 +87,8 @@ func deliver(parts []*part, flight []Op) {
 // part is one work of Together: a coroutine that stops wherever it has ops to
 // send.
 type part struct {
-	ops    []Op // waiting to be sent; empty when the work has ended
+	ops    []Op  // waiting to be sent; empty when the work has ended
+	seats  []int // where they stand in the trip
 	err    error
 	powers Powers
 	next   func() ([]Op, bool)

@@ -101,3 +101,34 @@ func TestTogether_AWorkThatPanicsDoesNotLeaveTheOthersRunning(t *testing.T) {
 		},
 	)
 }
+
+func TestTogether_AKeyThatSeveralReadIsReadOnce(t *testing.T) {
+	ctx, meter := kvmodel.Metered(context.Background())
+	s := kvmodel.Count(memkv.New(memkv.Options{}))
+	if _, err := kvmodel.One(ctx, s, kvmodel.OpSet("a", []byte("v"))); err != nil {
+		t.Fatal(err)
+	}
+	before := meter.Cost().Ops
+	values := make([][]byte, 5)
+	works := make([]func(kvmodel.Store) error, len(values))
+	for i := range values {
+		works[i] = func(s kvmodel.Store) error {
+			r, err := kvmodel.One(ctx, s, kvmodel.OpGet("a"))
+			values[i] = r.Value
+			return err
+		}
+	}
+	if err := errors.Join(kvmodel.Together(ctx, s, works...)...); err != nil {
+		t.Fatal(err)
+	}
+	if got := meter.Cost().Ops - before; got != 1 {
+		t.Errorf("%d ops, want 1", got)
+	}
+	// Each may do with its value what it likes.
+	values[0][0] = 'x'
+	for i, v := range values[1:] {
+		if string(v) != "v" {
+			t.Errorf("value %d is %q after another was changed", i+1, v)
+		}
+	}
+}

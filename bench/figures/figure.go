@@ -72,7 +72,7 @@ func (t target) met(value float64) bool {
 
 // String returns the target as it is printed, "-" where there is none.
 func (t target) String() string {
-	if t == (target{}) {
+	if t.sign == "" {
 		return "-"
 	}
 	return t.sign + " " + strconv.FormatFloat(t.limit, 'f', -1, 64) + t.unit

@@ -31,6 +31,8 @@ type group struct {
 var groups = []group{
 	{"store", storeFigures},
 	{"records", recordFigures},
+	{"timeline", timelineFigures},
+	{"ranking", rankingFigures},
 }
 
 func main() {

@@ -1,0 +1,601 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+var rankingFigures = []func(*bench) error{
+	func(b *bench) error { return b.rankAll(zipfLoad) },
+	func(b *bench) error { return b.rankAll(equalLoad) },
+	rankByWindows,
+	rankBySamples,
+	rankRivals,
+	rankAtOneScore,
+}
+
+// A rankLoad is how members get their scores.
+type rankLoad struct {
+	name  string
+	score func(*rand.Rand) int64
+}
+
+var (
+	zipfLoad  = rankLoad{"Zipf", func(rng *rand.Rand) int64 { return int64(rand.NewZipf(rng, 1.1, 10, 1<<30).Uint64()) }}
+	equalLoad = rankLoad{"one score", func(*rand.Rand) int64 { return 7 }}
+)
+
+// tally is a store that counts all that is asked of it, also after the reply.
+type tally struct {
+	trips, ops, read, wrote, lost atomic.Int64
+}
+
+func (t *tally) on(s kvmodel.Store) kvmodel.Store {
+	return kvmodel.Trace(s, func(_ context.Context, trip kvmodel.Trip) {
+		t.trips.Add(1)
+		t.ops.Add(int64(len(trip.Ops)))
+		for _, op := range trip.Ops {
+			t.read.Add(int64(len(op.Result.Value)))
+			t.wrote.Add(int64(len(op.Value)))
+			if op.Kind != kvmodel.Get && op.Result.Err != nil {
+				t.lost.Add(1)
+			}
+		}
+	})
+}
+
+// counted is what a tally has counted.
+type counted struct{ trips, ops, read, wrote, lost float64 }
+
+func (t *tally) now() counted {
+	return counted{float64(t.trips.Load()), float64(t.ops.Load()), float64(t.read.Load()), float64(t.wrote.Load()), float64(t.lost.Load())}
+}
+
+// since returns what was counted since before, for each of n.
+func (t *tally) since(before counted, n int) counted {
+	now, of := t.now(), float64(n)
+	return counted{
+		(now.trips - before.trips) / of, (now.ops - before.ops) / of,
+		(now.read - before.read) / of, (now.wrote - before.wrote) / of, (now.lost - before.lost) / of,
+	}
+}
+
+// ranked is a ranking under measurement.
+type ranked struct {
+	*bench
+	rankLoad
+	n      int
+	mem    kvmodel.Store
+	rng    *rand.Rand
+	tally  tally
+	db     *kvmodel.DB
+	tree   *ranking.Tree[int64]
+	ids    []string
+	scores map[string]int64
+}
+
+// unordered hides what a store can do beyond the contract.
+type unordered struct{ kvmodel.Store }
+
+func (unordered) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func (b *bench) ranked(l rankLoad, batch ranking.Batch) (*ranked, error) {
+	r := &ranked{bench: b, rankLoad: l, n: b.size(100_000), mem: unordered{memkv.New(memkv.Options{})}, rng: rand.New(rand.NewPCG(1, 2)), scores: map[string]int64{}}
+	return r, r.open(batch)
+}
+
+// open makes r a process that knows nothing of the tree.
+func (r *ranked) open(batch ranking.Batch) (err error) {
+	r.db, err = kvmodel.Open(r.tally.on(r.mem))
+	if err == nil {
+		r.tree = ranking.NewTree(r.db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch})
+	}
+	return err
+}
+
+// fill makes members, each with a score of the load.
+func (r *ranked) fill() error {
+	for range r.n {
+		id := kvmodel.NewID(time.Now())[10:]
+		r.ids = append(r.ids, id)
+		if err := r.set(r.ctx, id, r.score(r.rng)); err != nil {
+			return err
+		}
+	}
+	return r.db.Flush(r.ctx)
+}
+
+func (r *ranked) set(ctx context.Context, id string, score int64) error {
+	r.scores[id] = score
+	return r.tree.Set(ctx, id, score)
+}
+
+func (r *ranked) someID() string { return r.ids[r.rng.IntN(len(r.ids))] }
+
+// line reports a figure of the load.
+func (r *ranked) line(what string, value float64, t target) {
+	r.report("ranking, "+r.name+": "+what, round(value), t.varying())
+}
+
+func round(v float64) float64 {
+	if v >= 1000 {
+		return float64(int64(v + 0.5))
+	}
+	return float64(int64(v*1000+0.5)) / 1000
+}
+
+// rankAll measures a tree of one load from its first member on.
+func (b *bench) rankAll(l rankLoad) error {
+	r, err := b.ranked(l, ranking.Every)
+	if err != nil {
+		return err
+	}
+	before := r.tally.now()
+	if err := r.fill(); err != nil {
+		return err
+	}
+	c := r.tally.since(before, r.n)
+	r.line("insert, all included: trips", c.trips, atMost(6))
+	r.line("insert: ops", c.ops, atMost(6))
+	r.line("insert: bytes read", c.read, atMost(3<<10))
+	r.line("insert: bytes written", c.wrote, atMost(3<<10))
+	for _, measure := range []func() error{r.shape, r.queries, r.cold, r.pages, r.errors, r.moves, r.errors, r.refreshed} {
+		if err := measure(); err != nil {
+			return err
+		}
+	}
+	return r.db.Close(b.ctx)
+}
+
+// shape measures the tree itself.
+func (r *ranked) shape() error {
+	report, err := r.tree.Verify(r.ctx)
+	if err != nil {
+		return err
+	}
+	deep, longest := 12.0, 13.0
+	if r.n > 2_000_000 {
+		deep, longest = 13, 15
+	}
+	r.line("pages on the way to a member", float64(report.Way)/float64(report.Members), atMost(deep))
+	r.line("pages on the longest way", float64(report.Depth+1), atMost(longest))
+	r.line("bits of the longest name", float64(2*report.Depth), atMost(30))
+	r.line("leaves for each full one", float64(report.Leaves)*128/float64(r.n), atMost(4))
+	r.line("bytes of a page", float64(report.Bytes)/float64(report.Leaves+report.Routers), target{})
+	r.line("wrong or missing", float64(len(report.Wrong)+len(report.Missing)+report.Lost), exactly(0))
+	return nil
+}
+
+// cost returns what f asks for before it returns, on average of n calls.
+func (r *ranked) cost(n int, f func(ctx context.Context) error) (kvmodel.Cost, counted, error) {
+	ctx, meter := kvmodel.Metered(r.ctx)
+	before := r.tally.now()
+	for range n {
+		if err := f(ctx); err != nil {
+			return kvmodel.Cost{}, counted{}, err
+		}
+	}
+	return meter.Cost(), r.tally.since(before, n), nil
+}
+
+// trips reports the trips and the keys of what f does.
+func (r *ranked) trips(what string, n int, trips, keys float64, f func(ctx context.Context) error) error {
+	c, _, err := r.cost(n, f)
+	if err != nil {
+		return err
+	}
+	r.line(what+": trips", float64(c.Trips)/float64(n), atMost(trips))
+	if keys > 0 {
+		r.line(what+": keys", float64(c.Keys)/float64(n), atMost(keys))
+		r.line(what+": bytes", float64(c.Read)/float64(n), atMost(5<<10))
+	}
+	return nil
+}
+
+func (r *ranked) rank(ctx context.Context) error {
+	_, err := r.tree.Rank(ctx, r.someID())
+	return err
+}
+
+func (r *ranked) top(ctx context.Context) error {
+	_, _, _, err := r.tree.Page(ctx, "", 20)
+	return err
+}
+
+func (r *ranked) bottom(ctx context.Context) error {
+	_, _, _, err := r.tree.Ascending().Page(ctx, "", 20)
+	return err
+}
+
+// queries measures a process that knows the tree.
+func (r *ranked) queries() error {
+	if err := r.top(r.ctx); err != nil {
+		return err
+	}
+	if err := r.bottom(r.ctx); err != nil {
+		return err
+	}
+	rank := r.rng.IntN(r.n-100) + 1
+	at := func(ctx context.Context) error { _, err := r.tree.At(ctx, rank, 20); return err }
+	if err := at(r.ctx); err != nil {
+		return err
+	}
+	for _, q := range []struct {
+		what        string
+		n           int
+		trips, keys float64
+		f           func(context.Context) error
+	}{
+		{"Rank", 1000, 2, 16, r.rank},
+		{"first 20", 100, 2, 40, r.top},
+		{"last 20", 100, 2, 40, r.bottom},
+		{"At, again", 100, 2, 0, at},
+	} {
+		if err := r.trips(q.what, q.n, q.trips, q.keys, q.f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cold measures processes that know nothing of the tree. Each is one question
+// old, so that the numbers are those of the first.
+func (r *ranked) cold() error {
+	ask := func(what string, trips float64, f func(context.Context) error) error {
+		worst := 0
+		for range 10 {
+			if err := r.open(ranking.Every); err != nil {
+				return err
+			}
+			c, _, err := r.cost(1, f)
+			if err != nil {
+				return err
+			}
+			worst = max(worst, c.Trips)
+			if err := r.db.Flush(r.ctx); err != nil {
+				return err
+			}
+		}
+		r.line(what+": trips", float64(worst), atMost(trips))
+		return nil
+	}
+	forget := func() error {
+		_, err := kvmodel.One(r.ctx, r.mem, kvmodel.OpDelete("rank:views:edge"))
+		return err
+	}
+	if err := forget(); err != nil {
+		return err
+	}
+	if err := ask("first 20, cold, the first process of all", 9, func(ctx context.Context) error { return errorsIn(r.top(ctx), forget()) }); err != nil {
+		return err
+	}
+	if err := r.top(r.ctx); err != nil {
+		return err
+	}
+	if err := r.db.Flush(r.ctx); err != nil {
+		return err
+	}
+	if err := ask("first 20, cold", 4, r.top); err != nil {
+		return err
+	}
+	if err := ask("Rank, cold", 2, r.rank); err != nil {
+		return err
+	}
+	return ask("At, cold", 8, func(ctx context.Context) error {
+		_, err := r.tree.At(ctx, r.rng.IntN(r.n-100)+1, 20)
+		return err
+	})
+}
+
+// errorsIn returns err; what forget answers does not matter.
+func errorsIn(err, _ error) error { return err }
+
+// pages pages through the ranking from somewhere.
+func (r *ranked) pages() error {
+	cursor := ""
+	next := func(ctx context.Context) (err error) {
+		_, cursor, _, err = r.tree.Page(ctx, cursor, 20)
+		return err
+	}
+	var trips []int
+	for range min(1000, r.n/25) {
+		c, _, err := r.cost(1, next)
+		if err != nil {
+			return err
+		}
+		trips = append(trips, c.Trips)
+	}
+	slices.Sort(trips)
+	sum := 0
+	for _, t := range trips {
+		sum += t
+	}
+	r.line("next page of 20: trips", float64(sum)/float64(len(trips)), atMost(3))
+	r.line("next page of 20: trips, p99", float64(trips[len(trips)*99/100]), atMost(3))
+	return nil
+}
+
+// moves measures changes of score within a leaf and to another one.
+func (r *ranked) moves() error {
+	near := func(ctx context.Context) error { id := r.someID(); return r.set(ctx, id, r.scores[id]+1) }
+	far := func(ctx context.Context) error { return r.set(ctx, r.someID(), r.rng.Int64N(1<<40)) }
+	n := max(1000, r.n/20)
+	for _, m := range []struct {
+		what       string
+		trips, ops float64
+		f          func(context.Context) error
+	}{
+		{"score + 1", 5.3, 7.5, near},
+		{"score anywhere", 5.3, 7.5, far},
+	} {
+		c, all, err := r.cost(n, m.f)
+		if err != nil {
+			return err
+		}
+		if err := r.db.Flush(r.ctx); err != nil {
+			return err
+		}
+		r.line(m.what+": trips before and after the record", float64(c.Trips)/float64(n), atMost(m.trips))
+		r.line(m.what+": ops, reports and splits included", all.ops, atMost(m.ops+2))
+		r.line(m.what+": bytes read", all.read, atMost(5<<10))
+		r.line(m.what+": bytes written", all.wrote, atMost(5<<10))
+	}
+	return nil
+}
+
+// inOrder returns how many members stand before each, by a sorted slice. What
+// stands among equals is not known.
+func (r *ranked) inOrder() (scores []int64) {
+	for _, s := range r.scores {
+		scores = append(scores, s)
+	}
+	slices.SortFunc(scores, func(a, b int64) int { return cmp.Compare(b, a) })
+	return scores
+}
+
+// errors measures by how much ranks are off.
+func (r *ranked) errors() error {
+	off, _, err := r.off(500)
+	if err != nil {
+		return err
+	}
+	r.line("ranks off while writing, median, %", off[len(off)/2], atMost(2.5))
+	r.line("ranks off while writing, p99, %", off[len(off)*99/100], atMost(4))
+	return nil
+}
+
+// refreshed measures them again with exact counts.
+func (r *ranked) refreshed() error {
+	if err := r.tree.Refresh(r.ctx); err != nil {
+		return err
+	}
+	off, wrong, err := r.off(500)
+	if err != nil {
+		return err
+	}
+	r.line("ranks wrong after Refresh", float64(wrong), exactly(0))
+	r.line("ranks off after Refresh, at most, %", off[len(off)-1], exactly(0))
+	members, err := r.tree.At(r.ctx, 1, 20)
+	if err != nil {
+		return err
+	}
+	want, wrong := r.inOrder(), 0
+	for i, m := range members {
+		if m.Score != want[i] || m.Rank != i+1 {
+			wrong++
+		}
+	}
+	r.line("members wrong on the first page", float64(wrong), exactly(0))
+	n, bytes := r.tree.Stats().Routers, r.tree.Stats().Bytes
+	r.line("pages remembered by a process", float64(n), target{})
+	r.line("bytes of memory for each member", float64(bytes)/float64(r.n), target{})
+	return nil
+}
+
+// off returns, sorted, by how many percent the ranks of some members are off,
+// and how many are wrong. A rank among equals is right anywhere among them.
+func (r *ranked) off(samples int) (percent []float64, wrong int, err error) {
+	scores := r.inOrder()
+	for range samples {
+		id := r.someID()
+		got, err := r.tree.Rank(r.ctx, id)
+		if err != nil {
+			return nil, 0, err
+		}
+		first := sort.Search(len(scores), func(i int) bool { return scores[i] <= r.scores[id] }) + 1
+		last := sort.Search(len(scores), func(i int) bool { return scores[i] < r.scores[id] })
+		miss := max(first-got, got-last, 0)
+		if miss > 0 {
+			wrong++
+		}
+		percent = append(percent, 100*float64(miss)/float64(max(got, 1)))
+	}
+	slices.Sort(percent)
+	return percent, wrong, nil
+}
+
+// rankByWindows measures changes that are gathered.
+func rankByWindows(b *bench) error {
+	r, err := b.ranked(zipfLoad, ranking.Windowed)
+	if err != nil {
+		return err
+	}
+	if err := r.fill(); err != nil {
+		return err
+	}
+	zipf := rand.NewZipf(r.rng, 1.1, 10, uint64(r.n-1))
+	var trips, ops, read, wrote, updates float64
+	const flushes = 20
+	for range flushes {
+		distinct := map[string]bool{}
+		for len(distinct) < 4000 {
+			id := r.ids[zipf.Uint64()]
+			distinct[id] = true
+			if err := r.tree.Hit(r.ctx, id); err != nil {
+				return err
+			}
+		}
+		before := r.tally.now()
+		if err := r.db.Flush(r.ctx); err != nil {
+			return err
+		}
+		c := r.tally.since(before, 1)
+		trips, ops, read, wrote, updates = trips+c.trips, ops+c.ops, read+c.read, wrote+c.wrote, updates+float64(len(distinct))
+	}
+	r.name = "windows"
+	r.line("ops for each update", ops/updates, atMost(5))
+	r.line("bytes read for each update", read/updates, atMost(1536))
+	r.line("bytes written for each update", wrote/updates, atMost(1536))
+	r.line("trips of a flush", trips/flushes, atMost(8+5))
+	return r.db.Close(b.ctx)
+}
+
+// rankBySamples measures changes that are followed by chance.
+func rankBySamples(b *bench) error {
+	r, err := b.ranked(zipfLoad, ranking.Every)
+	if err != nil {
+		return err
+	}
+	if err := r.fill(); err != nil {
+		return err
+	}
+	if err := r.open(ranking.Sampled); err != nil {
+		return err
+	}
+	if err := r.top(r.ctx); err != nil {
+		return err
+	}
+	zipf := rand.NewZipf(r.rng, 1.1, 10, uint64(r.n-1))
+	views := max(50_000, r.n/5)
+	before := r.tally.now()
+	for range views {
+		id := r.ids[zipf.Uint64()]
+		r.scores[id]++
+		if err := r.tree.Follow(r.ctx, id, r.scores[id]); err != nil {
+			return err
+		}
+	}
+	if err := r.db.Flush(r.ctx); err != nil {
+		return err
+	}
+	c := r.tally.since(before, views)
+	r.name = "samples"
+	r.line("ops for each view", c.ops, atMost(0.25))
+	r.line("bytes read for each view", c.read, atMost(150))
+	r.line("bytes written for each view", c.wrote, atMost(150))
+	return r.db.Close(b.ctx)
+}
+
+// rankRivals lets many processes follow counters of a few hot members.
+func rankRivals(b *bench) error {
+	r, err := b.ranked(zipfLoad, ranking.Every)
+	if err != nil {
+		return err
+	}
+	if err := r.fill(); err != nil {
+		return err
+	}
+	lost, updates, err := r.rivals(ranking.Sampled, func(p *rival) error {
+		id := r.ids[p.zipf.Uint64()]
+		n, err := kvmodel.Next(r.ctx, p.store, "views:"+id, r.scores[id], 1)
+		if err != nil {
+			return err
+		}
+		return p.tree.Follow(r.ctx, id, n)
+	}, 400)
+	if err != nil {
+		return err
+	}
+	r.name = fmt.Sprint(writers, " writers")
+	r.line("views sampled: lost writes for each update", lost/updates, atMost(0.1))
+	return nil
+}
+
+// rankAtOneScore lets many processes make members with one score.
+func rankAtOneScore(b *bench) error {
+	r, err := b.ranked(equalLoad, ranking.Every)
+	if err != nil {
+		return err
+	}
+	r.n = 20_000
+	if err := r.fill(); err != nil {
+		return err
+	}
+	lost, updates, err := r.rivals(ranking.Every, func(p *rival) error {
+		return p.tree.Set(r.ctx, kvmodel.NewID(time.Now())[10:], 7)
+	}, 40)
+	if err != nil {
+		return err
+	}
+	r.name = fmt.Sprint(writers, " writers")
+	r.line("new members at one score: lost writes for each", lost/updates, atMost(0.1))
+	return nil
+}
+
+// rival is one of many processes.
+type rival struct {
+	store kvmodel.Store
+	tree  *ranking.Tree[int64]
+	zipf  *rand.Zipf
+}
+
+// rivals lets many processes work in step, each trip of one at the same time as
+// one of every other, in an order that changes. It returns how many writes were
+// lost against others, and how many records were written.
+func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int) (lost, updates float64, err error) {
+	step := newLockstep(r.mem, r.rng)
+	failed := make(chan error, writers)
+	var written, refused atomic.Int64
+	for i := range writers {
+		seat := step.seat()
+		store := kvmodel.Trace(seat, func(_ context.Context, trip kvmodel.Trip) {
+			for _, op := range trip.Ops {
+				switch {
+				case op.Kind == kvmodel.Get || !strings.HasPrefix(op.Key, "rank:"):
+				case op.Kind == kvmodel.CompareAndSwap && op.Result.Err != nil:
+					refused.Add(1)
+				case strings.HasPrefix(op.Key, "rank:views:i:"):
+					written.Add(1)
+				}
+			}
+		})
+		db, err := kvmodel.Open(store)
+		if err != nil {
+			return 0, 0, err
+		}
+		p := &rival{store, ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch}), rand.NewZipf(rand.New(rand.NewPCG(7, uint64(i))), 1.1, 10, uint64(len(r.ids)-1))}
+		go func() { failed <- p.run(r.ctx, db, seat, work, times) }()
+	}
+	for range writers {
+		if e := <-failed; e != nil {
+			err = e
+		}
+	}
+	return float64(refused.Load()), max(1, float64(written.Load())), err
+}
+
+func (p *rival) run(ctx context.Context, db *kvmodel.DB, seat *seat, work func(*rival) error, times int) error {
+	defer seat.leave()
+	for range times {
+		if err := work(p); err != nil {
+			return err
+		}
+		// What is done after the reply is done here, so that a process has one
+		// trip under way at a time.
+		if err := db.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

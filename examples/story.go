@@ -1,0 +1,27 @@
+package examples
+
+import "time"
+
+// Story is a story of a news site: the newest of all, and of each author.
+type Story struct {
+	ID     string `kv:"id"`
+	Author string `kv:"timeline,by=Author"` // in the order in which they were made
+	Title  string
+	Text   string    `kv:"timeline,ring=500"` // what was written last comes first
+	Edited time.Time `kv:"updated"`
+}
+
+// Visit is who looked at somebody's page: each guest once, at the last time.
+type Visit struct {
+	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,ttl=720h"`
+	Owner string
+	Guest string
+	At    time.Time
+}
+
+// FeedItem is what somebody sees at home: a story by an author they follow.
+type FeedItem struct {
+	_      struct{} `kv:"events,by=Reader,once=Story,keep=100"`
+	Reader string
+	Story  string
+}

@@ -1,0 +1,159 @@
+package examples_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+func titles(stories []*examples.Story) []string {
+	var all []string
+	for _, s := range stories {
+		all = append(all, s.Title)
+	}
+	return all
+}
+
+// A page of the newest stories, the one after it and the way back.
+func Example_newest() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	for i := range 5 {
+		check(m.Stories.Create(ctx, &examples.Story{Author: "ann", Title: fmt.Sprint("story ", i), Text: "..."}))
+	}
+	page, err := m.Stories.Newest.Page(ctx, "", 2)
+	check(err)
+	fmt.Println(titles(page.Items))
+
+	next, err := m.Stories.Newest.Page(ctx, page.Next, 2)
+	check(err)
+	fmt.Println(titles(next.Items))
+
+	// A change of the text brings a story to the top. Cursors stay where they are.
+	_, err = m.Stories.Update(ctx, next.Items[1].ID, func(s *examples.Story) error { s.Text = "rewritten"; return nil })
+	check(err)
+	back, err := m.Stories.Newest.Page(ctx, next.Prev, 2)
+	check(err)
+	fmt.Println(titles(back.Items))
+	top, err := m.Stories.Newest.Page(ctx, "", 2)
+	check(err)
+	fmt.Println(titles(top.Items))
+	// Output:
+	// [story 4 story 3]
+	// [story 2 story 1]
+	// [story 4 story 3]
+	// [story 1 story 4]
+}
+
+// The page of an author, and one of a few authors together: a home feed that is
+// put together when it is read.
+func Example_ofEach() {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	m, done := open(kvmodel.Clock(func() time.Time { now = now.Add(time.Minute); return now }))
+	defer done()
+	ctx := context.Background()
+	for i, author := range []string{"ann", "bob", "cid", "ann", "bob"} {
+		check(m.Stories.Create(ctx, &examples.Story{Author: author, Title: fmt.Sprint(author, " ", i), Text: "..."}))
+	}
+	page, err := m.Stories.NewestByAuthor.Of("ann").Page(ctx, "", 10)
+	check(err)
+	fmt.Println(titles(page.Items))
+	page, err = m.Stories.NewestByAuthor.Of("bob", "cid").Page(ctx, "", 10)
+	check(err)
+	fmt.Println(titles(page.Items))
+	// Output:
+	// [ann 3 ann 0]
+	// [bob 4 cid 2 bob 1]
+}
+
+// How many are new since somebody looked, and whether anything is: an ETag.
+func Example_since() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	check(m.Stories.Create(ctx, &examples.Story{Title: "old", Text: "..."}))
+	looked, err := m.Stories.Newest.Head(ctx)
+	check(err)
+
+	again, err := m.Stories.Newest.Head(ctx)
+	check(err)
+	fmt.Println("nothing new:", again == looked)
+
+	for i := range 3 {
+		check(m.Stories.Create(ctx, &examples.Story{Title: fmt.Sprint("new ", i), Text: "..."}))
+	}
+	n, err := m.Stories.Newest.Since(ctx, looked)
+	check(err)
+	page, err := m.Stories.Newest.Page(ctx, looked, n)
+	check(err)
+	fmt.Println(n, "new:", titles(page.Items))
+	// Output:
+	// nothing new: true
+	// 3 new: [new 2 new 1 new 0]
+}
+
+// Footprints: who looked at my page, each once.
+func Example_footprints() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	looked := time.Now().Add(-time.Hour)
+	for _, guest := range []string{"bob", "cid", "bob", "dan", "cid"} {
+		check(m.Visits.Push(ctx, examples.Visit{Owner: "ann", Guest: guest, At: time.Now()}))
+	}
+	visits, err := m.Visits.Latest(ctx, "ann", 10)
+	check(err)
+	for _, v := range visits {
+		fmt.Println(v.Guest)
+	}
+	n, err := m.Visits.Unread(ctx, "ann", looked)
+	check(err)
+	fmt.Println(n, "new")
+	// Output:
+	// cid
+	// dan
+	// bob
+	// 3 new
+}
+
+// A home feed that is written when a story is: OnChange pushes it to every
+// follower, 500 in a trip, and does so again after a crash. Each story is in a
+// feed once, so that again does no harm.
+func Example_homeFeed() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	followers := map[string][]string{"ann": {"bob", "cid"}, "bob": {"cid"}}
+	m.Stories.OnChange(func(ctx context.Context, c kvmodel.Change[examples.Story, string]) error {
+		if !c.Created || c.Record == nil {
+			return nil
+		}
+		var items []examples.FeedItem
+		for _, reader := range followers[c.Record.Author] {
+			items = append(items, examples.FeedItem{Reader: reader, Story: c.ID})
+		}
+		return m.FeedItems.Push(ctx, items...)
+	})
+	for _, author := range []string{"ann", "bob", "ann"} {
+		check(m.Stories.Create(ctx, &examples.Story{Author: author, Title: "by " + author, Text: "..."}))
+		check(m.Flush(ctx)) // only so that this example prints the same each time
+	}
+
+	feed, err := m.FeedItems.Latest(ctx, "cid", 10)
+	check(err)
+	stories, err := kvmodel.Load(ctx, m.Stories.Records, feed, func(item examples.FeedItem) string { return item.Story })
+	check(err)
+	for _, item := range feed {
+		if story := stories[item.Story]; story != nil { // it may be deleted by now
+			fmt.Println(story.Title)
+		}
+	}
+	// Output:
+	// by ann
+	// by bob
+	// by ann
+}

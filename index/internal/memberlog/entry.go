@@ -1,0 +1,115 @@
+package memberlog
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// MaxID is the length limit of a member's id.
+const MaxID = kvmodel.MaxID
+
+// Entry is what somebody has said of one member of a list. Of all that was said
+// of a member the entry with the highest Rev counts, and of those with the same
+// Rev one that says it is out: so the order in which entries arrive does not
+// matter, and to say the same twice changes nothing.
+type Entry struct {
+	ID  string
+	Rev uint64
+	In  bool
+
+	// At is, in Unix seconds, when a member that is in goes out by itself, 0
+	// for never; of one that is out, when that was said.
+	At int64
+}
+
+// counts tells whether e, of two entries of one member, is the one that counts.
+func (e *Entry) counts(than *Entry) bool {
+	if e.Rev != than.Rev {
+		return e.Rev > than.Rev
+	}
+	if e.In != than.In {
+		return !e.In
+	}
+	return e.At > than.At
+}
+
+// member tells whether e's member is in the list at the time now.
+func (e *Entry) member(now int64) bool { return e.In && (e.At == 0 || now < e.At) }
+
+// forgettable tells whether nobody can need e any more: its member has been out
+// for so long that every entry that e might still have to outdo has arrived.
+func (e *Entry) forgettable(now int64, grace time.Duration) bool {
+	return e.At != 0 && now-e.At > int64(grace/time.Second)
+}
+
+func (e *Entry) check() error {
+	if len(e.ID) > MaxID {
+		return fmt.Errorf("%w: a member's id of %d bytes, at most %d", kvmodel.ErrTooLarge, len(e.ID), MaxID)
+	}
+	return nil
+}
+
+// Position is a place in the order of a list: that of the hashes of its
+// members' ids.
+type Position struct {
+	Hash uint64
+	ID   string
+}
+
+// PositionOf returns where id stands.
+func PositionOf(id string) Position { return Position{hashOf(id), id} }
+
+func (p Position) compare(q Position) int {
+	if p.Hash != q.Hash {
+		return cmp.Compare(p.Hash, q.Hash)
+	}
+	return strings.Compare(p.ID, q.ID)
+}
+
+// row is an entry with its place in the order.
+type row struct {
+	Entry
+	hash uint64
+}
+
+func (r *row) position() Position { return Position{r.hash, r.ID} }
+
+func compareRows(a, b row) int {
+	if a.hash != b.hash {
+		return cmp.Compare(a.hash, b.hash)
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// hashOf spreads ids over the segments of a list. It is part of the stored
+// format. Ids that somebody makes collide share a segment that cannot be split,
+// which harms nobody else.
+func hashOf(id string) uint64 {
+	const k = 0x9e3779b97f4a7c15
+	h := uint64(len(id)) * k
+	for len(id) >= 8 {
+		h = (h ^ word(id)) * k
+		h ^= h >> 29
+		id = id[8:]
+	}
+	var rest uint64
+	for i := len(id) - 1; i >= 0; i-- {
+		rest = rest<<8 | uint64(id[i])
+	}
+	// The last step is that of SplitMix64, after which all bits are as good.
+	h = (h ^ rest) * k
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// word returns the first eight bytes of s, little-endian.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}

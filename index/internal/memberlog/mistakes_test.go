@@ -1,0 +1,87 @@
+package memberlog
+
+import (
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// Each mistake is one that the protocol was designed around.
+func TestSweep_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
+	const (
+		dir   = "index/internal/memberlog/"
+		entry = dir + "entry.go"
+		seg   = dir + "segment.go"
+		logs  = dir + "logs.go"
+		write = dir + "write.go"
+		roll  = dir + "roll.go"
+		read  = dir + "read.go"
+		loss  = dir + "loss.go"
+		tend  = dir + "tend.go"
+	)
+	kvtest.Mistakes(t, "./index/internal/memberlog", "TestSweep_Nothing", []string{"RINGTREE_SEEDS=6000"}, []kvtest.Mistake{
+		kvtest.Wrong("of two entries with one rev the addition counts",
+			entry, "return !e.In", "return e.In",
+		),
+		kvtest.Wrong("the entry that arrives last counts",
+			entry, "return e.Rev > than.Rev", "return true",
+		),
+		kvtest.Wrong("what was read from a segment without a seal is published",
+			roll, "r.announce, r.seal, r.read", "r.announce, r.read",
+			roll, "case !g.sealed:", "case false:",
+		),
+		kvtest.Wrong("a writer does not verify",
+			write, "return Ticket{n, w.unless()}, nil\n	case errors.Is(err, kvmodel.ErrUnclear)", "return Ticket{n, true}, nil\n	case errors.Is(err, kvmodel.ErrUnclear)",
+		),
+		kvtest.Wrong("who is about to seal does not say so in the head",
+			roll, "err != nil || kvmodel.PowersOf(r.s).Unless {", "err != nil || true {",
+		),
+		kvtest.Wrong("a writer does not heed that somebody is about to seal",
+			write, "if p.name != n || !p.rolling {", "if true {",
+		),
+		kvtest.Wrong("a writer takes a sealed segment for good",
+			write, "return Ticket{}, w.follow(n)", "return Ticket{n, true}, nil",
+		),
+		kvtest.Wrong("what stands after a seal counts",
+			seg, "			g.sealed = true\n			return nil\n", "			g.sealed = true\n			p.at++\n			continue\n",
+		),
+		kvtest.Wrong("names are used again",
+			roll, "r.parts[at].name = newName()", "r.parts[at].name = r.names[0]\n			r.parts[at].name[15] += byte(1 + at)",
+			roll, "			case err == nil:\n			case unclear(err), errors.Is(err, kvmodel.ErrExists):\n				again", "			case err == nil, errors.Is(err, kvmodel.ErrExists):\n			case unclear(err):\n				again",
+		),
+		kvtest.Wrong("the first segment is deleted",
+			roll, "		if n == (name{}) {\n			ops[i] = kvmodel.OpSet", "		if false {\n			ops[i] = kvmodel.OpSet",
+		),
+		kvtest.Wrong("folding drops removals",
+			roll, "if !row.forgettable(now, l.Limits.Grace) {", "if row.In || now < 0 {",
+		),
+		kvtest.Wrong("a new segment is removed while a request to publish it is under way",
+			roll, "if !inFlight {", "if true {",
+		),
+		kvtest.Wrong("who loses a race removes the new segment without reading the head",
+			roll, "if !gone(err) && !unclear(err) {\n			if !inFlight {", "if !unclear(err) {\n			if true {",
+		),
+		kvtest.Wrong("a new segment whose publication is unclear is removed",
+			roll, "if !gone(err) && !unclear(err) {\n			if !inFlight {", "if !gone(err) {\n			if true {",
+		),
+		kvtest.Wrong("the head is set and not compared",
+			logs, "	if h.stored {\n		op = kvmodel.OpSwap(op.Key, h.version, op.Value)\n	}", "	op = kvmodel.OpSet(op.Key, op.Value)",
+		),
+		kvtest.Wrong("a fold in place is set and not compared",
+			tend, "kvmodel.OpSwap(get.Key, get.Result.Version, encodeSegment(l.fold(g)))", "kvmodel.OpSet(get.Key, encodeSegment(l.fold(g)))",
+		),
+		kvtest.Wrong("a sealed segment is folded in place",
+			tend, "case g.sealed, p.rolling,", "case p.rolling,",
+		),
+		kvtest.Wrong("a reader does not read the head again after a seal",
+			read, "		if now.place(n) < 0 {\n			return now, nil, nil\n		}\n", "		if absent(&ops[i]) && now.place(n) < 0 {\n			return now, nil, nil\n		}\n",
+		),
+		kvtest.Wrong("a list that was just begun is taken for lost",
+			loss, "if !known.stored && !retired {", "if false {",
+			read, "if absent(&ops[i]) && !h.stored {", "if absent(&ops[i]) && !h.stored && !now.stored {",
+		),
+		kvtest.Wrong("a segment that was replaced is taken for lost",
+			loss, "	if at < 0 {\n		return nil\n	}", "	at = max(at, 0)",
+		),
+	})
+}

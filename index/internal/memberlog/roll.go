@@ -1,0 +1,297 @@
+package memberlog
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// roll replaces the segments named, neighbours in place's list, by as many as
+// what they hold needs. Any number of processes may do so at once, and any of
+// them may die anywhere. It returns nil when they are replaced, whoever did it.
+func (l *Logs) roll(ctx context.Context, s kvmodel.Store, place string, names ...name) error {
+	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names}
+	for range maxTries {
+		if err := r.once(); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+	return kvmodel.ErrConflict
+}
+
+// roll is a replacement under way. The labels are those of docs/keys-lists.md.
+type roll struct {
+	*Logs
+	ctx   context.Context
+	s     kvmodel.Store
+	place string
+	names []name
+
+	head  *head // as it was read last, naming names from first on
+	first int
+	rows  []row  // what the segments hold
+	parts []part // that take their place
+}
+
+// errReplaced: somebody has replaced the segments already.
+var errReplaced = errors.New("replaced")
+
+func (r *roll) once() error {
+	for _, step := range []func() error{r.announce, r.seal, r.read, r.copy, r.publish} {
+		err := step()
+		if errors.Is(err, errReplaced) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.retire()
+}
+
+// find reads the head and finds the segments in it.
+func (r *roll) find() (err error) {
+	if r.head, err = r.readHead(r.ctx, r.s, r.place); err != nil {
+		return err
+	}
+	if r.first = r.head.places(r.names); r.first < 0 {
+		return errReplaced
+	}
+	return nil
+}
+
+// announce is C0. On a store that cannot refuse an append after a seal, it also
+// marks the segments in the head, so that a writer which verifies its append by
+// the head alone learns that there may be a seal.
+func (r *roll) announce() error {
+	if err := r.find(); err != nil || kvmodel.PowersOf(r.s).Unless {
+		return err
+	}
+	mine := r.head.with(r.first, 0, nil)
+	marked := true
+	for i := range r.names {
+		p := &mine.parts[r.first+i]
+		marked = marked && p.rolling
+		p.rolling = true
+	}
+	if marked {
+		return nil
+	}
+	err := r.putHead(r.ctx, r.s, r.place, mine)
+	if err == nil || gone(err) || unclear(err) {
+		return errAgain
+	}
+	return err
+}
+
+// seal is C1.
+func (r *roll) seal() error {
+	ops := make([]kvmodel.Op, len(r.names))
+	for i, n := range r.names {
+		ops[i] = kvmodel.OpAppend(r.key(r.place, n), seal)
+		if kvmodel.PowersOf(r.s).Unless {
+			ops[i].Unless = seal
+		}
+	}
+	_ = r.s.Do(r.ctx, ops)
+	for i := range ops {
+		switch err := ops[i].Err(); {
+		case err == nil, errors.Is(err, kvmodel.ErrSealed), errors.Is(err, kvmodel.ErrNotStored):
+		case unclear(err):
+			return errAgain
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// read is C2: it takes what stands before the seals.
+func (r *roll) read() error {
+	ops := make([]kvmodel.Op, len(r.names))
+	for i, n := range r.names {
+		ops[i] = kvmodel.OpGet(r.key(r.place, n))
+	}
+	if err := r.s.Do(r.ctx, ops); err != nil {
+		return err
+	}
+	r.rows = nil
+	for i, n := range r.names {
+		if absent(&ops[i]) {
+			return r.missing(n, false)
+		}
+		g, err := r.decodeSegment(&ops[i])
+		switch {
+		case err != nil:
+			return err
+		case g.retired:
+			return r.missing(n, true)
+		case !g.sealed:
+			return r.sealFull(&ops[i], &g)
+		}
+		r.rows = append(r.rows, r.fold(&g)...)
+	}
+	return nil
+}
+
+// fold returns the rows of g that a new segment needs.
+func (l *Logs) fold(g *segment) []row {
+	now := l.now()
+	var rows []row
+	for _, row := range g.settled() {
+		if !row.forgettable(now, l.Limits.Grace) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// missing goes on where the segment n is not there.
+func (r *roll) missing(n name, retired bool) error {
+	if err := r.heal(r.ctx, r.s, r.place, n, r.head, retired); err != nil {
+		return err
+	}
+	return errReplaced
+}
+
+// sealFull seals a segment to which not even a seal can be appended.
+func (r *roll) sealFull(op *kvmodel.Op, g *segment) error {
+	value := append(encodeSegment(r.fold(g)), seal...)
+	_, err := kvmodel.One(r.ctx, r.s, kvmodel.OpSwap(op.Key, op.Result.Version, value))
+	if err == nil || gone(err) || unclear(err) {
+		return errAgain
+	}
+	return err
+}
+
+// copy is C3: it puts the rows under names that nobody knows yet.
+func (r *roll) copy() error {
+	r.divide()
+	rest := make([]int, len(r.parts))
+	for i := range rest {
+		rest[i] = i
+	}
+	for range maxTries {
+		var again []int
+		ops := make([]kvmodel.Op, len(rest))
+		for i, at := range rest {
+			// A name whose add was unclear may still come into being, so it is
+			// not used again.
+			r.parts[at].name = newName()
+			ops[i] = kvmodel.OpAdd(r.key(r.place, r.parts[at].name), encodeSegment(r.rowsOf(at)))
+		}
+		_ = r.s.Do(r.ctx, ops)
+		for i, at := range rest {
+			switch err := ops[i].Err(); {
+			case err == nil:
+			case unclear(err), errors.Is(err, kvmodel.ErrExists):
+				again = append(again, at)
+			default:
+				return err
+			}
+		}
+		if rest = again; len(rest) == 0 {
+			return nil
+		}
+	}
+	return kvmodel.ErrUnclear
+}
+
+// divide settles which parts the rows need.
+func (r *roll) divide() {
+	whole := r.head.parts[r.first]
+	if len(r.names) == 2 {
+		whole.depth--
+	}
+	size := baseSize(r.rows)
+	bits := uint8(0)
+	for size>>bits > r.Limits.Split && bits < 8 {
+		bits++
+	}
+	if whole.depth < r.Hot {
+		bits = max(bits, r.Hot-whole.depth)
+	}
+	r.parts = whole.split(min(bits, maxDepth-whole.depth))
+	for i := range r.parts {
+		for _, row := range r.rowsOf(i) {
+			if row.In {
+				r.parts[i].members++
+			}
+		}
+	}
+}
+
+// rowsOf returns the rows that belong into the part at i.
+func (r *roll) rowsOf(i int) []row {
+	p := &r.parts[i]
+	return between(r.rows, p.from, p.last())
+}
+
+// publish is C4 and C5: the one step that others see. Where it is refused, what
+// the head says now tells whether the segments are still there to be replaced.
+func (r *roll) publish() error {
+	inFlight := false // a request that may still be carried out
+	for range maxTries {
+		next := r.head.with(r.first, len(r.names), r.parts)
+		err := r.putHead(r.ctx, r.s, r.place, next)
+		if err == nil {
+			next.stored = true
+			r.heads.put(r.place, next)
+			return nil
+		}
+		if !gone(err) && !unclear(err) {
+			if !inFlight {
+				r.discard()
+			}
+			return err
+		}
+		inFlight = inFlight || unclear(err)
+		err = r.find()
+		if errors.Is(err, errReplaced) && r.published() {
+			return nil
+		}
+		if errors.Is(err, errReplaced) {
+			r.discard()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return kvmodel.ErrConflict
+}
+
+// published tells whether the head names any of the new segments.
+func (r *roll) published() bool {
+	for _, p := range r.parts {
+		if r.head.place(p.name) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// discard removes the new segments, which the head has never named or does not
+// name any more. What is not removed is garbage.
+func (r *roll) discard() {
+	ops := make([]kvmodel.Op, len(r.parts))
+	for i, p := range r.parts {
+		ops[i] = kvmodel.OpDelete(r.key(r.place, p.name))
+	}
+	_ = r.s.Do(r.ctx, ops)
+}
+
+// retire is C6. The first segment has a name that everybody knows, so it stays,
+// marked, for ever. What is not removed is garbage.
+func (r *roll) retire() error {
+	ops := make([]kvmodel.Op, len(r.names))
+	for i, n := range r.names {
+		if n == (name{}) {
+			ops[i] = kvmodel.OpSet(r.key(r.place, n), retired)
+		} else {
+			ops[i] = kvmodel.OpDelete(r.key(r.place, n))
+		}
+	}
+	_ = r.s.Do(r.ctx, ops)
+	return nil
+}

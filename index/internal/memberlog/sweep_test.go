@@ -1,0 +1,287 @@
+package memberlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// The sweeps let writers, readers and those who fold work on one list of a
+// simulated store, in which requests are late, lost or carried out without an
+// answer, and kill some of them anywhere. What was acknowledged must be seen by
+// every read that begins later, and nothing may come back.
+
+// truth is what may be read, by what was acknowledged and what was read.
+type truth struct {
+	mu     sync.Mutex
+	rev    map[string]uint64          // the last given out
+	said   map[string]map[uint64]bool // whether in, by member and rev; out wins
+	floors map[string]Entry
+	wrong  []string
+}
+
+func newTruth() *truth {
+	return &truth{rev: map[string]uint64{}, said: map[string]map[uint64]bool{}, floors: map[string]Entry{}}
+}
+
+// next returns something new to say of id.
+func (w *truth) next(id string, in bool) Entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rev[id]++
+	return w.say(Entry{ID: id, Rev: w.rev[id], In: in, At: whenOut(in)})
+}
+
+// withdraw returns an entry that takes e back at its own rev.
+func (w *truth) withdraw(e Entry) Entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e.In, e.At = false, whenOut(false)
+	return w.say(e)
+}
+
+func whenOut(in bool) int64 {
+	if in {
+		return 0
+	}
+	return time.Now().Unix()
+}
+
+func (w *truth) say(e Entry) Entry {
+	if w.said[e.ID] == nil {
+		w.said[e.ID] = map[uint64]bool{}
+	}
+	in, known := w.said[e.ID][e.Rev]
+	w.said[e.ID][e.Rev] = e.In && (in || !known)
+	return e
+}
+
+// acknowledged notes that nobody may read less than e any more.
+func (w *truth) acknowledged(e Entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.raise(e)
+}
+
+func (w *truth) raise(e Entry) {
+	if outdoes(e, w.floors[e.ID]) {
+		w.floors[e.ID] = e
+	}
+}
+
+// outdoes tells whether e, and not f, is to be believed: the test must not ask
+// the code for that.
+func outdoes(e, f Entry) bool { return e.Rev > f.Rev || e.Rev == f.Rev && !e.In && f.In }
+
+func (w *truth) floor(id string) Entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.floors[id]
+}
+
+// read notes what a read has returned that began when floor was the least.
+func (w *truth) read(who string, got, floor Entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if floor.ID != "" && outdoes(floor, got) {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s read %+v, but before it began %+v was certain", who, got, floor))
+	}
+	if got.ID == "" {
+		return
+	}
+	if _, known := w.said[got.ID][got.Rev]; !known {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s read %+v, which nobody ever said", who, got))
+	}
+	w.raise(got)
+}
+
+const place = "topic"
+
+// tiny are limits at which a few members take several segments.
+var tiny = Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Grace: 24 * time.Hour}
+
+// openLogs returns the logs of a process. wait waits for its upkeep.
+func openLogs(s kvmodel.Store, limits Limits) (l *Logs, wait func()) {
+	var upkeep sync.WaitGroup
+	l = &Logs{
+		Key:    func(place string) string { return "l:" + place },
+		Store:  s,
+		Now:    time.Now,
+		Soon:   func(work func(context.Context) error) { upkeep.Go(func() { _ = work(context.Background()) }) },
+		Limits: limits,
+	}
+	return l, upkeep.Wait
+}
+
+var sweepMembers = []string{"ann", "bob", "cem", "dora", "eve", "fox"}
+
+func writeSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
+	l, wait := openLogs(s, limits)
+	defer wait()
+	var speculative []Entry
+	for range n {
+		e := w.next(sweepMembers[rng.IntN(len(sweepMembers))], rng.IntN(3) > 0)
+		if e.In && rng.IntN(3) == 0 {
+			speculative = append(speculative, e)
+		}
+		if len(speculative) > 0 && rng.IntN(3) == 0 {
+			e, speculative = w.withdraw(speculative[0]), speculative[1:]
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		if err := l.Write(ctx, s, place, e); err == nil {
+			w.acknowledged(e)
+		} else if !kvmodel.Failed(err) && !errors.Is(err, kvmodel.ErrConflict) {
+			w.complain("write: %v", err)
+		}
+		cancel()
+	}
+}
+
+func (w *truth) complain(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
+}
+
+func readSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, name string, n int) {
+	l, wait := openLogs(s, limits)
+	defer wait()
+	for range n {
+		id := sweepMembers[rng.IntN(len(sweepMembers))]
+		floor := w.floor(id)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		got, err := l.Entry(ctx, s, place, id)
+		cancel()
+		if err == nil {
+			w.read(name, got, floor)
+		} else if !kvmodel.Failed(err) && !errors.Is(err, kvmodel.ErrConflict) {
+			w.complain("%s: %v", name, err)
+		}
+	}
+}
+
+// tend is a process that only does upkeep, without being asked.
+func tendSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
+	l, wait := openLogs(s, limits)
+	defer wait()
+	for range n {
+		h, err := l.readHead(context.Background(), s, place)
+		if err != nil {
+			continue
+		}
+		// Nobody tends what they have not seen to exist.
+		if _, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(l.key(place, h.parts[0].name))); err != nil {
+			continue
+		}
+		names := []name{h.parts[rng.IntN(len(h.parts))].name}
+		if at := h.place(names[0]); rng.IntN(3) == 0 && l.neighbour(h, at) >= 0 {
+			first := min(at, l.neighbour(h, at))
+			names = []name{h.parts[first].name, h.parts[first+1].name}
+		}
+		if rng.IntN(3) > 0 {
+			err = l.roll(context.Background(), s, place, names...)
+		} else {
+			err = l.tend(context.Background(), place, names[0])
+		}
+		if err != nil && !kvmodel.Failed(err) && !errors.Is(err, kvmodel.ErrConflict) {
+			w.complain("upkeep: %v", err)
+		}
+	}
+}
+
+// checkList asserts, when nothing is in flight any more, that the list is what
+// was acknowledged or said later, and each member once.
+func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
+	t := sim.T()
+	for _, wrong := range w.wrong {
+		t.Error(wrong)
+	}
+	l, _ := openLogs(quietStore{sim.Store()}, limits)
+	l.Soon = func(func(context.Context) error) {}
+	ctx := context.Background()
+	for _, id := range sweepMembers {
+		got, err := l.Entry(ctx, l.Store, place, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.wrong = nil
+		w.read("the last reader", got, w.floors[id])
+		for _, wrong := range w.wrong {
+			t.Error(wrong)
+		}
+	}
+	var ids []string
+	must(t, l.Each(ctx, l.Store, place, func(more []string) bool { ids = append(ids, more...); return true }))
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			t.Errorf("%s is twice in %v", id, ids)
+		}
+	}
+	if n, err := l.Count(ctx, l.Store, place); err != nil || n != len(ids) {
+		t.Errorf("Count says %d, %v of %v", n, err, ids)
+	}
+}
+
+// quietStore is a store that outlives its users and has no powers.
+type quietStore struct{ kvmodel.Store }
+
+func (quietStore) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sweep(t *testing.T, n int, powers kvtest.Powers, limits Limits) {
+	world := kvtest.Hostile(powers)
+	world.MaxCrashes = 3
+	rolls := 0
+	kvtest.SimulateMany(t, n, world, func(sim *kvtest.Sim) {
+		w := newTruth()
+		for i, what := range []string{"writer", "writer", "writer", "reader", "keeper", "keeper"} {
+			name := fmt.Sprint(what, i)
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kvmodel.Store) {
+				switch what {
+				case "writer":
+					writeSome(s, rng, limits, w, 6)
+				case "reader":
+					readSome(s, rng, limits, w, name, 8)
+				case "keeper":
+					tendSome(s, rng, limits, w, 3)
+				}
+			})
+		}
+		sim.Wait()
+		checkList(sim, limits, w)
+		for _, line := range sim.Trace() {
+			if strings.Contains(line, `cas "l:topic"`) || strings.Contains(line, `add "l:topic"`) {
+				rolls++
+			}
+		}
+	})
+	t.Logf("%d changes of a head", rolls)
+}
+
+func TestSweep_NothingIsLostOrComesBackWhereAppendsRespectSeals(t *testing.T) {
+	sweep(t, 300, kvtest.ServerPowers, tiny)
+}
+
+func TestSweep_NothingIsLostOrComesBackWhereWritersVerify(t *testing.T) {
+	sweep(t, 300, kvtest.NoPowers, tiny)
+}
+
+func TestSweep_NothingIsLostOrComesBackWhereUpkeepIsOneTransaction(t *testing.T) {
+	sweep(t, 300, kvtest.AllPowers, tiny)
+}

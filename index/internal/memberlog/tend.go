@@ -1,0 +1,203 @@
+package memberlog
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Upkeep is done by whoever reads a segment that needs it, and by writers, who
+// look at the segment they have just written to as often as not to let it grow
+// by more than a few KiB between two looks. It is done in the background, and
+// all of it may as well not be done.
+
+// lookSometimes looks at a segment to which bytes were appended, by chance.
+func (l *Logs) lookSometimes(place string, n name, bytes int) {
+	if bytes >= l.Limits.Look || chance(l.Limits.Look/max(bytes, 1)) {
+		l.tendSoon(place, n)
+	}
+}
+
+// tending keeps a process from tending one list twice at the same time.
+type tending struct {
+	mu     sync.Mutex
+	places map[string]bool
+}
+
+func (t *tending) begin(place string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.places == nil {
+		t.places = make(map[string]bool)
+	}
+	if t.places[place] {
+		return false
+	}
+	t.places[place] = true
+	return true
+}
+
+func (t *tending) end(place string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.places, place)
+}
+
+func (l *Logs) tendSoon(place string, n name) {
+	l.Soon(func(ctx context.Context) error {
+		if !l.tending.begin(place) {
+			return nil
+		}
+		defer l.tending.end(place)
+		return l.failure(place, l.tend(ctx, place, n))
+	})
+}
+
+// tend brings the segment n of place's list into shape if it needs that.
+func (l *Logs) tend(ctx context.Context, place string, n name) error {
+	if atomic := kvmodel.PowersOf(l.Store).Atomic; atomic != nil {
+		return atomic(ctx, func(s kvmodel.Store) error { return l.tendOn(ctx, s, place, n) })
+	}
+	return l.tendOn(ctx, l.Store, place, n)
+}
+
+// maxFolds is how often folding a segment where it is is tried.
+const maxFolds = 3
+
+func (l *Logs) tendOn(ctx context.Context, s kvmodel.Store, place string, n name) error {
+	for try := 1; ; try++ {
+		ops := []kvmodel.Op{kvmodel.OpGet(l.key(place, n)), kvmodel.OpGet(l.Key(place))}
+		if err := s.Do(ctx, ops); err != nil {
+			return err
+		}
+		h, err := l.decodeHead(place, ops[1].Result)
+		if err != nil {
+			return err
+		}
+		at := h.place(n)
+		if at < 0 || absent(&ops[0]) {
+			return nil
+		}
+		g, err := l.decodeSegment(&ops[0])
+		if err != nil {
+			return err
+		}
+		rows := g.settled()
+		switch do := l.upkeep(h, at, &g, rows); {
+		case do == join:
+			return l.join(ctx, s, place, h, at)
+		case do == replace || do == fold && try > maxFolds && l.overgrown(&g, rows):
+			return l.roll(ctx, s, place, n)
+		case do != fold || try > maxFolds:
+			return nil
+		}
+		err = l.foldInPlace(ctx, s, &ops[0], &g)
+		if !gone(err) && !unclear(err) {
+			return err
+		}
+	}
+}
+
+// foldInPlace puts what g comes to in its place, unless somebody has appended
+// meanwhile.
+func (l *Logs) foldInPlace(ctx context.Context, s kvmodel.Store, get *kvmodel.Op, g *segment) error {
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(get.Key, get.Result.Version, encodeSegment(l.fold(g))))
+	return err
+}
+
+// action is what a segment needs.
+type action int
+
+const (
+	nothing action = iota
+	fold
+	replace
+	join
+)
+
+// upkeep returns what the segment g, at the place at of h, needs. rows is what
+// it comes to.
+func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
+	p := &h.parts[at]
+	folded := baseSize(rows)
+	switch {
+	case g.retired:
+		return nothing
+	case g.sealed, p.rolling, folded > l.Limits.Split && p.depth < maxDepth, p.depth < l.Hot:
+		return replace
+	case l.saves(g, rows, folded):
+		return fold
+	case l.neighbour(h, at) >= 0 && folded+l.guess(h, l.neighbour(h, at), folded, len(rows)) < l.Limits.Merge:
+		return join
+	}
+	return nothing
+}
+
+// needsTending tells whether a reader should have somebody tend g.
+func (l *Logs) needsTending(h *head, at int, g *segment, rows []row) bool {
+	return l.upkeep(h, at, g, rows) != nothing
+}
+
+// saves tells whether it is worth while to fold g, which then has a base of
+// folded bytes. Entries that nobody needs any more are among what it saves.
+func (l *Logs) saves(g *segment, rows []row, folded int) bool {
+	now := l.now()
+	for i := range rows {
+		if rows[i].forgettable(now, l.Limits.Grace) {
+			folded -= len(rows[i].ID) + 8
+		}
+	}
+	return g.size-segmentHead-folded > max(folded/2, l.Limits.Slack)
+}
+
+// overgrown tells whether g is more than twice what it comes to.
+func (l *Logs) overgrown(g *segment, rows []row) bool {
+	return g.size > 2*baseSize(rows)+l.Limits.Slack
+}
+
+// neighbour returns the place of the part that at could be joined with, -1 if
+// there is none.
+func (l *Logs) neighbour(h *head, at int) int {
+	p := &h.parts[at]
+	if p.depth == 0 || p.depth <= l.Hot {
+		return -1
+	}
+	other := at + 1
+	if p.from>>(64-p.depth)&1 == 1 {
+		other = at - 1
+	}
+	if h.parts[other].depth != p.depth {
+		return -1
+	}
+	return other
+}
+
+// guess returns about how many bytes the part at other has, by those of one
+// with as long ids.
+func (l *Logs) guess(h *head, other, size, members int) int {
+	return int(h.seen[other].Load()) * size / max(members, 1)
+}
+
+// join replaces the part at at and its neighbour by one, if both are still
+// small.
+func (l *Logs) join(ctx context.Context, s kvmodel.Store, place string, h *head, at int) error {
+	first := min(at, l.neighbour(h, at))
+	names := []name{h.parts[first].name, h.parts[first+1].name}
+	size := 0
+	for _, n := range names {
+		r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.key(place, n)))
+		if errors.Is(err, kvmodel.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		size += len(r.Value)
+	}
+	if size > 2*l.Limits.Merge {
+		return nil
+	}
+	return l.roll(ctx, s, place, names...)
+}

@@ -1,0 +1,256 @@
+package memberlog
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Ticket says where an entry was appended. On a store that cannot refuse an
+// append after a seal, it has to be settled before the entry may be taken for
+// acknowledged.
+type Ticket struct {
+	name    name
+	settled bool
+}
+
+// Write makes e part of place's list: when it returns nil, e is there to stay.
+// One trip where the store refuses to append after a seal and the list's head is
+// remembered, and one more elsewhere.
+func (l *Logs) Write(ctx context.Context, s kvmodel.Store, place string, e Entry) error {
+	t, err := l.Append(ctx, s, place, e)
+	if err != nil {
+		return err
+	}
+	return l.Settle(ctx, s, place, e, t)
+}
+
+// Append is the first half of Write.
+func (l *Logs) Append(ctx context.Context, s kvmodel.Store, place string, e Entry) (Ticket, error) {
+	if err := e.check(); err != nil {
+		return Ticket{}, l.failure(place, err)
+	}
+	w := &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+	t, err := w.append()
+	return t, l.failure(place, err)
+}
+
+// Settle is the second half of Write: it makes sure that no seal had come before
+// what was appended, or appends again.
+func (l *Logs) Settle(ctx context.Context, s kvmodel.Store, place string, e Entry, t Ticket) error {
+	if t.settled {
+		return nil
+	}
+	w := &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+	for range maxTries {
+		ok, err := w.stands(t.name)
+		if ok || err != nil {
+			return l.failure(place, err)
+		}
+		if t, err = w.append(); err != nil || t.settled {
+			return l.failure(place, err)
+		}
+	}
+	return l.failure(place, kvmodel.ErrConflict)
+}
+
+// write is one entry on its way into a list.
+type write struct {
+	*Logs
+	ctx   context.Context
+	s     kvmodel.Store
+	place string
+	e     Entry
+	hash  uint64
+	data  []byte
+
+	head *head // nil: not known
+	read bool  // head was read by this write
+}
+
+func (w *write) unless() bool { return kvmodel.PowersOf(w.s).Unless }
+
+// target returns the segment to append to, by what is known.
+func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
+
+// append is W0 and W1, until the store has taken the entry somewhere.
+func (w *write) append() (Ticket, error) {
+	if w.head == nil {
+		w.head = w.heads.get(w.place)
+	}
+	for range maxTries {
+		t, err := w.try()
+		if !errors.Is(err, errAgain) {
+			return t, err
+		}
+	}
+	return Ticket{}, kvmodel.ErrConflict
+}
+
+// try sends the entry to the segment that is thought to be the one. Where
+// nothing is known of the list it is taken for one without a head, which most
+// lists are, and the head is read in the same trip.
+func (w *write) try() (Ticket, error) {
+	n, guessed := name{}, w.head == nil
+	if !guessed {
+		n = w.target().name
+	}
+	ops := []kvmodel.Op{kvmodel.OpAppend(w.key(w.place, n), w.data)}
+	if w.unless() {
+		ops[0].Unless = seal
+	}
+	if guessed {
+		ops = append(ops, kvmodel.OpGet(w.Key(w.place)))
+	}
+	// What became of each op stands in its result.
+	_ = w.s.Do(w.ctx, ops)
+	if guessed {
+		if err := w.learn(ops[1].Result); err != nil {
+			return Ticket{}, err
+		}
+		if w.target().name != n {
+			return Ticket{}, errAgain
+		}
+	}
+	return w.appended(n, ops[0].Err())
+}
+
+func (w *write) learn(r kvmodel.Result) (err error) {
+	if w.head, err = w.decodeHead(w.place, r); err == nil {
+		w.read = true
+	}
+	return err
+}
+
+// appended returns what the answer to an append to n means.
+func (w *write) appended(n name, err error) (Ticket, error) {
+	switch {
+	case err == nil:
+		w.lookSometimes(w.place, n, len(w.data))
+		return Ticket{n, w.unless()}, nil
+	case errors.Is(err, kvmodel.ErrUnclear):
+		// To stand there twice is harmless.
+		return Ticket{}, errAgain
+	case errors.Is(err, kvmodel.ErrSealed):
+		return Ticket{}, w.follow(n)
+	case errors.Is(err, kvmodel.ErrNotStored):
+		return w.begin(n)
+	}
+	return Ticket{}, err
+}
+
+// patience is how often a writer looks whether a sealed segment has been
+// replaced before it does so itself: as many trips as that takes.
+const patience = 6
+
+// follow returns errAgain when the head names another segment than n, which is
+// sealed.
+func (w *write) follow(n name) error {
+	for range patience {
+		r, err := kvmodel.One(w.ctx, w.s, kvmodel.OpGet(w.Key(w.place)))
+		if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+			return err
+		}
+		if err := w.learn(r); err != nil {
+			return err
+		}
+		if w.target().name != n {
+			return errAgain
+		}
+	}
+	return w.replace(n)
+}
+
+// replace rolls the segment n and looks where the list is now.
+func (w *write) replace(n name) error {
+	return w.again(w.roll(w.ctx, w.s, w.place, n))
+}
+
+// begin goes on after an append that was not stored: the segment n is absent or
+// full. An absent one is the first of a new list, or was replaced, or lost.
+func (w *write) begin(n name) (Ticket, error) {
+	if n == (name{}) && w.read && !w.head.stored {
+		return w.beginList()
+	}
+	ops := []kvmodel.Op{kvmodel.OpGet(w.Key(w.place)), kvmodel.OpGet(w.key(w.place, n))}
+	if err := w.s.Do(w.ctx, ops); err != nil {
+		return Ticket{}, err
+	}
+	known := w.head
+	if err := w.learn(ops[0].Result); err != nil {
+		return Ticket{}, err
+	}
+	switch {
+	case w.target().name != n:
+		return Ticket{}, errAgain
+	case !absent(&ops[1]):
+		return Ticket{}, w.replace(n)
+	case n == (name{}) && !w.head.stored:
+		return w.beginList()
+	}
+	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n, known, false))
+}
+
+// again forgets the head, so that it is read once more.
+func (w *write) again(err error) error {
+	if err != nil {
+		return err
+	}
+	w.head = nil
+	w.heads.drop(w.place)
+	return errAgain
+}
+
+// beginList makes the first segment of a list that has none.
+func (w *write) beginList() (Ticket, error) {
+	w.read = false
+	first := encodeSegment([]row{{w.e, w.hash}})
+	_, err := kvmodel.One(w.ctx, w.s, kvmodel.OpAdd(w.key(w.place, name{}), first))
+	switch {
+	case err == nil:
+		if w.Hot > 0 {
+			w.tendSoon(w.place, name{})
+		}
+		return Ticket{name{}, w.unless()}, nil
+	case errors.Is(err, kvmodel.ErrExists), errors.Is(err, kvmodel.ErrUnclear):
+		return Ticket{}, errAgain
+	}
+	return Ticket{}, err
+}
+
+// stands is W2: it tells whether what was appended to n stands before any seal.
+// If the head still names n and nobody is about to replace it, there is none.
+func (w *write) stands(n name) (bool, error) {
+	r, err := kvmodel.One(w.ctx, w.s, kvmodel.OpGet(w.Key(w.place)))
+	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+		return false, err
+	}
+	if err := w.learn(r); err != nil {
+		return false, err
+	}
+	p := w.target()
+	if p.name != n || !p.rolling {
+		return p.name == n, nil
+	}
+	ops := []kvmodel.Op{kvmodel.OpGet(w.key(w.place, n))}
+	if err := w.s.Do(w.ctx, ops); err != nil {
+		return false, err
+	}
+	if absent(&ops[0]) {
+		w.again(nil)
+		return false, nil
+	}
+	g, err := w.decodeSegment(&ops[0])
+	if err != nil {
+		return false, err
+	}
+	if !g.sealed {
+		w.tendSoon(w.place, n)
+		return true, nil
+	}
+	if err := w.follow(n); !errors.Is(err, errAgain) {
+		return false, err
+	}
+	return false, nil
+}

@@ -1,0 +1,394 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// book is a record in lists by a field, by a slice and by two fields.
+type book struct {
+	ID     string
+	Author string
+	Tags   []string
+	Year   int64
+	Gone   time.Time
+	N      int
+}
+
+type authorYear struct {
+	Author string
+	Year   int64
+}
+
+type books struct {
+	*kvmodel.Records[book, string]
+	db           *kvmodel.DB
+	ByAuthor     *index.Lists[book, string, string]
+	ByTags       *index.Lists[book, string, string]
+	ByAuthorYear *index.Lists[book, string, authorYear]
+}
+
+func newBooks(db *kvmodel.DB) *books {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[book, string]{
+		Name: "Book", Version: 1,
+		ID:      func(b *book) string { return b.ID },
+		SetID:   func(b *book, id string) { b.ID = id },
+		Key:     kvmodel.StringKey[string](),
+		Codec:   asJSON[book]{},
+		Expires: func(b *book) *time.Time { return &b.Gone },
+	})
+	return &books{
+		Records: r, db: db,
+		ByAuthor: index.NewLists(r, kvmodel.IndexSpec[book, string]{
+			Name: "ByAuthor", Def: "list Author string", Fields: []string{"Author"}, Key: kvmodel.StringKey[string](),
+			Values: func(b *book) []string { return []string{b.Author} },
+		}),
+		ByTags: index.NewLists(r, kvmodel.IndexSpec[book, string]{
+			Name: "ByTags", Def: "list Tags string each", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
+			Values: func(b *book) []string { return b.Tags },
+		}, index.Counted("Tag", "Books")),
+		ByAuthorYear: index.NewLists(r, kvmodel.IndexSpec[book, authorYear]{
+			Name: "ByAuthorYear", Def: "list Author,Year string int", Fields: []string{"Author", "Year"},
+			Key: kvmodel.Key2(kvmodel.StringKey[string](), kvmodel.IntKey[int64](),
+				func(k authorYear) (string, int64) { return k.Author, k.Year },
+				func(a string, y int64) authorYear { return authorYear{a, y} }),
+			Values: func(b *book) []authorYear { return []authorYear{{b.Author, b.Year}} },
+			If:     func(b *book) bool { return b.Year != 0 },
+		}),
+	}
+}
+
+// eachKind runs f on an empty store of each kind there is by its powers.
+func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kvmodel.Store)) {
+	for _, kind := range []struct {
+		name string
+		as   func(kvmodel.Store) kvmodel.Store
+	}{
+		{"atomic", func(s kvmodel.Store) kvmodel.Store { return s }},
+		{"unless", func(s kvmodel.Store) kvmodel.Store { return server{s} }},
+		{"plain", func(s kvmodel.Store) kvmodel.Store { return plain{s} }},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			mem := memkv.New(memkv.Options{})
+			f(t, t.Context(), mem, kind.as(mem))
+		})
+	}
+}
+
+// server has the powers of a Redis server.
+type server struct{ kvmodel.Store }
+
+func (server) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+
+func idsOf(t testing.TB, ctx context.Context, l *index.List[book, string]) []string {
+	t.Helper()
+	var ids []string
+	for id, err := range l.IDs(ctx) {
+		must(t, err)
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func bookIDs(bs []*book) []string {
+	var ids []string
+	for _, b := range bs {
+		ids = append(ids, b.ID)
+	}
+	return ids
+}
+
+func wantIDs(t testing.TB, ctx context.Context, l *index.List[book, string], want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, idsOf(t, ctx, l)); diff != "" {
+		t.Errorf("ids (-want +got)\n%s", diff)
+	}
+	n, err := l.Count(ctx)
+	if size, sizeErr := l.Size(ctx); err != nil || sizeErr != nil || n != len(want) || size != len(want) {
+		t.Errorf("Count %d, %v and Size %d, %v; want %d", n, err, size, sizeErr, len(want))
+	}
+}
+
+func TestLists_ARecordIsInTheListsOfItsValuesAndInNoOther(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		b := newBooks(closing(t, open(t, s)))
+		must(t, b.CreateMulti(ctx, []*book{
+			{ID: "a", Author: "knuth", Tags: []string{"go", "kv"}, Year: 1968},
+			{ID: "b", Author: "knuth", Tags: []string{"kv", "kv"}},
+			{ID: "c", Author: ""},
+		}))
+		_, err := b.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv", "web"}; return nil })
+		must(t, err)
+		must(t, b.db.Flush(ctx))
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
+		wantIDs(t, ctx, b.ByAuthor.Of(""))
+		wantIDs(t, ctx, b.ByTags.Of("go"))
+		wantIDs(t, ctx, b.ByTags.Of("kv"), "a", "b")
+		wantIDs(t, ctx, b.ByTags.Of("web"), "a")
+		wantIDs(t, ctx, b.ByAuthorYear.Of(authorYear{"knuth", 1968}), "a")
+		must(t, b.Delete(ctx, "a"))
+		must(t, b.db.Flush(ctx))
+		wantIDs(t, ctx, b.ByTags.Of("kv"), "b")
+		wantIDs(t, ctx, b.ByAuthorYear.Of(authorYear{"knuth", 1968}))
+		for id, want := range map[string]bool{"a": false, "b": true, "nobody": false} {
+			if in, err := b.ByAuthor.Of("knuth").Contains(ctx, id); err != nil || in != want {
+				t.Errorf("Contains %s: %v, %v; want %v", id, in, err, want)
+			}
+		}
+	})
+}
+
+// pages returns the ids of all pages from the beginning on and then those of all
+// pages back from the end.
+func pages(t testing.TB, ctx context.Context, l *index.List[book, string], n int) (onward, back [][]string) {
+	t.Helper()
+	var last kvmodel.Listing[book]
+	for cursor, first := "", true; first || cursor != ""; first = false {
+		p, err := l.Page(ctx, cursor, n)
+		must(t, err)
+		onward = append(onward, bookIDs(p.Items))
+		cursor, last = p.Next, p
+	}
+	back = append(back, bookIDs(last.Items))
+	for cursor := last.Prev; cursor != ""; {
+		p, err := l.Page(ctx, cursor, n)
+		must(t, err)
+		back = append(back, bookIDs(p.Items))
+		cursor = p.Prev
+	}
+	return onward, back
+}
+
+func TestList_Page_GoesThroughAllOfItInBothDirectionsEachOnce(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		b := newBooks(closing(t, open(t, s)))
+		want := createBooks(t, ctx, b, 2500)
+		l := b.ByAuthor.Of("knuth")
+		for _, n := range []int{7, 100, 1000} {
+			onward, back := pages(t, ctx, l, n)
+			all := slices.Concat(onward...)
+			slices.Sort(all)
+			if diff := cmp.Diff(want, all); diff != "" {
+				t.Fatalf("by %d (-want +got)\n%s", n, diff)
+			}
+			for i, p := range onward[:len(onward)-1] {
+				if len(p) != n {
+					t.Errorf("page %d has %d records, not %d", i, len(p), n)
+				}
+			}
+			slices.Reverse(back)
+			if len(back) == len(onward) {
+				// Counted from the end, the first page is the short one.
+				onward, back = [][]string{slices.Concat(onward...)}, [][]string{slices.Concat(back...)}
+			}
+			if diff := cmp.Diff(onward, back); diff != "" {
+				t.Fatalf("by %d, onward and back (-onward +back)\n%s", n, diff)
+			}
+		}
+	})
+}
+
+// createBooks makes n books of one author and returns their ids, sorted.
+func createBooks(t testing.TB, ctx context.Context, b *books, n int) (ids []string) {
+	t.Helper()
+	var all []*book
+	for range n {
+		all = append(all, &book{Author: "knuth"})
+	}
+	must(t, b.CreateMulti(ctx, all))
+	must(t, b.db.Flush(ctx))
+	for _, b := range all {
+		ids = append(ids, b.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestList_Page_LeavesOutWhatIsNotToBeKeptAndFillsUp(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		b := newBooks(closing(t, open(t, s)))
+		var all []*book
+		for i := range 40 {
+			all = append(all, &book{ID: fmt.Sprint("b", i), Author: "knuth", N: i})
+		}
+		must(t, b.CreateMulti(ctx, all))
+		even := func(b *book) bool { return b.N%2 == 0 }
+		seen := map[string]bool{}
+		for cursor, first := "", true; first || cursor != ""; first = false {
+			p, err := b.ByAuthor.Of("knuth").Page(ctx, cursor, 5, even)
+			must(t, err)
+			if len(p.Items) != 5 && p.Next != "" {
+				t.Errorf("a page of %d with more to come", len(p.Items))
+			}
+			for _, b := range p.Items {
+				if !even(b) || seen[b.ID] {
+					t.Errorf("%s is kept or comes again", b.ID)
+				}
+				seen[b.ID] = true
+			}
+			cursor = p.Next
+		}
+		if len(seen) != 20 {
+			t.Errorf("%d records, want 20", len(seen))
+		}
+	})
+}
+
+func TestList_Page_RefusesWhatIsNoCursorOfItsOwn(t *testing.T) {
+	ctx := t.Context()
+	b := newBooks(closing(t, open(t, memkv.New(memkv.Options{}))))
+	createBooks(t, ctx, b, 30)
+	p, err := b.ByAuthor.Of("knuth").Page(ctx, "", 10)
+	must(t, err)
+	for name, cursor := range map[string]string{
+		"no cursor":          "hello",
+		"cut":                p.Next[:len(p.Next)-2],
+		"no direction":       kvmodel.Cursor(`Book.ByAuthor "knuth"`, nil),
+		"a direction beyond": kvmodel.Cursor(`Book.ByAuthor "knuth"`, []byte("?x")),
+	} {
+		_, err := b.ByAuthor.Of("knuth").Page(ctx, cursor, 10)
+		if !errors.Is(err, kvmodel.ErrBadCursor) {
+			t.Errorf("%s: got %v, want ErrBadCursor", name, err)
+		}
+	}
+	if _, err := b.ByAuthor.Of("dijkstra").Page(ctx, p.Next, 10); !errors.Is(err, kvmodel.ErrBadCursor) {
+		t.Errorf("the cursor of another list: got %v, want ErrBadCursor", err)
+	}
+	for _, n := range []int{-1, 0, 1001} {
+		if _, err := b.ByAuthor.Of("knuth").Page(ctx, "", n); !errors.Is(err, kvmodel.ErrBadOp) {
+			t.Errorf("a page of %d: got %v, want ErrBadOp", n, err)
+		}
+	}
+	// Whatever a good cursor says, it is only a place.
+	forged := kvmodel.Cursor(`Book.ByAuthor "knuth"`, []byte("<zzz"))
+	if _, err := b.ByAuthor.Of("knuth").Page(ctx, forged, 10); err != nil {
+		t.Errorf("a cursor to an id that is not there: %v", err)
+	}
+}
+
+func TestList_All_ReturnsTheRecords(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		b := newBooks(closing(t, open(t, s)))
+		want := createBooks(t, ctx, b, 250)
+		var got []string
+		for v, err := range b.ByAuthor.Of("knuth").All(ctx) {
+			must(t, err)
+			got = append(got, v.ID)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		for range b.ByAuthor.Of("knuth").All(ctx) {
+			break
+		}
+	})
+}
+
+func TestLists_ARecordThatHasExpiredIsInNoList(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	clock := func() time.Time { return now }
+	ctx := t.Context()
+	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock}), kvmodel.Clock(clock))
+	must(t, err)
+	b := newBooks(closing(t, db))
+	must(t, b.Create(ctx, &book{ID: "a", Author: "knuth", Gone: now.Add(time.Hour)}))
+	must(t, b.Create(ctx, &book{ID: "b", Author: "knuth", Gone: now.Add(time.Hour)}))
+	_, err = b.Update(ctx, "b", func(b *book) error { b.Gone = now.Add(3 * time.Hour); return nil })
+	must(t, err)
+	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
+	now = now.Add(2 * time.Hour)
+	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "b")
+}
+
+func TestLists_AnyBytesMakeAListOfTheirOwn(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		b := newBooks(closing(t, open(t, s)))
+		values := []string{"a:b", "a%3Ab", "a", "a b", "\x00\xff", "#0", "ä", strings.Repeat("x", 300), strings.Repeat("x", 301), "+a@1", "\n"}
+		for _, v := range values {
+			must(t, b.Create(ctx, &book{ID: "of " + v, Author: v}))
+		}
+		for _, v := range values {
+			wantIDs(t, ctx, b.ByAuthor.Of(v), "of "+v)
+		}
+	})
+}
+
+func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		b := newBooks(closing(t, open(t, s)))
+		for _, bad := range []*book{
+			{ID: strings.Repeat("x", 1<<20), Author: "knuth"},
+			{ID: "a", Author: strings.Repeat("x", 1<<20)},
+		} {
+			if err := b.Create(ctx, bad); !errors.Is(err, kvmodel.ErrTooLarge) {
+				t.Errorf("got %.200v, want ErrTooLarge", err)
+			}
+			if _, err := b.Get(ctx, bad.ID); !errors.Is(err, kvmodel.ErrNotFound) {
+				t.Errorf("got %.200v, want ErrNotFound", err)
+			}
+		}
+		must(t, b.Create(ctx, &book{ID: strings.Repeat("x", 4096), Author: "knuth"}))
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), strings.Repeat("x", 4096))
+	})
+}
+
+func TestLists_EveryVerbCostsTheTripsItPromises(t *testing.T) {
+	for _, v := range []struct {
+		name          string
+		plain, server int
+		verb          func(ctx context.Context, b *books) error
+	}{
+		{"Create in three lists that are new", 3, 3, func(ctx context.Context, b *books) error {
+			return b.Create(ctx, &book{ID: "new", Author: "new", Tags: []string{"new"}, Year: 1})
+		}},
+		{"Create in lists that are there", 2, 2, func(ctx context.Context, b *books) error {
+			return b.Create(ctx, &book{ID: "new", Author: "knuth", Tags: []string{"go"}, Year: 1968})
+		}},
+		{"Update that moves a list", 3, 3, func(ctx context.Context, b *books) error {
+			_, err := b.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
+			return err
+		}},
+		{"Page, warm", 2, 2, func(ctx context.Context, b *books) error {
+			_, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
+			return err
+		}},
+		{"Count", 1, 1, func(ctx context.Context, b *books) error { _, err := b.ByAuthor.Of("knuth").Count(ctx); return err }},
+		{"Size", 1, 1, func(ctx context.Context, b *books) error { _, err := b.ByAuthor.Of("knuth").Size(ctx); return err }},
+		{"Contains", 1, 1, func(ctx context.Context, b *books) error {
+			_, err := b.ByAuthor.Of("knuth").Contains(ctx, "a")
+			return err
+		}},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			for want, s := range map[*int]kvmodel.Store{
+				&v.plain:  plain{memkv.New(memkv.Options{})},
+				&v.server: server{memkv.New(memkv.Options{})},
+			} {
+				b := newBooks(closing(t, open(t, s)))
+				must(t, b.CreateMulti(t.Context(), []*book{
+					{ID: "a", Author: "knuth", Tags: []string{"go"}, Year: 1968},
+					{ID: "b", Author: "knuth", Tags: []string{"kv"}, Year: 1968},
+				}))
+				must(t, b.db.Flush(t.Context()))
+				ctx, m := kvmodel.Metered(t.Context())
+				must(t, v.verb(ctx, b))
+				if got := m.Cost(); got.Trips != *want {
+					t.Errorf("%T: %v, want %d trips", s, got, *want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,336 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// ticket is a record whose ids are given in order.
+type ticket struct {
+	ID    int64
+	Owner string
+	Email string
+}
+
+type tickets struct {
+	*kvmodel.Records[ticket, int64]
+	db      *kvmodel.DB
+	ByOwner *index.Lists[ticket, int64, string]
+	ByEmail *index.Unique[ticket, string]
+	InOrder *index.Sequence[ticket]
+}
+
+func newTickets(db *kvmodel.DB) *tickets {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[ticket, int64]{
+		Name: "Ticket", Version: 1,
+		ID:         func(v *ticket) int64 { return v.ID },
+		SetID:      func(v *ticket, id int64) { v.ID = id },
+		Key:        kvmodel.IntKey[int64](),
+		Codec:      asJSON[ticket]{},
+		Sequential: true,
+	})
+	return &tickets{
+		Records: r, db: db,
+		ByOwner: index.NewLists(r, kvmodel.IndexSpec[ticket, string]{
+			Name: "ByOwner", Def: "list Owner string", Fields: []string{"Owner"}, Key: kvmodel.StringKey[string](),
+			Values: func(v *ticket) []string { return []string{v.Owner} },
+		}),
+		ByEmail: index.NewUnique(r, kvmodel.IndexSpec[ticket, string]{
+			Name: "ByEmail", Def: "unique Email string", Fields: []string{"Email"}, Key: kvmodel.StringKey[string](),
+			Values: func(v *ticket) []string { return []string{v.Email} },
+		}),
+		InOrder: index.SequenceOf(r),
+	}
+}
+
+func TestSequenceOf_RecordsAreNumberedInTheirOrder(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		ts := newTickets(closing(t, open(t, s)))
+		for want := int64(1); want <= 5; want++ {
+			v := &ticket{Owner: "ann"}
+			must(t, ts.Create(ctx, v))
+			if v.ID != want {
+				t.Errorf("the id is %d, want %d", v.ID, want)
+			}
+		}
+		must(t, ts.Delete(ctx, 5))
+		must(t, ts.Delete(ctx, 2))
+		v := &ticket{Owner: "ann"}
+		if n, err := ts.InOrder.Add(ctx, v); err != nil || n != 6 || v.ID != 6 {
+			t.Errorf("added as %d, %v; want 6: a number that was deleted is not given again", n, err)
+		}
+		if n, err := ts.InOrder.Count(ctx); err != nil || n != 6 {
+			t.Errorf("Count is %d, %v; want 6", n, err)
+		}
+		var all []int64
+		for v, err := range ts.All(ctx) {
+			must(t, err)
+			all = append(all, v.ID)
+		}
+		if diff := cmp.Diff([]int64{1, 3, 4, 6}, all); diff != "" {
+			t.Errorf("All (-want +got)\n%s", diff)
+		}
+		must(t, ts.db.Flush(ctx))
+		if n, err := ts.ByOwner.Of("ann").Count(ctx); err != nil || n != 4 {
+			t.Errorf("the list has %d, %v; want 4", n, err)
+		}
+	})
+}
+
+func TestSequenceOf_AnIDOfOnesOwnIsRefused(t *testing.T) {
+	ctx := t.Context()
+	ts := newTickets(closing(t, open(t, memkv.New(memkv.Options{}))))
+	must(t, ts.Create(ctx, &ticket{Email: "a"}))
+	for name, err := range map[string]error{
+		"create": ts.Create(ctx, &ticket{ID: 7}),
+		"put":    ts.Put(ctx, &ticket{ID: 7}),
+		"upsert": func() error { _, err := ts.Upsert(ctx, 7, func(*ticket) error { return nil }); return err }(),
+	} {
+		if !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Errorf("%s: got %v, want ErrInvalid", name, err)
+		}
+	}
+	must(t, ts.Put(ctx, &ticket{ID: 1, Email: "b"}))
+	v := &ticket{Email: "b"}
+	if err := ts.Create(ctx, v); !errors.Is(err, kvmodel.ErrExists) || v.ID != 0 {
+		t.Errorf("a value that is taken: %v, and the id is %d", err, v.ID)
+	}
+}
+
+func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
+	const creators, each = 64, 100
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		adds := &adding{Store: s}
+		var dbs [4]*kvmodel.DB // as many processes
+		var sequences [len(dbs)]*index.Sequence[string]
+		for i := range dbs {
+			dbs[i] = closing(t, open(t, shared{adds}))
+			sequences[i] = index.NewSequence(dbs[i], "all", asJSON[string]{})
+		}
+		var mu sync.Mutex
+		got := map[int64]string{}
+		var wait sync.WaitGroup
+		for c := range creators {
+			wait.Go(func() {
+				for i := range each {
+					v := fmt.Sprint(c, "-", i)
+					n, err := sequences[c%len(dbs)].Add(ctx, &v)
+					mu.Lock()
+					if old, twice := got[n]; twice || err != nil {
+						t.Errorf("%s got number %d as did %q, %v", v, n, old, err)
+					}
+					got[n] = v
+					mu.Unlock()
+				}
+			})
+		}
+		wait.Wait()
+		n := int64(0)
+		for v, err := range sequences[0].Range(ctx, 1, creators*each+10) {
+			must(t, err)
+			if n++; v.N != n || *v.Value != got[n] {
+				t.Fatalf("number %d is %q under %d, want %q", n, *v.Value, v.N, got[n])
+			}
+		}
+		t.Logf("%d numbers by %d creators in %d processes: %.2f adds each", n, creators, len(dbs), float64(adds.n)/float64(n))
+		if n != creators*each {
+			t.Errorf("%d numbers, want %d", n, creators*each)
+		}
+	})
+}
+
+// adding is a store that counts the adds of elements.
+type adding struct {
+	kvmodel.Store
+	mu sync.Mutex
+	n  int
+}
+
+func (a *adding) Powers() kvmodel.Powers { return kvmodel.PowersOf(a.Store) }
+
+func (a *adding) Do(ctx context.Context, ops []kvmodel.Op) error {
+	a.mu.Lock()
+	for _, op := range ops {
+		if op.Kind == kvmodel.Add && op.Key[:2] == "q:" {
+			a.n++
+		}
+	}
+	a.mu.Unlock()
+	return a.Store.Do(ctx, ops)
+}
+
+func TestSequence_Page_GoesBothWays(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+		ts := newTickets(closing(t, open(t, s)))
+		for range 23 {
+			must(t, ts.Create(ctx, &ticket{}))
+		}
+		for n := int64(5); n <= 17; n++ {
+			must(t, ts.Delete(ctx, n))
+		}
+		want := []int64{1, 2, 3, 4, 18, 19, 20, 21, 22, 23}
+		var onward []int64
+		for cursor, first := "", true; first || cursor != ""; first = false {
+			p, err := ts.InOrder.Page(ctx, cursor, 3)
+			must(t, err)
+			onward = append(onward, numbersOf(p)...)
+			cursor = p.Next
+		}
+		if diff := cmp.Diff(want, onward); diff != "" {
+			t.Errorf("onward (-want +got)\n%s", diff)
+		}
+		p, err := ts.InOrder.Latest(ctx, 3)
+		must(t, err)
+		back := [][]int64{numbersOf(p)}
+		for p.Prev != "" {
+			p, err = ts.InOrder.Page(ctx, p.Prev, 3)
+			must(t, err)
+			back = append(back, numbersOf(p))
+		}
+		slices.Reverse(back)
+		if diff := cmp.Diff(want, slices.Concat(back...)); diff != "" {
+			t.Errorf("back (-want +got)\n%s", diff)
+		}
+		p, err = ts.InOrder.Page(ctx, "", 100, func(v *ticket) bool { return v.ID%2 == 0 })
+		must(t, err)
+		if diff := cmp.Diff([]int64{2, 4, 18, 20, 22}, numbersOf(p)); diff != "" || p.Next != "" || p.Prev != "" {
+			t.Errorf("kept (-want +got)\n%s, next %q, previous %q", diff, p.Next, p.Prev)
+		}
+		for _, cursor := range []string{"x", kvmodel.Cursor("sequence Ticket", nil), kvmodel.Cursor("sequence Ticket", []byte("><"))} {
+			if p, err := ts.InOrder.Page(ctx, cursor, 3); cursor != kvmodel.Cursor("sequence Ticket", []byte("><")) && !errors.Is(err, kvmodel.ErrBadCursor) {
+				t.Errorf("%q: got %v, %v; want ErrBadCursor", cursor, p, err)
+			}
+		}
+	})
+}
+
+func numbersOf(p kvmodel.Listing[ticket]) []int64 {
+	var ns []int64
+	for _, v := range p.Items {
+		ns = append(ns, v.ID)
+	}
+	return ns
+}
+
+func TestSequence_Split_GivesEveryNumberToOneWorker(t *testing.T) {
+	ctx := t.Context()
+	s := index.NewSequence(closing(t, open(t, memkv.New(memkv.Options{}))), "s", asJSON[int]{})
+	if spans, err := s.Split(ctx, 4); err != nil || len(spans) != 0 {
+		t.Errorf("of an empty one: %v, %v", spans, err)
+	}
+	for i := range 10 {
+		_, err := s.Add(ctx, &i)
+		must(t, err)
+	}
+	for n, want := range map[int][]index.Span{
+		1:  {{1, 10}},
+		3:  {{1, 3}, {4, 6}, {7, 10}},
+		20: {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}},
+	} {
+		spans, err := s.Split(ctx, n)
+		if diff := cmp.Diff(want, spans); err != nil || diff != "" {
+			t.Errorf("in %d: %v (-want +got)\n%s", n, err, diff)
+		}
+	}
+	if _, err := s.Split(ctx, 0); !errors.Is(err, kvmodel.ErrBadOp) {
+		t.Errorf("in 0: got %v, want ErrBadOp", err)
+	}
+}
+
+func TestSequence_LostNumbersAreMissedUntilTheLossIsAccepted(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	fresh := func() *index.Sequence[int] {
+		return index.NewSequence(closing(t, open(t, shared{mem})), "s", asJSON[int]{})
+	}
+	s := fresh()
+	for i := range 40 {
+		_, err := s.Add(ctx, &i)
+		must(t, err)
+	}
+	for n := 25; n <= 40; n++ {
+		mem.Evict(fmt.Sprint("q:s:", n))
+	}
+	s = fresh()
+	if _, err := s.Add(ctx, new(int)); !errors.Is(err, kvmodel.ErrLost) {
+		t.Errorf("Add: got %v, want ErrLost", err)
+	}
+	if _, err := s.Count(ctx); !errors.Is(err, kvmodel.ErrLost) {
+		t.Errorf("Count: got %v, want ErrLost", err)
+	}
+	must(t, s.Accept(ctx))
+	if n, err := s.Add(ctx, new(int)); err != nil || n != 25 {
+		t.Errorf("added as %d, %v; want 25", n, err)
+	}
+	if _, err := s.Get(ctx, 30); !errors.Is(err, kvmodel.ErrNotFound) {
+		t.Errorf("Get: got %v, want ErrNotFound", err)
+	}
+}
+
+func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
+		kvtest.SimulateMany(t, 200, kvtest.Hostile(powers), func(sim *kvtest.Sim) {
+			var mu sync.Mutex
+			acked := map[int64]string{}
+			for p := range 3 {
+				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
+				sim.Go(fmt.Sprint("p", p), func(s kvmodel.Store) {
+					ts := newTickets(openQuiet(s))
+					for i := range 5 {
+						ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+						v := &ticket{Owner: fmt.Sprint(p, "-", i), Email: fmt.Sprint(rng.IntN(8))}
+						if ts.Create(ctx, v) == nil {
+							mu.Lock()
+							if old, twice := acked[v.ID]; twice {
+								sim.T().Errorf("number %d is of %s and of %s", v.ID, old, v.Owner)
+							}
+							acked[v.ID] = v.Owner
+							mu.Unlock()
+						}
+						cancel()
+					}
+					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+					defer cancel()
+					_ = ts.db.Close(ctx)
+				})
+			}
+			sim.Wait()
+			time.Sleep(2 * time.Minute) // for what Close did not wait for
+			checkNumbers(sim, acked)
+		})
+	}
+}
+
+// checkNumbers asserts that the numbers in use have no gap, and that those that
+// were acknowledged are their owners'.
+func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
+	t, ctx := sim.T(), context.Background()
+	ts := newTickets(openQuiet(still{sim.Store()}))
+	last, err := ts.Last(ctx)
+	must(t, err)
+	for n := int64(1); n <= last+20; n++ {
+		_, err := kvmodel.One(ctx, sim.Store(), kvmodel.OpGet(fmt.Sprint("r:Ticket:", n)))
+		if there := err == nil; there != (n <= last) {
+			t.Errorf("the last number is %d, and %d is there: %v", last, n, there)
+		}
+	}
+	for n, owner := range acked {
+		if v, err := ts.Get(ctx, n); err != nil || v.Owner != owner {
+			t.Errorf("number %d is %+v, %v; want it of %s", n, v, err, owner)
+		}
+	}
+	must(t, ts.db.Close(ctx))
+}

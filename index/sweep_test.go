@@ -1,0 +1,251 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// The sweep lets processes change records that move between lists on a
+// simulated store, kills one of them somewhere, repairs, and wants every list to
+// hold just the records that hold its value. The lists are folded, split and
+// joined all the while.
+
+var (
+	sweepIDs  = []string{"a", "b", "c", "d"}
+	sweepTags = []string{"go", "kv"}
+)
+
+// openQuiet opens a DB that keeps to itself what goes wrong.
+func openQuiet(s kvmodel.Store) *kvmodel.DB {
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
+func openSweep(s kvmodel.Store) *books {
+	b := newBooks(openQuiet(s))
+	for _, l := range []*memberlog.Limits{b.ByAuthor.Limits(), b.ByTags.Limits()} {
+		*l = memberlog.Limits{Split: 60, Merge: 30, Slack: 20, Look: 60, Grace: 24 * time.Hour}
+	}
+	return b
+}
+
+// changeBooks makes n random changes as one process.
+func changeBooks(sim *kvtest.Sim, s kvmodel.Store, rng *rand.Rand, n int) {
+	b := openSweep(s)
+	for range n {
+		id, tag := sweepIDs[rng.IntN(len(sweepIDs))], sweepTags[rng.IntN(len(sweepTags))]
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		var err error
+		switch rng.IntN(6) {
+		case 0, 1:
+			err = b.Create(ctx, &book{ID: id, Author: "knuth", Tags: []string{tag}})
+		case 2, 3, 4:
+			_, err = b.Update(ctx, id, func(b *book) error {
+				b.N++
+				b.Tags = []string{tag}
+				return nil
+			})
+		case 5:
+			err = b.Delete(ctx, id)
+		}
+		if errors.Is(err, kvmodel.ErrCorrupt) {
+			sim.T().Error(err)
+		}
+		readBooks(ctx, sim, b, tag)
+		cancel()
+	}
+	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	// What it could not finish is left to the repair.
+	_ = b.db.Close(closing)
+}
+
+// readBooks asserts that a page has no record that does not hold the value.
+func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
+	p, err := b.ByTags.Of(tag).Page(ctx, "", 3)
+	if errors.Is(err, kvmodel.ErrCorrupt) {
+		sim.T().Error(err)
+	}
+	for _, v := range p.Items {
+		if !slices.Contains(v.Tags, tag) {
+			sim.T().Errorf("the list of %s has %+v", tag, v)
+		}
+	}
+}
+
+// repairBooks is a process that comes when all others have ended, and stays for
+// longer than the grace.
+func repairBooks(sim *kvtest.Sim) {
+	sim.Spare("fixer")
+	sim.Do("fixer", func(s kvmodel.Store) {
+		b := openSweep(s)
+		for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute, time.Minute, time.Minute} {
+			time.Sleep(wait)
+			for range 5 {
+				if b.db.Repair(context.Background()) == nil {
+					break
+				}
+			}
+		}
+		_ = b.db.Close(context.Background())
+	})
+}
+
+// still is a store that outlives its users and has no powers.
+type still struct{ kvmodel.Store }
+
+func (still) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (still) Close() error           { return nil }
+
+// checkBooks asserts, when nothing is in flight any more, that the lists are
+// what the records say. Garbage are entries that no record says and no line
+// finds: no reader shows them.
+func checkBooks(sim *kvtest.Sim, garbage, counted bool) {
+	t := sim.T()
+	ctx := context.Background()
+	b := openSweep(still{sim.Store()})
+	for _, tag := range sweepTags {
+		var want []string
+		for _, id := range sweepIDs {
+			v, err := b.Get(ctx, id)
+			if err == nil && slices.Contains(v.Tags, tag) {
+				want = append(want, id)
+			} else if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+		got := idsOf(t, ctx, b.ByTags.Of(tag))
+		if garbage {
+			got = slices.DeleteFunc(got, func(id string) bool { return !slices.Contains(want, id) })
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the list of %s (-want +got)\n%s", tag, diff)
+		}
+		if n := counterOf(t, ctx, sim.Store(), tag); counted && n != int64(len(want)) {
+			t.Errorf("%d of %s are counted, want %d", n, tag, len(want))
+		}
+		p, err := b.ByTags.Of(tag).Page(ctx, "", 10)
+		must(t, err)
+		shown := bookIDs(p.Items)
+		slices.Sort(shown)
+		if diff := cmp.Diff(want, shown, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the page of %s (-want +got)\n%s", tag, diff)
+		}
+	}
+	must(t, b.db.Close(ctx))
+}
+
+func counterOf(t testing.TB, ctx context.Context, s kvmodel.Store, tag string) int64 {
+	t.Helper()
+	r, err := kvmodel.One(ctx, s, kvmodel.OpGet("n:Tag:Books:"+tag))
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return 0
+	}
+	must(t, err)
+	n, err := kvmodel.ParseNumber(r.Value)
+	must(t, err)
+	return n
+}
+
+func sweepBooks(t *testing.T, n int, powers kvtest.Powers) {
+	world := kvtest.Hostile(powers)
+	world.Crash, world.Pause = 0, 0
+	world.Fault = faults
+	kvtest.SimulateMany(t, n, world, func(sim *kvtest.Sim) {
+		sim.CrashAt("p", 1+sim.Rand().IntN(120))
+		for i, name := range []string{"p", "q"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kvmodel.Store) { changeBooks(sim, s, rng, 5) })
+		}
+		sim.Wait()
+		repairBooks(sim)
+		sim.Wait()
+		checkBooks(sim, !powers.Ordered, powers.Ordered)
+	})
+}
+
+// faults spares the process that repairs, so that one pass is a whole one. What
+// is added to a counter may be lost or done without an answer, but not late: only
+// that a counter is left alone for long tells that nothing is under way.
+func faults(m kvtest.Moment) kvtest.Fault {
+	odds := [20]kvtest.Fault{0: kvtest.Mute, 7: kvtest.Lost, 13: kvtest.Unsent}
+	switch {
+	case m.Client == "fixer":
+		return kvtest.None
+	case strings.HasPrefix(m.Op.Key, "n:"):
+		return max(odds[m.Step%len(odds)], kvtest.None)
+	}
+	return kvtest.ByRate
+}
+
+func TestSweep_AfterACrashAnywhereEveryListIsTheFunctionOfTheRecords(t *testing.T) {
+	sweepBooks(t, 300, kvtest.ServerPowers)
+}
+
+func TestSweep_WhereTripsAreCutNoListMissesARecord(t *testing.T) {
+	sweepBooks(t, 300, kvtest.NoPowers)
+}
+
+func TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords(t *testing.T) {
+	sweepBooks(t, 300, kvtest.AllPowers)
+}
+
+// A store that is short of memory drops parts of lists. No reader may take what
+// is left for the whole, and a rebuild makes it whole.
+func TestSweep_WhatTheStoreHasDroppedIsMissedAndRebuilt(t *testing.T) {
+	world := kvtest.World{Powers: kvtest.NoPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "l:") }}
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
+		world.Powers = powers
+		refused := 0
+		kvtest.SimulateMany(t, 200, world, func(sim *kvtest.Sim) {
+			for i, name := range []string{"p", "q"} {
+				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+				sim.Go(name, func(s kvmodel.Store) { changeBooks(sim, s, rng, 8) })
+			}
+			sim.Wait()
+			ctx := context.Background()
+			b := openSweep(still{sim.Store()})
+			for _, tag := range sweepTags {
+				for _, err := range b.ByTags.Of(tag).IDs(ctx) {
+					if errors.Is(err, kvmodel.ErrNeedsRebuild) {
+						refused++
+					} else {
+						must(sim.T(), err)
+					}
+				}
+			}
+			must(sim.T(), b.Rebuild(ctx))
+			// One that was found to be lost only now takes another.
+			must(sim.T(), b.Rebuild(ctx))
+			// A counter is counted anew when it was left alone for a while.
+			for b.db.Flush(ctx) != nil {
+				time.Sleep(20 * time.Second)
+			}
+			must(sim.T(), b.db.Close(ctx))
+			// With a removal that was dropped, what it removed may come back as
+			// an entry that no reader shows.
+			checkBooks(sim, true, false)
+		})
+		t.Logf("%+v: %d lists were refused", powers, refused)
+		if refused == 0 {
+			t.Error("no list was ever refused")
+		}
+	}
+}

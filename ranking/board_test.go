@@ -1,0 +1,187 @@
+package ranking_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+func ids(items []*article) []string {
+	var ids []string
+	for _, a := range items {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// allOf pages through a listing.
+func allOf(t *testing.T, l kvmodel.Lister[article], n int, keep ...func(*article) bool) []string {
+	t.Helper()
+	var all []string
+	cursor := ""
+	for {
+		page, err := l.Page(ctx, cursor, n, keep...)
+		if err != nil {
+			t.Fatal("page:", err)
+		}
+		all = append(all, ids(page.Items)...)
+		if cursor = page.Next; cursor == "" {
+			return all
+		}
+	}
+}
+
+func TestBoard_ShowsTheRecordsInTheOrderOfTheirScores(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		rng := seeded(t)
+		all := map[string]*article{}
+		for i := range 700 {
+			id := fmt.Sprintf("a%03d", rng.IntN(200))
+			v := &article{ID: id, Price: float64(rng.IntN(10000)) / 100, Stock: rng.Int64N(40) - 20, Draft: rng.IntN(4) == 0, Category: []string{"", "tea", "coffee"}[rng.IntN(3)]}
+			if rng.IntN(3) > 0 {
+				v.Published = time.Unix(int64(1e9+i*1000), 0).UTC()
+			}
+			switch _, there := all[id]; {
+			case there && rng.IntN(5) == 0:
+				if err := a.Delete(ctx, id); err != nil {
+					t.Fatal(err)
+				}
+				delete(all, id)
+			default:
+				if err := a.Put(ctx, v); err != nil {
+					t.Fatal(err)
+				}
+				all[id] = v
+			}
+		}
+		if err := a.db.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		checkBoards(t, a, all)
+	})
+}
+
+// checkBoards asserts that every board shows what all says.
+func checkBoards(t *testing.T, a *articles, all map[string]*article) {
+	t.Helper()
+	members := slices.Sorted(maps.Keys(all))
+	only := func(in func(*article) bool) []string {
+		var some []string
+		for _, id := range members {
+			if in(all[id]) {
+				some = append(some, id)
+			}
+		}
+		return some
+	}
+	check := func(name string, l kvmodel.Lister[article], want []string, less func(a, b *article) bool) {
+		t.Helper()
+		got := allOf(t, l, 17)
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(got))); diff != "" {
+			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
+			return
+		}
+		for i := 1; i < len(got); i++ {
+			if less(all[got[i]], all[got[i-1]]) {
+				t.Errorf("%s: %s stands before %s", name, got[i-1], got[i])
+			}
+		}
+	}
+	check("Cheapest", a.Cheapest, only(func(v *article) bool { return !v.Draft }), func(x, y *article) bool { return x.Price < y.Price })
+	check("TopStock", a.TopStock, members, func(x, y *article) bool { return x.Stock > y.Stock })
+	check("TopStock ascending", a.TopStock.Ascending(), members, func(x, y *article) bool { return x.Stock < y.Stock })
+	check("Archive", a.Archive, only(func(v *article) bool { return !v.Published.IsZero() }), func(x, y *article) bool { return x.Published.After(y.Published) })
+	for _, category := range []string{"tea", "coffee"} {
+		check("by "+category, a.StockBy.Of(category), only(func(v *article) bool { return v.Category == category }), func(x, y *article) bool { return x.Stock > y.Stock })
+	}
+	check("between", a.Cheapest.Between(10, 50), only(func(v *article) bool { return !v.Draft && v.Price >= 10 && v.Price < 50 }), func(x, y *article) bool { return x.Price < y.Price })
+	if err := a.Cheapest.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	n, err := a.Cheapest.Between(10, 50).Count(ctx)
+	if want := len(only(func(v *article) bool { return !v.Draft && v.Price >= 10 && v.Price < 50 })); n != want || err != nil {
+		t.Errorf("count between: %d, %v; want %d", n, err, want)
+	}
+	report, err := a.TopStock.Verify(ctx, members...)
+	if err != nil || len(report.Missing)+len(report.Wrong) > 0 || report.Members != len(members) {
+		t.Errorf("verify: %+v, %v", report, err)
+	}
+}
+
+func TestBoard_TiesShareAPlace(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		for i, stock := range []int64{9, 7, 7, 7, 3, 3, 1} {
+			if err := a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: stock}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := map[string]int{"0": 1, "1": 2, "2": 2, "3": 2, "4": 5, "5": 5, "6": 7}
+		got := map[string]int{}
+		for id := range want {
+			rank, err := a.TopStock.Rank(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[id] = rank
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("ranks: mismatch (-want +got):\n%s", diff)
+		}
+		for from := 1; from <= 7; from++ {
+			places, err := a.TopStock.At(ctx, from, 10)
+			if err != nil || len(places) != 8-from {
+				t.Fatal(len(places), err)
+			}
+			for _, p := range places {
+				if p.Rank != want[p.Item.ID] {
+					t.Errorf("from %d: %s has rank %d, want %d", from, p.Item.ID, p.Rank, want[p.Item.ID])
+				}
+			}
+		}
+		around, err := a.TopStock.Around(ctx, "5", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range around {
+			if p.Rank != want[p.Item.ID] || p.Score != p.Item.Stock {
+				t.Errorf("around: %s has rank %d and score %d", p.Item.ID, p.Rank, p.Score)
+			}
+		}
+		share, err := a.TopStock.Percentile(ctx, "6")
+		if err != nil || share != 0 {
+			t.Errorf("percentile of the last: %v, %v", share, err)
+		}
+	})
+}
+
+func TestBoard_WhatHasNoPlaceIsRefusedAndNothingIsWritten(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		err := a.Create(ctx, &article{ID: "x", Price: 1e300})
+		if !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Error("a price that does not fit:", err)
+		}
+		if _, err := a.Get(ctx, "x"); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Error("after a refused create:", err)
+		}
+		if _, err := a.Cheapest.Rank(ctx, "x"); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Error("rank of nothing:", err)
+		}
+		if _, err := a.Cheapest.At(ctx, 0, 1); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Error("at 0:", err)
+		}
+		if _, err := a.Cheapest.Page(ctx, "nonsense", 1); !errors.Is(err, kvmodel.ErrBadCursor) {
+			t.Error("cursor:", err)
+		}
+		if _, err := a.Cheapest.Between(math.NaN(), 1).Page(ctx, "", 1); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Error("between NaN:", err)
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package ranking
+
+import (
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Boards is one Board for each value of type V that a record can have.
+type Boards[T any, K comparable, S, V any] struct {
+	board *Board[T, K, S]
+	by    kvmodel.KeyOf[V]
+}
+
+// NewBoards returns the boards spec describes, one for each value of by, and
+// plugs them into records.
+func NewBoards[T any, K comparable, S, V any](records *kvmodel.Records[T, K], spec Spec[T, S], by By[T, V]) *Boards[T, K, S, V] {
+	c := newCore(spec, func(rec *T) (string, bool) {
+		v := by.Value(rec)
+		if by.Key.Empty(v) {
+			return "", false
+		}
+		return by.Key.Text(v), true
+	})
+	c.many = true
+	plug(records, c, spec)
+	return &Boards[T, K, S, V]{boardOf(records, c, spec), by.Key}
+}
+
+// Of returns the board of v.
+func (b *Boards[T, K, S, V]) Of(v V) *Board[T, K, S] {
+	of := *b.board
+	of.view.by = b.by.Text(v)
+	return &of
+}
+
+// On returns the boards of the period that holds t: see Board.On.
+func (b *Boards[T, K, S, V]) On(t time.Time) *Boards[T, K, S, V] {
+	return &Boards[T, K, S, V]{b.board.On(t), b.by}
+}

@@ -1,0 +1,245 @@
+package ranking
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+// counted is a board by a counter. Its members have records of their own, which
+// say where they stand; it brings them to what the counter says when the batch
+// is written, and when the write path has changed what the board holds.
+//
+// To follow is always the same: read the member's record, then the counter and
+// the model's record, then move the member there. Since the counter is read
+// after the record and the record must not have changed when it is written, the
+// last one to follow has seen the last count, whoever comes in whatever order.
+type counted[T any] struct {
+	*core[T]
+	counter kvmodel.Counter
+	score   func(rec *T, count int64) (keytree.Score, error)
+	batch   Batch
+	window  *window
+}
+
+var (
+	_ kvmodel.Index[struct{}] = (*counted[struct{}])(nil)
+	_ kvmodel.Follower        = (*counted[struct{}])(nil)
+)
+
+func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
+	f := &counted[T]{core: c, counter: spec.Counter, batch: spec.Batch}
+	f.score = func(rec *T, count int64) (keytree.Score, error) {
+		if spec.Score != nil {
+			return spec.Of.to(spec.Score(rec))
+		}
+		return keytree.FromInt(count), nil
+	}
+	f.window = &window{write: f.followAll}
+	return f
+}
+
+// Prepare does nothing: the board follows when the record has committed.
+func (f *counted[T]) Prepare(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+
+// Beside does nothing either.
+func (f *counted[T]) Beside(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+
+// After follows on the boards that the record has left, and on that where it is.
+func (f *counted[T]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID)
+}
+
+// Repair follows on the boards of places.
+func (f *counted[T]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T], places []string) error {
+	return f.followAt(ctx, s, places, rec.ID)
+}
+
+// Check reports nothing: a board by a counter may lag.
+func (f *counted[T]) Check(context.Context, kvmodel.Store, *kvmodel.Seen[T]) ([]string, error) {
+	return nil, nil
+}
+
+func (f *counted[T]) followAt(ctx context.Context, s kvmodel.Store, places []string, id string) error {
+	return f.eachPlace(ctx, s, places, func(s kvmodel.Store, p place) error {
+		due := new(keytree.Due)
+		if err := f.follow(ctx, s, p.by, id, f.host.DB().Now(), due); err != nil {
+			return err
+		}
+		return f.settle(ctx, s, due)
+	})
+}
+
+// follow brings the member id of the board of by to where it belongs.
+func (f *counted[T]) follow(ctx context.Context, s kvmodel.Store, by, id string, at time.Time, due *keytree.Due) error {
+	t := f.tree(by, at)
+	_, err := t.SetDue(ctx, s, t.own, id, func(ctx context.Context, s kvmodel.Store, _ keytree.State) (keytree.Score, bool, error) {
+		rec, count, err := f.look(ctx, s, id, at)
+		if err != nil || count < 0 || !rec.Holds(place{by: by}.String()) {
+			return 0, false, err
+		}
+		score, err := f.score(rec.Value, count)
+		return score, true, err
+	}, due)
+	return err
+}
+
+// look reads the record id and what was counted of it.
+func (f *counted[T]) look(ctx context.Context, s kvmodel.Store, id string, at time.Time) (*kvmodel.Seen[T], int64, error) {
+	var recs []*kvmodel.Seen[T]
+	var count int64
+	errs := kvmodel.Together(ctx, s,
+		func(s kvmodel.Store) (err error) { recs, err = f.host.See(ctx, s, id); return err },
+		func(s kvmodel.Store) (err error) { count, err = f.count(ctx, s, id, at); return err },
+	)
+	if err := errors.Join(errs...); err != nil {
+		return nil, 0, err
+	}
+	return recs[0], count, nil
+}
+
+// count returns what was counted of id, in the period of at if there are
+// periods; -1 if nothing was.
+func (f *counted[T]) count(ctx context.Context, s kvmodel.Store, id string, at time.Time) (int64, error) {
+	if f.per == Forever {
+		counts, err := f.counter.Counts(ctx, s, []string{id})
+		if err != nil {
+			return 0, err
+		}
+		return counts[0], nil
+	}
+	counts, err := f.inPeriod(ctx, s, []string{id}, at)
+	if err != nil {
+		return 0, err
+	}
+	return counts[0], nil
+}
+
+// inPeriod returns what was counted of ids in the period of at; -1 where nothing
+// was.
+func (c *core[T]) inPeriod(ctx context.Context, s kvmodel.Store, ids []string, at time.Time) ([]int64, error) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = c.periodKey(id, at)
+	}
+	results, err := kvmodel.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]int64, len(ids))
+	for i, r := range results {
+		if r.Err != nil {
+			counts[i] = -1
+			continue
+		}
+		if counts[i], err = kvmodel.ParseNumber(r.Value); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// countKey is the class of what was counted of a record in a period.
+var countKey = kvmodel.NewClass("per", 4) // model, index, period, id text
+
+func (c *core[T]) periodKey(id string, at time.Time) string {
+	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
+}
+
+// Counting counts in the period under way.
+func (f *counted[T]) Counting(ctx context.Context, s kvmodel.Store, id string, delta int64) error {
+	if f.per == Forever {
+		return nil
+	}
+	now := f.host.DB().Now()
+	key := f.periodKey(id, now)
+	for {
+		_, err := kvmodel.One(ctx, s, kvmodel.OpIncrement(key, delta))
+		if !errors.Is(err, kvmodel.ErrNotFound) {
+			return f.failure(err)
+		}
+		ttl := min(f.per.add(now, f.keep).Sub(now), kvmodel.MaxTTL)
+		first := strconv.AppendInt(nil, max(0, delta), 10)
+		_, err = kvmodel.One(ctx, s, kvmodel.OpAdd(key, first).For(ttl))
+		if !errors.Is(err, kvmodel.ErrExists) {
+			return f.failure(err)
+		}
+	}
+}
+
+// Counted follows the counter now, later, or by chance not at all.
+func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) error {
+	db := f.host.DB()
+	changed := []change{{id: id, at: f.per.begin(db.Now())}}
+	switch f.batch {
+	case Every:
+		return f.followAll(ctx, changed)
+	case Sampled:
+		if chosen(interval(f.size(), count)) {
+			db.Later(func(ctx context.Context) error { return f.followAll(ctx, changed) })
+		}
+	default:
+		f.window.add(changed[0], db)
+	}
+	return nil
+}
+
+// size returns about how many members the board has, as far as this process
+// knows.
+func (f *counted[T]) size() int {
+	if f.many {
+		return manyMembers
+	}
+	return f.tree("", f.host.DB().Now()).Size()
+}
+
+// manyMembers stands for the size of boards that are one for each value.
+const manyMembers = 1 << 16
+
+// flush follows what was gathered.
+func (f *counted[T]) flush(ctx context.Context) error { return f.window.flush(ctx) }
+
+// followAll follows for many records side by side, and then reports once for all
+// of them. What fails is gathered again.
+func (f *counted[T]) followAll(ctx context.Context, changed []change) error {
+	s := f.host.Store()
+	due := new(keytree.Due)
+	works := make([]func(kvmodel.Store) error, len(changed))
+	for i, c := range changed {
+		works[i] = func(s kvmodel.Store) error { return f.followOne(ctx, s, c, due) }
+	}
+	errs := kvmodel.Together(ctx, s, works...)
+	var failed []error
+	for i, err := range errs {
+		if err != nil {
+			f.window.again(changed[i], f.host.DB())
+			failed = append(failed, err)
+		}
+	}
+	f.reports.add(due)
+	return f.failure(errors.Join(failed...))
+}
+
+// followOne finds out on which board a record belongs, and follows there.
+func (f *counted[T]) followOne(ctx context.Context, s kvmodel.Store, c change, due *keytree.Due) error {
+	at := c.at
+	if f.per == Forever {
+		at = f.host.DB().Now()
+	}
+	if !f.many {
+		return f.follow(ctx, s, "", c.id, at, due)
+	}
+	recs, err := f.host.See(ctx, s, c.id)
+	if err != nil || len(recs[0].Places) == 0 {
+		return err
+	}
+	p, err := f.at(recs[0].Places[0])
+	if err != nil {
+		return err
+	}
+	return f.follow(ctx, s, p.by, c.id, at, due)
+}

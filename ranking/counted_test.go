@@ -1,0 +1,188 @@
+package ranking_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// hits makes articles and counts each as often as it says.
+func hits(t *testing.T, a *articles, category string, counts map[string]int) {
+	t.Helper()
+	for id, n := range counts {
+		if _, err := a.Upsert(ctx, id, func(v *article) error { v.Category = category; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for range n {
+			if err := a.views.Hit(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestBoard_OverACounterIsExactAfterFlushAndRefresh(t *testing.T) {
+	for name, batch := range map[string]ranking.Batch{"windowed": ranking.Windowed, "every": ranking.Every} {
+		t.Run(name, func(t *testing.T) {
+			s := memkv.New(memkv.Options{})
+			rng := seeded(t)
+			counts := map[string]int64{}
+			var mu sync.Mutex
+			var processes []*articles
+			for range 3 {
+				processes = append(processes, openArticles(plain{s}, batch))
+			}
+			for i := range 60 {
+				if err := processes[0].Create(ctx, &article{ID: fmt.Sprint("a", i)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var wg sync.WaitGroup
+			for _, p := range processes {
+				seed := rng.Int64()
+				wg.Go(func() {
+					for i := range int64(150) {
+						id := fmt.Sprint("a", (seed+i*i*7)%60&63)
+						if err := p.views.Hit(ctx, id); err != nil {
+							t.Error(err)
+						}
+						mu.Lock()
+						counts[id]++
+						mu.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			for _, p := range processes {
+				if err := p.db.Flush(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			checkCounted(t, processes[0], counts)
+			for _, p := range processes {
+				_ = p.db.Close(ctx)
+			}
+		})
+	}
+}
+
+// checkCounted asserts that the board over the counter says what was counted.
+func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
+	t.Helper()
+	if err := a.TopViews.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var want []int64
+	for id, n := range counts {
+		if _, err := a.Get(ctx, id); err == nil {
+			want = append(want, n)
+		}
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	places, err := a.TopViews.At(ctx, 1, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for i, p := range places {
+		got = append(got, p.Score)
+		if p.Score != counts[p.Item.ID] {
+			t.Errorf("%s stands at %d, but was counted %d times", p.Item.ID, p.Score, counts[p.Item.ID])
+		}
+		if rank, err := a.TopViews.Rank(ctx, p.Item.ID); rank != i+1 || err != nil {
+			t.Errorf("%s has rank %d, %v; want %d", p.Item.ID, rank, err, i+1)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("scores: mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestBoard_OverACounterHoldsWhatTheRecordsSay(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		hits(t, a, "tea", map[string]int{"a": 3, "b": 5, "c": 1})
+		flush(t, a)
+		want(t, allOf(t, a.TopViews, 2), "b", "a", "c")
+		want(t, allOf(t, a.ViewsADay.Of("tea"), 2), "b", "a", "c")
+
+		update(t, a, "b", func(v *article) { v.Draft = true })
+		want(t, allOf(t, a.TopViews, 2), "a", "c")
+		update(t, a, "b", func(v *article) { v.Draft = false })
+		want(t, allOf(t, a.TopViews, 2), "b", "a", "c")
+
+		update(t, a, "b", func(v *article) { v.Category = "coffee" })
+		want(t, allOf(t, a.ViewsADay.Of("tea"), 2), "a", "c")
+		want(t, allOf(t, a.ViewsADay.Of("coffee"), 2), "b")
+
+		if err := a.Delete(ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+		flush(t, a)
+		want(t, allOf(t, a.TopViews, 2), "b", "c")
+		want(t, allOf(t, a.ViewsADay.Of("tea"), 2), "c")
+		if _, err := a.TopViews.Rank(ctx, "a"); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Error("rank of a deleted record:", err)
+		}
+	})
+}
+
+func flush(t *testing.T, a *articles) {
+	t.Helper()
+	if err := a.db.Flush(ctx); err != nil {
+		t.Fatal("flush:", err)
+	}
+}
+
+func update(t *testing.T, a *articles, id string, f func(*article)) {
+	t.Helper()
+	if _, err := a.Update(ctx, id, func(v *article) error { f(v); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, a)
+}
+
+func want(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestBoards_OfAPeriodCountWhatFellIntoIt(t *testing.T) {
+	c := &clock{now: time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC)}
+	s := memkv.New(memkv.Options{Now: c.Now})
+	a := openArticles(s, ranking.Windowed, kvmodel.Clock(c.Now))
+	defer a.db.Close(ctx)
+	hits(t, a, "tea", map[string]int{"a": 3, "b": 1})
+	first := c.Now()
+	c.set(first.Add(2 * time.Hour))
+	hits(t, a, "tea", map[string]int{"b": 4, "c": 2})
+	flush(t, a)
+	want(t, allOf(t, a.ViewsADay.Of("tea"), 10), "b", "c")
+	want(t, allOf(t, a.ViewsADay.On(first).Of("tea"), 10), "a", "b")
+	want(t, allOf(t, a.TopViews, 10), "b", "a", "c")
+	want(t, allOf(t, a.ViewsADay.On(first.AddDate(0, 0, 5)).Of("tea"), 10))
+
+	c.set(first.AddDate(0, 0, 3))
+	want(t, allOf(t, a.ViewsADay.On(first).Of("tea"), 10))
+	c.set(first.AddDate(0, 0, 10))
+	for _, key := range s.Keys() {
+		if r, err := kvmodel.One(ctx, s, kvmodel.OpGet(key)); err == nil && isOfPeriod(key) {
+			t.Errorf("%s is left of a period: %d bytes", key, len(r.Value))
+		}
+	}
+}
+
+func isOfPeriod(key string) bool {
+	return len(key) > 4 && (key[:4] == "per:" || key[:5] == "rank:" && key[5:17] == "Article:TopV" && key[17:19] == "#h")
+}

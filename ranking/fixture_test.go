@@ -1,0 +1,197 @@
+package ranking_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+var ctx = context.Background()
+
+// article has something to rank by of every kind.
+type article struct {
+	ID        string
+	Category  string
+	Price     float64
+	Stock     int64
+	Draft     bool
+	Published time.Time
+}
+
+type articles struct {
+	*kvmodel.Records[article, string]
+	db        *kvmodel.DB
+	views     *counter
+	Cheapest  *ranking.Board[article, string, float64]
+	TopStock  *ranking.Board[article, string, int64]
+	Archive   *ranking.Board[article, string, time.Time]
+	StockBy   *ranking.Boards[article, string, int64, string]
+	TopViews  *ranking.Board[article, string, int64]
+	ViewsADay *ranking.Boards[article, string, int64, string]
+}
+
+type asJSON[T any] struct{}
+
+func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
+}
+
+func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
+
+func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+
+var quiet = kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
+
+func openArticles(s kvmodel.Store, batch ranking.Batch, opts ...kvmodel.Option) *articles {
+	db, err := kvmodel.Open(s, append(opts, quiet)...)
+	if err != nil {
+		panic(err)
+	}
+	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
+		Name: "Article", Version: 1,
+		ID:    func(a *article) string { return a.ID },
+		SetID: func(a *article, id string) { a.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: asJSON[article]{},
+	})
+	of := func(a *article) string { return a.Category }
+	by := ranking.By[article, string]{Key: kvmodel.StringKey[string](), Value: of}
+	listed := func(a *article) bool { return !a.Draft }
+	views := &counter{s: db.Store()}
+	return &articles{
+		Records: r, db: db, views: views,
+		Cheapest: ranking.NewBoard(r, ranking.Spec[article, float64]{
+			Name: "Cheapest", Of: ranking.Decimal[float64](2), Low: true, If: listed,
+			Score: func(a *article) float64 { return a.Price },
+		}),
+		TopStock: ranking.NewBoard(r, ranking.Spec[article, int64]{
+			Name: "TopStock", Of: ranking.Int[int64](), Shared: true,
+			Score: func(a *article) int64 { return a.Stock },
+		}),
+		Archive: ranking.NewBoard(r, ranking.Spec[article, time.Time]{
+			Name: "Archive", Of: ranking.Time(),
+			Score: func(a *article) time.Time { return a.Published },
+		}),
+		StockBy: ranking.NewBoards(r, ranking.Spec[article, int64]{
+			Name: "TopStockByCategory", Of: ranking.Int[int64](),
+			Score: func(a *article) int64 { return a.Stock },
+		}, by),
+		TopViews: ranking.NewBoard(r, ranking.Spec[article, int64]{
+			Name: "TopViews", Of: ranking.Int[int64](), Counter: views, Batch: batch, If: listed,
+		}),
+		ViewsADay: ranking.NewBoards(r, ranking.Spec[article, int64]{
+			Name: "TopViewsByCategoryPerDay", Of: ranking.Int[int64](), Counter: views, Batch: batch,
+			Per: ranking.Day, Keep: 3,
+		}, by),
+	}
+}
+
+// counter is a counter in its plainest form: a number under a key for each
+// record.
+type counter struct {
+	s         kvmodel.Store
+	followers []kvmodel.Follower
+}
+
+func (c *counter) key(id string) string { return "views:" + id }
+
+func (c *counter) Follow(f kvmodel.Follower) { c.followers = append(c.followers, f) }
+
+func (c *counter) Counts(ctx context.Context, s kvmodel.Store, ids []string) ([]int64, error) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = c.key(id)
+	}
+	results, err := kvmodel.GetAll(ctx, s, keys...)
+	counts := make([]int64, len(ids))
+	for i, r := range results {
+		if counts[i] = -1; r.Err == nil {
+			counts[i], _ = strconv.ParseInt(string(r.Value), 10, 64)
+		}
+	}
+	return counts, err
+}
+
+// Hit adds one to what was counted of id.
+func (c *counter) Hit(ctx context.Context, id string) error {
+	var n int64
+	works := []func(kvmodel.Store) error{func(s kvmodel.Store) (err error) {
+		n, err = kvmodel.Next(ctx, s, c.key(id), 0, 1)
+		return err
+	}}
+	for _, f := range c.followers {
+		works = append(works, func(s kvmodel.Store) error { return f.Counting(ctx, s, id, 1) })
+	}
+	for _, err := range kvmodel.Together(ctx, c.s, works...) {
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range c.followers {
+		if err := f.Counted(ctx, id, 1, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain hides what a store can do beyond the contract.
+type plain struct{ kvmodel.Store }
+
+func (plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+// eachStore runs f on a store with transactions and on one without.
+func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {
+	for name, s := range map[string]kvmodel.Store{
+		"atomic": memkv.New(memkv.Options{}),
+		"plain":  plain{memkv.New(memkv.Options{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := openArticles(s, ranking.Windowed)
+			f(t, a)
+			if err := a.db.Close(ctx); err != nil {
+				t.Error("close:", err)
+			}
+		})
+	}
+}
+
+// seeded returns a source of chance and prints its seed if the test fails.
+func seeded(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+// clock is a time that tests set.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}

@@ -1,0 +1,117 @@
+package keytree
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// edge names the highest and the lowest leaf in which there was something. It is
+// a hint, for a process that knows nothing of the tree yet; nothing is wrong
+// with an old one but that it costs a few trips.
+type edge struct {
+	epoch   uint64
+	highest string
+	lowest  string
+	noted   time.Time // in this process
+}
+
+// edgeEvery is how often a process writes down edges that have moved.
+const edgeEvery = time.Minute
+
+func (t *Tree) edgeKey() string { return t.name + ":edge" }
+
+func (e *edge) encode() []byte {
+	b := binary.AppendUvarint(append([]byte(magic), edgeKind), e.epoch)
+	return seal(appendText(appendText(b, e.highest), e.lowest))
+}
+
+// readEdge fills e with the hint, if there is one.
+func (t *Tree) readEdge(ctx context.Context, s kvmodel.Store, e *edge) error {
+	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(t.edgeKey()))
+	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+		return err
+	}
+	kind, body, err := unseal(r.Value)
+	if err != nil || kind != edgeKind {
+		return nil
+	}
+	read := edge{epoch: body.number(), highest: body.text(), lowest: body.text()}
+	if body.end("edge") == nil && isName(read.highest) && isName(read.lowest) {
+		*e = read
+		t.keepEdge(read)
+	}
+	return nil
+}
+
+// isName tells whether a page can be called name.
+func isName(name string) bool {
+	for _, c := range name {
+		if c != '0' && c != '1' {
+			return false
+		}
+	}
+	return len(name)%perLevel == 0 && len(name) <= maxBits
+}
+
+func (t *Tree) keepEdge(e edge) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.edge = e
+}
+
+// strange tells whether this process knows nothing of the tree.
+func (t *Tree) strange() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.meta == nil && t.edge.epoch == 0
+}
+
+// outermost returns the name of the first leaf with something in it, from the
+// highest or the lowest, "" if that is not among what was read.
+func (r *reading) outermost(down bool) (found string) {
+	r.leaves(r.known, Between{}.stretch(down), func(name string, l *leaf) bool {
+		if l != nil && len(l.entries) > 0 {
+			found = name
+		}
+		return l != nil && found == ""
+	})
+	return found
+}
+
+// noteEdge writes down where r has found the tree's edge, if it is not where the
+// hint says.
+func (t *Tree) noteEdge(r *reading, epoch uint64, down bool) {
+	name := r.outermost(down)
+	t.mu.Lock()
+	e := t.edge
+	t.mu.Unlock()
+	if e.epoch != epoch {
+		e = edge{epoch: epoch}
+	}
+	at := &e.lowest
+	if down {
+		at = &e.highest
+	}
+	if name == *at || t.Later == nil || !e.noted.IsZero() && t.Now().Sub(e.noted) < edgeEvery {
+		return
+	}
+	*at, e.noted = name, t.Now()
+	t.keepEdge(e)
+	t.Later(func(ctx context.Context, s kvmodel.Store) error {
+		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(t.edgeKey(), e.encode()).For(r.ttl()))
+		return err
+	})
+}
+
+// path returns the names of a page and of all above it, from the root.
+func path(name string) []string {
+	names := []string{""}
+	for n := perLevel; n <= len(name); n += perLevel {
+		names = append(names, name[:n])
+	}
+	return names
+}

@@ -1,0 +1,180 @@
+package keytree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// patience is how often an edit looks again at a page of which another's write is
+// under way, and sees no change, before it writes by itself.
+const patience = 8
+
+// maxTries bounds how often one edit goes after a page that others change.
+const maxTries = 64
+
+// edit carries out e, which may be done in one write with others of this
+// process. at, if not nil, is the leaf as it was read just now. What is to be
+// reported upward is added to due.
+func (p *pages) edit(ctx context.Context, s kvmodel.Store, e *edit, at *place, due *reports) (err error) {
+	defer p.local.quit(e)
+	for try, waits := 0, 0; try < maxTries; {
+		if at == nil {
+			expected, _ := p.guess(p.bits(e.point))
+			p.local.join(p.key(expected), e)
+			if at, err = p.find(ctx, s, e.point); err != nil {
+				return err
+			}
+		}
+		p.local.join(p.key(at.name), e)
+		ln, edits := p.local.lead(e, waits < patience)
+		if edits == nil {
+			if p.local.isDone(e) {
+				return nil
+			}
+			before := at.version
+			p.local.looks(e)
+			if at, err = p.lookAgain(ctx, s, at.name); err != nil {
+				return err
+			}
+			if waits++; at.version != before {
+				waits = 0
+			}
+			continue
+		}
+		err = p.apply(ctx, s, at, ln, edits, due)
+		at = nil
+		switch {
+		case errors.Is(err, errRoom):
+		case !again(err):
+			return err
+		default:
+			if try++; try > 2 {
+				if err := pause(ctx, try); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return fmt.Errorf("%w: %d tries lost against others", kvmodel.ErrConflict, maxTries)
+}
+
+// lookAgain returns the page called name as it is now. It may be no leaf any more.
+func (p *pages) lookAgain(ctx context.Context, s kvmodel.Store, name string) (*place, error) {
+	got, err := p.get(ctx, s, name)
+	if err != nil {
+		return nil, err
+	}
+	return &place{name, got[0]}, nil
+}
+
+// errRoom: the page was full, and now there is room.
+var errRoom = errors.New("room was made")
+
+// apply writes the leaf at with the first of edits, and with as many others as
+// there is room for. errAgain: the page has changed; errRoom: it was or is being
+// split, or is rid of what was stale.
+func (p *pages) apply(ctx context.Context, s kvmodel.Store, at *place, ln *line, edits []*edit, due *reports) (err error) {
+	var took []*edit
+	defer func() {
+		if err != nil {
+			took = nil
+		}
+		p.local.wrote(ln, took)
+	}()
+	if at.leaf == nil || at.leaf.splitting {
+		return errRoom
+	}
+	next := at.leaf
+	for _, e := range edits {
+		with := next.with(&p.order, e)
+		if len(with.entries) > len(next.entries) && with.full(p.limit) && p.splits(at.name) {
+			continue
+		}
+		if with.bytes() > hardBytes {
+			return fmt.Errorf("%w: a page of a ranking holds %d entries that nothing tells apart", kvmodel.ErrTooLarge, len(with.entries))
+		}
+		next = with
+		took = append(took, e)
+	}
+	if len(took) == 0 || took[0] != edits[0] {
+		return p.makeRoom(ctx, s, at, due)
+	}
+	if next == at.leaf {
+		return nil
+	}
+	return p.replace(ctx, s, at, next, due)
+}
+
+// splits tells whether the page called name can be split.
+func (p *pages) splits(name string) bool { return len(name) < maxBits }
+
+// replace writes next, which has other entries, in the place of the leaf at.
+func (p *pages) replace(ctx context.Context, s kvmodel.Store, at *place, next *leaf, due *reports) error {
+	l := *next
+	l.seq = at.leaf.seq + 1
+	live := l.live()
+	switch {
+	case at.leaf.closed:
+		if err := p.open(ctx, s, at); err != nil {
+			return err
+		}
+		l.closed, l.seq, l.pushed = false, at.leaf.seq+2, 1
+	case live == 0 && at.name != "":
+		l.closed, l.pushed = true, 0
+	}
+	reports := l.closed
+	if live-l.pushed >= p.drift || l.pushed-live >= p.drift {
+		l.pushed, reports = live, true
+	}
+	if err := p.write(ctx, s, at.name, at.page, l.encode()); err != nil {
+		return err
+	}
+	if at.name != "" && reports {
+		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
+	}
+	return nil
+}
+
+// makeRoom removes entries from the leaf at that their records have outlived. If
+// the leaf is still nearly full then, it is split, since there would soon be no
+// room again. It returns errRoom when it has done so.
+func (p *pages) makeRoom(ctx context.Context, s kvmodel.Store, at *place, due *reports) error {
+	kept, err := p.purged(ctx, s, at.leaf)
+	if err != nil {
+		return err
+	}
+	if len(kept.entries) <= p.limit*3/4 && kept.bytes() <= softBytes*3/4 {
+		err = p.replace(ctx, s, at, kept, due)
+	} else {
+		err = p.split(ctx, s, at, kept)
+	}
+	if err != nil {
+		return err
+	}
+	return errRoom
+}
+
+// purged returns l without the stale entries of members that it holds twice,
+// or l itself if there are none. Left in, they would end in different children
+// and count as members for good.
+func (p *pages) purged(ctx context.Context, s kvmodel.Store, l *leaf) (*leaf, error) {
+	var ids []string
+	for _, e := range l.doubles() {
+		ids = append(ids, e.id)
+	}
+	if len(ids) == 0 {
+		return l, nil
+	}
+	states, err := p.truth.States(ctx, s, ids)
+	if err != nil {
+		return nil, err
+	}
+	kept := l
+	for i, id := range ids {
+		kept = kept.with(&p.order, &edit{id: id, known: states[i]})
+	}
+	return kept, nil
+}

@@ -1,0 +1,114 @@
+package keytree
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// place is a leaf where it was found.
+type place struct {
+	name string
+	page // its leaf is not nil
+}
+
+// ahead is how many levels are read at once by who knows nothing of the tree.
+const ahead = 15
+
+// guess returns the name of the page in which bits belong, as far as is known:
+// the first on the way that is not known to be a router. It tells whether
+// anything is known at all.
+func (p *pages) guess(bits string) (name string, known bool) {
+	for {
+		r, seen := p.local.router(p.key(name))
+		if r == nil || len(name) == maxBits {
+			return name, seen || name != ""
+		}
+		name = bits[:len(name)+perLevel]
+	}
+}
+
+// find returns the leaf in which target belongs. One trip where the way is
+// known, or where nothing is; else the more pages at once, the more of those on
+// the way were split meanwhile.
+func (p *pages) find(ctx context.Context, s kvmodel.Store, target point) (*place, error) {
+	bits := p.bits(target)
+	name, known := p.guess(bits)
+	width := 1
+	if !known {
+		width = ahead
+	}
+	for missing := 0; ; width *= 2 {
+		names := way(bits, name, width)
+		got, err := p.get(ctx, s, names...)
+		if err != nil {
+			return nil, err
+		}
+		at := firstLeaf(got)
+		if at == len(got) {
+			name = bits[:len(names[at-1])+perLevel]
+			continue
+		}
+		name = names[at]
+		switch found := got[at]; {
+		case found.leaf == nil:
+			// A child can be missing because it was read before it was made, or
+			// because its router was made in a transaction that came to nothing.
+			if missing++; missing > 1 {
+				err = p.makeLost(ctx, s, name, found)
+			}
+			p.local.forget(p.keys(path(name)))
+			name = ""
+		case found.leaf.splitting:
+			err = p.finishSplit(ctx, s, name, found)
+		default:
+			return &place{name, found}, nil
+		}
+		if err != nil && !again(err) {
+			return nil, err
+		}
+		width = 1
+	}
+}
+
+// way returns the names of width pages in which bits belong, from name on.
+func way(bits, name string, width int) []string {
+	names := []string{name}
+	for n := len(name) + perLevel; n <= maxBits && len(names) < width; n += perLevel {
+		names = append(names, bits[:n])
+	}
+	return names
+}
+
+// firstLeaf returns the place of the first page that is not a router.
+func firstLeaf(pages []page) int {
+	for i, p := range pages {
+		if p.router == nil {
+			return i
+		}
+	}
+	return len(pages)
+}
+
+// errRootLost: the tree's root is gone, and with it all that was in the tree.
+var errRootLost = errors.New("the root of a ranking is lost")
+
+// makeLost makes a page again that the store has lost: as an empty leaf that is
+// closed, so that whoever puts something in opens the way to it. What was below
+// it is gone from the tree until it is put in again.
+func (p *pages) makeLost(ctx context.Context, s kvmodel.Store, name string, gone page) error {
+	if name == "" {
+		return errRootLost
+	}
+	above, err := p.get(ctx, s, parent(name))
+	if err != nil {
+		return err
+	}
+	if above[0].router == nil {
+		return errAgain
+	}
+	l := &leaf{lost: true, closed: true, seq: above[0].router.slots[child(parent(name), name)].seq + 1}
+	p.local.lose()
+	return p.write(ctx, s, name, gone, l.encode())
+}

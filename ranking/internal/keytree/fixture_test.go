@@ -1,0 +1,140 @@
+package keytree
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+var ctx = context.Background()
+
+// ranking is a tree with records of its own, as one process uses it.
+type ranking struct {
+	*Tree
+	own *Own
+	s   kvmodel.Store
+}
+
+// open returns the tree called name in s, with small pages.
+func open(s kvmodel.Store, change ...func(*Config)) *ranking {
+	c := Config{Name: "test", Code: Signed, Local: NewLocal(1 << 16), Now: time.Now, Limit: 4, Drift: 2}
+	for _, f := range change {
+		f(&c)
+	}
+	own := NewOwn(c.Name, c.Now, c.Expires)
+	c.Truth = own
+	return &ranking{New(c), own, s}
+}
+
+func (r *ranking) set(t testing.TB, id string, score int64) {
+	t.Helper()
+	if _, err := r.Set(ctx, r.s, r.own, id, To(FromInt(score))); err != nil {
+		t.Fatalf("set %s to %d: %v", id, score, err)
+	}
+}
+
+func (r *ranking) remove(t testing.TB, id string) {
+	t.Helper()
+	if _, err := r.Set(ctx, r.s, r.own, id, Out); err != nil {
+		t.Fatalf("remove %s: %v", id, err)
+	}
+}
+
+// checkInvariants asserts all that must be true at a quiet point: that no
+// member of ids is missing, and nothing is wrong with any page.
+func (r *ranking) checkInvariants(t testing.TB, ids ...string) Report {
+	t.Helper()
+	report, err := r.Verify(ctx, r.s, ids)
+	if err != nil {
+		t.Fatal("verify:", err)
+	}
+	for _, id := range report.Missing {
+		t.Errorf("%s is missing", id)
+	}
+	for _, wrong := range report.Wrong {
+		t.Error(wrong)
+	}
+	return report
+}
+
+// checkCounts asserts that counts are exact after a refresh.
+func (r *ranking) checkCounts(t testing.TB) {
+	t.Helper()
+	if err := r.Refresh(ctx, r.s); err != nil {
+		t.Fatal("refresh:", err)
+	}
+	report, err := r.Verify(ctx, r.s, nil)
+	if err != nil {
+		t.Fatal("verify:", err)
+	}
+	if report.Drift != 0 {
+		t.Errorf("counts are off by %d after a refresh", report.Drift)
+	}
+}
+
+// plain is a store without powers.
+type plain struct{ kvmodel.Store }
+
+func (plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func newMem() kvmodel.Store { return plain{memkv.New(memkv.Options{})} }
+
+// model is what a ranking is to be: the members in order, the highest first.
+type model struct {
+	*order
+	scores map[string]int64
+}
+
+// members returns the model's members, the highest first.
+func (m *model) members() []string {
+	ids := make([]string, 0, len(m.scores))
+	for id := range m.scores {
+		ids = append(ids, id)
+	}
+	points := make(map[string]point, len(ids))
+	for _, id := range ids {
+		points[id] = m.point(FromInt(m.scores[id]), id)
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(points[b].compare(points[a]), cmp.Compare(a, b))
+	})
+	return ids
+}
+
+// orderOf returns the order of the tree, which has a meta.
+func (r *ranking) orderOf(t testing.TB) *order {
+	t.Helper()
+	m, err := r.readMeta(ctx, r.s)
+	if err != nil || m == nil {
+		t.Fatal("no definition:", err)
+	}
+	return &m.order
+}
+
+func names(members []Member) []string {
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
+// seeded returns a source of chance and prints its seed if the test fails.
+func seeded(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+func idOf(i int) string { return fmt.Sprintf("id%04d", i) }

@@ -1,0 +1,96 @@
+package keytree
+
+import (
+	"slices"
+	"sort"
+)
+
+// edit is what somebody wants of the entries of one member in the leaf where
+// point belongs: what its record, in state known, has outlived goes, and put,
+// if not nil, is there afterwards.
+type edit struct {
+	point point
+	id    string
+	known State
+	put   *entry
+
+	// Guarded by the mutex of the lines:
+	line *line // where it waits
+	seen int   // the line's writes when the page was read
+	done bool  // some write had it with it
+}
+
+// with returns l after e, or l itself where nothing changes.
+//
+// An entry that is there with put's score becomes one with the greater version
+// of both. So a member has one entry at a place, and a remover that knows an
+// old version never takes away what a newer one needs.
+func (l *leaf) with(o *order, e *edit) *leaf {
+	next := *l
+	next.entries = make([]entry, 0, len(l.entries)+1)
+	changed, found := false, false
+	for _, old := range l.entries {
+		switch {
+		case old.id != e.id:
+		case e.put != nil && old.score == e.put.score:
+			found = true
+			changed = changed || old.ver < e.put.ver
+			old.ver = max(old.ver, e.put.ver)
+		case e.known.outlived(old):
+			changed = true
+			continue
+		}
+		next.entries = append(next.entries, old)
+	}
+	if e.put != nil && !found {
+		changed = true
+		next.entries = slices.Insert(next.entries, next.search(o, e.point), *e.put)
+	}
+	if !changed {
+		return l
+	}
+	return &next
+}
+
+// search returns how many entries stand below p.
+func (l *leaf) search(o *order, p point) int {
+	return sort.Search(len(l.entries), func(i int) bool {
+		e := l.entries[i]
+		if e.score != p.score {
+			return e.score > p.score
+		}
+		return o.point(e.score, e.id).compare(p) >= 0
+	})
+}
+
+// full tells whether l is to be split, as far as its name allows.
+func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
+
+// live returns the number of members in l.
+func (l *leaf) live() int { return len(l.entries) - len(l.doubles()) }
+
+// doubles returns the entries of members that have a newer one in l.
+func (l *leaf) doubles() []entry {
+	var doubles []entry
+	newest := make(map[string]entry, len(l.entries))
+	for _, e := range l.entries {
+		old, twice := newest[e.id]
+		if twice && old.ver > e.ver {
+			old, e = e, old
+		}
+		if twice {
+			doubles = append(doubles, old)
+		}
+		newest[e.id] = e
+	}
+	return doubles
+}
+
+// newest returns the entries of l, in order, one for each member.
+func (l *leaf) newest() []entry {
+	doubles := l.doubles()
+	if len(doubles) == 0 {
+		return l.entries
+	}
+	return slices.DeleteFunc(slices.Clone(l.entries), func(e entry) bool { return slices.Contains(doubles, e) })
+}

@@ -1,0 +1,106 @@
+package keytree
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Listing is one page of members. Next and Prev are places to go on from, nil
+// where there is nothing.
+type Listing struct {
+	Members    []Member
+	Next, Prev []byte
+}
+
+// Page returns up to n members of b, from the highest down or from the lowest
+// up, from the place on that a listing gave; nil is the beginning. A place from
+// Prev gives the members before it, in the same order. ErrBadCursor: it is no
+// place.
+func (t *Tree) Page(ctx context.Context, s kvmodel.Store, b Between, down bool, at []byte, n int, w Want) (Listing, error) {
+	from, back, err := parsePlace(at)
+	if err != nil || b.empty() || n <= 0 {
+		return Listing{}, err
+	}
+	st := b.stretch(down != back)
+	if at != nil && st.holds(from) {
+		st.from = from
+	}
+	var hint edge
+	var beside []func(kvmodel.Store) error
+	if t.strange() {
+		beside = append(beside, func(s kvmodel.Store) error { return t.readEdge(ctx, s, &hint) })
+	}
+	var out Listing
+	err = t.query(ctx, s, func(r *reading) error {
+		atEdge := st.from == lowest || st.from == highest
+		r.aim(st.from, hint, atEdge)
+		found, err := t.list(ctx, s, r, st, n, w)
+		if err != nil {
+			return err
+		}
+		if atEdge {
+			t.noteEdge(r, r.epoch, !st.up())
+		}
+		out = found.listing(st.from, at != nil, back)
+		return nil
+	}, beside...)
+	return out, err
+}
+
+// aim says where a query begins, for the first trip of one that knows nothing
+// of the tree.
+func (r *reading) aim(from point, hint edge, atEdge bool) {
+	switch {
+	case !atEdge:
+		r.aims = r.bits(from)
+	case hint.epoch == r.epoch && from == highest:
+		r.hint = path(hint.highest)
+	case hint.epoch == r.epoch:
+		r.hint = path(hint.lowest)
+	}
+}
+
+// listing returns the page of what was found from a point on.
+func (f finding) listing(from point, hasStart, back bool) Listing {
+	l := Listing{Members: f.members}
+	if f.more {
+		l.Next = writePlace(f.behind, back)
+	}
+	if len(f.members) > 0 {
+		from = f.members[0].point
+	}
+	if hasStart {
+		l.Prev = writePlace(from, !back)
+	}
+	if back {
+		slices.Reverse(l.Members)
+		l.Next, l.Prev = l.Prev, l.Next
+	}
+	return l
+}
+
+// writePlace is how a point stands in a cursor, with whether to go back from it.
+func writePlace(p point, back bool) []byte {
+	b := append(appendFlag(nil, back), byte(p.side+1))
+	b = binary.BigEndian.AppendUint64(b, uint64(p.score))
+	return append(b, p.hash[:]...)
+}
+
+func parsePlace(b []byte) (p point, back bool, err error) {
+	if b == nil {
+		return point{}, false, nil
+	}
+	r := reader{rest: b}
+	back = r.byte() == 1
+	p.side = int8(r.byte()) - 1
+	p.score = Score(r.uint64())
+	copy(p.hash[:], r.take(hashBytes))
+	if r.end("place") != nil || p.side < -1 || p.side > 1 {
+		return point{}, false, fmt.Errorf("%w: it is not of a ranking", kvmodel.ErrBadCursor)
+	}
+	return p, back, nil
+}

@@ -1,0 +1,94 @@
+package keytree
+
+import "sync"
+
+// Local is what a process remembers of trees between its calls, for any number
+// of them: which pages are routers, and which changes wait for one page.
+type Local struct {
+	limit int
+
+	mu      sync.Mutex // never held during a trip
+	routers map[string]*router
+	bytes   int
+	lost    int // pages that were found missing
+	lines   map[string]*line
+}
+
+// NewLocal returns a Local that remembers at most limit routers.
+func NewLocal(limit int) *Local {
+	return &Local{limit: limit, routers: make(map[string]*router), lines: make(map[string]*line)}
+}
+
+// router returns the router under key as it was last seen, nil if it was not
+// one, and whether it was seen at all. Being a router is for good; the counts
+// are of some time ago.
+func (l *Local) router(key string) (r *router, seen bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, seen = l.routers[key]
+	return r, seen
+}
+
+// remember keeps r, nil for a page that is none yet, unless a later state of the
+// page is known.
+func (l *Local) remember(key string, r *router) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old, seen := l.routers[key]
+	switch {
+	case old != nil && (r == nil || old.seq > r.seq):
+		return
+	case !seen:
+		l.makeRoom()
+		l.bytes += routerBytes + len(key)
+	}
+	l.routers[key] = r
+}
+
+// forget drops what is known of the pages under keys.
+func (l *Local) forget(keys []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range keys {
+		if _, seen := l.routers[key]; seen {
+			delete(l.routers, key)
+			l.bytes -= routerBytes + len(key)
+		}
+	}
+}
+
+func (l *Local) makeRoom() {
+	for key := range l.routers {
+		if len(l.routers) < l.limit {
+			return
+		}
+		delete(l.routers, key)
+		l.bytes -= routerBytes + len(key)
+	}
+}
+
+// routerBytes is about what a router takes in memory, besides its key: itself,
+// and its place in the map.
+const routerBytes = 128 + 40
+
+// lose counts a page that the store has lost.
+func (l *Local) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost++
+}
+
+// Lost returns how many pages were found missing and made again.
+func (l *Local) Lost() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}
+
+// Routers returns how many routers are remembered, and about how many bytes of
+// memory they take.
+func (l *Local) Routers() (n, bytes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.routers), l.bytes
+}

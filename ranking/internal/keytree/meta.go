@@ -1,0 +1,145 @@
+package keytree
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// phase says which epochs of a tree are written.
+type phase byte
+
+const (
+	idle    phase = iota // one epoch
+	copying              // readers use epoch; writers write the other as well, which is being filled
+	drained              // readers use epoch; writers still write the other, which readers may still use
+)
+
+// meta is a tree's definition. Without one there is no tree.
+type meta struct {
+	order
+	limit int // entries of a leaf
+	epoch uint64
+	phase phase
+	other uint64 // the epoch that is written besides, unless idle
+
+	version kvmodel.Version
+}
+
+func (t *Tree) metaKey() string { return t.name + ":meta" }
+
+func (m *meta) encode() []byte {
+	b := append([]byte(magic), metaKind, byte(m.code))
+	b = append(b, m.salt[:]...)
+	b = binary.AppendUvarint(b, uint64(m.limit))
+	b = binary.AppendUvarint(b, m.epoch)
+	b = append(b, byte(m.phase))
+	return seal(binary.AppendUvarint(b, m.other))
+}
+
+func decodeMeta(r kvmodel.Result) (*meta, error) {
+	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+		return nil, nil
+	}
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	kind, body, err := unseal(r.Value)
+	if err != nil {
+		return nil, err
+	}
+	m := &meta{version: r.Version}
+	m.code = Code(body.byte())
+	copy(m.salt[:], body.take(len(m.salt)))
+	m.limit = int(body.number())
+	m.epoch, m.phase, m.other = body.number(), phase(body.byte()), body.number()
+	if kind != metaKind || !m.code.known() || m.limit < 2 || m.phase > drained {
+		body.failed = true
+	}
+	return m, body.end("definition")
+}
+
+// readMeta returns the tree's definition, nil if there is none.
+func (t *Tree) readMeta(ctx context.Context, s kvmodel.Store) (*meta, error) {
+	asked := t.Now()
+	r, _ := kvmodel.One(ctx, s, kvmodel.OpGet(t.metaKey()))
+	m, err := decodeMeta(r)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil && m.code != t.Code {
+		return nil, fmt.Errorf("%w: the ranking %s orders other scores", kvmodel.ErrNeedsRebuild, t.name)
+	}
+	t.know(m, asked)
+	return m, nil
+}
+
+// create makes the tree and returns its definition, or that of somebody who has
+// done so at the same time. The root comes first. The first epoch is the time,
+// so that pages of a tree whose definition was lost are not taken for its own.
+func (t *Tree) create(ctx context.Context, s kvmodel.Store) (*meta, error) {
+	m := &meta{order: order{code: t.Code}, limit: t.limit(), epoch: uint64(t.Now().Unix())}
+	copy(m.salt[:], randomBytes())
+	if err := t.addRoot(ctx, s, m, m.epoch); err != nil {
+		return nil, err
+	}
+	for {
+		_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(t.metaKey(), m.encode()).For(t.pages(m, m.epoch).ttl()))
+		if err == nil {
+			return m, nil
+		}
+		if !errors.Is(err, kvmodel.ErrExists) && !errors.Is(err, kvmodel.ErrUnclear) || ctx.Err() != nil {
+			return nil, err
+		}
+		if there, err := t.readMeta(ctx, s); there != nil || err != nil {
+			return there, err
+		}
+	}
+}
+
+// addRoot adds the empty root of an epoch.
+func (t *Tree) addRoot(ctx context.Context, s kvmodel.Store, m *meta, epoch uint64) error {
+	p := t.pages(m, epoch)
+	for {
+		err := p.write(ctx, s, "", page{}, new(leaf).encode())
+		if err == nil || !again(err) {
+			return err
+		}
+		got, err := p.get(ctx, s, "")
+		if err != nil || got[0].version != 0 {
+			return err
+		}
+	}
+}
+
+// restart begins a new epoch in the place of one whose root was lost.
+func (t *Tree) restart(ctx context.Context, s kvmodel.Store) error {
+	m, err := t.readMeta(ctx, s)
+	if m == nil || err != nil {
+		return err
+	}
+	got, err := t.pages(m, m.epoch).get(ctx, s, "")
+	if err != nil || got[0].version != 0 {
+		return err
+	}
+	next := *m
+	next.epoch, next.phase, next.other = max(m.epoch, m.other)+1, idle, 0
+	if err := t.addRoot(ctx, s, &next, next.epoch); err != nil {
+		return err
+	}
+	return t.writeMeta(ctx, s, m, &next)
+}
+
+// writeMeta stores next in the place of m. Whoever reads it again will see
+// whether it did.
+func (t *Tree) writeMeta(ctx context.Context, s kvmodel.Store, m, next *meta) error {
+	t.forget()
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(t.metaKey(), m.version, next.encode()).For(t.pages(m, m.epoch).ttl()))
+	if refused(err) || errors.Is(err, kvmodel.ErrUnclear) && ctx.Err() == nil {
+		return errAgain
+	}
+	return err
+}

@@ -1,0 +1,67 @@
+package keytree
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// open makes the way to the closed leaf at visible before something is put in:
+// no slot on it is closed afterwards, and none becomes so by a report that is
+// still under way, because the slots' sequence numbers are past it. It goes from
+// the root down. Whatever changes meanwhile makes the operation begin again, and
+// the write of the leaf itself comes last, on what was read before.
+func (p *pages) open(ctx context.Context, s kvmodel.Store, at *place) error {
+	var names []string
+	for n := 0; n < len(at.name); n += perLevel {
+		names = append(names, at.name[:n])
+	}
+	way, err := p.get(ctx, s, names...)
+	if err != nil {
+		return err
+	}
+	names, way = append(names, at.name), append(way, at.page)
+	for i, above := range way[:len(way)-1] {
+		below := way[i+1]
+		if above.router == nil {
+			return errAgain
+		}
+		if !above.closed() && !below.closed() {
+			continue
+		}
+		next, err := above.router.opened(child(names[i], names[i+1]), below)
+		if err != nil {
+			return err
+		}
+		if next == above.router {
+			continue
+		}
+		if err := p.write(ctx, s, names[i], above, next.encode()); err != nil {
+			return err
+		}
+		p.local.remember(p.key(names[i]), next)
+	}
+	return nil
+}
+
+// opened returns r, open, with the slot of the child below open if the child is
+// closed; r itself if that is so already. errAgain: the child has moved on since
+// it was read.
+func (r *router) opened(i int, below page) (*router, error) {
+	next := *r
+	next.closed = false
+	if below.closed() {
+		now, want := r.slots[i], slot{count: 1, seq: below.seq() + 1}
+		switch {
+		case now.seq < want.seq:
+			next.slots[i] = want
+		case now.seq > want.seq || now.closed:
+			return nil, errAgain
+		}
+	}
+	if next == *r {
+		return r, nil
+	}
+	next.seq = r.seq + 2
+	return &next, nil
+}

@@ -1,0 +1,209 @@
+package keytree
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Kinds of values.
+const (
+	leafKind      = 'L'
+	splittingKind = 'S'
+	routerKind    = 'R'
+	metaKind      = 'M'
+	edgeKind      = 'E'
+	recordKind    = 'I'
+	leaseKind     = 'C'
+)
+
+// Limits of a leaf.
+const (
+	entryLimit = 128       // entries, unless the tree says otherwise
+	softBytes  = 16 << 10  // a leaf with more is split
+	hardBytes  = 512 << 10 // a leaf that cannot be split takes no more
+)
+
+// entry is one member in a leaf: the score that it has, or had, or is about to
+// have, and the version of its record that says so.
+type entry struct {
+	score Score
+	ver   uint64
+	id    string
+}
+
+// leaf is a page with entries, in order.
+type leaf struct {
+	splitting bool // frozen, to be handed on to four children
+	closed    bool // empty, and the way to it may be closed as well
+	lost      bool // made again after the store had lost it
+	seq       uint64
+	pushed    int // the count last reported upward
+	entries   []entry
+}
+
+// slot is what a router says about one child.
+type slot struct {
+	count  int
+	seq    uint64 // of the child when it had that count
+	closed bool   // there is nothing below
+}
+
+// router is a page whose entries are in four children.
+type router struct {
+	closed bool // all slots are
+	seq    uint64
+	pushed int // the total last reported upward
+	slots  [4]slot
+}
+
+func (r *router) total() int {
+	n := 0
+	for _, s := range r.slots {
+		n += s.count
+	}
+	return n
+}
+
+func (r *router) empty() bool {
+	for _, s := range r.slots {
+		if !s.closed {
+			return false
+		}
+	}
+	return true
+}
+
+// page is what stands under the name of a page: a leaf, a router, or neither
+// if it is missing.
+type page struct {
+	leaf    *leaf
+	router  *router
+	version kvmodel.Version // 0: the key is absent
+}
+
+// closed tells whether the page says of itself that it is empty for good until
+// it is opened.
+func (p page) closed() bool {
+	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed
+}
+
+func (p page) seq() uint64 {
+	switch {
+	case p.leaf != nil:
+		return p.leaf.seq
+	case p.router != nil:
+		return p.router.seq
+	}
+	return 0
+}
+
+const (
+	closedFlag = 1 << iota
+	lostFlag
+)
+
+func (l *leaf) encode() []byte {
+	kind, flags := byte(leafKind), byte(0)
+	if l.splitting {
+		kind = splittingKind
+	}
+	if l.closed {
+		flags |= closedFlag
+	}
+	if l.lost {
+		flags |= lostFlag
+	}
+	b := make([]byte, 0, 32+40*len(l.entries))
+	b = append(b, magic...)
+	b = append(b, kind, flags)
+	b = binary.AppendUvarint(b, l.seq)
+	b = binary.AppendUvarint(b, uint64(l.pushed))
+	b = binary.AppendUvarint(b, uint64(len(l.entries)))
+	for _, e := range l.entries {
+		b = binary.BigEndian.AppendUint64(b, uint64(e.score))
+		b = appendUint48(b, e.ver)
+		b = appendText(b, e.id)
+	}
+	return seal(b)
+}
+
+// bytes returns about how long l is when encoded.
+func (l *leaf) bytes() int {
+	n := 32
+	for _, e := range l.entries {
+		n += 16 + len(e.id)
+	}
+	return n
+}
+
+func decodeLeaf(kind byte, r reader) (*leaf, error) {
+	flags := r.byte()
+	l := &leaf{splitting: kind == splittingKind, closed: flags&closedFlag != 0, lost: flags&lostFlag != 0}
+	l.seq = r.number()
+	l.pushed = int(r.number())
+	n := r.count(15)
+	l.entries = make([]entry, 0, n+1)
+	// All ids share one string: a leaf is read often and kept briefly.
+	ids := string(r.rest)
+	for range n {
+		e := entry{score: Score(r.uint64()), ver: r.uint48()}
+		size := r.count(1)
+		at := len(ids) - len(r.rest)
+		r.take(size)
+		if r.failed {
+			break
+		}
+		e.id = ids[at : at+size]
+		l.entries = append(l.entries, e)
+	}
+	return l, r.end("leaf")
+}
+
+func (r *router) encode() []byte {
+	b := append([]byte(magic), routerKind)
+	b = appendFlag(b, r.closed)
+	b = binary.AppendUvarint(b, r.seq)
+	b = binary.AppendUvarint(b, uint64(r.pushed))
+	for _, s := range r.slots {
+		b = appendFlag(b, s.closed)
+		b = binary.AppendUvarint(b, s.seq)
+		b = binary.AppendUvarint(b, uint64(s.count))
+	}
+	return seal(b)
+}
+
+func decodeRouter(r reader) (*router, error) {
+	out := &router{closed: r.byte() != 0, seq: r.number(), pushed: int(r.number())}
+	for i := range out.slots {
+		out.slots[i] = slot{closed: r.byte() != 0, seq: r.number(), count: int(r.number())}
+	}
+	return out, r.end("router")
+}
+
+// decodePage returns what a get of a page answered. What is not a page counts
+// as missing: it will be made again in its place.
+func decodePage(r kvmodel.Result) (page, error) {
+	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+		return page{}, nil
+	}
+	if r.Err != nil {
+		return page{}, r.Err
+	}
+	p := page{version: r.Version}
+	kind, body, err := unseal(r.Value)
+	if err != nil {
+		return p, nil
+	}
+	switch kind {
+	case leafKind, splittingKind:
+		p.leaf, err = decodeLeaf(kind, body)
+	case routerKind:
+		p.router, err = decodeRouter(body)
+	}
+	if err != nil {
+		return page{version: r.Version}, nil
+	}
+	return p, nil
+}

@@ -1,0 +1,130 @@
+package keytree
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// pages are the pages of one epoch of a tree, as one operation works on them.
+type pages struct {
+	order
+	epoch  uint64
+	name   string // of the tree and the epoch: what the pages' keys begin with
+	limit  int    // entries of a leaf
+	drift  int    // how far a leaf's count may be from the one last reported
+	expire time.Time
+	local  *Local
+	truth  Truth
+	now    func() time.Time
+
+	began time.Time // of the operation; zero: it may take any time
+}
+
+// errAgain: the page has changed, so what was to be done must be begun again.
+var errAgain = fmt.Errorf("%w: a page of a ranking changed meanwhile", kvmodel.ErrConflict)
+
+// errLate: the operation has taken so long that it must not write any more,
+// since the tree may have moved to a new epoch without it.
+var errLate = fmt.Errorf("%w: the operation has taken too long", kvmodel.ErrConflict)
+
+const maxOperation = 10 * time.Second
+
+func (p *pages) key(name string) string { return p.name + ":key0" + name }
+
+func (p *pages) keys(names []string) []string {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = p.key(name)
+	}
+	return keys
+}
+
+func (p *pages) ttl() time.Duration {
+	if p.expire.IsZero() {
+		return 0
+	}
+	return min(max(p.expire.Sub(p.now()), time.Second), kvmodel.MaxTTL)
+}
+
+// get reads pages in one trip. Routers are remembered.
+func (p *pages) get(ctx context.Context, s kvmodel.Store, names ...string) ([]page, error) {
+	keys := p.keys(names)
+	results, err := kvmodel.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	got := make([]page, len(names))
+	for i, r := range results {
+		if got[i], err = decodePage(r); err != nil {
+			return nil, err
+		}
+		// No page of the longest name is ever split.
+		if len(names[i]) >= maxBits {
+			got[i].router = nil
+		}
+		// Of the root it is worth knowing that it is a leaf: that of a small tree.
+		if got[i].router != nil || names[i] == "" {
+			p.local.remember(keys[i], got[i].router)
+		}
+	}
+	return got, nil
+}
+
+// put returns the op that stores value in the place of old under name.
+func (p *pages) put(name string, old page, value []byte) kvmodel.Op {
+	if old.version == 0 {
+		return kvmodel.OpAdd(p.key(name), value).For(p.ttl())
+	}
+	return kvmodel.OpSwap(p.key(name), old.version, value).For(p.ttl())
+}
+
+// write stores value in the place of old. errAgain: old is not there any more,
+// or it is unclear whether it was replaced; whoever reads again will see.
+func (p *pages) write(ctx context.Context, s kvmodel.Store, name string, old page, value []byte) error {
+	if p.late() {
+		return errLate
+	}
+	_, err := kvmodel.One(ctx, s, p.put(name, old, value))
+	if refused(err) || errors.Is(err, kvmodel.ErrUnclear) && ctx.Err() == nil {
+		return errAgain
+	}
+	return err
+}
+
+// late tells whether the operation must not write any more.
+func (p *pages) late() bool { return !p.began.IsZero() && p.now().Sub(p.began) > maxOperation }
+
+// refused tells whether a write was refused because the item has changed.
+func refused(err error) bool {
+	return errors.Is(err, kvmodel.ErrConflict) || errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrExists)
+}
+
+// again tells whether what ended in err is to be begun again.
+func again(err error) bool { return errors.Is(err, errAgain) }
+
+// pause waits for a short random time, longer with each try, or until ctx ends.
+func pause(ctx context.Context, try int) error {
+	limit := uint64(time.Millisecond) << min(try, 5)
+	timer := time.NewTimer(time.Duration(binary.BigEndian.Uint64(randomBytes()) % limit))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
+	}
+}
+
+// randomBytes returns 16 bytes that nobody else has.
+func randomBytes() []byte {
+	b := make([]byte, 16)
+	// It never fails: the runtime ends the program rather.
+	_, _ = rand.Read(b)
+	return b
+}

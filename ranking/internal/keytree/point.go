@@ -1,0 +1,91 @@
+package keytree
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+)
+
+const (
+	hashBytes = 16
+
+	// perLevel is how many bits a level of the tree adds to a page's name.
+	perLevel = 2
+
+	// maxBits is the length of the longest names of pages. Pages with such a
+	// name are not split.
+	maxBits = 150
+)
+
+// point is a place in the order of all members that there can be: that of a
+// member, or just before or after it.
+type point struct {
+	score Score
+	hash  [hashBytes]byte
+	side  int8 // -1: before what stands there, 1: after it
+}
+
+var (
+	lowest  = before(0)
+	highest = after(^Score(0))
+)
+
+// before returns the point below all members with score s.
+func before(s Score) point { return point{score: s, side: -1} }
+
+// after returns the point above all members with score s.
+func after(s Score) point {
+	p := point{score: s, side: 1}
+	for i := range p.hash {
+		p.hash[i] = 0xff
+	}
+	return p
+}
+
+// compare returns -1 if p is below q, 1 if it is above.
+func (p point) compare(q point) int {
+	return cmp.Or(cmp.Compare(p.score, q.score), bytes.Compare(p.hash[:], q.hash[:]), cmp.Compare(p.side, q.side))
+}
+
+// order is what makes points of members and bits of points: the part of a
+// tree's definition that its pages depend on.
+type order struct {
+	code Code
+	salt [16]byte
+}
+
+// point returns where a member stands. The hash parts members with one score,
+// and spreads them over pages; the salt keeps it from being foreseen.
+func (o *order) point(s Score, id string) point {
+	p := point{score: s}
+	sum := sha256.Sum256(append(o.salt[:], id...))
+	copy(p.hash[:], sum[:])
+	return p
+}
+
+// bits returns the bits of p, as many as names of pages can have.
+func (o *order) bits(p point) string {
+	b := o.code.append(make([]byte, 0, 200), p.score)
+	for _, h := range p.hash {
+		if len(b) >= maxBits {
+			break
+		}
+		b = appendBits(b, uint64(h), 8)
+	}
+	return string(b[:maxBits])
+}
+
+// child returns which child of the page called name holds what has these bits:
+// 0 to 3, from the lowest.
+func child(name, bits string) int {
+	return int(bits[len(name)]-'0')<<1 | int(bits[len(name)+1]-'0')
+}
+
+// childName returns the name of child i of the page called name.
+func childName(name string, i int) string {
+	return name + string([]byte{'0' + byte(i>>1), '0' + byte(i&1)})
+}
+
+// parent returns the name of the page above that called name, which is not the
+// root.
+func parent(name string) string { return name[:len(name)-perLevel] }

@@ -1,0 +1,225 @@
+package keytree
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Member is one member of a ranking as a query found it.
+type Member struct {
+	ID    string
+	Score Score
+	Value any // what the truth has read of it; nil if it was not asked
+
+	point point
+}
+
+// Want says what a query is about.
+type Want struct {
+	// Unverified: entries are taken as they stand. That saves a trip and shows
+	// what a running or crashed change has made stale.
+	Unverified bool
+
+	// Keep, if not nil, leaves out members.
+	Keep func(Member) bool
+
+	// Beside, if not nil, reads more of members in the trip that reads their
+	// records: for each a value, nil to leave it out.
+	Beside func(ctx context.Context, s kvmodel.Store, ids []string) ([]any, error)
+
+	// Met is told of an entry that a member's record has outlived, or that
+	// Beside leaves out. If past is not 0, the entry is of a change that has not
+	// come about for so long that it will not: the record must be brought to that
+	// version, so that it cannot, before the entry is removed. It must not use
+	// the store.
+	Met func(id string, score Score, past uint64)
+}
+
+// pendingTime is how long a change can be about to make a member of what is none.
+const pendingTime = time.Hour
+
+// maxBatches is how often a page of results is filled up.
+const maxBatches = 5
+
+// finding is what a query has found from some point on.
+type finding struct {
+	members []Member
+	behind  point // what was looked at
+	more    bool  // there may be something behind it
+}
+
+// list returns up to n members in st, in its direction.
+//
+// Entries say which members may be there; their records say where they stand.
+// One whose record has moved it is where the record says if that is in the part
+// just read, and is left out otherwise.
+func (t *Tree) list(ctx context.Context, s kvmodel.Store, r *reading, st stretch, n int, w Want) (finding, error) {
+	r.trusting = w.Unverified
+	f := finding{behind: st.from, more: true}
+	listed := make(map[string]bool)
+	for batch := 0; len(f.members) < n && f.more && batch < maxBatches; batch++ {
+		need := n - len(f.members)
+		if err := r.answer(ctx, s, r.reach(st, need+1)); err != nil {
+			return f, err
+		}
+		entries, all := r.entries(st)
+		part := st
+		f.more = !all || len(entries) > need
+		if f.more && len(entries) > 0 {
+			entries = entries[:min(need, len(entries))]
+			part.to = r.past(entries[len(entries)-1], st.up())
+		}
+		members, err := t.verify(ctx, s, r.pages, part, entries, w)
+		if err != nil {
+			return f, err
+		}
+		for _, m := range members {
+			if !listed[m.ID] && (w.Keep == nil || w.Keep(m)) {
+				listed[m.ID] = true
+				f.members = append(f.members, m)
+			}
+		}
+		st.from, f.behind = part.to, part.to
+	}
+	return f, nil
+}
+
+// past returns the point just behind e in a direction.
+func (p *pages) past(e entry, up bool) point {
+	q := p.point(e.score, e.id)
+	q.side = -1
+	if up {
+		q.side = 1
+	}
+	return q
+}
+
+// verify returns the members of entries, which are all those of one part of the
+// order, as their records say.
+func (t *Tree) verify(ctx context.Context, s kvmodel.Store, p *pages, part stretch, entries []entry, w Want) ([]Member, error) {
+	if w.Unverified || len(entries) == 0 {
+		return p.members(entries), nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if !slices.Contains(ids, e.id) {
+			ids = append(ids, e.id)
+		}
+	}
+	states, values, err := t.states(ctx, s, ids, w)
+	if err != nil {
+		return nil, err
+	}
+	var members []Member
+	for i, id := range ids {
+		shown := w.Beside == nil || values[i] != nil
+		if at := p.point(states[i].Score, id); shown && states[i].In && part.holds(at) {
+			members = append(members, Member{id, states[i].Score, values[i], at})
+		}
+		t.meet(entries, id, states[i], shown, w)
+	}
+	slices.SortFunc(members, func(a, b Member) int {
+		if part.up() {
+			return a.point.compare(b.point)
+		}
+		return b.point.compare(a.point)
+	})
+	return members, nil
+}
+
+// states reads the records of ids and what is to be read beside them.
+func (t *Tree) states(ctx context.Context, s kvmodel.Store, ids []string, w Want) (states []State, values []any, err error) {
+	works := []func(kvmodel.Store) error{
+		func(s kvmodel.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err },
+	}
+	if w.Beside != nil {
+		works = append(works, func(s kvmodel.Store) (err error) { values, err = w.Beside(ctx, s, ids); return err })
+	}
+	if err := together(ctx, s, works...); err != nil {
+		return nil, nil, err
+	}
+	if w.Beside == nil {
+		values = make([]any, len(ids))
+		for i, st := range states {
+			values[i] = st.Value
+		}
+	}
+	return states, values, nil
+}
+
+// meet tells of the entries of id that should not be there.
+func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
+	if w.Met == nil {
+		return
+	}
+	old := uint64(t.Now().Add(-pendingTime).UnixMilli())
+	for _, e := range entries {
+		switch {
+		case e.id != id:
+		case st.outlived(e) || !shown:
+			w.Met(id, e.score, 0)
+		case !st.In && e.ver < old:
+			// A new member's version is the time.
+			w.Met(id, e.score, e.ver)
+		}
+	}
+}
+
+func (p *pages) members(entries []entry) []Member {
+	members := make([]Member, len(entries))
+	for i, e := range entries {
+		members[i] = Member{ID: e.id, Score: e.score, point: p.point(e.score, e.id)}
+	}
+	return members
+}
+
+// query does work in a session of a reader. There is nothing to do where there
+// is no tree.
+func (t *Tree) query(ctx context.Context, s kvmodel.Store, work func(*reading) error, beside ...func(kvmodel.Store) error) error {
+	for try := 0; ; try++ {
+		se, err := t.session(ctx, s, false, beside...)
+		if err != nil || se.read == nil {
+			return err
+		}
+		r := se.read.reading()
+		err = work(r)
+		if err != nil || !r.rootGone() {
+			return err
+		}
+		// The tree may have moved to another epoch, and the pages of the old one
+		// be deleted.
+		t.forget()
+		if try > 0 {
+			return fmt.Errorf("%w: the root of the ranking %s is lost", kvmodel.ErrNeedsRebuild, t.name)
+		}
+	}
+}
+
+// rootGone tells whether the root was asked for and is not there.
+func (r *reading) rootGone() bool { return r.gone[""] && r.seen[""].version == 0 }
+
+// Between are bounds of scores: Low is part of the range, High is not. A nil is
+// no bound.
+type Between struct{ Low, High *Score }
+
+// stretch returns the part of the order in b, downwards or upwards.
+func (b Between) stretch(down bool) stretch {
+	low, high := lowest, highest
+	if b.Low != nil {
+		low = before(*b.Low)
+	}
+	if b.High != nil {
+		high = before(*b.High)
+	}
+	if down {
+		return stretch{high, low}
+	}
+	return stretch{low, high}
+}
+
+// empty tells whether nothing can be in b.
+func (b Between) empty() bool { return b.Low != nil && b.High != nil && *b.Low >= *b.High }

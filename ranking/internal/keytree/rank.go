@@ -1,0 +1,189 @@
+package keytree
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Standing is where a member stands.
+type Standing struct {
+	Member
+	Before int // members before it
+	Total  int
+}
+
+// Standing returns where the member id stands, counted from the highest or the
+// lowest. With shared, members with the same score stand at the same place.
+// ErrNotFound: it is not in the ranking.
+//
+// It is as exact as the counts of routers: in the outermost leaf, and after
+// Refresh while nobody writes, entirely.
+func (t *Tree) Standing(ctx context.Context, s kvmodel.Store, id string, down, shared bool) (Standing, error) {
+	var out Standing
+	var st State
+	err := t.query(ctx, s, func(r *reading) error {
+		if !st.In {
+			return nil
+		}
+		q := r.point(st.Score, id)
+		out.Member = Member{id, st.Score, st.Value, q}
+		if shared {
+			q = edgeOf(st.Score, down)
+		}
+		return r.standing(ctx, s, q, down, &out)
+	}, func(s kvmodel.Store) (err error) { st, err = t.state(ctx, s, id); return err })
+	if err == nil && out.ID == "" {
+		err = fmt.Errorf("%w: not in the ranking", kvmodel.ErrNotFound)
+	}
+	return out, err
+}
+
+// edgeOf returns the point before all members with score s in a direction.
+func edgeOf(s Score, down bool) point {
+	if down {
+		return after(s)
+	}
+	return before(s)
+}
+
+func (t *Tree) state(ctx context.Context, s kvmodel.Store, id string) (State, error) {
+	states, err := t.Truth.States(ctx, s, []string{id})
+	if err != nil {
+		return State{}, err
+	}
+	return states[0], nil
+}
+
+// standing counts what is before q, and all.
+func (r *reading) standing(ctx context.Context, s kvmodel.Store, q point, down bool, out *Standing) error {
+	r.aims = r.bits(q)
+	beyond, total := r.beyond(q, down, &out.Before), r.total(&out.Total)
+	return r.answer(ctx, s, both(beyond, total))
+}
+
+// both is the walk that lacks nothing when none of walks does.
+func both(walks ...func(look) bool) func(look) bool {
+	return func(l look) bool {
+		all := true
+		for _, walk := range walks {
+			all = walk(l) && all
+		}
+		return all
+	}
+}
+
+// Part is some members that stand together.
+type Part struct {
+	Members []Member
+	Before  int // members before the first of them
+	Run     int // members before all that have the score of the first
+}
+
+// At returns up to n members from the one on that has before members before it.
+// Run is counted only if shared is set.
+func (t *Tree) At(ctx context.Context, s kvmodel.Store, before, n int, down, shared bool, w Want) (Part, error) {
+	part := Part{Before: before}
+	if before < 0 || n <= 0 {
+		return part, nil
+	}
+	err := t.query(ctx, s, func(r *reading) error {
+		var from point
+		if err := r.answer(ctx, s, r.skip(before, n+1, down, &from)); err != nil {
+			return err
+		}
+		found, err := t.list(ctx, s, r, stretch{from, end(down)}, n, w)
+		part.Members = found.members
+		if err == nil && shared {
+			err = r.run(ctx, s, &part, down)
+		}
+		return err
+	})
+	return part, err
+}
+
+// run counts what is before the score of the first member of part.
+func (r *reading) run(ctx context.Context, s kvmodel.Store, part *Part, down bool) error {
+	if len(part.Members) == 0 {
+		return nil
+	}
+	q := edgeOf(part.Members[0].Score, down)
+	r.aims = r.bits(q)
+	return r.answer(ctx, s, r.beyond(q, down, &part.Run))
+}
+
+// Around returns the member id with up to n members before it and n behind it,
+// and its place among them. ErrNotFound: it is not in the ranking. Run as for At.
+func (t *Tree) Around(ctx context.Context, s kvmodel.Store, id string, n int, down, shared bool, w Want) (part Part, at int, err error) {
+	var st State
+	at = -1
+	err = t.query(ctx, s, func(r *reading) error {
+		if !st.In {
+			return nil
+		}
+		q := r.point(st.Score, id)
+		var standing Standing
+		if err := r.standing(ctx, s, q, down, &standing); err != nil {
+			return err
+		}
+		front, behind, err := t.bothSides(ctx, s, r, q, n, down, w)
+		if err != nil || len(behind) == 0 || behind[0].ID != id {
+			return err
+		}
+		slices.Reverse(front)
+		at = len(front)
+		part = Part{Members: append(front, behind...), Before: standing.Before - at}
+		if shared {
+			err = r.run(ctx, s, &part, down)
+		}
+		return err
+	}, func(s kvmodel.Store) (err error) { st, err = t.state(ctx, s, id); return err })
+	if err == nil && at < 0 {
+		err = fmt.Errorf("%w: not in the ranking", kvmodel.ErrNotFound)
+	}
+	return part, at, err
+}
+
+// bothSides returns up to n members on the one side of q, the nearest first, and
+// the one at q with up to n on the other side.
+func (t *Tree) bothSides(ctx context.Context, s kvmodel.Store, r *reading, q point, n int, down bool, w Want) (front, behind []Member, err error) {
+	from := q
+	from.side = -1
+	if down {
+		from.side = 1
+	}
+	err = together(ctx, s,
+		func(s kvmodel.Store) error {
+			f, err := t.list(ctx, s, r, stretch{from, end(!down)}, n, w)
+			front = f.members
+			return err
+		},
+		func(s kvmodel.Store) error {
+			f, err := t.list(ctx, s, r, stretch{from, end(down)}, n+1, w)
+			behind = f.members
+			return err
+		})
+	return front, behind, err
+}
+
+// Count returns how many members are in b. It is as exact as Standing.
+func (t *Tree) Count(ctx context.Context, s kvmodel.Store, b Between) (int, error) {
+	if b.empty() {
+		return 0, nil
+	}
+	st := b.stretch(false)
+	var total, below, above int
+	err := t.query(ctx, s, func(r *reading) error {
+		walks := []func(look) bool{r.total(&total)}
+		if b.Low != nil {
+			walks, r.aims = append(walks, r.beyond(st.from, false, &below)), r.bits(st.from)
+		}
+		if b.High != nil {
+			walks, r.aims = append(walks, r.beyond(st.to, true, &above)), r.bits(st.to)
+		}
+		return r.answer(ctx, s, both(walks...))
+	})
+	return max(0, total-below-above), err
+}

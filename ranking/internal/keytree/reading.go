@@ -1,0 +1,146 @@
+package keytree
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// A reading is what one query has read of the pages. Questions are answered by
+// walks that read nothing: a walk goes as far as pages are known, and says which
+// one it lacks. Then that page is read, with those that are likely to be asked
+// for next, and the walk is done again.
+type reading struct {
+	*pages
+	seen  map[string]page
+	gone  map[string]bool // pages that were missing once
+	blind bool            // nothing is known of the tree
+	hint  []string        // pages to read first, where nothing is known
+	aims  string          // the bits that the query goes to, if it goes by bits
+
+	trusting bool // entries are taken as they stand
+}
+
+func (p *pages) reading() *reading {
+	_, known := p.local.router(p.key(""))
+	return &reading{pages: p, seen: make(map[string]page), gone: make(map[string]bool), blind: !known}
+}
+
+// look returns the page called name as a walk is to take it, false if the
+// walk must end there.
+type look func(name string) (page, bool)
+
+// known is the look at what was read.
+func (r *reading) known(name string) (page, bool) {
+	p, ok := r.seen[name]
+	return p, ok
+}
+
+// foresight is a look that goes on where nothing was read, by what the process
+// remembers of routers, and collects the names that should be read.
+type foresight struct {
+	*reading
+	wanted []string
+}
+
+func (f *foresight) look(name string) (page, bool) {
+	if p, ok := f.seen[name]; ok {
+		return p, true
+	}
+	f.wanted = append(f.wanted, name)
+	if r, _ := f.local.router(f.key(name)); r != nil {
+		return page{router: r}, true
+	}
+	return page{}, false
+}
+
+// read reads the pages called names.
+func (r *reading) read(ctx context.Context, s kvmodel.Store, names []string) error {
+	got, err := r.get(ctx, s, names...)
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		if got[i].leaf == nil && got[i].router == nil {
+			r.miss(name)
+			continue
+		}
+		r.seen[name] = got[i]
+	}
+	return nil
+}
+
+// miss notes that the page called name was not there. A child can be read before
+// it is made and its router after it; one that is missing twice is lost, and
+// there is nothing in it. What is missing below a leaf is not missed.
+func (r *reading) miss(name string) {
+	if name != "" && r.seen[parent(name)].router == nil {
+		return
+	}
+	if r.gone[name] {
+		r.seen[name] = page{leaf: new(leaf)}
+	}
+	r.gone[name] = true
+}
+
+// answer does walk until it lacks nothing. walk returns whether it had all that
+// it needed by look.
+func (r *reading) answer(ctx context.Context, s kvmodel.Store, walk func(look) bool) error {
+	for !walk(r.known) {
+		f := &foresight{reading: r}
+		walk(f.look)
+		if err := r.read(ctx, s, uniq(r.widen(f.wanted))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// widen adds to the wanted names what is likely to be wanted next, if the last
+// of them, the first of which nothing is known, is likely to be a router: pages
+// on the way to where the query aims, or the children.
+func (r *reading) widen(names []string) []string {
+	last := names[len(names)-1]
+	expected := r.expected(last)
+	switch {
+	case len(last) == maxBits:
+		return names
+	case r.hint != nil && r.blind:
+		names, r.hint = append(names, r.hint...), nil
+		return names
+	case r.aims != "" && strings.HasPrefix(r.aims, last) && (r.blind || expected > r.limit):
+		return append(names, way(r.aims, last, r.levels(expected))...)
+	case !r.blind && expected <= r.limit:
+		return names
+	}
+	for i := range 4 {
+		names = append(names, childName(last, i))
+	}
+	return names
+}
+
+// levels returns how many levels there are likely to be from a page on, with so
+// many members below it.
+func (r *reading) levels(members int) int {
+	if r.blind {
+		return ahead
+	}
+	n := 2
+	for ; members > r.limit; members /= 3 {
+		n++
+	}
+	return min(n, ahead)
+}
+
+func uniq(names []string) []string {
+	seen := make(map[string]bool, len(names))
+	var once []string
+	for _, name := range names {
+		if !seen[name] {
+			seen[name] = true
+			once = append(once, name)
+		}
+	}
+	return once
+}

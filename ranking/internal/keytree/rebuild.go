@@ -1,0 +1,276 @@
+package keytree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// A rebuild copies a tree into a new epoch, which has no empty pages and none
+// that were lost, while it is read and written.
+//
+// It moves the tree through three phases and waits after each step until every
+// operation that began before it has ended: a definition is used for as long as
+// it is young, and an operation that has taken too long stops before its next
+// write. While the copy is made, writers put every entry into both epochs before
+// the record says so, so that what the copier does not see they have put in.
+
+// graceTime is how long an operation can go on that knows nothing of a step.
+const graceTime = metaAge + maxOperation
+
+// leaseTime is how long a rebuild may be silent before another may take over.
+const leaseTime = time.Minute
+
+// copiedAtOnce is about how many entries are copied side by side.
+const copiedAtOnce = 4 * entryLimit
+
+func (t *Tree) leaseKey() string { return t.name + ":lease" }
+
+// Rebuild copies the tree into a new epoch, and puts in the members ids, if any
+// are given, that are missing. It takes half a minute more than the copying. An
+// ErrConflict: somebody else rebuilds it. After another error it can be called
+// again, by anybody, after a minute.
+func (t *Tree) Rebuild(ctx context.Context, s kvmodel.Store, ids []string) error {
+	m, err := t.readMeta(ctx, s)
+	if m == nil || err != nil {
+		return err
+	}
+	l := &lease{tree: t, s: s}
+	if err := l.take(ctx); err != nil {
+		return err
+	}
+	if m, err = t.beginCopy(ctx, s); err != nil {
+		return err
+	}
+	if err := l.wait(ctx, graceTime); err != nil {
+		return err
+	}
+	if err := t.copyAll(ctx, l, t.pages(m, m.epoch), t.pages(m, m.other)); err != nil {
+		return err
+	}
+	if err := t.enter(ctx, l, t.pages(m, m.other), ids); err != nil {
+		return err
+	}
+	if m, err = t.step(ctx, s, m, meta{epoch: m.other, phase: drained, other: m.epoch}); err != nil {
+		return err
+	}
+	return t.endRebuild(ctx, l, m)
+}
+
+// endRebuild lets the old epoch go.
+func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
+	if err := l.wait(ctx, graceTime); err != nil {
+		return err
+	}
+	old := m.other
+	m, err := t.step(ctx, l.s, m, meta{epoch: m.epoch, phase: idle})
+	if err != nil {
+		return err
+	}
+	if err := l.wait(ctx, graceTime); err != nil {
+		return err
+	}
+	if err := t.pages(m, old).delete(ctx, l, ""); err != nil {
+		return err
+	}
+	return l.give(ctx)
+}
+
+// beginCopy returns the definition in which a copy is being made. One that a
+// rebuild has left behind is gone on with from its beginning.
+func (t *Tree) beginCopy(ctx context.Context, s kvmodel.Store) (*meta, error) {
+	m, err := t.readMeta(ctx, s)
+	if m == nil || err != nil {
+		return nil, errors.Join(err, errAgain)
+	}
+	switch m.phase {
+	case copying:
+		return m, nil
+	case drained:
+		// The last rebuild has come this far; its old epoch stays as garbage.
+		if m, err = t.step(ctx, s, m, meta{epoch: m.epoch, phase: idle}); err != nil {
+			return nil, err
+		}
+	}
+	next := max(m.epoch, uint64(t.Now().Unix())) + 1
+	if err := t.addRoot(ctx, s, m, next); err != nil {
+		return nil, err
+	}
+	return t.step(ctx, s, m, meta{epoch: m.epoch, phase: copying, other: next})
+}
+
+// step moves the tree from m on to what to says of epochs and phase.
+func (t *Tree) step(ctx context.Context, s kvmodel.Store, m *meta, to meta) (*meta, error) {
+	next := *m
+	next.epoch, next.phase, next.other = to.epoch, to.phase, to.other
+	err := t.writeMeta(ctx, s, m, &next)
+	if err != nil && !again(err) {
+		return nil, err
+	}
+	there, err := t.readMeta(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if there == nil || there.epoch != to.epoch || there.phase != to.phase || there.other != to.other {
+		return nil, fmt.Errorf("%w: somebody else rebuilds the ranking %s", kvmodel.ErrConflict, t.name)
+	}
+	return there, nil
+}
+
+// copyAll copies the entries of from that their records confirm.
+func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *pages) error {
+	st := Between{}.stretch(false)
+	for {
+		r := from.reading()
+		if err := r.answer(ctx, l.s, r.reach(st, copiedAtOnce)); err != nil {
+			return err
+		}
+		entries, all := r.entries(st)
+		if err := t.copyEntries(ctx, l.s, to, entries); err != nil {
+			return err
+		}
+		if all {
+			return nil
+		}
+		st.from = from.past(entries[len(entries)-1], true)
+		if err := l.renew(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// copyEntries puts those of entries into p that their records confirm.
+func (t *Tree) copyEntries(ctx context.Context, s kvmodel.Store, p *pages, entries []entry) error {
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.id
+	}
+	states, err := t.Truth.States(ctx, s, ids)
+	if err != nil {
+		return err
+	}
+	due := new(reports)
+	var works []func(kvmodel.Store) error
+	for i, e := range entries {
+		if states[i].confirms(e) {
+			put := &edit{point: p.point(e.score, e.id), id: e.id, known: states[i], put: &e}
+			works = append(works, func(s kvmodel.Store) error { return p.edit(ctx, s, put, nil, due) })
+		}
+	}
+	if err := together(ctx, s, works...); err != nil {
+		return err
+	}
+	return p.report(ctx, s, due)
+}
+
+// enter puts the members ids into p, as their records say.
+func (t *Tree) enter(ctx context.Context, l *lease, p *pages, ids []string) error {
+	for begin := 0; begin < len(ids); begin += copiedAtOnce {
+		batch := ids[begin:min(begin+copiedAtOnce, len(ids))]
+		states, err := t.Truth.States(ctx, l.s, batch)
+		if err != nil {
+			return err
+		}
+		var entries []entry
+		for i, id := range batch {
+			if states[i].In {
+				entries = append(entries, entry{states[i].Score, states[i].Ver, id})
+			}
+		}
+		if err := t.copyEntries(ctx, l.s, p, entries); err != nil {
+			return err
+		}
+		if err := l.renew(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delete deletes the page called name and all below it, these first.
+func (p *pages) delete(ctx context.Context, l *lease, name string) error {
+	got, err := p.get(ctx, l.s, name)
+	if err != nil {
+		return err
+	}
+	if got[0].router != nil {
+		for i := range 4 {
+			if err := p.delete(ctx, l, childName(name, i)); err != nil {
+				return err
+			}
+		}
+		if err := l.renew(ctx); err != nil {
+			return err
+		}
+	}
+	_, err = kvmodel.One(ctx, l.s, kvmodel.OpDelete(p.key(name)))
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// lease is the right to rebuild a tree, which ends by itself.
+type lease struct {
+	tree  *Tree
+	s     kvmodel.Store
+	mine  []byte
+	since time.Time // when it was last renewed
+}
+
+func (l *lease) take(ctx context.Context) error {
+	l.mine = seal(append([]byte(magic), append([]byte{leaseKind}, randomBytes()...)...))
+	l.since = l.tree.Now()
+	_, err := kvmodel.One(ctx, l.s, kvmodel.OpAdd(l.tree.leaseKey(), l.mine).For(leaseTime))
+	if errors.Is(err, kvmodel.ErrExists) {
+		return fmt.Errorf("%w: somebody else rebuilds the ranking %s", kvmodel.ErrConflict, l.tree.name)
+	}
+	return err
+}
+
+// renew prolongs the lease if that is due. ErrConflict: it has ended.
+func (l *lease) renew(ctx context.Context) error {
+	if l.tree.Now().Sub(l.since) < leaseTime/4 {
+		return nil
+	}
+	l.since = l.tree.Now()
+	r, err := kvmodel.One(ctx, l.s, kvmodel.OpGet(l.tree.leaseKey()))
+	if err != nil || string(r.Value) != string(l.mine) {
+		return errors.Join(err, fmt.Errorf("%w: the lease of the rebuild has ended", kvmodel.ErrConflict))
+	}
+	_, err = kvmodel.One(ctx, l.s, kvmodel.OpSwap(l.tree.leaseKey(), r.Version, l.mine).For(leaseTime))
+	return err
+}
+
+// give ends the lease.
+func (l *lease) give(ctx context.Context) error {
+	r, err := kvmodel.One(ctx, l.s, kvmodel.OpGet(l.tree.leaseKey()))
+	if err != nil || string(r.Value) != string(l.mine) {
+		return nil
+	}
+	_, err = kvmodel.One(ctx, l.s, kvmodel.OpDrop(l.tree.leaseKey(), r.Version))
+	if refused(err) {
+		return nil
+	}
+	return err
+}
+
+// wait lets time pass, prolonging the lease.
+func (l *lease) wait(ctx context.Context, d time.Duration) error {
+	for end := l.tree.Now().Add(d); l.tree.Now().Before(end); {
+		timer := time.NewTimer(min(d, leaseTime/8))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
+		}
+		if err := l.renew(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

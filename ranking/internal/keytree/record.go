@@ -1,0 +1,128 @@
+package keytree
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Own are records that exist for a tree alone: of each member its score. It is
+// the Truth of a tree whose members have no record elsewhere that says it.
+type Own struct {
+	prefix  string // of the texts of its keys
+	now     func() time.Time
+	expires time.Time
+}
+
+// NewOwn returns the records of the tree called name.
+func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
+	return &Own{shorten(name) + ":i:", now, expires}
+}
+
+var ownKey = kvmodel.NewClass("rank", 1) // name of the tree, i, id text
+
+// tombstoneTTL is how long a record stays after its member was taken out, so
+// that whoever is about to change it learns that it moved on.
+const tombstoneTTL = 24 * time.Hour
+
+const inFlag = 1
+
+func (o *Own) key(id string) string { return ownKey.KeyOfText(nil, o.prefix+id) }
+
+// States returns what the records of ids say.
+func (o *Own) States(ctx context.Context, s kvmodel.Store, ids []string) ([]State, error) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = o.key(id)
+	}
+	results, err := kvmodel.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]State, len(ids))
+	for i, r := range results {
+		if states[i], err = decodeState(r); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+// record is a record as it was read.
+type record struct {
+	State
+	version kvmodel.Version // 0: absent
+}
+
+func (o *Own) read(ctx context.Context, s kvmodel.Store, id string) (record, error) {
+	r, _ := kvmodel.One(ctx, s, kvmodel.OpGet(o.key(id)))
+	st, err := decodeState(r)
+	return record{st, r.Version}, err
+}
+
+// next returns what the record is to become when its member gets score, or is
+// taken out. Its version is past the old one, and past all there were before
+// the record was last absent.
+func (o *Own) next(old record, in bool, score Score) State {
+	return State{In: in, Score: score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
+}
+
+// write stores st in the place of old.
+func (o *Own) write(ctx context.Context, s kvmodel.Store, id string, old record, st State) error {
+	op := kvmodel.OpAdd(o.key(id), encodeState(st))
+	if old.version != 0 {
+		op = kvmodel.OpSwap(o.key(id), old.version, op.Value)
+	}
+	_, err := kvmodel.One(ctx, s, op.For(o.ttl(st)))
+	return err
+}
+
+// Fence brings the record of id to version past, if it is not as far, and returns
+// its state. What was prepared for an older version cannot come about then.
+func (o *Own) Fence(ctx context.Context, s kvmodel.Store, id string, past uint64) (State, error) {
+	r, err := o.read(ctx, s, id)
+	if err != nil || r.Ver >= past {
+		return r.State, err
+	}
+	st := r.State
+	st.Ver = past
+	return st, o.write(ctx, s, id, r, st)
+}
+
+func (o *Own) ttl(st State) time.Duration {
+	switch {
+	case !o.expires.IsZero():
+		return min(max(o.expires.Sub(o.now()), time.Second), kvmodel.MaxTTL)
+	case !st.In:
+		return tombstoneTTL
+	}
+	return 0
+}
+
+func encodeState(st State) []byte {
+	flags := byte(0)
+	if st.In {
+		flags = inFlag
+	}
+	b := append([]byte(magic), recordKind, flags)
+	b = binary.BigEndian.AppendUint64(b, uint64(st.Score))
+	return seal(appendUint48(b, st.Ver))
+}
+
+func decodeState(r kvmodel.Result) (State, error) {
+	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+		return State{}, nil
+	}
+	if r.Err != nil {
+		return State{}, r.Err
+	}
+	_, body, err := unseal(r.Value)
+	if err != nil {
+		return State{}, err
+	}
+	st := State{In: body.byte()&inFlag != 0, Score: Score(body.uint64()), Ver: body.uint48()}
+	return st, body.end("record")
+}

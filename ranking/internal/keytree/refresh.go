@@ -1,0 +1,96 @@
+package keytree
+
+import (
+	"context"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// sideBySide is how many members may be below a router whose pages are read
+// side by side: about 64 leaves.
+const sideBySide = 64 * entryLimit / 2
+
+// Refresh makes the counts of all routers exact, as far as nobody writes
+// meanwhile.
+func (t *Tree) Refresh(ctx context.Context, s kvmodel.Store) error {
+	se, err := t.session(ctx, s, false)
+	if err != nil || se.read == nil {
+		return err
+	}
+	p := *se.read
+	p.began = time.Time{}
+	_, err = p.refresh(ctx, s, "")
+	return err
+}
+
+// refresh makes the counts below the page called name exact and returns what its
+// own slot is to be.
+func (p *pages) refresh(ctx context.Context, s kvmodel.Store, name string) (slot, error) {
+	got, err := p.get(ctx, s, name)
+	if err != nil {
+		return slot{}, err
+	}
+	switch {
+	case got[0].leaf != nil:
+		return slot{got[0].leaf.live(), got[0].leaf.seq, got[0].leaf.closed}, nil
+	case got[0].router == nil:
+		return slot{}, nil
+	}
+	below, err := p.refreshBelow(ctx, s, name, got[0].router.total())
+	if err != nil {
+		return slot{}, err
+	}
+	for range reportTries {
+		next := got[0].router.refreshed(below)
+		own := slot{next.pushed, next.seq, next.closed}
+		if *next == *got[0].router {
+			return own, nil
+		}
+		next.seq++
+		own.seq++
+		err := p.write(ctx, s, name, got[0], next.encode())
+		if err == nil || !again(err) {
+			return own, err
+		}
+		if got, err = p.get(ctx, s, name); err != nil || got[0].router == nil {
+			return slot{}, err
+		}
+	}
+	// Somebody else writes there; the next report heals it.
+	return slot{}, nil
+}
+
+func (p *pages) refreshBelow(ctx context.Context, s kvmodel.Store, name string, members int) (below [4]slot, err error) {
+	works := make([]func(kvmodel.Store) error, len(below))
+	for i := range works {
+		works[i] = func(s kvmodel.Store) (err error) { below[i], err = p.refresh(ctx, s, childName(name, i)); return err }
+	}
+	if members <= sideBySide {
+		return below, together(ctx, s, works...)
+	}
+	for _, work := range works {
+		if err := work(s); err != nil {
+			return below, err
+		}
+	}
+	return below, nil
+}
+
+// refreshed returns r with the counts of the pages below. Where a slot knows of
+// a later state of its page than was read, it stays; where the way was opened to
+// a page in which nothing was put, it stays open.
+func (r *router) refreshed(below [4]slot) *router {
+	next := *r
+	for i, now := range below {
+		at := &next.slots[i]
+		switch {
+		case now.seq > at.seq:
+			*at = now
+		case now.seq+1 >= at.seq:
+			at.count = now.count
+		}
+	}
+	next.pushed = next.total()
+	return &next
+}

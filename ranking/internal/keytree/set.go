@@ -1,0 +1,181 @@
+package keytree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Change is what is to become of a member: it returns its score, or false to
+// take it out, given the state it is in. What it reads for that is not older
+// than the state. It may be called again.
+type Change func(ctx context.Context, s kvmodel.Store, old State) (score Score, in bool, err error)
+
+// To is the change that gives a member score s.
+func To(s Score) Change {
+	return func(context.Context, kvmodel.Store, State) (Score, bool, error) { return s, true, nil }
+}
+
+// Out is the change that takes a member out.
+func Out(context.Context, kvmodel.Store, State) (Score, bool, error) { return 0, false, nil }
+
+const setTries = 16
+
+// Set changes the member id of a tree with records of its own, own, and returns
+// the state it has then.
+//
+// The entry goes in first, then the record says so, then the old entry goes: a
+// member that is in is never missing, and after a crash at most an entry is left
+// that its record does not confirm.
+//
+// After an error the member is as it was, but for an ErrUnclear. What could not
+// be cleaned up or reported once the record said so is no error: whoever meets it
+// does that.
+func (t *Tree) Set(ctx context.Context, s kvmodel.Store, own *Own, id string, change Change) (State, error) {
+	due := new(Due)
+	st, err := t.SetDue(ctx, s, own, id, change, due)
+	if err == nil {
+		_ = due.Report(ctx, s)
+	}
+	return st, err
+}
+
+// SetDue is Set without its reports, which are added to due.
+func (t *Tree) SetDue(ctx context.Context, s kvmodel.Store, own *Own, id string, change Change, due *Due) (st State, err error) {
+	if len(id) > MaxID {
+		return st, tooLong(id)
+	}
+	var old record
+	read := func(s kvmodel.Store) (err error) { old, err = own.read(ctx, s, id); return err }
+	err = t.begin(ctx, s, func(se *session) error {
+		for try := range setTries {
+			if try > 0 {
+				if err := pause(ctx, try); err != nil {
+					return err
+				}
+				if err := read(s); err != nil {
+					return err
+				}
+			}
+			m := &move{session: se, own: own, id: id, old: old, due: due}
+			st, err = m.run(ctx, s, change)
+			if !again(err) {
+				return err
+			}
+		}
+		return fmt.Errorf("%w: %d tries lost against others", kvmodel.ErrConflict, setTries)
+	}, read)
+	return st, err
+}
+
+// move is one try to bring a member from one state to another.
+type move struct {
+	*session
+	own *Own
+	id  string
+	old record
+	new State
+	due *Due
+}
+
+func (m *move) run(ctx context.Context, s kvmodel.Store, change Change) (State, error) {
+	score, in, err := change(ctx, s, m.old.State)
+	if err != nil {
+		return State{}, err
+	}
+	if in == m.old.In && (!in || score == m.old.Score) {
+		return m.old.State, nil
+	}
+	m.new = m.own.next(m.old, in, score)
+	if in {
+		if err := m.insert(ctx, s, m.due, m.id, m.old.State, score, m.new.Ver); err != nil {
+			return State{}, err
+		}
+	}
+	leaves, err := m.commit(ctx, s)
+	if err != nil {
+		return State{}, m.lost(ctx, s, err)
+	}
+	m.clean(ctx, s, leaves)
+	return m.new, nil
+}
+
+// commit writes the record, and reads the leaves that the old entry is to be
+// taken out of in the same trip; nil where that is not needed or fails.
+func (m *move) commit(ctx context.Context, s kvmodel.Store) (leaves []*place, err error) {
+	works := []func(kvmodel.Store) error{func(s kvmodel.Store) error { return m.writeRecord(ctx, s) }}
+	if m.old.In && !(m.new.In && m.sameLeaf(m.id, m.old.Score, m.new.Score)) {
+		leaves = make([]*place, len(m.write))
+		for i, p := range m.write {
+			works = append(works, func(s kvmodel.Store) (err error) {
+				leaves[i], err = p.find(ctx, s, p.point(m.old.Score, m.id))
+				return err
+			})
+		}
+	}
+	return leaves, kvmodel.Together(ctx, s, works...)[0]
+}
+
+// writeRecord stores the new record, and looks where that is unclear. errAgain:
+// the record has changed. ErrUnclear: it was written and then overwritten, or it
+// was not.
+func (m *move) writeRecord(ctx context.Context, s kvmodel.Store) error {
+	if m.read.late() {
+		return errLate
+	}
+	unclear := false
+	for range maxTries {
+		err := m.own.write(ctx, s, m.id, m.old, m.new)
+		switch {
+		case errors.Is(err, kvmodel.ErrUnclear) && ctx.Err() == nil:
+			unclear = true
+		case refused(err) && !unclear:
+			return errAgain
+		case !refused(err):
+			return err
+		}
+		now, err := m.own.read(ctx, s, m.id)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", kvmodel.ErrUnclear, err)
+		case now.version == m.old.version:
+			continue
+		case now.State == m.new:
+			return nil
+		default:
+			return fmt.Errorf("%w: the member %s changed meanwhile", kvmodel.ErrUnclear, m.id)
+		}
+	}
+	return kvmodel.ErrUnclear
+}
+
+// lost cleans up after a commit that failed with err, as well as it can: the
+// entry goes unless the record confirms it or may yet do so.
+func (m *move) lost(ctx context.Context, s kvmodel.Store, err error) error {
+	if !again(err) || !m.new.In {
+		return err
+	}
+	now, failed := m.own.read(ctx, s, m.id)
+	if failed != nil {
+		return failed
+	}
+	if failed := m.remove(ctx, s, m.due, m.id, m.new.Score, now.State); failed != nil && !again(failed) {
+		return failed
+	}
+	return err
+}
+
+// clean takes out the old entry, as well as it can.
+func (m *move) clean(ctx context.Context, s kvmodel.Store, leaves []*place) {
+	works := make([]func(kvmodel.Store) error, len(leaves))
+	for i, at := range leaves {
+		p := m.write[i]
+		works[i] = func(s kvmodel.Store) error {
+			e := &edit{point: p.point(m.old.Score, m.id), id: m.id, known: m.new}
+			return p.edit(ctx, s, e, at, m.due.to(p))
+		}
+	}
+	_ = together(ctx, s, works...)
+}

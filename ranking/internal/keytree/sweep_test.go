@@ -1,0 +1,205 @@
+package keytree
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// The sweep lets processes change the same members at the same time on a
+// simulated store, where requests fail, time out and arrive late, and lets each
+// of them die at any of its operations. Then all invariants must hold.
+
+// dying is a world in which one operation in forty is a process's last.
+func dying(powers kvtest.Powers) kvtest.World {
+	return kvtest.World{
+		Powers: powers, Crash: 1.0 / 40, Pause: 0.005,
+		Unsent: 0.01, Lost: 0.01, Mute: 0.01, Late: 0.02,
+	}
+}
+
+var still = []string{"still1", "still2", "still3", "still4"}
+
+// stillScore spreads the members that nobody moves over the order.
+func stillScore(i int) int64 { return int64(i*20 - 30) }
+
+func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
+	kvtest.SimulateMany(t, seeds, dying(powers), func(sim *kvtest.Sim) {
+		base := open(keep{sim.Store()})
+		for i, id := range still {
+			base.set(sim.T(), id, stillScore(i))
+		}
+		for i := range 8 {
+			base.set(sim.T(), idOf(i), int64(i))
+		}
+		watched := newHistory(base)
+		for wave := range 3 {
+			for p := range 3 {
+				name := fmt.Sprint("p", wave, p)
+				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(10*wave+p)))
+				sim.Go(name, func(s kvmodel.Store) { moveSome(open(s), rng, region(sim, wave)) })
+			}
+			reader := fmt.Sprint("reader", wave)
+			sim.Spare(reader)
+			sim.Go(reader, func(s kvmodel.Store) { readAll(sim.T(), open(s)) })
+			watched.run(sim)
+		}
+		ids := slices.Clone(still)
+		for i := range 14 {
+			ids = append(ids, idOf(i))
+		}
+		base.checkInvariants(sim.T(), ids...)
+		base.checkCounts(sim.T())
+		base.checkInvariants(sim.T(), ids...)
+	})
+}
+
+// region returns how far up the members of a wave go. Where it changes from wave
+// to wave, whole subtrees are emptied and filled again.
+func region(sim *kvtest.Sim, wave int) int64 {
+	if sim.Seed()%2 == 0 {
+		return 0
+	}
+	return int64(wave%2) * 5000
+}
+
+// keep is a store that outlives its users.
+type keep struct{ kvmodel.Store }
+
+func (keep) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (keep) Close() error           { return nil }
+
+// moveSome changes members as one process, until it dies.
+func moveSome(r *ranking, rng *rand.Rand, up int64) {
+	for range 12 {
+		change := Out
+		if rng.IntN(6) > 0 {
+			score := []int64{0, 1, 5, 50, -1, -40, 3 + rng.Int64N(30)}[rng.IntN(7)]
+			change = To(FromInt(score + up))
+		}
+		// What becomes of it is seen in the end.
+		_, _ = r.Set(ctx, r.s, r.own, idOf(rng.IntN(14)), change)
+	}
+}
+
+// readAll pages through the ranking while it changes: a member that stands
+// still is never missed, and nothing comes twice out of order.
+func readAll(t *testing.T, r *ranking) {
+	for range 4 {
+		for _, down := range []bool{true, false} {
+			seen, err := pageThrough(r, down)
+			if err != nil {
+				continue
+			}
+			for _, id := range still {
+				if !seen[id] {
+					t.Errorf("%s stands still and was missed, down %v", id, down)
+				}
+			}
+		}
+	}
+}
+
+func pageThrough(r *ranking, down bool) (map[string]bool, error) {
+	seen := map[string]bool{}
+	var at []byte
+	for range 40 {
+		l, err := r.Page(ctx, r.s, Between{}, down, at, 3, Want{})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range l.Members {
+			seen[m.ID] = true
+		}
+		if at = l.Next; at == nil {
+			return seen, nil
+		}
+	}
+	return nil, fmt.Errorf("no end")
+}
+
+// history watches how pages and records change.
+type history struct {
+	*ranking
+	pages  map[string]page
+	values map[string][]byte
+	vers   map[string]uint64
+}
+
+func newHistory(r *ranking) *history {
+	return &history{r, map[string]page{}, map[string][]byte{}, map[string]uint64{}}
+}
+
+// run lets the simulation run until all have ended, and looks now and then.
+func (h *history) run(sim *kvtest.Sim) {
+	for last := -1; sim.Step() != last; {
+		last = sim.Step()
+		sim.Steps(9)
+		h.look(sim)
+	}
+	sim.Wait()
+	h.look(sim)
+}
+
+func (h *history) look(sim *kvtest.Sim) {
+	t := sim.T()
+	keys := sim.Store().Keys()
+	slices.Sort(keys)
+	for _, key := range keys {
+		result, err := kvmodel.One(ctx, sim.Store(), kvmodel.OpGet(key))
+		switch {
+		case err != nil:
+		case strings.Contains(key, ":key0"):
+			now, _ := decodePage(result)
+			h.compare(t, key, h.pages[key], now, h.values[key], result.Value)
+			h.pages[key], h.values[key] = now, result.Value
+		case strings.HasPrefix(key, h.name+":i:"):
+			st, _ := decodeState(result)
+			if st.Ver < h.vers[key] {
+				t.Errorf("%s went from version %d to %d", key, h.vers[key], st.Ver)
+			}
+			h.vers[key] = st.Ver
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.pages)) {
+		if _, found := slices.BinarySearch(keys, key); !found {
+			t.Errorf("%s was deleted", key)
+		}
+	}
+}
+
+// compare asserts that a page only advances.
+func (h *history) compare(t *testing.T, key string, old, now page, was, is []byte) {
+	switch {
+	case old.version == 0:
+	case old.router != nil && now.router == nil:
+		t.Errorf("%s was a router and is a leaf", key)
+	case old.leaf != nil && old.leaf.splitting && now.leaf != nil && !bytes.Equal(was, is):
+		t.Errorf("%s was frozen and has changed", key)
+	case now.seq() < old.seq():
+		t.Errorf("%s went from sequence %d to %d", key, old.seq(), now.seq())
+	}
+	if old.router == nil || now.router == nil {
+		return
+	}
+	for i := range now.router.slots {
+		if now.router.slots[i].seq < old.router.slots[i].seq {
+			t.Errorf("%s: slot %d went from %+v to %+v", key, i, old.router.slots[i], now.router.slots[i])
+		}
+	}
+}
+
+func TestSweep_AfterCrashesAnywhereNoMemberIsMissing(t *testing.T) {
+	sweep(t, 300, kvtest.ServerPowers)
+}
+
+func TestSweep_AfterCrashesAnywhereNoMemberIsMissingInAnyOrder(t *testing.T) {
+	sweep(t, 300, kvtest.NoPowers)
+}

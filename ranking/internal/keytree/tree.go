@@ -1,0 +1,223 @@
+package keytree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Config says which tree is meant and how it is used.
+type Config struct {
+	// Name is a text from kvmodel.JoinText, unique among the trees of a store.
+	Name string
+	Code Code
+
+	// Truth is where the members have their records.
+	Truth Truth
+
+	// Local is what the process remembers; trees may share one.
+	Local *Local
+
+	Now     func() time.Time
+	Expires time.Time // when the tree ends, with all that belongs to it; zero: never
+
+	// Later does work after the reply; nil: such work is not done.
+	Later func(work func(context.Context, kvmodel.Store) error)
+
+	Limit int // entries of a leaf; 0 means 128
+	Drift int // how far a leaf's count may be off; 0 means 4
+}
+
+// Tree is a ranking as one process uses it.
+type Tree struct {
+	Config
+	name string // what its keys begin with
+
+	mu   sync.Mutex // never held during a trip
+	meta *meta      // as it was last read
+	read time.Time  // when that was asked for
+	edge edge       // as it was last read or written
+}
+
+// treeKey is the class of all keys of trees. A tree's name is at most 32 bytes,
+// so that the name of its deepest page is within the limit of a key.
+const (
+	treeClass = "rank"
+	longName  = 32
+	keptName  = 12
+)
+
+var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
+
+// New returns the tree of c.
+func New(c Config) *Tree { return &Tree{Config: c, name: treeClass + ":" + shorten(c.Name)} }
+
+// shorten returns name, or if it is long its beginning and a hash of it.
+func shorten(name string) string {
+	if len(name) <= longName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:keptName] + "#h" + nameHash.EncodeToString(sum[:])[:longName-keptName-2]
+}
+
+func (t *Tree) limit() int {
+	if t.Limit == 0 {
+		return entryLimit
+	}
+	return t.Limit
+}
+
+func (t *Tree) drift() int {
+	if t.Drift == 0 {
+		return 4
+	}
+	return t.Drift
+}
+
+// pages returns the pages of an epoch of t, for an operation that may take any
+// time.
+func (t *Tree) pages(m *meta, epoch uint64) *pages {
+	return &pages{
+		order: m.order, epoch: epoch, name: t.name + ":" + strconv.FormatUint(epoch, 10),
+		limit: m.limit, drift: t.drift(), expire: t.Expires,
+		local: t.Local, truth: t.Truth, now: t.Now,
+	}
+}
+
+// metaAge is how old a tree's definition may be that an operation begins with.
+const metaAge = 5 * time.Second
+
+// known returns the definition if it is young enough.
+func (t *Tree) known() *meta {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.meta == nil || t.Now().Sub(t.read) > metaAge {
+		return nil
+	}
+	return t.meta
+}
+
+// know keeps m, which was asked for at that time.
+func (t *Tree) know(m *meta, asked time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if asked.Before(t.read) {
+		return
+	}
+	t.meta, t.read = m, asked
+}
+
+// forget makes the next operation read the definition.
+func (t *Tree) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.meta, t.read = nil, time.Time{}
+}
+
+// Size returns how many members the tree had when this process last saw its
+// root as a router, 0 if it has not.
+func (t *Tree) Size() int {
+	t.mu.Lock()
+	m := t.meta
+	t.mu.Unlock()
+	if m == nil {
+		return 0
+	}
+	p := t.pages(m, m.epoch)
+	if r, _ := t.Local.router(p.key("")); r != nil {
+		return r.total()
+	}
+	return 0
+}
+
+// session is one operation's view of a tree: the epoch that it reads and those
+// that it writes.
+type session struct {
+	read  *pages // nil: there is no such tree yet
+	write []*pages
+}
+
+// session begins an operation, and does what is beside in the same trip that
+// reads the definition, if that has to be read. A writer's session makes the
+// tree if there is none.
+func (t *Tree) session(ctx context.Context, s kvmodel.Store, writes bool, beside ...func(kvmodel.Store) error) (*session, error) {
+	began := t.Now()
+	m := t.known()
+	works := beside
+	if m == nil {
+		works = append(works[:len(works):len(works)], func(s kvmodel.Store) (err error) { m, err = t.readMeta(ctx, s); return err })
+	}
+	if err := together(ctx, s, works...); err != nil {
+		return nil, err
+	}
+	if m == nil && writes {
+		var err error
+		if m, err = t.create(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return t.sessionOf(m, began), nil
+}
+
+func (t *Tree) sessionOf(m *meta, began time.Time) *session {
+	if m == nil {
+		return &session{}
+	}
+	read := t.pages(m, m.epoch)
+	read.began = began
+	se := &session{read: read, write: []*pages{read}}
+	if m.phase != idle {
+		other := t.pages(m, m.other)
+		other.began = began
+		se.write = append(se.write, other)
+	}
+	return se
+}
+
+// together runs works side by side and returns the first error.
+func together(ctx context.Context, s kvmodel.Store, works ...func(kvmodel.Store) error) error {
+	if len(works) == 0 {
+		return nil
+	}
+	for _, err := range kvmodel.Together(ctx, s, works...) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionTries is how often an operation is begun again when the tree has moved
+// on under it.
+const sessionTries = 8
+
+// begin does work in a session of a writer, again if the session was too old or
+// the root was found missing.
+func (t *Tree) begin(ctx context.Context, s kvmodel.Store, work func(*session) error, beside ...func(kvmodel.Store) error) error {
+	var err error
+	for range sessionTries {
+		var se *session
+		if se, err = t.session(ctx, s, true, beside...); err != nil {
+			return err
+		}
+		switch err = work(se); {
+		case errors.Is(err, errRootLost):
+			t.forget()
+			if err := t.restart(ctx, s); err != nil && !again(err) {
+				return err
+			}
+		case errors.Is(err, errLate):
+			t.forget()
+		default:
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,279 @@
+package keytree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Report is what Verify has found.
+type Report struct {
+	Members int // entries that their records confirm
+	Stale   int // entries that their records have outlived
+	Pending int // entries of changes that have not come about, or not yet
+	Drift   int // by how much slots are off, added up
+	Lost    int // pages that are missing
+
+	Leaves, Routers, Depth int
+	Way                    int // pages on the way to each entry, added up
+	Bytes                  int // of all pages
+
+	Missing []string // of the members that were asked for, those without an entry
+	Wrong   []string // a sentence for each thing that must not be
+
+	doubtful []doubt
+}
+
+// doubt is an entry that its record does not confirm.
+type doubt struct {
+	entry
+	known State
+}
+
+// add counts what other has found as well.
+func (r *Report) add(other *Report) {
+	r.Members += other.Members
+	r.Stale += other.Stale
+	r.Pending += other.Pending
+	r.Drift += other.Drift
+	r.Lost += other.Lost
+	r.Leaves += other.Leaves
+	r.Routers += other.Routers
+	r.Bytes += other.Bytes
+	r.Way += other.Way
+	r.Depth = max(r.Depth, other.Depth)
+	r.Wrong = append(r.Wrong, other.Wrong...)
+	r.doubtful = append(r.doubtful, other.doubtful...)
+}
+
+func (r *Report) wrong(name, format string, args ...any) {
+	r.Wrong = append(r.Wrong, fmt.Sprintf("page %q: ", name)+fmt.Sprintf(format, args...))
+}
+
+// Verify reads the whole tree and reports what is wrong in it, and which of the
+// members ids have no entry although their records say that they are in. It
+// needs ids because a store cannot list its keys. Writers may write meanwhile;
+// then counts are off and entries pending, and nothing is wrong.
+func (t *Tree) Verify(ctx context.Context, s kvmodel.Store, ids []string) (Report, error) {
+	se, err := t.session(ctx, s, false)
+	if err != nil {
+		return Report{}, err
+	}
+	if se.read == nil {
+		states, err := t.Truth.States(ctx, s, ids)
+		var r Report
+		for i, st := range states {
+			if st.In {
+				r.Missing = append(r.Missing, ids[i])
+			}
+		}
+		return r, err
+	}
+	v := &verifier{se.read}
+	r, err := v.page(ctx, s, "", slot{})
+	if err != nil {
+		return Report{}, err
+	}
+	r.Missing, err = v.missing(ctx, s, ids)
+	return *r, err
+}
+
+// verifier looks through the pages of one epoch.
+type verifier struct{ *pages }
+
+// page looks at the page called name, to which the router above has given at,
+// and at all below it.
+func (v *verifier) page(ctx context.Context, s kvmodel.Store, name string, at slot) (*Report, error) {
+	r := new(Report)
+	results, err := kvmodel.GetAll(ctx, s, v.key(name))
+	if err != nil {
+		return nil, err
+	}
+	pg, err := decodePage(results[0])
+	if err != nil {
+		return nil, err
+	}
+	if n := len(v.key(name)); n > kvmodel.MaxKey-kvmodel.MaxTenant-1 {
+		r.wrong(name, "its key has %d bytes", n)
+	}
+	if n := len(results[0].Value); n > 64<<10 {
+		r.wrong(name, "it has %d bytes", n)
+	}
+	r.Bytes, r.Depth = len(results[0].Value), len(name)/perLevel
+	if name != "" && at.seq > pg.seq()+1 {
+		r.wrong(name, "its slot is at %d and it is at %d", at.seq, pg.seq())
+	}
+	switch {
+	case pg.leaf != nil:
+		return r, v.leaf(ctx, s, r, name, at, pg.leaf)
+	case pg.router != nil:
+		return r, v.router(ctx, s, r, name, at, pg.router)
+	}
+	r.Lost++
+	return r, nil
+}
+
+// router looks at a router and all below it.
+func (v *verifier) router(ctx context.Context, s kvmodel.Store, r *Report, name string, at slot, pg *router) error {
+	r.Routers++
+	if name != "" {
+		r.Drift += max(at.count-pg.total(), pg.total()-at.count)
+	}
+	if pg.closed && (!pg.empty() || name == "") {
+		r.wrong(name, "it is closed and not empty, or the root")
+	}
+	below := make([]*Report, len(pg.slots))
+	works := make([]func(kvmodel.Store) error, len(pg.slots))
+	for i, child := range pg.slots {
+		works[i] = func(s kvmodel.Store) (err error) {
+			below[i], err = v.page(ctx, s, childName(name, i), child)
+			return err
+		}
+	}
+	if err := v.run(ctx, s, pg.total(), works); err != nil {
+		return err
+	}
+	for i, child := range pg.slots {
+		if n := below[i].Members + below[i].Pending + below[i].Stale; child.closed && n > 0 {
+			r.wrong(childName(name, i), "its slot is closed, and %d entries are below", n)
+		}
+		r.add(below[i])
+	}
+	return nil
+}
+
+// run does works side by side where they are about few members.
+func (v *verifier) run(ctx context.Context, s kvmodel.Store, members int, works []func(kvmodel.Store) error) error {
+	if members <= sideBySide {
+		return together(ctx, s, works...)
+	}
+	for _, work := range works {
+		if err := work(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaf looks at a leaf.
+func (v *verifier) leaf(ctx context.Context, s kvmodel.Store, r *Report, name string, at slot, l *leaf) error {
+	r.Leaves++
+	r.Way += len(l.entries) * (len(name)/perLevel + 1)
+	if name != "" {
+		r.Drift += max(at.count-l.live(), l.live()-at.count)
+	}
+	if l.closed && len(l.entries) > 0 {
+		r.wrong(name, "it is closed and holds %d entries", len(l.entries))
+	}
+	if l.full(v.limit) && v.splits(name) {
+		r.wrong(name, "it holds %d entries in %d bytes", len(l.entries), l.bytes())
+	}
+	v.inOrder(r, name, l)
+	return v.entries(ctx, s, r, l)
+}
+
+// inOrder looks whether the entries of l belong there and stand in order.
+func (v *verifier) inOrder(r *Report, name string, l *leaf) {
+	last := lowest
+	for _, e := range l.entries {
+		q := v.point(e.score, e.id)
+		if q.compare(last) <= 0 {
+			r.wrong(name, "the entry of %s is not in order", e.id)
+		}
+		if bits := v.bits(q); !strings.HasPrefix(bits, name) {
+			r.wrong(name, "the entry of %s belongs at %s", e.id, bits)
+		}
+		last = q
+	}
+}
+
+// entries compares the entries of l with the records.
+func (v *verifier) entries(ctx context.Context, s kvmodel.Store, r *Report, l *leaf) error {
+	if len(l.entries) == 0 {
+		return nil
+	}
+	ids := make([]string, len(l.entries))
+	for i, e := range l.entries {
+		ids[i] = e.id
+	}
+	states, err := v.truth.States(ctx, s, ids)
+	if err != nil {
+		return err
+	}
+	for i, e := range l.entries {
+		switch st := states[i]; {
+		case st.confirms(e):
+			r.Members++
+			continue
+		case st.outlived(e):
+			r.Stale++
+		default:
+			r.Pending++
+		}
+		r.doubtful = append(r.doubtful, doubt{e, states[i]})
+	}
+	return nil
+}
+
+const verifiedAtOnce = 100
+
+// missing returns those of ids that are in by their records and have no entry.
+func (v *verifier) missing(ctx context.Context, s kvmodel.Store, ids []string) ([]string, error) {
+	var missing []string
+	for begin := 0; begin < len(ids); begin += verifiedAtOnce {
+		batch := ids[begin:min(begin+verifiedAtOnce, len(ids))]
+		states, err := v.truth.States(ctx, s, batch)
+		if err != nil {
+			return nil, err
+		}
+		has := make([]bool, len(batch))
+		works := make([]func(kvmodel.Store) error, len(batch))
+		for i, id := range batch {
+			works[i] = func(s kvmodel.Store) (err error) { has[i], err = v.holds(ctx, s, id, states[i]); return err }
+		}
+		if err := together(ctx, s, works...); err != nil {
+			return nil, err
+		}
+		for i, id := range batch {
+			if !has[i] {
+				missing = append(missing, id)
+			}
+		}
+	}
+	return missing, nil
+}
+
+// Has tells whether the member id, whose record is in state st, has the entry
+// that it should have, if any.
+func (t *Tree) Has(ctx context.Context, s kvmodel.Store, id string, st State) (bool, error) {
+	se, err := t.session(ctx, s, false)
+	if err != nil || se.read == nil {
+		return !st.In, err
+	}
+	v := &verifier{se.read}
+	return v.holds(ctx, s, id, st)
+}
+
+// holds tells whether the member id has the entry that it should have, if any.
+func (v *verifier) holds(ctx context.Context, s kvmodel.Store, id string, st State) (bool, error) {
+	if !st.In {
+		return true, nil
+	}
+	q := v.point(st.Score, id)
+	r := v.reading()
+	r.aims = r.bits(q)
+	around := stretch{before(st.Score), after(st.Score)}
+	around.from.hash, around.to.hash = q.hash, q.hash
+	if err := r.answer(ctx, s, r.reach(around, 1)); err != nil {
+		return false, err
+	}
+	entries, _ := r.entries(around)
+	for _, e := range entries {
+		if e.id == id && st.confirms(e) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

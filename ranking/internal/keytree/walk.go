@@ -1,0 +1,265 @@
+package keytree
+
+import (
+	"slices"
+	"strings"
+)
+
+// stretch is a part of the order: what lies between two points, which are not
+// part of it, in the direction from the one to the other.
+type stretch struct{ from, to point }
+
+// up tells whether the stretch leads to higher scores.
+func (st stretch) up() bool { return st.from.compare(st.to) < 0 }
+
+// holds tells whether q lies in the stretch.
+func (st stretch) holds(q point) bool {
+	if st.up() {
+		return st.from.compare(q) < 0 && q.compare(st.to) < 0
+	}
+	return st.to.compare(q) < 0 && q.compare(st.from) < 0
+}
+
+// leaves visits the leaves in which something of st can be, in its direction,
+// and what look does not know in their place, until visit returns false.
+func (p *pages) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
+	low, high := p.bits(st.from), p.bits(st.to)
+	if !st.up() {
+		low, high = high, low
+	}
+	p.leavesIn(look, low, high, st.up(), visit)
+}
+
+// leavesIn is leaves between two sequences of bits, both of which belong to it.
+func (p *pages) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
+	var walk func(name string) bool
+	walk = func(name string) bool {
+		pg, ok := look(name)
+		if !ok || pg.router == nil {
+			return visit(name, pg.leaf)
+		}
+		for i := range 4 {
+			if !up {
+				i = 3 - i
+			}
+			next := childName(name, i)
+			outside := next < low[:len(next)] || next > high[:len(next)]
+			if outside || pg.router.slots[i].closed {
+				continue
+			}
+			if !walk(next) {
+				return false
+			}
+		}
+		return true
+	}
+	walk("")
+}
+
+// entries returns the entries in st, in its direction, up to the first page that
+// was not read. It tells whether those are all.
+func (r *reading) entries(st stretch) (found []entry, all bool) {
+	all = true
+	r.leaves(r.known, st, func(_ string, l *leaf) bool {
+		if l == nil {
+			all = false
+			return false
+		}
+		found = append(found, r.within(l, st)...)
+		return true
+	})
+	return found, all
+}
+
+// within returns the entries of l in st, in its direction. Of two of one member
+// the newer may be of a change that has not come about; who asks no record takes
+// it all the same.
+func (r *reading) within(l *leaf, st stretch) []entry {
+	entries := l.entries
+	if r.trusting {
+		entries = l.newest()
+	}
+	var found []entry
+	for _, e := range entries {
+		if st.holds(r.point(e.score, e.id)) {
+			found = append(found, e)
+		}
+	}
+	if !st.up() {
+		slices.Reverse(found)
+	}
+	return found
+}
+
+// reach returns a walk that has what it needs when there are n entries in st, or
+// all there are.
+func (r *reading) reach(st stretch, n int) func(look) bool {
+	return func(look look) bool {
+		met, complete := 0, true
+		r.leaves(look, st, func(name string, l *leaf) bool {
+			if l == nil {
+				complete = false
+				met += max(1, r.expected(name))
+			} else {
+				met += len(r.within(l, st))
+			}
+			return met < n
+		})
+		return complete
+	}
+}
+
+// expected returns how many members are below the page called name, as far as
+// is known.
+func (r *reading) expected(name string) int {
+	if name == "" {
+		return 0
+	}
+	above := r.seen[parent(name)]
+	if above.router == nil {
+		above.router, _ = r.local.router(r.key(parent(name)))
+	}
+	if above.router == nil {
+		return 0
+	}
+	return above.router.slots[child(parent(name), name)].count
+}
+
+// beyond is a walk that counts the members that stand above p, or below it.
+func (r *reading) beyond(q point, above bool, count *int) func(look) bool {
+	bits := r.bits(q)
+	return func(look look) bool {
+		*count = 0
+		for name := ""; ; {
+			pg, ok := look(name)
+			if !ok {
+				return false
+			}
+			if pg.router == nil {
+				*count += pg.leaf.beyond(&r.order, q, above)
+				return true
+			}
+			at := child(name, bits)
+			for i, s := range pg.router.slots {
+				if i > at && above || i < at && !above {
+					*count += s.count
+				}
+			}
+			if pg.router.slots[at].closed {
+				return true
+			}
+			name = childName(name, at)
+		}
+	}
+}
+
+// beyond returns the number of members of l above p, or below it.
+func (l *leaf) beyond(o *order, p point, above bool) int {
+	n := 0
+	for _, e := range l.newest() {
+		if c := o.point(e.score, e.id).compare(p); c > 0 && above || c < 0 && !above {
+			n++
+		}
+	}
+	return n
+}
+
+// total is a walk that counts all members.
+func (r *reading) total(count *int) func(look) bool {
+	return func(look look) bool {
+		pg, ok := look("")
+		switch {
+		case !ok:
+			return false
+		case pg.router != nil:
+			*count = pg.router.total()
+		default:
+			*count = len(pg.leaf.newest())
+		}
+		return true
+	}
+}
+
+// skip is a walk that finds the member that has skipped members before it, from
+// the highest down or from the lowest up, and the point just before it. It asks
+// for as many leaves as n members from there on are likely to be in.
+func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
+	return func(look look) bool {
+		left, name := skipped, ""
+		for {
+			pg, ok := look(name)
+			if !ok {
+				r.askFrom(look, name, left+n, down)
+				return false
+			}
+			if pg.router == nil {
+				*at = r.nth(pg.leaf, left, down)
+				return true
+			}
+			next, ok := r.descend(name, pg.router, &left, down)
+			if !ok {
+				*at = end(down)
+				return true
+			}
+			name = next
+		}
+	}
+}
+
+// askFrom looks at the leaves from that called name on which hold n members, as
+// far as is known.
+func (r *reading) askFrom(look look, name string, n int, down bool) {
+	low, high := name+strings.Repeat("0", maxBits-len(name)), strings.Repeat("1", maxBits)
+	if down {
+		low, high = strings.Repeat("0", maxBits), name+strings.Repeat("1", maxBits-len(name))
+	}
+	r.leavesIn(look, low, high, !down, func(name string, _ *leaf) bool {
+		n -= max(1, r.expected(name))
+		return n > 0
+	})
+}
+
+// nth returns the point just before the entry of l that has n before it.
+func (r *reading) nth(l *leaf, n int, down bool) point {
+	entries := l.newest()
+	if n >= len(entries) {
+		return end(down)
+	}
+	if down {
+		n = len(entries) - 1 - n
+	}
+	q := r.point(entries[n].score, entries[n].id)
+	q.side = -1
+	if down {
+		q.side = 1
+	}
+	return q
+}
+
+// end returns the point behind all members in a direction.
+func end(down bool) point {
+	if down {
+		return lowest
+	}
+	return highest
+}
+
+// descend returns the child of the router called name in which the member is
+// that has *left members of the router before it, and lowers *left by those in
+// the children before. A leaf that was read counts what it holds.
+func (r *reading) descend(name string, above *router, left *int, down bool) (next string, ok bool) {
+	for i := range 4 {
+		if down {
+			i = 3 - i
+		}
+		next, count := childName(name, i), above.slots[i].count
+		if l := r.seen[next].leaf; l != nil {
+			count = len(l.newest())
+		}
+		if *left < count {
+			return next, true
+		}
+		*left -= count
+	}
+	return "", false
+}

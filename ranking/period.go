@@ -1,0 +1,71 @@
+package ranking
+
+import (
+	"fmt"
+	"time"
+)
+
+// Period is a stretch of the calendar, in UTC.
+type Period int
+
+// Whole periods; a week begins on Monday.
+const (
+	Forever Period = iota
+	Hour
+	Day
+	Week
+	Month
+)
+
+// keptByDefault is the period under way and the one before.
+const keptByDefault = 2
+
+// begin returns when the period that holds t begins.
+func (p Period) begin(t time.Time) time.Time {
+	t = t.UTC()
+	switch p {
+	case Hour:
+		return t.Truncate(time.Hour)
+	case Day:
+		return t.Truncate(24 * time.Hour)
+	case Week:
+		day := t.Truncate(24 * time.Hour)
+		return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	case Month:
+		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Time{}
+}
+
+// add returns when the period begins that comes n after the one that holds t.
+func (p Period) add(t time.Time, n int) time.Time {
+	switch begin := p.begin(t); p {
+	case Hour:
+		return begin.Add(time.Duration(n) * time.Hour)
+	case Day:
+		return begin.AddDate(0, 0, n)
+	case Week:
+		return begin.AddDate(0, 0, 7*n)
+	case Month:
+		return begin.AddDate(0, n, 0)
+	default:
+		return begin
+	}
+}
+
+// name returns the name of the period that holds t, "" if there is but one.
+func (p Period) name(t time.Time) string {
+	begin := p.begin(t)
+	switch p {
+	case Hour:
+		return begin.Format("2006-01-02T15")
+	case Day:
+		return begin.Format("2006-01-02")
+	case Week:
+		year, week := begin.ISOWeek()
+		return fmt.Sprintf("%d-W%02d", year, week)
+	case Month:
+		return begin.Format("2006-01")
+	}
+	return ""
+}

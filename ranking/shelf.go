@@ -1,0 +1,45 @@
+package ranking
+
+import (
+	"sync"
+
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+// Limits of what a process remembers of one set of boards.
+const (
+	keptTrees   = 1024
+	keptRouters = 1 << 17
+)
+
+// shelf keeps the trees of a set of boards at hand. They share
+// one memory of their pages.
+type shelf struct {
+	local *keytree.Local
+
+	mu    sync.Mutex
+	trees map[string]*keytree.Tree
+	names []string // in the order they came
+}
+
+func newShelf() *shelf {
+	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]*keytree.Tree)}
+}
+
+// tree returns the tree called name, made from c if it is not at hand.
+func (sh *shelf) tree(name string, c func() keytree.Config) *keytree.Tree {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if t := sh.trees[name]; t != nil {
+		return t
+	}
+	if len(sh.names) >= keptTrees {
+		delete(sh.trees, sh.names[0])
+		sh.names = sh.names[1:]
+	}
+	config := c()
+	config.Name, config.Local = name, sh.local
+	sh.trees[name] = keytree.New(config)
+	sh.names = append(sh.names, name)
+	return sh.trees[name]
+}

@@ -1,0 +1,38 @@
+package ranking
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Span is a part of a board: the records between two scores, in one direction.
+type Span[T any] struct {
+	view[T]
+	wrong error // why there is no such part
+}
+
+// Page returns up to n records of the span from the place on that cursor stands
+// for, the first ones for an empty cursor. keep leaves out records. Two trips,
+// and more where this process has not seen that part of the board.
+func (sp *Span[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	if sp.wrong != nil {
+		return kvmodel.Listing[T]{}, sp.wrong
+	}
+	return sp.page(ctx, cursor, n, keep)
+}
+
+// Ascending returns the span read from its lowest score.
+func (sp *Span[T]) Ascending() *Span[T] {
+	up := *sp
+	up.up = true
+	return &up
+}
+
+// Count returns how many records the span holds, as exactly as Rank. One trip.
+func (sp *Span[T]) Count(ctx context.Context) (int, error) {
+	if sp.wrong != nil {
+		return 0, sp.wrong
+	}
+	return sp.count(ctx)
+}

@@ -1,0 +1,296 @@
+package timeline
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Layout is how the events of one owner are stored.
+type Layout uint8
+
+const (
+	// Appended: one key, to which events are appended; the last of them count.
+	// A push is one trip.
+	Appended Layout = iota
+
+	// Numbered: a ring of numbered keys, one for each event, that a counter
+	// goes round. A push is two trips.
+	Numbered
+
+	// Packed: one key with the last events and no others. A push is two trips
+	// and may have to be tried again, but reading takes the fewest bytes.
+	Packed
+)
+
+// DefaultKeep is how many events an owner has where the spec does not say.
+const DefaultKeep = 100
+
+// MaxEvent is the limit of an encoded event, in bytes.
+const MaxEvent = 8 << 10
+
+// EventsSpec says what events of type T, which belong to owners of type V, are
+// about. kvgen writes it from a tag.
+type EventsSpec[T, V any] struct {
+	Name  string // Visit: part of the keys
+	Key   kvmodel.KeyOf[V]
+	By    func(*T) V // the owner
+	Codec kvmodel.Codec[T]
+
+	// Once, if not nil, says what an event is about: of those about the same
+	// only the newest counts. Text is the usual means.
+	Once func(*T) string
+
+	Keep   int // how many an owner has; 0: DefaultKeep
+	Layout Layout
+	TTL    time.Duration // after which an event is gone; 0: never
+}
+
+// Events keeps the last events of each owner: footprints, a feed,
+// notifications. They have no id and are not changed, and an owner's take
+// constant space.
+//
+// What it keeps true: an event that Push has returned for is among Latest until
+// Keep others about something else have come.
+type Events[T, V any] struct {
+	spec   EventsSpec[T, V]
+	db     *kvmodel.DB
+	layout layout
+}
+
+// layout stores entries of owners.
+type layout interface {
+	// push adds entries, the oldest first.
+	push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error
+
+	// latest returns the newest entries, newest first: about n different
+	// things, or all there are, and perhaps more.
+	latest(ctx context.Context, s kvmodel.Store, owner string, n int) ([]entry, error)
+
+	// clear removes all entries that are there now.
+	clear(ctx context.Context, s kvmodel.Store, owner string) error
+
+	// tidy does, after the reply, what pushes for owners owe.
+	tidy(owners []string)
+}
+
+var eventKey = kvmodel.NewClass("e", 2) // model, owner text
+
+// NewEvents returns the events that spec describes.
+func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
+	if spec.Keep < 0 || spec.TTL < 0 || spec.TTL > kvmodel.MaxTTL/2 {
+		panic(fmt.Sprintf("timeline: events of %s: keep %d for %v", spec.Name, spec.Keep, spec.TTL))
+	}
+	if spec.Keep == 0 {
+		spec.Keep = DefaultKeep
+	}
+	e := &Events[T, V]{spec: spec, db: db}
+	base := func(owner string) string { return eventKey.KeyOfText([]string{spec.Name}, owner) }
+	shared := common{db: db, base: base, keep: spec.Keep, ttl: spec.TTL, what: e.what}
+	switch spec.Layout {
+	case Numbered:
+		ring := Shape{Size: spec.Keep, Segment: 1}.shape()
+		e.layout = &numbered{shared, newProcess(db), []shape{ring}}
+	case Packed:
+		e.layout = &packed{shared}
+	default:
+		e.layout = &appended{shared}
+	}
+	return e
+}
+
+// ModelName returns the name of the events.
+func (e *Events[T, V]) ModelName() string { return e.spec.Name }
+
+// Rebuild does nothing: events are kept nowhere else.
+func (e *Events[T, V]) Rebuild(context.Context) error { return nil }
+
+// pushedAtOnce is how many owners' events go out in one trip.
+const pushedAtOnce = 500
+
+// Push adds events, each to those of its owner. Events of any number of owners
+// go out in the trips of one, 500 owners at a time: one trip, one more for an
+// owner's first. Those of one owner stay in their order. Each owner is on its
+// own: the error joins an *ItemError for every event that was not added, or of
+// which nobody can tell.
+func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
+	batches, errs := e.sort(events)
+	for len(batches) > 0 {
+		n := min(len(batches), pushedAtOnce)
+		errs = append(errs, e.pushBatch(ctx, batches[:n])...)
+		batches = batches[n:]
+	}
+	return errors.Join(errs...)
+}
+
+// A batch is the events of one owner.
+type batch struct {
+	owner   string
+	entries []entry
+	places  []int // in the call
+}
+
+// sort returns events by owner, in the order in which the owners first come,
+// and an error for each that cannot be stored.
+func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
+	byOwner := make(map[string]*batch)
+	now := e.db.Now().UnixMilli()
+	for i := range events {
+		owner := e.spec.By(&events[i])
+		en, err := e.encode(&events[i], now)
+		if e.spec.Key.Empty(owner) {
+			err = fmt.Errorf("%w: it has no owner", kvmodel.ErrInvalid)
+		}
+		if err != nil {
+			errs = append(errs, &kvmodel.ItemError{Index: i, Err: e.failure(err)})
+			continue
+		}
+		text := e.spec.Key.Text(owner)
+		b := byOwner[text]
+		if b == nil {
+			b = &batch{owner: text}
+			byOwner[text] = b
+			batches = append(batches, b)
+		}
+		b.entries, b.places = append(b.entries, en), append(b.places, i)
+	}
+	return batches, errs
+}
+
+// encode returns ev as an entry. Its stamp only tells two events apart that are
+// the same and came in the same millisecond.
+func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
+	body, err := e.spec.Codec.Append(nil, ev)
+	if err == nil && len(body) > MaxEvent {
+		err = fmt.Errorf("%w: an event of %d bytes, at most %d", kvmodel.ErrTooLarge, len(body), MaxEvent)
+	}
+	return entry{int64(1 + chance(1<<14-1)), now, body}, err
+}
+
+// chance returns a number from 0 to n-1.
+func chance(n uint64) uint64 {
+	var b [8]byte
+	// It never fails: the runtime ends the program rather.
+	_, _ = rand.Read(b[:])
+	return binary.BigEndian.Uint64(b[:]) % n
+}
+
+func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []error) {
+	works := make([]func(kvmodel.Store) error, len(batches))
+	owners := make([]string, len(batches))
+	for i, b := range batches {
+		owners[i] = b.owner
+		works[i] = func(s kvmodel.Store) error { return e.layout.push(ctx, s, b.owner, b.entries) }
+	}
+	for i, err := range kvmodel.Together(ctx, e.db.Store(), works...) {
+		if err == nil {
+			continue
+		}
+		for _, at := range batches[i].places {
+			errs = append(errs, &kvmodel.ItemError{Index: at, Err: e.failure(err)})
+		}
+	}
+	e.layout.tidy(owners)
+	return errs
+}
+
+// Latest returns the last n events of owner, newest first, fewer if there are
+// not so many. One trip.
+func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) {
+	if n < 1 {
+		return nil, e.failure(fmt.Errorf("%w: the last %d", kvmodel.ErrInvalid, n))
+	}
+	entries, err := e.entries(ctx, owner, min(n, e.spec.Keep))
+	if err != nil {
+		return nil, err
+	}
+	events := make([]T, len(entries))
+	for i, en := range entries {
+		if _, err := e.spec.Codec.Unmarshal(en.body, &events[i]); err != nil {
+			return nil, e.failure(err)
+		}
+	}
+	return events, nil
+}
+
+// Unread returns how many of owner's events came after a time, such as the one
+// at which the owner last looked. At most Keep: then there may have been more.
+// One trip.
+func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (int, error) {
+	entries, err := e.entries(ctx, owner, e.spec.Keep)
+	if err != nil {
+		return 0, err
+	}
+	unread := 0
+	for _, en := range entries {
+		if en.at > since.UnixMilli() {
+			unread++
+		}
+	}
+	return unread, nil
+}
+
+// entries returns the last n entries of owner that count, newest first.
+func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, error) {
+	all, err := e.layout.latest(ctx, e.db.Store(), e.spec.Key.Text(owner), n)
+	if err != nil {
+		return nil, e.failure(err)
+	}
+	oldest := int64(0)
+	if e.spec.TTL > 0 {
+		oldest = e.db.Now().Add(-e.spec.TTL).UnixMilli()
+	}
+	kept := all[:0]
+	for _, en := range distinct(all, n, e.what) {
+		if en.at >= oldest {
+			kept = append(kept, en)
+		}
+	}
+	return kept, nil
+}
+
+// Clear removes all events of owner. One trip.
+func (e *Events[T, V]) Clear(ctx context.Context, owner V) error {
+	return e.failure(e.layout.clear(ctx, e.db.Store(), e.spec.Key.Text(owner)))
+}
+
+// what returns what an entry is about: itself, if the spec does not say.
+func (e *Events[T, V]) what(en entry) string {
+	if e.spec.Once == nil {
+		return string(en.encode(nil))
+	}
+	var ev T
+	if _, err := e.spec.Codec.Unmarshal(en.body, &ev); err != nil {
+		return string(en.encode(nil))
+	}
+	return e.spec.Once(&ev)
+}
+
+func (e *Events[T, V]) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", e.spec.Name, err)
+}
+
+// distinct returns the first n of entries that are about different things. The
+// entries are newest first.
+func distinct(entries []entry, n int, what func(entry) string) []entry {
+	seen := make(map[string]bool)
+	var kept []entry
+	for _, en := range entries {
+		if len(kept) == n {
+			break
+		}
+		if w := what(en); !seen[w] {
+			seen[w] = true
+			kept = append(kept, en)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,300 @@
+package timeline_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+type visit struct {
+	Owner string `json:"o"`
+	Guest string `json:"g"`
+}
+
+type visits = timeline.Events[visit, string]
+
+func visitSpec(layout timeline.Layout, keep int, once bool) timeline.EventsSpec[visit, string] {
+	spec := timeline.EventsSpec[visit, string]{
+		Name: "Visit", Key: kvmodel.StringKey[string](), By: func(v *visit) string { return v.Owner },
+		Codec: asJSON[visit]{}, Keep: keep, Layout: layout,
+	}
+	if once {
+		spec.Once = func(v *visit) string { return timeline.Text(v.Guest) }
+	}
+	return spec
+}
+
+// eachLayout runs f for every layout on every kind of store.
+func eachLayout(t *testing.T, f func(t *testing.T, s kvmodel.Store, layout timeline.Layout)) {
+	for name, layout := range map[string]timeline.Layout{"appended": timeline.Appended, "numbered": timeline.Numbered, "packed": timeline.Packed} {
+		t.Run(name, func(t *testing.T) {
+			eachStore(t, func(t *testing.T, s kvmodel.Store) { f(t, s, layout) })
+		})
+	}
+}
+
+func openDB(t testing.TB, s kvmodel.Store, opts ...kvmodel.Option) *kvmodel.DB {
+	t.Helper()
+	db, err := kvmodel.Open(s, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(ctx); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	return db
+}
+
+func guests(t testing.TB, v *visits, owner string, n int) []string {
+	t.Helper()
+	latest, err := v.Latest(ctx, owner, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{}
+	for _, visit := range latest {
+		if visit.Owner != owner {
+			t.Errorf("an event of %s among those of %s", visit.Owner, owner)
+		}
+		all = append(all, visit.Guest)
+	}
+	return all
+}
+
+func visited(t testing.TB, v *visits, owner string, who ...string) {
+	t.Helper()
+	var all []visit
+	for _, guest := range who {
+		all = append(all, visit{owner, guest})
+	}
+	if err := v.Push(ctx, all...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantGuests(t testing.TB, v *visits, owner string, n int, want ...string) {
+	t.Helper()
+	if d := cmp.Diff(append([]string{}, want...), guests(t, v, owner, n)); d != "" {
+		t.Errorf("the last %d of %s: mismatch (-want +got):\n%s", n, owner, d)
+	}
+}
+
+func TestEvents_Latest_NewestFirstAndNoMoreThanAreKept(t *testing.T) {
+	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, 10, false))
+		wantGuests(t, v, "ann", 5)
+		visited(t, v, "ann", "a", "b", "a")
+		visited(t, v, "bob", "x")
+		wantGuests(t, v, "ann", 5, "a", "b", "a")
+		wantGuests(t, v, "ann", 2, "a", "b")
+		wantGuests(t, v, "bob", 5, "x")
+		for i := range 500 {
+			visited(t, v, "ann", fmt.Sprint("g", i))
+		}
+		wantGuests(t, v, "ann", 50, names("g", 499, 490)...)
+		if err := v.Clear(ctx, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		wantGuests(t, v, "ann", 5)
+		visited(t, v, "ann", "again")
+		wantGuests(t, v, "ann", 5, "again")
+	})
+}
+
+func TestEvents_Latest_OnceAtItsNewestTime(t *testing.T) {
+	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+		keep := 3
+		if layout == timeline.Numbered {
+			keep = 30 // a ring forgets by number, whoever it was
+		}
+		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, keep, true))
+		visited(t, v, "ann", "a", "b", "c", "a", "a")
+		wantGuests(t, v, "ann", 3, "a", "c", "b")
+		for range 20 {
+			visited(t, v, "ann", "b")
+		}
+		wantGuests(t, v, "ann", 3, "b", "a", "c")
+	})
+}
+
+func TestEvents_Push_KeepsTheLastDistinctHoweverOftenOneComes(t *testing.T) {
+	for _, layout := range []timeline.Layout{timeline.Appended, timeline.Packed} {
+		v := timeline.NewEvents(openDB(t, memkv.New(memkv.Options{})), visitSpec(layout, 5, true))
+		visited(t, v, "ann", "a", "b", "c", "d")
+		for range 1000 {
+			visited(t, v, "ann", "e")
+		}
+		wantGuests(t, v, "ann", 9, "e", "d", "c", "b", "a")
+	}
+}
+
+func TestEvents_AnEventIsGoneAfterItsTTL(t *testing.T) {
+	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+		now := time.Unix(1_800_000_000, 0)
+		spec := visitSpec(layout, 10, false)
+		spec.TTL = time.Hour
+		v := timeline.NewEvents(openDB(t, s, kvmodel.Clock(func() time.Time { return now })), spec)
+		for i := range 8 {
+			visited(t, v, "ann", fmt.Sprint("g", i))
+			now = now.Add(20 * time.Minute)
+		}
+		wantGuests(t, v, "ann", 10, "g7", "g6", "g5")
+		now = now.Add(time.Hour)
+		wantGuests(t, v, "ann", 10)
+	})
+}
+
+func TestEvents_Unread_CountsWhatCameSince(t *testing.T) {
+	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+		now := time.Unix(1_800_000_000, 0)
+		v := timeline.NewEvents(openDB(t, s, kvmodel.Clock(func() time.Time { return now })), visitSpec(layout, 90, true))
+		visited(t, v, "ann", "a", "b", "c")
+		looked := now
+		now = now.Add(time.Second)
+		for i := range 40 {
+			visited(t, v, "ann", fmt.Sprint("g", i%12), "a")
+		}
+		for since, want := range map[time.Time]int{looked: 13, now: 0} {
+			if n, err := v.Unread(ctx, "ann", since); n != want || err != nil {
+				t.Errorf("unread since %v: %d, %v; want %d", since.Sub(looked), n, err, want)
+			}
+		}
+		// An owner who has never looked has the zero time.
+		if n, err := v.Unread(ctx, "ann", time.Time{}); n < 13 || err != nil {
+			t.Errorf("unread at all: %d, %v", n, err)
+		}
+	})
+}
+
+func TestEvents_Push_RefusesWhatCannotBeKeptAndKeepsTheRest(t *testing.T) {
+	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, 10, false))
+		err := v.Push(ctx, visit{"ann", "a"}, visit{"", "b"}, visit{"bob", strings.Repeat("x", timeline.MaxEvent)}, visit{"cid", "c"})
+		if !errors.Is(err, kvmodel.ErrInvalid) || !errors.Is(err, kvmodel.ErrTooLarge) {
+			t.Error(err)
+		}
+		for _, text := range []string{"item 1: Visit: invalid: it has no owner", "item 2: Visit: value too large"} {
+			if !strings.Contains(fmt.Sprint(err), text) {
+				t.Errorf("%v\nhas no %q", err, text)
+			}
+		}
+		wantGuests(t, v, "ann", 5, "a")
+		wantGuests(t, v, "bob", 5)
+		wantGuests(t, v, "cid", 5, "c")
+		if _, err := v.Latest(ctx, "ann", 0); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Error("the last 0:", err)
+		}
+		if err := v.Push(ctx); err != nil {
+			t.Error("nothing:", err)
+		}
+	})
+}
+
+func TestEvents_Push_ManyOwnersInTheTripsOfOne(t *testing.T) {
+	for layout, most := range map[timeline.Layout]int{timeline.Appended: 2, timeline.Packed: 2, timeline.Numbered: 5} {
+		v := timeline.NewEvents(openDB(t, plain{memkv.New(memkv.Options{})}), visitSpec(layout, 10, false))
+		owners := 1_000
+		if layout == timeline.Appended {
+			owners = 10_000
+		}
+		for round, most := range []int{most, min(most, 2)} {
+			if round == 1 && layout == timeline.Appended {
+				most = 1
+			}
+			var all []visit
+			for i := range owners {
+				all = append(all, visit{fmt.Sprint("o", i), fmt.Sprint("g", round)})
+			}
+			mctx, m := kvmodel.Metered(ctx)
+			if err := v.Push(mctx, all...); err != nil {
+				t.Fatal(err)
+			}
+			if c := m.Cost(); c.Trips > most*owners/500 {
+				t.Errorf("layout %d, round %d: %v", layout, round, c)
+			}
+		}
+		for _, i := range []int{0, 1, 777, owners - 1} {
+			wantGuests(t, v, fmt.Sprint("o", i), 5, "g1", "g0")
+		}
+	}
+}
+
+func TestEvents_Push_ByManyAtOnceLosesNone(t *testing.T) {
+	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+		const writers, each = 8, 25
+		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, writers*each, false))
+		var wg sync.WaitGroup
+		for w := range writers {
+			wg.Go(func() {
+				for i := range each {
+					for err := errors.New("not yet"); err != nil; {
+						err = v.Push(ctx, visit{"ann", fmt.Sprint(w, "-", i)})
+						if err != nil && !errors.Is(err, kvmodel.ErrConflict) {
+							t.Error(err)
+							return
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		seen := map[string]bool{}
+		for _, guest := range guests(t, v, "ann", writers*each) {
+			seen[guest] = true
+		}
+		if len(seen) != writers*each {
+			t.Errorf("%d of %d are there", len(seen), writers*each)
+		}
+	})
+}
+
+// The space of an owner does not grow with what has ever come.
+func TestEvents_AnOwnersSpaceIsConstant(t *testing.T) {
+	for _, layout := range []timeline.Layout{timeline.Appended, timeline.Numbered, timeline.Packed} {
+		mem := memkv.New(memkv.Options{})
+		db := openDB(t, plain{mem})
+		v := timeline.NewEvents(db, visitSpec(layout, 30, true))
+		rng := rand.New(rand.NewPCG(1, 1))
+		keys, most := 0, 0
+		for i := range 100 * 30 {
+			visited(t, v, "ann", fmt.Sprint("guest", rng.IntN(100)))
+			if i%10 == 0 {
+				guests(t, v, "ann", 10)
+			}
+			if err := db.Flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if k, b := space(t, mem); i > 5*30 {
+				keys, most = max(keys, k), max(most, b)
+			}
+		}
+		if limit := map[timeline.Layout]int{timeline.Appended: 1, timeline.Numbered: 32, timeline.Packed: 1}[layout]; keys > limit || most > 12_000 {
+			t.Errorf("layout %d: at most %d keys and %d bytes", layout, keys, most)
+		}
+	}
+}
+
+// space returns how many keys and bytes s has.
+func space(t testing.TB, s *memkv.Store) (keys, size int) {
+	t.Helper()
+	all := s.Keys()
+	results, err := kvmodel.GetAll(ctx, s, all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		size += len(all[i]) + len(r.Value)
+	}
+	return len(all), size
+}

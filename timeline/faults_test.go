@@ -1,0 +1,391 @@
+package timeline_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+func TestRing_ARingOfOneOrTwoPlacesIsARing(t *testing.T) {
+	for size := 1; size <= 3; size++ {
+		eachStore(t, func(t *testing.T, s kvmodel.Store) {
+			p := openPages(s, timeline.Shape{Size: size})
+			defer p.close(t)
+			for i := range 20 {
+				p.create(t, fmt.Sprint("p", i), "ann", "text")
+				wantIDs(t, fmt.Sprint(size, " places after ", i), names("p", i, max(0, i-size+1)), listed(t, p.newest, "", 20).Items)
+			}
+		})
+	}
+}
+
+func TestRing_AnItemUpdatedTenTimesInARowIsShownOnce(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		p := openPages(s, timeline.Shape{})
+		defer p.close(t)
+		for i := range 5 {
+			p.create(t, fmt.Sprint("p", i), "ann", "text")
+		}
+		for i := range 10 {
+			p.edit(t, "p2", func(p *page) { p.Body = fmt.Sprint("again", i) })
+		}
+		wantIDs(t, "after ten updates", []string{"p2", "p4", "p3", "p1", "p0"}, listed(t, p.newest, "", 20).Items)
+		l := listed(t, p.newest, "", 2)
+		wantIDs(t, "a page of two", []string{"p2", "p4"}, l.Items)
+		wantIDs(t, "the next", []string{"p3", "p1"}, listed(t, p.newest, l.Next, 2).Items)
+	})
+}
+
+// A page of 20 has 20 as long as the ring has them, whatever was deleted.
+func TestRing_Page_IsFilledUpOverDeletedRecords(t *testing.T) {
+	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{})
+	defer p.close(t)
+	for i := range 300 {
+		p.create(t, fmt.Sprint("p", i), "ann", "text")
+	}
+	for i := 299; i >= 290; i-- {
+		if err := p.Delete(ctx, fmt.Sprint("p", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := cost(t, readPage(20), p); c.Trips != 3 {
+		t.Errorf("with ten of the twenty deleted: %v; want one trip more", c)
+	}
+	wantIDs(t, "ten deleted", names("p", 289, 270), listed(t, p.newest, "", 20).Items)
+	for i := 289; i >= 240; i-- {
+		if err := p.Delete(ctx, fmt.Sprint("p", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantIDs(t, "sixty deleted", names("p", 239, 220), listed(t, p.newest, "", 20).Items)
+	for i := 239; i >= 1; i-- {
+		if err := p.Delete(ctx, fmt.Sprint("p", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var found []string
+	pages := 0
+	for cursor := "?"; cursor != ""; pages++ {
+		l := listed(t, p.newest, strings.TrimPrefix(cursor, "?"), 20)
+		found, cursor = append(found, ids(l.Items)...), l.Next
+	}
+	if d := cmp.Diff([]string{"p0"}, found); d != "" || pages > 5 {
+		t.Errorf("one left, in %d pages: mismatch (-want +got):\n%s", pages, d)
+	}
+}
+
+func TestRing_Page_KeepFillsUpFromBelow(t *testing.T) {
+	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{})
+	defer p.close(t)
+	for i := range 400 {
+		p.create(t, fmt.Sprint("p", i), []string{"ann", "bob", "cid", "dan"}[i%4], "text")
+	}
+	of := func(author string) func(*page) bool { return func(p *page) bool { return p.Author == author } }
+	l, err := p.newest.Page(ctx, "", 10, of("ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{}
+	for i := 396; i > 356; i -= 4 {
+		want = append(want, fmt.Sprint("p", i))
+	}
+	wantIDs(t, "every fourth", want, l.Items)
+
+	// Where next to nothing is kept, a page is short and the next one goes on.
+	rare := func(p *page) bool { return p.ID == "p7" }
+	turned, found := 0, 0
+	for cursor := "?"; cursor != ""; turned++ {
+		l, err := p.newest.Page(ctx, strings.TrimPrefix(cursor, "?"), 10, rare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, cursor = found+len(l.Items), l.Next
+	}
+	if found != 1 || turned < 2 || turned > 9 {
+		t.Errorf("found %d of one in %d pages", found, turned)
+	}
+	c := cost(t, func(p *pages) error { _, err := p.newest.Page(ctx, "", 10, rare); return err }, p)
+	if c.Trips > 5+7 {
+		t.Errorf("a page of nothing: %v", c)
+	}
+}
+
+// Every segment of the newest page is lost: what stands below is shown.
+func TestRing_Page_GoesOnOverSegmentsThatAreGone(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	p := openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4})
+	defer p.close(t)
+	for i := range 60 {
+		p.create(t, fmt.Sprint("p", i+1), "ann", "text")
+	}
+	for i := 8; i <= 15; i++ {
+		mem.Evict(fmt.Sprint("t:Page:Newest:#4x17.", i))
+	}
+	wantIDs(t, "over 29 missing places", names("p", 31, 12), listed(t, p.newest, "", 20).Items)
+	p.create(t, "new", "ann", "text")
+	wantIDs(t, "with a new one", append([]string{"new"}, names("p", 31, 13)...), listed(t, p.newest, "", 20).Items)
+}
+
+func TestRing_AnotherShapeLosesNothing(t *testing.T) {
+	shapes := []timeline.Shape{{Size: 40, Segment: 4}, {Size: 24, Segment: 3}, {Size: 60, Segment: 1}, {Size: 30, Segment: 30}}
+	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		made := 0
+		smallest := 1 << 30
+		for k, shape := range shapes {
+			before := slices.Clone(shapes[:k])
+			slices.Reverse(before)
+			p := openSpec(survivor{s}, timeline.Spec[page]{Shape: shape, Before: before})
+			for range 17 {
+				p.create(t, fmt.Sprint("p", made), "ann", "text")
+				made++
+			}
+			smallest = min(smallest, shape.Size)
+			n := min(made, smallest)
+			wantIDs(t, fmt.Sprint("in shape ", shape), names("p", made-1, made-n), listed(t, p.newest, "", n).Items)
+			var all []string
+			for rec, err := range p.newest.All(ctx) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, rec.ID)
+			}
+			if d := cmp.Diff(names("p", made-1, made-len(all)), all); d != "" || len(all) < n {
+				t.Errorf("all in shape %v: mismatch (-want +got):\n%s", shape, d)
+			}
+			p.close(t)
+		}
+	})
+}
+
+// survivor is a store that outlives its users.
+type survivor struct{ kvmodel.Store }
+
+func (s survivor) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+func (survivor) Close() error             { return nil }
+
+func TestRing_TheClockMayGoBackwards(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}, kvmodel.Clock(func() time.Time { return now }))
+	defer p.close(t)
+	for i := range 10 {
+		p.create(t, fmt.Sprint("p", i), "ann", "text")
+		now = now.Add(-time.Hour)
+	}
+	wantIDs(t, "while the clock goes back", names("p", 9, 0), listed(t, p.newest, "", 20).Items)
+}
+
+func TestRing_ACorruptSegmentIsAClearError(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	p := openPages(plain{mem}, timeline.Shape{})
+	defer p.close(t)
+	p.create(t, "a", "ann", "text")
+	if _, err := kvmodel.One(ctx, mem, kvmodel.OpSet("t:Page:Newest:#64x17.0", []byte{200})); err != nil {
+		t.Fatal(err)
+	}
+	_, err := p.newest.Page(ctx, "", 5)
+	if !errors.Is(err, kvmodel.ErrCorrupt) || !strings.Contains(fmt.Sprint(err), "Page.Newest: t:Page:Newest:#64x17.0") {
+		t.Error(err)
+	}
+}
+
+func TestRing_HeadTellsOfNewEntriesAndSinceCountsThem(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		p := openPages(s, timeline.Shape{})
+		defer p.close(t)
+		head := func() string {
+			t.Helper()
+			text, err := p.newest.Head(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		since := func(cursor string, want int) {
+			t.Helper()
+			if n, err := p.newest.Since(ctx, cursor); n != want || err != nil {
+				t.Errorf("since: %d, %v; want %d", n, err, want)
+			}
+		}
+		empty := head()
+		since(empty, 0)
+		for i := range 30 {
+			p.create(t, fmt.Sprint("p", i), "ann", "text")
+		}
+		looked := head()
+		if looked == empty || looked != head() {
+			t.Error("the head does not tell 30 entries from none, or two times the same apart")
+		}
+		since(empty, 30)
+		since(looked, 0)
+		for i := range 12 {
+			p.create(t, fmt.Sprint("q", i), "ann", "text")
+		}
+		p.edit(t, "q0", func(p *page) { p.Body = "again" })
+		since(looked, 12)
+		since(listed(t, p.newest, "", 20).Next, 20)
+		wantIDs(t, "what is newer", append([]string{"q0"}, names("q", 11, 1)...), listed(t, p.newest, looked, 12).Items)
+		for i := range 400 {
+			p.create(t, fmt.Sprint("r", i), "ann", "text")
+		}
+		since(looked, 412)
+		if c := cost(t, func(p *pages) error { _, err := p.newest.Head(ctx); return err }, p); c.Trips != 1 {
+			t.Errorf("head: %v", c)
+		}
+		if c := cost(t, func(p *pages) error { _, err := p.newest.Since(ctx, head()); return err }, p); c.Trips != 2 {
+			t.Errorf("a head and since: %v", c)
+		}
+	})
+}
+
+func TestRing_ShardsAreOneTimeline(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		now := time.Unix(1_800_000_000, 0)
+		clock := kvmodel.Clock(func() time.Time { now = now.Add(time.Millisecond); return now })
+		p := openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 100}, Shards: 4}, clock)
+		defer p.close(t)
+		for i := range 200 {
+			p.create(t, fmt.Sprint("p", i), []string{"ann", "bob"}[i%2], "text")
+		}
+		var all []string
+		var walked []kvmodel.Listing[page]
+		for cursor := "?"; cursor != ""; {
+			l := listed(t, p.newest, strings.TrimPrefix(cursor, "?"), 20)
+			all, walked, cursor = append(all, ids(l.Items)...), append(walked, l), l.Next
+		}
+		if d := cmp.Diff(names("p", 199, 0), all); d != "" {
+			t.Errorf("all of four shards: mismatch (-want +got):\n%s", d)
+		}
+		for i := len(walked) - 1; i > 0; i-- {
+			wantIDs(t, fmt.Sprint("before page ", i), ids(walked[i-1].Items), listed(t, p.newest, walked[i].Prev, 20).Items)
+		}
+		if c := cost(t, readPage(20), p); c.Trips != 2 {
+			t.Errorf("a page of four shards: %v", c)
+		}
+	})
+}
+
+func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		now := time.Unix(1_800_000_000, 0)
+		clock := kvmodel.Clock(func() time.Time { now = now.Add(time.Millisecond); return now })
+		p := openPages(s, timeline.Shape{}, clock)
+		defer p.close(t)
+		for i := range 90 {
+			p.create(t, fmt.Sprint("p", i), []string{"ann", "bob", "cid"}[i%3], "text")
+		}
+		want := []string{}
+		for i := 89; i >= 0; i-- {
+			if i%3 != 1 {
+				want = append(want, fmt.Sprint("p", i))
+			}
+		}
+		feed := p.byAuthor.Of("ann", "cid", "nobody")
+		l := listed(t, feed, "", 20)
+		wantIDs(t, "the newest of two", want[:20], l.Items)
+		wantIDs(t, "and on", want[20:40], listed(t, p.byAuthor.Of("nobody", "cid", "ann", "ann"), l.Next, 20).Items)
+		if c := cost(t, func(p *pages) error { _, err := feed.Page(ctx, "", 20); return err }, p); c.Trips != 2 {
+			t.Errorf("a feed of three: %v", c)
+		}
+		var many []string
+		for i := range timeline.MaxLanes + 1 {
+			many = append(many, fmt.Sprint("a", i))
+		}
+		if _, err := p.byAuthor.Of(many...).Page(ctx, "", 20); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Error("of too many:", err)
+		}
+	})
+}
+
+// The space of a ring does not grow with what has ever passed through it.
+func TestRing_TheSpaceOfARingIsConstant(t *testing.T) {
+	for _, shape := range []timeline.Shape{{Size: 64, Segment: 8}, {Size: 64, Segment: 1}, {Size: 8, Segment: 2}} {
+		t.Run(fmt.Sprint(shape), func(t *testing.T) {
+			eachStore(t, func(t *testing.T, s kvmodel.Store) { constantSpace(t, s, shape) })
+		})
+	}
+}
+
+func constantSpace(t *testing.T, s kvmodel.Store, shape timeline.Shape) {
+	p := openRing(survivor{s}, shape)
+	defer p.close(t)
+	p.create(t, "a", "ann", "text")
+	after := map[int]int{}
+	for lap := range 100 {
+		for i := range shape.Size {
+			p.edit(t, "a", func(p *page) { p.Body = fmt.Sprint(lap, "-", i) })
+		}
+		if err := p.db.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		after[lap] = ringSize(t, s, shape)
+	}
+	most := 0
+	for lap := 5; lap < 10; lap++ {
+		most = max(most, after[lap])
+	}
+	if after[99] > most*5/4 {
+		t.Errorf("%d bytes after 100 laps, at most %d after 5 to 10", after[99], most)
+	}
+}
+
+// ringSize returns how many bytes the segments of the ring of all pages have.
+func ringSize(t *testing.T, s kvmodel.Store, shape timeline.Shape) int {
+	size := 0
+	for i := range 2*shape.Size + 2 {
+		key := fmt.Sprintf("t:Page:Newest:#%dx%d.%d", shape.Segment, shape.Size/shape.Segment+1, i)
+		if r, err := kvmodel.One(ctx, s, kvmodel.OpGet(key)); err == nil {
+			size += len(r.Value)
+		}
+	}
+	if size == 0 {
+		t.Fatal("the ring has no segments under the names this test knows")
+	}
+	return size
+}
+
+// A timeline that is added to a model with records is built by Rebuild, and
+// another rebuild moves nothing.
+func TestRing_RebuildEntersEveryRecordOnce(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	bare, err := kvmodel.Open(plain{mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := kvmodel.NewRecords(bare, pageSchema)
+	for i := range 50 {
+		if err := r.Create(ctx, &page{ID: fmt.Sprint("p", i), Author: "ann", Body: "text"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := bare.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	p := openPages(plain{mem}, timeline.Shape{})
+	defer p.close(t)
+	if _, err := p.newest.Page(ctx, "", 5); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+		t.Fatal("before:", err)
+	}
+	if err := p.Rebuild(ctx); err != nil {
+		t.Fatal(err)
+	}
+	first := ids(listed(t, p.newest, "", 60).Items)
+	if len(first) != 50 {
+		t.Fatalf("%d of 50 are entered", len(first))
+	}
+	if err := p.Rebuild(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantIDs(t, "after another rebuild", first, listed(t, p.newest, "", 60).Items)
+	p.edit(t, "p7", func(p *page) { p.Body = "new" })
+	if top := listed(t, p.newest, "", 1).Items[0].ID; top != "p7" {
+		t.Error("after an edit the newest is", top)
+	}
+}

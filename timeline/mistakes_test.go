@@ -1,0 +1,133 @@
+package timeline_test
+
+import (
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// Each mistake is one that the protocol was designed around. docs/timeline.md
+// tells what goes wrong with it.
+func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
+	const push, shape, view = "timeline/push.go", "timeline/shape.go", "timeline/view.go"
+	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_(A|Nothing)", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
+		kvtest.Wrong("a segment is trimmed by set",
+			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, data))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(seg.key, data))",
+		),
+		kvtest.Wrong("a segment is trimmed to the trimmer's own block",
+			push, "	return l.cut(ctx, s, seg)\n", "	return l.cutTo(ctx, s, seg, own)\n",
+			push, "// cut is T2,", `func (l *lane) cutTo(ctx context.Context, s kvmodel.Store, seg segment, own int64) error {
+	var data []byte
+	for _, e := range seg.entries {
+		if l.shape().block(e.stamp) == l.shape().block(own) {
+			data = e.encode(data)
+		}
+	}
+	if own == lastStamp || len(data) == 0 || seg.version == 0 {
+		return l.cut(ctx, s, seg)
+	}
+	_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, data))
+	if changed(err) {
+		return nil
+	}
+	return err
+}
+
+// cut is T2,`,
+		),
+		kvtest.Wrong("the first of a block opens its segment by set",
+			push, "	a := addition{key", "	if e.stamp%g.width == 0 {\n		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(l.key(g, i), e.encode(nil)))\n		return err\n	}\n	a := addition{key",
+		),
+		kvtest.Wrong("the first of a block deletes its segment",
+			push, "	a := addition{key", "	if e.stamp%g.width == 0 {\n		_, _ = kvmodel.One(ctx, s, kvmodel.OpDelete(l.key(g, i)))\n	}\n	a := addition{key",
+		),
+		kvtest.Wrong("an absent segment is made by set",
+			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(a.key, a.data).For(a.ttl))",
+		),
+		kvtest.Wrong("a reader has no floor",
+			view, "return v.from.isOver(e) && e.stamp >= reach", "return v.from.isOver(e)",
+			view, "		oldest := v.oldest(k)\n", "		oldest := int64(k)\n",
+		),
+		kvtest.Wrong("a reader keeps to the counter it has read",
+			view, "		v.top = max(v.top, highest(seg.entries))\n", "",
+			view, "if e.stamp >= oldest && v.shows(e, reach) {", "if e.stamp >= oldest && e.stamp <= v.top && v.shows(e, reach) {",
+		),
+		kvtest.Wrong("a reader has no counter",
+			view, "		v.top = max(v.top, v.count)\n", "",
+		),
+		kvtest.Wrong("a lost counter goes on a ring further",
+			push, "		n = l.shape().next(top)\n", "		n = top + l.shape().width*l.shape().blocks\n",
+		),
+		kvtest.Wrong("a lost counter starts from the beginning",
+			push, "	if top > 0 {\n		n = l.shape().next(top)\n	}\n", "",
+			push, "	if err != nil || top < n {\n", "	if true {\n",
+		),
+		kvtest.Wrong("a lost counter is made without a look at the ring",
+			push, "		top = max(top, high)\n", "		top = max(top, min(high, 0))\n",
+			push, "	if err != nil || top < n {\n", "	if true {\n",
+		),
+		kvtest.Wrong("nobody looks again once the counter is made",
+			push, "	if err != nil || top < n {\n", "	if true {\n",
+		),
+		kvtest.Wrong("a counter that has gone back is not noticed",
+			push, "	if !l.atomic && (n <= known || ", "	if l.atomic && (n <= known || ",
+		),
+		kvtest.Wrong("a new process does not look what is in the ring",
+			push, "	case !first:\n", "	case !first || first:\n",
+			push, "first && l.shape().blocks <= wholeRing)", "first && false)",
+		),
+		kvtest.Wrong("a segment is cut where its newest block ends",
+			push, "l.shape().block(seg.entries[from].stamp) != newest {", "l.shape().block(seg.entries[from].stamp) != newest-newest%2 {",
+		),
+		kvtest.Wrong("the ring has no segment to spare",
+			shape, "	blocks := (size+width-1)/width + 1\n", "	blocks := (size + width - 1) / width\n",
+		),
+	})
+}
+
+func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
+	const layout, push = "timeline/layout.go", "timeline/push.go"
+	kvtest.Mistakes(t, "./timeline", "TestSweep_Events_W|TestEvents_Push_Keeps", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
+		kvtest.Wrong("the last entries are kept, not the last different ones",
+			layout, "	kept := distinct(entries, c.keep, c.what)\n", "	kept := slices.Clone(entries[:min(len(entries), c.keep)])\n",
+		),
+		kvtest.Wrong("what is appended to is trimmed by set",
+			layout, "kvmodel.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl)", "kvmodel.OpSet(key, encodeAll(kept)).For(2*a.ttl)",
+		),
+		kvtest.Wrong("an absent key is made by set",
+			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(a.key, a.data).For(a.ttl))",
+		),
+		kvtest.Wrong("a packed value is replaced by set",
+			layout, "		op = kvmodel.OpSwap(key, old.Version, op.Value)\n", "		op = kvmodel.OpSet(key, op.Value)\n",
+		),
+	})
+}
+
+func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
+	const ring, page, change = "timeline/ring.go", "timeline/page.go", "kvmodel/change.go"
+	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2500"}, []kvtest.Mistake{
+		kvtest.Wrong("a reader does not compare the stamp",
+			page, "len(rec.Places) == 0 || decodeMark(rec.Mark).stamp != it.stamp {", "len(rec.Places) == 0 {",
+		),
+		kvtest.Wrong("a reader does not ask whose record it is",
+			page, "return f.core.lane(ownerOf(rec.Places[0]), rec.ID).base == it.view.base", "return true",
+		),
+		kvtest.Wrong("a reader takes the newest entry of a record for its place",
+			page, "	for _, it := range items {\n		if len(found) == n {", "	seen := map[string]bool{}\n	for _, it := range items {\n		if seen[string(it.body)] {\n			it.view.pass(it.entry)\n			continue\n		}\n		seen[string(it.body)] = true\n		if len(found) == n {",
+		),
+		kvtest.Wrong("repair makes no entry",
+			ring, "	return c.enter(ctx, s, rec.ID, rec.Places[0], m)\n", "	return nil\n",
+		),
+		kvtest.Wrong("a number is taken early without a line",
+			"kvmodel/early.go", "		err := c.note(s, l)\n", "		var err error\n",
+			"kvmodel/early.go", "	l.touched = append", "	_ = append",
+			"kvmodel/early.go", "	l := line{model: c.name, id: c.id, rev: fenceAlways}\n", "	l := line{}\n",
+		),
+		kvtest.Wrong("what fails beside the commit is not made up for",
+			change, "	if missed {\n", "	if false {\n",
+		),
+		kvtest.Wrong("another number is taken for the entry than for the record",
+			ring, "	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))\n", "	stamped := decodeMark(m.Mark)\n	stamped.stamp++\n	return c.enter(ctx, s, m.ID, place, stamped)\n",
+		),
+	})
+}

@@ -1,0 +1,308 @@
+package timeline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+type page struct {
+	ID     string
+	Author string
+	Body   string
+	Draft  bool
+}
+
+type pages struct {
+	*kvmodel.Records[page, string]
+	db       *kvmodel.DB
+	newest   *timeline.Ring[page]
+	byAuthor *timeline.Rings[page, string]
+}
+
+type asJSON[T any] struct{}
+
+func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
+}
+
+func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
+
+func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+
+var pageSchema = kvmodel.Schema[page, string]{
+	Name: "Page", Version: 1,
+	ID:    func(p *page) string { return p.ID },
+	SetID: func(p *page, id string) { p.ID = id },
+	Key:   kvmodel.StringKey[string](),
+	Codec: asJSON[page]{},
+}
+
+func openPages(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
+	return openSpec(s, timeline.Spec[page]{Shape: shape}, opts...)
+}
+
+func openSpec(s kvmodel.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pages {
+	db, err := kvmodel.Open(s, opts...)
+	if err != nil {
+		panic(err)
+	}
+	r := kvmodel.NewRecords(db, pageSchema)
+	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
+	spec.If = func(p *page) bool { return !p.Draft }
+	p := &pages{Records: r, db: db}
+	spec.Name, spec.Def = "Newest", "timeline Body"
+	p.newest = timeline.NewRing(r, spec)
+	spec.Name, spec.Def = "NewestByAuthor", "timeline Body by Author"
+	p.byAuthor = timeline.NewRings(r, spec, kvmodel.StringKey[string](), func(p *page) string { return p.Author })
+	return p
+}
+
+// openRing opens pages with the timeline that all share and no other.
+func openRing(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
+	db, err := kvmodel.Open(s, opts...)
+	if err != nil {
+		panic(err)
+	}
+	r := kvmodel.NewRecords(db, pageSchema)
+	return &pages{Records: r, db: db, newest: timeline.NewRing(r, timeline.Spec[page]{
+		Name: "Newest", Def: "timeline Body", Value: func(p *page) string { return timeline.Text(p.Body) }, Shape: shape,
+	})}
+}
+
+// plain hides what a store can do beyond the contract, and outlives its users.
+type plain struct{ kvmodel.Store }
+
+func (plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (plain) Close() error           { return nil }
+
+// eachStore runs f on a store with transactions and on one without.
+func eachStore(t *testing.T, f func(t *testing.T, s kvmodel.Store)) {
+	t.Run("atomic", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
+	t.Run("plain", func(t *testing.T) { f(t, plain{memkv.New(memkv.Options{})}) })
+}
+
+var ctx = context.Background()
+
+func (p *pages) create(t testing.TB, id, author, body string) {
+	t.Helper()
+	if err := p.Create(ctx, &page{ID: id, Author: author, Body: body}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *pages) edit(t testing.TB, id string, f func(*page)) {
+	t.Helper()
+	if _, err := p.Update(ctx, id, func(p *page) error { f(p); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *pages) close(t testing.TB) {
+	t.Helper()
+	if err := p.db.Close(ctx); err != nil {
+		t.Error("close:", err)
+	}
+}
+
+func ids(items []*page) []string {
+	all := []string{}
+	for _, p := range items {
+		all = append(all, p.ID)
+	}
+	return all
+}
+
+func listed(t testing.TB, r *timeline.Ring[page], cursor string, n int) kvmodel.Listing[page] {
+	t.Helper()
+	l, err := r.Page(ctx, cursor, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func wantIDs(t testing.TB, what string, want []string, items []*page) {
+	t.Helper()
+	if d := cmp.Diff(want, ids(items)); d != "" {
+		t.Errorf("%s: mismatch (-want +got):\n%s", what, d)
+	}
+}
+
+func names(prefix string, from, to int) []string {
+	all := []string{}
+	for i := from; ; {
+		all = append(all, fmt.Sprint(prefix, i))
+		if i == to {
+			return all
+		}
+		if from > to {
+			i--
+		} else {
+			i++
+		}
+	}
+}
+
+func TestRing_Page_NewestFirst(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		p := openPages(s, timeline.Shape{})
+		defer p.close(t)
+		wantIDs(t, "an empty ring", []string{}, listed(t, p.newest, "", 20).Items)
+		for i := range 5 {
+			p.create(t, fmt.Sprint("p", i), "ann", "text")
+		}
+		wantIDs(t, "five", names("p", 4, 0), listed(t, p.newest, "", 20).Items)
+		p.edit(t, "p1", func(p *page) { p.Body = "new" })
+		wantIDs(t, "an edited one moves", []string{"p1", "p4", "p3", "p2", "p0"}, listed(t, p.newest, "", 20).Items)
+		p.edit(t, "p0", func(p *page) { p.Author = "bob" })
+		wantIDs(t, "another field does not move it", []string{"p1", "p4", "p3", "p2", "p0"}, listed(t, p.newest, "", 20).Items)
+		wantIDs(t, "by author", []string{"p1", "p4", "p3", "p2"}, listed(t, p.byAuthor.Of("ann"), "", 20).Items)
+		wantIDs(t, "by author, moved", []string{"p0"}, listed(t, p.byAuthor.Of("bob"), "", 20).Items)
+		p.edit(t, "p4", func(p *page) { p.Draft = true })
+		if err := p.Delete(ctx, "p3"); err != nil {
+			t.Fatal(err)
+		}
+		wantIDs(t, "left and deleted", []string{"p1", "p2", "p0"}, listed(t, p.newest, "", 20).Items)
+		p.edit(t, "p4", func(p *page) { p.Draft = false })
+		wantIDs(t, "back", []string{"p4", "p1", "p2", "p0"}, listed(t, p.newest, "", 20).Items)
+	})
+}
+
+func TestRing_Page_CursorsLeadThroughTheRingAndBack(t *testing.T) {
+	for _, shape := range []timeline.Shape{{}, {Size: 100, Segment: 7}, {Size: 100, Segment: 1}, {Size: 33, Segment: 33}} {
+		t.Run(fmt.Sprint(shape), func(t *testing.T) {
+			eachStore(t, func(t *testing.T, s kvmodel.Store) { pagesThrough(t, s, shape) })
+		})
+	}
+}
+
+func pagesThrough(t *testing.T, s kvmodel.Store, shape timeline.Shape) {
+	p := openPages(s, shape)
+	defer p.close(t)
+	const made = 350
+	for i := range made {
+		p.create(t, fmt.Sprint("p", i), "ann", "text")
+	}
+	if err := p.db.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	size := min(made, shape.Size)
+	if size == 0 {
+		size = made
+	}
+	var all []string
+	var walked []kvmodel.Listing[page]
+	for cursor := ""; ; {
+		l := listed(t, p.newest, cursor, 20)
+		all, walked = append(all, ids(l.Items)...), append(walked, l)
+		if cursor = l.Next; cursor == "" {
+			break
+		}
+	}
+	if d := cmp.Diff(names("p", made-1, made-size), all); d != "" {
+		t.Fatalf("all pages: mismatch (-want +got):\n%s", d)
+	}
+	for i := len(walked) - 1; i > 0; i-- {
+		l := listed(t, p.newest, walked[i].Prev, 20)
+		wantIDs(t, fmt.Sprint("before page ", i), ids(walked[i-1].Items), l.Items)
+	}
+	if first := walked[0]; first.Prev != "" {
+		t.Error("the newest page has a Prev")
+	}
+	i := made
+	for got, err := range p.newest.All(ctx) {
+		if i--; err != nil || got.ID != fmt.Sprint("p", i) {
+			t.Fatal(got, err, "at", i)
+		}
+	}
+	if i != made-size {
+		t.Errorf("All ends at %d, not %d", i, made-size)
+	}
+	first, last, err := p.newest.InUse(ctx)
+	if want := int64(made - size + 1); first != want || last != made || err != nil {
+		t.Errorf("in use: %d to %d, %v; want %d to %d", first, last, err, want, made)
+	}
+}
+
+func TestRing_Page_RefusesWhatIsNoPageOfIt(t *testing.T) {
+	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
+	defer p.close(t)
+	p.create(t, "a", "ann", "x")
+	p.create(t, "b", "ann", "x")
+	next := listed(t, p.newest, "", 1).Next
+	for name, test := range map[string]struct {
+		ring   *timeline.Ring[page]
+		cursor string
+		n      int
+		want   error
+	}{
+		"no records":   {p.newest, "", 0, kvmodel.ErrInvalid},
+		"fewer":        {p.newest, "", -1, kvmodel.ErrInvalid},
+		"another ring": {p.byAuthor.Of("ann"), next, 1, kvmodel.ErrBadCursor},
+		"no cursor":    {p.newest, "x", 1, kvmodel.ErrBadCursor},
+		"no owner":     {p.byAuthor.Of(), "", 1, kvmodel.ErrInvalid},
+	} {
+		if _, err := test.ring.Page(ctx, test.cursor, test.n); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+	}
+}
+
+// broken is a store that does not carry out what refuses chooses.
+type broken struct {
+	kvmodel.Store
+	refuses func(kvmodel.Op) bool
+}
+
+func (b *broken) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func (b *broken) Do(ctx context.Context, ops []kvmodel.Op) error {
+	for i := range ops {
+		if b.refuses != nil && b.refuses(ops[i]) {
+			ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+			continue
+		}
+		_ = b.Store.Do(ctx, ops[i:i+1])
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+func TestRing_AnEntryThatFailedBesideTheCommitIsMadeUpFor(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	s := &broken{Store: plain{mem}}
+	p := openPages(s, timeline.Shape{})
+	p.create(t, "a", "ann", "x")
+	s.refuses = func(op kvmodel.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#64x") }
+	p.create(t, "b", "ann", "x")
+	wantIDs(t, "while the segment cannot be written", []string{"a"}, listed(t, p.newest, "", 9).Items)
+	s.refuses = nil
+	p.close(t)
+	p = openPages(plain{mem}, timeline.Shape{})
+	defer p.close(t)
+	wantIDs(t, "once it can", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
+}
+
+// The newest entry of a record may be one whose change has never committed.
+func TestRing_AnEntryWithoutItsCommitHidesNoOlderOne(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	p := openPages(plain{mem}, timeline.Shape{})
+	defer p.close(t)
+	p.create(t, "a", "ann", "x")
+	p.create(t, "b", "ann", "x")
+	// {length, stamp 3, time 1, "a"}
+	if _, err := kvmodel.One(ctx, mem, kvmodel.OpAppend("t:Page:Newest:#64x17.0", []byte{3, 3, 1, 'a'})); err != nil {
+		t.Fatal(err)
+	}
+	wantIDs(t, "with an abandoned entry", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
+	wantIDs(t, "a page of one", []string{"b"}, listed(t, p.newest, "", 1).Items)
+}

@@ -1,0 +1,339 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// The sweeps let processes push to one lane, read it and trim it, on a
+// simulated store where requests fail, time out and arrive late, clients sleep
+// and crash, and counters are lost. They assert what docs/timeline.md promises:
+//
+//	S1  what was acknowledged leaves its segment only when a newer block is there
+//	S2  and is shown until Size newer numbers were handed out
+//	S3  what was acknowledged before a push began has a lower stamp
+//	S4  a page has no hole
+
+// ledger is what the test knows of a lane.
+type ledger struct {
+	mu    sync.Mutex
+	acked map[string]int64 // stamps by body
+	lost  int64            // numbers that may have come to nothing
+	wrong []string
+}
+
+func newLedger() *ledger { return &ledger{acked: make(map[string]int64), lost: 1 << 40} }
+
+func (b *ledger) complain(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wrong = append(b.wrong, fmt.Sprintf(format, args...))
+}
+
+func (b *ledger) ack(body string, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.acked[body] = n
+}
+
+// known returns what has been acknowledged so far, and the highest stamp of it.
+func (b *ledger) known() (acked map[string]int64, top int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range b.acked {
+		top = max(top, n)
+	}
+	return maps.Clone(b.acked), top
+}
+
+// simLane is the lane that a process works on.
+func simLane(s kvmodel.Store, shapes ...Shape) *lane {
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		panic(err)
+	}
+	var all []shape
+	for _, s := range shapes {
+		all = append(all, s.shape())
+	}
+	return newLane(newProcess(db), "t:T:N:", all)
+}
+
+func (l *lane) close() {
+	// What it owes takes a crashed process no longer than its sleep.
+	_ = l.db.Close(context.Background())
+}
+
+// pushSome pushes n entries as one process, each with its check of S3.
+func (b *ledger) pushSome(l *lane, name string, n int, ordered bool) {
+	for i := range n {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		_, before := b.known()
+		body := fmt.Sprint(name, i)
+		stamp, err := l.push(ctx, body)
+		if err == nil {
+			if stamp <= before && ordered {
+				b.complain("%s got the stamp %d, although %d was acknowledged before", body, stamp, before)
+			}
+			b.ack(body, stamp)
+		}
+		cancel()
+	}
+	l.close()
+}
+
+// readSome reads n pages as one process, each with its check of S4.
+func (b *ledger) readSome(l *lane, n, size int) {
+	for range n {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		b.readPage(ctx, l, l.db.Store(), size)
+		cancel()
+	}
+	l.close()
+}
+
+func (b *ledger) readPage(ctx context.Context, l *lane, s kvmodel.Store, size int) {
+	acked, _ := b.known()
+	m := newMerge(s, []*lane{l}, false, nil, size)
+	m.views[0].step = 1 // so that small rings need more than one look
+	if m.open(ctx) != nil {
+		return
+	}
+	items, err := m.gather(ctx, size, func(string) bool { return false })
+	if err != nil {
+		return
+	}
+	lowest := int64(0)
+	if len(items) < size {
+		lowest = l.shape().oldest(m.views[0].top)
+	} else {
+		lowest = items[len(items)-1].stamp
+	}
+	shown := map[string]bool{}
+	for _, it := range items {
+		shown[string(it.body)] = true
+	}
+	for body, n := range acked {
+		if n > lowest && !shown[body] {
+			b.complain("%s of stamp %d was acknowledged before the read began and is not on a page that goes to %d", body, n, lowest)
+		}
+	}
+	for i := 1; i < len(items); i++ {
+		if items[i-1].stamp < items[i].stamp {
+			b.complain("a page is out of order at %d", items[i].stamp)
+		}
+	}
+}
+
+// check asserts S1 and S2 when nothing is in flight. hurt are segments that the
+// store has lost.
+func (b *ledger) check(sim *kvtest.Sim, l *lane, whole bool) {
+	t, ctx := sim.T(), context.Background()
+	g := l.shape()
+	top, _, err := l.count(ctx, sim.Store())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := slices.Sorted(maps.Keys(b.acked))
+	for _, body := range bodies {
+		n := b.acked[body]
+		r, _ := kvmodel.One(ctx, sim.Store(), kvmodel.OpGet(l.key(g, g.segment(g.block(n)))))
+		seg, err := l.decode(g, g.segment(g.block(n)), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := slices.ContainsFunc(seg.entries, func(e entry) bool { return e.stamp == n && string(e.body) == body })
+		if !there && g.block(highest(seg.entries)) <= g.block(n) {
+			t.Errorf("%s of stamp %d was acknowledged and is gone, and no newer block has its segment", body, n)
+		}
+		if pushes := int64(len(b.acked)); whole && n < g.oldest(top) && pushes+b.lost < g.size {
+			t.Errorf("%s of stamp %d was acknowledged and is lapped at %d by %d pushes", body, n, top, pushes)
+		}
+		if !there && whole && n >= g.oldest(top) {
+			t.Errorf("%s of stamp %d was acknowledged and is gone at %d", body, n, top)
+		}
+	}
+	for _, wrong := range b.wrong {
+		t.Error(wrong)
+	}
+}
+
+var sweptShapes = []Shape{{Size: 2, Segment: 2}, {Size: 1, Segment: 1}, {Size: 2, Segment: 1}, {Size: 3, Segment: 2}, {Size: 8, Segment: 2}}
+
+// sweepLane runs pushers, a reader and a trimmer.
+func sweepLane(t *testing.T, n int, world kvtest.World, f func(sim *kvtest.Sim, b *ledger, shape Shape)) {
+	kvtest.SimulateMany(t, n, world, func(sim *kvtest.Sim) {
+		shape := sweptShapes[int(sim.Seed())%len(sweptShapes)]
+		b := newLedger()
+		f(sim, b, shape)
+		b.check(sim, simLane(still{sim.Store()}, shape), true)
+	})
+}
+
+// still is a store that outlives its users and has no powers.
+type still struct{ kvmodel.Store }
+
+func (still) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (still) Close() error           { return nil }
+
+func allAtOnce(sim *kvtest.Sim, b *ledger, shape Shape, ordered bool) {
+	for i := range 3 {
+		name := string(rune('a' + i))
+		each := 2 + sim.Rand().IntN(3)
+		sim.Go(name, func(s kvmodel.Store) { b.pushSome(simLane(s, shape), name, each, ordered) })
+	}
+	sim.Go("reader", func(s kvmodel.Store) { b.readSome(simLane(s, shape), 3, 2) })
+	sim.Go("trimmer", func(s kvmodel.Store) {
+		l := simLane(s, shape)
+		for i := range 2 * l.shape().blocks {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			_ = l.trim(ctx, s, i%l.shape().blocks, lastStamp)
+			cancel()
+		}
+		l.close()
+	})
+	sim.Wait()
+}
+
+func TestSweep_Lane_NothingIsLostAndNoPageHasAHole(t *testing.T) {
+	for name, powers := range map[string]kvtest.Powers{"server": kvtest.ServerPowers, "none": kvtest.NoPowers} {
+		t.Run(name, func(t *testing.T) {
+			sweepLane(t, 400, kvtest.Hostile(powers), func(sim *kvtest.Sim, b *ledger, shape Shape) {
+				allAtOnce(sim, b, shape, true)
+			})
+		})
+	}
+}
+
+// A sleeper has its number and sleeps while the others go round the ring.
+func TestSweep_Lane_ASleeperClobbersNothing(t *testing.T) {
+	world := kvtest.World{Slow: 0.3, Late: 0.05}
+	sweepLane(t, 400, world, func(sim *kvtest.Sim, b *ledger, shape Shape) { allAtOnce(sim, b, shape, true) })
+}
+
+func isCounter(key string) bool { return strings.HasSuffix(key, "#n") }
+
+// With few pushes under way at the time, order is kept across a loss as well.
+func TestSweep_Lane_ALostCounterHidesNothingAndKeepsTheOrder(t *testing.T) {
+	world := kvtest.World{Late: 0.03, Fault: func(m kvtest.Moment) kvtest.Fault {
+		if isCounter(m.Op.Key) {
+			return kvtest.None
+		}
+		return kvtest.ByRate
+	}}
+	lostCounter(t, world, func(sim *kvtest.Sim) {
+		sim.Steps(sim.Rand().IntN(150))
+		sim.Evict("t:T:N:#n")
+	}, true)
+}
+
+// Lost again and again, also while it is made anew, it still takes nothing with
+// it. The order suffers then, and a page may miss what the moment hides.
+func TestSweep_Lane_ACounterLostOftenTakesNothingWithIt(t *testing.T) {
+	world := kvtest.World{Evict: 0.03, Evictable: isCounter, Late: 0.05, Mute: 0.03}
+	lostCounter(t, world, func(*kvtest.Sim) {}, false)
+}
+
+func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), ordered bool) {
+	kvtest.SimulateMany(t, 400, world, func(sim *kvtest.Sim) {
+		b, shape := newLedger(), Shape{Size: 32, Segment: 2}
+		// While nothing has been written, a new counter cannot tell how far the
+		// old one was.
+		b.pushSome(simLane(still{sim.Store()}, shape), "first", 2, true)
+		for _, name := range []string{"a", "b"} {
+			sim.Go(name, func(s kvmodel.Store) { b.pushSome(simLane(s, shape), name, 6, ordered) })
+		}
+		if ordered {
+			sim.Go("reader", func(s kvmodel.Store) { b.readSome(simLane(s, shape), 4, 2) })
+		}
+		if lose(sim); ordered {
+			b.lost = 2 * (shape.shape().next(0) + 1) // the loss, and a number raised because of it
+		}
+		sim.Wait()
+		b.check(sim, simLane(still{sim.Store()}, shape), ordered)
+	})
+}
+
+// Each process comes, pushes and goes; in between the counter goes back, by
+// some numbers or by laps, or is lost, or is no number any more. The last push
+// is the newest entry of whoever looks then.
+func TestSweep_Lane_ACounterThatIsWrongHidesNothingThatIsPushedAfter(t *testing.T) {
+	kvtest.SimulateMany(t, 400, kvtest.World{}, func(sim *kvtest.Sim) {
+		shape := sweptShapes[int(sim.Seed())%len(sweptShapes)]
+		b := newLedger()
+		var known *lane
+		for i := range 12 {
+			name := fmt.Sprint("p", i)
+			sim.Do(name, func(s kvmodel.Store) {
+				l := simLane(s, shape)
+				if known != nil && sim.Rand().IntN(2) == 0 {
+					l = known
+				}
+				n, err := l.push(context.Background(), name)
+				if err != nil {
+					sim.T().Fatal(err)
+				}
+				b.ack(name, n)
+				known = l
+			})
+			sim.Do("reader"+name, func(s kvmodel.Store) {
+				l := simLane(s, shape)
+				m := newMerge(s, []*lane{l}, false, nil, 1)
+				if err := m.open(context.Background()); err != nil {
+					sim.T().Fatal(err)
+				}
+				items, err := m.gather(context.Background(), 1, func(string) bool { return false })
+				if err != nil || len(items) != 1 || string(items[0].body) != name {
+					sim.T().Errorf("after %s was pushed with %d the newest is %v, %v", name, b.acked[name], items, err)
+				}
+			})
+			damage(sim)
+		}
+		sim.Wait()
+	})
+}
+
+func damage(sim *kvtest.Sim) {
+	ctx, mem, key := context.Background(), sim.Store(), "t:T:N:#n"
+	switch sim.Rand().IntN(5) {
+	case 0:
+		sim.Evict(key)
+	case 1:
+		r, _ := kvmodel.One(ctx, mem, kvmodel.OpGet(key))
+		n, _ := kvmodel.ParseNumber(r.Value)
+		sim.SetBack(key, max(0, n-1-sim.Rand().Int64N(20)))
+	case 2:
+		bad := []string{"", "x", "-1", fmt.Sprint(kvmodel.MaxNumber - 3), "99999999999999999999"}[sim.Rand().IntN(5)]
+		_, _ = kvmodel.One(ctx, mem, kvmodel.OpSet(key, []byte(bad)))
+	}
+}
+
+// A lost segment takes its own entries with it and no others.
+func TestSweep_Lane_ALostSegmentTakesNoOther(t *testing.T) {
+	world := kvtest.World{Evict: 0.05, Evictable: func(key string) bool { return strings.HasSuffix(key, ".0") }, Late: 0.03}
+	kvtest.SimulateMany(t, 300, world, func(sim *kvtest.Sim) {
+		b, shape := newLedger(), Shape{Size: 6, Segment: 2}
+		for _, name := range []string{"a", "b", "c"} {
+			sim.Go(name, func(s kvmodel.Store) { b.pushSome(simLane(s, shape), name, 4, true) })
+		}
+		sim.Wait()
+		l := simLane(still{sim.Store()}, shape)
+		for body, n := range b.acked {
+			if l.shape().segment(l.shape().block(n)) == 0 {
+				delete(b.acked, body)
+			}
+		}
+		b.check(sim, l, true)
+	})
+}
