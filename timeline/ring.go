@@ -69,7 +69,8 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 }
 
 // Of returns the timeline of one owner, or of several as one: their newest by
-// time. It asks nothing of the store.
+// the time of the change, in milliseconds by the clock of who made it, and within
+// a millisecond by owner. It asks nothing of the store.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
 	var texts []string
 	for _, v := range owners {
