@@ -159,6 +159,7 @@ func (ft fieldTruth[T]) States(ctx context.Context, s kvmodel.Store, ids []strin
 	for i, rec := range recs {
 		states[i] = stateIn(ft.by, rec.Places, rec.Rev)
 		states[i].Value = rec.Value
+		states[i].Apart = !states[i].In && rec.Value != nil
 	}
 	return states, nil
 }
