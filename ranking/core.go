@@ -21,8 +21,8 @@ type core[T any] struct {
 	code      keytree.Code
 	where     func(*T) (place, bool) // where a record belongs, if anywhere
 	many      bool                   // there is a board for each value
-	low       bool
 	shared    bool
+	scored    bool // the score is the record's own
 	per       Period
 	keep      int
 

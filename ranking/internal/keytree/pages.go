@@ -17,7 +17,7 @@ type pages struct {
 	epoch  uint64
 	name   string // of the tree and the epoch: what the pages' keys begin with
 	limit  int    // entries of a leaf
-	drift  int    // how far a leaf's count may be from the one last reported
+	small  int    // members of a tree whose counts are exact
 	expire time.Time
 	local  *Local
 	truth  Truth

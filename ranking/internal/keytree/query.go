@@ -23,6 +23,9 @@ type Want struct {
 	// what a running or crashed change has made stale.
 	Unverified bool
 
+	// Placed: a page says how many members are before it.
+	Placed bool
+
 	// Keep, if not nil, leaves out members.
 	Keep func(Member) bool
 
