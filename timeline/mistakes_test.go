@@ -12,7 +12,7 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 	const push, shape, view = "timeline/push.go", "timeline/shape.go", "timeline/view.go"
 	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_(A|Nothing)", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
 		kvtest.Wrong("a segment is trimmed by set",
-			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, data))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(seg.key, data))",
+			push, "kvmodel.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:]))", "kvmodel.OpSet(seg.key, encodeAll(seg.entries[from:]))",
 		),
 		kvtest.Wrong("a segment is trimmed to the trimmer's own block",
 			push, "	return l.cut(ctx, s, seg)\n", "	return l.cutTo(ctx, s, seg, own)\n",
