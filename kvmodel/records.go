@@ -352,7 +352,8 @@ func (r *Records[T, K]) inTurn(ctx context.Context, id string, f func(id string)
 // added to a model that has records. Before, all processes that write the
 // model must run a release that knows the index; for a minute Rebuild waits
 // until those that do not have ended. Unique values that two records hold are
-// reported, and nothing is marked as built.
+// reported, and nothing is marked as built. After an ErrNotYet the indexes are
+// whole, but something that waited in vain for its time takes another Rebuild.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
 	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)
