@@ -56,17 +56,16 @@ func (t *Tree[S]) cursor(at []byte) string {
 	return kvmodel.Cursor(t.listing(), at)
 }
 
-// met takes out an entry that a member's record has outlived.
+// met takes out, soon, an entry that a member's record has outlived.
 func (t *Tree[S]) met(id string, score keytree.Score, past uint64) {
-	t.db.Soon(func(ctx context.Context) error {
-		now, err := t.own.Fence(ctx, t.db.Store(), id, past)
-		if err != nil {
-			return err
-		}
-		due, err := t.tree.Remove(ctx, t.db.Store(), id, score, now)
-		t.reports.add(due)
-		return err
-	})
+	t.db.Soon(func(ctx context.Context) error { return t.mend(ctx, id, score, past) })
+}
+
+func (t *Tree[S]) mend(ctx context.Context, id string, score keytree.Score, past uint64) error {
+	due := new(keytree.Due)
+	err := t.tree.Clear(ctx, t.db.Store(), t.own, id, score, past, due)
+	t.reports.add(due)
+	return err
 }
 
 func (t *Tree[S]) member(m keytree.Member) (Member[S], error) {
@@ -168,6 +167,15 @@ func (t *Tree[S]) between(low, high S) (keytree.Between, error) {
 // Verify reads the whole tree and reports what is wrong with it: see Board.
 func (t *Tree[S]) Verify(ctx context.Context, ids ...string) (Report, error) {
 	r, err := t.tree.Verify(ctx, t.db.Store(), textsOf(ids))
+	return reportOf(r), t.failure(err)
+}
+
+// Mend reports what Verify does and mends it: see Board.
+func (t *Tree[S]) Mend(ctx context.Context, ids ...string) (Report, error) {
+	r, err := t.tree.Mend(ctx, t.db.Store(), textsOf(ids), t.mend)
+	if err == nil {
+		err = t.tree.Refresh(ctx, t.db.Store())
+	}
 	return reportOf(r), t.failure(err)
 }
 

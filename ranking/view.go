@@ -95,13 +95,41 @@ func (v view[T]) records(ctx context.Context, s kvmodel.Store, ids []string) ([]
 	return values, nil
 }
 
-// met repairs what was found at odds with the record id.
+// met has mended, soon, what was found at odds with the record id.
 func (v view[T]) met(id string, score keytree.Score, past uint64) {
-	p := place{by: v.by}
 	if !v.own {
-		p.score = score
+		v.host.Meet(id, place{by: v.by, score: score}.String(), past)
+		return
 	}
-	v.host.Meet(id, p.String(), past)
+	v.host.DB().Soon(func(ctx context.Context) error { return v.mend(ctx, id, score, past) })
+}
+
+// mend makes the entry that id has at score go, if the record does not confirm it.
+// What was prepared for a version up to past cannot come about afterwards.
+func (v view[T]) mend(ctx context.Context, id string, score keytree.Score, past uint64) error {
+	if !v.own {
+		v.host.Meet(id, place{by: v.by, score: score}.String(), past)
+		return nil
+	}
+	s, tree, due := v.host.Store(), v.tree(v.by, v.when()), new(keytree.Due)
+	_, err := tree.SetDue(ctx, s, tree.own, id, v.stay(id), due)
+	if err == nil {
+		err = tree.Clear(ctx, s, tree.own, id, score, past, due)
+	}
+	v.reports.add(due)
+	return err
+}
+
+// stay is the change that takes a member out if the model's record does not belong
+// to the board any more.
+func (v view[T]) stay(id string) keytree.Change {
+	return func(ctx context.Context, s kvmodel.Store, old keytree.State) (keytree.Score, bool, error) {
+		values, err := v.records(ctx, s, []string{id})
+		if err != nil {
+			return 0, false, err
+		}
+		return old.Score, old.In && values[0] != nil, nil
+	}
 }
 
 // page returns one page of records.

@@ -80,6 +80,44 @@ func (t *Tree) Verify(ctx context.Context, s kvmodel.Store, ids []string) (Repor
 	return *r, err
 }
 
+// Mend does what Verify does, and mends it: mend is called for each entry that its
+// record does not confirm, with the version to bring the record to first, or 0,
+// and the members that are missing are put in. Counts need a Refresh then.
+func (t *Tree) Mend(ctx context.Context, s kvmodel.Store, ids []string, mend func(ctx context.Context, id string, score Score, past uint64) error) (Report, error) {
+	found, err := t.Verify(ctx, s, ids)
+	if err != nil {
+		return found, err
+	}
+	for _, d := range found.doubtful {
+		past := d.ver
+		if d.known.outlived(d.entry) {
+			past = 0
+		}
+		if err := mend(ctx, d.id, d.score, past); err != nil {
+			return found, err
+		}
+	}
+	for _, id := range found.Missing {
+		if err := t.putIn(ctx, s, id); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// putIn puts in the entry of the member id, if its record says that it is in.
+func (t *Tree) putIn(ctx context.Context, s kvmodel.Store, id string) error {
+	st, err := t.state(ctx, s, id)
+	if err != nil || !st.In {
+		return err
+	}
+	due, err := t.Insert(ctx, s, id, st, st.Score, st.Ver)
+	if err != nil {
+		return err
+	}
+	return due.Report(ctx, s)
+}
+
 // verifier looks through the pages of one epoch.
 type verifier struct{ *pages }
 
