@@ -21,7 +21,6 @@ import (
 type counted[T any] struct {
 	*core[T]
 	counter kvmodel.Counter
-	scored  bool // by what the record says, which the counter only moves
 	batch   Batch
 	window  *window
 }
@@ -32,7 +31,7 @@ var (
 )
 
 func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
-	f := &counted[T]{core: c, counter: spec.Counter, scored: spec.Score != nil, batch: spec.Batch}
+	f := &counted[T]{core: c, counter: spec.Counter, batch: spec.Batch}
 	f.window = &window{write: f.followAll}
 	return f
 }
