@@ -44,7 +44,7 @@ func TestPicture_ShowsTheDepthsThatAreMeasured(t *testing.T) {
 	got := draw(
 		line{"the post's tree, scores ascending", "#b3261e", ascending, ends},
 		line{"the post's tree, scores at random", "#6b7280", shuffled, false},
-		line{"ranking.Board, scores ascending", "#1d5fa8", ours, false},
+		line{"package ranking, scores ascending", "#1d5fa8", ours, false},
 	)
 	if *update {
 		if err := os.WriteFile(picture, []byte(got), 0o644); err != nil {
