@@ -170,7 +170,10 @@ func (l *Lists[T, K, V]) recountNow(ctx context.Context, s kvmodel.Store, place 
 	if err != nil {
 		return err
 	}
-	_, err = kvmodel.One(ctx, s, kvmodel.OpSet(l.count.key(place), fmt.Appendf(nil, "%d", members)))
+	_, err = kvmodel.One(ctx, s, kvmodel.OpSet(l.count.tally.Key(place), fmt.Appendf(nil, "%d", members)))
+	if err == nil {
+		l.count.tally.TellSoon(place, 0, int64(members))
+	}
 	return err
 }
 
