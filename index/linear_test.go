@@ -192,8 +192,26 @@ func eachHistory(t *testing.T, s kvmodel.Store, m porcupine.Model, open func(db 
 		for i := range historyClients {
 			clients = append(clients, processes[i%historyProcesses](seed))
 		}
-		explains(t, m, seed, history(t, seed, clients))
+		all := history(t, seed, clients)
+		if !kvmodel.PowersOf(s).Unless {
+			all = withoutGaps(all)
+		}
+		explains(t, m, seed, all)
 	}
+}
+
+// withoutGaps leaves out where a record was missed that was just about to come:
+// on a store that cannot refuse an append after a seal, a change that meets one
+// enters its record while it commits and not before, so until it replies the
+// record may be in neither list.
+func withoutGaps(all []porcupine.Operation) []porcupine.Operation {
+	return slices.DeleteFunc(slices.Clone(all), func(o porcupine.Operation) bool {
+		missed, is := strings.CutPrefix(o.Input.(question).what, "in ")
+		return is && o.Output == "false" && slices.ContainsFunc(all, func(p porcupine.Operation) bool {
+			q := question{"move " + missed, o.Input.(question).of}
+			return p.Input == q && p.Call < o.Return && o.Call < p.Return
+		})
+	})
 }
 
 // membership explains what is said of one member of a set.

@@ -61,6 +61,9 @@ type Logs struct {
 
 	heads   heads
 	tending tending
+
+	// names returns what newName does, where a test takes out all chance.
+	names func() name
 }
 
 // Limits are the sizes, in bytes, that upkeep goes by.
@@ -93,7 +96,10 @@ func (l *Logs) key(place string, n name) string {
 	return l.Key(place) + "#" + nameText.EncodeToString(n[:])
 }
 
-func newName() (n name) {
+func (l *Logs) newName() (n name) {
+	if l.names != nil {
+		return l.names()
+	}
 	// It never fails: the runtime ends the program rather.
 	_, _ = rand.Read(n[:])
 	return n

@@ -3,6 +3,7 @@ package memberlog
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -195,7 +197,7 @@ func seed(t testing.TB, s kvmodel.Store, n int) (place string) {
 	}
 	var ops []kvmodel.Op
 	for i := range r.parts {
-		r.parts[i].name, r.parts[i].members = newName(), len(r.rowsOf(i))
+		r.parts[i].name, r.parts[i].members = l.newName(), len(r.rowsOf(i))
 		ops = append(ops, kvmodel.OpAdd(r.key(place, r.parts[i].name), encodeSegment(r.rowsOf(i))))
 	}
 	ops = append(ops, kvmodel.OpSet(r.key(place, name{}), retired))
@@ -477,5 +479,61 @@ func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
 	t.Logf("%.0f allocations for %d members", allocs, n)
 	if n != 1000 || allocs > 20 {
 		t.Errorf("%.0f allocations for %d members, want at most 20 for 1000", allocs, n)
+	}
+}
+
+// halfway is a store whose transaction waits, before it is committed, until
+// somebody else has had one look at the store.
+type halfway struct {
+	kvmodel.Store
+	begun, looked, ended chan struct{}
+}
+
+func (h *halfway) Powers() kvmodel.Powers {
+	p := kvmodel.PowersOf(h.Store)
+	whole := p.Atomic
+	p.Atomic = func(ctx context.Context, f func(kvmodel.Store) error) error {
+		defer close(h.ended)
+		return whole(ctx, func(s kvmodel.Store) error {
+			err := f(s)
+			close(h.begun)
+			<-h.looked
+			return err
+		})
+	}
+	return p
+}
+
+// onlooker is a store whose second trip waits until the transaction has ended.
+type onlooker struct {
+	*halfway
+	trips int
+}
+
+func (o *onlooker) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if o.trips++; o.trips == 2 {
+		close(o.looked)
+		<-o.ended
+	}
+	return o.Store.Do(ctx, ops)
+}
+
+// A process that tends a list in a transaction knows of the new segments before
+// they are there for anybody else, also in that process.
+func TestLogs_WhatIsNotCommittedYetIsNotTakenForLost(t *testing.T) {
+	bolt, err := boltkv.Open(filepath.Join(t.TempDir(), "lists.db"), boltkv.Options{})
+	must(t, err)
+	defer bolt.Close()
+	s := &halfway{bolt, make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	l, _ := prompt(s, small)
+	want := fill(t, l, func() {}, 200) // more than a segment takes
+	go func() { must(t, l.tend(t.Context(), place, name{})) }()
+	<-s.begun
+	var got []string
+	err = l.Each(t.Context(), &onlooker{halfway: s}, place, func(ids []string) bool { got = append(got, ids...); return true })
+	must(t, err)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

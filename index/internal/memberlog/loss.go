@@ -14,14 +14,11 @@ import (
 // can go on, and notes in the head that something is missing: readers refuse the
 // list until a rebuild has begun after that and ended.
 
-// heal makes up for the loss of the segment n, which its caller has found absent
-// or retired after it had read the head known. It does nothing if the head does
-// not name n any more, for then n was replaced; nor if the list had no head, for
-// then there may be no list, or there may be one by now.
-func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name, known *head, retired bool) error {
-	if !known.stored && !retired {
-		return nil
-	}
+// heal makes up for the loss of the segment n, if it is lost: if it is absent, or
+// retired, while the head names it. That an earlier look has found it so proves
+// nothing: n may have been replaced since, or may have been known before others
+// could see it. Whoever calls heal looks again afterwards.
+func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
 		return err
@@ -30,8 +27,16 @@ func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name, 
 	if at < 0 {
 		return nil
 	}
+	ops := []kvmodel.Op{kvmodel.OpGet(l.key(place, n))}
+	if err := s.Do(ctx, ops); err != nil {
+		return err
+	}
+	// Without a head, the first segment is absent where there is no list.
+	if lost := absent(&ops[0]) && h.stored || isRetired(ops[0].Result.Value); !lost {
+		return nil
+	}
 	p := h.parts[at]
-	p.name, p.rolling, p.members = newName(), false, 0
+	p.name, p.rolling, p.members = l.newName(), false, 0
 	_, err = kvmodel.One(ctx, s, kvmodel.OpAdd(l.key(place, p.name), encodeSegment(nil)))
 	if unclear(err) {
 		return nil // Who asked looks again.

@@ -46,7 +46,7 @@ func TestSweep_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 			seg, "			g.sealed = true\n			return nil\n", "			g.sealed = true\n			p.at++\n			continue\n",
 		),
 		kvtest.Wrong("names are used again",
-			roll, "r.parts[at].name = newName()", "r.parts[at].name = r.names[0]\n			r.parts[at].name[15] += byte(1 + at)",
+			roll, "r.parts[at].name = r.newName()", "r.parts[at].name = r.names[0]\n			r.parts[at].name[15] += byte(1 + at)",
 			roll, "			case err == nil:\n			case unclear(err), errors.Is(err, kvmodel.ErrExists):\n				again", "			case err == nil, errors.Is(err, kvmodel.ErrExists):\n			case unclear(err):\n				again",
 		),
 		kvtest.Wrong("the first segment is deleted",
@@ -77,11 +77,10 @@ func TestSweep_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 			read, "		if now.place(n) < 0 {\n			return now, nil, nil\n		}\n", "		if absent(&ops[i]) && now.place(n) < 0 {\n			return now, nil, nil\n		}\n",
 		),
 		kvtest.Wrong("a list that was just begun is taken for lost",
-			loss, "if !known.stored && !retired {", "if false {",
-			read, "if absent(&ops[i]) && !h.stored {", "if absent(&ops[i]) && !h.stored && !now.stored {",
+			loss, "lost := absent(&ops[0]) && h.stored ||", "lost := absent(&ops[0]) ||",
 		),
 		kvtest.Wrong("a segment that was replaced is taken for lost",
-			loss, "	if at < 0 {\n		return nil\n	}", "	at = max(at, 0)",
+			loss, "	if at < 0 {\n		return nil\n	}\n	ops", "	at = max(at, 0)\n	ops",
 		),
 	})
 }

@@ -132,14 +132,10 @@ func (l *Logs) settle(ctx context.Context, s kvmodel.Store, place string, h *hea
 			}
 			continue // an empty one
 		}
-		// It has held since the seal, or the loss, was seen that the head names
-		// the segment.
-		if retired := isRetired(ops[i].Result.Value); retired || absent(&ops[i]) {
-			if err := l.heal(ctx, s, place, n, h, retired); err != nil {
-				return nil, nil, err
-			}
-			return nil, nil, errLost
+		if absent(&ops[i]) || isRetired(ops[i].Result.Value) {
+			return nil, nil, l.heal(ctx, s, place, n)
 		}
+		// It has held since the seal was seen that the head names the segment.
 		l.tendSoon(place, n)
 	}
 	return h, all, nil

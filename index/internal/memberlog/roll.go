@@ -119,14 +119,14 @@ func (r *roll) read() error {
 	r.rows = nil
 	for i, n := range r.names {
 		if absent(&ops[i]) {
-			return r.missing(n, false)
+			return r.missing(n)
 		}
 		g, err := r.decodeSegment(&ops[i])
 		switch {
 		case err != nil:
 			return err
 		case g.retired:
-			return r.missing(n, true)
+			return r.missing(n)
 		case !g.sealed:
 			return r.sealFull(&ops[i], &g)
 		}
@@ -148,8 +148,8 @@ func (l *Logs) fold(g *segment) []row {
 }
 
 // missing goes on where the segment n is not there.
-func (r *roll) missing(n name, retired bool) error {
-	if err := r.heal(r.ctx, r.s, r.place, n, r.head, retired); err != nil {
+func (r *roll) missing(n name) error {
+	if err := r.heal(r.ctx, r.s, r.place, n); err != nil {
 		return err
 	}
 	return errReplaced
@@ -178,7 +178,7 @@ func (r *roll) copy() error {
 		for i, at := range rest {
 			// A name whose add was unclear may still come into being, so it is
 			// not used again.
-			r.parts[at].name = newName()
+			r.parts[at].name = r.newName()
 			ops[i] = kvmodel.OpAdd(r.key(r.place, r.parts[at].name), encodeSegment(r.rowsOf(at)))
 		}
 		_ = r.s.Do(r.ctx, ops)

@@ -194,7 +194,6 @@ func (w *write) begin(n name) (Ticket, error) {
 	if err := w.s.Do(w.ctx, ops); err != nil {
 		return Ticket{}, err
 	}
-	known := w.head
 	if err := w.learn(ops[0].Result); err != nil {
 		return Ticket{}, err
 	}
@@ -206,7 +205,7 @@ func (w *write) begin(n name) (Ticket, error) {
 	case n == (name{}) && !w.head.stored:
 		return w.beginList()
 	}
-	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n, known, false))
+	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n))
 }
 
 // again forgets the head, so that it is read once more.
