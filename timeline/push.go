@@ -70,6 +70,7 @@ func (l *lane) ask(ctx context.Context, s kvmodel.Store) (known, n int64, err er
 			l.forget()
 			return 0, 0, errs[1]
 		}
+		l.learn(known)
 	}
 	if errors.Is(err, errNoCounter) {
 		n, err = l.recover(ctx, s, known, first && l.shape().blocks <= wholeRing)
