@@ -9,6 +9,7 @@ type Models struct {
 	Bulletins *Bulletins
 	FeedItems *FeedItems
 	Pages     *Pages
+	Photos    *Photos
 	Sessions  *Sessions
 	Stories   *Stories
 	Users     *Users
@@ -22,6 +23,7 @@ func New(db *kvmodel.DB) *Models {
 		Bulletins: NewBulletins(db),
 		FeedItems: NewFeedItems(db),
 		Pages:     NewPages(db),
+		Photos:    NewPhotos(db),
 		Sessions:  NewSessions(db),
 		Stories:   NewStories(db),
 		Users:     NewUsers(db),
@@ -36,6 +38,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Bulletins,
 		m.FeedItems,
 		m.Pages,
+		m.Photos,
 		m.Sessions,
 		m.Stories,
 		m.Users,

@@ -163,7 +163,7 @@ func Example_homeFeed() {
 
 // A ring forgets. Where it ends, an archive goes on: here all bulletins by their
 // numbers. A ranking by time, such as m.Stories.Archive.Between, does as well.
-func Example_archive() {
+func Example_timelineEnd() {
 	m, done := open()
 	defer done()
 	ctx := context.Background()

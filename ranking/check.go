@@ -52,11 +52,7 @@ func (b *Board[T, K, S]) texts(ids []K) []string {
 // of records that stand in doubt, which may be under way, begin again.
 func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 	tree := b.tree(b.by, b.when())
-	r, err := tree.Mend(ctx, b.host.Store(), b.texts(ids), b.mend)
-	if err == nil {
-		// What was met is mended in the background.
-		err = b.host.DB().Flush(ctx)
-	}
+	r, err := tree.Mend(ctx, b.host.Store(), b.texts(ids), b.clear)
 	if err == nil {
 		err = tree.Refresh(ctx, b.host.Store())
 	}

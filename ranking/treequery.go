@@ -56,16 +56,21 @@ func (t *Tree[S]) cursor(at []byte) string {
 	return kvmodel.Cursor(t.listing(), at)
 }
 
-// met takes out, soon, an entry that a member's record has outlived.
-func (t *Tree[S]) met(id string, score keytree.Score, past uint64) {
-	t.db.Soon(func(ctx context.Context) error { return t.mend(ctx, id, score, past) })
+// met takes out, soon, an entry that a query has met.
+func (t *Tree[S]) met(d keytree.Doubt) {
+	t.db.Soon(func(ctx context.Context) error { return t.clear(ctx, []keytree.Doubt{d}) })
 }
 
-func (t *Tree[S]) mend(ctx context.Context, id string, score keytree.Score, past uint64) error {
+// clear takes out the entries of doubtful that their records do not confirm.
+func (t *Tree[S]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	due := new(keytree.Due)
-	err := t.tree.Clear(ctx, t.db.Store(), t.own, id, score, past, due)
-	t.reports.add(due)
-	return err
+	defer t.reports.add(due)
+	for _, d := range doubtful {
+		if err := t.tree.Clear(ctx, t.db.Store(), t.own, d, due); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *Tree[S]) member(m keytree.Member) (Member[S], error) {
@@ -172,7 +177,7 @@ func (t *Tree[S]) Verify(ctx context.Context, ids ...string) (Report, error) {
 
 // Mend reports what Verify does and mends it: see Board.
 func (t *Tree[S]) Mend(ctx context.Context, ids ...string) (Report, error) {
-	r, err := t.tree.Mend(ctx, t.db.Store(), textsOf(ids), t.mend)
+	r, err := t.tree.Mend(ctx, t.db.Store(), textsOf(ids), t.clear)
 	if err == nil {
 		err = t.tree.Refresh(ctx, t.db.Store())
 	}

@@ -33,11 +33,9 @@ type Want struct {
 	// records: for each a value, nil to leave it out.
 	Beside func(ctx context.Context, s kvmodel.Store, ids []string) ([]any, error)
 
-	// Met is told of an entry that a member's record has outlived, or that
-	// Beside leaves out. If past is not 0, the entry is of a change that is
-	// stuck: the record must be brought to that version, so that the change cannot
-	// commit, before the entry is removed. It must not use the store.
-	Met func(id string, score Score, past uint64)
+	// Met is told of an entry that a member's record has outlived, that is of a
+	// change which is stuck, or that Beside leaves out. It must not use the store.
+	Met func(Doubt)
 }
 
 // maxBatches is how often a page of results is filled up.
@@ -159,9 +157,9 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 		switch {
 		case e.id != id:
 		case st.outlived(e) || !shown:
-			w.Met(id, e.score, 0)
+			w.Met(Doubt{id, e.score, 0})
 		case st.stuck(e, now):
-			w.Met(id, e.score, e.ver)
+			w.Met(Doubt{id, e.score, e.ver})
 		}
 	}
 }

@@ -92,16 +92,15 @@ func (o *Own) fence(ctx context.Context, s kvmodel.Store, id string, past uint64
 	return st, o.write(ctx, s, id, r, st)
 }
 
-// Clear takes out the entry that the member id has at score, unless its record
-// confirms it. A change that was prepared for a version up to past fails first,
-// if it has not committed.
-func (t *Tree) Clear(ctx context.Context, s kvmodel.Store, own *Own, id string, score Score, past uint64, due *Due) error {
-	now, err := own.fence(ctx, s, id, past)
+// Clear takes out the entry of d, unless its record confirms it now. A change that
+// was prepared for a version up to d.Past fails first, if it has not committed.
+func (t *Tree) Clear(ctx context.Context, s kvmodel.Store, own *Own, d Doubt, due *Due) error {
+	now, err := own.fence(ctx, s, d.ID, d.Past)
 	if err != nil {
 		return err
 	}
 	return t.begin(ctx, s, func(se *session) error {
-		return se.remove(ctx, s, due, id, score, now)
+		return se.remove(ctx, s, due, d.ID, d.Score, now)
 	})
 }
 
