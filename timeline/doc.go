@@ -11,5 +11,6 @@
 // something, a number is taken from the counter and an entry with it is
 // appended to the key the number belongs to. Nothing is locked, nothing is
 // swapped, and the key that is used next time around is the one with the oldest
-// entries. docs/timeline.md tells why nothing is lost on the way.
+// entries. docs/timeline.md tells why nothing is lost on the way, and
+// docs/keys-timeline.md what P1, R2 and the other letters in comments stand for.
 package timeline

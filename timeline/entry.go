@@ -24,7 +24,8 @@ const lastStamp = kvmodel.MaxNumber - 1<<32
 
 // encode appends e to dst.
 func (e entry) encode(dst []byte) []byte {
-	head := binary.AppendUvarint(nil, uint64(e.stamp))
+	var room [2 * binary.MaxVarintLen64]byte
+	head := binary.AppendUvarint(room[:0], uint64(e.stamp))
 	head = binary.AppendUvarint(head, uint64(max(e.at, 0)))
 	dst = binary.AppendUvarint(dst, uint64(len(head)+len(e.body)))
 	return append(append(dst, head...), e.body...)

@@ -11,23 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Layout is how the events of one owner are stored.
-type Layout uint8
-
-const (
-	// Appended: one key, to which events are appended; the last of them count.
-	// A push is one trip.
-	Appended Layout = iota
-
-	// Numbered: a ring of numbered keys, one for each event, that a counter
-	// goes round. A push is two trips.
-	Numbered
-
-	// Packed: one key with the last events and no others. A push is two trips
-	// and may have to be tried again, but reading takes the fewest bytes.
-	Packed
-)
-
 // DefaultKeep is how many events an owner has where the spec does not say.
 const DefaultKeep = 100
 
@@ -61,22 +44,6 @@ type Events[T, V any] struct {
 	spec   EventsSpec[T, V]
 	db     *kvmodel.DB
 	layout layout
-}
-
-// layout stores entries of owners.
-type layout interface {
-	// push adds entries, the oldest first.
-	push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error
-
-	// latest returns the newest entries, newest first: about n different
-	// things, or all there are, and perhaps more.
-	latest(ctx context.Context, s kvmodel.Store, owner string, n int) ([]entry, error)
-
-	// clear removes all entries that are there now.
-	clear(ctx context.Context, s kvmodel.Store, owner string) error
-
-	// tidy does, after the reply, what pushes for owners owe.
-	tidy(owners []string)
 }
 
 var eventKey = kvmodel.NewClass("e", 2) // model, owner text

@@ -134,6 +134,25 @@ func TestRing_Page_GoesOnOverSegmentsThatAreGone(t *testing.T) {
 	wantIDs(t, "with a new one", append([]string{"new"}, names("p", 31, 13)...), listed(t, p.newest, "", 20).Items)
 }
 
+// What the ring still has room for comes back to where it was.
+func TestRing_RebuildBringsBackWhatALostSegmentHeld(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	p := openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4})
+	defer p.close(t)
+	for i := range 40 {
+		p.create(t, fmt.Sprint("p", i), "ann", "text")
+	}
+	want := ids(listed(t, p.newest, "", 40).Items)
+	mem.Evict("t:Page:Newest:#4x17.5", "t:Page:Newest:#4x17.6")
+	if n := len(listed(t, p.newest, "", 40).Items); n != 32 {
+		t.Errorf("with two segments lost %d are shown, want 32", n)
+	}
+	if err := p.Rebuild(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantIDs(t, "after a rebuild", want, listed(t, p.newest, "", 40).Items)
+}
+
 func TestRing_AnotherShapeLosesNothing(t *testing.T) {
 	shapes := []timeline.Shape{{Size: 40, Segment: 4}, {Size: 24, Segment: 3}, {Size: 60, Segment: 1}, {Size: 30, Segment: 30}}
 	eachStore(t, func(t *testing.T, s kvmodel.Store) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -98,74 +96,3 @@ func (l *lane) scanSome(ctx context.Context, s kvmodel.Store, g shape, first, en
 	}
 	return top, nil
 }
-
-// process is what a process has for the lanes of one index: the store, work
-// for later, and what it knows of each lane.
-type process struct {
-	db     *kvmodel.DB
-	atomic bool // a change is one transaction: its numbers may come to nothing
-
-	mu         sync.Mutex // never held during a trip
-	young, old map[string]*knowledge
-}
-
-// remembered is how many lanes a process remembers at least.
-const remembered = 1 << 15
-
-func newProcess(db *kvmodel.DB) *process {
-	return &process{
-		db: db, atomic: kvmodel.PowersOf(db.Store()).Atomic != nil,
-		young: make(map[string]*knowledge),
-	}
-}
-
-// recall returns what is known of the lane whose keys begin with base.
-func (p *process) recall(base string) *knowledge {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := p.young[base]
-	if k != nil {
-		return k
-	}
-	if k = p.old[base]; k == nil {
-		k = new(knowledge)
-	}
-	if len(p.young) >= remembered {
-		p.young, p.old = make(map[string]*knowledge), p.young
-	}
-	p.young[base] = k
-	return k
-}
-
-// knowledge is what a process knows of a lane: the highest number, which is
-// never lowered. It is a hint for readers, and shows writers a counter that has
-// gone back.
-type knowledge struct {
-	highest atomic.Int64
-	met     atomic.Bool
-	stale   atomic.Int64 // how many entries the last pages passed for ten records
-	trimmed atomic.Int64 // the last block whose segment was found or made free of older ones
-}
-
-// top returns the highest number known, 0 if there is none.
-func (k *knowledge) top() int64 { return k.highest.Load() }
-
-// learn takes note that n was handed out.
-func (k *knowledge) learn(n int64) {
-	for {
-		old := k.highest.Load()
-		if n <= old || k.highest.CompareAndSwap(old, n) {
-			return
-		}
-	}
-}
-
-// meet returns the highest number known. first: this process has not met the
-// lane before, and the caller should look what is in it.
-func (k *knowledge) meet() (top int64, first bool) {
-	first = !k.met.Load() && k.met.CompareAndSwap(false, true)
-	return k.top(), first
-}
-
-// forget makes the next one to meet the lane the first again.
-func (k *knowledge) forget() { k.met.Store(false) }

@@ -9,14 +9,14 @@ import (
 // Each mistake is one that the protocol was designed around. docs/timeline.md
 // tells what goes wrong with it.
 func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
-	const push, shape, view = "timeline/push.go", "timeline/shape.go", "timeline/view.go"
-	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_(A|Nothing)", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
+	const counter, push, shape, trim, view = "timeline/counter.go", "timeline/push.go", "timeline/shape.go", "timeline/trim.go", "timeline/view.go"
+	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_(A|Nothing)|TestLane_Take", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
 		kvtest.Wrong("a segment is trimmed by set",
-			push, "kvmodel.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:]))", "kvmodel.OpSet(seg.key, encodeAll(seg.entries[from:]))",
+			trim, "kvmodel.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:]))", "kvmodel.OpSet(seg.key, encodeAll(seg.entries[from:]))",
 		),
 		kvtest.Wrong("a segment is trimmed to the trimmer's own block",
-			push, "	return l.cut(ctx, s, seg)\n", "	return l.cutTo(ctx, s, seg, own)\n",
-			push, "// cut is T2,", `func (l *lane) cutTo(ctx context.Context, s kvmodel.Store, seg segment, own int64) error {
+			trim, "	return l.cut(ctx, s, seg)\n", "	return l.cutTo(ctx, s, seg, own)\n",
+			trim, "// cut is T2,", `func (l *lane) cutTo(ctx context.Context, s kvmodel.Store, seg segment, own int64) error {
 	var data []byte
 	for _, e := range seg.entries {
 		if l.shape().block(e.stamp) == l.shape().block(own) {
@@ -56,28 +56,31 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 			view, "		v.top = max(v.top, v.count)\n", "",
 		),
 		kvtest.Wrong("a lost counter goes on a ring further",
-			push, "		n = l.shape().next(top)\n", "		n = top + l.shape().width*l.shape().blocks\n",
+			counter, "		n = l.shape().next(top)\n", "		n = top + l.shape().width*l.shape().blocks\n",
 		),
 		kvtest.Wrong("a lost counter starts from the beginning",
-			push, "	if top > 0 {\n		n = l.shape().next(top)\n	}\n", "",
-			push, "	if err != nil || top < n {\n", "	if true {\n",
+			counter, "	if top > 0 {\n		n = l.shape().next(top)\n	}\n", "",
+			counter, "	if err != nil || top < n {\n", "	if true {\n",
 		),
 		kvtest.Wrong("a lost counter is made without a look at the ring",
-			push, "		top = max(top, high)\n", "		top = max(top, min(high, 0))\n",
-			push, "	if err != nil || top < n {\n", "	if true {\n",
+			counter, "		top = max(top, high)\n", "		top = max(top, min(high, 0))\n",
+			counter, "	if err != nil || top < n {\n", "	if true {\n",
 		),
 		kvtest.Wrong("nobody looks again once the counter is made",
-			push, "	if err != nil || top < n {\n", "	if true {\n",
+			counter, "	if err != nil || top < n {\n", "	if true {\n",
 		),
 		kvtest.Wrong("a counter that has gone back is not noticed",
-			push, "	if !l.atomic && (n <= known || ", "	if l.atomic && (n <= known || ",
+			counter, "	if !l.atomic && (n <= known || ", "	if l.atomic && (n <= known || ",
 		),
 		kvtest.Wrong("a new process does not look what is in the ring",
-			push, "	case !first:\n", "	case !first || first:\n",
-			push, "first && l.shape().blocks <= wholeRing)", "first && false)",
+			counter, "	case !first:\n", "	case !first || first:\n",
+			counter, "first && l.shape().blocks <= wholeRing)", "first && false)",
+		),
+		kvtest.Wrong("what a new process has found is forgotten when it tries again",
+			counter, "		l.learn(known)\n", "",
 		),
 		kvtest.Wrong("a segment is cut where its newest block ends",
-			push, "l.shape().block(seg.entries[from].stamp) != newest {", "l.shape().block(seg.entries[from].stamp) != newest-newest%2 {",
+			trim, "l.shape().block(seg.entries[from].stamp) != newest {", "l.shape().block(seg.entries[from].stamp) != newest-newest%2 {",
 		),
 		kvtest.Wrong("the ring has no segment to spare",
 			shape, "	blocks := (size+width-1)/width + 1\n", "	blocks := (size + width - 1) / width\n",
@@ -86,37 +89,37 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 }
 
 func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
-	const layout, push = "timeline/layout.go", "timeline/push.go"
+	const appended, layout, packed, push = "timeline/appended.go", "timeline/layout.go", "timeline/packed.go", "timeline/push.go"
 	kvtest.Mistakes(t, "./timeline", "TestSweep_Events_W|TestEvents_Push_Keeps", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
 		kvtest.Wrong("the last entries are kept, not the last different ones",
 			layout, "	kept := distinct(entries, c.keep, c.what)\n", "	kept := slices.Clone(entries[:min(len(entries), c.keep)])\n",
 		),
 		kvtest.Wrong("what is appended to is trimmed by set",
-			layout, "kvmodel.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl)", "kvmodel.OpSet(key, encodeAll(kept)).For(2*a.ttl)",
+			appended, "kvmodel.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl)", "kvmodel.OpSet(key, encodeAll(kept)).For(2*a.ttl)",
 		),
 		kvtest.Wrong("an absent key is made by set",
 			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(a.key, a.data).For(a.ttl))",
 		),
 		kvtest.Wrong("a packed value is replaced by set",
-			layout, "		op = kvmodel.OpSwap(key, old.Version, op.Value)\n", "		op = kvmodel.OpSet(key, op.Value)\n",
+			packed, "		op = kvmodel.OpSwap(key, old.Version, op.Value)\n", "		op = kvmodel.OpSet(key, op.Value)\n",
 		),
 	})
 }
 
 func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
-	const ring, page, commit = "timeline/ring.go", "timeline/page.go", "kvmodel/commit.go"
+	const filling, index, commit = "timeline/filling.go", "timeline/index.go", "kvmodel/commit.go"
 	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2500"}, []kvtest.Mistake{
 		kvtest.Wrong("a reader does not compare the stamp",
-			page, "return l != nil && stamp == it.stamp && ", "return l != nil && stamp >= 0 && ",
+			filling, "return l != nil && stamp == it.stamp && ", "return l != nil && stamp >= 0 && ",
 		),
 		kvtest.Wrong("a reader does not ask whose record it is",
-			page, " && stamp == it.stamp && l.base == it.view.base", " && stamp == it.stamp",
+			filling, " && stamp == it.stamp && l.base == it.view.base", " && stamp == it.stamp",
 		),
 		kvtest.Wrong("a reader takes the newest entry of a record for its place",
-			page, "	for _, it := range items {\n		if len(found) == n {", "	seen := map[string]bool{}\n	for _, it := range items {\n		if seen[string(it.body)] {\n			it.view.pass(it.entry)\n			continue\n		}\n		seen[string(it.body)] = true\n		if len(found) == n {",
+			filling, "	for _, it := range items {\n		if len(found) == n {", "	seen := map[string]bool{}\n	for _, it := range items {\n		if seen[string(it.body)] {\n			it.view.pass(it.entry)\n			continue\n		}\n		seen[string(it.body)] = true\n		if len(found) == n {",
 		),
 		kvtest.Wrong("repair makes no entry",
-			ring, "	return c.enter(ctx, s, rec.ID, rec.Places[0], m)\n", "	return nil\n",
+			index, "	return c.enter(ctx, s, rec.ID, rec.Places[0], m)\n", "	return nil\n",
 		),
 		kvtest.Wrong("a number is taken early without a line",
 			"kvmodel/early.go", "		err := c.note(s, l)\n", "		var err error\n",
@@ -127,7 +130,7 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 			commit, "	if !settled {\n", "	if false {\n",
 		),
 		kvtest.Wrong("another number is taken for the entry than for the record",
-			ring, "	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))\n", "	stamped := decodeMark(m.Mark)\n	stamped.stamp++\n	return c.enter(ctx, s, m.ID, place, stamped)\n",
+			index, "	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))\n", "	stamped := decodeMark(m.Mark)\n	stamped.stamp++\n	return c.enter(ctx, s, m.ID, place, stamped)\n",
 		),
 	})
 }

@@ -77,3 +77,46 @@ func TestLane_Push_CostsTwoTripsAndAFewForTrims(t *testing.T) {
 		t.Logf("%.3f trips to a push", per)
 	}
 }
+
+// interfering is a store that another writer gets at right before the first swap
+// of a key.
+type interfering struct {
+	kvmodel.Store
+	key string
+	do  func()
+}
+
+func (i *interfering) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func (i *interfering) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if ops[0].Kind == kvmodel.CompareAndSwap && ops[0].Key == i.key && i.do != nil {
+		do := i.do
+		i.do = nil
+		do()
+	}
+	return i.Store.Do(ctx, ops)
+}
+
+// A process that knows less raises the counter too, but not far enough.
+func TestLane_Take_ACounterThatIsNotRaisedFarEnoughIsRaisedAgain(t *testing.T) {
+	ctx, mem := context.Background(), memkv.New(memkv.Options{})
+	set := func(n string) {
+		if _, err := kvmodel.One(ctx, mem, kvmodel.OpSet("t:T:N:#n", []byte(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := openLane(t, still{mem}, Shape{Size: 64, Segment: 4})
+	top := int64(0)
+	for range 12 {
+		n, err := first.push(ctx, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		top = n
+	}
+	set("4")
+	s := &interfering{Store: still{mem}, key: "t:T:N:#n", do: func() { set(strconv.FormatInt(top-1, 10)) }}
+	if n, err := openLane(t, s, Shape{Size: 64, Segment: 4}).take(ctx, s); n <= top || err != nil {
+		t.Errorf("the number is %d, %v; want one above %d, which is in the ring", n, err, top)
+	}
+}

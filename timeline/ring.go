@@ -3,9 +3,8 @@ package timeline
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
+	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -39,264 +38,150 @@ func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) 
 	return c.ring("")
 }
 
-// unowned is the index of a timeline that all records share: which one a change
-// will move a record in is known before the record is.
-type unowned[T any] struct{ *core[T] }
-
-var _ kvmodel.Early = unowned[struct{}]{}
-
-// Early takes the number that Prepare would.
-func (u unowned[T]) Early(ctx context.Context, s kvmodel.Store, id string) ([]byte, error) {
-	return u.number(ctx, s, "", id)
+// Ring is a timeline of records, newest first: the newest Size of its numbers.
+// A record stands where its last write that changed the value put it, once.
+//
+// What it keeps true: a change that has returned is in the timeline until Size
+// newer ones have come, whatever crashes; a page has no hole; a record is shown
+// only if it is live, at its newest place, and belongs to the owner.
+type Ring[T any] struct {
+	core  *core[T]
+	name  string // of the listing, for its cursors
+	lanes []*lane
+	err   error // why it cannot be read
 }
 
-// Rings are timelines of records by a value that each of them has, its owner:
-// the newest pages of each author.
-type Rings[T, V any] struct {
-	core *core[T]
-	key  kvmodel.KeyOf[V]
-}
+var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
 
-// NewRings returns the timelines that spec describes, one for each value that
-// by returns and key does not call empty, and plugs them into records.
-func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], key kvmodel.KeyOf[V], by func(*T) V) *Rings[T, V] {
-	c := newCore(spec, func(rec *T) (string, bool) {
-		v := by(rec)
-		return key.Text(v), !key.Empty(v)
-	})
-	c.plug(kvmodel.Plug(records, kvmodel.Index[T](c)), idTextOf(records))
-	return &Rings[T, V]{c, key}
-}
-
-// idTextOf returns what gives the text of a record's id.
-func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(*T) string {
-	key := kvmodel.KeyOfID(records)
-	return func(rec *T) string { return key.Text(records.ID(rec)) }
-}
-
-// Of returns the timeline of one owner, or of several as one: their newest by
-// the time of the change, in milliseconds by the clock of who made it, and within
-// a millisecond by owner. It asks nothing of the store.
-func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
-	var texts []string
-	for _, v := range owners {
-		texts = append(texts, r.key.Text(v))
+// ring returns the timeline of owners.
+func (c *core[T]) ring(owners ...string) *Ring[T] {
+	r := &Ring[T]{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " ")}
+	for _, owner := range owners {
+		r.lanes = append(r.lanes, c.lanes(owner)...)
 	}
-	slices.Sort(texts)
-	return r.core.ring(slices.Compact(texts)...)
-}
-
-// core is what the rings of one index have in common, and the index as the
-// write path sees it: a record's place is its owner and, behind a #, a hash of
-// the value whose change moves it.
-type core[T any] struct {
-	spec   Spec[T]
-	owner  func(*T) (text string, ok bool)
-	shapes []shape
-	shards int
-	host   *kvmodel.Host[T]
-	idText func(*T) string
-	*process
-}
-
-var _ kvmodel.Index[struct{}] = (*core[struct{}])(nil)
-
-var ringKey = kvmodel.NewClass("t", 3) // model, index, owner text
-
-// newCore makes the core of an index. What the wiring has wrong, it panics at.
-func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
-	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), shapes: []shape{spec.Shape.shape()}}
-	if c.shards > MaxLanes {
-		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
+	if n := len(r.lanes); n == 0 || n > MaxLanes {
+		r.err = c.failure(fmt.Errorf("%w: a listing of %d rings; it can merge 1 to %d", kvmodel.ErrInvalid, n, MaxLanes))
 	}
-	for _, s := range spec.Before {
-		if g := s.shape(); !slices.Contains(c.shapes, g) {
-			c.shapes = append(c.shapes, g)
+	return r
+}
+
+// Page returns n records from the cursor on, newest first, or from the newest
+// if it is empty. Two trips, three the first time in a process; one more where
+// records were deleted or left out, but at most five for records and seven for
+// segments: then the page is short, and Next goes on.
+//
+// Next leads to older records and is empty at the end of the ring; what the
+// ring has forgotten is not behind it. Prev leads to newer ones and is empty on
+// the newest page. Both stay where they are when others are written.
+func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	var none kvmodel.Listing[T]
+	if n < 1 {
+		return none, r.core.failure(fmt.Errorf("%w: a page of %d", kvmodel.ErrInvalid, n))
+	}
+	var p place
+	if cursor != "" {
+		var err error
+		if p, err = r.parse(cursor); err != nil {
+			return none, err
 		}
 	}
-	return c
-}
-
-// plug gives the core what it needs to work.
-func (c *core[T]) plug(host *kvmodel.Host[T], idText func(*T) string) {
-	c.host, c.idText = host, idText
-	c.process = newProcess(host.DB())
-}
-
-// lanes returns the lanes of one owner.
-func (c *core[T]) lanes(owner string) []*lane {
-	all := make([]*lane, c.shards)
-	for i := range all {
-		all[i] = c.shard(owner, i)
-	}
-	return all
-}
-
-func (c *core[T]) shard(owner string, i int) *lane {
-	base := ringKey.KeyOfText([]string{c.host.Model(), c.spec.Name}, owner)
-	if c.shards > 1 {
-		base += "#" + strconv.Itoa(i)
-	}
-	return newLane(c.process, base, c.shapes)
-}
-
-// lane returns the lane of the record id in the rings of owner: always the same
-// shard, so that its entries compare.
-func (c *core[T]) lane(owner, id string) *lane {
-	if c.shards == 1 {
-		return c.shard(owner, 0)
-	}
-	h := fnv.New32a()
-	h.Write([]byte(id))
-	return c.shard(owner, int(h.Sum32()%uint32(c.shards)))
-}
-
-// Name returns the index's name.
-func (c *core[T]) Name() string { return c.spec.Name }
-
-// Def returns the index's definition.
-func (c *core[T]) Def() string { return c.spec.Def }
-
-// Places returns the one place rec belongs in, or none.
-func (c *core[T]) Places(rec *T) []string {
-	if c.spec.If != nil && !c.spec.If(rec) {
-		return nil
-	}
-	owner, ok := c.owner(rec)
-	value := c.spec.Value(rec)
-	if !ok || value == "" {
-		return nil
-	}
-	return []string{owner + "#" + digest(value)}
-}
-
-// stand returns the lane that rec stands in, nil if in none, and its stamp.
-func (c *core[T]) stand(rec *kvmodel.Seen[T]) (*lane, int64) {
-	if rec.Value == nil || len(rec.Places) == 0 {
-		return nil, 0
-	}
-	return c.lane(ownerOf(rec.Places[0]), rec.ID), decodeMark(rec.Mark).stamp
-}
-
-// ownerOf returns whose place it is.
-func ownerOf(place string) string {
-	owner, _, _ := strings.Cut(place, "#")
-	return owner
-}
-
-// Prepare takes a number for the record, which is to be its stamp.
-func (c *core[T]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) (err error) {
-	place, ok := entered(m)
-	if !ok {
-		return nil
-	}
-	if m.Mark = m.Early; m.Early == nil {
-		m.Mark, err = c.number(ctx, s, ownerOf(place), m.ID)
-	}
-	return err
-}
-
-// number returns the mark of an entry to be made now.
-func (c *core[T]) number(ctx context.Context, s kvmodel.Store, owner, id string) ([]byte, error) {
-	n, err := c.lane(owner, id).take(ctx, s)
+	f, err := r.leaf(ctx, p, n, keep)
 	if err != nil {
-		return nil, c.failure(err)
+		return none, err
 	}
-	return mark{n, c.db.Now().UnixMilli()}.encode(), nil
+	return kvmodel.Listing[T]{Items: f.items, Next: r.cursorTo(f.next), Prev: r.cursorTo(f.prev)}, nil
 }
 
-// entered returns the place where m needs a new entry.
-func entered(m *kvmodel.Move) (place string, ok bool) {
-	for _, place := range m.Gained {
-		if !slices.Contains(m.Had, place) {
-			return place, true
-		}
-	}
-	return "", false
+// A leaf is one page of a ring, and the places around it.
+type leaf[T any] struct {
+	items      []*T
+	next, prev *place // nil: there is nothing that way
+	bottom     []cut  // below the leaf
 }
 
-// Beside puts the entry in. A reader who finds it before the record has its
-// stamp does not show it.
-func (c *core[T]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
-	place, ok := entered(m)
-	if !ok {
-		return nil
-	}
-	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))
-}
-
-func (c *core[T]) enter(ctx context.Context, s kvmodel.Store, id, place string, m mark) error {
-	l := c.lane(ownerOf(place), id)
-	if err := l.publish(ctx, s, entry{m.stamp, m.at, []byte(id)}); err != nil {
-		return c.failure(err)
-	}
-	l.tidy(ctx, s, m.stamp)
-	return nil
-}
-
-// After does nothing: an old entry stays until its ring has come around. That
-// the record's stamp is another one tells readers.
-func (c *core[T]) After(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
-
-// Repair makes rec's entry again if it is missing.
-func (c *core[T]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T], _ []string) error {
-	m := decodeMark(rec.Mark)
-	if len(rec.Places) == 0 || m.stamp == 0 {
-		return nil
-	}
-	there, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
-	if err != nil || there {
-		return c.failure(err)
-	}
-	return c.enter(ctx, s, rec.ID, rec.Places[0], m)
-}
-
-// Check reports a record that is not where it belongs.
-func (c *core[T]) Check(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T]) ([]string, error) {
-	if len(rec.Places) == 0 {
-		return nil, nil
-	}
-	m := decodeMark(rec.Mark)
-	if m.stamp == 0 {
-		return []string{fmt.Sprintf("%s.%s: %s has no stamp", c.host.Model(), c.spec.Name, rec.ID)}, nil
-	}
-	there, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
-	if err != nil || there {
-		return nil, c.failure(err)
-	}
-	return []string{fmt.Sprintf("%s.%s: %s has the stamp %d, but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
-}
-
-func (c *core[T]) failure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
-}
-
-// holds tells whether the entry of n and id is in the lane, or was lapped.
-func (l *lane) holds(ctx context.Context, s kvmodel.Store, n int64, id string) (bool, error) {
-	keys := []string{l.counter}
-	for _, g := range l.shapes {
-		keys = append(keys, l.key(g, g.segment(g.block(n))))
-	}
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+// leaf returns the n records from p on.
+func (r *Ring[T]) leaf(ctx context.Context, p place, n int, keep []func(*T) bool) (leaf[T], error) {
+	m, err := r.open(ctx, p.up, p.cuts, n)
 	if err != nil {
-		return false, err
+		return leaf[T]{}, err
 	}
-	if n < l.shape().oldest(max(counted(results[0]), 0)) {
-		return true, nil
+	start := m.cuts()
+	f := &filling[T]{core: r.core, merge: m, keep: keep, deep: p.cuts != nil, loaded: make(map[string]*kvmodel.Seen[T])}
+	items, err := f.fill(ctx, n)
+	if err != nil {
+		return leaf[T]{}, r.core.failure(err)
 	}
-	for i, g := range l.shapes {
-		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
-		if err != nil {
-			return false, err
-		}
-		for _, e := range seg.entries {
-			if e.stamp == n && string(e.body) == id {
-				return true, nil
+	var back, on *place
+	if p.cuts != nil {
+		back = &place{up: !p.up, cuts: start}
+	}
+	if !m.ended() {
+		on = &place{up: p.up, cuts: m.cuts()}
+	}
+	switch {
+	case !p.up:
+		return leaf[T]{items, on, back, m.cuts()}, nil
+	case on == nil && len(items) < n:
+		// Fewer than a page are newer: then it is the newest page.
+		return r.leaf(ctx, place{}, n, keep)
+	}
+	slices.Reverse(items)
+	return leaf[T]{items, back, on, start}, nil
+}
+
+// open returns a merge of the ring's lanes that has read its beginning.
+func (r *Ring[T]) open(ctx context.Context, up bool, from []cut, n int) (*merge, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	if err := r.core.host.Ready(ctx); err != nil {
+		return nil, err
+	}
+	m := newMerge(r.core.db.Store(), r.lanes, up, from, n)
+	return m, r.core.failure(m.open(ctx))
+}
+
+// All returns the records from the newest on to the end of the ring, 100 a
+// trip or two. One that is written meanwhile may come twice or not at all.
+// After an error it ends.
+func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for cursor := ""; ; {
+			l, err := r.Page(ctx, cursor, 100)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, rec := range l.Items {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+			if cursor = l.Next; cursor == "" {
+				return
 			}
 		}
 	}
-	return false, nil
+}
+
+func (r *Ring[T]) cursor(p place) string { return kvmodel.Cursor(r.name, p.encode()) }
+
+// cursorTo returns the cursor of p, an empty one if there is no such place.
+func (r *Ring[T]) cursorTo(p *place) string {
+	if p == nil {
+		return ""
+	}
+	return r.cursor(*p)
+}
+
+func (r *Ring[T]) parse(cursor string) (place, error) {
+	b, err := kvmodel.ParseCursor(r.name, cursor)
+	if err != nil {
+		return place{}, err
+	}
+	p, err := decodePlace(b, len(r.lanes))
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", r.name, err)
+	}
+	return p, nil
 }

@@ -6,28 +6,34 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
-	Foots   *Foots
-	Pages   *Pages
-	Shelves *Shelves
-	Stories *Stories
-	Votes   *Votes
+	FeedItems *FeedItems
+	Foots     *Foots
+	Notes     *Notes
+	Pages     *Pages
+	Shelves   *Shelves
+	Stories   *Stories
+	Votes     *Votes
 }
 
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
-		Foots:   NewFoots(db),
-		Pages:   NewPages(db),
-		Shelves: NewShelves(db),
-		Stories: NewStories(db),
-		Votes:   NewVotes(db),
+		FeedItems: NewFeedItems(db),
+		Foots:     NewFoots(db),
+		Notes:     NewNotes(db),
+		Pages:     NewPages(db),
+		Shelves:   NewShelves(db),
+		Stories:   NewStories(db),
+		Votes:     NewVotes(db),
 	}
 }
 
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.FeedItems,
 		m.Foots,
+		m.Notes,
 		m.Pages,
 		m.Shelves,
 		m.Stories,

@@ -13,3 +13,17 @@ type Foot struct {
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
 }
+
+// Note is a record of about a KiB in the timeline of its author.
+type Note struct {
+	ID     string `kv:"id"`
+	Author string `kv:"timeline,by=Author,ring=100"`
+	Rest   string
+}
+
+// FeedItem is a note in somebody's home feed.
+type FeedItem struct {
+	_      struct{} `kv:"events,by=Reader,once=Note,keep=100"`
+	Reader string   `msgpack:"r"`
+	Note   string   `msgpack:"n"`
+}

@@ -145,3 +145,140 @@ func footFields(name []byte) (codec.Fields, bool) {
 	}
 	return nil, false
 }
+
+// Notes holds the Note records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+type Notes struct {
+	*kvmodel.Records[Note, string]
+
+	NewestByAuthor *timeline.Rings[Note, string] // last change of Author first, per Author; newest 100 of each
+}
+
+// NewNotes returns the Notes in db.
+func NewNotes(db *kvmodel.DB) *Notes {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Note, string]{
+		Name: "Note", Version: 1,
+		ID:    func(n *Note) string { return n.ID },
+		SetID: func(n *Note, id string) { n.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: &noteCodec,
+	})
+	return &Notes{
+		Records: r,
+		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Note]{
+			Name: "NewestByAuthor", Def: "timeline Author by Author string",
+			Value: func(n *Note) string { return timeline.Text(n.Author) },
+			Shape: timeline.Shape{Size: 100, Segment: 12},
+		}, kvmodel.StringKey[string](), func(n *Note) string { return n.Author }),
+	}
+}
+
+// These lines stop compiling when Note changes: run kvgen again.
+var _ struct {
+	ID     string `kv:"id"`
+	Author string `kv:"timeline,by=Author,ring=100"`
+	Rest   string
+} = Note{}
+
+// EncodeMsgpack writes n as a map by field name, in its stored form.
+func (n *Note) EncodeMsgpack(enc *msgpack.Encoder) error { return noteCodec.Encode(enc, n) }
+
+// DecodeMsgpack reads the stored form into n; fields that it lacks stay as they are.
+func (n *Note) DecodeMsgpack(dec *msgpack.Decoder) error { return noteCodec.Decode(dec, n) }
+
+var noteCodec = codec.Model[Note]{Write: writeNote, Read: readNote, Fields: noteFields}
+
+func writeNote(w *codec.Writer, v *Note) {
+	w.Struct(3)
+	codec.WriteString(w.Name("ID"), &v.ID)
+	codec.WriteString(w.Name("Author"), &v.Author)
+	codec.WriteString(w.Name("Rest"), &v.Rest)
+}
+
+func readNote(r *codec.Reader, v *Note) {
+	codec.ReadStruct(r, v, readNoteField)
+}
+
+func readNoteField(r *codec.Reader, v *Note, name []byte) bool {
+	switch string(name) {
+	case "ID":
+		codec.ReadString(r, &v.ID)
+	case "Author":
+		codec.ReadString(r, &v.Author)
+	case "Rest":
+		codec.ReadString(r, &v.Rest)
+	default:
+		return false
+	}
+	return true
+}
+
+func noteFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "ID", "Author", "Rest":
+		return nil, true
+	}
+	return nil, false
+}
+
+// FeedItems holds the last 100 FeedItems of each Reader, each Note once, newest first.
+// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+type FeedItems struct {
+	*timeline.Events[FeedItem, string]
+}
+
+// NewFeedItems returns the FeedItems in db.
+func NewFeedItems(db *kvmodel.DB) *FeedItems {
+	return &FeedItems{timeline.NewEvents(db, timeline.EventsSpec[FeedItem, string]{
+		Name: "FeedItem", Key: kvmodel.StringKey[string](),
+		By:    func(f *FeedItem) string { return f.Reader },
+		Once:  func(f *FeedItem) string { return timeline.Text(f.Note) },
+		Codec: &feedItemCodec,
+		Keep:  100, Layout: timeline.Appended,
+	})}
+}
+
+// These lines stop compiling when FeedItem changes: run kvgen again.
+var _ struct {
+	_      struct{} `kv:"events,by=Reader,once=Note,keep=100"`
+	Reader string   `msgpack:"r"`
+	Note   string   `msgpack:"n"`
+} = FeedItem{}
+
+// EncodeMsgpack writes f as a map by field name, in its stored form.
+func (f *FeedItem) EncodeMsgpack(enc *msgpack.Encoder) error { return feedItemCodec.Encode(enc, f) }
+
+// DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
+func (f *FeedItem) DecodeMsgpack(dec *msgpack.Decoder) error { return feedItemCodec.Decode(dec, f) }
+
+var feedItemCodec = codec.Model[FeedItem]{Write: writeFeedItem, Read: readFeedItem, Fields: feedItemFields}
+
+func writeFeedItem(w *codec.Writer, v *FeedItem) {
+	w.Struct(2)
+	codec.WriteString(w.Name("r"), &v.Reader)
+	codec.WriteString(w.Name("n"), &v.Note)
+}
+
+func readFeedItem(r *codec.Reader, v *FeedItem) {
+	codec.ReadStruct(r, v, readFeedItemField)
+}
+
+func readFeedItemField(r *codec.Reader, v *FeedItem, name []byte) bool {
+	switch string(name) {
+	case "r":
+		codec.ReadString(r, &v.Reader)
+	case "n":
+		codec.ReadString(r, &v.Note)
+	default:
+		return false
+	}
+	return true
+}
+
+func feedItemFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "r", "n":
+		return nil, true
+	}
+	return nil, false
+}

@@ -1,0 +1,107 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// appended is one key for each owner, or two that take turns if events end:
+// position is the order, and what is too old to count stays until somebody
+// happens to trim.
+type appended struct{ common }
+
+// trimOdds: one push in so many trims.
+const trimOdds = 64
+
+// slack is how many entries more than it needs a reader leaves alone.
+const slack = 16
+
+// keys returns the keys that can hold events that count, the newer one first.
+// A key with a TTL gets events for the length of one TTL and lives for two, so
+// it never ends before its events do.
+func (a *appended) keys(owner string) []string {
+	if a.ttl == 0 {
+		return []string{a.base(owner) + "#a"}
+	}
+	turn := a.db.Now().UnixNano() / int64(a.ttl)
+	return []string{a.key(owner, turn), a.key(owner, turn-1)}
+}
+
+func (a *appended) key(owner string, turn int64) string {
+	return a.base(owner) + "#a" + strconv.FormatInt(turn, 10)
+}
+
+func (a *appended) push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error {
+	key := a.keys(owner)[0]
+	return addition{key: key, data: encodeAll(entries), ttl: 2 * a.ttl}.put(ctx, s, func() error { return a.trim(ctx, s, key) })
+}
+
+func (a *appended) latest(ctx context.Context, s kvmodel.Store, owner string, _ int) ([]entry, error) {
+	keys := a.keys(owner)
+	results, err := kvmodel.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	var all []entry
+	for i, r := range results {
+		entries, err := decodeKey(keys[i], r)
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(entries)
+		all = append(all, entries...)
+		if len(entries) > a.keep+slack {
+			a.db.Soon(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), keys[i]) })
+		}
+	}
+	return all, nil
+}
+
+// trim drops what does not count any more. Anybody may do it at any time: the
+// swap fails if an entry has come meanwhile.
+func (a *appended) trim(ctx context.Context, s kvmodel.Store, key string) error {
+	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(key))
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	entries, err := decodeKey(key, r)
+	if err != nil {
+		return err
+	}
+	kept := a.cut(slices.Clone(entries))
+	if len(kept) == len(entries) {
+		return nil
+	}
+	_, err = kvmodel.One(ctx, s, kvmodel.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl))
+	return unlessChanged(err)
+}
+
+func (a *appended) clear(ctx context.Context, s kvmodel.Store, owner string) error {
+	return deleteAll(ctx, s, a.keys(owner))
+}
+
+func (a *appended) tidy(owners []string) {
+	var keys []string
+	for _, owner := range owners {
+		if chance(trimOdds) == 0 {
+			keys = append(keys, a.keys(owner)[0])
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	a.db.Soon(func(ctx context.Context) error {
+		works := make([]func(kvmodel.Store) error, len(keys))
+		for i, key := range keys {
+			works[i] = func(s kvmodel.Store) error { return a.trim(ctx, s, key) }
+		}
+		return errors.Join(kvmodel.Together(ctx, a.db.Store(), works...)...)
+	})
+}

@@ -1,0 +1,127 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// maxBatches is how many trips for records one page may take: more than one if
+// entries were stale, or if keep leaves out many.
+const maxBatches = 5
+
+// filling is the records of one page being found.
+type filling[T any] struct {
+	core   *core[T]
+	merge  *merge
+	keep   []func(*T) bool
+	deep   bool                        // the page is not the newest
+	loaded map[string]*kvmodel.Seen[T] // by id
+	passed int                         // entries looked at
+}
+
+// fill returns the next n records. It moves the cuts past all it has looked at.
+func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
+	known := func(id string) bool { return f.loaded[id] != nil }
+	for batch := 0; batch < maxBatches && len(found) < n; batch++ {
+		items, err := f.merge.gather(ctx, f.ask(n-len(found), len(found)), known)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.load(ctx, items); err != nil {
+			return nil, err
+		}
+		found = append(found, f.pick(items, n-len(found))...)
+		if len(items) == 0 {
+			f.merge.skip()
+			break
+		}
+	}
+	if len(f.keep) == 0 && len(found) > 0 {
+		f.merge.noteStale(10 * f.passed / len(found))
+	}
+	// What is known to be stale behind the page is no reason for another one.
+	if items, _, _ := f.merge.upcoming(0, known); len(found) == n {
+		f.passStale(items)
+	}
+	return found, nil
+}
+
+// ask returns how many records to look at for so many that are missing: at first
+// just these, and then twice as many as it will take if it goes on as before, so
+// that one trip more is enough. Far from the newest entries nothing tells that a
+// record has a newer place, so there the last pages are gone by at first.
+func (f *filling[T]) ask(missing, found int) int {
+	ask := missing
+	if len(f.loaded) > 0 {
+		ask = 2 * missing * (len(f.loaded) + 1) / (found + 1)
+	} else if stale := f.merge.stale(); f.deep && stale > 11 {
+		ask = missing * stale * 3 / 20
+	}
+	return min(ask, missing+maxAsked)
+}
+
+// maxAsked bounds how many records a page looks at in one trip.
+const maxAsked = 80
+
+// load reads the records of items that are not known, in one trip.
+func (f *filling[T]) load(ctx context.Context, items []item) error {
+	var ids []string
+	for _, it := range items {
+		if id := string(it.body); f.loaded[id] == nil {
+			f.loaded[id] = &kvmodel.Seen[T]{}
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	recs, err := f.core.host.See(ctx, f.core.db.Store(), ids...)
+	for i, rec := range recs {
+		f.loaded[ids[i]] = rec
+	}
+	return err
+}
+
+// pick returns the first n records whose places items are, and moves the cuts
+// past what it has looked at.
+func (f *filling[T]) pick(items []item, n int) []*T {
+	var found []*T
+	for _, it := range items {
+		if len(found) == n {
+			break
+		}
+		it.view.pass(it.entry)
+		f.passed++
+		if rec := f.loaded[string(it.body)]; f.stands(rec, it) && f.keeps(rec.Value) {
+			found = append(found, rec.Value)
+		}
+	}
+	return found
+}
+
+// passStale moves the cuts past those of items at the beginning that count for
+// nothing.
+func (f *filling[T]) passStale(items []item) {
+	for _, it := range items {
+		if f.stands(f.loaded[string(it.body)], it) {
+			return
+		}
+		it.view.pass(it.entry)
+	}
+}
+
+// stands tells whether rec stands at the place it.
+func (f *filling[T]) stands(rec *kvmodel.Seen[T], it item) bool {
+	l, stamp := f.core.stand(rec)
+	return l != nil && stamp == it.stamp && l.base == it.view.base
+}
+
+func (f *filling[T]) keeps(rec *T) bool {
+	for _, keep := range f.keep {
+		if !keep(rec) {
+			return false
+		}
+	}
+	return true
+}

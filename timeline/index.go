@@ -1,0 +1,244 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// core is what the rings of one index have in common, and the index as the
+// write path sees it: a record's place is its owner and, behind a #, a hash of
+// the value whose change moves it.
+type core[T any] struct {
+	spec   Spec[T]
+	owner  func(*T) (text string, ok bool)
+	shapes []shape
+	shards int
+	host   *kvmodel.Host[T]
+	idText func(*T) string
+	*process
+}
+
+var _ kvmodel.Index[struct{}] = (*core[struct{}])(nil)
+
+var ringKey = kvmodel.NewClass("t", 3) // model, index, owner text
+
+// newCore makes the core of an index. What the wiring has wrong, it panics at.
+func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
+	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), shapes: []shape{spec.Shape.shape()}}
+	if c.shards > MaxLanes {
+		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
+	}
+	for _, s := range spec.Before {
+		if g := s.shape(); !slices.Contains(c.shapes, g) {
+			c.shapes = append(c.shapes, g)
+		}
+	}
+	return c
+}
+
+// plug gives the core what it needs to work.
+func (c *core[T]) plug(host *kvmodel.Host[T], idText func(*T) string) {
+	c.host, c.idText = host, idText
+	c.process = newProcess(host.DB())
+}
+
+// idTextOf returns what gives the text of a record's id.
+func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(*T) string {
+	key := kvmodel.KeyOfID(records)
+	return func(rec *T) string { return key.Text(records.ID(rec)) }
+}
+
+// lanes returns the lanes of one owner.
+func (c *core[T]) lanes(owner string) []*lane {
+	all := make([]*lane, c.shards)
+	for i := range all {
+		all[i] = c.shard(owner, i)
+	}
+	return all
+}
+
+func (c *core[T]) shard(owner string, i int) *lane {
+	base := ringKey.KeyOfText([]string{c.host.Model(), c.spec.Name}, owner)
+	if c.shards > 1 {
+		base += "#" + strconv.Itoa(i)
+	}
+	return newLane(c.process, base, c.shapes)
+}
+
+// lane returns the lane of the record id in the rings of owner: always the same
+// shard, so that its entries compare.
+func (c *core[T]) lane(owner, id string) *lane {
+	if c.shards == 1 {
+		return c.shard(owner, 0)
+	}
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return c.shard(owner, int(h.Sum32()%uint32(c.shards)))
+}
+
+// Name returns the index's name.
+func (c *core[T]) Name() string { return c.spec.Name }
+
+// Def returns the index's definition.
+func (c *core[T]) Def() string { return c.spec.Def }
+
+// Places returns the one place rec belongs in, or none.
+func (c *core[T]) Places(rec *T) []string {
+	if c.spec.If != nil && !c.spec.If(rec) {
+		return nil
+	}
+	owner, ok := c.owner(rec)
+	value := c.spec.Value(rec)
+	if !ok || value == "" {
+		return nil
+	}
+	return []string{owner + "#" + digest(value)}
+}
+
+// stand returns the lane that rec stands in, nil if in none, and its stamp.
+func (c *core[T]) stand(rec *kvmodel.Seen[T]) (*lane, int64) {
+	if rec.Value == nil || len(rec.Places) == 0 {
+		return nil, 0
+	}
+	return c.lane(ownerOf(rec.Places[0]), rec.ID), decodeMark(rec.Mark).stamp
+}
+
+// ownerOf returns whose place it is.
+func ownerOf(place string) string {
+	owner, _, _ := strings.Cut(place, "#")
+	return owner
+}
+
+// Prepare takes a number for the record, which is to be its stamp.
+func (c *core[T]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) (err error) {
+	place, ok := entered(m)
+	if !ok {
+		return nil
+	}
+	if m.Mark = m.Early; m.Early == nil {
+		m.Mark, err = c.number(ctx, s, ownerOf(place), m.ID)
+	}
+	return err
+}
+
+// number returns the mark of an entry to be made now.
+func (c *core[T]) number(ctx context.Context, s kvmodel.Store, owner, id string) ([]byte, error) {
+	n, err := c.lane(owner, id).take(ctx, s)
+	if err != nil {
+		return nil, c.failure(err)
+	}
+	return mark{n, c.db.Now().UnixMilli()}.encode(), nil
+}
+
+// entered returns the place where m needs a new entry.
+func entered(m *kvmodel.Move) (place string, ok bool) {
+	for _, place := range m.Gained {
+		if !slices.Contains(m.Had, place) {
+			return place, true
+		}
+	}
+	return "", false
+}
+
+// Beside puts the entry in. A reader who finds it before the record has its
+// stamp does not show it.
+func (c *core[T]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+	place, ok := entered(m)
+	if !ok {
+		return nil
+	}
+	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))
+}
+
+func (c *core[T]) enter(ctx context.Context, s kvmodel.Store, id, place string, m mark) error {
+	l := c.lane(ownerOf(place), id)
+	if err := l.publish(ctx, s, entry{m.stamp, m.at, []byte(id)}); err != nil {
+		return c.failure(err)
+	}
+	l.tidy(ctx, s, m.stamp)
+	return nil
+}
+
+// After does nothing: an old entry stays until its ring has come around. That
+// the record's stamp is another one tells readers.
+func (c *core[T]) After(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+
+// Repair makes rec's entry again if it is missing.
+func (c *core[T]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T], _ []string) error {
+	m := decodeMark(rec.Mark)
+	if len(rec.Places) == 0 || m.stamp == 0 {
+		return nil
+	}
+	there, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
+	if err != nil || there {
+		return c.failure(err)
+	}
+	return c.enter(ctx, s, rec.ID, rec.Places[0], m)
+}
+
+// Check reports a record that is not where it belongs.
+func (c *core[T]) Check(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+	if len(rec.Places) == 0 {
+		return nil, nil
+	}
+	m := decodeMark(rec.Mark)
+	if m.stamp == 0 {
+		return []string{fmt.Sprintf("%s.%s: %s has no stamp", c.host.Model(), c.spec.Name, rec.ID)}, nil
+	}
+	there, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
+	if err != nil || there {
+		return nil, c.failure(err)
+	}
+	return []string{fmt.Sprintf("%s.%s: %s has the stamp %d, but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
+}
+
+func (c *core[T]) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
+}
+
+// holds tells whether the entry of n and id is in the lane, or was lapped.
+func (l *lane) holds(ctx context.Context, s kvmodel.Store, n int64, id string) (bool, error) {
+	keys := []string{l.counter}
+	for _, g := range l.shapes {
+		keys = append(keys, l.key(g, g.segment(g.block(n))))
+	}
+	results, err := kvmodel.GetAll(ctx, s, keys...)
+	if err != nil {
+		return false, err
+	}
+	if n < l.shape().oldest(max(counted(results[0]), 0)) {
+		return true, nil
+	}
+	for i, g := range l.shapes {
+		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
+		if err != nil {
+			return false, err
+		}
+		for _, e := range seg.entries {
+			if e.stamp == n && string(e.body) == id {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// unowned is the index of a timeline that all records share: which one a change
+// will move a record in is known before the record is.
+type unowned[T any] struct{ *core[T] }
+
+var _ kvmodel.Early = unowned[struct{}]{}
+
+// Early takes the number that Prepare would.
+func (u unowned[T]) Early(ctx context.Context, s kvmodel.Store, id string) ([]byte, error) {
+	return u.number(ctx, s, "", id)
+}

@@ -1,0 +1,62 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// numbered is a ring for each owner, with a key for each event.
+type numbered struct {
+	common
+	process *process
+	shapes  []shape
+}
+
+func (r *numbered) lane(owner string) *lane {
+	return newLane(r.process, r.base(owner), r.shapes)
+}
+
+func (r *numbered) push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error {
+	l := r.lane(owner)
+	for _, e := range entries {
+		n, err := l.take(ctx, s)
+		if err != nil {
+			return err
+		}
+		e.stamp = n
+		if err := l.publish(ctx, s, e); err != nil {
+			return err
+		}
+		l.tidy(ctx, s, n)
+	}
+	return nil
+}
+
+func (r *numbered) latest(ctx context.Context, s kvmodel.Store, owner string, n int) ([]entry, error) {
+	m := newMerge(s, []*lane{r.lane(owner)}, false, nil, n)
+	m.what = r.what
+	if err := m.open(ctx); err != nil {
+		return nil, err
+	}
+	items, err := m.gather(ctx, n, func(string) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]entry, len(items))
+	for i, it := range items {
+		entries[i] = it.entry
+	}
+	return entries, nil
+}
+
+func (r *numbered) clear(ctx context.Context, s kvmodel.Store, owner string) error {
+	l := r.lane(owner)
+	keys := make([]string, l.shape().blocks)
+	for i := range keys {
+		keys[i] = l.key(l.shape(), int64(i))
+	}
+	return deleteAll(ctx, s, keys)
+}
+
+func (r *numbered) tidy([]string) {}

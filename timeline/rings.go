@@ -1,0 +1,37 @@
+package timeline
+
+import (
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Rings are timelines of records by a value that each of them has, its owner:
+// the newest pages of each author.
+type Rings[T, V any] struct {
+	core *core[T]
+	key  kvmodel.KeyOf[V]
+}
+
+// NewRings returns the timelines that spec describes, one for each value that
+// by returns and key does not call empty, and plugs them into records.
+func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], key kvmodel.KeyOf[V], by func(*T) V) *Rings[T, V] {
+	c := newCore(spec, func(rec *T) (string, bool) {
+		v := by(rec)
+		return key.Text(v), !key.Empty(v)
+	})
+	c.plug(kvmodel.Plug(records, kvmodel.Index[T](c)), idTextOf(records))
+	return &Rings[T, V]{c, key}
+}
+
+// Of returns the timeline of one owner, or of several as one: their newest by
+// the time of the change, in milliseconds by the clock of who made it, and within
+// a millisecond by owner. It asks nothing of the store.
+func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
+	var texts []string
+	for _, v := range owners {
+		texts = append(texts, r.key.Text(v))
+	}
+	slices.Sort(texts)
+	return r.core.ring(slices.Compact(texts)...)
+}

@@ -1,0 +1,78 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// tidy does what the push of n owes: the first of a block trims its segment, and
+// where it may have lost against other pushes, somebody does half a block later
+// in the segment before, by then quiet. In
+// a transaction that is a part of it, and otherwise it comes after the reply.
+// This is P3.
+func (l *lane) tidy(ctx context.Context, s kvmodel.Store, n int64) {
+	i, due := l.due(n)
+	switch {
+	case !due:
+	case l.atomic:
+		// A segment that is not trimmed now is trimmed on the next lap.
+		_ = l.trim(ctx, s, i, n)
+	default:
+		l.db.Soon(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
+	}
+}
+
+// due returns the segment that is to be trimmed after n.
+func (l *lane) due(n int64) (segment int64, due bool) {
+	g := l.shape()
+	lap := n / (g.width * g.blocks)
+	switch {
+	case lap == 0:
+		return 0, false
+	case g.width < 4 && lap%(4/g.width) != 0:
+		// A segment of few stamps need not be trimmed on each lap.
+		return 0, false
+	case n%g.width == 0:
+		return g.segment(g.block(n)), true
+	case n%g.width == g.width/2:
+		return g.segment(g.block(n) - 1), l.trimmed.Load() < g.block(n)-1
+	}
+	return 0, false
+}
+
+// trim cuts off what was lapped in segment i. Anybody may do it at any time.
+// own is a number the caller knows to be handed out: a higher one in the
+// segment shows whether the counter has gone back. These are T1 and T2.
+func (l *lane) trim(ctx context.Context, s kvmodel.Store, i, own int64) error {
+	results, err := kvmodel.GetAll(ctx, s, l.key(l.shape(), i), l.counter)
+	if err != nil {
+		return err
+	}
+	seg, err := l.decode(l.shape(), i, results[0])
+	if err != nil {
+		return err
+	}
+	if top := highest(seg.entries); top > own && counted(results[1]) < top {
+		return l.raise(ctx, s, top)
+	}
+	return l.cut(ctx, s, seg)
+}
+
+// cut is T2, with the segment in hand: what stands from the first entry of the
+// newest block on stays.
+func (l *lane) cut(ctx context.Context, s kvmodel.Store, seg segment) error {
+	newest := l.shape().block(highest(seg.entries))
+	from := 0
+	for from < len(seg.entries) && l.shape().block(seg.entries[from].stamp) != newest {
+		from++
+	}
+	if from > 0 && seg.version != 0 {
+		_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
+		if err != nil {
+			return unlessChanged(err)
+		}
+	}
+	l.trimmed.Store(newest)
+	return nil
+}
