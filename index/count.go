@@ -35,7 +35,7 @@ type count struct {
 	mu    sync.Mutex // never held during a trip
 	begun map[string]recount
 	ended map[string]time.Time // when places were counted anew
-	asked map[string]bool      // places that a rebuild has asked for
+	asked map[string]bool      // places that a rebuild has come by
 }
 
 // recount is one that waits for the counter to be left alone for long enough.
@@ -60,7 +60,7 @@ const (
 )
 
 // errNotQuiet: a counter will be counted anew, but not yet.
-var errNotQuiet = errors.New("a counter has to be left alone before it is counted anew")
+var errNotQuiet = fmt.Errorf("%w: a counter has to be left alone for %v before it is counted anew", kvmodel.ErrNotYet, quietFor)
 
 // how far the counting of one change has come.
 type counting uint8
@@ -128,6 +128,9 @@ func (l *Lists[T, K, V]) recount(ctx context.Context, s kvmodel.Store, places []
 }
 
 func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kvmodel.Store, place string, since time.Time) error {
+	if whole := kvmodel.PowersOf(l.host.Store()).Atomic; whole != nil {
+		return whole(ctx, func(s kvmodel.Store) error { return l.recountNow(ctx, s, place) })
+	}
 	now := l.host.DB().Now()
 	begun, ended, ok := l.count.get(place)
 	if !ended.Before(since.Add(quietFor)) {
@@ -161,6 +164,16 @@ func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kvmodel.Store, place 
 	return err
 }
 
+// recountNow counts anew where nobody else changes anything meanwhile.
+func (l *Lists[T, K, V]) recountNow(ctx context.Context, s kvmodel.Store, place string) error {
+	members, err := l.logs.Count(ctx, s, place)
+	if err != nil {
+		return err
+	}
+	_, err = kvmodel.One(ctx, s, kvmodel.OpSet(l.count.key(place), fmt.Appendf(nil, "%d", members)))
+	return err
+}
+
 // beginRecount reads the counter and then the list. Any change of the counter
 // from then on is seen when it is to be written.
 func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kvmodel.Store, place string, now time.Time) error {
@@ -176,38 +189,90 @@ func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kvmodel.Store, plac
 	return errNotQuiet
 }
 
-// recountSoon counts places anew in the background, each once for all who ask.
-func (l *Lists[T, K, V]) recountSoon(places []string) {
-	asked := l.host.DB().Now()
-	for _, place := range places {
-		if l.count.ask(place) {
-			l.host.DB().Surely(func(ctx context.Context) error {
-				err := l.recountOne(ctx, l.host.Store(), place, asked)
-				if err == nil {
-					l.count.answered(place)
-				}
-				return err
-			})
+// finishRounds is how often a rebuild looks whether the counters have been left
+// alone, once in quietFor.
+const finishRounds = 5
+
+// Finish counts anew what a rebuild has come by. It waits until the counters
+// have been left alone.
+func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
+	if l.count == nil {
+		return nil
+	}
+	rest, asked := l.count.takeAsked(), l.host.DB().Now().Add(-quietFor)
+	for round := 0; len(rest) > 0 && round < finishRounds; round++ {
+		if err := l.pause(ctx, round); err != nil {
+			return err
 		}
+		var err error
+		if rest, err = l.recountAll(ctx, rest, asked); err != nil {
+			return err
+		}
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("%s.%s: counters of %d values: %w", l.host.Model(), l.spec.Name, len(rest), errNotQuiet)
+	}
+	return nil
+}
+
+// pause waits between two rounds.
+func (l *Lists[T, K, V]) pause(ctx context.Context, round int) error {
+	if round == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(quietFor):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
 	}
 }
 
-// ask notes that place is to be counted anew, and tells whether it was not yet.
-func (c *count) ask(place string) bool {
+// recountAtOnce is how many counters are counted anew side by side.
+const recountAtOnce = 100
+
+// recountAll counts places anew and returns those for which it is too early.
+func (l *Lists[T, K, V]) recountAll(ctx context.Context, places []string, since time.Time) (rest []string, err error) {
+	for batch := range slices.Chunk(places, recountAtOnce) {
+		early := make([]bool, len(batch))
+		err := l.atEach(ctx, l.host.Store(), batch, func(s kvmodel.Store, i int) error {
+			err := l.recountOne(ctx, s, batch[i], since)
+			if early[i] = errors.Is(err, errNotQuiet); early[i] {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, place := range batch {
+			if early[i] {
+				rest = append(rest, place)
+			}
+		}
+	}
+	return rest, nil
+}
+
+// ask notes that places are to be counted anew when the rebuild ends.
+func (c *count) ask(places []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.asked == nil {
 		c.asked = make(map[string]bool)
 	}
-	was := c.asked[place]
-	c.asked[place] = true
-	return !was
+	for _, place := range places {
+		c.asked[place] = true
+	}
 }
 
-func (c *count) answered(place string) {
+// takeAsked returns, in order, what was asked for, and forgets it.
+func (c *count) takeAsked() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.asked, place)
+	places := slices.Sorted(maps.Keys(c.asked))
+	c.asked = nil
+	return places
 }
 
 // get returns the recount of place that waits, if there is one, and when the

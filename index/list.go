@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (l *Lists[T, K, V]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel
 		return nil // A deletion gains nothing.
 	}
 	if l.count != nil && m.Rev == m.Base {
-		l.recountSoon(m.Is)
+		l.count.ask(m.Is) // It is a rebuild.
 	}
 	return l.atEach(ctx, s, m.Gained, func(s kvmodel.Store, i int) error {
 		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, a.tickets[i])
@@ -126,14 +127,15 @@ func (l *Lists[T, K, V]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.
 		a = new(underWay)
 		m.Kept = a
 	}
-	return errors.Join(kvmodel.Together(ctx, s,
-		func(s kvmodel.Store) error { return l.moved(ctx, s, m, &a.counted) },
+	errs := kvmodel.Together(ctx, s,
 		func(s kvmodel.Store) error {
 			return l.atEach(ctx, s, m.Lost, func(s kvmodel.Store, i int) error {
 				return l.logs.Write(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
 			})
 		},
-	)...)
+		func(s kvmodel.Store) error { return l.moved(ctx, s, m, &a.counted) },
+	)
+	return cmp.Or(errs...) // The second may only have to wait.
 }
 
 func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {

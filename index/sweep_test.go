@@ -231,13 +231,11 @@ func TestSweep_WhatTheStoreHasDroppedIsMissedAndRebuilt(t *testing.T) {
 					}
 				}
 			}
-			must(sim.T(), b.Rebuild(ctx))
+			if err := b.Rebuild(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+				must(sim.T(), err)
+			}
 			// One that was found to be lost only now takes another.
 			must(sim.T(), b.Rebuild(ctx))
-			// A counter is counted anew when it was left alone for a while.
-			for b.db.Flush(ctx) != nil {
-				time.Sleep(20 * time.Second)
-			}
 			must(sim.T(), b.db.Close(ctx))
 			// With a removal that was dropped, what it removed may come back as
 			// an entry that no reader shows.

@@ -17,15 +17,23 @@ type background struct {
 
 	flushers []func(context.Context) error // see AtFlush
 
-	again  []func(context.Context) error // works that failed, to be tried again
-	failed int                           // how often one has
-	why    error                         // the last failure
+	again  []undone // works to be tried again
+	failed int      // how often one has failed
 }
+
+// undone is work that is to be tried again, with what kept it from being done.
+type undone struct {
+	work func(context.Context) error
+	why  error
+}
+
+// waits tells whether err says that work has to wait, which is no failure.
+func waits(err error) bool { return errors.Is(err, ErrNotYet) }
 
 const (
 	maxBackground  = 64               // works done at once
 	maxQueue       = 1000             // works that wait for one of these to end
-	maxAgain       = 1000             // works that failed and are tried again
+	maxAgain       = 1000             // works that are tried again
 	backgroundTime = 30 * time.Second // for each
 )
 
@@ -99,14 +107,14 @@ func (db *DB) inBackground(work func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), backgroundTime)
 	defer cancel()
 	err := work(ctx)
-	if err != nil {
+	failed := err != nil && !waits(err)
+	if failed {
 		db.log.Warn("ringtree: work after the reply failed; it will be tried again", "err", err)
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if err != nil {
+	if failed {
 		db.failed++
-		db.why = err
 	}
 	if db.busy--; db.busy == 0 && db.idle != nil {
 		close(db.idle)
@@ -125,36 +133,36 @@ func (db *DB) beginUnlessClosed() bool {
 	return !db.closed
 }
 
-// Surely does work in the background like Later, and where it fails, again
-// every 15 seconds until it succeeds or the process ends.
+// Surely does work in the background like Later, and where it fails, or returns
+// ErrNotYet, again every 15 seconds until it succeeds or the process ends.
 func (db *DB) Surely(work func(context.Context) error) {
 	db.Later(func(ctx context.Context) error {
 		err := work(ctx)
 		if err != nil {
-			db.keep(work)
+			db.keep(undone{work, err})
 		}
 		return err
 	})
 }
 
-// keep remembers work that failed. Where there is too much of it, it is left to
-// whoever repairs the journal when this process has ended.
-func (db *DB) keep(work func(context.Context) error) {
+// keep remembers work to be tried again. Where there is too much of it, it is
+// left to whoever repairs the journal when this process has ended.
+func (db *DB) keep(u undone) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if len(db.again) < maxAgain {
-		db.again = append(db.again, work)
+		db.again = append(db.again, u)
 	}
 }
 
-// tryAgain does once more what has failed, and tells how much that is.
+// tryAgain does once more what is not done, and tells how much that is.
 func (db *DB) tryAgain() int {
 	db.mu.Lock()
 	again := db.again
 	db.again = nil
 	db.mu.Unlock()
-	for _, work := range again {
-		db.Surely(work)
+	for _, u := range again {
+		db.Surely(u.work)
 	}
 	return len(again)
 }
@@ -192,12 +200,23 @@ func (db *DB) finishWork(ctx context.Context) error {
 	if err := db.untilIdle(ctx); err != nil {
 		return err
 	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if n := len(db.again); n > 0 {
-		return fmt.Errorf("flush: %s failed and will be tried again: %w", things(n), db.why)
+	if n, why := db.failures(); n > 0 {
+		return fmt.Errorf("flush: %s failed and will be tried again: %w", things(n), why)
 	}
 	return nil
+}
+
+// failures returns how much of what is to be tried again has failed, and why
+// the last of it has.
+func (db *DB) failures() (n int, why error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, u := range db.again {
+		if !waits(u.why) {
+			n, why = n+1, u.why
+		}
+	}
+	return n, why
 }
 
 func (db *DB) untilIdle(ctx context.Context) error {

@@ -262,7 +262,21 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err := m.rebuilt(ctx, number); err != nil {
 		return err
 	}
-	return m.markBuilt(ctx)
+	wait := m.finishIndexes(ctx)
+	if wait != nil && !waits(wait) {
+		return fmt.Errorf("rebuild %s: %w", m.name, wait)
+	}
+	return firstError([]error{m.markBuilt(ctx), wait})
+}
+
+func (m *model[T]) finishIndexes(ctx context.Context) error {
+	var errs []error
+	for _, index := range m.indexes {
+		if f, ok := index.(Finisher); ok {
+			errs = append(errs, f.Finish(ctx))
+		}
+	}
+	return firstError(errs)
 }
 
 // rebuilds returns the numbers of the last rebuild that has begun and of the

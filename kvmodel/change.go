@@ -78,6 +78,7 @@ type change[T any] struct {
 	unclear bool       // some commit was sent and not answered
 	early   early      // of this try
 	began   time.Time  // of this try
+	told    bool       // OnChange knows of it
 }
 
 func (c *change[T]) run() (*T, error) {

@@ -131,14 +131,21 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since t
 			return err
 		}
 	}
-	if err := c.removeOld(ctx, c.db.store, p); err != nil {
-		return err
+	wait := c.removeOld(ctx, c.db.store, p)
+	if wait != nil && !waits(wait) {
+		return wait
 	}
-	if err := c.changedSince(ctx, since, c.id, p.created); err != nil {
-		return err
+	// What has to wait keeps nobody from being told, once.
+	if !c.told {
+		if err := c.changedSince(ctx, since, c.id, p.created); err != nil {
+			return err
+		}
+		c.told = true
 	}
-	c.complete()
-	return nil
+	if wait == nil {
+		c.complete()
+	}
+	return wait
 }
 
 // removeOld is A4.

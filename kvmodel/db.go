@@ -107,7 +107,7 @@ func (db *DB) Now() time.Time { return db.now() }
 // Stats is what a DB is doing, for a metrics page.
 type Stats struct {
 	Background int // things being done after the reply, or waiting for their turn
-	Waiting    int // of those that failed, how many wait to be tried again
+	Waiting    int // things that failed or had to wait, and will be tried again
 	Failed     int // how often one has failed
 	Lines      int // changes in the journal that are not known to be complete
 	Retries    int // how often a change lost a race and started over
@@ -122,8 +122,8 @@ func (db *DB) Stats() Stats {
 }
 
 // Close does what is still to be done until ctx ends, then closes the store.
-// What remains is left in the journal for the next process to repair. A
-// second Close does nothing.
+// What remains, because it failed or its time has not come yet, is left in the
+// journal for the next process to repair. A second Close does nothing.
 func (db *DB) Close(ctx context.Context) error {
 	db.mu.Lock()
 	if db.closed {

@@ -80,6 +80,10 @@ var (
 	// that were written without it, or because some of it was lost.
 	ErrNeedsRebuild = errors.New("index needs a rebuild")
 
+	// ErrNotYet: something has to wait for its time, such as until a counter was
+	// left alone for long enough. It has not failed.
+	ErrNotYet = errors.New("not yet")
+
 	// ErrCorrupt: what is stored is not what this project writes.
 	ErrCorrupt = codec.ErrCorrupt
 )

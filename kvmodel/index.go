@@ -74,6 +74,14 @@ type Early interface {
 	Early(ctx context.Context, s Store, id string) ([]byte, error)
 }
 
+// Finisher is an Index that has more to do when a rebuild has entered every
+// record.
+type Finisher interface {
+	// Finish does it. It may take its time, though not for ever: then it returns
+	// an ErrNotYet, and the index counts as built all the same.
+	Finish(ctx context.Context) error
+}
+
 // Seen is a record as an index sees it.
 type Seen[T any] struct {
 	ID      string   // the text of its id

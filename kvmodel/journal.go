@@ -385,7 +385,8 @@ func (j *journal) remove(ctx context.Context, seg *segment) error {
 }
 
 // finish takes the journal down: nothing more will be written. If a change is
-// not complete, all is left for repair, and the error says so.
+// not complete, all is left for repair, and the error says so, unless it waits
+// for its time.
 func (j *journal) finish(ctx context.Context) error {
 	if err := j.ended(ctx); err != nil {
 		return err
@@ -400,7 +401,9 @@ func (j *journal) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	if n := j.openLines(); n > 0 {
+	if n := j.openLines(); n > 0 && j.db.Stats().Waiting > 0 {
+		return nil
+	} else if n > 0 {
 		return fmt.Errorf("%w: %d changes are not complete; they are left in the journal for repair", ErrUnavailable, n)
 	}
 	return takeDown(ctx, j.db.store, process)

@@ -82,6 +82,9 @@ func (r *Records[T, K]) DB() *DB { return r.m.db }
 // ID returns v's id.
 func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
 
+// IDText returns the text of v's id, as indexes and keys have it.
+func (r *Records[T, K]) IDText(v *T) string { return r.text(v) }
+
 // Get returns the record with id, or ErrNotFound. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	text := r.schema.Key.Text(id)
@@ -352,7 +355,8 @@ func (r *Records[T, K]) inTurn(ctx context.Context, id string, f func(id string)
 // added to a model that has records. Before, all processes that write the
 // model must run a release that knows the index; for a minute Rebuild waits
 // until those that do not have ended. Unique values that two records hold are
-// reported, and nothing is marked as built.
+// reported, and nothing is marked as built. After an ErrNotYet the indexes are
+// whole, but something that waited in vain for its time takes another Rebuild.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
 	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)

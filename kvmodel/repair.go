@@ -80,7 +80,7 @@ func (m *model[T]) repairLine(ctx context.Context, s Store, l line) error {
 // Repair looks once for what processes that died have left behind, and mends
 // it. A DB that writes does so by itself every 15 seconds. A process counts as
 // dead when this DB has seen no sign of it for 30 seconds, so a single call of
-// a new DB only looks.
+// a new DB only looks. What has to wait for its time is left to a later call.
 func (db *DB) Repair(ctx context.Context) error {
 	others, heads, err := db.othersHeads(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (db *DB) Repair(ctx context.Context) error {
 	// One that cannot be repaired must not hold up the others.
 	var errs []error
 	for i, process := range others {
-		if err := db.repairIfDead(ctx, process, heads[i]); err != nil {
+		if err := db.repairIfDead(ctx, process, heads[i]); err != nil && !waits(err) {
 			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", process, err))
 		}
 	}
@@ -251,13 +251,13 @@ func (db *DB) repairJournal(ctx context.Context, j deadJournal) error {
 		}
 		return db.bury(ctx, j)
 	}
-	err = db.once(j, func(s *sign) *int { return &s.mended }, func() error { return db.repairLines(ctx, j) })
-	if err != nil {
-		return err
+	wait := db.once(j, func(s *sign) *int { return &s.mended }, func() error { return db.repairLines(ctx, j) })
+	if wait != nil && !waits(wait) {
+		return wait
 	}
 	err = db.once(j, func(s *sign) *int { return &s.told }, func() error { return db.settleLines(ctx, j) })
-	if err != nil || !db.knows(j) {
-		return err
+	if err != nil || wait != nil || !db.knows(j) {
+		return firstError([]error{err, wait})
 	}
 	_, err = One(ctx, db.store, OpSet(repairedKey.Key(j.process), encodeRepaired(db.now(), j.bytes)))
 	return err

@@ -126,12 +126,18 @@ func (p *part) Close() error { return nil }
 
 func (p *part) Powers() Powers { return p.powers }
 
-// firstError returns the first of errs that is not nil.
+// firstError returns the first of errs that is a failure, or the first that says
+// that something has to wait.
 func firstError(errs []error) error {
+	var wait error
 	for _, err := range errs {
-		if err != nil {
+		switch {
+		case err == nil:
+		case !waits(err):
 			return err
+		case wait == nil:
+			wait = err
 		}
 	}
-	return nil
+	return wait
 }

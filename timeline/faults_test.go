@@ -304,6 +304,30 @@ func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 	})
 }
 
+// What was written in the same millisecond stands by owner, in the order of their
+// texts, and within an owner by stamp. Pages lead there and back alike.
+func TestRings_Of_TheSameMillisecondIsOrderedByOwner(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		stopped := kvmodel.Clock(func() time.Time { return time.Unix(1_800_000_000, 0) })
+		p := openPages(s, timeline.Shape{}, stopped)
+		defer p.close(t)
+		for i := range 9 {
+			p.create(t, fmt.Sprint("p", i), []string{"ann", "bob", "cid"}[i%3], "text")
+		}
+		want := []string{"p6", "p3", "p0", "p7", "p4", "p1", "p8", "p5", "p2"}
+		feed := p.byAuthor.Of("cid", "ann", "bob")
+		wantIDs(t, "the feed", want, listed(t, feed, "", 9).Items)
+		var walked []kvmodel.Listing[page]
+		for cursor := "?"; cursor != ""; {
+			l := listed(t, feed, strings.TrimPrefix(cursor, "?"), 2)
+			walked, cursor = append(walked, l), l.Next
+		}
+		for i := len(walked) - 1; i > 0; i-- {
+			wantIDs(t, fmt.Sprint("before page ", i), ids(walked[i-1].Items), listed(t, feed, walked[i].Prev, 2).Items)
+		}
+	})
+}
+
 // The space of a ring does not grow with what has ever passed through it.
 func TestRing_TheSpaceOfARingIsConstant(t *testing.T) {
 	for _, shape := range []timeline.Shape{{Size: 64, Segment: 8}, {Size: 64, Segment: 1}, {Size: 8, Segment: 2}} {

@@ -45,6 +45,7 @@ type name [16]byte
 const (
 	headFormat = 0xe6
 	maxDepth   = 48
+	maxMembers = 1 << 20 // of a segment; each takes more than a byte
 
 	flagRolling = 1
 
@@ -161,7 +162,7 @@ func parseHead(value []byte, version kvmodel.Version) (*head, error) {
 		if h.parts[i], ok = p.part(); !ok {
 			return nil, corrupt(p.at, "a segment in a list's head")
 		}
-		h.seen[i].Store(int32(min(h.parts[i].members, 1<<30)))
+		h.seen[i].Store(int32(h.parts[i].members))
 	}
 	if p.at != end || !h.divide() {
 		return nil, corrupt(p.at, "the prefixes in a list's head")
@@ -178,7 +179,7 @@ func (p *parser) part() (s part, ok bool) {
 	p.at += 18
 	members, ok := p.number()
 	s.members = int(members)
-	return s, ok && s.depth <= maxDepth
+	return s, ok && members <= maxMembers && s.depth <= maxDepth
 }
 
 // divide gives each part its first hash. It tells whether they divide all

@@ -296,30 +296,50 @@ func (l *Logs) Entry(ctx context.Context, s kvmodel.Store, place, id string) (En
 	return Entry{}, nil
 }
 
-// sampled is how many segments an estimate of a list's size reads.
-const sampled = 4
+// A sample for an estimate of a list's size is so many members, in so many
+// segments.
+const (
+	sampled  = 4096
+	fewestOf = 4
+	mostOf   = 64
+)
 
-// Size returns about how many members there are: those of up to four segments,
-// over their share of all hashes. It is exact if there are no more segments. One
-// trip if the head is remembered, two if not.
+// sample returns the places of parts that lie evenly over h and probably hold as
+// many members as an estimate needs.
+func (h *head) sample() []int {
+	members := 0
+	for i := range h.seen {
+		members += int(h.seen[i].Load())
+	}
+	n := sampled*len(h.parts)/max(members, 1) + 1
+	n = min(max(n, fewestOf), mostOf, len(h.parts))
+	places := make([]int, n)
+	for i := range places {
+		places[i] = (2*i + 1) * len(h.parts) / (2 * n)
+	}
+	return places
+}
+
+// Size returns about how many members there are: as many as the segments had
+// when they were made, and what some of them have gained since, over their share
+// of all hashes. It is exact if those are all segments, or if nothing has changed
+// since. One trip if the head is remembered, two if not.
 func (l *Logs) Size(ctx context.Context, s kvmodel.Store, place string) (int, error) {
-	_, all, err := l.load(ctx, s, place, func(h *head) []int {
-		n := min(sampled, len(h.parts))
-		places := make([]int, n)
-		for i := range places {
-			places[i] = (2*i + 1) * len(h.parts) / (2 * n)
-		}
-		return places
-	})
+	h, all, err := l.load(ctx, s, place, (*head).sample)
 	if err != nil {
 		return 0, err
 	}
-	members, share := 0, 0.0
+	made, read, gained, share := 0, 0, 0, 0.0
+	for i := range h.parts {
+		made += h.parts[i].members
+	}
 	for _, f := range all {
-		members += count(f.rows, l.now())
+		n := count(f.rows, l.now())
+		read += n
+		gained += n - f.members
 		share += f.share()
 	}
-	return int(math.Round(float64(members) / share)), nil
+	return max(made+int(math.Round(float64(gained)/share)), read), nil
 }
 
 // Count returns how many members there are. It reads the whole list, some

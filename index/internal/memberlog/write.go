@@ -212,7 +212,8 @@ func (w *write) beginList() (Ticket, error) {
 		if w.Hot > 0 {
 			w.tendSoon(w.place, name{})
 		}
-		return Ticket{name{}, w.unless()}, nil
+		// It was added, so it stood there without a seal.
+		return Ticket{name{}, true}, nil
 	case errors.Is(err, kvmodel.ErrExists), errors.Is(err, kvmodel.ErrUnclear):
 		return Ticket{}, errAgain
 	}

@@ -1,0 +1,174 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// mumbling is a store that does not carry out the first write of a counter, and
+// does not say so.
+type mumbling struct {
+	kvmodel.Store
+	mu   sync.Mutex
+	done bool
+}
+
+func (m *mumbling) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+func (m *mumbling) Close() error           { return nil }
+
+func (m *mumbling) Do(ctx context.Context, ops []kvmodel.Op) error {
+	var rest []kvmodel.Op
+	at := -1
+	for i, op := range ops {
+		if at < 0 && strings.HasPrefix(op.Key, "n:") && op.Kind.Writes() && m.first() {
+			at = i
+			continue
+		}
+		rest = append(rest, op)
+	}
+	if at < 0 {
+		return m.Store.Do(ctx, ops)
+	}
+	_ = m.Store.Do(ctx, rest)
+	for i := range rest {
+		place := i
+		if i >= at {
+			place++
+		}
+		ops[place].Result = rest[i].Result
+	}
+	ops[at].Result = kvmodel.Result{Err: kvmodel.ErrUnclear}
+	return kvmodel.Unanswered(ops)
+}
+
+func (m *mumbling) first() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.done
+	m.done = true
+	return !was
+}
+
+func wantCount(t testing.TB, ctx context.Context, s kvmodel.Store, want int64) {
+	t.Helper()
+	if n := counterOf(t, ctx, s, "go"); n != want {
+		t.Errorf("the counter says %d, want %d", n, want)
+	}
+}
+
+func TestCount_OneThatIsUnclearIsNoFailureAndIsRightInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, &mumbling{Store: mem}))
+		heard := 0
+		b.OnChange(func(context.Context, kvmodel.Change[book, string]) error { heard++; return nil })
+		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, b.db.Flush(ctx))
+		failed := b.db.Stats().Failed // what was unclear
+		if s := b.db.Stats(); failed > 1 || s.Waiting != 1 || s.Lines != 1 {
+			t.Errorf("stats %+v, want one that waits, with its line", s)
+		}
+		wantCount(t, ctx, mem, 0)
+		time.Sleep(2 * time.Minute)
+		wantCount(t, ctx, mem, 1)
+		if s := b.db.Stats(); s.Failed != failed || s.Waiting != 0 || s.Lines != 0 {
+			t.Errorf("stats %+v, want nothing left and no other failure than before", s)
+		}
+		must(t, b.db.Close(ctx))
+		if heard != 1 {
+			t.Errorf("OnChange heard of the change %d times, want once", heard)
+		}
+	})
+}
+
+func TestCount_WhatWaitsWhenAProcessEndsIsCountedByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, &mumbling{Store: mem}))
+		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, b.db.Close(ctx))
+		wantCount(t, ctx, mem, 0)
+
+		next := newBooks(open(t, still{mem}))
+		must(t, next.Create(ctx, &book{ID: "b", Tags: []string{"kv"}}))
+		time.Sleep(3 * time.Minute)
+		wantCount(t, ctx, mem, 1)
+		if s := next.db.Stats(); s.Failed != 0 {
+			t.Errorf("stats %+v, want no failure", s)
+		}
+		must(t, next.db.Close(ctx))
+	})
+}
+
+func TestCount_RebuildCountsAnewBeforeItReturns(t *testing.T) {
+	for kind, as := range map[string]func(*memkv.Store) kvmodel.Store{
+		"atomic": func(mem *memkv.Store) kvmodel.Store { return shared{mem} },
+		"plain":  func(mem *memkv.Store) kvmodel.Store { return still{mem} },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, mem := t.Context(), memkv.New(memkv.Options{})
+				b := newBooks(open(t, as(mem)))
+				for i := range 250 {
+					must(t, b.Create(ctx, &book{ID: fmt.Sprint(i), Tags: []string{"go", fmt.Sprint("tag", i)}}))
+				}
+				must(t, b.db.Flush(ctx))
+				_, err := kvmodel.One(ctx, mem, kvmodel.OpSet("n:Tag:Books:go", []byte("99")))
+				must(t, err)
+				mem.Evict("n:Tag:Books:tag7")
+				begun := time.Now()
+				must(t, b.Rebuild(ctx))
+				wantCount(t, ctx, mem, 250)
+				if n := counterOf(t, ctx, mem, "tag7"); n != 1 {
+					t.Errorf("the counter that was lost says %d, want 1", n)
+				}
+				took := time.Since(begun)
+				if kind == "atomic" && took != 0 || took > 20*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				must(t, b.db.Close(ctx))
+			})
+		})
+	}
+}
+
+func TestCount_ARebuildSaysThatACounterIsNeverLeftAloneAndTheListsAreWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, still{mem}))
+		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, b.db.Flush(ctx))
+		busy, end := context.WithCancel(ctx)
+		var ended sync.WaitGroup
+		ended.Go(func() {
+			for busy.Err() == nil {
+				_, err := kvmodel.Next(ctx, mem, "n:Tag:Books:go", 0, 1)
+				must(t, err)
+				time.Sleep(5 * time.Second)
+			}
+		})
+		begun := time.Now()
+		err := b.Rebuild(ctx)
+		if !errors.Is(err, kvmodel.ErrNotYet) || !strings.Contains(err.Error(), "Book.ByTags: counters of 1 values") {
+			t.Errorf("rebuild: %v, want an ErrNotYet that names the index", err)
+		}
+		if took := time.Since(begun); took > 2*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		wantIDs(t, ctx, b.ByTags.Of("go"), "a")
+		end()
+		ended.Wait()
+		must(t, b.Rebuild(ctx))
+		wantCount(t, ctx, mem, 1)
+		must(t, b.db.Close(ctx))
+	})
+}

@@ -1,0 +1,95 @@
+package memberlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// server is a store with the powers of a Redis server.
+type server struct{ kvmodel.Store }
+
+func (server) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+
+// eachKind runs f on an empty store of each kind there is by its powers.
+func eachKind(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kvmodel.Store)) {
+	for _, kind := range []struct {
+		name string
+		as   func(kvmodel.Store) kvmodel.Store
+	}{
+		{"atomic", func(s kvmodel.Store) kvmodel.Store { return s }},
+		{"unless", func(s kvmodel.Store) kvmodel.Store { return server{s} }},
+		{"plain", func(s kvmodel.Store) kvmodel.Store { return quietStore{s} }},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			mem := memkv.New(memkv.Options{})
+			f(t, mem, kind.as(mem))
+		})
+	}
+}
+
+// prompt returns logs whose upkeep is done when wait is called, and not before.
+func prompt(s kvmodel.Store, limits Limits) (l *Logs, wait func()) {
+	var todo []func(context.Context) error
+	l = &Logs{
+		Key:    func(place string) string { return "l:" + place },
+		Store:  s,
+		Now:    time.Now,
+		Soon:   func(work func(context.Context) error) { todo = append(todo, work) },
+		Limits: limits,
+	}
+	return l, func() {
+		for len(todo) > 0 {
+			work := todo[0]
+			todo = todo[1:]
+			_ = work(context.Background())
+		}
+	}
+}
+
+// fill adds n members, as by one writer after another, and tends the list.
+func fill(t testing.TB, l *Logs, wait func(), n int) (ids []string) {
+	t.Helper()
+	ctx := context.Background()
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("member-%06d", i))
+		must(t, l.Write(ctx, l.Store, place, Entry{ID: ids[i], Rev: 1, In: true}))
+		if i%16 == 0 {
+			wait()
+		}
+	}
+	wait()
+	slices.Sort(ids)
+	return ids
+}
+
+func members(t testing.TB, l *Logs) []string {
+	t.Helper()
+	var ids []string
+	must(t, l.Each(context.Background(), l.Store, place, func(more []string) bool {
+		ids = append(ids, more...)
+		return true
+	}))
+	slices.Sort(ids)
+	return ids
+}
+
+func segments(t testing.TB, l *Logs) int {
+	t.Helper()
+	h, err := l.readHead(context.Background(), l.Store, place)
+	must(t, err)
+	return len(h.parts)
+}
+
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("got %v, want %v", err, want)
+	}
+}

@@ -1,0 +1,481 @@
+package memberlog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// small are limits at which some hundred members take many segments.
+var small = Limits{Split: 1 << 10, Merge: 256, Slack: 128, Look: 128, Grace: 24 * time.Hour}
+
+func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+		ctx := t.Context()
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		l, wait := prompt(s, small)
+		l.Now = func() time.Time { return now }
+		want := fill(t, l, wait, 1000)
+		if diff := cmp.Diff(want, members(t, l)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		if n := segments(t, l); n < 16 || n > 64 {
+			t.Errorf("1000 members of 18 bytes are in %d segments of 1 KiB", n)
+		}
+		// The list, the head and the retired first segment are all there is.
+		if got := mem.Len(); got != segments(t, l)+2 {
+			t.Errorf("%d keys for %d segments", got, segments(t, l))
+		}
+		for i, id := range want[3:] {
+			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 2, At: now.Unix()}))
+			if i%16 == 0 {
+				wait()
+			}
+		}
+		now = now.Add(25 * time.Hour)
+		for range 200 {
+			members(t, l)
+			wait()
+		}
+		if diff := cmp.Diff(want[:3], members(t, l)); diff != "" {
+			t.Errorf("what is left (-want +got)\n%s", diff)
+		}
+		if n := segments(t, l); n > 2 {
+			t.Errorf("3 members are in %d segments", n)
+		}
+	})
+}
+
+func TestLogs_ARemovalIsKeptForTheGraceAndThenForgotten(t *testing.T) {
+	ctx := t.Context()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	mem := memkv.New(memkv.Options{})
+	l, _ := prompt(server{mem}, small)
+	l.Now = func() time.Time { return now }
+	must(t, l.Write(ctx, l.Store, place, Entry{ID: "a", Rev: 1, In: true}))
+	must(t, l.Write(ctx, l.Store, place, Entry{ID: "a", Rev: 2, At: now.Unix()}))
+	must(t, l.Write(ctx, l.Store, place, Entry{ID: "b", Rev: 1, In: true, At: now.Unix() + 10}))
+	for _, c := range []struct {
+		after time.Duration
+		want  []string // what is said of a and b after folding
+	}{
+		{5 * time.Second, []string{"a out", "b in"}},
+		{23 * time.Hour, []string{"a out", "b in"}},
+		{24*time.Hour + 5*time.Second, []string{"b in"}},
+		{24*time.Hour + 20*time.Second, nil},
+	} {
+		at := now
+		now = at.Add(c.after)
+		must(t, l.roll(ctx, l.Store, place, l.nameNow(t)))
+		var got []string
+		for _, id := range []string{"a", "b"} {
+			if e, err := l.Entry(ctx, l.Store, place, id); err == nil && e.Rev > 0 {
+				got = append(got, id+map[bool]string{true: " in", false: " out"}[e.In])
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("after %v (-want +got)\n%s", c.after, diff)
+		}
+		now = at
+	}
+}
+
+func (l *Logs) nameNow(t testing.TB) name {
+	h, err := l.readHead(context.Background(), l.Store, place)
+	must(t, err)
+	return h.parts[0].name
+}
+
+func TestLogs_AMemberThatHasEndedIsNoneAnyMore(t *testing.T) {
+	ctx := t.Context()
+	now := time.Unix(1000, 0)
+	l, _ := prompt(memkv.New(memkv.Options{}), small)
+	l.Now = func() time.Time { return now }
+	must(t, l.Write(ctx, l.Store, place, Entry{ID: "a", Rev: 1, In: true, At: 1010}))
+	for seconds, want := range map[int64]bool{1000: true, 1009: true, 1010: false, 2000: false} {
+		now = time.Unix(seconds, 0)
+		if in, err := l.Contains(ctx, l.Store, place, "a"); err != nil || in != want {
+			t.Errorf("at %d: %v, %v; want %v", seconds, in, err, want)
+		}
+	}
+}
+
+func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+		l, wait := prompt(s, DefaultLimits)
+		l.Hot = 4
+		want := fill(t, l, wait, 40)
+		if n := segments(t, l); n != 16 {
+			t.Errorf("%d segments, want 16", n)
+		}
+		if diff := cmp.Diff(want, members(t, l)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		store               func(kvmodel.Store) kvmodel.Store
+		begin, write, trips int // trips of the first write, of the next, and ops of that
+	}{
+		{"unless", func(s kvmodel.Store) kvmodel.Store { return server{s} }, 2, 1, 1},
+		{"plain", func(s kvmodel.Store) kvmodel.Store { return quietStore{s} }, 2, 2, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := kvmodel.Count(c.store(memkv.New(memkv.Options{})))
+			l, _ := prompt(s, DefaultLimits)
+			cost := func(what string, trips int, f func(ctx context.Context) error) {
+				t.Helper()
+				ctx, m := kvmodel.Metered(t.Context())
+				must(t, f(ctx))
+				if got := m.Cost(); got.Trips != trips {
+					t.Errorf("%s: %v, want %d trips", what, got, trips)
+				}
+			}
+			add := func(id string) func(context.Context) error {
+				return func(ctx context.Context) error {
+					return l.Write(ctx, s, place, Entry{ID: id, Rev: 1, In: true})
+				}
+			}
+			cost("the first member", c.begin, add("a"))
+			cost("the next", c.write, add("b"))
+			cost("Contains", 1, func(ctx context.Context) error { _, err := l.Contains(ctx, s, place, "a"); return err })
+			l.heads = heads{}
+			cost("Contains, cold", 1, func(ctx context.Context) error { _, err := l.Contains(ctx, s, place, "a"); return err })
+
+			many := seed(t, s, 20_000)
+			for what, f := range map[string]func(ctx context.Context) error{
+				"a page of 100": func(ctx context.Context) error { _, err := l.After(ctx, s, many, nil, 100); return err },
+				"Size":          func(ctx context.Context) error { _, err := l.Size(ctx, s, many); return err },
+				"Contains":      func(ctx context.Context) error { _, err := l.Contains(ctx, s, many, "x"); return err },
+			} {
+				l.heads = heads{}
+				cost(what+" of 20,000, cold", 2, f)
+				cost(what+" of 20,000", 1, f)
+			}
+			l.heads = heads{}
+			cost("a member of a large list, cold", c.write+1, func(ctx context.Context) error {
+				return l.Write(ctx, s, many, Entry{ID: "x", Rev: 1, In: true})
+			})
+		})
+	}
+}
+
+func seededID(i int) string { return fmt.Sprintf("0123456789abcdef%010d", i) }
+
+// seed makes a list of n members at once, as splitting would have made it.
+func seed(t testing.TB, s kvmodel.Store, n int) (place string) {
+	t.Helper()
+	place = fmt.Sprint("seeded-", n)
+	l, _ := prompt(server{s}, DefaultLimits)
+	rows := make([]row, n)
+	for i := range rows {
+		e := Entry{ID: seededID(i), Rev: 1_760_000_000_000, In: true}
+		rows[i] = row{e, hashOf(e.ID)}
+	}
+	slices.SortFunc(rows, compareRows)
+	r := &roll{Logs: l, ctx: t.Context(), s: s, place: place, names: []name{{}}, head: noHead(), rows: rows}
+	r.parts = r.head.parts[0].split(0)
+	for len(r.parts) < 1<<16 && baseSize(r.rowsOf(0)) > DefaultLimits.Split {
+		var finer []part
+		for i := range r.parts {
+			finer = append(finer, r.parts[i].split(1)...)
+		}
+		r.parts = finer
+	}
+	var ops []kvmodel.Op
+	for i := range r.parts {
+		r.parts[i].name, r.parts[i].members = newName(), len(r.rowsOf(i))
+		ops = append(ops, kvmodel.OpAdd(r.key(place, r.parts[i].name), encodeSegment(r.rowsOf(i))))
+	}
+	ops = append(ops, kvmodel.OpSet(r.key(place, name{}), retired))
+	must(t, s.Do(t.Context(), ops))
+	must(t, r.putHead(t.Context(), s, place, r.head.with(0, 1, r.parts)))
+	return place
+}
+
+func TestLogs_Size_IsExactForSmallListsAndWithinFivePercentOfLargeOnes(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 500, 4_000, 20_000, 200_000} {
+		s := server{memkv.New(memkv.Options{})}
+		l, _ := prompt(s, DefaultLimits)
+		place := "none"
+		if n > 0 {
+			place = seed(t, s, n)
+		}
+		got, err := l.Size(t.Context(), s, place)
+		must(t, err)
+		checkSize(t, n, got)
+		if n == 0 || n > 20_000 {
+			continue
+		}
+		// What came since the segments were made is estimated.
+		for i := range n {
+			must(t, l.Write(t.Context(), s, place, Entry{ID: fmt.Sprint("more", i), Rev: 1, In: true}))
+		}
+		got, err = l.Size(t.Context(), s, place)
+		must(t, err)
+		checkSize(t, 2*n, got)
+	}
+}
+
+func checkSize(t testing.TB, want, got int) {
+	t.Helper()
+	within := 0.05 * float64(want)
+	if want < sampled {
+		within = 0
+	}
+	if off := float64(got - want); off > within || off < -within {
+		t.Errorf("Size of %d is %d", want, got)
+	}
+}
+
+func TestLogs_Size_OfAHotListWithFewMembersIsExact(t *testing.T) {
+	l, wait := prompt(server{memkv.New(memkv.Options{})}, DefaultLimits)
+	l.Hot = 5
+	for _, n := range []int{1, 7, 300} {
+		fill(t, l, wait, n)
+		got, err := l.Size(t.Context(), l.Store, place)
+		must(t, err)
+		checkSize(t, n, got)
+	}
+}
+
+func TestLogs_Size_FollowsRemovals(t *testing.T) {
+	s := server{memkv.New(memkv.Options{})}
+	l, _ := prompt(s, DefaultLimits)
+	const n = 40_000
+	place := seed(t, s, n)
+	for i := range n / 2 {
+		must(t, l.Write(t.Context(), s, place, Entry{ID: seededID(i), Rev: 1 << 60, At: 1}))
+	}
+	got, err := l.Size(t.Context(), s, place)
+	must(t, err)
+	checkSize(t, n/2, got)
+}
+
+func TestLogs_BeforeAndAfterMeetInTheMiddle(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+		ctx := t.Context()
+		l, wait := prompt(s, small)
+		all := fill(t, l, wait, 300)
+		slices.SortFunc(all, func(a, b string) int { return PositionOf(a).compare(PositionOf(b)) })
+		for _, at := range []int{0, 1, 137, 298, 299} {
+			from := PositionOf(all[at])
+			for _, n := range []int{1, 10, 1000} {
+				after, err := l.After(ctx, s, place, &from, n)
+				must(t, err)
+				before, err := l.Before(ctx, s, place, from, n)
+				must(t, err)
+				checkWindow(t, all[at+1:], after, n)
+				checkWindow(t, reversed(all[:at]), Window{reversed(before.Members), before.Ends}, n)
+			}
+		}
+	})
+}
+
+func reversed[T any](s []T) []T {
+	s = slices.Clone(s)
+	slices.Reverse(s)
+	return s
+}
+
+// checkWindow asserts that w is a beginning of all, with at least n members or
+// all there are.
+func checkWindow(t testing.TB, all []string, w Window, n int) {
+	t.Helper()
+	var got []string
+	for _, m := range w.Members {
+		got = append(got, m.ID)
+	}
+	if len(got) < min(n, len(all)) || len(got) > len(all) || !slices.Equal(got, all[:len(got)]) {
+		t.Errorf("%d of at least %d are %v, want a beginning of %v", len(got), n, got, all)
+	}
+	if w.Ends != (len(got) == len(all)) && w.Ends {
+		t.Errorf("%d of %d are said to be all", len(got), len(all))
+	}
+}
+
+func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+		l, _ := prompt(s, DefaultLimits)
+		ids := []string{"", "\xff", "\xe3\xff", "a\x00b", "+a@1", "\n", "ä", strings.Repeat("x", MaxID)}
+		for _, id := range ids {
+			must(t, l.Write(t.Context(), s, place, Entry{ID: id, Rev: 1<<63 - 1, In: true}))
+		}
+		slices.Sort(ids)
+		if diff := cmp.Diff(ids, members(t, l)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		err := l.Write(t.Context(), s, place, Entry{ID: strings.Repeat("x", MaxID+1), Rev: 1, In: true})
+		wantErr(t, err, kvmodel.ErrTooLarge)
+	})
+}
+
+func TestLogs_AFullSegmentIsReplacedByTheWriterWhoMeetsIt(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+		ctx := t.Context()
+		// Nobody tends the list, so that it fills up.
+		l, _ := prompt(s, DefaultLimits)
+		id := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("x", 4000), i) }
+		const n = 300 // of 4 KiB each: more than a value holds
+		for i := range n {
+			must(t, l.Write(ctx, s, place, Entry{ID: id(i), Rev: 1, In: true}))
+		}
+		if got := len(members(t, l)); got != n {
+			t.Errorf("%d members, want %d", got, n)
+		}
+		if segments(t, l) < 2 {
+			t.Error("it was never full")
+		}
+	})
+}
+
+func TestLogs_ASegmentThatIsFullToTheLastByteIsSealedAllTheSame(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+		ctx := t.Context()
+		l, _ := prompt(s, DefaultLimits)
+		value, n := fullSegment(t)
+		_, err := kvmodel.One(ctx, mem, kvmodel.OpSet(l.key(place, name{}), value))
+		must(t, err)
+		must(t, l.Write(ctx, s, place, Entry{ID: "one more", Rev: 1, In: true}))
+		if got := len(members(t, l)); got != n+1 {
+			t.Errorf("%d members, want %d", got, n+1)
+		}
+	})
+}
+
+// fullSegment returns a segment that fills a value to its last byte, with n
+// members.
+func fullSegment(t testing.TB) (value []byte, n int) {
+	t.Helper()
+	const frame = 6 // what a record takes beside an id of some hundred bytes
+	value = encodeSegment(nil)
+	for rest := kvmodel.MaxValue - len(value); rest > 0; rest = kvmodel.MaxValue - len(value) {
+		if rest > 3000 {
+			rest = 2000
+		}
+		e := Entry{ID: fmt.Sprintf("%04d%s", n, strings.Repeat("x", rest-frame-4)), Rev: 1, In: true}
+		value = appendRecord(value, &e)
+		n++
+	}
+	if len(value) != kvmodel.MaxValue {
+		t.Fatalf("the test's own arithmetic is wrong: %d bytes", len(value))
+	}
+	return value, n
+}
+
+func TestLogs_ARetiredFirstSegmentDoesNotGrowForEver(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	s := quietStore{mem}
+	l, wait := prompt(s, small)
+	fill(t, l, wait, 300)
+	for range 60 {
+		// A process that knows nothing appends to it in vain.
+		stranger, _ := prompt(s, small)
+		must(t, stranger.Write(ctx, s, place, Entry{ID: "a", Rev: 1, In: true}))
+	}
+	size := func() int {
+		r, err := kvmodel.One(ctx, mem, kvmodel.OpGet(l.key(place, name{})))
+		must(t, err)
+		return len(r.Value)
+	}
+	if size() < 60*6 {
+		t.Fatal("nothing was appended to it")
+	}
+	for range 200 {
+		stranger, _ := prompt(s, small)
+		must(t, stranger.Write(ctx, s, place, Entry{ID: "a", Rev: 1, In: true}))
+	}
+	stranger, wait := prompt(s, small)
+	members(t, stranger)
+	wait()
+	if size() != len(retired) {
+		t.Errorf("it has %d bytes after a reader has met it", size())
+	}
+}
+
+func TestLogs_LostKeysAreMissedAndNeverLookLikeAShorterList(t *testing.T) {
+	for mask := 1; mask < 8; mask++ {
+		eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+			ctx := t.Context()
+			l, wait := prompt(s, small)
+			want := fill(t, l, wait, 300)
+			h, err := l.readHead(ctx, s, place)
+			must(t, err)
+			var lost []string
+			for i, key := range []string{l.Key(place), l.key(place, h.parts[1].name), l.key(place, name{})} {
+				if mask>>i&1 == 1 {
+					lost = append(lost, key)
+				}
+			}
+			mem.Evict(lost...)
+			for _, l := range []*Logs{l, fresh(s)} {
+				var got []string
+				err := l.Each(ctx, s, place, func(ids []string) bool { got = append(got, ids...); return true })
+				slices.Sort(got)
+				whole := err == nil && slices.Equal(got, want)
+				vanished := mask&5 == 5 && err == nil && len(got) == 0
+				if !whole && !vanished {
+					wantErr(t, err, kvmodel.ErrNeedsRebuild)
+				}
+			}
+			// Writers go on.
+			must(t, fresh(s).Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
+		})
+	}
+}
+
+// fresh returns the logs of a process that knows nothing, and tends nothing.
+func fresh(s kvmodel.Store) *Logs {
+	l, _ := prompt(s, small)
+	return l
+}
+
+func TestLogs_Accept_TakesWhatIsLeftForTheWhole(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	l, wait := prompt(server{mem}, small)
+	fill(t, l, wait, 300)
+	h, err := l.readHead(ctx, l.Store, place)
+	must(t, err)
+	mem.Evict(l.key(place, h.parts[1].name))
+	_, err = l.Count(ctx, l.Store, place)
+	wantErr(t, err, kvmodel.ErrNeedsRebuild)
+	_, err = l.Count(ctx, l.Store, place)
+	wantErr(t, err, kvmodel.ErrNeedsRebuild)
+	must(t, l.Accept(ctx, l.Store, place))
+	n, err := l.Count(ctx, l.Store, place)
+	if err != nil || n == 0 || n >= 300 {
+		t.Errorf("after accepting the loss: %d, %v", n, err)
+	}
+	must(t, l.Accept(ctx, l.Store, "none"))
+}
+
+func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
+	s := server{memkv.New(memkv.Options{})}
+	l, _ := prompt(s, Limits{Split: 64 << 10, Merge: 1, Slack: 1 << 20, Look: 1 << 30, Grace: time.Hour})
+	for i := range 1000 {
+		must(t, l.Write(t.Context(), s, place, Entry{ID: fmt.Sprintf("0123456789abcdef%010d", i), Rev: 1_760_000_000_000, In: true}))
+	}
+	must(t, l.roll(t.Context(), s, place, name{}))
+	n := 0
+	allocs := testing.AllocsPerRun(20, func() {
+		n = 0
+		must(t, l.Each(t.Context(), s, place, func(ids []string) bool { n += len(ids); return true }))
+	})
+	t.Logf("%.0f allocations for %d members", allocs, n)
+	if n != 1000 || allocs > 20 {
+		t.Errorf("%.0f allocations for %d members, want at most 20 for 1000", allocs, n)
+	}
+}
