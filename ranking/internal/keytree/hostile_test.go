@@ -71,7 +71,8 @@ func TestTree_NoLoadMakesItDegenerate(t *testing.T) {
 			if report.Members != n || report.Depth > 42 {
 				t.Errorf("%d members on %d levels", report.Members, report.Depth)
 			}
-			if most := 5 * n / 128; report.Leaves > most {
+			// Beside the long way to an extreme score there are empty ones.
+			if most := 5*n/128 + 300; report.Leaves > most {
 				t.Errorf("%d leaves, want at most %d", report.Leaves, most)
 			}
 		})

@@ -37,8 +37,10 @@ func (r *reports) merge(other *reports) {
 }
 
 // report makes the reports that are due, and what follows from them further up:
-// level by level, from the lowest, one write for each router.
+// level by level, from the lowest, one write for each router, and one trip for each
+// level, since those above are read next to the writes of those below.
 func (p *pages) report(ctx context.Context, s kvmodel.Store, due *reports) error {
+	above := make(map[string]page)
 	for len(due.of) > 0 {
 		names := slices.SortedFunc(maps.Keys(due.of), func(a, b string) int {
 			return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -46,7 +48,8 @@ func (p *pages) report(ctx context.Context, s kvmodel.Store, due *reports) error
 		var works []func(kvmodel.Store) error
 		var up reports
 		for _, family := range families(names) {
-			works = append(works, func(s kvmodel.Store) error { return p.reportTo(ctx, s, parent(family[0]), family, due, &up) })
+			f := &familyReport{pages: p, name: parent(family[0]), family: family, due: due, up: &up, above: above}
+			works = append(works, func(s kvmodel.Store) error { return f.make(ctx, s) })
 		}
 		errs := kvmodel.Together(ctx, s, works...)
 		for _, family := range families(names) {
@@ -84,31 +87,63 @@ func families(names []string) [][]string {
 // reportTries is how often a report is tried; the next one heals what is lost.
 const reportTries = 5
 
-// reportTo writes the reports of family into the router above them.
-func (p *pages) reportTo(ctx context.Context, s kvmodel.Store, name string, family []string, due, up *reports) error {
+// familyReport is the report of brothers to the router called name above them.
+type familyReport struct {
+	*pages
+	name    string
+	family  []string
+	due, up *reports
+	above   map[string]page // routers that were read ahead
+}
+
+func (f *familyReport) make(ctx context.Context, s kvmodel.Store) error {
+	got, read := f.above[f.name]
 	for range reportTries {
-		got, err := p.get(ctx, s, name)
-		if err != nil {
-			return err
+		if !read {
+			now, err := f.get(ctx, s, f.name)
+			if err != nil {
+				return err
+			}
+			got = now[0]
 		}
-		if got[0].router == nil {
+		if got.router == nil {
 			return nil
 		}
-		next, changed := got[0].router.with(family, due)
+		next, changed := got.router.with(f.family, f.due)
 		if !changed {
 			return nil
 		}
-		upward := name != "" && p.settle(got[0].router, next)
-		err = p.write(ctx, s, name, got[0], next.encode())
-		if err == nil {
-			p.local.remember(p.key(name), next)
-			if upward {
-				up.add(report{name, slot{next.pushed, next.seq, next.closed}})
-			}
-		}
-		if !again(err) {
+		if err := f.write(ctx, s, got, next); !again(err) {
 			return err
 		}
+		read = false
+	}
+	return nil
+}
+
+// write stores next in the place of old, and reads the router above if that is to
+// be told.
+func (f *familyReport) write(ctx context.Context, s kvmodel.Store, old page, next *router) error {
+	upward := f.name != "" && f.settle(old.router, next)
+	works := []func(kvmodel.Store) error{
+		func(s kvmodel.Store) error { return f.pages.write(ctx, s, f.name, old, next.encode()) },
+	}
+	if upward {
+		works = append(works, func(s kvmodel.Store) error {
+			got, err := f.get(ctx, s, parent(f.name))
+			if err == nil {
+				f.above[parent(f.name)] = got[0]
+			}
+			return err
+		})
+	}
+	errs := kvmodel.Together(ctx, s, works...)
+	if errs[0] != nil {
+		return errs[0]
+	}
+	f.local.remember(f.key(f.name), next)
+	if upward {
+		f.up.add(report{f.name, slot{next.pushed, next.seq, next.closed}})
 	}
 	return nil
 }

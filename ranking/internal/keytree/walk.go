@@ -99,7 +99,7 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 		r.leaves(look, st, func(name string, l *leaf) bool {
 			if l == nil {
 				complete = false
-				met += max(1, r.expected(name))
+				met += r.surely(name)
 			} else {
 				met += len(r.within(l, st))
 			}
@@ -108,6 +108,10 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 		return complete
 	}
 }
+
+// surely returns how many members are at least below the page called name, which
+// was not read but is one of those that hold something.
+func (r *reading) surely(name string) int { return max(1, r.expected(name)-largeDrift) }
 
 // expected returns how many members are below the page called name, as far as
 // is known.
@@ -214,7 +218,7 @@ func (r *reading) askFrom(look look, name string, n int, down bool) {
 		low, high = strings.Repeat("0", maxBits), name+strings.Repeat("1", maxBits-len(name))
 	}
 	r.leavesIn(look, low, high, !down, func(name string, _ *leaf) bool {
-		n -= max(1, r.expected(name))
+		n -= r.surely(name)
 		return n > 0
 	})
 }
