@@ -43,7 +43,7 @@ var rankingEmission = &emission{
 	make:    makeRanking,
 	line:    rankingLine,
 	def:     rankingDefinition,
-	read:    "Page, At and Between 2, more when cold; Around 3; Rank and Percentile 2; Len and Count 1",
+	read:    "Page, Table, At and Between 2, more when cold; Around 3; Rank, Percentile and Standing 2; Len and Count 1",
 	listing: true,
 	deep:    func(x *Index) bool { return len(x.followed()) == 0 },
 }

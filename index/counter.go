@@ -25,8 +25,9 @@ func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string
 	return &Counter[K]{model, name, kvmodel.KeyOfID(records), db.Tally(model, name), db.Store()}
 }
 
-// Hit adds 1 and returns the sum. One trip, three the first time. After an
-// ErrUnclear it may have counted or not.
+// Hit adds 1 and returns the sum. One trip, three the first time, and what boards
+// take that follow before the reply. After an ErrUnclear it may have counted or
+// not.
 func (c *Counter[K]) Hit(ctx context.Context, id K) (int64, error) { return c.Add(ctx, id, 1) }
 
 // Add adds d, which may be negative, and returns the sum; below 0 it does not

@@ -121,20 +121,27 @@ func (t *Tally) warn(id string, errs []error) {
 }
 
 // TellSoon tells the followers in the background that the number of id changed by
-// delta and is count. A transaction under way has ended by then. Where there is
-// too much to do already they are not told, and follow with the next change.
+// delta and is count. A transaction under way has ended by then; where there are
+// transactions and too much to do already, followers are not told, and follow with
+// the next change.
 func (t *Tally) TellSoon(id string, delta, count int64) {
 	if len(t.following()) == 0 {
 		return
 	}
-	t.db.Soon(func(ctx context.Context) error {
-		if t.db.atomic != nil {
-			// Transactions come one after another.
-			if err := t.db.atomic(ctx, func(Store) error { return nil }); err != nil {
-				return err
-			}
-		}
+	tell := func(ctx context.Context) error {
 		t.tell(ctx, id, delta, count)
 		return nil
+	}
+	if t.db.atomic == nil {
+		t.db.Later(tell)
+		return
+	}
+	// Later might do it at once, within the transaction that it has to wait for.
+	t.db.Soon(func(ctx context.Context) error {
+		// Transactions come one after another.
+		if err := t.db.atomic(ctx, func(Store) error { return nil }); err != nil {
+			return err
+		}
+		return tell(ctx)
 	})
 }

@@ -48,9 +48,15 @@ func (b *Board[T, K, S]) texts(ids []K) []string {
 }
 
 // Mend reports what Verify does and mends it: what nobody needs goes, those of the
-// records with ids that are missing are put in, and counts are made exact. Changes
+// records with ids that are missing are put in, and counts are made exact. A board
+// over a counter goes to what has been counted of the records with ids. Changes
 // of records that stand in doubt, which may be under way, begin again.
 func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
+	if b.catchUp != nil {
+		if err := b.catchUp(ctx, b.by, b.when(), b.texts(ids)); err != nil {
+			return Report{}, b.failure(err)
+		}
+	}
 	tree := b.tree(b.by, b.when())
 	r, err := tree.Mend(ctx, b.host.Store(), b.texts(ids), b.clear)
 	if err == nil {

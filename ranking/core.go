@@ -29,6 +29,11 @@ type core[T any] struct {
 	// own tells whether members have records of their own, since those of the
 	// model do not hold the score.
 	own bool
+
+	// catchUp brings members of the board of a value to what has been counted of
+	// them, of which the board may have missed something; nil if nothing is
+	// counted.
+	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
 }
 
 // Name returns the board's name.

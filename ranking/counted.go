@@ -3,6 +3,7 @@ package ranking
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,6 +34,7 @@ var (
 func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
 	f := &counted[T]{core: c, counter: spec.Counter, batch: spec.Batch}
 	f.window = &window{write: f.followAll}
+	c.catchUp = f.followThere
 	return f
 }
 
@@ -51,8 +53,13 @@ func (f *counted[T]) Prepare(_ context.Context, _ kvmodel.Store, m *kvmodel.Move
 	return nil
 }
 
-// Beside does nothing either.
-func (f *counted[T]) Beside(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+// Beside follows where the record is being entered anew, and does not change.
+func (f *counted[T]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+	if m.Rev != m.Base {
+		return nil
+	}
+	return f.followAt(ctx, s, m.Is, m.ID)
+}
 
 // After follows on the boards that the record has left, and on that where it is.
 func (f *counted[T]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
@@ -91,6 +98,26 @@ func (f *counted[T]) boards(places []string) []string {
 	}
 	return once
 }
+
+// followThere follows for ids on the board of by in the period of at.
+func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
+	for some := range slices.Chunk(ids, followAtOnce) {
+		due := new(keytree.Due)
+		works := make([]func(kvmodel.Store) error, len(some))
+		for i, id := range some {
+			works[i] = func(s kvmodel.Store) error { return f.follow(ctx, s, by, id, at, due) }
+		}
+		err := errors.Join(kvmodel.Together(ctx, f.host.Store(), works...)...)
+		f.reports.add(due)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followAtOnce is how many members are followed side by side.
+const followAtOnce = 500
 
 // follow brings the member id of the board of by to where it belongs.
 func (f *counted[T]) follow(ctx context.Context, s kvmodel.Store, by, id string, at time.Time, due *keytree.Due) error {

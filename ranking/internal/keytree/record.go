@@ -22,15 +22,13 @@ func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
 	return &Own{shorten(name) + ":i:", now, expires}
 }
 
-var ownKey = kvmodel.NewClass("rank", 1) // name of the tree, i, id text
-
 // tombstoneTTL is how long a record stays after its member was taken out, so
 // that whoever is about to change it learns that it moved on.
 const tombstoneTTL = 24 * time.Hour
 
 const inFlag = 1
 
-func (o *Own) key(id string) string { return ownKey.KeyOfText(nil, o.prefix+id) }
+func (o *Own) key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id) }
 
 // States returns what the records of ids say.
 func (o *Own) States(ctx context.Context, s kvmodel.Store, ids []string) ([]State, error) {

@@ -46,18 +46,21 @@ type Tree struct {
 	edge edge       // as it was last read or written
 }
 
-// treeKey is the class of all keys of trees. A tree's name is at most 32 bytes,
-// so that the name of its deepest page is within the limit of a key.
+// treeKey is the class of all keys of trees. What follows the name is in the text
+// of the one part, since no page's key may be hashed: it is the page's position.
+var treeKey = kvmodel.NewClass("rank", 1) // tree
+
+// A tree's name is at most 32 bytes, so that the key of its deepest page is within
+// the limit of a store.
 const (
-	treeClass = "rank"
-	longName  = 32
-	keptName  = 12
+	longName = 32
+	keptName = 12
 )
 
 var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
 
 // New returns the tree of c.
-func New(c Config) *Tree { return &Tree{Config: c, name: treeClass + ":" + shorten(c.Name)} }
+func New(c Config) *Tree { return &Tree{Config: c, name: treeKey.KeyOfText(nil, shorten(c.Name))} }
 
 // shorten returns name, or if it is long its beginning and a hash of it.
 func shorten(name string) string {
