@@ -16,7 +16,7 @@ var periods = []struct {
 	views  string // what is counted
 }{
 	{ashiato.Today, "Today", "by views today"},
-	{ashiato.ThisWeek, "This week", "by views since Monday"},
+	{ashiato.ThisWeek, "This week", "by views in seven days"},
 	{ashiato.AllTime, "All time", "by all views"},
 }
 
