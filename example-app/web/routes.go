@@ -28,7 +28,7 @@ var routes = []route{
 	{"GET", "/{$}", anyone, (*Site).home},        // newest, what is popular; the feed for members
 	{"GET", "/newest", anyone, (*Site).newest},   // ?at=CURSOR
 	{"GET", "/feed", members, (*Site).feed},      // by whom and on what one follows; ?at=CURSOR
-	{"GET", "/ranking", anyone, (*Site).ranking}, // ?span=today|week|all&from=PLACE&page=SLUG, whose neighbours are shown
+	{"GET", "/ranking", anyone, (*Site).ranking}, // ?span=today|week|all&at=CURSOR&page=SLUG, whose neighbours are shown
 
 	{"GET", "/p/{slug}", anyone, (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members, (*Site).writeForm},
@@ -72,4 +72,15 @@ var services = map[string]func(*Site, http.ResponseWriter, *http.Request){
 	"GET /live":    (*Site).live,    // how many pages are newer than ?since=HEAD, as server-sent events
 	"GET /healthz": (*Site).health,  // asks the store: 200 or 503
 	"GET /metrics": (*Site).metrics, // counts
+}
+
+// Forms returns the paths that forms are sent to, for tests that try each.
+func Forms() []string {
+	var paths []string
+	for _, r := range routes {
+		if r.method == http.MethodPost {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
 }
