@@ -1,21 +1,12 @@
 package ashiato
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
-
-// Draft is what somebody has made of a page that was at Version.
-type Draft struct {
-	Slug, Title, Body string
-	Version           int64
-}
-
-// ErrTrashed says that a page cannot be changed, since it is in the trash.
-var ErrTrashed = errors.New("the page is in the trash")
 
 // Edit makes p what d says. Where p says so already, as after a form that was
 // sent twice, it changes nothing. Otherwise it returns ErrTrashed, or
@@ -52,4 +43,14 @@ func (p *Page) at(version int64) error {
 		return fmt.Errorf("%w: it is at version %d, not %d", kvmodel.ErrConflict, p.Version, version)
 	}
 	return nil
+}
+
+// page returns what d says as a page of author.
+func (d Draft) page(author string) *Page {
+	return &Page{ID: d.ID, Slug: d.Slug, Title: d.Title, Body: lines(d.Body), Topics: d.Topics, Author: author}
+}
+
+// says tells whether p says what q does.
+func (p *Page) says(q *Page) bool {
+	return p.Slug == q.Slug && p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
 }

@@ -1,0 +1,198 @@
+package ashiato
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// Period is what a ranking counts the views of: Today, ThisWeek, or AllTime.
+type Period string
+
+// The periods, as they stand in addresses. A day is one of UTC; the week is today
+// and the six days before.
+const (
+	Today    Period = "today"
+	ThisWeek Period = "week"
+	AllTime  Period = "all"
+)
+
+const (
+	weekDays   = 7
+	weekRanked = 100 // how many places the ranking of the week has
+)
+
+// Placed is a page at its place in a ranking.
+type Placed struct {
+	Entry
+	Rank  int
+	Score int64 // its views in the period
+}
+
+// Ranks is a part of a ranking, with the cursors of those around it.
+type Ranks struct {
+	Period     Period
+	Rows       []Placed
+	Of         int // how many pages are ranked
+	Next, Prev string
+}
+
+// Ranking returns the most viewed pages of a period, from the cursor on. That of
+// the week ends with the hundredth. ErrNotFound for a period that there is not;
+// ErrBadCursor.
+func (s *Site) Ranking(ctx context.Context, p Period, cursor string) (*Ranks, error) {
+	table, err := s.table(ctx, p, cursor)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.placed(ctx, table.Places)
+	if err != nil {
+		return nil, err
+	}
+	return &Ranks{Period: p, Rows: rows, Of: table.Len, Next: table.Next, Prev: table.Prev}, nil
+}
+
+type (
+	viewPlace = ranking.Place[Page, int64]
+	viewTable = ranking.Table[Page, int64]
+)
+
+func (s *Site) table(ctx context.Context, p Period, cursor string) (viewTable, error) {
+	switch p {
+	case AllTime:
+		return s.Models.Pages.TopViews.Table(ctx, cursor, pageSize)
+	case Today:
+		return s.Models.Pages.TopViewsPerDay.On(s.now()).Table(ctx, cursor, pageSize)
+	case ThisWeek:
+		return s.weekTable(ctx, cursor)
+	}
+	return viewTable{}, fmt.Errorf("%w: a ranking of %q", kvmodel.ErrNotFound, p)
+}
+
+// weekTable returns a part of the week's ranking: its cursors hold how many places stand
+// before.
+func (s *Site) weekTable(ctx context.Context, cursor string) (viewTable, error) {
+	before, err := weekPlace(cursor)
+	if err != nil {
+		return viewTable{}, err
+	}
+	all, err := s.week(ctx, weekRanked)
+	begin, end := min(before, len(all)), min(before+pageSize, len(all))
+	t := viewTable{Places: all[begin:end], Len: len(all)}
+	if end < len(all) {
+		t.Next = weekCursor(end)
+	}
+	if before > 0 {
+		t.Prev = weekCursor(max(0, before-pageSize))
+	}
+	return t, err
+}
+
+const weekListing = "Page.Week"
+
+func weekCursor(before int) string {
+	return kvmodel.Cursor(weekListing, strconv.AppendInt(nil, int64(before), 10))
+}
+
+func weekPlace(cursor string) (before int, err error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	text, err := kvmodel.ParseCursor(weekListing, cursor)
+	if err != nil {
+		return 0, err
+	}
+	before, err = strconv.Atoi(string(text))
+	if err != nil || before < 0 || before > weekRanked {
+		return 0, fmt.Errorf("%w: behind the end of the week's ranking", kvmodel.ErrBadCursor)
+	}
+	return before, nil
+}
+
+// week returns the first n places of this week.
+func (s *Site) week(ctx context.Context, n int) ([]viewPlace, error) {
+	places, err := s.Models.Pages.TopViewsPerDay.Last(ctx, weekDays, n)
+	for i := range places {
+		places[i].Rank = i + 1
+	}
+	return places, err
+}
+
+// placed returns places with the authors of the pages. One trip.
+func (s *Site) placed(ctx context.Context, places []viewPlace) ([]Placed, error) {
+	authors, err := kvmodel.Load(ctx, s.Models.Members.Records, places, func(p viewPlace) string { return p.Item.Author })
+	if err != nil {
+		return nil, err
+	}
+	return placedBy(places, authors), nil
+}
+
+func placedBy(places []viewPlace, authors map[string]*Member) []Placed {
+	rows := make([]Placed, len(places))
+	for i, p := range places {
+		rows[i] = Placed{Entry{p.Item, authors[p.Item.Author]}, p.Rank, p.Score}
+	}
+	return rows
+}
+
+// Place is where a page stands in the ranking by all views.
+type Place struct {
+	Page       *Page
+	Rank, Of   int
+	Percentile float64  // the share of pages behind it, 0 to 100
+	Around     []Placed // it and up to two before and behind it
+	ToRise     int64    // how many views more than it the next one before it has; 0: it is first
+}
+
+// Place returns where the page with that slug stands. ErrNotFound if there is
+// no such page, or if nobody has looked at it.
+func (s *Site) Place(ctx context.Context, slug string) (*Place, error) {
+	page, err := s.Models.Pages.BySlug.Find(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	place := &Place{Page: page}
+	err = SideBySide(ctx, func(ctx context.Context) error {
+		standing, err := s.Models.Pages.TopViews.Standing(ctx, page.ID)
+		place.Rank, place.Of, place.Percentile = standing.Rank, standing.Len, standing.Percentile
+		return err
+	}, func(ctx context.Context) error {
+		around, err := s.Models.Pages.TopViews.Around(ctx, page.ID, 2)
+		if err != nil {
+			return err
+		}
+		place.ToRise = toRise(around, page.ID)
+		place.Around, err = s.placed(ctx, around)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return place, nil
+}
+
+// toRise returns by how much the last one that stands before the page with id,
+// and has more, is ahead of it.
+func toRise(around []viewPlace, id string) int64 {
+	ahead := int64(0)
+	for i, p := range around {
+		if p.Item.ID == id && i > 0 {
+			ahead = around[i-1].Score - p.Score
+		}
+	}
+	return ahead
+}
+
+// standing returns where the page with id stands in the ranking by all views; 0
+// of so many, if it is not ranked yet.
+func (s *Site) standing(ctx context.Context, id string) (rank, of int, err error) {
+	standing, err := s.Models.Pages.TopViews.Standing(ctx, id)
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return 0, 0, nil
+	}
+	return standing.Rank, standing.Len, err
+}
