@@ -32,7 +32,7 @@ var (
 	grants = map[string]grant{
 		"example-app": {
 			slices.Concat([]string{"inspect", "templates", "kvmodel/kvsession", "kvmodel/kvopen"}, indexes, records),
-			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5"},
+			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/crypto/argon2"},
 		},
 		"examples":  {slices.Concat(indexes, records), []string{"github.com/vmihailenco/msgpack/v5"}},
 		"inspect":   {slices.Concat(indexes, records), nil},

@@ -181,7 +181,7 @@ func TestComponents_IsolateTheDirectionOfWhatPeopleWrote(t *testing.T) {
 	who := Link{turned, "/x"}
 	for _, c := range []templ.Component{
 		SectionHead{Title: turned, More: who}, Feed{[]Row{{Title: who, Meta: []Link{who}}}}, RankList{Rows: []Ranked{{Title: who, Meta: []Link{who}}}},
-		Footprints{[]Day{{Prints: []Footprint{{Who: who, Note: turned}}}}}, Tags{[]Link{who}}, Card(turned),
+		Footprints{[]Day{{Prints: []Footprint{{Who: who, Note: turned}}}}}, Tags{Tags: []Link{who}}, Card(turned),
 		Field{Name: "x", Error: turned}, Field{Name: "x", Rows: 2, Value: turned}, Notice{Words: turned},
 		RingPicture{Title: turned, Words: turned}, TreePicture{Title: turned, Words: turned}, Facts{[]Fact{{Figure: who}}}, Empty{Way: who},
 	} {

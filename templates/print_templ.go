@@ -188,8 +188,8 @@ func printAt(transform, opacity string) templ.Component {
 	})
 }
 
-// walk is a few prints that go to the right and fade in.
-func walk(steps int) templ.Component {
+// Walk is a few prints that go to the right and fade in.
+func Walk(steps int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -48,7 +48,7 @@ func samples() []sample {
 		{"seal", Seal{Name: "mosswren"}},
 		{"seal-large", Seal{Name: "\u202e§ éclair", Large: true}},
 		{"card", sampleCard},
-		{"tags", Tags{[]Link{to("mornings"), to("paper"), to("snow"), to("walking")}}},
+		{"tags", Tags{Tags: []Link{to("mornings"), to("paper"), to("snow"), to("walking")}}},
 		{"unread", Unread(3)},
 		{"unread-many", Unread(1200)},
 		{"button", Button{Text: "Write", Href: "/write"}},

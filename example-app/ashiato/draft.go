@@ -1,21 +1,11 @@
 package ashiato
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
-
-// Draft is what somebody has made of a page that was at Version.
-type Draft struct {
-	Slug, Title, Body string
-	Version           int64
-}
-
-// ErrTrashed says that a page cannot be changed, since it is in the trash.
-var ErrTrashed = errors.New("the page is in the trash")
 
 // Edit makes p what d says. Where p says so already, as after a form that was
 // sent twice, it changes nothing. Otherwise it returns ErrTrashed, or

@@ -6,22 +6,40 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
-	Members *Members
-	Pages   *Pages
+	Comments  *Comments
+	FeedItems *FeedItems
+	Follows   *Follows
+	Interests *Interests
+	Members   *Members
+	Pages     *Pages
+	Topics    *Topics
+	Visits    *Visits
 }
 
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
-		Members: NewMembers(db),
-		Pages:   NewPages(db),
+		Comments:  NewComments(db),
+		FeedItems: NewFeedItems(db),
+		Follows:   NewFollows(db),
+		Interests: NewInterests(db),
+		Members:   NewMembers(db),
+		Pages:     NewPages(db),
+		Topics:    NewTopics(db),
+		Visits:    NewVisits(db),
 	}
 }
 
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.Comments,
+		m.FeedItems,
+		m.Follows,
+		m.Interests,
 		m.Members,
 		m.Pages,
+		m.Topics,
+		m.Visits,
 	}
 }

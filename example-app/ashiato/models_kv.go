@@ -8,41 +8,60 @@ import (
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/timeline"
 	msgpack "github.com/vmihailenco/msgpack/v5"
 )
 
 // Members holds the Member records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
 type Members struct {
 	*kvmodel.Records[Member, string]
 
-	ByHandle *index.Unique[Member, string] // the one Member with a Name()
+	Newest    *timeline.Ring[Member]        // last change of Joined first; newest 1024
+	ByHandle  *index.Unique[Member, string] // the one Member with a Name()
+	Followers *index.Counter[string]        // outside of the record, filled in when that is loaded
+	Following *index.Counter[string]        // outside of the record, filled in when that is loaded
 }
 
 // NewMembers returns the Members in db.
 func NewMembers(db *kvmodel.DB) *Members {
 	r := kvmodel.NewRecords(db, kvmodel.Schema[Member, string]{
 		Name: "Member", Version: 1,
-		ID:      func(m *Member) string { return m.ID },
-		SetID:   func(m *Member, id string) { m.ID = id },
-		Key:     kvmodel.StringKey[string](),
-		Codec:   &memberCodec,
-		Created: func(m *Member) *time.Time { return &m.Joined },
+		ID:    func(m *Member) string { return m.ID },
+		SetID: func(m *Member, id string) { m.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: &memberCodec,
+		Counters: []kvmodel.CounterOf[Member]{
+			{Name: "Followers", Set: func(m *Member, n int64) { m.Followers = n }},
+			{Name: "Following", Set: func(m *Member, n int64) { m.Following = n }},
+		},
 	})
 	return &Members{
 		Records: r,
+		Newest: timeline.NewRing(r, timeline.Spec[Member]{
+			Name: "Newest", Def: "timeline Joined",
+			Value: func(m *Member) string { return timeline.Text(m.Joined) },
+			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		}),
 		ByHandle: index.NewUnique(r, kvmodel.IndexSpec[Member, string]{
 			Name: "ByHandle", Def: "unique Name() string", Fields: []string{"Name"}, Key: kvmodel.StringKey[string](),
 			Values: func(m *Member) []string { return []string{m.Name()} },
 		}),
+		Followers: index.NewCounter(r, "Followers"),
+		Following: index.NewCounter(r, "Following"),
 	}
 }
 
 // These lines stop compiling when Member changes: run kvgen again.
 var _ struct {
-	ID     string `kv:"id"`
-	Handle string
-	Joined time.Time `kv:"created"`
+	ID        string `kv:"id"`
+	Handle    string
+	Password  string
+	About     string
+	Joined    time.Time `kv:"timeline"`
+	Looked    time.Time
+	Followers int64 `kv:"counter"`
+	Following int64 `kv:"counter"`
 } = Member{}
 
 var _ func(*Member) string = (*Member).Name
@@ -56,10 +75,13 @@ func (m *Member) DecodeMsgpack(dec *msgpack.Decoder) error { return memberCodec.
 var memberCodec = codec.Model[Member]{Write: writeMember, Read: readMember, Fields: memberFields}
 
 func writeMember(w *codec.Writer, v *Member) {
-	w.Struct(3)
+	w.Struct(6)
 	codec.WriteString(w.Name("ID"), &v.ID)
 	codec.WriteString(w.Name("Handle"), &v.Handle)
+	codec.WriteString(w.Name("Password"), &v.Password)
+	codec.WriteString(w.Name("About"), &v.About)
 	codec.WriteTime(w.Name("Joined"), &v.Joined)
+	codec.WriteTime(w.Name("Looked"), &v.Looked)
 }
 
 func readMember(r *codec.Reader, v *Member) {
@@ -72,8 +94,14 @@ func readMemberField(r *codec.Reader, v *Member, name []byte) bool {
 		codec.ReadString(r, &v.ID)
 	case "Handle":
 		codec.ReadString(r, &v.Handle)
+	case "Password":
+		codec.ReadString(r, &v.Password)
+	case "About":
+		codec.ReadString(r, &v.About)
 	case "Joined":
 		codec.ReadTime(r, &v.Joined)
+	case "Looked":
+		codec.ReadTime(r, &v.Looked)
 	default:
 		return false
 	}
@@ -82,7 +110,7 @@ func readMemberField(r *codec.Reader, v *Member, name []byte) bool {
 
 func memberFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
-	case "ID", "Handle", "Joined":
+	case "ID", "Handle", "Password", "About", "Joined", "Looked":
 		return nil, true
 	}
 	return nil, false
@@ -90,11 +118,17 @@ func memberFields(name []byte) (codec.Fields, bool) {
 
 // Pages holds the Page records of a database and the indexes kept over them.
 // Indexes hold the Pages that are Live, unless their line says otherwise.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
 type Pages struct {
 	*kvmodel.Records[Page, string]
 
-	BySlug *index.Unique[Page, string] // the one Page with a Slug
+	History        *kvmodel.History[Page, string]     // the last 20 bodies of each Page
+	BySlug         *index.Unique[Page, string]        // the one Page with a Slug
+	ByTopics       *index.Lists[Page, string, string] // the Pages with a value among Topics; counted in Topic.Pages
+	Newest         *timeline.Ring[Page]               // last change of Published first; newest 1024
+	NewestByAuthor *timeline.Rings[Page, string]      // last change of Published first, per Author; newest 1024 of each
+	Views          *index.Counter[string]             // outside of the record, filled in when that is loaded
+	Comments       *index.Counter[string]             // outside of the record, filled in when that is loaded
 }
 
 // NewPages returns the Pages in db.
@@ -106,30 +140,53 @@ func NewPages(db *kvmodel.DB) *Pages {
 		Key:      kvmodel.StringKey[string](),
 		Codec:    &pageCodec,
 		Revision: func(p *Page) *int64 { return &p.Version },
-		Created:  func(p *Page) *time.Time { return &p.Created },
-		Updated:  func(p *Page) *time.Time { return &p.Updated },
+		History:  20,
+		Counters: []kvmodel.CounterOf[Page]{
+			{Name: "Views", Set: func(p *Page, n int64) { p.Views = n }},
+			{Name: "Comments", Set: func(p *Page, n int64) { p.Comments = n }},
+		},
 	})
 	return &Pages{
 		Records: r,
+		History: kvmodel.NewHistory(r),
 		BySlug: index.NewUnique(r, kvmodel.IndexSpec[Page, string]{
 			Name: "BySlug", Def: "unique Slug string if Live", Fields: []string{"Slug"}, Key: kvmodel.StringKey[string](),
 			Values: func(p *Page) []string { return []string{p.Slug} }, If: (*Page).Live,
 		}),
+		ByTopics: index.NewLists(r, kvmodel.IndexSpec[Page, string]{
+			Name: "ByTopics", Def: "list Topics string each if Live", Fields: []string{"Topics"}, Key: kvmodel.StringKey[string](),
+			Values: func(p *Page) []string { return p.Topics }, If: (*Page).Live,
+		}, index.Counted("Topic", "Pages")),
+		Newest: timeline.NewRing(r, timeline.Spec[Page]{
+			Name: "Newest", Def: "timeline Published if Live",
+			Value: func(p *Page) string { return timeline.Text(p.Published) }, If: (*Page).Live,
+			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		}),
+		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Page]{
+			Name: "NewestByAuthor", Def: "timeline Published by Author string if Live",
+			Value: func(p *Page) string { return timeline.Text(p.Published) }, If: (*Page).Live,
+			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		}, kvmodel.StringKey[string](), func(p *Page) string { return p.Author }),
+		Views:    index.NewCounter(r, "Views"),
+		Comments: index.NewCounter(r, "Comments"),
 	}
 }
 
 // These lines stop compiling when Page changes: run kvgen again.
 var _ struct {
-	_       struct{} `kv:"model,if=Live"`
-	ID      string   `kv:"id"`
-	Slug    string   `kv:"unique"`
-	Title   string
-	Body    string
-	Author  string
-	Trashed time.Time
-	Created time.Time `kv:"created"`
-	Updated time.Time `kv:"updated"`
-	Version int64     `kv:"version"`
+	_         struct{} `kv:"model,if=Live,history=20"`
+	ID        string   `kv:"id"`
+	Slug      string   `kv:"unique"`
+	Title     string
+	Body      string
+	Author    string
+	Topics    []string  `kv:"list; count=Topic.Pages"`
+	Views     int64     `kv:"counter"`
+	Comments  int64     `kv:"counter"`
+	Published time.Time `kv:"timeline; timeline,by=Author"`
+	Edited    time.Time
+	Trashed   time.Time
+	Version   int64 `kv:"version"`
 } = Page{}
 
 var _ func(*Page) bool = (*Page).Live
@@ -143,15 +200,16 @@ func (p *Page) DecodeMsgpack(dec *msgpack.Decoder) error { return pageCodec.Deco
 var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields}
 
 func writePage(w *codec.Writer, v *Page) {
-	w.Struct(9)
+	w.Struct(10)
 	codec.WriteString(w.Name("ID"), &v.ID)
 	codec.WriteString(w.Name("Slug"), &v.Slug)
 	codec.WriteString(w.Name("Title"), &v.Title)
 	codec.WriteString(w.Name("Body"), &v.Body)
 	codec.WriteString(w.Name("Author"), &v.Author)
+	codec.WriteSlice(w.Name("Topics"), &v.Topics, codec.WriteString)
+	codec.WriteTime(w.Name("Published"), &v.Published)
+	codec.WriteTime(w.Name("Edited"), &v.Edited)
 	codec.WriteTime(w.Name("Trashed"), &v.Trashed)
-	codec.WriteTime(w.Name("Created"), &v.Created)
-	codec.WriteTime(w.Name("Updated"), &v.Updated)
 	codec.WriteInt(w.Name("Version"), &v.Version)
 }
 
@@ -171,12 +229,14 @@ func readPageField(r *codec.Reader, v *Page, name []byte) bool {
 		codec.ReadString(r, &v.Body)
 	case "Author":
 		codec.ReadString(r, &v.Author)
+	case "Topics":
+		codec.ReadSlice(r, &v.Topics, codec.ReadString)
+	case "Published":
+		codec.ReadTime(r, &v.Published)
+	case "Edited":
+		codec.ReadTime(r, &v.Edited)
 	case "Trashed":
 		codec.ReadTime(r, &v.Trashed)
-	case "Created":
-		codec.ReadTime(r, &v.Created)
-	case "Updated":
-		codec.ReadTime(r, &v.Updated)
 	case "Version":
 		codec.ReadInt(r, &v.Version)
 	default:
@@ -187,7 +247,484 @@ func readPageField(r *codec.Reader, v *Page, name []byte) bool {
 
 func pageFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
-	case "ID", "Slug", "Title", "Body", "Author", "Trashed", "Created", "Updated", "Version":
+	case "ID", "Slug", "Title", "Body", "Author", "Topics", "Published", "Edited", "Trashed", "Version":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Comments holds the Comment records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+type Comments struct {
+	*kvmodel.Records[Comment, string]
+
+	ByPage       *index.Lists[Comment, string, string] // the Comments with a Page; counted in Page.Comments
+	NewestByPage *timeline.Rings[Comment, string]      // last change of At first, per Page; newest 1024 of each
+}
+
+// NewComments returns the Comments in db.
+func NewComments(db *kvmodel.DB) *Comments {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Comment, string]{
+		Name: "Comment", Version: 1,
+		ID:    func(c *Comment) string { return c.ID },
+		SetID: func(c *Comment, id string) { c.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: &commentCodec,
+	})
+	return &Comments{
+		Records: r,
+		ByPage: index.NewLists(r, kvmodel.IndexSpec[Comment, string]{
+			Name: "ByPage", Def: "list Page string", Fields: []string{"Page"}, Key: kvmodel.StringKey[string](),
+			Values: func(c *Comment) []string { return []string{c.Page} },
+		}, index.Counted("Page", "Comments")),
+		NewestByPage: timeline.NewRings(r, timeline.Spec[Comment]{
+			Name: "NewestByPage", Def: "timeline At by Page string",
+			Value: func(c *Comment) string { return timeline.Text(c.At) },
+			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		}, kvmodel.StringKey[string](), func(c *Comment) string { return c.Page }),
+	}
+}
+
+// These lines stop compiling when Comment changes: run kvgen again.
+var _ struct {
+	ID     string `kv:"id"`
+	Page   string `kv:"list; count=Page.Comments"`
+	Author string
+	Text   string
+	At     time.Time `kv:"timeline,by=Page"`
+} = Comment{}
+
+// EncodeMsgpack writes c as a map by field name, in its stored form.
+func (c *Comment) EncodeMsgpack(enc *msgpack.Encoder) error { return commentCodec.Encode(enc, c) }
+
+// DecodeMsgpack reads the stored form into c; fields that it lacks stay as they are.
+func (c *Comment) DecodeMsgpack(dec *msgpack.Decoder) error { return commentCodec.Decode(dec, c) }
+
+var commentCodec = codec.Model[Comment]{Write: writeComment, Read: readComment, Fields: commentFields}
+
+func writeComment(w *codec.Writer, v *Comment) {
+	w.Struct(5)
+	codec.WriteString(w.Name("ID"), &v.ID)
+	codec.WriteString(w.Name("Page"), &v.Page)
+	codec.WriteString(w.Name("Author"), &v.Author)
+	codec.WriteString(w.Name("Text"), &v.Text)
+	codec.WriteTime(w.Name("At"), &v.At)
+}
+
+func readComment(r *codec.Reader, v *Comment) {
+	codec.ReadStruct(r, v, readCommentField)
+}
+
+func readCommentField(r *codec.Reader, v *Comment, name []byte) bool {
+	switch string(name) {
+	case "ID":
+		codec.ReadString(r, &v.ID)
+	case "Page":
+		codec.ReadString(r, &v.Page)
+	case "Author":
+		codec.ReadString(r, &v.Author)
+	case "Text":
+		codec.ReadString(r, &v.Text)
+	case "At":
+		codec.ReadTime(r, &v.At)
+	default:
+		return false
+	}
+	return true
+}
+
+func commentFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "ID", "Page", "Author", "Text", "At":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Topics holds the Topic records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+type Topics struct {
+	*kvmodel.Records[Topic, string]
+
+	Newest    *timeline.Ring[Topic]  // last change of Since first; newest 1024
+	Pages     *index.Counter[string] // outside of the record, filled in when that is loaded
+	Followers *index.Counter[string] // outside of the record, filled in when that is loaded
+}
+
+// NewTopics returns the Topics in db.
+func NewTopics(db *kvmodel.DB) *Topics {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Topic, string]{
+		Name: "Topic", Version: 1,
+		ID:    func(t *Topic) string { return t.Name },
+		SetID: func(t *Topic, id string) { t.Name = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: &topicCodec,
+		Counters: []kvmodel.CounterOf[Topic]{
+			{Name: "Pages", Set: func(t *Topic, n int64) { t.Pages = n }},
+			{Name: "Followers", Set: func(t *Topic, n int64) { t.Followers = n }},
+		},
+	})
+	return &Topics{
+		Records: r,
+		Newest: timeline.NewRing(r, timeline.Spec[Topic]{
+			Name: "Newest", Def: "timeline Since",
+			Value: func(t *Topic) string { return timeline.Text(t.Since) },
+			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		}),
+		Pages:     index.NewCounter(r, "Pages"),
+		Followers: index.NewCounter(r, "Followers"),
+	}
+}
+
+// These lines stop compiling when Topic changes: run kvgen again.
+var _ struct {
+	Name      string    `kv:"id"`
+	Since     time.Time `kv:"timeline"`
+	Pages     int64     `kv:"counter"`
+	Followers int64     `kv:"counter"`
+} = Topic{}
+
+// EncodeMsgpack writes t as a map by field name, in its stored form.
+func (t *Topic) EncodeMsgpack(enc *msgpack.Encoder) error { return topicCodec.Encode(enc, t) }
+
+// DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
+func (t *Topic) DecodeMsgpack(dec *msgpack.Decoder) error { return topicCodec.Decode(dec, t) }
+
+var topicCodec = codec.Model[Topic]{Write: writeTopic, Read: readTopic, Fields: topicFields}
+
+func writeTopic(w *codec.Writer, v *Topic) {
+	w.Struct(2)
+	codec.WriteString(w.Name("Name"), &v.Name)
+	codec.WriteTime(w.Name("Since"), &v.Since)
+}
+
+func readTopic(r *codec.Reader, v *Topic) {
+	codec.ReadStruct(r, v, readTopicField)
+}
+
+func readTopicField(r *codec.Reader, v *Topic, name []byte) bool {
+	switch string(name) {
+	case "Name":
+		codec.ReadString(r, &v.Name)
+	case "Since":
+		codec.ReadTime(r, &v.Since)
+	default:
+		return false
+	}
+	return true
+}
+
+func topicFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Name", "Since":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Follows holds the Follow records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2 when warm.
+type Follows struct {
+	*kvmodel.Records[Follow, FollowID]
+
+	ByFollower *index.Lists[Follow, FollowID, string] // the Follows with a Follower; counted in Member.Following
+	ByFollowed *index.Lists[Follow, FollowID, string] // the Follows with a Followed; counted in Member.Followers
+}
+
+// FollowID is the id of a Follow.
+type FollowID struct {
+	Follower string
+	Followed string
+}
+
+// NewFollows returns the Follows in db.
+func NewFollows(db *kvmodel.DB) *Follows {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Follow, FollowID]{
+		Name: "Follow", Version: 1,
+		ID:    func(f *Follow) FollowID { return FollowID{Follower: f.Follower, Followed: f.Followed} },
+		SetID: func(f *Follow, id FollowID) { f.Follower, f.Followed = id.Follower, id.Followed },
+		Key: kvmodel.Key2(
+			kvmodel.StringKey[string](), kvmodel.StringKey[string](),
+			func(k FollowID) (string, string) { return k.Follower, k.Followed },
+			func(a string, b string) FollowID { return FollowID{Follower: a, Followed: b} },
+		),
+		Codec:   &followCodec,
+		Created: func(f *Follow) *time.Time { return &f.Since },
+	})
+	return &Follows{
+		Records: r,
+		ByFollower: index.NewLists(r, kvmodel.IndexSpec[Follow, string]{
+			Name: "ByFollower", Def: "list Follower string", Fields: []string{"Follower"}, Key: kvmodel.StringKey[string](),
+			Values: func(f *Follow) []string { return []string{f.Follower} },
+		}, index.Counted("Member", "Following")),
+		ByFollowed: index.NewLists(r, kvmodel.IndexSpec[Follow, string]{
+			Name: "ByFollowed", Def: "list Followed string", Fields: []string{"Followed"}, Key: kvmodel.StringKey[string](),
+			Values: func(f *Follow) []string { return []string{f.Followed} },
+		}, index.Counted("Member", "Followers")),
+	}
+}
+
+// These lines stop compiling when Follow changes: run kvgen again.
+var _ struct {
+	Follower string    `kv:"id; list; count=Member.Following"`
+	Followed string    `kv:"id; list; count=Member.Followers"`
+	Since    time.Time `kv:"created"`
+} = Follow{}
+
+// EncodeMsgpack writes f as a map by field name, in its stored form.
+func (f *Follow) EncodeMsgpack(enc *msgpack.Encoder) error { return followCodec.Encode(enc, f) }
+
+// DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
+func (f *Follow) DecodeMsgpack(dec *msgpack.Decoder) error { return followCodec.Decode(dec, f) }
+
+var followCodec = codec.Model[Follow]{Write: writeFollow, Read: readFollow, Fields: followFields}
+
+func writeFollow(w *codec.Writer, v *Follow) {
+	w.Struct(3)
+	codec.WriteString(w.Name("Follower"), &v.Follower)
+	codec.WriteString(w.Name("Followed"), &v.Followed)
+	codec.WriteTime(w.Name("Since"), &v.Since)
+}
+
+func readFollow(r *codec.Reader, v *Follow) {
+	codec.ReadStruct(r, v, readFollowField)
+}
+
+func readFollowField(r *codec.Reader, v *Follow, name []byte) bool {
+	switch string(name) {
+	case "Follower":
+		codec.ReadString(r, &v.Follower)
+	case "Followed":
+		codec.ReadString(r, &v.Followed)
+	case "Since":
+		codec.ReadTime(r, &v.Since)
+	default:
+		return false
+	}
+	return true
+}
+
+func followFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Follower", "Followed", "Since":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Interests holds the Interest records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2 when warm.
+type Interests struct {
+	*kvmodel.Records[Interest, InterestID]
+
+	ByMember *index.Lists[Interest, InterestID, string] // the Interests with a Member
+	ByTopic  *index.Lists[Interest, InterestID, string] // the Interests with a Topic; counted in Topic.Followers
+}
+
+// InterestID is the id of an Interest.
+type InterestID struct {
+	Member string
+	Topic  string
+}
+
+// NewInterests returns the Interests in db.
+func NewInterests(db *kvmodel.DB) *Interests {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Interest, InterestID]{
+		Name: "Interest", Version: 1,
+		ID:    func(i *Interest) InterestID { return InterestID{Member: i.Member, Topic: i.Topic} },
+		SetID: func(i *Interest, id InterestID) { i.Member, i.Topic = id.Member, id.Topic },
+		Key: kvmodel.Key2(
+			kvmodel.StringKey[string](), kvmodel.StringKey[string](),
+			func(k InterestID) (string, string) { return k.Member, k.Topic },
+			func(a string, b string) InterestID { return InterestID{Member: a, Topic: b} },
+		),
+		Codec:   &interestCodec,
+		Created: func(i *Interest) *time.Time { return &i.Since },
+	})
+	return &Interests{
+		Records: r,
+		ByMember: index.NewLists(r, kvmodel.IndexSpec[Interest, string]{
+			Name: "ByMember", Def: "list Member string", Fields: []string{"Member"}, Key: kvmodel.StringKey[string](),
+			Values: func(i *Interest) []string { return []string{i.Member} },
+		}),
+		ByTopic: index.NewLists(r, kvmodel.IndexSpec[Interest, string]{
+			Name: "ByTopic", Def: "list Topic string", Fields: []string{"Topic"}, Key: kvmodel.StringKey[string](),
+			Values: func(i *Interest) []string { return []string{i.Topic} },
+		}, index.Counted("Topic", "Followers")),
+	}
+}
+
+// These lines stop compiling when Interest changes: run kvgen again.
+var _ struct {
+	Member string    `kv:"id; list"`
+	Topic  string    `kv:"id; list; count=Topic.Followers"`
+	Since  time.Time `kv:"created"`
+} = Interest{}
+
+// EncodeMsgpack writes i as a map by field name, in its stored form.
+func (i *Interest) EncodeMsgpack(enc *msgpack.Encoder) error { return interestCodec.Encode(enc, i) }
+
+// DecodeMsgpack reads the stored form into i; fields that it lacks stay as they are.
+func (i *Interest) DecodeMsgpack(dec *msgpack.Decoder) error { return interestCodec.Decode(dec, i) }
+
+var interestCodec = codec.Model[Interest]{Write: writeInterest, Read: readInterest, Fields: interestFields}
+
+func writeInterest(w *codec.Writer, v *Interest) {
+	w.Struct(3)
+	codec.WriteString(w.Name("Member"), &v.Member)
+	codec.WriteString(w.Name("Topic"), &v.Topic)
+	codec.WriteTime(w.Name("Since"), &v.Since)
+}
+
+func readInterest(r *codec.Reader, v *Interest) {
+	codec.ReadStruct(r, v, readInterestField)
+}
+
+func readInterestField(r *codec.Reader, v *Interest, name []byte) bool {
+	switch string(name) {
+	case "Member":
+		codec.ReadString(r, &v.Member)
+	case "Topic":
+		codec.ReadString(r, &v.Topic)
+	case "Since":
+		codec.ReadTime(r, &v.Since)
+	default:
+		return false
+	}
+	return true
+}
+
+func interestFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Member", "Topic", "Since":
+		return nil, true
+	}
+	return nil, false
+}
+
+// FeedItems holds the last 200 FeedItems of each Reader, each Page once, newest first.
+// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+type FeedItems struct {
+	*timeline.Events[FeedItem, string]
+}
+
+// NewFeedItems returns the FeedItems in db.
+func NewFeedItems(db *kvmodel.DB) *FeedItems {
+	return &FeedItems{timeline.NewEvents(db, timeline.EventsSpec[FeedItem, string]{
+		Name: "FeedItem", Key: kvmodel.StringKey[string](),
+		By:    func(f *FeedItem) string { return f.Reader },
+		Once:  func(f *FeedItem) string { return timeline.Text(f.Page) },
+		Codec: &feedItemCodec,
+		Keep:  200, Layout: timeline.Appended,
+	})}
+}
+
+// These lines stop compiling when FeedItem changes: run kvgen again.
+var _ struct {
+	_      struct{} `kv:"events,by=Reader,once=Page,keep=200"`
+	Reader string
+	Page   string
+} = FeedItem{}
+
+// EncodeMsgpack writes f as a map by field name, in its stored form.
+func (f *FeedItem) EncodeMsgpack(enc *msgpack.Encoder) error { return feedItemCodec.Encode(enc, f) }
+
+// DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
+func (f *FeedItem) DecodeMsgpack(dec *msgpack.Decoder) error { return feedItemCodec.Decode(dec, f) }
+
+var feedItemCodec = codec.Model[FeedItem]{Write: writeFeedItem, Read: readFeedItem, Fields: feedItemFields}
+
+func writeFeedItem(w *codec.Writer, v *FeedItem) {
+	w.Struct(2)
+	codec.WriteString(w.Name("Reader"), &v.Reader)
+	codec.WriteString(w.Name("Page"), &v.Page)
+}
+
+func readFeedItem(r *codec.Reader, v *FeedItem) {
+	codec.ReadStruct(r, v, readFeedItemField)
+}
+
+func readFeedItemField(r *codec.Reader, v *FeedItem, name []byte) bool {
+	switch string(name) {
+	case "Reader":
+		codec.ReadString(r, &v.Reader)
+	case "Page":
+		codec.ReadString(r, &v.Page)
+	default:
+		return false
+	}
+	return true
+}
+
+func feedItemFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Reader", "Page":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Visits holds the last 100 Visits of each Owner, each Guest once, for 720h0m0s, newest first.
+// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+type Visits struct {
+	*timeline.Events[Visit, string]
+}
+
+// NewVisits returns the Visits in db.
+func NewVisits(db *kvmodel.DB) *Visits {
+	return &Visits{timeline.NewEvents(db, timeline.EventsSpec[Visit, string]{
+		Name: "Visit", Key: kvmodel.StringKey[string](),
+		By:    func(v *Visit) string { return v.Owner },
+		Once:  func(v *Visit) string { return timeline.Text(v.Guest) },
+		Codec: &visitCodec,
+		Keep:  100, Layout: timeline.Appended, TTL: 2592000 * time.Second,
+	})}
+}
+
+// These lines stop compiling when Visit changes: run kvgen again.
+var _ struct {
+	_     struct{} `kv:"events,by=Owner,once=Guest,keep=100,ttl=720h"`
+	Owner string
+	Guest string
+	At    time.Time
+} = Visit{}
+
+// EncodeMsgpack writes v as a map by field name, in its stored form.
+func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.Encode(enc, v) }
+
+// DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
+func (v *Visit) DecodeMsgpack(dec *msgpack.Decoder) error { return visitCodec.Decode(dec, v) }
+
+var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields}
+
+func writeVisit(w *codec.Writer, v *Visit) {
+	w.Struct(3)
+	codec.WriteString(w.Name("Owner"), &v.Owner)
+	codec.WriteString(w.Name("Guest"), &v.Guest)
+	codec.WriteTime(w.Name("At"), &v.At)
+}
+
+func readVisit(r *codec.Reader, v *Visit) {
+	codec.ReadStruct(r, v, readVisitField)
+}
+
+func readVisitField(r *codec.Reader, v *Visit, name []byte) bool {
+	switch string(name) {
+	case "Owner":
+		codec.ReadString(r, &v.Owner)
+	case "Guest":
+		codec.ReadString(r, &v.Guest)
+	case "At":
+		codec.ReadTime(r, &v.At)
+	default:
+		return false
+	}
+	return true
+}
+
+func visitFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Owner", "Guest", "At":
 		return nil, true
 	}
 	return nil, false

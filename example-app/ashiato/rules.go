@@ -2,8 +2,6 @@ package ashiato
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,33 +14,6 @@ const (
 	MaxTitle             = 120
 	MaxBody              = 10_000
 )
-
-// Problems says what is wrong with what somebody typed, by the name of the field
-// in the form: handle, slug, title, body.
-type Problems map[string]string
-
-func (p Problems) Error() string {
-	var all []string
-	for _, field := range slices.Sorted(maps.Keys(p)) {
-		all = append(all, field+": "+p[field])
-	}
-	return strings.Join(all, "; ")
-}
-
-// orNil returns p as an error if there are any.
-func (p Problems) orNil() error {
-	if len(p) == 0 {
-		return nil
-	}
-	return p
-}
-
-// check notes says for field unless it is empty.
-func (p Problems) check(field, says string) {
-	if says != "" {
-		p[field] = says
-	}
-}
 
 // Validate says what is wrong with a Member's handle.
 func (m *Member) Validate() error {

@@ -308,7 +308,7 @@ func TestSite_TripsOfEachPage(t *testing.T) {
 		wantTrips("member", v.get("/m/ann"), 2)
 		wantTrips("write form", v.get("/write"), 0)
 		wantTrips("edit form", v.get(edit), 1)
-		wantTrips("write", v.postOnce("/write", fill(v.get("/write"), "handle", "ann", "slug", "coffee", "title", "Coffee", "body", "Black.")), 3)
+		wantTrips("write", v.postOnce("/write", fill(v.get("/write"), "handle", "ann", "slug", "coffee", "title", "Coffee", "body", "Black.")), 4)
 		wantTrips("edit", v.postOnce(edit, fill(v.get(edit), "slug", "tea", "title", "Tea", "body", "Two cups.")), 3)
 		wantTrips("move", v.postOnce(edit, fill(v.get(edit), "slug", "oolong", "title", "Tea", "body", "Two cups.")), 3)
 		wantTrips("trash", v.postOnce("/trash/"+edit[len("/edit/"):], fill(v.get(edit))), 3)
@@ -328,7 +328,7 @@ func TestSite_TripsOfAFirstVisit(t *testing.T) {
 			t.Errorf("visit %d: want %d trips, got %d", i+1, want, got)
 		}
 	}
-	for i, want := range []int{4, 3} {
+	for i, want := range []int{5, 4} {
 		form := fill(v.get("/write"), "handle", "heron", "slug", fmt.Sprint("page-", i), "title", "Title", "body", "Body.")
 		if got := v.trips(v.postOnce("/write", form)); got != want {
 			t.Errorf("page %d by a member: want %d trips, got %d", i+1, want, got)

@@ -52,7 +52,7 @@ func (s *site) home(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	slices.SortFunc(pages, func(a, b *ashiato.Page) int {
-		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Slug, b.Slug))
+		return cmp.Or(b.Edited.Compare(a.Edited), cmp.Compare(a.Slug, b.Slug))
 	})
 	authors, err := s.authors(r.Context(), pages)
 	if err != nil {

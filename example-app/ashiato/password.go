@@ -1,0 +1,113 @@
+package ashiato
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// Hash is what argon2id spends on one password.
+type Hash struct {
+	Passes  uint32
+	Memory  uint32 // in KiB
+	Threads uint8
+}
+
+// owasp is what the Password Storage Cheat Sheet of OWASP asks for at least.
+var owasp = Hash{Passes: 2, Memory: 19 << 10, Threads: 1}
+
+const (
+	saltSize = 16
+	sumSize  = 32
+)
+
+// passwords hashes passwords, as many at a time as there are processors: a
+// flood of log-ins takes its turns and not the machine's memory.
+type passwords struct {
+	cost  Hash
+	turns chan struct{}
+
+	// nobody is the hash of a password that nobody knows, for handles that
+	// nobody has.
+	nobody string
+}
+
+func newPasswords(cost Hash) *passwords {
+	if cost == (Hash{}) {
+		cost = owasp
+	}
+	p := &passwords{cost: cost, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	p.nobody = cost.sum(rand.Text())
+	return p
+}
+
+// hash returns the stored form of a password.
+func (p *passwords) hash(ctx context.Context, password string) (stored string, err error) {
+	err = p.turn(ctx, func() { stored = p.cost.sum(password) })
+	return stored, err
+}
+
+// match tells whether stored is of password. It takes as long where stored is
+// empty, and then says no.
+func (p *passwords) match(ctx context.Context, stored, password string) (ok bool, err error) {
+	known := stored != ""
+	if !known {
+		stored = p.nobody
+	}
+	err = p.turn(ctx, func() { ok = matches(stored, password) && known })
+	return ok, err
+}
+
+// turn does work when there is a processor for it, unless ctx ends before.
+func (p *passwords) turn(ctx context.Context, work func()) error {
+	select {
+	case p.turns <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-p.turns }()
+	work()
+	return nil
+}
+
+// sum returns the hash of password with a salt of its own, and with all that it
+// takes to try another one: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
+func (h Hash) sum(password string) string {
+	salt := make([]byte, saltSize)
+	// It never fails: the runtime ends the program rather.
+	_, _ = rand.Read(salt)
+	sum := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.Memory, h.Passes, h.Threads,
+		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum))
+}
+
+// matches tells whether stored, which sum has returned, is of password.
+func matches(stored, password string) bool {
+	head, sum64, ok1 := cutLast(stored)
+	head, salt64, ok2 := cutLast(head)
+	var version int
+	var h Hash
+	_, err := fmt.Sscanf(head, "$argon2id$v=%d$m=%d,t=%d,p=%d", &version, &h.Memory, &h.Passes, &h.Threads)
+	salt, err2 := base64.RawStdEncoding.DecodeString(salt64)
+	sum, err3 := base64.RawStdEncoding.DecodeString(sum64)
+	if !ok1 || !ok2 || err != nil || err2 != nil || err3 != nil || version != argon2.Version || len(sum) != sumSize {
+		return false
+	}
+	got := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)
+	return subtle.ConstantTimeCompare(got, sum) == 1
+}
+
+// cutLast returns what stands before and behind the last $ of s.
+func cutLast(s string) (before, behind string, ok bool) {
+	at := strings.LastIndexByte(s, '$')
+	if at < 0 {
+		return "", "", false
+	}
+	return s[:at], s[at+1:], true
+}
