@@ -6,9 +6,66 @@ import "context"
 // It returns Problems of "text", ErrNotFound, ErrTrashed, or ErrSentBefore. A
 // form that is sent twice makes one comment.
 func (s *Site) Comment(ctx context.Context, who, page, form, text string) (*Comment, error) {
-	panic("to follow")
+	c := &Comment{ID: form, Page: page, Author: who, Text: lines(text), At: s.now()}
+	problems := problemsOf(c.Validate())
+	problems.check("id", formProblem(form))
+	if err := problems.orNil(); err != nil {
+		return nil, err
+	}
+	p, err := s.Models.Pages.Get(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Live() {
+		return nil, ErrTrashed
+	}
+	err = s.Models.Comments.Create(ctx, c)
+	if usedUp(err) {
+		return s.commentedBefore(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// commentedBefore returns the comment that a form has made, if it says the same
+// as c.
+func (s *Site) commentedBefore(ctx context.Context, c *Comment) (*Comment, error) {
+	there, err := s.Models.Comments.Get(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	if there.Author != c.Author || there.Page != c.Page || there.Text != c.Text {
+		return nil, ErrSentBefore
+	}
+	return there, nil
 }
 
 // Retract removes a comment, which its author may do and the author of the page.
 // ErrNotFound; ErrNotYours.
-func (s *Site) Retract(ctx context.Context, who, id string) error { panic("to follow") }
+func (s *Site) Retract(ctx context.Context, who, id string) error {
+	c, err := s.Models.Comments.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.Author != who {
+		p, err := s.Models.Pages.Get(ctx, c.Page)
+		if err != nil {
+			return err
+		}
+		if p.Author != who {
+			return ErrNotYours
+		}
+	}
+	return s.Models.Comments.Delete(ctx, id)
+}
+
+// remarks returns comments with who made them.
+func remarks(comments []*Comment, members map[string]*Member) []Remark {
+	all := make([]Remark, len(comments))
+	for i, c := range comments {
+		all[i] = Remark{c, members[c.Author]}
+	}
+	return all
+}

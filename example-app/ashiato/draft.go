@@ -2,6 +2,7 @@ package ashiato
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -42,4 +43,14 @@ func (p *Page) at(version int64) error {
 		return fmt.Errorf("%w: it is at version %d, not %d", kvmodel.ErrConflict, p.Version, version)
 	}
 	return nil
+}
+
+// page returns what d says as a page of author.
+func (d Draft) page(author string) *Page {
+	return &Page{ID: d.ID, Slug: d.Slug, Title: d.Title, Body: lines(d.Body), Topics: d.Topics, Author: author}
+}
+
+// says tells whether p says what q does.
+func (p *Page) says(q *Page) bool {
+	return p.Slug == q.Slug && p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
 }

@@ -81,3 +81,28 @@ func (e *EditConflict) Error() string {
 
 // Is makes an EditConflict an ErrConflict.
 func (e *EditConflict) Is(target error) bool { return target == kvmodel.ErrConflict }
+
+// problemsOf returns what Validate has said.
+func problemsOf(err error) Problems {
+	if problems, ok := errors.AsType[Problems](err); ok {
+		return problems
+	}
+	return Problems{}
+}
+
+// fieldOf says which field of a form the values of a unique index come from.
+var fieldOf = map[string]string{"BySlug": "slug", "ByHandle": "handle"}
+
+// taken returns err as Problems if it says that a unique value is taken.
+func taken(err error) error {
+	if e, ok := errors.AsType[*kvmodel.TakenError](err); ok {
+		return Problems{fieldOf[e.Index]: "“" + e.Value + "” is taken."}
+	}
+	return err
+}
+
+// usedUp tells whether err says that there is a record with that very id.
+func usedUp(err error) bool {
+	_, taken := errors.AsType[*kvmodel.TakenError](err)
+	return errors.Is(err, kvmodel.ErrExists) && !taken
+}

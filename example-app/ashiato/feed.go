@@ -2,12 +2,152 @@ package ashiato
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// spread pushes a page that was published to the home feeds of those who follow
-// its author or one of its topics.
+// A home feed is written when a page is published, and not gathered when it is
+// read: reading takes three trips however many members and topics one follows,
+// where gathering would take a timeline for each of them. What it costs is a push
+// for each follower, 500 in a trip, after the reply.
+
+const (
+	feedKept = 200            // as the tag of FeedItem says
+	newFor   = 24 * time.Hour // how long after it was published a page is news
+)
+
+// Feed returns what is new by the members and on the topics that who follows,
+// from the cursor on. It goes 200 pages back, and keeps what came while who
+// followed. ErrBadCursor.
+func (s *Site) Feed(ctx context.Context, who, cursor string) (Listing, error) {
+	items, err := s.Models.FeedItems.Latest(ctx, who, feedKept)
+	if err != nil {
+		return Listing{}, err
+	}
+	slices.SortStableFunc(items, func(a, b FeedItem) int { return b.At.Compare(a.At) })
+	from, err := feedPlace(items, cursor)
+	if err != nil {
+		return Listing{}, err
+	}
+	part := items[from:min(from+pageSize, len(items))]
+	pages, err := s.Models.Pages.GetMulti(ctx, pagesOf(part))
+	if err != nil {
+		return Listing{}, err
+	}
+	pages = slices.DeleteFunc(pages, func(p *Page) bool { return p == nil || !p.Live() })
+	listing := kvmodel.Listing[Page]{Items: pages}
+	listing.Next, listing.Prev = feedCursors(items, from)
+	return s.listing(ctx, listing)
+}
+
+func pagesOf(items []FeedItem) []string {
+	ids := make([]string, len(items))
+	for i, item := range items {
+		ids[i] = item.Page
+	}
+	return ids
+}
+
+const feedListing = "FeedItem"
+
+// feedPlace returns where among items the page at cursor begins: behind the item
+// that it names, at the end if that is no longer there.
+func feedPlace(items []FeedItem, cursor string) (int, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	after, err := kvmodel.ParseCursor(feedListing, cursor)
+	if err != nil || len(after) == 0 {
+		return 0, err
+	}
+	at := slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == string(after) })
+	if at < 0 {
+		return len(items), nil
+	}
+	return at + 1, nil
+}
+
+// feedCursors returns the cursors of the pages around that which begins at from.
+func feedCursors(items []FeedItem, from int) (next, prev string) {
+	if end := from + pageSize; end < len(items) {
+		next = kvmodel.Cursor(feedListing, []byte(items[end-1].Page))
+	}
+	switch before := from - pageSize; {
+	case from == 0:
+	case before <= 0:
+		prev = kvmodel.Cursor(feedListing, nil)
+	default:
+		prev = kvmodel.Cursor(feedListing, []byte(items[before-1].Page))
+	}
+	return next, prev
+}
+
+// spread pushes a page that was just published to the home feeds of those who
+// follow its author or one of its topics. It may be called again: a page is in a
+// feed once.
 func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error {
-	return nil
+	p := c.Record
+	if p == nil || !p.Live() || p.Published.Before(s.now().Add(-newFor)) || !c.Created && p.Version > 1 {
+		return nil
+	}
+	sp := &spreading{site: s, page: p}
+	for id, err := range s.Models.Follows.ByFollowed.Of(p.Author).IDs(ctx) {
+		if err := errors.Join(err, sp.to(ctx, id.Follower)); err != nil {
+			return err
+		}
+	}
+	for _, topic := range p.Topics {
+		for id, err := range s.Models.Interests.ByTopic.Of(topic).IDs(ctx) {
+			if err := errors.Join(err, sp.to(ctx, id.Member)); err != nil {
+				return err
+			}
+		}
+	}
+	return sp.push(ctx)
+}
+
+// spreading gathers those whose feeds a page comes into.
+type spreading struct {
+	site  *Site
+	page  *Page
+	items []FeedItem
+}
+
+// pushedAtOnce is how many feeds get a page in one trip.
+const pushedAtOnce = 500
+
+func (sp *spreading) to(ctx context.Context, reader string) error {
+	if reader == sp.page.Author {
+		return nil
+	}
+	sp.items = append(sp.items, feedItem(reader, sp.page))
+	if len(sp.items) < pushedAtOnce {
+		return nil
+	}
+	return sp.push(ctx)
+}
+
+func (sp *spreading) push(ctx context.Context) error {
+	items := sp.items
+	sp.items = nil
+	return sp.site.Models.FeedItems.Push(ctx, items...)
+}
+
+func feedItem(reader string, p *Page) FeedItem {
+	return FeedItem{Reader: reader, Page: p.ID, At: p.Published}
+}
+
+// catchUp brings pages that were there before into the feed of a reader who has
+// begun to follow.
+func (s *Site) catchUp(ctx context.Context, reader string, pages []*Page) error {
+	var items []FeedItem
+	for _, p := range slices.Backward(pages) {
+		if p.Author != reader {
+			items = append(items, feedItem(reader, p))
+		}
+	}
+	return s.Models.FeedItems.Push(ctx, items...)
 }

@@ -3,7 +3,12 @@ package ashiato
 import (
 	"context"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
 )
+
+// visitsKept is how many footprints a profile has, as the tag of Visit says.
+const visitsKept = 100
 
 // Footprint is who has visited a profile; nil: they are gone.
 type Footprint struct {
@@ -14,12 +19,48 @@ type Footprint struct {
 
 // Visit leaves a footprint of who on the profile of the member with the id
 // owner, once for each visitor. It leaves none of oneself or of "".
-func (s *Site) Visit(ctx context.Context, who, owner string) error { panic("to follow") }
+func (s *Site) Visit(ctx context.Context, who, owner string) error {
+	if who == "" || who == owner {
+		return nil
+	}
+	return s.Models.Visits.Push(ctx, Visit{Owner: owner, Guest: who, At: s.now()})
+}
 
 // Footprints returns who has visited the profile of who within 30 days, the last
 // 100 at most, newest first.
-func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) { panic("to follow") }
+func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) {
+	var owner *Member
+	var visits []Visit
+	var guests map[string]*Member
+	err := SideBySide(ctx, func(ctx context.Context) (err error) {
+		owner, err = s.Models.Members.Get(ctx, who)
+		return err
+	}, func(ctx context.Context) (err error) {
+		visits, err = s.Models.Visits.Latest(ctx, who, visitsKept)
+		if err != nil {
+			return err
+		}
+		guests, err = kvmodel.Load(ctx, s.Models.Members.Records, visits, func(v Visit) string { return v.Guest })
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	prints := make([]Footprint, len(visits))
+	for i, v := range visits {
+		prints[i] = Footprint{Guest: guests[v.Guest], At: v.At, New: v.At.After(owner.Looked)}
+	}
+	return prints, nil
+}
 
-// Looked notes that who has looked at their footprints as far as they are from
-// before at: those are not new any more.
-func (s *Site) Looked(ctx context.Context, who string, at time.Time) error { panic("to follow") }
+// Looked notes that who has looked at their footprints as far as they not from
+// after at: those are not new any more.
+func (s *Site) Looked(ctx context.Context, who string, at time.Time) error {
+	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
+		if at.After(m.Looked) {
+			m.Looked = at.UTC()
+		}
+		return nil
+	})
+	return err
+}

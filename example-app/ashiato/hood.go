@@ -65,4 +65,7 @@ type KeyInfo struct {
 func (s *Site) UnderHood(ctx context.Context, slug string) (*Hood, error) { panic("to follow") }
 
 // Health asks the store whether it answers: nil, or kvmodel.ErrUnavailable.
-func (s *Site) Health(ctx context.Context) error { panic("to follow") }
+func (s *Site) Health(ctx context.Context) error {
+	_, err := s.Models.Members.Get(ctx, "nobody")
+	return unlessGone(err)
+}

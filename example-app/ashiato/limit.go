@@ -2,19 +2,81 @@ package ashiato
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Limit is how often something may be done within a time.
+// Limit is how often something may be done by one within a time.
 type Limit struct {
-	What  string // names the limit: "log-in of a handle"
+	What  string // part of the key: "log-in-of"
 	Times int64
 	Per   time.Duration
 }
 
-// Allow counts one try by whoever it is under each of the limits, and returns a
-// *TooManyError if one is used up. Tries at the same time, in any number of
-// processes, never get more than there are.
-func (s *Site) Allow(ctx context.Context, who string, limits ...Limit) error {
-	panic("to follow")
+// The limits of trying passwords. Those of a handle stop whoever tries one
+// member's passwords from many addresses, at the price that the member waits as
+// well.
+var (
+	logInsFrom      = Limit{"log-in-from", 50, 15 * time.Minute}
+	logInsOf        = Limit{"log-in-of", 20, 15 * time.Minute}
+	passwordChanges = Limit{"password", 10, 15 * time.Minute}
+)
+
+// Try is one try under a limit, by whoever is limited.
+type Try struct {
+	Limit Limit
+	Who   string
+}
+
+var limitKey = kvmodel.NewClass("limit", 3) // what, who, number of the time window
+
+// Allow counts tries, and returns a *TooManyError if one was one too many. Tries
+// at the same time, in any number of processes, never get more than there are. One
+// trip, three for the first in a window.
+//
+// Time is cut into windows, so around the border of two there may be twice as
+// many.
+func (s *Site) Allow(ctx context.Context, tries ...Try) error {
+	now := s.now()
+	works := make([]func(kvmodel.Store) error, len(tries))
+	for i, try := range tries {
+		works[i] = func(store kvmodel.Store) error { return try.count(ctx, store, now) }
+	}
+	for _, err := range kvmodel.Together(ctx, s.db.Store(), works...) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t Try) count(ctx context.Context, store kvmodel.Store, now time.Time) error {
+	window := now.UnixNano() / int64(t.Limit.Per)
+	key := limitKey.Key(t.Limit.What, t.Who, strconv.FormatInt(window, 10))
+	n, err := countUp(ctx, store, key, t.Limit.Per)
+	if err != nil {
+		return err
+	}
+	if n > t.Limit.Times {
+		end := time.Unix(0, (window+1)*int64(t.Limit.Per))
+		return &TooManyError{Wait: end.Sub(now)}
+	}
+	return nil
+}
+
+// countUp adds 1 to the number under key, which is gone after ttl.
+func countUp(ctx context.Context, store kvmodel.Store, key string, ttl time.Duration) (int64, error) {
+	result, err := kvmodel.One(ctx, store, kvmodel.OpIncrement(key, 1))
+	if !errors.Is(err, kvmodel.ErrNotFound) {
+		return result.Number, err
+	}
+	_, err = kvmodel.One(ctx, store, kvmodel.OpAdd(key, []byte("1")).For(ttl))
+	if !errors.Is(err, kvmodel.ErrExists) {
+		return 1, err
+	}
+	result, err = kvmodel.One(ctx, store, kvmodel.OpIncrement(key, 1))
+	return result.Number, err
 }

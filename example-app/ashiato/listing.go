@@ -1,6 +1,10 @@
 package ashiato
 
-import "context"
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
 
 // Entry is a page in a list, with who wrote it; nil: they are gone.
 type Entry struct {
@@ -22,12 +26,42 @@ type Home struct {
 }
 
 // Home returns the first page of the site.
-func (s *Site) Home(ctx context.Context) (*Home, error) { panic("to follow") }
+func (s *Site) Home(ctx context.Context) (*Home, error) {
+	h := &Home{}
+	page, err := s.Models.Pages.Newest.Page(ctx, "", pageSize)
+	if err != nil {
+		return nil, err
+	}
+	h.Newest, err = s.listing(ctx, page)
+	return h, err
+}
 
 // Newest returns the pages that were published last, from the cursor on.
 // ErrBadCursor.
-func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) { panic("to follow") }
+func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) {
+	page, err := s.Models.Pages.Newest.Page(ctx, cursor, pageSize)
+	if err != nil {
+		return Listing{}, err
+	}
+	return s.listing(ctx, page)
+}
 
-// Feed returns what is new by the members and on the topics that who follows.
-// It goes 200 pages back. ErrBadCursor.
-func (s *Site) Feed(ctx context.Context, who, cursor string) (Listing, error) { panic("to follow") }
+// listing returns page with its authors. One trip.
+func (s *Site) listing(ctx context.Context, page kvmodel.Listing[Page]) (Listing, error) {
+	authors, err := kvmodel.Load(ctx, s.Models.Members.Records, page.Items, authorOf)
+	if err != nil {
+		return Listing{}, err
+	}
+	return listingBy(page, authors), nil
+}
+
+func authorOf(p *Page) string { return p.Author }
+
+// listingBy returns page with authors by their ids.
+func listingBy(page kvmodel.Listing[Page], authors map[string]*Member) Listing {
+	l := Listing{Entries: make([]Entry, len(page.Items)), Next: page.Next, Prev: page.Prev}
+	for i, p := range page.Items {
+		l.Entries[i] = Entry{p, authors[p.Author]}
+	}
+	return l
+}

@@ -2,6 +2,10 @@ package ashiato
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -17,27 +21,120 @@ type Joining struct {
 // SignUp makes a member. It returns Problems, of which "taken" is one, or
 // ErrSentBefore. A form that is sent twice makes one member.
 func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
-	panic("to follow")
+	m := &Member{ID: form.ID, Handle: form.Handle, About: lines(form.About), Joined: s.now()}
+	problems := problemsOf(m.Validate())
+	problems.check("id", formProblem(form.ID))
+	problems.check("password", passwordProblem(form.Password))
+	if err := problems.orNil(); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.Password, err = s.passwords.hash(ctx, form.Password); err != nil {
+		return nil, err
+	}
+	err = s.Models.Members.Create(ctx, m)
+	if usedUp(err) {
+		return s.joinedBefore(ctx, form)
+	}
+	if err != nil {
+		return nil, taken(err)
+	}
+	return m, nil
+}
+
+// joinedBefore returns the member that a form has made, if it says the same now.
+func (s *Site) joinedBefore(ctx context.Context, form Joining) (*Member, error) {
+	there, err := s.Models.Members.Get(ctx, form.ID)
+	if err != nil {
+		return nil, err
+	}
+	same, err := s.passwords.match(ctx, there.Password, form.Password)
+	if err != nil {
+		return nil, err
+	}
+	if !same || there.Handle != form.Handle {
+		return nil, ErrSentBefore
+	}
+	return there, nil
 }
 
 // LogIn returns the member with that handle and password. from is where the try
 // comes from, such as the visitor's address: each address and each handle has so
-// many tries. Otherwise it returns Problems, ErrNoLogIn or a *TooManyError, each after the
-// same work whether or not there is such a member.
+// many tries. Otherwise it returns ErrNoLogIn or a *TooManyError, after the same
+// work whether or not there is such a member.
 func (s *Site) LogIn(ctx context.Context, handle, password, from string) (*Member, error) {
-	panic("to follow")
+	name := strings.ToLower(handle)
+	if utf8.RuneCountInString(name) > MaxHandle || len(password) > MaxPassword {
+		return nil, ErrNoLogIn
+	}
+	if err := s.Allow(ctx, Try{logInsFrom, from}, Try{logInsOf, name}); err != nil {
+		return nil, err
+	}
+	m, err := s.Models.Members.ByHandle.Find(ctx, name)
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		m = &Member{}
+	} else if err != nil {
+		return nil, err
+	}
+	ok, err := s.passwords.match(ctx, m.Password, password)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, ErrNoLogIn
+	}
+	return m, nil
 }
 
 // ChangePassword gives who another password. It returns Problems: of "old" if
-// that is not the present password, of "password" for the new one.
+// that is not the present password, of "password" for the new one; or a
+// *TooManyError.
 func (s *Site) ChangePassword(ctx context.Context, who, old, password string) error {
-	panic("to follow")
+	problems := Problems{}
+	problems.check("password", passwordProblem(password))
+	if err := problems.orNil(); err != nil {
+		return err
+	}
+	if err := s.Allow(ctx, Try{passwordChanges, who}); err != nil {
+		return err
+	}
+	m, err := s.Models.Members.Get(ctx, who)
+	if err != nil {
+		return err
+	}
+	ok, err := s.passwords.match(ctx, m.Password, old)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return Problems{"old": "This is not your present password."}
+	}
+	return s.setPassword(ctx, m, password)
+}
+
+// setPassword gives m a password, unless m has got another one since it was read.
+func (s *Site) setPassword(ctx context.Context, m *Member, password string) error {
+	stored, err := s.passwords.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	_, err = s.Models.Members.Update(ctx, m.ID, func(now *Member) error {
+		if now.Password != m.Password {
+			return fmt.Errorf("%w: the password is another one by now", kvmodel.ErrConflict)
+		}
+		now.Password = stored
+		return nil
+	})
+	return err
 }
 
 // Describe changes what a member says about themselves. It returns Problems of
 // "about".
 func (s *Site) Describe(ctx context.Context, who, about string) (*Member, error) {
-	panic("to follow")
+	return s.Models.Members.Update(ctx, who, func(m *Member) error {
+		m.About = lines(about)
+		return nil
+	})
 }
 
 // Visitor is what the frame of every page shows of who looks at it.
@@ -49,7 +146,27 @@ type Visitor struct {
 // Visitor returns who is logged in; nil, without asking, for "". ErrNotFound if
 // the member is gone.
 func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
-	panic("to follow")
+	if who == "" {
+		return nil, nil
+	}
+	v := &Visitor{}
+	var visits []Visit
+	err := SideBySide(ctx, func(ctx context.Context) (err error) {
+		v.Member, err = s.Models.Members.Get(ctx, who)
+		return err
+	}, func(ctx context.Context) (err error) {
+		visits, err = s.Models.Visits.Latest(ctx, who, visitsKept)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, visit := range visits {
+		if visit.At.After(v.Member.Looked) {
+			v.Unread++
+		}
+	}
+	return v, nil
 }
 
 // Profile is the page of a member.
@@ -63,15 +180,31 @@ type Profile struct {
 // shown from the cursor on. ErrNotFound; ErrBadCursor. It leaves no footprint:
 // see Visit.
 func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profile, error) {
-	panic("to follow")
+	m, err := s.Find(ctx, handle)
+	if err != nil {
+		return nil, err
+	}
+	p := &Profile{Member: m}
+	err = SideBySide(ctx, func(ctx context.Context) error {
+		page, err := s.Models.Pages.NewestByAuthor.Of(m.ID).Page(ctx, cursor, pageSize)
+		p.Pages = listingBy(page, map[string]*Member{m.ID: m})
+		return err
+	}, func(ctx context.Context) (err error) {
+		p.Followed, err = s.follows(ctx, who, m.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // Find returns the member with that handle, or ErrNotFound.
 func (s *Site) Find(ctx context.Context, handle string) (*Member, error) {
-	panic("to follow")
+	return s.Models.Members.ByHandle.Find(ctx, strings.ToLower(handle))
 }
 
 // Newcomers returns the members who joined last.
 func (s *Site) Newcomers(ctx context.Context, cursor string) (kvmodel.Listing[Member], error) {
-	panic("to follow")
+	return s.Models.Members.Newest.Page(ctx, cursor, pageSize)
 }

@@ -89,6 +89,7 @@ type FeedItem struct {
 	_      struct{} `kv:"events,by=Reader,once=Page,keep=200"`
 	Reader string
 	Page   string
+	At     time.Time // when the page was published
 }
 
 // Visit is a footprint: who looked at a member's profile, each once, at the last

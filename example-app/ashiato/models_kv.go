@@ -624,6 +624,7 @@ var _ struct {
 	_      struct{} `kv:"events,by=Reader,once=Page,keep=200"`
 	Reader string
 	Page   string
+	At     time.Time
 } = FeedItem{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
@@ -635,9 +636,10 @@ func (f *FeedItem) DecodeMsgpack(dec *msgpack.Decoder) error { return feedItemCo
 var feedItemCodec = codec.Model[FeedItem]{Write: writeFeedItem, Read: readFeedItem, Fields: feedItemFields}
 
 func writeFeedItem(w *codec.Writer, v *FeedItem) {
-	w.Struct(2)
+	w.Struct(3)
 	codec.WriteString(w.Name("Reader"), &v.Reader)
 	codec.WriteString(w.Name("Page"), &v.Page)
+	codec.WriteTime(w.Name("At"), &v.At)
 }
 
 func readFeedItem(r *codec.Reader, v *FeedItem) {
@@ -650,6 +652,8 @@ func readFeedItemField(r *codec.Reader, v *FeedItem, name []byte) bool {
 		codec.ReadString(r, &v.Reader)
 	case "Page":
 		codec.ReadString(r, &v.Page)
+	case "At":
+		codec.ReadTime(r, &v.At)
 	default:
 		return false
 	}
@@ -658,7 +662,7 @@ func readFeedItemField(r *codec.Reader, v *FeedItem, name []byte) bool {
 
 func feedItemFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
-	case "Reader", "Page":
+	case "Reader", "Page", "At":
 		return nil, true
 	}
 	return nil, false

@@ -2,42 +2,65 @@ package ashiato
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Limits of what is typed, in characters.
+// Limits of what is typed, in characters; of a password in bytes.
 const (
-	MinHandle, MaxHandle = 2, 20
-	MaxSlug              = 60
-	MaxTitle             = 120
-	MaxBody              = 10_000
+	MinHandle, MaxHandle     = 2, 20
+	MinPassword, MaxPassword = 10, 200
+	MaxAbout                 = 500
+	MaxSlug                  = 60
+	MaxTitle                 = 120
+	MaxBody                  = 10_000
+	MaxTopics, MaxTopic      = 5, 24
+	MaxComment               = 1_000
 )
 
-// Validate says what is wrong with a Member's handle.
+// Validate says what is wrong with a Member, whatever is.
 func (m *Member) Validate() error {
 	p := Problems{}
-	n := utf8.RuneCountInString(m.Handle)
-	switch {
-	case m.Handle == "":
-		p["handle"] = "A member needs a handle."
-	case strings.ContainsFunc(m.Handle, func(r rune) bool { return !inHandle(r) }):
-		p["handle"] = "A handle has letters from a to z, digits, - and _ only."
-	case n < MinHandle || n > MaxHandle:
-		p["handle"] = fmt.Sprintf("A handle has %d to %d characters; this one has %d.", MinHandle, MaxHandle, n)
-	}
+	p.check("handle", handleProblem(m.Handle))
+	p.check("about", textProblem("text", m.About, MaxAbout, "\n\t"))
 	return p.orNil()
 }
 
+func handleProblem(handle string) string {
+	switch n := utf8.RuneCountInString(handle); {
+	case handle == "":
+		return "A member needs a handle."
+	case strings.ContainsFunc(handle, func(r rune) bool { return !inHandle(r) }):
+		return "A handle has letters from a to z, digits, - and _ only."
+	case n < MinHandle || n > MaxHandle:
+		return fmt.Sprintf("A handle has %d to %d characters; this one has %d.", MinHandle, MaxHandle, n)
+	}
+	return ""
+}
+
 func inHandle(r rune) bool { return inSlug(r) || r == '_' || 'A' <= r && r <= 'Z' }
+
+func passwordProblem(password string) string {
+	switch n := utf8.RuneCountInString(password); {
+	case n < MinPassword:
+		return fmt.Sprintf("A password has at least %d characters; this one has %d.", MinPassword, n)
+	case len(password) > MaxPassword:
+		return fmt.Sprintf("A password has at most %d bytes; this one has %d.", MaxPassword, len(password))
+	}
+	return ""
+}
 
 // Validate says what is wrong with a Page, whatever is.
 func (p *Page) Validate() error {
 	problems := Problems{}
 	problems.check("slug", slugProblem(p.Slug))
+	problems.check("title", neededProblem("A page needs a title.", p.Title))
 	problems.check("title", textProblem("title", p.Title, MaxTitle, ""))
+	problems.check("body", neededProblem("A page needs a text.", p.Body))
 	problems.check("body", textProblem("text", p.Body, MaxBody, "\n\t"))
+	problems.check("topics", topicsProblem(p.Topics))
 	return problems.orNil()
 }
 
@@ -55,12 +78,55 @@ func slugProblem(slug string) string {
 
 func inSlug(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' }
 
+func topicsProblem(topics []string) string {
+	for i, topic := range topics {
+		switch n := utf8.RuneCountInString(topic); {
+		case strings.ContainsFunc(topic, func(r rune) bool { return !inSlug(r) }):
+			return fmt.Sprintf("A topic has letters from a to z, digits and - only; %q has others.", topic)
+		case topic == "" || slices.Contains(topics[:i], topic):
+			return fmt.Sprintf("Each topic is another word; %q is none.", topic)
+		case n > MaxTopic:
+			return fmt.Sprintf("A topic has at most %d characters; %q has %d.", MaxTopic, topic, n)
+		}
+	}
+	if len(topics) > MaxTopics {
+		return fmt.Sprintf("A page has at most %d topics; this one has %d.", MaxTopics, len(topics))
+	}
+	return ""
+}
+
+// ParseTopics returns the topics that somebody has typed, with commas or blanks
+// between them: in small letters, each once, in their order.
+func ParseTopics(typed string) []string {
+	var topics []string
+	between := func(r rune) bool { return r == ',' || unicode.IsSpace(r) }
+	for _, topic := range strings.FieldsFunc(strings.ToLower(typed), between) {
+		if topic = strings.TrimPrefix(topic, "#"); topic != "" && !slices.Contains(topics, topic) {
+			topics = append(topics, topic)
+		}
+	}
+	return topics
+}
+
+// Validate says what is wrong with a Comment.
+func (c *Comment) Validate() error {
+	problems := Problems{}
+	problems.check("text", neededProblem("A comment needs a text.", c.Text))
+	problems.check("text", textProblem("comment", c.Text, MaxComment, "\n\t"))
+	return problems.orNil()
+}
+
+func neededProblem(says, text string) string {
+	if strings.TrimSpace(text) == "" {
+		return says
+	}
+	return ""
+}
+
 // textProblem says what is wrong with a text of at most limit characters, in
 // which there are no control characters but those of allowed.
 func textProblem(name, text string, limit int, allowed string) string {
 	switch n := utf8.RuneCountInString(text); {
-	case strings.TrimSpace(text) == "":
-		return "A page needs a " + name + "."
 	case !utf8.ValidString(text):
 		return "This " + name + " holds bytes that are no text (UTF-8)."
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) }):
@@ -70,3 +136,15 @@ func textProblem(name, text string, limit int, allowed string) string {
 	}
 	return ""
 }
+
+// formProblem says what is wrong with the id of a form, which is one of NewID or
+// empty.
+func formProblem(id string) string {
+	if id == "" || len(id) == 26 && !strings.ContainsFunc(id, func(r rune) bool { return !inSlug(r) || r == '-' }) {
+		return ""
+	}
+	return "This form is not one of this site."
+}
+
+// lines returns a text as it is stored: browsers end a line with two characters.
+func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

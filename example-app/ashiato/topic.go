@@ -16,23 +16,107 @@ type TopicView struct {
 // Topic returns what who sees of a topic, whose pages are shown, in no order, from the
 // cursor on. ErrNotFound; ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
-	panic("to follow")
+	v := &TopicView{}
+	err := SideBySide(ctx, func(ctx context.Context) (err error) {
+		v.Topic, err = s.Models.Topics.Get(ctx, name)
+		return err
+	}, func(ctx context.Context) (err error) {
+		v.Followed, err = s.interested(ctx, who, name)
+		return err
+	}, func(ctx context.Context) error {
+		page, err := s.Models.Pages.ByTopics.Of(name).Page(ctx, cursor, pageSize)
+		if err != nil {
+			return err
+		}
+		v.Pages, err = s.listing(ctx, page)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 // Topics returns the topics, the newest first, from the cursor on. ErrBadCursor.
 func (s *Site) Topics(ctx context.Context, cursor string) (kvmodel.Listing[Topic], error) {
-	panic("to follow")
+	return s.Models.Topics.Newest.Page(ctx, cursor, pageSize)
 }
 
 // FollowTopic makes who follow a topic, which may be followed already.
 // ErrNotFound.
-func (s *Site) FollowTopic(ctx context.Context, who, name string) error { panic("to follow") }
+func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
+	if _, err := s.Models.Topics.Get(ctx, name); err != nil {
+		return err
+	}
+	err := s.Models.Interests.Create(ctx, &Interest{Member: who, Topic: name})
+	if usedUp(err) {
+		return nil
+	}
+	return err
+}
 
 // UnfollowTopic makes who not follow a topic any more.
-func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error { panic("to follow") }
+func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
+	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: name}))
+}
 
 // FollowersOf returns who follows a topic, in no order, from the cursor on.
 // ErrBadCursor.
 func (s *Site) FollowersOf(ctx context.Context, name, cursor string) (kvmodel.Listing[Member], error) {
-	panic("to follow")
+	page, err := s.Models.Interests.ByTopic.Of(name).Page(ctx, cursor, pageSize)
+	if err != nil {
+		return kvmodel.Listing[Member]{}, err
+	}
+	return membersOf(ctx, s, page, func(i *Interest) string { return i.Member })
+}
+
+// Interests returns the topics that who follows, in no order, from the cursor
+// on. ErrBadCursor.
+func (s *Site) Interests(ctx context.Context, who, cursor string) (kvmodel.Listing[Topic], error) {
+	page, err := s.Models.Interests.ByMember.Of(who).Page(ctx, cursor, pageSize)
+	if err != nil {
+		return kvmodel.Listing[Topic]{}, err
+	}
+	topics, err := kvmodel.Load(ctx, s.Models.Topics.Records, page.Items, func(i *Interest) string { return i.Topic })
+	if err != nil {
+		return kvmodel.Listing[Topic]{}, err
+	}
+	listing := kvmodel.Listing[Topic]{Next: page.Next, Prev: page.Prev}
+	for _, i := range page.Items {
+		if topic := topics[i.Topic]; topic != nil {
+			listing.Items = append(listing.Items, topic)
+		}
+	}
+	return listing, nil
+}
+
+// interested tells whether who follows a topic.
+func (s *Site) interested(ctx context.Context, who, name string) (bool, error) {
+	if who == "" {
+		return false, nil
+	}
+	_, err := s.Models.Interests.Get(ctx, InterestID{Member: who, Topic: name})
+	return err == nil, unlessGone(err)
+}
+
+// addTopics makes those of the topics that are not there yet.
+func (s *Site) addTopics(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	there, err := s.Models.Topics.GetMulti(ctx, names)
+	if err != nil {
+		return err
+	}
+	var missing []*Topic
+	for i, name := range names {
+		if there[i] == nil {
+			missing = append(missing, &Topic{Name: name, Since: s.now()})
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err = created(s.Models.Topics.CreateMulti(ctx, missing))
+	return err
 }

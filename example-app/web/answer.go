@@ -2,90 +2,99 @@ package web
 
 import (
 	"bytes"
-	"embed"
-	"html/template"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
-)
+	"github.com/a-h/templ"
 
-// A handler finds out what to answer. An error becomes a page by the table in
-// outcome.go.
-type handler func(r *http.Request) (answer, error)
+	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/templates"
+)
 
 // answer is a page, or the path of one to go to.
 type answer struct {
 	to     string // if not empty, all else is
 	status int    // 0 is 200
-	page   string // the name of its template
 	title  string
-	data   any
+	here   string // the address in the main navigation that is this page's
+	live   bool   // the script has something to do on it
+	body   templ.Component
 }
 
-// frame is what is around every page.
-type frame struct {
-	Title string
-	Data  any
-	Cost  kvmodel.Cost
-	took  time.Duration
-}
-
-// Milliseconds is how long it took to find out what to show.
-func (f frame) Milliseconds() float64 { return float64(f.took) / float64(time.Millisecond) }
-
-// serve writes what h answers, with what that has cost.
-func serve(h handler) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, meter := kvmodel.Metered(r.Context())
-		start := time.Now()
-		got, err := h(r.WithContext(ctx))
-		if err != nil {
-			got = failure(r, err)
+// serve answers the requests of a route. An error becomes a page by the table
+// in outcome.go.
+func (s *Site) serve(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := s.visit(w, r)
+		got, err := s.answer(rt, v)
+		if err == nil {
+			err = v.keepAlive()
 		}
-		w.Header().Set("X-Store-Cost", meter.Cost().String())
+		if err != nil {
+			got = s.failure(v, err)
+		}
 		if got.to != "" {
-			http.Redirect(w, r, got.to, http.StatusSeeOther)
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("X-Store-Cost", v.meter.Cost().String())
+			http.Redirect(w, v.Request, got.to, http.StatusSeeOther)
 			return
 		}
-		write(w, got, frame{got.title, got.data, meter.Cost(), time.Since(start)})
-	}
+		s.show(v, got)
+	})
 }
 
-func write(w http.ResponseWriter, a answer, f frame) {
+// answer asks the route's handler, if the visitor may use it.
+func (s *Site) answer(rt route, v *visit) (answer, error) {
+	if rt.who != members {
+		return rt.handle(s, v)
+	}
+	member, err := v.member()
+	switch {
+	case err != nil:
+		return answer{}, err
+	case member != "":
+		return rt.handle(s, v)
+	case v.Method == http.MethodGet || v.Method == http.MethodHead:
+		return answer{to: logInPath(v.URL.RequestURI())}, nil
+	}
+	return answer{}, errSignedOut
+}
+
+// show writes the page in its frame.
+func (s *Site) show(v *visit, a answer) {
+	visitor, err := v.visitor()
+	if err != nil && a.status < http.StatusInternalServerError {
+		a = s.failure(v, err)
+	}
+	f := pages.Frame{Title: a.title, Here: a.here, Nonce: v.nonce}
+	header := v.w.Header()
+	header.Set("Content-Security-Policy", policy(v.nonce))
+	if visitor != nil {
+		header.Set("Cache-Control", "no-store")
+		f.Visitor = &pages.Visitor{Handle: visitor.Member.Handle, Unread: visitor.Unread}
+	}
+	if a.live {
+		f.Script = "/live.js"
+	}
+	cost := v.meter.Cost()
+	header.Set("X-Store-Cost", cost.String())
+	if s.config.Development {
+		f.Cost = &templates.Cost{
+			Trips: cost.Trips, Deep: cost.Depth, Keys: cost.Keys,
+			Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
+		}
+	}
 	var body bytes.Buffer
-	if err := templates[a.page].ExecuteTemplate(&body, "frame", f); err != nil {
-		slog.Error("example-app: a page cannot be written", "page", a.page, "err", err)
-		http.Error(w, "This page cannot be written.", http.StatusInternalServerError)
+	if err := pages.Document(f, a.body).Render(v.Context(), &body); err != nil {
+		slog.Error("a page cannot be written", "request", v.id, "path", v.URL.Path, "err", err)
+		http.Error(v.w, "This page cannot be written. Try again in a moment.", http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if a.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "5")
-	}
-	w.WriteHeader(max(a.status, http.StatusOK))
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
+	v.w.WriteHeader(max(a.status, http.StatusOK))
 	// A visitor who has gone needs no page.
-	_, _ = w.Write(body.Bytes())
+	_, _ = v.w.Write(body.Bytes())
 }
-
-//go:embed pages/*.html
-var sources embed.FS
-
-// templates has each page within the frame, by name.
-var templates = parse("home", "page", "draft", "members", "member", "join", "failure")
-
-func parse(names ...string) map[string]*template.Template {
-	base := template.Must(template.New("").Funcs(template.FuncMap{"when": when, "stamp": stamp}).
-		ParseFS(sources, "pages/frame.html"))
-	pages := make(map[string]*template.Template)
-	for _, name := range names {
-		clone := template.Must(base.Clone())
-		pages[name] = template.Must(clone.ParseFS(sources, "pages/"+name+".html"))
-	}
-	return pages
-}
-
-// when is a time as people read it, stamp the same for machines.
-func when(t time.Time) string  { return t.UTC().Format("2 Jan 2006, 15:04 UTC") }
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -3,33 +3,16 @@ package web
 import (
 	"errors"
 	"net/http"
-	"regexp"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// form is one that is shown, perhaps again with what was typed.
-type form struct {
-	Problems ashiato.Problems // by field
-	Notice   string           // about all of it
-}
-
-// again is the form page shown once more because of err, with all that was
-// typed, which data holds.
-func (f *form) again(r *http.Request, err error, page, title string, data any) (answer, error) {
-	o := report(r, err)
-	f.Problems = problemsIn(err)
-	if f.Problems == nil {
-		f.Notice = o.says
-	}
-	return answer{status: o.status, page: page, title: title, data: data}, nil
-}
-
-// readForm makes r's fields readable by r.PostFormValue.
-func readForm(r *http.Request) error {
-	err := r.ParseForm()
+// readForm makes the fields of a form readable.
+func readForm(v *visit) error {
+	err := v.ParseForm()
 	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {
 		return errTooBig
 	}
@@ -39,28 +22,64 @@ func readForm(r *http.Request) error {
 	return nil
 }
 
-// line is the field name of r without blanks around it, text with the line ends
-// of Unix.
-func line(r *http.Request, name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
-func text(r *http.Request, name string) string {
-	return strings.ReplaceAll(r.PostFormValue(name), "\r\n", "\n")
+// line is the field name without blanks around it, text with the line ends of
+// Unix.
+func (v *visit) line(name string) string { return strings.TrimSpace(v.PostFormValue(name)) }
+func (v *visit) text(name string) string {
+	return strings.ReplaceAll(v.PostFormValue(name), "\r\n", "\n")
 }
 
-var newIDs = regexp.MustCompile(`^[0-9A-Za-z]{26}$`)
-
-// newID is the id that a form was given for what it is to make, so that a form
+// formID is the id that a form was given for what it is to make, so that a form
 // that is sent twice makes it once.
-func newID(r *http.Request) (string, error) {
-	id := r.PostFormValue("id")
-	if !newIDs.MatchString(id) {
+func (v *visit) formID() (string, error) {
+	id := v.PostFormValue("id")
+	if len(id) != 26 || strings.ContainsFunc(id, func(r rune) bool { return !letterOrDigit(r) }) {
 		return "", errBadForm
 	}
 	return id, nil
 }
 
-// usedUp tells whether err says that the record a form was to make is there
-// already, as opposed to one of its values being taken.
-func usedUp(err error) bool {
-	_, taken := errors.AsType[*kvmodel.TakenError](err)
-	return !taken && errors.Is(err, kvmodel.ErrExists)
+func letterOrDigit(r rune) bool {
+	return '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
 }
+
+// refused is what a form is told because of an error: about its fields, or
+// about all of it.
+type refused struct {
+	status   int
+	problems ashiato.Problems
+	notice   string
+}
+
+func refuse(v *visit, err error) refused {
+	o := report(v, err)
+	r := refused{status: o.status, problems: problemsIn(err)}
+	if len(r.problems) == 0 {
+		r.notice = o.says
+		if o.title != o.says {
+			r.notice = o.title + ". " + o.says
+		}
+	}
+	return r
+}
+
+// local returns path if it leads to a place on this site, or "/".
+func local(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") ||
+		strings.HasPrefix(path, "//") || strings.Contains(path, `\`) {
+		return "/"
+	}
+	return path
+}
+
+// version is that of the page a form was made of.
+func (v *visit) version() (int64, error) {
+	version, err := strconv.ParseInt(v.PostFormValue("version"), 10, 64)
+	if err != nil || version < 1 {
+		return 0, errBadForm
+	}
+	return version, nil
+}
+
+func versionText(n int64) string { return strconv.FormatInt(n, 10) }

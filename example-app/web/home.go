@@ -1,91 +1,97 @@
 package web
 
 import (
-	"cmp"
 	"context"
-	"iter"
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/templates"
 )
 
-// A list without an index of its own shows at most shown records, and looks at
-// most at looked of them.
+// How many rows of a listing the first page shows.
 const (
-	shown  = 50
-	looked = 100
+	homeNewest = 10
+	homeFeed   = 4
 )
 
-// some returns a few of all that keep keeps, whichever come first.
-func some[T any](all iter.Seq2[*T, error], keep func(*T) bool) ([]*T, error) {
-	var few []*T
-	seen := 0
-	for v, err := range all {
-		if err != nil {
-			return nil, err
-		}
-		if keep(v) {
-			few = append(few, v)
-		}
-		if seen++; len(few) == shown || seen == looked {
-			break
-		}
-	}
-	return few, nil
-}
-
-type homeData struct {
-	Shown   int
-	Pages   []*ashiato.Page
-	Authors map[string]*ashiato.Member // by id
-	Writers []*ashiato.Member          // the same by name
-}
-
-// home shows some pages, and who has written them.
-func (s *site) home(r *http.Request) (answer, error) {
-	pages, err := some(s.pages.All(r.Context()), (*ashiato.Page).Live)
+// home shows what is newest and what is popular, and to members what those have
+// written whom they follow.
+func (s *Site) home(v *visit) (answer, error) {
+	var home *ashiato.Home
+	var feed ashiato.Listing
+	var head string
+	err := ashiato.SideBySide(v.Context(),
+		func(ctx context.Context) (err error) { home, err = s.app.Home(ctx); return err },
+		func(ctx context.Context) (err error) { head, err = s.app.Models.Pages.Newest.Head(ctx); return err },
+		func(ctx context.Context) error {
+			member, err := v.member()
+			if err == nil && member != "" {
+				feed, err = s.app.Feed(ctx, member, "")
+			}
+			return err
+		})
 	if err != nil {
 		return answer{}, err
 	}
-	slices.SortFunc(pages, func(a, b *ashiato.Page) int {
-		return cmp.Or(b.Edited.Compare(a.Edited), cmp.Compare(a.Slug, b.Slug))
-	})
-	authors, err := s.authors(r.Context(), pages)
+	now := s.app.DB().Now()
+	page := pages.Home{
+		Words:   "Written by members, newest first, and what others look at beside it.",
+		Live:    livePath(head),
+		Feed:    rows(feed.Entries[:min(homeFeed, len(feed.Entries))], now),
+		Newest:  rows(home.Newest.Entries[:min(homeNewest, len(home.Newest.Entries))], now),
+		Popular: ranked(home.Week, firstScore(home.Week)),
+	}
+	if len(home.Newest.Entries) > homeNewest || home.Newest.Next != "" {
+		page.Older = "/newest"
+	}
+	return answer{here: "/", live: true, body: page.Body()}, nil
+}
+
+func firstScore(placed []ashiato.Placed) int64 {
+	if len(placed) == 0 {
+		return 0
+	}
+	return placed[0].Score
+}
+
+// newest shows the pages that were published last.
+func (s *Site) newest(v *visit) (answer, error) {
+	cursor := v.FormValue("at")
+	var list ashiato.Listing
+	var head string
+	err := ashiato.SideBySide(v.Context(),
+		func(ctx context.Context) (err error) { list, err = s.app.Newest(ctx, cursor); return err },
+		func(ctx context.Context) (err error) { head, err = s.app.Models.Pages.Newest.Head(ctx); return err })
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{page: "home", title: "Ashiato", data: homeData{shown, pages, authors, byName(authors)}}, nil
-}
-
-// authors returns who has written pages, by id. One trip.
-func (s *site) authors(ctx context.Context, pages []*ashiato.Page) (map[string]*ashiato.Member, error) {
-	return kvmodel.Load(ctx, s.members.Records, pages, func(p *ashiato.Page) string { return p.Author })
-}
-
-func byName(authors map[string]*ashiato.Member) []*ashiato.Member {
-	var members []*ashiato.Member
-	for _, member := range authors {
-		members = append(members, member)
+	page := pages.Listing{
+		Title: "Newest",
+		Words: "Everything that was written, newest first.",
+		Live:  livePath(head),
+		Rows:  rows(list.Entries, s.app.DB().Now()),
+		Pager: around("/newest", list.Prev, list.Next, "Newer", "Older"),
+		Empty: templates.Empty{Words: "Nobody has written anything yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}},
 	}
-	sortByName(members)
-	return members
+	return answer{title: "Newest", here: "/newest", live: true, body: page.Body()}, nil
 }
 
-func sortByName(members []*ashiato.Member) {
-	slices.SortFunc(members, func(a, b *ashiato.Member) int { return strings.Compare(a.Name(), b.Name()) })
-}
-
-// find goes to the page with the address that was asked for.
-func (s *site) find(r *http.Request) (answer, error) {
-	slug := strings.ToLower(strings.TrimSpace(r.FormValue("slug")))
-	if slug == "" {
-		return answer{to: "/"}, nil
+// feed shows what is new by whom and on what the member follows.
+func (s *Site) feed(v *visit) (answer, error) {
+	member, err := v.member()
+	if err != nil {
+		return answer{}, err
 	}
-	return answer{to: pagePath(slug)}, nil
+	list, err := s.app.Feed(v.Context(), member, v.FormValue("at"))
+	if err != nil {
+		return answer{}, err
+	}
+	page := pages.Listing{
+		Title: "Feed",
+		Words: "New pages by the people and on the topics you follow.",
+		Rows:  rows(list.Entries, s.app.DB().Now()),
+		Pager: around("/feed", list.Prev, list.Next, "Newer", "Older"),
+		Empty: templates.Empty{Words: "You follow nobody yet who has written something since.", Way: templates.Link{Text: "Find a topic to follow", Href: "/topics"}},
+	}
+	return answer{title: "Feed", here: "/feed", body: page.Body()}, nil
 }
-
-func pagePath(slug string) string { return "/p/" + url.PathEscape(slug) }

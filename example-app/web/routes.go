@@ -7,91 +7,69 @@ type who uint8
 
 const (
 	anyone  who = iota
-	members     // those who are signed in: others are sent to log in, and come back
+	members     // those who are signed in: others are led to log in and come back, their forms refused
+	writers     // the same, but a form that comes from others is shown again with what was typed
 )
 
-// route is one way into the site. Its form fields are named in forms.
+// A handler finds out what to answer. An error becomes a page by the table in
+// outcome.go.
+type handler func(*Site, *visit) (answer, error)
+
+// route is one way into the site.
 type route struct {
 	method, path string
 	who          who
+	handle       handler
 }
 
-// routes is everything the site answers to. A GET changes nothing but that a
-// look is a look: the view of a page and the footprint on a profile are counted
-// by the visit itself.
+// routes is every page and every form there is. Behind a form stand the words on
+// its button, and the names of its fields.
 var routes = []route{
-	{"GET", "/{$}", anyone},      // newest, what is popular; the feed for members
-	{"GET", "/newest", anyone},   // all newest pages; ?at=CURSOR
-	{"GET", "/live", anyone},     // how many pages are newer than ?since=HEAD, as server-sent events
-	{"GET", "/feed", members},    // pages by whom and on what one follows; ?at=CURSOR
-	{"GET", "/ranking", anyone},  // ?span=today|week|all&from=PLACE
-	{"GET", "/topics", anyone},   // all topics
-	{"GET", "/p/{slug}", anyone}, // a page; ?comments=CURSOR
+	{"GET", "/{$}", anyone, (*Site).home},        // newest, what is popular; the feed for members
+	{"GET", "/newest", anyone, (*Site).newest},   // ?at=CURSOR
+	{"GET", "/feed", members, (*Site).feed},      // by whom and on what one follows; ?at=CURSOR
+	{"GET", "/ranking", anyone, (*Site).ranking}, // ?span=today|week|all&from=PLACE&page=SLUG, whose neighbours are shown
 
-	{"GET", "/write", members},
-	{"POST", "/write", members}, // id slug title body tags; do=preview only shows it
-	{"GET", "/edit/{id}", members},
-	{"POST", "/edit/{id}", members}, // version slug title body tags; do=preview only shows it
-	{"POST", "/delete/{id}", members},
-	{"POST", "/comment/{id}", members}, // the page's id in the path; id comment
+	{"GET", "/p/{slug}", anyone, (*Site).page}, // a page; ?comments=CURSOR
+	{"GET", "/write", members, (*Site).writeForm},
+	{"POST", "/write", writers, (*Site).write}, // Save page, Preview (do=preview): id title body topics slug
+	{"GET", "/edit/{id}", members, (*Site).editForm},
+	{"POST", "/edit/{id}", writers, (*Site).edit},       // Save page, Preview (do=preview): version title body topics slug
+	{"POST", "/delete/{id}", members, (*Site).trash},    // Delete page: version
+	{"POST", "/comment/{id}", writers, (*Site).comment}, // Post comment: id text; the page's id in the path
 
-	{"GET", "/m/{handle}", anyone},           // a profile; ?at=CURSOR
-	{"GET", "/m/{handle}/followers", anyone}, // ?at=CURSOR
-	{"POST", "/m/{handle}/follow", members},
-	{"POST", "/m/{handle}/unfollow", members},
-	{"GET", "/t/{topic}", anyone},           // a topic's newest pages; ?at=CURSOR
-	{"GET", "/t/{topic}/followers", anyone}, // ?at=CURSOR
-	{"POST", "/t/{topic}/follow", members},
-	{"POST", "/t/{topic}/unfollow", members},
+	{"GET", "/m/{handle}", anyone, (*Site).profile},             // ?at=CURSOR
+	{"GET", "/m/{handle}/followers", anyone, (*Site).followers}, // ?at=CURSOR
+	{"POST", "/m/{handle}/follow", members, (*Site).follow},     // Follow
+	{"POST", "/m/{handle}/unfollow", members, (*Site).unfollow}, // Unfollow
 
-	{"GET", "/footprints", members},       // ?from=PLACE
-	{"POST", "/footprints/seen", members}, // Mark all as seen
+	{"GET", "/topics", anyone, (*Site).topics},                      // ?at=CURSOR
+	{"GET", "/t/{topic}", anyone, (*Site).topic},                    // ?at=CURSOR
+	{"GET", "/t/{topic}/followers", anyone, (*Site).topicFollowers}, // ?at=CURSOR
+	{"POST", "/t/{topic}/follow", members, (*Site).followTopic},     // Follow
+	{"POST", "/t/{topic}/unfollow", members, (*Site).unfollowTopic}, // Unfollow
 
-	{"GET", "/signup", anyone},
-	{"POST", "/signup", anyone}, // id handle password
-	{"GET", "/login", anyone},   // ?next=PATH
-	{"POST", "/login", anyone},  // handle password next
-	{"POST", "/logout", anyone},
-	{"GET", "/settings", members},
-	{"POST", "/settings/profile", members},      // about
-	{"POST", "/settings/password", members},     // current password
-	{"POST", "/settings/session/end", members},  // session
-	{"POST", "/settings/sessions/end", members}, // Sign out everywhere
+	{"GET", "/footprints", members, (*Site).footprints}, // ?from=PLACE
+	{"POST", "/footprints/seen", members, (*Site).seen}, // Mark all as seen: until
 
-	{"GET", "/hood", anyone},    // Under the hood
-	{"GET", "/healthz", anyone}, // asks the store: 200 or 503, plain text
-	{"GET", "/metrics", anyone}, // counts, plain text
+	{"GET", "/signup", anyone, (*Site).signUpForm},
+	{"POST", "/signup", anyone, (*Site).signUp},  // Sign up: id handle password
+	{"GET", "/login", anyone, (*Site).logInForm}, // ?next=PATH
+	{"POST", "/login", anyone, (*Site).logIn},    // Log in: handle password next
+	{"POST", "/logout", anyone, (*Site).logOut},  // Log out
+
+	{"GET", "/settings", members, (*Site).settings},
+	{"POST", "/settings/profile", members, (*Site).describe},         // Save profile: about
+	{"POST", "/settings/password", members, (*Site).changePassword},  // Change password: old password
+	{"POST", "/settings/session/end", members, (*Site).endSession},   // Sign out: session
+	{"POST", "/settings/sessions/end", members, (*Site).endSessions}, // Sign out everywhere
+
+	{"GET", "/hood", anyone, (*Site).hood}, // Under the hood; ?page=SLUG, the way to which is marked
 }
 
-// forms are the words on the buttons, each of which sends one form.
-var forms = map[string]string{
-	"POST /write":                 "Save page",
-	"POST /edit/{id}":             "Save page",
-	"POST /delete/{id}":           "Delete page",
-	"POST /comment/{id}":          "Post comment",
-	"POST /m/{handle}/follow":     "Follow",
-	"POST /m/{handle}/unfollow":   "Unfollow",
-	"POST /t/{topic}/follow":      "Follow",
-	"POST /t/{topic}/unfollow":    "Unfollow",
-	"POST /footprints/seen":       "Mark all as seen",
-	"POST /signup":                "Sign up",
-	"POST /login":                 "Log in",
-	"POST /logout":                "Log out",
-	"POST /settings/profile":      "Save profile",
-	"POST /settings/password":     "Change password",
-	"POST /settings/session/end":  "Sign out",
-	"POST /settings/sessions/end": "Sign out everywhere",
+// services are what machines ask for, without a page around it.
+var services = map[string]func(*Site, http.ResponseWriter, *http.Request){
+	"GET /live":    (*Site).live,    // how many pages are newer than ?since=HEAD, as server-sent events
+	"GET /healthz": (*Site).health,  // asks the store: 200 or 503
+	"GET /metrics": (*Site).metrics, // counts
 }
-
-// Config is what a site is made of, for main to fill in:
-//
-//	site, err := web.New(web.Config{...})
-//	server := &http.Server{Handler: site}
-//	server.RegisterOnShutdown(site.Close)   // ends the streams of /live
-type Config struct {
-	Keys        [][]byte // sign the cookies of sessions, the first one new ones: 32 random bytes each
-	Development bool     // each page tells its cost, and cookies travel without TLS
-	Tenant      string   // the prefix of all keys, to be shown under the hood
-}
-
-var _ http.Handler = (*http.ServeMux)(nil)

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+const (
+	// maxStreams is how many streams there are at once. Others are told to come
+	// back by reloading the page.
+	maxStreams = 64
+
+	// pulse is how often a stream looks for what is new.
+	pulse = 3 * time.Second
+
+	// streamLife is how long a stream lasts: then the browser opens another one,
+	// if the page is still shown.
+	streamLife = 5 * time.Minute
+)
+
+// streams are those that are open. They end together.
+type streams struct {
+	seats chan struct{}
+	ended chan struct{}
+	end   sync.Once
+}
+
+func newStreams() *streams {
+	return &streams{seats: make(chan struct{}, maxStreams), ended: make(chan struct{})}
+}
+
+func (s *streams) close() { s.end.Do(func() { close(s.ended) }) }
+
+// enter takes a seat, if there is one.
+func (s *streams) enter() bool {
+	select {
+	case <-s.ended:
+		return false
+	case s.seats <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *streams) leave() { <-s.seats }
+
+// livePath is the address that tells how many pages are newer than head.
+func livePath(head string) string { return "/live?since=" + url.QueryEscape(head) }
+
+// live tells, as server-sent events, how many pages were published since the
+// head of the ring was what the address says.
+func (s *Site) live(w http.ResponseWriter, r *http.Request) {
+	since := r.URL.Query().Get("since")
+	if _, err := s.app.Models.Pages.Newest.Since(r.Context(), since); errors.Is(err, kvmodel.ErrBadCursor) {
+		http.Error(w, "since is not a head of the newest pages", http.StatusBadRequest)
+		return
+	}
+	if !s.streams.enter() {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "too many streams; reload the page instead", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.streams.leave()
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	ctx, cancel := context.WithTimeout(r.Context(), streamLife)
+	defer cancel()
+	s.stream(ctx, w, since)
+}
+
+// stream writes an event whenever there are more pages than it told last, until
+// ctx ends, the visitor goes or the streams are closed.
+func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string) {
+	control := http.NewResponseController(w)
+	// The server's limit is for pages; a stream sets its own with each event.
+	extend := func() { _ = control.SetWriteDeadline(time.Now().Add(3 * pulse)) }
+	extend()
+	tick := time.NewTicker(pulse)
+	defer tick.Stop()
+	fmt.Fprint(w, "retry: 10000\n\n")
+	for told := 0; control.Flush() == nil; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.streams.ended:
+			return
+		case <-tick.C:
+		}
+		extend()
+		n, err := s.app.Models.Pages.Newest.Since(ctx, since)
+		if err != nil || n == told {
+			fmt.Fprint(w, ":\n\n")
+			continue
+		}
+		told = n
+		fmt.Fprintf(w, "data: %d\n\n", n)
+	}
+}
