@@ -58,7 +58,7 @@ func (c *community) requests() []request {
 		{"/m/{handle}/unfollow", "/m/ben/unfollow", nil},
 		{"/t/{topic}/follow", "/t/drinks/follow", nil},
 		{"/t/{topic}/unfollow", "/t/drinks/unfollow", nil},
-		{"/footprints/seen", "/footprints/seen", nil},
+		{"/footprints/seen", "/footprints/seen", c.ann.fields("/footprints", "/footprints/seen")},
 		{"/signup", "/signup", []string{"id", newID(3), "handle", "carol", "password", password}},
 		{"/login", "/login", []string{"handle", "ann", "password", password}},
 		{"/settings/profile", "/settings/profile", []string{"about", "I like tea."}},
@@ -152,6 +152,10 @@ func (c *community) state() string {
 		c.must(err)
 		note("follow %+v", *follow)
 	}
+	for topic, err := range models.Topics.All(ctx) {
+		c.must(err)
+		note("topic %+v", *topic)
+	}
 	for interest, err := range models.Interests.All(ctx) {
 		c.must(err)
 		note("interest %+v", *interest)
@@ -190,3 +194,24 @@ func (c *community) unchanged(before, what string) {
 
 // limits of what is typed, as hints and errors tell them.
 var limits = map[string]int{"title": ashiato.MaxTitle, "body": ashiato.MaxBody, "slug": ashiato.MaxSlug}
+
+// id returns the id of a member.
+func (s *site) id(handle string) string {
+	s.t.Helper()
+	member, err := s.app.Find(s.t.Context(), handle)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return member.ID
+}
+
+// addPage writes a page past the limits of the forms.
+func (s *site) addPage(author string, n int) {
+	s.t.Helper()
+	_, err := s.app.Write(s.t.Context(), s.id(author), ashiato.Draft{
+		ID: s.app.NewID(), Slug: fmt.Sprintf("page-%d", n), Title: fmt.Sprintf("Page %d", n), Body: "Some words.", Topics: []string{"words"},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}

@@ -124,7 +124,7 @@ func TestLogIn_TellsNobodyWhoIsAMember(t *testing.T) {
 		return fmt.Sprint(got.status, strings.Contains(got.body, `aria-invalid`), len(got.header.Values("Set-Cookie")), withoutCost(text))
 	}
 	known := answer("ann", "wrong horse 17")
-	for _, handle := range []string{"nobody-here", "ann2", "x"} {
+	for _, handle := range []string{"nobody-here", "ann2", "xyzzy"} {
 		if got := answer(handle, "wrong horse 17"); got != known {
 			t.Errorf("want the same answer for a handle that nobody has:\n%s\ngot:\n%s", known, got)
 		}

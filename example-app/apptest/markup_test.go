@@ -3,6 +3,7 @@ package apptest
 import (
 	"fmt"
 	"html"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -114,14 +115,14 @@ func readAttr(page string) (name, value, rest string) {
 func shape(page string) []string {
 	var all []string
 	for _, t := range tags(page) {
-		var names []string
-		for name := range t.attrs {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		all = append(all, strings.Join(append([]string{t.name}, names...), " "))
+		all = append(all, t.shape())
 	}
 	return all
+}
+
+func (t tag) shape() string {
+	names := slices.Sorted(maps.Keys(t.attrs))
+	return strings.Join(append([]string{t.name}, names...), " ")
 }
 
 // form is one of a page, with the fields it would send as it stands.
