@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -67,11 +68,19 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	models := ashiato.New(db)
-	furnish(ctx, models, set.demo, out)
+	app := ashiato.NewSite(db, ashiato.Options{})
+	furnish(ctx, app.Models, set.demo, out)
 	kind, _, _ := strings.Cut(set.store, ":")
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	site, err := web.New(app, web.Config{Keys: [][]byte{key}, Development: true, Kind: kind})
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; end it with Ctrl-C\n", listener.Addr(), kind)
-	if err := serve(ctx, listener, web.New(models)); err != nil {
+	if err := serve(ctx, listener, site); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "example-app: ended")
@@ -126,14 +135,15 @@ func listen(addr string) (net.Listener, error) {
 	return listener, err
 }
 
-func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+func serve(ctx context.Context, listener net.Listener, site *web.Site) error {
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           site,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 	}
+	server.RegisterOnShutdown(site.Close)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

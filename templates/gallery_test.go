@@ -15,17 +15,18 @@ var gallery = flag.String("gallery", "", "write a page with every component, lig
 
 // galleryPage is a frame such as an app has. A name in brackets is replaced by
 // the sample of that name.
-const galleryPage = `<header class="site"><div>
+const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header class="site"><div>
 <a class="name" href="/">[mark]Ashiato</a>
 <nav aria-label="Main"><a href="/">Home</a><a href="/feed">Feed</a><a href="/ranking" aria-current="page">Ranking</a><a href="/topics">Topics</a><a href="/footprints">Footprints[unread]</a></nav>
 <div class="end">[button][seal]</div>
 </div></header>
-<main class="page">
+<main class="page" id="main">
 <div><h1>Small pages by people nearby</h1><p class="lead">3,456 pages by 812 people. <a href="/new">12 are new</a> since you looked yesterday evening.</p></div>
 <div class="columns home"><section>[head-key][feed][pager-first]</section><section>[head][ranks-aside]</section></div>
 <div class="columns"><section>[tabs][ranks][pager]</section><section class="aside"><div class="head"><h2>Around you</h2><p>top 12 %</p></div>[around]</section></div>
 <div class="columns"><div class="stack"><article><h1>The figure two in the snow</h1><p class="lead"><a href="/papercrane">papercrane</a>, 18 January, edited twice</p>
-[facts]<div class="prose"><p>My grandmother kept one pair of wooden clogs for the garden, and on the first white morning of the year she would walk to the gate and back, only so that we could look at what she had left behind.</p><blockquote><p>Snow in the morning.<br/>The figure two, the figure two:<br/>the marks of clogs.</p></blockquote></div>[tags]</article>
+[facts]<div class="prose"><p>My grandmother kept one pair of wooden clogs for the garden, and on the first white morning of the year she would walk to the gate and back, only so that we could look at what she had left behind.</p><blockquote><p>Snow in the morning.<br/>The figure two, the figure two:<br/>the marks of clogs.</p></blockquote></div>[tags]<p class="after">[button-quiet]</p></article>
+<ul class="rows"><li><div class="gutter">[seal]</div><div class="remark"><p class="meta">papercrane · yesterday</p><p>His twos always looked as if they were leaning into the wind.</p></div></li></ul>
 <div>[footprints]</div></div>
 <div class="aside stack">[card]<p class="who">[seal-large]<a href="/papercrane">papercrane</a></p>[ruler][ruler-one]<p>[unread-many] [button-quiet]</p></div></div>
 <div class="narrow stack">[notice]<form id="edit">[field][field-text][field-wrong]</form>[empty][failure]</div>

@@ -104,7 +104,7 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 }
 
 func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
-	const ring, page, change = "timeline/ring.go", "timeline/page.go", "kvmodel/change.go"
+	const ring, page, commit = "timeline/ring.go", "timeline/page.go", "kvmodel/commit.go"
 	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2500"}, []kvtest.Mistake{
 		kvtest.Wrong("a reader does not compare the stamp",
 			page, "len(rec.Places) == 0 || decodeMark(rec.Mark).stamp != it.stamp {", "len(rec.Places) == 0 {",
@@ -124,7 +124,7 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 			"kvmodel/early.go", "	l := line{model: c.name, id: c.id, rev: fenceAlways}\n", "	l := line{}\n",
 		),
 		kvtest.Wrong("what fails beside the commit is not made up for",
-			change, "	if missed {\n", "	if false {\n",
+			commit, "	if !settled {\n", "	if false {\n",
 		),
 		kvtest.Wrong("another number is taken for the entry than for the record",
 			ring, "	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))\n", "	stamped := decodeMark(m.Mark)\n	stamped.stamp++\n	return c.enter(ctx, s, m.ID, place, stamped)\n",

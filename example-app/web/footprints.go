@@ -137,3 +137,15 @@ func (s *Site) seen(v *visit) (answer, error) {
 	}
 	return answer{to: "/footprints"}, nil
 }
+
+// placeIn reads the number of a place; none is the first.
+func placeIn(text string) (int, error) {
+	if text == "" {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, errNoSuchPage
+	}
+	return n, nil
+}

@@ -2,7 +2,7 @@ package web
 
 import (
 	"context"
-	"strconv"
+	"net/url"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
@@ -16,7 +16,7 @@ var periods = []struct {
 	views  string // what is counted
 }{
 	{ashiato.Today, "Today", "by views today"},
-	{ashiato.ThisWeek, "This week", "by views since Monday"},
+	{ashiato.ThisWeek, "This week", "by views of the last seven days"},
 	{ashiato.AllTime, "All time", "by all views"},
 }
 
@@ -30,16 +30,13 @@ func (s *Site) ranking(v *visit) (answer, error) {
 			period = ashiato.AllTime
 		}
 	}
-	from, err := placeIn(v.FormValue("from"))
-	if err != nil {
-		return answer{}, err
-	}
+	cursor := v.FormValue("at")
 	var ranks *ashiato.Ranks
 	var first int64
 	var place *ashiato.Place
-	err = ashiato.SideBySide(v.Context(),
-		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, from); return err },
-		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, from); return err },
+	err := ashiato.SideBySide(v.Context(),
+		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, cursor); return err },
+		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, cursor); return err },
 		func(ctx context.Context) (err error) { place, err = s.placeFor(ctx, v); return err })
 	if err != nil {
 		return answer{}, err
@@ -52,7 +49,7 @@ func (s *Site) ranking(v *visit) (answer, error) {
 		Tabs:  tabs(ranks.Period, v.FormValue("page")),
 		Rows:  ranked(ranks.Rows, first),
 		Pager: rankPager(ranks, v.FormValue("page")),
-		Empty: templates.Empty{Words: "Nobody stands here.", Way: templates.Link{Text: "The first place", Href: rankPath(period, 1, "")}},
+		Empty: templates.Empty{Words: "Nobody stands here.", Way: templates.Link{Text: "The first place", Href: rankPath(period, "", "")}},
 		Hint:  "Write a page, and see here where it stands.",
 	}
 	if ranks.Of == 0 {
@@ -65,25 +62,13 @@ func (s *Site) ranking(v *visit) (answer, error) {
 	return answer{title: "Ranking", here: "/ranking", body: page.Body()}, nil
 }
 
-// placeIn reads the number of a place; none is the first.
-func placeIn(text string) (int, error) {
-	if text == "" {
-		return 1, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, errNoSuchPage
-	}
-	return n, nil
-}
-
 // firstOf returns the score of the first place, which the bars are shares of, if
 // it is not among what is shown.
-func (s *Site) firstOf(ctx context.Context, p ashiato.Period, from int) (int64, error) {
-	if from == 1 {
+func (s *Site) firstOf(ctx context.Context, p ashiato.Period, cursor string) (int64, error) {
+	if cursor == "" {
 		return 0, nil
 	}
-	ranks, err := s.app.Ranking(ctx, p, 1)
+	ranks, err := s.app.Ranking(ctx, p, "")
 	if err != nil {
 		return 0, err
 	}
@@ -115,7 +100,7 @@ func rankingWords(ranks *ashiato.Ranks) string {
 func tabs(now ashiato.Period, page string) templates.Tabs {
 	t := templates.Tabs{Label: "Period"}
 	for i, p := range periods {
-		t.Tabs = append(t.Tabs, templates.Link{Text: p.words, Href: rankPath(p.period, 1, page)})
+		t.Tabs = append(t.Tabs, templates.Link{Text: p.words, Href: rankPath(p.period, "", page)})
 		if p.period == now {
 			t.Now = i
 		}
@@ -123,23 +108,24 @@ func tabs(now ashiato.Period, page string) templates.Tabs {
 	return t
 }
 
-func rankPath(p ashiato.Period, from int, page string) string {
-	path := with("/ranking", "span", string(p))
-	if from > 1 {
-		path += "&from=" + strconv.Itoa(from)
+// rankPath is the address of a part of a ranking, around which page is shown.
+func rankPath(p ashiato.Period, cursor, page string) string {
+	query := url.Values{"span": {string(p)}}
+	if cursor != "" {
+		query.Set("at", cursor)
 	}
 	if page != "" {
-		path += "&" + with("", "page", page)[1:]
+		query.Set("page", page)
 	}
-	return path
+	return "/ranking?" + query.Encode()
 }
 
 func rankPager(ranks *ashiato.Ranks, page string) templates.Pager {
 	var p templates.Pager
-	if ranks.Prev > 0 {
+	if ranks.Prev != "" {
 		p.Back = templates.Link{Text: "Higher", Href: rankPath(ranks.Period, ranks.Prev, page)}
 	}
-	if ranks.Next > 0 {
+	if ranks.Next != "" {
 		p.On = templates.Link{Text: "Lower", Href: rankPath(ranks.Period, ranks.Next, page)}
 	}
 	if n := len(ranks.Rows); n > 0 {

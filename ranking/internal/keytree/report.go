@@ -82,7 +82,7 @@ func families(names []string) [][]string {
 }
 
 // reportTries is how often a report is tried; the next one heals what is lost.
-const reportTries = 3
+const reportTries = 5
 
 // reportTo writes the reports of family into the router above them.
 func (p *pages) reportTo(ctx context.Context, s kvmodel.Store, name string, family []string, due, up *reports) error {
@@ -132,10 +132,46 @@ func (r *router) with(family []string, due *reports) (next *router, changed bool
 // tells whether the page above is to be told of next.
 func (p *pages) settle(old, next *router) bool {
 	next.closed = next.empty()
-	total := next.total()
-	if moved := max(total-next.pushed, next.pushed-total); moved < max(p.drift, total/256) && next.closed == old.closed {
-		return false
+	pushed, due := p.due(next.pushed, next.total(), next.total()/256)
+	if due || next.closed != old.closed {
+		next.pushed = pushed
+		return true
 	}
-	next.pushed = total
-	return true
+	return false
+}
+
+// In a small tree every change of a count is reported, so that places and lengths
+// are right where somebody could count. In a larger one a report is due when a
+// count has moved by largeDrift, or by the 256th of a router's total.
+const (
+	smallTree  = 8192
+	largeDrift = 4
+)
+
+// due returns what a page that has now members is to report, and whether it is to,
+// where pushed is what it has last reported and allowed how far that may be off.
+//
+// Between two reports a count goes on as it went before, as a rule. So a report
+// is a part of the way ahead, and of many pages some are ahead and some behind.
+func (p *pages) due(pushed, now, allowed int) (report int, due bool) {
+	if p.size() <= p.small {
+		return now, now != pushed
+	}
+	allowed = max(largeDrift, allowed)
+	switch ahead := allowed/2 - 1; {
+	case now-pushed >= allowed:
+		return now + ahead, true
+	case pushed-now >= allowed:
+		return max(1, now-ahead), true
+	}
+	return pushed, false
+}
+
+// size returns how many members the tree had when this process last saw its root
+// as a router, 0 if it has not.
+func (p *pages) size() int {
+	if r, _ := p.local.router(p.key("")); r != nil {
+		return r.total()
+	}
+	return 0
 }

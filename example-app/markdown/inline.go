@@ -1,0 +1,137 @@
+package markdown
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// inline returns the parts of text, which stands depth deep in others.
+func inline(text string, depth int) []Node {
+	p := &parts{}
+	for text != "" {
+		n, length := part(text, depth)
+		if length == 0 {
+			length = plain(text)
+			n = Node{Kind: Text, Text: text[:length]}
+		}
+		p.add(n)
+		text = text[length:]
+	}
+	return p.nodes
+}
+
+// parts gathers nodes, and joins texts that follow each other.
+type parts struct{ nodes []Node }
+
+func (p *parts) add(n Node) {
+	if last := len(p.nodes) - 1; n.Kind == Text && last >= 0 && p.nodes[last].Kind == Text {
+		p.nodes[last].Text += n.Text
+		return
+	}
+	p.nodes = append(p.nodes, n)
+}
+
+const marks = "\\`*[\n"
+
+// plain returns how long text is up to the next mark: at least one byte, since
+// the first one turned out to be none.
+func plain(text string) int {
+	if next := strings.IndexAny(text[1:], marks); next >= 0 {
+		return 1 + next
+	}
+	return len(text)
+}
+
+// part returns the part that text begins with and its length, 0 if it begins with
+// none.
+func part(text string, depth int) (Node, int) {
+	switch {
+	case text[0] == '\n':
+		return Node{Kind: Break}, 1
+	case text[0] == '\\' && len(text) > 1 && unicode.IsPunct(rune(text[1])):
+		return Node{Kind: Text, Text: text[1:2]}, 2
+	case text[0] == '`':
+		return code(text)
+	case depth >= deepest:
+		return Node{}, 0
+	case strings.HasPrefix(text, "**"):
+		return between(text, "**", Strong, depth)
+	case text[0] == '*':
+		return between(text, "*", Emphasis, depth)
+	case text[0] == '[':
+		return link(text, depth)
+	}
+	return Node{}, 0
+}
+
+func code(text string) (Node, int) {
+	end := strings.IndexByte(text[1:], '`')
+	if end < 1 {
+		return Node{}, 0
+	}
+	return Node{Kind: Code, Text: text[1 : 1+end]}, end + 2
+}
+
+// between returns the part that stands between two marks, with no blank inside
+// of them.
+func between(text, mark string, kind Kind, depth int) (Node, int) {
+	inner := text[len(mark):]
+	end := closing(inner, mark)
+	if end < 1 || inner[0] == ' ' || inner[end-1] == ' ' {
+		return Node{}, 0
+	}
+	return Node{Kind: kind, Children: inline(inner[:end], depth+1)}, end + 2*len(mark)
+}
+
+// closing returns where mark closes what text begins with: a single star is not
+// one of two.
+func closing(text, mark string) int {
+	at := 0
+	for {
+		next := strings.Index(text[at:], mark)
+		if next < 0 {
+			return -1
+		}
+		at += next
+		if mark == "**" || !strings.HasPrefix(text[at:], "**") {
+			return at
+		}
+		at += 2
+	}
+}
+
+// link returns the link that text begins with. One that leads where a link may
+// not lead is text.
+func link(text string, depth int) (Node, int) {
+	middle := strings.IndexByte(text, ']')
+	if middle < 2 || !strings.HasPrefix(text[middle:], "](") || strings.Contains(text[1:middle], "[") {
+		return Node{}, 0
+	}
+	length := strings.IndexByte(text[middle:], ')')
+	if length < 0 {
+		return Node{}, 0
+	}
+	end := middle + length
+	href := text[middle+2 : end]
+	if !safe(href) {
+		return Node{}, 0
+	}
+	return Node{Kind: Link, Href: href, Children: inline(text[1:middle], deepest)}, end + 1
+}
+
+// safe tells whether a link may lead to href: over http or https, or to another
+// place of the site. Browsers take a backslash for a slash, so there must be none.
+func safe(href string) bool {
+	if strings.ContainsFunc(href, func(r rune) bool { return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return false
+	}
+	u, err := url.Parse(href)
+	switch {
+	case err != nil || u.User != nil:
+		return false
+	case u.Scheme == "http" || u.Scheme == "https":
+		return u.Host != ""
+	}
+	return u.Scheme == "" && u.Host == "" && strings.HasPrefix(href, "/") && !strings.HasPrefix(href, "//")
+}
