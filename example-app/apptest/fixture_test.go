@@ -14,7 +14,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web"
@@ -39,6 +41,8 @@ type site struct {
 	t   testing.TB
 	url string
 	app *ashiato.Site
+
+	ahead *atomic.Int64 // of the time, what the site takes for it
 }
 
 // openMem returns an empty site in memory.
@@ -47,19 +51,15 @@ func openMem(t testing.TB) *site {
 	return open(t, memkv.New(memkv.Options{}))
 }
 
-// open returns a site on a store, as it is in development.
-func open(t testing.TB, store kvmodel.Store, opts ...kvmodel.Option) *site {
+// open returns a site on a store, as it is in development. It closes the store
+// at the end of the test.
+func open(t testing.TB, store kvmodel.Store) *site {
 	t.Helper()
-	db, err := kvmodel.Open(store, opts...)
+	ahead := new(atomic.Int64)
+	db, err := kvmodel.Open(store, kvmodel.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, db)
-}
-
-// serve returns the site in db, which it closes at the end of the test.
-func serve(t testing.TB, db *kvmodel.DB) *site {
-	t.Helper()
 	app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
 	handler := newHandler(t, app, true)
 	server := httptest.NewServer(handler)
@@ -71,8 +71,11 @@ func serve(t testing.TB, db *kvmodel.DB) *site {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &site{t, server.URL, app}
+	return &site{t, server.URL, app, ahead}
 }
+
+// later lets time pass, so that who has tried too often may try again.
+func (s *site) later() { s.ahead.Add(int64(time.Hour)) }
 
 func newHandler(t testing.TB, app *ashiato.Site, development bool) *web.Site {
 	t.Helper()

@@ -69,14 +69,12 @@ func TestPost_OfNoFormIsRefused(t *testing.T) {
 
 func TestRedirect_LeadsToThisSiteOnly(t *testing.T) {
 	c := newCommunity(t)
-	for i, next := range []string{
+	for _, next := range []string{
 		"https://evil.example/", "//evil.example/", `/\evil.example`, `\\evil.example`, "/\t/evil.example", "http:evil.example",
 		"javascript:alert(1)", "evil.example", "/\n/evil.example", "https:///evil.example", "////evil.example", "/%09/evil.example",
 		"/..//evil.example", "data:text/html,x", " //evil.example", "\x00//evil.example", "/p/tea\r\nSet-Cookie: a=b",
 	} {
-		if i%8 == 7 {
-			c = newCommunity(t) // Nobody may log in more often than this.
-		}
+		c.later()
 		v := c.visitor()
 		c.wantOwn(v.post("/login", append(v.fields("/login?next="+url.QueryEscape(next), "/login"), "handle", "ann", "password", password)...), next)
 		c.wantOwn(c.visitor().post("/login", "handle", "ann", "password", password, "next", next), next)

@@ -100,7 +100,7 @@ func TestCookie_HasItsFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
-		s := &site{t, serveOnce(t, newHandler(t, app, development)), app}
+		s := &site{t, serveOnce(t, newHandler(t, app, development)), app, nil}
 		got := s.visitor().fill("/signup", "/signup", "handle", "ann", "password", password)
 		cookies := (&http.Response{Header: got.header}).Cookies()
 		if len(cookies) != 1 {

@@ -217,6 +217,7 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 	}
 	for what, send := range fields {
 		for _, payload := range payloads {
+			a.later()
 			a.check(what, payload, send(payload))
 		}
 	}
@@ -227,6 +228,7 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 func TestBrowsersName_IsNeverMarkup(t *testing.T) {
 	a := newAudit(t)
 	for _, payload := range payloads {
+		a.later()
 		v := a.visitor()
 		v.agent = strings.ReplaceAll(payload, "\f", " ")
 		v.want(v.logIn("ben", password), http.StatusSeeOther)
