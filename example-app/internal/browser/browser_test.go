@@ -111,7 +111,7 @@ func TestPage_DoesWhatAVisitorDoes(t *testing.T) {
 		t.Errorf("want the field as it was, got %q", got)
 	}
 	p.Fill("Title", `new “ü” \ '`)
-	p.Follow("Send it")
+	p.Submit("Send it")
 	p.WantText(`Got new “ü” \ '`)
 	p.WithoutText("old")
 	if got := p.Status(); got != http.StatusAccepted {
@@ -202,6 +202,7 @@ func TestPage_StepThatCannotBeDoneSaysWhatItWaitedFor(t *testing.T) {
 		`click control "Nowhere": waited 500ms: there are only ["Send it" "Next page" "Count"]`: func(p *browser.Page) { p.Click("Nowhere") },
 		`click field "Name": waited 500ms: there are only ["Title"]`:                            func(p *browser.Page) { p.Fill("Name", "x") },
 		`follow "Count": waited 500ms: no other page came`:                                      func(p *browser.Page) { p.Follow("Count") },
+		`click button "Next page": waited 500ms: there are only ["Send it" "Count"]`:            func(p *browser.Page) { p.Submit("Next page") },
 		`wait for a miracle: waited 500ms: 1 > 2 is not true`:                                   func(p *browser.Page) { p.Wait("a miracle", "1 > 2") },
 		`text of h6: waited 500ms: there is no h6`:                                              func(p *browser.Page) { p.Text("h6") },
 		`value of field "Name": waited 500ms: there is no such field`:                           func(p *browser.Page) { p.Value("Name") },

@@ -54,6 +54,13 @@ func (p *Page) Follow(name string) {
 	p.load(fmt.Sprintf("follow %q", name), func() { p.click("control", name) })
 }
 
+// Submit clicks the button of that name, which sends a form, and returns when
+// the page that answers it is complete.
+func (p *Page) Submit(name string) {
+	p.t.Helper()
+	p.load(fmt.Sprintf("submit %q", name), func() { p.click("button", name) })
+}
+
 // Fill writes text into the field of that label, in place of what is there.
 func (p *Page) Fill(label, text string) {
 	p.t.Helper()

@@ -26,10 +26,14 @@
     return [...e.childNodes].map((c) => this.textOf(c)).join(e.matches("li, div, p, dt, dd") ? " " : "");
   },
 
+  kinds: {
+    control: "a[href], button, summary, input[type=submit], input[type=button], [role=button]",
+    button: "button, input[type=submit]",
+    field: "input:not([type=hidden]):not([type=submit]):not([type=button]), textarea, select",
+  },
+
   all(kind) {
-    const controls = "a[href], button, summary, input[type=submit], input[type=button], [role=button]";
-    const fields = "input:not([type=hidden]):not([type=submit]):not([type=button]), textarea, select";
-    return [...document.querySelectorAll(kind === "field" ? fields : controls)].filter((e) => this.shown(e));
+    return [...document.querySelectorAll(this.kinds[kind])].filter((e) => this.shown(e));
   },
 
   // find is the first element of a kind whose name is the given one, or begins
