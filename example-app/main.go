@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; end it with Ctrl-C\n", listener.Addr(), kind)
-	if err := serve(ctx, listener, site); err != nil {
+	if err := serve(ctx, listener, site, site.Close); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "example-app: ended")
@@ -135,15 +135,17 @@ func listen(addr string) (net.Listener, error) {
 	return listener, err
 }
 
-func serve(ctx context.Context, listener net.Listener, site *web.Site) error {
+// serve serves until ctx ends; then it calls end, for what would otherwise not
+// end by itself.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, end func()) error {
 	server := &http.Server{
-		Handler:           site,
+		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 	}
-	server.RegisterOnShutdown(site.Close)
+	server.RegisterOnShutdown(end)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

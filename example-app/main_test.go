@@ -75,7 +75,7 @@ func wantPage(t *testing.T, url string, wantStatus int, wants ...string) {
 
 func TestRun_ShowsDemoPagesAndTheirCost(t *testing.T) {
 	url, stop := start(t, "-store", "mem:")
-	wantPage(t, url, 200, "How to read a tide table", "Sparrow7", "12 of at most 50", "<dt>trips</dt><dd>4</dd>")
+	wantPage(t, url, 200, "Small pages by people nearby", "Cost of this page")
 	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
 	wantPage(t, url+"favicon.ico", 404)
 	wantEnd(t, stop)
@@ -86,13 +86,12 @@ func TestRun_ShowsDemoPagesAndTheirCost(t *testing.T) {
 
 func TestRun_DemoIsTheNumberOfPages(t *testing.T) {
 	for _, test := range []struct{ flag, want string }{
-		{"0", "0 of at most 50"},
-		{"3", "3 of at most 50"},
-		{"14", "14 of at most 50"},
-		{"51", "50 of at most 50"},
+		{"0", "p/fire-station-bench"},
+		{"3", "p/wool-jumper"},
+		{"14", "p/tide-table-2"},
 	} {
 		url, stop := start(t, "-store", "mem:", "-demo", test.flag)
-		wantPage(t, url, 200, test.want)
+		wantPage(t, url+test.want, 404)
 		wantEnd(t, stop)
 	}
 }
@@ -100,7 +99,7 @@ func TestRun_DemoIsTheNumberOfPages(t *testing.T) {
 func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store)
-	resp, err := http.PostForm(url+"join", neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}})
+	resp, err := http.PostForm(url+"signup", neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}, "password": {"two bars in the snow"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +107,8 @@ func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
 	wantEnd(t, stop)
 
 	url, stop = start(t, "-store", store)
-	wantPage(t, url+"m/newcomer", 200, "A member since")
-	wantPage(t, url, 200, "12 of at most 50")
+	wantPage(t, url+"m/newcomer", 200, "Here since")
+	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
 	wantEnd(t, stop)
 }
 
@@ -126,7 +125,7 @@ func TestServe_LetsRequestsEnd(t *testing.T) {
 		io.WriteString(w, "done")
 	})
 	served := make(chan error, 1)
-	go func() { served <- serve(ctx, listener, slow) }()
+	go func() { served <- serve(ctx, listener, slow, func() {}) }()
 	go func() { <-begun; cancel() }()
 	if _, body := get(t, "http://"+listener.Addr().String()); body != "done" {
 		t.Errorf("want the answer of a request that had begun, got %q", body)

@@ -8,6 +8,7 @@ import "github.com/ringtree/ringtree/kvmodel"
 type Models struct {
 	FeedItems *FeedItems
 	Pages     *Pages
+	Photos    *Photos
 	Sessions  *Sessions
 	Stories   *Stories
 	Users     *Users
@@ -20,6 +21,7 @@ func New(db *kvmodel.DB) *Models {
 	return &Models{
 		FeedItems: NewFeedItems(db),
 		Pages:     NewPages(db),
+		Photos:    NewPhotos(db),
 		Sessions:  NewSessions(db),
 		Stories:   NewStories(db),
 		Users:     NewUsers(db),
@@ -33,6 +35,7 @@ func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
 		m.FeedItems,
 		m.Pages,
+		m.Photos,
 		m.Sessions,
 		m.Stories,
 		m.Users,

@@ -29,7 +29,7 @@ func (s *Site) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := s.visit(w, r)
 		got, err := s.answer(rt, v)
-		if err == nil {
+		if err == nil && got.status < http.StatusInternalServerError {
 			err = v.keepAlive()
 		}
 		if err != nil {

@@ -212,6 +212,26 @@ func (v *visitor) editOf(slug string) string {
 	return found[1]
 }
 
+// version returns the version of the page that is edited at a path.
+func (v *visitor) version(edit string) string {
+	v.t.Helper()
+	return fill(v.get(edit)).Get("version")
+}
+
+// wantVersion checks the version of the page that is edited at a path.
+func (v *visitor) wantVersion(edit, want string) {
+	v.t.Helper()
+	if got := v.version(edit); got != want {
+		v.t.Errorf("%s: want version %s, got %s", edit, want, got)
+	}
+}
+
+// written returns how many pages the member with that handle has written.
+func (v *visitor) written(handle string) int {
+	v.t.Helper()
+	return strings.Count(v.get("/m/"+handle).body, `<h3 class="title"><a href="/p/`)
+}
+
 // want checks the status of got, and that it has texts, escaped as HTML is.
 func (v *visitor) want(got reply, status int, texts ...string) {
 	v.t.Helper()
@@ -277,4 +297,35 @@ func visitFrail(t *testing.T) (*visitor, *frail) {
 		t.Fatal(err)
 	}
 	return visit(t, db).as("ann"), store
+}
+
+// cookie returns the cookie of the visitor's session.
+func (v *visitor) cookie() string {
+	v.t.Helper()
+	at, err := url.Parse(v.site)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	for _, cookie := range v.client.Jar.Cookies(at) {
+		return cookie.Value
+	}
+	return ""
+}
+
+// setCookie makes value the cookie of the visitor's session.
+func (v *visitor) setCookie(value string) {
+	v.t.Helper()
+	at, err := url.Parse(v.site)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: "ashiato", Value: value}})
+}
+
+// settle waits for what is done after the replies.
+func (v *visitor) settle() {
+	v.t.Helper()
+	if err := v.app.DB().Flush(v.t.Context()); err != nil {
+		v.t.Fatal(err)
+	}
 }

@@ -3,8 +3,12 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/templates"
 )
 
 // hostile are texts that some layer could take for something else.
@@ -33,10 +37,10 @@ func TestWrite_HostileTextIsShownAsItIs(t *testing.T) {
 			slug := "page-" + strings.Repeat("x", i)
 			title := strings.ReplaceAll(text, "\r\n", " ")
 			got := v.write(slug, title, text)
-			v.want(got, 200, title, strings.ReplaceAll(text, "\r\n", "\n"))
+			v.want(got, 200, append(strings.Split(text, "\r\n"), title)...)
 			edit := v.editOf(slug)
 			for _, page := range []reply{got, v.get("/"), v.get(edit), v.post(edit, fill(v.get(edit), "slug", "", "title", title, "body", text))} {
-				for _, raw := range []string{"<script", "<img", "<svg onload", "onerror=alert(1)>\n<"} {
+				for _, raw := range []string{"<script>", "<img", "<svg onload", "onerror=alert(1)>\n<"} {
 					v.without(page, raw)
 				}
 			}
@@ -92,9 +96,9 @@ func TestWrite_WhatIsNoTextIsRefusedAtTheField(t *testing.T) {
 func TestSite_HostilePathsAreNotFound(t *testing.T) {
 	v := visitMem(t)
 	for _, text := range append([]string{"\xff", "\x00", strings.Repeat("a", 5000), "u:Page:BySlug:tea"}, values(hostile)...) {
-		for _, place := range []string{"/p/", "/m/", "/edit/", "/nowhere/"} {
+		for _, place := range []string{"/p/", "/m/", "/t/", "/edit/", "/nowhere/"} {
 			got := v.get(place + url.PathEscape(text))
-			v.want(got, 404, "There is nothing at this address.")
+			v.want(got, 404, "There is nothing at this address")
 			v.without(got, "<script")
 		}
 	}
@@ -112,20 +116,28 @@ func TestSite_BadFormsAreRefusedAndChangeNothing(t *testing.T) {
 	v := visitMem(t)
 	v.write("tea", "Tea", "One cup.")
 	edit := v.editOf("tea")
-	trash := "/trash/" + edit[len("/edit/"):]
+	comment := "/comment/" + edit[len("/edit/"):]
 	for _, test := range []struct {
 		path, body string
 		status     int
 	}{
 		{"/write", "", 400},
 		{"/write", "id=%zz", 400},
-		{"/write", "id=r:Page:1&handle=ann&slug=a&title=a&body=a", 400},
-		{"/join", "handle=ben", 400},
+		{"/write", "id=r:Page:1&slug=a&title=a&body=a", 400},
+		{"/signup", "handle=ben&password=" + password, 400},
 		{edit, "slug=tea&title=a&body=a", 400},
 		{edit, "version=x&slug=tea&title=a&body=a", 400},
 		{edit, "version=-1&slug=tea&title=a&body=a", 400},
-		{trash, "version=99999999999999999999", 400},
-		{trash, "version=7", 409},
+		{deleteOf(edit), "version=99999999999999999999", 400},
+		{deleteOf(edit), "version=7", 409},
+		{comment, "text=hello", 400},
+		{comment, "id=" + strings.Repeat("0", 26), 422},
+		{"/comment/never", "text=hello&id=" + strings.Repeat("0", 26), 404},
+		{"/m/nobody/follow", "", 404},
+		{"/m/ann/follow", "", 403},
+		{"/t/nothing/follow", "", 404},
+		{"/footprints/seen", "until=soon", 400},
+		{"/settings/password", "old=wrong&password=" + password, 422},
 		{edit, "version=1&body=" + strings.Repeat("a", 300<<10), 413},
 		{"/write", strings.Repeat("a=b&", 100<<10), 413},
 		{"/nowhere", "", 405},
@@ -135,51 +147,228 @@ func TestSite_BadFormsAreRefusedAndChangeNothing(t *testing.T) {
 			t.Errorf("POST %s %.40q: want status %d, got %d", test.path, test.body, test.status, got.status)
 		}
 	}
-	v.want(v.get("/p/tea"), 200, "One cup.", "version 1")
-	v.want(v.get("/members"), 200, "1 of at most 50")
+	v.want(v.get("/p/tea"), 200, "One cup.", "0 comments")
+	v.wantVersion(edit, "1")
+	v.want(v.get("/m/ben"), 404)
+}
+
+// paths returns what there is to look at, of a site with one page by ann.
+func paths(v *visitor) []string {
+	return []string{
+		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all", "/topics", "/t/kitchen", "/t/kitchen/followers",
+		"/p/tea", "/write", v.editOf("tea"), "/m/ann", "/m/ann/followers", "/footprints", "/signup", "/login", "/settings", "/hood",
+	}
+}
+
+// furnish makes a site with a page, a comment and a footprint.
+func furnish(t *testing.T) (ann, ben *visitor) {
+	ann = visitMem(t)
+	ann.want(ann.post("/write", fill(ann.get("/write"), "slug", "tea", "title", "Tea", "body", "One cup.", "topics", "kitchen, water")), 200, "kitchen")
+	ben = ann.as("ben")
+	ben.want(ben.get("/m/ann"), 200)
+	form := regexp.MustCompile(`action="(/comment/[^"]+)"`).FindStringSubmatch(ben.get("/p/tea").body)
+	if form == nil {
+		t.Fatal("no form for comments")
+	}
+	ben.want(ben.post(form[1], fill(ben.get("/p/tea"), "text", "Green or black?")), 200, "Green or black?", "1 comment")
+	return ann, ben
 }
 
 func TestSite_FormOfAnotherSiteIsRefused(t *testing.T) {
-	v := visitMem(t)
-	v.write("tea", "Tea", "One cup.")
-	edit := v.editOf("tea")
-	for path, fields := range map[string]url.Values{
-		"/join":                          fill(v.get("/join"), "handle", "ben"),
-		"/write":                         fill(v.get("/write"), "handle", "ann", "slug", "x", "title", "x", "body", "x"),
-		edit:                             fill(v.get(edit), "slug", "tea", "title", "x", "body", "x"),
-		"/trash/" + edit[len("/edit/"):]: fill(v.get(edit)),
-	} {
+	ann, _ := furnish(t)
+	for _, route := range web.Forms() {
 		for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
-			req := v.form(path, fields.Encode())
+			path := strings.NewReplacer("{id}", ann.editOf("tea")[len("/edit/"):], "{handle}", "ben", "{topic}", "kitchen").Replace(route)
+			req := ann.form(path, fill(ann.get("/write"), "version", "1", "title", "x", "body", "x", "text", "x").Encode())
 			req.Header.Del("Sec-Fetch-Site")
 			req.Header.Set(header, value)
-			v.want(v.send(v.client, req), 403, "This form was sent from another site.")
+			ann.want(ann.send(ann.client, req), 403, "This form was sent from another site")
 		}
 	}
-	v.want(v.get("/p/tea"), 200, "One cup.", "version 1")
-	v.want(v.get("/"), 200, "1 of at most 50")
-	v.want(v.get("/members"), 200, "1 of at most 50")
+	ann.want(ann.get("/p/tea"), 200, "One cup.", "1 comment")
+	ann.wantVersion(ann.editOf("tea"), "1")
+}
+
+func TestSite_GuestsAreLedToLogInAndBack(t *testing.T) {
+	ann, _ := furnish(t)
+	edit := ann.editOf("tea")
+	guest := ann.another()
+	for _, path := range []string{"/feed", "/write", edit, "/footprints", "/settings"} {
+		got := guest.get(path)
+		guest.want(got, 200, "Log in")
+		if next := fill(got).Get("next"); got.path != "/login" || next != path {
+			t.Errorf("%s: want /login with it as the next, got %s with %q", path, got.path, next)
+		}
+	}
+	got := guest.post("/login", fill(guest.get("/settings"), "handle", "Ann", "password", password))
+	if guest.want(got, 200, "Settings"); got.path != "/settings" {
+		t.Errorf("want to come to the settings, got %s", got.path)
+	}
+}
+
+func TestSite_GuestsChangeNothing(t *testing.T) {
+	ann, _ := furnish(t)
+	edit := ann.editOf("tea")
+	guest := ann.another()
+	for _, route := range web.Forms() {
+		if route == "/signup" || route == "/login" || route == "/logout" {
+			continue
+		}
+		path := strings.NewReplacer("{id}", edit[len("/edit/"):], "{handle}", "ben", "{topic}", "kitchen").Replace(route)
+		fields := fill(ann.get("/write"), "version", "1", "slug", "tea", "title", "x", "body", "x", "text", "x", "until", "1", "about", "x")
+		guest.want(guest.post(path, fields), 403, "You are not logged in")
+	}
+	ann.want(ann.get("/p/tea"), 200, "One cup.", "1 comment")
+	ann.wantVersion(edit, "1")
+}
+
+func TestLogIn_LeadsToThisSiteOnly(t *testing.T) {
+	ann := visitMem(t)
+	for _, next := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "javascript:alert(1)", "evil", "", "/\t/evil.example", "/%2f/evil.example/..//"} {
+		form := fill(ann.get("/login"), "handle", "ann", "password", password, "next", next)
+		got := ann.postOnce("/login", form)
+		to, err := url.Parse(got.header.Get("Location"))
+		if got.status != 303 || err != nil || to.Host != "" || to.Scheme != "" || !strings.HasPrefix(to.String(), "/") || strings.HasPrefix(to.String(), "//") {
+			t.Errorf("next %q: want to stay here, got %d to %q", next, got.status, got.header.Get("Location"))
+		}
+	}
+}
+
+func TestLogIn_SaysTheSameOfAnUnknownHandle(t *testing.T) {
+	v := visitMem(t).another()
+	one := v.post("/login", fill(v.get("/login"), "handle", "ann", "password", "not the password"))
+	other := v.post("/login", fill(v.get("/login"), "handle", "nobody", "password", "not the password"))
+	v.want(one, 422, "The handle or the password is wrong.")
+	if got := strings.ReplaceAll(comparable(other.body), "nobody", "ann"); got != comparable(one.body) {
+		t.Errorf("want the same page, got\n%s\nand\n%s", comparable(one.body), got)
+	}
+}
+
+// comparable returns a page without what differs each time.
+func comparable(body string) string {
+	body = regexp.MustCompile(`nonce="[^"]*"`).ReplaceAllString(body, "")
+	return regexp.MustCompile(`(?s)<ul class="cost".*?</ul>`).ReplaceAllString(body, "")
+}
+
+func TestSession_IsAnotherOneAfterLogIn(t *testing.T) {
+	ann := visitMem(t)
+	before := ann.cookie()
+	ann.post("/login", fill(ann.get("/login"), "handle", "ann", "password", password))
+	if after := ann.cookie(); before == "" || before == after {
+		t.Errorf("want another cookie, got %.8q and then %.8q", before, after)
+	}
+	old := ann.another()
+	old.setCookie(before)
+	old.want(old.get("/"), 200, "Log in")
+}
+
+func TestSettings_SignOutOfOneAndOfAll(t *testing.T) {
+	ann := visitMem(t)
+	second := ann.another()
+	second.want(second.post("/login", fill(second.get("/login"), "handle", "ann", "password", password)), 200)
+	page := ann.get("/settings")
+	ann.want(page, 200, "this one")
+	ann.want(ann.post("/settings/session/end", fill(page)), 200, "That session is signed out.")
+	second.want(second.get("/settings"), 200, "Log in")
+	ann.want(ann.get("/settings"), 200, "this one")
+
+	second.want(second.post("/login", fill(second.get("/login"), "handle", "ann", "password", password)), 200)
+	ann.want(ann.post("/settings/sessions/end", nil), 200, "Log in")
+	second.want(second.get("/settings"), 200, "Log in")
+	ann.want(ann.get("/settings"), 200, "Log in")
+}
+
+func TestSettings_SessionOfAnotherMemberStays(t *testing.T) {
+	ann := visitMem(t)
+	twin := ann.another()
+	twin.want(twin.post("/login", fill(twin.get("/login"), "handle", "ann", "password", password)), 200)
+	ben := ann.as("ben")
+	form := fill(twin.get("/settings"))
+	ben.want(ben.post("/settings/session/end", url.Values{"session": form["session"]}), 200)
+	ann.want(ann.get("/settings"), 200, "this one")
+	twin.want(twin.get("/settings"), 200, "this one")
+}
+
+func TestSettings_ChangedPasswordEndsAllOtherSessions(t *testing.T) {
+	ann := visitMem(t)
+	second := ann.another()
+	second.want(second.post("/login", fill(second.get("/login"), "handle", "ann", "password", password)), 200)
+	before := ann.cookie()
+	ann.want(ann.post("/settings/password", url.Values{"old": {password}, "password": {"another figure two"}}), 200, "Your password is changed")
+	if ann.cookie() == before {
+		t.Error("want another cookie after the password has changed")
+	}
+	second.want(second.get("/settings"), 200, "Log in")
+	second.want(second.post("/login", fill(second.get("/login"), "handle", "ann", "password", password)), 422)
+	second.want(second.post("/login", fill(second.get("/login"), "handle", "ann", "password", "another figure two")), 200)
+}
+
+func TestFootprints_AreNewUntilTheyAreSeen(t *testing.T) {
+	ann, _ := furnish(t)
+	ann.want(ann.get("/"), 200, `<span class="count">1<span class="sr"> unread`)
+	page := ann.get("/footprints")
+	ann.want(page, 200, "ben", "1 member walked past", "Mark all as seen", `class="unread"`)
+	ann.want(ann.get("/footprints"), 200, "1 member walked past")
+	ann.want(ann.post("/footprints/seen", fill(page)), 200, "ben", "Nobody new walked past")
+	ann.without(ann.get("/"), `class="count"`)
+}
+
+func TestFootprints_OnlyAVisitLeavesOne(t *testing.T) {
+	ann := visitMem(t)
+	ben := ann.as("ben")
+	for header, value := range map[string]string{"Sec-Fetch-Dest": "image", "Sec-Purpose": "prefetch;prerender", "Purpose": "prefetch"} {
+		req, err := http.NewRequest("GET", ben.site+"/m/ann", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set(header, value)
+		ben.want(ben.send(ben.client, req), 200)
+	}
+	ann.another().get("/m/ann")
+	ann.get("/m/ann")
+	ann.want(ann.get("/footprints"), 200, "Nobody has walked past yet.")
+}
+
+func TestFollow_FillsTheFeed(t *testing.T) {
+	ann, ben := furnish(t)
+	ben.want(ben.get("/feed"), 200, "You follow nobody yet")
+	ben.want(ben.post("/m/ann/follow", nil), 200, "You follow ann", "Unfollow", "1</bdi>")
+	ben.want(ben.post("/m/ann/follow", nil), 200, "You follow ann")
+	ann.write("coffee", "Coffee", "Black.")
+	ann.settle()
+	ben.want(ben.get("/feed"), 200, "Coffee")
+	ben.want(ben.get("/"), 200, "From those you follow", "Coffee")
+	ann.want(ann.get("/m/ann/followers"), 200, "ben", "1 member follows ann.")
+	ben.want(ben.post("/m/ann/unfollow", nil), 200, "Follow ann")
+
+	ben.want(ben.post("/t/water/follow", nil), 200, "You follow", "Unfollow")
+	ann.want(ann.post("/write", fill(ann.get("/write"), "title", "Tides", "body", "Two numbers.", "topics", "water")), 200)
+	ann.settle()
+	ben.want(ben.get("/feed"), 200, "Tides")
+	ann.want(ann.get("/t/water/followers"), 200, "ben")
+	ben.want(ben.post("/t/water/unfollow", nil), 200, "Follow")
 }
 
 func TestSite_GetChangesNothing(t *testing.T) {
 	v := visitMem(t)
 	v.write("tea", "Tea", "One cup.")
 	edit := v.editOf("tea")
-	id := edit[len("/edit/"):]
-	v.want(v.get("/trash/"+id+"?version=1"), 404)
-	v.want(v.get(edit+"?version=1&slug=x&title=x&body=x"), 200, "One cup.")
-	v.want(v.get("/join?id=00000000000000000000000001&handle=ben"), 200)
-	v.want(v.get("/p/tea"), 200, "One cup.", "version 1")
-	v.want(v.get("/members"), 200, "1 of at most 50")
+	for _, route := range web.Forms() {
+		path := strings.NewReplacer("{id}", edit[len("/edit/"):], "{handle}", "ann", "{topic}", "kitchen").Replace(route)
+		v.get(path + "?version=1&slug=x&title=x&body=x&id=00000000000000000000000001&handle=ben&password=" + url.QueryEscape(password))
+	}
+	v.want(v.get("/p/tea"), 200, "One cup.")
+	v.want(v.get("/settings"), 200, "this one")
+	v.wantVersion(edit, "1")
+	v.want(v.get("/m/ben"), 404)
 }
 
-func TestSite_EveryAnswerIsStrictAboutContent(t *testing.T) {
-	v := visitMem(t)
-	v.write("tea", "Tea", "One cup.")
-	for _, path := range []string{"/", "/p/tea", v.editOf("tea"), "/write", "/join", "/members", "/m/ann", "/nowhere", "/style.css", "/mark.svg"} {
-		got := v.get(path)
+func TestSite_EveryPageIsSmallAndStrictAboutContent(t *testing.T) {
+	ann, _ := furnish(t)
+	for _, path := range append(paths(ann), "/nowhere", "/style/"+templates.StyleName(), "/mark.svg", "/live.js", "/healthz", "/metrics") {
+		got := ann.get(path)
 		policy := got.header.Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "style-src 'self'", "form-action 'self'", "frame-ancestors 'none'"} {
+		for _, want := range []string{"default-src 'none'", "style-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
 			if !strings.Contains(policy, want) {
 				t.Errorf("%s: want %s in the policy, got %q", path, want, policy)
 			}
@@ -187,18 +376,50 @@ func TestSite_EveryAnswerIsStrictAboutContent(t *testing.T) {
 		if strings.Contains(policy, "unsafe") || got.header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: want no unsafe and nosniff, got %v", path, got.header)
 		}
-		for _, inline := range []string{"<script", "<style", " style=", " onclick=", "//"} {
-			if body := strings.ReplaceAll(got.body, "http://www.w3.org/2000/svg", ""); strings.Contains(body, inline) {
+		for _, inline := range []string{"<style", " style=", " onclick=", "<img", `="//`, `="http`} {
+			if strings.Contains(got.body, inline) && !strings.HasSuffix(path, ".svg") {
 				t.Errorf("%s: want no %q, got:\n%s", path, inline, got.body)
 			}
 		}
+		if size := len(got.body); size > 60_000 {
+			t.Errorf("%s: want at most 60,000 bytes, got %d", path, size)
+		}
 	}
-	if kind := v.get("/style.css").header.Get("Content-Type"); !strings.HasPrefix(kind, "text/css") {
-		t.Errorf("style.css: want text/css, got %s", kind)
+}
+
+func TestSite_PagesOfMembersAreNotKept(t *testing.T) {
+	ann, _ := furnish(t)
+	for _, path := range paths(ann) {
+		if kept := ann.get(path).header.Get("Cache-Control"); kept != "no-store" {
+			t.Errorf("%s: want no-store, got %q", path, kept)
+		}
 	}
-	if size := len(v.get("/style.css").body); size >= 12_000 {
-		t.Errorf("style.css: want under 12,000 bytes, got %d", size)
+}
+
+func TestSite_ScriptRunsByItsNonceAlone(t *testing.T) {
+	v := visitMem(t)
+	seen := map[string]bool{}
+	for range 3 {
+		got := v.get("/")
+		nonce := regexp.MustCompile(`<script src="/live.js" nonce="([^"]+)" defer></script>`).FindStringSubmatch(got.body)
+		if nonce == nil || !strings.Contains(got.header.Get("Content-Security-Policy"), "script-src 'nonce-"+nonce[1]+"';") {
+			t.Fatalf("want the script with the nonce of the policy, got %q and %q", nonce, got.header.Get("Content-Security-Policy"))
+		}
+		seen[nonce[1]] = true
 	}
+	if len(seen) != 3 {
+		t.Errorf("want a nonce for each answer, got %v", seen)
+	}
+}
+
+func TestSite_BadCursorsAreToldAsSuch(t *testing.T) {
+	ann, _ := furnish(t)
+	for _, path := range []string{"/newest?at=x", "/feed?at=AQAA", "/topics?at=%00", "/t/kitchen?at=x", "/m/ann?at=x", "/p/tea?comments=x", "/m/ann/followers?at=x", "/t/kitchen/followers?at=x"} {
+		ann.want(ann.get(path), 400, "This place in the list does not exist")
+	}
+	ann.want(ann.get("/footprints?from=0"), 404)
+	ann.want(ann.get("/footprints?from=99"), 200)
+	ann.want(ann.get("/live?since=x"), 400)
 }
 
 func TestSite_StatusOfUnknownMethodIsNotAllowed(t *testing.T) {

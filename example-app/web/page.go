@@ -56,6 +56,9 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 		neighbours, top := aroundOf(place, "this page")
 		page.Around, page.Top = &neighbours, top
 	}
+	if r.status != 0 {
+		page.Comments.Action = "/comment/" + reading.ID
+	}
 	page.Comments.Notice, page.Comments.Field.Error, page.Comments.Field.Value = r.notice, r.problems["text"], text
 	return answer{status: r.status, title: reading.Title, body: page.Body()}, nil
 }

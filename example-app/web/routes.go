@@ -73,3 +73,14 @@ var services = map[string]func(*Site, http.ResponseWriter, *http.Request){
 	"GET /healthz": (*Site).health,  // asks the store: 200 or 503
 	"GET /metrics": (*Site).metrics, // counts
 }
+
+// Forms returns the paths that forms are sent to, for tests that try each.
+func Forms() []string {
+	var paths []string
+	for _, r := range routes {
+		if r.method == http.MethodPost {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
+}

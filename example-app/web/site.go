@@ -77,7 +77,7 @@ func (s *Site) mux() *http.ServeMux {
 	for pattern, serve := range services {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { serve(s, w, r) })
 	}
-	mux.Handle("/", s.serve(route{handle: (*Site).nothing}))
+	mux.Handle("GET /", s.serve(route{handle: (*Site).nothing}))
 	return mux
 }
 
