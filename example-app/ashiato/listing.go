@@ -2,6 +2,7 @@ package ashiato
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -25,15 +26,31 @@ type Home struct {
 	Week   []Placed // the first of this week's ranking
 }
 
+const homeRanked = 10
+
 // Home returns the first page of the site.
 func (s *Site) Home(ctx context.Context) (*Home, error) {
-	h := &Home{}
-	page, err := s.Models.Pages.Newest.Page(ctx, "", pageSize)
+	var newest kvmodel.Listing[Page]
+	var week []viewPlace
+	err := SideBySide(ctx, func(ctx context.Context) (err error) {
+		newest, err = s.Models.Pages.Newest.Page(ctx, "", pageSize)
+		return err
+	}, func(ctx context.Context) (err error) {
+		week, err = s.week(ctx, homeRanked)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	h.Newest, err = s.listing(ctx, page)
-	return h, err
+	pages := slices.Clone(newest.Items)
+	for _, p := range week {
+		pages = append(pages, p.Item)
+	}
+	authors, err := kvmodel.Load(ctx, s.Models.Members.Records, pages, authorOf)
+	if err != nil {
+		return nil, err
+	}
+	return &Home{listingBy(newest, authors), placedBy(week, authors)}, nil
 }
 
 // Newest returns the pages that were published last, from the cursor on.

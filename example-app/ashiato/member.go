@@ -112,6 +112,12 @@ func (s *Site) ChangePassword(ctx context.Context, who, old, password string) er
 	return s.setPassword(ctx, m, password)
 }
 
+// HashPassword returns the stored form of a password, for whoever makes members
+// without SignUp.
+func (s *Site) HashPassword(ctx context.Context, password string) (string, error) {
+	return s.passwords.hash(ctx, password)
+}
+
 // setPassword gives m a password, unless m has got another one since it was read.
 func (s *Site) setPassword(ctx context.Context, m *Member, password string) error {
 	stored, err := s.passwords.hash(ctx, password)

@@ -41,7 +41,7 @@ type Page struct {
 	Body      string
 	Author    string    // the id of a Member
 	Topics    []string  `kv:"list; count=Topic.Pages"`
-	Views     int64     `kv:"counter"`
+	Views     int64     `kv:"counter; ranking; ranking,per=day,keep=8"`
 	Comments  int64     `kv:"counter"`
 	Published time.Time `kv:"timeline; timeline,by=Author"`
 	Edited    time.Time
@@ -63,10 +63,10 @@ type Comment struct {
 
 // Topic is a word that pages are about, and that members can follow.
 type Topic struct {
-	Name      string    `kv:"id"`
-	Since     time.Time `kv:"timeline"`
-	Pages     int64     `kv:"counter"`
-	Followers int64     `kv:"counter"`
+	Name      string `kv:"id"`
+	Since     time.Time
+	Pages     int64 `kv:"counter; ranking"`
+	Followers int64 `kv:"counter"`
 }
 
 // Follow is that one member follows another: that there is a record is the fact.

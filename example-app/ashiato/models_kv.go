@@ -8,6 +8,7 @@ import (
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/ranking"
 	"github.com/ringtree/ringtree/timeline"
 	msgpack "github.com/vmihailenco/msgpack/v5"
 )
@@ -122,13 +123,15 @@ func memberFields(name []byte) (codec.Fields, bool) {
 type Pages struct {
 	*kvmodel.Records[Page, string]
 
-	History        *kvmodel.History[Page, string]     // the last 20 bodies of each Page
-	BySlug         *index.Unique[Page, string]        // the one Page with a Slug
-	ByTopics       *index.Lists[Page, string, string] // the Pages with a value among Topics; counted in Topic.Pages
-	Newest         *timeline.Ring[Page]               // last change of Published first; newest 1024
-	NewestByAuthor *timeline.Rings[Page, string]      // last change of Published first, per Author; newest 1024 of each
-	Views          *index.Counter[string]             // outside of the record, filled in when that is loaded
-	Comments       *index.Counter[string]             // outside of the record, filled in when that is loaded
+	History        *kvmodel.History[Page, string]      // the last 20 bodies of each Page
+	BySlug         *index.Unique[Page, string]         // the one Page with a Slug
+	ByTopics       *index.Lists[Page, string, string]  // the Pages with a value among Topics; counted in Topic.Pages
+	TopViews       *ranking.Board[Page, string, int64] // by Views, highest first
+	TopViewsPerDay *ranking.Board[Page, string, int64] // Views of one day, highest first; 8 days
+	Newest         *timeline.Ring[Page]                // last change of Published first; newest 1024
+	NewestByAuthor *timeline.Rings[Page, string]       // last change of Published first, per Author; newest 1024 of each
+	Views          *index.Counter[string]              // outside of the record, filled in when that is loaded; rankings follow within a second
+	Comments       *index.Counter[string]              // outside of the record, filled in when that is loaded
 }
 
 // NewPages returns the Pages in db.
@@ -157,6 +160,19 @@ func NewPages(db *kvmodel.DB) *Pages {
 			Name: "ByTopics", Def: "list Topics string each if Live", Fields: []string{"Topics"}, Key: kvmodel.StringKey[string](),
 			Values: func(p *Page) []string { return p.Topics }, If: (*Page).Live,
 		}, index.Counted("Topic", "Pages")),
+		TopViews: ranking.NewBoard(r, ranking.Spec[Page, int64]{
+			Name: "TopViews", Def: "ranking Views int counted if Live",
+			Of:      ranking.Int[int64](),
+			If:      (*Page).Live,
+			Counter: db.Tally("Page", "Views"), Batch: ranking.Windowed,
+		}),
+		TopViewsPerDay: ranking.NewBoard(r, ranking.Spec[Page, int64]{
+			Name: "TopViewsPerDay", Def: "ranking Views int counted per day if Live",
+			Of:      ranking.Int[int64](),
+			If:      (*Page).Live,
+			Counter: db.Tally("Page", "Views"), Batch: ranking.Windowed,
+			Per: ranking.Day, Keep: 8,
+		}),
 		Newest: timeline.NewRing(r, timeline.Spec[Page]{
 			Name: "Newest", Def: "timeline Published if Live",
 			Value: func(p *Page) string { return timeline.Text(p.Published) }, If: (*Page).Live,
@@ -181,7 +197,7 @@ var _ struct {
 	Body      string
 	Author    string
 	Topics    []string  `kv:"list; count=Topic.Pages"`
-	Views     int64     `kv:"counter"`
+	Views     int64     `kv:"counter; ranking; ranking,per=day,keep=8"`
 	Comments  int64     `kv:"counter"`
 	Published time.Time `kv:"timeline; timeline,by=Author"`
 	Edited    time.Time
@@ -346,9 +362,9 @@ func commentFields(name []byte) (codec.Fields, bool) {
 type Topics struct {
 	*kvmodel.Records[Topic, string]
 
-	Newest    *timeline.Ring[Topic]  // last change of Since first; newest 1024
-	Pages     *index.Counter[string] // outside of the record, filled in when that is loaded
-	Followers *index.Counter[string] // outside of the record, filled in when that is loaded
+	TopPages  *ranking.Board[Topic, string, int64] // by Pages, highest first
+	Pages     *index.Counter[string]               // outside of the record, filled in when that is loaded; rankings follow within a second
+	Followers *index.Counter[string]               // outside of the record, filled in when that is loaded
 }
 
 // NewTopics returns the Topics in db.
@@ -366,10 +382,10 @@ func NewTopics(db *kvmodel.DB) *Topics {
 	})
 	return &Topics{
 		Records: r,
-		Newest: timeline.NewRing(r, timeline.Spec[Topic]{
-			Name: "Newest", Def: "timeline Since",
-			Value: func(t *Topic) string { return timeline.Text(t.Since) },
-			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		TopPages: ranking.NewBoard(r, ranking.Spec[Topic, int64]{
+			Name: "TopPages", Def: "ranking Pages int counted",
+			Of:      ranking.Int[int64](),
+			Counter: db.Tally("Topic", "Pages"), Batch: ranking.Windowed,
 		}),
 		Pages:     index.NewCounter(r, "Pages"),
 		Followers: index.NewCounter(r, "Followers"),
@@ -378,10 +394,10 @@ func NewTopics(db *kvmodel.DB) *Topics {
 
 // These lines stop compiling when Topic changes: run kvgen again.
 var _ struct {
-	Name      string    `kv:"id"`
-	Since     time.Time `kv:"timeline"`
-	Pages     int64     `kv:"counter"`
-	Followers int64     `kv:"counter"`
+	Name      string `kv:"id"`
+	Since     time.Time
+	Pages     int64 `kv:"counter; ranking"`
+	Followers int64 `kv:"counter"`
 } = Topic{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.

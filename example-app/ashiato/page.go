@@ -187,6 +187,9 @@ func (s *Site) read(ctx context.Context, slug, cursor string, besides func(conte
 		return s.discuss(ctx, r, cursor)
 	}, func(ctx context.Context) error {
 		return besides(ctx, p)
+	}, func(ctx context.Context) (err error) {
+		r.Rank, r.Of, err = s.standing(ctx, p.ID)
+		return err
 	})
 	if err != nil {
 		return nil, err

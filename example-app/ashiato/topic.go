@@ -2,6 +2,7 @@ package ashiato
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -37,9 +38,10 @@ func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView,
 	return v, nil
 }
 
-// Topics returns the topics, the newest first, from the cursor on. ErrBadCursor.
+// Topics returns the topics, the one with the most pages first, from the cursor
+// on. ErrBadCursor.
 func (s *Site) Topics(ctx context.Context, cursor string) (kvmodel.Listing[Topic], error) {
-	return s.Models.Topics.Newest.Page(ctx, cursor, pageSize)
+	return s.Models.Topics.TopPages.Page(ctx, cursor, pageSize)
 }
 
 // FollowTopic makes who follow a topic, which may be followed already.
@@ -117,6 +119,20 @@ func (s *Site) addTopics(ctx context.Context, names []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err = created(s.Models.Topics.CreateMulti(ctx, missing))
-	return err
+	return unlessThere(s.Models.Topics.CreateMulti(ctx, missing))
+}
+
+// unlessThere returns what CreateMulti has returned, unless all it says is that
+// others have made the same records meanwhile.
+func unlessThere(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	for _, err := range joined.Unwrap() {
+		if !errors.Is(err, kvmodel.ErrExists) {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/url"
+	"strconv"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
@@ -30,13 +31,16 @@ func (s *Site) ranking(v *visit) (answer, error) {
 			period = ashiato.AllTime
 		}
 	}
-	cursor := v.FormValue("at")
+	from, err := placeIn(v.FormValue("from"))
+	if err != nil {
+		return answer{}, err
+	}
 	var ranks *ashiato.Ranks
 	var first int64
 	var place *ashiato.Place
-	err := ashiato.SideBySide(v.Context(),
-		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, cursor); return err },
-		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, cursor); return err },
+	err = ashiato.SideBySide(v.Context(),
+		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, from); return err },
+		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, from); return err },
 		func(ctx context.Context) (err error) { place, err = s.placeFor(ctx, v); return err })
 	if err != nil {
 		return answer{}, err
@@ -49,7 +53,7 @@ func (s *Site) ranking(v *visit) (answer, error) {
 		Tabs:  tabs(ranks.Period, v.FormValue("page")),
 		Rows:  ranked(ranks.Rows, first),
 		Pager: rankPager(ranks, v.FormValue("page")),
-		Empty: templates.Empty{Words: "Nobody stands here.", Way: templates.Link{Text: "The first place", Href: rankPath(period, "", "")}},
+		Empty: templates.Empty{Words: "Nobody stands here.", Way: templates.Link{Text: "The first place", Href: rankPath(period, 1, "")}},
 		Hint:  "Write a page, and see here where it stands.",
 	}
 	if ranks.Of == 0 {
@@ -64,11 +68,11 @@ func (s *Site) ranking(v *visit) (answer, error) {
 
 // firstOf returns the score of the first place, which the bars are shares of, if
 // it is not among what is shown.
-func (s *Site) firstOf(ctx context.Context, p ashiato.Period, cursor string) (int64, error) {
-	if cursor == "" {
+func (s *Site) firstOf(ctx context.Context, p ashiato.Period, from int) (int64, error) {
+	if from == 1 {
 		return 0, nil
 	}
-	ranks, err := s.app.Ranking(ctx, p, "")
+	ranks, err := s.app.Ranking(ctx, p, 1)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +104,7 @@ func rankingWords(ranks *ashiato.Ranks) string {
 func tabs(now ashiato.Period, page string) templates.Tabs {
 	t := templates.Tabs{Label: "Period"}
 	for i, p := range periods {
-		t.Tabs = append(t.Tabs, templates.Link{Text: p.words, Href: rankPath(p.period, "", page)})
+		t.Tabs = append(t.Tabs, templates.Link{Text: p.words, Href: rankPath(p.period, 1, page)})
 		if p.period == now {
 			t.Now = i
 		}
@@ -109,10 +113,10 @@ func tabs(now ashiato.Period, page string) templates.Tabs {
 }
 
 // rankPath is the address of a part of a ranking, around which page is shown.
-func rankPath(p ashiato.Period, cursor, page string) string {
+func rankPath(p ashiato.Period, from int, page string) string {
 	query := url.Values{"span": {string(p)}}
-	if cursor != "" {
-		query.Set("at", cursor)
+	if from > 1 {
+		query.Set("from", strconv.Itoa(from))
 	}
 	if page != "" {
 		query.Set("page", page)
@@ -122,10 +126,10 @@ func rankPath(p ashiato.Period, cursor, page string) string {
 
 func rankPager(ranks *ashiato.Ranks, page string) templates.Pager {
 	var p templates.Pager
-	if ranks.Prev != "" {
+	if ranks.Prev > 0 {
 		p.Back = templates.Link{Text: "Higher", Href: rankPath(ranks.Period, ranks.Prev, page)}
 	}
-	if ranks.Next != "" {
+	if ranks.Next > 0 {
 		p.On = templates.Link{Text: "Lower", Href: rankPath(ranks.Period, ranks.Next, page)}
 	}
 	if n := len(ranks.Rows); n > 0 {

@@ -1,0 +1,178 @@
+package demo
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+)
+
+// chanceOf returns the chance by which thing number i of a kind is made: the same
+// each time.
+func chanceOf(kind string, i int) *rand.Rand {
+	seed := uint64(14695981039346656037)
+	for _, c := range []byte(kind) {
+		seed = (seed ^ uint64(c)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed, uint64(i)))
+}
+
+func oneOf[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
+
+// some returns n of all, in any order.
+func some[T any](r *rand.Rand, all []T, n int) []T {
+	picked := make([]T, 0, n)
+	for _, i := range r.Perm(len(all))[:min(n, len(all))] {
+		picked = append(picked, all[i])
+	}
+	return picked
+}
+
+func memberID(i int) string { return fmt.Sprintf("demo-member-%d", i+1) }
+func pageID(i int) string   { return fmt.Sprintf("demo-page-%d", i+1) }
+
+func member(i int) *ashiato.Member {
+	handle := firstHandles[i%len(firstHandles)]
+	if round := i / len(firstHandles); round > 0 {
+		handle = fmt.Sprintf("%s_%d", handle, round+1)
+	}
+	return &ashiato.Member{ID: memberID(i), Handle: handle, About: oneOf(chanceOf("about", i), abouts)}
+}
+
+// page returns the page number i of a site with so many members.
+func page(i, members int) *ashiato.Page {
+	p := &ashiato.Page{ID: pageID(i)}
+	r := chanceOf("page", i)
+	if i < len(firstPages) {
+		first := firstPages[i]
+		p.Slug, p.Title, p.Body, p.Topics = first.slug, first.title, first.body, first.topics
+		p.Author = memberID(i % 6)
+		return p
+	}
+	// A few members write most of the pages.
+	p.Author = memberID(min(r.IntN(members), r.IntN(members)))
+	theme := themes[i%len(themes)]
+	serial := i / len(themes)
+	thing := theme.things[serial%len(theme.things)]
+	title := theme.titles[serial/len(theme.things)%len(theme.titles)]
+	p.Title = strings.ReplaceAll(title, "{thing}", thing)
+	if round := serial / len(theme.things) / len(theme.titles); round > 0 {
+		p.Title += fmt.Sprintf(", part %d", round+1)
+	}
+	p.Slug = slugOf(p.Title)
+	p.Topics = append([]string{theme.topic}, some(r, theme.also, r.IntN(3))...)
+	p.Body = body(r, theme, thing)
+	return p
+}
+
+// slugOf returns the address that goes with a title.
+func slugOf(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return strings.Join(words, "-")
+}
+
+// body puts a text together from a theme's sentences, each once.
+func body(r *rand.Rand, theme theme, thing string) string {
+	sentences := some(r, theme.sentences, 4+r.IntN(4))
+	for i, s := range sentences {
+		sentences[i] = strings.ReplaceAll(s, "{thing}", thing)
+	}
+	cut := 1 + r.IntN(len(sentences)-1)
+	blocks := []string{strings.Join(sentences[:cut], " "), strings.Join(sentences[cut:], " ")}
+	if r.IntN(2) == 0 {
+		blocks = slices.Insert(blocks, 1, theme.extra)
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// views returns how many look at page number i on the day it is published: a few
+// pages have many, most have few.
+func views(i int) int64 {
+	r := chanceOf("views", i)
+	return int64(400/(1+r.IntN(200))) + int64(r.IntN(12))
+}
+
+func remarks(i, members int, now time.Time) []*ashiato.Comment {
+	r := chanceOf("comments", i)
+	var all []*ashiato.Comment
+	for n := range max(0, r.IntN(8)-3) {
+		all = append(all, &ashiato.Comment{
+			ID: fmt.Sprintf("demo-comment-%d-%d", i+1, n+1), Page: pageID(i),
+			Author: memberID(r.IntN(members)), Text: oneOf(r, comments),
+			At: now.Add(-time.Duration(r.IntN(600)) * time.Minute),
+		})
+	}
+	slices.SortFunc(all, func(a, b *ashiato.Comment) int { return a.At.Compare(b.At) })
+	return all
+}
+
+// visits returns who has looked at whose profile, the last one at last.
+func visits(members int, now time.Time) []ashiato.Visit {
+	var all []ashiato.Visit
+	for owner := range members {
+		r := chanceOf("visits", owner)
+		for range 12 {
+			if guest := r.IntN(members); guest != owner {
+				at := now.Add(-time.Duration(r.IntN(9*24*60)) * time.Minute)
+				all = append(all, ashiato.Visit{Owner: memberID(owner), Guest: memberID(guest), At: at})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ashiato.Visit) int { return a.At.Compare(b.At) })
+	return all
+}
+
+// follows returns who follows whom, each once.
+func follows(members int) []*ashiato.Follow {
+	var all []*ashiato.Follow
+	for who := range members {
+		for _, whom := range chanceOf("follows", who).Perm(members)[:min(6, members)] {
+			if whom != who {
+				all = append(all, &ashiato.Follow{Follower: memberID(who), Followed: memberID(whom)})
+			}
+		}
+	}
+	return all
+}
+
+// interests returns who follows which topics; nearly all follow the first.
+func interests(members int) []*ashiato.Interest {
+	names := topicNames()
+	var all []*ashiato.Interest
+	for who := range members {
+		r := chanceOf("interests", who)
+		mine := some(r, names[1:], 3)
+		if r.IntN(10) > 0 {
+			mine = append(mine, names[0])
+		}
+		for _, name := range mine {
+			all = append(all, &ashiato.Interest{Member: memberID(who), Topic: name})
+		}
+	}
+	return all
+}
+
+// topicNames returns all topics of the demo pages, each once.
+func topicNames() []string {
+	var names []string
+	add := func(topics ...string) {
+		for _, topic := range topics {
+			if !slices.Contains(names, topic) {
+				names = append(names, topic)
+			}
+		}
+	}
+	for _, t := range themes {
+		add(t.topic)
+	}
+	for _, t := range themes {
+		add(t.also...)
+	}
+	for _, p := range firstPages {
+		add(p.topics...)
+	}
+	return names
+}

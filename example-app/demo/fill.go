@@ -1,0 +1,274 @@
+// Package demo fills a site with members, pages and what they do, so that there
+// is something to look at, and sends visitors to a site that runs.
+//
+// What it makes is the same everywhere but for the times: a fortnight up to now.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Plan is what there is to be. The zero Plan is nothing.
+type Plan struct {
+	Pages    int
+	Password string       // of all members; empty: nobody can log in as one of them
+	Hash     ashiato.Hash // what it costs to try that
+
+	// Progress, if not nil, is told how many of the pages there are, as often as
+	// some were made.
+	Progress func(there int)
+}
+
+const (
+	days  = 14
+	batch = 500 // pages made in one call
+)
+
+// Fill makes what of plan is not in the store yet, and returns how many pages it
+// has made. What of it people have changed, or put into the trash, stays so. It
+// may be stopped at any time and goes on when it is called again.
+//
+// It lives through the fortnight with a clock of its own, so nobody else should use the
+// store meanwhile. It leaves the store open.
+func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err error) {
+	if plan.Pages <= 0 {
+		return 0, nil
+	}
+	calendar := newCalendar(time.Now())
+	db, err := kvmodel.Open(unclosed{store}, kvmodel.Clock(calendar.now))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close(context.WithoutCancel(ctx))) }()
+	f := &filling{Plan: plan, site: ashiato.NewSite(db, ashiato.Options{Hash: plan.Hash}), calendar: calendar}
+	whole, err := f.whole(ctx)
+	if whole || err != nil {
+		return 0, err
+	}
+	err = f.fill(ctx)
+	return f.made, err
+}
+
+// unclosed is a store that its DB leaves open.
+type unclosed struct{ kvmodel.Store }
+
+func (u unclosed) Powers() kvmodel.Powers { return kvmodel.PowersOf(u.Store) }
+func (unclosed) Close() error             { return nil }
+
+// calendar is a clock that goes on from any moment it is set to.
+type calendar struct {
+	end    time.Time
+	behind atomic.Int64 // how far it is behind, in nanoseconds
+}
+
+func newCalendar(end time.Time) *calendar { return &calendar{end: end} }
+
+func (c *calendar) now() time.Time { return time.Now().Add(-time.Duration(c.behind.Load())) }
+
+// day sets the clock to the day with that number, the last of which is today.
+func (c *calendar) day(n int) { c.behind.Store(int64(days-1-n) * int64(24*time.Hour)) }
+
+// filling is one call of Fill.
+type filling struct {
+	Plan
+	site     *ashiato.Site
+	calendar *calendar
+	members  []*ashiato.Member
+	made     int
+}
+
+// whole tells whether all is there: what is made last is.
+func (f *filling) whole(ctx context.Context) (bool, error) {
+	last := f.follows()[len(f.follows())-1]
+	_, err := f.site.Models.Follows.Get(ctx, ashiato.FollowID{Follower: last.Follower, Followed: last.Followed})
+	if err == nil {
+		_, err = f.site.Models.Pages.Get(ctx, pageID(f.Pages-1))
+	}
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (f *filling) fill(ctx context.Context) error {
+	f.calendar.day(0)
+	steps := []func(context.Context) error{f.makeMembers, f.makeTopics}
+	for day := range days {
+		steps = append(steps, func(ctx context.Context) error { return f.live(ctx, day) })
+	}
+	steps = append(steps, f.talk, f.visit, f.makeInterests, f.makeFollows)
+	for _, step := range steps {
+		if err := errors.Join(ctx.Err(), step(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handles returns how many members there are: more where there are many pages.
+func (f *filling) handles() int { return min(max(len(firstHandles), f.Pages/50), 400) }
+
+func (f *filling) makeMembers(ctx context.Context) error {
+	password := ""
+	if f.Password != "" {
+		var err error
+		if password, err = f.site.HashPassword(ctx, f.Password); err != nil {
+			return err
+		}
+	}
+	var members []*ashiato.Member
+	for i := range f.handles() {
+		m := member(i)
+		m.Password = password
+		m.Joined = f.calendar.now().Add(-time.Duration(f.handles()-i) * time.Hour)
+		members = append(members, m)
+	}
+	_, err := made(f.site.Models.Members.CreateMulti(ctx, members))
+	return err
+}
+
+func (f *filling) makeTopics(ctx context.Context) error {
+	var topics []*ashiato.Topic
+	for _, name := range topicNames() {
+		topics = append(topics, &ashiato.Topic{Name: name, Since: f.calendar.now()})
+	}
+	_, err := made(f.site.Models.Topics.CreateMulti(ctx, topics))
+	return err
+}
+
+// live makes the pages of a day, and has them and older ones viewed.
+func (f *filling) live(ctx context.Context, day int) error {
+	f.calendar.day(day)
+	begin, end := f.firstOf(day), f.firstOf(day+1)
+	for at := begin; at < end; at += batch {
+		if err := f.makePages(ctx, at, min(at+batch, end)); err != nil {
+			return err
+		}
+	}
+	older := max(0, end-500) // what people still look at
+	return f.view(ctx, older, begin, 3)
+}
+
+// firstOf returns the number of the first page of a day.
+func (f *filling) firstOf(day int) int { return f.Pages * day / days }
+
+// makePages makes the pages from begin to end, and has those viewed that were not
+// there.
+func (f *filling) makePages(ctx context.Context, begin, end int) error {
+	var pages []*ashiato.Page
+	now := f.calendar.now()
+	for i := begin; i < end; i++ {
+		p := page(i, f.handles())
+		p.Published = now.Add(-time.Duration(end-i) * 8 * time.Hour / time.Duration(end-begin))
+		pages = append(pages, p)
+	}
+	there, err := made(f.site.Models.Pages.CreateMulti(ctx, pages))
+	if err != nil {
+		return err
+	}
+	f.made += len(pages) - there
+	if f.Progress != nil {
+		f.Progress(end)
+	}
+	if there == len(pages) {
+		return nil
+	}
+	return f.view(ctx, begin, end, 1)
+}
+
+// view has the pages from begin to end viewed: by a part of all who will.
+func (f *filling) view(ctx context.Context, begin, end, part int) error {
+	return each(ctx, begin, end, func(i int) error {
+		n := views(i) / int64(part)
+		if n == 0 {
+			return nil
+		}
+		_, err := f.site.Models.Pages.Views.Add(ctx, pageID(i), n)
+		return err
+	})
+}
+
+// talk has members comment on the last pages.
+func (f *filling) talk(ctx context.Context) error {
+	var comments []*ashiato.Comment
+	for i := max(0, f.Pages-300); i < f.Pages; i++ {
+		comments = append(comments, remarks(i, f.handles(), f.calendar.now())...)
+	}
+	_, err := made(f.site.Models.Comments.CreateMulti(ctx, comments))
+	return err
+}
+
+// visit has members look at each other's profiles.
+func (f *filling) visit(ctx context.Context) error {
+	return f.site.Models.Visits.Push(ctx, visits(f.handles(), f.calendar.now())...)
+}
+
+func (f *filling) makeInterests(ctx context.Context) error {
+	_, err := made(f.site.Models.Interests.CreateMulti(ctx, interests(f.handles())))
+	return err
+}
+
+func (f *filling) follows() []*ashiato.Follow { return follows(f.handles()) }
+
+// makeFollows has members follow each other. The verb brings the pages that are
+// there into their feeds.
+func (f *filling) makeFollows(ctx context.Context) error {
+	all := f.follows()
+	last := len(all) - 1
+	err := each(ctx, 0, last, func(i int) error {
+		return f.site.Follow(ctx, all[i].Follower, all[i].Followed)
+	})
+	if err != nil {
+		return err
+	}
+	return f.site.Follow(ctx, all[last].Follower, all[last].Followed)
+}
+
+// made takes what CreateMulti returned and returns how many of its records, or
+// their unique values, were there already. All else is an error.
+func made(err error) (there int, _ error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return 0, err
+	}
+	for _, err := range joined.Unwrap() {
+		if !errors.Is(err, kvmodel.ErrExists) {
+			return there, err
+		}
+		there++
+	}
+	return there, nil
+}
+
+// workers is how many things are done at the same time: a store in a file writes
+// together what comes together.
+const workers = 32
+
+// each calls f for the numbers from begin to end, many at a time, until one
+// fails.
+func each(ctx context.Context, begin, end int, f func(i int) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next atomic.Int64
+	next.Store(int64(begin))
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for i := int(next.Add(1) - 1); i < end && ctx.Err() == nil; i = int(next.Add(1) - 1) {
+				if err := f(i); err != nil {
+					stop(fmt.Errorf("demo: number %d: %w", i, err))
+				}
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
