@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -19,33 +18,32 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-const (
-	defaultStore = "bolt:example-app/data/app.db"
-	defaultAddr  = "127.0.0.1:8080"
-	defaultDemo  = 12
-
-	// drain is how long the end waits, once for requests and once for what is
-	// still to be written.
-	drain = 5 * time.Second
-)
+// drain is how long the end waits, once for requests and once for what is still
+// to be written.
+const drain = 5 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err := command(ctx, os.Args[1:], os.Stdout)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "example-app:", err)
 		os.Exit(1)
 	}
 }
 
-type settings struct {
-	addr, store string
-	demo        int
+// command does what args ask for.
+func command(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) > 0 && args[0] == "load" {
+		return load(ctx, args[1:], out)
+	}
+	return run(ctx, args, out)
 }
 
 // run serves until ctx ends, then lets the requests that have begun end, and
@@ -55,9 +53,18 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := kvopen.Open(ctx, set.store)
+	secrets, err := openSecrets(set)
 	if err != nil {
 		return err
+	}
+	store, err := kvopen.Store(ctx, set.store)
+	if err != nil {
+		return err
+	}
+	furnish(ctx, store, set.demo, secrets.demo, out)
+	db, err := kvmodel.Open(store)
+	if err != nil {
+		return errors.Join(err, store.Close())
 	}
 	defer func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
@@ -68,14 +75,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	app := ashiato.NewSite(db, ashiato.Options{})
-	furnish(ctx, app.Models, set.demo, out)
 	kind, _, _ := strings.Cut(set.store, ":")
-	key := make([]byte, 32)
-	if _, err := rand.Read(key); err != nil {
-		return err
-	}
-	site, err := web.New(app, web.Config{Keys: [][]byte{key}, Development: true, Kind: kind})
+	app := ashiato.NewSite(db, ashiato.Options{})
+	site, err := web.New(app, web.Config{Keys: secrets.session, Development: true, Kind: kind})
 	if err != nil {
 		return err
 	}
@@ -89,33 +91,23 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // furnish makes the demo pages that are not there yet. Without them the app
 // works as well, and a store that is down may come back, so it goes on.
-func furnish(ctx context.Context, models *ashiato.Models, n int, out io.Writer) {
-	made, err := ashiato.Demo(ctx, models, n)
+func furnish(ctx context.Context, store kvmodel.Store, pages int, password string, out io.Writer) {
+	shown := time.Now()
+	made, err := demo.Fill(ctx, store, demo.Plan{Pages: pages, Password: password, Progress: func(there int) {
+		if time.Since(shown) > time.Second {
+			shown = time.Now()
+			fmt.Fprintf(out, "example-app: %d of %d demo pages\n", there, pages)
+		}
+	}})
 	if made > 0 {
 		fmt.Fprintf(out, "example-app: made %d demo pages\n", made)
 	}
 	if err != nil {
-		fmt.Fprintln(out, "example-app: not all demo pages could be made:", err)
+		fmt.Fprintln(out, "example-app: not all of the demo could be made:", err)
 	}
-}
-
-func parse(args []string, out io.Writer) (settings, error) {
-	var set settings
-	flags := flag.NewFlagSet("example-app", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.StringVar(&set.addr, "addr", defaultAddr, "loopback `HOST:PORT` to listen on; port 0 is any free one")
-	flags.StringVar(&set.store, "store", defaultStore, "`URL` of the store: see docs/stores.md")
-	flags.IntVar(&set.demo, "demo", defaultDemo, "make sure that the first `N` demo pages exist; 0 makes none")
-	if err := flags.Parse(args); err != nil {
-		return set, err
+	if pages > 0 {
+		fmt.Fprintf(out, "example-app: log in as heron, or any other demo member, with the password %s\n", password)
 	}
-	if flags.NArg() > 0 {
-		return set, fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
-	}
-	if set.demo < 0 {
-		return set, fmt.Errorf("-demo %d: want 0 or more", set.demo)
-	}
-	return set, nil
 }
 
 // listen refuses addresses that other machines can reach: whoever runs the

@@ -9,10 +9,13 @@ import (
 	"net"
 	"net/http"
 	neturl "net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // start runs the app with args on a free port and returns its URL, and a
@@ -20,10 +23,11 @@ import (
 func start(t *testing.T, args ...string) (url string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
+	data := t.TempDir()
 	in, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), out)
+		err := run(ctx, append([]string{"-addr", "127.0.0.1:0", "-data", data}, args...), out)
 		out.CloseWithError(err)
 		done <- err
 	}()
@@ -74,7 +78,7 @@ func wantPage(t *testing.T, url string, wantStatus int, wants ...string) {
 }
 
 func TestRun_ShowsDemoPagesAndTheirCost(t *testing.T) {
-	url, stop := start(t, "-store", "mem:")
+	url, stop := start(t, "-store", "mem:", "-demo", "30")
 	wantPage(t, url, 200, "Small pages by people nearby", "Cost of this page")
 	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
 	wantPage(t, url+"favicon.ico", 404)
@@ -85,20 +89,21 @@ func TestRun_ShowsDemoPagesAndTheirCost(t *testing.T) {
 }
 
 func TestRun_DemoIsTheNumberOfPages(t *testing.T) {
-	for _, test := range []struct{ flag, want string }{
-		{"0", "p/fire-station-bench"},
-		{"3", "p/wool-jumper"},
-		{"14", "p/tide-table-2"},
+	for _, test := range []struct{ flag, last, none string }{
+		{"0", "", "p/fire-station-bench"},
+		{"3", "p/tide-table", "p/wool-jumper"},
+		{"13", "p/stairs-nowhere", "p/never-written"},
 	} {
 		url, stop := start(t, "-store", "mem:", "-demo", test.flag)
-		wantPage(t, url+test.want, 404)
+		wantPage(t, url+test.last, 200)
+		wantPage(t, url+test.none, 404)
 		wantEnd(t, stop)
 	}
 }
 
 func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
-	url, stop := start(t, "-store", store)
+	url, stop := start(t, "-store", store, "-demo", "30")
 	resp, err := http.PostForm(url+"signup", neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}, "password": {"two bars in the snow"}})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +111,7 @@ func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
 	resp.Body.Close()
 	wantEnd(t, stop)
 
-	url, stop = start(t, "-store", store)
+	url, stop = start(t, "-store", store, "-demo", "30")
 	wantPage(t, url+"m/newcomer", 200, "Here since")
 	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
 	wantEnd(t, stop)
@@ -142,7 +147,7 @@ func TestRun_StoreThatIsDownShowsAsSuch(t *testing.T) {
 	}
 	down := listener.Addr().String()
 	listener.Close()
-	url, stop := start(t, "-store", "memcached://"+down)
+	url, stop := start(t, "-store", "memcached://"+down, "-demo", "3")
 	wantPage(t, url, 503, "The store does not answer")
 	wantEnd(t, stop)
 }
@@ -165,8 +170,16 @@ func TestRun_BadSettingsAreNamed(t *testing.T) {
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
 		{[]string{"-store", "mem:", "-demo", "-1"}, "-demo -1: want 0 or more"},
 		{[]string{"-port", "1"}, "flag provided but not defined: -port"},
+		{[]string{"load", "-url", "http://example.com/"}, "example.com is another machine"},
+		{[]string{"load", "-url", "x"}, "no address of a site"},
+		{[]string{"load", "-visitors", "0"}, "0 visitors: want 1 to 256"},
+		{[]string{"load", "-for", "2h"}, "want up to an hour"},
+		{[]string{"load", "more"}, `unexpected argument "more"`},
 	} {
-		err := run(t.Context(), test.args, io.Discard)
+		if test.args[0] != "load" {
+			test.args = append([]string{"-data", t.TempDir()}, test.args...)
+		}
+		err := command(t.Context(), test.args, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: want an error that says %q, got %v", test.args, test.want, err)
 		}
@@ -178,9 +191,48 @@ func TestRun_HelpListsTheFlags(t *testing.T) {
 	if err := run(t.Context(), []string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("want flag.ErrHelp, got %v", err)
 	}
-	for _, want := range []string{"-addr HOST:PORT", "-store URL", "-demo N"} {
+	for _, want := range []string{"-addr HOST:PORT", "-data DIR", "-store URL", "-demo N", "example-app load", keyVariable} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in the help, got:\n%s", want, out.String())
 		}
 	}
+}
+
+func TestOpenSecrets_AreMadeOnceAndForThisUserAlone(t *testing.T) {
+	set := settings{data: filepath.Join(t.TempDir(), "new", "data")}
+	first, err := openSecrets(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := openSecrets(set)
+	if diff := cmp.Diff(first.session, again.session); diff != "" || first.demo != again.demo || err != nil {
+		t.Errorf("want the same secrets again, got %q and %q, %v (-want +got):\n%s", first.demo, again.demo, err, diff)
+	}
+	for _, name := range []string{"session.key", "demo-password"} {
+		info, err := os.Stat(filepath.Join(set.data, name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: want the mode 0600, got %v, %v", name, info, err)
+		}
+	}
+}
+
+func TestOpenSecrets_AKeyThatIsNoneIsNotUsed(t *testing.T) {
+	for _, key := range []string{"x", "00", strings.Repeat("0", 63), strings.Repeat("z", 64)} {
+		if _, err := openSecrets(settings{data: t.TempDir(), key: key}); err == nil || !strings.Contains(err.Error(), "64 digits of hex") {
+			t.Errorf("%q: want an error that says what a key is, got %v", key, err)
+		}
+	}
+}
+
+func TestLoad_VisitorsWalkAndAreCounted(t *testing.T) {
+	url, stop := start(t, "-store", "mem:", "-demo", "30")
+	var out strings.Builder
+	if err := command(t.Context(), []string{"load", "-url", url, "-visitors", "2", "-for", "1500ms"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) < 2 || !strings.Contains(lines[0], "pages a second, 0 failed") || strings.Contains(out.String(), "in all 0 pages") {
+		t.Errorf("want a line for a second and one in all, with pages and no failures, got:\n%s", out.String())
+	}
+	wantEnd(t, stop)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/ranking"
@@ -32,55 +33,84 @@ type Placed struct {
 	Score int64 // its views in the period
 }
 
-// Ranks is a part of a ranking.
+// Ranks is a part of a ranking, with the cursors of those around it.
 type Ranks struct {
-	Period Period
-	Rows   []Placed
-	Of     int // how many pages are ranked
-
-	// From where the parts around this one begin; 0: there is none.
-	Next, Prev int
+	Period     Period
+	Rows       []Placed
+	Of         int // how many pages are ranked
+	Next, Prev string
 }
 
-// Ranking returns the most viewed pages of a period, from the place from on,
-// which is 1 for the first; a place below counts as 1, and behind the last there
-// are no Rows. The ranking of the week ends with the hundredth. ErrNotFound for a
-// period that there is not.
-func (s *Site) Ranking(ctx context.Context, p Period, from int) (*Ranks, error) {
-	r := &Ranks{Period: p}
-	from = max(from, 1)
-	places, of, err := s.places(ctx, p, from)
+// Ranking returns the most viewed pages of a period, from the cursor on. That of
+// the week ends with the hundredth. ErrNotFound for a period that there is not;
+// ErrBadCursor.
+func (s *Site) Ranking(ctx context.Context, p Period, cursor string) (*Ranks, error) {
+	table, err := s.table(ctx, p, cursor)
 	if err != nil {
 		return nil, err
 	}
-	if r.Rows, err = s.placed(ctx, places); err != nil {
+	rows, err := s.placed(ctx, table.Places)
+	if err != nil {
 		return nil, err
 	}
-	r.Of = max(of, from+len(places)-1)
-	if from > 1 {
-		r.Prev = max(1, from-pageSize)
-	}
-	if next := from + pageSize; len(places) == pageSize && next <= r.Of {
-		r.Next = next
-	}
-	return r, nil
+	return &Ranks{Period: p, Rows: rows, Of: table.Len, Next: table.Next, Prev: table.Prev}, nil
 }
 
-type viewPlace = ranking.Place[Page, int64]
+type (
+	viewPlace = ranking.Place[Page, int64]
+	viewTable = ranking.Table[Page, int64]
+)
 
-// places returns the places from from on, and how many there are in all.
-func (s *Site) places(ctx context.Context, p Period, from int) (places []viewPlace, of int, err error) {
+func (s *Site) table(ctx context.Context, p Period, cursor string) (viewTable, error) {
 	switch p {
 	case AllTime:
-		return boardPlaces(ctx, s.Models.Pages.TopViews, from)
+		return s.Models.Pages.TopViews.Table(ctx, cursor, pageSize)
 	case Today:
-		return boardPlaces(ctx, s.Models.Pages.TopViewsPerDay.On(s.now()), from)
+		return s.Models.Pages.TopViewsPerDay.On(s.now()).Table(ctx, cursor, pageSize)
 	case ThisWeek:
-		all, err := s.week(ctx, weekRanked)
-		begin, end := min(from-1, len(all)), min(from-1+pageSize, len(all))
-		return all[begin:end], len(all), err
+		return s.weekTable(ctx, cursor)
 	}
-	return nil, 0, fmt.Errorf("%w: a ranking of %q", kvmodel.ErrNotFound, p)
+	return viewTable{}, fmt.Errorf("%w: a ranking of %q", kvmodel.ErrNotFound, p)
+}
+
+// weekTable returns a part of the week's ranking: its cursors hold how many places stand
+// before.
+func (s *Site) weekTable(ctx context.Context, cursor string) (viewTable, error) {
+	before, err := weekPlace(cursor)
+	if err != nil {
+		return viewTable{}, err
+	}
+	all, err := s.week(ctx, weekRanked)
+	begin, end := min(before, len(all)), min(before+pageSize, len(all))
+	t := viewTable{Places: all[begin:end], Len: len(all)}
+	if end < len(all) {
+		t.Next = weekCursor(end)
+	}
+	if before > 0 {
+		t.Prev = weekCursor(max(0, before-pageSize))
+	}
+	return t, err
+}
+
+const weekListing = "Page.Week"
+
+func weekCursor(before int) string {
+	return kvmodel.Cursor(weekListing, strconv.AppendInt(nil, int64(before), 10))
+}
+
+func weekPlace(cursor string) (before int, err error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	text, err := kvmodel.ParseCursor(weekListing, cursor)
+	if err != nil {
+		return 0, err
+	}
+	before, err = strconv.Atoi(string(text))
+	if err != nil || before < 0 || before > weekRanked {
+		return 0, fmt.Errorf("%w: behind the end of the week's ranking", kvmodel.ErrBadCursor)
+	}
+	return before, nil
 }
 
 // week returns the first n places of this week.
@@ -90,17 +120,6 @@ func (s *Site) week(ctx context.Context, n int) ([]viewPlace, error) {
 		places[i].Rank = i + 1
 	}
 	return places, err
-}
-
-func boardPlaces(ctx context.Context, board *ranking.Board[Page, string, int64], from int) (places []viewPlace, of int, err error) {
-	err = SideBySide(ctx, func(ctx context.Context) (err error) {
-		places, err = board.At(ctx, from, pageSize)
-		return err
-	}, func(ctx context.Context) (err error) {
-		of, err = board.Len(ctx)
-		return err
-	})
-	return places, of, err
 }
 
 // placed returns places with the authors of the pages. One trip.

@@ -166,7 +166,7 @@ func TestFill_GivesEachPageOfTheSiteSomethingToShow(t *testing.T) {
 		t.Errorf("want the newest page to be of today, got %v", at)
 	}
 	for _, p := range []ashiato.Period{ashiato.Today, ashiato.ThisWeek, ashiato.AllTime} {
-		ranks, err := s.Ranking(ctx, p, 1)
+		ranks, err := s.Ranking(ctx, p, "")
 		if err != nil || len(ranks.Rows) < 10 {
 			t.Errorf("%s: want a ranking, got %d rows, %v", p, len(ranks.Rows), err)
 		}

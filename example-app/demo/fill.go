@@ -30,6 +30,8 @@ type Plan struct {
 const (
 	days  = 14
 	batch = 500 // pages made in one call
+
+	lookedAt = 40 // how many pages of earlier days people still look at
 )
 
 // Fill makes what of plan is not in the store yet, and returns how many pages it
@@ -153,8 +155,7 @@ func (f *filling) live(ctx context.Context, day int) error {
 			return err
 		}
 	}
-	older := max(0, end-500) // what people still look at
-	return f.view(ctx, older, begin, 3)
+	return f.view(ctx, max(0, begin-lookedAt), begin, 3)
 }
 
 // firstOf returns the number of the first page of a day.

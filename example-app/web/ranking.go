@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/url"
-	"strconv"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
@@ -31,16 +30,13 @@ func (s *Site) ranking(v *visit) (answer, error) {
 			period = ashiato.AllTime
 		}
 	}
-	from, err := placeIn(v.FormValue("from"))
-	if err != nil {
-		return answer{}, err
-	}
+	cursor := v.FormValue("at")
 	var ranks *ashiato.Ranks
 	var first int64
 	var place *ashiato.Place
-	err = ashiato.SideBySide(v.Context(),
-		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, from); return err },
-		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, from); return err },
+	err := ashiato.SideBySide(v.Context(),
+		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, cursor); return err },
+		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, cursor); return err },
 		func(ctx context.Context) (err error) { place, err = s.placeFor(ctx, v); return err })
 	if err != nil {
 		return answer{}, err
@@ -53,7 +49,7 @@ func (s *Site) ranking(v *visit) (answer, error) {
 		Tabs:  tabs(ranks.Period, v.FormValue("page")),
 		Rows:  ranked(ranks.Rows, first),
 		Pager: rankPager(ranks, v.FormValue("page")),
-		Empty: templates.Empty{Words: "Nobody stands here.", Way: templates.Link{Text: "The first place", Href: rankPath(period, 1, "")}},
+		Empty: templates.Empty{Words: "Nobody stands here.", Way: templates.Link{Text: "The first place", Href: rankPath(period, "", "")}},
 		Hint:  "Write a page, and see here where it stands.",
 	}
 	if ranks.Of == 0 {
@@ -68,11 +64,11 @@ func (s *Site) ranking(v *visit) (answer, error) {
 
 // firstOf returns the score of the first place, which the bars are shares of, if
 // it is not among what is shown.
-func (s *Site) firstOf(ctx context.Context, p ashiato.Period, from int) (int64, error) {
-	if from == 1 {
+func (s *Site) firstOf(ctx context.Context, p ashiato.Period, cursor string) (int64, error) {
+	if cursor == "" {
 		return 0, nil
 	}
-	ranks, err := s.app.Ranking(ctx, p, 1)
+	ranks, err := s.app.Ranking(ctx, p, "")
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +100,7 @@ func rankingWords(ranks *ashiato.Ranks) string {
 func tabs(now ashiato.Period, page string) templates.Tabs {
 	t := templates.Tabs{Label: "Period"}
 	for i, p := range periods {
-		t.Tabs = append(t.Tabs, templates.Link{Text: p.words, Href: rankPath(p.period, 1, page)})
+		t.Tabs = append(t.Tabs, templates.Link{Text: p.words, Href: rankPath(p.period, "", page)})
 		if p.period == now {
 			t.Now = i
 		}
@@ -113,10 +109,10 @@ func tabs(now ashiato.Period, page string) templates.Tabs {
 }
 
 // rankPath is the address of a part of a ranking, around which page is shown.
-func rankPath(p ashiato.Period, from int, page string) string {
+func rankPath(p ashiato.Period, cursor, page string) string {
 	query := url.Values{"span": {string(p)}}
-	if from > 1 {
-		query.Set("from", strconv.Itoa(from))
+	if cursor != "" {
+		query.Set("at", cursor)
 	}
 	if page != "" {
 		query.Set("page", page)
@@ -126,10 +122,10 @@ func rankPath(p ashiato.Period, from int, page string) string {
 
 func rankPager(ranks *ashiato.Ranks, page string) templates.Pager {
 	var p templates.Pager
-	if ranks.Prev > 0 {
+	if ranks.Prev != "" {
 		p.Back = templates.Link{Text: "Higher", Href: rankPath(ranks.Period, ranks.Prev, page)}
 	}
-	if ranks.Next > 0 {
+	if ranks.Next != "" {
 		p.On = templates.Link{Text: "Lower", Href: rankPath(ranks.Period, ranks.Next, page)}
 	}
 	if n := len(ranks.Rows); n > 0 {

@@ -28,7 +28,7 @@ var routes = []route{
 	{"GET", "/{$}", anyone, (*Site).home},        // newest, what is popular; the feed for members
 	{"GET", "/newest", anyone, (*Site).newest},   // ?at=CURSOR
 	{"GET", "/feed", members, (*Site).feed},      // by whom and on what one follows; ?at=CURSOR
-	{"GET", "/ranking", anyone, (*Site).ranking}, // ?span=today|week|all&from=PLACE&page=SLUG, whose neighbours are shown
+	{"GET", "/ranking", anyone, (*Site).ranking}, // ?span=today|week|all&at=CURSOR&page=SLUG, whose neighbours are shown
 
 	{"GET", "/p/{slug}", anyone, (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members, (*Site).writeForm},
