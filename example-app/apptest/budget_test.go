@@ -1,0 +1,181 @@
+package apptest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// What a page may cost, however much there is in the store.
+const (
+	maxTrips = 10
+	maxDepth = 5
+	maxHTML  = 60 << 10
+)
+
+// manyPages are enough that every listing is full and has more behind it.
+const manyPages = 300
+
+// slow is a store as far away as one in the next rack: only then do trips that
+// are sent side by side overlap, so that those in sequence can be counted.
+type slow struct {
+	kvmodel.Store
+	wait atomic.Int64
+}
+
+func (s *slow) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+
+func (s *slow) Do(ctx context.Context, ops []kvmodel.Op) error {
+	time.Sleep(time.Duration(s.wait.Load()))
+	return s.Store.Do(ctx, ops)
+}
+
+// newCrowd is a community with so many pages and views.
+func newCrowd(t *testing.T, n int) (*community, *slow) {
+	t.Helper()
+	store := &slow{Store: openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")+"?durability=periodic")}
+	s := open(t, store)
+	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), nobody: s.visitor()}
+	c.page = c.ann.write("tea", "Tea", strings.Repeat("One cup, or two, or three. ", 40), "drinks, words")
+	c.ann.want(c.ann.post("/m/ben/follow"), 303)
+	c.ann.want(c.ann.post("/t/words/follow"), 303)
+	c.ben.want(c.ben.post("/m/ann/follow"), 303)
+	ben := c.id("ben")
+	for i := range n {
+		c.addPage("ben", i)
+		if i < 60 {
+			_, err := c.app.Comment(t.Context(), ben, c.page, c.app.NewID(), "A remark of some length, such as people make.")
+			c.must(err)
+		}
+		if i < 100 {
+			c.look(fmt.Sprintf("/p/page-%d", i), 1+i%3)
+		}
+	}
+	c.ben.want(c.ben.get("/m/ann"), 200)
+	c.nobody.want(c.nobody.get("/p/tea"), 200)
+	return c, store
+}
+
+var trips = regexp.MustCompile(`^(\d+) trips?(?:, (\d+) deep)?`)
+
+// costOf reads the cost that a page tells in its footer.
+func costOf(t *testing.T, got reply) (all, deep int) {
+	t.Helper()
+	var cells []string
+	in := false
+	for _, tag := range tags(got.body) {
+		in = in && tag.name != "/ul" || strings.Contains(tag.attrs["class"], "cost")
+		if in {
+			cells = append(cells, strings.TrimSpace(tag.text))
+		}
+	}
+	found := trips.FindStringSubmatch(strings.Join(strings.Fields(strings.Join(cells, " ")), " "))
+	if found == nil {
+		t.Fatalf("%s tells no cost: %q", got.path, cells)
+	}
+	all, _ = strconv.Atoi(found[1])
+	deep = all
+	if found[2] != "" {
+		deep, _ = strconv.Atoi(found[2])
+	}
+	return all, deep
+}
+
+func TestPages_CostFewTripsAndAreSmall(t *testing.T) {
+	c, store := newCrowd(t, manyPages)
+	for who, v := range map[string]*visitor{"ann": c.ann, "nobody": c.nobody} {
+		for _, path := range c.paths() {
+			got := v.get(path)
+			if !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") || got.status == 303 {
+				continue
+			}
+			time := medianTime(v, path)
+			all, deep := cheapest(t, v, path, store)
+			t.Logf("%-7s %-28s %2d trips, %d deep, %5.1f KB, %v", who, path, all, deep, float64(len(got.body))/1024, time)
+			if all > maxTrips || deep > maxDepth {
+				t.Errorf("%s for %s: want at most %d trips and %d in sequence, got %d and %d", path, who, maxTrips, maxDepth, all, deep)
+			}
+			if len(got.body) > maxHTML {
+				t.Errorf("%s for %s: want at most %d bytes, got %d", path, who, maxHTML, len(got.body))
+			}
+		}
+	}
+}
+
+// medianTime is how long the page takes on the store as it is.
+func medianTime(v *visitor, path string) time.Duration {
+	v.t.Helper()
+	var times []time.Duration
+	for range 5 {
+		begun := time.Now()
+		v.get(path)
+		times = append(times, time.Since(begun))
+	}
+	return median(times).Round(100 * time.Microsecond)
+}
+
+// cheapest is the cost of the page when its store is slow: the least of a few
+// looks, because on a busy machine what is sent side by side may come late.
+func cheapest(t *testing.T, v *visitor, path string, store *slow) (all, deep int) {
+	t.Helper()
+	store.wait.Store(int64(4 * time.Millisecond))
+	defer store.wait.Store(0)
+	all, deep = costOf(t, v.get(path))
+	for range 3 {
+		moreAll, moreDeep := costOf(t, v.get(path))
+		all, deep = max(all, moreAll), min(deep, moreDeep)
+	}
+	return all, deep
+}
+
+// A page with the longest of everything is still a small one.
+func TestPage_WithTheLongestTextsIsBounded(t *testing.T) {
+	c := newCommunity(t)
+	c.ann.want(c.ann.fill("/edit/"+c.page, "/edit/"+c.page, "title", strings.Repeat("x", limits["title"]), "body", strings.Repeat("long ", limits["body"]/5-1)+"end"), 303)
+	if n := len(c.nobody.get("/p/tea").body); n > maxHTML {
+		t.Errorf("want at most %d bytes, got %d", maxHTML, n)
+	}
+}
+
+func TestHome_AnswersManyAtOnce(t *testing.T) {
+	c, _ := newCrowd(t, manyPages/3)
+	const clients, each = 32, 30
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var times []time.Duration
+	begun := time.Now()
+	for range clients {
+		wg.Go(func() {
+			v := c.visitor()
+			for range each {
+				start := time.Now()
+				got, err := v.try("GET", "/", "", nil)
+				if err != nil || got.status != 200 {
+					t.Errorf("home: status %d, %v", got.status, err)
+					return
+				}
+				mu.Lock()
+				times = append(times, time.Since(start))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(begun)
+	if len(times) == 0 {
+		t.Fatal("no answer")
+	}
+	slices.Sort(times)
+	t.Logf("home page, %d clients on the embedded store: %.0f answers a second, median %v, 99 %% within %v",
+		clients, float64(len(times))/took.Seconds(), median(times).Round(100*time.Microsecond), times[len(times)*99/100].Round(100*time.Microsecond))
+}

@@ -1,0 +1,254 @@
+package apptest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// What goes wrong on purpose is told to visitors; the log of it would hide what
+// a test has to say.
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+// cheap is a password hash that costs next to nothing.
+var cheap = ashiato.Hash{Passes: 1, Memory: 64, Threads: 1}
+
+const password = "correct horse 17"
+
+// site is the app on a server of its own.
+type site struct {
+	t   testing.TB
+	url string
+	app *ashiato.Site
+
+	ahead *atomic.Int64 // of the time, what the site takes for it
+}
+
+// openMem returns an empty site in memory.
+func openMem(t testing.TB) *site {
+	t.Helper()
+	return open(t, memkv.New(memkv.Options{}))
+}
+
+// open returns a site on a store, as it is in development. It closes the store
+// at the end of the test.
+func open(t testing.TB, store kvmodel.Store) *site {
+	t.Helper()
+	ahead := new(atomic.Int64)
+	db, err := kvmodel.Open(store, kvmodel.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
+	handler := newHandler(t, app, true)
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		handler.Close()
+		server.Close()
+		// What a store has lost cannot be completed.
+		if err := db.Close(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, kvmodel.ErrLost) {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return &site{t, server.URL, app, ahead}
+}
+
+// later lets time pass, so that who has tried too often may try again.
+func (s *site) later() { s.ahead.Add(int64(time.Hour)) }
+
+func newHandler(t testing.TB, app *ashiato.Site, development bool) *web.Site {
+	t.Helper()
+	handler, err := web.New(app, web.Config{
+		Keys: [][]byte{bytes.Repeat([]byte("k"), 32)}, Development: development, Kind: "mem",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// visitor is a browser without scripts.
+type visitor struct {
+	*site
+	client *http.Client
+	agent  string // the browser's name for itself
+}
+
+// visitor returns somebody who was never here before.
+func (s *site) visitor() *visitor {
+	// It fails for no options.
+	jar, _ := cookiejar.New(nil)
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &visitor{s, &http.Client{Jar: jar, CheckRedirect: stay}, ""}
+}
+
+// member returns a visitor who has signed up.
+func (s *site) member(handle string) *visitor {
+	s.t.Helper()
+	v := s.visitor()
+	v.want(v.fill("/signup", "/signup", "handle", handle, "password", password), 303)
+	if v.cookie() == "" {
+		s.t.Fatalf("%s has signed up and has no cookie", handle)
+	}
+	return v
+}
+
+// reply is one answer of the site.
+type reply struct {
+	path   string
+	status int
+	header http.Header
+	body   string
+}
+
+func (v *visitor) get(path string) reply {
+	v.t.Helper()
+	return v.send("GET", path, "", nil)
+}
+
+// post sends a form as a page of the site does.
+func (v *visitor) post(path string, fields ...string) reply {
+	v.t.Helper()
+	return v.send("POST", path, values(fields).Encode(), http.Header{"Sec-Fetch-Site": {"same-origin"}})
+}
+
+// values makes names and values a form.
+func values(fields []string) url.Values {
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	return form
+}
+
+func (v *visitor) send(method, path, body string, header http.Header) reply {
+	v.t.Helper()
+	got, err := v.try(method, path, body, header)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return got
+}
+
+// try is send for goroutines, which must not end the test.
+func (v *visitor) try(method, path, body string, header http.Header) (reply, error) {
+	req, err := http.NewRequest(method, v.url+path, strings.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+	if method == "POST" {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if v.agent != "" {
+		req.Header.Set("User-Agent", v.agent)
+	}
+	maps.Copy(req.Header, header)
+	resp, err := v.client.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return reply{path, resp.StatusCode, resp.Header, string(text)}, err
+}
+
+// fill opens a page, types into its form that is sent to action, and sends it.
+func (v *visitor) fill(page, action string, fields ...string) reply {
+	v.t.Helper()
+	return v.post(action, append(v.fields(page, action), fields...)...)
+}
+
+// fields returns what the form of a page that is sent to action holds.
+func (v *visitor) fields(page, action string) []string {
+	v.t.Helper()
+	got := v.get(page)
+	for _, f := range forms(got.body) {
+		if f.method != "POST" || f.action != action {
+			continue
+		}
+		var all []string
+		for _, name := range slices.Sorted(maps.Keys(f.fields)) {
+			all = append(all, name, f.fields[name])
+		}
+		return all
+	}
+	v.t.Fatalf("%s (status %d) has no form that is sent to %s:\n%s", page, got.status, action, got.body)
+	return nil
+}
+
+// write writes a page and returns its id.
+func (v *visitor) write(slug, title, body, topics string) string {
+	v.t.Helper()
+	v.want(v.fill("/write", "/write", "slug", slug, "title", title, "body", body, "topics", topics), 303)
+	page, err := v.app.Models.Pages.BySlug.Find(v.t.Context(), slug)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return page.ID
+}
+
+func (v *visitor) comment(slug, page, text string) {
+	v.t.Helper()
+	v.want(v.fill("/p/"+slug, "/comment/"+page, "text", text), 303)
+}
+
+// cookie returns the value of the session's cookie.
+func (v *visitor) cookie() string {
+	for _, c := range v.client.Jar.Cookies(v.address()) {
+		if c.Name == "ashiato" {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// setCookie makes the visitor send a cookie of somebody's choice.
+func (v *visitor) setCookie(value string) {
+	v.client.Jar.SetCookies(v.address(), []*http.Cookie{{Name: "ashiato", Value: value, Path: "/"}})
+}
+
+func (v *visitor) address() *url.URL {
+	// The server's own URL is one.
+	u, _ := url.Parse(v.url)
+	return u
+}
+
+// signedIn tells whether the site knows the visitor as a member.
+func (v *visitor) signedIn() bool {
+	v.t.Helper()
+	return v.get("/settings").status == http.StatusOK
+}
+
+// want checks the status of an answer, and that it shows texts.
+func (v *visitor) want(got reply, status int, texts ...string) {
+	v.t.Helper()
+	if got.status != status {
+		v.t.Errorf("%s: want status %d, got %d, which shows:\n%s", got.path, status, got.status, shown(got.body))
+	}
+	for _, text := range texts {
+		if !strings.Contains(shown(got.body), text) {
+			v.t.Errorf("%s: want %q on the page, which shows:\n%s", got.path, text, shown(got.body))
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package apptest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// serveOnce serves a handler that is not closed by a site.
+func serveOnce(t testing.TB, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// everyAnswer is one of each kind: pages, forms, redirects, files, failures.
+func (c *community) everyAnswer() map[string]reply {
+	all := map[string]reply{}
+	for _, path := range c.paths() {
+		all["ann "+path], all["nobody "+path] = c.ann.get(path), c.nobody.get(path)
+	}
+	all["refused form"] = c.ann.post("/write", "id", newID(1))
+	all["other site"] = c.ann.send("POST", "/write", "", http.Header{"Sec-Fetch-Site": {"cross-site"}})
+	all["bad form"] = c.ann.send("POST", "/write", "%zz", http.Header{"Sec-Fetch-Site": {"same-origin"}})
+	all["no such method"] = c.ann.send("DELETE", "/p/tea", "", http.Header{"Sec-Fetch-Site": {"same-origin"}})
+	all["OPTIONS"] = c.ann.send("OPTIONS", "/", "", nil)
+	return all
+}
+
+// paths are those of all pages, with something on them, and of the files.
+func (c *community) paths() []string {
+	return []string{
+		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all&page=tea", "/topics", "/t/drinks", "/t/drinks/followers",
+		"/p/tea", "/m/ann", "/m/ben", "/m/ann/followers", "/write", "/edit/" + c.page, "/footprints", "/settings", "/signup", "/login",
+		"/hood", "/hood?page=tea", "/nowhere", "/p/nothing", "/m/nobody", "/healthz", "/metrics", "/mark.svg", "/live.js",
+	}
+}
+
+// Every GET route is among the paths, so nothing is left out of what is tested
+// for all pages.
+func TestPaths_HaveEveryGetRoute(t *testing.T) {
+	c := newCommunity(t)
+	for _, route := range routesOf(t, "GET") {
+		if route == "/live" {
+			continue // A stream: it does not end.
+		}
+		route = strings.ReplaceAll(route, "{$}", "")
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(route, "[^/]+") + `(\?.*)?$`)
+		found := false
+		for _, path := range c.paths() {
+			found = found || pattern.MatchString(path)
+		}
+		if !found {
+			t.Errorf("no path is of the route GET %s", route)
+		}
+	}
+}
+
+func TestEveryAnswer_IsStrict(t *testing.T) {
+	c := newCommunity(t)
+	for what, got := range c.everyAnswer() {
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY",
+		} {
+			if value := got.header.Get(name); value != want {
+				t.Errorf("%s: want %s: %s, got %q", what, name, want, value)
+			}
+		}
+		policy := got.header.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'", "style-src 'self'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: want %s in the policy, got %q", what, want, policy)
+			}
+		}
+		for _, loose := range []string{"unsafe", "*", "data:", "http:", "https:", "blob:"} {
+			if strings.Contains(policy, loose) {
+				t.Errorf("%s: want no %s in the policy, got %q", what, loose, policy)
+			}
+		}
+		if got.header.Get("Access-Control-Allow-Origin") != "" || got.header.Get("Server") != "" || got.header.Get("X-Powered-By") != "" {
+			t.Errorf("%s: want neither other origins nor the names of programs, got %v", what, got.header)
+		}
+		if got.body != "" && got.header.Get("Content-Type") == "" {
+			t.Errorf("%s: want a content type", what)
+		}
+	}
+}
+
+// Each script of a page has the nonce of its policy, which no other answer has,
+// and nothing on a page is script or style but that.
+func TestEveryPage_RunsOnlyWhatHasItsNonce(t *testing.T) {
+	c := newCommunity(t)
+	nonceOf := regexp.MustCompile(`script-src 'nonce-([^']{16,})'`)
+	nonces, scripts := map[string]string{}, 0
+	for what, got := range c.everyAnswer() {
+		policy := nonceOf.FindStringSubmatch(got.header.Get("Content-Security-Policy"))
+		if policy != nil {
+			if other := nonces[policy[1]]; other != "" {
+				t.Errorf("%s has the nonce of %s", what, other)
+			}
+			nonces[policy[1]] = what
+		}
+		for _, tag := range tags(got.body) {
+			if tag.name == "script" {
+				scripts++
+				if policy == nil || tag.attrs["nonce"] != policy[1] || strings.TrimSpace(tag.text) != "" {
+					t.Errorf("%s: a script without the nonce, or in the page itself: %v", what, tag)
+				}
+			}
+			for name := range tag.attrs {
+				if name == "style" || strings.HasPrefix(name, "on") {
+					t.Errorf("%s: <%s> has %s", what, tag.name, name)
+				}
+			}
+			if tag.name == "style" && strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
+				t.Errorf("%s: a style in the page", what)
+			}
+		}
+	}
+	if scripts == 0 {
+		t.Error("want some page to have a script, or this test says nothing")
+	}
+}

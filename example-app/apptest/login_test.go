@@ -1,0 +1,220 @@
+package apptest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// Somebody slips a cookie into ann's browser, waits for her to log in, and has
+// nothing.
+func TestLogIn_GivesACookieThatNobodyCouldKnow(t *testing.T) {
+	c := newCommunity(t)
+	for what, cookie := range map[string]string{
+		"ben's": c.ben.cookie(), "made up": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "ended": endedCookie(c), "empty": "",
+	} {
+		for how, enter := range map[string]func(v *visitor) reply{
+			"log in": func(v *visitor) reply { return v.post("/login", "handle", "ann", "password", password) },
+			"sign up": func(v *visitor) reply {
+				return v.post("/signup", "id", c.app.NewID(), "handle", "new-"+strings.ToLower(c.app.NewID()[20:]), "password", password)
+			},
+		} {
+			v := c.withCookie(cookie)
+			v.want(enter(v), http.StatusSeeOther)
+			if v.cookie() == cookie || !v.signedIn() {
+				t.Errorf("%s with the cookie %s: want a new cookie that is signed in", how, what)
+			}
+			thief := c.withCookie(cookie)
+			if got := thief.get("/settings"); got.status == 200 && strings.Contains(shown(got.body), "ann") {
+				t.Errorf("%s with the cookie %s: whoever knew it is signed in as ann", how, what)
+			}
+		}
+	}
+}
+
+// endedCookie returns one that was good until its owner logged out.
+func endedCookie(c *community) string {
+	v := c.visitor()
+	v.logIn("ann", password)
+	cookie := v.cookie()
+	v.post("/logout")
+	return cookie
+}
+
+func TestLogOut_EndsTheSessionAndNotOnlyTheCookie(t *testing.T) {
+	c := newCommunity(t)
+	cookie := c.ann.cookie()
+	c.ann.want(c.ann.post("/logout"), http.StatusSeeOther)
+	if c.ann.cookie() != "" {
+		t.Error("want the cookie taken away")
+	}
+	if c.withCookie(cookie).signedIn() {
+		t.Error("the old cookie still signs in")
+	}
+	if !c.annElsewhere.signedIn() {
+		t.Error("want ann's other browser left alone")
+	}
+}
+
+func TestSession_ThatIsRevokedIsSignedOut(t *testing.T) {
+	c := newCommunity(t)
+	c.ann.want(c.ann.post("/settings/session/end", "session", c.otherSession(c.ann)), http.StatusSeeOther)
+	if !c.ann.signedIn() || c.annElsewhere.signedIn() {
+		t.Error("want the other browser signed out, and this one not")
+	}
+	c.annElsewhere.logIn("ann", password)
+	c.annElsewhere.want(c.annElsewhere.post("/settings/sessions/end"), http.StatusSeeOther)
+	if c.ann.signedIn() || c.annElsewhere.signedIn() {
+		t.Error("want ann signed out everywhere")
+	}
+}
+
+func TestPassword_ThatIsChangedEndsTheOtherSessions(t *testing.T) {
+	c := newCommunity(t)
+	old := c.ann.cookie()
+	c.ann.want(c.ann.post("/settings/password", "old", password, "password", "another horse 18"), http.StatusSeeOther)
+	if !c.ann.signedIn() || c.ann.cookie() == old {
+		t.Error("want this session to go on under a new cookie")
+	}
+	if c.annElsewhere.signedIn() || c.withCookie(old).signedIn() {
+		t.Error("want all other sessions ended")
+	}
+	c.nobody.want(c.nobody.logIn("ann", password), http.StatusUnprocessableEntity)
+	c.nobody.want(c.nobody.logIn("ann", "another horse 18"), http.StatusSeeOther)
+}
+
+func TestCookie_HasItsFlags(t *testing.T) {
+	for _, development := range []bool{true, false} {
+		db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
+		s := &site{t, serveOnce(t, newHandler(t, app, development)), app, nil}
+		got := s.visitor().fill("/signup", "/signup", "handle", "ann", "password", password)
+		cookies := (&http.Response{Header: got.header}).Cookies()
+		if len(cookies) != 1 {
+			t.Fatalf("want one cookie, got %v", got.header)
+		}
+		if c := cookies[0]; !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.Secure == development {
+			t.Errorf("development %v: want HttpOnly, SameSite=Lax, this host alone, and Secure elsewhere; got %s", development, c)
+		}
+		if !development && got.header.Get("Strict-Transport-Security") == "" {
+			t.Error("want Strict-Transport-Security where there is TLS")
+		}
+	}
+}
+
+// What a log-in that fails says does not tell whether there is such a member.
+func TestLogIn_TellsNobodyWhoIsAMember(t *testing.T) {
+	c := newCommunity(t)
+	answer := func(handle, password string) string {
+		got := c.visitor().logIn(handle, password)
+		text := strings.ReplaceAll(shown(got.body), handle, "HANDLE")
+		return fmt.Sprint(got.status, strings.Contains(got.body, `aria-invalid`), len(got.header.Values("Set-Cookie")), withoutCost(text))
+	}
+	known := answer("ann", "wrong horse 17")
+	for _, handle := range []string{"nobody-here", "ann2", "xyzzy"} {
+		if got := answer(handle, "wrong horse 17"); got != known {
+			t.Errorf("want the same answer for a handle that nobody has:\n%s\ngot:\n%s", known, got)
+		}
+	}
+}
+
+// withoutCost is a page's text up to its footer, where the cost is told.
+func withoutCost(text string) string {
+	text, _, _ = strings.Cut(text, "Under the hood")
+	return text
+}
+
+// The work of a log-in is the same where nobody has the handle. Timed in turns,
+// so that a busy machine is as bad for both, and compared by their medians.
+func TestLogIn_TakesAsLongForNobody(t *testing.T) {
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.WithoutCancel(t.Context()))
+	app := ashiato.NewSite(db, ashiato.Options{Hash: ashiato.Hash{Passes: 2, Memory: 8 << 10, Threads: 1}})
+	const rounds = 15
+	for i := range rounds {
+		if _, err := app.SignUp(t.Context(), ashiato.Joining{ID: newID(i), Handle: fmt.Sprintf("member%d", i), Password: password}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var known, unknown []time.Duration
+	for i := range rounds {
+		known = append(known, logInTime(t, app, fmt.Sprintf("member%d", i), i))
+		unknown = append(unknown, logInTime(t, app, fmt.Sprintf("nobody%d", i), i))
+	}
+	ratio := float64(median(unknown)) / float64(median(known))
+	t.Logf("a member %v, nobody %v, ratio %.2f", median(known), median(unknown), ratio)
+	if ratio < 0.5 || ratio > 2 {
+		t.Errorf("want about the same time for a member (%v) and for nobody (%v)", median(known), median(unknown))
+	}
+}
+
+func logInTime(t *testing.T, app *ashiato.Site, handle string, i int) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	if _, err := app.LogIn(t.Context(), handle, "wrong horse 17", fmt.Sprintf("10.0.0.%d", i)); err == nil {
+		t.Fatalf("%s has logged in with a wrong password", handle)
+	}
+	return time.Since(begun)
+}
+
+func median[T cmp.Ordered](all []T) T {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/2]
+}
+
+// However many tries come at once, few of them get to try a password, and what
+// they send besides does not make them somebody else.
+func TestLogIn_OfAThousandAtOnceTriesFewPasswords(t *testing.T) {
+	c := newCommunity(t)
+	const tries = 1000
+	statuses := make([]int, tries)
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, 100)
+	for i := range tries {
+		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			body := values([]string{"handle", "ann", "password", fmt.Sprintf("guess number %d", i)}).Encode()
+			address := fmt.Sprintf("10.0.%d.%d", i/256, i%256)
+			got, err := c.visitor().try("POST", "/login", body, http.Header{
+				"X-Forwarded-For": {address}, "X-Real-Ip": {address}, "Forwarded": {"for=" + address},
+			})
+			if err == nil {
+				statuses[i] = got.status
+			}
+		})
+	}
+	wg.Wait()
+	count := map[int]int{}
+	for _, status := range statuses {
+		count[status]++
+	}
+	t.Logf("answers by status: %v", count)
+	if tried := count[http.StatusUnprocessableEntity]; tried == 0 || tried > 50 || tried+count[http.StatusTooManyRequests] != tries {
+		t.Errorf("want a few of %d tries to have reached a password and all others told to wait, got %v by status", tries, count)
+	}
+	got := c.visitor().post("/login", "handle", "ann", "password", password)
+	c.nobody.want(got, http.StatusTooManyRequests, "Too many tries")
+	if got.header.Get("Retry-After") == "" {
+		t.Error("want a Retry-After")
+	}
+	if !c.ann.signedIn() {
+		t.Error("want ann to stay where she is signed in")
+	}
+}

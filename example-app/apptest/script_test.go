@@ -1,0 +1,241 @@
+package apptest
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+)
+
+// written are the tags that a text with Markdown may become, and what a form
+// says that is sent too often.
+var written = []string{"p", "p dir", "em", "code", "a href rel", "h2", "blockquote", "br", "p class role"}
+
+// An audit knows the tags that pages have when nobody means harm.
+type audit struct {
+	*community
+	fair map[string]bool // by their shapes
+}
+
+// learn notes the tags of a harmless page.
+func (a *audit) learn(what string, got reply) {
+	a.t.Helper()
+	if got.status >= 500 {
+		a.t.Fatalf("%s: status %d", what, got.status)
+	}
+	for _, tag := range shape(got.body) {
+		a.fair[tag] = true
+	}
+}
+
+// What an address on a page may begin with.
+var fairAddress = regexp.MustCompile(`^(/([^/\\]|$)|#|https?://\w)`)
+
+// check wants a page to have no tag, attribute or kind of address that the
+// harmless one has not.
+func (a *audit) check(what, payload string, got reply) {
+	a.t.Helper()
+	if got.status >= 500 {
+		a.t.Errorf("%s with %s: status %d", what, payload, got.status)
+	}
+	for _, tag := range tags(got.body) {
+		if !a.fair[tag.shape()] {
+			a.t.Errorf("%s with %s: a new tag %q", what, payload, tag.shape())
+		}
+		for _, name := range []string{"href", "src", "action", "formaction", "data-live", "data-to"} {
+			if value, has := tag.attrs[name]; has && !fairAddress.MatchString(value) {
+				a.t.Errorf("%s with %s: %s leads to %q", what, payload, tag.shape(), value)
+			}
+		}
+	}
+}
+
+// places are all pages that show what ann has written, and to whom.
+func (c *community) places() map[string]func() reply {
+	return map[string]func() reply{
+		"page":                 func() reply { return c.nobody.get("/p/tea") },
+		"page to a member":     func() reply { return c.ben.get("/p/tea") },
+		"page to ann":          func() reply { return c.ann.get("/p/tea") },
+		"home":                 func() reply { return c.nobody.get("/") },
+		"home to a member":     func() reply { return c.ben.get("/") },
+		"newest":               func() reply { return c.nobody.get("/newest") },
+		"feed":                 func() reply { return c.ben.get("/feed") },
+		"ranking":              func() reply { return c.nobody.get("/ranking") },
+		"ranking to ann":       func() reply { return c.ann.get("/ranking?span=all&page=tea") },
+		"profile":              func() reply { return c.nobody.get("/m/ann") },
+		"own profile":          func() reply { return c.ann.get("/m/ann") },
+		"followers":            func() reply { return c.nobody.get("/m/ben/followers") },
+		"topic":                func() reply { return c.nobody.get("/t/drinks") },
+		"followers of a topic": func() reply { return c.nobody.get("/t/drinks/followers") },
+		"topics":               func() reply { return c.nobody.get("/topics") },
+		"form":                 func() reply { return c.ann.get("/edit/" + c.page) },
+		"settings":             func() reply { return c.ann.get("/settings") },
+		"footprints":           func() reply { return c.ben.get("/footprints") },
+		"hood":                 func() reply { return c.nobody.get("/hood?page=tea") },
+	}
+}
+
+func newAudit(t *testing.T) *audit {
+	t.Helper()
+	c := newCommunity(t)
+	for _, path := range []string{"/m/ann/follow", "/t/drinks/follow"} {
+		c.ben.want(c.ben.post(path), http.StatusSeeOther)
+	}
+	c.ann.want(c.ann.post("/m/ben/follow"), http.StatusSeeOther)
+	c.ann.want(c.ann.post("/t/drinks/follow"), http.StatusSeeOther)
+	c.ann.want(c.ann.get("/m/ben"), 200)
+	a := &audit{c, map[string]bool{}}
+	for _, tag := range written {
+		a.fair[tag], a.fair["/"+strings.Fields(tag)[0]] = true, true
+	}
+	for i := range 2 {
+		a.store("Plain words, and nothing else.", i)
+		for what, look := range a.places() {
+			a.learn(what, look())
+			a.learn(what, look()) // Seen once more it is in the ranking.
+		}
+		for n := range 30 { // So many comments that there is a pager.
+			a.store("Plain words, and nothing else.", 10+n)
+		}
+	}
+	a.wantEqual(33, a.comments())
+	return a
+}
+
+func (c *community) wantEqual(want, got int) {
+	c.t.Helper()
+	if got != want {
+		c.t.Fatalf("want %d, got %d", want, got)
+	}
+}
+
+func (a *audit) comments() int {
+	a.t.Helper()
+	page, err := a.app.Models.Pages.Get(a.t.Context(), a.page)
+	a.must(err)
+	return int(page.Comments)
+}
+
+// store puts a text into every field that keeps one, as the forms would do.
+func (a *audit) store(text string, n int) {
+	a.t.Helper()
+	ctx := a.t.Context()
+	ann, err := a.app.Find(ctx, "ann")
+	a.must(err)
+	page, err := a.app.Own(ctx, ann.ID, a.page)
+	a.must(err)
+	title := strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, text)
+	_, err = a.app.Edit(ctx, ann.ID, a.page, ashiato.Draft{
+		Slug: "tea", Title: title, Body: strings.ReplaceAll(text, "\f", " "), Topics: []string{"drinks"}, Version: page.Version,
+	})
+	a.must(err)
+	_, err = a.app.Comment(ctx, ann.ID, a.page, newID(100+n), strings.ReplaceAll(text, "\f", " "))
+	a.must(err)
+	_, err = a.app.Describe(ctx, ann.ID, strings.ReplaceAll(text, "\f", " "))
+	a.must(err)
+}
+
+func TestStoredText_IsNeverMarkup(t *testing.T) {
+	a := newAudit(t)
+	for i, payload := range payloads {
+		a.store(payload, 100+i)
+		for what, look := range a.places() {
+			got := look()
+			a.check(what, payload, got)
+			if what == "page" && !strings.Contains(shown(got.body), strings.Join(strings.Fields(payload), " ")) {
+				t.Errorf("%s with %s: the title is not shown as it was typed", what, payload)
+			}
+		}
+	}
+}
+
+// What a form says is shown again in it where it is refused, and as a preview.
+func TestTypedText_IsNeverMarkup(t *testing.T) {
+	a := newAudit(t)
+	fields := map[string]func(text string) reply{
+		"preview title": func(text string) reply {
+			return a.ann.post("/write", "id", newID(1), "title", text, "body", "x", "slug", "new", "do", "preview")
+		},
+		"preview text": func(text string) reply {
+			return a.ann.post("/write", "id", newID(1), "title", "x", "body", text, "slug", "new", "do", "preview")
+		},
+		"topics": func(text string) reply {
+			return a.ann.post("/write", "id", newID(1), "title", "x", "body", "x", "slug", "new", "topics", text+" ?!")
+		},
+		"slug": func(text string) reply {
+			return a.ann.post("/write", "id", newID(1), "title", "x", "body", "x", "slug", text+" ?!")
+		},
+		"title": func(text string) reply {
+			return a.ann.post("/write", "id", newID(1), "title", text, "body", "", "slug", "new")
+		},
+		"conflict": func(text string) reply {
+			return a.ann.post("/edit/"+a.page, "version", "1", "title", text, "body", text, "slug", "tea", "topics", "drinks")
+		},
+		"comment": func(text string) reply {
+			return a.ann.post("/comment/"+a.page, "id", newID(1), "text", text+strings.Repeat("x", 5000))
+		},
+		"handle": func(text string) reply {
+			return a.nobody.post("/signup", "id", newID(1), "handle", text+"?", "password", password)
+		},
+		"password": func(text string) reply {
+			return a.nobody.post("/signup", "id", newID(1), "handle", "x", "password", text)
+		},
+		"log-in": func(text string) reply {
+			return a.nobody.post("/login", "handle", text, "password", "wrong", "next", text)
+		},
+		"about": func(text string) reply {
+			return a.ann.post("/settings/profile", "about", text+strings.Repeat("x", 5000))
+		},
+		"session": func(text string) reply { return a.ann.post("/settings/session/end", "session", text) },
+		"form id": func(text string) reply {
+			return a.ann.post("/write", "id", text, "title", "x", "body", "x", "slug", "new")
+		},
+		"next":        func(text string) reply { return a.nobody.get("/login?next=" + url.QueryEscape(text)) },
+		"cursor":      func(text string) reply { return a.nobody.get("/newest?at=" + url.QueryEscape(text)) },
+		"span":        func(text string) reply { return a.nobody.get("/ranking?span=" + url.QueryEscape(text)) },
+		"place":       func(text string) reply { return a.nobody.get("/ranking?from=" + url.QueryEscape(text)) },
+		"ranked page": func(text string) reply { return a.nobody.get("/ranking?page=" + url.QueryEscape(text)) },
+		"hood":        func(text string) reply { return a.nobody.get("/hood?page=" + url.QueryEscape(text)) },
+		"member":      func(text string) reply { return a.nobody.get("/m/" + url.PathEscape(text)) },
+		"topic":       func(text string) reply { return a.nobody.get("/t/" + url.PathEscape(text)) },
+		"page":        func(text string) reply { return a.nobody.get("/p/" + url.PathEscape(text)) },
+		"nowhere":     func(text string) reply { return a.nobody.get("/" + url.PathEscape(text)) },
+		"comments":    func(text string) reply { return a.nobody.get("/p/tea?comments=" + url.QueryEscape(text)) },
+	}
+	for what, send := range fields {
+		for _, harmless := range []string{"plain", "p", ""} {
+			a.learn(what, send(harmless))
+		}
+	}
+	for what, send := range fields {
+		for _, payload := range payloads {
+			a.later()
+			a.check(what, payload, send(payload))
+		}
+	}
+}
+
+// The name of a browser is somebody's text as well: its owner is shown it, and
+// so is whoever holds the same account.
+func TestBrowsersName_IsNeverMarkup(t *testing.T) {
+	a := newAudit(t)
+	for _, payload := range payloads {
+		a.later()
+		v := a.visitor()
+		v.agent = strings.ReplaceAll(payload, "\f", " ")
+		v.want(v.logIn("ben", password), http.StatusSeeOther)
+		v.want(v.post("/logout"), http.StatusSeeOther)
+	}
+	v := a.visitor()
+	v.agent = payloads[0]
+	v.logIn("ann", password)
+	a.check("settings", payloads[0], a.ann.get("/settings"))
+}

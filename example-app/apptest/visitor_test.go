@@ -1,0 +1,318 @@
+package apptest
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/example-app/internal/browser"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+)
+
+// stores are the kinds of store that the app is tested on.
+var stores = map[string]func(t *testing.T) kvmodel.Store{
+	"embedded": func(t *testing.T) kvmodel.Store { return openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")) },
+	"memcached": func(t *testing.T) kvmodel.Store {
+		servers.Need(t, "memcached")
+		server, err := servers.Memcached("-M")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Stop)
+		return openStore(t, "memcached://"+server.Addr)
+	},
+	"cluster": func(t *testing.T) kvmodel.Store {
+		servers.Need(t, "redis-server")
+		servers.Need(t, "redis-cli")
+		cluster, err := servers.RedisCluster()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cluster.Stop)
+		return openStore(t, "redis-cluster://"+strings.Join(cluster.Addrs(), ","))
+	},
+}
+
+func openStore(t *testing.T, url string) kvmodel.Store {
+	t.Helper()
+	store, err := kvopen.Store(context.WithoutCancel(t.Context()), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// The whole of what a visitor may do, with a browser and each kind of store.
+func TestVisitor_FindsTheirWay(t *testing.T) {
+	servers.Need(t, browser.Program)
+	chromium := browser.Start(t)
+	for kind, store := range stores {
+		t.Run(kind, func(t *testing.T) {
+			s := store(t)
+			t.Run("with scripts", func(t *testing.T) { walk(t, chromium, open(t, shared{s}), true) })
+			t.Run("without scripts", func(t *testing.T) { walk(t, chromium, open(t, tenant(t, s, "quiet")), false) })
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// shared is a store that outlives the databases on it.
+type shared struct{ kvmodel.Store }
+
+func (shared) Close() error             { return nil }
+func (s shared) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+
+func tenant(t *testing.T, s kvmodel.Store, name string) kvmodel.Store {
+	t.Helper()
+	store, err := kvmodel.Prefix(shared{s}, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// walker is one visitor with a browser of their own.
+type walker struct {
+	*browser.Page
+	t       *testing.T
+	handle  string
+	scripts bool
+}
+
+func newWalker(t *testing.T, chromium *browser.Browser, url, handle string, scripts bool) *walker {
+	t.Helper()
+	w := &walker{chromium.Profile(t, url).Page(), t, handle, scripts}
+	w.SetScripts(scripts)
+	w.SetColours("light")
+	return w
+}
+
+// tab opens another tab of the same browser.
+func (w *walker) tab() *walker {
+	w.t.Helper()
+	other := &walker{w.Profile.Page(), w.t, w.handle, w.scripts}
+	other.SetScripts(w.scripts)
+	other.SetColours("light")
+	return other
+}
+
+func (w *walker) signUp() {
+	w.t.Helper()
+	w.Open("/")
+	w.Follow("Sign up")
+	w.Fill("Handle", w.handle)
+	w.Fill("Password", password)
+	w.Submit("Sign up")
+	w.WantText("This is you")
+}
+
+func (w *walker) logIn() {
+	w.t.Helper()
+	w.Fill("Handle", w.handle)
+	w.Fill("Password", password)
+	w.Submit("Log in")
+}
+
+func (w *walker) write(title, text, topics string) {
+	w.t.Helper()
+	w.Follow("Write")
+	w.Fill("Title", title)
+	w.Fill("Text", text)
+	w.Fill("Topics", topics)
+	w.Submit("Save page")
+	w.wantHeading(title)
+}
+
+func (w *walker) wantHeading(want string) {
+	w.t.Helper()
+	if got := w.Text("h1"); got != want {
+		w.t.Errorf("%s at %s: want the page %q, got %q", w.handle, w.Path(), want, got)
+	}
+}
+
+// ranking returns the titles of the ranking in their order.
+func (w *walker) ranking() []string {
+	w.t.Helper()
+	w.Follow("Ranking")
+	w.Follow("All time")
+	var titles []string
+	w.Eval("[...document.querySelectorAll('main ol h3')].map((e) => e.innerText)", &titles)
+	return titles
+}
+
+// walk is the story of ann, ben and carol.
+func walk(t *testing.T, chromium *browser.Browser, s *site, scripts bool) {
+	s.t = t
+	url := s.url
+	ann, ben := newWalker(t, chromium, url, "ann", scripts), newWalker(t, chromium, url, "ben", scripts)
+	carol := newWalker(t, chromium, url, "carol", scripts)
+	ann.signUp()
+	ben.signUp()
+	carol.signUp()
+
+	ben.write("Clogs", "Two *teeth* each.\n\n## Wood\n\n> paulownia\n\n[Tea](/p/tea)", "wood")
+	ann.write("The figure two", "Snow in the morning.", "snow, gardens")
+	followsAndFeed(t, ann, ben, carol)
+	footprints(ann, ben, carol)
+	ranking(t, s, ann, ben, carol)
+	comments(ann, ben)
+	if scripts {
+		liveCount(ann, ben)
+	}
+	conflict(t, ann)
+	underTheHood(t, carol)
+	otherSession(t, chromium, url, ann)
+	logOut(ann)
+}
+
+// Ben follows ann, carol a topic; what ann writes then is in the feeds of both.
+func followsAndFeed(t *testing.T, ann, ben, carol *walker) {
+	ben.Open("/m/ann")
+	ben.Submit("Follow")
+	ben.WantText("You follow ann")
+	carol.Open("/t/snow")
+	carol.Submit("Follow")
+	carol.WantText("You follow snow")
+	ann.write("Snow at the gate", "It fell in the *night*.", "snow")
+	for _, w := range []*walker{ben, carol} {
+		w.Follow("Feed")
+		w.WantText("Snow at the gate")
+		w.WithoutText("Clogs")
+	}
+	ben.Follow("Snow at the gate")
+	ben.Follow("ann")
+	ben.Submit("Unfollow")
+	ben.WithoutText("You follow ann")
+	if n := ben.Status(); n != 200 {
+		t.Errorf("want a page after Unfollow, got status %d", n)
+	}
+}
+
+// Ann sees who came by her profile, as new until she says that she has seen it.
+func footprints(ann, ben, carol *walker) {
+	carol.Open("/m/ann")
+	ann.Open("/")
+	ann.Follow("Footprints")
+	ann.WantText("ben", "carol", "new")
+	ann.Submit("Mark all as seen")
+	ann.WantText("ben", "carol", "Nobody new")
+	ben.Follow("Footprints")
+	ben.WantText("Nobody has walked past yet.")
+}
+
+// The page that is looked at more often moves up.
+func ranking(t *testing.T, s *site, ann, ben, carol *walker) {
+	carol.Open("/p/clogs")
+	s.look("/p/clogs", 8)
+	want := "Clogs"
+	if got := ann.ranking(); len(got) != 3 || got[0] != want {
+		t.Errorf("want 3 pages with %q first, got %q", want, got)
+	}
+	ben.Open("/p/the-figure-two")
+	s.look("/p/the-figure-two", 12)
+	want = "The figure two"
+	if got := ann.ranking(); len(got) != 3 || got[0] != want {
+		t.Errorf("want %q first once it has more views, got %q", want, got)
+	}
+	ann.WantText("Around you")
+	carol.Open("/p/the-figure-two")
+	carol.WantText("#1", "of 3")
+}
+
+// look has so many strangers look at a page.
+func (s *site) look(path string, times int) {
+	s.t.Helper()
+	for range times {
+		v := s.visitor()
+		v.want(v.get(path), 200)
+	}
+}
+
+func comments(ann, ben *walker) {
+	ben.Open("/p/the-figure-two")
+	ben.Fill("Your comment", "I saw it too: *二*")
+	ben.Submit("Post comment")
+	ann.Open("/p/the-figure-two")
+	ann.WantText("1 comment", "I saw it too: 二")
+}
+
+// Whoever has the first page open is told of what is new, without asking.
+func liveCount(ann, ben *walker) {
+	ben.Open("/")
+	ann.write("News", "Something happened.", "")
+	ben.Wait("the count of new pages", "document.querySelector('main [role=status]').innerText.includes('1 is new')")
+	ben.WithoutText("Something happened.")
+}
+
+// Two tabs edit one page: the second is shown what the first has saved, keeps its
+// own text and can save it after all.
+func conflict(t *testing.T, ann *walker) {
+	ann.Open("/p/snow-at-the-gate")
+	second := ann.tab()
+	second.Open("/p/snow-at-the-gate")
+	for _, tab := range []*walker{ann, second} {
+		tab.Follow("Edit page")
+	}
+	ann.Fill("Text", "It fell in the first tab.")
+	ann.Submit("Save page")
+	second.Fill("Text", "It fell in the second tab.")
+	second.Submit("Save page")
+	if second.Status() != 409 {
+		t.Errorf("want a conflict, got status %d", second.Status())
+	}
+	second.WantText("It fell in the first tab.", "It fell in the second tab.", "Nothing is lost")
+	if got := second.Value("Text"); got != "It fell in the second tab." {
+		t.Errorf("want the second tab's text in its form, got %q", got)
+	}
+	second.Submit("Save")
+	ann.Reload()
+	ann.WantText("It fell in the second tab.")
+}
+
+// The pictures are there, have names, and are drawn.
+func underTheHood(t *testing.T, w *walker) {
+	w.Follow("Under the hood")
+	var pictures []string
+	w.Eval("[...document.querySelectorAll('main svg[role=img]')].filter((e) => e.getBoundingClientRect().width > 100 && e.querySelectorAll('path, line, rect, circle').length > 3).map((e) => e.querySelector('title').textContent.length > 3 && e.querySelector('desc').textContent.length > 10 ? 'named' : 'nameless')", &pictures)
+	if diff := cmp.Diff([]string{"named", "named"}, pictures); diff != "" {
+		t.Errorf("pictures under the hood mismatch (-want +got):\n%s", diff)
+	}
+	w.WantText("The keys themselves")
+}
+
+// Ann signs the browser on her phone out from her desk.
+func otherSession(t *testing.T, chromium *browser.Browser, url string, ann *walker) {
+	phone := newWalker(t, chromium, url, "ann", ann.scripts)
+	phone.SetViewport(browser.Phone)
+	phone.Open("/settings")
+	phone.logIn()
+	phone.wantHeading("Settings")
+	ann.Open("/settings")
+	ann.Submit("Sign out Chrome")
+	ann.WantText("That session is signed out.")
+	phone.Follow("Footprints")
+	phone.wantHeading("Log in")
+	phone.logIn()
+	phone.wantHeading("Footprints")
+	ann.Open("/settings")
+	ann.wantHeading("Settings")
+}
+
+// Once she has logged out, the back button shows nobody what was hers.
+func logOut(ann *walker) {
+	ann.Open("/footprints")
+	ann.Open("/settings")
+	ann.Submit("Log out")
+	ann.Back()
+	ann.wantHeading("Log in")
+	ann.WithoutText("Where you are signed in")
+	ann.Back()
+	ann.WithoutText("carol")
+}
