@@ -8,11 +8,12 @@ import (
 
 // Each mistake is one that the write path was designed around.
 func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
-	const change, repair, unique = "kvmodel/change.go", "kvmodel/repair.go", "index/unique.go"
+	const prepare, commit = "kvmodel/prepare.go", "kvmodel/commit.go"
+	const repair, unique = "kvmodel/repair.go", "index/unique.go"
 	kvtest.Mistakes(t, "./kvmodel", "TestSweep_(After|ARecord|ACut)|TestRepair", []string{"RINGTREE_SEEDS=6000"}, []kvtest.Mistake{
 		kvtest.Wrong("the record is written beside its claim",
-			change, "	works = append(works, c.each(p, Index[T].Prepare)...)\n", "",
-			change, "c.each(p, Index[T].Beside)...)\n	if c.removes", "c.each(p, Index[T].Prepare)...)\n	if c.removes",
+			prepare, "	works = append(works, c.each(p, Index[T].Prepare)...)\n", "",
+			commit, "c.each(p, Index[T].Beside)...)\n	if c.removes", "c.each(p, Index[T].Prepare)...)\n	if c.removes",
 		),
 		kvtest.Wrong("repair does not fence",
 			repair, "if err != nil || rec.Rev >= past {", "if true {",
@@ -22,8 +23,8 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			repair, "if err != nil || rec.Rev >= past {", "if err != nil || rec.version != 0 && rec.env.tries == nil {",
 		),
 		kvtest.Wrong("a loser cleans without reading",
-			change, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear)", "c.repairUnread(ctx)",
-			change, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context) error {
+			commit, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear)", "c.repairUnread(ctx)",
+			commit, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context) error {
 	for _, t := range c.touched {
 		index := c.index(t.index)
 		if err := index.Repair(ctx, c.db.store, &Seen[T]{ID: c.id, Rev: c.maxRev}, t.places); err != nil {
@@ -36,18 +37,18 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 // complete is A5.`,
 		),
 		kvtest.Wrong("the line is complete before the old entries are gone",
-			change, "	errs := Together(c.ctx, c.s, works...)\n	if errs[0] != nil {", "	errs := Together(c.ctx, c.s, works...)\n	c.complete()\n	if errs[0] != nil {",
+			commit, "	errs := Together(c.ctx, c.s, works...)\n	if errs[0] != nil {", "	errs := Together(c.ctx, c.s, works...)\n	c.complete()\n	if errs[0] != nil {",
 		),
 		kvtest.Wrong("the line goes out with the record",
-			change, "	return []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",
-			change, "if c.removes && len(c.lines) == 0 && c.needsLine(p) {", "if len(c.lines) == 0 && c.needsLine(p) {",
+			prepare, "	return []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",
+			commit, "if c.removes && len(c.lines) == 0 && c.needsLine(p) {", "if len(c.lines) == 0 && c.needsLine(p) {",
 		),
 		kvtest.Wrong("a second try has no line of its own",
-			change, "func (c *change[T]) note(s Store, l line) error {\n", "func (c *change[T]) note(s Store, l line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
+			prepare, "func (c *change[T]) note(s Store, l line) error {\n", "func (c *change[T]) note(s Store, l line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
 		),
 		kvtest.Wrong("the old entries go first",
-			change, "	c.setMarks(p)\n	works :=", "	if err := c.removeOldest(p); err != nil {\n		return c.giveUp(err)\n	}\n	c.setMarks(p)\n	works :=",
-			change, "// complete is A5.", `func (c *change[T]) removeOldest(p *plan[T]) error {
+			commit, "	c.setMarks(p)\n	works :=", "	if err := c.removeOldest(p); err != nil {\n		return c.giveUp(err)\n	}\n	c.setMarks(p)\n	works :=",
+			commit, "// complete is A5.", `func (c *change[T]) removeOldest(p *plan[T]) error {
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
 			if err := index.Repair(c.ctx, c.s, &Seen[T]{ID: c.id, Rev: p.env.rev}, mv.Lost); err != nil {
@@ -61,7 +62,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 // complete is A5.`,
 		),
 		kvtest.Wrong("what moved on is taken for failed",
-			change, "	case did:\n		return nil\n	case now.version == p.rec.version:", "	case now.version != p.rec.version:\n		return errLost\n	case did:\n		return nil\n	case now.version == p.rec.version:",
+			commit, "	case did:\n		return nil\n	case now.version == p.rec.version:", "	case now.version != p.rec.version:\n		return errLost\n	case did:\n		return nil\n	case now.version == p.rec.version:",
 		),
 		kvtest.Wrong("a journal is trimmed before its ids are archived",
 			"kvmodel/journal.go", "	if err := j.db.archive(ctx, seg.created); err != nil {\n		return err\n	}\n", "",

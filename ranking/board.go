@@ -39,7 +39,8 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
 	c := &core[T]{
 		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
-		low: spec.Low, shared: spec.Shared, per: spec.Per, keep: spec.Keep, own: spec.Counter != nil,
+		shared: spec.Shared, per: spec.Per, keep: spec.Keep,
+		own: spec.Counter != nil, scored: spec.Score != nil,
 	}
 	if c.keep == 0 {
 		c.keep = keptByDefault
@@ -48,7 +49,7 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
 		if spec.If != nil && !spec.If(rec) {
 			return p, false
 		}
-		if p.by, ok = by(rec); !ok || c.own {
+		if p.by, ok = by(rec); !ok || spec.Score == nil {
 			return p, ok
 		}
 		score := spec.Score(rec)
@@ -72,7 +73,9 @@ func plug[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T]
 		f := newCounted(c, spec)
 		c.host = kvmodel.Plug(records, f)
 		c.host.DB().AtFlush(f.flush)
-		spec.Counter.Follow(f)
+		for _, counter := range append(spec.Also[:len(spec.Also):len(spec.Also)], spec.Counter) {
+			counter.Follow(f)
+		}
 	}
 	c.reports = &reporter{db: c.host.DB()}
 }
@@ -100,22 +103,56 @@ func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K
 	return ids, b.cursor(l.Next), nil
 }
 
+// Table is one page of a board with what to write beside it: "3. of 3,456".
+type Table[T, S any] struct {
+	Places     []Place[T, S]
+	Len        int // of the board
+	Next, Prev string
+}
+
+// Table returns what Page does, with the places where the records stand. Two trips,
+// and where ties share a place now and then a third.
+func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
+	w := b.want(nil)
+	w.Placed = true
+	l, err := b.members(ctx, cursor, n, w)
+	return Table[T, S]{b.places(l.Part), l.Total, b.cursor(l.Next), b.cursor(l.Prev)}, err
+}
+
+// Standing is where one record stands: "12. of 3,456, ahead of 99 %".
+type Standing[S any] struct {
+	Rank, Len  int
+	Percentile float64
+	Score      S
+}
+
+// Standing returns where the record with id stands; ErrNotFound if it is not on the
+// board. Two trips.
+func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error) {
+	st, err := b.standing(ctx, id)
+	if err != nil {
+		return Standing[S]{}, err
+	}
+	return Standing[S]{st.Before + 1, st.Total, percentile(st), b.of.from(st.Score)}, nil
+}
+
 // Rank returns the place of the record with id, from 1; ErrNotFound if it is not
 // on the board. Two trips.
 func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
-	st, err := b.standing(ctx, id)
-	return st.Before + 1, err
+	st, err := b.Standing(ctx, id)
+	return st.Rank, err
 }
 
 // Percentile returns what share of the board's records stand behind that with
 // id: 0 for the last one, close to 100 for the first of many. ErrNotFound as of
 // Rank. Two trips.
 func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) {
-	st, err := b.standing(ctx, id)
-	if err != nil || st.Total == 0 {
-		return 0, err
-	}
-	return 100 * float64(max(0, st.Total-st.Before-1)) / float64(st.Total), nil
+	st, err := b.Standing(ctx, id)
+	return st.Percentile, err
+}
+
+func percentile(st keytree.Standing) float64 {
+	return 100 * float64(max(0, st.Total-st.Before-1)) / float64(max(1, st.Total))
 }
 
 func (b *Board[T, K, S]) standing(ctx context.Context, id K) (st keytree.Standing, err error) {

@@ -47,6 +47,18 @@ func (b *Board[T, K, S]) texts(ids []K) []string {
 	return texts
 }
 
+// Mend reports what Verify does and mends it: what nobody needs goes, those of the
+// records with ids that are missing are put in, and counts are made exact. Changes
+// of records that stand in doubt, which may be under way, begin again.
+func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
+	tree := b.tree(b.by, b.when())
+	r, err := tree.Mend(ctx, b.host.Store(), b.texts(ids), b.clear)
+	if err == nil {
+		err = tree.Refresh(ctx, b.host.Store())
+	}
+	return reportOf(r), b.failure(err)
+}
+
 // Refresh makes the board's counts, and so its ranks, exact, as far as nobody
 // writes meanwhile. It reads every page.
 func (b *Board[T, K, S]) Refresh(ctx context.Context) error {

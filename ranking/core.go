@@ -21,8 +21,8 @@ type core[T any] struct {
 	code      keytree.Code
 	where     func(*T) (place, bool) // where a record belongs, if anywhere
 	many      bool                   // there is a board for each value
-	low       bool
 	shared    bool
+	scored    bool // the score is the record's own
 	per       Period
 	keep      int
 
@@ -159,6 +159,7 @@ func (ft fieldTruth[T]) States(ctx context.Context, s kvmodel.Store, ids []strin
 	for i, rec := range recs {
 		states[i] = stateIn(ft.by, rec.Places, rec.Rev)
 		states[i].Value = rec.Value
+		states[i].Apart = !states[i].In && rec.Value != nil
 	}
 	return states, nil
 }

@@ -115,7 +115,7 @@ func repairAll(sim *kvtest.Sim) {
 //
 // On a store that does not carry out a trip in its order, a trip that is cut may
 // leave an entry without the line that would find it. It is garbage and not an
-// error: no page shows it, and it goes with the record's next change.
+// error: no page shows it, and it goes at the latest when the board is mended.
 func checkSwept(sim *kvtest.Sim, garbage bool) {
 	t := sim.T()
 	a := openArticles(still{sim.Store()}, ranking.Windowed)
@@ -131,8 +131,27 @@ func checkSwept(sim *kvtest.Sim, garbage bool) {
 	if err != nil || report.Pending > 0 && !garbage {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
+	checkMended(t, a, slices.Sorted(maps.Keys(all)))
+	checkBoards(t, a, all)
 	if err := a.db.Close(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// checkMended asserts that a board that is mended holds nothing but its records,
+// and counts them right.
+func checkMended(t *testing.T, a *articles, ids []string) {
+	for _, b := range []*ranking.Board[article, string, int64]{a.TopStock, a.TopViews} {
+		if _, err := b.Mend(ctx, ids...); err != nil {
+			t.Error("mend:", err)
+		}
+		report, err := b.Verify(ctx, ids...)
+		if err != nil || report.Pending+report.Stale+report.Drift+len(report.Missing)+len(report.Wrong) > 0 {
+			t.Errorf("verify after mend: %+v, %v", report, err)
+		}
+		if n, err := b.Len(ctx); err != nil || n != report.Members {
+			t.Errorf("%d members by the count, %v; %d entries", n, err, report.Members)
+		}
 	}
 }
 

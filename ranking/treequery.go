@@ -56,17 +56,21 @@ func (t *Tree[S]) cursor(at []byte) string {
 	return kvmodel.Cursor(t.listing(), at)
 }
 
-// met takes out an entry that a member's record has outlived.
-func (t *Tree[S]) met(id string, score keytree.Score, past uint64) {
-	t.db.Soon(func(ctx context.Context) error {
-		now, err := t.own.Fence(ctx, t.db.Store(), id, past)
-		if err != nil {
+// met takes out, soon, an entry that a query has met.
+func (t *Tree[S]) met(d keytree.Doubt) {
+	t.db.Soon(func(ctx context.Context) error { return t.clear(ctx, []keytree.Doubt{d}) })
+}
+
+// clear takes out the entries of doubtful that their records do not confirm.
+func (t *Tree[S]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
+	due := new(keytree.Due)
+	defer t.reports.add(due)
+	for _, d := range doubtful {
+		if err := t.tree.Clear(ctx, t.db.Store(), t.own, d, due); err != nil {
 			return err
 		}
-		due, err := t.tree.Remove(ctx, t.db.Store(), id, score, now)
-		t.reports.add(due)
-		return err
-	})
+	}
+	return nil
 }
 
 func (t *Tree[S]) member(m keytree.Member) (Member[S], error) {
@@ -168,6 +172,15 @@ func (t *Tree[S]) between(low, high S) (keytree.Between, error) {
 // Verify reads the whole tree and reports what is wrong with it: see Board.
 func (t *Tree[S]) Verify(ctx context.Context, ids ...string) (Report, error) {
 	r, err := t.tree.Verify(ctx, t.db.Store(), textsOf(ids))
+	return reportOf(r), t.failure(err)
+}
+
+// Mend reports what Verify does and mends it: see Board.
+func (t *Tree[S]) Mend(ctx context.Context, ids ...string) (Report, error) {
+	r, err := t.tree.Mend(ctx, t.db.Store(), textsOf(ids), t.clear)
+	if err == nil {
+		err = t.tree.Refresh(ctx, t.db.Store())
+	}
 	return reportOf(r), t.failure(err)
 }
 

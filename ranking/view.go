@@ -88,20 +88,60 @@ func (v view[T]) records(ctx context.Context, s kvmodel.Store, ids []string) ([]
 	}
 	values := make([]any, len(recs))
 	for i, rec := range recs {
-		if rec.Holds(place{by: v.by}.String()) {
+		if stateIn(v.by, rec.Places, rec.Rev).In {
 			values[i] = rec.Value
 		}
 	}
 	return values, nil
 }
 
-// met repairs what was found at odds with the record id.
-func (v view[T]) met(id string, score keytree.Score, past uint64) {
-	p := place{by: v.by}
-	if !v.own {
-		p.score = score
+// met takes out, soon, an entry that a query has met.
+func (v view[T]) met(d keytree.Doubt) {
+	if v.own {
+		v.host.DB().Soon(func(ctx context.Context) error { return v.clearOwn(ctx, []keytree.Doubt{d}) })
+		return
 	}
-	v.host.Meet(id, p.String(), past)
+	v.host.Meet(d.ID, place{by: v.by, score: d.Score}.String(), d.Past)
+}
+
+// clear takes out the entries of doubtful that their records do not confirm.
+func (v view[T]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
+	if v.own {
+		return v.clearOwn(ctx, doubtful)
+	}
+	for _, d := range doubtful {
+		v.met(d)
+	}
+	return v.host.DB().Flush(ctx)
+}
+
+// clearOwn is clear where members have records of their own. Where the model's
+// record does not belong to the board any more, the member goes as well.
+func (v view[T]) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
+	s, tree, due := v.host.Store(), v.tree(v.by, v.when()), new(keytree.Due)
+	defer v.reports.add(due)
+	for _, d := range doubtful {
+		_, err := tree.SetDue(ctx, s, tree.own, d.ID, v.stay(d.ID), due)
+		if err == nil {
+			err = tree.Clear(ctx, s, tree.own, d, due)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stay is the change that takes a member out if the model's record does not belong
+// to the board any more.
+func (v view[T]) stay(id string) keytree.Change {
+	return func(ctx context.Context, s kvmodel.Store, old keytree.State) (keytree.Score, bool, error) {
+		values, err := v.records(ctx, s, []string{id})
+		if err != nil {
+			return 0, false, err
+		}
+		return old.Score, old.In && values[0] != nil, nil
+	}
 }
 
 // page returns one page of records.

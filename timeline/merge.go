@@ -117,18 +117,19 @@ type queue struct {
 func (m *merge) next(queues []queue) int {
 	best := -1
 	for i, q := range queues {
-		switch {
-		case len(q.entries) == 0:
-		case best < 0, m.before(q.entries[0], queues[best].entries[0]):
+		if len(q.entries) > 0 && (best < 0 || m.precedes(q.entries[0], queues[best].entries[0])) {
 			best = i
 		}
 	}
 	return best
 }
 
-func (m *merge) before(a, b entry) bool {
+// precedes tells whether a, of a later lane than b, comes before it. Of two that
+// were made in the same millisecond the one of the earlier lane stands above, so
+// that the way up shows what the way down does.
+func (m *merge) precedes(a, b entry) bool {
 	if m.views[0].up {
-		return a.at < b.at
+		return a.at <= b.at
 	}
 	return a.at > b.at
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -61,47 +62,48 @@ func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*
 			return none, err
 		}
 	}
-	l, err := r.page(ctx, p, n, keep)
-	if err == nil && p.up && l.Prev == "" && len(l.Items) < n {
-		// Fewer than a page are newer: then it is the newest page.
-		l, err = r.page(ctx, place{}, n, keep)
-	}
+	f, err := r.leaf(ctx, p, n, keep)
 	if err != nil {
 		return none, err
 	}
-	return l, nil
+	return kvmodel.Listing[T]{Items: f.items, Next: r.cursorTo(f.next), Prev: r.cursorTo(f.prev)}, nil
 }
 
-// page returns the n records from p on.
-func (r *Ring[T]) page(ctx context.Context, p place, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	var l kvmodel.Listing[T]
+// A leaf is one page of a ring, and the places around it.
+type leaf[T any] struct {
+	items      []*T
+	next, prev *place // nil: there is nothing that way
+	bottom     []cut  // below the leaf
+}
+
+// leaf returns the n records from p on.
+func (r *Ring[T]) leaf(ctx context.Context, p place, n int, keep []func(*T) bool) (leaf[T], error) {
 	m, err := r.open(ctx, p.up, p.cuts, n)
 	if err != nil {
-		return l, err
+		return leaf[T]{}, err
 	}
 	start := m.cuts()
 	f := &filling[T]{core: r.core, merge: m, keep: keep, deep: p.cuts != nil, loaded: make(map[string]*kvmodel.Seen[T])}
-	if l.Items, err = f.fill(ctx, n); err != nil {
-		return l, r.core.failure(err)
+	items, err := f.fill(ctx, n)
+	if err != nil {
+		return leaf[T]{}, r.core.failure(err)
 	}
-	back, on := "", ""
+	var back, on *place
 	if p.cuts != nil {
-		back = r.cursor(place{up: !p.up, cuts: start})
+		back = &place{up: !p.up, cuts: start}
 	}
 	if !m.ended() {
-		on = r.cursor(place{up: p.up, cuts: m.cuts()})
+		on = &place{up: p.up, cuts: m.cuts()}
 	}
-	if l.Prev, l.Next = back, on; p.up {
-		l.Prev, l.Next = on, back
-		reverse(l.Items)
+	switch {
+	case !p.up:
+		return leaf[T]{items, on, back, m.cuts()}, nil
+	case on == nil && len(items) < n:
+		// Fewer than a page are newer: then it is the newest page.
+		return r.leaf(ctx, place{}, n, keep)
 	}
-	return l, nil
-}
-
-func reverse[E any](s []E) {
-	for i, j := 0, len(s)-1; i < j; i, j = i+1, j-1 {
-		s[i], s[j] = s[j], s[i]
-	}
+	slices.Reverse(items)
+	return leaf[T]{items, back, on, start}, nil
 }
 
 // open returns a merge of the ring's lanes that has read its beginning.
@@ -153,12 +155,15 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 	return found, nil
 }
 
-// ask returns how many records to look at for so many that are missing: as many
-// more as have been in vain so far. Far from the newest entries nothing tells
-// that a record has a newer place, so there the last pages are gone by at first.
+// ask returns how many records to look at for so many that are missing: at first
+// just these, and then twice as many as it will take if it goes on as before, so
+// that one trip more is enough. Far from the newest entries nothing tells that a
+// record has a newer place, so there the last pages are gone by at first.
 func (f *filling[T]) ask(missing, found int) int {
-	ask := missing * (len(f.loaded) + 1) / (found + 1)
-	if stale := f.merge.stale(); f.deep && len(f.loaded) == 0 && stale > 11 {
+	ask := missing
+	if len(f.loaded) > 0 {
+		ask = 2 * missing * (len(f.loaded) + 1) / (found + 1)
+	} else if stale := f.merge.stale(); f.deep && stale > 11 {
 		ask = missing * stale * 3 / 20
 	}
 	return min(ask, missing+maxAsked)
@@ -216,10 +221,8 @@ func (f *filling[T]) passStale(items []item) {
 
 // stands tells whether rec stands at the place it.
 func (f *filling[T]) stands(rec *kvmodel.Seen[T], it item) bool {
-	if rec.Value == nil || len(rec.Places) == 0 || decodeMark(rec.Mark).stamp != it.stamp {
-		return false
-	}
-	return f.core.lane(ownerOf(rec.Places[0]), rec.ID).base == it.view.base
+	l, stamp := f.core.stand(rec)
+	return l != nil && stamp == it.stamp && l.base == it.view.base
 }
 
 func (f *filling[T]) keeps(rec *T) bool {
@@ -329,6 +332,14 @@ func (r *Ring[T]) end(ctx context.Context, up bool, from []cut) (int64, error) {
 }
 
 func (r *Ring[T]) cursor(p place) string { return kvmodel.Cursor(r.name, p.encode()) }
+
+// cursorTo returns the cursor of p, an empty one if there is no such place.
+func (r *Ring[T]) cursorTo(p *place) string {
+	if p == nil {
+		return ""
+	}
+	return r.cursor(*p)
+}
 
 func (r *Ring[T]) parse(cursor string) (place, error) {
 	b, err := kvmodel.ParseCursor(r.name, cursor)

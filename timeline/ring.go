@@ -35,7 +35,7 @@ const MaxLanes = 64
 // NewRing returns the timeline that spec describes and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
 	c := newCore(spec, func(*T) (string, bool) { return "", true })
-	c.plug(kvmodel.Plug(records, kvmodel.Index[T](unowned[T]{c})))
+	c.plug(kvmodel.Plug(records, kvmodel.Index[T](unowned[T]{c})), idTextOf(records))
 	return c.ring("")
 }
 
@@ -64,12 +64,19 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 		v := by(rec)
 		return key.Text(v), !key.Empty(v)
 	})
-	c.plug(kvmodel.Plug(records, kvmodel.Index[T](c)))
+	c.plug(kvmodel.Plug(records, kvmodel.Index[T](c)), idTextOf(records))
 	return &Rings[T, V]{c, key}
 }
 
+// idTextOf returns what gives the text of a record's id.
+func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(*T) string {
+	key := kvmodel.KeyOfID(records)
+	return func(rec *T) string { return key.Text(records.ID(rec)) }
+}
+
 // Of returns the timeline of one owner, or of several as one: their newest by
-// time. It asks nothing of the store.
+// the time of the change, in milliseconds by the clock of who made it, and within
+// a millisecond by owner. It asks nothing of the store.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
 	var texts []string
 	for _, v := range owners {
@@ -88,6 +95,7 @@ type core[T any] struct {
 	shapes []shape
 	shards int
 	host   *kvmodel.Host[T]
+	idText func(*T) string
 	*process
 }
 
@@ -110,8 +118,8 @@ func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
 }
 
 // plug gives the core what it needs to work.
-func (c *core[T]) plug(host *kvmodel.Host[T]) {
-	c.host = host
+func (c *core[T]) plug(host *kvmodel.Host[T], idText func(*T) string) {
+	c.host, c.idText = host, idText
 	c.process = newProcess(host.DB())
 }
 
@@ -160,6 +168,14 @@ func (c *core[T]) Places(rec *T) []string {
 		return nil
 	}
 	return []string{owner + "#" + digest(value)}
+}
+
+// stand returns the lane that rec stands in, nil if in none, and its stamp.
+func (c *core[T]) stand(rec *kvmodel.Seen[T]) (*lane, int64) {
+	if rec.Value == nil || len(rec.Places) == 0 {
+		return nil, 0
+	}
+	return c.lane(ownerOf(rec.Places[0]), rec.ID), decodeMark(rec.Mark).stamp
 }
 
 // ownerOf returns whose place it is.

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,11 +19,10 @@ import (
 )
 
 var rankingFigures = []func(*bench) error{
-	func(b *bench) error { return b.rankAll(zipfLoad) },
+	func(b *bench) error {
+		return b.rankAll(zipfLoad, (*ranked).windows, (*ranked).samples, (*ranked).viewRivals)
+	},
 	func(b *bench) error { return b.rankAll(equalLoad) },
-	rankByWindows,
-	rankBySamples,
-	rankRivals,
 	rankAtOneScore,
 }
 
@@ -135,8 +136,8 @@ func round(v float64) float64 {
 	return float64(int64(v*1000+0.5)) / 1000
 }
 
-// rankAll measures a tree of one load from its first member on.
-func (b *bench) rankAll(l rankLoad) error {
+// rankAll measures a tree of one load from its first member on, and then more.
+func (b *bench) rankAll(l rankLoad, more ...func(*ranked) error) error {
 	r, err := b.ranked(l, ranking.Every)
 	if err != nil {
 		return err
@@ -150,12 +151,33 @@ func (b *bench) rankAll(l rankLoad) error {
 	r.line("insert: ops", c.ops, atMost(6))
 	r.line("insert: bytes read", c.read, atMost(3<<10))
 	r.line("insert: bytes written", c.wrote, atMost(3<<10))
-	for _, measure := range []func() error{r.shape, r.queries, r.cold, r.pages, r.errors, r.moves, r.errors, r.refreshed} {
-		if err := measure(); err != nil {
+	all := []func(*ranked) error{
+		(*ranked).shape, (*ranked).queries, (*ranked).cold, (*ranked).pages,
+		(*ranked).errors, (*ranked).moves, (*ranked).errors, (*ranked).refreshed,
+	}
+	for _, measure := range append(all, more...) {
+		if err := measure(r); err != nil {
 			return err
 		}
 	}
 	return r.db.Close(b.ctx)
+}
+
+// popular returns a source of members as they are viewed: those with the greatest
+// scores the most.
+func (r *ranked) popular() func() string {
+	ids := slices.Clone(r.ids)
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(r.scores[b], r.scores[a]) })
+	return r.zipf(ids)
+}
+
+// any returns a source of members of which some are viewed the most, whatever their
+// scores.
+func (r *ranked) any() func() string { return r.zipf(r.ids) }
+
+func (r *ranked) zipf(ids []string) func() string {
+	zipf := rand.NewZipf(r.rng, 1.1, 10, uint64(len(ids)-1))
+	return func() string { return ids[zipf.Uint64()] }
 }
 
 // shape measures the tree itself.
@@ -249,57 +271,42 @@ func (r *ranked) queries() error {
 	return nil
 }
 
-// cold measures processes that know nothing of the tree. Each is one question
-// old, so that the numbers are those of the first.
+// cold measures processes that know nothing of the tree.
 func (r *ranked) cold() error {
-	ask := func(what string, trips float64, f func(context.Context) error) error {
-		worst := 0
-		for range 10 {
-			if err := r.open(ranking.Every); err != nil {
-				return err
-			}
-			c, _, err := r.cost(1, f)
-			if err != nil {
-				return err
-			}
-			worst = max(worst, c.Trips)
-			if err := r.db.Flush(r.ctx); err != nil {
-				return err
-			}
-		}
-		r.line(what+": trips", float64(worst), atMost(trips))
+	nothing := func() error { return nil }
+	forgotten := func() error {
+		// It may be gone already.
+		_, _ = kvmodel.One(r.ctx, r.mem, kvmodel.OpDelete("rank:views:edge"))
 		return nil
 	}
-	forget := func() error {
-		_, err := kvmodel.One(r.ctx, r.mem, kvmodel.OpDelete("rank:views:edge"))
-		return err
-	}
-	if err := forget(); err != nil {
-		return err
-	}
-	if err := ask("first 20, cold, the first process of all", 9, func(ctx context.Context) error { return errorsIn(r.top(ctx), forget()) }); err != nil {
-		return err
-	}
-	if err := r.top(r.ctx); err != nil {
-		return err
-	}
-	if err := r.db.Flush(r.ctx); err != nil {
-		return err
-	}
-	if err := ask("first 20, cold", 4, r.top); err != nil {
-		return err
-	}
-	if err := ask("Rank, cold", 2, r.rank); err != nil {
-		return err
-	}
-	return ask("At, cold", 8, func(ctx context.Context) error {
+	at := func(ctx context.Context) error {
 		_, err := r.tree.At(ctx, r.rng.IntN(r.n-100)+1, 20)
 		return err
-	})
+	}
+	return errors.Join(
+		r.first("first 20, cold, the first process of all", 9, forgotten, r.top),
+		r.first("first 20, cold", 4, nothing, r.top),
+		r.first("Rank, cold", 2, nothing, r.rank),
+		r.first("At, cold", 8, nothing, at),
+	)
 }
 
-// errorsIn returns err; what forget answers does not matter.
-func errorsIn(err, _ error) error { return err }
+// first reports the most trips of what is the first question of a process.
+func (r *ranked) first(what string, trips float64, before func() error, ask func(context.Context) error) error {
+	worst := 0
+	for range 10 {
+		if err := errors.Join(r.db.Flush(r.ctx), before(), r.open(ranking.Every)); err != nil {
+			return err
+		}
+		c, _, err := r.cost(1, ask)
+		if err != nil {
+			return err
+		}
+		worst = max(worst, c.Trips)
+	}
+	r.line(what+": trips", float64(worst), atMost(trips))
+	return nil
+}
 
 // pages pages through the ranking from somewhere.
 func (r *ranked) pages() error {
@@ -326,31 +333,38 @@ func (r *ranked) pages() error {
 	return nil
 }
 
-// moves measures changes of score within a leaf and to another one.
+// moves measures changes of score within a leaf, as that of one who has many views
+// by one more, and to another leaf.
 func (r *ranked) moves() error {
-	near := func(ctx context.Context) error { id := r.someID(); return r.set(ctx, id, r.scores[id]+1) }
-	far := func(ctx context.Context) error { return r.set(ctx, r.someID(), r.rng.Int64N(1<<40)) }
-	n := max(1000, r.n/20)
-	for _, m := range []struct {
-		what       string
-		trips, ops float64
-		f          func(context.Context) error
-	}{
-		{"score + 1", 5.3, 7.5, near},
-		{"score anywhere", 5.3, 7.5, far},
-	} {
-		c, all, err := r.cost(n, m.f)
-		if err != nil {
-			return err
-		}
-		if err := r.db.Flush(r.ctx); err != nil {
-			return err
-		}
-		r.line(m.what+": trips before and after the record", float64(c.Trips)/float64(n), atMost(m.trips))
-		r.line(m.what+": ops, reports and splits included", all.ops, atMost(m.ops+2))
-		r.line(m.what+": bytes read", all.read, atMost(5<<10))
-		r.line(m.what+": bytes written", all.wrote, atMost(5<<10))
+	large := slices.DeleteFunc(slices.Clone(r.ids), func(id string) bool { return r.scores[id] < 1000 })
+	near := func(ctx context.Context) error {
+		id := large[r.rng.IntN(len(large))]
+		return r.set(ctx, id, r.scores[id]+1)
 	}
+	far := func(ctx context.Context) error { return r.set(ctx, r.someID(), r.rng.Int64N(1<<40)) }
+	if len(large) > 0 {
+		if err := r.move("score + 1", 4.2, 4.3, near); err != nil {
+			return err
+		}
+	}
+	return r.move("score anywhere", 5.3, 7.5, far)
+}
+
+func (r *ranked) move(what string, trips, ops float64, change func(context.Context) error) error {
+	n := max(1000, min(r.n/20, 50_000))
+	c, all, err := r.cost(n, change)
+	if err != nil {
+		return err
+	}
+	before := r.tally.now()
+	if err := r.db.Flush(r.ctx); err != nil {
+		return err
+	}
+	rest := r.tally.since(before, n)
+	r.line(what+": trips before and after the record", float64(c.Trips)/float64(n), atMost(trips))
+	r.line(what+": ops, reports and splits included", all.ops+rest.ops, atMost(ops))
+	r.line(what+": bytes read", all.read+rest.read, atMost(5<<10))
+	r.line(what+": bytes written", all.wrote+rest.wrote, atMost(5<<10))
 	return nil
 }
 
@@ -425,23 +439,26 @@ func (r *ranked) off(samples int) (percent []float64, wrong int, err error) {
 	return percent, wrong, nil
 }
 
-// rankByWindows measures changes that are gathered.
-func rankByWindows(b *bench) error {
-	r, err := b.ranked(zipfLoad, ranking.Windowed)
-	if err != nil {
+// windows measures changes that are gathered.
+func (r *ranked) windows() error {
+	if err := r.window("windows", r.popular(), atMost(1536)); err != nil {
 		return err
 	}
-	if err := r.fill(); err != nil {
+	return r.window("windows of any members", r.any(), target{})
+}
+
+func (r *ranked) window(what string, view func() string, bytes target) error {
+	if err := r.open(ranking.Windowed); err != nil {
 		return err
 	}
-	zipf := rand.NewZipf(r.rng, 1.1, 10, uint64(r.n-1))
 	var trips, ops, read, wrote, updates float64
 	const flushes = 20
 	for range flushes {
 		distinct := map[string]bool{}
-		for len(distinct) < 4000 {
-			id := r.ids[zipf.Uint64()]
+		for len(distinct) < min(4000, r.n/4) {
+			id := view()
 			distinct[id] = true
+			r.scores[id]++
 			if err := r.tree.Hit(r.ctx, id); err != nil {
 				return err
 			}
@@ -453,34 +470,26 @@ func rankByWindows(b *bench) error {
 		c := r.tally.since(before, 1)
 		trips, ops, read, wrote, updates = trips+c.trips, ops+c.ops, read+c.read, wrote+c.wrote, updates+float64(len(distinct))
 	}
-	r.name = "windows"
-	r.line("ops for each update", ops/updates, atMost(5))
-	r.line("bytes read for each update", read/updates, atMost(1536))
-	r.line("bytes written for each update", wrote/updates, atMost(1536))
-	r.line("trips of a flush", trips/flushes, atMost(8+5))
-	return r.db.Close(b.ctx)
+	r.line(what+": ops for each update", ops/updates, atMost(5))
+	r.line(what+": bytes read for each update", read/updates, bytes)
+	r.line(what+": bytes written for each update", wrote/updates, bytes)
+	r.line(what+": trips of a flush", trips/flushes, atMost(8+5))
+	return nil
 }
 
-// rankBySamples measures changes that are followed by chance.
-func rankBySamples(b *bench) error {
-	r, err := b.ranked(zipfLoad, ranking.Every)
-	if err != nil {
-		return err
-	}
-	if err := r.fill(); err != nil {
-		return err
-	}
+// samples measures changes that are followed by chance.
+func (r *ranked) samples() error {
 	if err := r.open(ranking.Sampled); err != nil {
 		return err
 	}
 	if err := r.top(r.ctx); err != nil {
 		return err
 	}
-	zipf := rand.NewZipf(r.rng, 1.1, 10, uint64(r.n-1))
-	views := max(50_000, r.n/5)
+	view := r.any()
+	views := max(50_000, min(r.n/5, 1_000_000))
 	before := r.tally.now()
 	for range views {
-		id := r.ids[zipf.Uint64()]
+		id := view()
 		r.scores[id]++
 		if err := r.tree.Follow(r.ctx, id, r.scores[id]); err != nil {
 			return err
@@ -490,24 +499,16 @@ func rankBySamples(b *bench) error {
 		return err
 	}
 	c := r.tally.since(before, views)
-	r.name = "samples"
-	r.line("ops for each view", c.ops, atMost(0.25))
-	r.line("bytes read for each view", c.read, atMost(150))
-	r.line("bytes written for each view", c.wrote, atMost(150))
-	return r.db.Close(b.ctx)
+	r.line("samples: ops for each view", c.ops, atMost(0.25))
+	r.line("samples: bytes read for each view", c.read, atMost(150))
+	r.line("samples: bytes written for each view", c.wrote, atMost(150))
+	return nil
 }
 
-// rankRivals lets many processes follow counters of a few hot members.
-func rankRivals(b *bench) error {
-	r, err := b.ranked(zipfLoad, ranking.Every)
-	if err != nil {
-		return err
-	}
-	if err := r.fill(); err != nil {
-		return err
-	}
+// viewRivals lets many processes follow counters of a few hot members.
+func (r *ranked) viewRivals() error {
 	lost, updates, err := r.rivals(ranking.Sampled, func(p *rival) error {
-		id := r.ids[p.zipf.Uint64()]
+		id := p.view()
 		n, err := kvmodel.Next(r.ctx, p.store, "views:"+id, r.scores[id], 1)
 		if err != nil {
 			return err
@@ -517,8 +518,7 @@ func rankRivals(b *bench) error {
 	if err != nil {
 		return err
 	}
-	r.name = fmt.Sprint(writers, " writers")
-	r.line("views sampled: lost writes for each update", lost/updates, atMost(0.1))
+	r.line(fmt.Sprint(writers, " writers, views sampled: lost writes for each update"), lost/updates, atMost(0.1))
 	return nil
 }
 
@@ -538,8 +538,7 @@ func rankAtOneScore(b *bench) error {
 	if err != nil {
 		return err
 	}
-	r.name = fmt.Sprint(writers, " writers")
-	r.line("new members at one score: lost writes for each", lost/updates, atMost(0.1))
+	r.line(fmt.Sprint(writers, " writers, new members: lost writes for each"), lost/updates, atMost(0.1))
 	return nil
 }
 
@@ -547,7 +546,7 @@ func rankAtOneScore(b *bench) error {
 type rival struct {
 	store kvmodel.Store
 	tree  *ranking.Tree[int64]
-	zipf  *rand.Zipf
+	view  func() string // a member that is viewed
 }
 
 // rivals lets many processes work in step, each trip of one at the same time as
@@ -555,9 +554,16 @@ type rival struct {
 // lost against others, and how many records were written.
 func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int) (lost, updates float64, err error) {
 	step := newLockstep(r.mem, r.rng)
+	var mu sync.Mutex
+	view := r.any()
+	next := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return view()
+	}
 	failed := make(chan error, writers)
 	var written, refused atomic.Int64
-	for i := range writers {
+	for range writers {
 		seat := step.seat()
 		store := kvmodel.Trace(seat, func(_ context.Context, trip kvmodel.Trip) {
 			for _, op := range trip.Ops {
@@ -574,7 +580,7 @@ func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int)
 		if err != nil {
 			return 0, 0, err
 		}
-		p := &rival{store, ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch}), rand.NewZipf(rand.New(rand.NewPCG(7, uint64(i))), 1.1, 10, uint64(len(r.ids)-1))}
+		p := &rival{store, ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch}), next}
 		go func() { failed <- p.run(r.ctx, db, seat, work, times) }()
 	}
 	for range writers {

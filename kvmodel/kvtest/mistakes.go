@@ -34,6 +34,7 @@ func Wrong(name string, edits ...string) Mistake {
 // mistakes: it builds them with the mistake in place of the code and wants them
 // to fail, not merely not to compile. So a test that can find nothing is found
 // itself. The environment env, such as RINGTREE_SEEDS=1000, is added to theirs.
+// Without a mistake they have to pass as they are usually run.
 func Mistakes(t *testing.T, pkg, run string, env []string, mistakes []Mistake) {
 	if testing.Short() {
 		t.Skip("not tested: each mistake is a build of its own, which takes seconds (-short)")
@@ -43,7 +44,11 @@ func Mistakes(t *testing.T, pkg, run string, env []string, mistakes []Mistake) {
 	for _, m := range append([]Mistake{right}, mistakes...) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			out, err := runMistaken(t, root, pkg, run, env, m)
+			more := env
+			if m.edits == nil {
+				more = nil
+			}
+			out, err := runMistaken(t, root, pkg, run, more, m)
 			failed := strings.Contains(out, "--- FAIL")
 			switch {
 			case m.edits == nil && err != nil:
@@ -66,7 +71,7 @@ func runMistaken(t *testing.T, root, pkg, run string, env []string, m Mistake) (
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the mistake does not compile: %v\n%s", err, out)
 	}
-	test := exec.Command(binary, "-test.run", run, "-test.short", "-test.failfast", "-test.timeout", "5m")
+	test := exec.Command(binary, "-test.run", run, "-test.short", "-test.failfast", "-test.timeout", "10m")
 	test.Dir = filepath.Join(root, strings.TrimPrefix(pkg, "./"))
 	test.Env = append(os.Environ(), env...)
 	out, err := test.CombinedOutput()

@@ -121,13 +121,13 @@ func (p *pages) replace(ctx context.Context, s kvmodel.Store, at *place, next *l
 		if err := p.open(ctx, s, at); err != nil {
 			return err
 		}
-		l.closed, l.seq, l.pushed = false, at.leaf.seq+2, 1
+		l.closed, l.seq = false, at.leaf.seq+2
 	case live == 0 && at.name != "":
 		l.closed, l.pushed = true, 0
 	}
 	reports := l.closed
-	if live-l.pushed >= p.drift || l.pushed-live >= p.drift {
-		l.pushed, reports = live, true
+	if !l.closed {
+		l.pushed, reports = p.due(l.pushed, live, 0)
 	}
 	if err := p.write(ctx, s, at.name, at.page, l.encode()); err != nil {
 		return err

@@ -24,7 +24,7 @@ type ranking struct {
 
 // open returns the tree called name in s, with small pages.
 func open(s kvmodel.Store, change ...func(*Config)) *ranking {
-	c := Config{Name: "test", Code: Signed, Local: NewLocal(1 << 16), Now: time.Now, Limit: 4, Drift: 2}
+	c := Config{Name: "test", Code: Signed, Local: NewLocal(1 << 16), Now: time.Now, Limit: 4}
 	for _, f := range change {
 		f(&c)
 	}

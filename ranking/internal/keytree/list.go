@@ -10,9 +10,11 @@ import (
 )
 
 // Listing is one page of members. Next and Prev are places to go on from, nil
-// where there is nothing.
+// where there is nothing. Only if it was wanted, Part counts what is before it,
+// and Total all members.
 type Listing struct {
-	Members    []Member
+	Part
+	Total      int
 	Next, Prev []byte
 }
 
@@ -46,9 +48,26 @@ func (t *Tree) Page(ctx context.Context, s kvmodel.Store, b Between, down bool, 
 			t.noteEdge(r, r.epoch, !st.up())
 		}
 		out = found.listing(st.from, at != nil, back)
+		if w.Placed {
+			return r.place(ctx, s, &out, down)
+		}
 		return nil
 	}, beside...)
 	return out, err
+}
+
+// place counts what is before l, and all. The pages that say so have been read with
+// those of the members.
+func (r *reading) place(ctx context.Context, s kvmodel.Store, l *Listing, down bool) error {
+	if len(l.Members) == 0 {
+		return r.answer(ctx, s, r.total(&l.Total))
+	}
+	var standing Standing
+	if err := r.standing(ctx, s, l.Members[0].point, down, &standing); err != nil {
+		return err
+	}
+	l.Before, l.Total = standing.Before, standing.Total
+	return r.run(ctx, s, &l.Part, down)
 }
 
 // aim says where a query begins, for the first trip of one that knows nothing
@@ -66,7 +85,7 @@ func (r *reading) aim(from point, hint edge, atEdge bool) {
 
 // listing returns the page of what was found from a point on.
 func (f finding) listing(from point, hasStart, back bool) Listing {
-	l := Listing{Members: f.members}
+	l := Listing{Part: Part{Members: f.members}}
 	if f.more {
 		l.Next = writePlace(f.behind, back)
 	}

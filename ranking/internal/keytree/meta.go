@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -81,7 +82,7 @@ func (t *Tree) readMeta(ctx context.Context, s kvmodel.Store) (*meta, error) {
 // done so at the same time. The root comes first. The first epoch is the time,
 // so that pages of a tree whose definition was lost are not taken for its own.
 func (t *Tree) create(ctx context.Context, s kvmodel.Store) (*meta, error) {
-	m := &meta{order: order{code: t.Code}, limit: t.limit(), epoch: uint64(t.Now().Unix())}
+	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
 	copy(m.salt[:], randomBytes())
 	if err := t.addRoot(ctx, s, m, m.epoch); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type pages struct {
 	epoch  uint64
 	name   string // of the tree and the epoch: what the pages' keys begin with
 	limit  int    // entries of a leaf
-	drift  int    // how far a leaf's count may be from the one last reported
+	small  int    // members of a tree whose counts are exact
 	expire time.Time
 	local  *Local
 	truth  Truth
@@ -35,7 +35,10 @@ var errLate = fmt.Errorf("%w: the operation has taken too long", kvmodel.ErrConf
 
 const maxOperation = 10 * time.Second
 
-func (p *pages) key(name string) string { return p.name + ":key0" + name }
+func (p *pages) key(name string) string { return p.name + ":" + nodeName(name) }
+
+// nodeName is how the page called name ends its key: the root is key0.
+func nodeName(name string) string { return "key0" + name }
 
 func (p *pages) keys(names []string) []string {
 	keys := make([]string, len(names))

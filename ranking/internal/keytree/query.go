@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -24,6 +23,9 @@ type Want struct {
 	// what a running or crashed change has made stale.
 	Unverified bool
 
+	// Placed: a page says how many members are before it.
+	Placed bool
+
 	// Keep, if not nil, leaves out members.
 	Keep func(Member) bool
 
@@ -31,16 +33,10 @@ type Want struct {
 	// records: for each a value, nil to leave it out.
 	Beside func(ctx context.Context, s kvmodel.Store, ids []string) ([]any, error)
 
-	// Met is told of an entry that a member's record has outlived, or that
-	// Beside leaves out. If past is not 0, the entry is of a change that has not
-	// come about for so long that it will not: the record must be brought to that
-	// version, so that it cannot, before the entry is removed. It must not use
-	// the store.
-	Met func(id string, score Score, past uint64)
+	// Met is told of an entry that a member's record has outlived, that is of a
+	// change which is stuck, or that Beside leaves out. It must not use the store.
+	Met func(Doubt)
 }
-
-// pendingTime is how long a change can be about to make a member of what is none.
-const pendingTime = time.Hour
 
 // maxBatches is how often a page of results is filled up.
 const maxBatches = 5
@@ -156,15 +152,14 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
 	}
-	old := uint64(t.Now().Add(-pendingTime).UnixMilli())
+	now := t.Now()
 	for _, e := range entries {
 		switch {
 		case e.id != id:
 		case st.outlived(e) || !shown:
-			w.Met(id, e.score, 0)
-		case !st.In && e.ver < old:
-			// A new member's version is the time.
-			w.Met(id, e.score, e.ver)
+			w.Met(Doubt{id, e.score, 0})
+		case st.stuck(e, now):
+			w.Met(Doubt{id, e.score, e.ver})
 		}
 	}
 }

@@ -83,7 +83,7 @@ type Part struct {
 }
 
 // At returns up to n members from the one on that has before members before it.
-// Run is counted only if shared is set.
+// Part.Run is counted only if shared is set.
 func (t *Tree) At(ctx context.Context, s kvmodel.Store, before, n int, down, shared bool, w Want) (Part, error) {
 	part := Part{Before: before}
 	if before < 0 || n <= 0 {

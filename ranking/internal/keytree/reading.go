@@ -99,7 +99,7 @@ func (r *reading) answer(ctx context.Context, s kvmodel.Store, walk func(look) b
 
 // widen adds to the wanted names what is likely to be wanted next, if the last
 // of them, the first of which nothing is known, is likely to be a router: pages
-// on the way to where the query aims, or the children.
+// on the way to where the query aims, or the two levels below.
 func (r *reading) widen(names []string) []string {
 	last := names[len(names)-1]
 	expected := r.expected(last)
@@ -114,10 +114,23 @@ func (r *reading) widen(names []string) []string {
 	case !r.blind && expected <= r.limit:
 		return names
 	}
-	for i := range 4 {
-		names = append(names, childName(last, i))
+	children := namesBelow([]string{last})
+	names = append(names, children...)
+	if expected > 4*r.limit {
+		names = append(names, namesBelow(children)...)
 	}
 	return names
+}
+
+// namesBelow returns the names that pages below those called names have.
+func namesBelow(names []string) []string {
+	var below []string
+	for _, name := range names {
+		for i := 0; i < 4 && len(name) < maxBits; i++ {
+			below = append(below, childName(name, i))
+		}
+	}
+	return below
 }
 
 // levels returns how many levels there are likely to be from a page on, with so

@@ -95,7 +95,7 @@ func (t *Tree) beginCopy(ctx context.Context, s kvmodel.Store) (*meta, error) {
 			return nil, err
 		}
 	}
-	next := max(m.epoch, uint64(t.Now().Unix())) + 1
+	next := max(m.epoch, uint64(t.Now().UnixMilli())) + 1
 	if err := t.addRoot(ctx, s, m, next); err != nil {
 		return nil, err
 	}

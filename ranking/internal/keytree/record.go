@@ -80,9 +80,9 @@ func (o *Own) write(ctx context.Context, s kvmodel.Store, id string, old record,
 	return err
 }
 
-// Fence brings the record of id to version past, if it is not as far, and returns
+// fence brings the record of id to version past, if it is not as far, and returns
 // its state. What was prepared for an older version cannot come about then.
-func (o *Own) Fence(ctx context.Context, s kvmodel.Store, id string, past uint64) (State, error) {
+func (o *Own) fence(ctx context.Context, s kvmodel.Store, id string, past uint64) (State, error) {
 	r, err := o.read(ctx, s, id)
 	if err != nil || r.Ver >= past {
 		return r.State, err
@@ -90,6 +90,18 @@ func (o *Own) Fence(ctx context.Context, s kvmodel.Store, id string, past uint64
 	st := r.State
 	st.Ver = past
 	return st, o.write(ctx, s, id, r, st)
+}
+
+// Clear takes out the entry of d, unless its record confirms it now. A change that
+// was prepared for a version up to d.Past fails first, if it has not committed.
+func (t *Tree) Clear(ctx context.Context, s kvmodel.Store, own *Own, d Doubt, due *Due) error {
+	now, err := own.fence(ctx, s, d.ID, d.Past)
+	if err != nil {
+		return err
+	}
+	return t.begin(ctx, s, func(se *session) error {
+		return se.remove(ctx, s, due, d.ID, d.Score, now)
+	})
 }
 
 func (o *Own) ttl(st State) time.Duration {

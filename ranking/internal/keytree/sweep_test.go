@@ -32,6 +32,13 @@ func stillScore(i int) int64 { return int64(i*20 - 30) }
 
 func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	kvtest.SimulateMany(t, seeds, dying(powers), func(sim *kvtest.Sim) {
+		open := func(s kvmodel.Store) *ranking {
+			return open(s, func(c *Config) {
+				if sim.Seed()%3 > 0 {
+					c.Small = 1
+				}
+			})
+		}
 		base := open(keep{sim.Store()})
 		for i, id := range still {
 			base.set(sim.T(), id, stillScore(i))

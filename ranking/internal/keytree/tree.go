@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -31,7 +32,7 @@ type Config struct {
 	Later func(work func(context.Context, kvmodel.Store) error)
 
 	Limit int // entries of a leaf; 0 means 128
-	Drift int // how far a leaf's count may be off; 0 means 4
+	Small int // how many members a tree may have whose counts are kept exact; 0 means 8,192
 }
 
 // Tree is a ranking as one process uses it.
@@ -67,26 +68,12 @@ func shorten(name string) string {
 	return name[:keptName] + "#h" + nameHash.EncodeToString(sum[:])[:longName-keptName-2]
 }
 
-func (t *Tree) limit() int {
-	if t.Limit == 0 {
-		return entryLimit
-	}
-	return t.Limit
-}
-
-func (t *Tree) drift() int {
-	if t.Drift == 0 {
-		return 4
-	}
-	return t.Drift
-}
-
 // pages returns the pages of an epoch of t, for an operation that may take any
 // time.
 func (t *Tree) pages(m *meta, epoch uint64) *pages {
 	return &pages{
 		order: m.order, epoch: epoch, name: t.name + ":" + strconv.FormatUint(epoch, 10),
-		limit: m.limit, drift: t.drift(), expire: t.Expires,
+		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
 		local: t.Local, truth: t.Truth, now: t.Now,
 	}
 }
@@ -130,11 +117,7 @@ func (t *Tree) Size() int {
 	if m == nil {
 		return 0
 	}
-	p := t.pages(m, m.epoch)
-	if r, _ := t.Local.router(p.key("")); r != nil {
-		return r.total()
-	}
-	return 0
+	return t.pages(m, m.epoch).size()
 }
 
 // session is one operation's view of a tree: the epoch that it reads and those

@@ -23,13 +23,16 @@ type Report struct {
 	Missing []string // of the members that were asked for, those without an entry
 	Wrong   []string // a sentence for each thing that must not be
 
-	doubtful []doubt
+	doubtful []Doubt
+	lost     []string // the names of the pages that are missing
 }
 
-// doubt is an entry that its record does not confirm.
-type doubt struct {
-	entry
-	known State
+// Doubt is an entry that its record does not confirm. If Past is not 0, the record
+// must be brought to that version before the entry is taken out.
+type Doubt struct {
+	ID    string
+	Score Score
+	Past  uint64
 }
 
 // add counts what other has found as well.
@@ -46,6 +49,7 @@ func (r *Report) add(other *Report) {
 	r.Depth = max(r.Depth, other.Depth)
 	r.Wrong = append(r.Wrong, other.Wrong...)
 	r.doubtful = append(r.doubtful, other.doubtful...)
+	r.lost = append(r.lost, other.lost...)
 }
 
 func (r *Report) wrong(name, format string, args ...any) {
@@ -80,6 +84,70 @@ func (t *Tree) Verify(ctx context.Context, s kvmodel.Store, ids []string) (Repor
 	return *r, err
 }
 
+// mendRounds bounds how often Mend looks again: what a lost page had below it comes
+// to light when the page is there again.
+const mendRounds = 4
+
+// Mend does what Verify does, and mends it: clear is called to take entries out, the
+// members that are missing are put in, and the pages made. Counts need a Refresh
+// then.
+func (t *Tree) Mend(ctx context.Context, s kvmodel.Store, ids []string, clear func(context.Context, []Doubt) error) (Report, error) {
+	first, err := t.Verify(ctx, s, ids)
+	found := first
+	for round := 1; err == nil && round < mendRounds && found.mendable(); round++ {
+		if err = t.mend(ctx, s, found, clear); err == nil {
+			found, err = t.Verify(ctx, s, ids)
+		}
+	}
+	return first, err
+}
+
+func (r *Report) mendable() bool { return len(r.doubtful)+len(r.Missing)+len(r.lost) > 0 }
+
+func (t *Tree) mend(ctx context.Context, s kvmodel.Store, found Report, clear func(context.Context, []Doubt) error) error {
+	for _, name := range found.lost {
+		if err := t.makeAgain(ctx, s, name); err != nil {
+			return err
+		}
+	}
+	if err := clear(ctx, found.doubtful); err != nil {
+		return err
+	}
+	for _, id := range found.Missing {
+		if err := t.putIn(ctx, s, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeAgain makes the page called name if it is missing.
+func (t *Tree) makeAgain(ctx context.Context, s kvmodel.Store, name string) error {
+	return t.begin(ctx, s, func(se *session) error {
+		got, err := se.read.get(ctx, s, name)
+		if err != nil || got[0].leaf != nil || got[0].router != nil {
+			return err
+		}
+		if err := se.read.makeLost(ctx, s, name, got[0]); !again(err) {
+			return err
+		}
+		return nil
+	})
+}
+
+// putIn puts in the entry of the member id, if its record says that it is in.
+func (t *Tree) putIn(ctx context.Context, s kvmodel.Store, id string) error {
+	st, err := t.state(ctx, s, id)
+	if err != nil || !st.In {
+		return err
+	}
+	due, err := t.Insert(ctx, s, id, st, st.Score, st.Ver)
+	if err != nil {
+		return err
+	}
+	return due.Report(ctx, s)
+}
+
 // verifier looks through the pages of one epoch.
 type verifier struct{ *pages }
 
@@ -112,6 +180,7 @@ func (v *verifier) page(ctx context.Context, s kvmodel.Store, name string, at sl
 		return r, v.router(ctx, s, r, name, at, pg.router)
 	}
 	r.Lost++
+	r.lost = append(r.lost, name)
 	return r, nil
 }
 
@@ -206,13 +275,13 @@ func (v *verifier) entries(ctx context.Context, s kvmodel.Store, r *Report, l *l
 		switch st := states[i]; {
 		case st.confirms(e):
 			r.Members++
-			continue
 		case st.outlived(e):
 			r.Stale++
+			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, 0})
 		default:
 			r.Pending++
+			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, e.ver})
 		}
-		r.doubtful = append(r.doubtful, doubt{e, states[i]})
 	}
 	return nil
 }

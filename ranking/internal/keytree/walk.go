@@ -99,7 +99,7 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 		r.leaves(look, st, func(name string, l *leaf) bool {
 			if l == nil {
 				complete = false
-				met += max(1, r.expected(name))
+				met += r.surely(name)
 			} else {
 				met += len(r.within(l, st))
 			}
@@ -108,6 +108,10 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 		return complete
 	}
 }
+
+// surely returns how many members are at least below the page called name, which
+// was not read but is one of those that hold something.
+func (r *reading) surely(name string) int { return max(1, r.expected(name)-largeDrift) }
 
 // expected returns how many members are below the page called name, as far as
 // is known.
@@ -214,7 +218,7 @@ func (r *reading) askFrom(look look, name string, n int, down bool) {
 		low, high = strings.Repeat("0", maxBits), name+strings.Repeat("1", maxBits-len(name))
 	}
 	r.leavesIn(look, low, high, !down, func(name string, _ *leaf) bool {
-		n -= max(1, r.expected(name))
+		n -= r.surely(name)
 		return n > 0
 	})
 }
@@ -246,20 +250,35 @@ func end(down bool) point {
 
 // descend returns the child of the router called name in which the member is
 // that has *left members of the router before it, and lowers *left by those in
-// the children before. A leaf that was read counts what it holds.
+// the children before.
 func (r *reading) descend(name string, above *router, left *int, down bool) (next string, ok bool) {
 	for i := range 4 {
 		if down {
 			i = 3 - i
 		}
-		next, count := childName(name, i), above.slots[i].count
-		if l := r.seen[next].leaf; l != nil {
-			count = len(l.newest())
-		}
+		next := childName(name, i)
+		count := r.holds(next, above.slots[i].count)
 		if *left < count {
 			return next, true
 		}
 		*left -= count
 	}
 	return "", false
+}
+
+// holds returns how many members are below the page called name, of which the
+// router above says said. A leaf that was read counts what it holds.
+func (r *reading) holds(name string, said int) int {
+	pg := r.seen[name]
+	switch {
+	case pg.leaf != nil:
+		return len(pg.leaf.newest())
+	case pg.router == nil:
+		return said
+	}
+	n := 0
+	for i, below := range pg.router.slots {
+		n += r.holds(childName(name, i), below.count)
+	}
+	return n
 }

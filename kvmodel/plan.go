@@ -1,0 +1,222 @@
+package kvmodel
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// plan is one try's whole intention.
+type plan[T any] struct {
+	rec     *Seen[T] // as read
+	value   *T       // what it becomes; nil: deleted
+	env     *envelope
+	moves   []*Move // by index; nil where nothing moves
+	touched []touched
+	created bool
+	number  int64 // of the revision, on a model with a history
+	chunk   grown // of the enumeration, if created on an atomic store
+}
+
+// before is what a change needs to know of the record as it was, taken before
+// the edit changes the value in place.
+type before struct {
+	live     bool
+	body     []byte
+	places   [][]string // by index
+	revision int64
+	created  time.Time
+	updated  time.Time
+}
+
+func (c *change[T]) snapshot(v *T) (b before, err error) {
+	b.places = make([][]string, len(c.indexes))
+	if v == nil {
+		return b, nil
+	}
+	b.live = true
+	for i, index := range c.indexes {
+		b.places[i] = index.Places(v)
+	}
+	f := c.schema(v)
+	b.revision, b.created, b.updated = value(f.revision), value(f.created), value(f.updated)
+	b.body, err = c.codec.Append(nil, v)
+	return b, err
+}
+
+// plan returns what is to be done to bring rec to what the edit wants, or nil
+// if it is there already.
+func (c *change[T]) plan(rec *Seen[T]) (*plan[T], error) {
+	was, err := c.snapshot(rec.Value)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.apply(rec.Value)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil && !was.live {
+		return nil, ErrNotFound
+	}
+	if c.numbers != nil && c.next == nil && rec.version == 0 {
+		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
+	}
+	if v != nil {
+		if same, err := c.fillIn(was, v); err != nil || same {
+			return nil, err
+		}
+	}
+	p := &plan[T]{rec: rec, value: v, created: !was.live}
+	if p.env, err = c.nextEnvelope(rec, v); err != nil {
+		return nil, err
+	}
+	c.planMoves(p, was)
+	if c.history > 0 {
+		c.number(p)
+	}
+	return p, nil
+}
+
+// fillIn sets the fields of v that are the write path's to set. It tells
+// whether v is what the record was.
+func (c *change[T]) fillIn(was before, v *T) (same bool, err error) {
+	f := c.schema(v)
+	now := c.db.now().UTC()
+	if !was.live {
+		was.created = now
+	}
+	set(f.revision, was.revision)
+	set(f.created, was.created)
+	set(f.updated, was.updated)
+	if was.live {
+		body, err := c.codec.Append(nil, v)
+		if err != nil || bytes.Equal(body, was.body) {
+			return err == nil, err
+		}
+	}
+	set(f.revision, was.revision+1)
+	set(f.updated, now)
+	return false, validate(v)
+}
+
+func validate(v any) error {
+	if v, ok := v.(validator); ok {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+	return nil
+}
+
+func set[V any](p *V, v V) {
+	if p != nil {
+		*p = v
+	}
+}
+
+func value[V any](p *V) (v V) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// nextEnvelope returns what is to be stored in the place of rec.
+func (c *change[T]) nextEnvelope(rec *Seen[T], v *T) (*envelope, error) {
+	env := &envelope{model: c.version, rev: rec.Rev + 1, deleted: v == nil}
+	if !rec.env.live() && v != nil {
+		// A record that is made again after its tombstone has expired must
+		// stand above everything that was ever said of its id.
+		env.rev = max(env.rev, uint64(c.db.now().UnixMilli()))
+	}
+	if env.rev > maxRev {
+		return nil, fmt.Errorf("%w: rev %d", ErrCorrupt, env.rev)
+	}
+	env.tries = addTry(rec.env, env.rev, c.nonce)
+	if v == nil {
+		return env, nil
+	}
+	if rec.env.live() {
+		env.marks = slices.Clone(rec.env.marks)
+		// An older release that rewrites a newer one's record leaves it newer.
+		env.model = max(c.version, rec.env.model)
+	}
+	if at := c.schema(v).expires; at != nil && !at.IsZero() {
+		if err := c.checkExpiry(*at); err != nil {
+			return nil, err
+		}
+		env.expires = at.UnixMilli()
+	}
+	var err error
+	env.body, err = c.encodeBody(rec.env, v)
+	return env, err
+}
+
+func (c *change[T]) checkExpiry(at time.Time) error {
+	switch now := c.db.now(); {
+	case !at.After(now):
+		return fmt.Errorf("%w: it expires at %v, which is past", ErrInvalid, at.UTC())
+	case at.Sub(now) > MaxTTL:
+		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", ErrInvalid, at.UTC(), MaxTTL)
+	}
+	return nil
+}
+
+// planMoves fills in what the change means to each index.
+func (c *change[T]) planMoves(p *plan[T], old before) {
+	p.moves = make([]*Move, len(c.indexes))
+	ttl := c.ttl(p.env)
+	extends := p.value != nil && p.rec.env.live() && p.env.expires != p.rec.env.expires
+	for i, index := range c.indexes {
+		was, is := old.places[i], places(index, p.value)
+		mv := &Move{
+			ID: c.id, Base: p.rec.Rev, Rev: p.env.rev, TTL: ttl,
+			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is,
+			Mark: p.rec.env.mark(index.Name()), Began: c.began,
+		}
+		if extends {
+			mv.Gained, mv.Had = is, without(is, mv.Gained)
+		}
+		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(p.rec.lost(), index.Name())} {
+			mv.Lost = append(mv.Lost, without(without(stale, is), mv.Lost)...)
+		}
+		if len(mv.Gained)+len(mv.Lost) == 0 {
+			continue
+		}
+		p.moves[i] = mv
+		t := touched{index.Name(), append(slices.Clone(mv.Gained), mv.Lost...)}
+		p.touched = append(p.touched, t)
+		if p.value == nil {
+			p.env.lost = append(p.env.lost, t)
+		}
+	}
+}
+
+func places[T any](index Index[T], v *T) []string {
+	if v == nil {
+		return nil
+	}
+	return index.Places(v)
+}
+
+// without returns what is in all and not in others.
+func without(all, others []string) []string {
+	var rest []string
+	for _, s := range all {
+		if !slices.Contains(others, s) {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// placesOf returns the places of one index among all.
+func placesOf(all []touched, index string) []string {
+	for _, t := range all {
+		if t.index == index {
+			return t.places
+		}
+	}
+	return nil
+}

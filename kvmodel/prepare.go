@@ -1,0 +1,144 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// needsLine tells whether somebody must be able to find the change if it is
+// left half done.
+func (c *change[T]) needsLine(p *plan[T]) bool {
+	return len(p.touched) > 0 || c.listens() || p.value == nil && len(c.counters) > 0 || p.created && c.db.atomic == nil && c.numbers == nil
+}
+
+// prepare is A1.
+func (c *change[T]) prepare(p *plan[T]) error {
+	works, err := c.announce(p, c.useEarly(p))
+	if err != nil || c.removes {
+		return err
+	}
+	works = append(works, c.each(p, Index[T].Prepare)...)
+	if c.history > 0 {
+		works = append(works, func(s Store) error { return c.keep(s, p) })
+	}
+	if len(works) == 0 {
+		return nil
+	}
+	var found Result
+	if c.peek {
+		works = append(works, func(s Store) (err error) { found, err = c.lookAround(s, p); return err })
+	}
+	errs := Together(c.ctx, c.s, works...)
+	if found.Err == nil && found.Value != nil {
+		if rec, err := c.decode(c.id, found); err == nil && rec.env.live() && c.next == nil {
+			return c.giveUp(c.exists(rec))
+		}
+		return errLost
+	}
+	return c.prepared(errs)
+}
+
+// announce returns the work that writes the journal line of p, if it needs one
+// and none is written yet.
+func (c *change[T]) announce(p *plan[T], written bool) ([]func(Store) error, error) {
+	if !c.needsLine(p) {
+		return nil, nil
+	}
+	if err := c.db.journal.ready(c.ctx); err != nil {
+		return nil, c.giveUp(err)
+	}
+	c.remember(p)
+	if written || c.removes {
+		return nil, nil
+	}
+	return []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}, nil
+}
+
+// prepared returns what the errors of A1 mean to the change: a value that is
+// taken counts more than a race that is lost.
+func (c *change[T]) prepared(errs []error) error {
+	var lost error
+	for _, err := range errs {
+		if err = lostIfConflict(err); errors.Is(err, errLost) {
+			lost = err
+		} else if err != nil {
+			return c.giveUp(err)
+		}
+	}
+	return lost
+}
+
+// lineOf returns the journal line of p.
+func (c *change[T]) lineOf(p *plan[T]) line {
+	return line{model: c.name, id: c.id, rev: p.env.rev, created: p.created, touched: p.touched}
+}
+
+// note writes a journal line of the change. Where the journal is gone it opens
+// another, but not inside a transaction, which starts over then.
+func (c *change[T]) note(s Store, l line) error {
+	for range maxTries {
+		seg, err := c.db.journal.note(c.ctx, s, l)
+		if seg != nil {
+			c.lines = append(c.lines, seg)
+		}
+		if !errors.Is(err, errGone) || c.db.atomic != nil {
+			return err
+		}
+		if err := c.db.journal.ready(c.ctx); err != nil {
+			return err
+		}
+	}
+	return errGone
+}
+
+// lookAround reads the record beside A1, for a Create with an id that may be
+// in use.
+func (c *change[T]) lookAround(s Store, p *plan[T]) (Result, error) {
+	if !c.peek || p.rec.version != 0 {
+		return Result{}, nil
+	}
+	r, err := One(c.ctx, s, OpGet(c.key(c.id)))
+	if errors.Is(err, ErrNotFound) {
+		return r, nil
+	}
+	return r, err
+}
+
+// exists returns the error of an edit that wanted the record absent.
+func (c *change[T]) exists(rec *Seen[T]) error {
+	_, err := c.apply(rec.Value)
+	if err == nil {
+		err = ErrExists
+	}
+	return err
+}
+
+// remember keeps what p prepares, for cleaning after a lost race.
+func (c *change[T]) remember(p *plan[T]) {
+	c.maxRev = max(c.maxRev, p.env.rev)
+	for _, t := range p.touched {
+		c.touched = mergeTouched(c.touched, t)
+	}
+}
+
+func mergeTouched(all []touched, t touched) []touched {
+	for i := range all {
+		if all[i].index == t.index {
+			all[i].places = append(all[i].places, without(t.places, all[i].places)...)
+			return all
+		}
+	}
+	return append(all, touched{t.index, slices.Clone(t.places)})
+}
+
+// each returns, for every index that moves, the work of step.
+func (c *change[T]) each(p *plan[T], step func(Index[T], context.Context, Store, *Move) error) []func(Store) error {
+	var works []func(Store) error
+	for i, index := range c.indexes {
+		if mv := p.moves[i]; mv != nil {
+			works = append(works, func(s Store) error { return step(index, c.ctx, s, mv) })
+		}
+	}
+	return works
+}

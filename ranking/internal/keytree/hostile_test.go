@@ -1,0 +1,137 @@
+package keytree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
+	r := open(newMem())
+	var ids []string
+	for b := range 256 {
+		ids = append(ids, string([]byte{byte(b)}), string([]byte{'a', byte(b), 0}))
+	}
+	for n := 0; n <= MaxID; n += 1 + n/8 {
+		ids = append(ids, strings.Repeat("x", n))
+	}
+	ids = append(ids, string(bytes.Repeat([]byte{0xff, ':', '\n'}, 600)), strings.Repeat("y", MaxID))
+	for i, id := range ids {
+		r.set(t, kvmodel.JoinText(id)[:min(MaxID, len(kvmodel.JoinText(id)))], int64(i%5))
+	}
+	if _, err := r.Set(ctx, r.s, r.own, strings.Repeat("x", MaxID+1), To(0)); !errors.Is(err, kvmodel.ErrTooLarge) {
+		t.Error("an id that is too long:", err)
+	}
+	report := r.checkInvariants(t)
+	if report.Members < 500 || report.Members != len(r.all(t)) {
+		t.Errorf("%d members, and %d in the pages", report.Members, len(r.all(t)))
+	}
+}
+
+// all pages through the ranking.
+func (r *ranking) all(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	var at []byte
+	for first := true; first || at != nil; first = false {
+		l, err := r.Page(ctx, r.s, Between{}, true, at, 50, Want{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, names(l.Members)...)
+		at = l.Next
+	}
+	return all
+}
+
+// However many members have one score, or ascend to ever greater ones, no way is
+// longer than that of numbers spread evenly by more than the score's own bits.
+func TestTree_NoLoadMakesItDegenerate(t *testing.T) {
+	const n = 6_000
+	for name, score := range map[string]func(i int) int64{
+		"equal":      func(int) int64 { return 7 },
+		"ascending":  func(i int) int64 { return int64(i) },
+		"descending": func(i int) int64 { return int64(-i) },
+		"extreme":    func(i int) int64 { return []int64{math.MinInt64, math.MaxInt64, 0, -1}[i%4] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(newMem(), func(c *Config) { c.Limit = 128 })
+			for i := range n {
+				r.set(t, fmt.Sprint("m", i), score(i))
+			}
+			report := r.checkInvariants(t)
+			if report.Members != n || report.Depth > 42 {
+				t.Errorf("%d members on %d levels", report.Members, report.Depth)
+			}
+			// Beside the long way to an extreme score there are empty ones.
+			if most := 5*n/128 + 300; report.Leaves > most {
+				t.Errorf("%d leaves, want at most %d", report.Leaves, most)
+			}
+		})
+	}
+}
+
+// Whatever single item a cache evicts, nothing fails for good, and who knows the
+// ids has all members in again.
+func TestTree_AfterAnyItemIsEvictedAllIsMended(t *testing.T) {
+	for i := 0; ; i++ {
+		mem := memkv.New(memkv.Options{})
+		r := open(plain{mem})
+		var ids []string
+		for i := range 60 {
+			ids = append(ids, idOf(i))
+			r.set(t, ids[i], int64(i%20))
+		}
+		keys := mem.Keys()
+		slices.Sort(keys)
+		if i == len(keys) {
+			return
+		}
+		if _, err := kvmodel.One(ctx, mem, kvmodel.OpDelete(keys[i])); err != nil {
+			t.Fatal(err)
+		}
+		checkEvicted(t, keys[i], open(plain{mem}), ids)
+	}
+}
+
+func (r *ranking) clear(ctx context.Context, doubtful []Doubt) error {
+	for _, d := range doubtful {
+		if err := r.Clear(ctx, r.s, r.own, d, new(Due)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEvicted asserts that a tree whose item key is gone can be read, written and
+// mended.
+func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
+	t.Helper()
+	for _, down := range []bool{true, false} {
+		if _, err := r.Page(ctx, r.s, Between{}, down, nil, 10, Want{}); err != nil && !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("without %s: page: %v", key, err)
+		}
+	}
+	r.set(t, "new", 7)
+	r.set(t, ids[3], 11)
+	if _, err := r.Mend(ctx, r.s, ids, r.clear); err != nil {
+		t.Fatalf("without %s: mend: %v", key, err)
+	}
+	r.checkCounts(t)
+	want := len(ids) + 1
+	if strings.Contains(key, ":i:") && key != r.own.key(ids[3]) {
+		want-- // A member whose record is gone is none.
+	}
+	report := r.checkInvariants(t, ids...)
+	if report.Members != want || report.Stale+report.Pending+report.Lost > 0 || len(r.all(t)) != want {
+		t.Errorf("without %s: %+v, want %d members", key, report, want)
+	}
+}

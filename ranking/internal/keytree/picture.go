@@ -1,0 +1,120 @@
+package keytree
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Picture is the top of a tree as it is stored.
+type Picture struct {
+	Root   *Node    // nil: there is no tree yet
+	Limit  int      // entries that a leaf has room for
+	Leaves []string // the leaf of each member asked for, by name; "" for one that is not in
+}
+
+// Node is a page with those below it.
+type Node struct {
+	Name   string // what its key ends with
+	Key    string
+	Read   bool // else only the router above it was, which says the rest
+	Count  int
+	Closed bool
+	Below  []*Node // of a router, the highest first
+}
+
+// picturedMost bounds a picture, whatever is asked for.
+const picturedMost = 1024
+
+// Picture reads the pages on the ways to the members ids, and others level by
+// level, the highest first, as long as there are fewer than limit in all. One
+// trip for each level.
+func (t *Tree) Picture(ctx context.Context, s kvmodel.Store, limit int, ids []string) (Picture, error) {
+	var out Picture
+	var states []State
+	err := t.query(ctx, s, func(r *reading) error {
+		out = Picture{Limit: r.limit, Leaves: make([]string, len(ids))}
+		for i, st := range states {
+			if st.In {
+				bits := r.bits(r.point(st.Score, ids[i]))
+				r.aims = bits
+				if err := r.answer(ctx, s, r.to(bits, &out.Leaves[i])); err != nil {
+					return err
+				}
+				out.Leaves[i] = nodeName(out.Leaves[i])
+			}
+		}
+		if err := r.readTop(ctx, s, min(limit, picturedMost)); err != nil {
+			return err
+		}
+		out.Root = r.node("", slot{})
+		return nil
+	}, func(s kvmodel.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err })
+	return out, err
+}
+
+// to is a walk to the leaf in which bits belong.
+func (r *reading) to(bits string, leaf *string) func(look) bool {
+	return func(look look) bool {
+		for name := ""; ; name = childName(name, child(name, bits)) {
+			pg, ok := look(name)
+			if !ok {
+				return false
+			}
+			if pg.router == nil {
+				*leaf = name
+				return true
+			}
+		}
+	}
+}
+
+// readTop reads pages from the root down until there are limit of them.
+func (r *reading) readTop(ctx context.Context, s kvmodel.Store, limit int) error {
+	for level := []string{""}; len(level) > 0; level = r.below(level) {
+		var unread []string
+		for _, name := range level {
+			if _, seen := r.seen[name]; !seen && len(r.seen)+len(unread) < max(1, limit) {
+				unread = append(unread, name)
+			}
+		}
+		if len(unread) == 0 {
+			continue
+		}
+		if err := r.read(ctx, s, unread); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below returns the pages below those of one level, as far as they are read,
+// without those that hold nothing.
+func (r *reading) below(level []string) []string {
+	var next []string
+	for _, name := range level {
+		pg := r.seen[name]
+		for i := 3; i >= 0 && pg.router != nil; i-- {
+			if !pg.router.slots[i].closed {
+				next = append(next, childName(name, i))
+			}
+		}
+	}
+	return next
+}
+
+// node returns the page called name, of which the router above says at.
+func (r *reading) node(name string, at slot) *Node {
+	pg, read := r.seen[name]
+	n := &Node{Name: nodeName(name), Key: r.key(name), Read: read, Count: at.count, Closed: at.closed}
+	switch {
+	case pg.leaf != nil:
+		n.Count, n.Closed = pg.leaf.live(), pg.leaf.closed
+	case pg.router != nil:
+		n.Count, n.Closed = pg.router.total(), pg.router.closed
+		for i := 3; i >= 0; i-- {
+			n.Below = append(n.Below, r.node(childName(name, i), pg.router.slots[i]))
+		}
+	}
+	return n
+}

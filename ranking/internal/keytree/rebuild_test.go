@@ -1,0 +1,210 @@
+package keytree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func fill(t testing.TB, r *ranking, n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, idOf(i))
+		r.set(t, ids[i], int64(i%30))
+	}
+	return ids
+}
+
+// pagesOf returns the keys of pages in mem.
+func pagesOf(mem *memkv.Store) (keys []string) {
+	for _, key := range mem.Keys() {
+		if strings.Contains(key, ":key0") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		r := open(plain{mem})
+		ids := fill(t, r, 100)
+		for i, id := range ids {
+			r.set(t, id, int64(1000+i%30))
+		}
+		// A lost page is there again, with what was in it.
+		if _, err := kvmodel.One(ctx, mem, kvmodel.OpDelete(pagesOf(mem)[7])); err != nil {
+			t.Fatal(err)
+		}
+		before := len(pagesOf(mem))
+		if err := r.Rebuild(ctx, r.s, ids); err != nil {
+			t.Fatal(err)
+		}
+		report := r.checkInvariants(t, ids...)
+		if report.Members != len(ids) || report.Stale+report.Pending+report.Lost > 0 {
+			t.Errorf("after a rebuild: %+v", report)
+		}
+		if after := len(pagesOf(mem)); after != report.Leaves+report.Routers || after >= before {
+			t.Errorf("%d pages are stored, %d before; the tree has %d", after, before, report.Leaves+report.Routers)
+		}
+		for _, key := range mem.Keys() {
+			if strings.HasSuffix(key, ":lease") {
+				t.Errorf("%s is left", key)
+			}
+		}
+	})
+}
+
+func TestTree_Rebuild_IsReadAndWrittenMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMem()
+		r := open(s)
+		ids := fill(t, r, 60)
+		done := make(chan error, 1)
+		go func() { done <- open(s).Rebuild(ctx, s, nil) }()
+		var workers sync.WaitGroup
+		for w := range 3 {
+			workers.Go(func() {
+				mine, rng := open(s), rand.New(rand.NewPCG(1, uint64(w)))
+				for range 300 {
+					time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
+					mine.set(t, ids[10+rng.IntN(50)], rng.Int64N(100))
+					if seen, err := pageThrough(mine, rng.IntN(2) == 0); err != nil || len(seen) < 10 {
+						t.Errorf("a page in between: %d, %v", len(seen), err)
+					} else if !seen[ids[0]] || !seen[ids[9]] {
+						t.Error("one that stands still was missed")
+					}
+				}
+			})
+		}
+		if err := <-done; err != nil {
+			t.Error("rebuild:", err)
+		}
+		workers.Wait()
+		r.checkInvariants(t, ids...)
+		r.checkCounts(t)
+	})
+}
+
+func TestTree_Rebuild_TwoAtOnceAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMem()
+		r := open(s)
+		ids := fill(t, r, 60)
+		errs := make(chan error, 2)
+		for range 2 {
+			go func() { errs <- open(s).Rebuild(ctx, s, ids) }()
+		}
+		refused := 0
+		for range 2 {
+			switch err := <-errs; {
+			case errors.Is(err, kvmodel.ErrConflict):
+				refused++
+			case err != nil:
+				t.Error(err)
+			}
+		}
+		if refused != 1 {
+			t.Errorf("%d of two rebuilds were refused, want 1", refused)
+		}
+		if report := r.checkInvariants(t, ids...); report.Members != len(ids) {
+			t.Errorf("%d members, want %d", report.Members, len(ids))
+		}
+	})
+}
+
+// stalled is a store to a process that stands still for a while at some trip.
+type stalled struct {
+	kvmodel.Store
+	trips, at int
+	stall     time.Duration
+}
+
+func (s *stalled) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if s.trips++; s.trips == s.at {
+		time.Sleep(s.stall)
+	}
+	return s.Store.Do(ctx, ops)
+}
+
+// Between the moment at which a process looks at the clock and that at which the
+// store carries a write out lies one trip. A process that stands still longer than
+// a step of a rebuild waits, and just there, can leave a member out: that is the
+// one thing to be mended with the member's id. Standing still anywhere else, or at
+// a stretch of less, does nothing.
+func TestTree_AProcessThatStandsStillAcrossARebuildIsMended(t *testing.T) {
+	for at := 1; ; at++ {
+		var trips int
+		for _, stall := range []time.Duration{4 * time.Second, 10 * time.Minute} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newMem()
+				ids := fill(t, open(s), 40)
+				slow := &stalled{Store: s, at: at, stall: stall}
+				var moved sync.WaitGroup
+				moved.Go(func() { open(slow).set(t, ids[0], 500) })
+				if err := open(s).Rebuild(ctx, s, nil); err != nil {
+					t.Error("rebuild:", err)
+				}
+				moved.Wait()
+				trips = slow.trips
+				r := open(s)
+				if stall > graceTime {
+					if _, err := r.Mend(ctx, r.s, ids, r.clear); err != nil {
+						t.Error("mend:", err)
+					}
+				}
+				r.checkInvariants(t, ids...)
+				if st, err := r.Standing(ctx, s, ids[0], true, false); err != nil || st.Before != 0 || st.Score.Int() != 500 {
+					t.Errorf("stalled for %v at trip %d: it stands behind %d at %d, %v", stall, at, st.Before, st.Score.Int(), err)
+				}
+			})
+		}
+		if at > trips {
+			return
+		}
+	}
+}
+
+// A rebuild that dies anywhere is brought to its end by the next one, and no member
+// is missing in between.
+func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
+	kvtest.SimulateMany(t, 40, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
+		base := open(keep{sim.Store()})
+		ids := fill(sim.T(), base, 20)
+		sim.CrashAt("first", 1+sim.Rand().IntN(120))
+		sim.Go("first", func(s kvmodel.Store) {
+			// What becomes of it is seen in the end.
+			_ = open(s).Rebuild(ctx, s, ids)
+		})
+		for p := range 2 {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
+			sim.Go(fmt.Sprint("writer", p), func(s kvmodel.Store) {
+				r := open(s)
+				for range 15 {
+					time.Sleep(time.Duration(rng.IntN(8000)) * time.Millisecond)
+					_, _ = r.Set(ctx, s, r.own, ids[rng.IntN(len(ids))], To(FromInt(rng.Int64N(100))))
+				}
+			})
+		}
+		sim.Wait()
+		base.checkInvariants(sim.T(), ids...)
+		sim.Do("second", func(s kvmodel.Store) {
+			time.Sleep(2 * time.Minute)
+			if err := open(s).Rebuild(ctx, s, ids); err != nil {
+				sim.T().Error("the next rebuild:", err)
+			}
+		})
+		base.checkInvariants(sim.T(), ids...)
+		base.checkCounts(sim.T())
+	})
+}

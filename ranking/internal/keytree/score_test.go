@@ -1,0 +1,85 @@
+package keytree
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// edges are numbers where a code could go wrong: at the powers of two, and at the
+// ends.
+func edges() []uint64 {
+	all := []uint64{0, math.MaxUint64}
+	for e := range 64 {
+		p := uint64(1) << e
+		all = append(all, p-1, p, p+1, -p, -p-1, -p+1)
+	}
+	return all
+}
+
+// pairs calls check with pairs of edges and of random numbers of every size.
+func pairs(rng *rand.Rand, check func(a, b uint64)) {
+	for _, a := range edges() {
+		for _, b := range edges() {
+			check(a, b)
+		}
+	}
+	for range 200_000 {
+		check(rng.Uint64()>>rng.IntN(64), rng.Uint64()>>rng.IntN(64))
+	}
+}
+
+// checkCode asserts that the codes of a and b stand as want says, and that neither
+// is the beginning of the other.
+func checkCode(t *testing.T, c Code, a, b Score, want int) {
+	t.Helper()
+	x, y := string(c.append(nil, a)), string(c.append(nil, b))
+	if got := cmp.Compare(x, y); got != want {
+		t.Errorf("%c: code %s of %d, %s of %d: order %d, want %d", c, x, a, y, b, got, want)
+	}
+	if x != y && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x)) {
+		t.Errorf("%c: of the codes %s and %s one begins with the other", c, x, y)
+	}
+}
+
+func TestCode_KeepsTheOrderOfIntegers(t *testing.T) {
+	pairs(seeded(t), func(a, b uint64) {
+		checkCode(t, Signed, FromInt(int64(a)), FromInt(int64(b)), cmp.Compare(int64(a), int64(b)))
+		checkCode(t, Unsigned, Score(a), Score(b), cmp.Compare(a, b))
+		if got := FromInt(int64(a)).Int(); got != int64(a) {
+			t.Errorf("%d became %d", int64(a), got)
+		}
+	})
+}
+
+func TestCode_KeepsTheOrderOfFloats(t *testing.T) {
+	pairs(seeded(t), func(a, b uint64) {
+		x, y := math.Float64frombits(a), math.Float64frombits(b)
+		s, okX := FromFloat(x)
+		u, okY := FromFloat(y)
+		if okX == math.IsNaN(x) || okY == math.IsNaN(y) {
+			t.Errorf("%v and %v have a place: %v and %v", x, y, okX, okY)
+		}
+		if okX && okY {
+			checkCode(t, Float, s, u, cmp.Compare(x, y))
+		}
+		if okX && s.Float() != x {
+			t.Errorf("%v became %v", x, s.Float())
+		}
+	})
+}
+
+func TestCode_OfSmallNumbersIsShort(t *testing.T) {
+	for _, n := range []int64{0, 1, -1, 1000, -1000} {
+		if got := len(Signed.append(nil, FromInt(n))); got > 7+10 {
+			t.Errorf("the code of %d has %d bits", n, got)
+		}
+	}
+	for _, n := range []int64{math.MaxInt64, math.MinInt64} {
+		if got := len(Signed.append(nil, FromInt(n))); got > 70 {
+			t.Errorf("the code of %d has %d bits", n, got)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package ranking_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// These variables make the test's program a child that counts until it is killed.
+const (
+	childFile  = "RANKING_CHILD_FILE"
+	childBatch = "RANKING_CHILD_BATCH"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childFile); path != "" {
+		panic(countUntilKilled(path, os.Getenv(childBatch)))
+	}
+	os.Exit(m.Run())
+}
+
+const killedMembers = 10
+
+// batches are the batches of boards by their names.
+var batches = map[string]ranking.Batch{"windowed": ranking.Windowed, "sampled": ranking.Sampled, "every": ranking.Every}
+
+// countUntilKilled counts members in turn, each once in the tree, with a count of
+// its own, and once in a board over a counter, and prints a line for each round.
+func countUntilKilled(path, batch string) error {
+	s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
+	if err != nil {
+		return err
+	}
+	a := openArticles(s, batches[batch])
+	tree := hitTree(a.db, batches[batch])
+	for i := range killedMembers {
+		if _, err := a.Upsert(ctx, memberID(i), func(*article) error { return nil }); err != nil {
+			return err
+		}
+	}
+	for round := 1; ; round++ {
+		for i := range killedMembers {
+			if err := errors.Join(tree.Hit(ctx, memberID(i)), a.views.Hit(ctx, memberID(i))); err != nil {
+				return err
+			}
+		}
+		fmt.Println(round)
+	}
+}
+
+func hitTree(db *kvmodel.DB, batch ranking.Batch) *ranking.Tree[int64] {
+	return ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "hits", Of: ranking.Int[int64](), Batch: batch})
+}
+
+func memberID(i int) string { return fmt.Sprint("m", i) }
+
+// runChild lets a child count for a while, kills it, and returns how many rounds it
+// had told of that long before its end, and of how many at all.
+func runChild(t *testing.T, path, batch string, life, before time.Duration) (early, all int64) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childFile+"="+path, childBatch+"="+batch)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var end time.Time
+	type told struct {
+		round int64
+		at    time.Time
+	}
+	var tale []told
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		n, err := strconv.ParseInt(lines.Text(), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tale = append(tale, told{n, time.Now()})
+		if end.IsZero() {
+			end = time.Now().Add(life)
+		}
+		if time.Now().After(end) {
+			end = time.Now()
+			break
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // It says that the child was killed.
+	for _, line := range tale {
+		if end.Sub(line.at) >= before {
+			early = line.round
+		}
+		all = line.round
+	}
+	return early, all
+}
+
+// A child is killed in the middle of its work. What it has counted may be missing
+// from its trees as far as its batch says, and nothing else; what a counter has
+// counted is missing from no board for longer than until the next count.
+func TestBatch_AKilledProcessTakesNoMoreWithItThanItsWindow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not tested: a child must live for longer than a window, for each batch (-short)")
+	}
+	const life, window = 4 * time.Second, 2500 * time.Millisecond
+	for name, batch := range batches {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "killed.bolt")
+			early, all := runChild(t, path, name, life, window)
+			if early == 0 {
+				t.Fatalf("the child counted %d rounds, none of them early", all)
+			}
+			s, err := boltkv.Open(path, boltkv.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := openArticles(s, batch)
+			checkTreeOfKilled(t, hitTree(a.db, batch), batch, early, all)
+			checkBoardOfKilled(t, a, batch, early)
+			if err := a.db.Close(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// checkTreeOfKilled asserts that a tree has what was counted early.
+func checkTreeOfKilled(t *testing.T, tree *ranking.Tree[int64], batch ranking.Batch, early, all int64) {
+	t.Helper()
+	for i := range killedMembers {
+		score, err := tree.Get(ctx, memberID(i))
+		switch {
+		case batch == ranking.Sampled:
+			// What chance has chosen is in; how much that is, it alone knows.
+		case err != nil:
+			t.Errorf("%s: %v", memberID(i), err)
+		case score < early, batch == ranking.Every && score < all:
+			t.Errorf("%s has %d; %d were counted early, %d in all", memberID(i), score, early, all)
+		case score > all+1:
+			t.Errorf("%s has %d of %d", memberID(i), score, all)
+		}
+	}
+	if report, err := tree.Verify(ctx); err != nil || len(report.Wrong) > 0 {
+		t.Errorf("verify: %+v, %v", report, err)
+	}
+}
+
+// checkBoardOfKilled asserts that a board has what was counted early, and after the
+// next count all.
+func checkBoardOfKilled(t *testing.T, a *articles, batch ranking.Batch, early int64) {
+	t.Helper()
+	scores := func() map[string]int64 {
+		places, err := a.TopViews.At(ctx, 1, 2*killedMembers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores := make(map[string]int64)
+		for _, p := range places {
+			scores[p.Item.ID] = p.Score
+		}
+		return scores
+	}
+	if batch != ranking.Sampled {
+		for i := range killedMembers {
+			if got := scores()[memberID(i)]; got < early {
+				t.Errorf("%s stands at %d, and %d were counted early", memberID(i), got, early)
+			}
+		}
+		for i := range killedMembers {
+			if err := a.views.Hit(ctx, memberID(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		flush(t, a)
+	}
+	now := scores()
+	for i := range killedMembers {
+		counts, err := a.views.Counts(ctx, a.db.Store(), []string{memberID(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if batch != ranking.Sampled && now[memberID(i)] != counts[0] || now[memberID(i)] > counts[0] {
+			t.Errorf("%s stands at %d and was counted %d times", memberID(i), now[memberID(i)], counts[0])
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package ranking_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// nodes returns n and all below it.
+func nodes(n ranking.Node) []ranking.Node {
+	all := []ranking.Node{n}
+	for _, below := range n.Below {
+		all = append(all, nodes(below)...)
+	}
+	return all
+}
+
+func TestBoard_Picture_IsOfTheKeysThatAreStored(t *testing.T) {
+	ranking.SmallLeaves(t)
+	s := memkv.New(memkv.Options{})
+	a := openArticles(s, ranking.Windowed)
+	defer a.db.Close(ctx)
+	empty, err := a.TopStock.Picture(ctx, 10, "a1")
+	if err != nil || empty.Root.Key != "" || empty.Leaves[0] != "" {
+		t.Errorf("picture of nothing: %+v, %v", empty, err)
+	}
+	for i := range 60 {
+		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush(t, a)
+	if err := a.TopStock.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	p, err := a.TopStock.Picture(ctx, 1000, "a59", "nobody")
+	if err != nil || p.Room != 4 || p.Root.Count != 60 || p.Root.Name != "key0" || p.Leaves[1] != "" {
+		t.Fatalf("picture: %+v, %v", p, err)
+	}
+	var leaves, found int
+	for _, n := range nodes(p.Root) {
+		if !n.Closed && !n.Read {
+			t.Errorf("%s was not read", n.Name)
+		}
+		if _, err := kvmodel.One(ctx, s, kvmodel.OpGet(n.Key)); err != nil || !strings.HasSuffix(n.Key, ":"+n.Name) {
+			t.Errorf("%s is not stored under %s: %v", n.Name, n.Key, err)
+		}
+		if len(n.Below) == 0 {
+			leaves += n.Count
+		}
+		if n.Name == p.Leaves[0] && len(n.Below) == 0 && n.Count > 0 {
+			found++
+		}
+		for i, below := range n.Below {
+			if want := n.Name + []string{"11", "10", "01", "00"}[i]; below.Name != want {
+				t.Errorf("%s has %s below it, want %s", n.Name, below.Name, want)
+			}
+		}
+	}
+	if leaves != 60 || found != 1 {
+		t.Errorf("leaves hold %d, and %d are that of a59; want 60 and 1", leaves, found)
+	}
+}
+
+func TestBoard_Picture_ReadsNoMorePagesThanItMayAndThoseOnTheWay(t *testing.T) {
+	ranking.SmallLeaves(t)
+	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
+	defer a.db.Close(ctx)
+	for i := range 200 {
+		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, limit := range []int{-1, 1, 5, 20} {
+		p, err := a.TopStock.Picture(ctx, limit, "a100")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, way := 0, 0
+		for _, n := range nodes(p.Root) {
+			onWay := strings.HasPrefix(p.Leaves[0], n.Name)
+			switch {
+			case onWay && !n.Read:
+				t.Errorf("limit %d: %s is on the way and was not read", limit, n.Name)
+			case onWay:
+				way++
+			case n.Read:
+				read++
+			}
+		}
+		if way+read > max(limit, way) {
+			t.Errorf("limit %d: %d pages on the way and %d others", limit, way, read)
+		}
+		if limit == 20 && way+read != limit {
+			t.Errorf("limit %d: %d pages were read", limit, way+read)
+		}
+	}
+}

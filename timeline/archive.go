@@ -1,0 +1,239 @@
+package timeline
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// WithArchive returns a listing that begins as ring and goes on in an archive
+// where the ring ends: a listing of all the records there are, such as
+// Records.Before of a model whose ids are given in order, or a ranking by time.
+//
+// mark returns where in the archive a record stands, and archive returns the
+// archive from about there on: that of the last record shown, or the zero M if
+// the ring shows none. It may begin with some that the ring has shown, or hold
+// such as never belonged in the ring: these are left out. To begin a little above
+// the mark helps where the orders of the two differ.
+//
+//	all := timeline.WithArchive(m.Stories.Newest,
+//		func(s *Story) int64 { return s.ID },
+//		func(id int64) kvmodel.Lister[Story] { return m.Stories.Before(id + 9) })
+//
+// What it keeps true: a page has either a record of the ring or, after all of
+// these, one that the ring has forgotten; a record is not in both. The page on
+// which the ring ends is filled up from the archive. A page of the archive costs
+// what one of the listing does, and one trip more.
+func WithArchive[T, M any](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
+	return &archived[T, M]{ring, mark, archive}
+}
+
+// archived is a ring with an archive.
+type archived[T, M any] struct {
+	ring    *Ring[T]
+	mark    func(*T) M
+	archive func(M) kvmodel.Lister[T]
+}
+
+// A stop is what a cursor of an archived ring stands for: a place in the ring,
+// or one in the archive of what is below that place.
+type stop[M any] struct {
+	place
+	part   part
+	inner  string // the archive's own cursor
+	oldest M      // the mark of the last record shown
+}
+
+type part byte
+
+const (
+	inRing    part = 'r'
+	inArchive part = 'a'
+	goingBack part = 'b' // in the archive, towards the ring
+)
+
+// Page returns n records from the place on that cursor stands for, newest first.
+func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	var none kvmodel.Listing[T]
+	if n < 1 {
+		return none, a.ring.core.failure(fmt.Errorf("%w: a page of %d", kvmodel.ErrInvalid, n))
+	}
+	at := stop[M]{part: inRing}
+	if cursor != "" {
+		var err error
+		if at, err = a.parse(cursor); err != nil {
+			return none, err
+		}
+	}
+	switch at.part {
+	case inRing:
+		return a.young(ctx, at, n, keep)
+	case inArchive:
+		return a.old(ctx, at, n, keep)
+	}
+	return a.back(ctx, at, n, keep)
+}
+
+// young returns a page that begins in the ring.
+func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+	f, err := a.ring.leaf(ctx, at.place, n, keep)
+	if err != nil {
+		return kvmodel.Listing[T]{}, err
+	}
+	if len(f.items) > 0 {
+		at.oldest = a.mark(f.items[len(f.items)-1])
+	}
+	l := kvmodel.Listing[T]{Items: f.items}
+	if f.prev != nil {
+		l.Prev = a.cursor(stop[M]{place: *f.prev, part: inRing, oldest: at.oldest})
+	}
+	if f.next != nil {
+		l.Next = a.cursor(stop[M]{place: *f.next, part: inRing, oldest: at.oldest})
+		return l, nil
+	}
+	rest := stop[M]{place: place{cuts: f.bottom}, part: inArchive, oldest: at.oldest}
+	if len(f.items) == n {
+		l.Next = a.cursor(rest)
+		return l, nil
+	}
+	older, err := a.old(ctx, rest, n-len(f.items), keep)
+	l.Items, l.Next = append(l.Items, older.Items...), older.Next
+	return l, err
+}
+
+// old returns a page of the archive, filled up where records of the ring were
+// left out.
+func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+	var l kvmodel.Listing[T]
+	for batch := 0; batch < maxBatches && len(l.Items) < n; batch++ {
+		items, inner, err := a.read(ctx, at, n-len(l.Items), keep)
+		if err != nil {
+			return kvmodel.Listing[T]{}, err
+		}
+		if batch == 0 {
+			l.Prev = a.cursor(at.before(inner.Prev))
+		}
+		l.Items = append(l.Items, items...)
+		if at.inner = inner.Next; at.inner == "" {
+			return l, nil
+		}
+	}
+	l.Next = a.cursor(at)
+	return l, nil
+}
+
+// back returns the page of the archive before one that was shown, which is short
+// where the ring has ended.
+func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+	var l kvmodel.Listing[T]
+	for batch := 0; batch < maxBatches && len(l.Items) < n && at.part == goingBack; batch++ {
+		items, inner, err := a.read(ctx, at, n-len(l.Items), keep)
+		if err != nil {
+			return kvmodel.Listing[T]{}, err
+		}
+		if batch == 0 && inner.Next != "" {
+			l.Next = a.cursor(stop[M]{at.place, inArchive, inner.Next, at.oldest})
+		}
+		l.Items = a.above(items, l.Items)
+		at = at.before(inner.Prev)
+	}
+	if at.part == inRing && len(l.Items) == 0 {
+		return a.young(ctx, at, n, keep)
+	}
+	l.Prev = a.cursor(at)
+	return l, nil
+}
+
+// above returns the items and those below them. A listing whose pages begin anew
+// at its top may bring some again.
+func (a *archived[T, M]) above(items, below []*T) []*T {
+	for _, rec := range below {
+		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
+		if !slices.ContainsFunc(items, again) {
+			items = append(items, rec)
+		}
+	}
+	return items
+}
+
+// before returns what is before a page of the archive, whose own cursor to it is
+// inner: at its beginning that is the end of the ring.
+func (at stop[M]) before(inner string) stop[M] {
+	if at.part, at.inner = goingBack, inner; inner == "" {
+		at.part, at.up = inRing, true
+	}
+	return at
+}
+
+// read returns one page of the archive and, of its records, those that the ring
+// has forgotten.
+func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
+	if inner, err = a.archive(at.oldest).Page(ctx, at.inner, n, keep...); err != nil || len(inner.Items) == 0 {
+		return nil, inner, err
+	}
+	c := a.ring.core
+	ids := make([]string, len(inner.Items))
+	for i, rec := range inner.Items {
+		ids[i] = c.idText(rec)
+	}
+	seen, err := c.host.See(ctx, c.db.Store(), ids...)
+	if err != nil {
+		return nil, inner, c.failure(err)
+	}
+	for i, rec := range seen {
+		if a.ring.hasBelow(at.cuts, rec) {
+			items = append(items, inner.Items[i])
+		}
+	}
+	return items, inner, nil
+}
+
+// hasBelow tells whether rec belongs in the ring and stands below the cuts.
+func (r *Ring[T]) hasBelow(cuts []cut, rec *kvmodel.Seen[T]) bool {
+	l, stamp := r.core.stand(rec)
+	for i, own := range r.lanes {
+		if l != nil && l.base == own.base {
+			return cuts[i].isOver(entry{stamp: stamp, body: []byte(rec.ID)})
+		}
+	}
+	return false
+}
+
+func (a *archived[T, M]) name() string { return a.ring.name + " and on" }
+
+// cursor puts what the archive needs behind the place in the ring: the part, the
+// archive's cursor as a text, and the mark in JSON.
+func (a *archived[T, M]) cursor(at stop[M]) string {
+	rest := binary.AppendUvarint([]byte{byte(at.part)}, uint64(len(at.inner)))
+	rest = append(rest, at.inner...)
+	// A mark is a number, a text or a time: there is JSON of it.
+	mark, _ := json.Marshal(at.oldest)
+	at.place.mark = append(rest, mark...)
+	return kvmodel.Cursor(a.name(), at.place.encode())
+}
+
+func (a *archived[T, M]) parse(cursor string) (at stop[M], err error) {
+	b, err := kvmodel.ParseCursor(a.name(), cursor)
+	if err != nil {
+		return at, err
+	}
+	if at.place, err = decodePlace(b, len(a.ring.lanes)); err != nil {
+		return at, fmt.Errorf("%s: %w", a.name(), err)
+	}
+	rest := at.place.mark
+	if len(rest) > 0 {
+		size, n := binary.Uvarint(rest[1:])
+		if n > 0 && size <= uint64(len(rest)-1-n) {
+			at.part, at.inner = part(rest[0]), string(rest[1+n:1+n+int(size)])
+			err = json.Unmarshal(rest[1+n+int(size):], &at.oldest)
+		}
+	}
+	if err != nil || at.part != inRing && at.part != inArchive && at.part != goingBack {
+		return at, fmt.Errorf("%s: %w: a place of another form", a.name(), kvmodel.ErrBadCursor)
+	}
+	return at, nil
+}
