@@ -6,12 +6,15 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
+	Albums    *Albums
 	Bulletins *Bulletins
 	FeedItems *FeedItems
+	Hearts    *Hearts
 	Pages     *Pages
 	Photos    *Photos
 	Sessions  *Sessions
 	Stories   *Stories
+	Tickets   *Tickets
 	Users     *Users
 	Visits    *Visits
 	Votes     *Votes
@@ -20,12 +23,15 @@ type Models struct {
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
+		Albums:    NewAlbums(db),
 		Bulletins: NewBulletins(db),
 		FeedItems: NewFeedItems(db),
+		Hearts:    NewHearts(db),
 		Pages:     NewPages(db),
 		Photos:    NewPhotos(db),
 		Sessions:  NewSessions(db),
 		Stories:   NewStories(db),
+		Tickets:   NewTickets(db),
 		Users:     NewUsers(db),
 		Visits:    NewVisits(db),
 		Votes:     NewVotes(db),
@@ -35,12 +41,15 @@ func New(db *kvmodel.DB) *Models {
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.Albums,
 		m.Bulletins,
 		m.FeedItems,
+		m.Hearts,
 		m.Pages,
 		m.Photos,
 		m.Sessions,
 		m.Stories,
+		m.Tickets,
 		m.Users,
 		m.Visits,
 		m.Votes,

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # models.sh: run the exhaustive checkers of the protocols. They are tests named
-# TestModel..., and come with the packages whose protocols they check.
+# TestModel..., and come with the packages whose protocols they check. go test
+# runs the smaller of their worlds, this all of them.
 set -euo pipefail
+export RINGTREE_MODELS=all
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 models=$(scripts/listed.sh '^TestModel')

@@ -80,3 +80,6 @@ func (r *recorder) Errorf(format string, args ...any) { r.Logf(format, args...);
 func (r *recorder) Fatal(args ...any) { r.Fatalf("%s", fmt.Sprintln(args...)) }
 
 func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); runtime.Goexit() }
+
+// TryExplore is Explore that returns what is wrong.
+var TryExplore = explore

@@ -10,6 +10,7 @@
 //   - [Metamorphic] carries out the same random operations on several stores
 //     and wants the same answers; [Linearizable] lets many clients work at once
 //     and wants a history that one after another could have made.
+//   - [Explore] goes through every order of a few operations of a few clients.
 package kvtest
 
 import (

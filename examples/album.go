@@ -1,0 +1,25 @@
+package examples
+
+// Album is a music album: in the list of its artist and in that of each of its
+// tags, with what is counted of it, and with what was written of it before.
+type Album struct {
+	_      struct{} `kv:"model,history=20"`
+	ID     string   `kv:"id"`
+	Artist string   `kv:"list"`
+	Tags   []string `kv:"list"`
+	Title  string
+	Plays  int64 `kv:"counter"`
+	Hearts int64 `kv:"counter"` // how many Hearts there are for it
+}
+
+// Heart is one user's love of one album. Both sides can list them.
+type Heart struct {
+	User  string `kv:"id; list"`
+	Album string `kv:"id; list; count=Album.Hearts"`
+}
+
+// Ticket is a request to the shop, numbered from 1.
+type Ticket struct {
+	ID   int64 `kv:"id,seq"`
+	Text string
+}

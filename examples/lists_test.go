@@ -1,0 +1,181 @@
+package examples_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// addAlbums makes some albums with ids of their own.
+func addAlbums(ctx context.Context, m models) {
+	for _, a := range []examples.Album{
+		{ID: "a1", Artist: "ella", Tags: []string{"jazz", "live"}, Title: "Ella in Berlin"},
+		{ID: "a2", Artist: "ella", Tags: []string{"jazz"}, Title: "Ella and Louis"},
+		{ID: "a3", Artist: "nina", Tags: []string{"jazz", "soul"}, Title: "Pastel Blues"},
+	} {
+		check(m.Albums.Create(ctx, &a))
+	}
+}
+
+func titlesOf(albums []*examples.Album) []string {
+	var all []string
+	for _, a := range albums {
+		all = append(all, a.Title)
+	}
+	slices.Sort(all) // A list has an order, but it means nothing.
+	return all
+}
+
+// A list has all the records with a value, by pages of records.
+func Example_list() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	addAlbums(ctx, m)
+
+	page, err := m.Albums.ByArtist.Of("ella").Page(ctx, "", 20)
+	check(err)
+	fmt.Println(titlesOf(page.Items))
+
+	// A page may leave out what is not wanted.
+	page, err = m.Albums.ByTags.Of("jazz").Page(ctx, "", 20, func(a *examples.Album) bool { return a.Artist != "ella" })
+	check(err)
+	fmt.Println(titlesOf(page.Items))
+
+	_, err = m.Albums.Update(ctx, "a2", func(a *examples.Album) error {
+		a.Tags = append(a.Tags, "live")
+		return nil
+	})
+	check(err)
+	n, err := m.Albums.ByTags.Of("live").Size(ctx)
+	check(err)
+	in, err := m.Albums.ByTags.Of("live").Contains(ctx, "a3")
+	check(err)
+	fmt.Println(n, "live;", "a3 is:", in)
+	// Output:
+	// [Ella and Louis Ella in Berlin]
+	// [Pastel Blues]
+	// 2 live; a3 is: false
+}
+
+// An edge with a list on both sides says who loves what, and what is loved by
+// whom; the album has the number of its hearts.
+func Example_manyToMany() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	addAlbums(ctx, m)
+
+	check(m.Hearts.Create(ctx, &examples.Heart{User: "ann", Album: "a1"}))
+	check(m.Hearts.Create(ctx, &examples.Heart{User: "bob", Album: "a1"}))
+	check(m.Hearts.Create(ctx, &examples.Heart{User: "ann", Album: "a3"}))
+	err := m.Hearts.Create(ctx, &examples.Heart{User: "ann", Album: "a3"})
+	fmt.Println("once more:", errors.Is(err, kvmodel.ErrExists))
+
+	hearts, err := m.Hearts.ByUser.Of("ann").Page(ctx, "", 20)
+	check(err)
+	albums, err := kvmodel.Load(ctx, m.Albums.Records, hearts.Items, func(h *examples.Heart) string { return h.Album })
+	check(err)
+	for _, id := range []string{"a1", "a3"} {
+		fmt.Println(albums[id].Title, albums[id].Hearts)
+	}
+
+	check(m.Hearts.Delete(ctx, examples.HeartID{User: "bob", Album: "a1"}))
+	n, err := m.Albums.Hearts.Get(ctx, "a1")
+	check(err)
+	fmt.Println("without bob's:", n)
+	// Output:
+	// once more: true
+	// Ella in Berlin 2
+	// Pastel Blues 1
+	// without bob's: 1
+}
+
+// A counter is not in the record but beside it: loading the record fills it in,
+// and writing the record leaves it alone.
+func Example_counter() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	addAlbums(ctx, m)
+
+	for range 3 {
+		_, err := m.Albums.Plays.Hit(ctx, "a2")
+		check(err)
+	}
+	album, err := m.Albums.Get(ctx, "a2")
+	check(err)
+	fmt.Println(album.Title, album.Plays)
+	// Output: Ella and Louis 3
+}
+
+// Numbers are given in order, without a gap, whoever creates at the same time.
+func Example_sequence() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+
+	for _, text := range []string{"no sound", "too loud", "a scratch"} {
+		ticket := &examples.Ticket{Text: text}
+		check(m.Tickets.Create(ctx, ticket))
+		fmt.Println(ticket.ID, ticket.Text)
+	}
+	n, err := m.Tickets.Sequence.Count(ctx)
+	check(err)
+	latest, err := m.Tickets.Sequence.Latest(ctx, 2)
+	check(err)
+	fmt.Println(n, "in all; before", latest.Items[0].Text, "there are more:", latest.Prev != "")
+	// Output:
+	// 1 no sound
+	// 2 too loud
+	// 3 a scratch
+	// 3 in all; before too loud there are more: true
+}
+
+// The last bodies of a record are kept, and any of them can be written again.
+func Example_history() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	addAlbums(ctx, m)
+
+	_, err := m.Albums.Update(ctx, "a3", func(a *examples.Album) error {
+		a.Title = "???"
+		return nil
+	})
+	check(err)
+	revisions, err := m.Albums.History.Of(ctx, "a3", 10)
+	check(err)
+	for _, r := range revisions {
+		fmt.Println(r.Rev, r.Item.Title)
+	}
+	album, err := m.Albums.History.Restore(ctx, "a3", 1)
+	check(err)
+	fmt.Println("again:", album.Title)
+	// Output:
+	// 2 ???
+	// 1 Pastel Blues
+	// again: Pastel Blues
+}
+
+// A set has members and nothing else: to add one that is there changes nothing.
+func Example_set() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	followers := index.NewSets(m.DB, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
+
+	check(followers.Of("ella").Add(ctx, "ann", "bob", "ann"))
+	check(followers.Of("ella").Remove(ctx, "bob"))
+	page, err := followers.Of("ella").Page(ctx, "", 100)
+	check(err)
+	in, err := followers.Of("ella").Contains(ctx, "bob")
+	check(err)
+	fmt.Println(page.IDs, in)
+	// Output: [ann] false
+}

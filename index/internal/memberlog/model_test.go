@@ -1,0 +1,277 @@
+package memberlog
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// The models are small worlds of two or three processes on one list, in which
+// every order of their operations is gone through, with every crash and with
+// writes that are carried out late. In every state all that was acknowledged, or
+// seen by a reader, must be there, and each member once.
+
+// modelWorld is one world.
+type modelWorld struct {
+	name    string
+	bounds  kvtest.Bounds
+	limits  Limits
+	begin   func(l *Logs) error // what is there before
+	clients []modelClient
+}
+
+// modelClient is what one process does; it notes in w what it was told.
+type modelClient struct {
+	name string
+	work func(l *Logs, w *truth)
+}
+
+// modelMembers are those that the worlds are about.
+var modelMembers = []string{"ann", "bob"}
+
+func modelLogs(s kvmodel.Store, limits Limits, process string) *Logs {
+	n := 0
+	return &Logs{
+		Key:    func(place string) string { return "l:" + place },
+		Store:  s,
+		Now:    func() time.Time { return time.Unix(1_800_000_000, 0) },
+		Soon:   func(func(context.Context) error) {},
+		Limits: limits,
+		names: func() (random name) {
+			n++
+			sum := sha256.Sum256(fmt.Append(nil, process, n))
+			copy(random[:], sum[:])
+			return random
+		},
+	}
+}
+
+func said(id string, rev uint64, in bool) Entry {
+	e := Entry{ID: id, Rev: rev, In: in}
+	if !in {
+		e.At = 1_800_000_000
+	}
+	return e
+}
+
+// writes is a process that says entries one after another.
+func writes(entries ...Entry) modelClient {
+	return modelClient{fmt.Sprint("writer of ", entries[0].ID), func(l *Logs, w *truth) {
+		for _, e := range entries {
+			if err := l.Write(context.Background(), l.Store, place, e); err == nil {
+				w.acknowledged(e)
+			} else if !errors.Is(err, kvmodel.ErrConflict) && !kvmodel.Failed(err) {
+				w.complain("write %v: %v", e, err)
+			}
+		}
+	}}
+}
+
+// reads is a process that reads a member so many times.
+func reads(id string, times int) modelClient {
+	return modelClient{"reader", func(l *Logs, w *truth) {
+		for range times {
+			floor := w.floor(id)
+			got, err := l.Entry(context.Background(), l.Store, place, id)
+			if err == nil {
+				w.read("the reader", got, floor)
+			} else if !errors.Is(err, kvmodel.ErrConflict) {
+				w.complain("read: %v", err)
+			}
+		}
+	}}
+}
+
+// rolls is a process that replaces the segment at a place of the head, or that
+// and the next.
+func rolls(at, count int) modelClient {
+	return modelClient{"roller", func(l *Logs, w *truth) {
+		ctx := context.Background()
+		h, err := l.readHead(ctx, l.Store, place)
+		if err != nil || at+count > len(h.parts) {
+			return
+		}
+		var names []name
+		for _, p := range h.parts[at : at+count] {
+			names = append(names, p.name)
+		}
+		if err := l.roll(ctx, l.Store, place, names...); err != nil && !errors.Is(err, kvmodel.ErrConflict) && !kvmodel.Failed(err) {
+			w.complain("roll: %v", err)
+		}
+	}}
+}
+
+// tends is a process that does what a segment needs.
+func tends(at int) modelClient {
+	return modelClient{"keeper", func(l *Logs, w *truth) {
+		ctx := context.Background()
+		h, err := l.readHead(ctx, l.Store, place)
+		if err != nil || at >= len(h.parts) {
+			return
+		}
+		if err := l.tend(ctx, place, h.parts[at].name); err != nil && !errors.Is(err, kvmodel.ErrConflict) && !kvmodel.Failed(err) {
+			w.complain("tend: %v", err)
+		}
+	}}
+}
+
+// explore goes through the world and returns how many states it has.
+func (m *modelWorld) explore(t *testing.T) int {
+	return kvtest.Explore(t, m.bounds, func(x *kvtest.Exploration) {
+		w := newTruth()
+		if m.begin != nil {
+			must(t, m.begin(modelLogs(x.Store(), m.limits, "before")))
+		}
+		for _, id := range modelMembers {
+			// Whatever the processes are going to say may be read.
+			w.said[id] = map[uint64]bool{0: false, 1: false, 2: false, 3: false}
+			if e, err := modelLogs(x.Store(), m.limits, "").Entry(context.Background(), x.Store(), place, id); err == nil && e.Rev > 0 {
+				w.acknowledged(e)
+			}
+		}
+		for i, c := range m.clients {
+			x.Go(c.name, func(s kvmodel.Store) { c.work(modelLogs(s, m.limits, fmt.Sprint(c.name, i)), w) })
+		}
+		x.Sees(func() string { return fmt.Sprint(w.floors, w.wrong) })
+		x.Always(func(s kvmodel.Store) error { return m.holds(s, w) })
+	})
+}
+
+// holds tells what is wrong with a state.
+func (m *modelWorld) holds(s kvmodel.Store, w *truth) error {
+	if len(w.wrong) > 0 {
+		return errors.New(w.wrong[0])
+	}
+	ctx := context.Background()
+	l := modelLogs(s, m.limits, "onlooker")
+	for _, id := range modelMembers {
+		got, err := l.Entry(ctx, s, place, id)
+		if err != nil {
+			return err
+		}
+		if floor := w.floors[id]; floor.ID != "" && outdoes(floor, got) {
+			return fmt.Errorf("there is %+v, but %+v was certain", got, floor)
+		}
+	}
+	var ids []string
+	if err := l.Each(ctx, s, place, func(more []string) bool { ids = append(ids, more...); return true }); err != nil {
+		return err
+	}
+	slices.Sort(ids)
+	if len(slices.Compact(slices.Clone(ids))) != len(ids) {
+		return fmt.Errorf("one is twice in %v", ids)
+	}
+	return nil
+}
+
+// roomy are limits at which nothing is divided, and narrow those at which two
+// members are.
+var (
+	roomy  = Limits{Split: 1 << 10, Merge: 1, Slack: 1 << 10, Look: 1 << 60, Grace: time.Hour}
+	narrow = Limits{Split: 8, Merge: 1, Slack: 1, Look: 1 << 60, Grace: time.Hour}
+)
+
+func beginWith(entries ...Entry) func(*Logs) error {
+	return func(l *Logs) error {
+		for _, e := range entries {
+			if err := l.Write(context.Background(), l.Store, place, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// divided begins with a list in two segments.
+func divided(l *Logs) error {
+	if err := beginWith(said("ann", 1, true), said("bob", 1, true))(l); err != nil {
+		return err
+	}
+	return l.roll(context.Background(), l.Store, place, name{})
+}
+
+var modelWorlds = []modelWorld{
+	{
+		name: "a list begins while another adds", limits: roomy,
+		bounds:  kvtest.Bounds{Crashes: 1, Unclear: 1},
+		clients: []modelClient{writes(said("ann", 1, true)), writes(said("bob", 1, true))},
+	},
+	{
+		name: "a writer, and one who replaces the first segment", limits: roomy,
+		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1, Unclear: 1},
+		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1)},
+	},
+	{
+		name: "a removal overtakes the addition it follows", limits: roomy,
+		begin: beginWith(said("bob", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		clients: []modelClient{writes(said("ann", 1, true)), writes(said("ann", 2, false)), rolls(0, 1)},
+	},
+	{
+		name: "a writer, and two who replace the first segment", limits: roomy,
+		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), rolls(0, 1)},
+	},
+	{
+		name: "a reader beside a writer and one who replaces the first segment", limits: roomy,
+		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), reads("ann", 2)},
+	},
+	{
+		name: "two writers, and one who folds in place", limits: Limits{Split: 1 << 10, Merge: 1, Slack: 1, Look: 1 << 60, Grace: time.Hour},
+		begin: beginWith(said("ann", 1, true), said("ann", 2, false)), bounds: kvtest.Bounds{Crashes: 1},
+		clients: []modelClient{writes(said("ann", 3, true)), writes(said("bob", 1, true)), tends(0)},
+	},
+	{
+		name: "a writer, and one who divides the list", limits: narrow,
+		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: kvtest.Bounds{Crashes: 1, Unclear: 1},
+		clients: []modelClient{writes(said("ann", 2, false), said("bob", 2, false)), rolls(0, 1)},
+	},
+	{
+		name: "a writer, and two who divide the list", limits: narrow,
+		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: kvtest.Bounds{},
+		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), rolls(0, 1)},
+	},
+	{
+		name: "a writer, one who joins two segments and one who replaces the first of them", limits: roomy,
+		begin: divideNarrow, bounds: kvtest.Bounds{},
+		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 2), rolls(0, 1)},
+	},
+}
+
+func divideNarrow(l *Logs) error {
+	limits := l.Limits
+	defer func() { l.Limits = limits }()
+	l.Limits = narrow
+	return divided(l)
+}
+
+// allModels tells whether the models are gone through that take long: make models says
+// so.
+func allModels() bool { return os.Getenv("RINGTREE_MODELS") == "all" }
+
+func TestModel_NothingIsLostOrComesBackInAnyOrder(t *testing.T) {
+	for name, powers := range map[string]kvtest.Powers{"appends respect seals": kvtest.ServerPowers, "writers verify": kvtest.NoPowers} {
+		for _, m := range modelWorlds {
+			if !allModels() {
+				// A part of them, in which nothing is late.
+				if len(m.clients) > 2 {
+					continue
+				}
+				m.bounds.Unclear = 0
+			}
+			m.bounds.Powers, m.bounds.States = powers, 3_000_000
+			t.Run(name+"/"+m.name, func(t *testing.T) {
+				begun := time.Now()
+				t.Logf("%d states, %v", m.explore(t), time.Since(begun).Round(time.Millisecond))
+			})
+		}
+	}
+}

@@ -1,0 +1,367 @@
+package kvtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Bounds say how much of a small world Explore goes through.
+type Bounds struct {
+	Powers  Powers // Atomic is ignored
+	Crashes int    // how many clients may crash, anywhere
+	Unclear int    // how many writes may be unclear: carried out at any later time, or never
+	States  int    // more than so many states are a failure of the test
+}
+
+// Exploration is one run of the clients, in one of all the orders there are.
+type Exploration struct {
+	bounds  Bounds
+	store   tinyStore
+	clients []*explorer
+	checks  []func(kvmodel.Store) error
+	views   []func() string
+	trace   []string
+
+	crashes, unclear int          // still to come
+	flying           []kvmodel.Op // that were unclear and are not carried out yet
+}
+
+// Explore runs the clients that world starts in every order of their operations
+// that leads anywhere new, with every crash and every unclear answer within
+// bounds, and checks every state in between: not some runs, as a [Sim], but all
+// of them, of a very small world. The clients run production code. An operation
+// is a step of its own, also beside others in a trip.
+//
+// world is called for every run. What it does and what the clients do must follow
+// from what the store answers: chance has to be taken out of the code. It returns
+// how many states there are.
+func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int) {
+	t.Helper()
+	states, err := explore(t, bounds, world)
+	if err != nil {
+		t.Error(err)
+	}
+	return states
+}
+
+func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int, err error) {
+	seen := map[[16]byte]bool{}
+	// In a bubble what waits for time to pass takes none.
+	synctest.Test(t, func(*testing.T) {
+		for open := [][]choice{nil}; len(open) > 0 && err == nil; {
+			last := len(open) - 1
+			path := open[last]
+			open = open[:last]
+			x := &Exploration{bounds: bounds, crashes: bounds.Crashes, unclear: bounds.Unclear}
+			world(x)
+			var more [][]choice
+			if more, err = x.run(path, seen); err != nil {
+				err = fmt.Errorf("%w, after\n\t%s", err, strings.Join(x.trace, "\n\t"))
+			} else if len(seen) > bounds.States {
+				err = fmt.Errorf("there are more than %d states", bounds.States)
+			}
+			open = append(open, more...)
+		}
+	})
+	return len(seen), err
+}
+
+// Store returns the store for what is there before the clients begin.
+func (x *Exploration) Store() kvmodel.Store { return &x.store }
+
+// Go starts a client. f works on a store that waits for its turn, and may be
+// left in the middle.
+func (x *Exploration) Go(name string, f func(kvmodel.Store)) {
+	c := &explorer{x: x, name: name, asks: make(chan *kvmodel.Op), told: make(chan fate)}
+	x.clients = append(x.clients, c)
+	c.start = func() {
+		go func() {
+			defer close(c.asks)
+			f(c)
+		}()
+		c.next = <-c.asks
+	}
+}
+
+// Always has f check every state, on a store that nobody else uses.
+func (x *Exploration) Always(f func(kvmodel.Store) error) { x.checks = append(x.checks, f) }
+
+// Sees says what the clients have done that neither the store tells nor what
+// each of them was answered: two states in which it differs are not the same.
+func (x *Exploration) Sees(f func() string) { x.views = append(x.views, f) }
+
+// choice is what happens next: the fate of a client's next operation, or that
+// one which was unclear is carried out.
+type choice struct {
+	of   int // the number of the client, or of what flies
+	fate fate
+}
+
+type fate uint8
+
+const (
+	carriedOut fate = iota
+	unclear         // not carried out yet, ErrUnclear
+	crashed         // the client ends, and its operation is not carried out
+	landed          // what was unclear is carried out
+)
+
+// run goes along path, and then on to states that are not among seen. It returns
+// the paths that branch off.
+func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choice, err error) {
+	defer x.end()
+	for _, c := range x.clients {
+		c.start()
+	}
+	for _, c := range path {
+		x.do(c)
+	}
+	for {
+		state := x.state()
+		if seen[state] {
+			return more, nil
+		}
+		seen[state] = true
+		for _, check := range x.checks {
+			store := tinyStore{items: maps.Clone(x.store.items)}
+			if err := check(&store); err != nil {
+				return nil, err
+			}
+		}
+		choices := x.choices()
+		if len(choices) == 0 {
+			return more, nil
+		}
+		for _, c := range choices[1:] {
+			more = append(more, append(slices.Clone(path), c))
+		}
+		path = append(slices.Clone(path), choices[0])
+		x.do(choices[0])
+	}
+}
+
+// choices returns what can happen next.
+func (x *Exploration) choices() (all []choice) {
+	for i, c := range x.clients {
+		if c.next == nil {
+			continue
+		}
+		all = append(all, choice{i, carriedOut})
+		if x.crashes > 0 {
+			all = append(all, choice{i, crashed})
+		}
+		if x.unclear > 0 && c.next.Kind.Writes() {
+			all = append(all, choice{i, unclear})
+		}
+	}
+	for i := range x.flying {
+		all = append(all, choice{i, landed})
+	}
+	return all
+}
+
+// do lets a choice happen, and the client it is about go on to its next
+// operation.
+func (x *Exploration) do(what choice) {
+	if what.fate == landed {
+		op := x.flying[what.of]
+		x.flying = slices.Delete(slices.Clone(x.flying), what.of, what.of+1)
+		r := x.store.carryOut(&op)
+		x.tell("late: %v %q -> %v", op.Kind, op.Key, r.Err)
+		return
+	}
+	c := x.clients[what.of]
+	op := c.next
+	switch what.fate {
+	case carriedOut:
+		op.Result = x.store.carryOut(op)
+		x.tell("%s: %v %q -> %v", c.name, op.Kind, op.Key, op.Result.Err)
+	case unclear:
+		late := *op
+		late.Value = slices.Clone(op.Value)
+		x.flying, x.unclear = append(x.flying, late), x.unclear-1
+		op.Result = kvmodel.Result{Err: kvmodel.ErrUnclear}
+		x.tell("%s: %v %q is unclear", c.name, op.Kind, op.Key)
+	case crashed:
+		x.crashes--
+		x.tell("%s: crashes before %v %q", c.name, op.Kind, op.Key)
+	}
+	c.remember(what.fate, op.Result)
+	c.told <- what.fate
+	c.next = <-c.asks
+}
+
+func (x *Exploration) tell(format string, args ...any) {
+	x.trace = append(x.trace, fmt.Sprintf(format, args...))
+}
+
+// state returns what tells this state from others.
+func (x *Exploration) state() (sum [16]byte) {
+	h := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(x.store.items)) {
+		item := x.store.items[key]
+		fmt.Fprintf(h, "%q %q %d %v\n", key, item.value, item.version, item.present)
+	}
+	for _, c := range x.clients {
+		h.Write(c.memory[:])
+	}
+	for _, view := range x.views {
+		fmt.Fprintf(h, "%q\n", view())
+	}
+	for _, op := range x.flying {
+		fmt.Fprintf(h, "%v %q %q %d %q\n", op.Kind, op.Key, op.Value, op.Version, op.Unless)
+	}
+	fmt.Fprintln(h, x.crashes, x.unclear)
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
+
+// end ends the clients where they are.
+func (x *Exploration) end() {
+	for _, c := range x.clients {
+		for c.next != nil {
+			c.told <- crashed
+			c.next = <-c.asks
+		}
+	}
+}
+
+// explorer is a client, and the store it works on.
+type explorer struct {
+	x      *Exploration
+	name   string
+	start  func()
+	asks   chan *kvmodel.Op // closed when it has ended
+	told   chan fate
+	next   *kvmodel.Op // what it waits for; nil: it has ended
+	memory [32]byte    // of what it was answered, from which all else follows
+}
+
+// remember adds an answer to those that say where the client is.
+func (c *explorer) remember(f fate, r kvmodel.Result) {
+	h := sha256.New()
+	h.Write(c.memory[:])
+	fmt.Fprintf(h, "%d %v %q %d", f, r.Err, r.Value, r.Number)
+	h.Write(binary.AppendUvarint(nil, uint64(r.Version)))
+	h.Sum(c.memory[:0])
+}
+
+// Do carries out ops one after another, each when its turn comes.
+func (c *explorer) Do(_ context.Context, ops []kvmodel.Op) error {
+	kvmodel.Check(ops, c.Powers())
+	for i := range ops {
+		if ops[i].Result.Err != nil {
+			continue
+		}
+		c.asks <- &ops[i]
+		if <-c.told == crashed {
+			runtime.Goexit()
+		}
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+func (c *explorer) Powers() kvmodel.Powers {
+	p := c.x.bounds.Powers
+	return kvmodel.Powers{Unless: p.Unless, Ordered: p.Ordered}
+}
+
+func (c *explorer) Close() error { return nil }
+
+// tinyStore is a store whose versions say no more than how often an item was
+// written: so states are the same however they have come about.
+type tinyStore struct{ items map[string]tinyItem }
+
+type tinyItem struct {
+	value   string
+	version kvmodel.Version
+	present bool
+}
+
+func (s *tinyStore) Close() error           { return nil }
+func (s *tinyStore) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func (s *tinyStore) Do(_ context.Context, ops []kvmodel.Op) error {
+	kvmodel.Check(ops, kvmodel.Powers{Unless: true})
+	for i := range ops {
+		if ops[i].Result.Err == nil {
+			ops[i].Result = s.carryOut(&ops[i])
+		}
+	}
+	return kvmodel.Unanswered(ops)
+}
+
+// carryOut does what op says and returns the answer.
+func (s *tinyStore) carryOut(op *kvmodel.Op) kvmodel.Result {
+	item := s.items[op.Key]
+	r, next := item.after(op)
+	if next != nil {
+		if s.items == nil {
+			s.items = map[string]tinyItem{}
+		}
+		next.version = item.version + 1
+		s.items[op.Key] = *next
+	}
+	return r
+}
+
+// after returns the answer to op and what the item becomes, nil if it stays.
+func (t tinyItem) after(op *kvmodel.Op) (r kvmodel.Result, next *tinyItem) {
+	refuse := func(err error) (kvmodel.Result, *tinyItem) { return kvmodel.Result{Err: err}, nil }
+	stored := &tinyItem{value: string(op.Value), present: true}
+	switch op.Kind {
+	case kvmodel.Set:
+		return r, stored
+	case kvmodel.Add:
+		if t.present {
+			return refuse(kvmodel.ErrExists)
+		}
+		return r, stored
+	case kvmodel.Append:
+		switch {
+		case !t.present || len(t.value)+len(op.Value) > kvmodel.MaxValue:
+			return refuse(kvmodel.ErrNotStored)
+		case len(op.Unless) > 0 && strings.HasSuffix(t.value, string(op.Unless)):
+			return refuse(kvmodel.ErrSealed)
+		}
+		stored.value = t.value + stored.value
+		return r, stored
+	}
+	if !t.present {
+		return refuse(kvmodel.ErrNotFound)
+	}
+	switch op.Kind {
+	case kvmodel.Get:
+		return kvmodel.Result{Value: []byte(t.value), Version: t.version}, nil
+	case kvmodel.Delete:
+		return r, &tinyItem{}
+	case kvmodel.Increment:
+		return t.increment(op.Delta)
+	}
+	switch {
+	case op.Version != t.version:
+		return refuse(kvmodel.ErrConflict)
+	case op.Kind == kvmodel.CompareAndDelete:
+		return r, &tinyItem{}
+	}
+	return r, stored
+}
+
+func (t tinyItem) increment(delta int64) (kvmodel.Result, *tinyItem) {
+	n, err := kvmodel.ParseNumber([]byte(t.value))
+	if err != nil {
+		return kvmodel.Result{Err: kvmodel.ErrNotNumber}, nil
+	}
+	n = max(n+delta, 0)
+	return kvmodel.Result{Number: n}, &tinyItem{value: fmt.Sprint(n), present: true}
+}

@@ -1,0 +1,77 @@
+package kvtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// counting is a world of two clients that add 1 to a number, each by reading and
+// writing it.
+func counting(write func(s kvmodel.Store, read kvmodel.Result) error) func(*kvtest.Exploration) {
+	return func(x *kvtest.Exploration) {
+		ctx := context.Background()
+		_ = x.Store().Do(ctx, []kvmodel.Op{kvmodel.OpSet("n", []byte("0"))})
+		done := 0
+		for _, name := range []string{"p", "q"} {
+			x.Go(name, func(s kvmodel.Store) {
+				for {
+					r, err := kvmodel.One(ctx, s, kvmodel.OpGet("n"))
+					if err != nil {
+						return
+					}
+					if err := write(s, r); !errors.Is(err, kvmodel.ErrConflict) {
+						if err == nil {
+							done++
+						}
+						return
+					}
+				}
+			})
+		}
+		x.Sees(func() string { return fmt.Sprint(done) })
+		x.Always(func(s kvmodel.Store) error {
+			r, err := kvmodel.One(ctx, s, kvmodel.OpGet("n"))
+			if n, _ := kvmodel.ParseNumber(r.Value); err != nil || n < int64(done) {
+				return fmt.Errorf("the number is %s, and %d have added to it", r.Value, done)
+			}
+			return nil
+		})
+	}
+}
+
+func nextOf(r kvmodel.Result) []byte {
+	n, _ := kvmodel.ParseNumber(r.Value)
+	return fmt.Append(nil, n+1)
+}
+
+func TestExplore_FindsTheOneOrderThatIsWrong(t *testing.T) {
+	bounds := kvtest.Bounds{States: 1000}
+	_, err := kvtest.TryExplore(t, bounds, counting(func(s kvmodel.Store, r kvmodel.Result) error {
+		_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("n", nextOf(r)))
+		return err
+	}))
+	if err == nil || !strings.Contains(err.Error(), "the number is 1, and 2 have added to it") || !strings.Contains(err.Error(), "p: get \"n\"") {
+		t.Errorf("got %v, want the lost update and how it came about", err)
+	}
+}
+
+func TestExplore_GoesThroughAllOrdersOfWhatIsRight(t *testing.T) {
+	swap := counting(func(s kvmodel.Store, r kvmodel.Result) error {
+		_, err := kvmodel.One(context.Background(), s, kvmodel.OpSwap("n", r.Version, nextOf(r)))
+		return err
+	})
+	kind := kvtest.Explore(t, kvtest.Bounds{States: 1000}, swap)
+	hostile := kvtest.Explore(t, kvtest.Bounds{Crashes: 1, Unclear: 1, States: 1000}, swap)
+	if kind < 10 || hostile < 2*kind {
+		t.Errorf("%d states, %d with a crash and an unclear write", kind, hostile)
+	}
+	if _, err := kvtest.TryExplore(t, kvtest.Bounds{States: 3}, swap); err == nil {
+		t.Error("a limit of 3 states is kept to in silence")
+	}
+}
