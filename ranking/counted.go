@@ -183,7 +183,8 @@ func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) err
 			db.Later(func(ctx context.Context) error { return f.followAll(ctx, changed) })
 		}
 	default:
-		f.window.add(changed[0], db)
+		// What there is no room for comes with the record's next change.
+		_ = f.window.add(changed[0], db)
 	}
 	return nil
 }
@@ -216,7 +217,7 @@ func (f *counted[T]) followAll(ctx context.Context, changed []change) error {
 	var failed []error
 	for i, err := range errs {
 		if err != nil {
-			f.window.again(changed[i], f.host.DB())
+			f.window.keep(changed[i], f.host.DB())
 			failed = append(failed, err)
 		}
 	}
