@@ -53,6 +53,7 @@ func (b *builder) build() *Model {
 	b.finishID()
 	b.finishKept()
 	b.finishIndexes()
+	b.finishCounters()
 	b.checkHooks()
 	b.checkCodec()
 	return b.model
@@ -76,8 +77,6 @@ func (b *builder) useTag(t *tagged) {
 			continue
 		}
 		switch {
-		case !c.word.built():
-			b.at(at, "%s is not built yet: kvgen knows how it is written, but cannot generate it", c.Word)
 		case c.word.emit != nil:
 			b.useIndex(m, c)
 		default:
@@ -107,16 +106,13 @@ func (b *builder) member(t *tagged) (member, bool) {
 	return member{}, false
 }
 
-// checkOptions reports options of c that are not built or name nothing that they can.
+// checkOptions reports options of c that name nothing that they can.
 func (b *builder) checkOptions(t *tagged, c Clause) bool {
 	ok := true
 	for _, o := range c.Options {
 		option, _ := c.word.option(o.Name)
 		at := t.text.pos(o.Offset)
 		switch {
-		case option.unbuilt:
-			b.at(at, "%s of %s is not built yet: kvgen knows how it is written, but cannot generate it", o.Name, c.Word)
-			ok = false
 		case option.refers == conditionRef && b.condition(o.Value) == nil:
 			b.at(at, "if=%s: want a stored bool field of %s, or a method func (*%s) %s() bool; %s",
 				o.Value, b.model.Name, b.draft.name, o.Value, known(o.Value, b.conditions()))

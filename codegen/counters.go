@@ -11,7 +11,7 @@ import (
 func (b *builder) useCounter(m member, c Clause) {
 	name := cmp.Or(c.Get("name"), m.Name)
 	b.model.Counters = append(b.model.Counters, &Counter{
-		Model: b.model, Name: name, Stored: cmp.Or(c.Get("was"), name), Field: m.Name, Type: m.Type,
+		Model: b.model, Name: name, Stored: cmp.Or(c.Get("was"), name), Field: m.Name, Type: m.Type, Batch: c.Get("batch"),
 		pos: m.text.pos(c.Offset),
 	})
 }

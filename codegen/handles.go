@@ -35,7 +35,7 @@ func (m *Model) handles(n *imports) []handle {
 		all = append(all, handle{
 			c.Name, fmt.Sprintf("*%s.Counter[%s]", n.runtime("index"), n.typeString(m.IDType)),
 			fmt.Sprintf("%s.NewCounter(r, %q)", n.runtime("index"), c.Stored),
-			"outside of the record, filled in when that is loaded", "Hit, Add and Get 1",
+			c.line(), c.read(),
 		})
 	}
 	return all

@@ -10,7 +10,9 @@ import (
 
 // useIndex adds the index that c asks for on m; a group is added with its first member.
 func (b *builder) useIndex(m member, c Clause) {
-	b.needStored(m, c)
+	if c.Word != "ranking" || !b.countsOn(m.Name) {
+		b.needStored(m, c)
+	}
 	x := &Index{Model: b.model, Clause: c, pos: m.text.pos(c.Offset), Parts: []Part{m.Part}, Value: m.Type}
 	if s, ok := m.Type.Underlying().(*types.Slice); ok {
 		x.Value, x.Many = s.Elem(), true

@@ -58,7 +58,8 @@ type Index struct {
 	Count  *Counter // that follows the list; nil if none does
 	If     *Condition
 
-	Ring *Ring // of a timeline
+	Ring    *Ring    // of a timeline
+	Ranking *Ranking // of a ranking
 
 	pos token.Pos
 }
@@ -70,6 +71,7 @@ type Counter struct {
 	Stored string // the name in keys
 	Field  string // that shows it in a record
 	Type   types.Type
+	Batch  string // when rankings follow it
 
 	pos token.Pos
 }

@@ -24,14 +24,21 @@ func (m *Model) doc() []string {
 
 // trips returns what the verbs of m cost before the reply.
 func (m *Model) trips() string {
-	create, update, listing := 2, "2", ""
+	create, listing := 2, ""
+	moves := map[int]bool{} // what an update costs that moves an index
 	for _, x := range m.Indexes {
 		emit := x.Clause.word.emit
-		create, update = max(create, 2+emit.create), "2 or 3"
+		if emit.deep != nil && emit.deep(x) {
+			create = 3
+			moves[4] = true
+		} else {
+			moves[3] = true
+		}
 		if emit.listing {
 			listing = "; a listing 2 when warm"
 		}
 	}
+	update := map[[2]bool]string{{}: "2", {true}: "2 or 3", {false, true}: "2 or 4", {true, true}: "2 to 4"}[[2]bool{moves[3], moves[4]}]
 	again := ""
 	if len(m.ID) > 1 {
 		again = " (1 if it exists)"

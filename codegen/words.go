@@ -26,13 +26,13 @@ type word struct {
 	// fits complains about a type that the word cannot stand on; nil fits all.
 	fits func(types.Type) string
 
-	// use gives a word that is no index its meaning; nil: it is not built yet.
+	// use gives a word that is no index its meaning.
 	use func(b *builder, m member, c Clause)
 
 	// also settles what an index of the word has besides; nil: nothing.
 	also func(b *builder, x *Index)
 
-	// emit is how an index is written; nil: it is not built yet.
+	// emit is how an index is written; nil: the word is none.
 	emit *emission
 }
 
@@ -46,15 +46,17 @@ type emission struct {
 	read string                        // the trips of reading it, for the plan
 
 	listing bool // it has pages of records
-	create  int  // the flights that it adds to a Create or an Update
+
+	// deep tells whether an index takes two flights before the record commits,
+	// where others take one; nil: none does.
+	deep func(*Index) bool
 }
 
 // An option is one option of a word.
 type option struct {
-	name    string
-	value   operand
-	refers  reference // what the value names
-	unbuilt bool      // known and checked, refused until it is built
+	name   string
+	value  operand
+	refers reference // what the value names
 }
 
 // An operand is what may stand after an "=".
@@ -131,11 +133,13 @@ var words = []*word{
 			option{name: "ties", value: oneOf("shared")},
 			option{name: "scale", value: number(0, 18)},
 		),
+		also: (*builder).useRanking,
+		emit: rankingEmission,
 	},
 	{
 		name: "counter", on: OnField, fits: integerType, use: (*builder).useCounter,
 		options: []option{
-			{name: "batch", value: oneOf("sampled", "window", "every"), unbuilt: true},
+			{name: "batch", value: oneOf("sampled", "window", "every")},
 			{name: "name", value: operand{form: "Name", wrong: goName}},
 			{name: "was", value: operand{form: "Name", wrong: goName}},
 		},
@@ -183,9 +187,6 @@ func indexOptions(own ...option) []option {
 		option{name: "if", value: operand{form: "Method"}, refers: conditionRef},
 	)
 }
-
-// built reports whether kvgen can write what w asks for.
-func (w *word) built() bool { return w.use != nil || w.emit != nil }
 
 // option returns the option of w called name.
 func (w *word) option(name string) (option, bool) {
@@ -308,7 +309,7 @@ func keysType(t types.Type) string {
 // scoreType complains about a type that has no order to rank by.
 func scoreType(t types.Type) string {
 	b, ok := t.Underlying().(*types.Basic)
-	if ok && b.Info()&(types.IsInteger|types.IsFloat) != 0 || isTime(t) {
+	if ok && b.Info()&(types.IsInteger|types.IsFloat) != 0 && b.Kind() != types.Uintptr || isTime(t) {
 		return ""
 	}
 	return "a ranking is by a number or a time.Time"

@@ -6,8 +6,10 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
+	Bulletins *Bulletins
 	FeedItems *FeedItems
 	Pages     *Pages
+	Photos    *Photos
 	Sessions  *Sessions
 	Stories   *Stories
 	Users     *Users
@@ -18,8 +20,10 @@ type Models struct {
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
+		Bulletins: NewBulletins(db),
 		FeedItems: NewFeedItems(db),
 		Pages:     NewPages(db),
+		Photos:    NewPhotos(db),
 		Sessions:  NewSessions(db),
 		Stories:   NewStories(db),
 		Users:     NewUsers(db),
@@ -31,8 +35,10 @@ func New(db *kvmodel.DB) *Models {
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.Bulletins,
 		m.FeedItems,
 		m.Pages,
+		m.Photos,
 		m.Sessions,
 		m.Stories,
 		m.Users,

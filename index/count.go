@@ -24,13 +24,13 @@ import (
 // whose id is the value of the list. Nothing else may count there.
 func Counted(model, counter string) ListOption {
 	return func(o *listOptions) {
-		o.count = &count{key: func(place string) string { return kvmodel.CounterKey(model, counter, place) }}
+		o.count = func(db *kvmodel.DB) *count { return &count{tally: db.Tally(model, counter)} }
 	}
 }
 
 // count is the counters that follow the lists of an index.
 type count struct {
-	key func(place string) string
+	tally *kvmodel.Tally
 
 	mu    sync.Mutex // never held during a trip
 	begun map[string]recount
@@ -112,8 +112,7 @@ func (l *Lists[T, K, V]) add(ctx context.Context, s kvmodel.Store, gained, lost 
 		if i >= len(gained) {
 			delta = -1
 		}
-		_, err := kvmodel.Next(ctx, s, l.count.key(places[i]), 0, delta)
-		return err
+		return l.count.tally.AddIn(ctx, s, places[i], delta)
 	})
 }
 
@@ -150,7 +149,7 @@ func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kvmodel.Store, place 
 		return l.beginRecount(ctx, s, place, now)
 	}
 	value := fmt.Appendf(nil, "%d", members)
-	op := kvmodel.OpAdd(l.count.key(place), value)
+	op := kvmodel.OpAdd(l.count.tally.Key(place), value)
 	if begun.version != 0 {
 		op = kvmodel.OpSwap(op.Key, begun.version, value)
 	}
@@ -160,6 +159,7 @@ func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kvmodel.Store, place 
 	}
 	if err == nil {
 		l.count.end(place, now)
+		l.count.tally.TellSoon(place, 0, int64(members))
 	}
 	return err
 }
@@ -170,14 +170,17 @@ func (l *Lists[T, K, V]) recountNow(ctx context.Context, s kvmodel.Store, place 
 	if err != nil {
 		return err
 	}
-	_, err = kvmodel.One(ctx, s, kvmodel.OpSet(l.count.key(place), fmt.Appendf(nil, "%d", members)))
+	_, err = kvmodel.One(ctx, s, kvmodel.OpSet(l.count.tally.Key(place), fmt.Appendf(nil, "%d", members)))
+	if err == nil {
+		l.count.tally.TellSoon(place, 0, int64(members))
+	}
 	return err
 }
 
 // beginRecount reads the counter and then the list. Any change of the counter
 // from then on is seen when it is to be written.
 func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kvmodel.Store, place string, now time.Time) error {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.count.key(place)))
+	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.count.tally.Key(place)))
 	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
 		return err
 	}

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -10,17 +9,20 @@ import (
 
 // Counter is a number of each record that is kept beside it, since it changes
 // too often to be in it. Whoever loads the record has it filled in; writing the
-// record leaves it alone, and deleting the record removes it.
+// record leaves it alone, and deleting the record removes it. Boards that go by
+// it follow.
 type Counter[K comparable] struct {
 	model, name string
 	ids         kvmodel.KeyOf[K]
-	db          *kvmodel.DB
+	tally       *kvmodel.Tally
+	store       kvmodel.Store
 }
 
 // NewCounter returns the counter of that name of records, whose schema has it
 // too.
 func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string) *Counter[K] {
-	return &Counter[K]{records.ModelName(), name, kvmodel.KeyOfID(records), records.DB()}
+	model, db := records.ModelName(), records.DB()
+	return &Counter[K]{model, name, kvmodel.KeyOfID(records), db.Tally(model, name), db.Store()}
 }
 
 // Hit adds 1 and returns the sum. One trip, three the first time. After an
@@ -30,24 +32,18 @@ func (c *Counter[K]) Hit(ctx context.Context, id K) (int64, error) { return c.Ad
 // Add adds d, which may be negative, and returns the sum; below 0 it does not
 // go. It does not look whether there is such a record.
 func (c *Counter[K]) Add(ctx context.Context, id K, d int64) (int64, error) {
-	n, err := kvmodel.Next(ctx, c.db.Store(), c.key(id), 0, d)
+	n, err := c.tally.Add(ctx, c.ids.Text(id), d)
 	return n, c.failure(id, err)
 }
 
 // Get returns the number, 0 if nothing was ever counted. One trip.
 func (c *Counter[K]) Get(ctx context.Context, id K) (int64, error) {
-	r, err := kvmodel.One(ctx, c.db.Store(), kvmodel.OpGet(c.key(id)))
-	if errors.Is(err, kvmodel.ErrNotFound) {
-		return 0, nil
-	}
+	counts, err := c.tally.Counts(ctx, c.store, []string{c.ids.Text(id)})
 	if err != nil {
 		return 0, c.failure(id, err)
 	}
-	n, err := kvmodel.ParseNumber(r.Value)
-	return n, c.failure(id, err)
+	return max(0, counts[0]), nil
 }
-
-func (c *Counter[K]) key(id K) string { return kvmodel.CounterKey(c.model, c.name, c.ids.Text(id)) }
 
 func (c *Counter[K]) failure(id K, err error) error {
 	if err == nil {

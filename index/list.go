@@ -36,7 +36,7 @@ type ListOption func(*listOptions)
 
 type listOptions struct {
 	hot   uint8
-	count *count
+	count func(*kvmodel.DB) *count // nil: nothing is counted
 }
 
 // Hot makes each list of at least that many segments from the start, so that
@@ -63,7 +63,11 @@ func newLogs(db *kvmodel.DB, opts []ListOption) (*memberlog.Logs, *count) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}, o.count
+	logs := &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
+	if o.count == nil {
+		return logs, nil
+	}
+	return logs, o.count(db)
 }
 
 // Of returns the list of the records that hold v.

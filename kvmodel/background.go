@@ -179,7 +179,12 @@ func (db *DB) AtFlush(f func(context.Context) error) {
 // be done after replies is done. What has failed is tried once more; the error
 // says how much still fails, and why, or that ctx ended before.
 func (db *DB) Flush(ctx context.Context) error {
-	return errors.Join(db.writeGathered(ctx), db.finishWork(ctx))
+	gathered := db.writeGathered(ctx)
+	if err := db.untilIdle(ctx); err != nil {
+		return errors.Join(gathered, err)
+	}
+	// What was still being done may have gathered more.
+	return errors.Join(gathered, db.writeGathered(ctx), db.finishWork(ctx))
 }
 
 func (db *DB) writeGathered(ctx context.Context) error {

@@ -41,7 +41,7 @@ func (m *model[T]) count(rec *Seen[T], results []Result) error {
 		return nil
 	}
 	for i, c := range m.counters {
-		n, err := counted64(results[i])
+		n, err := countedOr(0, results[i])
 		if err != nil {
 			return m.failure(rec.ID, fmt.Errorf("counter %s: %w", c.Name, err))
 		}
@@ -50,10 +50,10 @@ func (m *model[T]) count(rec *Seen[T], results []Result) error {
 	return nil
 }
 
-// counted64 returns the number that a get has answered; an absent one is 0.
-func counted64(r Result) (int64, error) {
+// countedOr returns the number that a get has answered, absent if there is none.
+func countedOr(absent int64, r Result) (int64, error) {
 	if errors.Is(r.Err, ErrNotFound) {
-		return 0, nil
+		return absent, nil
 	}
 	if r.Err != nil {
 		return 0, r.Err

@@ -27,10 +27,11 @@ type DB struct {
 	hand    *hand
 	turns   *turns
 
-	mu     sync.Mutex // never held during a trip
-	models map[string]repairer
-	closed bool
-	stop   chan struct{} // closed by Close; the loops end
+	mu      sync.Mutex // never held during a trip
+	models  map[string]repairer
+	tallies map[[2]string]*Tally // by model and counter
+	closed  bool
+	stop    chan struct{} // closed by Close; the loops end
 	background
 
 	lostRaces atomic.Int64
@@ -84,15 +85,16 @@ func Open(s Store, opts ...Option) (*DB, error) {
 		s = tenant
 	}
 	db := &DB{
-		store:  s,
-		atomic: PowersOf(s).Atomic,
-		now:    o.now,
-		log:    o.log,
-		hand:   new(hand),
-		turns:  newTurns(),
-		models: make(map[string]repairer),
-		stop:   make(chan struct{}),
-		signs:  make(map[string]*sign),
+		store:   s,
+		atomic:  PowersOf(s).Atomic,
+		now:     o.now,
+		log:     o.log,
+		hand:    new(hand),
+		turns:   newTurns(),
+		models:  make(map[string]repairer),
+		tallies: make(map[[2]string]*Tally),
+		stop:    make(chan struct{}),
+		signs:   make(map[string]*sign),
 	}
 	db.journal = newJournal(db)
 	return db, nil

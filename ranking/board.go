@@ -49,7 +49,7 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
 		if spec.If != nil && !spec.If(rec) {
 			return p, false
 		}
-		if p.by, ok = by(rec); !ok || c.own {
+		if p.by, ok = by(rec); !ok || spec.Score == nil {
 			return p, ok
 		}
 		score := spec.Score(rec)
@@ -73,7 +73,9 @@ func plug[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T]
 		f := newCounted(c, spec)
 		c.host = kvmodel.Plug(records, f)
 		c.host.DB().AtFlush(f.flush)
-		spec.Counter.Follow(f)
+		for _, counter := range append(spec.Also[:len(spec.Also):len(spec.Also)], spec.Counter) {
+			counter.Follow(f)
+		}
 	}
 	c.reports = &reporter{db: c.host.DB()}
 }

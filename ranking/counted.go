@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// counted is a board by a counter. Its members have records of their own, which
+// counted is a board by a counter, or by what records say that have one. Its members have records of their own, which
 // say where they stand; it brings them to what the counter says when the batch
 // is written, and when the write path has changed what the board holds.
 //
@@ -21,7 +21,6 @@ import (
 type counted[T any] struct {
 	*core[T]
 	counter kvmodel.Counter
-	score   func(rec *T, count int64) (keytree.Score, error)
 	batch   Batch
 	window  *window
 }
@@ -33,18 +32,24 @@ var (
 
 func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
 	f := &counted[T]{core: c, counter: spec.Counter, batch: spec.Batch}
-	f.score = func(rec *T, count int64) (keytree.Score, error) {
-		if spec.Score != nil {
-			return spec.Of.to(spec.Score(rec))
-		}
-		return keytree.FromInt(count), nil
-	}
 	f.window = &window{write: f.followAll}
 	return f
 }
 
-// Prepare does nothing: the board follows when the record has committed.
-func (f *counted[T]) Prepare(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+// Prepare refuses a record that cannot have a place. The board follows when the
+// record has committed.
+func (f *counted[T]) Prepare(_ context.Context, _ kvmodel.Store, m *kvmodel.Move) error {
+	for _, text := range m.Gained {
+		p, err := f.at(text)
+		if err == nil {
+			err = f.failure(p.err())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Beside does nothing either.
 func (f *counted[T]) Beside(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
@@ -65,7 +70,7 @@ func (f *counted[T]) Check(context.Context, kvmodel.Store, *kvmodel.Seen[T]) ([]
 }
 
 func (f *counted[T]) followAt(ctx context.Context, s kvmodel.Store, places []string, id string) error {
-	return f.eachPlace(ctx, s, places, func(s kvmodel.Store, p place) error {
+	return f.eachPlace(ctx, s, f.boards(places), func(s kvmodel.Store, p place) error {
 		due := new(keytree.Due)
 		if err := f.follow(ctx, s, p.by, id, f.host.DB().Now(), due); err != nil {
 			return err
@@ -74,24 +79,48 @@ func (f *counted[T]) followAt(ctx context.Context, s kvmodel.Store, places []str
 	})
 }
 
+// boards returns one of places for each board that they are in.
+func (f *counted[T]) boards(places []string) []string {
+	var once []string
+	seen := make(map[string]bool)
+	for _, text := range places {
+		if p, err := parsePlace(text); err != nil || !seen[p.by] {
+			seen[p.by] = true
+			once = append(once, text)
+		}
+	}
+	return once
+}
+
 // follow brings the member id of the board of by to where it belongs.
 func (f *counted[T]) follow(ctx context.Context, s kvmodel.Store, by, id string, at time.Time, due *keytree.Due) error {
 	t := f.tree(by, at)
 	_, err := t.SetDue(ctx, s, t.own, id, func(ctx context.Context, s kvmodel.Store, _ keytree.State) (keytree.Score, bool, error) {
 		rec, count, err := f.look(ctx, s, id, at)
-		if err != nil || count < 0 || !rec.Holds(place{by: by}.String()) {
+		if err != nil {
 			return 0, false, err
 		}
-		score, err := f.score(rec.Value, count)
-		return score, true, err
+		now := stateIn(by, rec.Places, rec.Rev)
+		if f.scored {
+			return now.Score, now.In, nil
+		}
+		return keytree.FromInt(count), now.In && count >= 0, nil
 	}, due)
 	return err
 }
 
-// look reads the record id and what was counted of it.
+// look reads the record id and what was counted of it, where the board goes by
+// that.
 func (f *counted[T]) look(ctx context.Context, s kvmodel.Store, id string, at time.Time) (*kvmodel.Seen[T], int64, error) {
 	var recs []*kvmodel.Seen[T]
 	var count int64
+	if f.scored {
+		recs, err := f.host.See(ctx, s, id)
+		if err != nil {
+			return nil, 0, err
+		}
+		return recs[0], 0, nil
+	}
 	errs := kvmodel.Together(ctx, s,
 		func(s kvmodel.Store) (err error) { recs, err = f.host.See(ctx, s, id); return err },
 		func(s kvmodel.Store) (err error) { count, err = f.count(ctx, s, id, at); return err },

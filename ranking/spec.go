@@ -20,6 +20,7 @@ type Spec[T, S any] struct {
 	// Score is given as well, the board goes by that, and looks again whenever
 	// the counter changes.
 	Counter kvmodel.Counter
+	Also    []kvmodel.Counter // with Score: others at whose change the board looks again
 	Batch   Batch
 	Per     Period // with a Counter: one board for each period, of what was counted in it
 	Keep    int    // how many periods are kept; 0 means 2

@@ -88,7 +88,7 @@ func (v view[T]) records(ctx context.Context, s kvmodel.Store, ids []string) ([]
 	}
 	values := make([]any, len(recs))
 	for i, rec := range recs {
-		if rec.Holds(place{by: v.by}.String()) {
+		if stateIn(v.by, rec.Places, rec.Rev).In {
 			values[i] = rec.Value
 		}
 	}

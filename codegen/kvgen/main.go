@@ -42,9 +42,10 @@
 //	timeline[,by=F][,ring=N][,segment=W][,shards=K]
 //	                     the records by their last change of the field
 //	ranking[,by=F][,per=hour|day|week|month][,keep=N][,order=low][,ties=shared][,scale=N]
-//	                     the records by the field
+//	                     the records by the field, a number or a time; on a counter, by what was
+//	                     counted, per= in one period, of which the last N are kept
 //	counter[,batch=sampled|window|every]
-//	                     a number kept outside the record
+//	                     a number kept outside the record; batch= is when rankings follow it
 //	count=Model.Field    that counter follows the number of records that hold its model's id
 //	version              an int64: the number of the record's changes, checked by Put
 //	created, updated     a time.Time that is filled in
@@ -66,9 +67,6 @@
 // are strings, integers, bools, named types of these, and structs of two to
 // four of these; unique and list take slices of keys. Empty values (not zero
 // numbers, not false) have no entry.
-//
-// Words and options that cannot be generated yet are checked like the others
-// and then refused.
 //
 // # The lock file
 //

@@ -1,0 +1,29 @@
+package examples
+
+import (
+	"math"
+	"time"
+)
+
+// Photo is a photo that people look at.
+type Photo struct {
+	ID       string    `kv:"id"`
+	Category string    // that of TopViewsByCategoryPerDay
+	Views    int64     `kv:"counter; ranking; ranking,by=Category,per=day,keep=30"`
+	Taken    time.Time `kv:"ranking,name=Archive"`
+	GoLive   time.Time `kv:"ranking,name=Schedule,order=low,if=Waiting"`
+	Shown    bool
+}
+
+// Waiting reports whether the photo is to be shown at GoLive, and was not yet.
+func (p *Photo) Waiting() bool { return !p.Shown }
+
+// Hot is what the front page is by: a day counts as much as twice the views.
+// It never has to be worked out anew because time goes by.
+//
+//kv:ranking,name=Front
+func (p *Photo) Hot() float64 {
+	return math.Log2(float64(1+p.Views)) + p.Taken.Sub(firstDay).Hours()/24
+}
+
+var firstDay = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,0 +1,119 @@
+// Package posttree is the ranking tree that package ranking comes from, in its
+// plainest form, to learn from and not to use: a binary tree in a key-value store
+// in which the name of a node's key is its place. The root is key0; a node with a
+// lower score has its parent's name and a 0, one with a higher score a 1. Whether
+// a key exists or not is all that a search needs to know.
+//
+// It needs no pointers, no lock and nothing to balance it, and each node is one
+// key that is added once. But the way to a member is as long as the order of the
+// inserts makes it: scores that only rise, as times and counts do, make a chain, and
+// as names are as long as ways, it ends where a store takes no longer keys.
+//
+// Package ranking keeps the idea that a name is a place, and takes the bits of the
+// name from the score itself: see docs/ranking.md, where both are drawn.
+package posttree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Root is the name of the root's key, and what all names begin with.
+const Root = "key0"
+
+// Tree is a tree in a store of its own. It keeps true that what stands below
+// name+"0" has a lower score than the node called name, and what stands below
+// name+"1" an equal or a higher one.
+type Tree struct{ store kvmodel.Store }
+
+// Member is what a node holds.
+type Member struct {
+	Score int64
+	ID    string
+}
+
+// New returns the tree in s.
+func New(s kvmodel.Store) *Tree { return &Tree{s} }
+
+// Insert puts m in and returns the name of its node. It takes two trips, and one
+// for each node above. ErrBadKey: the store takes no name as long as the way.
+func (t *Tree) Insert(ctx context.Context, m Member) (name string, err error) {
+	for name = Root; ; {
+		at, err := t.node(ctx, name)
+		switch {
+		case errors.Is(err, kvmodel.ErrNotFound):
+			_, err = kvmodel.One(ctx, t.store, kvmodel.OpAdd(name, m.value()))
+			if !errors.Is(err, kvmodel.ErrExists) {
+				return name, err
+			}
+			// Somebody else has just taken the place: look who.
+		case err != nil:
+			return name, err
+		default:
+			name += side(m.Score, at.Score)
+		}
+	}
+}
+
+// side returns what is added to the name of a node with the score at to get
+// nearer to score.
+func side(score, at int64) string {
+	if score < at {
+		return "0"
+	}
+	return "1"
+}
+
+// node returns the member at name; ErrNotFound if there is none.
+func (t *Tree) node(ctx context.Context, name string) (Member, error) {
+	r, err := kvmodel.One(ctx, t.store, kvmodel.OpGet(name))
+	if err != nil {
+		return Member{}, err
+	}
+	return parse(r.Value)
+}
+
+// Top returns the n members with the highest scores, the highest first, one trip
+// for each node that it passes.
+func (t *Tree) Top(ctx context.Context, n int) ([]Member, error) {
+	var top []Member
+	return top, t.descend(ctx, Root, n, &top)
+}
+
+// descend appends what stands at and below name, the highest first, until there
+// are n.
+func (t *Tree) descend(ctx context.Context, name string, n int, top *[]Member) error {
+	if len(*top) >= n {
+		return nil
+	}
+	at, err := t.node(ctx, name)
+	if errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrBadKey) {
+		return nil // There is nothing below a node without children.
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.descend(ctx, name+"1", n, top); err != nil {
+		return err
+	}
+	if len(*top) < n {
+		*top = append(*top, at)
+	}
+	return t.descend(ctx, name+"0", n, top)
+}
+
+func (m Member) value() []byte { return fmt.Appendf(nil, "%d %s", m.Score, m.ID) }
+
+func parse(value []byte) (Member, error) {
+	score, id, _ := strings.Cut(string(value), " ")
+	n, err := strconv.ParseInt(score, 10, 64)
+	if err != nil {
+		return Member{}, fmt.Errorf("%w: %q is no node", kvmodel.ErrCorrupt, value)
+	}
+	return Member{n, id}, nil
+}

@@ -1,0 +1,208 @@
+package examples_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// gallery makes photos p00, p01, ... of which each later one was seen once more,
+// and writes what was counted.
+func gallery(m models, n int) {
+	ctx := context.Background()
+	for i := range n {
+		p := &examples.Photo{ID: fmt.Sprintf("p%02d", i), Category: []string{"sea", "town"}[i%2], Shown: true}
+		check(m.Photos.Create(ctx, p))
+		for range i {
+			_, err := m.Photos.Views.Hit(ctx, p.ID) // one access to the store
+			check(err)
+		}
+	}
+	// Rankings follow within a second; Flush does not wait for that.
+	check(m.Flush(ctx))
+}
+
+func seen(places []ranking.Place[examples.Photo, int64]) {
+	for _, p := range places {
+		fmt.Printf("%d. %s, seen %d times\n", p.Rank, p.Item.ID, p.Score)
+	}
+}
+
+// The photos seen most, and the next page of them.
+func Example_top() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	gallery(m, 30)
+
+	page, err := m.Photos.TopViews.Page(ctx, "", 20)
+	check(err)
+	first, last := page.Items[0], page.Items[19]
+	fmt.Println(len(page.Items), "photos, from", first.ID, "seen", first.Views, "times to", last.ID, "seen", last.Views, "times")
+
+	page, err = m.Photos.TopViews.Page(ctx, page.Next, 20)
+	check(err)
+	fmt.Println(page.Items[0].ID, "comes next")
+	// Output:
+	// 20 photos, from p29 seen 29 times to p10 seen 10 times
+	// p09 comes next
+}
+
+// Where one photo stands, what share of the others it has left behind, and who
+// stands around it: two or three trips among any number of them.
+func Example_yourRank() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	gallery(m, 21)
+
+	rank, err := m.Photos.TopViews.Rank(ctx, "p15")
+	check(err)
+	among, err := m.Photos.TopViews.Len(ctx)
+	check(err)
+	fmt.Println("number", rank, "of", among)
+
+	share, err := m.Photos.TopViews.Percentile(ctx, "p15")
+	check(err)
+	fmt.Println("ahead of", share, "percent")
+
+	around, err := m.Photos.TopViews.Around(ctx, "p15", 1)
+	check(err)
+	seen(around)
+
+	// Nobody has seen it, so it stands nowhere.
+	_, err = m.Photos.TopViews.Rank(ctx, "p00")
+	fmt.Println(errors.Is(err, kvmodel.ErrNotFound))
+	// Output:
+	// number 6 of 20
+	// ahead of 70 percent
+	// 5. p16, seen 16 times
+	// 6. p15, seen 15 times
+	// 7. p14, seen 14 times
+	// true
+}
+
+// The ranking of today and of yesterday, for each category.
+func Example_perDay() {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	m, done := open(kvmodel.Clock(func() time.Time { return now }))
+	defer done()
+	ctx := context.Background()
+	gallery(m, 4)
+
+	now = now.AddDate(0, 0, 1)
+	_, err := m.Photos.Views.Hit(ctx, "p00")
+	check(err)
+	check(m.Flush(ctx))
+
+	today, err := m.Photos.TopViewsByCategoryPerDay.Of("sea").At(ctx, 1, 10)
+	check(err)
+	seen(today)
+	yesterday := m.Photos.TopViewsByCategoryPerDay.On(now.AddDate(0, 0, -1))
+	for _, category := range []string{"sea", "town"} {
+		places, err := yesterday.Of(category).At(ctx, 1, 10)
+		check(err)
+		fmt.Println("yesterday,", category)
+		seen(places)
+	}
+	// Output:
+	// 1. p00, seen 1 times
+	// yesterday, sea
+	// 1. p02, seen 2 times
+	// yesterday, town
+	// 1. p03, seen 3 times
+	// 2. p01, seen 1 times
+}
+
+// What is due is taken from the front of a ranking by time, the first first.
+func Example_dueQueue() {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	m, done := open(kvmodel.Clock(func() time.Time { return now }))
+	defer done()
+	ctx := context.Background()
+	for i := range 4 {
+		check(m.Photos.Create(ctx, &examples.Photo{ID: fmt.Sprint("p", i), GoLive: now.Add(time.Duration(i) * time.Hour)}))
+	}
+
+	now = now.Add(90 * time.Minute)
+	due, err := m.Photos.Schedule.Between(time.Time{}, now).Page(ctx, "", 100)
+	check(err)
+	for _, p := range due.Items {
+		// Shown ones are not Waiting, and so leave the queue.
+		_, err := m.Photos.Update(ctx, p.ID, func(p *examples.Photo) error { p.Shown = true; return nil })
+		check(err)
+		fmt.Println(p.ID, "goes live")
+	}
+	left, err := m.Photos.Schedule.Len(ctx)
+	check(err)
+	fmt.Println(left, "wait")
+	// Output:
+	// p0 goes live
+	// p1 goes live
+	// 2 wait
+}
+
+// A whole archive by its months, however long it is.
+func Example_archive() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	for i := range 10 {
+		taken := time.Date(2026, 1, 1+9*i, 0, 0, 0, 0, time.UTC)
+		check(m.Photos.Create(ctx, &examples.Photo{ID: taken.Format("Jan02"), Taken: taken, Shown: true}))
+	}
+
+	for month := time.January; month <= time.March; month++ {
+		first := time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC)
+		span := m.Photos.Archive.Between(first, first.AddDate(0, 1, 0))
+		n, err := span.Count(ctx)
+		check(err)
+		page, err := span.Page(ctx, "", 2) // latest first
+		check(err)
+		fmt.Println(month, n, page.Items[0].ID, page.Items[1].ID)
+	}
+	oldest, err := m.Photos.Archive.Ascending().Page(ctx, "", 1)
+	check(err)
+	fmt.Println("it begins with", oldest.Items[0].ID)
+	// Output:
+	// January 4 Jan28 Jan19
+	// February 3 Feb24 Feb15
+	// March 3 Mar23 Mar14
+	// it begins with Jan01
+}
+
+// The front page of a news site: a ranking by a method, which follows the record
+// and its counters.
+func Example_frontPage() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 3 {
+		check(m.Photos.Create(ctx, &examples.Photo{ID: fmt.Sprint("day", i), Taken: day.AddDate(0, 0, i)}))
+	}
+	show := func() {
+		check(m.Flush(ctx))
+		page, err := m.Photos.Front.Page(ctx, "", 10)
+		check(err)
+		for i, p := range page.Items {
+			fmt.Println(i+1, p.ID, "seen", p.Views, "times")
+		}
+	}
+	show()
+	_, err := m.Photos.Views.Add(ctx, "day0", 7)
+	check(err)
+	show()
+	// Output:
+	// 1 day2 seen 0 times
+	// 2 day1 seen 0 times
+	// 3 day0 seen 0 times
+	// 1 day0 seen 7 times
+	// 2 day2 seen 0 times
+	// 3 day1 seen 0 times
+}

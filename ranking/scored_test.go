@@ -1,0 +1,165 @@
+package ranking_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// talk has a score that is worked out of its two counters and of itself.
+type talk struct {
+	ID           string
+	Born         float64
+	Topic        string
+	Votes, Views int64 `json:"-"`
+}
+
+func (t *talk) heat() float64 { return math.Sqrt(t.Born) + float64(10*t.Votes+t.Views) }
+
+type talks struct {
+	*kvmodel.Records[talk, string]
+	db           *kvmodel.DB
+	votes, views *kvmodel.Tally
+	Front        *ranking.Board[talk, string, float64]
+	ByTopic      *ranking.Boards[talk, string, float64, string]
+}
+
+func openTalks(t *testing.T, s kvmodel.Store, batch ranking.Batch) *talks {
+	db, err := kvmodel.Open(s, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := kvmodel.NewRecords(db, kvmodel.Schema[talk, string]{
+		Name: "Talk", Version: 1,
+		ID:    func(v *talk) string { return v.ID },
+		SetID: func(v *talk, id string) { v.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: asJSON[talk]{},
+		Counters: []kvmodel.CounterOf[talk]{
+			{Name: "Votes", Set: func(v *talk, n int64) { v.Votes = n }},
+			{Name: "Views", Set: func(v *talk, n int64) { v.Views = n }},
+		},
+	})
+	votes, views := db.Tally("Talk", "Votes"), db.Tally("Talk", "Views")
+	spec := ranking.Spec[talk, float64]{
+		Name: "Front", Of: ranking.Float[float64](), Score: (*talk).heat,
+		Counter: votes, Also: []kvmodel.Counter{views}, Batch: batch,
+	}
+	byTopic := spec
+	byTopic.Name = "FrontByTopic"
+	m := &talks{
+		Records: r, db: db, votes: votes, views: views,
+		Front: ranking.NewBoard(r, spec),
+		ByTopic: ranking.NewBoards(r, byTopic, ranking.By[talk, string]{
+			Key: kvmodel.StringKey[string](), Value: func(v *talk) string { return v.Topic },
+		}),
+	}
+	t.Cleanup(func() {
+		if err := db.Close(ctx); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	return m
+}
+
+// eachTalks runs f on stores with and without transactions, and for each batch
+// that is exact after a flush.
+func eachTalks(t *testing.T, f func(t *testing.T, m *talks)) {
+	for name, batch := range map[string]ranking.Batch{"windowed": ranking.Windowed, "every": ranking.Every} {
+		t.Run(name, func(t *testing.T) { f(t, openTalks(t, memkv.New(memkv.Options{}), batch)) })
+		t.Run(name+" plain", func(t *testing.T) { f(t, openTalks(t, plain{memkv.New(memkv.Options{})}, batch)) })
+	}
+}
+
+func (m *talks) shows(t *testing.T, l kvmodel.Lister[talk], want ...string) {
+	t.Helper()
+	if err := m.db.Flush(ctx); err != nil {
+		t.Fatal("flush:", err)
+	}
+	page, err := l.Page(ctx, "", 10)
+	if err != nil {
+		t.Fatal("page:", err)
+	}
+	var got []string
+	for _, v := range page.Items {
+		got = append(got, v.ID)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func (m *talks) count(t *testing.T, tally *kvmodel.Tally, id string, delta int64) {
+	t.Helper()
+	if _, err := tally.Add(ctx, id, delta); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBoard_ByAMethodFollowsTheRecordAndEachOfItsCounters(t *testing.T) {
+	eachTalks(t, func(t *testing.T, m *talks) {
+		for i, id := range []string{"a", "b", "c"} {
+			if err := m.Create(ctx, &talk{ID: id, Born: float64(i), Topic: "tea"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.shows(t, m.Front, "c", "b", "a")
+		m.count(t, m.votes, "a", 1)
+		m.shows(t, m.Front, "a", "c", "b")
+		m.count(t, m.views, "b", 20)
+		m.shows(t, m.Front, "b", "a", "c")
+
+		born := func(id string, at float64) {
+			t.Helper()
+			if _, err := m.Update(ctx, id, func(v *talk) error { v.Born = at; return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		born("c", 10000)
+		m.shows(t, m.Front, "c", "b", "a")
+		m.shows(t, m.ByTopic.Of("tea"), "c", "b", "a")
+		if err := m.Delete(ctx, "b"); err != nil {
+			t.Fatal(err)
+		}
+		m.shows(t, m.Front, "c", "a")
+
+		places, err := m.Front.At(ctx, 1, 5)
+		if err != nil || len(places) != 2 || places[1].Score != 10 || places[1].Item.Votes != 1 {
+			t.Errorf("places: %+v, %v", places, err)
+		}
+		if err := m.Create(ctx, &talk{ID: "d", Born: -1}); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Error("a score that has no place:", err)
+		}
+	})
+}
+
+func TestTally_TellsThoseWhoFollowAfterATransaction(t *testing.T) {
+	eachTalks(t, func(t *testing.T, m *talks) {
+		for _, id := range []string{"a", "b"} {
+			if err := m.Create(ctx, &talk{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step := func(ctx context.Context, s kvmodel.Store) error { return m.votes.AddIn(ctx, s, "a", 3) }
+		if atomic := kvmodel.PowersOf(m.db.Store()).Atomic; atomic != nil {
+			inside := step
+			step = func(ctx context.Context, _ kvmodel.Store) error {
+				return atomic(ctx, func(s kvmodel.Store) error { return inside(ctx, s) })
+			}
+		}
+		if err := step(ctx, m.db.Store()); err != nil {
+			t.Fatal(err)
+		}
+		m.shows(t, m.Front, "a", "b")
+		if rank, err := m.Front.Rank(ctx, "a"); rank != 1 || err != nil {
+			t.Errorf("rank %d, %v; want 1", rank, err)
+		}
+	})
+}
