@@ -46,9 +46,11 @@ const (
 // small.
 var windowMost = 4 * windowLimit
 
-// background does work after the reply.
+// background does work after the reply: Soon does none once it is closed, so that
+// nobody asks for ever where there is no answer.
 type background interface {
 	Later(func(context.Context) error)
+	Soon(func(context.Context) error)
 }
 
 // window gathers the changes of a process, so that many of one member become
@@ -96,7 +98,7 @@ func (w *window) keep(c change, bg background) {
 func (w *window) put(c change, bg background) {
 	if w.gathered == nil {
 		w.gathered = make(map[gathering]change)
-		w.timer = time.AfterFunc(windowTime, func() { bg.Later(w.flush) })
+		w.timer = time.AfterFunc(windowTime, func() { bg.Soon(w.flush) })
 	}
 	of := gathering{c.id, c.at}
 	now, there := w.gathered[of]

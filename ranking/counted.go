@@ -10,9 +10,10 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// counted is a board by a counter, or by what records say that have one. Its members have records of their own, which
-// say where they stand; it brings them to what the counter says when the batch
-// is written, and when the write path has changed what the board holds.
+// counted is a board by a counter, or by what records say that have one. Its members
+// have records of their own, which say where they stand; it brings them to what the
+// counter says when the batch is written, and when the write path has changed what
+// the board holds.
 //
 // To follow is always the same: read the member's record, then the counter and
 // the model's record, then move the member there. Since the counter is read
