@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"maps"
 	"math/bits"
 	"slices"
@@ -34,18 +35,22 @@ type change struct {
 	at    time.Time // when the period began; zero without periods
 	delta int64
 	count *int64 // what it has come to, if that is known
-	tries int    // that have failed
 }
 
 const (
 	windowTime  = time.Second
 	windowLimit = 4096
-	windowTries = 10 // after which a change is given up
 )
 
-// background does work after the reply.
+// windowMost is how much can wait while the store does not answer. Tests make it
+// small.
+var windowMost = 4 * windowLimit
+
+// background does work after the reply: Soon does none once it is closed, so that
+// nobody asks for ever where there is no answer.
 type background interface {
 	Later(func(context.Context) error)
+	Soon(func(context.Context) error)
 }
 
 // window gathers the changes of a process, so that many of one member become
@@ -55,6 +60,7 @@ type window struct {
 
 	mu       sync.Mutex // never held during a trip
 	gathered map[gathering]change
+	writing  int // changes that are being written
 	timer    *time.Timer
 }
 
@@ -64,36 +70,54 @@ type gathering struct {
 	at time.Time
 }
 
-// add gathers c, and has what was gathered written if there is much of it.
-func (w *window) add(c change, bg background) {
+// add gathers c, and has what was gathered written when there is much of it. It
+// returns false if too much is waiting already, and c is not gathered.
+func (w *window) add(c change, bg background) bool {
 	w.mu.Lock()
-	if w.gathered == nil {
-		w.gathered = make(map[gathering]change)
-		w.timer = time.AfterFunc(windowTime, func() { bg.Later(w.flush) })
+	before := len(w.gathered)
+	room := before+w.writing < windowMost
+	if room {
+		w.put(c, bg)
 	}
-	of := gathering{c.id, c.at}
-	c.delta += w.gathered[of].delta
-	w.gathered[of] = c
-	full := len(w.gathered) >= windowLimit
+	after := len(w.gathered)
 	w.mu.Unlock()
-	if full {
+	if before < windowLimit && after == windowLimit {
 		bg.Later(w.flush)
 	}
+	return room
 }
 
-// again gathers c once more after it has failed, unless that was too often.
-func (w *window) again(c change, bg background) {
-	if c.tries++; c.tries < windowTries {
-		w.add(c, bg)
+// keep gathers c after it has failed, however much there is.
+func (w *window) keep(c change, bg background) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.put(c, bg)
+}
+
+// put gathers c; the caller has the lock.
+func (w *window) put(c change, bg background) {
+	if w.gathered == nil {
+		w.gathered = make(map[gathering]change)
+		w.timer = time.AfterFunc(windowTime, func() { bg.Soon(w.flush) })
 	}
+	of := gathering{c.id, c.at}
+	now, there := w.gathered[of]
+	c.delta += now.delta
+	if there && now.count != nil && (c.count == nil || *now.count > *c.count) {
+		c.count = now.count
+	}
+	w.gathered[of] = c
 }
 
 // flush writes what was gathered.
 func (w *window) flush(ctx context.Context) error {
-	if changes := w.take(); len(changes) > 0 {
-		return w.write(ctx, changes)
+	changes := w.take()
+	defer w.wrote(len(changes))
+	var errs []error
+	for part := range slices.Chunk(changes, windowLimit) {
+		errs = append(errs, w.write(ctx, part))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // take returns what was gathered, in the order of ids and periods.
@@ -101,6 +125,7 @@ func (w *window) take() []change {
 	w.mu.Lock()
 	changes := slices.Collect(maps.Values(w.gathered))
 	w.gathered = nil
+	w.writing += len(changes)
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -109,4 +134,10 @@ func (w *window) take() []change {
 		return cmp.Or(strings.Compare(a.id, b.id), a.at.Compare(b.at))
 	})
 	return changes
+}
+
+func (w *window) wrote(changes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writing -= changes
 }

@@ -185,3 +185,33 @@ func TestBoard_WhatHasNoPlaceIsRefusedAndNothingIsWritten(t *testing.T) {
 		}
 	})
 }
+
+func TestBoard_ByATimeIsAnArchiveACalendarAndAQueue(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		now := time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC)
+		for i := range 60 {
+			when := now.AddDate(0, 0, i-40)
+			if err := a.Create(ctx, &article{ID: fmt.Sprintf("a%02d", i), Published: when}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.Create(ctx, &article{ID: "never"}); err != nil {
+			t.Fatal(err)
+		}
+		flush(t, a)
+		due, err := a.Archive.Between(time.Time{}, now).Ascending().Page(ctx, "", 2)
+		if diff := cmp.Diff([]string{"a00", "a01"}, ids(due.Items)); diff != "" || err != nil {
+			t.Errorf("what is due first: %v, mismatch (-want +got):\n%s", err, diff)
+		}
+		month := a.Archive.Between(time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC))
+		if got := allOf(t, month, 7); len(got) != 31 || got[0] != "a41" || got[30] != "a11" {
+			t.Errorf("March: %v", got)
+		}
+		if n, err := month.Count(ctx); n != 31 || err != nil {
+			t.Errorf("%d in March, %v; want 31", n, err)
+		}
+		if n, err := a.Archive.Len(ctx); n != 60 || err != nil {
+			t.Errorf("%d in the archive, %v; want 60", n, err)
+		}
+	})
+}

@@ -11,9 +11,10 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// counted is a board by a counter, or by what records say that have one. Its members have records of their own, which
-// say where they stand; it brings them to what the counter says when the batch
-// is written, and when the write path has changed what the board holds.
+// counted is a board by a counter, or by what records say that have one. Its members
+// have records of their own, which say where they stand; it brings them to what the
+// counter says when the batch is written, and when the write path has changed what
+// the board holds.
 //
 // To follow is always the same: read the member's record, then the counter and
 // the model's record, then move the member there. Since the counter is read
@@ -239,7 +240,8 @@ func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) err
 			db.Later(func(ctx context.Context) error { return f.followAll(ctx, changed) })
 		}
 	default:
-		f.window.add(changed[0], db)
+		// What there is no room for comes with the record's next change.
+		_ = f.window.add(changed[0], db)
 	}
 	return nil
 }
@@ -272,7 +274,7 @@ func (f *counted[T]) followAll(ctx context.Context, changed []change) error {
 	var failed []error
 	for i, err := range errs {
 		if err != nil {
-			f.window.again(changed[i], f.host.DB())
+			f.window.keep(changed[i], f.host.DB())
 			failed = append(failed, err)
 		}
 	}

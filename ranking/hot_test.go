@@ -126,3 +126,68 @@ func TestBoard_OverACounterForgetsTheOldEntryOfOneWhoDied(t *testing.T) {
 		t.Errorf("after a page: %+v, %v", after, err)
 	}
 }
+
+// down is a store that answers only when it is up.
+type down struct {
+	kvmodel.Store
+	up atomic.Bool
+}
+
+func (d *down) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+
+func (d *down) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if d.up.Load() {
+		return d.Store.Do(ctx, ops)
+	}
+	for i := range ops {
+		ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+	}
+	return kvmodel.ErrUnavailable
+}
+
+func TestTree_Hit_WaitsForAStoreThatIsDownAsLongAsThereIsRoom(t *testing.T) {
+	ranking.SmallWindows(t)
+	s := &down{Store: memkv.New(memkv.Options{})}
+	s.up.Store(true)
+	db, err := kvmodel.Open(s, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := hitTree(db, ranking.Windowed)
+	s.up.Store(false)
+	for range 30 {
+		if err := tree.Hit(ctx, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Flush(ctx); !errors.Is(err, kvmodel.ErrUnavailable) {
+			t.Fatal("a flush to a store that is down:", err)
+		}
+	}
+	hits := 0
+	for {
+		err := tree.Hit(ctx, memberID(hits))
+		if errors.Is(err, kvmodel.ErrUnavailable) {
+			break
+		}
+		if err != nil || hits > 1<<16 {
+			t.Fatal(hits, err)
+		}
+		hits++
+	}
+	s.up.Store(true)
+	if err := db.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := tree.Len(ctx); n != hits+1 || err != nil {
+		t.Errorf("%d members, %v; want %d", n, err, hits+1)
+	}
+	if got, err := tree.Get(ctx, "x"); got != 30 || err != nil {
+		t.Errorf("%d hits, %v; want 30", got, err)
+	}
+	if err := db.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}

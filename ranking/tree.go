@@ -20,6 +20,8 @@ type Tree[S any] struct {
 	own     *keytree.Own
 	window  *window
 	reports *reporter
+
+	unverified bool
 }
 
 // TreeSpec says what a Tree is about.
@@ -80,9 +82,10 @@ func (t *Tree[S]) Add(ctx context.Context, id string, delta int64) error {
 
 // Hit adds 1 to the score of the member id, when the tree's batch says so.
 //
-// Windowed, that is within a second, and a process that dies takes what it has
-// gathered with it. Sampled, one call in I adds I, so that a score of c is right
-// to about the square root of c*I.
+// Windowed, that is within a second, or when the store answers again, and a process
+// that dies takes what it has gathered with it. ErrUnavailable: so much is waiting
+// already that this was not counted. Sampled, one call in I adds I, so that a score
+// of c is right to about the square root of c*I.
 func (t *Tree[S]) Hit(ctx context.Context, id string) error {
 	switch t.spec.Batch {
 	case Every:
@@ -92,7 +95,7 @@ func (t *Tree[S]) Hit(ctx context.Context, id string) error {
 			t.db.Later(func(ctx context.Context) error { return t.Add(ctx, id, i) })
 		}
 	default:
-		t.window.add(change{id: id, delta: 1}, t.db)
+		return t.gather(change{id: id, delta: 1})
 	}
 	return nil
 }
@@ -112,7 +115,14 @@ func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
 			t.db.Later(func(ctx context.Context) error { return t.change(ctx, id, keytree.To(keytree.FromInt(count))) })
 		}
 	default:
-		t.window.add(change{id: id, count: &count}, t.db)
+		return t.gather(change{id: id, count: &count})
+	}
+	return nil
+}
+
+func (t *Tree[S]) gather(c change) error {
+	if !t.window.add(c, t.db) {
+		return t.about(c.id, fmt.Errorf("%w: %d members are waiting to be written", kvmodel.ErrUnavailable, windowMost))
 	}
 	return nil
 }
@@ -163,7 +173,7 @@ func (t *Tree[S]) addAll(ctx context.Context, changes []change) error {
 	errs := kvmodel.Together(ctx, t.db.Store(), works...)
 	for i, err := range errs {
 		if err != nil && !errors.Is(err, kvmodel.ErrUnclear) && !errors.Is(err, kvmodel.ErrInvalid) {
-			t.window.again(changes[i], t.db)
+			t.window.keep(changes[i], t.db)
 		}
 	}
 	t.reports.add(due)

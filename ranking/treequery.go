@@ -13,6 +13,17 @@ func (t *Tree[S]) listing() string { return fmt.Sprintf("%s %v", t.spec.Name, t.
 
 func (t *Tree[S]) down() bool { return !t.spec.Low }
 
+func (t *Tree[S]) want() keytree.Want { return keytree.Want{Met: t.met, Unverified: t.unverified} }
+
+// Unverified returns the tree as its pages have it: its listings do not ask for the
+// members' records. That saves a trip, and what a running change or a crash has left
+// may be among them.
+func (t *Tree[S]) Unverified() *Tree[S] {
+	loose := *t
+	loose.unverified = true
+	return &loose
+}
+
 // Get returns the score of the member id; ErrNotFound if there is none.
 func (t *Tree[S]) Get(ctx context.Context, id string) (score S, err error) {
 	states, err := t.own.States(ctx, t.db.Store(), []string{kvmodel.JoinText(id)})
@@ -35,7 +46,7 @@ func (t *Tree[S]) Page(ctx context.Context, cursor string, n int) (members []Mem
 			return nil, "", "", err
 		}
 	}
-	l, err := t.tree.Page(ctx, t.db.Store(), keytree.Between{}, t.down(), at, n, keytree.Want{Met: t.met})
+	l, err := t.tree.Page(ctx, t.db.Store(), keytree.Between{}, t.down(), at, n, t.want())
 	if err != nil {
 		return nil, "", "", t.failure(err)
 	}
@@ -93,7 +104,7 @@ func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
 	if rank < 1 {
 		return nil, t.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
 	}
-	part, err := t.tree.At(ctx, t.db.Store(), rank-1, n, t.down(), t.spec.Shared, keytree.Want{Met: t.met})
+	part, err := t.tree.At(ctx, t.db.Store(), rank-1, n, t.down(), t.spec.Shared, t.want())
 	if err != nil {
 		return nil, t.failure(err)
 	}
@@ -103,7 +114,7 @@ func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
 // Around returns the member id, up to n that stand before it and up to n behind
 // it. ErrNotFound if there is no such member.
 func (t *Tree[S]) Around(ctx context.Context, id string, n int) ([]Member[S], error) {
-	part, _, err := t.tree.Around(ctx, t.db.Store(), kvmodel.JoinText(id), n, t.down(), t.spec.Shared, keytree.Want{Met: t.met})
+	part, _, err := t.tree.Around(ctx, t.db.Store(), kvmodel.JoinText(id), n, t.down(), t.spec.Shared, t.want())
 	if err != nil {
 		return nil, t.about(id, err)
 	}

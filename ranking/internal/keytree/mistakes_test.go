@@ -9,7 +9,7 @@ import (
 // Each mistake is one that the design is built around.
 func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 	const dir = "ranking/internal/keytree/"
-	kvtest.Mistakes(t, "./ranking/internal/keytree", "TestSweep_After", []string{"RINGTREE_SEEDS=2000"}, []kvtest.Mistake{
+	kvtest.Mistakes(t, "./ranking/internal/keytree", "TestSweep_After", []string{"RINGTREE_SEEDS=1000"}, []kvtest.Mistake{
 		kvtest.Wrong("the record is written before the entry",
 			dir+"set.go", `	if in {
 		if err := m.insert(ctx, s, m.due, m.id, m.old.State, score, m.new.Ver); err != nil {
