@@ -21,7 +21,7 @@ type names struct {
 // recordMethods are the names that a generated type has from kvmodel.Records,
 // which an index of that name would hide.
 var recordMethods = []string{
-	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDText", "Last", "Before", "AcceptLoss",
+	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "Last", "Before", "AcceptLoss",
 	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange",
 }
 

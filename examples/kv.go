@@ -6,6 +6,7 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
+	Bulletins *Bulletins
 	FeedItems *FeedItems
 	Pages     *Pages
 	Photos    *Photos
@@ -19,6 +20,7 @@ type Models struct {
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
+		Bulletins: NewBulletins(db),
 		FeedItems: NewFeedItems(db),
 		Pages:     NewPages(db),
 		Photos:    NewPhotos(db),
@@ -33,6 +35,7 @@ func New(db *kvmodel.DB) *Models {
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.Bulletins,
 		m.FeedItems,
 		m.Pages,
 		m.Photos,

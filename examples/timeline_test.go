@@ -3,10 +3,12 @@ package examples_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/timeline"
 )
 
 func titles(stories []*examples.Story) []string {
@@ -50,10 +52,11 @@ func Example_newest() {
 }
 
 // The page of an author, and one of a few authors together: a home feed that is
-// put together when it is read.
+// put together when it is read. The clock is only so that no two fall into one
+// millisecond here.
 func Example_ofEach() {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m, done := open(kvmodel.Clock(func() time.Time { now = now.Add(time.Minute); return now }))
+	var minutes atomic.Int64
+	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) }))
 	defer done()
 	ctx := context.Background()
 	for i, author := range []string{"ann", "bob", "cid", "ann", "bob"} {
@@ -156,4 +159,34 @@ func Example_homeFeed() {
 	// by ann
 	// by bob
 	// by ann
+}
+
+// A ring forgets. Where it ends, an archive goes on: here all bulletins by their
+// numbers. A ranking by time, such as m.Stories.Archive.Between, does as well.
+func Example_timelineEnd() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	for i := range 9 {
+		check(m.Bulletins.Create(ctx, &examples.Bulletin{Text: fmt.Sprint("notice ", i+1)}))
+	}
+	all := timeline.WithArchive(m.Bulletins.Newest,
+		func(b *examples.Bulletin) int64 { return b.ID },
+		func(id int64) kvmodel.Lister[examples.Bulletin] { return m.Bulletins.Before(id) },
+	)
+	cursor := ""
+	for more := true; more; more = cursor != "" {
+		page, err := all.Page(ctx, cursor, 3)
+		check(err)
+		var ids []int64
+		for _, b := range page.Items {
+			ids = append(ids, b.ID)
+		}
+		fmt.Println(ids)
+		cursor = page.Next
+	}
+	// Output:
+	// [9 8 7]
+	// [6 5 4]
+	// [3 2 1]
 }

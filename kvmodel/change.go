@@ -76,6 +76,7 @@ type change[T any] struct {
 	touched []touched  // the places some try has prepared
 	maxRev  uint64     // of all tries: what removes their entries must stand above it
 	unclear bool       // some commit was sent and not answered
+	creates bool       // and that was one of a new record
 	early   early      // of this try
 	began   time.Time  // of this try
 	told    bool       // OnChange knows of it

@@ -81,7 +81,7 @@ func (c *change[T]) whose(s Store, p *plan[T]) error {
 // errAgain, it is undecided and the same may be sent again; errLost, it was
 // not and never will be; ErrUnclear, nobody can tell.
 func (c *change[T]) settle(s Store, p *plan[T]) error {
-	c.unclear = true
+	c.unclear, c.creates = true, p.created
 	now, err := c.seeOne(c.ctx, s, c.id)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnclear, err)
@@ -113,9 +113,16 @@ func (c *change[T]) giveUp(err error) error {
 	if len(c.lines)+len(c.touched) == 0 {
 		return err
 	}
+	since := c.db.now()
 	c.db.Surely(func(ctx context.Context) error {
 		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear); err != nil {
 			return err
+		}
+		if c.unclear {
+			// The change may have been made after all.
+			if err := c.changedSince(ctx, since, c.id, c.creates); err != nil {
+				return err
+			}
 		}
 		c.complete()
 		return nil

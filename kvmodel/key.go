@@ -56,6 +56,9 @@ func (c Class) KeyOfText(before []string, text string) string {
 // JoinText returns parts escaped and joined by colons: the text of an id. A
 // text is never escaped again.
 func JoinText(parts ...string) string {
+	if len(parts) == 1 && allPlain(parts[0]) {
+		return parts[0]
+	}
 	var b strings.Builder
 	for i, part := range parts {
 		if i > 0 {
@@ -123,6 +126,9 @@ func escape(b *strings.Builder, part string) {
 }
 
 func unescape(part string) (string, error) {
+	if allPlain(part) {
+		return part, nil
+	}
 	var b strings.Builder
 	for i := 0; i < len(part); i++ {
 		c := part[i]
@@ -141,6 +147,16 @@ func unescape(part string) (string, error) {
 		b.WriteByte(c)
 	}
 	return b.String(), nil
+}
+
+// allPlain tells whether nothing in part is or has to be escaped.
+func allPlain(part string) bool {
+	for i := range len(part) {
+		if !plain(part[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func plain(c byte) bool {

@@ -254,6 +254,34 @@ func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing
 	})
 }
 
+func TestOnChange_AChangeThatStayedUnclearAndWasMadeIsTold(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := tamper(plain(mem), nil)
+		p := start(t, s).ends(t)
+		var h heard
+		h.listen(p.notes)
+		var made atomic.Bool
+		s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+			if made.Load() {
+				return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+			}
+			err := next(ops)
+			if ops[0].Kind == kvmodel.Add && strings.HasPrefix(ops[0].Key, "r:") {
+				made.Store(true)
+				return kvmodel.Fail(ops, kvmodel.ErrUnclear)
+			}
+			return err
+		})
+		wantErr(t, p.Create(ctx, &note{ID: "a", Text: "1"}), kvmodel.ErrUnclear)
+		s.set(nil)
+		wait(time.Minute)
+		must(t, p.db.Flush(ctx))
+		if got := h.all(); !slices.Contains(got, "a: 1, created") {
+			t.Errorf("heard %q, want of a, which was created after all", got)
+		}
+	})
+}
+
 func TestChange_UnclearAndThenUnavailableIsUnclear(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})

@@ -82,9 +82,6 @@ func (r *Records[T, K]) DB() *DB { return r.m.db }
 // ID returns v's id.
 func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
 
-// IDText returns the text of v's id, as indexes and keys have it.
-func (r *Records[T, K]) IDText(v *T) string { return r.text(v) }
-
 // Get returns the record with id, or ErrNotFound. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	text := r.schema.Key.Text(id)

@@ -155,11 +155,15 @@ func Key4[K, A, B, C, D any](a KeyOf[A], b KeyOf[B], c KeyOf[C], d KeyOf[D], spl
 // parseOne returns a Parse for texts of one part.
 func parseOne[K any](parse func(string) (K, error)) func(string) (K, error) {
 	return func(text string) (k K, err error) {
-		parts, err := SplitText(text, 1)
-		if err != nil {
-			return k, err
+		part := text
+		if !allPlain(text) {
+			parts, err := SplitText(text, 1)
+			if err != nil {
+				return k, err
+			}
+			part = parts[0]
 		}
-		if k, err = parse(parts[0]); err != nil {
+		if k, err = parse(part); err != nil {
 			return k, fmt.Errorf("id text %s: %w", quoteKey(text), err)
 		}
 		return k, nil

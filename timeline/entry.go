@@ -30,6 +30,15 @@ func (e entry) encode(dst []byte) []byte {
 	return append(append(dst, head...), e.body...)
 }
 
+// encodeAll returns entries one after another.
+func encodeAll(entries []entry) []byte {
+	var data []byte
+	for _, e := range entries {
+		data = e.encode(data)
+	}
+	return data
+}
+
 // decodeEntries returns the entries in data, of which they are parts. Those
 // with a stamp that is never handed out are left out.
 func decodeEntries(data []byte) ([]entry, error) {

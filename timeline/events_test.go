@@ -141,31 +141,31 @@ func TestEvents_Push_KeepsTheLastDistinctHoweverOftenOneComes(t *testing.T) {
 
 func TestEvents_AnEventIsGoneAfterItsTTL(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
-		now := time.Unix(1_800_000_000, 0)
+		c := newClock()
 		spec := visitSpec(layout, 10, false)
 		spec.TTL = time.Hour
-		v := timeline.NewEvents(openDB(t, s, kvmodel.Clock(func() time.Time { return now })), spec)
+		v := timeline.NewEvents(openDB(t, s, kvmodel.Clock(c.now)), spec)
 		for i := range 8 {
 			visited(t, v, "ann", fmt.Sprint("g", i))
-			now = now.Add(20 * time.Minute)
+			c.move(20 * time.Minute)
 		}
 		wantGuests(t, v, "ann", 10, "g7", "g6", "g5")
-		now = now.Add(time.Hour)
+		c.move(time.Hour)
 		wantGuests(t, v, "ann", 10)
 	})
 }
 
 func TestEvents_Unread_CountsWhatCameSince(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
-		now := time.Unix(1_800_000_000, 0)
-		v := timeline.NewEvents(openDB(t, s, kvmodel.Clock(func() time.Time { return now })), visitSpec(layout, 90, true))
+		c := newClock()
+		v := timeline.NewEvents(openDB(t, s, kvmodel.Clock(c.now)), visitSpec(layout, 90, true))
 		visited(t, v, "ann", "a", "b", "c")
-		looked := now
-		now = now.Add(time.Second)
+		looked := c.now()
+		c.move(time.Second)
 		for i := range 40 {
 			visited(t, v, "ann", fmt.Sprint("g", i%12), "a")
 		}
-		for since, want := range map[time.Time]int{looked: 13, now: 0} {
+		for since, want := range map[time.Time]int{looked: 13, c.now(): 0} {
 			if n, err := v.Unread(ctx, "ann", since); n != want || err != nil {
 				t.Errorf("unread since %v: %d, %v; want %d", since.Sub(looked), n, err, want)
 			}

@@ -172,12 +172,12 @@ func (s survivor) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
 func (survivor) Close() error             { return nil }
 
 func TestRing_TheClockMayGoBackwards(t *testing.T) {
-	now := time.Unix(1_800_000_000, 0)
-	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}, kvmodel.Clock(func() time.Time { return now }))
+	c := newClock()
+	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}, kvmodel.Clock(c.now))
 	defer p.close(t)
 	for i := range 10 {
 		p.create(t, fmt.Sprint("p", i), "ann", "text")
-		now = now.Add(-time.Hour)
+		c.move(-time.Hour)
 	}
 	wantIDs(t, "while the clock goes back", names("p", 9, 0), listed(t, p.newest, "", 20).Items)
 }
@@ -247,8 +247,7 @@ func TestRing_HeadTellsOfNewEntriesAndSinceCountsThem(t *testing.T) {
 
 func TestRing_ShardsAreOneTimeline(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kvmodel.Store) {
-		now := time.Unix(1_800_000_000, 0)
-		clock := kvmodel.Clock(func() time.Time { now = now.Add(time.Millisecond); return now })
+		clock := kvmodel.Clock(newClock().tick)
 		p := openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 100}, Shards: 4}, clock)
 		defer p.close(t)
 		for i := range 200 {
@@ -274,8 +273,7 @@ func TestRing_ShardsAreOneTimeline(t *testing.T) {
 
 func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kvmodel.Store) {
-		now := time.Unix(1_800_000_000, 0)
-		clock := kvmodel.Clock(func() time.Time { now = now.Add(time.Millisecond); return now })
+		clock := kvmodel.Clock(newClock().tick)
 		p := openPages(s, timeline.Shape{}, clock)
 		defer p.close(t)
 		for i := range 90 {

@@ -144,6 +144,7 @@ type knowledge struct {
 	highest atomic.Int64
 	met     atomic.Bool
 	stale   atomic.Int64 // how many entries the last pages passed for ten records
+	trimmed atomic.Int64 // the last block whose segment was found or made free of older ones
 }
 
 // top returns the highest number known, 0 if there is none.

@@ -29,14 +29,6 @@ func (c *common) cut(entries []entry) []entry {
 	return kept
 }
 
-func encodeAll(entries []entry) []byte {
-	var data []byte
-	for _, e := range entries {
-		data = e.encode(data)
-	}
-	return data
-}
-
 // appended is one key for each owner, or two that take turns if events end:
 // position is the order, and what is too old to count stays until somebody
 // happens to trim.
@@ -123,10 +115,7 @@ func (a *appended) trim(ctx context.Context, s kvmodel.Store, key string) error 
 		return nil
 	}
 	_, err = kvmodel.One(ctx, s, kvmodel.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl))
-	if changed(err) {
-		return nil
-	}
-	return err
+	return unlessChanged(err)
 }
 
 func (a *appended) clear(ctx context.Context, s kvmodel.Store, owner string) error {

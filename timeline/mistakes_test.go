@@ -12,7 +12,7 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 	const push, shape, view = "timeline/push.go", "timeline/shape.go", "timeline/view.go"
 	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_(A|Nothing)", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
 		kvtest.Wrong("a segment is trimmed by set",
-			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, data))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(seg.key, data))",
+			push, "kvmodel.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:]))", "kvmodel.OpSet(seg.key, encodeAll(seg.entries[from:]))",
 		),
 		kvtest.Wrong("a segment is trimmed to the trimmer's own block",
 			push, "	return l.cut(ctx, s, seg)\n", "	return l.cutTo(ctx, s, seg, own)\n",
@@ -107,10 +107,10 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 	const ring, page, commit = "timeline/ring.go", "timeline/page.go", "kvmodel/commit.go"
 	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2500"}, []kvtest.Mistake{
 		kvtest.Wrong("a reader does not compare the stamp",
-			page, "len(rec.Places) == 0 || decodeMark(rec.Mark).stamp != it.stamp {", "len(rec.Places) == 0 {",
+			page, "return l != nil && stamp == it.stamp && ", "return l != nil && stamp >= 0 && ",
 		),
 		kvtest.Wrong("a reader does not ask whose record it is",
-			page, "return f.core.lane(ownerOf(rec.Places[0]), rec.ID).base == it.view.base", "return true",
+			page, " && stamp == it.stamp && l.base == it.view.base", " && stamp == it.stamp",
 		),
 		kvtest.Wrong("a reader takes the newest entry of a record for its place",
 			page, "	for _, it := range items {\n		if len(found) == n {", "	seen := map[string]bool{}\n	for _, it := range items {\n		if seen[string(it.body)] {\n			it.view.pass(it.entry)\n			continue\n		}\n		seen[string(it.body)] = true\n		if len(found) == n {",
@@ -128,6 +128,27 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 		),
 		kvtest.Wrong("another number is taken for the entry than for the record",
 			ring, "	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))\n", "	stamped := decodeMark(m.Mark)\n	stamped.stamp++\n	return c.enter(ctx, s, m.ID, place, stamped)\n",
+		),
+	})
+}
+
+func TestRing_NoticesEveryMistakeOfWhatIsBuiltOnIt(t *testing.T) {
+	const archive, merge = "timeline/archive.go", "timeline/merge.go"
+	kvtest.Mistakes(t, "./timeline", "TestWithArchive_|TestRings_Of_|TestSweep_Feed_", nil, []kvtest.Mistake{
+		kvtest.Wrong("an archive shows what the ring has shown",
+			archive, "			return cuts[i].isOver(entry{stamp: stamp, body: []byte(rec.ID)})\n", "			return stamp >= 0\n",
+		),
+		kvtest.Wrong("an archive goes on from the first record of a page",
+			archive, "a.mark(f.items[len(f.items)-1])", "a.mark(f.items[0])",
+		),
+		kvtest.Wrong("a page that the ring has passed goes on from the beginning of the archive",
+			archive, "stop[M]{place: *f.next, part: inRing, oldest: at.oldest}", "stop[M]{place: *f.next, part: inRing}",
+		),
+		kvtest.Wrong("the same millisecond is the other way round on the way up",
+			merge, "return a.at <= b.at", "return a.at < b.at",
+		),
+		kvtest.Wrong("whoever repairs does not fan out",
+			"kvmodel/repair.go", "m.changed(ctx, l.id, l.created)", "error(nil)",
 		),
 	})
 }

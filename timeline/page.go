@@ -155,12 +155,15 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 	return found, nil
 }
 
-// ask returns how many records to look at for so many that are missing: as many
-// more as have been in vain so far. Far from the newest entries nothing tells
-// that a record has a newer place, so there the last pages are gone by at first.
+// ask returns how many records to look at for so many that are missing: at first
+// just these, and then twice as many as it will take if it goes on as before, so
+// that one trip more is enough. Far from the newest entries nothing tells that a
+// record has a newer place, so there the last pages are gone by at first.
 func (f *filling[T]) ask(missing, found int) int {
-	ask := missing * (len(f.loaded) + 1) / (found + 1)
-	if stale := f.merge.stale(); f.deep && len(f.loaded) == 0 && stale > 11 {
+	ask := missing
+	if len(f.loaded) > 0 {
+		ask = 2 * missing * (len(f.loaded) + 1) / (found + 1)
+	} else if stale := f.merge.stale(); f.deep && stale > 11 {
 		ask = missing * stale * 3 / 20
 	}
 	return min(ask, missing+maxAsked)

@@ -196,6 +196,14 @@ func changed(err error) bool {
 	return errors.Is(err, kvmodel.ErrExists) || errors.Is(err, kvmodel.ErrConflict) || errors.Is(err, kvmodel.ErrNotFound)
 }
 
+// unlessChanged returns nil for the answer that somebody else was faster.
+func unlessChanged(err error) error {
+	if changed(err) {
+		return nil
+	}
+	return err
+}
+
 // raise puts the counter above m if it is not there. This is RAISE.
 func (l *lane) raise(ctx context.Context, s kvmodel.Store, m int64) error {
 	n, version, err := l.count(ctx, s)
@@ -264,7 +272,8 @@ func again(ctx context.Context, err error) bool {
 }
 
 // tidy does what the push of n owes: the first of a block trims its segment, and
-// half a block later somebody trims that of the block before, by then quiet. In
+// where it may have lost against other pushes, somebody does half a block later
+// in the segment before, by then quiet. In
 // a transaction that is a part of it, and otherwise it comes after the reply.
 // This is P3.
 func (l *lane) tidy(ctx context.Context, s kvmodel.Store, n int64) {
@@ -292,7 +301,7 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 	case n%g.width == 0:
 		return g.segment(g.block(n)), true
 	case n%g.width == g.width/2:
-		return g.segment(g.block(n) - 1), true
+		return g.segment(g.block(n) - 1), l.trimmed.Load() < g.block(n)-1
 	}
 	return 0, false
 }
@@ -323,16 +332,12 @@ func (l *lane) cut(ctx context.Context, s kvmodel.Store, seg segment) error {
 	for from < len(seg.entries) && l.shape().block(seg.entries[from].stamp) != newest {
 		from++
 	}
-	if from == 0 || seg.version == 0 {
-		return nil
+	if from > 0 && seg.version != 0 {
+		_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
+		if err != nil {
+			return unlessChanged(err)
+		}
 	}
-	var data []byte
-	for _, e := range seg.entries[from:] {
-		data = e.encode(data)
-	}
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, data))
-	if changed(err) {
-		return nil
-	}
-	return err
+	l.trimmed.Store(newest)
+	return nil
 }

@@ -35,7 +35,7 @@ const MaxLanes = 64
 // NewRing returns the timeline that spec describes and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
 	c := newCore(spec, func(*T) (string, bool) { return "", true })
-	c.plug(kvmodel.Plug(records, kvmodel.Index[T](unowned[T]{c})), records.IDText)
+	c.plug(kvmodel.Plug(records, kvmodel.Index[T](unowned[T]{c})), idTextOf(records))
 	return c.ring("")
 }
 
@@ -64,8 +64,14 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 		v := by(rec)
 		return key.Text(v), !key.Empty(v)
 	})
-	c.plug(kvmodel.Plug(records, kvmodel.Index[T](c)), records.IDText)
+	c.plug(kvmodel.Plug(records, kvmodel.Index[T](c)), idTextOf(records))
 	return &Rings[T, V]{c, key}
+}
+
+// idTextOf returns what gives the text of a record's id.
+func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(*T) string {
+	key := kvmodel.KeyOfID(records)
+	return func(rec *T) string { return key.Text(records.ID(rec)) }
 }
 
 // Of returns the timeline of one owner, or of several as one: their newest by

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -92,6 +94,23 @@ func eachStore(t *testing.T, f func(t *testing.T, s kvmodel.Store)) {
 }
 
 var ctx = context.Background()
+
+// clock is one that a test moves.
+type clock struct{ nanos atomic.Int64 }
+
+func newClock() *clock {
+	c := new(clock)
+	c.move(1_800_000_000 * time.Second)
+	return c
+}
+
+func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()) }
+func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
+
+// tick returns another millisecond each time.
+func (c *clock) tick() time.Time {
+	return time.Unix(0, c.nanos.Add(int64(time.Millisecond)))
+}
 
 func (p *pages) create(t testing.TB, id, author, body string) {
 	t.Helper()

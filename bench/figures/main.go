@@ -31,6 +31,7 @@ type group struct {
 var groups = []group{
 	{"store", storeFigures},
 	{"records", recordFigures},
+	{"lists", listFigures},
 	{"timeline", timelineFigures},
 	{"ranking", rankingFigures},
 }

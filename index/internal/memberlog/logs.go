@@ -72,9 +72,9 @@ type Limits struct {
 	Grace time.Duration
 }
 
-// DefaultLimits are for lists that are read by the page: two segments are at
-// most 64 KiB.
-var DefaultLimits = Limits{Split: 32 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
+// DefaultLimits are for lists that are read by the page: two segments, with what
+// is appended to them before somebody folds them, are 64 KiB.
+var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
 // maxTries bounds how often one call starts over because others changed what it
 // was about.

@@ -296,8 +296,7 @@ func (l *Logs) Entry(ctx context.Context, s kvmodel.Store, place, id string) (En
 	return Entry{}, nil
 }
 
-// A sample for an estimate of a list's size is so many members, in so many
-// segments.
+// An estimate of a list's size is made from so many members, in so many segments.
 const (
 	sampled  = 4096
 	fewestOf = 4
@@ -320,26 +319,20 @@ func (h *head) sample() []int {
 	return places
 }
 
-// Size returns about how many members there are: as many as the segments had
-// when they were made, and what some of them have gained since, over their share
-// of all hashes. It is exact if those are all segments, or if nothing has changed
-// since. One trip if the head is remembered, two if not.
+// Size returns about how many members there are: those of some segments, over
+// their share of all hashes. It is exact if those are all segments. One trip if
+// the head is remembered, two if not.
 func (l *Logs) Size(ctx context.Context, s kvmodel.Store, place string) (int, error) {
-	h, all, err := l.load(ctx, s, place, (*head).sample)
+	_, all, err := l.load(ctx, s, place, (*head).sample)
 	if err != nil {
 		return 0, err
 	}
-	made, read, gained, share := 0, 0, 0, 0.0
-	for i := range h.parts {
-		made += h.parts[i].members
-	}
+	members, share := 0, 0.0
 	for _, f := range all {
-		n := count(f.rows, l.now())
-		read += n
-		gained += n - f.members
+		members += count(f.rows, l.now())
 		share += f.share()
 	}
-	return max(made+int(math.Round(float64(gained)/share)), read), nil
+	return int(math.Round(float64(members) / share)), nil
 }
 
 // Count returns how many members there are. It reads the whole list, some

@@ -3,6 +3,7 @@ package memberlog
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -20,39 +21,89 @@ func (l *Logs) lookSometimes(place string, n name, bytes int) {
 	}
 }
 
-// tending keeps a process from tending one list twice at the same time.
+// tending are the segments that somebody has asked a process to tend. It tends
+// those of one list one after another, since each may have to change the head.
 type tending struct {
 	mu     sync.Mutex
-	places map[string]bool
+	places map[string]*wanted
 }
 
+// wanted are the segments of one list that are to be tended.
+type wanted struct {
+	names []name
+	busy  bool // somebody is at it
+}
+
+// What is beyond these numbers is left to whoever meets it again.
+const (
+	maxWanted = 256  // segments of a list
+	maxLists  = 4096 // lists
+)
+
+// want notes that the segment n of place's list is to be tended.
+func (t *tending) want(place string, n name) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.places[place]
+	if w == nil {
+		if len(t.places) == maxLists {
+			return
+		}
+		if t.places == nil {
+			t.places = make(map[string]*wanted)
+		}
+		w = new(wanted)
+		t.places[place] = w
+	}
+	if len(w.names) < maxWanted && !slices.Contains(w.names, n) {
+		w.names = append(w.names, n)
+	}
+}
+
+// begin tells whether nobody tends place's list, as the caller does from now on.
 func (t *tending) begin(place string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.places == nil {
-		t.places = make(map[string]bool)
-	}
-	if t.places[place] {
+	w := t.places[place]
+	if w == nil || w.busy {
 		return false
 	}
-	t.places[place] = true
+	w.busy = true
 	return true
 }
 
-func (t *tending) end(place string) {
+// next returns what the one who tends place's list is to tend next. If there is
+// nothing, or that is enough, nobody tends it any more.
+func (t *tending) next(place string, enough bool) (n name, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.places, place)
+	w := t.places[place]
+	if enough || len(w.names) == 0 {
+		delete(t.places, place)
+		return n, false
+	}
+	n, w.names = w.names[0], w.names[1:]
+	return n, true
 }
 
 func (l *Logs) tendSoon(place string, n name) {
-	l.Soon(func(ctx context.Context) error {
-		if !l.tending.begin(place) {
-			return nil
+	l.tending.want(place, n)
+	l.Soon(func(ctx context.Context) error { return l.tendWanted(ctx, place) })
+}
+
+// tendWanted tends what is wanted of place's list, unless somebody does.
+func (l *Logs) tendWanted(ctx context.Context, place string) error {
+	if !l.tending.begin(place) {
+		return nil
+	}
+	var err error
+	for {
+		n, ok := l.tending.next(place, err != nil || ctx.Err() != nil)
+		if !ok {
+			return err
 		}
-		defer l.tending.end(place)
-		return l.failure(place, l.tend(ctx, place, n))
-	})
+		err = l.failure(place, l.tend(ctx, place, n))
+	}
 }
 
 // tend brings the segment n of place's list into shape if it needs that.
@@ -149,7 +200,7 @@ func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 			folded -= len(rows[i].ID) + 8
 		}
 	}
-	return g.size-segmentHead-folded > max(folded/2, l.Limits.Slack)
+	return g.size-segmentHead-folded > max(min(folded/2, l.Limits.Split/4), l.Limits.Slack)
 }
 
 // overgrown tells whether g is more than twice what it comes to.

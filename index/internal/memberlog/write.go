@@ -3,6 +3,8 @@ package memberlog
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -141,13 +143,17 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 }
 
 // patience is how often a writer looks whether a sealed segment has been
-// replaced before it does so itself: as many trips as that takes.
+// replaced before it does so itself, a little later each time: so long does
+// nobody take who is at it.
 const patience = 6
 
 // follow returns errAgain when the head names another segment than n, which is
 // sealed.
 func (w *write) follow(n name) error {
-	for range patience {
+	for try := range patience {
+		if err := pause(w.ctx, 250*time.Microsecond<<try); err != nil {
+			return err
+		}
 		r, err := kvmodel.One(w.ctx, w.s, kvmodel.OpGet(w.Key(w.place)))
 		if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
 			return err
@@ -160,6 +166,17 @@ func (w *write) follow(n name) error {
 		}
 	}
 	return w.replace(n)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
+	}
 }
 
 // replace rolls the segment n and looks where the list is now.

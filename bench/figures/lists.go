@@ -1,0 +1,489 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
+)
+
+var listFigures = []func(*bench) error{
+	listWriters,
+	largeLists,
+	smallListAllocs,
+	creators,
+	lastNumbers,
+	listSweeps,
+}
+
+// backend is a store of one kind.
+type backend struct {
+	name  string
+	store kvmodel.Store
+
+	// settle is how many trips a write takes that has been appended: the look at
+	// the head where a store cannot refuse an append after a seal.
+	settle float64
+}
+
+// eachRoomyBackend calls f with an empty store of every kind, each with room for
+// millions of small items.
+func (b *bench) eachRoomyBackend(f func(backend) error) error {
+	for _, open := range []func() (backend, func(), error){
+		func() (backend, func(), error) {
+			return backend{"memkv", memkv.New(memkv.Options{}), 0}, func() {}, nil
+		},
+		b.roomyBolt, b.roomyMemcached, b.roomyRedis,
+	} {
+		on, stop, err := open()
+		if err != nil {
+			return err
+		}
+		err = f(on)
+		err = errors.Join(err, on.store.Close())
+		stop()
+		if err != nil {
+			return fmt.Errorf("%s: %w", on.name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) roomyBolt() (backend, func(), error) {
+	dir, err := os.MkdirTemp(b.dir, "lists-")
+	if err != nil {
+		return backend{}, nil, err
+	}
+	s, err := boltkv.Open(dir+"/lists.db", boltkv.Options{})
+	return backend{"boltkv", s, 0}, func() { os.RemoveAll(dir) }, err
+}
+
+func (b *bench) roomyMemcached() (backend, func(), error) {
+	if err := need("memcached"); err != nil {
+		return backend{}, nil, err
+	}
+	server, err := servers.Memcached("-m", "2048")
+	if err != nil {
+		return backend{}, nil, err
+	}
+	s, err := memcachekv.OpenVolatile([]string{server.Addr}, memcachekv.Options{})
+	return backend{"memcachekv", s, 1}, func() { server.Stop() }, err
+}
+
+func (b *bench) roomyRedis() (backend, func(), error) {
+	if err := need("redis-server"); err != nil {
+		return backend{}, nil, err
+	}
+	server, err := servers.Redis()
+	if err != nil {
+		return backend{}, nil, err
+	}
+	s, err := rediskv.Open(b.ctx, rediskv.Options{Addrs: []string{server.Addr}})
+	return backend{"rediskv", s, 0}, func() { server.Stop() }, err
+}
+
+// topic is the sets of one process, of which one is measured.
+type topic struct {
+	db *kvmodel.DB
+	*index.Set[string]
+}
+
+func openTopic(s kvmodel.Store) (*topic, error) {
+	db, err := kvmodel.Open(outliving{s}, kvmodel.Log(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, err
+	}
+	sets := index.NewSets(db, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
+	return &topic{db, sets.Of("topic")}, nil
+}
+
+func memberID(i int) string { return fmt.Sprintf("m%025d", i) }
+
+const (
+	listClients   = 100
+	listProcesses = 4
+	windows       = 10
+
+	// entryBytes is what one of them takes in a folded list, with an id of 26
+	// bytes: its kind, the length, the id, the rev and, since a removal is kept
+	// for a day, its time.
+	entryBytes = 1 + 1 + 26 + 8 + 5
+
+	// segmentBytes is what a segment has before it is divided, and readAtOnce how
+	// many are read in a trip.
+	segmentBytes = 24 << 10
+	readAtOnce   = 32
+)
+
+// differentIDs returns how many ids so many changes are about.
+func differentIDs(ops int) int { return max(ops/5, 10) }
+
+// liveSet returns how many bytes these take.
+func liveSet(ops int) int { return differentIDs(ops) * entryBytes }
+
+// listWriters reports what additions to and removals from one list cost, and
+// whether that grows with how many there were.
+func listWriters(b *bench) error {
+	return b.eachRoomyBackend(func(on backend) error {
+		own := 100_000
+		if on.name == "boltkv" {
+			own = 20_000 // Each commit is synced.
+		}
+		return b.writeList(on, b.size(own))
+	})
+}
+
+func (b *bench) writeList(on backend, ops int) error {
+	var appends atomic.Int64
+	s := kvmodel.Trace(on.store, func(_ context.Context, trip kvmodel.Trip) {
+		for i := range trip.Ops {
+			if trip.Ops[i].Kind == kvmodel.Append {
+				appends.Add(1)
+			}
+		}
+	})
+	var processes [listProcesses]*topic
+	for i := range processes {
+		p, err := openTopic(s)
+		if err != nil {
+			return err
+		}
+		defer p.db.Close(b.ctx)
+		processes[i] = p
+	}
+	log, err := b.watchLog(on.store, ops)
+	if err != nil {
+		return err
+	}
+	var failed, trips, most atomic.Int64
+	change := func(client, call int) error {
+		p, id := processes[client%listProcesses], memberID(rand.IntN(differentIDs(ops)))
+		ctx, meter := kvmodel.Metered(b.ctx)
+		do := p.Add
+		if rand.IntN(3) == 0 {
+			do = p.Remove
+		}
+		if err := do(ctx, id); err != nil {
+			failed.Add(1)
+		}
+		n := int64(meter.Cost().Trips)
+		trips.Add(n)
+		if n > most.Load() {
+			most.Store(n)
+		}
+		return b.ctx.Err()
+	}
+	var speeds []float64
+	for window := range windows {
+		speed, err := b.besideBare(on.store, fmt.Sprint("bare", window), ops/windows, change)
+		if err != nil {
+			return err
+		}
+		speeds = append(speeds, speed)
+	}
+	what := fmt.Sprintf("%s: %d changes of one list by %d clients", on.name, ops, listClients)
+	n := float64(ops)
+	b.report(what+": failed", float64(failed.Load()), exactly(0))
+	b.report(what+": appends each", float64(appends.Load())/n, atMost(1.05).varying())
+	b.report(what+": trips each", float64(trips.Load())/n, atMost(1.05+on.settle).varying())
+	b.report(what+": trips at most", float64(most.Load()), target{}.varying())
+	b.report(what+": speed to bare appends", median(speeds), target{}.ratio())
+	decay := target{}.ratio()
+	if on.name == "memcachekv" || on.name == "rediskv" {
+		decay = atLeast(0.9).ratio()
+	}
+	b.report(what+": that of the last tenth to that of the first", speeds[windows-1]/speeds[0], decay)
+	largest, err := log()
+	if err != nil {
+		return err
+	}
+	b.report(what+": largest log less a segment, to the live set", (largest-segmentBytes)/float64(liveSet(ops)), atMost(2).ratio())
+	return nil
+}
+
+// besideBare has the clients make so many changes, in turns with appends to keys
+// of their own under prefix, and returns the median of how fast they are beside
+// these.
+func (b *bench) besideBare(s kvmodel.Store, prefix string, ops int, change func(client, call int) error) (float64, error) {
+	key := func(client int) string { return fmt.Sprint(prefix, ":", client) }
+	err := together(listClients, listClients, func(client, _ int) error {
+		_, err := kvmodel.One(b.ctx, s, kvmodel.OpSet(key(client), nil))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	entry := make([]byte, entryBytes)
+	bare := func(client, _ int) error {
+		_, err := kvmodel.One(b.ctx, s, kvmodel.OpAppend(key(client), entry))
+		return err
+	}
+	const parts = 5
+	var speeds []float64
+	for range parts {
+		took, err := timeBoth(
+			func() error { return together(listClients, ops/parts, change) },
+			func() error { return together(listClients, ops/parts/2, bare) })
+		if err != nil {
+			return 0, err
+		}
+		speeds = append(speeds, 2*float64(took[1])/float64(took[0]))
+	}
+	return median(speeds), nil
+}
+
+// onlooker is a store that cannot be written to, so that who looks at it does
+// not tend it.
+type onlooker struct{ kvmodel.Store }
+
+func (onlooker) Close() error { return nil }
+
+func (o onlooker) Do(ctx context.Context, ops []kvmodel.Op) error {
+	for i := range ops {
+		if ops[i].Kind.Writes() {
+			return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+		}
+	}
+	return o.Store.Do(ctx, ops)
+}
+
+// watchLog looks at how large the list is until stop is called, which returns
+// the most bytes there were.
+func (b *bench) watchLog(s kvmodel.Store, ops int) (stop func() (float64, error), err error) {
+	t, err := openTopic(onlooker{s})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	largest := 0.0
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for ctx.Err() == nil {
+			metered, meter := kvmodel.Metered(ctx)
+			// A look that took a trip more may have read a segment twice.
+			if _, err := t.Count(metered); err == nil && meter.Cost().Trips <= 1+liveSet(ops)/segmentBytes/readAtOnce {
+				largest = max(largest, float64(meter.Cost().Read))
+			}
+			sleepFor(ctx, 50*time.Millisecond)
+		}
+	})
+	return func() (float64, error) {
+		cancel()
+		watching.Wait()
+		return largest, t.db.Close(b.ctx)
+	}, nil
+}
+
+func sleepFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// largeLists reports what it costs to read a list of many members.
+func largeLists(b *bench) error {
+	return b.eachRoomyBackend(func(on backend) error {
+		own := 100_000
+		if on.name == "boltkv" {
+			own = 20_000
+		}
+		return b.readList(on, b.size(own))
+	})
+}
+
+func (b *bench) readList(on backend, members int) error {
+	writer, err := openTopic(on.store)
+	if err != nil {
+		return err
+	}
+	defer writer.db.Close(b.ctx)
+	const atOnce = 1000
+	for first := 0; first < members; first += atOnce {
+		var ids []string
+		for i := first; i < min(first+atOnce, members); i++ {
+			ids = append(ids, memberID(i))
+		}
+		if err := writer.Add(b.ctx, ids...); err != nil {
+			return err
+		}
+	}
+	if err := writer.db.Flush(b.ctx); err != nil {
+		return err
+	}
+	if err := b.tend(on); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%s: a list of %d", on.name, members)
+	for _, v := range []struct {
+		name       string
+		warm, cold float64
+		read       func(context.Context, *topic) error
+	}{
+		{"a page of 100", 1, 2, func(ctx context.Context, t *topic) error {
+			p, err := t.Page(ctx, "", 100)
+			if err == nil && len(p.IDs) != 100 {
+				err = fmt.Errorf("it has %d", len(p.IDs))
+			}
+			return err
+		}},
+		{"Size", 1, 2, func(ctx context.Context, t *topic) error { _, err := t.Size(ctx); return err }},
+		{"Contains", 1, 2, func(ctx context.Context, t *topic) error {
+			in, err := t.Contains(ctx, memberID(members/2))
+			if err == nil && !in {
+				err = errors.New("it misses a member")
+			}
+			return err
+		}},
+	} {
+		reader, err := openTopic(on.store)
+		if err != nil {
+			return err
+		}
+		defer reader.db.Close(b.ctx)
+		for i, state := range []string{"cold", "warm"} {
+			ctx, meter := kvmodel.Metered(b.ctx)
+			if err := v.read(ctx, reader); err != nil {
+				return fmt.Errorf("%s: %w", v.name, err)
+			}
+			limit := []float64{v.cold, v.warm}[i]
+			b.report(fmt.Sprintf("%s: %s, %s: trips", what, v.name, state), float64(meter.Cost().Trips), atMost(limit))
+		}
+	}
+	return errors.Join(b.walk(what, on, members), b.sizeOf(what, writer, members))
+}
+
+// tend goes through a list and brings into shape what it meets.
+func (b *bench) tend(on backend) error {
+	t, err := openTopic(on.store)
+	if err != nil {
+		return err
+	}
+	if _, err := t.Count(b.ctx); err != nil {
+		return err
+	}
+	return t.db.Close(b.ctx)
+}
+
+// walk goes through all pages of a list.
+func (b *bench) walk(what string, on backend, members int) error {
+	t, err := openTopic(on.store)
+	if err != nil {
+		return err
+	}
+	defer t.db.Close(b.ctx)
+	w, err := b.allPages(t)
+	b.report(what+": members on all its pages", float64(w.members), exactly(float64(members)))
+	b.report(what+": a page of 100 at any depth: trips on average", float64(w.trips)/float64(w.pages), atMost(1.05).varying())
+	b.report(what+": a page of 100 at any depth: trips at most", float64(w.mostTrips), atMost(2).varying())
+	b.report(what+": a page of 100 at any depth: bytes on average", math.Round(float64(w.bytes)/float64(w.pages)), target{}.varying())
+	b.report(what+": a page of 100 at any depth: bytes at most", float64(w.mostBytes), atMost(64<<10).varying())
+	return err
+}
+
+// pages is what those of a list came to.
+type pages struct{ pages, members, trips, mostTrips, bytes, mostBytes int }
+
+func (b *bench) allPages(t *topic) (w pages, err error) {
+	for cursor := ""; w.pages == 0 || cursor != ""; w.pages++ {
+		ctx, meter := kvmodel.Metered(b.ctx)
+		p, err := t.Page(ctx, cursor, 100)
+		if err != nil {
+			return w, err
+		}
+		cost := meter.Cost()
+		w.members, cursor = w.members+len(p.IDs), p.Next
+		w.trips, w.mostTrips = w.trips+cost.Trips, max(w.mostTrips, cost.Trips)
+		w.bytes, w.mostBytes = w.bytes+cost.Read, max(w.mostBytes, cost.Read)
+	}
+	return w, nil
+}
+
+func (b *bench) sizeOf(what string, t *topic, members int) error {
+	n, err := t.Size(b.ctx)
+	if err != nil {
+		return err
+	}
+	off := math.Abs(float64(n-members)) / float64(members)
+	b.report(what+": Size is off by, of 1", math.Round(off*1000)/1000, atMost(0.05).varying())
+	return nil
+}
+
+// smallListAllocs reports what reading 1,000 members costs.
+func smallListAllocs(b *bench) error {
+	const members = 1000
+	s := memkv.New(memkv.Options{})
+	t, err := openTopic(s)
+	if err != nil {
+		return err
+	}
+	defer t.db.Close(b.ctx)
+	for i := range members {
+		if err := t.Add(b.ctx, memberID(i)); err != nil {
+			return err
+		}
+	}
+	if err := t.db.Flush(b.ctx); err != nil {
+		return err
+	}
+	all := func(ctx context.Context) error {
+		n := 0
+		for _, err := range t.All(ctx) {
+			if err != nil {
+				return err
+			}
+			n++
+		}
+		if n != members {
+			return fmt.Errorf("%d members, want %d", n, members)
+		}
+		return nil
+	}
+	// What the first reader meets is tended.
+	if err := errors.Join(all(b.ctx), t.db.Flush(b.ctx)); err != nil {
+		return err
+	}
+	ctx, meter := kvmodel.Metered(b.ctx)
+	if err := all(ctx); err != nil {
+		return err
+	}
+	b.report("1,000 members: trips", float64(meter.Cost().Trips), exactly(1))
+	n, err := allocs(func() error { return all(b.ctx) })
+	b.report("1,000 members: allocations", n, atMost(20))
+	return err
+}
+
+// listSweeps runs the sweeps of lists and sequences on -n seeds each.
+func listSweeps(b *bench) error {
+	seeds := min(b.size(300), 2_000)
+	if err := os.Setenv("RINGTREE_SEEDS", strconv.Itoa(seeds)); err != nil {
+		return err
+	}
+	defer os.Unsetenv("RINGTREE_SEEDS")
+	out, err := b.goCommand("test", "-json", "-count=1", "-short", "-timeout", "2h", "-run", "^TestSweep_", "./index/...")
+	passed := 0
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, `"Action":"pass"`) && strings.Contains(line, `"Test":"TestSweep_`) {
+			passed++
+		}
+	}
+	b.report("sweeps that hold on each of their seeds", float64(passed), atLeast(8))
+	b.report("seeds of each sweep", float64(seeds), target{})
+	return err
+}

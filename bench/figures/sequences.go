@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ringtree/ringtree/bench/figures/models"
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// openTickets opens a sequence as a process of its own.
+func openTickets(s kvmodel.Store) (*kvmodel.DB, *index.Sequence[models.Page], error) {
+	db, err := kvmodel.Open(outliving{s}, kvmodel.Log(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, nil, err
+	}
+	return db, index.NewSequence(db, "tickets", models.PageCodec()), nil
+}
+
+// creators reports what it costs 64 to number things at the same time, and
+// whether they leave a gap.
+func creators(b *bench) error {
+	const creators = 64
+	return b.eachRoomyBackend(func(on backend) error {
+		for _, processes := range []int{1, 4} {
+			numbers := b.size(12_800)
+			if on.name == "boltkv" {
+				numbers = min(numbers, 1_280) // Each takes a synced commit.
+			}
+			each := max(numbers/creators, 1)
+			if err := b.number(on, fmt.Sprint("p", processes), processes, creators, each); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (b *bench) number(on backend, tenant string, processes, creators, each int) error {
+	var adds atomic.Int64
+	own, err := kvmodel.Prefix(on.store, tenant)
+	if err != nil {
+		return err
+	}
+	s := kvmodel.Trace(own, func(_ context.Context, trip kvmodel.Trip) {
+		for i := range trip.Ops {
+			if trip.Ops[i].Kind == kvmodel.Add && strings.HasPrefix(trip.Ops[i].Key, "q:") {
+				adds.Add(1)
+			}
+		}
+	})
+	var sequences []*index.Sequence[models.Page]
+	for range processes {
+		db, q, err := openTickets(s)
+		if err != nil {
+			return err
+		}
+		defer db.Close(b.ctx)
+		sequences = append(sequences, q)
+	}
+	numbers := creators * each
+	var mu sync.Mutex
+	given, doubles := make(map[int64]bool, numbers), 0
+	err = together(creators, numbers, func(client, call int) error {
+		n, err := sequences[client%processes].Add(b.ctx, &models.Page{Title: strconv.Itoa(call)})
+		mu.Lock()
+		defer mu.Unlock()
+		if given[n] {
+			doubles++
+		}
+		given[n] = true
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	gaps := 0
+	for n := range int64(numbers) {
+		if !given[n+1] {
+			gaps++
+		}
+	}
+	last, err := sequences[0].Count(b.ctx)
+	what := fmt.Sprintf("%s: %d numbers by %d creators, %d at a time in each of %d processes", on.name, numbers, creators, creators/processes, processes)
+	b.report(what+": given twice", float64(doubles), exactly(0))
+	b.report(what+": gaps", float64(gaps), exactly(0))
+	b.report(what+": the last of them", float64(last), exactly(float64(numbers)))
+	b.report(what+": adds each", float64(adds.Load())/float64(numbers), atMost(float64(processes)).varying())
+	return err
+}
+
+// lastNumbers reports how many gets it takes to find the last of a million
+// numbers.
+func lastNumbers(b *bench) error {
+	const numbers = 1_000_000
+	s := memkv.New(memkv.Options{})
+	value := make([]byte, 8)
+	for first := 1; first <= numbers; first += 1000 {
+		ops := make([]kvmodel.Op, 1000)
+		for i := range ops {
+			ops[i] = kvmodel.OpSet(fmt.Sprint("q:tickets:", first+i), value)
+		}
+		if err := s.Do(b.ctx, ops); err != nil {
+			return err
+		}
+	}
+	// The hint is at most so far behind as it says, if all goes well.
+	for _, v := range []struct {
+		name string
+		hint int
+		gets float64
+	}{{"no hint", 0, 25}, {"a hint of 1", 1, 25}, {"a hint that is half as large", numbers / 2, 25}, {"a hint that is 16 less", numbers - 16, 25}, {"a hint that is right", numbers, 3}} {
+		gets, err := b.getsOfLast(s, v.hint, numbers)
+		if err != nil {
+			return err
+		}
+		b.report(fmt.Sprintf("the last of %d, by %s: gets", numbers, v.name), float64(gets), atMost(v.gets))
+	}
+	gets, err := b.getsOfLastAgain(s, numbers)
+	b.report(fmt.Sprintf("the last of %d, by whoever knows it: gets", numbers), float64(gets), atMost(3))
+	return err
+}
+
+// getsOfLast returns how many gets a process that has just begun needs.
+func (b *bench) getsOfLast(s kvmodel.Store, hint, want int) (int, error) {
+	op := kvmodel.OpSet("qh:tickets", strconv.AppendInt(nil, int64(hint), 10))
+	if hint == 0 {
+		op = kvmodel.OpDelete("qh:tickets")
+	}
+	if _, err := kvmodel.One(b.ctx, s, op); err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+		return 0, err
+	}
+	db, q, err := openTickets(s)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close(b.ctx)
+	return b.countLast(q, want)
+}
+
+func (b *bench) getsOfLastAgain(s kvmodel.Store, want int) (int, error) {
+	db, q, err := openTickets(s)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close(b.ctx)
+	if _, err := b.countLast(q, want); err != nil {
+		return 0, err
+	}
+	return b.countLast(q, want)
+}
+
+func (b *bench) countLast(q *index.Sequence[models.Page], want int) (int, error) {
+	ctx, meter := kvmodel.Metered(b.ctx)
+	last, err := q.Count(ctx)
+	if err == nil && last != int64(want) {
+		err = fmt.Errorf("the last number is %d, want %d", last, want)
+	}
+	return meter.Cost().Ops, err
+}

@@ -1,0 +1,375 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
+)
+
+// The histories are what clients of several processes have asked for at the same
+// time and were answered. There must be an order of it all, one after another,
+// that explains every answer. The lists have tiny segments, which are folded,
+// split and joined all the while.
+
+const (
+	historyProcesses = 3
+	historyClients   = 8
+	historyOps       = 200
+)
+
+// histories returns how many are made on each store: RINGTREE_HISTORIES, or a
+// few.
+func histories(t testing.TB) int {
+	t.Helper()
+	text := os.Getenv("RINGTREE_HISTORIES")
+	if text == "" {
+		return 5
+	}
+	n, err := strconv.Atoi(text)
+	must(t, err)
+	return n
+}
+
+// eachServer runs f on every store there is, the servers among them real.
+func eachServer(t *testing.T, f func(t *testing.T, s kvmodel.Store)) {
+	t.Run("memkv", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
+	t.Run("boltkv", func(t *testing.T) {
+		s, err := boltkv.Open(filepath.Join(t.TempDir(), "lists.db"), boltkv.Options{})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		f(t, s)
+	})
+	t.Run("memcachekv", func(t *testing.T) {
+		servers.Need(t, "memcached")
+		p, err := servers.Memcached()
+		must(t, err)
+		t.Cleanup(func() { p.Stop() })
+		s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		f(t, s)
+	})
+	t.Run("rediskv", func(t *testing.T) {
+		servers.Need(t, "redis-server")
+		p, err := servers.Redis()
+		must(t, err)
+		t.Cleanup(func() { p.Stop() })
+		s, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: []string{p.Addr}})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		f(t, s)
+	})
+}
+
+// question is what a client asks, of which thing, and answer what it is told.
+type question struct{ what, of string }
+
+type answer struct {
+	text    string
+	unclear bool // it may have been done at any later time, or never
+}
+
+// ask is what a client does next: it asks, and returns its question and the
+// answers to it, one for each thing that they are about.
+type ask func(ctx context.Context, rng *rand.Rand) (map[question]answer, error)
+
+// history has the clients ask and returns all they have asked and were told.
+func history(t testing.TB, seed uint64, clients []ask) []porcupine.Operation {
+	t.Helper()
+	var mu sync.Mutex
+	var all []porcupine.Operation
+	var asking sync.WaitGroup
+	began := time.Now()
+	for id, ask := range clients {
+		rng := rand.New(rand.NewPCG(seed, uint64(id)))
+		asking.Go(func() {
+			for range historyOps / len(clients) {
+				call := int64(time.Since(began))
+				told, err := ask(context.Background(), rng)
+				returned := int64(time.Since(began))
+				if errors.Is(err, kvmodel.ErrUnavailable) {
+					continue
+				}
+				mu.Lock()
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+				for q, a := range told {
+					end := returned
+					if a.unclear {
+						end = math.MaxInt64
+					}
+					all = append(all, porcupine.Operation{ClientId: id, Input: q, Call: call, Output: a.text, Return: end})
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	asking.Wait()
+	return all
+}
+
+// model returns the porcupine model of things that step explains one by one: it
+// returns the state after what was asked and answered, and whether that can be.
+func model(init string, step func(state, what, told string) (string, bool)) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return init },
+		Step: func(state, input, output any) (bool, any) {
+			next, ok := step(state.(string), input.(question).what, output.(string))
+			return ok, next
+		},
+		Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
+			parts := map[string][]porcupine.Operation{}
+			for _, o := range all {
+				of := o.Input.(question).of
+				parts[of] = append(parts[of], o)
+			}
+			var list [][]porcupine.Operation
+			for _, part := range parts {
+				list = append(list, part)
+			}
+			return list
+		},
+	}
+}
+
+// explains asserts that there is an order of all that explains the answers.
+func explains(t testing.TB, m porcupine.Model, seed uint64, all []porcupine.Operation) {
+	t.Helper()
+	if len(all) < historyOps/2 {
+		t.Errorf("seed %d: only %d of %d were answered", seed, len(all), historyOps)
+	}
+	for _, part := range m.Partition(all) {
+		if result := porcupine.CheckOperationsTimeout(m, part, time.Minute); result != porcupine.Ok {
+			t.Errorf("seed %d: no order explains what was said of %s (%s):\n%s", seed, part[0].Input.(question).of, result, tell(part))
+		}
+	}
+}
+
+func tell(all []porcupine.Operation) string {
+	slices.SortFunc(all, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	var lines []string
+	for _, o := range all {
+		lines = append(lines, fmt.Sprintf("%12v %12v  client %d  %s -> %v", time.Duration(o.Call), time.Duration(o.Return), o.ClientId, o.Input.(question).what, o.Output))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tinyLimits are those at which a few members take several segments.
+var tinyLimits = memberlog.Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Grace: 24 * time.Hour}
+
+// eachHistory makes histories by clients of several processes, which open makes,
+// and wants m to explain them.
+func eachHistory(t *testing.T, s kvmodel.Store, m porcupine.Model, open func(db *kvmodel.DB) func(seed uint64) ask) {
+	var processes []func(seed uint64) ask
+	for range historyProcesses {
+		processes = append(processes, open(closing(t, openQuiet(shared{s}))))
+	}
+	for seed := range uint64(histories(t)) {
+		var clients []ask
+		for i := range historyClients {
+			clients = append(clients, processes[i%historyProcesses](seed))
+		}
+		explains(t, m, seed, history(t, seed, clients))
+	}
+}
+
+// membership explains what is said of one member of a set.
+var membership = model("out", func(state, what, told string) (string, bool) {
+	switch what {
+	case "add":
+		return "in", true
+	case "remove":
+		return "out", true
+	}
+	return state, told == state
+})
+
+func TestLinear_AddingToAndRemovingFromSetsIs(t *testing.T) {
+	eachServer(t, func(t *testing.T, s kvmodel.Store) {
+		eachHistory(t, s, membership, func(db *kvmodel.DB) func(uint64) ask {
+			sets := index.NewSets(db, "history", kvmodel.UintKey[uint64](), kvmodel.StringKey[string]())
+			*sets.Limits() = tinyLimits
+			return func(seed uint64) ask { return askSet(sets.Of(seed)) }
+		})
+	})
+}
+
+// forgetful is a store that does not keep every tenth record it has appended.
+type forgetful struct {
+	server
+	n atomic.Int64
+}
+
+func (f *forgetful) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if len(ops) == 1 && ops[0].Kind == kvmodel.Append && strings.HasPrefix(ops[0].Key, "s:") && f.n.Add(1)%10 == 0 {
+		ops[0].Result = kvmodel.Result{}
+		return nil
+	}
+	return f.server.Do(ctx, ops)
+}
+
+func TestLinear_NoOrderExplainsAListThatForgets(t *testing.T) {
+	s := &forgetful{server: server{memkv.New(memkv.Options{})}}
+	for seed := range uint64(20) {
+		sets := index.NewSets(closing(t, openQuiet(shared{s})), "history", kvmodel.UintKey[uint64](), kvmodel.StringKey[string]())
+		all := history(t, seed, []ask{askSet(sets.Of(seed)), askSet(sets.Of(seed))})
+		for _, part := range membership.Partition(all) {
+			if porcupine.CheckOperationsTimeout(membership, part, time.Minute) == porcupine.Illegal {
+				return
+			}
+		}
+	}
+	t.Error("what it said was explained 20 times")
+}
+
+func askSet(set *index.Set[string]) ask {
+	return func(ctx context.Context, rng *rand.Rand) (map[question]answer, error) {
+		id := fmt.Sprint("member", rng.IntN(6))
+		switch rng.IntN(5) {
+		case 0, 1:
+			err := set.Add(ctx, id)
+			return map[question]answer{{"add", id}: {"", unsure(err)}}, orUnclear(err)
+		case 2:
+			err := set.Remove(ctx, id)
+			return map[question]answer{{"remove", id}: {"", unsure(err)}}, orUnclear(err)
+		case 3:
+			in, err := set.Contains(ctx, id)
+			return map[question]answer{{"contains", id}: {inOrOut(in), false}}, err
+		}
+		told := map[question]answer{}
+		for i := range 6 {
+			told[question{"contains", fmt.Sprint("member", i)}] = answer{"out", false}
+		}
+		p, err := set.Page(ctx, "", 100)
+		for _, id := range p.IDs {
+			told[question{"contains", id}] = answer{"in", false}
+		}
+		return told, err
+	}
+}
+
+func inOrOut(in bool) string {
+	if in {
+		return "in"
+	}
+	return "out"
+}
+
+// unsure tells whether a write that ended in err may have been, or be, done.
+func unsure(err error) bool {
+	return errors.Is(err, kvmodel.ErrUnclear) || errors.Is(err, kvmodel.ErrConflict)
+}
+
+func orUnclear(err error) error {
+	if unsure(err) {
+		return nil
+	}
+	return err
+}
+
+func TestLinear_MovingRecordsBetweenListsIs(t *testing.T) {
+	m := model("", func(state, what, told string) (string, bool) {
+		verb, tag, _ := strings.Cut(what, " ")
+		switch {
+		case verb == "in":
+			return state, told == fmt.Sprint(state == tag)
+		case verb == "move":
+			return tag, true
+		case told == "not found":
+			return state, state == ""
+		}
+		return "", state != ""
+	})
+	eachServer(t, func(t *testing.T, s kvmodel.Store) {
+		eachHistory(t, s, m, func(db *kvmodel.DB) func(uint64) ask {
+			b := newBooks(db)
+			*b.ByTags.Limits(), *b.ByAuthor.Limits() = tinyLimits, tinyLimits
+			return func(seed uint64) ask { return b.askTags(seed) }
+		})
+	})
+}
+
+func (b *books) askTags(seed uint64) ask {
+	return func(ctx context.Context, rng *rand.Rand) (map[question]answer, error) {
+		n := rng.IntN(4)
+		id, tag := fmt.Sprintf("%d-%d", seed, n), fmt.Sprintf("%d-%s", seed, sweepTags[rng.IntN(2)])
+		switch rng.IntN(5) {
+		case 0, 1:
+			_, err := b.Upsert(ctx, id, func(b *book) error {
+				b.Tags = []string{tag}
+				b.N++
+				return nil
+			})
+			if errors.Is(err, kvmodel.ErrConflict) {
+				return nil, nil // It was given up before it was done.
+			}
+			return map[question]answer{{"move " + tag, id}: {"", unsure(err)}}, orUnclear(err)
+		case 2:
+			err := b.Delete(ctx, id)
+			switch {
+			case errors.Is(err, kvmodel.ErrNotFound):
+				return map[question]answer{{"delete", id}: {"not found", false}}, nil
+			case errors.Is(err, kvmodel.ErrConflict):
+				return nil, nil
+			}
+			return map[question]answer{{"delete", id}: {"done", unsure(err)}}, orUnclear(err)
+		}
+		told := map[question]answer{}
+		for i := range 4 {
+			told[question{"in " + tag, fmt.Sprintf("%d-%d", seed, i)}] = answer{"false", false}
+		}
+		p, err := b.ByTags.Of(tag).Page(ctx, "", 100)
+		for _, v := range p.Items {
+			told[question{"in " + tag, v.ID}] = answer{"true", false}
+		}
+		return told, err
+	}
+}
+
+func TestLinear_NumberingIs(t *testing.T) {
+	m := model("0", func(state, what, told string) (string, bool) {
+		last, _ := strconv.Atoi(state)
+		if what == "add" {
+			last++
+		}
+		return strconv.Itoa(last), told == strconv.Itoa(last)
+	})
+	eachServer(t, func(t *testing.T, s kvmodel.Store) {
+		eachHistory(t, s, m, func(db *kvmodel.DB) func(uint64) ask {
+			return func(seed uint64) ask {
+				q := index.NewSequence(db, fmt.Sprint("numbers", seed), asJSON[int]{})
+				return func(ctx context.Context, rng *rand.Rand) (map[question]answer, error) {
+					what, f := "count", q.Count
+					if rng.IntN(2) == 0 {
+						what, f = "add", func(ctx context.Context) (int64, error) { return q.Add(ctx, new(int)) }
+					}
+					n, err := f(ctx)
+					return map[question]answer{{what, "the numbers"}: {strconv.FormatInt(n, 10), false}}, err
+				}
+			}
+		})
+	})
+}

@@ -1,0 +1,111 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// feedItem is a page in the home feed of one of its author's followers.
+type feedItem struct{ Reader, Page string }
+
+var followers = []string{"bob", "cid", "dan"}
+
+// A feed is pages that are pushed to all followers when they are created.
+type feed struct {
+	*pages
+	items *timeline.Events[feedItem, string]
+}
+
+func openFeed(s kvmodel.Store, layout timeline.Layout) *feed {
+	p := openPages(s, sweptShape, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	f := &feed{p, timeline.NewEvents(p.db, timeline.EventsSpec[feedItem, string]{
+		Name: "FeedItem", Key: kvmodel.StringKey[string](), By: func(i *feedItem) string { return i.Reader },
+		Once: func(i *feedItem) string { return i.Page }, Codec: asJSON[feedItem]{}, Layout: layout,
+	})}
+	p.OnChange(func(ctx context.Context, c kvmodel.Change[page, string]) error {
+		if !c.Created || c.Record == nil {
+			return nil
+		}
+		var items []feedItem
+		for _, reader := range followers {
+			items = append(items, feedItem{reader, c.ID})
+		}
+		return f.items.Push(ctx, items...)
+	})
+	return f
+}
+
+// A process that fans out dies somewhere. Whoever repairs fans out what it owed.
+func TestSweep_Feed_EveryFollowerGetsEveryPageAfterACrashAnywhere(t *testing.T) {
+	for name, layout := range map[string]timeline.Layout{"appended": timeline.Appended, "packed": timeline.Packed, "numbered": timeline.Numbered} {
+		t.Run(name, func(t *testing.T) { sweepFeed(t, layout) })
+	}
+}
+
+func sweepFeed(t *testing.T, layout timeline.Layout) {
+	world := kvtest.Hostile(kvtest.NoPowers)
+	world.Crash, world.Pause = 0, 0
+	world.Fault = func(m kvtest.Moment) kvtest.Fault {
+		if m.Client == "fixer" {
+			return kvtest.None
+		}
+		return kvtest.ByRate
+	}
+	kvtest.SimulateMany(t, 200, world, func(sim *kvtest.Sim) {
+		sim.CrashAt("p", 1+sim.Rand().IntN(120))
+		for _, name := range []string{"p", "q"} {
+			sim.Go(name, func(s kvmodel.Store) { createSome(openFeed(s, layout), name, 4) })
+		}
+		sim.Wait()
+		repairAll(sim, func(s kvmodel.Store) *pages { return openFeed(s, layout).pages })
+		checkFeed(sim, openFeed(plain{sim.Store()}, layout))
+	})
+}
+
+// createSome creates n pages as one process.
+func createSome(f *feed, name string, n int) {
+	for i := range n {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		_ = f.Create(ctx, &page{ID: fmt.Sprint(name, i), Author: "ann", Body: "text"})
+		cancel()
+	}
+	_ = f.db.Close(context.Background())
+}
+
+// checkFeed asserts that each feed has every page there is, once, and no other.
+func checkFeed(sim *kvtest.Sim, f *feed) {
+	defer f.close(sim.T())
+	there := map[string]bool{}
+	for rec, err := range f.All(ctx) {
+		if err != nil {
+			sim.T().Fatal(err)
+		}
+		there[rec.ID] = true
+	}
+	for _, reader := range followers {
+		items, err := f.items.Latest(ctx, reader, 100)
+		if err != nil {
+			sim.T().Fatal(err)
+		}
+		shown := map[string]int{}
+		for _, item := range items {
+			shown[item.Page]++
+			if !there[item.Page] {
+				sim.T().Errorf("%s is told of %s, which nobody has created", reader, item.Page)
+			}
+		}
+		for id := range there {
+			if shown[id] != 1 {
+				sim.T().Errorf("%s has %s %d times in the feed", reader, id, shown[id])
+			}
+		}
+	}
+}
