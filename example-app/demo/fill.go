@@ -31,6 +31,9 @@ const (
 	days  = 14
 	batch = 500 // pages made in one call
 
+	lot = 64 // pages viewed at the same time
+
+	viewedOf = 64 // how many of a batch somebody looks at at all
 	lookedAt = 40 // how many pages of earlier days people still look at
 )
 
@@ -161,8 +164,8 @@ func (f *filling) live(ctx context.Context, day int) error {
 // firstOf returns the number of the first page of a day.
 func (f *filling) firstOf(day int) int { return f.Pages * day / days }
 
-// makePages makes the pages from begin to end, and has those viewed that were not
-// there.
+// makePages makes the pages from begin to end, and has the last of them viewed if
+// they were not there.
 func (f *filling) makePages(ctx context.Context, begin, end int) error {
 	var pages []*ashiato.Page
 	now := f.calendar.now()
@@ -182,19 +185,27 @@ func (f *filling) makePages(ctx context.Context, begin, end int) error {
 	if there == len(pages) {
 		return nil
 	}
-	return f.view(ctx, begin, end, 1)
+	return f.view(ctx, max(begin, end-viewedOf), end, 1)
 }
 
-// view has the pages from begin to end viewed: by a part of all who will.
+// view has the pages from begin to end viewed: by a part of all who will. A young
+// ranking is a single key, on which many pages at once would be in each other's
+// way, so each lot waits until the one before it is ranked.
 func (f *filling) view(ctx context.Context, begin, end, part int) error {
-	return each(ctx, begin, end, func(i int) error {
-		n := views(i) / int64(part)
-		if n == 0 {
-			return nil
+	for at := begin; at < end; at += lot {
+		err := each(ctx, at, min(at+lot, end), func(i int) error {
+			n := views(i) / int64(part)
+			if n == 0 {
+				return nil
+			}
+			_, err := f.site.Models.Pages.Views.Add(ctx, pageID(i), n)
+			return err
+		})
+		if err := errors.Join(err, f.site.DB().Flush(ctx)); err != nil {
+			return err
 		}
-		_, err := f.site.Models.Pages.Views.Add(ctx, pageID(i), n)
-		return err
-	})
+	}
+	return nil
 }
 
 // talk has members comment on the last pages.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
@@ -18,26 +19,18 @@ const (
 // written whom they follow.
 func (s *Site) home(v *visit) (answer, error) {
 	var home *ashiato.Home
-	var feed ashiato.Listing
-	var head string
+	var feed []ashiato.Entry
 	err := ashiato.SideBySide(v.Context(),
 		func(ctx context.Context) (err error) { home, err = s.app.Home(ctx); return err },
-		func(ctx context.Context) (err error) { head, err = s.app.Models.Pages.Newest.Head(ctx); return err },
-		func(ctx context.Context) error {
-			member, err := v.member()
-			if err == nil && member != "" {
-				feed, err = s.app.Feed(ctx, member, "")
-			}
-			return err
-		})
+		func(ctx context.Context) (err error) { feed, err = s.someFeed(ctx, v); return err })
 	if err != nil {
 		return answer{}, err
 	}
 	now := s.app.DB().Now()
 	page := pages.Home{
 		Words:   "Written by members, newest first, and what others look at beside it.",
-		Live:    livePath(head),
-		Feed:    rows(feed.Entries[:min(homeFeed, len(feed.Entries))], now),
+		Live:    "/live",
+		Feed:    feedRows(feed, now),
 		Newest:  rows(home.Newest.Entries[:min(homeNewest, len(home.Newest.Entries))], now),
 		Popular: ranked(home.Week, firstScore(home.Week)),
 	}
@@ -45,6 +38,43 @@ func (s *Site) home(v *visit) (answer, error) {
 		page.Older = "/newest"
 	}
 	return answer{here: "/", live: true, body: page.Body()}, nil
+}
+
+// someFeed returns the first of the member's feed, without who wrote them, which
+// would be one trip more.
+func (s *Site) someFeed(ctx context.Context, v *visit) ([]ashiato.Entry, error) {
+	member, err := v.member()
+	if err != nil || member == "" {
+		return nil, err
+	}
+	items, err := s.app.Models.FeedItems.Latest(ctx, member, homeFeed)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, item := range items {
+		ids = append(ids, item.Page)
+	}
+	found, err := s.app.Models.Pages.GetMulti(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var entries []ashiato.Entry
+	for _, page := range found {
+		if page != nil && page.Live() {
+			entries = append(entries, ashiato.Entry{Page: page})
+		}
+	}
+	return entries, nil
+}
+
+// feedRows returns rows that name topics alone.
+func feedRows(entries []ashiato.Entry, now time.Time) []templates.Row {
+	all := rows(entries, now)
+	for i := range all {
+		all[i].Meta = all[i].Meta[1:]
+	}
+	return all
 }
 
 func firstScore(placed []ashiato.Placed) int64 {
@@ -56,19 +86,14 @@ func firstScore(placed []ashiato.Placed) int64 {
 
 // newest shows the pages that were published last.
 func (s *Site) newest(v *visit) (answer, error) {
-	cursor := v.FormValue("at")
-	var list ashiato.Listing
-	var head string
-	err := ashiato.SideBySide(v.Context(),
-		func(ctx context.Context) (err error) { list, err = s.app.Newest(ctx, cursor); return err },
-		func(ctx context.Context) (err error) { head, err = s.app.Models.Pages.Newest.Head(ctx); return err })
+	list, err := s.app.Newest(v.Context(), v.FormValue("at"))
 	if err != nil {
 		return answer{}, err
 	}
 	page := pages.Listing{
 		Title: "Newest",
 		Words: "Everything that was written, newest first.",
-		Live:  livePath(head),
+		Live:  "/live",
 		Rows:  rows(list.Entries, s.app.DB().Now()),
 		Pager: around("/newest", list.Prev, list.Next, "Newer", "Older"),
 		Empty: templates.Empty{Words: "Nobody has written anything yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}},

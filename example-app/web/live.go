@@ -2,14 +2,10 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
-
-	"github.com/ringtree/ringtree/kvmodel"
 )
 
 const (
@@ -52,15 +48,13 @@ func (s *streams) enter() bool {
 
 func (s *streams) leave() { <-s.seats }
 
-// livePath is the address that tells how many pages are newer than head.
-func livePath(head string) string { return "/live?since=" + url.QueryEscape(head) }
-
 // live tells, as server-sent events, how many pages were published since the
-// head of the ring was what the address says.
+// stream began, or since the head of the ring that ?since= names.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
-	since := r.URL.Query().Get("since")
-	if _, err := s.app.Models.Pages.Newest.Since(r.Context(), since); errors.Is(err, kvmodel.ErrBadCursor) {
-		http.Error(w, "since is not a head of the newest pages", http.StatusBadRequest)
+	since, err := s.sinceOf(r)
+	if err != nil {
+		o := outcomeOf(err)
+		http.Error(w, o.title+". "+o.says, o.status)
 		return
 	}
 	if !s.streams.enter() {
@@ -75,6 +69,18 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), streamLife)
 	defer cancel()
 	s.stream(ctx, w, since)
+}
+
+// sinceOf returns the head of the ring that a stream counts from.
+func (s *Site) sinceOf(r *http.Request) (string, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	since := r.URL.Query().Get("since")
+	if since == "" {
+		return s.app.Models.Pages.Newest.Head(ctx)
+	}
+	_, err := s.app.Models.Pages.Newest.Since(ctx, since)
+	return since, err
 }
 
 // stream writes an event whenever there are more pages than it told last, until

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
@@ -22,11 +21,7 @@ func (s *Site) page(v *visit) (answer, error) {
 
 // pageWith shows a page, with a comment that was refused, if any.
 func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, error) {
-	var reading *ashiato.Reading
-	var place *ashiato.Place
-	err := ashiato.SideBySide(v.Context(),
-		func(ctx context.Context) (err error) { reading, err = s.read(ctx, v, slug); return err },
-		func(ctx context.Context) (err error) { place, err = s.placeOf(ctx, slug); return err })
+	reading, err := s.read(v.Context(), v, slug)
 	if err != nil {
 		return answer{}, err
 	}
@@ -52,10 +47,6 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 	if member == reading.Author {
 		page.Edit = editPath(reading.ID)
 	}
-	if place != nil {
-		neighbours, top := aroundOf(place, "this page")
-		page.Around, page.Top = &neighbours, top
-	}
 	if r.status != 0 {
 		page.Comments.Action = "/comment/" + reading.ID
 	}
@@ -63,26 +54,35 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 	return answer{status: r.status, title: reading.Title, body: page.Body()}, nil
 }
 
-// placeOf returns where the page stands in the ranking, or nil.
-func (s *Site) placeOf(ctx context.Context, slug string) (*ashiato.Place, error) {
-	place, err := s.app.Place(ctx, slug)
-	if errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrNeedsRebuild) {
-		return nil, nil
-	}
-	return place, err
+// author is what the card of a page's author shows besides the author.
+type author struct {
+	pages    []*ashiato.Page // the newest ones
+	followed bool            // by who looks
 }
 
-// authorOf returns who has written the page as member sees them; nil: they are
-// gone.
-func (s *Site) authorOf(ctx context.Context, member string, r *ashiato.Reading) (*ashiato.Profile, error) {
+// authorOf returns what is to be told of who has written the page.
+func (s *Site) authorOf(ctx context.Context, member string, r *ashiato.Reading) (a author, err error) {
 	if r.By == nil {
-		return nil, nil
+		return a, nil
 	}
-	profile, err := s.app.Profile(ctx, member, r.By.Handle, "")
-	if errors.Is(err, kvmodel.ErrNotFound) {
-		return nil, nil
-	}
-	return profile, err
+	err = ashiato.SideBySide(ctx,
+		func(ctx context.Context) error {
+			list, err := s.app.Models.Pages.NewestByAuthor.Of(r.Author).Page(ctx, "", moreByAuthor+1)
+			a.pages = list.Items
+			return err
+		},
+		func(ctx context.Context) error {
+			if member == "" || member == r.Author {
+				return nil
+			}
+			_, err := s.app.Models.Follows.Get(ctx, ashiato.FollowID{Follower: member, Followed: r.Author})
+			if errors.Is(err, kvmodel.ErrNotFound) {
+				return nil
+			}
+			a.followed = err == nil
+			return err
+		})
+	return a, err
 }
 
 // read returns the page, and counts the view if somebody looks at it and does not
@@ -95,15 +95,15 @@ func (s *Site) read(ctx context.Context, v *visit, slug string) (*ashiato.Readin
 	return s.app.Read(ctx, slug, cursor)
 }
 
-func authorCard(r *ashiato.Reading, by *ashiato.Profile, member string) pages.Author {
+func authorCard(r *ashiato.Reading, by author, member string) pages.Author {
 	card := pages.Author{Link: linkTo(r.By)}
-	if by == nil {
+	if r.By == nil {
 		return card
 	}
-	card.About = by.Member.About
-	card.Words = counted(by.Member.Followers, "follower", "followers")
+	card.About = r.By.About
+	card.Words = counted(r.By.Followers, "follower", "followers")
 	if member != r.Author {
-		card.Follow = pages.Follow{Action: memberPath(by.Member.Handle), Following: by.Followed}
+		card.Follow = pages.Follow{Action: memberPath(r.By.Handle), Following: by.followed}
 	}
 	return card
 }
@@ -120,7 +120,7 @@ func factsOf(r *ashiato.Reading) templates.Facts {
 	var facts []templates.Fact
 	if r.Rank > 0 {
 		facts = append(facts, templates.Fact{
-			Before: "rank", Figure: templates.Link{Text: "#" + templates.Grouped(int64(r.Rank)), Href: with("/ranking", "page", r.Slug)},
+			Before: "rank", Figure: templates.Link{Text: "#" + templates.Grouped(int64(r.Rank)), Href: with("/ranking", "page", r.ID)},
 			After: "of " + templates.Grouped(int64(r.Of)),
 		})
 	}
@@ -132,14 +132,11 @@ func factsOf(r *ashiato.Reading) templates.Facts {
 }
 
 // moreBy returns a few other pages of the author.
-func moreBy(r *ashiato.Reading, by *ashiato.Profile, now time.Time) []templates.Row {
-	if by == nil {
-		return nil
-	}
+func moreBy(r *ashiato.Reading, by author, now time.Time) []templates.Row {
 	var others []ashiato.Entry
-	for _, e := range by.Pages.Entries {
-		if e.ID != r.ID && len(others) < moreByAuthor {
-			others = append(others, e)
+	for _, p := range by.pages {
+		if p.ID != r.ID && len(others) < moreByAuthor {
+			others = append(others, ashiato.Entry{Page: p})
 		}
 	}
 	all := rows(others, now)
@@ -176,24 +173,4 @@ func commentPager(r *ashiato.Reading) templates.Pager {
 		p.On = templates.Link{Text: "Older", Href: with(pagePath(r.Slug), "comments", r.Next) + "#comments"}
 	}
 	return p
-}
-
-// aroundOf returns where a page stands, and how near the top that is. Of a place
-// it says what it takes to rise.
-func aroundOf(p *ashiato.Place, yours string) (templates.Around, string) {
-	a := templates.Around{Rows: ranked(p.Around, 0), Rank: int64(p.Rank), Of: int64(p.Of)}
-	for i := range a.Rows {
-		if p.Around[i].ID == p.Page.ID {
-			a.Rows[i].Yours = true
-			a.Rows[i].Meta = []templates.Link{{Text: yours}}
-		}
-	}
-	if p.Rank > 1 {
-		a.Next = rise(p)
-	}
-	return a, "top " + strconv.Itoa(max(1, int(100-p.Percentile+.5))) + " %"
-}
-
-func rise(p *ashiato.Place) string {
-	return counted(p.ToRise+1, "more view", "more views") + " to pass #" + templates.Grouped(int64(p.Rank-1)) + "."
 }

@@ -2,10 +2,13 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/url"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking"
 	"github.com/ringtree/ringtree/templates"
 )
 
@@ -33,11 +36,11 @@ func (s *Site) ranking(v *visit) (answer, error) {
 	cursor := v.FormValue("at")
 	var ranks *ashiato.Ranks
 	var first int64
-	var place *ashiato.Place
+	var place []standing
 	err := ashiato.SideBySide(v.Context(),
 		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, cursor); return err },
 		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, cursor); return err },
-		func(ctx context.Context) (err error) { place, err = s.placeFor(ctx, v); return err })
+		func(ctx context.Context) (err error) { place, err = s.placeFor(ctx, v, period); return err })
 	if err != nil {
 		return answer{}, err
 	}
@@ -50,14 +53,13 @@ func (s *Site) ranking(v *visit) (answer, error) {
 		Rows:  ranked(ranks.Rows, first),
 		Pager: rankPager(ranks, v.FormValue("page")),
 		Empty: templates.Empty{Words: "Nobody stands here.", Way: templates.Link{Text: "The first place", Href: rankPath(period, "", "")}},
-		Hint:  "Write a page, and see here where it stands.",
+		Hint:  hint(period),
 	}
 	if ranks.Of == 0 {
 		page.Empty = templates.Empty{Words: "Nobody has looked at a page yet.", Way: templates.Link{Text: "The newest pages", Href: "/newest"}}
 	}
-	if place != nil {
-		neighbours, top := aroundOf(place, "this page")
-		page.Around, page.Top = &neighbours, top
+	if len(place) > 0 {
+		page.Around, page.Top = aroundOf(place, pageFor(v), int64(ranks.Of))
 	}
 	return answer{title: "Ranking", here: "/ranking", body: page.Body()}, nil
 }
@@ -77,15 +79,69 @@ func (s *Site) firstOf(ctx context.Context, p ashiato.Period, cursor string) (in
 
 func scoreOfFirst(ranks *ashiato.Ranks) int64 { return firstScore(ranks.Rows) }
 
-func (s *Site) placeFor(ctx context.Context, v *visit) (*ashiato.Place, error) {
-	slug := v.FormValue("page")
-	if slug == "" {
-		slug = v.remembered()
+type standing = ranking.Place[ashiato.Page, int64]
+
+// pageFor returns the id of the page whose neighbours are to be shown: the one
+// that was asked for, or the one that the member saved last.
+func pageFor(v *visit) string {
+	if id := v.FormValue("page"); id != "" {
+		return id
 	}
-	if slug == "" {
+	return v.remembered()
+}
+
+// placeFor returns that page with up to two before and behind it in the ranking
+// of all time, which is the one that it is shown beside.
+func (s *Site) placeFor(ctx context.Context, v *visit, p ashiato.Period) ([]standing, error) {
+	id := pageFor(v)
+	if id == "" || p != ashiato.AllTime {
 		return nil, nil
 	}
-	return s.placeOf(ctx, slug)
+	around, err := s.app.Models.Pages.TopViews.Around(ctx, id, 2)
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return nil, nil
+	}
+	return around, err
+}
+
+func hint(p ashiato.Period) string {
+	if p == ashiato.AllTime {
+		return "Write a page, and see here where it stands once somebody has looked at it."
+	}
+	return "Your page and its neighbours stand beside the ranking of all time."
+}
+
+// aroundOf returns where the page with id stands among of, and how near the top
+// that is.
+func aroundOf(places []standing, id string, of int64) (*templates.Around, string) {
+	a := &templates.Around{Of: of}
+	for i, p := range places {
+		row := templates.Ranked{
+			Rank:   int64(p.Rank),
+			Title:  templates.Link{Text: p.Item.Title, Href: pagePath(p.Item.Slug)},
+			Figure: templates.Counted(p.Score, "view", "views"),
+		}
+		if p.Item.ID == id {
+			row.Yours, a.Rank = true, row.Rank
+			if i > 0 {
+				a.Next = rise(places[i-1], p)
+			}
+		}
+		a.Rows = append(a.Rows, row)
+	}
+	return a, top(a.Rank, of)
+}
+
+func rise(above, p standing) string {
+	return counted(above.Score-p.Score+1, "more view", "more views") + " to pass #" + templates.Grouped(int64(above.Rank)) + "."
+}
+
+// top is the share of a ranking that is no lower than a rank.
+func top(rank, of int64) string {
+	if of == 0 {
+		return ""
+	}
+	return "top " + templates.Grouped(max(1, (100*rank+of-1)/of)) + " %"
 }
 
 func rankingWords(ranks *ashiato.Ranks) string {

@@ -28,7 +28,7 @@ var routes = []route{
 	{"GET", "/{$}", anyone, (*Site).home},        // newest, what is popular; the feed for members
 	{"GET", "/newest", anyone, (*Site).newest},   // ?at=CURSOR
 	{"GET", "/feed", members, (*Site).feed},      // by whom and on what one follows; ?at=CURSOR
-	{"GET", "/ranking", anyone, (*Site).ranking}, // ?span=today|week|all&at=CURSOR&page=SLUG, whose neighbours are shown
+	{"GET", "/ranking", anyone, (*Site).ranking}, // ?span=today|week|all&at=CURSOR&page=ID, whose neighbours are shown
 
 	{"GET", "/p/{slug}", anyone, (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members, (*Site).writeForm},
@@ -69,7 +69,7 @@ var routes = []route{
 
 // services are what machines ask for, without a page around it.
 var services = map[string]func(*Site, http.ResponseWriter, *http.Request){
-	"GET /live":    (*Site).live,    // how many pages are newer than ?since=HEAD, as server-sent events
+	"GET /live":    (*Site).live,    // how many pages are newer than the stream or ?since=HEAD, as server-sent events
 	"GET /healthz": (*Site).health,  // asks the store: 200 or 503
 	"GET /metrics": (*Site).metrics, // counts
 }

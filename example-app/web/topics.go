@@ -9,9 +9,6 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// someFollowers is how many followers the page of a topic names.
-const someFollowers = 12
-
 // topics shows all that pages are about.
 func (s *Site) topics(v *visit) (answer, error) {
 	list, err := s.app.Topics(v.Context(), v.FormValue("at"))
@@ -19,8 +16,8 @@ func (s *Site) topics(v *visit) (answer, error) {
 		return answer{}, err
 	}
 	page := pages.Topics{
-		Words: "What pages are about, the newest topic first. Follow one, and its pages come into your feed.",
-		Pager: around("/topics", list.Prev, list.Next, "Newer", "Older"),
+		Words: "What pages are about, the one with the most pages first. Follow one, and its pages come into your feed.",
+		Pager: around("/topics", list.Prev, list.Next, "Back", "More"),
 	}
 	now := s.app.DB().Now()
 	for _, t := range list.Items {
@@ -41,14 +38,7 @@ func (s *Site) topic(v *visit) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	var view *ashiato.TopicView
-	var followers kvmodel.Listing[ashiato.Member]
-	err = ashiato.SideBySide(v.Context(),
-		func(ctx context.Context) (err error) {
-			view, err = s.app.Topic(ctx, member, name, v.FormValue("at"))
-			return err
-		},
-		func(ctx context.Context) (err error) { followers, err = s.app.FollowersOf(ctx, name, ""); return err })
+	view, err := s.app.Topic(v.Context(), member, name, v.FormValue("at"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -59,10 +49,6 @@ func (s *Site) topic(v *visit) (answer, error) {
 		Follow: pages.Follow{Action: path, Following: view.Followed},
 		Rows:   rows(view.Pages.Entries, s.app.DB().Now()),
 		Pager:  around(path, view.Pages.Prev, view.Pages.Next, "Back", "More"),
-		All:    path + "/followers",
-	}
-	for _, m := range followers.Items[:min(someFollowers, len(followers.Items))] {
-		page.Followers = append(page.Followers, linkTo(m))
 	}
 	return answer{title: view.Topic.Name, here: "/topics", body: page.Body()}, nil
 }

@@ -138,22 +138,22 @@ func (v *visit) signedIn() (string, error) {
 // last.
 const pageKey = "page"
 
-// remember makes the page with that slug the one that remembered returns.
-func (v *visit) remember(slug string) error {
+// remember makes the page with that id the one that remembered returns.
+func (v *visit) remember(id string) error {
 	h, err := v.holder()
 	if err != nil {
 		return err
 	}
-	h.session.Values[pageKey] = slug
+	h.session.Values[pageKey] = id
 	return nil
 }
 
-// remembered returns the slug of the member's own page, or "".
+// remembered returns the id of the member's own page, or "".
 func (v *visit) remembered() string {
 	h, err := v.holder()
 	if err != nil {
 		return ""
 	}
-	slug, _ := h.session.Values[pageKey].(string)
-	return slug
+	id, _ := h.session.Values[pageKey].(string)
+	return id
 }

@@ -127,7 +127,7 @@ func (s *Site) publish(v *visit, d ashiato.Draft) (*ashiato.Page, error) {
 // saved leads to a page that was saved, which becomes the one that the ranking
 // is shown around.
 func (s *Site) saved(v *visit, page *ashiato.Page) (answer, error) {
-	if err := v.remember(page.Slug); err != nil {
+	if err := v.remember(page.ID); err != nil {
 		return answer{}, err
 	}
 	return answer{to: pagePath(page.Slug)}, nil

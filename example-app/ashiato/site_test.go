@@ -1,0 +1,607 @@
+package ashiato_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+const password = "two bars in the snow"
+
+// onEachStore runs f on a site in memory and on one in a file.
+func onEachStore(t *testing.T, f func(t *testing.T, s *ashiato.Site)) {
+	t.Helper()
+	t.Run("mem", func(t *testing.T) { f(t, open(t, memkv.New(memkv.Options{}))) })
+	t.Run("bolt", func(t *testing.T) {
+		store, err := boltkv.Open(filepath.Join(t.TempDir(), "app.db"), boltkv.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, open(t, store))
+	})
+}
+
+func open(t *testing.T, store kvmodel.Store) *ashiato.Site {
+	t.Helper()
+	db, err := kvmodel.Open(kvmodel.Count(store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return ashiato.NewSite(db, ashiato.Options{Hash: ashiato.Hash{Passes: 1, Memory: 8, Threads: 1}})
+}
+
+func join(t *testing.T, s *ashiato.Site, handle string) *ashiato.Member {
+	t.Helper()
+	m, err := s.SignUp(t.Context(), ashiato.Joining{ID: s.NewID(), Handle: handle, Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func write(t *testing.T, s *ashiato.Site, who *ashiato.Member, slug string, topics ...string) *ashiato.Page {
+	t.Helper()
+	p, err := s.Write(t.Context(), who.ID, ashiato.Draft{ID: s.NewID(), Slug: slug, Title: "About " + slug, Body: "One cup.", Topics: topics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func settle(t *testing.T, s *ashiato.Site) {
+	t.Helper()
+	if err := s.DB().Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: want %v, got %v", what, want, err)
+	}
+}
+
+func wantProblem(t *testing.T, what string, err error, field string) {
+	t.Helper()
+	problems, _ := errors.AsType[ashiato.Problems](err)
+	if problems[field] == "" {
+		t.Errorf("%s: want a problem with %s, got %v", what, field, err)
+	}
+}
+
+func slugs(l ashiato.Listing) []string {
+	var all []string
+	for _, e := range l.Entries {
+		all = append(all, e.Slug)
+	}
+	return all
+}
+
+func TestSite_SignUp_AFormThatIsSentTwiceMakesOneMember(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		form := ashiato.Joining{ID: s.NewID(), Handle: "Heron", Password: password, About: "one\r\ntwo"}
+		first, err := s.SignUp(t.Context(), form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.SignUp(t.Context(), form)
+		if err != nil || again.ID != first.ID || again.About != "one\ntwo" {
+			t.Errorf("again: want the member, got %+v, %v", again, err)
+		}
+		form.Handle = "other"
+		_, err = s.SignUp(t.Context(), form)
+		wantErr(t, "another handle in the form", err, ashiato.ErrSentBefore)
+		_, err = s.SignUp(t.Context(), ashiato.Joining{Handle: "hERON", Password: password})
+		wantProblem(t, "a handle that is taken", err, "handle")
+	})
+}
+
+func TestSite_SignUp_RefusesWhatIsNoHandleOrPassword(t *testing.T) {
+	s := open(t, memkv.New(memkv.Options{}))
+	good := ashiato.Joining{Handle: "heron", Password: password}
+	for name, test := range map[string]struct {
+		change func(*ashiato.Joining)
+		field  string
+	}{
+		"empty":          {func(f *ashiato.Joining) { f.Handle = "" }, "handle"},
+		"colon":          {func(f *ashiato.Joining) { f.Handle = "a:b" }, "handle"},
+		"braces":         {func(f *ashiato.Joining) { f.Handle = "{a}" }, "handle"},
+		"script":         {func(f *ashiato.Joining) { f.Handle = "<script>" }, "handle"},
+		"no text":        {func(f *ashiato.Joining) { f.Handle = "\xff\xfe" }, "handle"},
+		"huge":           {func(f *ashiato.Joining) { f.Handle = strings.Repeat("a", 1<<20) }, "handle"},
+		"short password": {func(f *ashiato.Joining) { f.Password = "123456789" }, "password"},
+		"huge password":  {func(f *ashiato.Joining) { f.Password = strings.Repeat("a", 1<<20) }, "password"},
+		"control bytes":  {func(f *ashiato.Joining) { f.About = "a\x00b" }, "about"},
+		"about no text":  {func(f *ashiato.Joining) { f.About = "\xff" }, "about"},
+		"another's id":   {func(f *ashiato.Joining) { f.ID = "demo-member-1" }, "id"},
+	} {
+		form := good
+		test.change(&form)
+		_, err := s.SignUp(t.Context(), form)
+		wantProblem(t, name, err, test.field)
+		wantErr(t, name, err, kvmodel.ErrInvalid)
+	}
+}
+
+func TestSite_LogIn_SaysNotWhichIsWrong(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		m := join(t, s, "Heron")
+		got, err := s.LogIn(t.Context(), "hErOn", password, "here")
+		if err != nil || got.ID != m.ID || got.Password == password {
+			t.Errorf("want heron with a hash, got %+v, %v", got, err)
+		}
+		for _, try := range [][2]string{{"heron", "wrong"}, {"heron", ""}, {"nobody", password}, {"", password}, {"\xff:{}", password}, {strings.Repeat("a", 1<<20), password}} {
+			_, err := s.LogIn(t.Context(), try[0], try[1], "here")
+			wantErr(t, fmt.Sprintf("%.20q", try), err, ashiato.ErrNoLogIn)
+		}
+	})
+}
+
+func TestSite_LogIn_HasSoManyTriesAndNoMore(t *testing.T) {
+	s := open(t, memkv.New(memkv.Options{}))
+	join(t, s, "heron")
+	var asked atomic.Int64
+	var all sync.WaitGroup
+	for range 200 {
+		all.Go(func() {
+			_, err := s.LogIn(t.Context(), "heron", "wrong password", s.NewID())
+			if _, tooMany := errors.AsType[*ashiato.TooManyError](err); !tooMany {
+				asked.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	// A window may end meanwhile.
+	if n := asked.Load(); n < 20 || n > 40 {
+		t.Errorf("want 20 tries to be looked at, or 40 around the border of two windows, got %d", n)
+	}
+	_, err := s.LogIn(t.Context(), "moss", "wrong password", "elsewhere")
+	wantErr(t, "another handle from elsewhere", err, ashiato.ErrNoLogIn)
+}
+
+func TestSite_ChangePassword_WantsTheOldOne(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		m := join(t, s, "heron")
+		wantProblem(t, "a wrong one", s.ChangePassword(t.Context(), m.ID, "not this one", "another password"), "old")
+		wantProblem(t, "a short one", s.ChangePassword(t.Context(), m.ID, password, "short"), "password")
+		if err := s.ChangePassword(t.Context(), m.ID, password, "another password"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.LogIn(t.Context(), "heron", password, "here")
+		wantErr(t, "the old one", err, ashiato.ErrNoLogIn)
+		if _, err := s.LogIn(t.Context(), "heron", "another password", "here"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSite_Write_RefusesWhatCannotBeShown(t *testing.T) {
+	s := open(t, memkv.New(memkv.Options{}))
+	m := join(t, s, "heron")
+	good := ashiato.Draft{Slug: "tea", Title: "Tea", Body: "One cup."}
+	for name, test := range map[string]struct {
+		change func(*ashiato.Draft)
+		field  string
+	}{
+		"no slug":       {func(d *ashiato.Draft) { d.Slug = "" }, "slug"},
+		"slug":          {func(d *ashiato.Draft) { d.Slug = "a/../b" }, "slug"},
+		"huge slug":     {func(d *ashiato.Draft) { d.Slug = strings.Repeat("a", 61) }, "slug"},
+		"no title":      {func(d *ashiato.Draft) { d.Title = " \t" }, "title"},
+		"title's lines": {func(d *ashiato.Draft) { d.Title = "a\nb" }, "title"},
+		"title no text": {func(d *ashiato.Draft) { d.Title = "\xc3" }, "title"},
+		"no body":       {func(d *ashiato.Draft) { d.Body = "" }, "body"},
+		"control bytes": {func(d *ashiato.Draft) { d.Body = "a\x1b[2J" }, "body"},
+		"huge body":     {func(d *ashiato.Draft) { d.Body = strings.Repeat("ä", 10_001) }, "body"},
+		"topic":         {func(d *ashiato.Draft) { d.Topics = []string{"a:b"} }, "topics"},
+		"empty topic":   {func(d *ashiato.Draft) { d.Topics = []string{""} }, "topics"},
+		"six topics":    {func(d *ashiato.Draft) { d.Topics = ashiato.ParseTopics("a b c d e f") }, "topics"},
+	} {
+		d := good
+		test.change(&d)
+		_, err := s.Write(t.Context(), m.ID, d)
+		wantProblem(t, name, err, test.field)
+	}
+	newest, err := s.Newest(t.Context(), "")
+	if err != nil || len(newest.Entries) != 0 {
+		t.Errorf("want no page, got %v, %v", slugs(newest), err)
+	}
+}
+
+func TestSite_Write_IsFoundEverywhere(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		heron, moss := join(t, s, "heron"), join(t, s, "moss")
+		write(t, s, heron, "tea", "kitchen", "slow")
+		write(t, s, moss, "bread", "kitchen")
+		settle(t, s)
+
+		newest, err := s.Newest(t.Context(), "")
+		if diff := cmp.Diff([]string{"bread", "tea"}, slugs(newest)); diff != "" || err != nil {
+			t.Errorf("newest mismatch, %v (-want +got):\n%s", err, diff)
+		}
+		profile, err := s.Profile(t.Context(), moss.ID, "Heron", "")
+		if err != nil || profile.Followed || profile.Member.ID != heron.ID {
+			t.Errorf("want heron's profile, got %+v, %v", profile, err)
+		}
+		if diff := cmp.Diff([]string{"tea"}, slugs(profile.Pages)); diff != "" {
+			t.Errorf("profile mismatch (-want +got):\n%s", diff)
+		}
+		kitchen, err := s.Topic(t.Context(), "", "kitchen", "")
+		if err != nil || len(kitchen.Pages.Entries) != 2 || kitchen.Topic.Pages != 2 {
+			t.Errorf("want two pages about kitchens, got %+v, %v", kitchen, err)
+		}
+		topics, err := s.Topics(t.Context(), "")
+		if err != nil || len(topics.Items) != 2 || topics.Items[0].Name != "kitchen" {
+			t.Errorf("want kitchen before slow, got %+v, %v", topics.Items, err)
+		}
+	})
+}
+
+func TestSite_Write_TwiceIsOnePage(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		m, other := join(t, s, "heron"), join(t, s, "moss")
+		d := ashiato.Draft{ID: s.NewID(), Slug: "tea", Title: "Tea", Body: "a\r\nb"}
+		first, err := s.Write(t.Context(), m.ID, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.Write(t.Context(), m.ID, d)
+		if err != nil || again.ID != first.ID || again.Body != "a\nb" {
+			t.Errorf("again: want the page, got %+v, %v", again, err)
+		}
+		_, err = s.Write(t.Context(), other.ID, d)
+		wantErr(t, "somebody else with the form", err, ashiato.ErrSentBefore)
+		d.ID = s.NewID()
+		_, err = s.Write(t.Context(), other.ID, d)
+		wantProblem(t, "an address that is taken", err, "slug")
+	})
+}
+
+func TestSite_Edit_OfTwoWritersNeitherLosesAnything(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		m := join(t, s, "heron")
+		p := write(t, s, m, "tea")
+		mine := ashiato.Draft{Slug: "tea", Title: "Mine", Body: "Mine.", Version: p.Version}
+		yours := ashiato.Draft{Slug: "tea", Title: "Yours", Body: "Yours.", Version: p.Version}
+		saved, err := s.Edit(t.Context(), m.ID, p.ID, mine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.Edit(t.Context(), m.ID, p.ID, mine); err != nil || again.Version != saved.Version {
+			t.Errorf("the same again: want version %d, got %+v, %v", saved.Version, again, err)
+		}
+		_, err = s.Edit(t.Context(), m.ID, p.ID, yours)
+		wantErr(t, "the second writer", err, kvmodel.ErrConflict)
+		conflict, ok := errors.AsType[*ashiato.EditConflict](err)
+		if !ok || conflict.Saved.Title != "Mine" || conflict.Yours.Title != "Yours" {
+			t.Fatalf("want both versions, got %+v", conflict)
+		}
+		yours.Version = conflict.Saved.Version
+		if got, err := s.Edit(t.Context(), m.ID, p.ID, yours); err != nil || got.Title != "Yours" {
+			t.Errorf("want it saved after a look, got %+v, %v", got, err)
+		}
+		revisions, err := s.Revisions(t.Context(), m.ID, p.ID, 10)
+		if err != nil || len(revisions) != 3 || revisions[1].Item.Title != "Mine" {
+			t.Errorf("want three bodies, got %+v, %v", revisions, err)
+		}
+	})
+}
+
+func TestSite_Page_IsItsAuthorsAlone(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		m, other := join(t, s, "heron"), join(t, s, "moss")
+		p := write(t, s, m, "tea")
+		_, err := s.Edit(t.Context(), other.ID, p.ID, ashiato.Draft{Slug: "tea", Title: "x", Body: "x", Version: p.Version})
+		wantErr(t, "edit", err, ashiato.ErrNotYours)
+		_, err = s.Trash(t.Context(), other.ID, p.ID, p.Version)
+		wantErr(t, "trash", err, ashiato.ErrNotYours)
+		_, err = s.Restore(t.Context(), other.ID, p.ID)
+		wantErr(t, "restore", err, ashiato.ErrNotYours)
+		_, err = s.Own(t.Context(), other.ID, p.ID)
+		wantErr(t, "own", err, ashiato.ErrNotYours)
+		_, err = s.Revisions(t.Context(), other.ID, p.ID, 3)
+		wantErr(t, "revisions", err, ashiato.ErrNotYours)
+		_, err = s.Own(t.Context(), m.ID, "no such page")
+		wantErr(t, "no page", err, kvmodel.ErrNotFound)
+	})
+}
+
+func TestSite_Trash_LeavesTheAddressAndComesBack(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		m := join(t, s, "heron")
+		p := write(t, s, m, "tea", "kitchen")
+		_, err := s.Trash(t.Context(), m.ID, p.ID, p.Version+1)
+		wantErr(t, "a version that was not looked at", err, kvmodel.ErrConflict)
+		trashed, err := s.Trash(t.Context(), m.ID, p.ID, p.Version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Read(t.Context(), "tea", "")
+		wantErr(t, "read", err, kvmodel.ErrNotFound)
+		_, err = s.Comment(t.Context(), m.ID, p.ID, s.NewID(), "late")
+		wantErr(t, "comment", err, ashiato.ErrTrashed)
+		_, err = s.Edit(t.Context(), m.ID, p.ID, ashiato.Draft{Slug: "tea", Title: "x", Body: "x", Version: trashed.Version})
+		wantErr(t, "edit", err, ashiato.ErrTrashed)
+		settle(t, s)
+		if topic, err := s.Topic(t.Context(), "", "kitchen", ""); err != nil || topic.Topic.Pages != 0 || len(topic.Pages.Entries) != 0 {
+			t.Errorf("want nothing about kitchens, got %+v, %v", topic, err)
+		}
+		second := write(t, s, m, "tea")
+		_, err = s.Restore(t.Context(), m.ID, p.ID)
+		wantProblem(t, "restore beside another", err, "slug")
+		if _, err := s.Trash(t.Context(), m.ID, second.ID, second.Version); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Restore(t.Context(), m.ID, p.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Read(t.Context(), "tea", ""); err != nil || got.Page.ID != p.ID {
+			t.Errorf("want the first page back, got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestSite_View_IsCountedAndRanked(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		m := join(t, s, "heron")
+		for i, slug := range []string{"tea", "bread", "snow"} {
+			write(t, s, m, slug)
+			for n := range i + 1 {
+				reading, err := s.View(t.Context(), slug)
+				if err != nil || reading.Views != int64(n+1) || reading.By.Handle != "heron" {
+					t.Fatalf("%s: want view %d, got %+v, %v", slug, n+1, reading, err)
+				}
+			}
+		}
+		settle(t, s)
+		for _, p := range []ashiato.Period{ashiato.Today, ashiato.ThisWeek, ashiato.AllTime} {
+			ranks, err := s.Ranking(t.Context(), p, "")
+			var got []string
+			for _, row := range ranks.Rows {
+				got = append(got, fmt.Sprint(row.Rank, " ", row.Slug, " ", row.Score, " ", row.By.Handle))
+			}
+			if diff := cmp.Diff([]string{"1 snow 3 heron", "2 bread 2 heron", "3 tea 1 heron"}, got); diff != "" || err != nil || ranks.Of != 3 {
+				t.Errorf("%s: of %d, %v (-want +got):\n%s", p, ranks.Of, err, diff)
+			}
+		}
+		place, err := s.Place(t.Context(), "bread")
+		if err != nil || place.Rank != 2 || place.Of != 3 || place.ToRise != 1 || len(place.Around) != 3 {
+			t.Errorf("want bread second of three, one view behind, got %+v, %v", place, err)
+		}
+		reading, err := s.Read(t.Context(), "tea", "")
+		if err != nil || reading.Rank != 3 || reading.Of != 3 || reading.Views != 1 {
+			t.Errorf("want tea third of three, its view not counted again, got %+v, %v", reading, err)
+		}
+		_, err = s.Ranking(t.Context(), "year", "")
+		wantErr(t, "no such period", err, kvmodel.ErrNotFound)
+		for _, p := range []ashiato.Period{ashiato.Today, ashiato.ThisWeek, ashiato.AllTime} {
+			_, err = s.Ranking(t.Context(), p, "tampered")
+			wantErr(t, string(p), err, kvmodel.ErrBadCursor)
+		}
+		hood, err := s.UnderHood(t.Context(), "tea")
+		if err != nil || hood.Ring.Counter < 3 || hood.Tree.Root.Count != 3 || hood.Tree.Way == "" || len(hood.Keys) == 0 {
+			t.Errorf("want a ring of three and a tree of three with a way, got %+v, %v", hood, err)
+		}
+	})
+}
+
+func TestSite_Comment_IsTheirsAndThePageAuthors(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		author, guest, other := join(t, s, "heron"), join(t, s, "moss"), join(t, s, "otter")
+		p := write(t, s, author, "tea")
+		id := s.NewID()
+		first, err := s.Comment(t.Context(), guest.ID, p.ID, id, "Good.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.Comment(t.Context(), guest.ID, p.ID, id, "Good."); err != nil || again.ID != first.ID {
+			t.Errorf("again: want the comment, got %+v, %v", again, err)
+		}
+		_, err = s.Comment(t.Context(), guest.ID, p.ID, id, "Bad.")
+		wantErr(t, "another text in the form", err, ashiato.ErrSentBefore)
+		for _, text := range []string{"", " \n", "\xff", "a\x00", strings.Repeat("a", 1001)} {
+			_, err := s.Comment(t.Context(), guest.ID, p.ID, s.NewID(), text)
+			wantProblem(t, fmt.Sprintf("%.10q", text), err, "text")
+		}
+		second, err := s.Comment(t.Context(), guest.ID, p.ID, s.NewID(), "Better.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle(t, s)
+		reading, err := s.Read(t.Context(), "tea", "")
+		if err != nil || reading.Page.Comments != 2 || len(reading.Remarks) != 2 || reading.Remarks[0].Text != "Better." || reading.Remarks[0].By.Handle != "moss" {
+			t.Errorf("want two comments, the newest first, got %+v, %v", reading, err)
+		}
+		wantErr(t, "somebody else", s.Retract(t.Context(), other.ID, first.ID), ashiato.ErrNotYours)
+		if err := errors.Join(s.Retract(t.Context(), author.ID, first.ID), s.Retract(t.Context(), guest.ID, second.ID)); err != nil {
+			t.Error(err)
+		}
+		wantErr(t, "again", s.Retract(t.Context(), guest.ID, second.ID), kvmodel.ErrNotFound)
+		settle(t, s)
+		if reading, err := s.Read(t.Context(), "tea", ""); err != nil || reading.Page.Comments != 0 || len(reading.Remarks) != 0 {
+			t.Errorf("want no comments, got %+v, %v", reading, err)
+		}
+	})
+}
+
+func TestSite_Feed_HasWhatOneFollows(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		reader, author, other := join(t, s, "heron"), join(t, s, "moss"), join(t, s, "otter")
+		write(t, s, author, "before")
+		write(t, s, other, "tea", "kitchen")
+		for range 2 {
+			if err := errors.Join(s.Follow(t.Context(), reader.ID, author.ID), s.FollowTopic(t.Context(), reader.ID, "kitchen")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantErr(t, "oneself", s.Follow(t.Context(), reader.ID, reader.ID), ashiato.ErrYourself)
+		wantErr(t, "nobody", s.Follow(t.Context(), reader.ID, "nobody"), kvmodel.ErrNotFound)
+		wantErr(t, "no topic", s.FollowTopic(t.Context(), reader.ID, "nothing"), kvmodel.ErrNotFound)
+		settle(t, s)
+		write(t, s, author, "by-moss")
+		write(t, s, other, "on-kitchens", "kitchen")
+		write(t, s, other, "neither")
+		write(t, s, reader, "own", "kitchen")
+		settle(t, s)
+		feed, err := s.Feed(t.Context(), reader.ID, "")
+		if diff := cmp.Diff([]string{"on-kitchens", "by-moss", "before"}, slugs(feed)); diff != "" || err != nil {
+			t.Errorf("feed mismatch, %v (-want +got):\n%s", err, diff)
+		}
+		profile, err := s.Profile(t.Context(), reader.ID, "moss", "")
+		if err != nil || !profile.Followed || profile.Member.Followers != 1 {
+			t.Errorf("want moss followed by one, got %+v, %v", profile, err)
+		}
+		followers, err := s.FollowersOf(t.Context(), "kitchen", "")
+		if err != nil || len(followers.Items) != 1 || followers.Items[0].ID != reader.ID {
+			t.Errorf("want heron to follow kitchens, got %+v, %v", followers, err)
+		}
+		for range 2 {
+			if err := errors.Join(s.Unfollow(t.Context(), reader.ID, author.ID), s.UnfollowTopic(t.Context(), reader.ID, "kitchen")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(t, s, author, "after", "kitchen")
+		settle(t, s)
+		if feed, err := s.Feed(t.Context(), reader.ID, ""); err != nil || len(feed.Entries) != 3 {
+			t.Errorf("want nothing new, got %v, %v", slugs(feed), err)
+		}
+		_, err = s.Feed(t.Context(), reader.ID, "tampered")
+		wantErr(t, "cursor", err, kvmodel.ErrBadCursor)
+	})
+}
+
+func TestSite_Visit_LeavesOneFootprintOfEach(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		owner, guest := join(t, s, "heron"), join(t, s, "moss")
+		for _, who := range []string{guest.ID, guest.ID, owner.ID, ""} {
+			if err := s.Visit(t.Context(), who, owner.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		visitor, err := s.Visitor(t.Context(), owner.ID)
+		if err != nil || visitor.Unread != 1 || visitor.Member.Handle != "heron" {
+			t.Errorf("want one footprint unread, got %+v, %v", visitor, err)
+		}
+		prints, err := s.Footprints(t.Context(), owner.ID)
+		if err != nil || len(prints) != 1 || prints[0].Guest.Handle != "moss" || !prints[0].New {
+			t.Fatalf("want a new footprint of moss, got %+v, %v", prints, err)
+		}
+		if err := s.Looked(t.Context(), owner.ID, prints[0].At); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Looked(t.Context(), owner.ID, prints[0].At.Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if visitor, err := s.Visitor(t.Context(), owner.ID); err != nil || visitor.Unread != 0 {
+			t.Errorf("want none unread, got %+v, %v", visitor, err)
+		}
+	})
+}
+
+// What a verb costs is part of what it promises: so many trips, so many of them
+// one after another. A change is one trip where the store commits at once.
+func TestSite_TripsOfEachVerb(t *testing.T) {
+	s := open(t, memkv.New(memkv.Options{}))
+	heron, moss := join(t, s, "heron"), join(t, s, "moss")
+	for i := range 60 {
+		p := write(t, s, []*ashiato.Member{heron, moss}[i%2], fmt.Sprint("page-", i), "kitchen")
+		if _, err := s.View(t.Context(), p.Slug); err != nil {
+			t.Fatal(err)
+		}
+		if i == 59 {
+			for range 30 {
+				if _, err := s.Comment(t.Context(), moss.ID, p.ID, s.NewID(), "Good."); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if err := errors.Join(s.Follow(t.Context(), heron.ID, moss.ID), s.FollowTopic(t.Context(), heron.ID, "kitchen"), s.Visit(t.Context(), moss.ID, heron.ID)); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
+	for _, test := range []struct {
+		name        string
+		trips, deep int
+		do          func(ctx context.Context) error
+	}{
+		{"visitor", 2, 1, func(ctx context.Context) error { _, err := s.Visitor(ctx, heron.ID); return err }},
+		{"home", 5, 3, func(ctx context.Context) error { _, err := s.Home(ctx); return err }},
+		{"newest", 3, 3, func(ctx context.Context) error { _, err := s.Newest(ctx, ""); return err }},
+		{"feed", 3, 3, func(ctx context.Context) error { _, err := s.Feed(ctx, heron.ID, ""); return err }},
+		{"profile", 5, 4, func(ctx context.Context) error { _, err := s.Profile(ctx, heron.ID, "moss", ""); return err }},
+		{"view", 8, 5, func(ctx context.Context) error { _, err := s.View(ctx, "page-59"); return err }},
+		{"ranking of today", 3, 3, func(ctx context.Context) error { _, err := s.Ranking(ctx, ashiato.Today, ""); return err }},
+		{"ranking of the week", 3, 3, func(ctx context.Context) error { _, err := s.Ranking(ctx, ashiato.ThisWeek, ""); return err }},
+		{"ranking", 3, 3, func(ctx context.Context) error { _, err := s.Ranking(ctx, ashiato.AllTime, ""); return err }},
+		{"place", 8, 5, func(ctx context.Context) error { _, err := s.Place(ctx, "page-59"); return err }},
+		{"topic", 5, 3, func(ctx context.Context) error { _, err := s.Topic(ctx, heron.ID, "kitchen", ""); return err }},
+		{"topics", 2, 2, func(ctx context.Context) error { _, err := s.Topics(ctx, ""); return err }},
+		{"followers of a topic", 3, 3, func(ctx context.Context) error { _, err := s.FollowersOf(ctx, "kitchen", ""); return err }},
+		{"footprints", 3, 2, func(ctx context.Context) error { _, err := s.Footprints(ctx, heron.ID); return err }},
+		{"log in", 5, 5, func(ctx context.Context) error { _, err := s.LogIn(ctx, "heron", password, "here"); return err }},
+		{"visit", 1, 1, func(ctx context.Context) error { return s.Visit(ctx, moss.ID, heron.ID) }},
+		{"write", 2, 2, func(ctx context.Context) error {
+			_, err := s.Write(ctx, heron.ID, ashiato.Draft{ID: s.NewID(), Slug: "new", Title: "New", Body: "New.", Topics: []string{"kitchen"}})
+			return err
+		}},
+		{"comment", 2, 2, func(ctx context.Context) error {
+			p, err := s.Models.Pages.BySlug.Find(t.Context(), "page-59")
+			if err != nil {
+				return err
+			}
+			_, err = s.Comment(ctx, heron.ID, p.ID, s.NewID(), "Good.")
+			return err
+		}},
+	} {
+		if err := test.do(t.Context()); test.name != "write" && err != nil { // once, so that it is warm
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		ctx, meter := kvmodel.Metered(t.Context())
+		if err := test.do(ctx); test.name != "write" && err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		cost := meter.Cost()
+		t.Logf("%s: %s", test.name, cost)
+		if cost.Trips > test.trips || cost.Depth > test.deep {
+			t.Errorf("%s: want at most %d trips, %d deep, got %s", test.name, test.trips, test.deep, cost)
+		}
+	}
+}
+
+func TestSite_Health_TellsThatTheStoreIsDown(t *testing.T) {
+	if err := open(t, memkv.New(memkv.Options{})).Health(t.Context()); err != nil {
+		t.Error(err)
+	}
+	db, err := kvmodel.Open(down{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(t.Context())
+	wantErr(t, "down", ashiato.NewSite(db, ashiato.Options{}).Health(t.Context()), kvmodel.ErrUnavailable)
+}
+
+type down struct{}
+
+func (down) Do(_ context.Context, ops []kvmodel.Op) error {
+	return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+}
+func (down) Close() error { return nil }
