@@ -15,7 +15,7 @@ export RINGTREE_SERVERS := required
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: setup lint current ## everything CI checks: set-up, lint, generated files, all tests with real servers
@@ -51,6 +51,10 @@ race: setup ## all tests under the race detector, which needs a C compiler
 .PHONY: figures
 figures: setup ## measure what this project promises and write docs/costs.md
 	cd bench && go run ./figures -o ../docs/costs.md
+
+.PHONY: screenshots
+screenshots: setup ## take the pictures of the sample app that docs/sample-app.md shows
+	go test -count=1 -run TestScreenshots ./example-app/apptest -screenshots ../../docs/screenshots
 
 .PHONY: models
 models: ## run the exhaustive checkers of the protocols: tests named TestModel...

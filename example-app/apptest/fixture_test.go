@@ -88,6 +88,15 @@ func newHandler(t testing.TB, app *ashiato.Site, development bool) *web.Site {
 	return handler
 }
 
+// settle returns when what is done after the answers is done, such as to rank a
+// page that was looked at.
+func (s *site) settle() {
+	s.t.Helper()
+	if err := s.app.DB().Flush(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // visitor is a browser without scripts.
 type visitor struct {
 	*site

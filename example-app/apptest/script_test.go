@@ -97,6 +97,7 @@ func newAudit(t *testing.T) *audit {
 			a.learn(what, look())
 			a.learn(what, look()) // Seen once more it is in the ranking.
 		}
+		a.settle()
 		for n := range 30 { // So many comments that there is a pager.
 			a.store("Plain words, and nothing else.", 10+n)
 		}

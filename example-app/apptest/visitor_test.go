@@ -233,6 +233,7 @@ func (s *site) look(path string, times int) {
 		v := s.visitor()
 		v.want(v.get(path), 200)
 	}
+	s.settle()
 }
 
 func comments(ann, ben *walker) {

@@ -24,7 +24,6 @@ func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 type counts struct {
 	requests [6]atomic.Int64 // by the hundreds of their status
 	bytes    atomic.Int64
-	trips    atomic.Int64
 	micros   atomic.Int64
 	open     atomic.Int64
 }
@@ -39,7 +38,6 @@ func (s *Site) metrics(w http.ResponseWriter, _ *http.Request) {
 	for class := 1; class < len(s.counts.requests); class++ {
 		fmt.Fprintf(w, "ashiato_requests_total{status=\"%dxx\"} %d\n", class, s.counts.requests[class].Load())
 	}
-	stats := s.app.DB().Stats()
 	for _, line := range []struct {
 		name string
 		n    int64
@@ -51,5 +49,4 @@ func (s *Site) metrics(w http.ResponseWriter, _ *http.Request) {
 	} {
 		fmt.Fprintf(w, "%s %d\n", line.name, line.n)
 	}
-	_ = stats
 }

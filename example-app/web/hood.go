@@ -65,7 +65,7 @@ func lastPart(key string) string { return key[strings.LastIndexAny(key, ":#")+1:
 // commonKey returns what all keys of a ring begin with.
 func commonKey(r ashiato.RingShape) string {
 	if len(r.Segments) == 0 {
-		return ""
+		return "t:Page:Newest"
 	}
 	key := r.Segments[0].Key
 	return strings.TrimRight(strings.TrimSuffix(key, lastPart(key)), ":#")

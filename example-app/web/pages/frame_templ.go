@@ -25,7 +25,7 @@ type Visitor struct {
 	Unread int // footprints not seen yet
 }
 
-// Name is what Link leads to a visitor's own profile.
+// profile is the address of a visitor's own profile.
 func (v *Visitor) profile() string { return "/m/" + v.Handle }
 
 func (f Frame) title() string {

@@ -1,0 +1,223 @@
+package apptest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/example-app/demo"
+	"github.com/ringtree/ringtree/example-app/internal/browser"
+	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+var screenshots = flag.String("screenshots", "", "write a screenshot of each page of the sample app into this folder")
+
+// The folder of the screenshots and the page that shows them, from here.
+const (
+	shotsFolder = "../../docs/screenshots"
+	shotsPage   = "../../docs/sample-app.md"
+	maxShot     = 150 << 10
+)
+
+// shot is a picture of a page of the demo, as heron sees it, who is one of its
+// members.
+type shot struct {
+	name, path string
+	stranger   bool
+	phone      bool // narrow, and by night
+}
+
+var shots = []shot{
+	{name: "home", path: "/"},
+	{name: "home-phone", path: "/", phone: true},
+	{name: "newest", path: "/newest"},
+	{name: "feed", path: "/feed"},
+	{name: "page", path: "PAGE"},
+	{name: "page-phone", path: "PAGE", phone: true},
+	{name: "write", path: "/write"},
+	{name: "conflict", path: "CONFLICT"},
+	{name: "ranking", path: "/ranking?span=all"},
+	{name: "ranking-phone", path: "/ranking", phone: true},
+	{name: "topics", path: "/topics"},
+	{name: "topic", path: "TOPIC"},
+	{name: "followers", path: "FOLLOWERS"},
+	{name: "profile", path: "/m/heron"},
+	{name: "footprints", path: "/footprints"},
+	{name: "footprints-phone", path: "/footprints", phone: true},
+	{name: "settings", path: "/settings"},
+	{name: "under-the-hood", path: "/hood"},
+	{name: "under-the-hood-phone", path: "/hood", phone: true},
+	{name: "log-in", path: "/login", stranger: true},
+	{name: "sign-up", path: "/signup", stranger: true},
+	{name: "not-found", path: "/nowhere", stranger: true},
+}
+
+// The documents show each page of the app, in pictures that are small.
+func TestScreenshots_AreThereAndShown(t *testing.T) {
+	if *screenshots != "" {
+		takeAll(t, *screenshots)
+	}
+	page, err := os.ReadFile(shotsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range shots {
+		if !strings.Contains(string(page), "(screenshots/"+s.name+".png)") {
+			t.Errorf("%s does not show %s", shotsPage, s.name)
+		}
+		info, err := os.Stat(filepath.Join(shotsFolder, s.name+".png"))
+		if err != nil {
+			t.Errorf("%v: make screenshots", err)
+		} else if info.Size() > maxShot {
+			t.Errorf("%s has %d bytes, want at most %d", info.Name(), info.Size(), maxShot)
+		}
+	}
+}
+
+func takeAll(t *testing.T, folder string) {
+	servers.Need(t, browser.Program)
+	store := memkv.New(memkv.Options{})
+	if _, err := demo.Fill(t.Context(), store, demo.Plan{Pages: 400, Password: password, Hash: cheap}); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, store)
+	s.settle()
+	chromium := browser.Start(t)
+	heron, stranger := newWalker(t, chromium, s.url, "heron", true), newWalker(t, chromium, s.url, "", true)
+	heron.Open("/login")
+	heron.logIn()
+	for _, shot := range shots {
+		w := heron
+		if shot.stranger {
+			w = stranger
+		}
+		w.SetViewport(browser.Desktop)
+		w.SetColours("light")
+		if shot.phone {
+			w.SetViewport(browser.Phone)
+			w.SetColours("dark")
+		}
+		s.show(w, shot.path)
+		picture := fewColours(t, w.Screenshot(2400))
+		if err := os.WriteFile(filepath.Join(folder, shot.name+".png"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// show opens a page of the demo. One in capitals is looked for.
+func (s *site) show(w *walker, path string) {
+	s.t.Helper()
+	switch path {
+	case "PAGE":
+		path = s.popular(w)
+	case "TOPIC":
+		path = s.first(w, "/topics", "/t/")
+	case "FOLLOWERS":
+		path = s.first(w, "/topics", "/t/") + "/followers"
+	case "CONFLICT":
+		s.conflict(w)
+		return
+	}
+	w.Open(path)
+}
+
+// popular is the path of the page that is first in the ranking.
+func (s *site) popular(w *walker) string { return s.first(w, "/ranking?span=all", "/p/") }
+
+// first returns the first link of a page that begins in some way.
+func (s *site) first(w *walker, page, begin string) string {
+	s.t.Helper()
+	w.Open(page)
+	var path string
+	w.Eval("document.querySelector('main a[href^=\""+begin+"\"]').getAttribute('href')", &path)
+	return path
+}
+
+// conflict shows what the second of two tabs is shown.
+func (s *site) conflict(w *walker) {
+	s.t.Helper()
+	w.Open("/write")
+	w.Fill("Title", "A gate in the snow")
+	w.Fill("Text", "The gate was open in the morning, and there was one row of marks that led out of it.")
+	w.Submit("Save page")
+	w.Follow("Edit page")
+	heron, err := s.app.Find(context.Background(), "heron")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	page, err := s.app.Models.Pages.BySlug.Find(context.Background(), "a-gate-in-the-snow")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v := s.visitor()
+	v.want(v.logIn("heron", password), 303)
+	v.want(v.fill("/edit/"+page.ID, "/edit/"+page.ID, "body", "The gate was open in the morning, and there were two rows of marks that led out of it."), 303)
+	w.Fill("Text", "The gate was shut in the morning, and there was one row of marks that led out of it.")
+	w.Submit("Save page")
+	if w.Status() != 409 {
+		s.t.Fatalf("%s: want a conflict, got status %d", heron.Handle, w.Status())
+	}
+}
+
+// fewColours is a picture with its most frequent 256 colours, to which all others
+// are near: a page of text has hardly more.
+func fewColours(t *testing.T, picture []byte) []byte {
+	t.Helper()
+	full, err := png.Decode(bytes.NewReader(picture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[color.RGBA]int{}
+	bounds := full.Bounds()
+	for y := range bounds.Dy() {
+		for x := range bounds.Dx() {
+			count[color.RGBAModel.Convert(full.At(x, y)).(color.RGBA)]++
+		}
+	}
+	small := image.NewPaletted(bounds, palette(count))
+	nearest := map[color.RGBA]uint8{}
+	for y := range bounds.Dy() {
+		for x := range bounds.Dx() {
+			at := color.RGBAModel.Convert(full.At(x, y)).(color.RGBA)
+			index, known := nearest[at]
+			if !known {
+				index = uint8(small.Palette.Index(at))
+				nearest[at] = index
+			}
+			small.SetColorIndex(x, y, index)
+		}
+	}
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func palette(count map[color.RGBA]int) color.Palette {
+	var all []color.RGBA
+	for c := range count {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(number(a), number(b)))
+	})
+	var palette color.Palette
+	for _, c := range all[:min(256, len(all))] {
+		palette = append(palette, c)
+	}
+	return palette
+}
+
+func number(c color.RGBA) int { return int(c.R)<<16 | int(c.G)<<8 | int(c.B) }
