@@ -86,7 +86,6 @@ type filling struct {
 	Plan
 	site     *ashiato.Site
 	calendar *calendar
-	members  []*ashiato.Member
 	made     int
 }
 

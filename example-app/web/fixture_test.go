@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -251,17 +250,6 @@ func (v *visitor) without(got reply, text string) {
 	if strings.Contains(got.body, text) {
 		v.t.Errorf("%s: want no %q on the page, got:\n%s", got.path, text, got.body)
 	}
-}
-
-// trips returns how many trips got has cost.
-func (v *visitor) trips(got reply) int {
-	v.t.Helper()
-	number, _, _ := strings.Cut(got.header.Get("X-Store-Cost"), " ")
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		v.t.Fatalf("%s: no cost: %v", got.path, err)
-	}
-	return n
 }
 
 // frail is a store that can be down, or answer no write though it does it.
