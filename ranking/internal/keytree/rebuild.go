@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -190,27 +191,49 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *pages, ids []string) erro
 	return nil
 }
 
-// delete deletes the page called name and all below it, these first.
+// delete deletes the page called name and all below it, these first. Below a page
+// that was lost there may be others: only where none of its children is there does
+// the tree end.
 func (p *pages) delete(ctx context.Context, l *lease, name string) error {
 	got, err := p.get(ctx, l.s, name)
 	if err != nil {
 		return err
 	}
-	if got[0].router != nil {
-		for i := range 4 {
-			if err := p.delete(ctx, l, childName(name, i)); err != nil {
-				return err
-			}
-		}
-		if err := l.renew(ctx); err != nil {
+	lost := got[0].version == 0
+	if got[0].router != nil || lost && len(name) < maxBits {
+		if err := p.deleteBelow(ctx, l, name); err != nil {
 			return err
 		}
+	}
+	if lost {
+		return nil
 	}
 	_, err = kvmodel.One(ctx, l.s, kvmodel.OpDelete(p.key(name)))
 	if errors.Is(err, kvmodel.ErrNotFound) {
 		return nil
 	}
 	return err
+}
+
+// deleteBelow deletes what is below the page called name.
+func (p *pages) deleteBelow(ctx context.Context, l *lease, name string) error {
+	names := make([]string, 4)
+	for i := range names {
+		names[i] = childName(name, i)
+	}
+	children, err := p.get(ctx, l.s, names...)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(children, func(c page) bool { return c.version != 0 }) {
+		return nil
+	}
+	for _, child := range names {
+		if err := p.delete(ctx, l, child); err != nil {
+			return err
+		}
+	}
+	return l.renew(ctx)
 }
 
 // lease is the right to rebuild a tree, which ends by itself.
