@@ -69,7 +69,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			"kvmodel/journal.go", "	j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool { return s == seg })\n	return nil", "	j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool { return s == seg })\n	go j.db.archive(ctx, seg.created)\n	return nil",
 		),
 		kvtest.Wrong("a journal is buried before it is repaired",
-			repair, "	err = db.once(j, func(s *sign) *int { return &s.mended }", "	if err := db.bury(ctx, j); err != nil {\n		return err\n	}\n	j.lines = j.lines[len(j.lines)/2:]\n	err = db.once(j, func(s *sign) *int { return &s.mended }",
+			repair, "	wait := db.once(j, func(s *sign) *int { return &s.mended }", "	if err := db.bury(ctx, j); err != nil {\n		return err\n	}\n	j.lines = j.lines[len(j.lines)/2:]\n	wait := db.once(j, func(s *sign) *int { return &s.mended }",
 		),
 		kvtest.Wrong("there is no second pass",
 			repair, "		if err := db.repairLines(ctx, j); err != nil {\n			return err\n		}\n		return db.bury(ctx, j)", "		return db.bury(ctx, j)",
