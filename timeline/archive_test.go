@@ -140,6 +140,25 @@ func TestWithArchive_LeadsBackOverTheSeam(t *testing.T) {
 	}
 }
 
+// It could begin further up as well, but only to read again what was shown.
+func TestWithArchive_AsksForTheArchiveBelowTheLastRecordShown(t *testing.T) {
+	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
+	made := p.make(t, 60)
+	var asked []int64
+	list := timeline.WithArchive(p.newest,
+		func(p *post) int64 { return p.ID },
+		func(id int64) kvmodel.Lister[post] { asked = append(asked, id); return p.Before(id) },
+	)
+	all, _ := through(t, list, 20, nothing)
+	if d := cmp.Diff(made, all); d != "" {
+		t.Errorf("mismatch (-want +got):\n%s", d)
+	}
+	last := made[11]
+	if d := cmp.Diff([]int64{last, last, last}, asked[:3]); d != "" {
+		t.Errorf("where the archive is asked for: mismatch (-want +got):\n%s", d)
+	}
+}
+
 // While somebody turns pages, others write, and the ring passes the reader.
 func TestWithArchive_IsStableWhileTheRingMovesOn(t *testing.T) {
 	for _, n := range []int{1, 5, 7} {
