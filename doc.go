@@ -9,7 +9,7 @@
 //	examples      what records can do, as runnable examples
 //	inspect       check, repair, rebuild, export and import over any set of models (coming)
 //	templates     templ components that take plain values
-//	index         indexes that look records up by value: unique
+//	index         look-up by value: unique, lists, sets, sequences, counters
 //	timeline      newest-first rings of records, and events kept in a ring
 //	ranking       boards: access rankings and sorted indexes
 //	kvmodel       the store contract, keys, DB and Records, the data class

@@ -45,12 +45,15 @@ type backend struct {
 // eachRoomyBackend calls f with an empty store of every kind, each with room for
 // millions of small items.
 func (b *bench) eachRoomyBackend(f func(backend) error) error {
-	for _, open := range []func() (backend, func(), error){
-		func() (backend, func(), error) {
-			return backend{"memkv", memkv.New(memkv.Options{}), 0}, func() {}, nil
-		},
-		b.roomyBolt, b.roomyMemcached, b.roomyRedis,
-	} {
+	memory := func() (backend, func(), error) {
+		return backend{"memkv", memkv.New(memkv.Options{}), 0}, func() {}, nil
+	}
+	return b.eachOf(f, memory, b.roomyBolt, b.roomyMemcached, b.roomyRedis)
+}
+
+// eachOf calls f with what each of opens opens, one after the other.
+func (b *bench) eachOf(f func(backend) error, opens ...func() (backend, func(), error)) error {
+	for _, open := range opens {
 		on, stop, err := open()
 		if err != nil {
 			return err
