@@ -438,6 +438,40 @@ func TestLogs_LostKeysAreMissedAndNeverLookLikeAShorterList(t *testing.T) {
 	}
 }
 
+// Most lists have no head, so that only who has just seen the first segment can
+// tell that it is lost and not an empty list.
+func TestLogs_AFirstSegmentThatIsLostWhileItIsReplacedIsMissed(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+		ctx := t.Context()
+		l, _ := prompt(s, small)
+		fill(t, l, func() {}, 200)
+		evicting := &beforeFirst{s, kvmodel.Append, func() { mem.Evict(l.key(place, name{})) }}
+		must(t, l.roll(ctx, evicting, place, name{}))
+		for _, l := range []*Logs{l, fresh(s)} {
+			_, err := l.Count(ctx, s, place)
+			wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		}
+		must(t, fresh(s).Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
+	})
+}
+
+// beforeFirst is a store that calls do before its first op of a kind.
+type beforeFirst struct {
+	kvmodel.Store
+	kind kvmodel.Kind
+	do   func()
+}
+
+func (b *beforeFirst) Powers() kvmodel.Powers { return kvmodel.PowersOf(b.Store) }
+
+func (b *beforeFirst) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if b.do != nil && slices.ContainsFunc(ops, func(op kvmodel.Op) bool { return op.Kind == b.kind }) {
+		b.do()
+		b.do = nil
+	}
+	return b.Store.Do(ctx, ops)
+}
+
 // fresh returns the logs of a process that knows nothing, and tends nothing.
 func fresh(s kvmodel.Store) *Logs {
 	l, _ := prompt(s, small)
