@@ -124,6 +124,26 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 	})
 }
 
+func TestLogs_AHeadIsParsedOnceAndAgainWhenItHasChanged(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+		l, wait := prompt(s, small)
+		fill(t, l, wait, 300)
+		read := func() *head {
+			h, err := l.readHead(t.Context(), s, place)
+			must(t, err)
+			return h
+		}
+		before := read()
+		if read() != before {
+			t.Error("the same head was parsed twice")
+		}
+		must(t, fresh(s).roll(t.Context(), s, place, before.parts[0].name))
+		if after := read(); after.place(before.parts[0].name) >= 0 {
+			t.Error("a head that has changed is taken for the one before")
+		}
+	})
+}
+
 func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
 	for _, c := range []struct {
 		name                string
