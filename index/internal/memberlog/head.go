@@ -1,6 +1,7 @@
 package memberlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
@@ -18,6 +19,7 @@ import (
 type head struct {
 	stored  bool
 	version kvmodel.Version // of the stored one, if it was just read
+	value   []byte          // of it, nil if it was not read
 	parts   []part          // in the order of their prefixes
 
 	// lost is not 0 if a segment of the list, with what was in it, has
@@ -56,6 +58,12 @@ const (
 
 // noHead is the head of a list that has none.
 func noHead() *head { return &head{parts: []part{{}}, seen: make([]atomic.Int32, 1)} }
+
+// saysSame tells whether h, which may be nil, was made from an answer like r.
+// Writers that verify what they append read the same head again and again.
+func (h *head) saysSame(r kvmodel.Result) bool {
+	return h != nil && h.value != nil && h.version == r.Version && bytes.Equal(h.value, r.Value)
+}
 
 // last returns the last hash of p.
 func (p *part) last() uint64 { return p.from + (^uint64(0) >> p.depth) }
@@ -150,7 +158,7 @@ func parseHead(value []byte, version kvmodel.Version) (*head, error) {
 		return nil, corrupt(end, "the checksum of a list's head")
 	}
 	p := parser{data: value, at: 1, end: end}
-	h := &head{stored: true, version: version}
+	h := &head{stored: true, version: version, value: value}
 	var ok bool
 	h.lost, _ = p.number()
 	count, ok := p.number()

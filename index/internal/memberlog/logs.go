@@ -134,6 +134,9 @@ func (l *Logs) decodeHead(place string, r kvmodel.Result) (*head, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
+	if h := l.heads.get(place); h.saysSame(r) {
+		return h, nil
+	}
 	h, err := parseHead(r.Value, r.Version)
 	if err != nil {
 		return nil, err

@@ -124,6 +124,26 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 	})
 }
 
+func TestLogs_AHeadIsParsedOnceAndAgainWhenItHasChanged(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+		l, wait := prompt(s, small)
+		fill(t, l, wait, 300)
+		read := func() *head {
+			h, err := l.readHead(t.Context(), s, place)
+			must(t, err)
+			return h
+		}
+		before := read()
+		if read() != before {
+			t.Error("the same head was parsed twice")
+		}
+		must(t, fresh(s).roll(t.Context(), s, place, before.parts[0].name))
+		if after := read(); after.place(before.parts[0].name) >= 0 {
+			t.Error("a head that has changed is taken for the one before")
+		}
+	})
+}
+
 func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
 	for _, c := range []struct {
 		name                string
@@ -436,6 +456,40 @@ func TestLogs_LostKeysAreMissedAndNeverLookLikeAShorterList(t *testing.T) {
 			must(t, fresh(s).Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
 		})
 	}
+}
+
+// Most lists have no head, so that only who has just seen the first segment can
+// tell that it is lost and not an empty list.
+func TestLogs_AFirstSegmentThatIsLostWhileItIsReplacedIsMissed(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+		ctx := t.Context()
+		l, _ := prompt(s, small)
+		fill(t, l, func() {}, 200)
+		evicting := &beforeFirst{s, kvmodel.Append, func() { mem.Evict(l.key(place, name{})) }}
+		must(t, l.roll(ctx, evicting, place, name{}))
+		for _, l := range []*Logs{l, fresh(s)} {
+			_, err := l.Count(ctx, s, place)
+			wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		}
+		must(t, fresh(s).Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
+	})
+}
+
+// beforeFirst is a store that calls do before its first op of a kind.
+type beforeFirst struct {
+	kvmodel.Store
+	kind kvmodel.Kind
+	do   func()
+}
+
+func (b *beforeFirst) Powers() kvmodel.Powers { return kvmodel.PowersOf(b.Store) }
+
+func (b *beforeFirst) Do(ctx context.Context, ops []kvmodel.Op) error {
+	if b.do != nil && slices.ContainsFunc(ops, func(op kvmodel.Op) bool { return op.Kind == b.kind }) {
+		b.do()
+		b.do = nil
+	}
+	return b.Store.Do(ctx, ops)
 }
 
 // fresh returns the logs of a process that knows nothing, and tends nothing.

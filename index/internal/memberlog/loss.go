@@ -14,10 +14,10 @@ import (
 // can go on, and notes in the head that something is missing: readers refuse the
 // list until a rebuild has begun after that and ended.
 
-// heal makes up for the loss of the segment n, if it is lost: if it is absent, or
-// retired, while the head names it. That an earlier look has found it so proves
-// nothing: n may have been replaced since, or may have been known before others
-// could see it. Whoever calls heal looks again afterwards.
+// heal makes up for the loss of the segment n of a list that there is, if it is
+// lost: if it is absent, or retired, while the head names it. That an earlier look
+// has found it so proves nothing: n may have been replaced since, or may have been
+// known before others could see it. Whoever calls heal looks again afterwards.
 func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -31,8 +31,7 @@ func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name) 
 	if err := s.Do(ctx, ops); err != nil {
 		return err
 	}
-	// Without a head, the first segment is absent where there is no list.
-	if lost := absent(&ops[0]) && h.stored || isRetired(ops[0].Result.Value); !lost {
+	if lost := absent(&ops[0]) || isRetired(ops[0].Result.Value); !lost {
 		return nil
 	}
 	p := h.parts[at]
