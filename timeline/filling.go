@@ -20,6 +20,10 @@ type filling[T any] struct {
 	passed int                         // entries looked at
 }
 
+func newFilling[T any](c *core[T], m *merge) *filling[T] {
+	return &filling[T]{core: c, merge: m, loaded: make(map[string]*kvmodel.Seen[T])}
+}
+
 // fill returns the next n records. It moves the cuts past all it has looked at.
 func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }

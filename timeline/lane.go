@@ -34,6 +34,7 @@ func (l *lane) key(g shape, segment int64) string {
 type segment struct {
 	key     string
 	version kvmodel.Version // 0: it is absent
+	bytes   int
 	entries []entry
 }
 
@@ -51,7 +52,7 @@ func (l *lane) decode(g shape, i int64, r kvmodel.Result) (segment, error) {
 	if err != nil {
 		return seg, fmt.Errorf("%s: %w", seg.key, err)
 	}
-	seg.version, seg.entries = r.Version, all[:0]
+	seg.version, seg.bytes, seg.entries = r.Version, len(r.Value), all[:0]
 	for _, e := range all {
 		if g.segment(g.block(e.stamp)) == i {
 			seg.entries = append(seg.entries, e)

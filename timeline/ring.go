@@ -106,7 +106,8 @@ func (r *Ring[T]) leaf(ctx context.Context, p place, n int, keep []func(*T) bool
 		return leaf[T]{}, err
 	}
 	start := m.cuts()
-	f := &filling[T]{core: r.core, merge: m, keep: keep, deep: p.cuts != nil, loaded: make(map[string]*kvmodel.Seen[T])}
+	f := newFilling(r.core, m)
+	f.keep, f.deep = keep, p.cuts != nil
 	items, err := f.fill(ctx, n)
 	if err != nil {
 		return leaf[T]{}, r.core.failure(err)
@@ -129,12 +130,17 @@ func (r *Ring[T]) leaf(ctx context.Context, p place, n int, keep []func(*T) bool
 	return leaf[T]{items, back, on, start}, nil
 }
 
+// ready returns nil if the ring can be read.
+func (r *Ring[T]) ready(ctx context.Context) error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.core.host.Ready(ctx)
+}
+
 // open returns a merge of the ring's lanes that has read its beginning.
 func (r *Ring[T]) open(ctx context.Context, up bool, from []cut, n int) (*merge, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	if err := r.core.host.Ready(ctx); err != nil {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
 	m := newMerge(r.core.db.Store(), r.lanes, up, from, n)

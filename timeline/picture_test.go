@@ -1,0 +1,202 @@
+package timeline_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/templates"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// drawn returns a picture as a line: its slots, and a | after each segment.
+func drawn(p timeline.Picture) string {
+	var line strings.Builder
+	for _, segment := range p.Segments {
+		for _, slot := range segment.Slots {
+			line.WriteByte(".FSM"[slot])
+		}
+		line.WriteByte('|')
+	}
+	return line.String()
+}
+
+// pictureOf returns the picture of a ring that is just one.
+func pictureOf(t testing.TB, r *timeline.Ring[page]) timeline.Picture {
+	t.Helper()
+	pictures, err := r.Pictures(ctx)
+	if err != nil || len(pictures) != 1 {
+		t.Fatal(len(pictures), "pictures,", err)
+	}
+	return pictures[0]
+}
+
+func wantPicture(t testing.TB, what string, want string, got timeline.Picture) {
+	t.Helper()
+	if d := cmp.Diff(want, drawn(got)); d != "" {
+		t.Errorf("%s: mismatch (-want +got):\n%s", what, d)
+	}
+}
+
+func TestRing_Pictures_TellWhatEachPlaceHolds(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		p := openRing(s, timeline.Shape{Size: 8, Segment: 4})
+		defer p.close(t)
+		wantPicture(t, "nothing", "....|....|....|", pictureOf(t, p.newest))
+		for i := range 6 {
+			p.create(t, fmt.Sprint("p", i), "ann", "text")
+		}
+		wantPicture(t, "six, and no number 0", ".FFF|FFF.|....|", pictureOf(t, p.newest))
+		p.edit(t, "p1", func(p *page) { p.Body = "moves to 7" })
+		if err := p.Delete(ctx, "p3"); err != nil {
+			t.Fatal(err)
+		}
+		wantPicture(t, "one moved and one deleted", ".FSF|SFFF|....|", pictureOf(t, p.newest))
+		if _, err := kvmodel.One(ctx, s, kvmodel.OpIncrement("t:Page:Newest:#n", 1)); err != nil {
+			t.Fatal(err)
+		}
+		got := pictureOf(t, p.newest)
+		wantPicture(t, "a number was given and not used", ".FSF|SFFF|M...|", got)
+		if got.Head != 8 || got.Newest != 2 {
+			t.Errorf("the head is %d in segment %d, want 8 in 2", got.Head, got.Newest)
+		}
+		for i := range 6 {
+			p.create(t, fmt.Sprint("q", i), "ann", "text")
+		}
+		got = pictureOf(t, p.newest)
+		wantPicture(t, "the ring has come around", "FFF.|...F|MFFF|", got)
+		firsts := []int64{got.Segments[0].First, got.Segments[1].First, got.Segments[2].First}
+		if d := cmp.Diff([]int64{12, 4, 8}, firsts); d != "" {
+			t.Errorf("first numbers: mismatch (-want +got):\n%s", d)
+		}
+	})
+}
+
+func TestRing_Pictures_NameTheKeysThatAreStored(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	p := openRing(plain{mem}, timeline.Shape{Size: 40, Segment: 8})
+	defer p.close(t)
+	for i := range 30 {
+		p.create(t, fmt.Sprint("p", i), "ann", "text")
+	}
+	picture := pictureOf(t, p.newest)
+	if len(picture.Segments) != 6 {
+		t.Fatalf("%d segments, want 6", len(picture.Segments))
+	}
+	entries := 0
+	for _, segment := range picture.Segments {
+		r, _ := kvmodel.One(ctx, mem, kvmodel.OpGet(segment.Key))
+		if len(r.Value) != segment.Bytes || !strings.HasPrefix(segment.Key, "t:Page:Newest:#8x6.") {
+			t.Errorf("%s has %d bytes, and the picture says %d", segment.Key, len(r.Value), segment.Bytes)
+		}
+		entries += segment.Entries
+	}
+	if entries != 30 {
+		t.Errorf("the segments have %d entries, want 30", entries)
+	}
+}
+
+// Whatever has happened, the places that are filled are those of the records
+// that pages show, be it in several rings or in one whose shape has changed.
+func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		s := plain{memkv.New(memkv.Options{})}
+		before := timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}
+		shards := rng.IntN(3)
+		p := openSpec(s, timeline.Spec[page]{Shape: before, Shards: shards})
+		churn(t, p, rng)
+		p.close(t)
+		p = openSpec(s, timeline.Spec[page]{
+			Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Before: []timeline.Shape{before}, Shards: shards,
+		})
+		churn(t, p, rng)
+		for _, ring := range []*timeline.Ring[page]{p.newest, p.byAuthor.Of("ann"), p.byAuthor.Of("ann", "bob")} {
+			shown := 0
+			for _, err := range ring.All(ctx) {
+				if shown++; err != nil {
+					t.Fatal("seed", seed, err)
+				}
+			}
+			pictures, err := ring.Pictures(ctx)
+			if err != nil {
+				t.Fatal("seed", seed, err)
+			}
+			filled := 0
+			for _, picture := range pictures {
+				filled += strings.Count(drawn(picture), "F")
+			}
+			if shown != filled {
+				t.Errorf("seed %d: %d places are filled, and pages show %d records", seed, filled, shown)
+			}
+		}
+		p.close(t)
+	}
+}
+
+// churn makes, moves and deletes some records.
+func churn(t testing.TB, p *pages, rng *rand.Rand) {
+	t.Helper()
+	for i := range rng.IntN(60) {
+		id := fmt.Sprint("p", rng.IntN(20))
+		_, err := p.Update(ctx, id, func(p *page) error { p.Body = fmt.Sprint(i, rng.Uint64()); return nil })
+		if err == nil && rng.IntN(5) == 0 {
+			err = p.Delete(ctx, id)
+		} else if err != nil {
+			p.create(t, id, []string{"ann", "bob"}[rng.IntN(2)], "text")
+			err = nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	p := openRing(plain{mem}, timeline.Shape{})
+	defer p.close(t)
+	rng := rand.New(rand.NewPCG(1, 1))
+	fillRing(t, p, rng, 1500, 20)
+	var wrote []string
+	s := &broken{Store: plain{mem}, refuses: func(op kvmodel.Op) bool {
+		if op.Kind.Writes() {
+			wrote = append(wrote, op.Key)
+		}
+		return false
+	}}
+	other := openRing(s, timeline.Shape{})
+	defer other.close(t)
+	for _, want := range []int{4, 3} {
+		c := cost(t, func(p *pages) error { _, err := p.newest.Pictures(ctx); return err }, other)
+		if c.Trips != want {
+			t.Errorf("a picture of a full ring: %v, want %d trips", c, want)
+		}
+	}
+	if err := other.db.Flush(ctx); err != nil || len(wrote) > 0 {
+		t.Errorf("a picture has written %q, %v", wrote, err)
+	}
+}
+
+func TestRing_Pictures_RefuseARingThatIsNone(t *testing.T) {
+	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
+	defer p.close(t)
+	if _, err := p.byAuthor.Of().Pictures(ctx); err == nil {
+		t.Error("pictures of no ring")
+	}
+}
+
+func TestSlot_IsDrawnAsThePlaceItIs(t *testing.T) {
+	for slot, want := range map[timeline.Slot]templates.Place{
+		timeline.Free: templates.Unwritten, timeline.Filled: templates.Filled,
+		timeline.Stale: templates.Stale, timeline.Missing: templates.Missing,
+	} {
+		if got := templates.Place(slot); got != want {
+			t.Errorf("slot %d is drawn as %d, want %d", slot, got, want)
+		}
+	}
+}
