@@ -143,7 +143,7 @@ func (w *walker) ranking() []string {
 	w.Follow("Ranking")
 	w.Follow("All time")
 	var titles []string
-	w.Eval("[...document.querySelectorAll('main ol h3')].map((e) => e.innerText)", &titles)
+	w.Eval(`[...document.querySelectorAll('[aria-label="Pages by views"] h3')].map((e) => e.innerText)`, &titles)
 	return titles
 }
 

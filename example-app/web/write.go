@@ -136,18 +136,24 @@ func (s *Site) saved(v *visit, page *ashiato.Page) (answer, error) {
 // editForm shows the page with the id in the path as it can be changed. The
 // path has the id, since the address is among what can be changed.
 func (s *Site) editForm(v *visit) (answer, error) {
-	member, err := v.member()
+	page, err := s.own(v, v.PathValue("id"))
 	if err != nil {
 		return answer{}, err
-	}
-	page, err := s.app.Own(v.Context(), member, v.PathValue("id"))
-	if err != nil {
-		return answer{}, err
-	}
-	if !page.Live() {
-		return answer{}, ashiato.ErrTrashed
 	}
 	return s.editing(page.ID, draftOf(page), refused{}, nil, nil), nil
+}
+
+// own returns the page with that id if the member may change it.
+func (s *Site) own(v *visit, id string) (*ashiato.Page, error) {
+	member, err := v.signedIn()
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.app.Own(v.Context(), member, id)
+	if err == nil && !page.Live() {
+		err = ashiato.ErrTrashed
+	}
+	return page, err
 }
 
 func draftOf(p *ashiato.Page) ashiato.Draft {
@@ -167,6 +173,9 @@ func (s *Site) edit(v *visit) (answer, error) {
 	d := readDraft(v)
 	d.Version = version
 	if preview := previewOf(v, d); preview != nil {
+		if _, err := s.own(v, id); err != nil {
+			return s.notChanged(v, id, d, err), nil
+		}
 		return s.editing(id, d, refused{}, nil, preview), nil
 	}
 	page, err := s.change(v, id, d)
