@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -86,8 +87,9 @@ func (s *Site) show(v *visit, a answer) {
 			Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
 		}
 	}
+	// What was read is written, and so is the page that says that the time was up.
 	var body bytes.Buffer
-	if err := pages.Document(f, a.body).Render(v.Context(), &body); err != nil {
+	if err := pages.Document(f, a.body).Render(context.WithoutCancel(v.Context()), &body); err != nil {
 		slog.Error("a page cannot be written", "request", v.id, "path", v.URL.Path, "err", err)
 		http.Error(v.w, "This page cannot be written. Try again in a moment.", http.StatusInternalServerError)
 		return
