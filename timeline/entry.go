@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -27,13 +28,18 @@ func (e entry) encode(dst []byte) []byte {
 	var room [2 * binary.MaxVarintLen64]byte
 	head := binary.AppendUvarint(room[:0], uint64(e.stamp))
 	head = binary.AppendUvarint(head, uint64(max(e.at, 0)))
+	dst = slices.Grow(dst, binary.MaxVarintLen32+len(head)+len(e.body))
 	dst = binary.AppendUvarint(dst, uint64(len(head)+len(e.body)))
 	return append(append(dst, head...), e.body...)
 }
 
 // encodeAll returns entries one after another.
 func encodeAll(entries []entry) []byte {
-	var data []byte
+	size := 0
+	for _, e := range entries {
+		size += 3*binary.MaxVarintLen32 + len(e.body)
+	}
+	data := make([]byte, 0, size)
 	for _, e := range entries {
 		data = e.encode(data)
 	}

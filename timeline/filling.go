@@ -52,13 +52,13 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 }
 
 // ask returns how many records to look at for so many that are missing: at first
-// just these, and then twice as many as it will take if it goes on as before, so
-// that one trip more is enough. Far from the newest entries nothing tells that a
+// just these, and then twice as many as it will take if it goes on as before, and
+// a few on top since so few tell little, so that one trip more is enough. Far from the newest entries nothing tells that a
 // record has a newer place, so there the last pages are gone by at first.
 func (f *filling[T]) ask(missing, found int) int {
 	ask := missing
 	if len(f.loaded) > 0 {
-		ask = 2 * missing * (len(f.loaded) + 1) / (found + 1)
+		ask = 2*missing*(len(f.loaded)+1)/(found+1) + 4
 	} else if stale := f.merge.stale(); f.deep && stale > 11 {
 		ask = missing * stale * 3 / 20
 	}

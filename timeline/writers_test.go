@@ -1,3 +1,5 @@
+//go:build !mistaken
+
 package timeline
 
 import (
@@ -29,13 +31,14 @@ func BenchmarkWriters(b *testing.B) {
 		{"boltkv", openBolt},
 		{"memcachekv", openMemcached},
 		{"rediskv", openRedis},
+		{"cluster", openCluster},
 	} {
 		b.Run(store.name, func(b *testing.B) { compareWriters(b, store.open(b)) })
 	}
 }
 
 // writersTurn is how many entries are written in one turn.
-const writersTurn = 2000
+const writersTurn = 4000
 
 func compareWriters(b *testing.B, s kvmodel.Store) {
 	ring, bare := newRingWriters(b, s), newBareWriters(b, s)
@@ -107,6 +110,20 @@ func openRedis(b *testing.B) kvmodel.Store {
 	}
 	b.Cleanup(p.Stop)
 	s, err := rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func openCluster(b *testing.B) kvmodel.Store {
+	servers.Need(b, "redis-server")
+	cluster, err := servers.RedisCluster()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(cluster.Stop)
+	s, err := rediskv.Open(context.Background(), rediskv.Options{Addrs: cluster.Addrs()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,6 +24,7 @@ var timelineFigures = []func(*bench) error{
 	timelineTrips,
 	timelineSpace,
 	footprints,
+	footprintSpace,
 	homeFeeds,
 	timelineSweeps,
 	timelineWriters,
@@ -56,10 +57,22 @@ func (b *bench) eachBackend(f func(name string, s kvmodel.Store) error) error {
 	if err != nil {
 		return err
 	}
+	cluster, err := servers.RedisCluster()
+	if err != nil {
+		return err
+	}
+	defer cluster.Stop()
+	onCluster, err := rediskv.Open(b.ctx, rediskv.Options{Addrs: cluster.Addrs()})
+	if err != nil {
+		return err
+	}
 	for _, s := range []struct {
 		name  string
 		store kvmodel.Store
-	}{{"memkv", memkv.New(memkv.Options{})}, {"boltkv", onBolt}, {"memcachekv", onMemcached}, {"rediskv", onRedis}} {
+	}{
+		{"memkv", memkv.New(memkv.Options{})}, {"boltkv", onBolt}, {"memcachekv", onMemcached},
+		{"rediskv", onRedis}, {"rediskv on a cluster", onCluster},
+	} {
 		if err := errors.Join(f(s.name, s.store), s.store.Close()); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -77,10 +90,12 @@ func (outliving) Close() error             { return nil }
 type news struct {
 	*bench
 	*models.Models
-	db    *kvmodel.DB
-	rng   *rand.Rand
-	made  int
-	stale int // percent of the entries that are of stories that have one already
+	store  kvmodel.Store
+	tenant string
+	db     *kvmodel.DB
+	rng    *rand.Rand
+	made   int
+	churn  churn
 }
 
 func (b *bench) openNews(s kvmodel.Store, tenant string) (*news, error) {
@@ -88,7 +103,7 @@ func (b *bench) openNews(s kvmodel.Store, tenant string) (*news, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &news{bench: b, Models: m, db: db, rng: rand.New(rand.NewPCG(1, 2))}, nil
+	return &news{bench: b, Models: m, store: s, tenant: tenant, db: db, rng: rand.New(rand.NewPCG(1, 2))}, nil
 }
 
 func (n *news) id(i int) string { return fmt.Sprintf("s%025d", i) }
@@ -106,12 +121,27 @@ func (n *news) bump(ctx context.Context, id string) error {
 	return err
 }
 
-// write makes one entry.
+// write makes one entry, or what is not to be one in the end.
 func (n *news) write(ctx context.Context) error {
-	if n.made > 100 && n.rng.IntN(100) < n.stale {
+	chance := n.rng.IntN(100)
+	switch {
+	case n.made > 100 && chance < n.churn.updated:
 		return n.bump(ctx, n.id(n.made-n.rng.IntN(100)))
+	case chance < n.churn.missing:
+		_, err := kvmodel.One(ctx, n.store, kvmodel.OpIncrement(n.tenant+":t:Story:Newest:#n", 1))
+		return unlessNotFound(err)
+	case chance < n.churn.deleted:
+		return errors.Join(n.create(ctx), n.Stories.Delete(ctx, n.id(n.made)))
 	}
 	return n.create(ctx)
+}
+
+// unlessNotFound returns nil where there was nothing to be changed.
+func unlessNotFound(err error) error {
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (n *news) costOf(work func(context.Context) error) (kvmodel.Cost, error) {
@@ -133,30 +163,53 @@ func (n *news) page(cursor string, size int) func(context.Context) error {
 // timelineTrips counts the trips of pages and updates on every backend.
 func timelineTrips(b *bench) error {
 	return b.eachBackend(func(name string, s kvmodel.Store) error {
-		for _, stale := range []int{0, 30, 70} {
-			if err := b.pageTrips(name, s, stale); err != nil {
+		for _, c := range []churn{{}, {updated: 30}, {updated: 70}, {deleted: 30}, {deleted: 70}, {missing: 30}, {missing: 70}} {
+			if err := b.pageTrips(name, s, c); err != nil {
 				return err
 			}
 		}
-		return b.updateTrips(name, s)
+		return errors.Join(b.updateTrips(name, s), b.pushTrips(name, s))
 	})
 }
 
+// churn is what percent of a timeline's places are passed over by readers, and
+// why.
+type churn struct {
+	updated int // the record has a newer place
+	deleted int // the record is gone
+	missing int // there is no entry of the number
+}
+
+func (c churn) String() string {
+	switch {
+	case c.deleted > 0:
+		return fmt.Sprint(c.deleted, " % deleted")
+	case c.missing > 0:
+		return fmt.Sprint(c.missing, " % missing")
+	}
+	return fmt.Sprint(c.updated, " % re-updated")
+}
+
+// topUps is how many trips for records a newest page may need more than one: an
+// entry tells of a newer one, but not that the record is gone.
+func (c churn) topUps() float64 { return float64(min(c.deleted, 1)) }
+
 // pageTrips reports the most trips of a page at 70 places in a row, which are
 // all there are in a block and some more.
-func (b *bench) pageTrips(name string, s kvmodel.Store, stale int) error {
-	n, err := b.openNews(s, fmt.Sprint("pages", stale))
+func (b *bench) pageTrips(name string, s kvmodel.Store, c churn) error {
+	tenant := fmt.Sprint("pages", c.updated, "-", c.deleted, "-", c.missing)
+	n, err := b.openNews(s, tenant)
 	if err != nil {
 		return err
 	}
 	defer n.db.Close(b.ctx)
-	n.stale = stale
+	n.churn = c
 	for range b.size(1300) {
 		if err := n.write(b.ctx); err != nil {
 			return err
 		}
 	}
-	other, err := b.openNews(s, fmt.Sprint("pages", stale))
+	other, err := b.openNews(s, tenant)
 	if err != nil {
 		return err
 	}
@@ -165,35 +218,52 @@ func (b *bench) pageTrips(name string, s kvmodel.Store, stale int) error {
 	if err != nil {
 		return err
 	}
+	what := fmt.Sprintf("%s: Page(20), %v: ", name, c)
+	if err := n.newestPages(what); err != nil {
+		return err
+	}
+	b.report(what+"trips, first in a process", float64(first.Trips), atMost(3+c.topUps()))
+	return n.deepPages(what)
+}
+
+// newestPages reports what the newest page costs.
+func (n *news) newestPages(what string) error {
 	var most, sum kvmodel.Cost
 	const places = 70
 	for range places {
 		c, err := n.costOf(n.page("", 20))
 		if err == nil {
-			err = n.write(b.ctx)
+			err = n.write(n.ctx)
 		}
 		if err != nil {
 			return err
 		}
 		most.Trips = max(most.Trips, c.Trips)
-		sum.Keys, sum.Read = sum.Keys+c.Keys, sum.Read+c.Read
+		sum.Trips, sum.Keys, sum.Read = sum.Trips+c.Trips, sum.Keys+c.Keys, sum.Read+c.Read
 	}
-	what := fmt.Sprintf("%s: Page(20), %d %% re-updated", name, stale)
-	b.report(what+": trips", float64(most.Trips), exactly(2))
-	b.report(what+": trips, first in a process", float64(first.Trips), atMost(3))
-	b.report(what+": keys", float64(sum.Keys/places), target{})
-	b.report(what+": bytes", float64(sum.Read/places), target{}.approximate())
-	// The first walk learns how much is stale.
-	for walk := range 2 {
-		most, mean, err := n.deepTrips()
-		if err != nil {
-			return err
-		}
-		if walk > 0 {
-			b.report(what+": trips at any depth, on average", mean, target{})
-			b.report(what+": trips at any depth, at most one to top up", float64(most), atMost(3))
-		}
+	if topUps := n.churn.topUps(); topUps > 0 {
+		n.report(what+"trips, on average", float64(sum.Trips)/places, target{})
+		n.report(what+"trips, one more to top up", float64(most.Trips), atMost(2+topUps))
+	} else {
+		n.report(what+"trips", float64(most.Trips), exactly(2))
 	}
+	n.report(what+"keys", float64(sum.Keys/places), target{})
+	n.report(what+"bytes", float64(sum.Read/places), target{}.approximate())
+	return nil
+}
+
+// deepPages reports what pages cost on the way to the ring's end. The first walk
+// learns how much of it is passed over.
+func (n *news) deepPages(what string) error {
+	if _, _, err := n.deepTrips(); err != nil {
+		return err
+	}
+	most, mean, err := n.deepTrips()
+	if err != nil {
+		return err
+	}
+	n.report(what+"trips at any depth, on average", mean, target{})
+	n.report(what+"trips at any depth, at most one to top up", float64(most), atMost(3))
 	return nil
 }
 
@@ -215,8 +285,7 @@ func (n *news) deepTrips() (most int, mean float64, err error) {
 	}
 }
 
-// updateTrips reports what an update that bumps the timeline costs, and a page
-// over deleted records.
+// updateTrips reports what an update that bumps the timeline costs.
 func (b *bench) updateTrips(name string, s kvmodel.Store) error {
 	n, err := b.openNews(s, "updates")
 	if err != nil {
@@ -246,64 +315,78 @@ func (b *bench) updateTrips(name string, s kvmodel.Store) error {
 		return err
 	}
 	b.report(name+": an update that bumps, record at hand: trips", float64(c.Trips), atMost(2))
-	for i := range 10 {
-		if err := n.Stories.Delete(b.ctx, n.id(200-i)); err != nil {
-			return err
-		}
-	}
-	c, err = n.costOf(n.page("", 20))
-	b.report(name+": Page(20) with half of it deleted: trips", float64(c.Trips), atMost(3))
-	return err
+	return nil
 }
 
-// timelineSpace reports the trips of pushes with their trims, and whether a ring
-// grows with what passes through it.
-func timelineSpace(b *bench) error {
-	var pushes, extra atomic.Int64
-	mem := memkv.New(memkv.Options{})
-	s := kvmodel.Trace(plain{mem}, func(_ context.Context, trip kvmodel.Trip) {
-		if slices.ContainsFunc(trip.Ops, func(op kvmodel.Op) bool { return strings.HasPrefix(op.Key, "space:t:") }) {
-			extra.Add(1)
+// lap is how many numbers take a ring of the default shape once around.
+const lap = 17 * 64
+
+// pushTrips reports the trips of a push alone with its trims: those that have
+// anything to do with the ring, of updates that bump it.
+func (b *bench) pushTrips(name string, s kvmodel.Store) error {
+	var trips atomic.Int64
+	n, err := b.openNews(kvmodel.Trace(s, func(_ context.Context, trip kvmodel.Trip) {
+		if slices.ContainsFunc(trip.Ops, func(op kvmodel.Op) bool { return strings.HasPrefix(op.Key, "pushes:t:") }) {
+			trips.Add(1)
 		}
-	})
-	n, err := b.openNews(s, "space")
+	}), "pushes")
 	if err != nil {
 		return err
 	}
 	defer n.db.Close(b.ctx)
-	if err := n.create(b.ctx); err != nil {
+	if err := errors.Join(n.create(b.ctx), n.laps(1, func(int) {})); err != nil {
 		return err
 	}
-	after := map[int]int{}
-	const lap = 17 * 64
-	for i := range 100 * lap {
-		if err := n.bump(b.ctx, n.id(1)); err != nil {
+	trips.Store(0)
+	const laps = 2
+	if err := n.laps(laps, func(int) {}); err != nil {
+		return err
+	}
+	b.report(name+": a push alone, trims included: trips", float64(trips.Load())/(laps*lap), atMost(2.1))
+	return nil
+}
+
+// laps bumps a story until the ring has gone around so many times, and calls f
+// after each.
+func (n *news) laps(count int, f func(done int)) error {
+	for i := range count * lap {
+		if err := n.bump(n.ctx, n.id(1)); err != nil {
 			return err
 		}
 		if i%64 == 0 {
-			if err := n.db.Flush(b.ctx); err != nil {
+			if err := n.db.Flush(n.ctx); err != nil {
 				return err
 			}
 		}
 		if i%lap == lap-1 {
-			after[i/lap] = ringBytes(mem)
+			f(i/lap + 1)
 		}
-		if i == lap {
-			pushes.Store(0)
-			extra.Store(0)
-		}
-		pushes.Add(1)
 	}
-	b.report("a push, trims included: trips", float64(extra.Load())/float64(pushes.Load()), atMost(2.1))
-	b.report("bytes of a ring of 1024 after 5 laps", float64(after[4]), target{}.approximate())
-	b.report("bytes of a ring of 1024 after 100 laps", float64(after[99]), atMost(float64(after[4])*1.1).varying())
+	return n.db.Flush(n.ctx)
+}
+
+// timelineSpace reports whether a ring grows with what passes through it.
+func timelineSpace(b *bench) error {
+	mem := memkv.New(memkv.Options{})
+	n, err := b.openNews(plain{mem}, "space")
+	if err != nil {
+		return err
+	}
+	defer n.db.Close(b.ctx)
+	after := map[int]int{}
+	if err := errors.Join(n.create(b.ctx), n.laps(100, func(done int) { after[done] = bytesUnder(mem, "space:t:") })); err != nil {
+		return err
+	}
+	b.report("bytes of a ring of 1024 after 5 laps", float64(after[5]), target{}.approximate())
+	b.report("bytes of a ring of 1024 after 100 laps", float64(after[100]), atMost(float64(after[5])*1.1).varying())
 	return nil
 }
 
-func ringBytes(mem *memkv.Store) int {
+// bytesUnder returns how much is stored under keys with a prefix.
+func bytesUnder(mem *memkv.Store, prefix string) int {
 	size := 0
 	for _, key := range mem.Keys() {
-		if !strings.HasPrefix(key, "space:t:") {
+		if !strings.HasPrefix(key, prefix) {
 			continue
 		}
 		if r, err := kvmodel.One(context.Background(), mem, kvmodel.OpGet(key)); err == nil {
@@ -311,143 +394,6 @@ func ringBytes(mem *memkv.Store) int {
 		}
 	}
 	return size
-}
-
-// footprints reports what a visit and the last ten cost on every backend.
-func footprints(b *bench) error {
-	return b.eachBackend(func(name string, s kvmodel.Store) error {
-		var trips atomic.Int64
-		n, err := b.openNews(kvmodel.Trace(s, func(context.Context, kvmodel.Trip) { trips.Add(1) }), "feet")
-		if err != nil {
-			return err
-		}
-		defer n.db.Close(b.ctx)
-		const owners, guests = 20, 200
-		visit := func() error {
-			return n.Foots.Push(b.ctx, models.Foot{Owner: fmt.Sprint("u", n.rng.IntN(owners)), Guest: fmt.Sprint("u", n.rng.IntN(guests))})
-		}
-		for range owners * 50 {
-			if err := visit(); err != nil {
-				return err
-			}
-		}
-		if err := n.db.Flush(b.ctx); err != nil {
-			return err
-		}
-		trips.Store(0)
-		pushes := b.size(6000)
-		for range pushes {
-			if err := visit(); err != nil {
-				return err
-			}
-		}
-		if err := n.db.Flush(b.ctx); err != nil {
-			return err
-		}
-		b.report(name+": a footprint, trims included: trips", float64(trips.Load())/float64(pushes), atMost(1.05).varying())
-		return b.lastTen(name, n, visit, owners)
-	})
-}
-
-// lastTen reports what reading costs where each owner looks after ten visits.
-func (b *bench) lastTen(name string, n *news, visit func() error, owners int) error {
-	var sum kvmodel.Cost
-	most := 0
-	const reads = 1000
-	for range reads {
-		for range 10 {
-			if err := visit(); err != nil {
-				return err
-			}
-		}
-		// Between visits there is time for what is to be done after replies.
-		if err := n.db.Flush(b.ctx); err != nil {
-			return err
-		}
-		c, err := n.costOf(func(ctx context.Context) error {
-			_, err := n.Foots.Latest(ctx, fmt.Sprint("u", n.rng.IntN(owners)), 10)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		most, sum.Read = max(most, c.Trips), sum.Read+c.Read
-	}
-	b.report(name+": Latest(10): trips", float64(most), exactly(1))
-	b.report(name+": Latest(10): bytes", float64(sum.Read/reads), atMost(1300).varying())
-	return nil
-}
-
-// homeFeeds reports what a home feed costs that is written when a note is, and
-// one that is put together when it is read. The counts are those of any store.
-func homeFeeds(b *bench) error {
-	n, err := b.openNews(plain{memkv.New(memkv.Options{})}, "feeds")
-	if err != nil {
-		return err
-	}
-	defer n.db.Close(b.ctx)
-	const authors = 64
-	for i := range authors * 40 {
-		note := &models.Note{ID: n.id(i), Author: fmt.Sprint("u", i%authors), Rest: strings.Repeat("x", 1000)}
-		if err := n.Notes.Create(b.ctx, note); err != nil {
-			return err
-		}
-	}
-	return errors.Join(n.fanOut(1000), n.fanIn(4), n.fanIn(16), n.fanIn(authors))
-}
-
-// fanOut reports what it costs to tell followers of a note, and a reader to see
-// the last 20.
-func (n *news) fanOut(followers int) error {
-	var push kvmodel.Cost
-	for i := range 20 {
-		var items []models.FeedItem
-		for reader := range followers {
-			items = append(items, models.FeedItem{Reader: fmt.Sprint("r", reader), Note: n.id(i)})
-		}
-		var err error
-		if push, err = n.costOf(func(ctx context.Context) error { return n.FeedItems.Push(ctx, items...) }); err != nil {
-			return err
-		}
-	}
-	what := fmt.Sprintf("a feed written for %d followers: ", followers)
-	n.report(what+"trips of a note", float64(push.Trips), atMost(float64(followers)/500))
-	n.report(what+"bytes of a note", float64(push.Wrote), target{}.approximate())
-	return n.reportFeed(what, func(ctx context.Context) error {
-		items, err := n.FeedItems.Latest(ctx, "r7", 20)
-		if err != nil {
-			return err
-		}
-		notes, err := kvmodel.Load(ctx, n.Notes.Records, items, func(i models.FeedItem) string { return i.Note })
-		if err == nil && len(notes) != 20 {
-			err = fmt.Errorf("a feed of 20 has %d", len(notes))
-		}
-		return err
-	})
-}
-
-// fanIn reports what a page of the notes of so many authors costs.
-func (n *news) fanIn(authors int) error {
-	var of []string
-	for i := range authors {
-		of = append(of, fmt.Sprint("u", i))
-	}
-	page := func(ctx context.Context) error {
-		_, err := n.Notes.NewestByAuthor.Of(of...).Page(ctx, "", 20)
-		return err
-	}
-	if err := page(n.ctx); err != nil {
-		return err
-	}
-	return n.reportFeed(fmt.Sprintf("a feed read from %d authors: ", authors), page)
-}
-
-func (n *news) reportFeed(what string, read func(context.Context) error) error {
-	c, err := n.costOf(read)
-	n.report(what+"trips of the last 20", float64(c.Trips), exactly(2))
-	n.report(what+"keys of the last 20", float64(c.Keys), target{})
-	n.report(what+"bytes of the last 20", float64(c.Read), target{}.approximate())
-	return err
 }
 
 // timelineSweeps runs the sweeps of the timeline on -n seeds each.
@@ -480,7 +426,7 @@ func timelineWriters(b *bench) error {
 			return err
 		}
 	}
-	for _, store := range []string{"memkv", "boltkv", "memcachekv", "rediskv"} {
+	for _, store := range []string{"memkv", "boltkv", "memcachekv", "rediskv", "cluster"} {
 		if ratios[store] == 0 {
 			return errors.Join(err, fmt.Errorf("no ratio of %s", store))
 		}

@@ -35,6 +35,9 @@ func Wrong(name string, edits ...string) Mistake {
 // to fail, not merely not to compile. So a test that can find nothing is found
 // itself. The environment env, such as RINGTREE_SEEDS=1000, is added to theirs.
 // Without a mistake they have to pass as they are usually run.
+//
+// A test file that takes long to build and is of no use here, such as one that
+// imports all backends, says go:build !mistaken.
 func Mistakes(t *testing.T, pkg, run string, env []string, mistakes []Mistake) {
 	if testing.Short() {
 		t.Skip("not tested: each mistake is a build of its own, which takes seconds (-short)")
@@ -66,7 +69,7 @@ func Mistakes(t *testing.T, pkg, run string, env []string, mistakes []Mistake) {
 func runMistaken(t *testing.T, root, pkg, run string, env []string, m Mistake) (string, error) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "mistaken.test")
-	build := exec.Command("go", "test", "-c", "-o", binary, "-overlay", overlay(t, root, m), pkg)
+	build := exec.Command("go", "test", "-c", "-o", binary, "-tags", "mistaken", "-overlay", overlay(t, root, m), pkg)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the mistake does not compile: %v\n%s", err, out)

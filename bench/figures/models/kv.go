@@ -6,25 +6,29 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
-	FeedItems *FeedItems
-	Foots     *Foots
-	Notes     *Notes
-	Pages     *Pages
-	Shelves   *Shelves
-	Stories   *Stories
-	Votes     *Votes
+	FeedItems   *FeedItems
+	Foots       *Foots
+	Notes       *Notes
+	PackedFoots *PackedFoots
+	Pages       *Pages
+	RingFoots   *RingFoots
+	Shelves     *Shelves
+	Stories     *Stories
+	Votes       *Votes
 }
 
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
-		FeedItems: NewFeedItems(db),
-		Foots:     NewFoots(db),
-		Notes:     NewNotes(db),
-		Pages:     NewPages(db),
-		Shelves:   NewShelves(db),
-		Stories:   NewStories(db),
-		Votes:     NewVotes(db),
+		FeedItems:   NewFeedItems(db),
+		Foots:       NewFoots(db),
+		Notes:       NewNotes(db),
+		PackedFoots: NewPackedFoots(db),
+		Pages:       NewPages(db),
+		RingFoots:   NewRingFoots(db),
+		Shelves:     NewShelves(db),
+		Stories:     NewStories(db),
+		Votes:       NewVotes(db),
 	}
 }
 
@@ -34,7 +38,9 @@ func (m *Models) All() []kvmodel.Model {
 		m.FeedItems,
 		m.Foots,
 		m.Notes,
+		m.PackedFoots,
 		m.Pages,
+		m.RingFoots,
 		m.Shelves,
 		m.Stories,
 		m.Votes,

@@ -27,3 +27,17 @@ type FeedItem struct {
 	Reader string   `msgpack:"r"`
 	Note   string   `msgpack:"n"`
 }
+
+// RingFoot is a footprint in a ring of numbered keys.
+type RingFoot struct {
+	_     struct{} `kv:"events,by=Owner,keep=30,layout=ring"`
+	Owner string   `msgpack:"o"`
+	Guest string   `msgpack:"g"`
+}
+
+// PackedFoot is a footprint in one value with all that count.
+type PackedFoot struct {
+	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,layout=packed"`
+	Owner string   `msgpack:"o"`
+	Guest string   `msgpack:"g"`
+}

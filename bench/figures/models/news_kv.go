@@ -282,3 +282,126 @@ func feedItemFields(name []byte) (codec.Fields, bool) {
 	}
 	return nil, false
 }
+
+// RingFoots holds the last 30 RingFoots of each Owner, newest first.
+// Trips: Push 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
+type RingFoots struct {
+	*timeline.Events[RingFoot, string]
+}
+
+// NewRingFoots returns the RingFoots in db.
+func NewRingFoots(db *kvmodel.DB) *RingFoots {
+	return &RingFoots{timeline.NewEvents(db, timeline.EventsSpec[RingFoot, string]{
+		Name: "RingFoot", Key: kvmodel.StringKey[string](),
+		By:    func(r *RingFoot) string { return r.Owner },
+		Codec: &ringFootCodec,
+		Keep:  30, Layout: timeline.Numbered,
+	})}
+}
+
+// These lines stop compiling when RingFoot changes: run kvgen again.
+var _ struct {
+	_     struct{} `kv:"events,by=Owner,keep=30,layout=ring"`
+	Owner string   `msgpack:"o"`
+	Guest string   `msgpack:"g"`
+} = RingFoot{}
+
+// EncodeMsgpack writes r as a map by field name, in its stored form.
+func (r *RingFoot) EncodeMsgpack(enc *msgpack.Encoder) error { return ringFootCodec.Encode(enc, r) }
+
+// DecodeMsgpack reads the stored form into r; fields that it lacks stay as they are.
+func (r *RingFoot) DecodeMsgpack(dec *msgpack.Decoder) error { return ringFootCodec.Decode(dec, r) }
+
+var ringFootCodec = codec.Model[RingFoot]{Write: writeRingFoot, Read: readRingFoot, Fields: ringFootFields}
+
+func writeRingFoot(w *codec.Writer, v *RingFoot) {
+	w.Struct(2)
+	codec.WriteString(w.Name("o"), &v.Owner)
+	codec.WriteString(w.Name("g"), &v.Guest)
+}
+
+func readRingFoot(r *codec.Reader, v *RingFoot) {
+	codec.ReadStruct(r, v, readRingFootField)
+}
+
+func readRingFootField(r *codec.Reader, v *RingFoot, name []byte) bool {
+	switch string(name) {
+	case "o":
+		codec.ReadString(r, &v.Owner)
+	case "g":
+		codec.ReadString(r, &v.Guest)
+	default:
+		return false
+	}
+	return true
+}
+
+func ringFootFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "o", "g":
+		return nil, true
+	}
+	return nil, false
+}
+
+// PackedFoots holds the last 30 PackedFoots of each Owner, each Guest once, newest first.
+// Trips: Push 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
+type PackedFoots struct {
+	*timeline.Events[PackedFoot, string]
+}
+
+// NewPackedFoots returns the PackedFoots in db.
+func NewPackedFoots(db *kvmodel.DB) *PackedFoots {
+	return &PackedFoots{timeline.NewEvents(db, timeline.EventsSpec[PackedFoot, string]{
+		Name: "PackedFoot", Key: kvmodel.StringKey[string](),
+		By:    func(p *PackedFoot) string { return p.Owner },
+		Once:  func(p *PackedFoot) string { return timeline.Text(p.Guest) },
+		Codec: &packedFootCodec,
+		Keep:  30, Layout: timeline.Packed,
+	})}
+}
+
+// These lines stop compiling when PackedFoot changes: run kvgen again.
+var _ struct {
+	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,layout=packed"`
+	Owner string   `msgpack:"o"`
+	Guest string   `msgpack:"g"`
+} = PackedFoot{}
+
+// EncodeMsgpack writes p as a map by field name, in its stored form.
+func (p *PackedFoot) EncodeMsgpack(enc *msgpack.Encoder) error { return packedFootCodec.Encode(enc, p) }
+
+// DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
+func (p *PackedFoot) DecodeMsgpack(dec *msgpack.Decoder) error { return packedFootCodec.Decode(dec, p) }
+
+var packedFootCodec = codec.Model[PackedFoot]{Write: writePackedFoot, Read: readPackedFoot, Fields: packedFootFields}
+
+func writePackedFoot(w *codec.Writer, v *PackedFoot) {
+	w.Struct(2)
+	codec.WriteString(w.Name("o"), &v.Owner)
+	codec.WriteString(w.Name("g"), &v.Guest)
+}
+
+func readPackedFoot(r *codec.Reader, v *PackedFoot) {
+	codec.ReadStruct(r, v, readPackedFootField)
+}
+
+func readPackedFootField(r *codec.Reader, v *PackedFoot, name []byte) bool {
+	switch string(name) {
+	case "o":
+		codec.ReadString(r, &v.Owner)
+	case "g":
+		codec.ReadString(r, &v.Guest)
+	default:
+		return false
+	}
+	return true
+}
+
+func packedFootFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "o", "g":
+		return nil, true
+	}
+	return nil, false
+}
