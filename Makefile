@@ -57,7 +57,7 @@ screenshots: setup ## take the pictures of the sample app that docs/sample-app.m
 	go test -count=1 -run TestScreenshots ./example-app/apptest -screenshots ../../docs/screenshots
 
 .PHONY: models
-models: ## run the exhaustive checkers of the protocols: tests named TestModel...
+models: ## run the exhaustive checkers of the protocols: tests named TestModels_...
 	scripts/models.sh
 
 .PHONY: fuzz

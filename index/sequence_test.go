@@ -308,7 +308,9 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 				})
 			}
 			sim.Wait()
-			time.Sleep(2 * time.Minute) // for what Close did not wait for
+			// What Close did not wait for ends too.
+			time.Sleep(2 * time.Minute)
+			sim.Quiet()
 			checkNumbers(sim, acked)
 		})
 	}

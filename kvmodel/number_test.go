@@ -3,6 +3,7 @@ package kvmodel_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -237,4 +239,65 @@ func TestNumbering_Add_WhatStaysUnclearIsSaid(t *testing.T) {
 	s := unclearAdds(memkv.New(memkv.Options{}), 100, func(string) bool { return false })
 	_, err := newNumbering().Add(t.Context(), s, []byte("mine"))
 	wantErr(t, err, kvmodel.ErrUnclear)
+}
+
+// Two processes number things at the same time, in every order of their
+// operations, with a crash and a write that is carried out late or never.
+func TestModels_NumbersHaveNoGapAndNoTwoOwnersInAnyOrder(t *testing.T) {
+	bounds := kvtest.Bounds{Unclear: 1, States: 1_000_000}
+	if os.Getenv("RINGTREE_MODELS") == "all" { // make models says so
+		bounds.Crashes = 1
+	}
+	for _, v := range []struct {
+		name  string
+		hint  string
+		there int
+	}{
+		{"the first numbers", "", 0},
+		{"some are there", "", 3},
+		{"with a hint's key", "hint", 2},
+		{"as the hint's key is written", "hint", 14},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			states := kvtest.Explore(t, bounds, func(x *kvtest.Exploration) {
+				fill(t, x.Store(), v.there)
+				owners := map[int64]string{}
+				for _, name := range []string{"ann", "bob"} {
+					x.Go(name, func(s kvmodel.Store) {
+						q := newNumbering()
+						q.Hint = v.hint
+						for i := range 2 {
+							value := fmt.Sprint(name, i)
+							if n, err := q.Add(context.Background(), s, []byte(value)); err == nil {
+								owners[n] += value
+								q.Known(n)
+							}
+						}
+					})
+				}
+				x.Sees(func() string { return fmt.Sprint(owners) })
+				x.Always(func(s kvmodel.Store) error { return checkOwners(s, owners) })
+			})
+			t.Logf("%d states", states)
+		})
+	}
+}
+
+// checkOwners tells what is wrong with the numbers in s, of which those in owners
+// were given.
+func checkOwners(s kvmodel.Store, owners map[int64]string) error {
+	last, at := int64(0), newNumbering().Key
+	for n := int64(1); n <= 30; n++ {
+		r, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(at(n)))
+		if err == nil && n > last+1 {
+			return fmt.Errorf("number %d is there, and %d is not", n, n-1)
+		}
+		if err == nil {
+			last = n
+		}
+		if owner, given := owners[n]; given && string(r.Value) != owner {
+			return fmt.Errorf("number %d is of %q, and was given to %q", n, r.Value, owner)
+		}
+	}
+	return nil
 }

@@ -257,7 +257,7 @@ func divideNarrow(l *Logs) error {
 // so.
 func allModels() bool { return os.Getenv("RINGTREE_MODELS") == "all" }
 
-func TestModel_NothingIsLostOrComesBackInAnyOrder(t *testing.T) {
+func TestModels_NothingIsLostOrComesBackInAnyOrder(t *testing.T) {
 	for name, powers := range map[string]kvtest.Powers{"appends respect seals": kvtest.ServerPowers, "writers verify": kvtest.NoPowers} {
 		for _, m := range modelWorlds {
 			if !allModels() {

@@ -57,9 +57,12 @@ func (l *Logs) loadBy(ctx context.Context, s kvmodel.Store, place string, h *hea
 	}
 	if !h.stored {
 		now, err := l.decodeHead(place, ops[len(places)].Result)
-		if err != nil || now.stored {
+		if err != nil {
+			return nil, nil, err
+		}
+		if now.stored {
 			l.retireAgain(now, &ops[0])
-			return now, nil, err
+			return now, nil, nil
 		}
 		if known == nil {
 			h = now

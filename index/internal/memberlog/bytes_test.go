@@ -1,0 +1,148 @@
+package memberlog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// readDamaged returns what a process that knows nothing reads of the list with
+// value under key.
+func readDamaged(t testing.TB, s kvmodel.Store, key string, value []byte) (ids []string, err error) {
+	t.Helper()
+	ctx := context.Background()
+	_, err = kvmodel.One(ctx, s, kvmodel.OpSet(key, value))
+	must(t, err)
+	err = fresh(s).Each(ctx, s, place, func(more []string) bool { ids = append(ids, more...); return true })
+	slices.Sort(ids)
+	return ids, err
+}
+
+// valueOf returns what stands under key.
+func valueOf(t testing.TB, s kvmodel.Store, key string) []byte {
+	t.Helper()
+	r, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(key))
+	must(t, err)
+	return r.Value
+}
+
+func wantCorrupt(t testing.TB, what string, at int, key string, err error) {
+	t.Helper()
+	if !errors.Is(err, kvmodel.ErrCorrupt) || !strings.Contains(err.Error(), key) {
+		t.Errorf("%s at byte %d: got %v, want an ErrCorrupt that names %s", what, at, err, key)
+	}
+}
+
+func TestLogs_CutOrChangedBytesAreCorruptAndNameTheKey(t *testing.T) {
+	s := server{memkv.New(memkv.Options{})}
+	l, wait := prompt(s, small)
+	fill(t, l, wait, 120)
+	h, err := l.readHead(t.Context(), s, place)
+	must(t, err)
+	for _, key := range []string{l.Key(place), l.key(place, h.parts[1].name)} {
+		whole := valueOf(t, s, key)
+		g, err := parseSegment(whole)
+		if key != l.Key(place) && (err != nil || g.folded == 0) {
+			t.Fatalf("%s has no base: %v", key, err)
+		}
+		for at := range whole {
+			if key == l.Key(place) || at < segmentHead+baseSize(g.rows[:g.folded]) {
+				_, err := readDamaged(t, s, key, whole[:at])
+				wantCorrupt(t, "a cut", at, key, err)
+			}
+			changed := slices.Clone(whole)
+			changed[at] ^= 1 << (at % 8)
+			_, err := readDamaged(t, s, key, changed)
+			wantCorrupt(t, "a change", at, key, err)
+		}
+		_, err = readDamaged(t, s, key, whole)
+		must(t, err)
+	}
+}
+
+// What was appended is cut unnoticed only between two records.
+func TestLogs_ACutRecordOfTheTailIsCorrupt(t *testing.T) {
+	ctx := t.Context()
+	s := server{memkv.New(memkv.Options{})}
+	l, _ := prompt(s, small)
+	key := l.key(place, name{})
+	between := map[int]int{} // how many members stand before a cut
+	for i, id := range []string{"ann", "bob", "cem"} {
+		must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1 << 40, In: true}))
+		between[len(valueOf(t, s, key))] = i + 1
+	}
+	whole := valueOf(t, s, key)
+	for at := range whole {
+		ids, err := readDamaged(t, s, key, whole[:at])
+		if n, ok := between[at]; ok {
+			if err != nil || len(ids) != n {
+				t.Errorf("cut after %d records: %v, %v", n, ids, err)
+			}
+			continue
+		}
+		wantCorrupt(t, "a cut", at, key, err)
+	}
+}
+
+// Whoever folds what cannot be read would make the damage good.
+func TestLogs_WhatIsCorruptIsNotFolded(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+		ctx := t.Context()
+		l, _ := prompt(s, small)
+		fill(t, l, func() {}, 200) // more than a segment takes
+		key := l.key(place, name{})
+		damaged := valueOf(t, s, key)
+		damaged[len(damaged)/2] ^= 1
+		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(key, damaged))
+		must(t, err)
+		wantErr(t, l.tend(ctx, place, name{}), kvmodel.ErrCorrupt)
+		wantErr(t, l.roll(ctx, s, place, name{}), kvmodel.ErrCorrupt)
+		if now := valueOf(t, s, key); !slices.Equal(now[:len(damaged)], damaged) {
+			t.Error("it was replaced")
+		}
+	})
+}
+
+// FuzzParse: whatever stands in a store, reading it is an error or a list with
+// each member once, in order.
+func FuzzParse(f *testing.F) {
+	seg := encodeSegment(nil)
+	for i, id := range []string{"ann", "", "\xff"} {
+		seg = appendRecord(seg, &Entry{ID: id, Rev: uint64(i), In: i != 1, At: int64(i)})
+	}
+	f.Add(seg)
+	f.Add(append(slices.Clone(seg), sealByte, 1, 2))
+	f.Add(retired)
+	f.Add(noHead().encode())
+	h := noHead()
+	f.Add(h.with(0, 1, h.parts[0].split(2)).encode())
+	f.Fuzz(func(t *testing.T, value []byte) {
+		h, err := parseHead(value, 1)
+		if err == nil {
+			for hash := uint64(0); hash < 1<<63; hash = hash*2 + 1 {
+				if p := h.parts[h.find(hash)]; hash < p.from || hash > p.last() {
+					t.Fatalf("%x is put into a part from %x to %x", hash, p.from, p.last())
+				}
+			}
+		} else if !errors.Is(err, kvmodel.ErrCorrupt) {
+			t.Fatalf("got %v, want ErrCorrupt", err)
+		}
+		g, err := parseSegment(value)
+		if err != nil && !errors.Is(err, kvmodel.ErrCorrupt) {
+			t.Fatalf("got %v, want ErrCorrupt", err)
+		}
+		if err != nil || g.retired {
+			return
+		}
+		rows := g.settled()
+		again, err := parseSegment(encodeSegment(rows))
+		if err != nil || !slices.Equal(rows, again.settled()) {
+			t.Fatalf("folded, %v is %v, %v", rows, again.settled(), err)
+		}
+	})
+}
