@@ -28,8 +28,7 @@ type Segment struct {
 // Slot is the state of one place of a ring.
 type Slot uint8
 
-// What a slot may be. Those who draw it, as package templates does, count them in
-// this order.
+// What a slot may be. The places of package templates are numbered alike.
 const (
 	Free    Slot = iota // not reached yet, or what stood here was lapped
 	Filled              // a record that stands here

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/templates"
 	"github.com/ringtree/ringtree/timeline"
 )
 
@@ -187,16 +186,5 @@ func TestRing_Pictures_RefuseARingThatIsNone(t *testing.T) {
 	defer p.close(t)
 	if _, err := p.byAuthor.Of().Pictures(ctx); err == nil {
 		t.Error("pictures of no ring")
-	}
-}
-
-func TestSlot_IsDrawnAsThePlaceItIs(t *testing.T) {
-	for slot, want := range map[timeline.Slot]templates.Place{
-		timeline.Free: templates.Unwritten, timeline.Filled: templates.Filled,
-		timeline.Stale: templates.Stale, timeline.Missing: templates.Missing,
-	} {
-		if got := templates.Place(slot); got != want {
-			t.Errorf("slot %d is drawn as %d, want %d", slot, got, want)
-		}
 	}
 }
