@@ -85,7 +85,7 @@ func Open(s Store, opts ...Option) (*DB, error) {
 		s = tenant
 	}
 	db := &DB{
-		store:   s,
+		store:   sided{s},
 		atomic:  PowersOf(s).Atomic,
 		now:     o.now,
 		log:     o.log,

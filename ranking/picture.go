@@ -21,6 +21,7 @@ type Node struct {
 	Key    string // all of the key under which the store has the page
 	Read   bool   // false: what stands here is what the router above says
 	Count  int    // records in it or below it
+	Bytes  int    // that it takes in the store, if it was read
 	Closed bool   // it is empty, and readers pass it by
 	Below  []Node // four, the highest scores first
 }
@@ -51,7 +52,7 @@ func pictureOf(p keytree.Picture, ids int) Picture {
 }
 
 func nodeOf(n *keytree.Node) Node {
-	out := Node{Name: n.Name, Key: n.Key, Read: n.Read, Count: n.Count, Closed: n.Closed}
+	out := Node{Name: n.Name, Key: n.Key, Read: n.Read, Count: n.Count, Bytes: n.Bytes, Closed: n.Closed}
 	for _, below := range n.Below {
 		out.Below = append(out.Below, nodeOf(below))
 	}

@@ -32,7 +32,7 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 	var owner *Member
 	var visits []Visit
 	var guests map[string]*Member
-	err := SideBySide(ctx, func(ctx context.Context) (err error) {
+	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		owner, err = s.Models.Members.Get(ctx, who)
 		return err
 	}, func(ctx context.Context) (err error) {

@@ -4,54 +4,16 @@ import (
 	"context"
 
 	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/timeline"
 )
 
 // Hood is what the store looks like, for the pictures under the hood.
 type Hood struct {
-	Ring RingShape
-	Tree TreeShape
-	Keys []KeyInfo // of the tree, as far as it was read
-}
+	Ring timeline.Picture // of the newest pages
+	Tree ranking.Picture  // of the ranking by all views
 
-// RingShape is the ring of the newest pages: its segments in order, each with its
-// places, as far as they were read.
-type RingShape struct {
-	Counter  int64 // how many numbers were given
-	Segments []RingSegment
-	Newest   int // the segment that is written to
-}
-
-// RingSegment is one key of the ring.
-type RingSegment struct {
-	Key    string
-	Places []RingPlace
-	Bytes  int
-}
-
-// RingPlace is what a place of the ring holds.
-type RingPlace uint8
-
-// What a place may hold.
-const (
-	Unwritten RingPlace = iota // not reached yet
-	Filled                     // a page that stands here
-	Stale                      // a page that stands at a newer place, or is gone
-	Missing                    // nothing, though its number was given
-)
-
-// TreeShape is the tree of the ranking by all views.
-type TreeShape struct {
-	Root TreeNode
-	Room int64  // entries a leaf has room for
-	Way  string // the name of the leaf that holds the page that was asked about; "": none
-}
-
-// TreeNode is a router if it has children, else a leaf.
-type TreeNode struct {
-	Name     string
-	Count    int64
-	Shut     bool
-	Children []TreeNode // highest first
+	RingKeys []KeyInfo // the newest segment first
+	TreeKeys []KeyInfo // as far as the tree was read, the root first
 }
 
 // KeyInfo is one key of the store and what it holds.
@@ -73,22 +35,19 @@ func (s *Site) UnderHood(ctx context.Context, slug string) (*Hood, error) {
 		return nil, err
 	}
 	h := &Hood{}
-	err = SideBySide(ctx, func(ctx context.Context) (err error) {
-		_, h.Ring.Counter, err = s.Models.Pages.Newest.InUse(ctx)
-		return err
-	}, func(ctx context.Context) error {
-		picture, err := s.Models.Pages.TopViews.Picture(ctx, hoodPages, ids...)
-		if err != nil {
+	var rings []timeline.Picture
+	err = s.db.SideBySide(ctx,
+		func(ctx context.Context) (err error) { rings, err = s.Models.Pages.Newest.Pictures(ctx); return err },
+		func(ctx context.Context) (err error) {
+			h.Tree, err = s.Models.Pages.TopViews.Picture(ctx, hoodPages, ids...)
 			return err
-		}
-		h.Tree = TreeShape{Root: treeNode(picture.Root), Room: int64(picture.Room)}
-		for _, leaf := range picture.Leaves {
-			h.Tree.Way = leaf
-		}
-		h.Keys = appendKeys(nil, picture.Root)
-		return nil
-	})
-	return h, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	h.Ring = rings[0]
+	h.RingKeys, h.TreeKeys = ringKeys(h.Ring), treeKeys(h.Tree.Root)
+	return h, nil
 }
 
 // idsOf returns the id of the page with that slug, if there is one.
@@ -103,26 +62,34 @@ func (s *Site) idsOf(ctx context.Context, slug string) ([]string, error) {
 	return []string{p.ID}, nil
 }
 
-func treeNode(n ranking.Node) TreeNode {
-	node := TreeNode{Name: n.Name, Count: int64(n.Count), Shut: n.Closed}
-	for _, below := range n.Below {
-		node.Children = append(node.Children, treeNode(below))
+// ringKeys returns the keys of the ring that are in the store, the newest segment
+// first.
+func ringKeys(ring timeline.Picture) (keys []KeyInfo) {
+	n := len(ring.Segments)
+	for i := range n {
+		segment, holds := ring.Segments[(ring.Newest-i+n)%n], "segment"
+		if i == 0 {
+			holds = "segment, newest"
+		}
+		if segment.Bytes > 0 {
+			keys = append(keys, KeyInfo{segment.Key, holds, int64(segment.Entries), int64(segment.Bytes)})
+		}
 	}
-	return node
+	return keys
 }
 
-// appendKeys appends the keys of the tree that were read, the root's first.
-func appendKeys(keys []KeyInfo, n ranking.Node) []KeyInfo {
+// treeKeys returns the keys from n down that were read.
+func treeKeys(n ranking.Node) []KeyInfo {
 	if !n.Read {
-		return keys
+		return nil
 	}
 	holds := "leaf"
 	if len(n.Below) > 0 {
 		holds = "router"
 	}
-	keys = append(keys, KeyInfo{Key: n.Key, Holds: holds, Entries: int64(n.Count)})
+	keys := []KeyInfo{{n.Key, holds, int64(n.Count), int64(n.Bytes)}}
 	for _, below := range n.Below {
-		keys = appendKeys(keys, below)
+		keys = append(keys, treeKeys(below)...)
 	}
 	return keys
 }

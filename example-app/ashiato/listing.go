@@ -32,7 +32,7 @@ const homeRanked = 10
 func (s *Site) Home(ctx context.Context) (*Home, error) {
 	var newest kvmodel.Listing[Page]
 	var week []viewPlace
-	err := SideBySide(ctx, func(ctx context.Context) (err error) {
+	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		newest, err = s.Models.Pages.Newest.Page(ctx, "", pageSize)
 		return err
 	}, func(ctx context.Context) (err error) {

@@ -157,7 +157,7 @@ func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 	}
 	v := &Visitor{}
 	var visits []Visit
-	err := SideBySide(ctx, func(ctx context.Context) (err error) {
+	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		v.Member, err = s.Models.Members.Get(ctx, who)
 		return err
 	}, func(ctx context.Context) (err error) {
@@ -191,7 +191,7 @@ func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profil
 		return nil, err
 	}
 	p := &Profile{Member: m}
-	err = SideBySide(ctx, func(ctx context.Context) error {
+	err = s.db.SideBySide(ctx, func(ctx context.Context) error {
 		page, err := s.Models.Pages.NewestByAuthor.Of(m.ID).Page(ctx, cursor, pageSize)
 		p.Pages = listingBy(page, map[string]*Member{m.ID: m})
 		return err

@@ -144,15 +144,20 @@ func (s *Site) Own(ctx context.Context, who, id string) (*Page, error) {
 	return p, nil
 }
 
-// Reading is a page as it is read.
+// Reading is a page as somebody reads it.
 type Reading struct {
 	Entry
-	Rank    int // its place by all views, from 1; 0: not ranked yet
-	Of      int // of so many
-	Remarks []Remark
-	Next    string // the cursor of older comments
-	Prev    string // of newer ones
+	Followed bool    // its author, by who reads
+	More     []*Page // the newest of the author, without this one
+	Rank     int     // its place by all views, from 1; 0: not ranked yet
+	Of       int     // of so many
+	Remarks  []Remark
+	Next     string // the cursor of older comments
+	Prev     string // of newer ones
 }
+
+// moreByAuthor is how many other pages of its author a page names.
+const moreByAuthor = 3
 
 // Remark is a comment with who made it; nil: they are gone.
 type Remark struct {
@@ -160,41 +165,46 @@ type Remark struct {
 	By *Member
 }
 
-// View returns the page with that slug as it is read, and counts a view of it.
+// View returns the page with that slug as who reads it, and counts a view of it.
 // ErrNotFound.
-func (s *Site) View(ctx context.Context, slug string) (*Reading, error) {
-	return s.read(ctx, slug, "", func(ctx context.Context, p *Page) (err error) {
+func (s *Site) View(ctx context.Context, who, slug string) (*Reading, error) {
+	return s.read(ctx, who, slug, "", func(ctx context.Context, p *Page) (err error) {
 		p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
 		return err
 	})
 }
 
-// Read returns the page with that slug with its comments from the cursor on, and
-// counts no view. ErrNotFound; ErrBadCursor.
-func (s *Site) Read(ctx context.Context, slug, cursor string) (*Reading, error) {
-	return s.read(ctx, slug, cursor, func(context.Context, *Page) error { return nil })
+// Read returns the page with that slug as who reads it, with its comments from the
+// cursor on, and counts no view. ErrNotFound; ErrBadCursor.
+func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, error) {
+	return s.read(ctx, who, slug, cursor, func(context.Context, *Page) error { return nil })
 }
 
-// read returns the page with that slug as it is read, and does besides what the
+// read returns the page with that slug as who reads it, and does besides what the
 // page is found for.
-func (s *Site) read(ctx context.Context, slug, cursor string, besides func(context.Context, *Page) error) (*Reading, error) {
+func (s *Site) read(ctx context.Context, who, slug, cursor string, besides func(context.Context, *Page) error) (*Reading, error) {
 	p, err := s.Models.Pages.BySlug.Find(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
 	r := &Reading{Entry: Entry{Page: p}}
-	err = SideBySide(ctx, func(ctx context.Context) error {
-		return s.discuss(ctx, r, cursor)
-	}, func(ctx context.Context) error {
-		return besides(ctx, p)
-	}, func(ctx context.Context) (err error) {
-		r.Rank, r.Of, err = s.standing(ctx, p.ID)
-		return err
-	})
+	err = s.db.SideBySide(ctx,
+		func(ctx context.Context) error { return s.discuss(ctx, r, cursor) },
+		func(ctx context.Context) error { return besides(ctx, p) },
+		func(ctx context.Context) (err error) { r.Rank, r.Of, err = s.standing(ctx, p.ID); return err },
+		func(ctx context.Context) (err error) { r.Followed, err = s.follows(ctx, who, p.Author); return err },
+		func(ctx context.Context) (err error) { r.More, err = s.moreBy(ctx, p); return err })
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// moreBy returns a few of the newest pages by the author of p.
+func (s *Site) moreBy(ctx context.Context, p *Page) ([]*Page, error) {
+	newest, err := s.Models.Pages.NewestByAuthor.Of(p.Author).Page(ctx, "", moreByAuthor+1)
+	others := slices.DeleteFunc(newest.Items, func(other *Page) bool { return other.ID == p.ID })
+	return others[:min(moreByAuthor, len(others))], err
 }
 
 // discuss fills in the comments of r, and who wrote them and the page.
@@ -214,9 +224,4 @@ func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	r.By, r.Remarks = members[r.Author], remarks(comments.Items, members)
 	r.Next, r.Prev = comments.Next, comments.Prev
 	return nil
-}
-
-// Views returns how often the page with that id has been viewed. One trip.
-func (s *Site) Views(ctx context.Context, id string) (int64, error) {
-	return s.Models.Pages.Views.Get(ctx, id)
 }

@@ -156,7 +156,7 @@ func (s *Site) Place(ctx context.Context, slug string) (*Place, error) {
 		return nil, err
 	}
 	place := &Place{Page: page}
-	err = SideBySide(ctx, func(ctx context.Context) error {
+	err = s.db.SideBySide(ctx, func(ctx context.Context) error {
 		standing, err := s.Models.Pages.TopViews.Standing(ctx, page.ID)
 		place.Rank, place.Of, place.Percentile = standing.Rank, standing.Len, standing.Percentile
 		return err

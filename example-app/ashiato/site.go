@@ -1,7 +1,6 @@
 package ashiato
 
 import (
-	"context"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -45,25 +44,3 @@ func (s *Site) now() time.Time { return s.db.Now().UTC() }
 
 // pageSize is how many pages, comments and members a listing shows.
 const pageSize = 20
-
-// SideBySide runs works at the same time and returns the first of their errors,
-// in their order: reads that do not need each other cost the time of one.
-func SideBySide(ctx context.Context, works ...func(context.Context) error) error {
-	errs := make([]error, len(works))
-	done := make(chan struct{})
-	for i, work := range works {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			errs[i] = work(ctx)
-		}()
-	}
-	for range works {
-		<-done
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -18,7 +18,7 @@ type TopicView struct {
 // cursor on. ErrNotFound; ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
 	v := &TopicView{}
-	err := SideBySide(ctx, func(ctx context.Context) (err error) {
+	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		v.Topic, err = s.Models.Topics.Get(ctx, name)
 		return err
 	}, func(ctx context.Context) (err error) {

@@ -20,7 +20,7 @@ const (
 func (s *Site) home(v *visit) (answer, error) {
 	var home *ashiato.Home
 	var feed []ashiato.Entry
-	err := ashiato.SideBySide(v.Context(),
+	err := s.app.DB().SideBySide(v.Context(),
 		func(ctx context.Context) (err error) { home, err = s.app.Home(ctx); return err },
 		func(ctx context.Context) (err error) { feed, err = s.someFeed(ctx, v); return err })
 	if err != nil {

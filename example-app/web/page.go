@@ -1,18 +1,12 @@
 package web
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/templates"
 )
-
-// moreByAuthor is how many other pages of its author a page names.
-const moreByAuthor = 3
 
 // page shows the page with the slug in the path, and counts the view.
 func (s *Site) page(v *visit) (answer, error) {
@@ -21,28 +15,24 @@ func (s *Site) page(v *visit) (answer, error) {
 
 // pageWith shows a page, with a comment that was refused, if any.
 func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, error) {
-	reading, err := s.read(v.Context(), v, slug)
-	if err != nil {
-		return answer{}, err
-	}
 	member, err := v.member()
 	if err != nil {
 		return answer{}, err
 	}
-	by, err := s.authorOf(v.Context(), member, reading)
+	reading, err := s.read(v, member, slug)
 	if err != nil {
 		return answer{}, err
 	}
 	now := s.app.DB().Now()
 	page := pages.Page{
 		Title:    reading.Title,
-		Author:   authorCard(reading, by, member),
+		Author:   authorCard(reading, member),
 		When:     published(reading.Page),
 		Facts:    factsOf(reading),
 		Text:     reading.Body,
 		Topics:   linksTo(reading.Topics),
 		Comments: s.comments(reading, member, now),
-		More:     moreBy(reading, by, now),
+		More:     more(reading, now),
 	}
 	if member == reading.Author {
 		page.Edit = editPath(reading.ID)
@@ -54,48 +44,17 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 	return answer{status: r.status, title: reading.Title, body: page.Body()}, nil
 }
 
-// author is what the card of a page's author shows besides the author.
-type author struct {
-	pages    []*ashiato.Page // the newest ones
-	followed bool            // by who looks
-}
-
-// authorOf returns what is to be told of who has written the page.
-func (s *Site) authorOf(ctx context.Context, member string, r *ashiato.Reading) (a author, err error) {
-	if r.By == nil {
-		return a, nil
-	}
-	err = ashiato.SideBySide(ctx,
-		func(ctx context.Context) error {
-			list, err := s.app.Models.Pages.NewestByAuthor.Of(r.Author).Page(ctx, "", moreByAuthor+1)
-			a.pages = list.Items
-			return err
-		},
-		func(ctx context.Context) error {
-			if member == "" || member == r.Author {
-				return nil
-			}
-			_, err := s.app.Models.Follows.Get(ctx, ashiato.FollowID{Follower: member, Followed: r.Author})
-			if errors.Is(err, kvmodel.ErrNotFound) {
-				return nil
-			}
-			a.followed = err == nil
-			return err
-		})
-	return a, err
-}
-
 // read returns the page, and counts the view if somebody looks at it and does not
 // turn the pages of its comments.
-func (s *Site) read(ctx context.Context, v *visit, slug string) (*ashiato.Reading, error) {
+func (s *Site) read(v *visit, member, slug string) (*ashiato.Reading, error) {
 	cursor := v.FormValue("comments")
 	if v.looks() && cursor == "" {
-		return s.app.View(ctx, slug)
+		return s.app.View(v.Context(), member, slug)
 	}
-	return s.app.Read(ctx, slug, cursor)
+	return s.app.Read(v.Context(), member, slug, cursor)
 }
 
-func authorCard(r *ashiato.Reading, by author, member string) pages.Author {
+func authorCard(r *ashiato.Reading, member string) pages.Author {
 	card := pages.Author{Link: linkTo(r.By)}
 	if r.By == nil {
 		return card
@@ -103,7 +62,7 @@ func authorCard(r *ashiato.Reading, by author, member string) pages.Author {
 	card.About = r.By.About
 	card.Words = counted(r.By.Followers, "follower", "followers")
 	if member != r.Author {
-		card.Follow = pages.Follow{Action: memberPath(r.By.Handle), Following: by.followed}
+		card.Follow = pages.Follow{Action: memberPath(r.By.Handle), Following: r.Followed}
 	}
 	return card
 }
@@ -131,13 +90,11 @@ func factsOf(r *ashiato.Reading) templates.Facts {
 		templates.Fact{Figure: templates.Link{Text: said.Value, Href: "#comments"}, After: said.Unit})}
 }
 
-// moreBy returns a few other pages of the author.
-func moreBy(r *ashiato.Reading, by author, now time.Time) []templates.Row {
+// more returns rows of other pages by the author.
+func more(r *ashiato.Reading, now time.Time) []templates.Row {
 	var others []ashiato.Entry
-	for _, p := range by.pages {
-		if p.ID != r.ID && len(others) < moreByAuthor {
-			others = append(others, ashiato.Entry{Page: p})
-		}
+	for _, p := range r.More {
+		others = append(others, ashiato.Entry{Page: p})
 	}
 	all := rows(others, now)
 	for i := range all {

@@ -37,7 +37,7 @@ func (s *Site) ranking(v *visit) (answer, error) {
 	var ranks *ashiato.Ranks
 	var first int64
 	var place []standing
-	err := ashiato.SideBySide(v.Context(),
+	err := s.app.DB().SideBySide(v.Context(),
 		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, cursor); return err },
 		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, cursor); return err },
 		func(ctx context.Context) (err error) { place, err = s.placeFor(ctx, v, period); return err })

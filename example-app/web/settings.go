@@ -34,7 +34,7 @@ func (s *Site) settingsWith(v *visit, r refusals) (answer, error) {
 	}
 	var infos []kvsession.Info
 	var me *ashiato.Member
-	err = ashiato.SideBySide(v.Context(),
+	err = s.app.DB().SideBySide(v.Context(),
 		func(ctx context.Context) (err error) { infos, err = s.sessions.List(ctx, member); return err },
 		func(ctx context.Context) (err error) { me, err = s.app.Models.Members.Get(ctx, member); return err })
 	if err != nil {

@@ -66,7 +66,7 @@ func (s *Site) topicFollowers(v *visit) (answer, error) {
 	name := v.PathValue("topic")
 	var topic *ashiato.Topic
 	var list kvmodel.Listing[ashiato.Member]
-	err := ashiato.SideBySide(v.Context(),
+	err := s.app.DB().SideBySide(v.Context(),
 		func(ctx context.Context) (err error) { topic, err = s.app.Models.Topics.Get(ctx, name); return err },
 		func(ctx context.Context) (err error) {
 			list, err = s.app.FollowersOf(ctx, name, v.FormValue("at"))

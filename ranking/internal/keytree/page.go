@@ -81,6 +81,7 @@ type page struct {
 	leaf    *leaf
 	router  *router
 	version kvmodel.Version // 0: the key is absent
+	size    int             // in the store, in bytes
 }
 
 // closed tells whether the page says of itself that it is empty for good until
@@ -191,7 +192,7 @@ func decodePage(r kvmodel.Result) (page, error) {
 	if r.Err != nil {
 		return page{}, r.Err
 	}
-	p := page{version: r.Version}
+	p := page{version: r.Version, size: len(r.Value)}
 	kind, body, err := unseal(r.Value)
 	if err != nil {
 		return p, nil

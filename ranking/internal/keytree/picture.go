@@ -19,6 +19,7 @@ type Node struct {
 	Key    string
 	Read   bool // else only the router above it was, which says the rest
 	Count  int
+	Bytes  int // 0: not read
 	Closed bool
 	Below  []*Node // of a router, the highest first
 }
@@ -106,7 +107,7 @@ func (r *reading) below(level []string) []string {
 // node returns the page called name, of which the router above says at.
 func (r *reading) node(name string, at slot) *Node {
 	pg, read := r.seen[name]
-	n := &Node{Name: nodeName(name), Key: r.key(name), Read: read, Count: at.count, Closed: at.closed}
+	n := &Node{Name: nodeName(name), Key: r.key(name), Read: read, Count: at.count, Bytes: pg.size, Closed: at.closed}
 	switch {
 	case pg.leaf != nil:
 		n.Count, n.Closed = pg.leaf.live(), pg.leaf.closed

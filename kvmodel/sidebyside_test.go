@@ -1,0 +1,139 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// openLog returns a DB, and the store below it that keeps the keys of each trip.
+func openLog(t *testing.T) (*kvmodel.DB, *log) {
+	t.Helper()
+	s := &log{Store: memkv.New(memkv.Options{})}
+	db, err := kvmodel.Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return db, s
+}
+
+// asks returns a work that asks db for keys, which are not there, one after
+// another.
+func asks(db *kvmodel.DB, keys ...string) func(context.Context) error {
+	return func(ctx context.Context) error { return gets(ctx, keys...)(db.Store()) }
+}
+
+func TestSideBySide_CostsTheTripsOfTheLongestWork(t *testing.T) {
+	db, s := openLog(t)
+	nested := func(ctx context.Context) error {
+		return db.SideBySide(ctx, asks(db, "c1"), asks(db, "d1", "d2", "d3"))
+	}
+	ctx, meter := kvmodel.Metered(t.Context())
+	if err := db.SideBySide(ctx, asks(db, "a1", "a2"), asks(db), asks(db, "b1"), nested); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
+	if diff := cmp.Diff(want, s.trips); diff != "" {
+		t.Errorf("trips (-want +got)\n%s", diff)
+	}
+	if cost := meter.Cost(); cost.Trips != 3 || cost.Depth != 3 || cost.Ops != 7 {
+		t.Errorf("want 3 trips, 3 deep, with 7 ops, got %v", cost)
+	}
+}
+
+func TestSideBySide_ReturnsTheFirstErrorInTheOrderOfTheWorks(t *testing.T) {
+	db, _ := openLog(t)
+	first, second := errors.New("first"), errors.New("second")
+	err := db.SideBySide(t.Context(),
+		func(ctx context.Context) error { return errors.Join(asks(db, "a", "b")(ctx), first) },
+		func(context.Context) error { return second })
+	if !errors.Is(err, first) || errors.Is(err, second) {
+		t.Errorf("want the first work's error, got %v", err)
+	}
+}
+
+func TestSideBySide_EachWorkGetsItsOwnResults(t *testing.T) {
+	db, _ := openLog(t)
+	for _, key := range []string{"a", "b"} {
+		if _, err := kvmodel.One(t.Context(), db.Store(), kvmodel.OpSet(key, []byte("value of "+key))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]string, 4)
+	var works []func(context.Context) error
+	for i, key := range []string{"a", "b", "a", "none"} {
+		works = append(works, func(ctx context.Context) error {
+			result, err := kvmodel.One(ctx, db.Store(), kvmodel.OpGet(key))
+			got[i] = string(result.Value)
+			return err
+		})
+	}
+	if err := db.SideBySide(t.Context(), works...); !errors.Is(err, kvmodel.ErrNotFound) {
+		t.Errorf("want the error of the work whose key is not there, got %v", err)
+	}
+	if diff := cmp.Diff([]string{"value of a", "value of b", "value of a", ""}, got); diff != "" {
+		t.Errorf("results (-want +got)\n%s", diff)
+	}
+}
+
+// What a work has started and not awaited still has a store when the others are
+// done.
+func TestSideBySide_ContextOfAWorkThatHasEndedGoesOnAlone(t *testing.T) {
+	db, s := openLog(t)
+	var kept context.Context
+	if err := db.SideBySide(t.Context(), func(ctx context.Context) error { kept = ctx; return nil }, asks(db, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := asks(db, "late")(kept); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(s.trips, func(keys []string) bool { return slices.Equal(keys, []string{"late"}) }) {
+		t.Errorf("want a trip of its own for what comes late, got %q", s.trips)
+	}
+}
+
+// A work may ask from several goroutines of its own.
+func TestSideBySide_WorkWithGoroutinesOfItsOwnEnds(t *testing.T) {
+	db, _ := openLog(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	many := func(ctx context.Context) error {
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if err := asks(db, "x", "y")(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		return nil
+	}
+	if err := errors.Join(db.SideBySide(ctx, many, asks(db, "a"), many), ctx.Err()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSideBySide_PanicsInTheCallersGoroutine(t *testing.T) {
+	db, _ := openLog(t)
+	defer func() {
+		if got := recover(); got != "oh" {
+			t.Errorf("want the panic of the work, got %v", got)
+		}
+	}()
+	_ = db.SideBySide(t.Context(), asks(db, "a"), func(context.Context) error { panic("oh") })
+	t.Error("want a panic")
+}
