@@ -10,9 +10,12 @@ type Models struct {
 	Bulletins *Bulletins
 	FeedItems *FeedItems
 	Hearts    *Hearts
+	Notices   *Notices
 	Pages     *Pages
 	Photos    *Photos
+	Replies   *Replies
 	Sessions  *Sessions
+	Snapshots *Snapshots
 	Stories   *Stories
 	Tickets   *Tickets
 	Users     *Users
@@ -27,9 +30,12 @@ func New(db *kvmodel.DB) *Models {
 		Bulletins: NewBulletins(db),
 		FeedItems: NewFeedItems(db),
 		Hearts:    NewHearts(db),
+		Notices:   NewNotices(db),
 		Pages:     NewPages(db),
 		Photos:    NewPhotos(db),
+		Replies:   NewReplies(db),
 		Sessions:  NewSessions(db),
+		Snapshots: NewSnapshots(db),
 		Stories:   NewStories(db),
 		Tickets:   NewTickets(db),
 		Users:     NewUsers(db),
@@ -45,9 +51,12 @@ func (m *Models) All() []kvmodel.Model {
 		m.Bulletins,
 		m.FeedItems,
 		m.Hearts,
+		m.Notices,
 		m.Pages,
 		m.Photos,
+		m.Replies,
 		m.Sessions,
+		m.Snapshots,
 		m.Stories,
 		m.Tickets,
 		m.Users,

@@ -3,6 +3,9 @@ package examples_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -189,4 +192,123 @@ func Example_timelineEnd() {
 	// [9 8 7]
 	// [6 5 4]
 	// [3 2 1]
+}
+
+// A timeline that is spread over four rings, for very many writers, is read as
+// any other.
+func Example_shardedTimeline() {
+	var minutes atomic.Int64
+	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) }))
+	defer done()
+	ctx := context.Background()
+	for i := range 6 {
+		check(m.Replies.Create(ctx, &examples.Reply{Text: fmt.Sprint("reply ", i)}))
+	}
+	for cursor, more := "", true; more; more = cursor != "" {
+		page, err := m.Replies.Newest.Page(ctx, cursor, 4)
+		check(err)
+		for _, reply := range page.Items {
+			fmt.Println(reply.Text)
+		}
+		cursor = page.Next
+	}
+	// Output:
+	// reply 5
+	// reply 4
+	// reply 3
+	// reply 2
+	// reply 1
+	// reply 0
+}
+
+// The number at the bell, and what is behind it.
+func Example_notifications() {
+	var minutes atomic.Int64
+	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Load(), 0) }))
+	defer done()
+	ctx := context.Background()
+	notify := func(text, about string) {
+		minutes.Add(1)
+		check(m.Notices.Push(ctx, examples.Notice{To: "ann", Text: text, About: about}))
+	}
+	notify("bob likes your story", "story 1")
+	looked := time.Unix(60*minutes.Load(), 0) // a field of the user, in an app
+	notify("cid follows you", "cid")
+	notify("dan and bob like your story", "story 1")
+
+	n, err := m.Notices.Unread(ctx, "ann", looked)
+	check(err)
+	fmt.Println(n, "unread")
+	notices, err := m.Notices.Latest(ctx, "ann", 10)
+	check(err)
+	for _, notice := range notices {
+		fmt.Println(notice.Text)
+	}
+	check(m.Notices.Clear(ctx, "ann"))
+	notices, err = m.Notices.Latest(ctx, "ann", 10)
+	check(err)
+	fmt.Println(len(notices), "after all were cleared")
+	// Output:
+	// 2 unread
+	// dan and bob like your story
+	// cid follows you
+	// 0 after all were cleared
+}
+
+// The last few of something large, each under a key of its own.
+func Example_snapshots() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	for i := range 8 {
+		check(m.Snapshots.Push(ctx, examples.Snapshot{Document: "plan", Text: fmt.Sprint("version ", i)}))
+	}
+	snapshots, err := m.Snapshots.Latest(ctx, "plan", 10)
+	check(err)
+	for _, s := range snapshots {
+		fmt.Println(s.Text)
+	}
+	// Output:
+	// version 7
+	// version 6
+	// version 5
+	// version 4
+	// version 3
+}
+
+// A page that has not changed is not sent again: the head of the ring is its ETag,
+// and costs one trip.
+func Example_etag() {
+	m, done := open()
+	defer done()
+	check(m.Stories.Create(context.Background(), &examples.Story{Title: "first", Text: "..."}))
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		head, err := m.Stories.Newest.Head(r.Context())
+		check(err)
+		tag := strconv.Quote(head)
+		w.Header().Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		page, err := m.Stories.Newest.Page(r.Context(), "", 20)
+		check(err)
+		fmt.Fprint(w, titles(page.Items))
+	}
+	known := ""
+	ask := func() {
+		r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
+		r.Header.Set("If-None-Match", known)
+		serve(w, r)
+		fmt.Printf("%d %q\n", w.Code, w.Body)
+		known = w.Header().Get("ETag")
+	}
+	ask()
+	ask()
+	check(m.Stories.Create(context.Background(), &examples.Story{Title: "second", Text: "..."}))
+	ask()
+	// Output:
+	// 200 "[first]"
+	// 304 ""
+	// 200 "[second first]"
 }

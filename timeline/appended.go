@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// appended is one key for each owner, or two that take turns if events end:
+// appended is one key for each owner, or some that take turns if events end:
 // position is the order, and what is too old to count stays until somebody
 // happens to trim.
 type appended struct{ common }
@@ -20,23 +20,34 @@ const trimOdds = 64
 // slack is how many entries more than it needs a reader leaves alone.
 const slack = 16
 
-// keys returns the keys that can hold events that count, the newer one first.
-// A key with a TTL gets events for the length of one TTL and lives for two, so
-// it never ends before its events do.
+// keys returns the keys that can hold events that count, the newest one first:
+// that of the next turn, which is another process's if its clock is ahead, that
+// of now, and that of the one before.
 func (a *appended) keys(owner string) []string {
 	if a.ttl == 0 {
-		return []string{a.base(owner) + "#a"}
+		return []string{a.key(owner)}
 	}
-	turn := a.db.Now().UnixNano() / int64(a.ttl)
-	return []string{a.key(owner, turn), a.key(owner, turn-1)}
+	now := a.turn()
+	return []string{a.keyOf(owner, now+1), a.keyOf(owner, now), a.keyOf(owner, now-1)}
 }
 
-func (a *appended) key(owner string, turn int64) string {
+// key returns the key that events are put into now. With a TTL it gets events for
+// the length of one TTL and lives for two, so it never ends before its events do.
+func (a *appended) key(owner string) string {
+	if a.ttl == 0 {
+		return a.base(owner) + "#a"
+	}
+	return a.keyOf(owner, a.turn())
+}
+
+func (a *appended) turn() int64 { return a.db.Now().UnixNano() / int64(a.ttl) }
+
+func (a *appended) keyOf(owner string, turn int64) string {
 	return a.base(owner) + "#a" + strconv.FormatInt(turn, 10)
 }
 
 func (a *appended) push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error {
-	key := a.keys(owner)[0]
+	key := a.key(owner)
 	return addition{key: key, data: encodeAll(entries), ttl: 2 * a.ttl}.put(ctx, s, func() error { return a.trim(ctx, s, key) })
 }
 
@@ -91,7 +102,7 @@ func (a *appended) tidy(owners []string) {
 	var keys []string
 	for _, owner := range owners {
 		if chance(trimOdds) == 0 {
-			keys = append(keys, a.keys(owner)[0])
+			keys = append(keys, a.key(owner))
 		}
 	}
 	if len(keys) == 0 {

@@ -129,6 +129,9 @@ func (l *lane) recover(ctx context.Context, s kvmodel.Store, top int64, scanned 
 	if top > 0 {
 		n = l.shape().next(top)
 	}
+	if n > lastStamp {
+		return 0, fmt.Errorf("%s: %w: all numbers are given, up to %d; somebody has set it too high", l.counter, kvmodel.ErrNotNumber, int64(lastStamp))
+	}
 	if err := l.setCounter(ctx, s, version, n); err != nil || l.atomic {
 		return n, err
 	}

@@ -139,6 +139,33 @@ func TestEvents_Push_KeepsTheLastDistinctHoweverOftenOneComes(t *testing.T) {
 	}
 }
 
+// Of two processes one clock may be behind, and one clock may be set back: here
+// from where an hour has just begun, at which a TTL of an hour changes keys.
+func TestEvents_TheClockMayGoBackwards(t *testing.T) {
+	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+		for _, ttl := range []time.Duration{0, time.Hour} {
+			c, owner := newClock(), fmt.Sprint("ann", ttl)
+			spec := visitSpec(layout, 10, false)
+			spec.TTL = ttl
+			v := timeline.NewEvents(openDB(t, s, kvmodel.Clock(c.now)), spec)
+			visited(t, v, owner, "first")
+			for _, back := range []time.Duration{time.Second, 30 * time.Minute} {
+				c.move(-back)
+				wantGuests(t, v, owner, 10, "first")
+				c.move(back)
+			}
+			c.move(-time.Second)
+			visited(t, v, owner, "second")
+			for range 2 {
+				if got, err := v.Latest(ctx, owner, 10); err != nil || len(got) != 2 {
+					t.Errorf("ttl %v: %v, %v; want two", ttl, got, err)
+				}
+				c.move(time.Second)
+			}
+		}
+	})
+}
+
 func TestEvents_AnEventIsGoneAfterItsTTL(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
 		c := newClock()

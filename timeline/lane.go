@@ -34,7 +34,7 @@ func (l *lane) key(g shape, segment int64) string {
 type segment struct {
 	key     string
 	version kvmodel.Version // 0: it is absent
-	bytes   int
+	bytes   int             // of the value
 	entries []entry
 }
 

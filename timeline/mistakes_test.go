@@ -61,10 +61,13 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 }
 
 func TestSweep_Lane_NoticesEveryMistakeAboutTheCounter(t *testing.T) {
-	const counter, view = "timeline/counter.go", "timeline/view.go"
+	const counter, shape, view = "timeline/counter.go", "timeline/shape.go", "timeline/view.go"
 	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_A.*Counter|TestLane_Take", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
 		kvtest.Wrong("a lost counter goes on a ring further",
 			counter, "		n = l.shape().next(top)\n", "		n = top + l.shape().width*l.shape().blocks\n",
+		),
+		kvtest.Wrong("a lost counter goes on in the next block",
+			shape, "skip := min(2, (g.blocks-1)/4)", "skip := min(0, (g.blocks-1)/4)",
 		),
 		kvtest.Wrong("a lost counter starts from the beginning",
 			counter, "	if top > 0 {\n		n = l.shape().next(top)\n	}\n", "",
@@ -96,7 +99,7 @@ func TestSweep_Lane_NoticesEveryMistakeAboutTheCounter(t *testing.T) {
 
 func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 	const appended, layout, packed, push = "timeline/appended.go", "timeline/layout.go", "timeline/packed.go", "timeline/push.go"
-	kvtest.Mistakes(t, "./timeline", "TestSweep_Events_W|TestEvents_Push_Keeps", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
+	kvtest.Mistakes(t, "./timeline", "TestSweep_Events_W|TestEvents_(Push_Keeps|TheClock|AnEvent)", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
 		kvtest.Wrong("the last entries are kept, not the last different ones",
 			layout, "	kept := distinct(entries, c.keep, c.what)\n", "	kept := slices.Clone(entries[:min(len(entries), c.keep)])\n",
 		),
@@ -105,6 +108,12 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 		),
 		kvtest.Wrong("an absent key is made by set",
 			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(a.key, a.data).For(a.ttl))",
+		),
+		kvtest.Wrong("a clock that is ahead hides events from others",
+			appended, "a.keyOf(owner, now+1), ", "",
+		),
+		kvtest.Wrong("a key with a TTL ends when the next one begins",
+			appended, ", a.keyOf(owner, now-1)}", "}",
 		),
 		kvtest.Wrong("a packed value is replaced by set",
 			packed, "		op = kvmodel.OpSwap(key, old.Version, op.Value)\n", "		op = kvmodel.OpSet(key, op.Value)\n",

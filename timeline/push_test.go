@@ -2,9 +2,11 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -118,5 +120,83 @@ func TestLane_Take_ACounterThatIsNotRaisedFarEnoughIsRaisedAgain(t *testing.T) {
 	s := &interfering{Store: still{mem}, key: "t:T:N:#n", do: func() { set(strconv.FormatInt(top-1, 10)) }}
 	if n, err := openLane(t, s, Shape{Size: 64, Segment: 4}).take(ctx, s); n <= top || err != nil {
 		t.Errorf("the number is %d, %v; want one above %d, which is in the ring", n, err, top)
+	}
+}
+
+func setCounter(t testing.TB, s kvmodel.Store, n int64) {
+	t.Helper()
+	if _, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("t:T:N:#n", strconv.AppendInt(nil, n, 10))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newest returns the bodies of the n newest entries, as a process sees them that
+// has just been started.
+func newest(t testing.TB, s kvmodel.Store, shape Shape, n int) []string {
+	t.Helper()
+	ctx, m := context.Background(), newMerge(s, []*lane{openLane(t, s, shape)}, false, nil, n)
+	if err := m.open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	items, err := m.gather(ctx, n, func(string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bodies []string
+	for _, it := range items[:min(n, len(items))] {
+		bodies = append(bodies, string(it.body))
+	}
+	return bodies
+}
+
+// Whatever somebody has set a counter to, what is acknowledged is shown.
+func TestLane_Push_NearTheLastNumberIsShownOrRefused(t *testing.T) {
+	ctx := context.Background()
+	for _, from := range []int64{lastStamp - 10, lastStamp - 3, lastStamp, lastStamp + 1, kvmodel.MaxNumber - 1, kvmodel.MaxNumber} {
+		s, shape := still{memkv.New(memkv.Options{})}, Shape{Size: 8, Segment: 4}
+		first := openLane(t, s, shape)
+		if _, err := first.push(ctx, "first"); err != nil {
+			t.Fatal(err)
+		}
+		setCounter(t, s, from)
+		for i := range 12 {
+			l := first
+			if i%3 == 0 {
+				l = openLane(t, s, shape)
+			}
+			n, err := l.push(ctx, strconv.Itoa(i))
+			if errors.Is(err, kvmodel.ErrNotNumber) && from < lastStamp {
+				continue
+			}
+			if err != nil {
+				t.Fatalf("push %d after the counter was set to %d: %v", i, from, err)
+			}
+			if top := newest(t, s, shape, 1); !cmp.Equal([]string{strconv.Itoa(i)}, top) {
+				t.Errorf("push %d after the counter was set to %d got %d, and the newest is %v", i, from, n, top)
+			}
+		}
+	}
+}
+
+// A writer who has its number sleeps while the others go around the ring.
+func TestLane_Publish_AfterALapsSleepClobbersNothing(t *testing.T) {
+	ctx, s, shape := context.Background(), still{memkv.New(memkv.Options{})}, Shape{Size: 8, Segment: 2}
+	sleeper, others := openLane(t, s, shape), openLane(t, s, shape)
+	n, err := sleeper.take(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 23 {
+		if _, err := others.push(ctx, strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+		want = append([]string{strconv.Itoa(i)}, want...)
+	}
+	if err := sleeper.publish(ctx, s, entry{n, 1, []byte("late")}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want[:8], newest(t, s, shape, 100)); d != "" {
+		t.Errorf("mismatch (-want +got):\n%s", d)
 	}
 }

@@ -1,0 +1,12 @@
+package examples
+
+import "time"
+
+// Snapshot is what a document was like. It is large, so each has a key of its own
+// in a ring of five.
+type Snapshot struct {
+	_        struct{} `kv:"events,by=Document,keep=5,layout=ring"`
+	Document string
+	Saved    time.Time
+	Text     string
+}
