@@ -116,7 +116,7 @@ func (c *change[T]) giveUp(err error) error {
 	since := c.db.now()
 	c.db.Surely(func(ctx context.Context) error {
 		// What was there for long may have been counted.
-		doubt := c.unclear || c.db.now().Sub(c.began) > maxAge/2
+		doubt := c.unclear || c.db.now().Sub(c.since) > maxAge/2
 		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt); err != nil {
 			return err
 		}
