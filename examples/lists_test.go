@@ -137,6 +137,32 @@ func Example_sequence() {
 	// 3 in all; before too loud there are more: true
 }
 
+// Several workers take a part of a sequence each. One that is stopped goes on by
+// a Range from where it was.
+func Example_sequenceInParts() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	for range 10 {
+		check(m.Tickets.Create(ctx, new(examples.Ticket)))
+	}
+
+	spans, err := m.Tickets.Sequence.Split(ctx, 3)
+	check(err)
+	for _, span := range spans {
+		var numbers []int64
+		for ticket, err := range m.Tickets.Sequence.Range(ctx, span.First, span.Last) {
+			check(err)
+			numbers = append(numbers, ticket.N)
+		}
+		fmt.Println(numbers)
+	}
+	// Output:
+	// [1 2 3]
+	// [4 5 6]
+	// [7 8 9 10]
+}
+
 // The last bodies of a record are kept, and any of them can be written again.
 func Example_history() {
 	m, done := open()

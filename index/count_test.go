@@ -90,6 +90,50 @@ func TestCount_OneThatIsUnclearIsNoFailureAndIsRightInTheEnd(t *testing.T) {
 	})
 }
 
+// A number does not go below 0, so what is taken away before it was added would
+// be forgotten.
+func TestCount_WhatIsTakenAwayBeforeItWasAddedIsRightInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, still{mem}))
+		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, b.db.Flush(ctx))
+		// What added it is still on its way.
+		_, err := kvmodel.One(ctx, mem, kvmodel.OpDelete("n:Tag:Books:go"))
+		must(t, err)
+		must(t, b.Delete(ctx, "a"))
+		must(t, b.db.Flush(ctx))
+		wantCount(t, ctx, mem, 0)
+		_, err = kvmodel.Next(ctx, mem, "n:Tag:Books:go", 0, 1)
+		must(t, err)
+		time.Sleep(2 * time.Minute)
+		wantCount(t, ctx, mem, 0)
+		if s := b.db.Stats(); s.Failed != 0 || s.Waiting != 0 || s.Lines != 0 {
+			t.Errorf("stats %+v, want nothing left and no failure", s)
+		}
+		must(t, b.db.Close(ctx))
+	})
+}
+
+func TestCount_ManyWhoTakeAwayAtOnceTakeEachTheirs(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	b := newBooks(closing(t, open(t, still{mem})))
+	var all []*book
+	for i := range 60 {
+		all = append(all, &book{ID: fmt.Sprint(i), Tags: []string{"go"}})
+	}
+	must(t, b.CreateMulti(ctx, all))
+	must(t, b.db.Flush(ctx))
+	wantCount(t, ctx, mem, 60)
+	var deleting sync.WaitGroup
+	for _, v := range all[:40] {
+		deleting.Go(func() { must(t, b.Delete(ctx, v.ID)) })
+	}
+	deleting.Wait()
+	must(t, b.db.Flush(ctx))
+	wantCount(t, ctx, mem, 20)
+}
+
 func TestCount_WhatWaitsWhenAProcessEndsIsCountedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})

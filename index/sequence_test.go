@@ -311,6 +311,7 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 			// What Close did not wait for ends too.
 			time.Sleep(2 * time.Minute)
 			sim.Quiet()
+			time.Sleep(time.Minute)
 			checkNumbers(sim, acked)
 		})
 	}

@@ -56,7 +56,7 @@ func (m *model[T]) change(ctx context.Context, s Store, e edit[T]) (*T, error) {
 	if err := m.writable(ctx); err != nil {
 		return nil, m.failure(e.id, err)
 	}
-	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: randomNumber()}
+	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: randomNumber(), since: m.db.now()}
 	v, err := c.run()
 	if err != nil {
 		return nil, m.failure(e.id, err)
@@ -79,6 +79,7 @@ type change[T any] struct {
 	creates bool       // and that was one of a new record
 	early   early      // of this try
 	began   time.Time  // of this try
+	since   time.Time  // of the first
 	told    bool       // OnChange knows of it
 }
 

@@ -115,7 +115,9 @@ func (c *change[T]) giveUp(err error) error {
 	}
 	since := c.db.now()
 	c.db.Surely(func(ctx context.Context) error {
-		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear); err != nil {
+		// What was there for long may have been counted.
+		doubt := c.unclear || c.db.now().Sub(c.since) > maxAge/2
+		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt); err != nil {
 			return err
 		}
 		if c.unclear {

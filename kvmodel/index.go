@@ -89,7 +89,7 @@ type Seen[T any] struct {
 	Value   *T       // nil if it is absent or deleted
 	Places  []string // where it belongs in the index that asked
 	Mark    []byte   // what that index keeps in it
-	Doubt   bool     // to Repair: a change may have committed without an After
+	Doubt   bool     // to Repair: a change may have committed without an After, or was not undone at once
 	version Version
 	env     *envelope
 }

@@ -23,11 +23,11 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			repair, "if err != nil || rec.Rev >= past {", "if err != nil || rec.version != 0 && rec.env.tries == nil {",
 		),
 		kvtest.Wrong("a loser cleans without reading",
-			commit, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, c.unclear)", "c.repairUnread(ctx)",
-			commit, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context) error {
+			commit, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt)", "c.repairUnread(ctx, doubt)",
+			commit, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context, doubt bool) error {
 	for _, t := range c.touched {
 		index := c.index(t.index)
-		if err := index.Repair(ctx, c.db.store, &Seen[T]{ID: c.id, Rev: c.maxRev}, t.places); err != nil {
+		if err := index.Repair(ctx, c.db.store, &Seen[T]{ID: c.id, Rev: c.maxRev, Doubt: doubt}, t.places); err != nil {
 			return err
 		}
 	}

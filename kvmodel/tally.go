@@ -3,7 +3,9 @@ package kvmodel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -72,7 +74,7 @@ func (t *Tally) Counts(ctx context.Context, s Store, ids []string) ([]int64, err
 // stands all the same. One trip, three the first time. After an ErrUnclear it may
 // have counted or not.
 func (t *Tally) Add(ctx context.Context, id string, delta int64) (int64, error) {
-	sum, err := t.add(ctx, t.db.store, id, delta)
+	sum, err := t.add(ctx, t.db.store, id, delta, Next)
 	switch {
 	case err == nil:
 		t.tell(ctx, id, delta, sum)
@@ -83,18 +85,55 @@ func (t *Tally) Add(ctx context.Context, id string, delta int64) (int64, error) 
 }
 
 // AddIn is Add as a step of the write path, on its store. Followers hear of it
-// when that has ended.
+// when that has ended. It is an ErrNotYet to take away what is not there, since
+// what has added it may still arrive: then the number has to be counted anew.
 func (t *Tally) AddIn(ctx context.Context, s Store, id string, delta int64) error {
-	sum, err := t.add(ctx, s, id, delta)
+	count := Next
+	if delta < 0 && t.db.atomic == nil {
+		count = take
+	}
+	sum, err := t.add(ctx, s, id, delta, count)
 	if err == nil {
 		t.TellSoon(id, delta, sum)
 	}
 	return err
 }
 
-func (t *Tally) add(ctx context.Context, s Store, id string, delta int64) (sum int64, err error) {
+// manyLeft is a number that those who take from it at the same time do not use
+// up. From a smaller one not so many can take at the same time either, so that
+// each of them gets its turn in as many tries.
+const manyLeft = 100
+
+// take is Next for a delta below 0, but for that it takes nothing from a number
+// that is too small.
+func take(ctx context.Context, s Store, key string, _, delta int64) (int64, error) {
+	for range manyLeft {
+		r, err := One(ctx, s, OpGet(key))
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return 0, err
+		}
+		n, err := countedOr(0, r)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", key, err)
+		}
+		if n+delta < 0 {
+			break
+		}
+		if n >= manyLeft {
+			return Next(ctx, s, key, 0, delta)
+		}
+		_, err = One(ctx, s, OpSwap(key, r.Version, strconv.AppendInt(nil, n+delta, 10)))
+		if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+			return n + delta, err
+		}
+	}
+	return 0, fmt.Errorf("%s: %w: what is to be taken away is not there", key, ErrNotYet)
+}
+
+// add counts with count and lets followers count beside that.
+func (t *Tally) add(ctx context.Context, s Store, id string, delta int64, count func(ctx context.Context, s Store, key string, first, delta int64) (int64, error)) (sum int64, err error) {
 	works := []func(Store) error{func(s Store) (err error) {
-		sum, err = Next(ctx, s, t.Key(id), 0, delta)
+		sum, err = count(ctx, s, t.Key(id), 0, delta)
 		return err
 	}}
 	for _, f := range t.following() {
