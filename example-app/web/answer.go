@@ -37,7 +37,7 @@ func (s *Site) serve(rt route) http.Handler {
 		}
 		if got.to != "" {
 			w.Header().Set("Cache-Control", "no-store")
-			w.Header().Set("X-Store-Cost", v.meter.Cost().String())
+			s.tellCost(v)
 			http.Redirect(w, v.Request, got.to, http.StatusSeeOther)
 			return
 		}
@@ -78,14 +78,7 @@ func (s *Site) show(v *visit, a answer) {
 	if a.live {
 		f.Script = "/live.js"
 	}
-	cost := v.meter.Cost()
-	header.Set("X-Store-Cost", cost.String())
-	if s.config.Development {
-		f.Cost = &templates.Cost{
-			Trips: cost.Trips, Deep: cost.Depth, Keys: cost.Keys,
-			Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
-		}
-	}
+	f.Cost = s.tellCost(v)
 	var body bytes.Buffer
 	if err := pages.Document(f, a.body).Render(v.Context(), &body); err != nil {
 		slog.Error("a page cannot be written", "request", v.id, "path", v.URL.Path, "err", err)
@@ -97,4 +90,18 @@ func (s *Site) show(v *visit, a answer) {
 	v.w.WriteHeader(max(a.status, http.StatusOK))
 	// A visitor who has gone needs no page.
 	_, _ = v.w.Write(body.Bytes())
+}
+
+// tellCost tells, in development, what the visit has asked of the store: in a
+// header, and as a badge for the page.
+func (s *Site) tellCost(v *visit) *templates.Cost {
+	if !s.config.Development {
+		return nil
+	}
+	cost := v.meter.Cost()
+	v.w.Header().Set("X-Store-Cost", cost.String())
+	return &templates.Cost{
+		Trips: cost.Trips, Deep: cost.Depth, Keys: cost.Keys,
+		Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
+	}
 }

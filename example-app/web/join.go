@@ -53,7 +53,7 @@ func (s *Site) signUp(v *visit) (answer, error) {
 }
 
 func (s *Site) join(v *visit, j ashiato.Joining) (*ashiato.Member, error) {
-	if err := s.app.Allow(v.Context(), ashiato.Try{Limit: joining, Who: v.from()}); err != nil {
+	if err := s.app.Allow(v.Context(), ashiato.Try{Limit: joining, Who: v.from}); err != nil {
 		return nil, err
 	}
 	return s.app.SignUp(v.Context(), j)
@@ -88,7 +88,7 @@ func (s *Site) logIn(v *visit) (answer, error) {
 		return answer{}, err
 	}
 	handle, next := v.line("handle"), v.PostFormValue("next")
-	member, err := s.app.LogIn(v.Context(), handle, v.PostFormValue("password"), v.from())
+	member, err := s.app.LogIn(v.Context(), handle, v.PostFormValue("password"), v.from)
 	if err != nil {
 		return loggingIn(handle, next, refuse(v, err)), nil
 	}
