@@ -19,6 +19,7 @@ type answer struct {
 	status int    // 0 is 200
 	title  string
 	here   string // the address in the main navigation that is this page's
+	slug   string // of the page that it shows: the way to it is marked under the hood
 	live   bool   // the script has something to do on it
 	body   templ.Component
 }
@@ -68,7 +69,7 @@ func (s *Site) show(v *visit, a answer) {
 	if err != nil && a.status < http.StatusInternalServerError {
 		a = s.failure(v, err)
 	}
-	f := pages.Frame{Title: a.title, Here: a.here, Nonce: v.nonce}
+	f := pages.Frame{Title: a.title, Here: a.here, Nonce: v.nonce, Hood: hoodPath(a.slug)}
 	header := v.w.Header()
 	header.Set("Content-Security-Policy", policy(v.nonce))
 	if visitor != nil {

@@ -60,11 +60,19 @@ func (s *Site) join(v *visit, j ashiato.Joining) (*ashiato.Member, error) {
 }
 
 // begin signs the member in under a new cookie: the old one, which somebody may
-// have slipped in, is worth nothing from then on.
+// have slipped in, is worth nothing from then on. The ranking is shown around the
+// member's newest page.
 func (s *Site) begin(v *visit, member *ashiato.Member) error {
 	h, err := v.holder()
 	if err != nil {
 		return err
+	}
+	newest, err := s.app.Models.Pages.NewestByAuthor.Of(member.ID).Page(v.Context(), "", 1)
+	if err != nil {
+		return err
+	}
+	for _, page := range newest.Items {
+		h.session.Values[pageKey] = page.ID
 	}
 	return s.sessions.SignIn(v.Request, v.w, h.session, member.ID)
 }
