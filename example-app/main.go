@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -57,7 +58,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := kvopen.Store(ctx, set.store)
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: set.log})))
+	store, err := openStore(ctx, set)
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	kind, _, _ := strings.Cut(set.store, ":")
 	app := ashiato.NewSite(db, ashiato.Options{})
-	site, err := web.New(app, web.Config{Keys: secrets.session, Development: true, Kind: kind})
+	site, err := web.New(app, web.Config{Keys: secrets.session, Development: !set.secure, Kind: kind, Tenant: set.tenant})
 	if err != nil {
 		return err
 	}
@@ -87,6 +89,19 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	fmt.Fprintln(out, "example-app: ended")
 	return nil
+}
+
+// openStore opens the store, and the tenant's part of it.
+func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
+	store, err := kvopen.Store(ctx, set.store)
+	if err != nil || set.tenant == "" {
+		return store, err
+	}
+	part, err := kvmodel.Prefix(store, set.tenant)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("-tenant %q: %w", set.tenant, err), store.Close())
+	}
+	return part, nil
 }
 
 // furnish makes the demo pages that are not there yet. Without them the app

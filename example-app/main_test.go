@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
 )
 
 // start runs the app with args on a free port and returns its URL, and a
@@ -117,6 +119,37 @@ func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
 	wantEnd(t, stop)
 }
 
+// What one tenant writes another one does not see.
+func TestRun_TenantHasKeysOfItsOwn(t *testing.T) {
+	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
+	url, stop := start(t, "-store", store, "-demo", "3", "-tenant", "snow")
+	wantPage(t, url+"p/tide-table", 200)
+	wantPage(t, url+"hood", 200, "under keys that begin with snow", "snow:t:Page:Newest")
+	wantEnd(t, stop)
+
+	url, stop = start(t, "-store", store, "-demo", "0")
+	wantPage(t, url+"p/tide-table", 404)
+	wantEnd(t, stop)
+}
+
+func TestRun_SecureIsForVisitorsWithTLS(t *testing.T) {
+	url, stop := start(t, "-store", "mem:", "-demo", "0", "-secure")
+	form := neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}, "password": {"two bars in the snow"}}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.PostForm(url+"signup", form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if cookies := resp.Cookies(); len(cookies) != 1 || !cookies[0].Secure {
+		t.Errorf("want one cookie, with Secure, got %v", cookies)
+	}
+	if _, body := get(t, url); strings.Contains(body, "Cost of this page") {
+		t.Error("want no cost on the page")
+	}
+	wantEnd(t, stop)
+}
+
 func TestServe_LetsRequestsEnd(t *testing.T) {
 	listener, err := listen("127.0.0.1:0")
 	if err != nil {
@@ -169,6 +202,8 @@ func TestRun_BadSettingsAreNamed(t *testing.T) {
 		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "is in use"},
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
 		{[]string{"-store", "mem:", "-demo", "-1"}, "-demo -1: want 0 or more"},
+		{[]string{"-store", "mem:", "-tenant", strings.Repeat("t", kvmodel.MaxTenant+1)}, `-tenant "ttt`},
+		{[]string{"-store", "mem:", "-log", "loud"}, `invalid value "loud" for flag -log`},
 		{[]string{"-port", "1"}, "flag provided but not defined: -port"},
 		{[]string{"load", "-url", "http://example.com/"}, "example.com is another machine"},
 		{[]string{"load", "-url", "x"}, "no address of a site"},
@@ -191,7 +226,7 @@ func TestRun_HelpListsTheFlags(t *testing.T) {
 	if err := run(t.Context(), []string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("want flag.ErrHelp, got %v", err)
 	}
-	for _, want := range []string{"-addr HOST:PORT", "-data DIR", "-store URL", "-demo N", "example-app load", keyVariable} {
+	for _, want := range []string{"-addr HOST:PORT", "-data DIR", "-store URL", "-demo N", "-tenant NAME", "-secure", "-log LEVEL", "example-app load", keyVariable} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in the help, got:\n%s", want, out.String())
 		}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 )
@@ -20,7 +21,10 @@ const (
 
 type settings struct {
 	addr, data, store string
+	tenant            string // what all keys begin with; empty: nothing
 	demo              int
+	secure            bool
+	log               slog.Level
 	key               string // signs sessions, in hex; empty: the one that is kept in data
 }
 
@@ -43,6 +47,9 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(&set.addr, "addr", defaultAddr, "loopback `HOST:PORT` to listen on; port 0 is any free one")
 	flags.StringVar(&set.data, "data", defaultData, "`DIR` of what is kept: secrets, and the store unless -store says another")
 	flags.StringVar(&set.store, "store", "", "`URL` of the store: see docs/stores.md (default bolt:DIR/app.db)")
+	flags.StringVar(&set.tenant, "tenant", "", "`NAME` that all keys begin with, where others use the store as well")
+	flags.BoolVar(&set.secure, "secure", false, "run behind a proxy that speaks TLS: cookies go over https alone, and pages do not tell their cost")
+	flags.TextVar(&set.log, "log", slog.LevelInfo, "`LEVEL` of what is logged: debug is every request, then info, warn, error")
 	flags.IntVar(&set.demo, "demo", defaultDemo, "make sure that the first `N` demo pages exist; 0 makes none")
 	if err := flags.Parse(args); err != nil {
 		return set, err

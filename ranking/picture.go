@@ -28,7 +28,8 @@ type Node struct {
 
 // Picture returns the top of the board's tree: the pages on the ways to the
 // records with ids, and others level by level, as long as there are fewer than
-// limit, or 1,024. One trip for each level.
+// limit, or 1,024. Three trips, and one more for each level that this process has
+// not seen.
 func (b *Board[T, K, S]) Picture(ctx context.Context, limit int, ids ...K) (Picture, error) {
 	tree, err := b.open(ctx)
 	if tree == nil || err != nil {

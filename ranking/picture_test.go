@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
@@ -52,6 +54,9 @@ func TestBoard_Picture_IsOfTheKeysThatAreStored(t *testing.T) {
 		if len(n.Below) == 0 {
 			leaves += n.Count
 		}
+		if got, err := kvmodel.One(ctx, s, kvmodel.OpGet(n.Key)); err == nil && n.Read && n.Bytes != len(got.Value) {
+			t.Errorf("%s: want its %d bytes, got %d", n.Name, len(got.Value), n.Bytes)
+		}
 		if n.Name == p.Leaves[0] && len(n.Below) == 0 && n.Count > 0 {
 			found++
 		}
@@ -98,5 +103,36 @@ func TestBoard_Picture_ReadsNoMorePagesThanItMayAndThoseOnTheWay(t *testing.T) {
 		if limit == 20 && way+read != limit {
 			t.Errorf("limit %d: %d pages were read", limit, way+read)
 		}
+	}
+}
+
+// A process that has seen the tree reads it at once, however deep it is.
+func TestBoard_Picture_OfATreeThatIsKnownTakesThreeTrips(t *testing.T) {
+	ranking.SmallLeaves(t)
+	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
+	defer a.db.Close(ctx)
+	for i := range 200 {
+		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush(t, a)
+	if err := a.TopStock.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	first, err := a.TopStock.Picture(ctx, 1000, "a7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metered, meter := kvmodel.Metered(ctx)
+	again, err := a.TopStock.Picture(metered, 1000, "a7")
+	if err != nil || len(nodes(first.Root)) < 50 {
+		t.Fatalf("want a deep tree, got %d pages, %v", len(nodes(first.Root)), err)
+	}
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the second picture (-want +got)\n%s", diff)
+	}
+	if trips := meter.Cost().Trips; trips > 3 {
+		t.Errorf("want at most 3 trips, got %d", trips)
 	}
 }

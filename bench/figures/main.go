@@ -34,6 +34,7 @@ var groups = []group{
 	{"lists", listFigures},
 	{"timeline", timelineFigures},
 	{"ranking", rankingFigures},
+	{"app", appFigures},
 }
 
 func main() {

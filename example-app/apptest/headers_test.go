@@ -39,6 +39,21 @@ func (c *community) paths() []string {
 	}
 }
 
+// The metrics count what was asked, and tell what the database is doing.
+func TestMetrics_CountRequests(t *testing.T) {
+	c := newCommunity(t)
+	c.nobody.want(c.nobody.get("/nowhere"), 404)
+	got := c.nobody.get("/metrics").body
+	for _, want := range []string{
+		`ashiato_requests_total\{status="2xx"\} [1-9]`, `ashiato_requests_total\{status="4xx"\} 1\n`, `ashiato_requests_open 1\n`,
+		`ashiato_response_bytes_total [1-9]`, `ashiato_background_tasks \d+\n`, `ashiato_change_retries_total \d+\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("want a line %s, got:\n%s", want, got)
+		}
+	}
+}
+
 // Every GET route is among the paths, so nothing is left out of what is tested
 // for all pages.
 func TestPaths_HaveEveryGetRoute(t *testing.T) {

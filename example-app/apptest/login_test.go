@@ -115,6 +115,36 @@ func TestCookie_HasItsFlags(t *testing.T) {
 	}
 }
 
+// Behind a proxy tries are counted for the address that the proxy has seen, and not
+// for one that a visitor makes up. Without a proxy such a header counts for nothing.
+func TestLogIn_IsLimitedByTheAddressThatTheProxyHasSeen(t *testing.T) {
+	for _, proxied := range []bool{true, false} {
+		db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
+		v := (&site{t, serveOnce(t, newHandler(t, app, !proxied)), app, nil}).visitor()
+		try := func(i int, forwarded string) int {
+			form := values([]string{"handle", fmt.Sprintf("nobody%d", i), "password", password}).Encode()
+			return v.send("POST", "/login", form, http.Header{"X-Forwarded-For": {forwarded}}).status
+		}
+		for i := range 51 {
+			try(i, fmt.Sprintf("192.0.2.%d, 203.0.113.7", i))
+		}
+		if got := try(51, "192.0.2.99, 203.0.113.7"); got != http.StatusTooManyRequests {
+			t.Errorf("proxied %v: want no more tries from the same address, got %d", proxied, got)
+		}
+		want := http.StatusTooManyRequests
+		if proxied {
+			want = http.StatusUnprocessableEntity
+		}
+		if got := try(52, "203.0.113.8"); got != want {
+			t.Errorf("proxied %v: from another address want %d, got %d", proxied, want, got)
+		}
+	}
+}
+
 // What a log-in that fails says does not tell whether there is such a member.
 func TestLogIn_TellsNobodyWhoIsAMember(t *testing.T) {
 	c := newCommunity(t)

@@ -55,7 +55,7 @@ var shots = []shot{
 	{name: "footprints", path: "/footprints"},
 	{name: "footprints-phone", path: "/footprints", phone: true},
 	{name: "settings", path: "/settings"},
-	{name: "under-the-hood", path: "/hood"},
+	{name: "under-the-hood", path: "/hood?page=tide-table"},
 	{name: "under-the-hood-phone", path: "/hood", phone: true},
 	{name: "log-in", path: "/login", stranger: true},
 	{name: "sign-up", path: "/signup", stranger: true},

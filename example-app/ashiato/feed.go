@@ -23,32 +23,51 @@ const (
 // from the cursor on. It goes 200 pages back, and keeps what came while who
 // followed. ErrBadCursor.
 func (s *Site) Feed(ctx context.Context, who, cursor string) (Listing, error) {
-	items, err := s.Models.FeedItems.Latest(ctx, who, feedKept)
+	items, err := s.feedItems(ctx, who)
 	if err != nil {
 		return Listing{}, err
 	}
-	slices.SortStableFunc(items, func(a, b FeedItem) int { return b.At.Compare(a.At) })
 	from, err := feedPlace(items, cursor)
 	if err != nil {
 		return Listing{}, err
 	}
 	part := items[from:min(from+pageSize, len(items))]
-	pages, err := s.Models.Pages.GetMulti(ctx, pagesOf(part))
+	pages, err := s.livePages(ctx, part)
 	if err != nil {
 		return Listing{}, err
 	}
-	pages = slices.DeleteFunc(pages, func(p *Page) bool { return p == nil || !p.Live() })
 	listing := kvmodel.Listing[Page]{Items: pages}
 	listing.Next, listing.Prev = feedCursors(items, from)
 	return s.listing(ctx, listing)
 }
 
-func pagesOf(items []FeedItem) []string {
+// FeedTop returns the first n pages of the feed of who, without their authors,
+// which would be one trip more.
+func (s *Site) FeedTop(ctx context.Context, who string, n int) ([]Entry, error) {
+	items, err := s.feedItems(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := s.livePages(ctx, items[:min(n, len(items))])
+	return listingBy(kvmodel.Listing[Page]{Items: pages}, nil).Entries, err
+}
+
+// feedItems returns what is in the feed of who, the page that was published last
+// first.
+func (s *Site) feedItems(ctx context.Context, who string) ([]FeedItem, error) {
+	items, err := s.Models.FeedItems.Latest(ctx, who, feedKept)
+	slices.SortStableFunc(items, func(a, b FeedItem) int { return b.At.Compare(a.At) })
+	return items, err
+}
+
+// livePages returns the pages that items name, without those in the trash.
+func (s *Site) livePages(ctx context.Context, items []FeedItem) ([]*Page, error) {
 	ids := make([]string, len(items))
 	for i, item := range items {
 		ids[i] = item.Page
 	}
-	return ids
+	pages, err := s.Models.Pages.GetMulti(ctx, ids)
+	return slices.DeleteFunc(pages, func(p *Page) bool { return p == nil || !p.Live() }), err
 }
 
 const feedListing = "FeedItem"

@@ -31,7 +31,8 @@ const (
 	days  = 14
 	batch = 500 // pages made in one call
 
-	lot = 64 // pages viewed at the same time
+	lot     = 64 // pages viewed at the same time
+	ordered = 40 // pages, the last ones, made one after another, so that they stand in the order of their times
 
 	viewedOf = 64 // how many of a batch somebody looks at at all
 	lookedAt = 40 // how many pages of earlier days people still look at
@@ -173,7 +174,13 @@ func (f *filling) makePages(ctx context.Context, begin, end int) error {
 		p.Published = now.Add(-time.Duration(end-i) * 8 * time.Hour / time.Duration(end-begin))
 		pages = append(pages, p)
 	}
-	there, err := made(f.site.Models.Pages.CreateMulti(ctx, pages))
+	at := min(max(0, f.Pages-ordered-begin), len(pages))
+	there, err := made(f.site.Models.Pages.CreateMulti(ctx, pages[:at]))
+	for ; at < len(pages) && err == nil; at++ {
+		var one int
+		one, err = made(f.site.Models.Pages.CreateMulti(ctx, pages[at:at+1]))
+		there += one
+	}
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type answer struct {
 	status int    // 0 is 200
 	title  string
 	here   string // the address in the main navigation that is this page's
+	slug   string // of the page that it shows: the way to it is marked under the hood
 	live   bool   // the script has something to do on it
 	body   templ.Component
 }
@@ -38,7 +39,7 @@ func (s *Site) serve(rt route) http.Handler {
 		}
 		if got.to != "" {
 			w.Header().Set("Cache-Control", "no-store")
-			w.Header().Set("X-Store-Cost", v.meter.Cost().String())
+			s.tellCost(v)
 			http.Redirect(w, v.Request, got.to, http.StatusSeeOther)
 			return
 		}
@@ -69,7 +70,7 @@ func (s *Site) show(v *visit, a answer) {
 	if err != nil && a.status < http.StatusInternalServerError {
 		a = s.failure(v, err)
 	}
-	f := pages.Frame{Title: a.title, Here: a.here, Nonce: v.nonce}
+	f := pages.Frame{Title: a.title, Here: a.here, Nonce: v.nonce, Hood: hoodPath(a.slug)}
 	header := v.w.Header()
 	header.Set("Content-Security-Policy", policy(v.nonce))
 	if visitor != nil {
@@ -79,14 +80,7 @@ func (s *Site) show(v *visit, a answer) {
 	if a.live {
 		f.Script = "/live.js"
 	}
-	cost := v.meter.Cost()
-	header.Set("X-Store-Cost", cost.String())
-	if s.config.Development {
-		f.Cost = &templates.Cost{
-			Trips: cost.Trips, Deep: cost.Depth, Keys: cost.Keys,
-			Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
-		}
-	}
+	f.Cost = s.tellCost(v)
 	// What was read is written, and so is the page that says that the time was up.
 	var body bytes.Buffer
 	if err := pages.Document(f, a.body).Render(context.WithoutCancel(v.Context()), &body); err != nil {
@@ -99,4 +93,18 @@ func (s *Site) show(v *visit, a answer) {
 	v.w.WriteHeader(max(a.status, http.StatusOK))
 	// A visitor who has gone needs no page.
 	_, _ = v.w.Write(body.Bytes())
+}
+
+// tellCost tells, in development, what the visit has asked of the store: in a
+// header, and as a badge for the page.
+func (s *Site) tellCost(v *visit) *templates.Cost {
+	if !s.config.Development {
+		return nil
+	}
+	cost := v.meter.Cost()
+	v.w.Header().Set("X-Store-Cost", cost.String())
+	return &templates.Cost{
+		Trips: cost.Trips, Deep: cost.Depth, Keys: cost.Keys,
+		Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
+	}
 }

@@ -30,7 +30,7 @@ type counts struct {
 
 func newCounts() *counts { return new(counts) }
 
-// metrics writes the counts, one a line, in the text format of Prometheus.
+// metrics writes the counts and what the database is doing, one a line, in the text format of Prometheus.
 func (s *Site) metrics(w http.ResponseWriter, _ *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
@@ -38,6 +38,7 @@ func (s *Site) metrics(w http.ResponseWriter, _ *http.Request) {
 	for class := 1; class < len(s.counts.requests); class++ {
 		fmt.Fprintf(w, "ashiato_requests_total{status=\"%dxx\"} %d\n", class, s.counts.requests[class].Load())
 	}
+	stats := s.app.DB().Stats()
 	for _, line := range []struct {
 		name string
 		n    int64
@@ -46,6 +47,11 @@ func (s *Site) metrics(w http.ResponseWriter, _ *http.Request) {
 		{"ashiato_response_bytes_total", s.counts.bytes.Load()},
 		{"ashiato_request_microseconds_total", s.counts.micros.Load()},
 		{"ashiato_streams_open", int64(len(s.streams.seats))},
+		{"ashiato_background_tasks", int64(stats.Background)},
+		{"ashiato_background_waiting", int64(stats.Waiting)},
+		{"ashiato_background_failed_total", int64(stats.Failed)},
+		{"ashiato_changes_open", int64(stats.Lines)},
+		{"ashiato_change_retries_total", int64(stats.Retries)},
 	} {
 		fmt.Fprintf(w, "%s %d\n", line.name, line.n)
 	}

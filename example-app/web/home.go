@@ -40,32 +40,13 @@ func (s *Site) home(v *visit) (answer, error) {
 	return answer{here: "/", live: true, body: page.Body()}, nil
 }
 
-// someFeed returns the first of the member's feed, without who wrote them, which
-// would be one trip more.
+// someFeed returns the first of the member's feed, if it is a member who looks.
 func (s *Site) someFeed(ctx context.Context, v *visit) ([]ashiato.Entry, error) {
 	member, err := v.member()
 	if err != nil || member == "" {
 		return nil, err
 	}
-	items, err := s.app.Models.FeedItems.Latest(ctx, member, homeFeed)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, item := range items {
-		ids = append(ids, item.Page)
-	}
-	found, err := s.app.Models.Pages.GetMulti(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	var entries []ashiato.Entry
-	for _, page := range found {
-		if page != nil && page.Live() {
-			entries = append(entries, ashiato.Entry{Page: page})
-		}
-	}
-	return entries, nil
+	return s.app.FeedTop(ctx, member, homeFeed)
 }
 
 // feedRows returns rows that name topics alone.

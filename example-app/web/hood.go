@@ -5,6 +5,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/ranking"
 	"github.com/ringtree/ringtree/templates"
 	"github.com/ringtree/ringtree/timeline"
@@ -23,13 +24,14 @@ func (s *Site) hood(v *visit) (answer, error) {
 	page := pages.Hood{
 		Store:   s.storeWords(),
 		Ring:    ringPicture(h.Ring),
-		RingKey: commonPart(h.Ring),
+		RingKey: s.stored(commonPart(h.Ring)),
 		Tree:    treePicture(h.Tree, v.FormValue("page")),
-		TreeKey: strings.TrimSuffix(h.Tree.Root.Key, h.Tree.Root.Name),
+		TreeKey: s.stored(strings.TrimSuffix(h.Tree.Root.Key, h.Tree.Root.Name)),
 		Keys:    templates.KeyTable{Caption: "Keys of the ring and of the tree, what they hold, and their size"},
 	}
 	for _, keys := range [][]ashiato.KeyInfo{h.RingKeys, h.TreeKeys} {
 		for _, k := range keys[:min(keysShown, len(keys))] {
+			k.Key = s.stored(k.Key)
 			page.Keys.Rows = append(page.Keys.Rows, templates.KeyRow(k))
 		}
 	}
@@ -42,10 +44,18 @@ func (s *Site) storeWords() string {
 	if s.config.Kind != "" {
 		words += " (" + s.config.Kind + ")"
 	}
-	if s.config.Prefix != "" {
-		words += ", under keys that begin with " + s.config.Prefix + ":"
+	if s.config.Tenant != "" {
+		words += ", under keys that begin with " + s.stored("")
 	}
-	return strings.TrimSuffix(words, ":") + "."
+	return words + "."
+}
+
+// stored returns a key as the store has it, which the tenant's name is part of.
+func (s *Site) stored(key string) string {
+	if s.config.Tenant == "" {
+		return key
+	}
+	return kvmodel.JoinText(s.config.Tenant) + ":" + key
 }
 
 // kinds are the states of a place as the picture names them.

@@ -53,18 +53,26 @@ func (s *Site) signUp(v *visit) (answer, error) {
 }
 
 func (s *Site) join(v *visit, j ashiato.Joining) (*ashiato.Member, error) {
-	if err := s.app.Allow(v.Context(), ashiato.Try{Limit: joining, Who: v.from()}); err != nil {
+	if err := s.app.Allow(v.Context(), ashiato.Try{Limit: joining, Who: v.from}); err != nil {
 		return nil, err
 	}
 	return s.app.SignUp(v.Context(), j)
 }
 
 // begin signs the member in under a new cookie: the old one, which somebody may
-// have slipped in, is worth nothing from then on.
+// have slipped in, is worth nothing from then on. The ranking is shown around the
+// member's newest page.
 func (s *Site) begin(v *visit, member *ashiato.Member) error {
 	h, err := v.holder()
 	if err != nil {
 		return err
+	}
+	newest, err := s.app.Models.Pages.NewestByAuthor.Of(member.ID).Page(v.Context(), "", 1)
+	if err != nil {
+		return err
+	}
+	for _, page := range newest.Items {
+		h.session.Values[pageKey] = page.ID
 	}
 	return s.sessions.SignIn(v.Request, v.w, h.session, member.ID)
 }
@@ -88,7 +96,7 @@ func (s *Site) logIn(v *visit) (answer, error) {
 		return answer{}, err
 	}
 	handle, next := v.line("handle"), v.PostFormValue("next")
-	member, err := s.app.LogIn(v.Context(), handle, v.PostFormValue("password"), v.from())
+	member, err := s.app.LogIn(v.Context(), handle, v.PostFormValue("password"), v.from)
 	if err != nil {
 		return loggingIn(handle, next, refuse(v, err)), nil
 	}

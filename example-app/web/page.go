@@ -41,7 +41,7 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 		page.Comments.Action = "/comment/" + reading.ID
 	}
 	page.Comments.Notice, page.Comments.Field.Error, page.Comments.Field.Value = r.notice, r.problems["text"], text
-	return answer{status: r.status, title: reading.Title, body: page.Body()}, nil
+	return answer{status: r.status, title: reading.Title, slug: reading.Slug, body: page.Body()}, nil
 }
 
 // read returns the page, and counts the view if somebody looks at it and does not

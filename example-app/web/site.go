@@ -28,9 +28,9 @@ var files embed.FS
 // Config is what a site is made of besides what it shows.
 type Config struct {
 	Keys        [][]byte // sign the cookies of sessions, the first one new ones: 32 random bytes each
-	Development bool     // each page tells its cost, and cookies travel without TLS
+	Development bool     // each page tells its cost, and cookies travel without TLS; else there is a proxy in front that speaks TLS
 	Kind        string   // of the store, to be named under the hood: "bolt"
-	Prefix      string   // of all keys, to be named there too
+	Tenant      string   // whose part of the store it is, to be named there too; the store has its prefix already
 }
 
 // Site serves the pages of one ashiato.Site:

@@ -26,6 +26,7 @@ type visit struct {
 	nonce   string // lets the page's script run
 	begun   time.Time
 	meter   *kvmodel.Meter
+	from    string // the address that it comes from
 	holder  func() (holder, error)
 	visitor func() (*ashiato.Visitor, error) // nil: a guest
 }
@@ -39,7 +40,10 @@ type holder struct {
 // visit begins to find out who makes the request r.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
-	v := &visit{Request: r.WithContext(ctx), w: w, id: idOf(ctx), nonce: rand.Text(), begun: time.Now(), meter: meter}
+	v := &visit{
+		Request: r.WithContext(ctx), w: w, id: idOf(ctx), nonce: rand.Text(), begun: time.Now(), meter: meter,
+		from: addressOf(r, !s.config.Development),
+	}
 	v.holder = sync.OnceValues(func() (holder, error) {
 		session, err := s.sessions.New(v.Request, cookieName)
 		return holder{session, s.sessions.User(session)}, err
@@ -79,11 +83,18 @@ func (v *visit) keepAlive() error {
 	return err
 }
 
-// from is the address that the request comes from.
-func (v *visit) from() string {
-	host, _, err := net.SplitHostPort(v.RemoteAddr)
+// addressOf returns the address that a request comes from. Behind a proxy it is the
+// last one of those that were added on the way: the others anybody can make up.
+func addressOf(r *http.Request, proxied bool) string {
+	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && len(forwarded) > 0 {
+		last := forwarded[len(forwarded)-1]
+		if ip := net.ParseIP(strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])); ip != nil {
+			return ip.String()
+		}
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return v.RemoteAddr
+		return r.RemoteAddr
 	}
 	return host
 }

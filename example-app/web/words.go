@@ -15,6 +15,12 @@ func pagePath(slug string) string     { return "/p/" + url.PathEscape(slug) }
 func memberPath(handle string) string { return "/m/" + url.PathEscape(handle) }
 func topicPath(name string) string    { return "/t/" + url.PathEscape(name) }
 func editPath(id string) string       { return "/edit/" + url.PathEscape(id) }
+func hoodPath(slug string) string {
+	if slug == "" {
+		return "/hood"
+	}
+	return with("/hood", "page", slug)
+}
 func logInPath(next string) string    { return "/login?next=" + url.QueryEscape(local(next)) }
 func at(path, cursor string) string   { return with(path, "at", cursor) }
 func with(path, key, v string) string { return path + "?" + url.Values{key: {v}}.Encode() }

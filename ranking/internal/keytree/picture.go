@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -29,7 +30,7 @@ const picturedMost = 1024
 
 // Picture reads the pages on the ways to the members ids, and others level by
 // level, the highest first, as long as there are fewer than limit in all. One
-// trip for each level.
+// trip for each level that the process has not seen yet, and one for the others.
 func (t *Tree) Picture(ctx context.Context, s kvmodel.Store, limit int, ids []string) (Picture, error) {
 	var out Picture
 	var states []State
@@ -74,7 +75,7 @@ func (r *reading) to(bits string, leaf *string) func(look) bool {
 func (r *reading) readTop(ctx context.Context, s kvmodel.Store, limit int) error {
 	for level := []string{""}; len(level) > 0; level = r.below(level) {
 		var unread []string
-		for _, name := range level {
+		for _, name := range r.likely(level, limit) {
 			if _, seen := r.seen[name]; !seen && len(r.seen)+len(unread) < max(1, limit) {
 				unread = append(unread, name)
 			}
@@ -89,19 +90,40 @@ func (r *reading) readTop(ctx context.Context, s kvmodel.Store, limit int) error
 	return nil
 }
 
+// likely returns the pages of level, and those that are likely to be below them
+// by what the process remembers, up to about most: so a tree that it has seen is
+// read in one trip.
+func (r *reading) likely(level []string, most int) []string {
+	all := slices.Clone(level)
+	for i := 0; i < len(all) && len(all) < most; i++ {
+		if router, _ := r.local.router(r.key(all[i])); router != nil {
+			all = append(all, openBelow(all[i], router)...)
+		}
+	}
+	return all
+}
+
 // below returns the pages below those of one level, as far as they are read,
 // without those that hold nothing.
 func (r *reading) below(level []string) []string {
 	var next []string
 	for _, name := range level {
-		pg := r.seen[name]
-		for i := 3; i >= 0 && pg.router != nil; i-- {
-			if !pg.router.slots[i].closed {
-				next = append(next, childName(name, i))
-			}
+		if router := r.seen[name].router; router != nil {
+			next = append(next, openBelow(name, router)...)
 		}
 	}
 	return next
+}
+
+// openBelow returns the children of the router called name that hold something, the
+// highest first.
+func openBelow(name string, r *router) (children []string) {
+	for i := 3; i >= 0; i-- {
+		if !r.slots[i].closed {
+			children = append(children, childName(name, i))
+		}
+	}
+	return children
 }
 
 // node returns the page called name, of which the router above says at.

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/demo"
+	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+var appFigures = []func(*bench) error{
+	manyDemoPages,
+	appOnDisk,
+}
+
+// manyDemoPages fills the sample app with 100,000 pages and looks at what each of
+// its pages costs then.
+func manyDemoPages(b *bench) error {
+	store := &farStore{Store: memkv.New(memkv.Options{})}
+	n := b.size(100_000)
+	start := time.Now()
+	app, err := b.openApp(store, n)
+	if err != nil {
+		return err
+	}
+	defer app.close()
+	b.report(fmt.Sprintf("app: %d demo pages on memkv", n), time.Since(start).Seconds(), atMost(60).seconds())
+
+	dearest, deepest, largest := 0, 0, 0
+	err = app.eachPage(func(v *appVisitor, path string) error {
+		got, err := v.cheapest(path, &store.wait)
+		dearest, deepest, largest = max(dearest, got.trips), max(deepest, got.deep), max(largest, len(got.body))
+		if got.trips > maxAppTrips || got.deep > maxAppDeep {
+			fmt.Fprintf(b.out, "%s: %d trips, %d deep\n", path, got.trips, got.deep)
+		}
+		return err
+	})
+	b.report("app: trips of its dearest page among them", float64(dearest), atMost(maxAppTrips))
+	b.report("app: trips in sequence, of the deepest", float64(deepest), atMost(maxAppDeep))
+	b.report("app: KB of HTML, of the largest", float64(largest)/1024, target{sign: "<=", limit: 60, varies: true})
+	return err
+}
+
+const (
+	maxAppTrips = 10
+	maxAppDeep  = 5
+)
+
+// appOnDisk tells how fast the app is as it starts by itself: on the embedded
+// store, with 400 pages.
+func appOnDisk(b *bench) error {
+	store, err := boltkv.Open(b.dir+"/app.db", boltkv.Options{})
+	if err != nil {
+		return err
+	}
+	app, err := b.openApp(store, 400)
+	if err != nil {
+		return err
+	}
+	defer app.close()
+	if err := app.eachPage(func(v *appVisitor, path string) error {
+		if v != app.member {
+			return nil
+		}
+		took, err := v.medianTime(path)
+		b.report("app: server time of "+named(path), float64(took.Microseconds())/1000, target{unit: "ms", varies: true})
+		return err
+	}); err != nil {
+		return err
+	}
+	const clients, calls = 32, 3000
+	visitors := make([]*appVisitor, clients)
+	for i := range visitors {
+		visitors[i] = app.visitor()
+	}
+	start := time.Now()
+	err = together(clients, calls, func(client, _ int) error { _, err := visitors[client].get("/"); return err })
+	b.report("app: home pages a second, 32 clients", calls/time.Since(start).Seconds(), target{unit: "/s", varies: true})
+	return err
+}
+
+// named is a path without what differs from run to run.
+func named(path string) string {
+	return regexp.MustCompile(`(at|comments)=[^&#]+`).ReplaceAllString(path, "$1=…")
+}
+
+// farStore is a store that takes its time, so that trips side by side are not
+// counted as one after another.
+type farStore struct {
+	kvmodel.Store
+	wait atomic.Int64
+}
+
+func (s *farStore) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+
+func (s *farStore) Do(ctx context.Context, ops []kvmodel.Op) error {
+	time.Sleep(time.Duration(s.wait.Load()))
+	return s.Store.Do(ctx, ops)
+}
+
+// sampleApp is the sample app on a server of its own, with one member who is
+// signed in.
+type sampleApp struct {
+	url            string
+	member, nobody *appVisitor
+	close          func()
+}
+
+const appPassword = "a password for figures"
+
+// openApp returns the sample app with so many demo pages on s, which it closes.
+func (b *bench) openApp(s kvmodel.Store, pages int) (*sampleApp, error) {
+	cheap := ashiato.Hash{Passes: 1, Memory: 64, Threads: 1}
+	if _, err := demo.Fill(b.ctx, s, demo.Plan{Pages: pages, Password: appPassword, Hash: cheap}); err != nil {
+		return nil, err
+	}
+	db, err := kvmodel.Open(s)
+	if err != nil {
+		return nil, err
+	}
+	site, err := web.New(ashiato.NewSite(db, ashiato.Options{Hash: cheap}), web.Config{Keys: [][]byte{make([]byte, 32)}, Development: true})
+	if err != nil {
+		return nil, errors.Join(err, db.Close(b.ctx))
+	}
+	server := httptest.NewServer(site)
+	app := &sampleApp{url: server.URL, close: func() { site.Close(); server.Close(); _ = db.Close(b.ctx) }}
+	app.member, app.nobody = app.visitor(), app.visitor()
+	form := url.Values{"handle": {"heron"}, "password": {appPassword}, "next": {"/"}}
+	resp, err := app.member.client.PostForm(app.url+"/login", form)
+	if err != nil {
+		app.close()
+		return nil, err
+	}
+	return app, resp.Body.Close()
+}
+
+// eachPage calls f for each page of the app and of what it leads on to, as a
+// member and as a stranger.
+func (a *sampleApp) eachPage(f func(v *appVisitor, path string) error) error {
+	paths := []string{
+		"/", "/newest", "/ranking", "/ranking?span=today", "/ranking?span=all&page=demo-page-1", "/p/tide-table",
+		"/m/heron", "/m/moss", "/m/heron/followers", "/topics", "/hood", "/hood?page=tide-table", "/signup", "/login",
+	}
+	ofMembers := []string{"/feed", "/footprints", "/settings", "/write"}
+	for v, paths := range map[*appVisitor][]string{a.member: append(ofMembers, paths...), a.nobody: paths} {
+		for _, path := range paths {
+			got, err := v.get(path)
+			if err != nil {
+				return err
+			}
+			for _, path := range append([]string{path}, got.next...) {
+				if err := f(v, path); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// appVisitor is a browser without scripts.
+type appVisitor struct {
+	url    string
+	client *http.Client
+}
+
+func (a *sampleApp) visitor() *appVisitor {
+	// It fails for no options.
+	jar, _ := cookiejar.New(nil)
+	return &appVisitor{a.url, &http.Client{Jar: jar, Transport: &http.Transport{}}}
+}
+
+// appPage is one answer of the app.
+type appPage struct {
+	body        string
+	trips, deep int
+	next        []string // where its pager leads on to, and its first topic
+}
+
+var (
+	onward = regexp.MustCompile(`rel="next" href="([^"]+)"`)
+	topics = regexp.MustCompile(`href="(/t/[a-z]+)"`)
+)
+
+func (v *appVisitor) get(path string) (page appPage, err error) {
+	path, _, _ = strings.Cut(path, "#")
+	resp, err := v.client.Get(v.url + path)
+	if err != nil {
+		return page, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusOK {
+		return page, errors.Join(err, fmt.Errorf("%s: %s", path, resp.Status))
+	}
+	page.body = string(body)
+	_, _ = fmt.Sscanf(resp.Header.Get("X-Store-Cost"), "%d trips (%d deep)", &page.trips, &page.deep)
+	for _, found := range onward.FindAllStringSubmatch(page.body, -1) {
+		page.next = append(page.next, strings.ReplaceAll(found[1], "&amp;", "&"))
+	}
+	if found := topics.FindStringSubmatch(page.body); found != nil && path == "/topics" {
+		page.next = append(page.next, found[1], found[1]+"/followers")
+	}
+	return page, err
+}
+
+// cheapest is the page when its store is far away. A busy machine can make it look
+// deeper than it is, so the least of a few looks counts.
+func (v *appVisitor) cheapest(path string, wait *atomic.Int64) (appPage, error) {
+	best, err := v.get(path)
+	wait.Store(int64(4 * time.Millisecond))
+	defer wait.Store(0)
+	for i := range 4 {
+		got, err := v.get(path)
+		if err != nil {
+			return best, err
+		}
+		if i == 0 || got.deep < best.deep {
+			best = got
+		}
+	}
+	return best, err
+}
+
+// medianTime is how long the page takes from asking to its last byte.
+func (v *appVisitor) medianTime(path string) (time.Duration, error) {
+	var all []time.Duration
+	for range turns {
+		start := time.Now()
+		if _, err := v.get(path); err != nil {
+			return 0, err
+		}
+		all = append(all, time.Since(start))
+	}
+	return median(all), nil
+}
