@@ -162,10 +162,14 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmod
 		}
 		return l.logs.Write(ctx, s, places[i], e)
 	})
-	if err != nil || !rec.Doubt {
+	if err != nil || rec.Doubt == kvmodel.NoDoubt {
 		return err
 	}
-	return l.recount(ctx, s, places, l.host.DB().Now().Add(-quietFor-recentlyCounted))
+	since := l.host.DB().Now().Add(-quietFor)
+	if rec.Doubt == kvmodel.Unsent {
+		since = since.Add(-recentlyCounted)
+	}
+	return l.recount(ctx, s, places, since)
 }
 
 // Check reports the values of rec whose lists do not have it.

@@ -115,8 +115,10 @@ func (c *change[T]) giveUp(err error) error {
 	}
 	since := c.db.now()
 	c.db.Surely(func(ctx context.Context) error {
-		// What was there for long may have been counted.
-		doubt := c.unclear || c.db.now().Sub(c.since) > maxAge/2
+		doubt := NoDoubt
+		if c.unclear || c.db.now().Sub(c.since) > maxAge/2 {
+			doubt = Undone
+		}
 		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt); err != nil {
 			return err
 		}
@@ -136,7 +138,7 @@ func (c *change[T]) giveUp(err error) error {
 // entries of the change are repaired first.
 func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
 	if !settled {
-		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, false); err != nil {
+		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, NoDoubt); err != nil {
 			return err
 		}
 	}

@@ -89,10 +89,19 @@ type Seen[T any] struct {
 	Value   *T       // nil if it is absent or deleted
 	Places  []string // where it belongs in the index that asked
 	Mark    []byte   // what that index keeps in it
-	Doubt   bool     // to Repair: a change may have committed without an After, or was not undone at once
+	Doubt   Doubt    // to Repair: what may be wrong beside its places
 	version Version
 	env     *envelope
 }
+
+// Doubt is what a repair cannot see in a record: what was counted of it.
+type Doubt uint8
+
+const (
+	NoDoubt Doubt = iota
+	Unsent        // a change may have committed without an After, in a process that has sent nothing for long
+	Undone        // what a change prepared and then gave up may have been counted until now
+)
 
 // Holds tells whether the record belongs at place.
 func (r *Seen[T]) Holds(place string) bool {
@@ -163,7 +172,7 @@ func (h *Host[T]) Fence(ctx context.Context, s Store, rec *Seen[T]) error {
 // first, if it has not committed.
 func (h *Host[T]) Meet(id, place string, past uint64) {
 	h.m.db.Later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}}, false)
+		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}}, NoDoubt)
 	})
 }
 

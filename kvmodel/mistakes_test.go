@@ -24,7 +24,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 		),
 		kvtest.Wrong("a loser cleans without reading",
 			commit, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt)", "c.repairUnread(ctx, doubt)",
-			commit, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context, doubt bool) error {
+			commit, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context, doubt Doubt) error {
 	for _, t := range c.touched {
 		index := c.index(t.index)
 		if err := index.Repair(ctx, c.db.store, &Seen[T]{ID: c.id, Rev: c.maxRev, Doubt: doubt}, t.places); err != nil {

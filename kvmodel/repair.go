@@ -23,9 +23,9 @@ var repairedKey = NewClass("fixed", 1) // process
 
 // repair makes what the indexes hold of the record id, at places, agree with
 // the record. First every change prepared for a rev up to past is made to
-// fail, if it has not committed yet. doubt says that one of them may have
-// committed, and nobody knows what became of it.
-func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, at []touched, doubt bool) error {
+// fail, if it has not committed yet. doubt says what one of them may have left
+// that the record does not show.
+func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, at []touched, doubt Doubt) error {
 	rec, err := m.fenced(ctx, s, id, past)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (m *model[T]) repairLine(ctx context.Context, s Store, l line) error {
 		}
 		past = rec.Rev + 1
 	}
-	return m.repair(ctx, s, l.id, past, l.touched, true)
+	return m.repair(ctx, s, l.id, past, l.touched, Unsent)
 }
 
 // Repair looks once for what processes that died have left behind, and mends
