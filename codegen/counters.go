@@ -39,7 +39,7 @@ func (p *Package) resolveCounts(r *reporter) {
 }
 
 func (p *Package) resolveCount(r *reporter, m *Model, c pendingCount) {
-	i := slices.IndexFunc(m.Indexes, func(x *Index) bool { return x.Clause.Word == "list" && x.Parts[0].Name == c.field })
+	i := slices.IndexFunc(m.Indexes, func(x *Index) bool { return x.Clause.Word == "list" && len(x.Parts) == 1 && x.Parts[0].Name == c.field })
 	if i < 0 {
 		r.at(c.pos, "count=%s needs a list of the same field, which it counts: write list; count=%s", c.target, c.target)
 		return

@@ -32,7 +32,7 @@ func (b *builder) useIndex(m member, c Clause) {
 // join makes x the index of the group that c names, and reports whether m is
 // the group's first member, with which the index is added.
 func (b *builder) join(x *Index, m member, c Clause) bool {
-	key := b.draft.group(c.Value)
+	key := b.draft.keyOf(groupOf(c))
 	if x.Many || keyStruct(m.Type) != nil {
 		b.at(x.pos, "%s cannot be in the group %s: a member is a string, an integer or a bool", m.Label(), c.Value)
 		return false
@@ -45,7 +45,7 @@ func (b *builder) join(x *Index, m member, c Clause) bool {
 	}
 	switch n := len(key.parts); {
 	case n == 1:
-		b.at(x.pos, "the group %s has one member only: put unique=%s on the others too, or drop the =%s", c.Value, c.Value, c.Value)
+		b.at(x.pos, "the group %s has one member only: put %s=%s on the others too, or drop the =%s", c.Value, c.Word, c.Value, c.Value)
 		return false
 	case n > maxParts:
 		b.at(x.pos, "the group %s has %d members; a key has at most %d", c.Value, n, maxParts)
@@ -56,9 +56,9 @@ func (b *builder) join(x *Index, m member, c Clause) bool {
 	return x.Value != nil
 }
 
-// group returns the key type of the unique group.
-func (d *draft) group(name string) *keyDecl {
-	i := slices.IndexFunc(d.keys, func(k *keyDecl) bool { return k.group == name })
+// keyOf returns the key type of g.
+func (d *draft) keyOf(g group) *keyDecl {
+	i := slices.IndexFunc(d.keys, func(k *keyDecl) bool { return k.group == g })
 	return d.keys[i]
 }
 

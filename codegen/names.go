@@ -162,43 +162,58 @@ func (d *draft) nameID(r *reporter, t nameTable) {
 	}
 	d.names.id = d.names.model + "ID"
 	t.claim(r, d.spec.Pos(), d.names.id, "the id of a "+d.names.model, "rename that, or say `kv:\"model,name=...\"` on a field _ struct{}")
-	d.keys = append(d.keys, &keyDecl{d.names.id, "", "the id of " + article(d.names.model), parts})
+	d.keys = append(d.keys, &keyDecl{d.names.id, group{}, "the id of " + article(d.names.model), parts})
 }
 
-// nameGroups names the key types of the unique groups of d: By<Group>, with
-// the model before it if that is taken.
+// nameGroups names the key types of the groups of d: By<Group>, with the model
+// before it if that is taken.
 func (d *draft) nameGroups(r *reporter, t nameTable) {
-	for _, group := range d.groups() {
-		name := "By" + group
+	for _, g := range d.groups() {
+		name := "By" + g.name
 		if !t.free(name) {
 			name = d.names.model + name
 		}
-		t.claim(r, d.spec.Pos(), name, "the values of the unique group "+group, "take another group name")
-		d.keys = append(d.keys, &keyDecl{name, group, "unique to one " + d.names.model, d.members(group)})
+		about := "unique to one " + d.names.model
+		if g.word == "list" {
+			about = "what the " + d.names.collection + " of a list have in common"
+		}
+		t.claim(r, d.spec.Pos(), name, "the values of the "+g.word+" group "+g.name, "take another group name")
+		d.keys = append(d.keys, &keyDecl{name, g, about, d.members(g)})
 	}
 }
 
-// groups returns the unique groups of d in source order.
-func (d *draft) groups() []string {
-	var found []string
-	seen := map[string]bool{}
+// group is the fields that make one index together: its word and its name.
+type group struct{ word, name string }
+
+// groupOf returns the group that c names, the zero one if it names none.
+func groupOf(c Clause) group {
+	if (c.Word == "unique" || c.Word == "list") && c.Value != "" {
+		return group{c.Word, c.Value}
+	}
+	return group{}
+}
+
+// groups returns the groups of d in source order.
+func (d *draft) groups() []group {
+	var found []group
+	seen := map[group]bool{{}: true}
 	for _, t := range d.tags {
 		for _, c := range t.clauses {
-			if c.Word == "unique" && c.Value != "" && !seen[c.Value] {
-				seen[c.Value] = true
-				found = append(found, c.Value)
+			if g := groupOf(c); !seen[g] {
+				seen[g] = true
+				found = append(found, g)
 			}
 		}
 	}
 	return found
 }
 
-// members returns what the unique group is made of.
-func (d *draft) members(group string) []*tagged {
+// members returns what g is made of.
+func (d *draft) members(g group) []*tagged {
 	var found []*tagged
 	for _, t := range d.tags {
 		for _, c := range t.clauses {
-			if c.Word == "unique" && c.Value == group {
+			if groupOf(c) == g {
 				found = append(found, t)
 			}
 		}

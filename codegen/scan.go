@@ -30,10 +30,10 @@ type tagged struct {
 }
 
 // A keyDecl is a key type that kvgen writes: the id of a model whose id has
-// several fields, or the value of a unique group.
+// several fields, or the value of a group.
 type keyDecl struct {
 	name  string
-	group string // "" of an id
+	group group  // the zero one of an id
 	about string // its doc comment
 	parts []*tagged
 }

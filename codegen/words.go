@@ -98,6 +98,7 @@ var words = []*word{
 	},
 	{
 		name: "list", on: OnField | OnMethod, index: true, fits: keysType,
+		value:   operand{form: "Group", optional: true, wrong: goName},
 		options: indexOptions(option{name: "hot", value: number(1, 64)}),
 		emit: &emission{
 			name: func(x *Index) string { return "By" + x.subject() },

@@ -1,12 +1,15 @@
 package examples
 
-// Album is a music album: in the list of its artist and in that of each of its
-// tags, with what is counted of it, and with what was written of it before.
+// Album is a music album: in the list of its artist, in that of each of its tags
+// and in that of its shelf in its shop, with what is counted of it, and with what
+// was written of it before. Hundreds write to the list of a tag at once.
 type Album struct {
 	_      struct{} `kv:"model,history=20"`
 	ID     string   `kv:"id"`
 	Artist string   `kv:"list"`
-	Tags   []string `kv:"list"`
+	Tags   []string `kv:"list,hot=16"`
+	Shop   string   `kv:"list=ShopShelf"`
+	Shelf  int      `kv:"list=ShopShelf"`
 	Title  string
 	Plays  int64 `kv:"counter"`
 	Hearts int64 `kv:"counter"` // how many Hearts there are for it

@@ -14,11 +14,18 @@ import (
 type Albums struct {
 	*kvmodel.Records[Album, string]
 
-	History  *kvmodel.History[Album, string]     // the last 20 bodies of each Album
-	ByArtist *index.Lists[Album, string, string] // the Albums with an Artist
-	ByTags   *index.Lists[Album, string, string] // the Albums with a value among Tags
-	Plays    *index.Counter[string]              // outside of the record, filled in when that is loaded
-	Hearts   *index.Counter[string]              // outside of the record, filled in when that is loaded
+	History     *kvmodel.History[Album, string]          // the last 20 bodies of each Album
+	ByArtist    *index.Lists[Album, string, string]      // the Albums with an Artist
+	ByTags      *index.Lists[Album, string, string]      // the Albums with a value among Tags
+	ByShopShelf *index.Lists[Album, string, ByShopShelf] // the Albums with a Shop and Shelf
+	Plays       *index.Counter[string]                   // outside of the record, filled in when that is loaded
+	Hearts      *index.Counter[string]                   // outside of the record, filled in when that is loaded
+}
+
+// ByShopShelf is what the Albums of a list have in common.
+type ByShopShelf struct {
+	Shop  string
+	Shelf int
 }
 
 // NewAlbums returns the Albums in db.
@@ -45,6 +52,14 @@ func NewAlbums(db *kvmodel.DB) *Albums {
 		ByTags: index.NewLists(r, kvmodel.IndexSpec[Album, string]{
 			Name: "ByTags", Def: "list Tags string each", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
 			Values: func(a *Album) []string { return a.Tags },
+		}, index.Hot(16)),
+		ByShopShelf: index.NewLists(r, kvmodel.IndexSpec[Album, ByShopShelf]{
+			Name: "ByShopShelf", Def: "list Shop,Shelf (string,int)", Fields: []string{"Shop", "Shelf"}, Key: kvmodel.Key2(
+				kvmodel.StringKey[string](), kvmodel.IntKey[int](),
+				func(k ByShopShelf) (string, int) { return k.Shop, k.Shelf },
+				func(a string, b int) ByShopShelf { return ByShopShelf{Shop: a, Shelf: b} },
+			),
+			Values: func(a *Album) []ByShopShelf { return []ByShopShelf{{Shop: a.Shop, Shelf: a.Shelf}} },
 		}),
 		Plays:  index.NewCounter(r, "Plays"),
 		Hearts: index.NewCounter(r, "Hearts"),
@@ -56,7 +71,9 @@ var _ struct {
 	_      struct{} `kv:"model,history=20"`
 	ID     string   `kv:"id"`
 	Artist string   `kv:"list"`
-	Tags   []string `kv:"list"`
+	Tags   []string `kv:"list,hot=16"`
+	Shop   string   `kv:"list=ShopShelf"`
+	Shelf  int      `kv:"list=ShopShelf"`
 	Title  string
 	Plays  int64 `kv:"counter"`
 	Hearts int64 `kv:"counter"`
@@ -71,10 +88,12 @@ func (a *Album) DecodeMsgpack(dec *msgpack.Decoder) error { return albumCodec.De
 var albumCodec = codec.Model[Album]{Write: writeAlbum, Read: readAlbum, Fields: albumFields}
 
 func writeAlbum(w *codec.Writer, v *Album) {
-	w.Struct(4)
+	w.Struct(6)
 	codec.WriteString(w.Name("ID"), &v.ID)
 	codec.WriteString(w.Name("Artist"), &v.Artist)
 	codec.WriteSlice(w.Name("Tags"), &v.Tags, codec.WriteString)
+	codec.WriteString(w.Name("Shop"), &v.Shop)
+	codec.WriteInt(w.Name("Shelf"), &v.Shelf)
 	codec.WriteString(w.Name("Title"), &v.Title)
 }
 
@@ -90,6 +109,10 @@ func readAlbumField(r *codec.Reader, v *Album, name []byte) bool {
 		codec.ReadString(r, &v.Artist)
 	case "Tags":
 		codec.ReadSlice(r, &v.Tags, codec.ReadString)
+	case "Shop":
+		codec.ReadString(r, &v.Shop)
+	case "Shelf":
+		codec.ReadInt(r, &v.Shelf)
 	case "Title":
 		codec.ReadString(r, &v.Title)
 	default:
@@ -100,7 +123,7 @@ func readAlbumField(r *codec.Reader, v *Album, name []byte) bool {
 
 func albumFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
-	case "ID", "Artist", "Tags", "Title":
+	case "ID", "Artist", "Tags", "Shop", "Shelf", "Title":
 		return nil, true
 	}
 	return nil, false

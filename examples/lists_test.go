@@ -14,9 +14,9 @@ import (
 // addAlbums makes some albums with ids of their own.
 func addAlbums(ctx context.Context, m models) {
 	for _, a := range []examples.Album{
-		{ID: "a1", Artist: "ella", Tags: []string{"jazz", "live"}, Title: "Ella in Berlin"},
-		{ID: "a2", Artist: "ella", Tags: []string{"jazz"}, Title: "Ella and Louis"},
-		{ID: "a3", Artist: "nina", Tags: []string{"jazz", "soul"}, Title: "Pastel Blues"},
+		{ID: "a1", Artist: "ella", Tags: []string{"jazz", "live"}, Shop: "quay", Shelf: 3, Title: "Ella in Berlin"},
+		{ID: "a2", Artist: "ella", Tags: []string{"jazz"}, Shop: "quay", Shelf: 4, Title: "Ella and Louis"},
+		{ID: "a3", Artist: "nina", Tags: []string{"jazz", "soul"}, Shop: "quay", Shelf: 3, Title: "Pastel Blues"},
 	} {
 		check(m.Albums.Create(ctx, &a))
 	}
@@ -61,6 +61,25 @@ func Example_list() {
 	// [Ella and Louis Ella in Berlin]
 	// [Pastel Blues]
 	// 2 live; a3 is: false
+}
+
+// A list over several fields has the records in which all of them are the same. It
+// can be gone through to its end, by ids or by records.
+func Example_listOfSeveralFields() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	addAlbums(ctx, m)
+
+	shelf := m.Albums.ByShopShelf.Of(examples.ByShopShelf{Shop: "quay", Shelf: 3})
+	var ids []string
+	for id, err := range shelf.IDs(ctx) {
+		check(err)
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	fmt.Println(ids)
+	// Output: [a1 a3]
 }
 
 // An edge with a list on both sides says who loves what, and what is loved by
