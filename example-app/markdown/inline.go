@@ -8,7 +8,7 @@ import (
 
 // inline returns the parts of text, which stands depth deep in others.
 func inline(text string, depth int) []Node {
-	p := &parts{}
+	p := new(parts)
 	for text != "" {
 		n, length := part(text, depth)
 		if length == 0 {
@@ -18,18 +18,30 @@ func inline(text string, depth int) []Node {
 		p.add(n)
 		text = text[length:]
 	}
+	p.endText()
 	return p.nodes
 }
 
 // parts gathers nodes, and joins texts that follow each other.
-type parts struct{ nodes []Node }
+type parts struct {
+	nodes []Node
+	text  []byte // that follows them
+}
 
 func (p *parts) add(n Node) {
-	if last := len(p.nodes) - 1; n.Kind == Text && last >= 0 && p.nodes[last].Kind == Text {
-		p.nodes[last].Text += n.Text
+	if n.Kind == Text {
+		p.text = append(p.text, n.Text...)
 		return
 	}
+	p.endText()
 	p.nodes = append(p.nodes, n)
+}
+
+func (p *parts) endText() {
+	if len(p.text) > 0 {
+		p.nodes = append(p.nodes, Node{Kind: Text, Text: string(p.text)})
+		p.text = p.text[:0]
+	}
 }
 
 const marks = "\\`*[\n"
@@ -73,10 +85,14 @@ func code(text string) (Node, int) {
 	return Node{Kind: Code, Text: text[1 : 1+end]}, end + 2
 }
 
+// longest is how many bytes an emphasis or a link can have: nobody has to look
+// further for its end.
+const longest = 2000
+
 // between returns the part that stands between two marks, with no blank inside
 // of them.
 func between(text, mark string, kind Kind, depth int) (Node, int) {
-	inner := text[len(mark):]
+	inner := text[len(mark):min(len(text), longest)]
 	end := closing(inner, mark)
 	if end < 1 || inner[0] == ' ' || inner[end-1] == ' ' {
 		return Node{}, 0
@@ -104,6 +120,7 @@ func closing(text, mark string) int {
 // link returns the link that text begins with. One that leads where a link may
 // not lead is text.
 func link(text string, depth int) (Node, int) {
+	text = text[:min(len(text), longest)]
 	middle := strings.IndexByte(text, ']')
 	if middle < 2 || !strings.HasPrefix(text[middle:], "](") || strings.Contains(text[1:middle], "[") {
 		return Node{}, 0
