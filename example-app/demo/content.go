@@ -58,7 +58,7 @@ func page(i, members int) *ashiato.Page {
 	serial := i / len(themes)
 	thing := theme.things[serial%len(theme.things)]
 	title := theme.titles[serial/len(theme.things)%len(theme.titles)]
-	p.Title = strings.ReplaceAll(title, "{thing}", thing)
+	p.Title = capital(strings.ReplaceAll(title, "{thing}", thing))
 	if round := serial / len(theme.things) / len(theme.titles); round > 0 {
 		p.Title += fmt.Sprintf(", part %d", round+1)
 	}
@@ -67,6 +67,9 @@ func page(i, members int) *ashiato.Page {
 	p.Body = body(r, theme, thing)
 	return p
 }
+
+// capital returns a title with a great letter first; all of the demo's are ASCII.
+func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
 
 // slugOf returns the address that goes with a title.
 func slugOf(title string) string {
