@@ -307,8 +307,10 @@ func (r *ranked) queries() error {
 	return nil
 }
 
-// cold measures processes that know nothing of the tree.
+// cold measures processes that know nothing of the tree. What follows is asked of
+// the one that has made it.
 func (r *ranked) cold() error {
+	defer func(db *kvmodel.DB, tree *ranking.Tree[int64]) { r.db, r.tree = db, tree }(r.db, r.tree)
 	nothing := func() error { return nil }
 	forgotten := func() error {
 		// It may be gone already.
