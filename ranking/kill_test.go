@@ -78,28 +78,25 @@ func runChild(t *testing.T, path, batch string, life, before time.Duration) (ear
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var end time.Time
 	type told struct {
 		round int64
 		at    time.Time
 	}
 	var tale []told
+	var end time.Time
+	// Also what it has told of and nobody has read yet when it is killed is told.
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		n, err := strconv.ParseInt(lines.Text(), 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		tale = append(tale, told{n, time.Now()})
-		if end.IsZero() {
-			end = time.Now().Add(life)
-		}
-		if time.Now().After(end) {
+		if end.IsZero() && time.Since(tale[0].at) > life {
 			end = time.Now()
-			break
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
 	}
 	_ = cmd.Wait() // It says that the child was killed.
 	for _, line := range tale {

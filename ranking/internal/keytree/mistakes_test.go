@@ -9,7 +9,7 @@ import (
 // Each mistake is one that the design is built around.
 func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 	const dir = "ranking/internal/keytree/"
-	kvtest.Mistakes(t, "./ranking/internal/keytree", "TestSweep_After", []string{"RINGTREE_SEEDS=1000"}, []kvtest.Mistake{
+	kvtest.Mistakes(t, "./ranking/internal/keytree", "TestSweep_After|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []kvtest.Mistake{
 		kvtest.Wrong("the record is written before the entry",
 			dir+"set.go", `	if in {
 		if err := m.insert(ctx, s, m.due, m.id, m.old.State, score, m.new.Ver); err != nil {
@@ -54,6 +54,12 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 		),
 		kvtest.Wrong("a report counts whatever its sequence",
 			dir+"report.go", "now.seq > at.seq {", "now != *at {",
+		),
+		kvtest.Wrong("a router that closes is told of before it is written",
+			dir+"report.go", "if t.up && !t.next.closed {", "if t.up {",
+		),
+		kvtest.Wrong("what was told and not written is forgotten",
+			dir+"report.go", "owed[t.name] = owed[t.name] || t.up", "owed[t.name] = false",
 		),
 		kvtest.Wrong("a pending entry hides the one that is true",
 			dir+"walk.go", "	if r.trusting {\n", "	if true {\n",

@@ -36,40 +36,153 @@ func (r *reports) merge(other *reports) {
 	}
 }
 
-// report makes the reports that are due, and what follows from them further up:
-// level by level, from the lowest, one write for each router, and one trip for each
-// level, since those above are read next to the writes of those below.
+// report makes the reports that are due, and what follows from them further up,
+// in rounds of two trips: all routers that will change, as far as is known
+// beforehand, are read side by side and then written side by side.
+//
+// So a router is told of one below whose write may then be refused. Until that is
+// written again, with a greater sequence number, and told anew, a count is wrong.
+// A router that closes is told of only once it is written: that must be true.
 func (p *pages) report(ctx context.Context, s kvmodel.Store, due *reports) error {
-	above := make(map[string]page)
-	for len(due.of) > 0 {
-		names := slices.SortedFunc(maps.Keys(due.of), func(a, b string) int {
-			return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-		})
-		var works []func(kvmodel.Store) error
-		var up reports
-		for _, family := range families(names) {
-			f := &familyReport{pages: p, name: parent(family[0]), family: family, due: due, up: &up, above: above}
-			works = append(works, func(s kvmodel.Store) error { return f.make(ctx, s) })
+	owed := make(map[string]bool)
+	for tries := 0; len(due.of) > 0 && tries < reportTries; {
+		refused, err := p.reportRound(ctx, s, due, owed)
+		if err != nil {
+			return err
 		}
-		errs := kvmodel.Together(ctx, s, works...)
-		for _, family := range families(names) {
-			for _, name := range family {
-				delete(due.of, name)
-			}
-		}
-		due.merge(&up)
-		for _, err := range errs {
-			if err != nil && !again(err) {
-				return err
-			}
+		if refused {
+			tries++
 		}
 	}
 	return nil
 }
 
-// families returns those of the sorted names that are on the lowest level,
-// brothers together.
-func families(names []string) [][]string {
+// reportTries is how often a report is tried; the next one heals what is lost.
+const reportTries = 8
+
+// reportRound makes as many of the reports that are due as it can in two trips,
+// and adds those that follow. Owed are routers of which the page above may have
+// been told what was not written. It tells whether a write was refused.
+func (p *pages) reportRound(ctx context.Context, s kvmodel.Store, due *reports, owed map[string]bool) (refused bool, err error) {
+	plan, err := p.readPlan(ctx, s, due, owed)
+	if err != nil {
+		return false, err
+	}
+	works := make([]func(kvmodel.Store) error, len(plan))
+	for i, t := range plan {
+		works[i] = func(s kvmodel.Store) error { return t.write(ctx, s, p) }
+	}
+	errs := kvmodel.Together(ctx, s, works...)
+	for i, t := range plan {
+		switch {
+		case errs[i] != nil:
+			refused = true
+			owed[t.name] = owed[t.name] || t.up
+			if !again(errs[i]) {
+				err = errs[i]
+			}
+		case t.up:
+			due.add(t.report())
+			delete(owed, t.name)
+		}
+	}
+	for i, t := range plan {
+		if errs[i] == nil && t.known {
+			due.drop(t.family)
+		}
+	}
+	return refused, err
+}
+
+// readPlan returns the plan for what is due, by the routers as they are now.
+func (p *pages) readPlan(ctx context.Context, s kvmodel.Store, due *reports, owed map[string]bool) ([]*telling, error) {
+	var names []string
+	for _, t := range p.plan(due, owed, p.remembered) {
+		names = append(names, t.name)
+	}
+	got, err := p.get(ctx, s, names...)
+	if err != nil {
+		return nil, err
+	}
+	read := make(map[string]page, len(names))
+	for i, name := range names {
+		read[name] = got[i]
+	}
+	return p.plan(due, owed, func(name string) (page, bool) {
+		now, known := read[name]
+		return now, known
+	}), nil
+}
+
+func (p *pages) remembered(name string) (page, bool) {
+	r, seen := p.local.router(p.key(name))
+	return page{router: r}, seen
+}
+
+// telling is what a router is told of pages below it.
+type telling struct {
+	name   string
+	family []string // the pages below
+	known  bool     // whether it is known what the router is; if not, all else waits
+	old    page
+	next   *router // what it becomes; nil: it is no router, or nothing changes
+	up     bool    // the router above is to be told of next
+}
+
+func (t *telling) report() report {
+	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
+}
+
+func (t *telling) write(ctx context.Context, s kvmodel.Store, p *pages) error {
+	if t.next == nil {
+		return nil
+	}
+	err := p.write(ctx, s, t.name, t.old, t.next.encode())
+	if err == nil {
+		p.local.remember(p.key(t.name), t.next)
+	}
+	return err
+}
+
+// plan returns what the reports that are due make of the routers above, from the
+// lowest up, where look says what these are, if that is known.
+func (p *pages) plan(due *reports, owed map[string]bool, look func(name string) (page, bool)) []*telling {
+	var all []*telling
+	ahead := &reports{of: maps.Clone(due.of)}
+	for len(ahead.of) > 0 {
+		for _, family := range ahead.lowest() {
+			t := &telling{name: parent(family[0]), family: family}
+			t.old, t.known = look(t.name)
+			p.tell(t, ahead, owed[t.name])
+			all = append(all, t)
+			ahead.drop(family)
+			if t.up && !t.next.closed {
+				ahead.add(t.report())
+			}
+		}
+	}
+	return all
+}
+
+// tell finds out what the reports of a family make of the router above it. The
+// one above that must be told if that is owed.
+func (p *pages) tell(t *telling, due *reports, owed bool) {
+	if t.old.router == nil {
+		return
+	}
+	next, changed := t.old.router.with(t.family, due)
+	if !changed && !owed {
+		return
+	}
+	t.next = next
+	t.up = t.name != "" && (p.settle(t.old.router, next) || owed)
+}
+
+// lowest returns the names of the pages on the lowest level, brothers together.
+func (r *reports) lowest() [][]string {
+	names := slices.SortedFunc(maps.Keys(r.of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
 	var all [][]string
 	for _, name := range names {
 		if len(name) < len(names[0]) {
@@ -84,68 +197,11 @@ func families(names []string) [][]string {
 	return all
 }
 
-// reportTries is how often a report is tried; the next one heals what is lost.
-const reportTries = 5
-
-// familyReport is the report of brothers to the router called name above them.
-type familyReport struct {
-	*pages
-	name    string
-	family  []string
-	due, up *reports
-	above   map[string]page // routers that were read ahead
-}
-
-func (f *familyReport) make(ctx context.Context, s kvmodel.Store) error {
-	got, read := f.above[f.name]
-	for range reportTries {
-		if !read {
-			now, err := f.get(ctx, s, f.name)
-			if err != nil {
-				return err
-			}
-			got = now[0]
-		}
-		if got.router == nil {
-			return nil
-		}
-		next, changed := got.router.with(f.family, f.due)
-		if !changed {
-			return nil
-		}
-		if err := f.write(ctx, s, got, next); !again(err) {
-			return err
-		}
-		read = false
+// drop forgets the reports of names.
+func (r *reports) drop(names []string) {
+	for _, name := range names {
+		delete(r.of, name)
 	}
-	return nil
-}
-
-// write stores next in the place of old, and reads the router above if that is to
-// be told.
-func (f *familyReport) write(ctx context.Context, s kvmodel.Store, old page, next *router) error {
-	upward := f.name != "" && f.settle(old.router, next)
-	works := []func(kvmodel.Store) error{
-		func(s kvmodel.Store) error { return f.pages.write(ctx, s, f.name, old, next.encode()) },
-	}
-	if upward {
-		works = append(works, func(s kvmodel.Store) error {
-			got, err := f.get(ctx, s, parent(f.name))
-			if err == nil {
-				f.above[parent(f.name)] = got[0]
-			}
-			return err
-		})
-	}
-	errs := kvmodel.Together(ctx, s, works...)
-	if errs[0] != nil {
-		return errs[0]
-	}
-	f.local.remember(f.key(f.name), next)
-	if upward {
-		f.up.add(report{f.name, slot{next.pushed, next.seq, next.closed}})
-	}
-	return nil
 }
 
 // with returns r with the slots of family as reported, where that is newer.

@@ -1,0 +1,102 @@
+package keytree
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// Routers are told ahead of writes that may be refused, so this is where a count
+// would stay wrong.
+func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
+	kvtest.SimulateMany(t, 300, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
+		base := open(keep{sim.Store()})
+		for i := range 60 {
+			base.set(sim.T(), idOf(i), int64(i*i))
+		}
+		for p := range 3 {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
+			sim.Go(fmt.Sprint("p", p), func(s kvmodel.Store) {
+				r := open(s)
+				for range 12 {
+					score, change := rng.Int64N(4000), Out
+					if rng.IntN(4) > 0 {
+						change = To(FromInt(score))
+					}
+					if _, err := r.Set(ctx, s, r.own, idOf(rng.IntN(80)), change); err != nil {
+						sim.T().Error(err)
+					}
+				}
+			})
+		}
+		sim.Wait()
+		if report := base.checkInvariants(sim.T()); report.Drift != 0 {
+			sim.T().Errorf("counts are off by %d", report.Drift)
+		}
+	})
+}
+
+func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
+	r := open(newMem())
+	for i := range 400 {
+		r.set(t, idOf(i), int64(i%3))
+	}
+	due := new(Due)
+	if _, err := r.SetDue(ctx, r.s, r.own, "another", To(FromInt(1)), due); err != nil {
+		t.Fatal(err)
+	}
+	metered, meter := kvmodel.Metered(ctx)
+	if err := due.Report(metered, kvmodel.Count(r.s)); err != nil {
+		t.Fatal(err)
+	}
+	if trips := meter.Cost().Trips; trips != 2 {
+		t.Errorf("%d trips", trips)
+	}
+	if report := r.checkInvariants(t, "another"); report.Drift != 0 || report.Depth < 5 {
+		t.Errorf("counts are off by %d, in a tree of %d levels", report.Drift, report.Depth)
+	}
+}
+
+// meddled is a store as a process sees it that dies after its second trip, and
+// between the first and the second of which somebody does something.
+type meddled struct {
+	kvmodel.Store
+	trips  int
+	meddle func()
+}
+
+func (m *meddled) Do(ctx context.Context, ops []kvmodel.Op) error {
+	m.trips++
+	switch {
+	case m.trips == 2:
+		m.meddle()
+	case m.trips > 2:
+		return errDead
+	}
+	return m.Store.Do(ctx, ops)
+}
+
+var errDead = fmt.Errorf("%w: the process is dead", kvmodel.ErrUnavailable)
+
+func TestReport_AfterOneThatWasRefusedNothingIsBelowAClosedSlot(t *testing.T) {
+	r := open(newMem())
+	for i := range 40 {
+		r.set(t, idOf(i), int64(1+i%2*5000+i))
+	}
+	for i := 1; i < 39; i += 2 {
+		r.remove(t, idOf(i))
+	}
+	due := new(Due)
+	if _, err := r.SetDue(ctx, r.s, r.own, idOf(39), Out, due); err != nil {
+		t.Fatal(err)
+	}
+	dying := &meddled{Store: r.s, meddle: func() { open(r.s).set(t, idOf(39), 5040) }}
+	if err := due.Report(ctx, dying); err == nil {
+		t.Error("the report was not refused: nothing is tested")
+	}
+	r.checkInvariants(t, idOf(39))
+}
