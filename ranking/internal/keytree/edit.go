@@ -70,12 +70,12 @@ func (p *pages) lookAgain(ctx context.Context, s kvmodel.Store, name string) (*p
 	return &place{name, got[0]}, nil
 }
 
-// errRoom: the page was full, and now there is room.
+// errRoom: the page was split, or is being split, so that there is room below it.
 var errRoom = errors.New("room was made")
 
 // apply writes the leaf at with the first of edits, and with as many others as
 // there is room for. errAgain: the page has changed; errRoom: it was or is being
-// split, or is rid of what was stale.
+// split.
 func (p *pages) apply(ctx context.Context, s kvmodel.Store, at *place, ln *line, edits []*edit, due *reports) (err error) {
 	var took []*edit
 	defer func() {
@@ -87,25 +87,51 @@ func (p *pages) apply(ctx context.Context, s kvmodel.Store, at *place, ln *line,
 	if at.leaf == nil || at.leaf.splitting {
 		return errRoom
 	}
-	next := at.leaf
+	var next *leaf
+	next, took, err = p.take(at, at.leaf, edits)
+	if err == nil && len(took) < len(edits) {
+		next, took, err = p.takeWithRoom(ctx, s, at, edits)
+	}
+	if err != nil || next == at.leaf {
+		return err
+	}
+	return p.replace(ctx, s, at, next, due)
+}
+
+// take returns the leaf l, which belongs where at is, after as many of edits as
+// there is room for, and these.
+func (p *pages) take(at *place, l *leaf, edits []*edit) (next *leaf, took []*edit, err error) {
+	next = l
 	for _, e := range edits {
 		with := next.with(&p.order, e)
 		if len(with.entries) > len(next.entries) && with.full(p.limit) && p.splits(at.name) {
 			continue
 		}
 		if with.bytes() > hardBytes {
-			return fmt.Errorf("%w: a page of a ranking holds %d entries that nothing tells apart", kvmodel.ErrTooLarge, len(with.entries))
+			return nil, nil, fmt.Errorf("%w: a page of a ranking holds %d entries that nothing tells apart", kvmodel.ErrTooLarge, len(with.entries))
 		}
 		next = with
 		took = append(took, e)
 	}
-	if len(took) == 0 || took[0] != edits[0] {
-		return p.makeRoom(ctx, s, at, due)
+	return next, took, nil
+}
+
+// takeWithRoom is take once the leaf at is rid of entries that their records have
+// outlived. If it is still nearly full then, it is split, since there would soon
+// be no room again, and errRoom is returned. Else there is room for the first of
+// edits.
+func (p *pages) takeWithRoom(ctx context.Context, s kvmodel.Store, at *place, edits []*edit) (*leaf, []*edit, error) {
+	kept, err := p.purged(ctx, s, at.leaf)
+	if err != nil {
+		return nil, nil, err
 	}
-	if next == at.leaf {
-		return nil
+	if len(kept.entries) <= p.limit*3/4 && kept.bytes() <= softBytes*3/4 {
+		return p.take(at, kept, edits)
 	}
-	return p.replace(ctx, s, at, next, due)
+	if err := p.split(ctx, s, at, kept); err != nil {
+		return nil, nil, err
+	}
+	return nil, nil, errRoom
 }
 
 // splits tells whether the page called name can be split.
@@ -127,7 +153,7 @@ func (p *pages) replace(ctx context.Context, s kvmodel.Store, at *place, next *l
 	}
 	reports := l.closed
 	if !l.closed {
-		l.pushed, reports = p.due(l.pushed, live, 0)
+		l.pushed, reports = p.due(l.pushed, live, leafDrift)
 	}
 	if err := p.write(ctx, s, at.name, at.page, l.encode()); err != nil {
 		return err
@@ -136,25 +162,6 @@ func (p *pages) replace(ctx context.Context, s kvmodel.Store, at *place, next *l
 		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
 	}
 	return nil
-}
-
-// makeRoom removes entries from the leaf at that their records have outlived. If
-// the leaf is still nearly full then, it is split, since there would soon be no
-// room again. It returns errRoom when it has done so.
-func (p *pages) makeRoom(ctx context.Context, s kvmodel.Store, at *place, due *reports) error {
-	kept, err := p.purged(ctx, s, at.leaf)
-	if err != nil {
-		return err
-	}
-	if len(kept.entries) <= p.limit*3/4 && kept.bytes() <= softBytes*3/4 {
-		err = p.replace(ctx, s, at, kept, due)
-	} else {
-		err = p.split(ctx, s, at, kept)
-	}
-	if err != nil {
-		return err
-	}
-	return errRoom
 }
 
 // purged returns l without the stale entries of members that it holds twice,

@@ -61,8 +61,8 @@ func (p *pages) report(ctx context.Context, s kvmodel.Store, due *reports) error
 const reportTries = 8
 
 // reportRound makes as many of the reports that are due as it can in two trips,
-// and adds those that follow. Owed are routers of which the page above may have
-// been told what was not written. It tells whether a write was refused.
+// and adds those that follow. Owed are routers of which the page above has been
+// told what was not written. It tells whether a write was refused.
 func (p *pages) reportRound(ctx context.Context, s kvmodel.Store, due *reports, owed map[string]bool) (refused bool, err error) {
 	plan, err := p.readPlan(ctx, s, due, owed)
 	if err != nil {
@@ -72,26 +72,28 @@ func (p *pages) reportRound(ctx context.Context, s kvmodel.Store, due *reports, 
 	for i, t := range plan {
 		works[i] = func(s kvmodel.Store) error { return t.write(ctx, s, p) }
 	}
-	errs := kvmodel.Together(ctx, s, works...)
-	for i, t := range plan {
+	lost := make(map[string]bool)
+	for i, e := range kvmodel.Together(ctx, s, works...) {
+		t := plan[i]
 		switch {
-		case errs[i] != nil:
-			refused = true
-			owed[t.name] = owed[t.name] || t.up
-			if !again(errs[i]) {
-				err = errs[i]
+		case e != nil:
+			lost[t.name] = true
+			if !again(e) {
+				err = e
 			}
 		case t.up:
 			due.add(t.report())
-			delete(owed, t.name)
 		}
 	}
-	for i, t := range plan {
-		if errs[i] == nil && t.known {
+	for _, t := range plan {
+		if t.known && !lost[t.name] {
 			due.drop(t.family)
+			for _, name := range t.family {
+				owed[name] = lost[name]
+			}
 		}
 	}
-	return refused, err
+	return len(lost) > 0, err
 }
 
 // readPlan returns the plan for what is due, by the routers as they are now.
@@ -223,7 +225,7 @@ func (r *router) with(family []string, due *reports) (next *router, changed bool
 // tells whether the page above is to be told of next.
 func (p *pages) settle(old, next *router) bool {
 	next.closed = next.empty()
-	pushed, due := p.due(next.pushed, next.total(), next.total()/256)
+	pushed, due := p.due(next.pushed, next.total(), max(routerDrift, next.total()/128))
 	if due || next.closed != old.closed {
 		next.pushed = pushed
 		return true
@@ -232,11 +234,13 @@ func (p *pages) settle(old, next *router) bool {
 }
 
 // In a small tree every change of a count is reported, so that places and lengths
-// are right where somebody could count. In a larger one a report is due when a
-// count has moved by largeDrift, or by the 256th of a router's total.
+// are right where somebody could count. In a larger one a report is due when the
+// count of a leaf has moved by leafDrift, and that of a router by routerDrift or by
+// the 128th of it.
 const (
-	smallTree  = 8192
-	largeDrift = 4
+	smallTree   = 8192
+	leafDrift   = 4
+	routerDrift = 6
 )
 
 // due returns what a page that has now members is to report, and whether it is to,
@@ -248,7 +252,6 @@ func (p *pages) due(pushed, now, allowed int) (report int, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
 	}
-	allowed = max(largeDrift, allowed)
 	switch ahead := allowed/2 - 1; {
 	case now-pushed >= allowed:
 		return now + ahead, true

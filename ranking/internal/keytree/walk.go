@@ -111,7 +111,7 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 
 // surely returns how many members are at least below the page called name, which
 // was not read but is one of those that hold something.
-func (r *reading) surely(name string) int { return max(1, r.expected(name)-largeDrift) }
+func (r *reading) surely(name string) int { return max(1, r.expected(name)-leafDrift) }
 
 // expected returns how many members are below the page called name, as far as
 // is known.
