@@ -88,8 +88,8 @@ func (p *pages) reportRound(ctx context.Context, s kvmodel.Store, due *reports, 
 	for _, t := range plan {
 		if t.known && !lost[t.name] {
 			due.drop(t.family)
-			for _, name := range t.family {
-				owed[name] = lost[name]
+			for _, of := range t.family {
+				owed[of.name] = lost[of.name]
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func (p *pages) remembered(name string) (page, bool) {
 // telling is what a router is told of pages below it.
 type telling struct {
 	name   string
-	family []string // the pages below
+	family []report // of pages below
 	known  bool     // whether it is known what the router is; if not, all else waits
 	old    page
 	next   *router // what it becomes; nil: it is no router, or nothing changes
@@ -153,9 +153,9 @@ func (p *pages) plan(due *reports, owed map[string]bool, look func(name string) 
 	ahead := &reports{of: maps.Clone(due.of)}
 	for len(ahead.of) > 0 {
 		for _, family := range ahead.lowest() {
-			t := &telling{name: parent(family[0]), family: family}
+			t := &telling{name: parent(family[0].name), family: family}
 			t.old, t.known = look(t.name)
-			p.tell(t, ahead, owed[t.name])
+			p.tell(t, owed[t.name])
 			all = append(all, t)
 			ahead.drop(family)
 			if t.up && !t.next.closed {
@@ -168,11 +168,11 @@ func (p *pages) plan(due *reports, owed map[string]bool, look func(name string) 
 
 // tell finds out what the reports of a family make of the router above it. The
 // one above that must be told if that is owed.
-func (p *pages) tell(t *telling, due *reports, owed bool) {
+func (p *pages) tell(t *telling, owed bool) {
 	if t.old.router == nil {
 		return
 	}
-	next, changed := t.old.router.with(t.family, due)
+	next, changed := t.old.router.with(t.family)
 	if !changed && !owed {
 		return
 	}
@@ -180,41 +180,44 @@ func (p *pages) tell(t *telling, due *reports, owed bool) {
 	t.up = t.name != "" && (p.settle(t.old.router, next) || owed)
 }
 
-// lowest returns the names of the pages on the lowest level, brothers together.
-func (r *reports) lowest() [][]string {
+// lowest returns the reports of the pages on the lowest level, those of brothers
+// together.
+func (r *reports) lowest() (families [][]report) {
 	names := slices.SortedFunc(maps.Keys(r.of), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
-	var all [][]string
 	for _, name := range names {
 		if len(name) < len(names[0]) {
 			break
 		}
-		if n := len(all); n > 0 && parent(all[n-1][0]) == parent(name) {
-			all[n-1] = append(all[n-1], name)
+		one, n := report{name, r.of[name]}, len(families)
+		if n > 0 && parent(families[n-1][0].name) == parent(name) {
+			families[n-1] = append(families[n-1], one)
 			continue
 		}
-		all = append(all, []string{name})
+		families = append(families, []report{one})
 	}
-	return all
+	return families
 }
 
-// drop forgets the reports of names.
-func (r *reports) drop(names []string) {
-	for _, name := range names {
-		delete(r.of, name)
+// drop forgets the reports of family, unless there are newer ones.
+func (r *reports) drop(family []report) {
+	for _, of := range family {
+		if r.of[of.name].seq <= of.slot.seq {
+			delete(r.of, of.name)
+		}
 	}
 }
 
 // with returns r with the slots of family as reported, where that is newer.
-func (r *router) with(family []string, due *reports) (next *router, changed bool) {
+func (r *router) with(family []report) (next *router, changed bool) {
 	next = new(router)
 	*next = *r
 	next.seq++
-	for _, name := range family {
-		at := &next.slots[child(parent(name), name)]
-		if now := due.of[name]; now.seq > at.seq {
-			*at = now
+	for _, of := range family {
+		at := &next.slots[child(parent(of.name), of.name)]
+		if of.slot.seq > at.seq {
+			*at = of.slot
 			changed = true
 		}
 	}
