@@ -267,6 +267,10 @@ func TestModels_NothingIsLostOrComesBackInAnyOrder(t *testing.T) {
 				}
 				m.bounds.Unclear = 0
 			}
+			// Writers that verify have so many orders that of three clients none crashes.
+			if len(m.clients) > 2 && !powers.Unless {
+				m.bounds.Crashes = 0
+			}
 			m.bounds.Powers, m.bounds.States = powers, 3_000_000
 			t.Run(name+"/"+m.name, func(t *testing.T) {
 				begun := time.Now()

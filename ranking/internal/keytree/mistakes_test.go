@@ -59,7 +59,7 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"report.go", "if t.up && !t.next.closed {", "if t.up {",
 		),
 		kvtest.Wrong("what was told and not written is forgotten",
-			dir+"report.go", "owed[of.name] = lost[of.name]", "owed[of.name] = false",
+			dir+"report.go", "owed[of.name] = true", "delete(owed, of.name)",
 		),
 		kvtest.Wrong("a pending entry hides the one that is true",
 			dir+"walk.go", "	if r.trusting {\n", "	if true {\n",

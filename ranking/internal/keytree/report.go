@@ -45,7 +45,7 @@ func (r *reports) merge(other *reports) {
 // A router that closes is told of only once it is written: that must be true.
 func (p *pages) report(ctx context.Context, s kvmodel.Store, due *reports) error {
 	owed := make(map[string]bool)
-	for tries := 0; len(due.of) > 0 && tries < reportTries; {
+	for tries := 0; len(due.of)+len(owed) > 0 && tries < reportTries; {
 		refused, err := p.reportRound(ctx, s, due, owed)
 		if err != nil {
 			return err
@@ -81,19 +81,29 @@ func (p *pages) reportRound(ctx context.Context, s kvmodel.Store, due *reports, 
 			if !again(e) {
 				err = e
 			}
-		case t.up:
-			due.add(t.report())
+		case t.known:
+			delete(owed, t.name)
+			if t.up {
+				due.add(t.report())
+			}
 		}
 	}
 	for _, t := range plan {
 		if t.known && !lost[t.name] {
 			due.drop(t.family)
-			for _, of := range t.family {
-				owed[of.name] = lost[of.name]
-			}
+			t.owes(lost, owed)
 		}
 	}
 	return len(lost) > 0, err
+}
+
+// owes adds those of t's family to owed that were lost, of which t was told.
+func (t *telling) owes(lost, owed map[string]bool) {
+	for _, of := range t.family {
+		if lost[of.name] {
+			owed[of.name] = true
+		}
+	}
 }
 
 // readPlan returns the plan for what is due, by the routers as they are now.
@@ -146,28 +156,33 @@ func (t *telling) write(ctx context.Context, s kvmodel.Store, p *pages) error {
 	return err
 }
 
-// plan returns what the reports that are due make of the routers above, from the
-// lowest up, where look says what these are, if that is known.
+// plan returns what becomes of routers by the reports that are due, from the
+// lowest up, where look says what the routers are, if that is known.
 func (p *pages) plan(due *reports, owed map[string]bool, look func(name string) (page, bool)) []*telling {
+	families := due.families()
+	for name := range owed {
+		if families[name] == nil {
+			families[name] = []report{}
+		}
+	}
 	var all []*telling
-	ahead := &reports{of: maps.Clone(due.of)}
-	for len(ahead.of) > 0 {
-		for _, family := range ahead.lowest() {
-			t := &telling{name: parent(family[0].name), family: family}
-			t.old, t.known = look(t.name)
-			p.tell(t, owed[t.name])
+	for len(families) > 0 {
+		for _, name := range lowestOf(families) {
+			t := &telling{name: name, family: families[name]}
+			delete(families, name)
+			t.old, t.known = look(name)
+			p.tell(t, owed[name])
 			all = append(all, t)
-			ahead.drop(family)
 			if t.up && !t.next.closed {
-				ahead.add(t.report())
+				families[parent(name)] = append(families[parent(name)], t.report())
 			}
 		}
 	}
 	return all
 }
 
-// tell finds out what the reports of a family make of the router above it. The
-// one above that must be told if that is owed.
+// tell finds out what the reports of a family make of the router above it. That
+// is written again, and the one above it told, if that is owed.
 func (p *pages) tell(t *telling, owed bool) {
 	if t.old.router == nil {
 		return
@@ -180,24 +195,25 @@ func (p *pages) tell(t *telling, owed bool) {
 	t.up = t.name != "" && (p.settle(t.old.router, next) || owed)
 }
 
-// lowest returns the reports of the pages on the lowest level, those of brothers
-// together.
-func (r *reports) lowest() (families [][]report) {
-	names := slices.SortedFunc(maps.Keys(r.of), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-	for _, name := range names {
-		if len(name) < len(names[0]) {
-			break
-		}
-		one, n := report{name, r.of[name]}, len(families)
-		if n > 0 && parent(families[n-1][0].name) == parent(name) {
-			families[n-1] = append(families[n-1], one)
-			continue
-		}
-		families = append(families, []report{one})
+// families returns the reports by the name of the router that they go to.
+func (r *reports) families() map[string][]report {
+	families := make(map[string][]report)
+	for name, slot := range r.of {
+		families[parent(name)] = append(families[parent(name)], report{name, slot})
 	}
 	return families
+}
+
+// lowestOf returns the names of the lowest routers, in order.
+func lowestOf(families map[string][]report) []string {
+	names := slices.SortedFunc(maps.Keys(families), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	end := slices.IndexFunc(names, func(name string) bool { return len(name) < len(names[0]) })
+	if end < 0 {
+		return names
+	}
+	return names[:end]
 }
 
 // drop forgets the reports of family, unless there are newer ones.

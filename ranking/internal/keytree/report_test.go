@@ -13,7 +13,7 @@ import (
 // Routers are told ahead of writes that may be refused, so this is where a count
 // would stay wrong.
 func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
-	kvtest.SimulateMany(t, 300, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
+	kvtest.SimulateMany(t, 1000, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		base := open(keep{sim.Store()})
 		for i := range 60 {
 			base.set(sim.T(), idOf(i), int64(i*i))
