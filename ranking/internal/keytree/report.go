@@ -271,7 +271,7 @@ func (p *pages) due(pushed, now, allowed int) (report int, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
 	}
-	switch ahead := allowed/2 - 1; {
+	switch ahead := allowed / 2; {
 	case now-pushed >= allowed:
 		return now + ahead, true
 	case pushed-now >= allowed:
