@@ -87,7 +87,11 @@ func find(err error) *outcome {
 func report(v *visit, err error) outcome {
 	o := outcomeOf(err)
 	if o.status >= http.StatusInternalServerError {
-		slog.Error("request failed", "request", v.id, "method", v.Method, "path", v.URL.Path, "err", err)
+		level := slog.LevelError
+		if errors.Is(v.Context().Err(), context.Canceled) {
+			level = slog.LevelDebug // The visitor has gone, and that ended the request.
+		}
+		slog.Log(v.Context(), level, "request failed", "request", v.id, "method", v.Method, "path", v.URL.Path, "err", err)
 	}
 	if tooMany, ok := errors.AsType[*ashiato.TooManyError](err); ok {
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(tooMany.Wait.Seconds())+1))
