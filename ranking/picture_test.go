@@ -21,6 +21,16 @@ func nodes(n ranking.Node) []ranking.Node {
 	return all
 }
 
+// stock makes n articles, each with one more in stock than the one before.
+func stock(t *testing.T, a *articles, n int) {
+	t.Helper()
+	for i := range n {
+		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestBoard_Picture_IsOfTheKeysThatAreStored(t *testing.T) {
 	ranking.SmallLeaves(t)
 	s := memkv.New(memkv.Options{})
@@ -30,11 +40,7 @@ func TestBoard_Picture_IsOfTheKeysThatAreStored(t *testing.T) {
 	if err != nil || empty.Root.Key != "" || empty.Leaves[0] != "" {
 		t.Errorf("picture of nothing: %+v, %v", empty, err)
 	}
-	for i := range 60 {
-		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	stock(t, a, 60)
 	flush(t, a)
 	if err := a.TopStock.Refresh(ctx); err != nil {
 		t.Fatal(err)
@@ -75,11 +81,7 @@ func TestBoard_Picture_ReadsNoMorePagesThanItMayAndThoseOnTheWay(t *testing.T) {
 	ranking.SmallLeaves(t)
 	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
 	defer a.db.Close(ctx)
-	for i := range 200 {
-		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	stock(t, a, 200)
 	for _, limit := range []int{-1, 1, 5, 20} {
 		p, err := a.TopStock.Picture(ctx, limit, "a100")
 		if err != nil {
@@ -111,11 +113,7 @@ func TestBoard_Picture_OfATreeThatIsKnownTakesThreeTrips(t *testing.T) {
 	ranking.SmallLeaves(t)
 	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
 	defer a.db.Close(ctx)
-	for i := range 200 {
-		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	stock(t, a, 200)
 	flush(t, a)
 	if err := a.TopStock.Refresh(ctx); err != nil {
 		t.Fatal(err)

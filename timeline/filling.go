@@ -52,9 +52,10 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 }
 
 // ask returns how many records to look at for so many that are missing: at first
-// just these, and then twice as many as it will take if it goes on as before, and
-// a few on top since so few tell little, so that one trip more is enough. Far from the newest entries nothing tells that a
-// record has a newer place, so there the last pages are gone by at first.
+// just these, and then twice as many as it will take if it goes on as before, and a
+// few on top since so few tell little, so that one trip more is enough. Far from the
+// newest entries nothing tells that a record has a newer place, so there the last
+// pages are gone by at first.
 func (f *filling[T]) ask(missing, found int) int {
 	ask := missing
 	if len(f.loaded) > 0 {

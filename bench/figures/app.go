@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
@@ -19,6 +17,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -30,7 +29,7 @@ var appFigures = []func(*bench) error{
 // manyDemoPages fills the sample app with 100,000 pages and looks at what each of
 // its pages costs then.
 func manyDemoPages(b *bench) error {
-	store := &farStore{Store: memkv.New(memkv.Options{})}
+	store := &kvtest.Slow{Store: memkv.New(memkv.Options{})}
 	n := b.size(100_000)
 	start := time.Now()
 	app, err := b.openApp(store, n)
@@ -42,7 +41,7 @@ func manyDemoPages(b *bench) error {
 
 	dearest, deepest, largest := 0, 0, 0
 	err = app.eachPage(func(v *appVisitor, path string) error {
-		got, err := v.cheapest(path, &store.wait)
+		got, err := v.cheapest(path, store)
 		dearest, deepest, largest = max(dearest, got.trips), max(deepest, got.deep), max(largest, len(got.body))
 		if got.trips > maxAppTrips || got.deep > maxAppDeep {
 			fmt.Fprintf(b.out, "%s: %d trips, %d deep\n", path, got.trips, got.deep)
@@ -96,20 +95,6 @@ func appOnDisk(b *bench) error {
 // named is a path without what differs from run to run.
 func named(path string) string {
 	return regexp.MustCompile(`(at|comments)=[^&#]+`).ReplaceAllString(path, "$1=…")
-}
-
-// farStore is a store that takes its time, so that trips side by side are not
-// counted as one after another.
-type farStore struct {
-	kvmodel.Store
-	wait atomic.Int64
-}
-
-func (s *farStore) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
-
-func (s *farStore) Do(ctx context.Context, ops []kvmodel.Op) error {
-	time.Sleep(time.Duration(s.wait.Load()))
-	return s.Store.Do(ctx, ops)
 }
 
 // sampleApp is the sample app on a server of its own, with one member who is
@@ -220,10 +205,10 @@ func (v *appVisitor) get(path string) (page appPage, err error) {
 
 // cheapest is the page when its store is far away. A busy machine can make it look
 // deeper than it is, so the least of a few looks counts.
-func (v *appVisitor) cheapest(path string, wait *atomic.Int64) (appPage, error) {
+func (v *appVisitor) cheapest(path string, store *kvtest.Slow) (appPage, error) {
 	best, err := v.get(path)
-	wait.Store(int64(4 * time.Millisecond))
-	defer wait.Store(0)
+	store.Wait(4 * time.Millisecond)
+	defer store.Wait(0)
 	for i := range 4 {
 		got, err := v.get(path)
 		if err != nil {

@@ -1,7 +1,6 @@
 package apptest
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -9,11 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
 // What a page may cost, however much there is in the store.
@@ -26,24 +24,10 @@ const (
 // manyPages are enough that every listing is full and has more behind it.
 const manyPages = 300
 
-// slow is a store as far away as one in the next rack: only then do trips that
-// are sent side by side overlap, so that those in sequence can be counted.
-type slow struct {
-	kvmodel.Store
-	wait atomic.Int64
-}
-
-func (s *slow) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
-
-func (s *slow) Do(ctx context.Context, ops []kvmodel.Op) error {
-	time.Sleep(time.Duration(s.wait.Load()))
-	return s.Store.Do(ctx, ops)
-}
-
 // newCrowd is a community with so many pages and views.
-func newCrowd(t *testing.T, n int) (*community, *slow) {
+func newCrowd(t *testing.T, n int) (*community, *kvtest.Slow) {
 	t.Helper()
-	store := &slow{Store: openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")+"?durability=periodic")}
+	store := &kvtest.Slow{Store: openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")+"?durability=periodic")}
 	s := open(t, store)
 	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), nobody: s.visitor()}
 	c.page = c.ann.write("tea", "Tea", strings.Repeat("One cup, or two, or three. ", 40), "drinks, words")
@@ -140,10 +124,10 @@ func medianTime(v *visitor, path string) time.Duration {
 
 // cheapest is the cost of the page when its store is slow: the least of a few
 // looks, because on a busy machine what is sent side by side may come late.
-func cheapest(t *testing.T, v *visitor, path string, store *slow) (all, deep int) {
+func cheapest(t *testing.T, v *visitor, path string, store *kvtest.Slow) (all, deep int) {
 	t.Helper()
-	store.wait.Store(int64(4 * time.Millisecond))
-	defer store.wait.Store(0)
+	store.Wait(4 * time.Millisecond)
+	defer store.Wait(0)
 	all, deep = costOf(t, v.get(path))
 	for range 3 {
 		moreAll, moreDeep := costOf(t, v.get(path))

@@ -17,6 +17,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -522,7 +523,7 @@ func TestSite_Visit_LeavesOneFootprintOfEach(t *testing.T) {
 // What a verb costs is part of what it promises: so many trips, so many of them
 // one after another. A change is one trip where the store commits at once.
 func TestSite_TripsOfEachVerb(t *testing.T) {
-	store := &slow{Store: memkv.New(memkv.Options{})}
+	store := &kvtest.Slow{Store: memkv.New(memkv.Options{})}
 	s := open(t, store)
 	heron, moss := join(t, s, "heron"), join(t, s, "moss")
 	for i := range 60 {
@@ -542,7 +543,7 @@ func TestSite_TripsOfEachVerb(t *testing.T) {
 		t.Fatal(err)
 	}
 	settle(t, s)
-	store.pause.Store(int64(20 * time.Millisecond))
+	store.Wait(20 * time.Millisecond)
 	for _, test := range []struct {
 		name        string
 		trips, deep int
@@ -590,20 +591,6 @@ func TestSite_TripsOfEachVerb(t *testing.T) {
 			t.Errorf("%s: want at most %d trips, %d deep, got %s", test.name, test.trips, test.deep, cost)
 		}
 	}
-}
-
-// slow is a store whose trips take so long that those side by side are seen to
-// be.
-type slow struct {
-	kvmodel.Store
-	pause atomic.Int64
-}
-
-func (s *slow) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
-
-func (s *slow) Do(ctx context.Context, ops []kvmodel.Op) error {
-	time.Sleep(time.Duration(s.pause.Load()))
-	return s.Store.Do(ctx, ops)
 }
 
 func TestSite_Describe_ChangesWhatAMemberSaysAboutThemselves(t *testing.T) {

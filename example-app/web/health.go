@@ -30,7 +30,8 @@ type counts struct {
 
 func newCounts() *counts { return new(counts) }
 
-// metrics writes the counts and what the database is doing, one a line, in the text format of Prometheus.
+// metrics writes the counts and what the database is doing, one a line, in the text
+// format of Prometheus.
 func (s *Site) metrics(w http.ResponseWriter, _ *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
