@@ -12,7 +12,8 @@
 //	index         look-up by value: unique, lists, sets, sequences, counters
 //	timeline      newest-first rings of records, and events kept in a ring
 //	ranking       boards: access rankings and sorted indexes
-//	kvmodel       the store contract, keys, DB and Records, the data class
+//	kvmodel       DB and Records: the data class
+//	  kv          the contract of every store, keys, trips, and wrappers of stores
 //	  codec       what generated encoders and decoders call
 //	  memkv       the reference store: the specification of the contract, in memory
 //	  boltkv      the embedded store, the default

@@ -195,10 +195,10 @@ func TestCheckGenerated_NameAndHeaderGoTogether(t *testing.T) {
 func TestCheckKeyClasses_NamesPlaceAndClass(t *testing.T) {
 	tree := fstest.MapFS{
 		"docs/keys.md": {Data: []byte("| `r:MODEL:ID` | a record |\n| `u:MODEL:INDEX:VALUE` | a claim |\n")},
-		"a.go":         {Data: []byte("package a\n\nvar r = kvmodel.NewClass(\"r\", 2)\n")},
+		"a.go":         {Data: []byte("package a\n\nvar r = kv.NewClass(\"r\", 2)\n")},
 		"b.go":         {Data: []byte("package a\n\nvar u = NewClass(\"u\", 2)\n")},
-		"c.go":         {Data: []byte("package a\n\nvar x = kvmodel.NewClass(name, 2)\n")},
-		"d_test.go":    {Data: []byte("package a\n\nvar x = kvmodel.NewClass(\"x\", 2)\n")},
+		"c.go":         {Data: []byte("package a\n\nvar x = kv.NewClass(name, 2)\n")},
+		"d_test.go":    {Data: []byte("package a\n\nvar x = kv.NewClass(\"x\", 2)\n")},
 	}
 	want := []string{
 		`b.go:3:9: docs/keys.md does not list key class "u" with 2 parts`,

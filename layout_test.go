@@ -27,7 +27,7 @@ type grant struct{ rooms, modules []string }
 var (
 	indexes  = []string{"index", "timeline", "ranking"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv"}
-	records  = []string{"kvmodel", "kvmodel/codec"}
+	records  = []string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}
 
 	grants = map[string]grant{
 		"example-app": {
@@ -40,17 +40,18 @@ var (
 		"index":     {records, nil},
 		"timeline":  {records, nil},
 		"ranking":   {records, nil},
-		"kvmodel":   {[]string{"kvmodel/codec"}, []string{"github.com/vmihailenco/msgpack/v5"}},
+		"kvmodel":   {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 
+		"kvmodel/kv":         {nil, nil},
 		"kvmodel/codec":      {nil, []string{"github.com/vmihailenco/msgpack/v5"}},
-		"kvmodel/memkv":      {[]string{"kvmodel"}, nil},
-		"kvmodel/boltkv":     {[]string{"kvmodel"}, []string{"go.etcd.io/bbolt"}},
-		"kvmodel/memcachekv": {[]string{"kvmodel"}, []string{"github.com/bradfitz/gomemcache"}},
-		"kvmodel/rediskv":    {[]string{"kvmodel"}, []string{"github.com/redis/rueidis"}},
-		"kvmodel/kvopen":     {append([]string{"kvmodel"}, backends...), nil},
-		"kvmodel/kvsession":  {records, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
+		"kvmodel/memkv":      {[]string{"kvmodel/kv"}, nil},
+		"kvmodel/boltkv":     {[]string{"kvmodel/kv"}, []string{"go.etcd.io/bbolt"}},
+		"kvmodel/memcachekv": {[]string{"kvmodel/kv"}, []string{"github.com/bradfitz/gomemcache"}},
+		"kvmodel/rediskv":    {[]string{"kvmodel/kv"}, []string{"github.com/redis/rueidis"}},
+		"kvmodel/kvopen":     {append([]string{"kvmodel", "kvmodel/kv"}, backends...), nil},
+		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
 		"kvmodel/kvtest": {
-			[]string{"kvmodel", "kvmodel/memkv"},
+			[]string{"kvmodel/kv", "kvmodel/memkv"},
 			[]string{"github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
 		},
 
@@ -109,7 +110,7 @@ func checkImports(tree fs.FS) (complaints []string) {
 func forbidden(file, here, imported string, rooms map[string]bool) string {
 	isTest := strings.HasSuffix(file, "_test.go")
 	granted := grants[here]
-	seesStores := here == "kvmodel" || slices.Contains(granted.rooms, "kvmodel")
+	seesStores := here == "kvmodel/kv" || slices.Contains(granted.rooms, "kvmodel/kv")
 	if folder, ok := strings.CutPrefix(imported, module+"/"); ok {
 		there := roomOf(folder, rooms)
 		switch {
@@ -262,7 +263,8 @@ const sampleMap = `// Package ringtree is a sample.
 //	templates    components
 //	index        lists
 //	timeline     rings
-//	kvmodel      the contract
+//	kvmodel      records
+//	  kv         the contract
 //	  memkv      in memory
 //	  boltkv     embedded
 //	codegen      the generator (coming)
@@ -271,7 +273,7 @@ package ringtree
 
 func sampleTree(extra map[string]string) fs.FS {
 	tree := fstest.MapFS{"doc.go": {Data: []byte(sampleMap)}}
-	for _, room := range []string{"example-app", "templates", "index", "timeline", "kvmodel", "kvmodel/memkv", "kvmodel/boltkv"} {
+	for _, room := range []string{"example-app", "templates", "index", "timeline", "kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv"} {
 		tree[room+"/x.go"] = &fstest.MapFile{Data: []byte("package x\n")}
 	}
 	for name, text := range extra {
@@ -298,7 +300,13 @@ func TestCheckImports_NamesFileAndImport(t *testing.T) {
 		{"kvmodel/db.go", own("kvmodel/boltkv"), true},
 		{"kvmodel/db_test.go", own("kvmodel/memkv"), false},
 		{"kvmodel/db.go", own("index"), true},
-		{"kvmodel/db.go", "github.com/vmihailenco/msgpack/v5", false},
+		{"kvmodel/db.go", "github.com/vmihailenco/msgpack/v5", true},
+		{"kvmodel/db.go", own("kvmodel/kv"), false},
+		{"kvmodel/kv/store.go", "context", false},
+		{"kvmodel/kv/store.go", own("kvmodel"), true},
+		{"kvmodel/kv/store.go", "github.com/google/go-cmp/cmp", true},
+		{"kvmodel/memkv/mem.go", own("kvmodel/kv"), false},
+		{"kvmodel/memkv/mem.go", own("kvmodel"), true},
 		{"kvmodel/boltkv/bolt.go", own("kvmodel/memkv"), true},
 		{"kvmodel/boltkv/bolt.go", "go.etcd.io/bbolt", false},
 		{"kvmodel/memkv/mem.go", "go.etcd.io/bbolt", true},

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // start runs the app with args on a free port and returns its URL, and a
@@ -202,7 +202,7 @@ func TestRun_BadSettingsAreNamed(t *testing.T) {
 		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "is in use"},
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
 		{[]string{"-store", "mem:", "-demo", "-1"}, "-demo -1: want 0 or more"},
-		{[]string{"-store", "mem:", "-tenant", strings.Repeat("t", kvmodel.MaxTenant+1)}, `-tenant "ttt`},
+		{[]string{"-store", "mem:", "-tenant", strings.Repeat("t", kv.MaxTenant+1)}, `-tenant "ttt`},
 		{[]string{"-store", "mem:", "-log", "loud"}, `invalid value "loud" for flag -log`},
 		{[]string{"-port", "1"}, "flag provided but not defined: -port"},
 		{[]string{"load", "-url", "http://example.com/"}, "example.com is another machine"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -27,7 +28,7 @@ func updateAll(t *testing.T, ctx context.Context, processes []*people, n int) (c
 		wait.Go(func() {
 			for range n {
 				err := count(ctx, p, "one")
-				for errors.Is(err, kvmodel.ErrConflict) {
+				for errors.Is(err, kv.ErrConflict) {
 					gaveUp.Add(1)
 					err = count(ctx, p, "one")
 				}
@@ -43,7 +44,7 @@ func updateAll(t *testing.T, ctx context.Context, processes []*people, n int) (c
 }
 
 func TestUpdate_64WritersInOneProcessLoseNone(t *testing.T) {
-	for name, s := range map[string]kvmodel.Store{"atomic": memkv.New(memkv.Options{}), "plain": plain{memkv.New(memkv.Options{})}} {
+	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": plain{memkv.New(memkv.Options{})}} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			n := 1000
@@ -95,11 +96,11 @@ func TestUpdate_64WritersIn8ProcessesLoseNone(t *testing.T) {
 }
 
 // slow is a store in reach of a network.
-type slow struct{ kvmodel.Store }
+type slow struct{ kv.Store }
 
-func (s slow) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+func (s slow) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-func (s slow) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (s slow) Do(ctx context.Context, ops []kv.Op) error {
 	time.Sleep(100 * time.Microsecond)
 	return s.Store.Do(ctx, ops)
 }
@@ -109,9 +110,9 @@ func TestUnique_64CreatorsOfOneValueGiveItOneOwner(t *testing.T) {
 	if testing.Short() {
 		values = 20
 	}
-	for name, kind := range map[string]func(kvmodel.Store) kvmodel.Store{
-		"atomic": func(s kvmodel.Store) kvmodel.Store { return s },
-		"plain":  func(s kvmodel.Store) kvmodel.Store { return plain{s} },
+	for name, kind := range map[string]func(kv.Store) kv.Store{
+		"atomic": func(s kv.Store) kv.Store { return s },
+		"plain":  func(s kv.Store) kv.Store { return plain{s} },
 	} {
 		for _, n := range []int{1, 8} {
 			t.Run(fmt.Sprintf("%s, %d processes", name, n), func(t *testing.T) {
@@ -154,9 +155,9 @@ func wantOneOwner(t *testing.T, ctx context.Context, processes []*people, email 
 			switch {
 			case err == nil:
 				won.Add(1)
-			case errors.Is(err, kvmodel.ErrConflict):
+			case errors.Is(err, kv.ErrConflict):
 				conflicts.Add(1)
-			case !errors.Is(err, kvmodel.ErrExists):
+			case !errors.Is(err, kv.ErrExists):
 				t.Error(err)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A derived count is a counter that follows the number of records in the lists
@@ -40,7 +41,7 @@ type count struct {
 
 // recount is one that waits for the counter to be left alone for long enough.
 type recount struct {
-	version kvmodel.Version // of the counter before the list was counted; 0: absent
+	version kv.Version // of the counter before the list was counted; 0: absent
 	members int
 	at      time.Time
 }
@@ -73,12 +74,12 @@ const (
 
 // moved adds to the counters what m means to them. done is how far an earlier
 // call for the same change has come.
-func (l *Lists[T, K, V]) moved(ctx context.Context, s kvmodel.Store, m *kvmodel.Move, done *counting) error {
+func (l *Lists[T, K, V]) moved(ctx context.Context, s kv.Store, m *kvmodel.Move, done *counting) error {
 	if l.count == nil || *done == countedOnce {
 		return nil
 	}
 	gained, lost := without(m.Is, m.Was), without(m.Was, m.Is)
-	inTime := kvmodel.PowersOf(l.host.Store()).Atomic != nil || l.host.DB().Now().Sub(m.Began) <= sendWithin
+	inTime := kv.PowersOf(l.host.Store()).Atomic != nil || l.host.DB().Now().Sub(m.Began) <= sendWithin
 	if *done == notCounted && inTime {
 		*done = countUnclear
 		err := l.add(ctx, s, gained, lost)
@@ -105,9 +106,9 @@ func without(all, others []string) []string {
 	return rest
 }
 
-func (l *Lists[T, K, V]) add(ctx context.Context, s kvmodel.Store, gained, lost []string) error {
+func (l *Lists[T, K, V]) add(ctx context.Context, s kv.Store, gained, lost []string) error {
 	places := slices.Concat(gained, lost)
-	return l.atEach(ctx, s, places, func(s kvmodel.Store, i int) error {
+	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		delta := int64(1)
 		if i >= len(gained) {
 			delta = -1
@@ -119,16 +120,16 @@ func (l *Lists[T, K, V]) add(ctx context.Context, s kvmodel.Store, gained, lost 
 // recount makes the counters of places what their lists say, because of changes
 // that sent nothing after since. It returns errNotQuiet if it is too early for
 // that.
-func (l *Lists[T, K, V]) recount(ctx context.Context, s kvmodel.Store, places []string, since time.Time) error {
+func (l *Lists[T, K, V]) recount(ctx context.Context, s kv.Store, places []string, since time.Time) error {
 	if l.count == nil {
 		return nil
 	}
-	return l.atEach(ctx, s, places, func(s kvmodel.Store, i int) error { return l.recountOne(ctx, s, places[i], since) })
+	return l.atEach(ctx, s, places, func(s kv.Store, i int) error { return l.recountOne(ctx, s, places[i], since) })
 }
 
-func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kvmodel.Store, place string, since time.Time) error {
-	if whole := kvmodel.PowersOf(l.host.Store()).Atomic; whole != nil {
-		return whole(ctx, func(s kvmodel.Store) error { return l.recountNow(ctx, s, place) })
+func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kv.Store, place string, since time.Time) error {
+	if whole := kv.PowersOf(l.host.Store()).Atomic; whole != nil {
+		return whole(ctx, func(s kv.Store) error { return l.recountNow(ctx, s, place) })
 	}
 	now := l.host.DB().Now()
 	begun, ended, ok := l.count.get(place)
@@ -149,12 +150,12 @@ func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kvmodel.Store, place 
 		return l.beginRecount(ctx, s, place, now)
 	}
 	value := fmt.Appendf(nil, "%d", members)
-	op := kvmodel.OpAdd(l.count.tally.Key(place), value)
+	op := kv.OpAdd(l.count.tally.Key(place), value)
 	if begun.version != 0 {
-		op = kvmodel.OpSwap(op.Key, begun.version, value)
+		op = kv.OpSwap(op.Key, begun.version, value)
 	}
-	_, err = kvmodel.One(ctx, s, op)
-	if gone(err) || errors.Is(err, kvmodel.ErrExists) || errors.Is(err, kvmodel.ErrUnclear) {
+	_, err = kv.One(ctx, s, op)
+	if gone(err) || errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrUnclear) {
 		return l.beginRecount(ctx, s, place, now)
 	}
 	if err == nil {
@@ -165,12 +166,12 @@ func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kvmodel.Store, place 
 }
 
 // recountNow counts anew where nobody else changes anything meanwhile.
-func (l *Lists[T, K, V]) recountNow(ctx context.Context, s kvmodel.Store, place string) error {
+func (l *Lists[T, K, V]) recountNow(ctx context.Context, s kv.Store, place string) error {
 	members, err := l.logs.Count(ctx, s, place)
 	if err != nil {
 		return err
 	}
-	_, err = kvmodel.One(ctx, s, kvmodel.OpSet(l.count.tally.Key(place), fmt.Appendf(nil, "%d", members)))
+	_, err = kv.One(ctx, s, kv.OpSet(l.count.tally.Key(place), fmt.Appendf(nil, "%d", members)))
 	if err == nil {
 		l.count.tally.TellSoon(place, 0, int64(members))
 	}
@@ -179,9 +180,9 @@ func (l *Lists[T, K, V]) recountNow(ctx context.Context, s kvmodel.Store, place 
 
 // beginRecount reads the counter and then the list. Any change of the counter
 // from then on is seen when it is to be written.
-func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kvmodel.Store, place string, now time.Time) error {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.count.tally.Key(place)))
-	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kv.Store, place string, now time.Time) error {
+	r, err := kv.One(ctx, s, kv.OpGet(l.count.tally.Key(place)))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
 	members, err := l.logs.Count(ctx, s, place)
@@ -227,7 +228,7 @@ func (l *Lists[T, K, V]) pause(ctx context.Context, round int) error {
 	case <-time.After(quietFor):
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
+		return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
 	}
 }
 
@@ -238,7 +239,7 @@ const recountAtOnce = 100
 func (l *Lists[T, K, V]) recountAll(ctx context.Context, places []string, since time.Time) (rest []string, err error) {
 	for batch := range slices.Chunk(places, recountAtOnce) {
 		early := make([]bool, len(batch))
-		err := l.atEach(ctx, l.host.Store(), batch, func(s kvmodel.Store, i int) error {
+		err := l.atEach(ctx, l.host.Store(), batch, func(s kv.Store, i int) error {
 			err := l.recountOne(ctx, s, batch[i], since)
 			if early[i] = errors.Is(err, errNotQuiet); early[i] {
 				return nil

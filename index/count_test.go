@@ -11,22 +11,23 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // mumbling is a store that does not carry out the first write of a counter, and
 // does not say so.
 type mumbling struct {
-	kvmodel.Store
+	kv.Store
 	mu   sync.Mutex
 	done bool
 }
 
-func (m *mumbling) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
-func (m *mumbling) Close() error           { return nil }
+func (m *mumbling) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
+func (m *mumbling) Close() error      { return nil }
 
-func (m *mumbling) Do(ctx context.Context, ops []kvmodel.Op) error {
-	var rest []kvmodel.Op
+func (m *mumbling) Do(ctx context.Context, ops []kv.Op) error {
+	var rest []kv.Op
 	at := -1
 	for i, op := range ops {
 		if at < 0 && strings.HasPrefix(op.Key, "n:") && op.Kind.Writes() && m.first() {
@@ -46,8 +47,8 @@ func (m *mumbling) Do(ctx context.Context, ops []kvmodel.Op) error {
 		}
 		ops[place].Result = rest[i].Result
 	}
-	ops[at].Result = kvmodel.Result{Err: kvmodel.ErrUnclear}
-	return kvmodel.Unanswered(ops)
+	ops[at].Result = kv.Result{Err: kv.ErrUnclear}
+	return kv.Unanswered(ops)
 }
 
 func (m *mumbling) first() bool {
@@ -58,7 +59,7 @@ func (m *mumbling) first() bool {
 	return !was
 }
 
-func wantCount(t testing.TB, ctx context.Context, s kvmodel.Store, want int64) {
+func wantCount(t testing.TB, ctx context.Context, s kv.Store, want int64) {
 	t.Helper()
 	if n := counterOf(t, ctx, s, "go"); n != want {
 		t.Errorf("the counter says %d, want %d", n, want)
@@ -99,12 +100,12 @@ func TestCount_WhatIsTakenAwayBeforeItWasAddedIsRightInTheEnd(t *testing.T) {
 		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
 		must(t, b.db.Flush(ctx))
 		// What added it is still on its way.
-		_, err := kvmodel.One(ctx, mem, kvmodel.OpDelete("n:Tag:Books:go"))
+		_, err := kv.One(ctx, mem, kv.OpDelete("n:Tag:Books:go"))
 		must(t, err)
 		must(t, b.Delete(ctx, "a"))
 		must(t, b.db.Flush(ctx))
 		wantCount(t, ctx, mem, 0)
-		_, err = kvmodel.Next(ctx, mem, "n:Tag:Books:go", 0, 1)
+		_, err = kv.Next(ctx, mem, "n:Tag:Books:go", 0, 1)
 		must(t, err)
 		time.Sleep(2 * time.Minute)
 		wantCount(t, ctx, mem, 0)
@@ -154,9 +155,9 @@ func TestCount_WhatWaitsWhenAProcessEndsIsCountedByAnother(t *testing.T) {
 }
 
 func TestCount_RebuildCountsAnewBeforeItReturns(t *testing.T) {
-	for kind, as := range map[string]func(*memkv.Store) kvmodel.Store{
-		"atomic": func(mem *memkv.Store) kvmodel.Store { return shared{mem} },
-		"plain":  func(mem *memkv.Store) kvmodel.Store { return still{mem} },
+	for kind, as := range map[string]func(*memkv.Store) kv.Store{
+		"atomic": func(mem *memkv.Store) kv.Store { return shared{mem} },
+		"plain":  func(mem *memkv.Store) kv.Store { return still{mem} },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -166,7 +167,7 @@ func TestCount_RebuildCountsAnewBeforeItReturns(t *testing.T) {
 					must(t, b.Create(ctx, &book{ID: fmt.Sprint(i), Tags: []string{"go", fmt.Sprint("tag", i)}}))
 				}
 				must(t, b.db.Flush(ctx))
-				_, err := kvmodel.One(ctx, mem, kvmodel.OpSet("n:Tag:Books:go", []byte("99")))
+				_, err := kv.One(ctx, mem, kv.OpSet("n:Tag:Books:go", []byte("99")))
 				must(t, err)
 				mem.Evict("n:Tag:Books:tag7")
 				begun := time.Now()
@@ -195,7 +196,7 @@ func TestCount_ARebuildSaysThatACounterIsNeverLeftAloneAndTheListsAreWhole(t *te
 		var ended sync.WaitGroup
 		ended.Go(func() {
 			for busy.Err() == nil {
-				_, err := kvmodel.Next(ctx, mem, "n:Tag:Books:go", 0, 1)
+				_, err := kv.Next(ctx, mem, "n:Tag:Books:go", 0, 1)
 				must(t, err)
 				time.Sleep(5 * time.Second)
 			}

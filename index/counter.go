@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Counter is a number of each record that is kept beside it, since it changes
@@ -15,7 +16,7 @@ type Counter[K comparable] struct {
 	model, name string
 	ids         kvmodel.KeyOf[K]
 	tally       *kvmodel.Tally
-	store       kvmodel.Store
+	store       kv.Store
 }
 
 // NewCounter returns the counter of that name of records, whose schema has it

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -33,7 +33,7 @@ func (f *follower) note(format string, args ...any) error {
 	return nil
 }
 
-func (f *follower) Counting(_ context.Context, _ kvmodel.Store, id string, delta int64) error {
+func (f *follower) Counting(_ context.Context, _ kv.Store, id string, delta int64) error {
 	return f.note("counting %s %+d", id, delta)
 }
 
@@ -68,7 +68,7 @@ func TestCounter_TellsThoseWhoFollowIt(t *testing.T) {
 }
 
 func TestLists_CountsTellThoseWhoFollowThem(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		db := open(t, s)
 		b := newBooks(db)
 		f := new(follower)

@@ -10,24 +10,25 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // shared is a store that a DB may close without closing it for others.
-type shared struct{ kvmodel.Store }
+type shared struct{ kv.Store }
 
-func (s shared) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
-func (s shared) Close() error           { return nil }
+func (s shared) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+func (s shared) Close() error      { return nil }
 
 // transactions counts those of a store.
 type transactions struct {
-	kvmodel.Store
+	kv.Store
 	n atomic.Int64
 }
 
-func (c *transactions) Powers() kvmodel.Powers {
-	p := kvmodel.PowersOf(c.Store)
+func (c *transactions) Powers() kv.Powers {
+	p := kv.PowersOf(c.Store)
 	if whole := p.Atomic; whole != nil {
-		p.Atomic = func(ctx context.Context, f func(kvmodel.Store) error) error {
+		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
 			c.n.Add(1)
 			return whole(ctx, f)
 		}
@@ -35,7 +36,7 @@ func (c *transactions) Powers() kvmodel.Powers {
 	return p
 }
 
-func open(t testing.TB, s kvmodel.Store) *kvmodel.DB {
+func open(t testing.TB, s kv.Store) *kvmodel.DB {
 	t.Helper()
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	must(t, err)
@@ -62,10 +63,10 @@ func must(t testing.TB, err error) {
 
 // ownerOf returns the owner of the claim on an e-mail address, "" if there is
 // none.
-func ownerOf(t testing.TB, ctx context.Context, s kvmodel.Store, email string) string {
+func ownerOf(t testing.TB, ctx context.Context, s kv.Store, email string) string {
 	t.Helper()
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet("u:Person:ByEmail:"+kvmodel.JoinText(email)))
-	if errors.Is(err, kvmodel.ErrNotFound) {
+	r, err := kv.One(ctx, s, kv.OpGet("u:Person:ByEmail:"+kv.JoinText(email)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return ""
 	}
 	must(t, err)

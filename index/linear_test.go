@@ -22,6 +22,7 @@ import (
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -53,7 +54,7 @@ func histories(t testing.TB) int {
 }
 
 // eachServer runs f on every store there is, the servers among them real.
-func eachServer(t *testing.T, f func(t *testing.T, s kvmodel.Store)) {
+func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	t.Run("memkv", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
 	t.Run("boltkv", func(t *testing.T) {
 		s, err := boltkv.Open(filepath.Join(t.TempDir(), "lists.db"), boltkv.Options{})
@@ -109,7 +110,7 @@ func history(t testing.TB, seed uint64, clients []ask) []porcupine.Operation {
 				call := int64(time.Since(began))
 				told, err := ask(context.Background(), rng)
 				returned := int64(time.Since(began))
-				if errors.Is(err, kvmodel.ErrUnavailable) {
+				if errors.Is(err, kv.ErrUnavailable) {
 					continue
 				}
 				mu.Lock()
@@ -182,7 +183,7 @@ var tinyLimits = memberlog.Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Gr
 
 // eachHistory makes histories by clients of several processes, which open makes,
 // and wants m to explain them.
-func eachHistory(t *testing.T, s kvmodel.Store, m porcupine.Model, open func(db *kvmodel.DB) func(seed uint64) ask) {
+func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmodel.DB) func(seed uint64) ask) {
 	var processes []func(seed uint64) ask
 	for range historyProcesses {
 		processes = append(processes, open(closing(t, openQuiet(shared{s}))))
@@ -193,7 +194,7 @@ func eachHistory(t *testing.T, s kvmodel.Store, m porcupine.Model, open func(db 
 			clients = append(clients, processes[i%historyProcesses](seed))
 		}
 		all := history(t, seed, clients)
-		if !kvmodel.PowersOf(s).Unless {
+		if !kv.PowersOf(s).Unless {
 			all = withoutGaps(all)
 		}
 		explains(t, m, seed, all)
@@ -226,7 +227,7 @@ var membership = model("out", func(state, what, told string) (string, bool) {
 })
 
 func TestLinear_AddingToAndRemovingFromSetsIs(t *testing.T) {
-	eachServer(t, func(t *testing.T, s kvmodel.Store) {
+	eachServer(t, func(t *testing.T, s kv.Store) {
 		eachHistory(t, s, membership, func(db *kvmodel.DB) func(uint64) ask {
 			sets := index.NewSets(db, "history", kvmodel.UintKey[uint64](), kvmodel.StringKey[string]())
 			*sets.Limits() = tinyLimits
@@ -241,9 +242,9 @@ type forgetful struct {
 	n atomic.Int64
 }
 
-func (f *forgetful) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if len(ops) == 1 && ops[0].Kind == kvmodel.Append && strings.HasPrefix(ops[0].Key, "s:") && f.n.Add(1)%10 == 0 {
-		ops[0].Result = kvmodel.Result{}
+func (f *forgetful) Do(ctx context.Context, ops []kv.Op) error {
+	if len(ops) == 1 && ops[0].Kind == kv.Append && strings.HasPrefix(ops[0].Key, "s:") && f.n.Add(1)%10 == 0 {
+		ops[0].Result = kv.Result{}
 		return nil
 	}
 	return f.server.Do(ctx, ops)
@@ -298,7 +299,7 @@ func inOrOut(in bool) string {
 
 // unsure tells whether a write that ended in err may have been, or be, done.
 func unsure(err error) bool {
-	return errors.Is(err, kvmodel.ErrUnclear) || errors.Is(err, kvmodel.ErrConflict)
+	return errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrConflict)
 }
 
 func orUnclear(err error) error {
@@ -321,7 +322,7 @@ func TestLinear_MovingRecordsBetweenListsIs(t *testing.T) {
 		}
 		return "", state != ""
 	})
-	eachServer(t, func(t *testing.T, s kvmodel.Store) {
+	eachServer(t, func(t *testing.T, s kv.Store) {
 		eachHistory(t, s, m, func(db *kvmodel.DB) func(uint64) ask {
 			b := newBooks(db)
 			*b.ByTags.Limits(), *b.ByAuthor.Limits() = tinyLimits, tinyLimits
@@ -341,16 +342,16 @@ func (b *books) askTags(seed uint64) ask {
 				b.N++
 				return nil
 			})
-			if errors.Is(err, kvmodel.ErrConflict) {
+			if errors.Is(err, kv.ErrConflict) {
 				return nil, nil // It was given up before it was done.
 			}
 			return map[question]answer{{"move " + tag, id}: {"", unsure(err)}}, orUnclear(err)
 		case 2:
 			err := b.Delete(ctx, id)
 			switch {
-			case errors.Is(err, kvmodel.ErrNotFound):
+			case errors.Is(err, kv.ErrNotFound):
 				return map[question]answer{{"delete", id}: {"not found", false}}, nil
-			case errors.Is(err, kvmodel.ErrConflict):
+			case errors.Is(err, kv.ErrConflict):
 				return nil, nil
 			}
 			return map[question]answer{{"delete", id}: {"done", unsure(err)}}, orUnclear(err)
@@ -375,7 +376,7 @@ func TestLinear_NumberingIs(t *testing.T) {
 		}
 		return strconv.Itoa(last), told == strconv.Itoa(last)
 	})
-	eachServer(t, func(t *testing.T, s kvmodel.Store) {
+	eachServer(t, func(t *testing.T, s kv.Store) {
 		eachHistory(t, s, m, func(db *kvmodel.DB) func(uint64) ask {
 			return func(seed uint64) ask {
 				q := index.NewSequence(db, fmt.Sprint("numbers", seed), asJSON[int]{})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Lists is an index from a value to all the records that hold it: one [List] for
@@ -29,7 +30,7 @@ type Lists[T any, K comparable, V any] struct {
 	count *count // nil: nothing is counted
 }
 
-var listKey = kvmodel.NewClass("l", 3) // model, index, value text
+var listKey = kv.NewClass("l", 3) // model, index, value text
 
 // A ListOption changes how lists are kept.
 type ListOption func(*listOptions)
@@ -98,20 +99,20 @@ type underWay struct {
 }
 
 // Prepare enters the record into the lists of the values it is to hold.
-func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
 	a := &underWay{entry: memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true}, tickets: make([]memberlog.Ticket, len(m.Gained))}
 	if m.TTL > 0 {
 		a.entry.At = l.host.DB().Now().Add(m.TTL).Unix() + 1
 	}
 	m.Kept = a
-	return l.atEach(ctx, s, m.Gained, func(s kvmodel.Store, i int) (err error) {
+	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) (err error) {
 		a.tickets[i], err = l.logs.Append(ctx, s, m.Gained[i], a.entry)
 		return err
 	})
 }
 
 // Beside makes sure that what was appended counts.
-func (l *Lists[T, K, V]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
 	a, ok := m.Kept.(*underWay)
 	if !ok {
 		return nil // A deletion gains nothing.
@@ -119,25 +120,25 @@ func (l *Lists[T, K, V]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel
 	if l.count != nil && m.Rev == m.Base {
 		l.count.ask(m.Is) // It is a rebuild.
 	}
-	return l.atEach(ctx, s, m.Gained, func(s kvmodel.Store, i int) error {
+	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error {
 		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, a.tickets[i])
 	})
 }
 
 // After takes the record out of the lists of the values it held, and counts.
-func (l *Lists[T, K, V]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
 	a, ok := m.Kept.(*underWay)
 	if !ok {
 		a = new(underWay)
 		m.Kept = a
 	}
-	errs := kvmodel.Together(ctx, s,
-		func(s kvmodel.Store) error {
-			return l.atEach(ctx, s, m.Lost, func(s kvmodel.Store, i int) error {
+	errs := kv.Together(ctx, s,
+		func(s kv.Store) error {
+			return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
 				return l.logs.Write(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
 			})
 		},
-		func(s kvmodel.Store) error { return l.moved(ctx, s, m, &a.counted) },
+		func(s kv.Store) error { return l.moved(ctx, s, m, &a.counted) },
 	)
 	return cmp.Or(errs...) // The second may only have to wait.
 }
@@ -148,11 +149,11 @@ func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {
 
 // Repair enters rec into the lists of its values among places and takes it out
 // of the others.
-func (l *Lists[T, K, V]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T], places []string) error {
+func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], places []string) error {
 	if rec.Rev == 0 {
 		return nil // Nothing was ever written.
 	}
-	err := l.atEach(ctx, s, places, func(s kvmodel.Store, i int) error {
+	err := l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		e := l.out(rec.ID, rec.Rev)
 		if rec.Holds(places[i]) {
 			e.In, e.At = true, 0
@@ -173,7 +174,7 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmod
 }
 
 // Check reports the values of rec whose lists do not have it.
-func (l *Lists[T, K, V]) Check(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+func (l *Lists[T, K, V]) Check(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T]) ([]string, error) {
 	var wrong []string
 	for _, place := range rec.Places {
 		in, err := l.logs.Contains(ctx, s, place, rec.ID)
@@ -187,7 +188,7 @@ func (l *Lists[T, K, V]) Check(ctx context.Context, s kvmodel.Store, rec *kvmode
 	return wrong, nil
 }
 
-func (l *Lists[T, K, V]) atEach(ctx context.Context, s kvmodel.Store, places []string, step func(kvmodel.Store, int) error) error {
+func (l *Lists[T, K, V]) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, int) error) error {
 	return atEach(ctx, s, len(places), step, func(i int, err error) error {
 		return fmt.Errorf("%s: %w", l.name(places[i]), err)
 	})
@@ -195,12 +196,12 @@ func (l *Lists[T, K, V]) atEach(ctx context.Context, s kvmodel.Store, places []s
 
 // atEach runs step for each of n places side by side, and returns the first
 // error as failure puts it.
-func atEach(ctx context.Context, s kvmodel.Store, n int, step func(kvmodel.Store, int) error, failure func(int, error) error) error {
-	works := make([]func(kvmodel.Store) error, n)
+func atEach(ctx context.Context, s kv.Store, n int, step func(kv.Store, int) error, failure func(int, error) error) error {
+	works := make([]func(kv.Store) error, n)
 	for i := range works {
-		works[i] = func(s kvmodel.Store) error { return step(s, i) }
+		works[i] = func(s kv.Store) error { return step(s, i) }
 	}
-	for i, err := range kvmodel.Together(ctx, s, works...) {
+	for i, err := range kv.Together(ctx, s, works...) {
 		if err != nil {
 			return failure(i, err)
 		}

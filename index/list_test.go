@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -70,14 +71,14 @@ func newBooks(db *kvmodel.DB) *books {
 }
 
 // eachKind runs f on an empty store of each kind there is by its powers.
-func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kvmodel.Store)) {
+func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store)) {
 	for _, kind := range []struct {
 		name string
-		as   func(kvmodel.Store) kvmodel.Store
+		as   func(kv.Store) kv.Store
 	}{
-		{"atomic", func(s kvmodel.Store) kvmodel.Store { return s }},
-		{"unless", func(s kvmodel.Store) kvmodel.Store { return server{s} }},
-		{"plain", func(s kvmodel.Store) kvmodel.Store { return plain{s} }},
+		{"atomic", func(s kv.Store) kv.Store { return s }},
+		{"unless", func(s kv.Store) kv.Store { return server{s} }},
+		{"plain", func(s kv.Store) kv.Store { return plain{s} }},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			mem := memkv.New(memkv.Options{})
@@ -87,9 +88,9 @@ func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv
 }
 
 // server has the powers of a Redis server.
-type server struct{ kvmodel.Store }
+type server struct{ kv.Store }
 
-func (server) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+func (server) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
 func idsOf(t testing.TB, ctx context.Context, l *index.List[book, string]) []string {
 	t.Helper()
@@ -122,7 +123,7 @@ func wantIDs(t testing.TB, ctx context.Context, l *index.List[book, string], wan
 }
 
 func TestLists_ARecordIsInTheListsOfItsValuesAndInNoOther(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		must(t, b.CreateMulti(ctx, []*book{
 			{ID: "a", Author: "knuth", Tags: []string{"go", "kv"}, Year: 1968},
@@ -172,7 +173,7 @@ func pages(t testing.TB, ctx context.Context, l *index.List[book, string], n int
 }
 
 func TestList_Page_GoesThroughAllOfItInBothDirectionsEachOnce(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		want := createBooks(t, ctx, b, 2500)
 		l := b.ByAuthor.Of("knuth")
@@ -217,7 +218,7 @@ func createBooks(t testing.TB, ctx context.Context, b *books, n int) (ids []stri
 }
 
 func TestList_Page_LeavesOutWhatIsNotToBeKeptAndFillsUp(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		var all []*book
 		for i := range 40 {
@@ -267,7 +268,7 @@ func TestList_Page_RefusesWhatIsNoCursorOfItsOwn(t *testing.T) {
 		t.Errorf("the cursor of another list: got %v, want ErrBadCursor", err)
 	}
 	for _, n := range []int{-1, 0, 1001} {
-		if _, err := b.ByAuthor.Of("knuth").Page(ctx, "", n); !errors.Is(err, kvmodel.ErrBadOp) {
+		if _, err := b.ByAuthor.Of("knuth").Page(ctx, "", n); !errors.Is(err, kv.ErrBadOp) {
 			t.Errorf("a page of %d: got %v, want ErrBadOp", n, err)
 		}
 	}
@@ -279,7 +280,7 @@ func TestList_Page_RefusesWhatIsNoCursorOfItsOwn(t *testing.T) {
 }
 
 func TestList_All_ReturnsTheRecords(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		want := createBooks(t, ctx, b, 250)
 		var got []string
@@ -314,7 +315,7 @@ func TestLists_ARecordThatHasExpiredIsInNoList(t *testing.T) {
 }
 
 func TestLists_AnyBytesMakeAListOfTheirOwn(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		values := []string{"a:b", "a%3Ab", "a", "a b", "\x00\xff", "#0", "ä", strings.Repeat("x", 300), strings.Repeat("x", 301), "+a@1", "\n"}
 		for _, v := range values {
@@ -327,16 +328,16 @@ func TestLists_AnyBytesMakeAListOfTheirOwn(t *testing.T) {
 }
 
 func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		for _, bad := range []*book{
 			{ID: strings.Repeat("x", 1<<20), Author: "knuth"},
 			{ID: "a", Author: strings.Repeat("x", 1<<20)},
 		} {
-			if err := b.Create(ctx, bad); !errors.Is(err, kvmodel.ErrTooLarge) {
+			if err := b.Create(ctx, bad); !errors.Is(err, kv.ErrTooLarge) {
 				t.Errorf("got %.200v, want ErrTooLarge", err)
 			}
-			if _, err := b.Get(ctx, bad.ID); !errors.Is(err, kvmodel.ErrNotFound) {
+			if _, err := b.Get(ctx, bad.ID); !errors.Is(err, kv.ErrNotFound) {
 				t.Errorf("got %.200v, want ErrNotFound", err)
 			}
 		}
@@ -373,7 +374,7 @@ func TestLists_EveryVerbCostsTheTripsItPromises(t *testing.T) {
 		}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
-			for want, s := range map[*int]kvmodel.Store{
+			for want, s := range map[*int]kv.Store{
 				&v.plain:  plain{memkv.New(memkv.Options{})},
 				&v.server: server{memkv.New(memkv.Options{})},
 			} {
@@ -383,7 +384,7 @@ func TestLists_EveryVerbCostsTheTripsItPromises(t *testing.T) {
 					{ID: "b", Author: "knuth", Tags: []string{"kv"}, Year: 1968},
 				}))
 				must(t, b.db.Flush(t.Context()))
-				ctx, m := kvmodel.Metered(t.Context())
+				ctx, m := kv.Metered(t.Context())
 				must(t, v.verb(ctx, b))
 				if got := m.Cost(); got.Trips != *want {
 					t.Errorf("%T: %v, want %d trips", s, got, *want)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // maxPage is how many records a page has at most.
@@ -53,7 +54,7 @@ const (
 
 func startOf(name, cursor string, n int) (start, error) {
 	if n < 1 || n > maxPage {
-		return start{}, fmt.Errorf("%s: %w: a page of %d, not of 1 to %d", name, kvmodel.ErrBadOp, n, maxPage)
+		return start{}, fmt.Errorf("%s: %w: a page of %d, not of 1 to %d", name, kv.ErrBadOp, n, maxPage)
 	}
 	if cursor == "" {
 		return start{}, nil
@@ -109,7 +110,7 @@ func directionOf(goesBack bool) byte {
 
 // window reads at least n members from at on in the direction of f. They are in
 // that direction's order.
-func (f start) window(ctx context.Context, logs *memberlog.Logs, s kvmodel.Store, place string, at *memberlog.Position, n int) (memberlog.Window, error) {
+func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, place string, at *memberlog.Position, n int) (memberlog.Window, error) {
 	if !f.back {
 		return logs.After(ctx, s, place, at, n)
 	}

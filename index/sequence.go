@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Sequence is a row of values that are numbered 1, 2, 3, ... without a counter:
@@ -27,8 +28,8 @@ type Sequence[T any] struct {
 }
 
 var (
-	elementKey  = kvmodel.NewClass("q", 2)  // name, number
-	elementHint = kvmodel.NewClass("qh", 1) // name
+	elementKey  = kv.NewClass("q", 2)  // name, number
+	elementHint = kv.NewClass("qh", 1) // name
 )
 
 // NewSequence returns the sequence of that name in db, whose values codec turns
@@ -86,7 +87,7 @@ func (e *elements[T]) add(ctx context.Context, v *T) (int64, error) {
 	case e.turn <- struct{}{}:
 		defer func() { <-e.turn }()
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
+		return 0, fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
 	}
 	n, err := e.numbers.Add(ctx, e.db.Store(), value)
 	if err != nil {
@@ -101,7 +102,7 @@ func (e *elements[T]) load(ctx context.Context, first, last int64) ([]*T, error)
 	for n := first; n <= last; n++ {
 		keys = append(keys, e.numbers.Key(n))
 	}
-	results, err := kvmodel.GetAll(ctx, e.db.Store(), keys...)
+	results, err := kv.GetAll(ctx, e.db.Store(), keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +127,8 @@ func (e *elements[T]) decode(value []byte) (*T, error) {
 }
 
 func (e *elements[T]) accept(ctx context.Context) error {
-	_, err := kvmodel.One(ctx, e.db.Store(), kvmodel.OpDelete(e.numbers.Hint))
-	if errors.Is(err, kvmodel.ErrNotFound) {
+	_, err := kv.One(ctx, e.db.Store(), kv.OpDelete(e.numbers.Hint))
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -158,11 +159,11 @@ func (s *Sequence[T]) Count(ctx context.Context) (int64, error) {
 // Get returns the value with number n, or ErrNotFound. One trip.
 func (s *Sequence[T]) Get(ctx context.Context, n int64) (*T, error) {
 	if n < 1 {
-		return nil, s.failure(fmt.Errorf("%w: number %d", kvmodel.ErrNotFound, n))
+		return nil, s.failure(fmt.Errorf("%w: number %d", kv.ErrNotFound, n))
 	}
 	values, err := s.load(ctx, n, n)
 	if err == nil && values[0] == nil {
-		err = fmt.Errorf("%w: number %d", kvmodel.ErrNotFound, n)
+		err = fmt.Errorf("%w: number %d", kv.ErrNotFound, n)
 	}
 	if err != nil {
 		return nil, s.failure(err)
@@ -203,7 +204,7 @@ type Span struct{ First, Last int64 }
 // of theirs. A worker that is stopped goes on by a Range from where it was.
 func (s *Sequence[T]) Split(ctx context.Context, n int) ([]Span, error) {
 	if n < 1 {
-		return nil, s.failure(fmt.Errorf("%w: %d spans", kvmodel.ErrBadOp, n))
+		return nil, s.failure(fmt.Errorf("%w: %d spans", kv.ErrBadOp, n))
 	}
 	last, err := s.Count(ctx)
 	if err != nil {
@@ -253,7 +254,7 @@ type numberStart struct {
 
 func (s *Sequence[T]) numberOf(cursor string, n int) (numberStart, error) {
 	if n < 1 || n > maxPage {
-		return numberStart{}, s.failure(fmt.Errorf("%w: a page of %d, not of 1 to %d", kvmodel.ErrBadOp, n, maxPage))
+		return numberStart{}, s.failure(fmt.Errorf("%w: a page of %d, not of 1 to %d", kv.ErrBadOp, n, maxPage))
 	}
 	if cursor == "" {
 		return numberStart{}, nil
@@ -266,7 +267,7 @@ func (s *Sequence[T]) numberOf(cursor string, n int) (numberStart, error) {
 		return numberStart{}, s.failure(kvmodel.ErrBadCursor)
 	}
 	number, size := binary.Uvarint(place[1:])
-	if size != len(place)-1 || number > kvmodel.MaxNumber {
+	if size != len(place)-1 || number > kv.MaxNumber {
 		return numberStart{}, s.failure(kvmodel.ErrBadCursor)
 	}
 	return numberStart{int64(number), place[0] == back}, nil

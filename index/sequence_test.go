@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -57,7 +58,7 @@ func newTickets(db *kvmodel.DB) *tickets {
 }
 
 func TestSequenceOf_RecordsAreNumberedInTheirOrder(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		ts := newTickets(closing(t, open(t, s)))
 		for want := int64(1); want <= 5; want++ {
 			v := &ticket{Owner: "ann"}
@@ -105,14 +106,14 @@ func TestSequenceOf_AnIDOfOnesOwnIsRefused(t *testing.T) {
 	}
 	must(t, ts.Put(ctx, &ticket{ID: 1, Email: "b"}))
 	v := &ticket{Email: "b"}
-	if err := ts.Create(ctx, v); !errors.Is(err, kvmodel.ErrExists) || v.ID != 0 {
+	if err := ts.Create(ctx, v); !errors.Is(err, kv.ErrExists) || v.ID != 0 {
 		t.Errorf("a value that is taken: %v, and the id is %d", err, v.ID)
 	}
 }
 
 func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
 	const creators, each = 64, 100
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		adds := &adding{Store: s}
 		var dbs [4]*kvmodel.DB // as many processes
 		var sequences [len(dbs)]*index.Sequence[string]
@@ -154,17 +155,17 @@ func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
 
 // adding is a store that counts the adds of elements.
 type adding struct {
-	kvmodel.Store
+	kv.Store
 	mu sync.Mutex
 	n  int
 }
 
-func (a *adding) Powers() kvmodel.Powers { return kvmodel.PowersOf(a.Store) }
+func (a *adding) Powers() kv.Powers { return kv.PowersOf(a.Store) }
 
-func (a *adding) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (a *adding) Do(ctx context.Context, ops []kv.Op) error {
 	a.mu.Lock()
 	for _, op := range ops {
-		if op.Kind == kvmodel.Add && op.Key[:2] == "q:" {
+		if op.Kind == kv.Add && op.Key[:2] == "q:" {
 			a.n++
 		}
 	}
@@ -173,7 +174,7 @@ func (a *adding) Do(ctx context.Context, ops []kvmodel.Op) error {
 }
 
 func TestSequence_Page_GoesBothWays(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		ts := newTickets(closing(t, open(t, s)))
 		for range 23 {
 			must(t, ts.Create(ctx, &ticket{}))
@@ -245,7 +246,7 @@ func TestSequence_Split_GivesEveryNumberToOneWorker(t *testing.T) {
 			t.Errorf("in %d: %v (-want +got)\n%s", n, err, diff)
 		}
 	}
-	if _, err := s.Split(ctx, 0); !errors.Is(err, kvmodel.ErrBadOp) {
+	if _, err := s.Split(ctx, 0); !errors.Is(err, kv.ErrBadOp) {
 		t.Errorf("in 0: got %v, want ErrBadOp", err)
 	}
 }
@@ -265,17 +266,17 @@ func TestSequence_LostNumbersAreMissedUntilTheLossIsAccepted(t *testing.T) {
 		mem.Evict(fmt.Sprint("q:s:", n))
 	}
 	s = fresh()
-	if _, err := s.Add(ctx, new(int)); !errors.Is(err, kvmodel.ErrLost) {
+	if _, err := s.Add(ctx, new(int)); !errors.Is(err, kv.ErrLost) {
 		t.Errorf("Add: got %v, want ErrLost", err)
 	}
-	if _, err := s.Count(ctx); !errors.Is(err, kvmodel.ErrLost) {
+	if _, err := s.Count(ctx); !errors.Is(err, kv.ErrLost) {
 		t.Errorf("Count: got %v, want ErrLost", err)
 	}
 	must(t, s.Accept(ctx))
 	if n, err := s.Add(ctx, new(int)); err != nil || n != 25 {
 		t.Errorf("added as %d, %v; want 25", n, err)
 	}
-	if _, err := s.Get(ctx, 30); !errors.Is(err, kvmodel.ErrNotFound) {
+	if _, err := s.Get(ctx, 30); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("Get: got %v, want ErrNotFound", err)
 	}
 }
@@ -287,7 +288,7 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 			acked := map[int64]string{}
 			for p := range 3 {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
-				sim.Go(fmt.Sprint("p", p), func(s kvmodel.Store) {
+				sim.Go(fmt.Sprint("p", p), func(s kv.Store) {
 					ts := newTickets(openQuiet(s))
 					for i := range 5 {
 						ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -325,7 +326,7 @@ func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
 	last, err := ts.Last(ctx)
 	must(t, err)
 	for n := int64(1); n <= last+20; n++ {
-		_, err := kvmodel.One(ctx, sim.Store(), kvmodel.OpGet(fmt.Sprint("r:Ticket:", n)))
+		_, err := kv.One(ctx, sim.Store(), kv.OpGet(fmt.Sprint("r:Ticket:", n)))
 		if there := err == nil; there != (n <= last) {
 			t.Errorf("the last number is %d, and %d is there: %v", last, n, there)
 		}

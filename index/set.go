@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Sets is a [Set] of ids of type K for each value of type V, such as the users
@@ -26,7 +27,7 @@ type Sets[V any, K comparable] struct {
 	revs   revs
 }
 
-var setKey = kvmodel.NewClass("s", 2) // name, value text
+var setKey = kv.NewClass("s", 2) // name, value text
 
 // NewSets returns the sets of that name in db.
 func NewSets[V any, K comparable](db *kvmodel.DB, name string, values kvmodel.KeyOf[V], ids kvmodel.KeyOf[K], opts ...ListOption) *Sets[V, K] {
@@ -66,7 +67,7 @@ func (s *Set[K]) Remove(ctx context.Context, ids ...K) error { return s.say(ctx,
 
 func (s *Set[K]) say(ctx context.Context, ids []K, in bool) error {
 	now := s.db.Now()
-	return atEach(ctx, s.db.Store(), len(ids), func(store kvmodel.Store, i int) error {
+	return atEach(ctx, s.db.Store(), len(ids), func(store kv.Store, i int) error {
 		e := memberlog.Entry{ID: s.ids.Text(ids[i]), Rev: s.revs.next(now), In: in}
 		if !in {
 			e.At = max(now.Unix(), 1)

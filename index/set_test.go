@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -47,7 +48,7 @@ func wantMembers(t testing.TB, ctx context.Context, s *index.Set[string], want .
 }
 
 func TestSet_HasWhatWasAddedAndNotRemovedEachOnce(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		fans := newSets(closing(t, open(t, s)), "fans").Of("ella")
 		wantMembers(t, ctx, fans)
 		must(t, fans.Add(ctx, "ann", "bob", "ann"))
@@ -67,7 +68,7 @@ func TestSet_HasWhatWasAddedAndNotRemovedEachOnce(t *testing.T) {
 // Within one microsecond, and while what was said before is still being folded,
 // the last word of a process counts.
 func TestSet_WhatIsRemovedAndAddedAgainFasterThanItIsFoldedIsWhatWasSaidLast(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		sets := newSets(closing(t, open(t, s)), "fans")
 		*sets.Limits() = tinyLimits
 		fans := sets.Of("ella")
@@ -96,7 +97,7 @@ func TestSet_WhatIsRemovedAndAddedAgainFasterThanItIsFoldedIsWhatWasSaidLast(t *
 }
 
 func TestSet_Page_GoesThroughAllOfItInBothDirectionsEachOnce(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		fans := newSets(closing(t, open(t, s)), "fans").Of("ella")
 		var want []string
 		for i := range 250 {
@@ -127,7 +128,7 @@ func TestSet_Page_GoesThroughAllOfItInBothDirectionsEachOnce(t *testing.T) {
 		_, err := fans.Page(ctx, "hello", 40)
 		wantError(t, err, kvmodel.ErrBadCursor)
 		_, err = fans.Page(ctx, "", 0)
-		wantError(t, err, kvmodel.ErrBadOp)
+		wantError(t, err, kv.ErrBadOp)
 	})
 }
 
@@ -139,7 +140,7 @@ func wantError(t testing.TB, err, want error) {
 }
 
 func TestSets_AnyBytesNameASetAndAMemberOfTheirOwn(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		db := closing(t, open(t, s))
 		odd := []string{"", "a:b", "a%3Ab", "a%b", "a", "a b", "\x00\xff", "#0", "ä", "+a@1", "\n", strings.Repeat("x", 4096)}
 		for _, name := range []string{"fans", "fans:of", "fans%3Aof"} {
@@ -155,12 +156,12 @@ func TestSets_AnyBytesNameASetAndAMemberOfTheirOwn(t *testing.T) {
 }
 
 func TestSet_WhatIsTooLongIsRefusedAndChangesNothing(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		sets := newSets(closing(t, open(t, s)), "fans")
 		must(t, sets.Of("ella").Add(ctx, "ann"))
 		for _, size := range []int{4097, 1 << 20} {
-			wantError(t, sets.Of("ella").Add(ctx, strings.Repeat("x", size)), kvmodel.ErrTooLarge)
-			wantError(t, sets.Of("ella").Remove(ctx, strings.Repeat("x", size)), kvmodel.ErrTooLarge)
+			wantError(t, sets.Of("ella").Add(ctx, strings.Repeat("x", size)), kv.ErrTooLarge)
+			wantError(t, sets.Of("ella").Remove(ctx, strings.Repeat("x", size)), kv.ErrTooLarge)
 		}
 		// A value as long as that is known by its hash.
 		must(t, sets.Of(strings.Repeat("x", 1<<20)).Add(ctx, "bob"))
@@ -170,13 +171,13 @@ func TestSet_WhatIsTooLongIsRefusedAndChangesNothing(t *testing.T) {
 }
 
 func TestSet_WhatIsCorruptNamesTheKeyAndLosesNothing(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		fans := newSets(closing(t, open(t, s)), "fans").Of("ella")
 		must(t, fans.Add(ctx, "ann", "bob"))
 		const key = "s:fans:ella#0"
-		r, err := kvmodel.One(ctx, mem, kvmodel.OpGet(key))
+		r, err := kv.One(ctx, mem, kv.OpGet(key))
 		must(t, err)
-		_, err = kvmodel.One(ctx, mem, kvmodel.OpSet(key, r.Value[:len(r.Value)-1]))
+		_, err = kv.One(ctx, mem, kv.OpSet(key, r.Value[:len(r.Value)-1]))
 		must(t, err)
 		for what, read := range map[string]func() error{
 			"All":      func() error { return firstOf(fans.All(ctx)) },
@@ -189,7 +190,7 @@ func TestSet_WhatIsCorruptNamesTheKeyAndLosesNothing(t *testing.T) {
 				t.Errorf("%s: got %v, want an ErrCorrupt that names %s", what, err, key)
 			}
 		}
-		_, err = kvmodel.One(ctx, mem, kvmodel.OpSet(key, r.Value))
+		_, err = kv.One(ctx, mem, kv.OpSet(key, r.Value))
 		must(t, err)
 		wantMembers(t, ctx, fans, "ann", "bob")
 	})

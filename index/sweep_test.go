@@ -16,6 +16,7 @@ import (
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -30,7 +31,7 @@ var (
 )
 
 // openQuiet opens a DB that keeps to itself what goes wrong.
-func openQuiet(s kvmodel.Store) *kvmodel.DB {
+func openQuiet(s kv.Store) *kvmodel.DB {
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		panic(err)
@@ -38,7 +39,7 @@ func openQuiet(s kvmodel.Store) *kvmodel.DB {
 	return db
 }
 
-func openSweep(s kvmodel.Store) *books {
+func openSweep(s kv.Store) *books {
 	b := newBooks(openQuiet(s))
 	for _, l := range []*memberlog.Limits{b.ByAuthor.Limits(), b.ByTags.Limits()} {
 		*l = memberlog.Limits{Split: 60, Merge: 30, Slack: 20, Look: 60, Grace: 24 * time.Hour}
@@ -47,7 +48,7 @@ func openSweep(s kvmodel.Store) *books {
 }
 
 // changeBooks makes n random changes as one process.
-func changeBooks(sim *kvtest.Sim, s kvmodel.Store, rng *rand.Rand, n int) {
+func changeBooks(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, n int) {
 	b := openSweep(s)
 	for range n {
 		id, tag := sweepIDs[rng.IntN(len(sweepIDs))], sweepTags[rng.IntN(len(sweepTags))]
@@ -94,7 +95,7 @@ func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 // longer than the grace.
 func repairBooks(sim *kvtest.Sim) {
 	sim.Spare("fixer")
-	sim.Do("fixer", func(s kvmodel.Store) {
+	sim.Do("fixer", func(s kv.Store) {
 		b := openSweep(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute, time.Minute, time.Minute} {
 			time.Sleep(wait)
@@ -109,10 +110,10 @@ func repairBooks(sim *kvtest.Sim) {
 }
 
 // still is a store that outlives its users and has no powers.
-type still struct{ kvmodel.Store }
+type still struct{ kv.Store }
 
-func (still) Powers() kvmodel.Powers { return kvmodel.Powers{} }
-func (still) Close() error           { return nil }
+func (still) Powers() kv.Powers { return kv.Powers{} }
+func (still) Close() error      { return nil }
 
 // checkBooks asserts, when nothing is in flight any more, that the lists are
 // what the records say. Garbage are entries that no record says and no line
@@ -127,7 +128,7 @@ func checkBooks(sim *kvtest.Sim, garbage, counted bool) {
 			v, err := b.Get(ctx, id)
 			if err == nil && slices.Contains(v.Tags, tag) {
 				want = append(want, id)
-			} else if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+			} else if err != nil && !errors.Is(err, kv.ErrNotFound) {
 				t.Fatal(err)
 			}
 		}
@@ -152,14 +153,14 @@ func checkBooks(sim *kvtest.Sim, garbage, counted bool) {
 	must(t, b.db.Close(ctx))
 }
 
-func counterOf(t testing.TB, ctx context.Context, s kvmodel.Store, tag string) int64 {
+func counterOf(t testing.TB, ctx context.Context, s kv.Store, tag string) int64 {
 	t.Helper()
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet("n:Tag:Books:"+tag))
-	if errors.Is(err, kvmodel.ErrNotFound) {
+	r, err := kv.One(ctx, s, kv.OpGet("n:Tag:Books:"+tag))
+	if errors.Is(err, kv.ErrNotFound) {
 		return 0
 	}
 	must(t, err)
-	n, err := kvmodel.ParseNumber(r.Value)
+	n, err := kv.ParseNumber(r.Value)
 	must(t, err)
 	return n
 }
@@ -172,7 +173,7 @@ func sweepBooks(t *testing.T, n int, powers kvtest.Powers) {
 		sim.CrashAt("p", 1+sim.Rand().IntN(120))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kvmodel.Store) { changeBooks(sim, s, rng, 5) })
+			sim.Go(name, func(s kv.Store) { changeBooks(sim, s, rng, 5) })
 		}
 		sim.Wait()
 		repairBooks(sim)
@@ -217,7 +218,7 @@ func TestSweep_WhatTheStoreHasDroppedIsMissedAndRebuilt(t *testing.T) {
 		kvtest.SimulateMany(t, 200, world, func(sim *kvtest.Sim) {
 			for i, name := range []string{"p", "q"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-				sim.Go(name, func(s kvmodel.Store) { changeBooks(sim, s, rng, 8) })
+				sim.Go(name, func(s kv.Store) { changeBooks(sim, s, rng, 8) })
 			}
 			sim.Wait()
 			ctx := context.Background()

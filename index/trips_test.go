@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -22,7 +23,7 @@ var verbs = []struct {
 }{
 	{name: "Get", plain: 1, atomic: 1,
 		verb: func(ctx context.Context, p *people) error { _, err := p.Get(ctx, "ann"); return err }},
-	{name: "Get of an absent record", plain: 1, atomic: 1, want: kvmodel.ErrNotFound,
+	{name: "Get of an absent record", plain: 1, atomic: 1, want: kv.ErrNotFound,
 		verb: func(ctx context.Context, p *people) error { _, err := p.Get(ctx, "nobody"); return err }},
 	{name: "GetMulti", plain: 1, atomic: 1,
 		verb: func(ctx context.Context, p *people) error {
@@ -38,9 +39,9 @@ var verbs = []struct {
 		verb: func(ctx context.Context, p *people) error { return p.Create(ctx, &person{Email: "new@x"}) }},
 	{name: "Create with a unique value and a given id", plain: 2, atomic: 1, whole: 1,
 		verb: func(ctx context.Context, p *people) error { return p.Create(ctx, &person{ID: "new", Email: "new@x"}) }},
-	{name: "Create of an id in use", plain: 1, atomic: 1, whole: 1, want: kvmodel.ErrExists,
+	{name: "Create of an id in use", plain: 1, atomic: 1, whole: 1, want: kv.ErrExists,
 		verb: func(ctx context.Context, p *people) error { return p.Create(ctx, &person{ID: "ann"}) }},
-	{name: "Create with a value that is taken", plain: 3, atomic: 1, whole: 1, want: kvmodel.ErrExists,
+	{name: "Create with a value that is taken", plain: 3, atomic: 1, whole: 1, want: kv.ErrExists,
 		verb: func(ctx context.Context, p *people) error { return p.Create(ctx, &person{Email: "ann@x"}) }},
 	{name: "Update without index change", plain: 2, atomic: 2, whole: 1,
 		verb: func(ctx context.Context, p *people) error { return count(ctx, p, "ann") }},
@@ -110,7 +111,7 @@ func TestRecords_EveryVerbCostsTheTripsItPromises(t *testing.T) {
 
 // costOf returns what verb costs a process that has written before, and how
 // many transactions were in it.
-func costOf(t *testing.T, s kvmodel.Store, before, verb func(context.Context, *people) error, want error) (kvmodel.Cost, int) {
+func costOf(t *testing.T, s kv.Store, before, verb func(context.Context, *people) error, want error) (kv.Cost, int) {
 	t.Helper()
 	ctx := t.Context()
 	counted := &transactions{Store: s}
@@ -122,7 +123,7 @@ func costOf(t *testing.T, s kvmodel.Store, before, verb func(context.Context, *p
 		must(t, before(ctx, p))
 	}
 	n := counted.n.Load()
-	mctx, m := kvmodel.Metered(ctx)
+	mctx, m := kv.Metered(ctx)
 	if err := verb(mctx, p); !errors.Is(err, want) {
 		t.Errorf("got error %v, want %v", err, want)
 	}
@@ -138,10 +139,10 @@ func TestRecords_AnIndexChangeCostsOneAppend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			appends, bytes := 0, 0
-			s := kvmodel.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kvmodel.Trip) {
+			s := kv.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
 				for _, op := range trip.Ops {
 					// Background work of this verb writes claims, no lines.
-					if op.Kind == kvmodel.Append && op.Key[:5] == "line:" {
+					if op.Kind == kv.Append && op.Key[:5] == "line:" {
 						appends++
 						bytes += len(op.Value)
 					}

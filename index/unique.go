@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Unique is an index from a value to the one record that holds it. It keeps
@@ -29,7 +30,7 @@ type Unique[T, V any] struct {
 	remembered memory
 }
 
-var claimKey = kvmodel.NewClass("u", 3) // model, index, value text
+var claimKey = kv.NewClass("u", 3) // model, index, value text
 
 // NewUnique returns the index spec describes and plugs it into records.
 func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V]) *Unique[T, V] {
@@ -46,7 +47,7 @@ func (u *Unique[T, V]) Find(ctx context.Context, v V) (*T, error) {
 		return nil, err
 	}
 	if found[0] == nil {
-		return nil, u.failure(u.spec.Key.Text(v), kvmodel.ErrNotFound)
+		return nil, u.failure(u.spec.Key.Text(v), kv.ErrNotFound)
 	}
 	return found[0], nil
 }
@@ -58,13 +59,13 @@ func (u *Unique[T, V]) FindMulti(ctx context.Context, vs []V) ([]*T, error) {
 		return nil, err
 	}
 	finds := make([]find[T], len(vs))
-	works := make([]func(kvmodel.Store) error, len(vs))
+	works := make([]func(kv.Store) error, len(vs))
 	for i, v := range vs {
 		f := &finds[i]
 		f.place = u.spec.Key.Text(v)
-		works[i] = func(s kvmodel.Store) error { return u.find(ctx, s, f) }
+		works[i] = func(s kv.Store) error { return u.find(ctx, s, f) }
 	}
-	for i, err := range kvmodel.Together(ctx, u.host.Store(), works...) {
+	for i, err := range kv.Together(ctx, u.host.Store(), works...) {
 		if err != nil {
 			return nil, u.failure(finds[i].place, err)
 		}
@@ -82,7 +83,7 @@ type find[T any] struct {
 	value *T // the record that holds it
 }
 
-func (u *Unique[T, V]) find(ctx context.Context, s kvmodel.Store, f *find[T]) error {
+func (u *Unique[T, V]) find(ctx context.Context, s kv.Store, f *find[T]) error {
 	if id, ok := u.remembered.get(f.place); ok {
 		// A record that holds the value is the answer whatever the claim says.
 		if done, err := u.look(ctx, s, f, id); done || err != nil {
@@ -104,7 +105,7 @@ func (u *Unique[T, V]) find(ctx context.Context, s kvmodel.Store, f *find[T]) er
 }
 
 // look sets f's value if the record id holds it.
-func (u *Unique[T, V]) look(ctx context.Context, s kvmodel.Store, f *find[T], id string) (bool, error) {
+func (u *Unique[T, V]) look(ctx context.Context, s kv.Store, f *find[T], id string) (bool, error) {
 	recs, err := u.host.See(ctx, s, id)
 	if err != nil || !recs[0].Holds(f.place) {
 		return false, err
@@ -123,21 +124,21 @@ func (u *Unique[T, V]) Def() string { return u.spec.Def }
 func (u *Unique[T, V]) Places(rec *T) []string { return u.spec.Places(rec) }
 
 // Prepare claims the values the record is to hold.
-func (u *Unique[T, V]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
-	return u.atEach(ctx, s, m.Gained, func(s kvmodel.Store, place string) error { return u.take(ctx, s, m, place) })
+func (u *Unique[T, V]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+	return u.atEach(ctx, s, m.Gained, func(s kv.Store, place string) error { return u.take(ctx, s, m, place) })
 }
 
 // Beside does nothing: a claim comes before the commit.
-func (u *Unique[T, V]) Beside(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+func (u *Unique[T, V]) Beside(context.Context, kv.Store, *kvmodel.Move) error { return nil }
 
 // After releases the values the record does not hold any more.
-func (u *Unique[T, V]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
-	return u.atEach(ctx, s, m.Lost, func(s kvmodel.Store, place string) error { return u.release(ctx, s, m.ID, place) })
+func (u *Unique[T, V]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+	return u.atEach(ctx, s, m.Lost, func(s kv.Store, place string) error { return u.release(ctx, s, m.ID, place) })
 }
 
 // Repair releases what rec does not hold.
-func (u *Unique[T, V]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T], places []string) error {
-	return u.atEach(ctx, s, places, func(s kvmodel.Store, place string) error {
+func (u *Unique[T, V]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], places []string) error {
+	return u.atEach(ctx, s, places, func(s kv.Store, place string) error {
 		if rec.Holds(place) {
 			return nil
 		}
@@ -146,7 +147,7 @@ func (u *Unique[T, V]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel
 }
 
 // Check reports the values rec holds without a claim.
-func (u *Unique[T, V]) Check(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+func (u *Unique[T, V]) Check(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T]) ([]string, error) {
 	var wrong []string
 	for _, place := range rec.Places {
 		c, err := u.claim(ctx, s, place)
@@ -160,9 +161,9 @@ func (u *Unique[T, V]) Check(ctx context.Context, s kvmodel.Store, rec *kvmodel.
 	return wrong, nil
 }
 
-func (u *Unique[T, V]) atEach(ctx context.Context, s kvmodel.Store, places []string, step func(kvmodel.Store, string) error) error {
+func (u *Unique[T, V]) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, string) error) error {
 	return atEach(ctx, s, len(places),
-		func(s kvmodel.Store, i int) error { return step(s, places[i]) },
+		func(s kv.Store, i int) error { return step(s, places[i]) },
 		func(i int, err error) error { return u.failure(places[i], err) })
 }
 
@@ -184,15 +185,15 @@ const takeTries = 8
 
 // take claims place for the record of m, or returns a TakenError if another
 // record holds it. The steps are those of protocol UNIQUE: U2 and U3.
-func (u *Unique[T, V]) take(ctx context.Context, s kvmodel.Store, m *kvmodel.Move, place string) error {
+func (u *Unique[T, V]) take(ctx context.Context, s kv.Store, m *kvmodel.Move, place string) error {
 	mine := claim{owner: m.ID, base: m.Base}
 	for range takeTries {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(u.key(place), mine.encode()).For(claimTTL(m)))
+		_, err := kv.One(ctx, s, kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m)))
 		if err == nil {
 			return nil
 		}
 		// After an unclear add the claim may be there; then it is mine.
-		if !errors.Is(err, kvmodel.ErrExists) && !errors.Is(err, kvmodel.ErrUnclear) {
+		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 		done, err := u.takeOver(ctx, s, m, place)
@@ -200,12 +201,12 @@ func (u *Unique[T, V]) take(ctx context.Context, s kvmodel.Store, m *kvmodel.Mov
 			return err
 		}
 	}
-	return kvmodel.ErrConflict
+	return kv.ErrConflict
 }
 
 // takeOver is U3: it looks at the claim that stands at m's place and replaces
 // it if that may be done. done is false if the claim has changed meanwhile.
-func (u *Unique[T, V]) takeOver(ctx context.Context, s kvmodel.Store, m *kvmodel.Move, place string) (done bool, err error) {
+func (u *Unique[T, V]) takeOver(ctx context.Context, s kv.Store, m *kvmodel.Move, place string) (done bool, err error) {
 	c, err := u.claim(ctx, s, place)
 	if err != nil || c.owner == "" {
 		return false, err
@@ -214,7 +215,7 @@ func (u *Unique[T, V]) takeOver(ctx context.Context, s kvmodel.Store, m *kvmodel
 		if c.base > m.Base {
 			// Another change of the same record has claimed it later, so the
 			// record has moved on.
-			return false, kvmodel.ErrConflict
+			return false, kv.ErrConflict
 		}
 		return u.replace(ctx, s, m, place, c)
 	}
@@ -226,7 +227,7 @@ func (u *Unique[T, V]) takeOver(ctx context.Context, s kvmodel.Store, m *kvmodel
 
 // isFree tells whether the claim c of another record is dead. A pending one is
 // made so, by a fence that lets its change fail. A TakenError: it is live.
-func (u *Unique[T, V]) isFree(ctx context.Context, s kvmodel.Store, c claim, place string) (bool, error) {
+func (u *Unique[T, V]) isFree(ctx context.Context, s kv.Store, c claim, place string) (bool, error) {
 	recs, err := u.host.See(ctx, s, c.owner)
 	if err != nil {
 		return false, err
@@ -239,7 +240,7 @@ func (u *Unique[T, V]) isFree(ctx context.Context, s kvmodel.Store, c claim, pla
 		return true, nil
 	}
 	err = u.host.Fence(ctx, s, owner)
-	if errors.Is(err, kvmodel.ErrConflict) || errors.Is(err, kvmodel.ErrUnclear) {
+	if errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrUnclear) {
 		return false, nil
 	}
 	return err == nil, err
@@ -254,10 +255,10 @@ func (u *Unique[T, V]) taken(place, owner string) error {
 }
 
 // replace puts m's claim in the place of c.
-func (u *Unique[T, V]) replace(ctx context.Context, s kvmodel.Store, m *kvmodel.Move, place string, c claim) (bool, error) {
+func (u *Unique[T, V]) replace(ctx context.Context, s kv.Store, m *kvmodel.Move, place string, c claim) (bool, error) {
 	mine := claim{owner: m.ID, base: m.Base}
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(u.key(place), c.version, mine.encode()).For(claimTTL(m)))
-	if gone(err) || errors.Is(err, kvmodel.ErrUnclear) {
+	_, err := kv.One(ctx, s, kv.OpSwap(u.key(place), c.version, mine.encode()).For(claimTTL(m)))
+	if gone(err) || errors.Is(err, kv.ErrUnclear) {
 		return false, nil
 	}
 	return err == nil, err
@@ -265,17 +266,17 @@ func (u *Unique[T, V]) replace(ctx context.Context, s kvmodel.Store, m *kvmodel.
 
 // gone tells whether a compare failed because the item has changed.
 func gone(err error) bool {
-	return errors.Is(err, kvmodel.ErrConflict) || errors.Is(err, kvmodel.ErrNotFound)
+	return errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrNotFound)
 }
 
 // release removes the claim of the record id on place, if it is dead.
-func (u *Unique[T, V]) release(ctx context.Context, s kvmodel.Store, id, place string) error {
+func (u *Unique[T, V]) release(ctx context.Context, s kv.Store, id, place string) error {
 	u.remembered.drop(place)
 	var c claim
 	var recs []*kvmodel.Seen[T]
-	errs := kvmodel.Together(ctx, s,
-		func(s kvmodel.Store) (err error) { c, err = u.claim(ctx, s, place); return err },
-		func(s kvmodel.Store) (err error) { recs, err = u.host.See(ctx, s, id); return err },
+	errs := kv.Together(ctx, s,
+		func(s kv.Store) (err error) { c, err = u.claim(ctx, s, place); return err },
+		func(s kv.Store) (err error) { recs, err = u.host.See(ctx, s, id); return err },
 	)
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -285,7 +286,7 @@ func (u *Unique[T, V]) release(ctx context.Context, s kvmodel.Store, id, place s
 	if c.owner != id || recs[0].Holds(place) || c.base >= recs[0].Rev {
 		return nil
 	}
-	_, err := kvmodel.One(ctx, s, kvmodel.OpDrop(u.key(place), c.version))
+	_, err := kv.One(ctx, s, kv.OpDrop(u.key(place), c.version))
 	if gone(err) {
 		return nil
 	}
@@ -296,12 +297,12 @@ func (u *Unique[T, V]) release(ctx context.Context, s kvmodel.Store, id, place s
 type claim struct {
 	owner   string // id text; "" if there is no claim
 	base    uint64 // the owner's rev when it claimed
-	version kvmodel.Version
+	version kv.Version
 }
 
-func (u *Unique[T, V]) claim(ctx context.Context, s kvmodel.Store, place string) (claim, error) {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(u.key(place)))
-	if errors.Is(err, kvmodel.ErrNotFound) {
+func (u *Unique[T, V]) claim(ctx context.Context, s kv.Store, place string) (claim, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(u.key(place)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return claim{}, nil
 	}
 	if err != nil {
@@ -362,5 +363,5 @@ func claimTTL(m *kvmodel.Move) time.Duration {
 	if m.TTL == 0 {
 		return 0
 	}
-	return min(m.TTL+time.Hour, kvmodel.MaxTTL)
+	return min(m.TTL+time.Hour, kv.MaxTTL)
 }

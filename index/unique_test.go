@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -59,12 +60,12 @@ func newPeople(db *kvmodel.DB) *people {
 }
 
 // plain hides what a store can do beyond the contract.
-type plain struct{ kvmodel.Store }
+type plain struct{ kv.Store }
 
-func (plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (plain) Powers() kv.Powers { return kv.Powers{} }
 
 func eachStore(t *testing.T, f func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people)) {
-	for name, s := range map[string]kvmodel.Store{
+	for name, s := range map[string]kv.Store{
 		"atomic": memkv.New(memkv.Options{}),
 		"plain":  plain{memkv.New(memkv.Options{})},
 	} {
@@ -96,25 +97,25 @@ func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
 		if err != nil || got.ID != a.ID {
 			t.Fatal(got, err)
 		}
-		mctx, m := kvmodel.Metered(ctx)
+		mctx, m := kv.Metered(ctx)
 		if err := p.Create(mctx, &person{Email: "b@x"}); err != nil {
 			t.Fatal(err)
 		}
 		t.Log("create:", m.Cost())
-		mctx, m = kvmodel.Metered(ctx)
+		mctx, m = kv.Metered(ctx)
 		err = p.Create(mctx, &person{Email: "a@x"})
 		var taken *kvmodel.TakenError
-		if !errors.As(err, &taken) || !errors.Is(err, kvmodel.ErrExists) || taken.Owner != a.ID {
+		if !errors.As(err, &taken) || !errors.Is(err, kv.ErrExists) || taken.Owner != a.ID {
 			t.Fatal(err)
 		}
 		t.Log("taken:", m.Cost(), err)
-		mctx, m = kvmodel.Metered(ctx)
+		mctx, m = kv.Metered(ctx)
 		up, err := p.Update(mctx, a.ID, func(p *person) error { p.N++; return nil })
 		if err != nil || up.N != 1 {
 			t.Fatal(up, err)
 		}
 		t.Log("update:", m.Cost())
-		mctx, m = kvmodel.Metered(ctx)
+		mctx, m = kv.Metered(ctx)
 		if _, err = p.Update(mctx, a.ID, func(p *person) error { p.Email = "c@x"; return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -122,18 +123,18 @@ func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
 		if err := db.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kvmodel.ErrNotFound) {
+		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Fatal(err)
 		}
 		if err := p.Create(ctx, &person{ID: "x", Email: "a@x"}); err != nil {
 			t.Fatal(err)
 		}
-		mctx, m = kvmodel.Metered(ctx)
-		if err := p.Create(mctx, &person{ID: "x", Email: "z@x"}); !errors.Is(err, kvmodel.ErrExists) {
+		mctx, m = kv.Metered(ctx)
+		if err := p.Create(mctx, &person{ID: "x", Email: "z@x"}); !errors.Is(err, kv.ErrExists) {
 			t.Fatal(err)
 		}
 		t.Log("create existing:", m.Cost())
-		mctx, m = kvmodel.Metered(ctx)
+		mctx, m = kv.Metered(ctx)
 		if err := p.Delete(mctx, "x"); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +142,7 @@ func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
 		if err := db.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kvmodel.ErrNotFound) {
+		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Fatal(err)
 		}
 		n := 0
@@ -174,7 +175,7 @@ func TestUnique_OneOfManyCreatorsOfAValueWins(t *testing.T) {
 						mu.Lock()
 						won++
 						mu.Unlock()
-					} else if !errors.Is(err, kvmodel.ErrExists) && !errors.Is(err, kvmodel.ErrConflict) {
+					} else if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrConflict) {
 						t.Error(err)
 					}
 				})

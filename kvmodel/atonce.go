@@ -3,6 +3,8 @@ package kvmodel
 import (
 	"context"
 	"errors"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // commitAtOnce is A1 to A4 on a store that can do all of it at once.
@@ -12,9 +14,9 @@ func (c *change[T]) commitAtOnce(p *plan[T]) error {
 			return err
 		}
 	}
-	err := c.db.atomic(c.ctx, func(s Store) error { return c.allSteps(s, p) })
+	err := c.db.atomic(c.ctx, func(s kv.Store) error { return c.allSteps(s, p) })
 	c.db.hand.drop(c.key(c.id))
-	if err != nil && !errors.Is(err, ErrUnclear) {
+	if err != nil && !errors.Is(err, kv.ErrUnclear) {
 		c.complete()
 		return err
 	}
@@ -35,7 +37,7 @@ func (c *change[T]) commitAtOnce(p *plan[T]) error {
 }
 
 // allSteps carries out p on s, which nobody else changes meanwhile.
-func (c *change[T]) allSteps(s Store, p *plan[T]) error {
+func (c *change[T]) allSteps(s kv.Store, p *plan[T]) error {
 	if found, err := c.lookAround(s, p); err != nil {
 		return err
 	} else if found.Value != nil {
@@ -45,7 +47,7 @@ func (c *change[T]) allSteps(s Store, p *plan[T]) error {
 		}
 		return firstError([]error{err, errLost})
 	}
-	if err := firstError(Together(c.ctx, s, c.each(p, Index[T].Prepare)...)); err != nil {
+	if err := firstError(kv.Together(c.ctx, s, c.each(p, Index[T].Prepare)...)); err != nil {
 		return lostIfConflict(err)
 	}
 	if c.history > 0 {
@@ -54,10 +56,10 @@ func (c *change[T]) allSteps(s Store, p *plan[T]) error {
 		}
 	}
 	c.setMarks(p)
-	if _, err := One(c.ctx, s, c.store(p.rec, p.env)); err != nil {
+	if _, err := kv.One(c.ctx, s, c.store(p.rec, p.env)); err != nil {
 		return lostIfConflict(err)
 	}
-	if err := firstError(Together(c.ctx, s, c.each(p, Index[T].Beside)...)); err != nil {
+	if err := firstError(kv.Together(c.ctx, s, c.each(p, Index[T].Beside)...)); err != nil {
 		return err
 	}
 	if err := c.removeOld(c.ctx, s, p); err != nil {
@@ -68,7 +70,7 @@ func (c *change[T]) allSteps(s Store, p *plan[T]) error {
 
 // leaveTraces writes what finds the record later: its place in the
 // enumeration, and the line that remembers to tell OnChange.
-func (c *change[T]) leaveTraces(s Store, p *plan[T]) (err error) {
+func (c *change[T]) leaveTraces(s kv.Store, p *plan[T]) (err error) {
 	if p.created && c.numbers == nil {
 		if p.chunk, err = c.all.add(c.ctx, s, []string{c.id}); err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Before returns the records whose ids are below id, the highest first; all of
@@ -15,7 +17,7 @@ import (
 func (r *Records[T, K]) Before(id K) Lister[T] {
 	n, err := strconv.ParseInt(r.schema.Key.Text(id), 10, 64)
 	if r.m.numbers == nil || err != nil || n < 0 {
-		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, ErrBadOp)
+		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
 	}
 	return &downward[T]{m: r.m, name: fmt.Sprintf("%s.Before %d", r.m.name, n), top: n - 1, wrong: err}
 }
@@ -139,7 +141,7 @@ func (d *downward[T]) resume(cursor string, top int64) (numberWalk, error) {
 		return numberWalk{}, err
 	}
 	if len(b) > 1 && (b[0] == '<' || b[0] == '>') {
-		if at, size := binary.Uvarint(b[1:]); size == len(b)-1 && at <= MaxNumber {
+		if at, size := binary.Uvarint(b[1:]); size == len(b)-1 && at <= kv.MaxNumber {
 			return numberWalk{min(int64(at), top), int64(b[0]) - '=', top}, nil
 		}
 	}

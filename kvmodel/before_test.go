@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -16,7 +17,7 @@ type ticket struct {
 	Text string
 }
 
-func openTickets(t *testing.T, s kvmodel.Store, n int) *kvmodel.Records[ticket, int64] {
+func openTickets(t *testing.T, s kv.Store, n int) *kvmodel.Records[ticket, int64] {
 	r := kvmodel.NewRecords(closing(t, open(t, s)), kvmodel.Schema[ticket, int64]{
 		Name: "Ticket", Version: 1,
 		ID:    func(v *ticket) int64 { return v.ID },
@@ -47,7 +48,7 @@ func numbersDown(from, to int64) []int64 {
 }
 
 func TestRecords_Before_LeadsDownToTheFirstAndBack(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		r := openTickets(t, s, 50)
 		for id, high := range map[int64]int64{0: 50, 41: 40, 1: 0, 99: 50} {
 			var all []int64
@@ -116,7 +117,7 @@ func TestRecords_Before_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	wantErr(t, err, kvmodel.ErrInvalid)
 	notes := kvmodel.NewRecords(r.DB(), simpleNotes())
 	_, err = notes.Before("x").Page(ctx, "", 2)
-	wantErr(t, err, kvmodel.ErrBadOp)
+	wantErr(t, err, kv.ErrBadOp)
 
 	// A place that somebody made up is harmless.
 	far := kvmodel.Cursor("Ticket.Before 0", []byte{'<', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f})

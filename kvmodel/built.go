@@ -9,19 +9,21 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // builtKey names the indexes of a model that hold all of its records. It is
 // added before the model's first write with all indexes there are, so a model
 // without it has no records, and an index that is missing in it has to be
 // rebuilt.
-var builtKey = NewClass("built", 1) // model
+var builtKey = kv.NewClass("built", 1) // model
 
 // Rebuilds are numbered. One that begins after something was lost has it in
 // place again when it ends.
 var (
-	rebuildKey = NewClass("rebuild", 1) // model; the last to begin
-	rebuiltKey = NewClass("rebuilt", 1) // model; the last to end
+	rebuildKey = kv.NewClass("rebuild", 1) // model; the last to begin
+	rebuiltKey = kv.NewClass("rebuilt", 1) // model; the last to end
 )
 
 // builtState is what a process knows of the built item of a model.
@@ -98,7 +100,7 @@ func (m *model[T]) writable(ctx context.Context) error {
 func (m *model[T]) buildMissing(ctx context.Context, missing []string) ([]string, error) {
 	m.db.log.Info("ringtree: building new indexes", "model", m.name, "indexes", missing)
 	err := m.rebuild(ctx)
-	if err == nil || Failed(err) {
+	if err == nil || kv.Failed(err) {
 		return nil, err
 	}
 	m.db.log.Error("ringtree: new indexes could not be built and cannot be read", "model", m.name, "indexes", missing, "err", err)
@@ -114,28 +116,28 @@ func (m *model[T]) claimBuilt(ctx context.Context) (missing []string, err error)
 		if err != nil {
 			return nil, err
 		}
-		op := OpAdd(builtKey.Key(m.name), encodeTexts(mine))
+		op := kv.OpAdd(builtKey.Key(m.name), encodeTexts(mine))
 		keep := mine
 		if version != 0 {
 			keep = slices.DeleteFunc(slices.Clone(there), func(def string) bool { return !slices.Contains(mine, def) })
-			op = OpSwap(builtKey.Key(m.name), version, encodeTexts(keep))
+			op = kv.OpSwap(builtKey.Key(m.name), version, encodeTexts(keep))
 		}
 		if version == 0 || len(keep) < len(there) {
-			_, err = One(ctx, m.db.store, op)
+			_, err = kv.One(ctx, m.db.store, op)
 		}
 		if err == nil {
 			return without(mine, keep), nil
 		}
-		if Failed(err) && !errors.Is(err, ErrUnclear) {
+		if kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%s: %w", builtKey.Key(m.name), ErrConflict)
+	return nil, fmt.Errorf("%s: %w", builtKey.Key(m.name), kv.ErrConflict)
 }
 
-func (m *model[T]) readBuilt(ctx context.Context) (defs []string, version Version, err error) {
-	r, err := One(ctx, m.db.store, OpGet(builtKey.Key(m.name)))
-	if errors.Is(err, ErrNotFound) {
+func (m *model[T]) readBuilt(ctx context.Context) (defs []string, version kv.Version, err error) {
+	r, err := kv.One(ctx, m.db.store, kv.OpGet(builtKey.Key(m.name)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil, 0, nil
 	}
 	if err != nil {
@@ -205,7 +207,7 @@ func (m *model[T]) awaitOthers(ctx context.Context) error {
 		if process, err = m.otherWriter(ctx); process == "" || err != nil {
 			return err
 		}
-		if !sleep(ctx, time.Second) {
+		if !kv.Sleep(ctx, time.Second) {
 			break
 		}
 	}
@@ -237,7 +239,7 @@ func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
 // rebuild makes every index hold every record, and says so in the built item.
 // Writers may write meanwhile, as long as they keep the same indexes.
 func (m *model[T]) rebuild(ctx context.Context) error {
-	number, err := Next(ctx, m.db.store, rebuildKey.Key(m.name), 0, 1)
+	number, err := kv.Next(ctx, m.db.store, rebuildKey.Key(m.name), 0, 1)
 	if err != nil {
 		return err
 	}
@@ -281,15 +283,15 @@ func (m *model[T]) finishIndexes(ctx context.Context) error {
 
 // rebuilds returns the numbers of the last rebuild that has begun and of the
 // last that has ended.
-func (m *model[T]) rebuilds(ctx context.Context, s Store) (begun, ended int64, err error) {
-	results, err := GetAll(ctx, s, rebuildKey.Key(m.name), rebuiltKey.Key(m.name))
+func (m *model[T]) rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
+	results, err := kv.GetAll(ctx, s, rebuildKey.Key(m.name), rebuiltKey.Key(m.name))
 	if err != nil {
 		return 0, 0, err
 	}
 	numbers := [2]int64{}
 	for i, r := range results {
 		if r.Err == nil {
-			if numbers[i], err = ParseNumber(r.Value); err != nil {
+			if numbers[i], err = kv.ParseNumber(r.Value); err != nil {
 				return 0, 0, m.failure("rebuilds", err)
 			}
 		}
@@ -301,32 +303,32 @@ func (m *model[T]) rebuilds(ctx context.Context, s Store) (begun, ended int64, e
 func (m *model[T]) rebuilt(ctx context.Context, number int64) error {
 	key, value := rebuiltKey.Key(m.name), strconv.AppendInt(nil, number, 10)
 	for range maxTries {
-		r, err := One(ctx, m.db.store, OpGet(key))
-		if Failed(err) {
+		r, err := kv.One(ctx, m.db.store, kv.OpGet(key))
+		if kv.Failed(err) {
 			return err
 		}
-		if last, bad := ParseNumber(r.Value); err == nil && bad == nil && last >= number {
+		if last, bad := kv.ParseNumber(r.Value); err == nil && bad == nil && last >= number {
 			return nil
 		}
-		op := OpAdd(key, value)
+		op := kv.OpAdd(key, value)
 		if err == nil {
-			op = OpSwap(key, r.Version, value)
+			op = kv.OpSwap(key, r.Version, value)
 		}
-		if _, err = One(ctx, m.db.store, op); err == nil {
+		if _, err = kv.One(ctx, m.db.store, op); err == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %w", key, ErrConflict)
+	return fmt.Errorf("%s: %w", key, kv.ErrConflict)
 }
 
 // enterAll makes the entries of recs in every index. Unique values that two of
 // them hold are returned as conflicts.
 func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []error, err error) {
-	works := make([]func(Store) error, len(recs))
+	works := make([]func(kv.Store) error, len(recs))
 	for i, rec := range recs {
-		works[i] = func(s Store) error { return m.enter(ctx, s, rec) }
+		works[i] = func(s kv.Store) error { return m.enter(ctx, s, rec) }
 	}
-	for _, err := range Together(ctx, m.db.store, works...) {
+	for _, err := range kv.Together(ctx, m.db.store, works...) {
 		var taken *TakenError
 		switch {
 		case errors.As(err, &taken):
@@ -340,26 +342,26 @@ func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []e
 
 // enter makes the entries of rec in every index, again if the record changes
 // meanwhile: the change may not have touched what is to be entered.
-func (m *model[T]) enter(ctx context.Context, s Store, rec *Seen[T]) error {
+func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *Seen[T]) error {
 	for range maxTries {
 		err := m.enterOnce(ctx, s, rec)
 		var taken *TakenError
-		if err == nil || errors.As(err, &taken) || !errors.Is(lostIfConflict(err), errLost) && !errors.Is(err, ErrUnclear) {
+		if err == nil || errors.As(err, &taken) || !errors.Is(lostIfConflict(err), errLost) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 		if rec, err = m.seeOne(ctx, s, rec.ID); err != nil {
 			return err
 		}
 	}
-	return m.failure(rec.ID, ErrConflict)
+	return m.failure(rec.ID, kv.ErrConflict)
 }
 
-func (m *model[T]) enterOnce(ctx context.Context, s Store, rec *Seen[T]) error {
+func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *Seen[T]) error {
 	if rec.Value == nil {
 		return nil
 	}
 	moves := make([]*Move, len(m.indexes))
-	var prepare, beside []func(Store) error
+	var prepare, beside []func(kv.Store) error
 	for i, index := range m.indexes {
 		places := index.Places(rec.Value)
 		if len(places) == 0 {
@@ -373,24 +375,24 @@ func (m *model[T]) enterOnce(ctx context.Context, s Store, rec *Seen[T]) error {
 			// It has been entered; what is missing of it is made again.
 			view := *rec
 			m.view(&view, index)
-			prepare = append(prepare, func(s Store) error { return index.Repair(ctx, s, &view, places) })
+			prepare = append(prepare, func(s kv.Store) error { return index.Repair(ctx, s, &view, places) })
 			continue
 		}
 		moves[i] = mv
-		prepare = append(prepare, func(s Store) error { return index.Prepare(ctx, s, mv) })
-		beside = append(beside, func(s Store) error { return index.Beside(ctx, s, mv) })
+		prepare = append(prepare, func(s kv.Store) error { return index.Prepare(ctx, s, mv) })
+		beside = append(beside, func(s kv.Store) error { return index.Beside(ctx, s, mv) })
 	}
-	if err := firstError(Together(ctx, s, prepare...)); err != nil {
+	if err := firstError(kv.Together(ctx, s, prepare...)); err != nil {
 		return err
 	}
 	if err := m.keepMarks(ctx, s, rec, moves); err != nil {
 		return err
 	}
-	return firstError(Together(ctx, s, beside...))
+	return firstError(kv.Together(ctx, s, beside...))
 }
 
 // keepMarks stores in rec what the indexes of moves want to keep in it.
-func (m *model[T]) keepMarks(ctx context.Context, s Store, rec *Seen[T], moves []*Move) error {
+func (m *model[T]) keepMarks(ctx context.Context, s kv.Store, rec *Seen[T], moves []*Move) error {
 	env := *rec.env
 	env.marks = slices.Clone(env.marks)
 	changed := false
@@ -404,7 +406,7 @@ func (m *model[T]) keepMarks(ctx context.Context, s Store, rec *Seen[T], moves [
 		return nil
 	}
 	env.rev++
-	_, err := One(ctx, s, m.store(rec, &env))
+	_, err := kv.One(ctx, s, m.store(rec, &env))
 	return err
 }
 
@@ -414,18 +416,18 @@ func (m *model[T]) markBuilt(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		op := OpAdd(builtKey.Key(m.name), encodeTexts(m.definitions()))
+		op := kv.OpAdd(builtKey.Key(m.name), encodeTexts(m.definitions()))
 		if version != 0 {
-			op = OpSwap(builtKey.Key(m.name), version, op.Value)
+			op = kv.OpSwap(builtKey.Key(m.name), version, op.Value)
 		}
-		_, err = One(ctx, m.db.store, op)
+		_, err = kv.One(ctx, m.db.store, op)
 		if err == nil {
 			m.built.saw(nil)
 			return nil
 		}
-		if Failed(err) && !errors.Is(err, ErrUnclear) {
+		if kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w", builtKey.Key(m.name), ErrConflict)
+	return fmt.Errorf("%s: %w", builtKey.Key(m.name), kv.ErrConflict)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -23,7 +24,7 @@ type release struct {
 	by map[string]*index.Unique[note, string]
 }
 
-func deploy(t *testing.T, s kvmodel.Store, indexes ...string) *release {
+func deploy(t *testing.T, s kv.Store, indexes ...string) *release {
 	t.Helper()
 	db := open(t, s)
 	v := &release{notes: kvmodel.NewRecords(db, noteSchema()), db: db, by: map[string]*index.Unique[note, string]{}}
@@ -66,10 +67,10 @@ func (v *release) needsRebuild(t *testing.T, name string) {
 }
 
 func TestBuilt_ANewModelNeedsNoRebuild(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		v := deploy(t, shared{s}, "Code")
 		_, err := v.by["Code"].Find(ctx, "c")
-		wantErr(t, err, kvmodel.ErrNotFound)
+		wantErr(t, err, kv.ErrNotFound)
 		must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
 		v.finds(t, "Code", "c", "a")
 		v.undeploy(t)
@@ -126,7 +127,7 @@ func TestBuilt_AnIndexAddedLaterNeedsARebuildOnASharedStore(t *testing.T) {
 	v = deploy(t, s, "Code")
 	v.needsRebuild(t, "Code")
 	must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
-	wantErr(t, v.Create(ctx, &note{Text: "x", Code: "cnew"}), kvmodel.ErrExists)
+	wantErr(t, v.Create(ctx, &note{Text: "x", Code: "cnew"}), kv.ErrExists)
 	v.needsRebuild(t, "Code")
 	other := deploy(t, s, "Code")
 	other.needsRebuild(t, "Code")
@@ -180,7 +181,7 @@ func TestBuilt_AnIndexWithAnotherDefinitionIsAnotherIndex(t *testing.T) {
 }
 
 func TestRebuild_ReportsTheConflictsAndMarksNothing(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		v := deploy(t, shared{s})
 		for i := range 30 {
 			must(t, v.Create(ctx, &note{ID: fmt.Sprintf("%02d", i), Text: "x", Code: fmt.Sprint("c", i/2)}))
@@ -191,7 +192,7 @@ func TestRebuild_ReportsTheConflictsAndMarksNothing(t *testing.T) {
 		must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
 		v.needsRebuild(t, "Code")
 		err := v.Rebuild(ctx)
-		wantErr(t, err, kvmodel.ErrExists)
+		wantErr(t, err, kv.ErrExists)
 		var taken *kvmodel.TakenError
 		if !errors.As(err, &taken) || taken.Index != "ByCode" || !strings.Contains(err.Error(), "15 records are in conflict") {
 			t.Errorf("error %v, want the 15 conflicts of ByCode", err)
@@ -313,7 +314,7 @@ func TestRebuild_DoesNotWaitForTheDead(t *testing.T) {
 }
 
 func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		var releases []*release
 		for range 4 {
 			releases = append(releases, deploy(t, shared{s}, "Code", "Text"))
@@ -325,7 +326,7 @@ func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		r, err := kvmodel.One(ctx, s, kvmodel.OpGet("built:Note"))
+		r, err := kv.One(ctx, s, kv.OpGet("built:Note"))
 		must(t, err)
 		if diff := cmp.Diff("\x07ByCode=\x07ByText=", string(r.Value)); diff != "" {
 			t.Errorf("built (-want +got)\n%s", diff)

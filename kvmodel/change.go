@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A change goes through these steps; the letters are those of
@@ -46,17 +48,17 @@ type edit[T any] struct {
 }
 
 // errLost: the record has changed since the change read it.
-var errLost = fmt.Errorf("lost a race: %w", ErrConflict)
+var errLost = fmt.Errorf("lost a race: %w", kv.ErrConflict)
 
 // change carries out e and returns what the record has become.
-func (m *model[T]) change(ctx context.Context, s Store, e edit[T]) (*T, error) {
+func (m *model[T]) change(ctx context.Context, s kv.Store, e edit[T]) (*T, error) {
 	if len(e.id) > MaxID {
-		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", ErrTooLarge, len(e.id), MaxID))
+		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", kv.ErrTooLarge, len(e.id), MaxID))
 	}
 	if err := m.writable(ctx); err != nil {
 		return nil, m.failure(e.id, err)
 	}
-	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: randomNumber(), since: m.db.now()}
+	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}
 	v, err := c.run()
 	if err != nil {
 		return nil, m.failure(e.id, err)
@@ -69,7 +71,7 @@ type change[T any] struct {
 	*model[T]
 	edit[T]
 	ctx   context.Context
-	s     Store
+	s     kv.Store
 	nonce uint64
 
 	lines   []*segment // of the journal lines written for it
@@ -91,8 +93,8 @@ func (c *change[T]) run() (*T, error) {
 		}
 		c.db.hand.drop(c.key(c.id))
 		c.db.lostRaces.Add(1)
-		if tries == c.maxLost() || !sleep(c.ctx, jitter(time.Millisecond<<min(tries, 5))) {
-			return nil, c.giveUp(fmt.Errorf("%w: %d tries lost against others", ErrConflict, tries))
+		if tries == c.maxLost() || !kv.Sleep(c.ctx, kv.Jitter(time.Millisecond<<min(tries, 5))) {
+			return nil, c.giveUp(fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, tries))
 		}
 		if c.next != nil {
 			if err := c.moveOn(); err != nil {
@@ -116,7 +118,7 @@ func (c *change[T]) maxLost() int {
 func (c *change[T]) moveOn() error {
 	old := *c
 	_ = old.giveUp(nil)
-	c.nonce, c.lines, c.touched, c.maxRev, c.unclear = randomNumber(), nil, nil, 0, false
+	c.nonce, c.lines, c.touched, c.maxRev, c.unclear = kv.Random(), nil, nil, 0, false
 	id, err := c.next(c.ctx)
 	c.id = id
 	return err
@@ -172,12 +174,12 @@ func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
 			}
 		}
 	}
-	works := []func(Store) error{func(s Store) (err error) { rec, err = c.seeOne(c.ctx, s, c.id); return err }}
+	works := []func(kv.Store) error{func(s kv.Store) (err error) { rec, err = c.seeOne(c.ctx, s, c.id); return err }}
 	if c.removes && c.db.atomic == nil && c.leavesTraces() {
 		if err := c.db.journal.ready(c.ctx); err != nil {
 			return nil, false, err
 		}
-		works = append(works, func(s Store) error { return c.note(s, line{model: c.name, id: c.id, rev: fenceAlways}) })
+		works = append(works, func(s kv.Store) error { return c.note(s, line{model: c.name, id: c.id, rev: fenceAlways}) })
 	}
 	if ahead := c.readEarly(); len(ahead) > 0 {
 		if err := c.db.journal.ready(c.ctx); err != nil {
@@ -185,7 +187,7 @@ func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
 		}
 		works = append(works, ahead...)
 	}
-	return rec, false, firstError(Together(c.ctx, c.s, works...))
+	return rec, false, firstError(kv.Together(c.ctx, c.s, works...))
 }
 
 // leavesTraces tells whether a record of the model is known anywhere but under
@@ -201,7 +203,7 @@ func lostIfConflict(err error) error {
 	if errors.As(err, &taken) {
 		return err
 	}
-	if errors.Is(err, ErrConflict) || errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound) {
+	if errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrNotFound) {
 		return errLost
 	}
 	return err

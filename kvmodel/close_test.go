@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // lateStore counts what it is asked for after it was closed.
 type lateStore struct {
-	kvmodel.Store
+	kv.Store
 	closed atomic.Bool
 	late   atomic.Int64
 }
 
-func (s *lateStore) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+func (s *lateStore) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-func (s *lateStore) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (s *lateStore) Do(ctx context.Context, ops []kv.Op) error {
 	if s.closed.Load() {
 		s.late.Add(1)
 	}

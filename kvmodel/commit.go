@@ -5,20 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // commit is A2 and what follows.
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
-	works := append([]func(Store) error{func(s Store) error { return c.write(s, p) }}, c.each(p, Index[T].Beside)...)
+	works := append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, c.each(p, Index[T].Beside)...)
 	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
-		works = append(works, func(s Store) error { return c.note(s, c.lineOf(p)) })
+		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
 	}
 	if c.removes && c.history > 0 {
 		// A deletion has nothing to keep, so it does not wait for this.
-		works = append(works, func(s Store) error { _ = c.keep(s, p); return nil })
+		works = append(works, func(s kv.Store) error { _ = c.keep(s, p); return nil })
 	}
-	errs := Together(c.ctx, c.s, works...)
+	errs := kv.Together(c.ctx, c.s, works...)
 	if errs[0] != nil {
 		return c.notCommitted(errs[0])
 	}
@@ -46,31 +48,31 @@ func (c *change[T]) setMarks(p *plan[T]) {
 
 // write stores the record: the one step that makes the change true. Where that
 // is unclear it looks, and sends the same again while nothing else came.
-func (c *change[T]) write(s Store, p *plan[T]) error {
+func (c *change[T]) write(s kv.Store, p *plan[T]) error {
 	op := c.store(p.rec, p.env)
 	for range maxTries {
-		_, err := One(c.ctx, s, op)
+		_, err := kv.One(c.ctx, s, op)
 		switch {
-		case errors.Is(err, ErrConflict), errors.Is(err, ErrExists), errors.Is(err, ErrNotFound):
+		case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrNotFound):
 			err = c.whose(s, p)
-		case errors.Is(err, ErrUnclear):
+		case errors.Is(err, kv.ErrUnclear):
 			err = c.settle(s, p)
 		case c.unclear && err != nil:
 			// This one was not sent, but an earlier one may have been.
-			err = fmt.Errorf("%w: %w", ErrUnclear, err)
+			err = fmt.Errorf("%w: %w", kv.ErrUnclear, err)
 		}
 		if !errors.Is(err, errAgain) {
 			return err
 		}
 	}
-	return ErrUnclear
+	return kv.ErrUnclear
 }
 
 var errAgain = errors.New("again")
 
 // whose finds out whether a refused commit was refused because an earlier send
 // of it, thought lost, had been carried out.
-func (c *change[T]) whose(s Store, p *plan[T]) error {
+func (c *change[T]) whose(s kv.Store, p *plan[T]) error {
 	if !c.unclear {
 		return errLost
 	}
@@ -80,11 +82,11 @@ func (c *change[T]) whose(s Store, p *plan[T]) error {
 // settle finds out what became of an unclear commit: nil, it was carried out;
 // errAgain, it is undecided and the same may be sent again; errLost, it was
 // not and never will be; ErrUnclear, nobody can tell.
-func (c *change[T]) settle(s Store, p *plan[T]) error {
+func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
 	c.unclear, c.creates = true, p.created
 	now, err := c.seeOne(c.ctx, s, c.id)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnclear, err)
+		return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
 	}
 	did, sure := now.env.hasTry(c.nonce, p.rec.Rev)
 	switch {
@@ -95,7 +97,7 @@ func (c *change[T]) settle(s Store, p *plan[T]) error {
 	case sure:
 		return errLost
 	default:
-		return ErrUnclear
+		return kv.ErrUnclear
 	}
 }
 
@@ -160,17 +162,17 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since t
 }
 
 // removeOld is A4.
-func (c *change[T]) removeOld(ctx context.Context, s Store, p *plan[T]) error {
-	var works []func(Store) error
+func (c *change[T]) removeOld(ctx context.Context, s kv.Store, p *plan[T]) error {
+	var works []func(kv.Store) error
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
-			works = append(works, func(s Store) error { return index.After(ctx, s, mv) })
+			works = append(works, func(s kv.Store) error { return index.After(ctx, s, mv) })
 		}
 	}
 	if p.value == nil {
-		works = append(works, func(s Store) error { return c.dropCounters(ctx, s, c.id) })
+		works = append(works, func(s kv.Store) error { return c.dropCounters(ctx, s, c.id) })
 	}
-	return firstError(Together(ctx, s, works...))
+	return firstError(kv.Together(ctx, s, works...))
 }
 
 // complete is A5.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Counters are numbers of a record that change too often to be in it: each has
@@ -17,7 +19,7 @@ type CounterOf[T any] struct {
 	Set  func(*T, int64)
 }
 
-var counterKey = NewClass("n", 3) // model, counter, id text
+var counterKey = kv.NewClass("n", 3) // model, counter, id text
 
 // CounterKey returns the key of a model's counter for the record with that id
 // text.
@@ -36,7 +38,7 @@ func (m *model[T]) withCounters(keys []string, ids []string) []string {
 }
 
 // count fills in the counters of rec from what gets of them have answered.
-func (m *model[T]) count(rec *Seen[T], results []Result) error {
+func (m *model[T]) count(rec *Seen[T], results []kv.Result) error {
 	if rec.Value == nil {
 		return nil
 	}
@@ -51,31 +53,31 @@ func (m *model[T]) count(rec *Seen[T], results []Result) error {
 }
 
 // countedOr returns the number that a get has answered, absent if there is none.
-func countedOr(absent int64, r Result) (int64, error) {
-	if errors.Is(r.Err, ErrNotFound) {
+func countedOr(absent int64, r kv.Result) (int64, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
 		return absent, nil
 	}
 	if r.Err != nil {
 		return 0, r.Err
 	}
-	return ParseNumber(r.Value)
+	return kv.ParseNumber(r.Value)
 }
 
 // dropCounters removes the counters of a record that is deleted, unless they
 // change meanwhile.
-func (m *model[T]) dropCounters(ctx context.Context, s Store, id string) error {
+func (m *model[T]) dropCounters(ctx context.Context, s kv.Store, id string) error {
 	if len(m.counters) == 0 {
 		return nil
 	}
 	keys := m.withCounters(nil, []string{id})
-	results, err := GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return err
 	}
-	var drops []Op
+	var drops []kv.Op
 	for i, r := range results {
 		if r.Err == nil {
-			drops = append(drops, OpDrop(keys[i], r.Version))
+			drops = append(drops, kv.OpDrop(keys[i], r.Version))
 		}
 	}
 	if len(drops) == 0 {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // How long what is deleted stays marked as such. It exceeds the longest time
@@ -18,8 +20,8 @@ const tombstoneTTL = 24 * time.Hour
 // finds what a crash left behind, the work that is done after the reply, the
 // clock and the tenant. A process opens one per store.
 type DB struct {
-	store  Store
-	atomic func(context.Context, func(Store) error) error // nil: the store has none
+	store  kv.Store
+	atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
 	now    func() time.Time
 	log    *slog.Logger
 
@@ -42,7 +44,7 @@ type DB struct {
 
 // repairer is a data class, whatever its type, to the DB.
 type repairer interface {
-	repairLine(ctx context.Context, s Store, l line) error
+	repairLine(ctx context.Context, s kv.Store, l line) error
 	changed(ctx context.Context, id string, created bool) error
 	listens() bool
 	shape() string
@@ -71,14 +73,14 @@ func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
 // Open returns a DB on s, which from now on belongs to the DB: Close closes
 // it. It asks nothing of the store yet. The error is an ErrBadKey for a tenant
 // that cannot be one.
-func Open(s Store, opts ...Option) (*DB, error) {
+func Open(s kv.Store, opts ...Option) (*DB, error) {
 	o := options{now: time.Now, log: slog.Default()}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	s = Count(s)
+	s = kv.Count(s)
 	if o.tenant != "" {
-		tenant, err := Prefix(s, o.tenant)
+		tenant, err := kv.Prefix(s, o.tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +88,7 @@ func Open(s Store, opts ...Option) (*DB, error) {
 	}
 	db := &DB{
 		store:   sided{s},
-		atomic:  PowersOf(s).Atomic,
+		atomic:  kv.PowersOf(s).Atomic,
 		now:     o.now,
 		log:     o.log,
 		hand:    new(hand),
@@ -101,7 +103,7 @@ func Open(s Store, opts ...Option) (*DB, error) {
 }
 
 // Store returns the store the DB works on, with the tenant's prefix.
-func (db *DB) Store() Store { return db.store }
+func (db *DB) Store() kv.Store { return db.store }
 
 // Now returns the time by the DB's clock.
 func (db *DB) Now() time.Time { return db.now() }

@@ -1,17 +1,15 @@
-// Package kvmodel is the data layer: the contract every key-value store keeps,
-// and on top of it data classes whose indexes stay right through crashes.
+// Package kvmodel is the data class: records of a Go struct on a key-value
+// store, with indexes that stay right through crashes.
 //
-// A backend implements [Store], one method that carries out a batch of
-// single-key operations in one round trip, called a trip. Nothing in this
-// project asks more of a store than that; what a store can do beyond it, it
-// tells through [PowersOf].
+// [Open] makes a [DB] of a store, and a data class that kvgen has written makes
+// [Records] in it: Get, Create, Put, Update, Delete, each in a known number of
+// trips to the store. The classes of packages index, timeline and ranking are
+// kept in step by every write.
 //
-// Small wrappers add what has nothing to do with a backend: [Count] says what
-// a request cost, [Trace] shows each trip to a hook, [Prefix] gives a tenant
-// keys of its own, [Retry] repeats what may be repeated.
+// What a store is, and what its operations and errors mean, is package kv. What
+// an app needs of it every day is here under the same name.
 //
-// Caveats. There are no transactions over several keys: a store promises
-// atomicity for one key at a time. An operation may end as [ErrUnclear], and
-// then nobody knows whether it was or will be carried out; the comment there
-// says what a caller may do.
+// Caveats. There are no transactions over several records: a change is atomic
+// for one record and its indexes. A write may end as [ErrUnclear], and then no
+// one knows whether it was or will be carried out.
 package kvmodel

@@ -3,6 +3,8 @@ package kvmodel
 import (
 	"slices"
 	"sync/atomic"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // earlyAfter is how many changes in a row have to move records of an index
@@ -47,7 +49,7 @@ type early struct {
 // readEarly returns the works that prepare, beside A0, what the change is
 // expected to need, and a journal line that makes repair fence the record
 // whatever its rev is: that is not known yet.
-func (c *change[T]) readEarly() []func(Store) error {
+func (c *change[T]) readEarly() []func(kv.Store) error {
 	c.early = early{}
 	expected := c.expects()
 	if len(expected) == 0 || c.removes || c.db.atomic != nil {
@@ -55,16 +57,16 @@ func (c *change[T]) readEarly() []func(Store) error {
 	}
 	l := line{model: c.name, id: c.id, rev: fenceAlways}
 	c.early.marks = make(map[int][]byte)
-	var works []func(Store) error
+	var works []func(kv.Store) error
 	for _, i := range expected {
 		index := c.indexes[i].(Early)
 		l.touched = append(l.touched, touched{c.indexes[i].Name(), []string{somewhere}})
-		works = append(works, func(s Store) (err error) {
+		works = append(works, func(s kv.Store) (err error) {
 			c.early.marks[i], err = index.Early(c.ctx, s, c.id)
 			return err
 		})
 	}
-	return append(works, func(s Store) error {
+	return append(works, func(s kv.Store) error {
 		err := c.note(s, l)
 		c.early.line = err == nil
 		return err

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-var enumerationKey = NewClass("all", 2) // model, number of the chunk
+var enumerationKey = kv.NewClass("all", 2) // model, number of the chunk
 
 // chunkBytes is the size from which a chunk of ids is followed by a new one.
 const chunkBytes = 4 << 10
@@ -39,7 +41,7 @@ func newEnumeration(model string) *enumeration {
 
 // add appends ids to the last chunk, or to a new one. The caller tells grew
 // once it is certain to stay.
-func (e *enumeration) add(ctx context.Context, s Store, ids []string) (grown, error) {
+func (e *enumeration) add(ctx context.Context, s kv.Store, ids []string) (grown, error) {
 	var data []byte
 	for _, id := range ids {
 		data = appendText(data, id)
@@ -47,7 +49,7 @@ func (e *enumeration) add(ctx context.Context, s Store, ids []string) (grown, er
 	last, size := e.where()
 	if last > 0 && size+len(data) <= chunkBytes {
 		err := appendSurely(ctx, s, e.chunks.Key(last), data)
-		if !errors.Is(err, ErrNotStored) {
+		if !errors.Is(err, kv.ErrNotStored) {
 			return grown{last, len(data)}, err
 		}
 	}
@@ -55,7 +57,7 @@ func (e *enumeration) add(ctx context.Context, s Store, ids []string) (grown, er
 	n, err := e.chunks.Last(ctx, s)
 	if err == nil && n > last {
 		err = appendSurely(ctx, s, e.chunks.Key(n), data)
-		if !errors.Is(err, ErrNotStored) {
+		if !errors.Is(err, kv.ErrNotStored) {
 			return grown{n, len(data)}, err
 		}
 		err = nil
@@ -87,13 +89,13 @@ func (e *enumeration) grew(g grown) {
 
 // ids returns those in the chunks from first on, some chunks a trip, with the
 // number of the chunk to go on from, 0 at the end.
-func (e *enumeration) ids(ctx context.Context, s Store, first int64) (ids []string, next int64, err error) {
+func (e *enumeration) ids(ctx context.Context, s kv.Store, first int64) (ids []string, next int64, err error) {
 	const atOnce = 16
 	keys := make([]string, atOnce)
 	for i := range keys {
 		keys[i] = e.chunks.Key(first + int64(i))
 	}
-	results, err := GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -48,7 +49,7 @@ func keysWith(mem *memkv.Store, prefix string) (n int) {
 }
 
 func TestAll_SeesEachRecordOnceWhereverItsIDStands(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		db := open(t, shared{s})
 		r := kvmodel.NewRecords(db, noteSchema())
 		want := createNotes(t, ctx, r, 0, 250)
@@ -73,7 +74,7 @@ func TestAll_SeesEachRecordOnceWhereverItsIDStands(t *testing.T) {
 }
 
 func TestAll_OfAModelWithoutRecordsIsEmpty(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
 		if got := allIDs(t, ctx, r); len(got) != 0 {
 			t.Errorf("got %q, want none", got)
@@ -82,7 +83,7 @@ func TestAll_OfAModelWithoutRecordsIsEmpty(t *testing.T) {
 }
 
 func TestAll_AStoreThatFailsIsAnErrorAndNotTheEnd(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		m := &mortal{Store: s}
 		r := kvmodel.NewRecords(open(t, m), noteSchema())
 		createNotes(t, ctx, r, 0, 3)
@@ -92,7 +93,7 @@ func TestAll_AStoreThatFailsIsAnErrorAndNotTheEnd(t *testing.T) {
 		for _, err = range r.All(ctx) {
 			n++
 		}
-		wantErr(t, err, kvmodel.ErrUnavailable)
+		wantErr(t, err, kv.ErrUnavailable)
 		if n != 1 {
 			t.Errorf("%d results, want the error alone", n)
 		}
@@ -116,7 +117,7 @@ func TestAll_CanBeLeftEarly(t *testing.T) {
 }
 
 func TestEnumeration_AChunkIsFilledBeforeTheNextIsBegun(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		mem := memkv.New(memkv.Options{})
 		if p, ok := s.(powers); ok {
 			s = powers{mem, p.with}
@@ -148,17 +149,17 @@ func TestEnumeration_ATransactionThatFailsLeavesNoGap(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
 	fails := false
-	s := powers{mem, kvmodel.Powers{Atomic: func(ctx context.Context, f func(kvmodel.Store) error) error {
-		return kvmodel.PowersOf(mem).Atomic(ctx, func(s kvmodel.Store) error {
+	s := powers{mem, kv.Powers{Atomic: func(ctx context.Context, f func(kv.Store) error) error {
+		return kv.PowersOf(mem).Atomic(ctx, func(s kv.Store) error {
 			if err := f(s); err != nil || !fails {
 				return err
 			}
-			return kvmodel.ErrUnavailable
+			return kv.ErrUnavailable
 		})
 	}}}
 	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
 	fails = true
-	wantErr(t, r.Create(ctx, &note{ID: "lost", Text: "x"}), kvmodel.ErrUnavailable)
+	wantErr(t, r.Create(ctx, &note{ID: "lost", Text: "x"}), kv.ErrUnavailable)
 	fails = false
 	var want []string
 	for i := range 600 {
@@ -166,7 +167,7 @@ func TestEnumeration_ATransactionThatFailsLeavesNoGap(t *testing.T) {
 		v := &note{ID: fmt.Sprintf("n%03d", i), Text: "x"}
 		err := r.Create(ctx, v)
 		if fails {
-			wantErr(t, err, kvmodel.ErrUnavailable)
+			wantErr(t, err, kv.ErrUnavailable)
 			continue
 		}
 		must(t, err)
@@ -182,7 +183,7 @@ func TestAll_ACorruptChunkIsNamed(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
 	createNotes(t, ctx, r, 0, 1)
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("all:Note:1", []byte{9, 'x'}))
+	_, err := kv.One(ctx, s, kv.OpSet("all:Note:1", []byte{9, 'x'}))
 	must(t, err)
 	var got error
 	for _, err := range r.All(ctx) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // envelope is what is stored under a record's key: the body with what the
@@ -74,7 +76,7 @@ func (e *envelope) ttl(now time.Time, tombstone time.Duration) time.Duration {
 	if e.expires == 0 {
 		return 0
 	}
-	return min(max(time.UnixMilli(e.expires).Sub(now), time.Second), MaxTTL)
+	return min(max(time.UnixMilli(e.expires).Sub(now), time.Second), kv.MaxTTL)
 }
 
 // hasTry tells whether the change with nonce was carried out. sure is false

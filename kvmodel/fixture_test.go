@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -108,7 +109,7 @@ func simpleNotes() kvmodel.Schema[note, string] {
 // quiet is a DB option for tests that make things go wrong on purpose.
 func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))) }
 
-func open(t testing.TB, s kvmodel.Store, opts ...kvmodel.Option) *kvmodel.DB {
+func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	t.Helper()
 	db, err := kvmodel.Open(s, append([]kvmodel.Option{quiet()}, opts...)...)
 	if err != nil {
@@ -130,24 +131,24 @@ func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
 
 // powers is a store with just the powers it names.
 type powers struct {
-	kvmodel.Store
-	with kvmodel.Powers
+	kv.Store
+	with kv.Powers
 }
 
-func (p powers) Powers() kvmodel.Powers { return p.with }
+func (p powers) Powers() kv.Powers { return p.with }
 
 // plain hides what a store can do beyond the contract.
-func plain(s kvmodel.Store) kvmodel.Store { return powers{s, kvmodel.Powers{}} }
+func plain(s kv.Store) kv.Store { return powers{s, kv.Powers{}} }
 
 // kinds are the kinds of store there are by what they can do.
-var kinds = map[string]func(kvmodel.Store) kvmodel.Store{
-	"atomic":             func(s kvmodel.Store) kvmodel.Store { return s },
+var kinds = map[string]func(kv.Store) kv.Store{
+	"atomic":             func(s kv.Store) kv.Store { return s },
 	"plain":              plain,
-	"unless and ordered": func(s kvmodel.Store) kvmodel.Store { return powers{s, kvmodel.Powers{Unless: true, Ordered: true}} },
+	"unless and ordered": func(s kv.Store) kv.Store { return powers{s, kv.Powers{Unless: true, Ordered: true}} },
 }
 
 // eachKind runs f on an empty store of each kind.
-func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, s kvmodel.Store)) {
+func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store)) {
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		t.Run(name, func(t *testing.T) {
 			f(t, t.Context(), kinds[name](memkv.New(memkv.Options{})))
@@ -158,18 +159,18 @@ func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, s kvmodel.
 // mortal is a store whose process can die: from then on it answers nothing,
 // as if nobody were there to hear the answer.
 type mortal struct {
-	kvmodel.Store
+	kv.Store
 	dead  atomic.Bool
 	trips atomic.Int64
 	dies  atomic.Int64 // with the trip of this number, if not 0
 }
 
-var errDead = fmt.Errorf("%w: the process is dead", kvmodel.ErrUnavailable)
+var errDead = fmt.Errorf("%w: the process is dead", kv.ErrUnavailable)
 
-func (m *mortal) Powers() kvmodel.Powers {
-	p := kvmodel.PowersOf(m.Store)
+func (m *mortal) Powers() kv.Powers {
+	p := kv.PowersOf(m.Store)
 	if whole := p.Atomic; whole != nil {
-		p.Atomic = func(ctx context.Context, f func(kvmodel.Store) error) error {
+		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
 			if m.died() {
 				return errDead
 			}
@@ -179,9 +180,9 @@ func (m *mortal) Powers() kvmodel.Powers {
 	return p
 }
 
-func (m *mortal) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	if m.died() {
-		return kvmodel.Fail(ops, errDead)
+		return kv.Fail(ops, errDead)
 	}
 	return m.Store.Do(ctx, ops)
 }
@@ -199,21 +200,21 @@ func (m *mortal) kill() { m.dead.Store(true) }
 func (m *mortal) Close() error { return nil }
 
 // shared is a store that a DB may close without closing it for others.
-type shared struct{ kvmodel.Store }
+type shared struct{ kv.Store }
 
-func (s shared) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
-func (s shared) Close() error           { return nil }
+func (s shared) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+func (s shared) Close() error      { return nil }
 
 // answer answers a trip, which it may also pass on to next.
-type answer func(ctx context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error
+type answer func(ctx context.Context, ops []kv.Op, next func([]kv.Op) error) error
 
 // tampering is a store whose trips a test can answer itself.
 type tampering struct {
-	kvmodel.Store
+	kv.Store
 	with atomic.Pointer[answer]
 }
 
-func tamper(s kvmodel.Store, with answer) *tampering {
+func tamper(s kv.Store, with answer) *tampering {
 	f := &tampering{Store: s}
 	f.set(with)
 	return f
@@ -222,10 +223,10 @@ func tamper(s kvmodel.Store, with answer) *tampering {
 // set lets with answer from now on; nil: the store itself.
 func (f *tampering) set(with answer) { f.with.Store(&with) }
 
-func (f *tampering) Powers() kvmodel.Powers { return kvmodel.PowersOf(f.Store) }
+func (f *tampering) Powers() kv.Powers { return kv.PowersOf(f.Store) }
 
-func (f *tampering) Do(ctx context.Context, ops []kvmodel.Op) error {
-	next := func(ops []kvmodel.Op) error { return f.Store.Do(ctx, ops) }
+func (f *tampering) Do(ctx context.Context, ops []kv.Op) error {
+	next := func(ops []kv.Op) error { return f.Store.Do(ctx, ops) }
 	if with := *f.with.Load(); with != nil {
 		return with(ctx, ops, next)
 	}
@@ -233,9 +234,9 @@ func (f *tampering) Do(ctx context.Context, ops []kvmodel.Op) error {
 }
 
 // cost returns what f asked of the store.
-func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kvmodel.Cost {
+func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kv.Cost {
 	t.Helper()
-	ctx, m := kvmodel.Metered(ctx)
+	ctx, m := kv.Metered(ctx)
 	if err := f(ctx); err != nil {
 		t.Error(err)
 	}

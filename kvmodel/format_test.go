@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var unexported = cmp.Options{
@@ -185,7 +187,7 @@ func allocated(f func()) uint64 {
 
 func TestLine_OfATypicalChangeIsAtMost100Bytes(t *testing.T) {
 	l := line{
-		model: "Story", id: NewID(time.Now()), rev: uint64(time.Now().UnixMilli()), created: true,
+		model: "Story", id: kv.NewID(time.Now()), rev: uint64(time.Now().UnixMilli()), created: true,
 		touched: []touched{
 			{"BySlug", []string{"a-typical-slug-of-an-article"}},
 			{"ByTags", []string{"golang"}},

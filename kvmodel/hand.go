@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // hand keeps the records that were read a moment ago, with their versions, so
@@ -15,7 +17,7 @@ type hand [512]atomic.Pointer[held]
 
 type held struct {
 	key     string
-	results []Result // of the record and its counters
+	results []kv.Result // of the record and its counters
 	read    time.Time
 }
 
@@ -33,14 +35,14 @@ func (h *hand) slot(key string) *atomic.Pointer[held] {
 }
 
 // keep remembers what was read under key.
-func (h *hand) keep(key string, results []Result, now time.Time) {
+func (h *hand) keep(key string, results []kv.Result, now time.Time) {
 	if r := results[0]; r.Err == nil && len(r.Value) <= heldBytes {
 		h.slot(key).Store(&held{key, results, now})
 	}
 }
 
 // take returns what was read under key a moment ago, and forgets it.
-func (h *hand) take(key string, now time.Time) ([]Result, bool) {
+func (h *hand) take(key string, now time.Time) ([]kv.Result, bool) {
 	slot := h.slot(key)
 	c := slot.Load()
 	if c == nil || c.key != key || !slot.CompareAndSwap(c, nil) || now.Sub(c.read) > heldFor {

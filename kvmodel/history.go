@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // The history of a record is a log of its bodies under a key beside it. An entry
@@ -15,7 +17,7 @@ import (
 // of its revision, so numbers have no gap and the newest tells how many there
 // were.
 
-var historyKey = NewClass("h", 2) // model, id text
+var historyKey = kv.NewClass("h", 2) // model, id text
 
 const (
 	// historyBytes is how much of a history is kept, whatever their number, and
@@ -79,7 +81,7 @@ func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error
 		}
 	}
 	text := h.r.schema.Key.Text(id)
-	return nil, h.r.m.failure(text, fmt.Errorf("%w: revision %d", ErrNotFound, rev))
+	return nil, h.r.m.failure(text, fmt.Errorf("%w: revision %d", kv.ErrNotFound, rev))
 }
 
 // historyEntry is one body with what puts it in its place.
@@ -165,9 +167,9 @@ func (log history) chain(env *envelope) []historyEntry {
 }
 
 // readHistory reads a record and its log in one trip.
-func (m *model[T]) readHistory(ctx context.Context, s Store, id string) (*Seen[T], history, Version, error) {
+func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*Seen[T], history, kv.Version, error) {
 	key := historyKey.KeyOfText([]string{m.name}, id)
-	results, err := GetAll(ctx, s, m.key(id), key)
+	results, err := kv.GetAll(ctx, s, m.key(id), key)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -190,7 +192,7 @@ func (c *change[T]) number(p *plan[T]) {
 }
 
 // keep appends what p makes of the record to its history.
-func (c *change[T]) keep(s Store, p *plan[T]) error {
+func (c *change[T]) keep(s kv.Store, p *plan[T]) error {
 	e := historyEntry{
 		of: try{p.env.rev, c.nonce}, number: p.number, at: c.db.now(),
 		model: p.env.model, kept: p.value != nil && len(p.env.body) <= historyBytes,
@@ -206,28 +208,28 @@ func (c *change[T]) keep(s Store, p *plan[T]) error {
 	key := historyKey.KeyOfText([]string{c.name}, c.id)
 	for range maxTries {
 		err := appendSurely(c.ctx, s, key, data)
-		if !errors.Is(err, ErrNotStored) {
+		if !errors.Is(err, kv.ErrNotStored) {
 			return err
 		}
 		// It is absent or full.
-		_, err = One(c.ctx, s, OpAdd(key, data))
-		if errors.Is(err, ErrExists) {
+		_, err = kv.One(c.ctx, s, kv.OpAdd(key, data))
+		if errors.Is(err, kv.ErrExists) {
 			err = c.trim(c.ctx, s, c.id)
-		} else if !errors.Is(err, ErrUnclear) {
+		} else if !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
-		if err != nil && !errors.Is(err, ErrUnclear) {
+		if err != nil && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w", key, ErrConflict)
+	return fmt.Errorf("%s: %w", key, kv.ErrConflict)
 }
 
 // trimSometimes has the history trimmed now and then, the more often the more is
 // put in.
 func (c *change[T]) trimSometimes(size int) {
 	every := max(1, min(c.history/4, historyBytes/4/size))
-	if randomNumber()%uint64(every) != 0 {
+	if kv.Random()%uint64(every) != 0 {
 		return
 	}
 	id := c.id
@@ -236,7 +238,7 @@ func (c *change[T]) trimSometimes(size int) {
 
 // trim leaves the newest revisions, as many as are to be kept, and what may still
 // become one. If somebody appends meanwhile it does nothing.
-func (m *model[T]) trim(ctx context.Context, s Store, id string) error {
+func (m *model[T]) trim(ctx context.Context, s kv.Store, id string) error {
 	rec, log, version, err := m.readHistory(ctx, s, id)
 	if err != nil || version == 0 {
 		return err
@@ -262,8 +264,8 @@ func (m *model[T]) trim(ctx context.Context, s Store, id string) error {
 	if !dropped {
 		return nil
 	}
-	_, err = One(ctx, s, OpSwap(historyKey.KeyOfText([]string{m.name}, id), version, kept))
-	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
+	_, err = kv.One(ctx, s, kv.OpSwap(historyKey.KeyOfText([]string{m.name}, id), version, kept))
+	if errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrNotFound) {
 		return nil
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -64,7 +65,7 @@ func textsOf(t testing.TB, ctx context.Context, as *articles, id string, n int) 
 }
 
 func TestHistory_KeepsTheLastBodiesAndDeletions(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		as := newArticles(closing(t, open(t, s)), 50)
 		if got := textsOf(t, ctx, as, "a", 10); got != nil {
 			t.Errorf("of a record that never was: %q", got)
@@ -96,7 +97,7 @@ func TestHistory_KeepsTheLastBodiesAndDeletions(t *testing.T) {
 		}
 		for _, rev := range []int64{0, 4, 99} {
 			_, err := as.History.Restore(ctx, "a", rev)
-			wantErr(t, err, kvmodel.ErrNotFound)
+			wantErr(t, err, kv.ErrNotFound)
 		}
 	})
 }
@@ -116,12 +117,12 @@ func TestHistory_Of_CostsOneTripAndAWriteNoMoreThanOneWithAnIndex(t *testing.T) 
 }
 
 func TestHistory_IsTrimmedByNumberAndBySize(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		mem := storeOf(s)
 		db := closing(t, open(t, s))
 		as := newArticles(db, 5)
 		size := func(id string) int {
-			r, err := kvmodel.One(ctx, mem, kvmodel.OpGet("h:Article:"+id))
+			r, err := kv.One(ctx, mem, kv.OpGet("h:Article:"+id))
 			must(t, err)
 			return len(r.Value)
 		}
@@ -151,7 +152,7 @@ func TestHistory_IsTrimmedByNumberAndBySize(t *testing.T) {
 }
 
 // storeOf returns the store in memory that s is a view of.
-func storeOf(s kvmodel.Store) kvmodel.Store {
+func storeOf(s kv.Store) kv.Store {
 	if p, ok := s.(powers); ok {
 		return p.Store
 	}
@@ -163,10 +164,10 @@ func TestHistory_CutBytesAreCorrupt(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	as := newArticles(closing(t, open(t, mem)), 5)
 	must(t, as.write(ctx, "a", "one"))
-	r, err := kvmodel.One(ctx, mem, kvmodel.OpGet("h:Article:a"))
+	r, err := kv.One(ctx, mem, kv.OpGet("h:Article:a"))
 	must(t, err)
 	for n := 1; n < 20; n++ {
-		_, err := kvmodel.One(ctx, mem, kvmodel.OpSet("h:Article:a", r.Value[:n]))
+		_, err := kv.One(ctx, mem, kv.OpSet("h:Article:a", r.Value[:n]))
 		must(t, err)
 		_, err = as.History.Of(ctx, "a", 5)
 		if !errors.Is(err, kvmodel.ErrCorrupt) || !strings.Contains(err.Error(), "h:Article:a") {
@@ -184,7 +185,7 @@ func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 		kvtest.SimulateMany(t, 200, world, func(sim *kvtest.Sim) {
 			for i, name := range []string{"p", "q", "r"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-				sim.Go(name, func(s kvmodel.Store) { writeArticles(s, name, rng) })
+				sim.Go(name, func(s kv.Store) { writeArticles(s, name, rng) })
 			}
 			sim.Wait()
 			time.Sleep(2 * time.Minute) // for what Close did not wait for
@@ -196,7 +197,7 @@ func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 	}
 }
 
-func writeArticles(s kvmodel.Store, name string, rng *rand.Rand) {
+func writeArticles(s kv.Store, name string, rng *rand.Rand) {
 	db, err := kvmodel.Open(s, quiet())
 	if err != nil {
 		panic(err)
@@ -221,7 +222,7 @@ func writeArticles(s kvmodel.Store, name string, rng *rand.Rand) {
 
 func checkHistory(t *testing.T, ctx context.Context, as *articles) {
 	now, err := as.Get(ctx, "a")
-	if errors.Is(err, kvmodel.ErrNotFound) {
+	if errors.Is(err, kv.ErrNotFound) {
 		now = nil
 	} else {
 		must(t, err)

@@ -3,6 +3,8 @@ package kvmodel
 import (
 	"context"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Index is what an index class implements to be kept in step with the records
@@ -27,24 +29,24 @@ type Index[T any] interface {
 	// Prepare makes entries at m.Gained, before the record commits. Until then
 	// nobody may take them for true. An error ends the change; ErrConflict
 	// means that m.Base is old and the change starts over.
-	Prepare(ctx context.Context, s Store, m *Move) error
+	Prepare(ctx context.Context, s kv.Store, m *Move) error
 
 	// Beside runs next to the record's commit, in the same trip. What it could
 	// not do is repaired after the reply.
-	Beside(ctx context.Context, s Store, m *Move) error
+	Beside(ctx context.Context, s kv.Store, m *Move) error
 
 	// After removes what stands at m.Lost, once the record has committed. It is
 	// called for every change that moves the record, also where nothing is lost:
 	// an index that follows something else than the record does so here.
-	After(ctx context.Context, s Store, m *Move) error
+	After(ctx context.Context, s kv.Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
 	// makes what is missing and removes what rec does not hold.
-	Repair(ctx context.Context, s Store, rec *Seen[T], places []string) error
+	Repair(ctx context.Context, s kv.Store, rec *Seen[T], places []string) error
 
 	// Check returns a sentence for each thing that is wrong with the entries
 	// of rec.
-	Check(ctx context.Context, s Store, rec *Seen[T]) ([]string, error)
+	Check(ctx context.Context, s kv.Store, rec *Seen[T]) ([]string, error)
 }
 
 // Move is what one change of a record means to one index.
@@ -71,7 +73,7 @@ type Move struct {
 type Early interface {
 	// Early returns what will be Move.Early, if the change of the record id
 	// turns out to move it. Prepare should then ask for nothing.
-	Early(ctx context.Context, s Store, id string) ([]byte, error)
+	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
 // Finisher is an Index that has more to do when a rebuild has entered every
@@ -90,7 +92,7 @@ type Seen[T any] struct {
 	Places  []string // where it belongs in the index that asked
 	Mark    []byte   // what that index keeps in it
 	Doubt   Doubt    // to Repair: what may be wrong beside its places
-	version Version
+	version kv.Version
 	env     *envelope
 }
 
@@ -142,14 +144,14 @@ func (h *Host[T]) Model() string { return h.m.name }
 func (h *Host[T]) DB() *DB { return h.m.db }
 
 // Store returns the store for reading outside of a change.
-func (h *Host[T]) Store() Store { return h.m.db.store }
+func (h *Host[T]) Store() kv.Store { return h.m.db.store }
 
 // Ready returns nil if the index may be read: an ErrNeedsRebuild if the model
 // has records that were written without it.
 func (h *Host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
 
 // See reads the records with these id texts in one trip.
-func (h *Host[T]) See(ctx context.Context, s Store, ids ...string) ([]*Seen[T], error) {
+func (h *Host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error) {
 	recs, err := h.m.see(ctx, s, ids)
 	if err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func (h *Host[T]) See(ctx context.Context, s Store, ids ...string) ([]*Seen[T], 
 // Fence makes every change fail that was prepared on rec as it was seen. It
 // returns ErrConflict if the record has changed meanwhile, and then nothing
 // was fenced.
-func (h *Host[T]) Fence(ctx context.Context, s Store, rec *Seen[T]) error {
+func (h *Host[T]) Fence(ctx context.Context, s kv.Store, rec *Seen[T]) error {
 	return h.m.fence(ctx, s, rec, 0)
 }
 
@@ -179,6 +181,6 @@ func (h *Host[T]) Meet(id, place string, past uint64) {
 // Rebuilds returns the numbers of the last rebuild of the data class that has
 // begun and of the last that has ended, 0 if there was none. What was lost
 // before a rebuild began is there again when it has ended.
-func (h *Host[T]) Rebuilds(ctx context.Context, s Store) (begun, ended int64, err error) {
+func (h *Host[T]) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
 	return h.m.rebuilds(ctx, s)
 }

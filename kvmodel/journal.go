@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // The journal of a process is a row of segments of lines. A line is written
@@ -19,8 +21,8 @@ import (
 // complete. Only when the process dies does anybody read a segment: the
 // repair of another.
 var (
-	journalHead    = NewClass("out", 1)  // process
-	journalSegment = NewClass("line", 2) // process, number
+	journalHead    = kv.NewClass("out", 1)  // process
+	journalSegment = kv.NewClass("line", 2) // process, number
 )
 
 // processList is the one key that names every process with a journal.
@@ -98,9 +100,9 @@ func (j *journal) ready(ctx context.Context) error {
 func (j *journal) open(ctx context.Context) error {
 	process := newProcessName()
 	first := &segment{process: process, created: map[string][]string{}}
-	err := j.db.store.Do(ctx, []Op{
-		OpAdd(first.key(), nil),
-		OpSet(journalHead.Key(process), encodeHead(journalState{shapes: j.db.shapes()})),
+	err := j.db.store.Do(ctx, []kv.Op{
+		kv.OpAdd(first.key(), nil),
+		kv.OpSet(journalHead.Key(process), encodeHead(journalState{shapes: j.db.shapes()})),
 	})
 	if err != nil {
 		return err
@@ -119,14 +121,14 @@ func (j *journal) open(ctx context.Context) error {
 // note writes l through s, which may be shared by other works, and returns the
 // segment that holds it, or may hold it if there is another error than errGone:
 // the caller owes it one done. After errGone a new journal has to be opened.
-func (j *journal) note(ctx context.Context, s Store, l line) (*segment, error) {
+func (j *journal) note(ctx context.Context, s kv.Store, l line) (*segment, error) {
 	data := l.encode(nil)
 	seg := j.enter(l, len(data))
 	if seg == nil {
 		return nil, errGone
 	}
 	err := appendSurely(ctx, s, seg.key(), data)
-	if !errors.Is(err, ErrNotStored) {
+	if !errors.Is(err, kv.ErrNotStored) {
 		return seg, err
 	}
 	// Somebody took this process for dead and buried its journal.
@@ -137,11 +139,11 @@ func (j *journal) note(ctx context.Context, s Store, l line) (*segment, error) {
 
 // appendSurely appends data, again where it is unclear whether it was: a line
 // may stand twice.
-func appendSurely(ctx context.Context, s Store, key string, data []byte) error {
+func appendSurely(ctx context.Context, s kv.Store, key string, data []byte) error {
 	var err error
 	for range 3 {
-		_, err = One(ctx, s, OpAppend(key, data))
-		if !errors.Is(err, ErrUnclear) {
+		_, err = kv.One(ctx, s, kv.OpAppend(key, data))
+		if !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
@@ -300,13 +302,13 @@ func (j *journal) roll(ctx context.Context, last *segment) error {
 	state, next := j.next(last)
 	err := j.sayAlive(ctx, last.process, state)
 	if err == nil && next != last {
-		_, err = One(ctx, j.db.store, OpAdd(next.key(), nil))
+		_, err = kv.One(ctx, j.db.store, kv.OpAdd(next.key(), nil))
 	}
 	switch {
 	case errors.Is(err, errGone):
 		j.forget(last.process)
 		return nil
-	case err != nil && !errors.Is(err, ErrExists):
+	case err != nil && !errors.Is(err, kv.ErrExists):
 		return err
 	}
 	j.mu.Lock()
@@ -340,7 +342,7 @@ func (j *journal) next(last *segment) (journalState, *segment) {
 // it wrote to a new segment then nobody would find.
 func (j *journal) sayAlive(ctx context.Context, process string, state journalState) error {
 	key := journalHead.Key(process)
-	r, err := One(ctx, j.db.store, OpGet(key))
+	r, err := kv.One(ctx, j.db.store, kv.OpGet(key))
 	if err == nil {
 		var old journalState
 		if old, err = decodeHead(r.Value); err == nil && old.tick == buriedTick {
@@ -348,9 +350,9 @@ func (j *journal) sayAlive(ctx context.Context, process string, state journalSta
 		}
 	}
 	if err == nil {
-		_, err = One(ctx, j.db.store, OpSwap(key, r.Version, encodeHead(state)))
+		_, err = kv.One(ctx, j.db.store, kv.OpSwap(key, r.Version, encodeHead(state)))
 	}
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
+	if errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrConflict) {
 		return errGone
 	}
 	return err
@@ -375,7 +377,7 @@ func (j *journal) remove(ctx context.Context, seg *segment) error {
 	if err := j.db.archive(ctx, seg.created); err != nil {
 		return err
 	}
-	if _, err := One(ctx, j.db.store, OpDelete(seg.key())); err != nil && !errors.Is(err, ErrNotFound) {
+	if _, err := kv.One(ctx, j.db.store, kv.OpDelete(seg.key())); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
 	j.mu.Lock()
@@ -404,7 +406,7 @@ func (j *journal) finish(ctx context.Context) error {
 	if n := j.openLines(); n > 0 && j.db.Stats().Waiting > 0 {
 		return nil
 	} else if n > 0 {
-		return fmt.Errorf("%w: %d changes are not complete; they are left in the journal for repair", ErrUnavailable, n)
+		return fmt.Errorf("%w: %d changes are not complete; they are left in the journal for repair", kv.ErrUnavailable, n)
 	}
 	return takeDown(ctx, j.db.store, process)
 }
@@ -420,11 +422,11 @@ func (j *journal) close() {
 
 // takeDown removes what tells of the journal of process, whose segments are
 // gone.
-func takeDown(ctx context.Context, s Store, process string) error {
+func takeDown(ctx context.Context, s kv.Store, process string) error {
 	if err := listProcess(ctx, s, process, false); err != nil {
 		return err
 	}
-	return s.Do(ctx, []Op{OpDelete(journalHead.Key(process)), OpDelete(repairedKey.Key(process))})
+	return s.Do(ctx, []kv.Op{kv.OpDelete(journalHead.Key(process)), kv.OpDelete(repairedKey.Key(process))})
 }
 
 // journalState is what the head of a journal says: the segments from lowest to
@@ -472,11 +474,11 @@ func newProcessName() string {
 	var b [16]byte
 	// It never fails: the runtime ends the program rather.
 	_, _ = rand.Read(b[:])
-	return keyHash.EncodeToString(b[:])
+	return kv.NameEncoding.EncodeToString(b[:])
 }
 
 // listProcess puts process into the list of processes or takes it out.
-func listProcess(ctx context.Context, s Store, process string, in bool) error {
+func listProcess(ctx context.Context, s kv.Store, process string, in bool) error {
 	for {
 		all, version, err := processes(ctx, s)
 		if err != nil {
@@ -490,13 +492,13 @@ func listProcess(ctx context.Context, s Store, process string, in bool) error {
 		} else {
 			all = slices.DeleteFunc(all, func(p string) bool { return p == process })
 		}
-		op := OpAdd(processList, encodeProcesses(all))
+		op := kv.OpAdd(processList, encodeProcesses(all))
 		if version != 0 {
-			op = OpSwap(processList, version, encodeProcesses(all))
+			op = kv.OpSwap(processList, version, encodeProcesses(all))
 		}
-		_, err = One(ctx, s, op)
-		changed := errors.Is(err, ErrConflict) || errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound)
-		if !changed && !errors.Is(err, ErrUnclear) {
+		_, err = kv.One(ctx, s, op)
+		changed := errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrNotFound)
+		if !changed && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
@@ -504,9 +506,9 @@ func listProcess(ctx context.Context, s Store, process string, in bool) error {
 
 // processes returns the names of the processes with a journal, and the
 // version of their list, 0 if there is none.
-func processes(ctx context.Context, s Store) ([]string, Version, error) {
-	r, err := One(ctx, s, OpGet(processList))
-	if errors.Is(err, ErrNotFound) {
+func processes(ctx context.Context, s kv.Store) ([]string, kv.Version, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(processList))
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil, 0, nil
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -26,7 +27,7 @@ type process struct {
 	byCode *index.Unique[note, string]
 }
 
-func start(t *testing.T, s kvmodel.Store, opts ...kvmodel.Option) *process {
+func start(t *testing.T, s kv.Store, opts ...kvmodel.Option) *process {
 	t.Helper()
 	life := &mortal{Store: s}
 	db := open(t, life, opts...)
@@ -87,7 +88,7 @@ func TestJournal_Close_TakesItDownAndKeepsTheIDs(t *testing.T) {
 			t.Errorf("all (-want +got)\n%s", diff)
 		}
 		must(t, p.db.Close(ctx))
-		wantErr(t, p.Create(ctx, &note{Text: "too late"}), kvmodel.ErrUnavailable)
+		wantErr(t, p.Create(ctx, &note{Text: "too late"}), kv.ErrUnavailable)
 	})
 }
 
@@ -122,7 +123,7 @@ func TestJournal_ASegmentIsRolledBySize(t *testing.T) {
 			synctest.Wait()
 		}
 		for _, key := range keys(mem, "line") {
-			r, err := kvmodel.One(ctx, mem, kvmodel.OpGet(key))
+			r, err := kv.One(ctx, mem, kv.OpGet(key))
 			must(t, err)
 			if len(r.Value) > 64<<10 {
 				t.Errorf("%s has %d bytes", key, len(r.Value))
@@ -138,8 +139,8 @@ func TestJournal_ASegmentIsRolledBySize(t *testing.T) {
 func TestJournal_AnIdleProcessAsksNothingAndWakesWithoutATripMore(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		var mu sync.Mutex
-		trips := map[kvmodel.Kind]int{}
-		p := start(t, kvmodel.Trace(plain(mem), func(_ context.Context, trip kvmodel.Trip) {
+		trips := map[kv.Kind]int{}
+		p := start(t, kv.Trace(plain(mem), func(_ context.Context, trip kv.Trip) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, op := range trip.Ops {
@@ -153,8 +154,8 @@ func TestJournal_AnIdleProcessAsksNothingAndWakesWithoutATripMore(t *testing.T) 
 		mu.Unlock()
 		wait(5 * time.Hour)
 		mu.Lock()
-		delete(trips, kvmodel.Get) // repair looks for the dead
-		if diff := cmp.Diff(map[kvmodel.Kind]int{}, trips); diff != "" {
+		delete(trips, kv.Get) // repair looks for the dead
+		if diff := cmp.Diff(map[kv.Kind]int{}, trips); diff != "" {
 			t.Errorf("what an idle process asked (-want +got)\n%s", diff)
 		}
 		mu.Unlock()
@@ -187,7 +188,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndBuriedAfterTheGrace(
 		p.life.dies.Store(p.life.trips.Load() + 3)
 		_, err = p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil })
 		must(t, err)
-		wantErr(t, p.db.Flush(ctx), kvmodel.ErrUnavailable)
+		wantErr(t, p.db.Flush(ctx), kv.ErrUnavailable)
 		if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
 			t.Fatalf("claims after the crash (-want +got)\n%s", diff)
 		}
@@ -200,7 +201,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndBuriedAfterTheGrace(
 			t.Errorf("heads %q, want both until the grace has passed", got)
 		}
 		// A claim that a paused client adds late is found by the second pass.
-		_, err = kvmodel.One(ctx, mem, kvmodel.OpSet("u:Note:ByCode:old", append([]byte{1}, "a"...)))
+		_, err = kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", append([]byte{1}, "a"...)))
 		must(t, err)
 		wait(time.Hour + time.Minute)
 		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
@@ -252,7 +253,7 @@ func TestJournal_ABuriedProcessThatWakesWritesUnderANewName(t *testing.T) {
 					t.Errorf("all (-want +got)\n%s", diff)
 				}
 				heads, listed := keys(mem, "out"), 0
-				r, err := kvmodel.One(ctx, mem, kvmodel.OpGet("procs"))
+				r, err := kv.One(ctx, mem, kv.OpGet("procs"))
 				for _, head := range heads {
 					if err == nil && strings.Contains(string(r.Value), strings.TrimPrefix(head, "out:")) {
 						listed++
@@ -310,7 +311,7 @@ func TestJournal_LinesOfUnknownModelsAreLeftForOthersAndTheRestIsDoneOnce(t *tes
 		}
 		size := 0
 		for _, key := range keys(mem, "all") {
-			r, err := kvmodel.One(ctx, mem, kvmodel.OpGet(key))
+			r, err := kv.One(ctx, mem, kv.OpGet(key))
 			must(t, err)
 			size += len(r.Value)
 		}
@@ -347,7 +348,7 @@ func TestJournal_OneThatCannotBeRepairedDoesNotHoldUpTheOthers(t *testing.T) {
 			p.life.kill()
 		}
 		// The second one's record is corrupt.
-		_, err := kvmodel.One(ctx, mem, kvmodel.OpSet("r:Note:n1", []byte("corrupt")))
+		_, err := kv.One(ctx, mem, kv.OpSet("r:Note:n1", []byte("corrupt")))
 		must(t, err)
 		living := start(t, plain(mem)).ends(t)
 		must(t, living.Create(ctx, &note{ID: "living", Text: "x"}))
@@ -364,13 +365,13 @@ func TestJournal_OneThatCannotBeRepairedDoesNotHoldUpTheOthers(t *testing.T) {
 func TestJournal_AnUnclearAppendIsSentAgainAndALineMayStandTwice(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		unclear := 0
-		s := tamper(plain(mem), func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		s := tamper(plain(mem), func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
 			err := next(ops)
 			for i := range ops {
-				if ops[i].Kind == kvmodel.Append && strings.HasPrefix(ops[i].Key, "line:") && unclear < 2 {
+				if ops[i].Kind == kv.Append && strings.HasPrefix(ops[i].Key, "line:") && unclear < 2 {
 					unclear++
-					ops[i].Result.Err = kvmodel.ErrUnclear
-					err = kvmodel.ErrUnclear
+					ops[i].Result.Err = kv.ErrUnclear
+					err = kv.ErrUnclear
 				}
 			}
 			return err
@@ -396,9 +397,9 @@ func TestRepair_ALineStaysUntilTheOldEntriesAreGone(t *testing.T) {
 		p := start(t, s).ends(t)
 		must(t, p.Create(ctx, &note{ID: "a", Text: "x", Code: "old"}))
 		must(t, p.db.Flush(ctx))
-		s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
-			if ops[0].Kind == kvmodel.CompareAndDelete && strings.HasPrefix(ops[0].Key, "u:") {
-				return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+		s.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+			if ops[0].Kind == kv.CompareAndDelete && strings.HasPrefix(ops[0].Key, "u:") {
+				return kv.Fail(ops, kv.ErrUnavailable)
 			}
 			return next(ops)
 		})
@@ -425,9 +426,9 @@ func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
 	now := time.Now()
 	clock := kvmodel.Clock(func() time.Time { return now })
 	// Its segments stay, since it cannot turn them over.
-	p := start(t, tamper(plain(mem), func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
-		if ops[0].Kind == kvmodel.Get && strings.HasPrefix(ops[0].Key, "out:") {
-			return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+	p := start(t, tamper(plain(mem), func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+		if ops[0].Kind == kv.Get && strings.HasPrefix(ops[0].Key, "out:") {
+			return kv.Fail(ops, kv.ErrUnavailable)
 		}
 		return next(ops)
 	}), clock)

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-var recordKey = NewClass("r", 2) // model, id text
+var recordKey = kv.NewClass("r", 2) // model, id text
 
 // model is the part of a data class that does not know the type of its ids:
 // it reads and writes records by the texts of their ids.
@@ -84,7 +86,7 @@ func (m *model[T]) key(id string) string { return recordKey.KeyOfText([]string{m
 // failure returns err with the record it befell, unless it says so already. A
 // TakenError says all by itself.
 func (m *model[T]) failure(id string, err error) error {
-	what := m.name + " " + quoteKey(id)
+	what := m.name + " " + kv.Quote(id)
 	switch e := err.(type) {
 	case nil, *TakenError:
 		return err
@@ -108,12 +110,12 @@ func (e *recordError) Unwrap() error { return e.err }
 
 // see reads records in one trip. Each id has its Seen; the error is not nil
 // if some could not be asked for or is corrupt.
-func (m *model[T]) see(ctx context.Context, s Store, ids []string) ([]*Seen[T], error) {
+func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*Seen[T], error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = m.key(id)
 	}
-	results, err := GetAll(ctx, s, m.withCounters(keys, ids)...)
+	results, err := kv.GetAll(ctx, s, m.withCounters(keys, ids)...)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +132,7 @@ func (m *model[T]) see(ctx context.Context, s Store, ids []string) ([]*Seen[T], 
 	return recs, nil
 }
 
-func (m *model[T]) seeOne(ctx context.Context, s Store, id string) (*Seen[T], error) {
+func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*Seen[T], error) {
 	recs, err := m.see(ctx, s, []string{id})
 	if err != nil {
 		return nil, err
@@ -139,8 +141,8 @@ func (m *model[T]) seeOne(ctx context.Context, s Store, id string) (*Seen[T], er
 }
 
 // decode returns what a get of id's record answered.
-func (m *model[T]) decode(id string, r Result) (*Seen[T], error) {
-	if errors.Is(r.Err, ErrNotFound) {
+func (m *model[T]) decode(id string, r kv.Result) (*Seen[T], error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
 		return &Seen[T]{ID: id}, nil
 	}
 	if r.Err != nil {
@@ -209,17 +211,17 @@ func (m *model[T]) encodeBody(old *envelope, v *T) ([]byte, error) {
 // fence raises rec's rev past every rev up to past, changing nothing else, so
 // that no change prepared for one of them can commit. An absent record becomes
 // a deleted one. ErrConflict: the record changed meanwhile.
-func (m *model[T]) fence(ctx context.Context, s Store, rec *Seen[T], past uint64) error {
+func (m *model[T]) fence(ctx context.Context, s kv.Store, rec *Seen[T], past uint64) error {
 	env := envelope{deleted: true, model: m.version}
 	if rec.env != nil {
 		env = *rec.env
 	}
 	env.rev = max(rec.Rev+1, past)
 	op := m.store(rec, &env)
-	_, err := One(ctx, s, op)
+	_, err := kv.One(ctx, s, op)
 	switch {
-	case errors.Is(err, ErrExists), errors.Is(err, ErrNotFound):
-		return m.failure(rec.ID, ErrConflict)
+	case errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrNotFound):
+		return m.failure(rec.ID, kv.ErrConflict)
 	case err == nil:
 		rec.Rev = env.rev
 	}
@@ -238,13 +240,13 @@ func (m *model[T]) ttl(env *envelope) time.Duration {
 }
 
 // store returns the op that puts env in the place of rec.
-func (m *model[T]) store(rec *Seen[T], env *envelope) Op {
+func (m *model[T]) store(rec *Seen[T], env *envelope) kv.Op {
 	key, value, ttl := m.key(rec.ID), env.encode(nil), m.ttl(env)
 	if rec.version == 0 {
-		return OpAdd(key, value).For(ttl)
+		return kv.OpAdd(key, value).For(ttl)
 	}
-	return OpSwap(key, rec.version, value).For(ttl)
+	return kv.OpSwap(key, rec.version, value).For(ttl)
 }
 
 // unavailable wraps why something was not even tried.
-func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
+func unavailable(cause error) error { return fmt.Errorf("%w: %w", kv.ErrUnavailable, cause) }

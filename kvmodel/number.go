@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"sync/atomic"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Numbering is a row of items under the keys 1, 2, 3, ... without a counter:
@@ -41,7 +43,7 @@ func (q *Numbering) Known(n int64) {
 // missing. If what it knew is gone, since a store lost it or it was told too
 // early, it begins at the first; but if the number under the hint's key is gone,
 // the store has lost a part of the row, and the error is an ErrLost.
-func (q *Numbering) Last(ctx context.Context, s Store) (int64, error) {
+func (q *Numbering) Last(ctx context.Context, s kv.Store) (int64, error) {
 	hint, kept := q.hint.Load(), false
 	if hint == 0 && q.Hint != "" {
 		var err error
@@ -61,7 +63,7 @@ func (q *Numbering) Last(ctx context.Context, s Store) (int64, error) {
 		case err != nil:
 			return 0, err
 		case missing == hint && kept:
-			return 0, fmt.Errorf("%w: %s says that number %d exists, and it does not", ErrLost, q.Hint, hint)
+			return 0, fmt.Errorf("%w: %s says that number %d exists, and it does not", kv.ErrLost, q.Hint, hint)
 		case missing == hint && hint > 0:
 			q.hint.CompareAndSwap(hint, 0)
 			return q.Last(ctx, s)
@@ -74,15 +76,15 @@ func (q *Numbering) Last(ctx context.Context, s Store) (int64, error) {
 }
 
 // keptHint returns the number under the hint's key, 0 if there is none.
-func (q *Numbering) keptHint(ctx context.Context, s Store) (int64, error) {
-	r, err := One(ctx, s, OpGet(q.Hint))
-	if errors.Is(err, ErrNotFound) {
+func (q *Numbering) keptHint(ctx context.Context, s kv.Store) (int64, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(q.Hint))
+	if errors.Is(err, kv.ErrNotFound) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	n, err := ParseNumber(r.Value)
+	n, err := kv.ParseNumber(r.Value)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %s: %w", ErrCorrupt, q.Hint, err)
 	}
@@ -108,7 +110,7 @@ func (q *Numbering) steps(low int64, round int) []int64 {
 
 // between returns the last number in use, which is at least low and less than
 // high, in a search that began at begin.
-func (q *Numbering) between(ctx context.Context, s Store, begin, low, high int64) (int64, error) {
+func (q *Numbering) between(ctx context.Context, s kv.Store, begin, low, high int64) (int64, error) {
 	for high-low > 1 {
 		found, missing, err := q.probe(ctx, s, q.cuts(begin, low, high))
 		if err != nil {
@@ -144,12 +146,12 @@ func (q *Numbering) cuts(begin, low, high int64) []int64 {
 // probe looks for the rising numbers in one trip. It returns the last before
 // the first that is missing, and the first missing one, each 0 if there is
 // none.
-func (q *Numbering) probe(ctx context.Context, s Store, numbers []int64) (found, missing int64, err error) {
+func (q *Numbering) probe(ctx context.Context, s kv.Store, numbers []int64) (found, missing int64, err error) {
 	keys := make([]string, len(numbers))
 	for i, n := range numbers {
 		keys[i] = q.Key(n)
 	}
-	results, err := GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -169,9 +171,9 @@ func (q *Numbering) probe(ctx context.Context, s Store, numbers []int64) (found,
 //
 // With a hint's key it costs one trip where this process made the last number,
 // and about as many as there are others at it at the same time where not.
-func (q *Numbering) Add(ctx context.Context, s Store, value []byte) (int64, error) {
+func (q *Numbering) Add(ctx context.Context, s kv.Store, value []byte) (int64, error) {
 	if n := q.hint.Load() + 1; q.Hint != "" && n > 1 {
-		if err := q.add(ctx, s, n, value); !errors.Is(err, ErrExists) {
+		if err := q.add(ctx, s, n, value); !errors.Is(err, kv.ErrExists) {
 			return n, err
 		}
 		q.Known(n)
@@ -182,7 +184,7 @@ func (q *Numbering) Add(ctx context.Context, s Store, value []byte) (int64, erro
 	}
 	for {
 		n++
-		if err := q.add(ctx, s, n, value); !errors.Is(err, ErrExists) {
+		if err := q.add(ctx, s, n, value); !errors.Is(err, kv.ErrExists) {
 			return n, err
 		}
 		q.Known(n)
@@ -194,26 +196,26 @@ const hintEvery = 16
 
 // add stores value under n. Where that is unclear it looks, and while nothing
 // is there it sends the same again.
-func (q *Numbering) add(ctx context.Context, s Store, n int64, value []byte) error {
-	ops := []Op{OpAdd(q.Key(n), value)}
+func (q *Numbering) add(ctx context.Context, s kv.Store, n int64, value []byte) error {
+	ops := []kv.Op{kv.OpAdd(q.Key(n), value)}
 	if q.Hint != "" && n%hintEvery == 0 {
 		// That it is written in vain, or by somebody slow over a newer one, only
 		// makes a search longer.
-		ops = append(ops, OpSet(q.Hint, strconv.AppendInt(nil, n-1, 10)))
+		ops = append(ops, kv.OpSet(q.Hint, strconv.AppendInt(nil, n-1, 10)))
 	}
 	var err error
 	for range 3 {
 		// What became of each op stands in its result.
 		_ = s.Do(ctx, ops)
-		if err = ops[0].Err(); !errors.Is(err, ErrUnclear) {
+		if err = ops[0].Err(); !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
-		r, look := One(ctx, s, OpGet(q.Key(n)))
+		r, look := kv.One(ctx, s, kv.OpGet(q.Key(n)))
 		if look == nil && bytes.HasPrefix(r.Value, value) {
 			return nil
 		}
 		if look == nil {
-			return ErrExists
+			return kv.ErrExists
 		}
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -21,11 +22,11 @@ func newNumbering() *kvmodel.Numbering {
 }
 
 // fill puts items under 1 to n.
-func fill(t *testing.T, s kvmodel.Store, n int) {
+func fill(t *testing.T, s kv.Store, n int) {
 	t.Helper()
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := 1; i <= n; i++ {
-		ops = append(ops, kvmodel.OpSet(newNumbering().Key(int64(i)), []byte("old")))
+		ops = append(ops, kv.OpSet(newNumbering().Key(int64(i)), []byte("old")))
 	}
 	must(t, s.Do(context.Background(), ops))
 }
@@ -35,7 +36,7 @@ func TestNumbering_Last_IsFoundFromAnyHint(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 8, 9, 100, 5000, 70_000} {
 		s := memkv.New(memkv.Options{})
 		fill(t, s, n)
-		counted := kvmodel.Count(s)
+		counted := kv.Count(s)
 		for _, hint := range []int{0, 1, n / 2, n - 1, n} {
 			if hint < 0 || hint > n {
 				continue
@@ -63,12 +64,12 @@ func TestNumbering_Last_IsFoundFromAnyHint(t *testing.T) {
 // row is a store in which the numbers up to last exist, and nothing else.
 type row struct{ last int64 }
 
-func (r row) Do(_ context.Context, ops []kvmodel.Op) error {
+func (r row) Do(_ context.Context, ops []kv.Op) error {
 	for i := range ops {
 		n, err := strconv.ParseInt(ops[i].Key[len("n:"):], 10, 64)
-		ops[i].Result = kvmodel.Result{Value: []byte("old")}
+		ops[i].Result = kv.Result{Value: []byte("old")}
 		if err != nil || n < 1 || n > r.last {
-			ops[i].Result = kvmodel.Result{Err: kvmodel.ErrNotFound}
+			ops[i].Result = kv.Result{Err: kv.ErrNotFound}
 		}
 	}
 	return nil
@@ -87,7 +88,7 @@ func TestNumbering_Last_WithAHintsKeyTakesFewGets(t *testing.T) {
 		q.Hint = "n:hint"
 		q.Known(c.hint)
 		got := cost(t, t.Context(), func(ctx context.Context) error {
-			n, err := q.Last(ctx, kvmodel.Count(row{c.last}))
+			n, err := q.Last(ctx, kv.Count(row{c.last}))
 			if n != c.last {
 				t.Errorf("the last of %d from hint %d is %d", c.last, c.hint, n)
 			}
@@ -121,9 +122,9 @@ func TestNumbering_Last_ANumberThatTheHintsKeyNamesAndIsGoneIsLost(t *testing.T)
 		s.Evict(q.Key(n))
 	}
 	_, err := named().Last(ctx, s)
-	wantErr(t, err, kvmodel.ErrLost)
+	wantErr(t, err, kv.ErrLost)
 	_, err = named().Add(ctx, s, []byte("v"))
-	wantErr(t, err, kvmodel.ErrLost)
+	wantErr(t, err, kv.ErrLost)
 	s.Evict("n:hint")
 	if n, err := named().Last(ctx, s); err != nil || n != 24 {
 		t.Errorf("once the loss is accepted the last is %d, %v; want 24", n, err)
@@ -173,7 +174,7 @@ func TestNumbering_Add_64AtOnceLeaveNoGapAndLoseNone(t *testing.T) {
 	}
 	wait.Wait()
 	for n := int64(1); n <= adders*each; n++ {
-		r, err := kvmodel.One(ctx, s, kvmodel.OpGet(one.Key(n)))
+		r, err := kv.One(ctx, s, kv.OpGet(one.Key(n)))
 		if err != nil || string(r.Value) != got[n] {
 			t.Errorf("number %d holds %q, %v; want %q", n, r.Value, err, got[n])
 		}
@@ -185,17 +186,17 @@ func TestNumbering_Add_64AtOnceLeaveNoGapAndLoseNone(t *testing.T) {
 
 // unclearAdds lets the first times adds of each key be unclear: carried out if
 // done says so.
-func unclearAdds(s kvmodel.Store, times int, done func(key string) bool) kvmodel.Store {
+func unclearAdds(s kv.Store, times int, done func(key string) bool) kv.Store {
 	seen := map[string]int{}
-	return tamper(s, func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
-		if ops[0].Kind != kvmodel.Add || seen[ops[0].Key] >= times {
+	return tamper(s, func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+		if ops[0].Kind != kv.Add || seen[ops[0].Key] >= times {
 			return next(ops)
 		}
 		seen[ops[0].Key]++
 		if done(ops[0].Key) {
 			_ = next(slices.Clone(ops))
 		}
-		return kvmodel.Fail(ops, kvmodel.ErrUnclear)
+		return kv.Fail(ops, kv.ErrUnclear)
 	})
 }
 
@@ -224,7 +225,7 @@ func TestNumbering_Add_AnUnclearAddThatARivalBeatGoesOneFurther(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	s := unclearAdds(mem, 1, func(key string) bool {
 		if key == "n:1" {
-			_, err := kvmodel.One(ctx, mem, kvmodel.OpAdd(key, []byte("rival")))
+			_, err := kv.One(ctx, mem, kv.OpAdd(key, []byte("rival")))
 			must(t, err)
 		}
 		return key != "n:1"
@@ -238,7 +239,7 @@ func TestNumbering_Add_AnUnclearAddThatARivalBeatGoesOneFurther(t *testing.T) {
 func TestNumbering_Add_WhatStaysUnclearIsSaid(t *testing.T) {
 	s := unclearAdds(memkv.New(memkv.Options{}), 100, func(string) bool { return false })
 	_, err := newNumbering().Add(t.Context(), s, []byte("mine"))
-	wantErr(t, err, kvmodel.ErrUnclear)
+	wantErr(t, err, kv.ErrUnclear)
 }
 
 // Two processes number things at the same time, in every order of their
@@ -263,7 +264,7 @@ func TestModels_NumbersHaveNoGapAndNoTwoOwnersInAnyOrder(t *testing.T) {
 				fill(t, x.Store(), v.there)
 				owners := map[int64]string{}
 				for _, name := range []string{"ann", "bob"} {
-					x.Go(name, func(s kvmodel.Store) {
+					x.Go(name, func(s kv.Store) {
 						q := newNumbering()
 						q.Hint = v.hint
 						for i := range 2 {
@@ -276,7 +277,7 @@ func TestModels_NumbersHaveNoGapAndNoTwoOwnersInAnyOrder(t *testing.T) {
 					})
 				}
 				x.Sees(func() string { return fmt.Sprint(owners) })
-				x.Always(func(s kvmodel.Store) error { return checkOwners(s, owners) })
+				x.Always(func(s kv.Store) error { return checkOwners(s, owners) })
 			})
 			t.Logf("%d states", states)
 		})
@@ -285,10 +286,10 @@ func TestModels_NumbersHaveNoGapAndNoTwoOwnersInAnyOrder(t *testing.T) {
 
 // checkOwners tells what is wrong with the numbers in s, of which those in owners
 // were given.
-func checkOwners(s kvmodel.Store, owners map[int64]string) error {
+func checkOwners(s kv.Store, owners map[int64]string) error {
 	last, at := int64(0), newNumbering().Key
 	for n := int64(1); n <= 30; n++ {
-		r, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(at(n)))
+		r, err := kv.One(context.Background(), s, kv.OpGet(at(n)))
 		if err == nil && n > last+1 {
 			return fmt.Errorf("number %d is there, and %d is not", n, n-1)
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Change tells a handler which record has changed.
@@ -80,7 +82,7 @@ func (m *model[T]) changedSince(ctx context.Context, since time.Time, id string,
 func (m *model[T]) tell(ctx context.Context, handler func(context.Context, string, bool) error, id string, created bool) error {
 	var err error
 	for try := range handlerTries {
-		if try > 0 && !sleep(ctx, time.Duration(try)*100*time.Millisecond) {
+		if try > 0 && !kv.Sleep(ctx, time.Duration(try)*100*time.Millisecond) {
 			return err
 		}
 		err = m.bounded(ctx, func(ctx context.Context) error { return handler(ctx, id, created) })

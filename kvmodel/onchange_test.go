@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -49,7 +50,7 @@ func (h *heard) listen(r *notes) {
 }
 
 func TestOnChange_HearsOfEveryChange(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		db := closing(t, open(t, s))
 		r := kvmodel.NewRecords(db, noteSchema())
 		var h heard
@@ -89,16 +90,16 @@ func TestOnChange_HearsOfEveryChange(t *testing.T) {
 }
 
 func TestOnChange_DoesNotHearOfWhatDidNotHappen(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		db := closing(t, open(t, s))
 		r := kvmodel.NewRecords(db, noteSchema())
 		must(t, r.Create(ctx, &note{ID: "a", Text: "1"}))
 		must(t, db.Flush(ctx))
 		var h heard
 		h.listen(r)
-		wantErr(t, r.Create(ctx, &note{ID: "a", Text: "2"}), kvmodel.ErrExists)
+		wantErr(t, r.Create(ctx, &note{ID: "a", Text: "2"}), kv.ErrExists)
 		wantErr(t, r.Create(ctx, &note{Text: ""}), kvmodel.ErrInvalid)
-		wantErr(t, r.Delete(ctx, "nobody"), kvmodel.ErrNotFound)
+		wantErr(t, r.Delete(ctx, "nobody"), kv.ErrNotFound)
 		must(t, db.Flush(ctx))
 		if got := h.all(); len(got) != 0 {
 			t.Errorf("heard %q, want nothing", got)
@@ -224,14 +225,14 @@ func TestOnChange_IsToldAfterACrash(t *testing.T) {
 
 func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		lineless := func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		lineless := func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
 			_ = next(ops)
 			for i := range ops {
-				if ops[i].Kind == kvmodel.Append {
-					ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+				if ops[i].Kind == kv.Append {
+					ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
 				}
 			}
-			return kvmodel.Unanswered(ops)
+			return kv.Unanswered(ops)
 		}
 		s := tamper(plain(mem), nil)
 		p := start(t, s).ends(t)
@@ -261,18 +262,18 @@ func TestOnChange_AChangeThatStayedUnclearAndWasMadeIsTold(t *testing.T) {
 		var h heard
 		h.listen(p.notes)
 		var made atomic.Bool
-		s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+		s.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
 			if made.Load() {
-				return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+				return kv.Fail(ops, kv.ErrUnavailable)
 			}
 			err := next(ops)
-			if ops[0].Kind == kvmodel.Add && strings.HasPrefix(ops[0].Key, "r:") {
+			if ops[0].Kind == kv.Add && strings.HasPrefix(ops[0].Key, "r:") {
 				made.Store(true)
-				return kvmodel.Fail(ops, kvmodel.ErrUnclear)
+				return kv.Fail(ops, kv.ErrUnclear)
 			}
 			return err
 		})
-		wantErr(t, p.Create(ctx, &note{ID: "a", Text: "1"}), kvmodel.ErrUnclear)
+		wantErr(t, p.Create(ctx, &note{ID: "a", Text: "1"}), kv.ErrUnclear)
 		s.set(nil)
 		wait(time.Minute)
 		must(t, p.db.Flush(ctx))
@@ -289,18 +290,18 @@ func TestChange_UnclearAndThenUnavailableIsUnclear(t *testing.T) {
 	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
 	must(t, r.Create(ctx, &note{ID: "a", Text: "1"}))
 	swaps := 0
-	s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
-		if ops[0].Kind == kvmodel.CompareAndSwap && strings.HasPrefix(ops[0].Key, "r:") {
+	s.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+		if ops[0].Kind == kv.CompareAndSwap && strings.HasPrefix(ops[0].Key, "r:") {
 			if swaps++; swaps == 1 {
-				return kvmodel.Fail(ops, kvmodel.ErrUnclear)
+				return kv.Fail(ops, kv.ErrUnclear)
 			}
-			return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+			return kv.Fail(ops, kv.ErrUnavailable)
 		}
 		return next(ops)
 	})
 	_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "2"; return nil })
 	s.set(nil)
-	wantErr(t, err, kvmodel.ErrUnclear)
+	wantErr(t, err, kv.ErrUnclear)
 	if swaps != 2 {
 		t.Errorf("%d commits were sent, want 2", swaps)
 	}
@@ -388,7 +389,7 @@ func TestClose_LeavesNoGoroutine(t *testing.T) {
 				if got := keys(mem, "out", "line", "fixed"); len(got) != 0 {
 					t.Errorf("%q are left", got)
 				}
-				if _, err := p.Get(ctx, "note-00007"); errors.Is(err, kvmodel.ErrNotFound) {
+				if _, err := p.Get(ctx, "note-00007"); errors.Is(err, kv.ErrNotFound) {
 					t.Errorf("a closed DB says %v", err)
 				}
 			})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // plan is one try's whole intention.
@@ -57,7 +59,7 @@ func (c *change[T]) plan(rec *Seen[T]) (*plan[T], error) {
 		return nil, err
 	}
 	if v == nil && !was.live {
-		return nil, ErrNotFound
+		return nil, kv.ErrNotFound
 	}
 	if c.numbers != nil && c.next == nil && rec.version == 0 {
 		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
@@ -157,8 +159,8 @@ func (c *change[T]) checkExpiry(at time.Time) error {
 	switch now := c.db.now(); {
 	case !at.After(now):
 		return fmt.Errorf("%w: it expires at %v, which is past", ErrInvalid, at.UTC())
-	case at.Sub(now) > MaxTTL:
-		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", ErrInvalid, at.UTC(), MaxTTL)
+	case at.Sub(now) > kv.MaxTTL:
+		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", ErrInvalid, at.UTC(), kv.MaxTTL)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // needsLine tells whether somebody must be able to find the change if it is
@@ -20,16 +22,16 @@ func (c *change[T]) prepare(p *plan[T]) error {
 	}
 	works = append(works, c.each(p, Index[T].Prepare)...)
 	if c.history > 0 {
-		works = append(works, func(s Store) error { return c.keep(s, p) })
+		works = append(works, func(s kv.Store) error { return c.keep(s, p) })
 	}
 	if len(works) == 0 {
 		return nil
 	}
-	var found Result
+	var found kv.Result
 	if c.peek {
-		works = append(works, func(s Store) (err error) { found, err = c.lookAround(s, p); return err })
+		works = append(works, func(s kv.Store) (err error) { found, err = c.lookAround(s, p); return err })
 	}
-	errs := Together(c.ctx, c.s, works...)
+	errs := kv.Together(c.ctx, c.s, works...)
 	if found.Err == nil && found.Value != nil {
 		if rec, err := c.decode(c.id, found); err == nil && rec.env.live() && c.next == nil {
 			return c.giveUp(c.exists(rec))
@@ -41,7 +43,7 @@ func (c *change[T]) prepare(p *plan[T]) error {
 
 // announce returns the work that writes the journal line of p, if it needs one
 // and none is written yet.
-func (c *change[T]) announce(p *plan[T], written bool) ([]func(Store) error, error) {
+func (c *change[T]) announce(p *plan[T], written bool) ([]func(kv.Store) error, error) {
 	if !c.needsLine(p) {
 		return nil, nil
 	}
@@ -52,7 +54,7 @@ func (c *change[T]) announce(p *plan[T], written bool) ([]func(Store) error, err
 	if written || c.removes {
 		return nil, nil
 	}
-	return []func(Store) error{func(s Store) error { return c.note(s, c.lineOf(p)) }}, nil
+	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil
 }
 
 // prepared returns what the errors of A1 mean to the change: a value that is
@@ -76,7 +78,7 @@ func (c *change[T]) lineOf(p *plan[T]) line {
 
 // note writes a journal line of the change. Where the journal is gone it opens
 // another, but not inside a transaction, which starts over then.
-func (c *change[T]) note(s Store, l line) error {
+func (c *change[T]) note(s kv.Store, l line) error {
 	for range maxTries {
 		seg, err := c.db.journal.note(c.ctx, s, l)
 		if seg != nil {
@@ -94,12 +96,12 @@ func (c *change[T]) note(s Store, l line) error {
 
 // lookAround reads the record beside A1, for a Create with an id that may be
 // in use.
-func (c *change[T]) lookAround(s Store, p *plan[T]) (Result, error) {
+func (c *change[T]) lookAround(s kv.Store, p *plan[T]) (kv.Result, error) {
 	if !c.peek || p.rec.version != 0 {
-		return Result{}, nil
+		return kv.Result{}, nil
 	}
-	r, err := One(c.ctx, s, OpGet(c.key(c.id)))
-	if errors.Is(err, ErrNotFound) {
+	r, err := kv.One(c.ctx, s, kv.OpGet(c.key(c.id)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return r, nil
 	}
 	return r, err
@@ -109,7 +111,7 @@ func (c *change[T]) lookAround(s Store, p *plan[T]) (Result, error) {
 func (c *change[T]) exists(rec *Seen[T]) error {
 	_, err := c.apply(rec.Value)
 	if err == nil {
-		err = ErrExists
+		err = kv.ErrExists
 	}
 	return err
 }
@@ -133,11 +135,11 @@ func mergeTouched(all []touched, t touched) []touched {
 }
 
 // each returns, for every index that moves, the work of step.
-func (c *change[T]) each(p *plan[T], step func(Index[T], context.Context, Store, *Move) error) []func(Store) error {
-	var works []func(Store) error
+func (c *change[T]) each(p *plan[T], step func(Index[T], context.Context, kv.Store, *Move) error) []func(kv.Store) error {
+	var works []func(kv.Store) error
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
-			works = append(works, func(s Store) error { return step(index, c.ctx, s, mv) })
+			works = append(works, func(s kv.Store) error { return step(index, c.ctx, s, mv) })
 		}
 	}
 	return works

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Records is a data class: the records of type T in a database, by their ids
@@ -90,7 +92,7 @@ func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 		return nil, r.m.failure(text, err)
 	}
 	if rec.Value == nil {
-		return nil, r.m.failure(text, ErrNotFound)
+		return nil, r.m.failure(text, kv.ErrNotFound)
 	}
 	return rec.Value, nil
 }
@@ -143,7 +145,7 @@ func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 	return r.create(ctx, r.m.db.store, v)
 }
 
-func (r *Records[T, K]) create(ctx context.Context, s Store, v *T) error {
+func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T) error {
 	if r.m.numbers != nil {
 		return r.createNext(ctx, s, v)
 	}
@@ -157,7 +159,7 @@ func (r *Records[T, K]) create(ctx context.Context, s Store, v *T) error {
 		peek:  given,
 		apply: func(old *T) (*T, error) {
 			if old != nil {
-				return nil, ErrExists
+				return nil, kv.ErrExists
 			}
 			return v, nil
 		},
@@ -206,11 +208,11 @@ func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
 	if r.m.db.atomic != nil {
 		return r.createSideBySide(ctx, vs)
 	}
-	works := make([]func(Store) error, len(vs))
+	works := make([]func(kv.Store) error, len(vs))
 	for i, v := range vs {
-		works[i] = func(s Store) error { return r.create(ctx, s, v) }
+		works[i] = func(s kv.Store) error { return r.create(ctx, s, v) }
 	}
-	return Together(ctx, r.m.db.store, works...)
+	return kv.Together(ctx, r.m.db.store, works...)
 }
 
 // createSideBySide makes each record in a transaction of its own; the store
@@ -242,7 +244,7 @@ func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 		expected := value(at(r.schema.Revision, v))
 		_, err := r.m.change(ctx, r.m.db.store, edit[T]{id: id, apply: func(old *T) (*T, error) {
 			if r.schema.Revision != nil && expected != r.revision(old) {
-				return nil, fmt.Errorf("%w: it is at version %d, not %d", ErrConflict, r.revision(old), expected)
+				return nil, fmt.Errorf("%w: it is at version %d, not %d", kv.ErrConflict, r.revision(old), expected)
 			}
 			return v, nil
 		}})
@@ -268,7 +270,7 @@ func (r *Records[T, K]) revision(v *T) int64 {
 // it is and writes nothing; nor is anything written where f changes nothing.
 // ErrNotFound if there is no record; f must not change the id.
 func (r *Records[T, K]) Update(ctx context.Context, id K, f func(*T) error) (*T, error) {
-	return r.edit(ctx, id, f, func() (*T, error) { return nil, ErrNotFound })
+	return r.edit(ctx, id, f, func() (*T, error) { return nil, kv.ErrNotFound })
 }
 
 // Upsert is Update, but where there is no record, f gets an empty one with its
@@ -327,7 +329,7 @@ type ownError struct{ error }
 // ErrNotFound. Afterwards the id can be used again.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
 	if r.schema.Key.Empty(id) {
-		return r.m.failure(r.schema.Key.Text(id), ErrNotFound)
+		return r.m.failure(r.schema.Key.Text(id), kv.ErrNotFound)
 	}
 	return r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
 		_, err := r.m.change(ctx, r.m.db.store, edit[T]{
@@ -391,7 +393,7 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 
 // look reads a record for a user, and keeps it at hand for an update.
 func (m *model[T]) look(ctx context.Context, id string) (*Seen[T], error) {
-	results, err := GetAll(ctx, m.db.store, m.withCounters([]string{m.key(id)}, []string{id})...)
+	results, err := kv.GetAll(ctx, m.db.store, m.withCounters([]string{m.key(id)}, []string{id})...)
 	if err != nil {
 		return nil, err
 	}
@@ -400,7 +402,7 @@ func (m *model[T]) look(ctx context.Context, id string) (*Seen[T], error) {
 }
 
 // decodeCounted is decode for the results of a record and its counters.
-func (m *model[T]) decodeCounted(id string, results []Result) (*Seen[T], error) {
+func (m *model[T]) decodeCounted(id string, results []kv.Result) (*Seen[T], error) {
 	rec, err := m.decode(id, results[0])
 	if err != nil {
 		return nil, err

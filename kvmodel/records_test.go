@@ -14,20 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 var errOfMine = errors.New("of mine")
 
 // eachNotes runs f on an empty class of notes on each kind of store.
-func eachNotes(t *testing.T, schema kvmodel.Schema[note, string], f func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store)) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+func eachNotes(t *testing.T, schema kvmodel.Schema[note, string], f func(t *testing.T, ctx context.Context, r *notes, s kv.Store)) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		f(t, ctx, kvmodel.NewRecords(closing(t, open(t, s)), schema), s)
 	})
 }
 
 func TestRecords_Create_GivesAnIDAndStoresWhatGetReturns(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		begin := time.Now().UTC()
 		v := &note{Text: "hello", Version: 77, Created: time.Unix(1, 0), Updated: time.Unix(2, 0)}
 		must(t, r.Create(ctx, v))
@@ -42,10 +43,10 @@ func TestRecords_Create_GivesAnIDAndStoresWhatGetReturns(t *testing.T) {
 }
 
 func TestRecords_Create_OfAnIDInUseIsErrExistsAndChangesNothing(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "a", Text: "first"}))
 		err := r.Create(ctx, &note{ID: "a", Text: "second"})
-		wantErr(t, err, kvmodel.ErrExists)
+		wantErr(t, err, kv.ErrExists)
 		if want := `Note "a": already exists`; err != nil && err.Error() != want {
 			t.Errorf("error %q, want %q", err, want)
 		}
@@ -56,17 +57,17 @@ func TestRecords_Create_OfAnIDInUseIsErrExistsAndChangesNothing(t *testing.T) {
 }
 
 func TestRecords_Get_AbsentIsNotFoundAndAFailureIsNot(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		m := &mortal{Store: s}
 		r := kvmodel.NewRecords(open(t, m), noteSchema())
 		_, err := r.Get(ctx, "nobody")
-		wantErr(t, err, kvmodel.ErrNotFound)
+		wantErr(t, err, kv.ErrNotFound)
 		_, err = r.Get(ctx, "")
-		wantErr(t, err, kvmodel.ErrNotFound)
+		wantErr(t, err, kv.ErrNotFound)
 		m.kill()
 		_, err = r.Get(ctx, "nobody")
-		wantErr(t, err, kvmodel.ErrUnavailable)
-		if errors.Is(err, kvmodel.ErrNotFound) {
+		wantErr(t, err, kv.ErrUnavailable)
+		if errors.Is(err, kv.ErrNotFound) {
 			t.Errorf("a failure is taken for absence: %v", err)
 		}
 		if err != nil && !strings.Contains(err.Error(), `Note "nobody"`) {
@@ -76,7 +77,7 @@ func TestRecords_Get_AbsentIsNotFoundAndAFailureIsNot(t *testing.T) {
 }
 
 func TestRecords_GetMulti_KeepsTheOrderWithNilAtAbsentPlaces(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "a", Text: "A"}))
 		must(t, r.Create(ctx, &note{ID: "b", Text: "B"}))
 		must(t, r.Create(ctx, &note{ID: "c", Text: "C"}))
@@ -105,25 +106,25 @@ func TestRecords_GetMulti_AKeyThatCouldNotBeAskedForIsAnError(t *testing.T) {
 	s := tamper(plain(memkv.New(memkv.Options{})), nil)
 	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
 	must(t, r.Create(ctx, &note{ID: "a", Text: "A"}))
-	s.set(func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+	s.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
 		_ = next(ops)
 		for i := range ops {
 			if ops[i].Key == "r:Note:b" {
-				ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+				ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
 			}
 		}
-		return kvmodel.Unanswered(ops)
+		return kv.Unanswered(ops)
 	})
 	vs, err := r.GetMulti(ctx, []string{"a", "b"})
 	s.set(nil)
-	wantErr(t, err, kvmodel.ErrUnavailable)
+	wantErr(t, err, kv.ErrUnavailable)
 	if vs != nil {
 		t.Errorf("got %v beside the error, want nothing", vs)
 	}
 }
 
 func TestRecords_CreateMulti_SaysWhichFailed(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		const n = 1200
 		must(t, r.Create(ctx, &note{ID: "n0700", Text: "first"}))
 		vs := make([]*note, n)
@@ -143,8 +144,8 @@ func TestRecords_CreateMulti_SaysWhichFailed(t *testing.T) {
 		}
 		wantErr(t, got[3], kvmodel.ErrInvalid)
 		wantErr(t, got[3], errBlank)
-		wantErr(t, got[700], kvmodel.ErrExists)
-		wantErr(t, errors.Join(got[1099], got[1100]), kvmodel.ErrExists)
+		wantErr(t, got[700], kv.ErrExists)
+		wantErr(t, errors.Join(got[1099], got[1100]), kv.ErrExists)
 		if len(got) != 3 {
 			t.Errorf("%d failed, want 3: %v", len(got), err)
 		}
@@ -178,7 +179,7 @@ func TestRecords_CreateMulti_CostsTheTripsOfOneCreatePer500(t *testing.T) {
 }
 
 func TestRecords_Put_MakesOrReplaces(t *testing.T) {
-	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Put(ctx, &note{ID: "a", Text: "first"}))
 		must(t, r.Put(ctx, &note{ID: "a", Text: "second"}))
 		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "second" {
@@ -193,21 +194,21 @@ func TestRecords_Put_MakesOrReplaces(t *testing.T) {
 }
 
 func TestRecords_Put_OfAModelWithVersionNeedsTheVersion(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		v := &note{ID: "a", Text: "first"}
 		must(t, r.Put(ctx, v))
 		created := v.Created
-		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "must be absent"}), kvmodel.ErrConflict)
-		wantErr(t, r.Put(ctx, &note{ID: "b", Text: "must be there", Version: 1}), kvmodel.ErrConflict)
+		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "must be absent"}), kv.ErrConflict)
+		wantErr(t, r.Put(ctx, &note{ID: "b", Text: "must be there", Version: 1}), kv.ErrConflict)
 		v.Text, v.Created = "second", time.Time{}
 		must(t, r.Put(ctx, v))
 		if v.Version != 2 || !v.Created.Equal(created) || v.Updated.Before(created) {
 			t.Errorf("put %+v, want version 2, created as before", v)
 		}
-		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "too late", Version: 1}), kvmodel.ErrConflict)
+		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "too late", Version: 1}), kv.ErrConflict)
 		must(t, r.Delete(ctx, "a"))
-		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "deleted meanwhile", Version: 2}), kvmodel.ErrConflict)
-		if _, err := r.Get(ctx, "a"); !errors.Is(err, kvmodel.ErrNotFound) {
+		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "deleted meanwhile", Version: 2}), kv.ErrConflict)
+		if _, err := r.Get(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
 			t.Errorf("the deleted record is back: %v", err)
 		}
 	})
@@ -216,7 +217,7 @@ func TestRecords_Put_OfAModelWithVersionNeedsTheVersion(t *testing.T) {
 // A Put that fails leaves the version of the value as it was, else a second
 // Put of it would overwrite what the first one lost to.
 func TestRecords_Put_ThatFailsLeavesTheVersionAsItWas(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		rival := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
 		must(t, rival.Create(ctx, &note{ID: "a", Text: "first"}))
 		first := true
@@ -229,8 +230,8 @@ func TestRecords_Put_ThatFailsLeavesTheVersionAsItWas(t *testing.T) {
 		})
 		r := kvmodel.NewRecords(closing(t, open(t, between)), noteSchema())
 		v := &note{ID: "a", Text: "mine", Version: 1}
-		wantErr(t, r.Put(ctx, v), kvmodel.ErrConflict)
-		wantErr(t, r.Put(ctx, v), kvmodel.ErrConflict)
+		wantErr(t, r.Put(ctx, v), kv.ErrConflict)
+		wantErr(t, r.Put(ctx, v), kv.ErrConflict)
 		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "rival's" {
 			t.Errorf("got %+v, %v; want the rival's", got, err)
 		}
@@ -239,20 +240,20 @@ func TestRecords_Put_ThatFailsLeavesTheVersionAsItWas(t *testing.T) {
 
 // betweenReadAndWrite runs f before each trip or transaction that may commit a
 // record.
-func betweenReadAndWrite(s kvmodel.Store, f func()) kvmodel.Store {
-	commits := func(ops []kvmodel.Op) bool {
-		return slices.ContainsFunc(ops, func(op kvmodel.Op) bool {
+func betweenReadAndWrite(s kv.Store, f func()) kv.Store {
+	commits := func(ops []kv.Op) bool {
+		return slices.ContainsFunc(ops, func(op kv.Op) bool {
 			return op.Kind.Writes() && strings.HasPrefix(op.Key, "r:")
 		})
 	}
-	p := kvmodel.PowersOf(s)
+	p := kv.PowersOf(s)
 	if whole := p.Atomic; whole != nil {
-		p.Atomic = func(ctx context.Context, g func(kvmodel.Store) error) error {
+		p.Atomic = func(ctx context.Context, g func(kv.Store) error) error {
 			f()
 			return whole(ctx, g)
 		}
 	}
-	return powers{tamper(shared{s}, func(_ context.Context, ops []kvmodel.Op, next func([]kvmodel.Op) error) error {
+	return powers{tamper(shared{s}, func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
 		if commits(ops) {
 			f()
 		}
@@ -261,7 +262,7 @@ func betweenReadAndWrite(s kvmodel.Store, f func()) kvmodel.Store {
 }
 
 func TestRecords_Update_ReturnsWhatTheRecordHasBecome(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		v := &note{ID: "a", Text: "first"}
 		must(t, r.Create(ctx, v))
 		got, err := r.Update(ctx, "a", func(n *note) error {
@@ -288,10 +289,10 @@ func (e unwrappable) Error() string { return fmt.Sprint("of mine: ", e.causes) }
 func (e unwrappable) Unwrap() error { return e.causes[0] }
 
 func TestRecords_Update_ReturnsTheFuncsErrorAsItIsAndWritesNothing(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "a", Text: "first"}))
 		_, elsewhere := r.Get(ctx, "elsewhere")
-		for _, want := range []error{errOfMine, fmt.Errorf("look: %w", errOfMine), elsewhere, kvmodel.ErrConflict, kvmodel.ErrUnclear, kvmodel.ErrExists} {
+		for _, want := range []error{errOfMine, fmt.Errorf("look: %w", errOfMine), elsewhere, kv.ErrConflict, kv.ErrUnclear, kv.ErrExists} {
 			for _, atHand := range []bool{false, true} {
 				if atHand {
 					_, err := r.Get(ctx, "a")
@@ -303,7 +304,7 @@ func TestRecords_Update_ReturnsTheFuncsErrorAsItIsAndWritesNothing(t *testing.T)
 				}
 			}
 		}
-		_, err := r.Update(ctx, "a", func(*note) error { return unwrappable{[]error{kvmodel.ErrNotFound}} })
+		_, err := r.Update(ctx, "a", func(*note) error { return unwrappable{[]error{kv.ErrNotFound}} })
 		if _, ok := err.(unwrappable); !ok {
 			t.Errorf("got %#v, want the error itself", err)
 		}
@@ -318,7 +319,7 @@ func TestRecords_Update_ReturnsTheFuncsErrorAsItIsAndWritesNothing(t *testing.T)
 }
 
 func TestRecords_Update_ThatChangesNothingWritesNothing(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		v := &note{ID: "a", Text: "first"}
 		must(t, r.Create(ctx, v))
 		c := cost(t, ctx, func(ctx context.Context) error {
@@ -335,7 +336,7 @@ func TestRecords_Update_ThatChangesNothingWritesNothing(t *testing.T) {
 }
 
 func TestRecords_Update_CallsItsFuncAgainWithTheNewerRecord(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		rival := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
 		must(t, rival.Create(ctx, &note{ID: "a", Text: "0"}))
 		races := 3
@@ -359,7 +360,7 @@ func TestRecords_Update_CallsItsFuncAgainWithTheNewerRecord(t *testing.T) {
 }
 
 func TestRecords_Update_AnOldCopyAtHandDecidesNothing(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		rival := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
 		r := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
 		must(t, rival.Create(ctx, &note{ID: "a", Text: "0"}))
@@ -393,7 +394,7 @@ func TestRecords_Update_AnOldCopyAtHandDecidesNothing(t *testing.T) {
 }
 
 func TestRecords_Update_MustNotChangeTheID(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "a", Text: "x"}))
 		_, err := r.Update(ctx, "a", func(n *note) error { n.ID = "b"; return nil })
 		wantErr(t, err, kvmodel.ErrInvalid)
@@ -406,10 +407,10 @@ func TestRecords_Update_MustNotChangeTheID(t *testing.T) {
 }
 
 func TestRecords_Update_OfAnAbsentOrEmptyIDSaysSo(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		f := func(*note) error { t.Error("the func was called"); return nil }
 		_, err := r.Update(ctx, "nobody", f)
-		wantErr(t, err, kvmodel.ErrNotFound)
+		wantErr(t, err, kv.ErrNotFound)
 		if want := `Note "nobody": not found`; err != nil && err.Error() != want {
 			t.Errorf("error %q, want %q", err, want)
 		}
@@ -417,12 +418,12 @@ func TestRecords_Update_OfAnAbsentOrEmptyIDSaysSo(t *testing.T) {
 		wantErr(t, err, kvmodel.ErrInvalid)
 		_, err = r.Upsert(ctx, "", f)
 		wantErr(t, err, kvmodel.ErrInvalid)
-		wantErr(t, r.Delete(ctx, ""), kvmodel.ErrNotFound)
+		wantErr(t, r.Delete(ctx, ""), kv.ErrNotFound)
 	})
 }
 
 func TestRecords_Upsert_BeginsWithTheIDWhereThereIsNone(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		add := func(n *note) error { n.Text += "+"; return nil }
 		for i, want := range []string{"+", "++"} {
 			got, err := r.Upsert(ctx, "a", add)
@@ -434,7 +435,7 @@ func TestRecords_Upsert_BeginsWithTheIDWhereThereIsNone(t *testing.T) {
 }
 
 func TestRecords_Validate_IsAskedBeforeEveryWrite(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "a", Text: "x"}))
 		blank := func(n *note) error { n.Text = ""; return nil }
 		_, update := r.Update(ctx, "a", blank)
@@ -453,8 +454,8 @@ func TestRecords_Validate_IsAskedBeforeEveryWrite(t *testing.T) {
 }
 
 func TestRecords_Delete_TheIDCanBeUsedAgainAndRevGrows(t *testing.T) {
-	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store) {
-		wantErr(t, r.Delete(ctx, "a"), kvmodel.ErrNotFound)
+	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, s kv.Store) {
+		wantErr(t, r.Delete(ctx, "a"), kv.ErrNotFound)
 		var last uint64
 		for i := range 5 {
 			must(t, r.Create(ctx, &note{ID: "a", Text: fmt.Sprint(i)}))
@@ -470,10 +471,10 @@ func TestRecords_Delete_TheIDCanBeUsedAgainAndRevGrows(t *testing.T) {
 			}
 			last = deleted
 			_, err := r.Get(ctx, "a")
-			wantErr(t, err, kvmodel.ErrNotFound)
-			wantErr(t, r.Delete(ctx, "a"), kvmodel.ErrNotFound)
+			wantErr(t, err, kv.ErrNotFound)
+			wantErr(t, r.Delete(ctx, "a"), kv.ErrNotFound)
 			_, err = r.Update(ctx, "a", func(*note) error { return nil })
-			wantErr(t, err, kvmodel.ErrNotFound)
+			wantErr(t, err, kv.ErrNotFound)
 		}
 		got, err := r.Upsert(ctx, "a", func(n *note) error { n.Text += "upserted"; return nil })
 		if err != nil || got.Text != "upserted" {
@@ -482,9 +483,9 @@ func TestRecords_Delete_TheIDCanBeUsedAgainAndRevGrows(t *testing.T) {
 	})
 }
 
-func revOf(t *testing.T, ctx context.Context, s kvmodel.Store, id string) uint64 {
+func revOf(t *testing.T, ctx context.Context, s kv.Store, id string) uint64 {
 	t.Helper()
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet("r:Note:"+id))
+	r, err := kv.One(ctx, s, kv.OpGet("r:Note:"+id))
 	must(t, err)
 	rev, err := kvmodel.RevOf(r.Value)
 	must(t, err)
@@ -493,7 +494,7 @@ func revOf(t *testing.T, ctx context.Context, s kvmodel.Store, id string) uint64
 
 func TestRecords_IDsAndValuesMayBeAnyBytes(t *testing.T) {
 	ids := []string{"a:b", "a%3Ab", "{x}", "\x00\xff", "é ü", strings.Repeat("long", 100), strings.Repeat("long", 100) + "er", "#", "..", "%"}
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		var want []string
 		for _, id := range ids {
 			if id == "\x00\xff" {
@@ -515,12 +516,12 @@ func TestRecords_IDsAndValuesMayBeAnyBytes(t *testing.T) {
 }
 
 func TestRecords_ATooLargeRecordIsRefusedAndTheOldOneStays(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "a", Text: "x"}))
-		huge := strings.Repeat("x", kvmodel.MaxValue)
+		huge := strings.Repeat("x", kv.MaxValue)
 		_, err := r.Update(ctx, "a", func(n *note) error { n.Text = huge; return nil })
-		wantErr(t, err, kvmodel.ErrTooLarge)
-		wantErr(t, r.Create(ctx, &note{ID: "b", Text: huge}), kvmodel.ErrTooLarge)
+		wantErr(t, err, kv.ErrTooLarge)
+		wantErr(t, r.Create(ctx, &note{ID: "b", Text: huge}), kv.ErrTooLarge)
 		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "x" {
 			t.Errorf("got %v; want it as it was", err)
 		}
@@ -541,17 +542,17 @@ func edges(db *kvmodel.DB) *kvmodel.Records[edge, vote] {
 }
 
 func TestRecords_CompositeID_CreateTwiceIsErrExistsAndAnEmptyPartIsInvalid(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		r := edges(closing(t, open(t, s)))
 		must(t, r.Create(ctx, &edge{vote: vote{User: "u:1", Story: "s"}}))
 		must(t, r.Create(ctx, &edge{vote: vote{User: "u", Story: "1:s"}}))
-		wantErr(t, r.Create(ctx, &edge{vote: vote{User: "u:1", Story: "s"}}), kvmodel.ErrExists)
+		wantErr(t, r.Create(ctx, &edge{vote: vote{User: "u:1", Story: "s"}}), kv.ErrExists)
 		wantErr(t, r.Create(ctx, &edge{vote: vote{User: "u:1"}}), kvmodel.ErrInvalid)
 		wantErr(t, r.Put(ctx, &edge{vote: vote{Story: "s"}}), kvmodel.ErrInvalid)
 		_, err := r.Update(ctx, vote{User: "u:1"}, func(*edge) error { return nil })
 		wantErr(t, err, kvmodel.ErrInvalid)
 		_, err = r.Get(ctx, vote{User: "u:1"})
-		wantErr(t, err, kvmodel.ErrNotFound)
+		wantErr(t, err, kv.ErrNotFound)
 		got, err := r.Upsert(ctx, vote{User: "new", Story: "s"}, func(e *edge) error { e.Note = "n"; return nil })
 		if diff := cmp.Diff(&edge{vote{User: "new", Story: "s"}, "n"}, got, cmp.AllowUnexported(edge{})); err != nil || diff != "" {
 			t.Errorf("upsert: %v (-want +got)\n%s", err, diff)
@@ -560,7 +561,7 @@ func TestRecords_CompositeID_CreateTwiceIsErrExistsAndAnEmptyPartIsInvalid(t *te
 }
 
 func TestLoad_FetchesEachReferenceOnceInOneTrip(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		createNotes(t, ctx, r, 0, 3)
 		type comment struct{ About string }
 		from := []comment{{"note-00001"}, {"gone"}, {"note-00002"}, {"note-00001"}, {""}}
@@ -603,7 +604,7 @@ func TestRecords_Expires_TheRecordGoesAtItsTimeAndTheIDIsFreeAgain(t *testing.T)
 			}
 			now = now.Add(time.Minute + 2*time.Second)
 			_, err = r.Get(ctx, "a")
-			wantErr(t, err, kvmodel.ErrNotFound)
+			wantErr(t, err, kv.ErrNotFound)
 			must(t, r.Create(ctx, &note{ID: "a", Text: "again"}))
 			now = now.Add(1000 * time.Hour)
 			if got, err := r.Get(ctx, "a"); err != nil || got.Text != "again" {
@@ -614,26 +615,26 @@ func TestRecords_Expires_TheRecordGoesAtItsTimeAndTheIDIsFreeAgain(t *testing.T)
 }
 
 func TestRecords_Expires_OutOfRangeIsInvalid(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		now := time.Now()
-		for _, at := range []time.Time{now.Add(-time.Second), time.Unix(0, 0), now.Add(kvmodel.MaxTTL + time.Hour)} {
+		for _, at := range []time.Time{now.Add(-time.Second), time.Unix(0, 0), now.Add(kv.MaxTTL + time.Hour)} {
 			wantErr(t, r.Create(ctx, &note{Text: "x", Expires: at}), kvmodel.ErrInvalid)
 		}
-		must(t, r.Create(ctx, &note{Text: "x", Expires: now.Add(kvmodel.MaxTTL - time.Hour)}))
+		must(t, r.Create(ctx, &note{Text: "x", Expires: now.Add(kv.MaxTTL - time.Hour)}))
 	})
 }
 
 // rewrite changes the stored form of note id.
-func rewrite(t *testing.T, ctx context.Context, s kvmodel.Store, id string, body string, version int) {
+func rewrite(t *testing.T, ctx context.Context, s kv.Store, id string, body string, version int) {
 	t.Helper()
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("r:Note:"+id, kvmodel.EncodeLive(version, 1000, []byte(body))))
+	_, err := kv.One(ctx, s, kv.OpSet("r:Note:"+id, kvmodel.EncodeLive(version, 1000, []byte(body))))
 	must(t, err)
 }
 
 func TestRecords_Upgrade_RunsOnTheRecordsOfOlderVersionsOnly(t *testing.T) {
 	schema := noteSchema()
 	schema.Version = 3
-	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store) {
+	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kv.Store) {
 		for version, want := range map[int]string{1: "x (from 1)", 2: "x (from 2)", 3: "x", 4: "x"} {
 			rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x","Version":1}`, version)
 			if got, err := r.Get(ctx, "a"); err != nil || got.Text != want {
@@ -659,11 +660,11 @@ func TestRecords_Upgrade_RunsOnTheRecordsOfOlderVersionsOnly(t *testing.T) {
 func TestRecords_WhatANewerReleaseWroteIsKeptOnRewrite(t *testing.T) {
 	schema := noteSchema()
 	schema.Version = 3
-	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store) {
+	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kv.Store) {
 		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x","Color":{"R":1}}`, 5)
 		_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
 		must(t, err)
-		stored, err := kvmodel.One(ctx, s, kvmodel.OpGet("r:Note:a"))
+		stored, err := kv.One(ctx, s, kv.OpGet("r:Note:a"))
 		must(t, err)
 		version, body, err := kvmodel.BodyOf(stored.Value)
 		must(t, err)
@@ -679,13 +680,13 @@ func TestRecords_WhatANewerReleaseWroteIsKeptOnRewrite(t *testing.T) {
 }
 
 func TestRecords_CorruptBytesAreNamed(t *testing.T) {
-	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, s kvmodel.Store) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, s kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "b", Text: "x"}))
 		for name, data := range map[string][]byte{
 			"empty": {}, "foreign": []byte("hello"), "cut": {0xe1, 1, 1},
 			"body": kvmodel.EncodeLive(1, 1000, []byte(`{"ID":7}`)), "no body": kvmodel.EncodeLive(1, 1000, nil),
 		} {
-			_, err := kvmodel.One(ctx, s, kvmodel.OpSet("r:Note:a", data))
+			_, err := kv.One(ctx, s, kv.OpSet("r:Note:a", data))
 			must(t, err)
 			_, get := r.Get(ctx, "a")
 			_, multi := r.GetMulti(ctx, []string{"b", "a"})
@@ -699,13 +700,13 @@ func TestRecords_CorruptBytesAreNamed(t *testing.T) {
 					t.Errorf("%s, %s: error %q does not name the record", name, verb, err)
 				}
 			}
-			left, err := kvmodel.One(ctx, s, kvmodel.OpGet("r:Note:a"))
+			left, err := kv.One(ctx, s, kv.OpGet("r:Note:a"))
 			if diff := cmp.Diff(data, left.Value, cmpopts.EquateEmpty()); err != nil || diff != "" {
 				t.Errorf("%s: what is stored has changed: %v\n%s", name, err, diff)
 			}
 		}
 		// The corrupt bytes are all that was wrong.
-		_, err := kvmodel.One(ctx, s, kvmodel.OpDelete("r:Note:a"))
+		_, err := kv.One(ctx, s, kv.OpDelete("r:Note:a"))
 		must(t, err)
 	})
 }
@@ -722,16 +723,16 @@ func TestRecords_AModelNameInUsePanics(t *testing.T) {
 }
 
 func TestRecords_TenantsDoNotMeet(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		a := kvmodel.NewRecords(closing(t, open(t, shared{s}, kvmodel.Tenant("a"))), noteSchema())
 		b := kvmodel.NewRecords(closing(t, open(t, shared{s}, kvmodel.Tenant("b"))), noteSchema())
 		must(t, a.Create(ctx, &note{ID: "x", Text: "of a"}))
 		_, err := b.Get(ctx, "x")
-		wantErr(t, err, kvmodel.ErrNotFound)
+		wantErr(t, err, kv.ErrNotFound)
 		if got := allIDs(t, ctx, b); len(got) != 0 {
 			t.Errorf("b sees %q", got)
 		}
 	})
 	_, err := kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Tenant(strings.Repeat("x", 41)))
-	wantErr(t, err, kvmodel.ErrBadKey)
+	wantErr(t, err, kv.ErrBadKey)
 }

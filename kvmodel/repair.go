@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 const (
@@ -19,13 +21,13 @@ const (
 )
 
 // repairedKey says what the first pass over a dead process's journal covered.
-var repairedKey = NewClass("fixed", 1) // process
+var repairedKey = kv.NewClass("fixed", 1) // process
 
 // repair makes what the indexes hold of the record id, at places, agree with
 // the record. First every change prepared for a rev up to past is made to
 // fail, if it has not committed yet. doubt says what one of them may have left
 // that the record does not show.
-func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, at []touched, doubt Doubt) error {
+func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint64, at []touched, doubt Doubt) error {
 	rec, err := m.fenced(ctx, s, id, past)
 	if err != nil {
 		return err
@@ -33,39 +35,39 @@ func (m *model[T]) repair(ctx context.Context, s Store, id string, past uint64, 
 	for _, t := range rec.lost() {
 		at = mergeTouched(slices.Clone(at), t)
 	}
-	var works []func(Store) error
+	var works []func(kv.Store) error
 	for _, t := range at {
 		// An index that is not there any more has nothing to repair.
 		if index := m.index(t.index); index != nil {
 			view := *rec
 			m.view(&view, index)
 			view.Doubt = doubt
-			works = append(works, func(s Store) error { return index.Repair(ctx, s, &view, t.places) })
+			works = append(works, func(s kv.Store) error { return index.Repair(ctx, s, &view, t.places) })
 		}
 	}
 	if rec.env != nil && rec.env.deleted {
-		works = append(works, func(s Store) error { return m.dropCounters(ctx, s, id) })
+		works = append(works, func(s kv.Store) error { return m.dropCounters(ctx, s, id) })
 	}
-	return m.failure(id, firstError(Together(ctx, s, works...)))
+	return m.failure(id, firstError(kv.Together(ctx, s, works...)))
 }
 
 // fenced returns the record id, whose rev is at least past.
-func (m *model[T]) fenced(ctx context.Context, s Store, id string, past uint64) (*Seen[T], error) {
+func (m *model[T]) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*Seen[T], error) {
 	for range maxTries {
 		rec, err := m.seeOne(ctx, s, id)
 		if err != nil || rec.Rev >= past {
 			return rec, err
 		}
 		err = m.fence(ctx, s, rec, past)
-		if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrUnclear) {
+		if err != nil && !errors.Is(err, kv.ErrConflict) && !errors.Is(err, kv.ErrUnclear) {
 			return nil, err
 		}
 	}
-	return nil, m.failure(id, ErrConflict)
+	return nil, m.failure(id, kv.ErrConflict)
 }
 
 // repairLine brings the change of l to its end.
-func (m *model[T]) repairLine(ctx context.Context, s Store, l line) error {
+func (m *model[T]) repairLine(ctx context.Context, s kv.Store, l line) error {
 	past := l.rev
 	if past == fenceAlways {
 		rec, err := m.seeOne(ctx, s, l.id)
@@ -99,7 +101,7 @@ func (db *DB) Repair(ctx context.Context) error {
 
 // othersHeads returns the processes with a journal but for this one, and what
 // a get of the head of each has answered.
-func (db *DB) othersHeads(ctx context.Context) (others []string, heads []Result, err error) {
+func (db *DB) othersHeads(ctx context.Context) (others []string, heads []kv.Result, err error) {
 	all, _, err := processes(ctx, db.store)
 	mine := db.journal.name()
 	var keys []string
@@ -110,20 +112,20 @@ func (db *DB) othersHeads(ctx context.Context) (others []string, heads []Result,
 		}
 	}
 	if err == nil && len(keys) > 0 {
-		heads, err = GetAll(ctx, db.store, keys...)
+		heads, err = kv.GetAll(ctx, db.store, keys...)
 	}
 	return others, heads, err
 }
 
 // stateOf returns what a head says; one that is gone says nothing.
-func stateOf(head Result) (journalState, error) {
+func stateOf(head kv.Result) (journalState, error) {
 	if head.Err != nil {
 		return journalState{}, nil
 	}
 	return decodeHead(head.Value)
 }
 
-func (db *DB) repairIfDead(ctx context.Context, process string, head Result) error {
+func (db *DB) repairIfDead(ctx context.Context, process string, head kv.Result) error {
 	state, err := stateOf(head)
 	if err != nil || !db.isDead(process, state.tick) {
 		return err
@@ -190,19 +192,19 @@ func (db *DB) once(j deadJournal, done func(*sign) *int, step func() error) erro
 // deadJournal is a journal as others read it.
 type deadJournal struct {
 	process  string
-	head     Version // 0 if there is none
+	head     kv.Version // 0 if there is none
 	state    journalState
-	segments []Op // gets, with their results; a segment that is gone has none
+	segments []kv.Op // gets, with their results; a segment that is gone has none
 	lines    []line
 	bytes    int
 }
 
 // readJournal reads the journal of process. One that has no head any more is
 // empty.
-func readJournal(ctx context.Context, s Store, process string) (deadJournal, error) {
+func readJournal(ctx context.Context, s kv.Store, process string) (deadJournal, error) {
 	j := deadJournal{process: process}
-	r, err := One(ctx, s, OpGet(journalHead.Key(process)))
-	if errors.Is(err, ErrNotFound) {
+	r, err := kv.One(ctx, s, kv.OpGet(journalHead.Key(process)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return j, nil
 	}
 	if err != nil {
@@ -215,7 +217,7 @@ func readJournal(ctx context.Context, s Store, process string) (deadJournal, err
 	// A process that died while it opened a segment may have one that its head
 	// does not name yet.
 	for n := j.state.lowest; n <= j.state.highest+2; n++ {
-		j.segments = append(j.segments, OpGet(journalSegment.Key(process, strconv.FormatInt(n, 10))))
+		j.segments = append(j.segments, kv.OpGet(journalSegment.Key(process, strconv.FormatInt(n, 10))))
 	}
 	for batch := range slices.Chunk(j.segments, repairBatch) {
 		if err := s.Do(ctx, batch); err != nil {
@@ -259,7 +261,7 @@ func (db *DB) repairJournal(ctx context.Context, j deadJournal) error {
 	if err != nil || wait != nil || !db.knows(j) {
 		return firstError([]error{err, wait})
 	}
-	_, err = One(ctx, db.store, OpSet(repairedKey.Key(j.process), encodeRepaired(db.now(), j.bytes)))
+	_, err = kv.One(ctx, db.store, kv.OpSet(repairedKey.Key(j.process), encodeRepaired(db.now(), j.bytes)))
 	return err
 }
 
@@ -271,8 +273,8 @@ func (db *DB) knows(j deadJournal) bool {
 // repaired returns when the first pass over a journal was made, and how many
 // bytes it covered.
 func (db *DB) repaired(ctx context.Context, process string) (when time.Time, covered int, err error) {
-	r, err := One(ctx, db.store, OpGet(repairedKey.Key(process)))
-	if errors.Is(err, ErrNotFound) {
+	r, err := kv.One(ctx, db.store, kv.OpGet(repairedKey.Key(process)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return when, 0, nil
 	}
 	if err != nil {
@@ -294,13 +296,13 @@ func encodeRepaired(when time.Time, covered int) []byte {
 func (db *DB) repairLines(ctx context.Context, j deadJournal) error {
 	var errs []error
 	for batch := range slices.Chunk(j.lines, repairBatch) {
-		var works []func(Store) error
+		var works []func(kv.Store) error
 		for _, l := range batch {
 			if m := db.model(l.model); m != nil {
-				works = append(works, func(s Store) error { return m.repairLine(ctx, s, l) })
+				works = append(works, func(s kv.Store) error { return m.repairLine(ctx, s, l) })
 			}
 		}
-		errs = append(errs, firstError(Together(ctx, db.store, works...)))
+		errs = append(errs, firstError(kv.Together(ctx, db.store, works...)))
 	}
 	return firstError(errs)
 }
@@ -354,7 +356,7 @@ func (db *DB) bury(ctx context.Context, j deadJournal) error {
 	if j.head != 0 {
 		state := j.state
 		state.tick = buriedTick
-		_, err := One(ctx, db.store, OpSwap(journalHead.Key(j.process), j.head, encodeHead(state)))
+		_, err := kv.One(ctx, db.store, kv.OpSwap(journalHead.Key(j.process), j.head, encodeHead(state)))
 		if err != nil {
 			return unlessStirred(err)
 		}
@@ -364,8 +366,8 @@ func (db *DB) bury(ctx context.Context, j deadJournal) error {
 		if seg.Result.Err != nil {
 			continue
 		}
-		_, err := One(ctx, db.store, OpDrop(seg.Key, seg.Result.Version))
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		_, err := kv.One(ctx, db.store, kv.OpDrop(seg.Key, seg.Result.Version))
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return unlessStirred(err)
 		}
 	}
@@ -375,7 +377,7 @@ func (db *DB) bury(ctx context.Context, j deadJournal) error {
 // unlessStirred returns nil for an err that says that a journal to be buried has
 // changed. It is left as it is until its process has been still again.
 func unlessStirred(err error) error {
-	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
+	if errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrNotFound) {
 		return nil
 	}
 	return err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // The ids of some models are consecutive numbers. The record's own key is what
@@ -13,7 +15,7 @@ import (
 // stay for ever.
 
 // sequenceHint is the class of the keys that name a number known to exist.
-var sequenceHint = NewClass("seq", 1) // model
+var sequenceHint = kv.NewClass("seq", 1) // model
 
 func newRecordNumbers(model string) *Numbering {
 	return &Numbering{
@@ -27,7 +29,7 @@ func newRecordNumbers(model string) *Numbering {
 // trip where this process made it. ErrBadOp if ids are not given in order.
 func (r *Records[T, K]) Last(ctx context.Context) (int64, error) {
 	if r.m.numbers == nil {
-		return 0, fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, ErrBadOp)
+		return 0, fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
 	}
 	n, err := r.m.numbers.Last(ctx, r.m.db.store)
 	return n, r.m.failure("the last number", err)
@@ -36,8 +38,8 @@ func (r *Records[T, K]) Last(ctx context.Context) (int64, error) {
 // AcceptLoss takes the numbers that are there for all that were ever given, after
 // the store has lost the last of them, which Last and Create say by an ErrLost.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error {
-	_, err := One(ctx, r.m.db.store, OpDelete(r.m.numbers.Hint))
-	if errors.Is(err, ErrNotFound) {
+	_, err := kv.One(ctx, r.m.db.store, kv.OpDelete(r.m.numbers.Hint))
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -45,7 +47,7 @@ func (r *Records[T, K]) AcceptLoss(ctx context.Context) error {
 
 // createNext stores v under the next number. Those of one process come one after
 // another, since side by side all but one would be in vain.
-func (r *Records[T, K]) createNext(ctx context.Context, s Store, v *T) error {
+func (r *Records[T, K]) createNext(ctx context.Context, s kv.Store, v *T) error {
 	if r.text(v) != "0" {
 		return fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", r.m.name, ErrInvalid)
 	}
@@ -89,7 +91,7 @@ func (r *Records[T, K]) createNext(ctx context.Context, s Store, v *T) error {
 func (m *model[T]) hintSometimes(n int64) {
 	if n%hintEvery == 0 {
 		m.db.Soon(func(ctx context.Context) error {
-			_, err := One(ctx, m.db.store, OpSet(m.numbers.Hint, strconv.AppendInt(nil, n, 10)))
+			_, err := kv.One(ctx, m.db.store, kv.OpSet(m.numbers.Hint, strconv.AppendInt(nil, n, 10)))
 			return err
 		})
 	}

@@ -1,6 +1,10 @@
 package kvmodel
 
-import "context"
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
 
 // SideBySide runs works at the same time, each with a context of its own, and
 // returns the first of their errors, in their order. What they ask db for under
@@ -15,7 +19,7 @@ import "context"
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
 	errs := make([]error, len(works))
 	panics := make([]any, len(works))
-	sides := make([]func(Store) error, len(works))
+	sides := make([]func(kv.Store) error, len(works))
 	for i, work := range works {
 		s := &side{asks: make(chan *ask), ended: make(chan struct{})}
 		go func() {
@@ -23,9 +27,9 @@ func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) err
 			defer func() { panics[i] = recover() }()
 			errs[i] = work(context.WithValue(ctx, sideKey{}, s))
 		}()
-		sides[i] = func(trip Store) error { return s.serve(ctx, trip) }
+		sides[i] = func(trip kv.Store) error { return s.serve(ctx, trip) }
 	}
-	_ = Together(ctx, db.store, sides...)
+	_ = kv.Together(ctx, db.store, sides...)
 	for i, err := range errs {
 		if panics[i] != nil {
 			panic(panics[i])
@@ -47,13 +51,13 @@ type side struct {
 
 // ask is what a work wants to be done.
 type ask struct {
-	ops  []Op
+	ops  []kv.Op
 	err  error
 	done chan struct{}
 }
 
 // serve does what the work asks for until it ends.
-func (s *side) serve(ctx context.Context, trip Store) error {
+func (s *side) serve(ctx context.Context, trip kv.Store) error {
 	for {
 		select {
 		case <-s.ended:
@@ -67,11 +71,11 @@ func (s *side) serve(ctx context.Context, trip Store) error {
 
 // sided is the store of a DB: what is asked for under the context of a side goes
 // with what the others ask for.
-type sided struct{ Store }
+type sided struct{ kv.Store }
 
-func (s sided) Powers() Powers { return PowersOf(s.Store) }
+func (s sided) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-func (s sided) Do(ctx context.Context, ops []Op) error {
+func (s sided) Do(ctx context.Context, ops []kv.Op) error {
 	of, ok := ctx.Value(sideKey{}).(*side)
 	if !ok {
 		return s.Store.Do(ctx, ops)

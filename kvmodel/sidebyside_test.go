@@ -11,8 +11,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
+
+// log is a store that keeps the keys of each trip.
+type log struct {
+	kv.Store
+	trips [][]string
+}
+
+func (l *log) Do(ctx context.Context, ops []kv.Op) error {
+	var keys []string
+	for _, op := range ops {
+		keys = append(keys, op.Key)
+	}
+	l.trips = append(l.trips, keys)
+	return l.Store.Do(ctx, ops)
+}
+
+func gets(ctx context.Context, keys ...string) func(kv.Store) error {
+	return func(s kv.Store) error {
+		for _, key := range keys {
+			if _, err := kv.One(ctx, s, kv.OpGet(key)); !errors.Is(err, kv.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	}
+}
 
 // openLog returns a DB, and the store below it that keeps the keys of each trip.
 func openLog(t *testing.T) (*kvmodel.DB, *log) {
@@ -41,7 +68,7 @@ func TestSideBySide_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	nested := func(ctx context.Context) error {
 		return db.SideBySide(ctx, asks(db, "c1"), asks(db, "d1", "d2", "d3"))
 	}
-	ctx, meter := kvmodel.Metered(t.Context())
+	ctx, meter := kv.Metered(t.Context())
 	if err := db.SideBySide(ctx, asks(db, "a1", "a2"), asks(db), asks(db, "b1"), nested); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +95,7 @@ func TestSideBySide_ReturnsTheFirstErrorInTheOrderOfTheWorks(t *testing.T) {
 func TestSideBySide_EachWorkGetsItsOwnResults(t *testing.T) {
 	db, _ := openLog(t)
 	for _, key := range []string{"a", "b"} {
-		if _, err := kvmodel.One(t.Context(), db.Store(), kvmodel.OpSet(key, []byte("value of "+key))); err != nil {
+		if _, err := kv.One(t.Context(), db.Store(), kv.OpSet(key, []byte("value of "+key))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,12 +103,12 @@ func TestSideBySide_EachWorkGetsItsOwnResults(t *testing.T) {
 	var works []func(context.Context) error
 	for i, key := range []string{"a", "b", "a", "none"} {
 		works = append(works, func(ctx context.Context) error {
-			result, err := kvmodel.One(ctx, db.Store(), kvmodel.OpGet(key))
+			result, err := kv.One(ctx, db.Store(), kv.OpGet(key))
 			got[i] = string(result.Value)
 			return err
 		})
 	}
-	if err := db.SideBySide(t.Context(), works...); !errors.Is(err, kvmodel.ErrNotFound) {
+	if err := db.SideBySide(t.Context(), works...); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("want the error of the work whose key is not there, got %v", err)
 	}
 	if diff := cmp.Diff([]string{"value of a", "value of b", "value of a", ""}, got); diff != "" {

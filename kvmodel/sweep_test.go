@@ -17,6 +17,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -42,7 +43,7 @@ type members struct {
 	byEmail *index.Unique[member, string]
 }
 
-func openMembers(s kvmodel.Store) *members {
+func openMembers(s kv.Store) *members {
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		panic(err)
@@ -66,20 +67,20 @@ func openMembers(s kvmodel.Store) *members {
 // same rev the removal.
 type logged struct{}
 
-func (logged) Name() string                                               { return "ByTags" }
-func (logged) Def() string                                                { return "list Tags" }
-func (logged) Places(m *member) []string                                  { return slices.Compact(slices.Sorted(slices.Values(m.Tags))) }
-func (logged) Beside(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+func (logged) Name() string                                          { return "ByTags" }
+func (logged) Def() string                                           { return "list Tags" }
+func (logged) Places(m *member) []string                             { return slices.Compact(slices.Sorted(slices.Values(m.Tags))) }
+func (logged) Beside(context.Context, kv.Store, *kvmodel.Move) error { return nil }
 
-func (l logged) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (l logged) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
 	return l.write(ctx, s, m.Gained, func(string) string { return entry("+", m.ID, m.Rev) })
 }
 
-func (l logged) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (l logged) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
 	return l.write(ctx, s, m.Lost, func(string) string { return entry("-", m.ID, m.Rev) })
 }
 
-func (l logged) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[member], places []string) error {
+func (l logged) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[member], places []string) error {
 	return l.write(ctx, s, places, func(place string) string {
 		if rec.Holds(place) {
 			return entry("+", rec.ID, rec.Rev)
@@ -88,33 +89,33 @@ func (l logged) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[m
 	})
 }
 
-func (logged) Check(context.Context, kvmodel.Store, *kvmodel.Seen[member]) ([]string, error) {
+func (logged) Check(context.Context, kv.Store, *kvmodel.Seen[member]) ([]string, error) {
 	return nil, nil
 }
 
 func entry(sign, id string, rev uint64) string { return fmt.Sprintf("%s%s@%d\n", sign, id, rev) }
 
-func (logged) write(ctx context.Context, s kvmodel.Store, places []string, text func(string) string) error {
-	var works []func(kvmodel.Store) error
+func (logged) write(ctx context.Context, s kv.Store, places []string, text func(string) string) error {
+	var works []func(kv.Store) error
 	for _, place := range places {
-		works = append(works, func(s kvmodel.Store) error {
+		works = append(works, func(s kv.Store) error {
 			return appendOrAdd(ctx, s, "tag:"+place, []byte(text(place)))
 		})
 	}
-	return errors.Join(kvmodel.Together(ctx, s, works...)...)
+	return errors.Join(kv.Together(ctx, s, works...)...)
 }
 
-func appendOrAdd(ctx context.Context, s kvmodel.Store, key string, data []byte) error {
+func appendOrAdd(ctx context.Context, s kv.Store, key string, data []byte) error {
 	for range 10 {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpAppend(key, data))
-		if errors.Is(err, kvmodel.ErrNotStored) {
-			_, err = kvmodel.One(ctx, s, kvmodel.OpAdd(key, data))
+		_, err := kv.One(ctx, s, kv.OpAppend(key, data))
+		if errors.Is(err, kv.ErrNotStored) {
+			_, err = kv.One(ctx, s, kv.OpAdd(key, data))
 		}
-		if !errors.Is(err, kvmodel.ErrExists) && !errors.Is(err, kvmodel.ErrUnclear) {
+		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
-	return kvmodel.ErrUnclear
+	return kv.ErrUnclear
 }
 
 // listed returns who a log says is in it.
@@ -146,7 +147,7 @@ var (
 )
 
 // changeThings makes n random changes as one process.
-func changeThings(s kvmodel.Store, name string, rng *rand.Rand, n int, out *outcome) {
+func changeThings(s kv.Store, name string, rng *rand.Rand, n int, out *outcome) {
 	ctx := context.Background()
 	m := openMembers(s)
 	for i := range n {
@@ -183,7 +184,7 @@ func (o *outcome) note(token string, err error) {
 	switch {
 	case err == nil:
 		o.acked = append(o.acked, token)
-	case !kvmodel.Failed(err):
+	case !kv.Failed(err):
 		o.refused = append(o.refused, token)
 	}
 }
@@ -194,7 +195,7 @@ func pick(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from)
 // longer than the grace.
 func repairAll(sim *kvtest.Sim) {
 	sim.Spare("fixer")
-	sim.Do("fixer", func(s kvmodel.Store) {
+	sim.Do("fixer", func(s kv.Store) {
 		m := openMembers(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
 			time.Sleep(wait)
@@ -227,7 +228,7 @@ func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 	done := map[string]int{}
 	for _, id := range sweepIDs {
 		v, err := m.Get(ctx, id)
-		if errors.Is(err, kvmodel.ErrNotFound) {
+		if errors.Is(err, kv.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -281,7 +282,7 @@ func checkTokens(t *testing.T, done map[string]int, outs []*outcome) {
 func checkKeys(t *testing.T, sim *kvtest.Sim, live map[string]*member, garbage bool) {
 	claimed := map[string]string{}
 	for _, key := range slices.Sorted(slices.Values(sim.Store().Keys())) {
-		r, err := kvmodel.One(context.Background(), sim.Store(), kvmodel.OpGet(key))
+		r, err := kv.One(context.Background(), sim.Store(), kv.OpGet(key))
 		if err != nil {
 			continue // expired
 		}
@@ -330,10 +331,10 @@ func checkFree(t *testing.T, m *members, live map[string]*member) {
 }
 
 // still is a store that outlives its users and has no powers.
-type still struct{ kvmodel.Store }
+type still struct{ kv.Store }
 
-func (still) Powers() kvmodel.Powers { return kvmodel.Powers{} }
-func (still) Close() error           { return nil }
+func (still) Powers() kv.Powers { return kv.Powers{} }
+func (still) Close() error      { return nil }
 
 func sweep(t *testing.T, n int, powers kvtest.Powers) {
 	world := kvtest.Hostile(powers)
@@ -344,7 +345,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 		sim.CrashAt("p", 1+sim.Rand().IntN(60))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kvmodel.Store) { changeThings(s, name, rng, 3, outs[i]) })
+			sim.Go(name, func(s kv.Store) { changeThings(s, name, rng, 3, outs[i]) })
 		}
 		sim.Wait()
 		repairAll(sim)
@@ -392,7 +393,7 @@ func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 			name := fmt.Sprint("p", i)
 			outs[i] = new(outcome)
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kvmodel.Store) { comeAndGo(s, name, id, rng, outs[i]) })
+			sim.Go(name, func(s kv.Store) { comeAndGo(s, name, id, rng, outs[i]) })
 		}
 		sim.Wait()
 		repairAll(sim)
@@ -402,7 +403,7 @@ func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 }
 
 // comeAndGo takes and leaves a value as one process.
-func comeAndGo(s kvmodel.Store, name, id string, rng *rand.Rand, out *outcome) {
+func comeAndGo(s kv.Store, name, id string, rng *rand.Rand, out *outcome) {
 	ctx := context.Background()
 	m := openMembers(s)
 	for i := range 3 {
@@ -432,7 +433,7 @@ func TestRepair_AClaimThatArrivesAfterTheFirstPassIsReleasedByTheSecond(t *testi
 		return kvtest.None
 	}}
 	kvtest.Simulate(t, 1, lost, func(sim *kvtest.Sim) {
-		sim.Go("p", func(s kvmodel.Store) {
+		sim.Go("p", func(s kv.Store) {
 			m := openMembers(s)
 			_ = m.Create(context.Background(), &member{ID: "a", Email: "x"})
 			_ = m.db.Close(context.Background())
@@ -442,7 +443,7 @@ func TestRepair_AClaimThatArrivesAfterTheFirstPassIsReleasedByTheSecond(t *testi
 		}
 		sim.Crash("p")
 		sim.Wait()
-		sim.Do("fixer", func(s kvmodel.Store) {
+		sim.Do("fixer", func(s kv.Store) {
 			m := openMembers(s)
 			pass := func(wait time.Duration) {
 				time.Sleep(wait)
@@ -452,8 +453,8 @@ func TestRepair_AClaimThatArrivesAfterTheFirstPassIsReleasedByTheSecond(t *testi
 			}
 			pass(0)
 			pass(time.Minute)
-			late := kvmodel.OpAdd("u:Member:ByEmail:x", []byte("\x00a"))
-			if _, err := kvmodel.One(context.Background(), sim.Store(), late); err != nil {
+			late := kv.OpAdd("u:Member:ByEmail:x", []byte("\x00a"))
+			if _, err := kv.One(context.Background(), sim.Store(), late); err != nil {
 				sim.T().Error("the late claim:", err)
 			}
 			pass(2 * time.Hour)
@@ -466,14 +467,14 @@ func TestRepair_AClaimThatArrivesAfterTheFirstPassIsReleasedByTheSecond(t *testi
 // between is a store that reads the record before the claim when a release asks
 // for both, and lets something happen between the two.
 type between struct {
-	kvmodel.Store
+	kv.Store
 	happen func()
 }
 
-func (*between) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (*between) Powers() kv.Powers { return kv.Powers{} }
 
-func (b *between) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if len(ops) != 2 || ops[0].Kind != kvmodel.Get || ops[0].Key != "u:Member:ByEmail:x" || b.happen == nil {
+func (b *between) Do(ctx context.Context, ops []kv.Op) error {
+	if len(ops) != 2 || ops[0].Kind != kv.Get || ops[0].Key != "u:Member:ByEmail:x" || b.happen == nil {
 		return b.Store.Do(ctx, ops)
 	}
 	late := b.Store.Do(ctx, ops[1:])
@@ -503,7 +504,7 @@ func TestRepair_AClaimThatIsNewerThanTheRecordThatWasReadStays(t *testing.T) {
 	if s.happen != nil {
 		t.Fatal("nothing was released")
 	}
-	if r, err := kvmodel.One(ctx, mem, kvmodel.OpGet("u:Member:ByEmail:x")); err != nil || !strings.HasSuffix(string(r.Value), "a") {
+	if r, err := kv.One(ctx, mem, kv.OpGet("u:Member:ByEmail:x")); err != nil || !strings.HasSuffix(string(r.Value), "a") {
 		t.Errorf("the claim on x is %q, %v; want that of a", r.Value, err)
 	}
 	if err := errors.Join(m.db.Close(ctx), other.db.Close(ctx)); err != nil {

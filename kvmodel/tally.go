@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Tally is one counter of a model as a process knows it: where its numbers are,
@@ -51,12 +53,12 @@ func (t *Tally) following() []Follower {
 
 // Counts returns what the counters of these records stand at, -1 where there is
 // none.
-func (t *Tally) Counts(ctx context.Context, s Store, ids []string) ([]int64, error) {
+func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = t.Key(id)
 	}
-	results, err := GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +76,11 @@ func (t *Tally) Counts(ctx context.Context, s Store, ids []string) ([]int64, err
 // stands all the same. One trip, three the first time. After an ErrUnclear it may
 // have counted or not.
 func (t *Tally) Add(ctx context.Context, id string, delta int64) (int64, error) {
-	sum, err := t.add(ctx, t.db.store, id, delta, Next)
+	sum, err := t.add(ctx, t.db.store, id, delta, kv.Next)
 	switch {
 	case err == nil:
 		t.tell(ctx, id, delta, sum)
-	case errors.Is(err, ErrUnclear):
+	case errors.Is(err, kv.ErrUnclear):
 		t.tell(ctx, id, delta, -1)
 	}
 	return sum, err
@@ -87,8 +89,8 @@ func (t *Tally) Add(ctx context.Context, id string, delta int64) (int64, error) 
 // AddIn is Add as a step of the write path, on its store. Followers hear of it
 // when that has ended. It is an ErrNotYet to take away what is not there, since
 // what has added it may still arrive: then the number has to be counted anew.
-func (t *Tally) AddIn(ctx context.Context, s Store, id string, delta int64) error {
-	count := Next
+func (t *Tally) AddIn(ctx context.Context, s kv.Store, id string, delta int64) error {
+	count := kv.Next
 	if delta < 0 && t.db.atomic == nil {
 		count = take
 	}
@@ -106,10 +108,10 @@ const manyLeft = 100
 
 // take is Next for a delta below 0, but for that it takes nothing from a number
 // that is too small.
-func take(ctx context.Context, s Store, key string, _, delta int64) (int64, error) {
+func take(ctx context.Context, s kv.Store, key string, _, delta int64) (int64, error) {
 	for range manyLeft {
-		r, err := One(ctx, s, OpGet(key))
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		r, err := kv.One(ctx, s, kv.OpGet(key))
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return 0, err
 		}
 		n, err := countedOr(0, r)
@@ -120,10 +122,10 @@ func take(ctx context.Context, s Store, key string, _, delta int64) (int64, erro
 			break
 		}
 		if n >= manyLeft {
-			return Next(ctx, s, key, 0, delta)
+			return kv.Next(ctx, s, key, 0, delta)
 		}
-		_, err = One(ctx, s, OpSwap(key, r.Version, strconv.AppendInt(nil, n+delta, 10)))
-		if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+		_, err = kv.One(ctx, s, kv.OpSwap(key, r.Version, strconv.AppendInt(nil, n+delta, 10)))
+		if !errors.Is(err, kv.ErrConflict) && !errors.Is(err, kv.ErrNotFound) {
 			return n + delta, err
 		}
 	}
@@ -131,15 +133,15 @@ func take(ctx context.Context, s Store, key string, _, delta int64) (int64, erro
 }
 
 // add counts with count and lets followers count beside that.
-func (t *Tally) add(ctx context.Context, s Store, id string, delta int64, count func(ctx context.Context, s Store, key string, first, delta int64) (int64, error)) (sum int64, err error) {
-	works := []func(Store) error{func(s Store) (err error) {
+func (t *Tally) add(ctx context.Context, s kv.Store, id string, delta int64, count func(ctx context.Context, s kv.Store, key string, first, delta int64) (int64, error)) (sum int64, err error) {
+	works := []func(kv.Store) error{func(s kv.Store) (err error) {
 		sum, err = count(ctx, s, t.Key(id), 0, delta)
 		return err
 	}}
 	for _, f := range t.following() {
-		works = append(works, func(s Store) error { return f.Counting(ctx, s, id, delta) })
+		works = append(works, func(s kv.Store) error { return f.Counting(ctx, s, id, delta) })
 	}
-	errs := Together(ctx, s, works...)
+	errs := kv.Together(ctx, s, works...)
 	t.warn(id, errs[1:])
 	return sum, errs[0]
 }
@@ -178,7 +180,7 @@ func (t *Tally) TellSoon(id string, delta, count int64) {
 	// Later might do it at once, within the transaction that it has to wait for.
 	t.db.Soon(func(ctx context.Context) error {
 		// Transactions come one after another.
-		if err := t.db.atomic(ctx, func(Store) error { return nil }); err != nil {
+		if err := t.db.atomic(ctx, func(kv.Store) error { return nil }); err != nil {
 			return err
 		}
 		return tell(ctx)

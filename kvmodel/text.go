@@ -1,11 +1,15 @@
 package kvmodel
 
 import (
-	"crypto/rand"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
+
+// MaxID is the length limit of the text of a record's id, in bytes.
+const MaxID = 4 << 10
 
 // KeyOf turns ids and indexed values of type K into text and back. A text has
 // a fixed number of escaped parts, joined by colons.
@@ -28,10 +32,10 @@ type KeyOf[K any] struct {
 // the order of their creation.
 func StringKey[K ~string]() KeyOf[K] {
 	return KeyOf[K]{
-		Text:  func(k K) string { return JoinText(string(k)) },
+		Text:  func(k K) string { return kv.JoinText(string(k)) },
 		Parse: parseOne(func(s string) (K, error) { return K(s), nil }),
 		Empty: func(k K) bool { return k == "" },
-		New:   func() K { return K(NewID(time.Now())) },
+		New:   func() K { return K(kv.NewID(time.Now())) },
 	}
 }
 
@@ -71,7 +75,7 @@ func valueKey[K any](text func(K) string, parse func(string) (K, error)) KeyOf[K
 		Parse: parseOne(func(s string) (K, error) {
 			k, err := parse(s)
 			if err == nil && text(k) != s {
-				err = fmt.Errorf("%s is out of range or not how it is written", quoteKey(s))
+				err = fmt.Errorf("%s is out of range or not how it is written", kv.Quote(s))
 			}
 			return k, err
 		}),
@@ -88,7 +92,7 @@ func Key2[K, A, B any](a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A
 			return a.Text(x) + ":" + b.Text(y)
 		},
 		Parse: func(text string) (k K, err error) {
-			parts, err := textParts(text, 2)
+			parts, err := kv.TextParts(text, 2)
 			if err != nil {
 				return k, err
 			}
@@ -111,7 +115,7 @@ func Key3[K, A, B, C any](a KeyOf[A], b KeyOf[B], c KeyOf[C], split func(K) (A, 
 			return a.Text(x) + ":" + b.Text(y) + ":" + c.Text(z)
 		},
 		Parse: func(text string) (k K, err error) {
-			parts, err := textParts(text, 3)
+			parts, err := kv.TextParts(text, 3)
 			if err != nil {
 				return k, err
 			}
@@ -135,7 +139,7 @@ func Key4[K, A, B, C, D any](a KeyOf[A], b KeyOf[B], c KeyOf[C], d KeyOf[D], spl
 			return a.Text(x) + ":" + b.Text(y) + ":" + c.Text(z) + ":" + d.Text(w)
 		},
 		Parse: func(text string) (k K, err error) {
-			parts, err := textParts(text, 4)
+			parts, err := kv.TextParts(text, 4)
 			if err != nil {
 				return k, err
 			}
@@ -156,44 +160,16 @@ func Key4[K, A, B, C, D any](a KeyOf[A], b KeyOf[B], c KeyOf[C], d KeyOf[D], spl
 func parseOne[K any](parse func(string) (K, error)) func(string) (K, error) {
 	return func(text string) (k K, err error) {
 		part := text
-		if !allPlain(text) {
-			parts, err := SplitText(text, 1)
+		if !kv.Plain(text) {
+			parts, err := kv.SplitText(text, 1)
 			if err != nil {
 				return k, err
 			}
 			part = parts[0]
 		}
 		if k, err = parse(part); err != nil {
-			return k, fmt.Errorf("id text %s: %w", quoteKey(text), err)
+			return k, fmt.Errorf("id text %s: %w", kv.Quote(text), err)
 		}
 		return k, nil
 	}
-}
-
-const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-
-// NewID returns a random id of 26 characters that sorts by the time now: 48
-// bits of milliseconds, then 80 random ones.
-func NewID(now time.Time) string {
-	var b [16]byte
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(b[6:])
-	ms := uint64(now.UnixMilli())
-	for i := range 6 {
-		b[i] = byte(ms >> (40 - 8*i))
-	}
-	var id [26]byte
-	// 130 bits hold the 128, the first two being 0.
-	var acc uint32
-	bits, at := 2, 0
-	for _, c := range b {
-		acc = acc<<8 | uint32(c)
-		bits += 8
-		for bits >= 5 {
-			bits -= 5
-			id[at] = idAlphabet[acc>>bits&31]
-			at++
-		}
-	}
-	return string(id[:])
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // there checks that keys become want as texts and come back as they were.
@@ -137,7 +138,7 @@ func TestNewID_Is26CharactersThatSortByTime(t *testing.T) {
 	var ids []string
 	for i := range 1000 {
 		// Steps from a millisecond to centuries, up to the end of the 48 bits.
-		ids = append(ids, kvmodel.NewID(begin.Add(time.Duration(i*i*i*9)*time.Second+time.Duration(i)*time.Millisecond)))
+		ids = append(ids, kv.NewID(begin.Add(time.Duration(i*i*i*9)*time.Second+time.Duration(i)*time.Millisecond)))
 	}
 	for _, id := range ids {
 		if !form.MatchString(id) {
@@ -149,7 +150,7 @@ func TestNewID_Is26CharactersThatSortByTime(t *testing.T) {
 	}
 	same := map[string]bool{}
 	for range 10_000 {
-		same[kvmodel.NewID(begin)] = true
+		same[kv.NewID(begin)] = true
 	}
 	if len(same) != 10_000 {
 		t.Errorf("%d of 10,000 ids of one moment differ", len(same))

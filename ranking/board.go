@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -162,7 +163,7 @@ func (b *Board[T, K, S]) standing(ctx context.Context, id K) (st keytree.Standin
 		return st, err
 	}
 	if tree == nil {
-		return st, b.about(text, kvmodel.ErrNotFound)
+		return st, b.about(text, kv.ErrNotFound)
 	}
 	st, err = tree.Standing(ctx, b.host.Store(), text, b.down(), b.shared)
 	return st, b.about(text, err)
@@ -198,7 +199,7 @@ func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S]
 		return nil, err
 	}
 	if tree == nil {
-		return nil, b.about(text, kvmodel.ErrNotFound)
+		return nil, b.about(text, kv.ErrNotFound)
 	}
 	part, _, err := tree.Around(ctx, b.host.Store(), text, n, b.down(), b.shared, b.want(nil))
 	return b.places(part), b.about(text, err)

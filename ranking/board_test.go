@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func ids(items []*article) []string {
@@ -168,10 +169,10 @@ func TestBoard_WhatHasNoPlaceIsRefusedAndNothingIsWritten(t *testing.T) {
 		if !errors.Is(err, kvmodel.ErrInvalid) {
 			t.Error("a price that does not fit:", err)
 		}
-		if _, err := a.Get(ctx, "x"); !errors.Is(err, kvmodel.ErrNotFound) {
+		if _, err := a.Get(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Error("after a refused create:", err)
 		}
-		if _, err := a.Cheapest.Rank(ctx, "x"); !errors.Is(err, kvmodel.ErrNotFound) {
+		if _, err := a.Cheapest.Rank(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Error("rank of nothing:", err)
 		}
 		if _, err := a.Cheapest.At(ctx, 0, 1); !errors.Is(err, kvmodel.ErrInvalid) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -58,13 +59,13 @@ type member[T any] struct {
 
 // tree returns the tree of a value in the period that holds at.
 func (c *core[T]) tree(by string, at time.Time) member[T] {
-	name := kvmodel.JoinText(c.host.Model(), c.name)
+	name := kv.JoinText(c.host.Model(), c.name)
 	if c.many {
 		name += ":" + by
 	}
 	var expires time.Time
 	if c.per != Forever {
-		name += ":" + kvmodel.JoinText(c.per.name(at))
+		name += ":" + kv.JoinText(c.per.name(at))
 		expires = c.per.add(at, c.keep)
 	}
 	db := c.host.DB()
@@ -89,17 +90,17 @@ func (c *core[T]) tree(by string, at time.Time) member[T] {
 var leafLimit = 0
 
 // soon does upkeep that others can do as well.
-func (c *core[T]) soon(work func(context.Context, kvmodel.Store) error) {
+func (c *core[T]) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
 // settle makes the reports that a change has left: at once where they are part
 // of one transaction with it, after the reply elsewhere.
-func (c *core[T]) settle(ctx context.Context, s kvmodel.Store, due *keytree.Due) error {
+func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due) error {
 	switch {
 	case due == nil || due.None():
 		return nil
-	case kvmodel.PowersOf(c.host.Store()).Atomic != nil:
+	case kv.PowersOf(c.host.Store()).Atomic != nil:
 		return due.Report(ctx, s)
 	}
 	c.reports.add(due)
@@ -134,10 +135,10 @@ func (c *core[T]) failure(err error) error {
 }
 
 // eachPlace does step for places side by side.
-func (c *core[T]) eachPlace(ctx context.Context, s kvmodel.Store, places []string, step func(kvmodel.Store, place) error) error {
-	works := make([]func(kvmodel.Store) error, len(places))
+func (c *core[T]) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
+	works := make([]func(kv.Store) error, len(places))
 	for i, text := range places {
-		works[i] = func(s kvmodel.Store) error {
+		works[i] = func(s kv.Store) error {
 			p, err := c.at(text)
 			if err != nil {
 				return err
@@ -145,7 +146,7 @@ func (c *core[T]) eachPlace(ctx context.Context, s kvmodel.Store, places []strin
 			return step(s, p)
 		}
 	}
-	return c.failure(errors.Join(kvmodel.Together(ctx, s, works...)...))
+	return c.failure(errors.Join(kv.Together(ctx, s, works...)...))
 }
 
 // fieldTruth says of the members of one tree what the model's records say.
@@ -155,7 +156,7 @@ type fieldTruth[T any] struct {
 }
 
 // States reads the records of ids.
-func (ft fieldTruth[T]) States(ctx context.Context, s kvmodel.Store, ids []string) ([]keytree.State, error) {
+func (ft fieldTruth[T]) States(ctx context.Context, s kv.Store, ids []string) ([]keytree.State, error) {
 	recs, err := ft.c.host.See(ctx, s, ids...)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -41,7 +42,7 @@ func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
 
 // Prepare refuses a record that cannot have a place. The board follows when the
 // record has committed.
-func (f *counted[T]) Prepare(_ context.Context, _ kvmodel.Store, m *kvmodel.Move) error {
+func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *kvmodel.Move) error {
 	for _, text := range m.Gained {
 		p, err := f.at(text)
 		if err == nil {
@@ -55,7 +56,7 @@ func (f *counted[T]) Prepare(_ context.Context, _ kvmodel.Store, m *kvmodel.Move
 }
 
 // Beside follows where the record is being entered anew, and does not change.
-func (f *counted[T]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
 	if m.Rev != m.Base {
 		return nil
 	}
@@ -63,22 +64,22 @@ func (f *counted[T]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Mov
 }
 
 // After follows on the boards that the record has left, and on that where it is.
-func (f *counted[T]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (f *counted[T]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
 	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID)
 }
 
 // Repair follows on the boards of places.
-func (f *counted[T]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T], places []string) error {
+func (f *counted[T]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], places []string) error {
 	return f.followAt(ctx, s, places, rec.ID)
 }
 
 // Check reports nothing: a board by a counter may lag.
-func (f *counted[T]) Check(context.Context, kvmodel.Store, *kvmodel.Seen[T]) ([]string, error) {
+func (f *counted[T]) Check(context.Context, kv.Store, *kvmodel.Seen[T]) ([]string, error) {
 	return nil, nil
 }
 
-func (f *counted[T]) followAt(ctx context.Context, s kvmodel.Store, places []string, id string) error {
-	return f.eachPlace(ctx, s, f.boards(places), func(s kvmodel.Store, p place) error {
+func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string) error {
+	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
 		due := new(keytree.Due)
 		if err := f.follow(ctx, s, p.by, id, f.host.DB().Now(), due); err != nil {
 			return err
@@ -104,11 +105,11 @@ func (f *counted[T]) boards(places []string) []string {
 func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		due := new(keytree.Due)
-		works := make([]func(kvmodel.Store) error, len(some))
+		works := make([]func(kv.Store) error, len(some))
 		for i, id := range some {
-			works[i] = func(s kvmodel.Store) error { return f.follow(ctx, s, by, id, at, due) }
+			works[i] = func(s kv.Store) error { return f.follow(ctx, s, by, id, at, due) }
 		}
-		err := errors.Join(kvmodel.Together(ctx, f.host.Store(), works...)...)
+		err := errors.Join(kv.Together(ctx, f.host.Store(), works...)...)
 		f.reports.add(due)
 		if err != nil {
 			return err
@@ -121,9 +122,9 @@ func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, i
 const followAtOnce = 500
 
 // follow brings the member id of the board of by to where it belongs.
-func (f *counted[T]) follow(ctx context.Context, s kvmodel.Store, by, id string, at time.Time, due *keytree.Due) error {
+func (f *counted[T]) follow(ctx context.Context, s kv.Store, by, id string, at time.Time, due *keytree.Due) error {
 	t := f.tree(by, at)
-	_, err := t.SetDue(ctx, s, t.own, id, func(ctx context.Context, s kvmodel.Store, _ keytree.State) (keytree.Score, bool, error) {
+	_, err := t.SetDue(ctx, s, t.own, id, func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.Score, bool, error) {
 		rec, count, err := f.look(ctx, s, id, at)
 		if err != nil {
 			return 0, false, err
@@ -139,7 +140,7 @@ func (f *counted[T]) follow(ctx context.Context, s kvmodel.Store, by, id string,
 
 // look reads the record id and what was counted of it, where the board goes by
 // that.
-func (f *counted[T]) look(ctx context.Context, s kvmodel.Store, id string, at time.Time) (*kvmodel.Seen[T], int64, error) {
+func (f *counted[T]) look(ctx context.Context, s kv.Store, id string, at time.Time) (*kvmodel.Seen[T], int64, error) {
 	var recs []*kvmodel.Seen[T]
 	var count int64
 	if f.scored {
@@ -149,9 +150,9 @@ func (f *counted[T]) look(ctx context.Context, s kvmodel.Store, id string, at ti
 		}
 		return recs[0], 0, nil
 	}
-	errs := kvmodel.Together(ctx, s,
-		func(s kvmodel.Store) (err error) { recs, err = f.host.See(ctx, s, id); return err },
-		func(s kvmodel.Store) (err error) { count, err = f.count(ctx, s, id, at); return err },
+	errs := kv.Together(ctx, s,
+		func(s kv.Store) (err error) { recs, err = f.host.See(ctx, s, id); return err },
+		func(s kv.Store) (err error) { count, err = f.count(ctx, s, id, at); return err },
 	)
 	if err := errors.Join(errs...); err != nil {
 		return nil, 0, err
@@ -161,7 +162,7 @@ func (f *counted[T]) look(ctx context.Context, s kvmodel.Store, id string, at ti
 
 // count returns what was counted of id, in the period of at if there are
 // periods; -1 if nothing was.
-func (f *counted[T]) count(ctx context.Context, s kvmodel.Store, id string, at time.Time) (int64, error) {
+func (f *counted[T]) count(ctx context.Context, s kv.Store, id string, at time.Time) (int64, error) {
 	if f.per == Forever {
 		counts, err := f.counter.Counts(ctx, s, []string{id})
 		if err != nil {
@@ -178,12 +179,12 @@ func (f *counted[T]) count(ctx context.Context, s kvmodel.Store, id string, at t
 
 // inPeriod returns what was counted of ids in the period of at; -1 where nothing
 // was.
-func (c *core[T]) inPeriod(ctx context.Context, s kvmodel.Store, ids []string, at time.Time) ([]int64, error) {
+func (c *core[T]) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = c.periodKey(id, at)
 	}
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func (c *core[T]) inPeriod(ctx context.Context, s kvmodel.Store, ids []string, a
 			counts[i] = -1
 			continue
 		}
-		if counts[i], err = kvmodel.ParseNumber(r.Value); err != nil {
+		if counts[i], err = kv.ParseNumber(r.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -201,28 +202,28 @@ func (c *core[T]) inPeriod(ctx context.Context, s kvmodel.Store, ids []string, a
 }
 
 // countKey is the class of what was counted of a record in a period.
-var countKey = kvmodel.NewClass("per", 4) // model, index, period, id text
+var countKey = kv.NewClass("per", 4) // model, index, period, id text
 
 func (c *core[T]) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
 // Counting counts in the period under way.
-func (f *counted[T]) Counting(ctx context.Context, s kvmodel.Store, id string, delta int64) error {
+func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
 	if f.per == Forever {
 		return nil
 	}
 	now := f.host.DB().Now()
 	key := f.periodKey(id, now)
 	for {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpIncrement(key, delta))
-		if !errors.Is(err, kvmodel.ErrNotFound) {
+		_, err := kv.One(ctx, s, kv.OpIncrement(key, delta))
+		if !errors.Is(err, kv.ErrNotFound) {
 			return f.failure(err)
 		}
-		ttl := min(f.per.add(now, f.keep).Sub(now), kvmodel.MaxTTL)
+		ttl := min(f.per.add(now, f.keep).Sub(now), kv.MaxTTL)
 		first := strconv.AppendInt(nil, max(0, delta), 10)
-		_, err = kvmodel.One(ctx, s, kvmodel.OpAdd(key, first).For(ttl))
-		if !errors.Is(err, kvmodel.ErrExists) {
+		_, err = kv.One(ctx, s, kv.OpAdd(key, first).For(ttl))
+		if !errors.Is(err, kv.ErrExists) {
 			return f.failure(err)
 		}
 	}
@@ -266,11 +267,11 @@ func (f *counted[T]) flush(ctx context.Context) error { return f.window.flush(ct
 func (f *counted[T]) followAll(ctx context.Context, changed []change) error {
 	s := f.host.Store()
 	due := new(keytree.Due)
-	works := make([]func(kvmodel.Store) error, len(changed))
+	works := make([]func(kv.Store) error, len(changed))
 	for i, c := range changed {
-		works[i] = func(s kvmodel.Store) error { return f.followOne(ctx, s, c, due) }
+		works[i] = func(s kv.Store) error { return f.followOne(ctx, s, c, due) }
 	}
-	errs := kvmodel.Together(ctx, s, works...)
+	errs := kv.Together(ctx, s, works...)
 	var failed []error
 	for i, err := range errs {
 		if err != nil {
@@ -283,7 +284,7 @@ func (f *counted[T]) followAll(ctx context.Context, changed []change) error {
 }
 
 // followOne finds out on which board a record belongs, and follows there.
-func (f *counted[T]) followOne(ctx context.Context, s kvmodel.Store, c change, due *keytree.Due) error {
+func (f *counted[T]) followOne(ctx context.Context, s kv.Store, c change, due *keytree.Due) error {
 	at := c.at
 	if f.per == Forever {
 		at = f.host.DB().Now()

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -130,7 +131,7 @@ func TestBoard_OverACounterHoldsWhatTheRecordsSay(t *testing.T) {
 		flush(t, a)
 		want(t, allOf(t, a.TopViews, 2), "b", "c")
 		want(t, allOf(t, a.ViewsADay.Of("tea"), 2), "c")
-		if _, err := a.TopViews.Rank(ctx, "a"); !errors.Is(err, kvmodel.ErrNotFound) {
+		if _, err := a.TopViews.Rank(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
 			t.Error("rank of a deleted record:", err)
 		}
 	})
@@ -177,7 +178,7 @@ func TestBoards_OfAPeriodCountWhatFellIntoIt(t *testing.T) {
 	want(t, allOf(t, a.ViewsADay.On(first).Of("tea"), 10))
 	c.set(first.AddDate(0, 0, 10))
 	for _, key := range s.Keys() {
-		if r, err := kvmodel.One(ctx, s, kvmodel.OpGet(key)); err == nil && isOfPeriod(key) {
+		if r, err := kv.One(ctx, s, kv.OpGet(key)); err == nil && isOfPeriod(key) {
 			t.Errorf("%s is left of a period: %d bytes", key, len(r.Value))
 		}
 	}

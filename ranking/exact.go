@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -16,8 +17,8 @@ type exact[T any] struct{ *core[T] }
 var _ kvmodel.Index[struct{}] = exact[struct{}]{}
 
 // Prepare puts in the entry that the record is to have.
-func (x exact[T]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
-	return x.eachPlace(ctx, s, m.Gained, func(s kvmodel.Store, p place) error {
+func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -25,7 +26,7 @@ func (x exact[T]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move)
 	})
 }
 
-func (x exact[T]) insert(ctx context.Context, s kvmodel.Store, p place, id string, known keytree.State, ver uint64) error {
+func (x exact[T]) insert(ctx context.Context, s kv.Store, p place, id string, known keytree.State, ver uint64) error {
 	due, err := x.tree(p.by, x.host.DB().Now()).Insert(ctx, s, id, known, p.score, ver)
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func (x exact[T]) insert(ctx context.Context, s kvmodel.Store, p place, id strin
 	return x.settle(ctx, s, due)
 }
 
-func (x exact[T]) remove(ctx context.Context, s kvmodel.Store, p place, id string, now keytree.State) error {
+func (x exact[T]) remove(ctx context.Context, s kv.Store, p place, id string, now keytree.State) error {
 	due, err := x.tree(p.by, x.host.DB().Now()).Remove(ctx, s, id, p.score, now)
 	if err != nil {
 		return err
@@ -42,12 +43,12 @@ func (x exact[T]) remove(ctx context.Context, s kvmodel.Store, p place, id strin
 }
 
 // Beside does nothing: an entry comes before the commit.
-func (x exact[T]) Beside(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+func (x exact[T]) Beside(context.Context, kv.Store, *kvmodel.Move) error { return nil }
 
 // After takes out the old entry, unless it stands in one leaf with the new one:
 // then it goes with the next change there.
-func (x exact[T]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
-	return x.eachPlace(ctx, s, m.Lost, func(s kvmodel.Store, p place) error {
+func (x exact[T]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+	return x.eachPlace(ctx, s, m.Lost, func(s kv.Store, p place) error {
 		now := stateIn(p.by, m.Is, m.Rev)
 		if p.wrong != "" || now.In && x.tree(p.by, x.host.DB().Now()).SameLeaf(m.ID, p.score, now.Score) {
 			return nil
@@ -58,8 +59,8 @@ func (x exact[T]) After(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) e
 
 // Repair puts in the entry that rec should have, and takes out those that it has
 // outlived.
-func (x exact[T]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T], places []string) error {
-	return x.eachPlace(ctx, s, places, func(s kvmodel.Store, p place) error {
+func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], places []string) error {
+	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		now := stateIn(p.by, rec.Places, rec.Rev)
 		switch {
 		case p.wrong != "":
@@ -73,9 +74,9 @@ func (x exact[T]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen
 }
 
 // Check reports that rec has no entry.
-func (x exact[T]) Check(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+func (x exact[T]) Check(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T]) ([]string, error) {
 	var wrong []string
-	err := x.eachPlace(ctx, s, rec.Places, func(s kvmodel.Store, p place) error {
+	err := x.eachPlace(ctx, s, rec.Places, func(s kv.Store, p place) error {
 		has, err := x.tree(p.by, x.host.DB().Now()).Has(ctx, s, rec.ID, stateIn(p.by, rec.Places, rec.Rev))
 		if err == nil && !has {
 			wrong = append(wrong, fmt.Sprintf("%s.%s: %s has no entry at %s", x.host.Model(), x.name, rec.ID, p))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -53,7 +54,7 @@ func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
 var quiet = kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
 
-func openArticles(s kvmodel.Store, batch ranking.Batch, opts ...kvmodel.Option) *articles {
+func openArticles(s kv.Store, batch ranking.Batch, opts ...kvmodel.Option) *articles {
 	db, err := kvmodel.Open(s, append(opts, quiet)...)
 	if err != nil {
 		panic(err)
@@ -100,7 +101,7 @@ func openArticles(s kvmodel.Store, batch ranking.Batch, opts ...kvmodel.Option) 
 // counter is a counter in its plainest form: a number under a key for each
 // record.
 type counter struct {
-	s         kvmodel.Store
+	s         kv.Store
 	followers []kvmodel.Follower
 }
 
@@ -108,12 +109,12 @@ func (c *counter) key(id string) string { return "views:" + id }
 
 func (c *counter) Follow(f kvmodel.Follower) { c.followers = append(c.followers, f) }
 
-func (c *counter) Counts(ctx context.Context, s kvmodel.Store, ids []string) ([]int64, error) {
+func (c *counter) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = c.key(id)
 	}
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	counts := make([]int64, len(ids))
 	for i, r := range results {
 		if counts[i] = -1; r.Err == nil {
@@ -126,14 +127,14 @@ func (c *counter) Counts(ctx context.Context, s kvmodel.Store, ids []string) ([]
 // Hit adds one to what was counted of id.
 func (c *counter) Hit(ctx context.Context, id string) error {
 	var n int64
-	works := []func(kvmodel.Store) error{func(s kvmodel.Store) (err error) {
-		n, err = kvmodel.Next(ctx, s, c.key(id), 0, 1)
+	works := []func(kv.Store) error{func(s kv.Store) (err error) {
+		n, err = kv.Next(ctx, s, c.key(id), 0, 1)
 		return err
 	}}
 	for _, f := range c.followers {
-		works = append(works, func(s kvmodel.Store) error { return f.Counting(ctx, s, id, 1) })
+		works = append(works, func(s kv.Store) error { return f.Counting(ctx, s, id, 1) })
 	}
-	for _, err := range kvmodel.Together(ctx, c.s, works...) {
+	for _, err := range kv.Together(ctx, c.s, works...) {
 		if err != nil {
 			return err
 		}
@@ -147,13 +148,13 @@ func (c *counter) Hit(ctx context.Context, id string) error {
 }
 
 // plain hides what a store can do beyond the contract.
-type plain struct{ kvmodel.Store }
+type plain struct{ kv.Store }
 
-func (plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (plain) Powers() kv.Powers { return kv.Powers{} }
 
 // eachStore runs f on a store with transactions and on one without.
 func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {
-	for name, s := range map[string]kvmodel.Store{
+	for name, s := range map[string]kv.Store{
 		"atomic": memkv.New(memkv.Options{}),
 		"plain":  plain{memkv.New(memkv.Options{})},
 	} {

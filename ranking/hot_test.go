@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
 
 // eachWriter lets n writers work side by side on one store, each with a DB of its
 // own, as processes have.
-func eachWriter(t *testing.T, s kvmodel.Store, n int, work func(db *kvmodel.DB) error) {
+func eachWriter(t *testing.T, s kv.Store, n int, work func(db *kvmodel.DB) error) {
 	t.Helper()
 	var all sync.WaitGroup
 	for range n {
@@ -42,7 +43,7 @@ func TestTree_OfOneMemberThat64WritersHitNoHitIsLost(t *testing.T) {
 				tree := hitTree(db, batch)
 				for range hits {
 					switch err := tree.Hit(ctx, "hot"); {
-					case errors.Is(err, kvmodel.ErrConflict):
+					case errors.Is(err, kv.ErrConflict):
 						refused.Add(1) // It was not counted, and says so.
 					case err != nil:
 						return err
@@ -78,21 +79,21 @@ func TestTree_OfOneMemberThat64WritersHitNoHitIsLost(t *testing.T) {
 // refusing is a store that refuses to write pages once a member's own record was
 // written, as if the process had died then.
 type refusing struct {
-	kvmodel.Store
+	kv.Store
 	on, dead atomic.Bool
 }
 
-func (r *refusing) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (r *refusing) Powers() kv.Powers { return kv.Powers{} }
 
-func (r *refusing) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (r *refusing) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		op := &ops[i]
-		if r.dead.Load() && op.Kind != kvmodel.Get && strings.HasPrefix(op.Key, "rank:") {
-			op.Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+		if r.dead.Load() && op.Kind != kv.Get && strings.HasPrefix(op.Key, "rank:") {
+			op.Result = kv.Result{Err: kv.ErrUnavailable}
 			continue
 		}
 		_ = r.Store.Do(ctx, ops[i:i+1])
-		if r.on.Load() && op.Kind == kvmodel.CompareAndSwap && strings.HasPrefix(op.Key, "rank:Article:TopViews:i:") {
+		if r.on.Load() && op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "rank:Article:TopViews:i:") {
 			r.dead.Store(true)
 		}
 	}
@@ -109,7 +110,7 @@ func TestBoard_OverACounterForgetsTheOldEntryOfOneWhoDied(t *testing.T) {
 	hits(t, a, "tea", map[string]int{"a": 1, "b": 300, "c": 40, "d": 9, "e": 70, "f": 130})
 	flush(t, a)
 	r.on.Store(true)
-	if _, err := kvmodel.One(ctx, s, kvmodel.OpSet(a.views.key("a"), []byte("50"))); err != nil {
+	if _, err := kv.One(ctx, s, kv.OpSet(a.views.key("a"), []byte("50"))); err != nil {
 		t.Fatal(err)
 	}
 	// The other board cannot follow any more, and says so.
@@ -129,20 +130,20 @@ func TestBoard_OverACounterForgetsTheOldEntryOfOneWhoDied(t *testing.T) {
 
 // down is a store that answers only when it is up.
 type down struct {
-	kvmodel.Store
+	kv.Store
 	up atomic.Bool
 }
 
-func (d *down) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (d *down) Powers() kv.Powers { return kv.Powers{} }
 
-func (d *down) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (d *down) Do(ctx context.Context, ops []kv.Op) error {
 	if d.up.Load() {
 		return d.Store.Do(ctx, ops)
 	}
 	for i := range ops {
-		ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+		ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
 	}
-	return kvmodel.ErrUnavailable
+	return kv.ErrUnavailable
 }
 
 func TestTree_Hit_WaitsForAStoreThatIsDownAsLongAsThereIsRoom(t *testing.T) {
@@ -159,14 +160,14 @@ func TestTree_Hit_WaitsForAStoreThatIsDownAsLongAsThereIsRoom(t *testing.T) {
 		if err := tree.Hit(ctx, "x"); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Flush(ctx); !errors.Is(err, kvmodel.ErrUnavailable) {
+		if err := db.Flush(ctx); !errors.Is(err, kv.ErrUnavailable) {
 			t.Fatal("a flush to a store that is down:", err)
 		}
 	}
 	hits := 0
 	for {
 		err := tree.Hit(ctx, memberID(hits))
-		if errors.Is(err, kvmodel.ErrUnavailable) {
+		if errors.Is(err, kv.ErrUnavailable) {
 			break
 		}
 		if err != nil || hits > 1<<16 {

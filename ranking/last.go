@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -49,14 +50,14 @@ func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) ([]Place[T, S
 // of the period of each of times have.
 func (v view[T]) firstOf(ctx context.Context, times []time.Time, n int) ([]string, error) {
 	lists := make([]keytree.Listing, len(times))
-	works := make([]func(kvmodel.Store) error, len(times))
+	works := make([]func(kv.Store) error, len(times))
 	for i, at := range times {
-		works[i] = func(s kvmodel.Store) (err error) {
+		works[i] = func(s kv.Store) (err error) {
 			lists[i], err = v.tree(v.by, at).Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
 			return err
 		}
 	}
-	if err := errors.Join(kvmodel.Together(ctx, v.host.Store(), works...)...); err != nil {
+	if err := errors.Join(kv.Together(ctx, v.host.Store(), works...)...); err != nil {
 		return nil, err
 	}
 	sums := make(map[string]int64)
@@ -77,17 +78,17 @@ func (v view[T]) firstOf(ctx context.Context, times []time.Time, n int) ([]strin
 // them in the periods of times together.
 func (b *Board[T, K, S]) sums(ctx context.Context, times []time.Time, ids []string) ([]Place[T, S], error) {
 	var values []any
-	works := []func(kvmodel.Store) error{
-		func(s kvmodel.Store) (err error) { values, err = b.records(ctx, s, ids); return err },
+	works := []func(kv.Store) error{
+		func(s kv.Store) (err error) { values, err = b.records(ctx, s, ids); return err },
 	}
 	counts := make([][]int64, len(times))
 	for i, at := range times {
-		works = append(works, func(s kvmodel.Store) (err error) {
+		works = append(works, func(s kv.Store) (err error) {
 			counts[i], err = b.inPeriod(ctx, s, ids, at)
 			return err
 		})
 	}
-	if err := errors.Join(kvmodel.Together(ctx, b.host.Store(), works...)...); err != nil {
+	if err := errors.Join(kv.Together(ctx, b.host.Store(), works...)...); err != nil {
 		return nil, err
 	}
 	part := keytree.Part{}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -54,13 +54,13 @@ func TestBoard_Picture_IsOfTheKeysThatAreStored(t *testing.T) {
 		if !n.Closed && !n.Read {
 			t.Errorf("%s was not read", n.Name)
 		}
-		if _, err := kvmodel.One(ctx, s, kvmodel.OpGet(n.Key)); err != nil || !strings.HasSuffix(n.Key, ":"+n.Name) {
+		if _, err := kv.One(ctx, s, kv.OpGet(n.Key)); err != nil || !strings.HasSuffix(n.Key, ":"+n.Name) {
 			t.Errorf("%s is not stored under %s: %v", n.Name, n.Key, err)
 		}
 		if len(n.Below) == 0 {
 			leaves += n.Count
 		}
-		if got, err := kvmodel.One(ctx, s, kvmodel.OpGet(n.Key)); err == nil && n.Read && n.Bytes != len(got.Value) {
+		if got, err := kv.One(ctx, s, kv.OpGet(n.Key)); err == nil && n.Read && n.Bytes != len(got.Value) {
 			t.Errorf("%s: want its %d bytes, got %d", n.Name, len(got.Value), n.Bytes)
 		}
 		if n.Name == p.Leaves[0] && len(n.Below) == 0 && n.Count > 0 {
@@ -122,7 +122,7 @@ func TestBoard_Picture_OfATreeThatIsKnownTakesThreeTrips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	metered, meter := kvmodel.Metered(ctx)
+	metered, meter := kv.Metered(ctx)
 	again, err := a.TopStock.Picture(metered, 1000, "a7")
 	if err != nil || len(nodes(first.Root)) < 50 {
 		t.Fatalf("want a deep tree, got %d pages, %v", len(nodes(first.Root)), err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -32,7 +33,7 @@ type talks struct {
 	Top          *ranking.Board[talk, string, int64]
 }
 
-func openTalks(t *testing.T, s kvmodel.Store, batch ranking.Batch) *talks {
+func openTalks(t *testing.T, s kv.Store, batch ranking.Batch) *talks {
 	db, err := kvmodel.Open(s, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -151,11 +152,11 @@ func TestTally_TellsThoseWhoFollowAfterATransaction(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		step := func(ctx context.Context, s kvmodel.Store) error { return m.votes.AddIn(ctx, s, "a", 3) }
-		if atomic := kvmodel.PowersOf(m.db.Store()).Atomic; atomic != nil {
+		step := func(ctx context.Context, s kv.Store) error { return m.votes.AddIn(ctx, s, "a", 3) }
+		if atomic := kv.PowersOf(m.db.Store()).Atomic; atomic != nil {
 			inside := step
-			step = func(ctx context.Context, _ kvmodel.Store) error {
-				return atomic(ctx, func(s kvmodel.Store) error { return inside(ctx, s) })
+			step = func(ctx context.Context, _ kv.Store) error {
+				return atomic(ctx, func(s kv.Store) error { return inside(ctx, s) })
 			}
 		}
 		if err := step(ctx, m.db.Store()); err != nil {
@@ -170,9 +171,9 @@ func TestTally_TellsThoseWhoFollowAfterATransaction(t *testing.T) {
 
 // missed counts behind the back of the boards, as a process does that dies before
 // it has written what it gathered.
-func missed(t *testing.T, s kvmodel.Store, id string, n int64) {
+func missed(t *testing.T, s kv.Store, id string, n int64) {
 	t.Helper()
-	if _, err := kvmodel.Next(ctx, s, kvmodel.CounterKey("Talk", "Votes", kvmodel.JoinText(id)), 0, n); err != nil {
+	if _, err := kv.Next(ctx, s, kvmodel.CounterKey("Talk", "Votes", kv.JoinText(id)), 0, n); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -20,10 +20,10 @@ import (
 // every board must show what the records say, each once and none missing.
 
 // still is a store that outlives its users and has no powers.
-type still struct{ kvmodel.Store }
+type still struct{ kv.Store }
 
-func (still) Powers() kvmodel.Powers { return kvmodel.Powers{} }
-func (still) Close() error           { return nil }
+func (still) Powers() kv.Powers { return kv.Powers{} }
+func (still) Close() error      { return nil }
 
 func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
@@ -43,7 +43,7 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 		sim.CrashAt("p", 1+sim.Rand().IntN(250))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kvmodel.Store) { changeSome(s, rng) })
+			sim.Go(name, func(s kv.Store) { changeSome(s, rng) })
 		}
 		sim.Wait()
 		repairAll(sim)
@@ -53,7 +53,7 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 }
 
 // changeSome makes random changes as one process.
-func changeSome(s kvmodel.Store, rng *rand.Rand) {
+func changeSome(s kv.Store, rng *rand.Rand) {
 	a := openArticles(s, ranking.Windowed)
 	for range 5 {
 		id := fmt.Sprint("a", rng.IntN(9))
@@ -97,7 +97,7 @@ func checkShown(a *articles) {
 // longer than the grace.
 func repairAll(sim *kvtest.Sim) {
 	sim.Spare("fixer")
-	sim.Do("fixer", func(s kvmodel.Store) {
+	sim.Do("fixer", func(s kv.Store) {
 		a := openArticles(s, ranking.Windowed)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
 			time.Sleep(wait)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -94,7 +95,7 @@ func TestBoard_Table_TakesNoTripMoreThanThePage(t *testing.T) {
 	if _, err := a.Cheapest.Page(ctx, "", 20); err != nil {
 		t.Fatal(err)
 	}
-	metered, meter := kvmodel.Metered(ctx)
+	metered, meter := kv.Metered(ctx)
 	table, err := a.Cheapest.Table(metered, "", 20)
 	if err != nil || len(table.Places) != 20 || table.Places[19].Rank != 20 || table.Len != 1000 {
 		t.Fatalf("table: %+v, %v", table, err)
@@ -139,7 +140,7 @@ func TestBoard_Last_AddsPeriodsUp(t *testing.T) {
 	if _, err := a.TopViews.Last(ctx, 2, 3); !errors.Is(err, kvmodel.ErrInvalid) {
 		t.Error("of a board without periods:", err)
 	}
-	metered, meter := kvmodel.Metered(ctx)
+	metered, meter := kv.Metered(ctx)
 	if _, err := a.ViewsADay.Of("tea").Last(metered, 3, 3); err != nil || meter.Cost().Trips != 2 {
 		t.Errorf("%d trips, %v; want 2", meter.Cost().Trips, err)
 	}

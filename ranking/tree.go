@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -43,12 +44,12 @@ type Member[S any] struct {
 // NewTree returns the tree spec describes, in db.
 func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 	t := &Tree[S]{db: db, spec: spec}
-	name := kvmodel.JoinText(spec.Name)
+	name := kv.JoinText(spec.Name)
 	t.own = keytree.NewOwn(name, db.Now, time.Time{})
 	t.tree = keytree.New(keytree.Config{
 		Name: name, Code: spec.Of.code, Truth: t.own, Local: keytree.NewLocal(keptRouters),
 		Now: db.Now, Limit: leafLimit,
-		Later: func(work func(context.Context, kvmodel.Store) error) {
+		Later: func(work func(context.Context, kv.Store) error) {
 			db.Soon(func(ctx context.Context) error { return work(ctx, db.Store()) })
 		},
 	})
@@ -122,14 +123,14 @@ func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
 
 func (t *Tree[S]) gather(c change) error {
 	if !t.window.add(c, t.db) {
-		return t.about(c.id, fmt.Errorf("%w: %d members are waiting to be written", kvmodel.ErrUnavailable, windowMost))
+		return t.about(c.id, fmt.Errorf("%w: %d members are waiting to be written", kv.ErrUnavailable, windowMost))
 	}
 	return nil
 }
 
 // plus is the change that adds delta.
 func (t *Tree[S]) plus(delta int64) keytree.Change {
-	return func(_ context.Context, _ kvmodel.Store, old keytree.State) (keytree.Score, bool, error) {
+	return func(_ context.Context, _ kv.Store, old keytree.State) (keytree.Score, bool, error) {
 		if t.spec.Of.code != keytree.Signed {
 			return 0, false, fmt.Errorf("%w: only integer scores can be added to", kvmodel.ErrInvalid)
 		}
@@ -154,7 +155,7 @@ func addUpTo(a, b int64) int64 {
 
 func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) error {
 	due := new(keytree.Due)
-	_, err := t.tree.SetDue(ctx, t.db.Store(), t.own, kvmodel.JoinText(id), change, due)
+	_, err := t.tree.SetDue(ctx, t.db.Store(), t.own, kv.JoinText(id), change, due)
 	t.reports.add(due)
 	return t.about(id, err)
 }
@@ -163,16 +164,16 @@ func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) 
 // unless it may have been done.
 func (t *Tree[S]) addAll(ctx context.Context, changes []change) error {
 	due := new(keytree.Due)
-	works := make([]func(kvmodel.Store) error, len(changes))
+	works := make([]func(kv.Store) error, len(changes))
 	for i, c := range changes {
-		works[i] = func(s kvmodel.Store) error {
-			_, err := t.tree.SetDue(ctx, s, t.own, kvmodel.JoinText(c.id), t.to(c), due)
+		works[i] = func(s kv.Store) error {
+			_, err := t.tree.SetDue(ctx, s, t.own, kv.JoinText(c.id), t.to(c), due)
 			return t.about(c.id, err)
 		}
 	}
-	errs := kvmodel.Together(ctx, t.db.Store(), works...)
+	errs := kv.Together(ctx, t.db.Store(), works...)
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, kvmodel.ErrUnclear) && !errors.Is(err, kvmodel.ErrInvalid) {
+		if err != nil && !errors.Is(err, kv.ErrUnclear) && !errors.Is(err, kvmodel.ErrInvalid) {
 			t.window.keep(changes[i], t.db)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -26,9 +27,9 @@ func (t *Tree[S]) Unverified() *Tree[S] {
 
 // Get returns the score of the member id; ErrNotFound if there is none.
 func (t *Tree[S]) Get(ctx context.Context, id string) (score S, err error) {
-	states, err := t.own.States(ctx, t.db.Store(), []string{kvmodel.JoinText(id)})
+	states, err := t.own.States(ctx, t.db.Store(), []string{kv.JoinText(id)})
 	if err == nil && !states[0].In {
-		err = kvmodel.ErrNotFound
+		err = kv.ErrNotFound
 	}
 	if err != nil {
 		return score, t.about(id, err)
@@ -85,7 +86,7 @@ func (t *Tree[S]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 }
 
 func (t *Tree[S]) member(m keytree.Member) (Member[S], error) {
-	id, err := kvmodel.SplitText(m.ID, 1)
+	id, err := kv.SplitText(m.ID, 1)
 	if err != nil {
 		return Member[S]{}, t.failure(err)
 	}
@@ -95,7 +96,7 @@ func (t *Tree[S]) member(m keytree.Member) (Member[S], error) {
 // Rank returns the place of the member id, from 1; ErrNotFound if there is none.
 // Two trips.
 func (t *Tree[S]) Rank(ctx context.Context, id string) (int, error) {
-	st, err := t.tree.Standing(ctx, t.db.Store(), kvmodel.JoinText(id), t.down(), t.spec.Shared)
+	st, err := t.tree.Standing(ctx, t.db.Store(), kv.JoinText(id), t.down(), t.spec.Shared)
 	return st.Before + 1, t.about(id, err)
 }
 
@@ -114,7 +115,7 @@ func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
 // Around returns the member id, up to n that stand before it and up to n behind
 // it. ErrNotFound if there is no such member.
 func (t *Tree[S]) Around(ctx context.Context, id string, n int) ([]Member[S], error) {
-	part, _, err := t.tree.Around(ctx, t.db.Store(), kvmodel.JoinText(id), n, t.down(), t.spec.Shared, t.want())
+	part, _, err := t.tree.Around(ctx, t.db.Store(), kv.JoinText(id), n, t.down(), t.spec.Shared, t.want())
 	if err != nil {
 		return nil, t.about(id, err)
 	}
@@ -208,7 +209,7 @@ func (t *Tree[S]) Rebuild(ctx context.Context, ids ...string) error {
 func textsOf(ids []string) []string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
-		texts[i] = kvmodel.JoinText(id)
+		texts[i] = kv.JoinText(id)
 	}
 	return texts
 }

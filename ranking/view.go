@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -81,7 +82,7 @@ func (v view[T]) want(keep []func(*T) bool) keytree.Want {
 
 // records reads the records of ids for a board whose members have others of
 // their own: a member counts only while its record belongs to the board.
-func (v view[T]) records(ctx context.Context, s kvmodel.Store, ids []string) ([]any, error) {
+func (v view[T]) records(ctx context.Context, s kv.Store, ids []string) ([]any, error) {
 	recs, err := v.host.See(ctx, s, ids...)
 	if err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func (v view[T]) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 // stay is the change that takes a member out if the model's record does not belong
 // to the board any more.
 func (v view[T]) stay(id string) keytree.Change {
-	return func(ctx context.Context, s kvmodel.Store, old keytree.State) (keytree.Score, bool, error) {
+	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.Score, bool, error) {
 		values, err := v.records(ctx, s, []string{id})
 		if err != nil {
 			return 0, false, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // appended is one key for each owner, or some that take turns if events end:
@@ -46,14 +46,14 @@ func (a *appended) keyOf(owner string, turn int64) string {
 	return a.base(owner) + "#a" + strconv.FormatInt(turn, 10)
 }
 
-func (a *appended) push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error {
+func (a *appended) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
 	key := a.key(owner)
 	return addition{key: key, data: encodeAll(entries), ttl: 2 * a.ttl}.put(ctx, s, func() error { return a.trim(ctx, s, key) })
 }
 
-func (a *appended) latest(ctx context.Context, s kvmodel.Store, owner string, _ int) ([]entry, error) {
+func (a *appended) latest(ctx context.Context, s kv.Store, owner string, _ int) ([]entry, error) {
 	keys := a.keys(owner)
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,9 @@ func (a *appended) latest(ctx context.Context, s kvmodel.Store, owner string, _ 
 
 // trim drops what does not count any more. Anybody may do it at any time: the
 // swap fails if an entry has come meanwhile.
-func (a *appended) trim(ctx context.Context, s kvmodel.Store, key string) error {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(key))
-	if errors.Is(err, kvmodel.ErrNotFound) {
+func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
+	r, err := kv.One(ctx, s, kv.OpGet(key))
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -90,11 +90,11 @@ func (a *appended) trim(ctx context.Context, s kvmodel.Store, key string) error 
 	if len(kept) == len(entries) {
 		return nil
 	}
-	_, err = kvmodel.One(ctx, s, kvmodel.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl))
+	_, err = kv.One(ctx, s, kv.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl))
 	return unlessChanged(err)
 }
 
-func (a *appended) clear(ctx context.Context, s kvmodel.Store, owner string) error {
+func (a *appended) clear(ctx context.Context, s kv.Store, owner string) error {
 	return deleteAll(ctx, s, a.keys(owner))
 }
 
@@ -109,10 +109,10 @@ func (a *appended) tidy(owners []string) {
 		return
 	}
 	a.db.Soon(func(ctx context.Context) error {
-		works := make([]func(kvmodel.Store) error, len(keys))
+		works := make([]func(kv.Store) error, len(keys))
 		for i, key := range keys {
-			works[i] = func(s kvmodel.Store) error { return a.trim(ctx, s, key) }
+			works[i] = func(s kv.Store) error { return a.trim(ctx, s, key) }
 		}
-		return errors.Join(kvmodel.Together(ctx, a.db.Store(), works...)...)
+		return errors.Join(kv.Together(ctx, a.db.Store(), works...)...)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -26,7 +27,7 @@ type posts struct {
 	byAuthor *timeline.Rings[post, string]
 }
 
-func openPosts(t testing.TB, s kvmodel.Store, shape timeline.Shape) *posts {
+func openPosts(t testing.TB, s kv.Store, shape timeline.Shape) *posts {
 	r := kvmodel.NewRecords(openDB(t, s), kvmodel.Schema[post, int64]{
 		Name: "Post", Version: 1,
 		ID:    func(p *post) int64 { return p.ID },
@@ -95,9 +96,9 @@ func through(t testing.TB, l kvmodel.Lister[post], n int, f func()) (all []int64
 func nothing() {}
 
 func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		for _, made := range []int{0, 3, 12, 13, 100} {
-			own, err := kvmodel.Prefix(survivor{s}, fmt.Sprint("of", made))
+			own, err := kv.Prefix(survivor{s}, fmt.Sprint("of", made))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +249,7 @@ func TestWithArchive_APageOfTheArchiveTakesTwoTrips(t *testing.T) {
 	p.make(t, 100)
 	list := p.all(p.newest)
 	_, pages := through(t, list, 20, nothing)
-	mctx, m := kvmodel.Metered(ctx)
+	mctx, m := kv.Metered(ctx)
 	if _, err := list.Page(mctx, pages[1].Next, 20); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // errAgain: somebody else was faster, or nobody can tell; look again.
@@ -17,19 +17,19 @@ const pushTries = 8
 
 // take returns a number that nobody else has, above all that were acknowledged
 // before it was asked for. This is P1.
-func (l *lane) take(ctx context.Context, s kvmodel.Store) (int64, error) {
+func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
 	var err error
 	for range pushTries {
 		var n int64
 		n, err = l.takeOnce(ctx, s)
-		if !errors.Is(err, errAgain) && !errors.Is(err, kvmodel.ErrUnclear) {
+		if !errors.Is(err, errAgain) && !errors.Is(err, kv.ErrUnclear) {
 			return n, err
 		}
 	}
-	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counter, kvmodel.ErrUnavailable, pushTries)
+	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counter, kv.ErrUnavailable, pushTries)
 }
 
-func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
+func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	known, n, err := l.ask(ctx, s)
 	if err != nil {
 		return 0, err
@@ -48,7 +48,7 @@ func (l *lane) takeOnce(ctx context.Context, s kvmodel.Store) (int64, error) {
 
 // ask increments the counter. known is the highest number this process knew
 // before; at its first use of the lane it looks for that in the segments.
-func (l *lane) ask(ctx context.Context, s kvmodel.Store) (known, n int64, err error) {
+func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) {
 	known, first := l.meet()
 	switch {
 	case l.atomic:
@@ -59,9 +59,9 @@ func (l *lane) ask(ctx context.Context, s kvmodel.Store) (known, n int64, err er
 	case !first:
 		n, err = l.increment(ctx, s)
 	default:
-		errs := kvmodel.Together(ctx, s,
-			func(s kvmodel.Store) (err error) { n, err = l.increment(ctx, s); return err },
-			func(s kvmodel.Store) (err error) { known, err = l.join(ctx, s); return err },
+		errs := kv.Together(ctx, s,
+			func(s kv.Store) (err error) { n, err = l.increment(ctx, s); return err },
+			func(s kv.Store) (err error) { known, err = l.join(ctx, s); return err },
 		)
 		if err = errs[0]; errs[1] != nil {
 			l.forget()
@@ -82,7 +82,7 @@ const wholeRing = 32
 // join returns the highest stamp in the lane, as far as that can be seen at a
 // fair price. Of a large ring only the segment after the counter's is read: it
 // holds newer entries than the counter knows if that has gone back.
-func (l *lane) join(ctx context.Context, s kvmodel.Store) (top int64, err error) {
+func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	g := l.shape()
 	if g.blocks <= wholeRing {
 		return l.scan(ctx, s)
@@ -99,9 +99,9 @@ func (l *lane) join(ctx context.Context, s kvmodel.Store) (top int64, err error)
 var errNoCounter = errors.New("no counter")
 
 // increment is the incr of P1.
-func (l *lane) increment(ctx context.Context, s kvmodel.Store) (int64, error) {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpIncrement(l.counter, 1))
-	if err == nil && r.Number > lastStamp || errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrNotNumber) {
+func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
+	r, err := kv.One(ctx, s, kv.OpIncrement(l.counter, 1))
+	if err == nil && r.Number > lastStamp || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrNotNumber) {
 		return 0, errNoCounter
 	}
 	return r.Number, err
@@ -110,7 +110,7 @@ func (l *lane) increment(ctx context.Context, s kvmodel.Store) (int64, error) {
 // recover makes the counter anew and returns its value, which is the caller's
 // own number. top is the highest stamp known; scanned tells that it is that of
 // all segments. This is RECOVER.
-func (l *lane) recover(ctx context.Context, s kvmodel.Store, top int64, scanned bool) (int64, error) {
+func (l *lane) recover(ctx context.Context, s kv.Store, top int64, scanned bool) (int64, error) {
 	count, version, err := l.count(ctx, s)
 	if err != nil {
 		return 0, err
@@ -130,7 +130,7 @@ func (l *lane) recover(ctx context.Context, s kvmodel.Store, top int64, scanned 
 		n = l.shape().next(top)
 	}
 	if n > lastStamp {
-		return 0, fmt.Errorf("%s: %w: all numbers are given, up to %d; somebody has set it too high", l.counter, kvmodel.ErrNotNumber, int64(lastStamp))
+		return 0, fmt.Errorf("%s: %w: all numbers are given, up to %d; somebody has set it too high", l.counter, kv.ErrNotNumber, int64(lastStamp))
 	}
 	if err := l.setCounter(ctx, s, version, n); err != nil || l.atomic {
 		return n, err
@@ -140,7 +140,7 @@ func (l *lane) recover(ctx context.Context, s kvmodel.Store, top int64, scanned 
 
 // confirm looks, once the counter is made, whether others had made and lost
 // one meanwhile: then n is too low.
-func (l *lane) confirm(ctx context.Context, s kvmodel.Store, n int64) error {
+func (l *lane) confirm(ctx context.Context, s kv.Store, n int64) error {
 	top, err := l.scan(ctx, s)
 	if err != nil || top < n {
 		return err
@@ -159,20 +159,20 @@ const (
 )
 
 // count reads the counter.
-func (l *lane) count(ctx context.Context, s kvmodel.Store) (int64, kvmodel.Version, error) {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.counter))
-	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+func (l *lane) count(ctx context.Context, s kv.Store) (int64, kv.Version, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(l.counter))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return 0, 0, err
 	}
 	return counted(r), r.Version, nil
 }
 
 // counted returns the number in a counter that was read.
-func counted(r kvmodel.Result) int64 {
+func counted(r kv.Result) int64 {
 	if r.Err != nil {
 		return absent
 	}
-	n, err := kvmodel.ParseNumber(r.Value)
+	n, err := kv.ParseNumber(r.Value)
 	if err != nil || n > lastStamp {
 		return poisoned
 	}
@@ -180,13 +180,13 @@ func counted(r kvmodel.Result) int64 {
 }
 
 // setCounter makes the counter n if it still has version, 0 if it was absent.
-func (l *lane) setCounter(ctx context.Context, s kvmodel.Store, version kvmodel.Version, n int64) error {
-	op := kvmodel.OpAdd(l.counter, strconv.AppendInt(nil, n, 10))
+func (l *lane) setCounter(ctx context.Context, s kv.Store, version kv.Version, n int64) error {
+	op := kv.OpAdd(l.counter, strconv.AppendInt(nil, n, 10))
 	if version != 0 {
-		op = kvmodel.OpSwap(l.counter, version, op.Value)
+		op = kv.OpSwap(l.counter, version, op.Value)
 	}
-	_, err := kvmodel.One(ctx, s, op)
-	if changed(err) || errors.Is(err, kvmodel.ErrUnclear) {
+	_, err := kv.One(ctx, s, op)
+	if changed(err) || errors.Is(err, kv.ErrUnclear) {
 		return errAgain
 	}
 	return err
@@ -194,7 +194,7 @@ func (l *lane) setCounter(ctx context.Context, s kvmodel.Store, version kvmodel.
 
 // changed tells whether err is the answer that somebody else was faster.
 func changed(err error) bool {
-	return errors.Is(err, kvmodel.ErrExists) || errors.Is(err, kvmodel.ErrConflict) || errors.Is(err, kvmodel.ErrNotFound)
+	return errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrNotFound)
 }
 
 // unlessChanged returns nil for the answer that somebody else was faster.
@@ -206,7 +206,7 @@ func unlessChanged(err error) error {
 }
 
 // raise puts the counter above m if it is not there. This is RAISE.
-func (l *lane) raise(ctx context.Context, s kvmodel.Store, m int64) error {
+func (l *lane) raise(ctx context.Context, s kv.Store, m int64) error {
 	n, version, err := l.count(ctx, s)
 	if err != nil || n < 0 || n >= m {
 		return err

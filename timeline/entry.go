@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // An entry is one thing in a timeline. It tells its own length, so that entries
@@ -21,7 +22,7 @@ type entry struct {
 
 // lastStamp is the highest number that is handed out. A counter above it has
 // been tampered with.
-const lastStamp = kvmodel.MaxNumber - 1<<32
+const lastStamp = kv.MaxNumber - 1<<32
 
 // encode appends e to dst.
 func (e entry) encode(dst []byte) []byte {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // DefaultKeep is how many events an owner has where the spec does not say.
@@ -46,11 +47,11 @@ type Events[T, V any] struct {
 	layout layout
 }
 
-var eventKey = kvmodel.NewClass("e", 2) // model, owner text
+var eventKey = kv.NewClass("e", 2) // model, owner text
 
 // NewEvents returns the events that spec describes.
 func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
-	if spec.Keep < 0 || spec.TTL < 0 || spec.TTL > kvmodel.MaxTTL/2 {
+	if spec.Keep < 0 || spec.TTL < 0 || spec.TTL > kv.MaxTTL/2 {
 		panic(fmt.Sprintf("timeline: events of %s: keep %d for %v", spec.Name, spec.Keep, spec.TTL))
 	}
 	if spec.Keep == 0 {
@@ -134,7 +135,7 @@ func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 	body, err := e.spec.Codec.Append(nil, ev)
 	if err == nil && len(body) > MaxEvent {
-		err = fmt.Errorf("%w: an event of %d bytes, at most %d", kvmodel.ErrTooLarge, len(body), MaxEvent)
+		err = fmt.Errorf("%w: an event of %d bytes, at most %d", kv.ErrTooLarge, len(body), MaxEvent)
 	}
 	return entry{int64(1 + chance(1<<14-1)), now, body}, err
 }
@@ -148,13 +149,13 @@ func chance(n uint64) uint64 {
 }
 
 func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []error) {
-	works := make([]func(kvmodel.Store) error, len(batches))
+	works := make([]func(kv.Store) error, len(batches))
 	owners := make([]string, len(batches))
 	for i, b := range batches {
 		owners[i] = b.owner
-		works[i] = func(s kvmodel.Store) error { return e.layout.push(ctx, s, b.owner, b.entries) }
+		works[i] = func(s kv.Store) error { return e.layout.push(ctx, s, b.owner, b.entries) }
 	}
-	for i, err := range kvmodel.Together(ctx, e.db.Store(), works...) {
+	for i, err := range kv.Together(ctx, e.db.Store(), works...) {
 		if err == nil {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -34,15 +35,15 @@ func visitSpec(layout timeline.Layout, keep int, once bool) timeline.EventsSpec[
 }
 
 // eachLayout runs f for every layout on every kind of store.
-func eachLayout(t *testing.T, f func(t *testing.T, s kvmodel.Store, layout timeline.Layout)) {
+func eachLayout(t *testing.T, f func(t *testing.T, s kv.Store, layout timeline.Layout)) {
 	for name, layout := range map[string]timeline.Layout{"appended": timeline.Appended, "numbered": timeline.Numbered, "packed": timeline.Packed} {
 		t.Run(name, func(t *testing.T) {
-			eachStore(t, func(t *testing.T, s kvmodel.Store) { f(t, s, layout) })
+			eachStore(t, func(t *testing.T, s kv.Store) { f(t, s, layout) })
 		})
 	}
 }
 
-func openDB(t testing.TB, s kvmodel.Store, opts ...kvmodel.Option) *kvmodel.DB {
+func openDB(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	t.Helper()
 	db, err := kvmodel.Open(s, opts...)
 	if err != nil {
@@ -91,7 +92,7 @@ func wantGuests(t testing.TB, v *visits, owner string, n int, want ...string) {
 }
 
 func TestEvents_Latest_NewestFirstAndNoMoreThanAreKept(t *testing.T) {
-	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, 10, false))
 		wantGuests(t, v, "ann", 5)
 		visited(t, v, "ann", "a", "b", "a")
@@ -113,7 +114,7 @@ func TestEvents_Latest_NewestFirstAndNoMoreThanAreKept(t *testing.T) {
 }
 
 func TestEvents_Latest_OnceAtItsNewestTime(t *testing.T) {
-	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		keep := 3
 		if layout == timeline.Numbered {
 			keep = 30 // a ring forgets by number, whoever it was
@@ -142,7 +143,7 @@ func TestEvents_Push_KeepsTheLastDistinctHoweverOftenOneComes(t *testing.T) {
 // Of two processes one clock may be behind, and one clock may be set back: here
 // from where an hour has just begun, at which a TTL of an hour changes keys.
 func TestEvents_TheClockMayGoBackwards(t *testing.T) {
-	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		for _, ttl := range []time.Duration{0, time.Hour} {
 			c, owner := newClock(), fmt.Sprint("ann", ttl)
 			spec := visitSpec(layout, 10, false)
@@ -167,7 +168,7 @@ func TestEvents_TheClockMayGoBackwards(t *testing.T) {
 }
 
 func TestEvents_AnEventIsGoneAfterItsTTL(t *testing.T) {
-	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		c := newClock()
 		spec := visitSpec(layout, 10, false)
 		spec.TTL = time.Hour
@@ -183,7 +184,7 @@ func TestEvents_AnEventIsGoneAfterItsTTL(t *testing.T) {
 }
 
 func TestEvents_Unread_CountsWhatCameSince(t *testing.T) {
-	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		c := newClock()
 		v := timeline.NewEvents(openDB(t, s, kvmodel.Clock(c.now)), visitSpec(layout, 90, true))
 		visited(t, v, "ann", "a", "b", "c")
@@ -205,10 +206,10 @@ func TestEvents_Unread_CountsWhatCameSince(t *testing.T) {
 }
 
 func TestEvents_Push_RefusesWhatCannotBeKeptAndKeepsTheRest(t *testing.T) {
-	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, 10, false))
 		err := v.Push(ctx, visit{"ann", "a"}, visit{"", "b"}, visit{"bob", strings.Repeat("x", timeline.MaxEvent)}, visit{"cid", "c"})
-		if !errors.Is(err, kvmodel.ErrInvalid) || !errors.Is(err, kvmodel.ErrTooLarge) {
+		if !errors.Is(err, kvmodel.ErrInvalid) || !errors.Is(err, kv.ErrTooLarge) {
 			t.Error(err)
 		}
 		for _, text := range []string{"item 1: Visit: invalid: it has no owner", "item 2: Visit: value too large"} {
@@ -243,7 +244,7 @@ func TestEvents_Push_ManyOwnersInTheTripsOfOne(t *testing.T) {
 			for i := range owners {
 				all = append(all, visit{fmt.Sprint("o", i), fmt.Sprint("g", round)})
 			}
-			mctx, m := kvmodel.Metered(ctx)
+			mctx, m := kv.Metered(ctx)
 			if err := v.Push(mctx, all...); err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +259,7 @@ func TestEvents_Push_ManyOwnersInTheTripsOfOne(t *testing.T) {
 }
 
 func TestEvents_Push_ByManyAtOnceLosesNone(t *testing.T) {
-	eachLayout(t, func(t *testing.T, s kvmodel.Store, layout timeline.Layout) {
+	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		const writers, each = 8, 25
 		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, writers*each, false))
 		var wg sync.WaitGroup
@@ -267,7 +268,7 @@ func TestEvents_Push_ByManyAtOnceLosesNone(t *testing.T) {
 				for i := range each {
 					for err := errors.New("not yet"); err != nil; {
 						err = v.Push(ctx, visit{"ann", fmt.Sprint(w, "-", i)})
-						if err != nil && !errors.Is(err, kvmodel.ErrConflict) {
+						if err != nil && !errors.Is(err, kv.ErrConflict) {
 							t.Error(err)
 							return
 						}
@@ -316,7 +317,7 @@ func TestEvents_AnOwnersSpaceIsConstant(t *testing.T) {
 func space(t testing.TB, s *memkv.Store) (keys, size int) {
 	t.Helper()
 	all := s.Keys()
-	results, err := kvmodel.GetAll(ctx, s, all...)
+	results, err := kv.GetAll(ctx, s, all...)
 	if err != nil {
 		t.Fatal(err)
 	}

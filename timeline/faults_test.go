@@ -10,13 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
 )
 
 func TestRing_ARingOfOneOrTwoPlacesIsARing(t *testing.T) {
 	for size := 1; size <= 3; size++ {
-		eachStore(t, func(t *testing.T, s kvmodel.Store) {
+		eachStore(t, func(t *testing.T, s kv.Store) {
 			p := openPages(s, timeline.Shape{Size: size})
 			defer p.close(t)
 			for i := range 20 {
@@ -28,7 +29,7 @@ func TestRing_ARingOfOneOrTwoPlacesIsARing(t *testing.T) {
 }
 
 func TestRing_AnItemUpdatedTenTimesInARowIsShownOnce(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		p := openPages(s, timeline.Shape{})
 		defer p.close(t)
 		for i := range 5 {
@@ -155,7 +156,7 @@ func TestRing_RebuildBringsBackWhatALostSegmentHeld(t *testing.T) {
 
 func TestRing_AnotherShapeLosesNothing(t *testing.T) {
 	shapes := []timeline.Shape{{Size: 40, Segment: 4}, {Size: 24, Segment: 3}, {Size: 60, Segment: 1}, {Size: 30, Segment: 30}}
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		made := 0
 		smallest := 1 << 30
 		for k, shape := range shapes {
@@ -185,10 +186,10 @@ func TestRing_AnotherShapeLosesNothing(t *testing.T) {
 }
 
 // survivor is a store that outlives its users.
-type survivor struct{ kvmodel.Store }
+type survivor struct{ kv.Store }
 
-func (s survivor) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
-func (survivor) Close() error             { return nil }
+func (s survivor) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+func (survivor) Close() error        { return nil }
 
 func TestRing_TheClockMayGoBackwards(t *testing.T) {
 	c := newClock()
@@ -206,7 +207,7 @@ func TestRing_ACorruptSegmentIsAClearError(t *testing.T) {
 	p := openPages(plain{mem}, timeline.Shape{})
 	defer p.close(t)
 	p.create(t, "a", "ann", "text")
-	if _, err := kvmodel.One(ctx, mem, kvmodel.OpSet("t:Page:Newest:#64x17.0", []byte{200})); err != nil {
+	if _, err := kv.One(ctx, mem, kv.OpSet("t:Page:Newest:#64x17.0", []byte{200})); err != nil {
 		t.Fatal(err)
 	}
 	_, err := p.newest.Page(ctx, "", 5)
@@ -216,7 +217,7 @@ func TestRing_ACorruptSegmentIsAClearError(t *testing.T) {
 }
 
 func TestRing_HeadTellsOfNewEntriesAndSinceCountsThem(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		p := openPages(s, timeline.Shape{})
 		defer p.close(t)
 		head := func() string {
@@ -265,7 +266,7 @@ func TestRing_HeadTellsOfNewEntriesAndSinceCountsThem(t *testing.T) {
 }
 
 func TestRing_ShardsAreOneTimeline(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		clock := kvmodel.Clock(newClock().tick)
 		p := openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 100}, Shards: 4}, clock)
 		defer p.close(t)
@@ -291,7 +292,7 @@ func TestRing_ShardsAreOneTimeline(t *testing.T) {
 }
 
 func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		clock := kvmodel.Clock(newClock().tick)
 		p := openPages(s, timeline.Shape{}, clock)
 		defer p.close(t)
@@ -324,7 +325,7 @@ func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 // What was written in the same millisecond stands by owner, in the order of their
 // texts, and within an owner by stamp. Pages lead there and back alike.
 func TestRings_Of_TheSameMillisecondIsOrderedByOwner(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		stopped := kvmodel.Clock(func() time.Time { return time.Unix(1_800_000_000, 0) })
 		p := openPages(s, timeline.Shape{}, stopped)
 		defer p.close(t)
@@ -349,12 +350,12 @@ func TestRings_Of_TheSameMillisecondIsOrderedByOwner(t *testing.T) {
 func TestRing_TheSpaceOfARingIsConstant(t *testing.T) {
 	for _, shape := range []timeline.Shape{{Size: 64, Segment: 8}, {Size: 64, Segment: 1}, {Size: 8, Segment: 2}} {
 		t.Run(fmt.Sprint(shape), func(t *testing.T) {
-			eachStore(t, func(t *testing.T, s kvmodel.Store) { constantSpace(t, s, shape) })
+			eachStore(t, func(t *testing.T, s kv.Store) { constantSpace(t, s, shape) })
 		})
 	}
 }
 
-func constantSpace(t *testing.T, s kvmodel.Store, shape timeline.Shape) {
+func constantSpace(t *testing.T, s kv.Store, shape timeline.Shape) {
 	p := openRing(survivor{s}, shape)
 	defer p.close(t)
 	p.create(t, "a", "ann", "text")
@@ -378,11 +379,11 @@ func constantSpace(t *testing.T, s kvmodel.Store, shape timeline.Shape) {
 }
 
 // ringSize returns how many bytes the segments of the ring of all pages have.
-func ringSize(t *testing.T, s kvmodel.Store, shape timeline.Shape) int {
+func ringSize(t *testing.T, s kv.Store, shape timeline.Shape) int {
 	size := 0
 	for i := range 2*shape.Size + 2 {
 		key := fmt.Sprintf("t:Page:Newest:#%dx%d.%d", shape.Segment, shape.Size/shape.Segment+1, i)
-		if r, err := kvmodel.One(ctx, s, kvmodel.OpGet(key)); err == nil {
+		if r, err := kv.One(ctx, s, kv.OpGet(key)); err == nil {
 			size += len(r.Value)
 		}
 	}

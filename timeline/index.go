@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // core is what the rings of one index have in common, and the index as the
@@ -26,7 +27,7 @@ type core[T any] struct {
 
 var _ kvmodel.Index[struct{}] = (*core[struct{}])(nil)
 
-var ringKey = kvmodel.NewClass("t", 3) // model, index, owner text
+var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
 // newCore makes the core of an index. What the wiring has wrong, it panics at.
 func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
@@ -116,7 +117,7 @@ func ownerOf(place string) string {
 }
 
 // Prepare takes a number for the record, which is to be its stamp.
-func (c *core[T]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) (err error) {
+func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) (err error) {
 	place, ok := entered(m)
 	if !ok {
 		return nil
@@ -128,7 +129,7 @@ func (c *core[T]) Prepare(ctx context.Context, s kvmodel.Store, m *kvmodel.Move)
 }
 
 // number returns the mark of an entry to be made now.
-func (c *core[T]) number(ctx context.Context, s kvmodel.Store, owner, id string) ([]byte, error) {
+func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) ([]byte, error) {
 	n, err := c.lane(owner, id).take(ctx, s)
 	if err != nil {
 		return nil, c.failure(err)
@@ -148,7 +149,7 @@ func entered(m *kvmodel.Move) (place string, ok bool) {
 
 // Beside puts the entry in. A reader who finds it before the record has its
 // stamp does not show it.
-func (c *core[T]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) error {
+func (c *core[T]) Beside(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
 	place, ok := entered(m)
 	if !ok {
 		return nil
@@ -156,7 +157,7 @@ func (c *core[T]) Beside(ctx context.Context, s kvmodel.Store, m *kvmodel.Move) 
 	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))
 }
 
-func (c *core[T]) enter(ctx context.Context, s kvmodel.Store, id, place string, m mark) error {
+func (c *core[T]) enter(ctx context.Context, s kv.Store, id, place string, m mark) error {
 	l := c.lane(ownerOf(place), id)
 	if err := l.publish(ctx, s, entry{m.stamp, m.at, []byte(id)}); err != nil {
 		return c.failure(err)
@@ -167,10 +168,10 @@ func (c *core[T]) enter(ctx context.Context, s kvmodel.Store, id, place string, 
 
 // After does nothing: an old entry stays until its ring has come around. That
 // the record's stamp is another one tells readers.
-func (c *core[T]) After(context.Context, kvmodel.Store, *kvmodel.Move) error { return nil }
+func (c *core[T]) After(context.Context, kv.Store, *kvmodel.Move) error { return nil }
 
 // Repair makes rec's entry again if it is missing.
-func (c *core[T]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T], _ []string) error {
+func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], _ []string) error {
 	m := decodeMark(rec.Mark)
 	if len(rec.Places) == 0 || m.stamp == 0 {
 		return nil
@@ -183,7 +184,7 @@ func (c *core[T]) Repair(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen
 }
 
 // Check reports a record that is not where it belongs.
-func (c *core[T]) Check(ctx context.Context, s kvmodel.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T]) ([]string, error) {
 	if len(rec.Places) == 0 {
 		return nil, nil
 	}
@@ -206,12 +207,12 @@ func (c *core[T]) failure(err error) error {
 }
 
 // holds tells whether the entry of n and id is in the lane, or was lapped.
-func (l *lane) holds(ctx context.Context, s kvmodel.Store, n int64, id string) (bool, error) {
+func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (bool, error) {
 	keys := []string{l.counter}
 	for _, g := range l.shapes {
 		keys = append(keys, l.key(g, g.segment(g.block(n))))
 	}
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return false, err
 	}
@@ -239,6 +240,6 @@ type unowned[T any] struct{ *core[T] }
 var _ kvmodel.Early = unowned[struct{}]{}
 
 // Early takes the number that Prepare would.
-func (u unowned[T]) Early(ctx context.Context, s kvmodel.Store, id string) ([]byte, error) {
+func (u unowned[T]) Early(ctx context.Context, s kv.Store, id string) ([]byte, error) {
 	return u.number(ctx, s, "", id)
 }

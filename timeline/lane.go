@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A lane is one counter and the segments that entries with its numbers go to:
@@ -33,16 +33,16 @@ func (l *lane) key(g shape, segment int64) string {
 // segment is what was read of one key.
 type segment struct {
 	key     string
-	version kvmodel.Version // 0: it is absent
-	bytes   int             // of the value
+	version kv.Version // 0: it is absent
+	bytes   int        // of the value
 	entries []entry
 }
 
 // decode returns what a get of the segment i of g answered, without entries
 // that do not belong there.
-func (l *lane) decode(g shape, i int64, r kvmodel.Result) (segment, error) {
+func (l *lane) decode(g shape, i int64, r kv.Result) (segment, error) {
 	seg := segment{key: l.key(g, i)}
-	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
 		return seg, nil
 	}
 	if r.Err != nil {
@@ -66,7 +66,7 @@ const atOnce = 128
 
 // scan returns the highest stamp in all segments of the lane, each of which
 // has to answer.
-func (l *lane) scan(ctx context.Context, s kvmodel.Store) (top int64, err error) {
+func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
 	for _, g := range l.shapes {
 		for first := int64(0); first < g.blocks; first += atOnce {
 			high, err := l.scanSome(ctx, s, g, first, min(first+atOnce, g.blocks))
@@ -79,12 +79,12 @@ func (l *lane) scan(ctx context.Context, s kvmodel.Store) (top int64, err error)
 	return top, nil
 }
 
-func (l *lane) scanSome(ctx context.Context, s kvmodel.Store, g shape, first, end int64) (top int64, err error) {
+func (l *lane) scanSome(ctx context.Context, s kv.Store, g shape, first, end int64) (top int64, err error) {
 	var keys []string
 	for i := first; i < end; i++ {
 		keys = append(keys, l.key(g, i))
 	}
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Layout is how the events of one owner are stored.
@@ -30,14 +31,14 @@ const (
 // layout stores entries of owners.
 type layout interface {
 	// push adds entries, the oldest first.
-	push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error
+	push(ctx context.Context, s kv.Store, owner string, entries []entry) error
 
 	// latest returns the newest entries, newest first: about n different
 	// things, or all there are, and perhaps more.
-	latest(ctx context.Context, s kvmodel.Store, owner string, n int) ([]entry, error)
+	latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error)
 
 	// clear removes all entries that are there now.
-	clear(ctx context.Context, s kvmodel.Store, owner string) error
+	clear(ctx context.Context, s kv.Store, owner string) error
 
 	// tidy does, after the reply, what pushes for owners owe.
 	tidy(owners []string)
@@ -62,8 +63,8 @@ func (c *common) cut(entries []entry) []entry {
 }
 
 // decodeKey returns the entries that a get of key answered.
-func decodeKey(key string, r kvmodel.Result) ([]entry, error) {
-	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+func decodeKey(key string, r kv.Result) ([]entry, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
 		return nil, nil
 	}
 	if r.Err != nil {
@@ -76,10 +77,10 @@ func decodeKey(key string, r kvmodel.Result) ([]entry, error) {
 	return entries, nil
 }
 
-func deleteAll(ctx context.Context, s kvmodel.Store, keys []string) error {
-	ops := make([]kvmodel.Op, len(keys))
+func deleteAll(ctx context.Context, s kv.Store, keys []string) error {
+	ops := make([]kv.Op, len(keys))
 	for i, key := range keys {
-		ops[i] = kvmodel.OpDelete(key)
+		ops[i] = kv.OpDelete(key)
 	}
 	return s.Do(ctx, ops)
 }

@@ -3,7 +3,7 @@ package timeline
 import (
 	"context"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A merge goes through several lanes as if they were one. Stamps of two lanes
@@ -11,7 +11,7 @@ import (
 // next, or with the earlier one on the way up. Within a lane the order is that
 // of the stamps, whatever the times are.
 type merge struct {
-	store kvmodel.Store
+	store kv.Store
 	views []*view
 	trips int // that may still be made for segments
 
@@ -24,7 +24,7 @@ const segmentTrips = 7
 
 // newMerge returns a merge of lanes. It reads n entries of them and some that
 // may be stale at first. from is nil or has a cut for each lane.
-func newMerge(s kvmodel.Store, lanes []*lane, up bool, from []cut, n int) *merge {
+func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	m := &merge{store: s, trips: segmentTrips, what: func(e entry) string { return string(e.body) }}
 	ahead := max(4*int64(n)/int64(len(lanes)), defaultSegment)
 	for i, l := range lanes {
@@ -42,13 +42,13 @@ func (m *merge) open(ctx context.Context) error {
 }
 
 // each runs step for each of views side by side.
-func (m *merge) each(ctx context.Context, views []*view, step func(*view, context.Context, kvmodel.Store) error) error {
+func (m *merge) each(ctx context.Context, views []*view, step func(*view, context.Context, kv.Store) error) error {
 	m.trips--
-	works := make([]func(kvmodel.Store) error, len(views))
+	works := make([]func(kv.Store) error, len(views))
 	for i, v := range views {
-		works[i] = func(s kvmodel.Store) error { return step(v, ctx, s) }
+		works[i] = func(s kv.Store) error { return step(v, ctx, s) }
 	}
-	for _, err := range kvmodel.Together(ctx, m.store, works...) {
+	for _, err := range kv.Together(ctx, m.store, works...) {
 		if err != nil {
 			return err
 		}

@@ -12,11 +12,11 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 	const push, shape, trim, view = "timeline/push.go", "timeline/shape.go", "timeline/trim.go", "timeline/view.go"
 	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_Nothing", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
 		kvtest.Wrong("a segment is trimmed by set",
-			trim, "kvmodel.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:]))", "kvmodel.OpSet(seg.key, encodeAll(seg.entries[from:]))",
+			trim, "kv.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:]))", "kv.OpSet(seg.key, encodeAll(seg.entries[from:]))",
 		),
 		kvtest.Wrong("a segment is trimmed to the trimmer's own block",
 			trim, "	return l.cut(ctx, s, seg)\n", "	return l.cutTo(ctx, s, seg, own)\n",
-			trim, "// cut is T2,", `func (l *lane) cutTo(ctx context.Context, s kvmodel.Store, seg segment, own int64) error {
+			trim, "// cut is T2,", `func (l *lane) cutTo(ctx context.Context, s kv.Store, seg segment, own int64) error {
 	var data []byte
 	for _, e := range seg.entries {
 		if l.shape().block(e.stamp) == l.shape().block(own) {
@@ -26,7 +26,7 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 	if own == lastStamp || len(data) == 0 || seg.version == 0 {
 		return l.cut(ctx, s, seg)
 	}
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, data))
+	_, err := kv.One(ctx, s, kv.OpSwap(seg.key, seg.version, data))
 	if changed(err) {
 		return nil
 	}
@@ -36,13 +36,13 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 // cut is T2,`,
 		),
 		kvtest.Wrong("the first of a block opens its segment by set",
-			push, "	a := addition{key", "	if e.stamp%g.width == 0 {\n		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(l.key(g, i), e.encode(nil)))\n		return err\n	}\n	a := addition{key",
+			push, "	a := addition{key", "	if e.stamp%g.width == 0 {\n		_, err := kv.One(ctx, s, kv.OpSet(l.key(g, i), e.encode(nil)))\n		return err\n	}\n	a := addition{key",
 		),
 		kvtest.Wrong("the first of a block deletes its segment",
-			push, "	a := addition{key", "	if e.stamp%g.width == 0 {\n		_, _ = kvmodel.One(ctx, s, kvmodel.OpDelete(l.key(g, i)))\n	}\n	a := addition{key",
+			push, "	a := addition{key", "	if e.stamp%g.width == 0 {\n		_, _ = kv.One(ctx, s, kv.OpDelete(l.key(g, i)))\n	}\n	a := addition{key",
 		),
 		kvtest.Wrong("an absent segment is made by set",
-			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(a.key, a.data).For(a.ttl))",
+			push, "_, err := kv.One(ctx, s, kv.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kv.One(ctx, s, kv.OpSet(a.key, a.data).For(a.ttl))",
 		),
 		kvtest.Wrong("a reader has no floor",
 			view, "return v.from.isOver(e) && e.stamp >= reach", "return v.from.isOver(e)",
@@ -104,10 +104,10 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 			layout, "	kept := distinct(entries, c.keep, c.what)\n", "	kept := slices.Clone(entries[:min(len(entries), c.keep)])\n",
 		),
 		kvtest.Wrong("what is appended to is trimmed by set",
-			appended, "kvmodel.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl)", "kvmodel.OpSet(key, encodeAll(kept)).For(2*a.ttl)",
+			appended, "kv.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl)", "kv.OpSet(key, encodeAll(kept)).For(2*a.ttl)",
 		),
 		kvtest.Wrong("an absent key is made by set",
-			push, "_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kvmodel.One(ctx, s, kvmodel.OpSet(a.key, a.data).For(a.ttl))",
+			push, "_, err := kv.One(ctx, s, kv.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kv.One(ctx, s, kv.OpSet(a.key, a.data).For(a.ttl))",
 		),
 		kvtest.Wrong("a clock that is ahead hides events from others",
 			appended, "a.keyOf(owner, now+1), ", "",
@@ -116,7 +116,7 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 			appended, ", a.keyOf(owner, now-1)}", "}",
 		),
 		kvtest.Wrong("a packed value is replaced by set",
-			packed, "		op = kvmodel.OpSwap(key, old.Version, op.Value)\n", "		op = kvmodel.OpSet(key, op.Value)\n",
+			packed, "		op = kv.OpSwap(key, old.Version, op.Value)\n", "		op = kv.OpSet(key, op.Value)\n",
 		),
 	})
 }

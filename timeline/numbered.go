@@ -3,7 +3,7 @@ package timeline
 import (
 	"context"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // numbered is a ring for each owner, with a key for each event.
@@ -17,7 +17,7 @@ func (r *numbered) lane(owner string) *lane {
 	return newLane(r.process, r.base(owner), r.shapes)
 }
 
-func (r *numbered) push(ctx context.Context, s kvmodel.Store, owner string, entries []entry) error {
+func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
 	l := r.lane(owner)
 	for _, e := range entries {
 		n, err := l.take(ctx, s)
@@ -33,7 +33,7 @@ func (r *numbered) push(ctx context.Context, s kvmodel.Store, owner string, entr
 	return nil
 }
 
-func (r *numbered) latest(ctx context.Context, s kvmodel.Store, owner string, n int) ([]entry, error) {
+func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error) {
 	m := newMerge(s, []*lane{r.lane(owner)}, false, nil, n)
 	m.what = r.what
 	if err := m.open(ctx); err != nil {
@@ -50,7 +50,7 @@ func (r *numbered) latest(ctx context.Context, s kvmodel.Store, owner string, n 
 	return entries, nil
 }
 
-func (r *numbered) clear(ctx context.Context, s kvmodel.Store, owner string) error {
+func (r *numbered) clear(ctx context.Context, s kv.Store, owner string) error {
 	l := r.lane(owner)
 	keys := make([]string, l.shape().blocks)
 	for i := range keys {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Picture is a ring of keys as it is stored, for those who want to see it.
@@ -67,16 +67,16 @@ func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
 // whole returns views of the lanes that have read all there is.
 func (r *Ring[T]) whole(ctx context.Context) ([]*view, error) {
 	views := make([]*view, len(r.lanes))
-	works := make([]func(kvmodel.Store) error, len(r.lanes))
+	works := make([]func(kv.Store) error, len(r.lanes))
 	for i, l := range r.lanes {
 		views[i] = l.newView(false, nil, 0)
-		works[i] = func(s kvmodel.Store) error { return views[i].readWhole(ctx, s) }
+		works[i] = func(s kv.Store) error { return views[i].readWhole(ctx, s) }
 	}
-	return views, errors.Join(kvmodel.Together(ctx, r.core.db.Store(), works...)...)
+	return views, errors.Join(kv.Together(ctx, r.core.db.Store(), works...)...)
 }
 
 // readWhole reads all segments, and goes by nothing that the process knew.
-func (v *view) readWhole(ctx context.Context, s kvmodel.Store) error {
+func (v *view) readWhole(ctx context.Context, s kv.Store) error {
 	counter := true
 	for seats := v.rest(); len(seats) > 0; seats = v.rest() {
 		if err := v.fetch(ctx, s, seats, counter); err != nil {

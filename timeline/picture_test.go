@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -42,7 +42,7 @@ func wantPicture(t testing.TB, what string, want string, got timeline.Picture) {
 }
 
 func TestRing_Pictures_TellWhatEachPlaceHolds(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		p := openRing(s, timeline.Shape{Size: 8, Segment: 4})
 		defer p.close(t)
 		wantPicture(t, "nothing", "....|....|....|", pictureOf(t, p.newest))
@@ -55,7 +55,7 @@ func TestRing_Pictures_TellWhatEachPlaceHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantPicture(t, "one moved and one deleted", ".FSF|SFFF|....|", pictureOf(t, p.newest))
-		if _, err := kvmodel.One(ctx, s, kvmodel.OpIncrement("t:Page:Newest:#n", 1)); err != nil {
+		if _, err := kv.One(ctx, s, kv.OpIncrement("t:Page:Newest:#n", 1)); err != nil {
 			t.Fatal(err)
 		}
 		got := pictureOf(t, p.newest)
@@ -88,7 +88,7 @@ func TestRing_Pictures_NameTheKeysThatAreStored(t *testing.T) {
 	}
 	entries := 0
 	for _, segment := range picture.Segments {
-		r, _ := kvmodel.One(ctx, mem, kvmodel.OpGet(segment.Key))
+		r, _ := kv.One(ctx, mem, kv.OpGet(segment.Key))
 		if len(r.Value) != segment.Bytes || !strings.HasPrefix(segment.Key, "t:Page:Newest:#8x6.") {
 			t.Errorf("%s has %d bytes, and the picture says %d", segment.Key, len(r.Value), segment.Bytes)
 		}
@@ -162,7 +162,7 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	fillRing(t, p, rng, 1500, 20)
 	var wrote []string
-	s := &broken{Store: plain{mem}, refuses: func(op kvmodel.Op) bool {
+	s := &broken{Store: plain{mem}, refuses: func(op kv.Op) bool {
 		if op.Kind.Writes() {
 			wrote = append(wrote, op.Key)
 		}

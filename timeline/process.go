@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // process is what a process has for the lanes of one index: the store, work
@@ -22,7 +23,7 @@ const remembered = 1 << 15
 
 func newProcess(db *kvmodel.DB) *process {
 	return &process{
-		db: db, atomic: kvmodel.PowersOf(db.Store()).Atomic != nil,
+		db: db, atomic: kv.PowersOf(db.Store()).Atomic != nil,
 		young: make(map[string]*knowledge),
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // publish puts e into its segment. When it returns nil, whoever begins to read
 // finds it. This is P2.
-func (l *lane) publish(ctx context.Context, s kvmodel.Store, e entry) error {
+func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	g := l.shape()
 	i := g.segment(g.block(e.stamp))
 	a := addition{key: l.key(g, i), data: e.encode(nil), opens: g.isNew(e.stamp)}
@@ -28,37 +28,37 @@ type addition struct {
 
 // put carries out a. It calls trim where the key is full, which a few times has
 // to make room.
-func (a addition) put(ctx context.Context, s kvmodel.Store, trim func() error) error {
+func (a addition) put(ctx context.Context, s kv.Store, trim func() error) error {
 	trims := 0
 	for tries := range pushTries {
 		if tries > 0 || !a.opens {
-			_, err := kvmodel.One(ctx, s, kvmodel.OpAppend(a.key, a.data))
+			_, err := kv.One(ctx, s, kv.OpAppend(a.key, a.data))
 			if again(ctx, err) {
 				continue
 			}
-			if !errors.Is(err, kvmodel.ErrNotStored) {
+			if !errors.Is(err, kv.ErrNotStored) {
 				return err
 			}
 		}
 		// The key is absent or full, and an add tells which.
-		_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(a.key, a.data).For(a.ttl))
+		_, err := kv.One(ctx, s, kv.OpAdd(a.key, a.data).For(a.ttl))
 		switch {
-		case errors.Is(err, kvmodel.ErrExists) && tries > 0:
+		case errors.Is(err, kv.ErrExists) && tries > 0:
 			if trims++; trims > 2 {
-				return fmt.Errorf("%s: %w: no room for an entry of %d bytes", a.key, kvmodel.ErrNotStored, len(a.data))
+				return fmt.Errorf("%s: %w: no room for an entry of %d bytes", a.key, kv.ErrNotStored, len(a.data))
 			}
 			if err := trim(); err != nil {
 				return err
 			}
-		case !errors.Is(err, kvmodel.ErrExists) && !again(ctx, err):
+		case !errors.Is(err, kv.ErrExists) && !again(ctx, err):
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w: not put there after %d tries", a.key, kvmodel.ErrUnclear, pushTries)
+	return fmt.Errorf("%s: %w: not put there after %d tries", a.key, kv.ErrUnclear, pushTries)
 }
 
 // again tells whether the op that ended in err is to be sent once more: an
 // entry that stands twice is one entry.
 func again(ctx context.Context, err error) bool {
-	return ctx.Err() == nil && (errors.Is(err, kvmodel.ErrUnclear) || errors.Is(err, kvmodel.ErrUnavailable))
+	return ctx.Err() == nil && (errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrUnavailable))
 }

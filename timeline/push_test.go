@@ -8,28 +8,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // plainly hides what a store can do beyond the contract.
-type plainly struct{ kvmodel.Store }
+type plainly struct{ kv.Store }
 
-func (plainly) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (plainly) Powers() kv.Powers { return kv.Powers{} }
 
 // counting is a store that counts its trips, also those after the reply.
 type counting struct {
-	kvmodel.Store
+	kv.Store
 	trips *int
 }
 
-func (c counting) Powers() kvmodel.Powers { return kvmodel.PowersOf(c.Store) }
+func (c counting) Powers() kv.Powers { return kv.PowersOf(c.Store) }
 
-func (c counting) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (c counting) Do(ctx context.Context, ops []kv.Op) error {
 	*c.trips++
 	return c.Store.Do(ctx, ops)
 }
 
-func openLane(t testing.TB, s kvmodel.Store, shapes ...Shape) *lane {
+func openLane(t testing.TB, s kv.Store, shapes ...Shape) *lane {
 	t.Helper()
 	db, err := kvmodel.Open(s)
 	if err != nil {
@@ -83,15 +84,15 @@ func TestLane_Push_CostsTwoTripsAndAFewForTrims(t *testing.T) {
 // interfering is a store that another writer gets at right before the first swap
 // of a key.
 type interfering struct {
-	kvmodel.Store
+	kv.Store
 	key string
 	do  func()
 }
 
-func (i *interfering) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (i *interfering) Powers() kv.Powers { return kv.Powers{} }
 
-func (i *interfering) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if ops[0].Kind == kvmodel.CompareAndSwap && ops[0].Key == i.key && i.do != nil {
+func (i *interfering) Do(ctx context.Context, ops []kv.Op) error {
+	if ops[0].Kind == kv.CompareAndSwap && ops[0].Key == i.key && i.do != nil {
 		do := i.do
 		i.do = nil
 		do()
@@ -103,7 +104,7 @@ func (i *interfering) Do(ctx context.Context, ops []kvmodel.Op) error {
 func TestLane_Take_ACounterThatIsNotRaisedFarEnoughIsRaisedAgain(t *testing.T) {
 	ctx, mem := context.Background(), memkv.New(memkv.Options{})
 	set := func(n string) {
-		if _, err := kvmodel.One(ctx, mem, kvmodel.OpSet("t:T:N:#n", []byte(n))); err != nil {
+		if _, err := kv.One(ctx, mem, kv.OpSet("t:T:N:#n", []byte(n))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,16 +124,16 @@ func TestLane_Take_ACounterThatIsNotRaisedFarEnoughIsRaisedAgain(t *testing.T) {
 	}
 }
 
-func setCounter(t testing.TB, s kvmodel.Store, n int64) {
+func setCounter(t testing.TB, s kv.Store, n int64) {
 	t.Helper()
-	if _, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("t:T:N:#n", strconv.AppendInt(nil, n, 10))); err != nil {
+	if _, err := kv.One(context.Background(), s, kv.OpSet("t:T:N:#n", strconv.AppendInt(nil, n, 10))); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // newest returns the bodies of the n newest entries, as a process sees them that
 // has just been started.
-func newest(t testing.TB, s kvmodel.Store, shape Shape, n int) []string {
+func newest(t testing.TB, s kv.Store, shape Shape, n int) []string {
 	t.Helper()
 	ctx, m := context.Background(), newMerge(s, []*lane{openLane(t, s, shape)}, false, nil, n)
 	if err := m.open(ctx); err != nil {
@@ -152,7 +153,7 @@ func newest(t testing.TB, s kvmodel.Store, shape Shape, n int) []string {
 // Whatever somebody has set a counter to, what is acknowledged is shown.
 func TestLane_Push_NearTheLastNumberIsShownOrRefused(t *testing.T) {
 	ctx := context.Background()
-	for _, from := range []int64{lastStamp - 10, lastStamp - 3, lastStamp, lastStamp + 1, kvmodel.MaxNumber - 1, kvmodel.MaxNumber} {
+	for _, from := range []int64{lastStamp - 10, lastStamp - 3, lastStamp, lastStamp + 1, kv.MaxNumber - 1, kv.MaxNumber} {
 		s, shape := still{memkv.New(memkv.Options{})}, Shape{Size: 8, Segment: 4}
 		first := openLane(t, s, shape)
 		if _, err := first.push(ctx, "first"); err != nil {
@@ -165,7 +166,7 @@ func TestLane_Push_NearTheLastNumberIsShownOrRefused(t *testing.T) {
 				l = openLane(t, s, shape)
 			}
 			n, err := l.push(ctx, strconv.Itoa(i))
-			if errors.Is(err, kvmodel.ErrNotNumber) && from < lastStamp {
+			if errors.Is(err, kv.ErrNotNumber) && from < lastStamp {
 				continue
 			}
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -49,11 +50,11 @@ var pageSchema = kvmodel.Schema[page, string]{
 	Codec: asJSON[page]{},
 }
 
-func openPages(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
+func openPages(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
 	return openSpec(s, timeline.Spec[page]{Shape: shape}, opts...)
 }
 
-func openSpec(s kvmodel.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pages {
+func openSpec(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pages {
 	db, err := kvmodel.Open(s, opts...)
 	if err != nil {
 		panic(err)
@@ -70,7 +71,7 @@ func openSpec(s kvmodel.Store, spec timeline.Spec[page], opts ...kvmodel.Option)
 }
 
 // openRing opens pages with the timeline that all share and no other.
-func openRing(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
+func openRing(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
 	db, err := kvmodel.Open(s, opts...)
 	if err != nil {
 		panic(err)
@@ -82,13 +83,13 @@ func openRing(s kvmodel.Store, shape timeline.Shape, opts ...kvmodel.Option) *pa
 }
 
 // plain hides what a store can do beyond the contract, and outlives its users.
-type plain struct{ kvmodel.Store }
+type plain struct{ kv.Store }
 
-func (plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
-func (plain) Close() error           { return nil }
+func (plain) Powers() kv.Powers { return kv.Powers{} }
+func (plain) Close() error      { return nil }
 
 // eachStore runs f on a store with transactions and on one without.
-func eachStore(t *testing.T, f func(t *testing.T, s kvmodel.Store)) {
+func eachStore(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	t.Run("atomic", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
 	t.Run("plain", func(t *testing.T) { f(t, plain{memkv.New(memkv.Options{})}) })
 }
@@ -173,7 +174,7 @@ func names(prefix string, from, to int) []string {
 }
 
 func TestRing_Page_NewestFirst(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kvmodel.Store) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
 		p := openPages(s, timeline.Shape{})
 		defer p.close(t)
 		wantIDs(t, "an empty ring", []string{}, listed(t, p.newest, "", 20).Items)
@@ -200,12 +201,12 @@ func TestRing_Page_NewestFirst(t *testing.T) {
 func TestRing_Page_CursorsLeadThroughTheRingAndBack(t *testing.T) {
 	for _, shape := range []timeline.Shape{{}, {Size: 100, Segment: 7}, {Size: 100, Segment: 1}, {Size: 33, Segment: 33}} {
 		t.Run(fmt.Sprint(shape), func(t *testing.T) {
-			eachStore(t, func(t *testing.T, s kvmodel.Store) { pagesThrough(t, s, shape) })
+			eachStore(t, func(t *testing.T, s kv.Store) { pagesThrough(t, s, shape) })
 		})
 	}
 }
 
-func pagesThrough(t *testing.T, s kvmodel.Store, shape timeline.Shape) {
+func pagesThrough(t *testing.T, s kv.Store, shape timeline.Shape) {
 	p := openPages(s, shape)
 	defer p.close(t)
 	const made = 350
@@ -279,21 +280,21 @@ func TestRing_Page_RefusesWhatIsNoPageOfIt(t *testing.T) {
 
 // broken is a store that does not carry out what refuses chooses.
 type broken struct {
-	kvmodel.Store
-	refuses func(kvmodel.Op) bool
+	kv.Store
+	refuses func(kv.Op) bool
 }
 
-func (b *broken) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (b *broken) Powers() kv.Powers { return kv.Powers{} }
 
-func (b *broken) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (b *broken) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if b.refuses != nil && b.refuses(ops[i]) {
-			ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnavailable}
+			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
 			continue
 		}
 		_ = b.Store.Do(ctx, ops[i:i+1])
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 func TestRing_AnEntryThatFailedBesideTheCommitIsMadeUpFor(t *testing.T) {
@@ -301,7 +302,7 @@ func TestRing_AnEntryThatFailedBesideTheCommitIsMadeUpFor(t *testing.T) {
 	s := &broken{Store: plain{mem}}
 	p := openPages(s, timeline.Shape{})
 	p.create(t, "a", "ann", "x")
-	s.refuses = func(op kvmodel.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#64x") }
+	s.refuses = func(op kv.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#64x") }
 	p.create(t, "b", "ann", "x")
 	wantIDs(t, "while the segment cannot be written", []string{"a"}, listed(t, p.newest, "", 9).Items)
 	s.refuses = nil
@@ -319,7 +320,7 @@ func TestRing_AnEntryWithoutItsCommitHidesNoOlderOne(t *testing.T) {
 	p.create(t, "a", "ann", "x")
 	p.create(t, "b", "ann", "x")
 	// {length, stamp 3, time 1, "a"}
-	if _, err := kvmodel.One(ctx, mem, kvmodel.OpAppend("t:Page:Newest:#64x17.0", []byte{3, 3, 1, 'a'})); err != nil {
+	if _, err := kv.One(ctx, mem, kv.OpAppend("t:Page:Newest:#64x17.0", []byte{3, 3, 1, 'a'})); err != nil {
 		t.Fatal(err)
 	}
 	wantIDs(t, "with an abandoned entry", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -28,7 +29,7 @@ func (plainJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, j
 
 func (plainJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-func openFeet(s kvmodel.Store, layout Layout, keep int) *Events[foot, string] {
+func openFeet(s kv.Store, layout Layout, keep int) *Events[foot, string] {
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		panic(err)
@@ -117,7 +118,7 @@ func sweepEvents(t *testing.T, layout Layout) {
 	const keep = 2
 	world, f := kvtest.Hostile(kvtest.NoPowers), new(footprints)
 	world.Fault = func(m kvtest.Moment) kvtest.Fault {
-		if m.Op.Kind == kvmodel.Append && m.Step%9 == 0 {
+		if m.Op.Kind == kv.Append && m.Step%9 == 0 {
 			var of foot
 			entries, _ := decodeEntries(m.Op.Value)
 			if _, err := (plainJSON[foot]{}).Unmarshal(entries[0].body, &of); err != nil {
@@ -126,7 +127,7 @@ func sweepEvents(t *testing.T, layout Layout) {
 			f.late[of.Guest] = true
 			return kvtest.Late
 		}
-		if m.Op.Kind == kvmodel.Append {
+		if m.Op.Kind == kv.Append {
 			return []kvtest.Fault{kvtest.None, kvtest.None, kvtest.Mute, kvtest.Lost, kvtest.None}[m.Step%5]
 		}
 		return kvtest.ByRate
@@ -134,9 +135,9 @@ func sweepEvents(t *testing.T, layout Layout) {
 	kvtest.SimulateMany(t, 400, world, func(sim *kvtest.Sim) {
 		f.visits, f.late, f.now = make(map[string][]span), make(map[string]bool), 0
 		for _, name := range []string{"a", "b", "c"} {
-			sim.Go(name, func(s kvmodel.Store) { f.pushSome(openFeet(s, layout, keep), name) })
+			sim.Go(name, func(s kv.Store) { f.pushSome(openFeet(s, layout, keep), name) })
 		}
-		sim.Go("trimmer", func(s kvmodel.Store) {
+		sim.Go("trimmer", func(s kv.Store) {
 			e := openFeet(s, layout, keep)
 			for range 4 {
 				if a, ok := e.layout.(*appended); ok {

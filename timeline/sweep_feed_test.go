@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -24,7 +25,7 @@ type feed struct {
 	items *timeline.Events[feedItem, string]
 }
 
-func openFeed(s kvmodel.Store, layout timeline.Layout) *feed {
+func openFeed(s kv.Store, layout timeline.Layout) *feed {
 	p := openPages(s, sweptShape, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	f := &feed{p, timeline.NewEvents(p.db, timeline.EventsSpec[feedItem, string]{
 		Name: "FeedItem", Key: kvmodel.StringKey[string](), By: func(i *feedItem) string { return i.Reader },
@@ -62,10 +63,10 @@ func sweepFeed(t *testing.T, layout timeline.Layout) {
 	kvtest.SimulateMany(t, 200, world, func(sim *kvtest.Sim) {
 		sim.CrashAt("p", 1+sim.Rand().IntN(120))
 		for _, name := range []string{"p", "q"} {
-			sim.Go(name, func(s kvmodel.Store) { createSome(openFeed(s, layout), name, 4) })
+			sim.Go(name, func(s kv.Store) { createSome(openFeed(s, layout), name, 4) })
 		}
 		sim.Wait()
-		repairAll(sim, func(s kvmodel.Store) *pages { return openFeed(s, layout).pages })
+		repairAll(sim, func(s kv.Store) *pages { return openFeed(s, layout).pages })
 		checkFeed(sim, openFeed(plain{sim.Store()}, layout))
 	})
 }

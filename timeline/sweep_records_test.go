@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -21,7 +22,7 @@ import (
 
 var sweptShape = timeline.Shape{Size: 64, Segment: 4}
 
-func openQuietly(s kvmodel.Store) *pages {
+func openQuietly(s kv.Store) *pages {
 	return openPages(s, sweptShape, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 }
 
@@ -52,7 +53,7 @@ func (d *diary) note(in map[string]int, body string) {
 var sweptIDs, sweptAuthors = []string{"a", "b", "c"}, []string{"ann", "bob"}
 
 // write makes n random changes as one process.
-func (d *diary) write(s kvmodel.Store, name string, rng *rand.Rand, n int) {
+func (d *diary) write(s kv.Store, name string, rng *rand.Rand, n int) {
 	p := openQuietly(s)
 	for i := range n {
 		id, body, author := sweptIDs[rng.IntN(3)], fmt.Sprint(name, i), sweptAuthors[rng.IntN(2)]
@@ -102,9 +103,9 @@ func (d *diary) read(ctx context.Context, p *pages) {
 
 // repairAll is a process that comes when all others have ended, and stays for
 // longer than the grace.
-func repairAll(sim *kvtest.Sim, open func(kvmodel.Store) *pages) {
+func repairAll(sim *kvtest.Sim, open func(kv.Store) *pages) {
 	sim.Spare("fixer")
-	sim.Do("fixer", func(s kvmodel.Store) {
+	sim.Do("fixer", func(s kv.Store) {
 		p := open(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
 			time.Sleep(wait)
@@ -191,7 +192,7 @@ func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) 
 		}
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kvmodel.Store) { d.write(s, name, rng, 4) })
+			sim.Go(name, func(s kv.Store) { d.write(s, name, rng, 4) })
 		}
 		sim.Wait()
 		repairAll(sim, openQuietly)
@@ -203,7 +204,7 @@ func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) 
 // while it reads the record.
 func TestSweep_Records_ANumberThatIsTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
 	quiet := kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	open := func(s kvmodel.Store) *pages { return openRing(s, sweptShape, quiet) }
+	open := func(s kv.Store) *pages { return openRing(s, sweptShape, quiet) }
 	world := kvtest.Hostile(kvtest.NoPowers)
 	world.Crash, world.Pause = 0, 0
 	world.Fault = func(m kvtest.Moment) kvtest.Fault {
@@ -223,7 +224,7 @@ func TestSweep_Records_ANumberThatIsTakenEarlyIsRepairedLikeAnyOther(t *testing.
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
 			// Nobody else's change may make up for the last one of p.
-			sim.Go(name, func(s kvmodel.Store) { d.bump(open(s), name, rng, 14-10*i) })
+			sim.Go(name, func(s kv.Store) { d.bump(open(s), name, rng, 14-10*i) })
 		}
 		sim.Wait()
 		repairAll(sim, open)

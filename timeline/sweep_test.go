@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -58,7 +59,7 @@ func (b *ledger) known() (acked map[string]int64, top int64) {
 }
 
 // simLane is the lane that a process works on.
-func simLane(s kvmodel.Store, shapes ...Shape) *lane {
+func simLane(s kv.Store, shapes ...Shape) *lane {
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		panic(err)
@@ -103,7 +104,7 @@ func (b *ledger) readSome(l *lane, n, size int) {
 	l.close()
 }
 
-func (b *ledger) readPage(ctx context.Context, l *lane, s kvmodel.Store, size int) {
+func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 	acked, _ := b.known()
 	m := newMerge(s, []*lane{l}, false, nil, size)
 	m.views[0].step = 1 // so that small rings need more than one look
@@ -148,7 +149,7 @@ func (b *ledger) check(sim *kvtest.Sim, l *lane, whole bool) {
 	bodies := slices.Sorted(maps.Keys(b.acked))
 	for _, body := range bodies {
 		n := b.acked[body]
-		r, _ := kvmodel.One(ctx, sim.Store(), kvmodel.OpGet(l.key(g, g.segment(g.block(n)))))
+		r, _ := kv.One(ctx, sim.Store(), kv.OpGet(l.key(g, g.segment(g.block(n)))))
 		seg, err := l.decode(g, g.segment(g.block(n)), r)
 		if err != nil {
 			t.Fatal(err)
@@ -182,19 +183,19 @@ func sweepLane(t *testing.T, n int, world kvtest.World, f func(sim *kvtest.Sim, 
 }
 
 // still is a store that outlives its users and has no powers.
-type still struct{ kvmodel.Store }
+type still struct{ kv.Store }
 
-func (still) Powers() kvmodel.Powers { return kvmodel.Powers{} }
-func (still) Close() error           { return nil }
+func (still) Powers() kv.Powers { return kv.Powers{} }
+func (still) Close() error      { return nil }
 
 func allAtOnce(sim *kvtest.Sim, b *ledger, shape Shape, ordered bool) {
 	for i := range 3 {
 		name := string(rune('a' + i))
 		each := 2 + sim.Rand().IntN(3)
-		sim.Go(name, func(s kvmodel.Store) { b.pushSome(simLane(s, shape), name, each, ordered) })
+		sim.Go(name, func(s kv.Store) { b.pushSome(simLane(s, shape), name, each, ordered) })
 	}
-	sim.Go("reader", func(s kvmodel.Store) { b.readSome(simLane(s, shape), 3, 2) })
-	sim.Go("trimmer", func(s kvmodel.Store) {
+	sim.Go("reader", func(s kv.Store) { b.readSome(simLane(s, shape), 3, 2) })
+	sim.Go("trimmer", func(s kv.Store) {
 		l := simLane(s, shape)
 		for i := range 2 * l.shape().blocks {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -252,10 +253,10 @@ func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), order
 		// old one was.
 		b.pushSome(simLane(still{sim.Store()}, shape), "first", 2, true)
 		for _, name := range []string{"a", "b"} {
-			sim.Go(name, func(s kvmodel.Store) { b.pushSome(simLane(s, shape), name, 6, ordered) })
+			sim.Go(name, func(s kv.Store) { b.pushSome(simLane(s, shape), name, 6, ordered) })
 		}
 		if ordered {
-			sim.Go("reader", func(s kvmodel.Store) { b.readSome(simLane(s, shape), 4, 2) })
+			sim.Go("reader", func(s kv.Store) { b.readSome(simLane(s, shape), 4, 2) })
 		}
 		if lose(sim); ordered {
 			b.lost = 2 * (shape.shape().next(0) + 1) // the loss, and a number raised because of it
@@ -275,7 +276,7 @@ func TestSweep_Lane_ACounterThatIsWrongHidesNothingThatIsPushedAfter(t *testing.
 		var known *lane
 		for i := range 12 {
 			name := fmt.Sprint("p", i)
-			sim.Do(name, func(s kvmodel.Store) {
+			sim.Do(name, func(s kv.Store) {
 				l := simLane(s, shape)
 				if known != nil && sim.Rand().IntN(2) == 0 {
 					l = known
@@ -287,7 +288,7 @@ func TestSweep_Lane_ACounterThatIsWrongHidesNothingThatIsPushedAfter(t *testing.
 				b.ack(name, n)
 				known = l
 			})
-			sim.Do("reader"+name, func(s kvmodel.Store) {
+			sim.Do("reader"+name, func(s kv.Store) {
 				l := simLane(s, shape)
 				m := newMerge(s, []*lane{l}, false, nil, 1)
 				if err := m.open(context.Background()); err != nil {
@@ -310,12 +311,12 @@ func damage(sim *kvtest.Sim) {
 	case 0:
 		sim.Evict(key)
 	case 1:
-		r, _ := kvmodel.One(ctx, mem, kvmodel.OpGet(key))
-		n, _ := kvmodel.ParseNumber(r.Value)
+		r, _ := kv.One(ctx, mem, kv.OpGet(key))
+		n, _ := kv.ParseNumber(r.Value)
 		sim.SetBack(key, max(0, n-1-sim.Rand().Int64N(20)))
 	case 2:
-		bad := []string{"", "x", "-1", fmt.Sprint(kvmodel.MaxNumber - 3), "99999999999999999999"}[sim.Rand().IntN(5)]
-		_, _ = kvmodel.One(ctx, mem, kvmodel.OpSet(key, []byte(bad)))
+		bad := []string{"", "x", "-1", fmt.Sprint(kv.MaxNumber - 3), "99999999999999999999"}[sim.Rand().IntN(5)]
+		_, _ = kv.One(ctx, mem, kv.OpSet(key, []byte(bad)))
 	}
 }
 
@@ -325,7 +326,7 @@ func TestSweep_Lane_ALostSegmentTakesNoOther(t *testing.T) {
 	kvtest.SimulateMany(t, 300, world, func(sim *kvtest.Sim) {
 		b, shape := newLedger(), Shape{Size: 6, Segment: 2}
 		for _, name := range []string{"a", "b", "c"} {
-			sim.Go(name, func(s kvmodel.Store) { b.pushSome(simLane(s, shape), name, 4, true) })
+			sim.Go(name, func(s kv.Store) { b.pushSome(simLane(s, shape), name, 4, true) })
 		}
 		sim.Wait()
 		l := simLane(still{sim.Store()}, shape)

@@ -3,7 +3,7 @@ package timeline
 import (
 	"context"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // tidy does what the push of n owes: the first of a block trims its segment, and
@@ -11,7 +11,7 @@ import (
 // in the segment before, by then quiet. In
 // a transaction that is a part of it, and otherwise it comes after the reply.
 // This is P3.
-func (l *lane) tidy(ctx context.Context, s kvmodel.Store, n int64) {
+func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
 	i, due := l.due(n)
 	switch {
 	case !due:
@@ -44,8 +44,8 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 // trim cuts off what was lapped in segment i. Anybody may do it at any time.
 // own is a number the caller knows to be handed out: a higher one in the
 // segment shows whether the counter has gone back. These are T1 and T2.
-func (l *lane) trim(ctx context.Context, s kvmodel.Store, i, own int64) error {
-	results, err := kvmodel.GetAll(ctx, s, l.key(l.shape(), i), l.counter)
+func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
+	results, err := kv.GetAll(ctx, s, l.key(l.shape(), i), l.counter)
 	if err != nil {
 		return err
 	}
@@ -61,14 +61,14 @@ func (l *lane) trim(ctx context.Context, s kvmodel.Store, i, own int64) error {
 
 // cut is T2, with the segment in hand: what stands from the first entry of the
 // newest block on stays.
-func (l *lane) cut(ctx context.Context, s kvmodel.Store, seg segment) error {
+func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
 	newest := l.shape().block(highest(seg.entries))
 	from := 0
 	for from < len(seg.entries) && l.shape().block(seg.entries[from].stamp) != newest {
 		from++
 	}
 	if from > 0 && seg.version != 0 {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
+		_, err := kv.One(ctx, s, kv.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
 		if err != nil {
 			return unlessChanged(err)
 		}

@@ -5,17 +5,17 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
 )
 
 // cost returns what f asks of the store.
-func cost(t testing.TB, f func(p *pages) error, p *pages) kvmodel.Cost {
+func cost(t testing.TB, f func(p *pages) error, p *pages) kv.Cost {
 	t.Helper()
 	old := ctx
 	defer func() { ctx = old }()
-	mctx, m := kvmodel.Metered(ctx)
+	mctx, m := kv.Metered(ctx)
 	ctx = mctx
 	if err := f(p); err != nil {
 		t.Fatal(err)

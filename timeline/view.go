@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A view is what one call has read of a lane, and its way through it: down from
@@ -41,7 +41,7 @@ func (l *lane) newView(up bool, from *cut, ahead int64) *view {
 
 // open reads the counter and what is nearest to the cut. These are R1 and, the
 // first time, JOIN.
-func (v *view) open(ctx context.Context, s kvmodel.Store) error {
+func (v *view) open(ctx context.Context, s kv.Store) error {
 	top, first := v.meet()
 	v.top = top
 	seats := v.ahead(v.step)
@@ -74,7 +74,7 @@ func (v *view) open(ctx context.Context, s kvmodel.Store) error {
 
 // search reads the ring where there is no counter to say which block is the
 // newest. A ring whose first segments are absent has never been written to.
-func (v *view) search(ctx context.Context, s kvmodel.Store) error {
+func (v *view) search(ctx context.Context, s kv.Store) error {
 	for first := true; v.count < 0 && (first || v.top > 0); first = false {
 		seats := v.rest()
 		if len(seats) == 0 {
@@ -88,7 +88,7 @@ func (v *view) search(ctx context.Context, s kvmodel.Store) error {
 }
 
 // more reads further on the way: 2 blocks, then 4, 8 and so on. This is R3.
-func (v *view) more(ctx context.Context, s kvmodel.Store) error {
+func (v *view) more(ctx context.Context, s kv.Store) error {
 	seats := v.ahead(v.step)
 	v.step = min(2*v.step, 64)
 	return v.fetch(ctx, s, seats, false)
@@ -156,7 +156,7 @@ func (v *view) way(k int) (first, last, step int64) {
 }
 
 // fetch reads segments, and the counter as well if it is wanted, in one trip.
-func (v *view) fetch(ctx context.Context, s kvmodel.Store, seats []seat, counter bool) error {
+func (v *view) fetch(ctx context.Context, s kv.Store, seats []seat, counter bool) error {
 	var keys []string
 	for _, at := range seats {
 		keys = append(keys, v.key(v.shapes[at.shape], at.segment))
@@ -164,7 +164,7 @@ func (v *view) fetch(ctx context.Context, s kvmodel.Store, seats []seat, counter
 	if counter {
 		keys = append(keys, v.lane.counter)
 	}
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return err
 	}

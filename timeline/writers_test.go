@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -25,9 +26,9 @@ import (
 func BenchmarkWriters(b *testing.B) {
 	for _, store := range []struct {
 		name string
-		open func(b *testing.B) kvmodel.Store
+		open func(b *testing.B) kv.Store
 	}{
-		{"memkv", func(*testing.B) kvmodel.Store { return memkv.New(memkv.Options{}) }},
+		{"memkv", func(*testing.B) kv.Store { return memkv.New(memkv.Options{}) }},
 		{"boltkv", openBolt},
 		{"memcachekv", openMemcached},
 		{"rediskv", openRedis},
@@ -40,7 +41,7 @@ func BenchmarkWriters(b *testing.B) {
 // writersTurn is how many entries are written in one turn.
 const writersTurn = 4000
 
-func compareWriters(b *testing.B, s kvmodel.Store) {
+func compareWriters(b *testing.B, s kv.Store) {
 	ring, bare := newRingWriters(b, s), newBareWriters(b, s)
 	took(b, ring)
 	took(b, bare)
@@ -80,7 +81,7 @@ func took(b *testing.B, w writing) time.Duration {
 	return time.Since(start)
 }
 
-func openBolt(b *testing.B) kvmodel.Store {
+func openBolt(b *testing.B) kv.Store {
 	s, err := boltkv.Open(filepath.Join(b.TempDir(), "store.db"), boltkv.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -88,7 +89,7 @@ func openBolt(b *testing.B) kvmodel.Store {
 	return s
 }
 
-func openMemcached(b *testing.B) kvmodel.Store {
+func openMemcached(b *testing.B) kv.Store {
 	servers.Need(b, "memcached")
 	p, err := servers.Memcached()
 	if err != nil {
@@ -102,7 +103,7 @@ func openMemcached(b *testing.B) kvmodel.Store {
 	return s
 }
 
-func openRedis(b *testing.B) kvmodel.Store {
+func openRedis(b *testing.B) kv.Store {
 	servers.Need(b, "redis-server")
 	p, err := servers.Redis()
 	if err != nil {
@@ -116,7 +117,7 @@ func openRedis(b *testing.B) kvmodel.Store {
 	return s
 }
 
-func openCluster(b *testing.B) kvmodel.Store {
+func openCluster(b *testing.B) kv.Store {
 	servers.Need(b, "redis-server")
 	cluster, err := servers.RedisCluster()
 	if err != nil {
@@ -132,7 +133,7 @@ func openCluster(b *testing.B) kvmodel.Store {
 
 const writers = 64
 
-func newRingWriters(b *testing.B, s kvmodel.Store) writing {
+func newRingWriters(b *testing.B, s kv.Store) writing {
 	db, err := kvmodel.Open(still{s})
 	if err != nil {
 		b.Fatal(err)
@@ -148,10 +149,10 @@ func newRingWriters(b *testing.B, s kvmodel.Store) writing {
 
 // newBareWriters keeps its keys from growing too, by emptying one before it is
 // used again.
-func newBareWriters(b *testing.B, s kvmodel.Store) writing {
+func newBareWriters(b *testing.B, s kv.Store) writing {
 	ctx := context.Background()
 	set := func(key string, value string) error {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(key, []byte(value)))
+		_, err := kv.One(ctx, s, kv.OpSet(key, []byte(value)))
 		return err
 	}
 	g := Shape{}.shape()
@@ -165,7 +166,7 @@ func newBareWriters(b *testing.B, s kvmodel.Store) writing {
 		}
 	}
 	write := func(i int) error {
-		r, err := kvmodel.One(ctx, s, kvmodel.OpIncrement("bare", 1))
+		r, err := kv.One(ctx, s, kv.OpIncrement("bare", 1))
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func newBareWriters(b *testing.B, s kvmodel.Store) writing {
 			}
 		}
 		e := entry{r.Number, int64(i), fmt.Appendf(nil, "%026d", i)}
-		_, err = kvmodel.One(ctx, s, kvmodel.OpAppend(segment(r.Number), e.encode(nil)))
+		_, err = kv.One(ctx, s, kv.OpAppend(segment(r.Number), e.encode(nil)))
 		return err
 	}
 	return writing{write, func() error { return nil }}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -169,7 +170,7 @@ func TestTogether_MakesEveryCallOnce(t *testing.T) {
 func TestCost_CountsTrips(t *testing.T) {
 	b := &bench{ctx: t.Context()}
 	cost, err := b.cost(memkv.New(memkv.Options{}), func(ctx context.Context, s kvmodel.Store) error {
-		_, err := kvmodel.GetAll(ctx, s, "a", "b")
+		_, err := kv.GetAll(ctx, s, "a", "b")
 		return err
 	})
 	if diff := cmp.Diff(kvmodel.Cost{Trips: 1, Depth: 1, Ops: 2, Keys: 2}, cost); diff != "" || err != nil {

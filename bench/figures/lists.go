@@ -17,6 +17,7 @@ import (
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -156,7 +157,7 @@ func (b *bench) writeList(on backend, ops int) error {
 	var appends atomic.Int64
 	s := kvmodel.Trace(on.store, func(_ context.Context, trip kvmodel.Trip) {
 		for i := range trip.Ops {
-			if trip.Ops[i].Kind == kvmodel.Append {
+			if trip.Ops[i].Kind == kv.Append {
 				appends.Add(1)
 			}
 		}
@@ -226,7 +227,7 @@ func (b *bench) writeList(on backend, ops int) error {
 func (b *bench) besideBare(s kvmodel.Store, prefix string, ops int, change func(client, call int) error) (float64, error) {
 	key := func(client int) string { return fmt.Sprint(prefix, ":", client) }
 	err := together(listClients, listClients, func(client, _ int) error {
-		_, err := kvmodel.One(b.ctx, s, kvmodel.OpSet(key(client), nil))
+		_, err := kv.One(b.ctx, s, kv.OpSet(key(client), nil))
 		return err
 	})
 	if err != nil {
@@ -234,7 +235,7 @@ func (b *bench) besideBare(s kvmodel.Store, prefix string, ops int, change func(
 	}
 	entry := make([]byte, entryBytes)
 	bare := func(client, _ int) error {
-		_, err := kvmodel.One(b.ctx, s, kvmodel.OpAppend(key(client), entry))
+		_, err := kv.One(b.ctx, s, kv.OpAppend(key(client), entry))
 		return err
 	}
 	const parts = 5
@@ -257,10 +258,10 @@ type onlooker struct{ kvmodel.Store }
 
 func (onlooker) Close() error { return nil }
 
-func (o onlooker) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (o onlooker) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Kind.Writes() {
-			return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+			return kv.Fail(ops, kvmodel.ErrUnavailable)
 		}
 	}
 	return o.Store.Do(ctx, ops)

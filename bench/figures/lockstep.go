@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // lockstep is a store on which all who use it take a trip at the same time: once
@@ -61,7 +62,7 @@ func (l *lockstep) goOn() {
 }
 
 // Do waits for the round, and answers when it is over.
-func (s *seat) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (s *seat) Do(ctx context.Context, ops []kv.Op) error {
 	s.busy.Lock()
 	defer s.busy.Unlock()
 	turn := make(chan struct{})
@@ -85,4 +86,4 @@ func (s *seat) Do(ctx context.Context, ops []kvmodel.Op) error {
 
 func (s *seat) Close() error { return nil }
 
-func (s *seat) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (s *seat) Powers() kv.Powers { return kv.Powers{} }

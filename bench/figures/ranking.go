@@ -16,6 +16,7 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -73,7 +74,7 @@ func (t *tally) on(s kvmodel.Store) kvmodel.Store {
 		for _, op := range trip.Ops {
 			t.read.Add(int64(len(op.Result.Value)))
 			t.wrote.Add(int64(len(op.Value)))
-			if op.Kind != kvmodel.Get && op.Result.Err != nil {
+			if op.Kind != kv.Get && op.Result.Err != nil {
 				t.lost.Add(1)
 			}
 		}
@@ -114,16 +115,16 @@ type ranked struct {
 // lasting is a store that outlives the processes on it.
 type lasting struct {
 	kvmodel.Store
-	powers kvmodel.Powers
+	powers kv.Powers
 }
 
-func (l lasting) Powers() kvmodel.Powers { return l.powers }
-func (lasting) Close() error             { return nil }
+func (l lasting) Powers() kv.Powers { return l.powers }
+func (lasting) Close() error        { return nil }
 
 func (b *bench) ranked(on backend, l rankLoad, batch ranking.Batch) (*ranked, error) {
 	store := lasting{Store: on.store}
 	if on.name != "memkv" {
-		store.powers = kvmodel.PowersOf(on.store)
+		store.powers = kv.PowersOf(on.store)
 	}
 	r := &ranked{
 		bench: b, rankLoad: l, n: b.size(100_000), on: on.name, store: store,
@@ -314,7 +315,7 @@ func (r *ranked) cold() error {
 	nothing := func() error { return nil }
 	forgotten := func() error {
 		// It may be gone already.
-		_, _ = kvmodel.One(r.ctx, r.store, kvmodel.OpDelete("rank:views:edge"))
+		_, _ = kv.One(r.ctx, r.store, kv.OpDelete("rank:views:edge"))
 		return nil
 	}
 	at := func(ctx context.Context) error {
@@ -550,7 +551,7 @@ func (r *ranked) samples() error {
 func (r *ranked) viewRivals() error {
 	lost, updates, err := r.rivals(ranking.Sampled, func(p *rival) error {
 		id := p.view()
-		n, err := kvmodel.Next(r.ctx, p.store, "views:"+id, r.scores[id], 1)
+		n, err := kv.Next(r.ctx, p.store, "views:"+id, r.scores[id], 1)
 		if err != nil {
 			return err
 		}
@@ -609,8 +610,8 @@ func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int)
 		store := kvmodel.Trace(seat, func(_ context.Context, trip kvmodel.Trip) {
 			for _, op := range trip.Ops {
 				switch {
-				case op.Kind == kvmodel.Get || !strings.HasPrefix(op.Key, "rank:"):
-				case op.Kind == kvmodel.CompareAndSwap && op.Result.Err != nil:
+				case op.Kind == kv.Get || !strings.HasPrefix(op.Key, "rank:"):
+				case op.Kind == kv.CompareAndSwap && op.Result.Err != nil:
 					refused.Add(1)
 				case strings.HasPrefix(op.Key, "rank:views:i:"):
 					written.Add(1)

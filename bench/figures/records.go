@@ -17,6 +17,7 @@ import (
 	"github.com/ringtree/ringtree/bench/figures/models"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -107,8 +108,8 @@ type plain struct{ kvmodel.Store }
 
 func (plain) Close() error { return nil }
 
-func (p plain) Powers() kvmodel.Powers {
-	powers := kvmodel.PowersOf(p.Store)
+func (p plain) Powers() kv.Powers {
+	powers := kv.PowersOf(p.Store)
 	powers.Atomic = nil
 	return powers
 }
@@ -368,15 +369,15 @@ type mortal struct {
 	dead atomic.Bool
 }
 
-func (s *mortal) Do(ctx context.Context, ops []kvmodel.Op) error {
-	releases := slices.ContainsFunc(ops, func(op kvmodel.Op) bool {
-		return op.Kind == kvmodel.CompareAndDelete && strings.HasPrefix(op.Key, "u:")
+func (s *mortal) Do(ctx context.Context, ops []kv.Op) error {
+	releases := slices.ContainsFunc(ops, func(op kv.Op) bool {
+		return op.Kind == kv.CompareAndDelete && strings.HasPrefix(op.Key, "u:")
 	})
 	if !releases && !s.dead.Load() {
 		return s.plain.Do(ctx, ops)
 	}
-	kvmodel.Check(ops, s.Powers())
-	return kvmodel.Fail(ops, fmt.Errorf("%w: killed", kvmodel.ErrUnavailable))
+	kv.Check(ops, s.Powers())
+	return kv.Fail(ops, fmt.Errorf("%w: killed", kvmodel.ErrUnavailable))
 }
 
 // recovery kills a process that has moved unique values and cleaned up behind

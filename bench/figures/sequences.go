@@ -13,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/bench/figures/models"
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -52,7 +53,7 @@ func (b *bench) number(on backend, tenant string, processes, creators, each int)
 	}
 	s := kvmodel.Trace(own, func(_ context.Context, trip kvmodel.Trip) {
 		for i := range trip.Ops {
-			if trip.Ops[i].Kind == kvmodel.Add && strings.HasPrefix(trip.Ops[i].Key, "q:") {
+			if trip.Ops[i].Kind == kv.Add && strings.HasPrefix(trip.Ops[i].Key, "q:") {
 				adds.Add(1)
 			}
 		}
@@ -104,9 +105,9 @@ func lastNumbers(b *bench) error {
 	s := memkv.New(memkv.Options{})
 	value := make([]byte, 8)
 	for first := 1; first <= numbers; first += 1000 {
-		ops := make([]kvmodel.Op, 1000)
+		ops := make([]kv.Op, 1000)
 		for i := range ops {
-			ops[i] = kvmodel.OpSet(fmt.Sprint("q:tickets:", first+i), value)
+			ops[i] = kv.OpSet(fmt.Sprint("q:tickets:", first+i), value)
 		}
 		if err := s.Do(b.ctx, ops); err != nil {
 			return err
@@ -131,11 +132,11 @@ func lastNumbers(b *bench) error {
 
 // getsOfLast returns how many gets a process that has just begun needs.
 func (b *bench) getsOfLast(s kvmodel.Store, hint, want int) (int, error) {
-	op := kvmodel.OpSet("qh:tickets", strconv.AppendInt(nil, int64(hint), 10))
+	op := kv.OpSet("qh:tickets", strconv.AppendInt(nil, int64(hint), 10))
 	if hint == 0 {
-		op = kvmodel.OpDelete("qh:tickets")
+		op = kv.OpDelete("qh:tickets")
 	}
-	if _, err := kvmodel.One(b.ctx, s, op); err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+	if _, err := kv.One(b.ctx, s, op); err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
 		return 0, err
 	}
 	db, q, err := openTickets(s)

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -114,7 +115,7 @@ func helperCosts(b *bench) error {
 		work  func(context.Context, kvmodel.Store) error
 	}{
 		{"GetAll of 100 keys", 1, func(ctx context.Context, s kvmodel.Store) error {
-			_, err := kvmodel.GetAll(ctx, s, keys...)
+			_, err := kv.GetAll(ctx, s, keys...)
 			return err
 		}},
 		{"Next, the first of a key", 3, next},
@@ -132,12 +133,12 @@ func helperCosts(b *bench) error {
 }
 
 func next(ctx context.Context, s kvmodel.Store) error {
-	_, err := kvmodel.Next(ctx, s, "views", 0, 1)
+	_, err := kv.Next(ctx, s, "views", 0, 1)
 	return err
 }
 
 func addOrGet(ctx context.Context, s kvmodel.Store) error {
-	_, _, err := kvmodel.AddOrGet(ctx, s, "first", []byte("mine"))
+	_, _, err := kv.AddOrGet(ctx, s, "first", []byte("mine"))
 	return err
 }
 

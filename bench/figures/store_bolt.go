@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/crash"
 )
 
@@ -63,7 +64,7 @@ func boltGets(b *bench) error {
 	speed, err := compare(
 		func() error {
 			return together(1, 10_000, func(_, call int) error {
-				_, err := kvmodel.One(b.ctx, store, kvmodel.OpGet(keys[call*7%len(keys)]))
+				_, err := kv.One(b.ctx, store, kv.OpGet(keys[call*7%len(keys)]))
 				return err
 			})
 		},
@@ -97,7 +98,7 @@ func boltWriters(b *bench) error {
 	raw.MaxBatchDelay = time.Millisecond
 	value := make([]byte, 100)
 	set := func(client, call int) error {
-		_, err := kvmodel.One(b.ctx, store, kvmodel.OpSet(writerKey(client, call), value))
+		_, err := kv.One(b.ctx, store, kv.OpSet(writerKey(client, call), value))
 		return err
 	}
 	batch := func(client, call int) error {

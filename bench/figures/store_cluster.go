@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
@@ -88,7 +89,7 @@ func (l *load) call(ctx context.Context, s kvmodel.Store, key string) {
 	defer cancel()
 	start := time.Now()
 	// What a call meets during the outage is its own affair; here it must end.
-	_ = s.Do(ctx, []kvmodel.Op{kvmodel.OpGet(key), kvmodel.OpSet(key, []byte("load"))})
+	_ = s.Do(ctx, []kv.Op{kv.OpGet(key), kv.OpSet(key, []byte("load"))})
 	took := time.Since(start)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
@@ -104,11 +105,11 @@ func (b *bench) comparePair(p pair) error {
 		return err
 	}
 	get := func(key string) error {
-		_, err := kvmodel.One(b.ctx, p.store, kvmodel.OpGet(key))
+		_, err := kv.One(b.ctx, p.store, kv.OpGet(key))
 		return err
 	}
 	getMany := func(keys []string) error {
-		_, err := kvmodel.GetAll(b.ctx, p.store, keys...)
+		_, err := kv.GetAll(b.ctx, p.store, keys...)
 		return err
 	}
 	for _, clients := range []int{1, 32} {
@@ -144,10 +145,10 @@ func (b *bench) comparePair(p pair) error {
 // fill stores n items of 1 KiB and returns their keys.
 func fill(ctx context.Context, s kvmodel.Store, n int) ([]string, error) {
 	keys := make([]string, n)
-	ops := make([]kvmodel.Op, n)
+	ops := make([]kv.Op, n)
 	for i := range ops {
 		keys[i] = fmt.Sprint("page:", i)
-		ops[i] = kvmodel.OpSet(keys[i], make([]byte, 1024))
+		ops[i] = kv.OpSet(keys[i], make([]byte, 1024))
 	}
 	return keys, s.Do(ctx, ops)
 }

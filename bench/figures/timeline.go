@@ -15,6 +15,7 @@ import (
 	"github.com/ringtree/ringtree/bench/figures/models"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -84,8 +85,8 @@ func (b *bench) eachBackend(f func(name string, s kvmodel.Store) error) error {
 // outliving is a store that its users do not close.
 type outliving struct{ kvmodel.Store }
 
-func (o outliving) Powers() kvmodel.Powers { return kvmodel.PowersOf(o.Store) }
-func (outliving) Close() error             { return nil }
+func (o outliving) Powers() kv.Powers { return kv.PowersOf(o.Store) }
+func (outliving) Close() error        { return nil }
 
 // news is the stories of one process, and what it asks of the store.
 type news struct {
@@ -129,7 +130,7 @@ func (n *news) write(ctx context.Context) error {
 	case n.made > 100 && chance < n.churn.updated:
 		return n.bump(ctx, n.id(n.made-n.rng.IntN(100)))
 	case chance < n.churn.missing:
-		_, err := kvmodel.One(ctx, n.store, kvmodel.OpIncrement(n.tenant+":t:Story:Newest:#n", 1))
+		_, err := kv.One(ctx, n.store, kv.OpIncrement(n.tenant+":t:Story:Newest:#n", 1))
 		return unlessNotFound(err)
 	case chance < n.churn.deleted:
 		if err := n.create(ctx); err != nil {
@@ -330,7 +331,7 @@ const lap = 17 * 64
 func (b *bench) pushTrips(name string, s kvmodel.Store) error {
 	var trips atomic.Int64
 	n, err := b.openNews(kvmodel.Trace(s, func(_ context.Context, trip kvmodel.Trip) {
-		if slices.ContainsFunc(trip.Ops, func(op kvmodel.Op) bool { return strings.HasPrefix(op.Key, "pushes:t:") }) {
+		if slices.ContainsFunc(trip.Ops, func(op kv.Op) bool { return strings.HasPrefix(op.Key, "pushes:t:") }) {
 			trips.Add(1)
 		}
 	}), "pushes")
@@ -393,7 +394,7 @@ func bytesUnder(mem *memkv.Store, prefix string) int {
 		if !strings.HasPrefix(key, prefix) {
 			continue
 		}
-		if r, err := kvmodel.One(context.Background(), mem, kvmodel.OpGet(key)); err == nil {
+		if r, err := kv.One(context.Background(), mem, kv.OpGet(key)); err == nil {
 			size += len(key) + len(r.Value)
 		}
 	}

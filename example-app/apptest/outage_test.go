@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -20,9 +21,9 @@ type frail struct {
 	down atomic.Bool
 }
 
-func (f *frail) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 	if f.down.Load() {
-		return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+		return kv.Fail(ops, kvmodel.ErrUnavailable)
 	}
 	return f.Store.Do(ctx, ops)
 }

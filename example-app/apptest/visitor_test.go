@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/internal/browser"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
@@ -66,8 +67,8 @@ func TestVisitor_FindsTheirWay(t *testing.T) {
 // shared is a store that outlives the databases on it.
 type shared struct{ kvmodel.Store }
 
-func (shared) Close() error             { return nil }
-func (s shared) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+func (shared) Close() error        { return nil }
+func (s shared) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 func tenant(t *testing.T, s kvmodel.Store, name string) kvmodel.Store {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Limit is how often something may be done by one within a time.
@@ -31,7 +32,7 @@ type Try struct {
 	Who   string
 }
 
-var limitKey = kvmodel.NewClass("limit", 3) // what, who, number of the time window
+var limitKey = kv.NewClass("limit", 3) // what, who, number of the time window
 
 // Allow counts tries, and returns a *TooManyError if one was one too many. Tries
 // at the same time, in any number of processes, never get more than there are. One
@@ -45,7 +46,7 @@ func (s *Site) Allow(ctx context.Context, tries ...Try) error {
 	for i, try := range tries {
 		works[i] = func(store kvmodel.Store) error { return try.count(ctx, store, now) }
 	}
-	for _, err := range kvmodel.Together(ctx, s.db.Store(), works...) {
+	for _, err := range kv.Together(ctx, s.db.Store(), works...) {
 		if err != nil {
 			return err
 		}
@@ -69,14 +70,14 @@ func (t Try) count(ctx context.Context, store kvmodel.Store, now time.Time) erro
 
 // countUp adds 1 to the number under key, which is gone after ttl.
 func countUp(ctx context.Context, store kvmodel.Store, key string, ttl time.Duration) (int64, error) {
-	result, err := kvmodel.One(ctx, store, kvmodel.OpIncrement(key, 1))
+	result, err := kv.One(ctx, store, kv.OpIncrement(key, 1))
 	if !errors.Is(err, kvmodel.ErrNotFound) {
 		return result.Number, err
 	}
-	_, err = kvmodel.One(ctx, store, kvmodel.OpAdd(key, []byte("1")).For(ttl))
+	_, err = kv.One(ctx, store, kv.OpAdd(key, []byte("1")).For(ttl))
 	if !errors.Is(err, kvmodel.ErrExists) {
 		return 1, err
 	}
-	result, err = kvmodel.One(ctx, store, kvmodel.OpIncrement(key, 1))
+	result, err = kv.One(ctx, store, kv.OpIncrement(key, 1))
 	return result.Number, err
 }

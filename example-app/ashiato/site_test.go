@@ -17,6 +17,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
@@ -801,7 +802,7 @@ func TestSite_Health_TellsThatTheStoreIsDown(t *testing.T) {
 
 type down struct{}
 
-func (down) Do(_ context.Context, ops []kvmodel.Op) error {
-	return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+func (down) Do(_ context.Context, ops []kv.Op) error {
+	return kv.Fail(ops, kvmodel.ErrUnavailable)
 }
 func (down) Close() error { return nil }

@@ -13,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -118,8 +119,8 @@ func TestFill_KeepsWhatPeopleDid(t *testing.T) {
 
 type lasting struct{ kvmodel.Store }
 
-func (l lasting) Powers() kvmodel.Powers { return kvmodel.PowersOf(l.Store) }
-func (lasting) Close() error             { return nil }
+func (l lasting) Powers() kv.Powers { return kv.PowersOf(l.Store) }
+func (lasting) Close() error        { return nil }
 
 func TestFill_SaysThatTheStoreIsDown(t *testing.T) {
 	if _, err := demo.Fill(t.Context(), down{}, demo.Plan{Pages: 3}); !errors.Is(err, kvmodel.ErrUnavailable) {
@@ -129,8 +130,8 @@ func TestFill_SaysThatTheStoreIsDown(t *testing.T) {
 
 type down struct{}
 
-func (down) Do(_ context.Context, ops []kvmodel.Op) error {
-	return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+func (down) Do(_ context.Context, ops []kv.Op) error {
+	return kv.Fail(ops, kvmodel.ErrUnavailable)
 }
 func (down) Close() error { return nil }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Plan is what there is to be. The zero Plan is nothing.
@@ -66,8 +67,8 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 // unclosed is a store that its DB leaves open.
 type unclosed struct{ kvmodel.Store }
 
-func (u unclosed) Powers() kvmodel.Powers { return kvmodel.PowersOf(u.Store) }
-func (unclosed) Close() error             { return nil }
+func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }
+func (unclosed) Close() error        { return nil }
 
 // calendar is a clock that goes on from any moment it is set to.
 type calendar struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -260,20 +261,20 @@ type frail struct {
 
 func newFrail() *frail { return &frail{Store: memkv.New(memkv.Options{})} }
 
-func (f *frail) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 	if f.down.Load() {
-		return kvmodel.Fail(ops, kvmodel.ErrUnavailable)
+		return kv.Fail(ops, kvmodel.ErrUnavailable)
 	}
 	err := f.Store.Do(ctx, ops)
 	if !f.mute.Load() {
 		return err
 	}
 	for i := range ops {
-		if ops[i].Kind != kvmodel.Get {
-			ops[i].Result = kvmodel.Result{Err: kvmodel.ErrUnclear}
+		if ops[i].Kind != kv.Get {
+			ops[i].Result = kv.Result{Err: kvmodel.ErrUnclear}
 		}
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 // visitFrail is visitMem on a store that can fail.

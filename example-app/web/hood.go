@@ -5,7 +5,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking"
 	"github.com/ringtree/ringtree/templates"
 	"github.com/ringtree/ringtree/timeline"
@@ -55,7 +55,7 @@ func (s *Site) stored(key string) string {
 	if s.config.Tenant == "" {
 		return key
 	}
-	return kvmodel.JoinText(s.config.Tenant) + ":" + key
+	return kv.JoinText(s.config.Tenant) + ":" + key
 }
 
 // kinds are the states of a place as the picture names them.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
@@ -25,7 +26,7 @@ type visit struct {
 	id      string // names the request in logs and on error pages
 	nonce   string // lets the page's script run
 	begun   time.Time
-	meter   *kvmodel.Meter
+	meter   *kv.Meter
 	from    string // the address that it comes from
 	holder  func() (holder, error)
 	visitor func() (*ashiato.Visitor, error) // nil: a guest

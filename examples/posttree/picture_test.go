@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtree/ringtree/examples/posttree"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -72,7 +73,7 @@ func postWays(t *testing.T, score func(int) int64) (ways []way, ends bool) {
 	longest := 0
 	for i := range most {
 		name, err := tree.Insert(ctx, posttree.Member{Score: score(i), ID: fmt.Sprint(i)})
-		if errors.Is(err, kvmodel.ErrBadKey) {
+		if errors.Is(err, kv.ErrBadKey) {
 			return append(ways, way{i, longest}), true
 		}
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Root is the name of the root's key, and what all names begin with.
@@ -47,7 +48,7 @@ func (t *Tree) Insert(ctx context.Context, m Member) (name string, err error) {
 		at, err := t.node(ctx, name)
 		switch {
 		case errors.Is(err, kvmodel.ErrNotFound):
-			_, err = kvmodel.One(ctx, t.store, kvmodel.OpAdd(name, m.value()))
+			_, err = kv.One(ctx, t.store, kv.OpAdd(name, m.value()))
 			if !errors.Is(err, kvmodel.ErrExists) {
 				return name, err
 			}
@@ -71,7 +72,7 @@ func side(score, at int64) string {
 
 // node returns the member at name; ErrNotFound if there is none.
 func (t *Tree) node(ctx context.Context, name string) (Member, error) {
-	r, err := kvmodel.One(ctx, t.store, kvmodel.OpGet(name))
+	r, err := kv.One(ctx, t.store, kv.OpGet(name))
 	if err != nil {
 		return Member{}, err
 	}
@@ -92,7 +93,7 @@ func (t *Tree) descend(ctx context.Context, name string, n int, top *[]Member) e
 		return nil
 	}
 	at, err := t.node(ctx, name)
-	if errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrBadKey) {
+	if errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kv.ErrBadKey) {
 		return nil // There is nothing below a node without children.
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ringtree/ringtree/examples/posttree"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -49,7 +50,7 @@ func Example_ascending() {
 	for i := range 1000 {
 		name, err := tree.Insert(ctx, posttree.Member{Score: int64(i), ID: "m"})
 		if err != nil {
-			fmt.Println(i, "are in, and then:", errors.Is(err, kvmodel.ErrBadKey), len(name))
+			fmt.Println(i, "are in, and then:", errors.Is(err, kv.ErrBadKey), len(name))
 			return
 		}
 	}
@@ -111,7 +112,7 @@ func TestTree_Insert_NobodyIsLostAmongMany(t *testing.T) {
 
 func TestTree_BytesThatAreNoNodeAreCorrupt(t *testing.T) {
 	s := memkv.New(memkv.Options{})
-	if _, err := kvmodel.One(ctx, s, kvmodel.OpSet(posttree.Root, []byte("x"))); err != nil {
+	if _, err := kv.One(ctx, s, kv.OpSet(posttree.Root, []byte("x"))); err != nil {
 		t.Fatal(err)
 	}
 	_, err := posttree.New(s).Insert(ctx, posttree.Member{Score: 1, ID: "a"})

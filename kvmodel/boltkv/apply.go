@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // space is what ops run on: the items in the file, or an atomic change's view
@@ -18,7 +18,7 @@ type space interface {
 	now() int64
 }
 
-func run(ops []kvmodel.Op, in space) {
+func run(ops []kv.Op, in space) {
 	for i := range ops {
 		if op := &ops[i]; op.Result.Err == nil {
 			op.Result = apply(op, in)
@@ -26,80 +26,80 @@ func run(ops []kvmodel.Op, in space) {
 	}
 }
 
-func apply(op *kvmodel.Op, in space) kvmodel.Result {
+func apply(op *kv.Op, in space) kv.Result {
 	it, ok := in.get(op.Key)
 	switch op.Kind {
-	case kvmodel.Get:
+	case kv.Get:
 		return read(it, ok)
-	case kvmodel.Increment:
+	case kv.Increment:
 		return increment(op, it, ok, in)
-	case kvmodel.Append:
-		return kvmodel.Result{Err: extend(op, it, ok, in)}
+	case kv.Append:
+		return kv.Result{Err: extend(op, it, ok, in)}
 	}
 	if err := mayChange(op, it, ok); err != nil {
-		return kvmodel.Result{Err: err}
+		return kv.Result{Err: err}
 	}
-	if op.Kind == kvmodel.Delete || op.Kind == kvmodel.CompareAndDelete {
+	if op.Kind == kv.Delete || op.Kind == kv.CompareAndDelete {
 		in.drop(op.Key)
 	} else {
 		in.put(op.Key, item{value: op.Value, expires: expiry(op, in)})
 	}
-	return kvmodel.Result{}
+	return kv.Result{}
 }
 
-func read(it item, ok bool) kvmodel.Result {
+func read(it item, ok bool) kv.Result {
 	if !ok {
-		return kvmodel.Result{Err: kvmodel.ErrNotFound}
+		return kv.Result{Err: kv.ErrNotFound}
 	}
-	return kvmodel.Result{Value: append([]byte{}, it.value...), Version: it.version}
+	return kv.Result{Value: append([]byte{}, it.value...), Version: it.version}
 }
 
 // mayChange returns why op must not replace or remove it, or nil.
-func mayChange(op *kvmodel.Op, it item, ok bool) error {
-	compares := op.Kind == kvmodel.CompareAndSwap || op.Kind == kvmodel.CompareAndDelete
+func mayChange(op *kv.Op, it item, ok bool) error {
+	compares := op.Kind == kv.CompareAndSwap || op.Kind == kv.CompareAndDelete
 	switch {
-	case op.Kind == kvmodel.Set:
+	case op.Kind == kv.Set:
 		return nil
-	case op.Kind == kvmodel.Add && ok:
-		return kvmodel.ErrExists
-	case op.Kind != kvmodel.Add && !ok:
-		return kvmodel.ErrNotFound
+	case op.Kind == kv.Add && ok:
+		return kv.ErrExists
+	case op.Kind != kv.Add && !ok:
+		return kv.ErrNotFound
 	case compares && it.version != op.Version:
-		return kvmodel.ErrConflict
+		return kv.ErrConflict
 	}
 	return nil
 }
 
-func expiry(op *kvmodel.Op, in space) int64 {
+func expiry(op *kv.Op, in space) int64 {
 	if op.TTL == 0 {
 		return 0
 	}
 	return in.now() + int64(op.TTL)
 }
 
-func extend(op *kvmodel.Op, it item, ok bool, in space) error {
-	if !ok || len(it.value)+len(op.Value) > kvmodel.MaxValue {
-		return kvmodel.ErrNotStored
+func extend(op *kv.Op, it item, ok bool, in space) error {
+	if !ok || len(it.value)+len(op.Value) > kv.MaxValue {
+		return kv.ErrNotStored
 	}
 	if len(op.Unless) > 0 && bytes.HasSuffix(it.value, op.Unless) {
-		return kvmodel.ErrSealed
+		return kv.ErrSealed
 	}
 	in.put(op.Key, item{value: slices.Concat(it.value, op.Value), expires: it.expires})
 	return nil
 }
 
-func increment(op *kvmodel.Op, it item, ok bool, in space) kvmodel.Result {
+func increment(op *kv.Op, it item, ok bool, in space) kv.Result {
 	if !ok {
-		return kvmodel.Result{Err: kvmodel.ErrNotFound}
+		return kv.Result{Err: kv.ErrNotFound}
 	}
-	n, err := kvmodel.ParseNumber(it.value)
+	n, err := kv.ParseNumber(it.value)
 	if err != nil {
-		return kvmodel.Result{Err: err}
+		return kv.Result{Err: err}
 	}
-	if op.Delta > kvmodel.MaxNumber-n {
-		return kvmodel.Result{Err: fmt.Errorf("%w: %d and %d more", kvmodel.ErrNotNumber, n, op.Delta)}
+	if op.Delta > kv.MaxNumber-n {
+		return kv.Result{Err: fmt.Errorf("%w: %d and %d more", kv.ErrNotNumber, n, op.Delta)}
 	}
 	n = max(n+op.Delta, 0)
 	in.put(op.Key, item{value: strconv.AppendInt(nil, n, 10), expires: it.expires})
-	return kvmodel.Result{Number: n}
+	return kv.Result{Number: n}
 }

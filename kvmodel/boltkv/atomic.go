@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // atomic runs f on a view of the items during its turn, and puts what f wrote
 // into the batch if f succeeds. Even what f says waits for the commit, because
 // f has seen what others did in the same batch.
-func (s *Store) atomic(ctx context.Context, f func(kvmodel.Store) error) error {
+func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	var err error
 	fail := s.write(ctx, func(in *live) *failure {
 		v := &view{live: in, changed: make(map[string]*item)}
@@ -43,27 +43,27 @@ type view struct {
 
 var errOver = unavailable(errors.New("the atomic change is over"))
 
-func (v *view) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if kvmodel.Check(ops, kvmodel.Powers{Unless: true}) == 0 {
+func (v *view) Do(ctx context.Context, ops []kv.Op) error {
+	if kv.Check(ops, kv.Powers{Unless: true}) == 0 {
 		return nil
 	}
 	if v.done {
-		return kvmodel.Fail(ops, errOver)
+		return kv.Fail(ops, errOver)
 	}
 	if err := ctx.Err(); err != nil {
-		return kvmodel.Fail(ops, unavailable(err))
+		return kv.Fail(ops, unavailable(err))
 	}
 	v.live.ops.Add(uint64(len(ops)))
 	if fail := v.live.guard(func() { run(ops, v) }); fail != nil {
 		fail.fill(ops)
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 func (v *view) Close() error { return nil }
 
 // Powers leaves out Atomic: an atomic change has none inside it.
-func (v *view) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
 func (v *view) now() int64 { return v.live.now() }
 

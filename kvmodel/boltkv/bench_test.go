@@ -11,8 +11,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 const (
@@ -28,7 +28,7 @@ func BenchmarkGet(b *testing.B) {
 	ctx := context.Background()
 	var ours, theirs []time.Duration
 	for b.Loop() {
-		ours = append(ours, timeGets(func(key string) { must(kvmodel.One(ctx, s, kvmodel.OpGet(key))) }))
+		ours = append(ours, timeGets(func(key string) { must(kv.One(ctx, s, kv.OpGet(key))) }))
 		theirs = append(theirs, timeGets(func(key string) { rawGet(raw, key) }))
 	}
 	b.ReportMetric(float64(median(ours))/1000, "ns/get")
@@ -42,7 +42,7 @@ func BenchmarkSyncedWriters(b *testing.B) {
 	s, raw := benchStore(b), benchBolt(b)
 	raw.MaxBatchDelay = time.Millisecond
 	ctx := context.Background()
-	set := func(key string) { must(kvmodel.One(ctx, s, kvmodel.OpSet(key, make([]byte, 100)))) }
+	set := func(key string) { must(kv.One(ctx, s, kv.OpSet(key, make([]byte, 100)))) }
 	batch := func(key string) {
 		err := raw.Batch(func(tx *bolt.Tx) error { return tx.Bucket(benchBucket).Put([]byte(key), make([]byte, 100)) })
 		check(err)
@@ -75,7 +75,7 @@ func BenchmarkSet(b *testing.B) {
 			value := make([]byte, 100)
 			b.ReportAllocs()
 			for b.Loop() {
-				must(kvmodel.One(b.Context(), s, kvmodel.OpSet("key", value)))
+				must(kv.One(b.Context(), s, kv.OpSet("key", value)))
 			}
 		})
 	}
@@ -113,7 +113,7 @@ var benchBucket = []byte("items")
 func rawGet(db *bolt.DB, key string) {
 	check(db.View(func(tx *bolt.Tx) error {
 		if slices.Clone(tx.Bucket(benchBucket).Get([]byte(key))) == nil {
-			return kvmodel.ErrNotFound
+			return kv.ErrNotFound
 		}
 		return nil
 	}))
@@ -132,11 +132,11 @@ func benchBolt(b *testing.B) *bolt.DB {
 	return db
 }
 
-func fill(b *testing.B, s kvmodel.Store, raw *bolt.DB) {
+func fill(b *testing.B, s kv.Store, raw *bolt.DB) {
 	value := make([]byte, 1024)
-	ops := make([]kvmodel.Op, benchItems)
+	ops := make([]kv.Op, benchItems)
 	for i := range ops {
-		ops[i] = kvmodel.OpSet(benchKey(i), value)
+		ops[i] = kv.OpSet(benchKey(i), value)
 	}
 	check(s.Do(b.Context(), ops))
 	check(raw.Update(func(tx *bolt.Tx) error {

@@ -28,7 +28,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var (
@@ -50,7 +50,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store is a kvmodel.Store in a bbolt file. Every write it has answered is in
+// Store is a kv.Store in a bbolt file. Every write it has answered is in
 // the file, and is there as a whole.
 type Store struct {
 	db   *bolt.DB
@@ -70,7 +70,7 @@ type Store struct {
 	commits, trips, ops, swept atomic.Uint64
 }
 
-var _ kvmodel.Store = (*Store)(nil)
+var _ kv.Store = (*Store)(nil)
 
 // Stats is what a Store has done since it was opened.
 type Stats struct {
@@ -82,8 +82,8 @@ type Stats struct {
 
 // Do carries out ops: all of them on one snapshot if they only read, and
 // otherwise in their order in one commit.
-func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if kvmodel.Check(ops, kvmodel.Powers{Unless: true}) == 0 {
+func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
+	if kv.Check(ops, kv.Powers{Unless: true}) == 0 {
 		return nil
 	}
 	var fail *failure
@@ -95,15 +95,15 @@ func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
 	if fail != nil {
 		fail.fill(ops)
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 // Close waits for the commit that is running, syncs the file and closes it.
 func (s *Store) Close() error { return s.close() }
 
 // Powers returns all there are.
-func (s *Store) Powers() kvmodel.Powers {
-	return kvmodel.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
+func (s *Store) Powers() kv.Powers {
+	return kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
 }
 
 // Stats returns the counts so far.
@@ -116,7 +116,7 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-func writes(ops []kvmodel.Op) bool {
+func writes(ops []kv.Op) bool {
 	for i := range ops {
 		if ops[i].Kind.Writes() && ops[i].Result.Err == nil {
 			return true
@@ -125,7 +125,7 @@ func writes(ops []kvmodel.Op) bool {
 	return false
 }
 
-func (s *Store) read(ctx context.Context, ops []kvmodel.Op) *failure {
+func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 	if err := ctx.Err(); err != nil {
 		return unavailable(err)
 	}
@@ -146,7 +146,7 @@ func (s *Store) read(ctx context.Context, ops []kvmodel.Op) *failure {
 }
 
 // run carries out ops in a transaction that others' ops are in as well.
-func (s *Store) run(ops []kvmodel.Op, in *live) *failure {
+func (s *Store) run(ops []kv.Op, in *live) *failure {
 	s.ops.Add(uint64(len(ops)))
 	return s.guard(func() { run(ops, in) })
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // must returns v, or panics: what a test or benchmark needs to go on.
@@ -53,9 +53,9 @@ func openAt(t testing.TB, path string, opts boltkv.Options) *boltkv.Store {
 }
 
 // one carries out op and ends the test if it fails.
-func one(t testing.TB, s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+func one(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
-	r, err := kvmodel.One(context.Background(), s, op)
+	r, err := kv.One(context.Background(), s, op)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func wantErr(t testing.TB, err error, want ...error) {
 	}
 }
 
-func wantGone(t testing.TB, s kvmodel.Store, key string) {
+func wantGone(t testing.TB, s kv.Store, key string) {
 	t.Helper()
-	_, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(key))
-	wantErr(t, err, kvmodel.ErrNotFound)
+	_, err := kv.One(context.Background(), s, kv.OpGet(key))
+	wantErr(t, err, kv.ErrNotFound)
 }
 
 // holdTurn lets an atomic change hold the store until release is called.
@@ -83,7 +83,7 @@ func holdTurn(t testing.TB, s *boltkv.Store) (release func()) {
 	t.Helper()
 	held, free, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		over <- s.Powers().Atomic(context.Background(), func(kvmodel.Store) error {
+		over <- s.Powers().Atomic(context.Background(), func(kv.Store) error {
 			close(held)
 			<-free
 			return nil
@@ -103,30 +103,30 @@ func TestStore_Do_ReopenedStoreHasEverything(t *testing.T) {
 		t.Run(durability.String(), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store.db")
 			s := openAt(t, path, boltkv.Options{Durability: durability})
-			one(t, s, kvmodel.OpSet("kept", []byte("value")))
-			one(t, s, kvmodel.OpSet("short", []byte("lived")).For(time.Hour))
-			before := one(t, s, kvmodel.OpGet("kept"))
+			one(t, s, kv.OpSet("kept", []byte("value")))
+			one(t, s, kv.OpSet("short", []byte("lived")).For(time.Hour))
+			before := one(t, s, kv.OpGet("kept"))
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
 			s = openAt(t, path, boltkv.Options{Durability: durability})
-			if diff := cmp.Diff(before, one(t, s, kvmodel.OpGet("kept"))); diff != "" {
+			if diff := cmp.Diff(before, one(t, s, kv.OpGet("kept"))); diff != "" {
 				t.Errorf("item after reopening mismatch (-want +got):\n%s", diff)
 			}
-			one(t, s, kvmodel.OpGet("short"))
+			one(t, s, kv.OpGet("short"))
 		})
 	}
 }
 
 func TestStore_Do_VersionsNeverComeBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	seen := make(map[kvmodel.Version]bool)
+	seen := make(map[kv.Version]bool)
 	for range 3 {
 		s := openAt(t, path, boltkv.Options{})
 		for range 3 {
-			_, _ = kvmodel.One(context.Background(), s, kvmodel.OpDelete("key"))
-			one(t, s, kvmodel.OpAdd("key", nil))
-			version := one(t, s, kvmodel.OpGet("key")).Version
+			_, _ = kv.One(context.Background(), s, kv.OpDelete("key"))
+			one(t, s, kv.OpAdd("key", nil))
+			version := one(t, s, kv.OpGet("key")).Version
 			if seen[version] {
 				t.Errorf("version %d was given twice", version)
 			}
@@ -140,14 +140,14 @@ func TestStore_Do_VersionsNeverComeBack(t *testing.T) {
 
 func TestStore_Do_VersionsThatACrashTookBackAreNotGivenAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	seen := make(map[kvmodel.Version]bool)
+	seen := make(map[kv.Version]bool)
 	check(openAt(t, path, boltkv.Options{}).Close())
 	synced := must(os.ReadFile(path))
 	for range 3 {
 		check(os.WriteFile(path, synced, 0o600))
 		s := openAt(t, path, boltkv.Options{Durability: boltkv.Unsynced})
-		one(t, s, kvmodel.OpSet("key", nil))
-		version := one(t, s, kvmodel.OpGet("key")).Version
+		one(t, s, kv.OpSet("key", nil))
+		version := one(t, s, kv.OpGet("key")).Version
 		if seen[version] {
 			t.Errorf("version %d was given twice", version)
 		}
@@ -159,7 +159,7 @@ func TestStore_Do_VersionsThatACrashTookBackAreNotGivenAgain(t *testing.T) {
 func TestStore_Do_LoneWriterCommitsEachTripAtOnce(t *testing.T) {
 	s := open(t, boltkv.Options{})
 	for i := range 5 {
-		ops := []kvmodel.Op{kvmodel.OpSet("a", nil), kvmodel.OpSet("b", nil)}
+		ops := []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil)}
 		if err := s.Do(t.Context(), ops); err != nil {
 			t.Fatal(err)
 		}
@@ -177,11 +177,11 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 	for i := range 50 {
 		writers.Go(func() {
 			if i%2 == 0 {
-				must(kvmodel.One(context.Background(), s, kvmodel.OpSet(fmt.Sprint("k", i), nil)))
+				must(kv.One(context.Background(), s, kv.OpSet(fmt.Sprint("k", i), nil)))
 				return
 			}
-			check(s.Powers().Atomic(context.Background(), func(s kvmodel.Store) error {
-				_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet(fmt.Sprint("k", i), nil))
+			check(s.Powers().Atomic(context.Background(), func(s kv.Store) error {
+				_, err := kv.One(context.Background(), s, kv.OpSet(fmt.Sprint("k", i), nil))
 				return err
 			}))
 		})
@@ -198,8 +198,8 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 
 func TestStore_Do_TripThatChangesNothingCommitsNothing(t *testing.T) {
 	s := open(t, boltkv.Options{})
-	_, err := kvmodel.One(t.Context(), s, kvmodel.OpDelete("absent"))
-	wantErr(t, err, kvmodel.ErrNotFound)
+	_, err := kv.One(t.Context(), s, kv.OpDelete("absent"))
+	wantErr(t, err, kv.ErrNotFound)
 	if got := s.Stats().Commits; got != 0 {
 		t.Errorf("%d commits for a delete of an absent key, want 0", got)
 	}
@@ -207,16 +207,16 @@ func TestStore_Do_TripThatChangesNothingCommitsNothing(t *testing.T) {
 
 func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
 	s := open(t, boltkv.Options{Durability: boltkv.Unsynced})
-	one(t, s, kvmodel.OpSet("a", []byte("0")))
-	one(t, s, kvmodel.OpSet("b", []byte("0")))
+	one(t, s, kv.OpSet("a", []byte("0")))
+	one(t, s, kv.OpSet("b", []byte("0")))
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for range 300 {
-			check(s.Do(context.Background(), []kvmodel.Op{kvmodel.OpIncrement("a", 1), kvmodel.OpIncrement("b", 1)}))
+			check(s.Do(context.Background(), []kv.Op{kv.OpIncrement("a", 1), kv.OpIncrement("b", 1)}))
 		}
 	})
 	for range 1000 {
-		r, err := kvmodel.GetAll(t.Context(), s, "a", "b")
+		r, err := kv.GetAll(t.Context(), s, "a", "b")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,10 +233,10 @@ func TestStore_Do_CancelledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("late", nil))
-	wantErr(t, err, kvmodel.ErrUnavailable, context.DeadlineExceeded)
-	err = s.Powers().Atomic(ctx, func(kvmodel.Store) error { t.Error("the function ran"); return nil })
-	wantErr(t, err, kvmodel.ErrUnavailable, context.DeadlineExceeded)
+	_, err := kv.One(ctx, s, kv.OpSet("late", nil))
+	wantErr(t, err, kv.ErrUnavailable, context.DeadlineExceeded)
+	err = s.Powers().Atomic(ctx, func(kv.Store) error { t.Error("the function ran"); return nil })
+	wantErr(t, err, kv.ErrUnavailable, context.DeadlineExceeded)
 	if took := time.Since(start); took > time.Second {
 		t.Errorf("it took %v to return after 20ms", took)
 	}
@@ -247,14 +247,14 @@ func TestStore_Do_CancelledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
 func TestStore_Atomic_ContextThatEndsInsideDropsTheChange(t *testing.T) {
 	s := open(t, boltkv.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
-	err := s.Powers().Atomic(ctx, func(s kvmodel.Store) error {
-		one(t, s, kvmodel.OpSet("before", nil))
+	err := s.Powers().Atomic(ctx, func(s kv.Store) error {
+		one(t, s, kv.OpSet("before", nil))
 		cancel()
-		_, err := kvmodel.One(ctx, s, kvmodel.OpSet("after", nil))
-		wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
+		_, err := kv.One(ctx, s, kv.OpSet("after", nil))
+		wantErr(t, err, kv.ErrUnavailable, context.Canceled)
 		return nil
 	})
-	wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
+	wantErr(t, err, kv.ErrUnavailable, context.Canceled)
 	wantGone(t, s, "before")
 	wantGone(t, s, "after")
 }
@@ -267,40 +267,40 @@ func TestStore_Atomic_PanicReachesTheCallerAndLeavesNothing(t *testing.T) {
 				t.Errorf("recovered %v, want the function's own panic", p)
 			}
 		}()
-		_ = s.Powers().Atomic(t.Context(), func(s kvmodel.Store) error {
-			one(t, s, kvmodel.OpSet("half", nil))
+		_ = s.Powers().Atomic(t.Context(), func(s kv.Store) error {
+			one(t, s, kv.OpSet("half", nil))
 			panic("mine")
 		})
 	}()
 	wantGone(t, s, "half")
-	one(t, s, kvmodel.OpSet("next", nil))
+	one(t, s, kv.OpSet("next", nil))
 }
 
 func TestStore_Atomic_GoexitLeavesTheStoreToOthers(t *testing.T) {
 	s := open(t, boltkv.Options{})
 	var exiting sync.WaitGroup
 	exiting.Go(func() {
-		_ = s.Powers().Atomic(context.Background(), func(kvmodel.Store) error {
+		_ = s.Powers().Atomic(context.Background(), func(kv.Store) error {
 			runtime.Goexit()
 			return nil
 		})
 	})
 	exiting.Wait()
-	one(t, s, kvmodel.OpSet("next", nil))
+	one(t, s, kv.OpSet("next", nil))
 }
 
 func TestStore_Close_LeavesNoGoroutineAndAnswersUnavailable(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := open(t, boltkv.Options{Durability: boltkv.Periodic})
-	one(t, s, kvmodel.OpSet("key", nil))
+	one(t, s, kv.OpSet("key", nil))
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for _, op := range []kvmodel.Op{kvmodel.OpGet("key"), kvmodel.OpSet("key", nil)} {
-		_, err := kvmodel.One(t.Context(), s, op)
-		wantErr(t, err, kvmodel.ErrUnavailable)
+	for _, op := range []kv.Op{kv.OpGet("key"), kv.OpSet("key", nil)} {
+		_, err := kv.One(t.Context(), s, op)
+		wantErr(t, err, kv.ErrUnavailable)
 	}
-	wantErr(t, s.Powers().Atomic(t.Context(), func(kvmodel.Store) error { return nil }), kvmodel.ErrUnavailable)
+	wantErr(t, s.Powers().Atomic(t.Context(), func(kv.Store) error { return nil }), kv.ErrUnavailable)
 	for range 100 {
 		if runtime.NumGoroutine() <= before {
 			return
@@ -316,12 +316,12 @@ func TestStore_Close_WhileOthersWorkAnswersEachOfThem(t *testing.T) {
 	for i := range 8 {
 		working.Go(func() {
 			for {
-				_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet(fmt.Sprint("k", i), nil))
+				_, err := kv.One(context.Background(), s, kv.OpSet(fmt.Sprint("k", i), nil))
 				if err == nil {
-					_, err = kvmodel.One(context.Background(), s, kvmodel.OpGet(fmt.Sprint("k", i)))
+					_, err = kv.One(context.Background(), s, kv.OpGet(fmt.Sprint("k", i)))
 				}
 				if err != nil {
-					wantErr(t, err, kvmodel.ErrUnavailable)
+					wantErr(t, err, kv.ErrUnavailable)
 					return
 				}
 			}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/crash"
 )
 
@@ -81,7 +81,7 @@ func TestStore_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
 	path := t.TempDir() + "/store.db"
 	report, err := crash.Kill(kills, seed,
 		func() *exec.Cmd { return childCommand("write", path) },
-		func() (kvmodel.Store, error) { return boltkv.Open(path, boltkv.Options{}) })
+		func() (kv.Store, error) { return boltkv.Open(path, boltkv.Options{}) })
 	if err == nil {
 		err = report.Err()
 	}

@@ -10,24 +10,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // sparseFile makes a closed store in which little is left of much.
-func sparseFile(t *testing.T) (path string, kept kvmodel.Result) {
+func sparseFile(t *testing.T) (path string, kept kv.Result) {
 	t.Helper()
 	path = storeFile(t)
 	s := must(boltkv.Open(path, boltkv.Options{}))
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := 1; i < 1000; i++ {
-		ops = append(ops, kvmodel.OpDelete(benchKey(i)))
+		ops = append(ops, kv.OpDelete(benchKey(i)))
 	}
 	if err := s.Do(t.Context(), ops); err != nil {
 		t.Fatal(err)
 	}
-	one(t, s, kvmodel.OpSet("expires", nil).For(time.Hour))
-	kept = one(t, s, kvmodel.OpGet(benchKey(0)))
+	one(t, s, kv.OpSet("expires", nil).For(time.Hour))
+	kept = one(t, s, kv.OpGet(benchKey(0)))
 	check(s.Close())
 	return path, kept
 }
@@ -52,13 +52,13 @@ func TestCompact_SmallerFileHoldsTheSame(t *testing.T) {
 		t.Errorf("mode is %v, want that of before", got)
 	}
 	s := openAt(t, path, boltkv.Options{})
-	if diff := cmp.Diff(kept, one(t, s, kvmodel.OpGet(benchKey(0)))); diff != "" {
+	if diff := cmp.Diff(kept, one(t, s, kv.OpGet(benchKey(0)))); diff != "" {
 		t.Errorf("item mismatch (-want +got):\n%s", diff)
 	}
 	wantGone(t, s, benchKey(1))
-	one(t, s, kvmodel.OpGet("expires"))
-	one(t, s, kvmodel.OpSet(benchKey(0), nil))
-	if now := one(t, s, kvmodel.OpGet(benchKey(0))).Version; now <= kept.Version {
+	one(t, s, kv.OpGet("expires"))
+	one(t, s, kv.OpSet(benchKey(0), nil))
+	if now := one(t, s, kv.OpGet(benchKey(0))).Version; now <= kept.Version {
 		t.Errorf("version %d after the compaction, %d before it", now, kept.Version)
 	}
 }
@@ -71,10 +71,10 @@ func TestCompact_ExpiryGoesOn(t *testing.T) {
 	check(s.Close())
 	must(boltkv.Compact(path))
 	s = openAt(t, path, boltkv.Options{Now: clock.Now})
-	one(t, s, kvmodel.OpGet("k0"))
+	one(t, s, kv.OpGet("k0"))
 	clock.Advance(time.Minute)
 	wantGone(t, s, "k0")
-	one(t, s, kvmodel.OpSet("other", nil))
+	one(t, s, kv.OpSet("other", nil))
 	if got := s.Stats().Swept; got != 2 {
 		t.Errorf("%d of 2 items were swept", got)
 	}
@@ -85,7 +85,7 @@ func TestCompact_OpenStoreIsInUse(t *testing.T) {
 	s := openAt(t, path, boltkv.Options{})
 	_, err := boltkv.Compact(path)
 	wantErr(t, err, boltkv.ErrInUse)
-	one(t, s, kvmodel.OpSet("key", nil))
+	one(t, s, kv.OpSet("key", nil))
 }
 
 func TestCompact_WhatIsNoStoreStaysAsItWas(t *testing.T) {
@@ -123,7 +123,7 @@ func TestCompact_LeftoverOfACrashIsOverwritten(t *testing.T) {
 	path, kept := sparseFile(t)
 	check(os.WriteFile(path+".compact", []byte("half a file"), 0o600))
 	must(boltkv.Compact(path))
-	got := one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpGet(benchKey(0)))
+	got := one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(benchKey(0)))
 	if diff := cmp.Diff(kept, got); diff != "" {
 		t.Errorf("item mismatch (-want +got):\n%s", diff)
 	}

@@ -9,8 +9,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // clock is a clock that stands still unless it is moved.
@@ -33,11 +33,11 @@ func (c *clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func fillExpiring(t *testing.T, s kvmodel.Store, n int) {
+func fillExpiring(t *testing.T, s kv.Store, n int) {
 	t.Helper()
-	ops := make([]kvmodel.Op, n)
+	ops := make([]kv.Op, n)
 	for i := range ops {
-		ops[i] = kvmodel.OpSet(fmt.Sprint("k", i), []byte("v")).For(time.Minute)
+		ops[i] = kv.OpSet(fmt.Sprint("k", i), []byte("v")).For(time.Minute)
 	}
 	if err := s.Do(t.Context(), ops); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestStore_Sweep_IdleStoreGetsRidOfWhatHasExpired(t *testing.T) {
 	clock := newClock()
 	s := open(t, boltkv.Options{Now: clock.Now})
 	fillExpiring(t, s, 100)
-	one(t, s, kvmodel.OpSet("for-ever", nil))
+	one(t, s, kv.OpSet("for-ever", nil))
 	clock.Advance(time.Minute)
 	for range 100 {
 		if s.Stats().Swept == 100 {
@@ -60,7 +60,7 @@ func TestStore_Sweep_IdleStoreGetsRidOfWhatHasExpired(t *testing.T) {
 	if before.Swept != 100 {
 		t.Errorf("%d of 100 expired items are removed after 5s", before.Swept)
 	}
-	one(t, s, kvmodel.OpGet("for-ever"))
+	one(t, s, kv.OpGet("for-ever"))
 	time.Sleep(1500 * time.Millisecond)
 	if after := s.Stats(); after != before {
 		t.Errorf("with nothing to do it went from %+v to %+v", before, after)
@@ -73,7 +73,7 @@ func TestStore_Sweep_OneCommitRemovesFewItems(t *testing.T) {
 	fillExpiring(t, s, 5000)
 	clock.Advance(time.Minute)
 	before := s.Stats()
-	one(t, s, kvmodel.OpSet("k", nil))
+	one(t, s, kv.OpSet("k", nil))
 	after := s.Stats()
 	// A tick may have come between.
 	if n, most := after.Swept-before.Swept, 1000*(after.Commits-before.Commits); n == 0 || n > most {
@@ -86,31 +86,31 @@ func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 	clock := newClock()
 	s := open(t, boltkv.Options{Now: clock.Now})
 	fillExpiring(t, s, 6)
-	one(t, s, kvmodel.OpSet("k0", []byte("kept")))
-	one(t, s, kvmodel.OpSet("k1", []byte("kept")).For(time.Hour))
-	one(t, s, kvmodel.OpDelete("k2"))
-	one(t, s, kvmodel.OpAdd("k2", []byte("kept")))
-	check(s.Powers().Atomic(t.Context(), func(s kvmodel.Store) error {
-		one(t, s, kvmodel.OpDelete("k3"))
-		one(t, s, kvmodel.OpAdd("k3", []byte("kept")))
+	one(t, s, kv.OpSet("k0", []byte("kept")))
+	one(t, s, kv.OpSet("k1", []byte("kept")).For(time.Hour))
+	one(t, s, kv.OpDelete("k2"))
+	one(t, s, kv.OpAdd("k2", []byte("kept")))
+	check(s.Powers().Atomic(t.Context(), func(s kv.Store) error {
+		one(t, s, kv.OpDelete("k3"))
+		one(t, s, kv.OpAdd("k3", []byte("kept")))
 		return nil
 	}))
-	one(t, s, kvmodel.OpAppend("k4", []byte("w")))
+	one(t, s, kv.OpAppend("k4", []byte("w")))
 	clock.Advance(time.Minute)
 	// Each write removes up to two expired items.
 	for range 10 {
-		one(t, s, kvmodel.OpSet("other", nil))
+		one(t, s, kv.OpSet("other", nil))
 	}
 	if got := s.Stats().Swept; got != 2 {
 		t.Errorf("%d items were removed, want k4 and k5", got)
 	}
 	for _, key := range []string{"k0", "k1", "k2", "k3"} {
-		if got := string(one(t, s, kvmodel.OpGet(key)).Value); got != "kept" {
+		if got := string(one(t, s, kv.OpGet(key)).Value); got != "kept" {
 			t.Errorf("%s holds %q", key, got)
 		}
 	}
-	_, err := kvmodel.One(context.Background(), s, kvmodel.OpGet("k4"))
-	wantErr(t, err, kvmodel.ErrNotFound)
+	_, err := kv.One(context.Background(), s, kv.OpGet("k4"))
+	wantErr(t, err, kv.ErrNotFound)
 }
 
 func TestStore_Sweep_StrayEntryOfTheIndexHarmsNoItem(t *testing.T) {
@@ -121,9 +121,9 @@ func TestStore_Sweep_StrayEntryOfTheIndexHarmsNoItem(t *testing.T) {
 	}))
 	check(db.Close())
 	s := openAt(t, path, boltkv.Options{})
-	one(t, s, kvmodel.OpSet("other", nil))
+	one(t, s, kv.OpSet("other", nil))
 	if got := s.Stats().Swept; got != 1 {
 		t.Errorf("%d entries were removed, want 1", got)
 	}
-	one(t, s, kvmodel.OpGet(benchKey(0)))
+	one(t, s, kv.OpGet(benchKey(0)))
 }

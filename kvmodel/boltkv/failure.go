@@ -3,12 +3,12 @@ package boltkv
 import (
 	"errors"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // failure is why a trip has no answers.
 type failure struct {
-	sentinel error // kvmodel.ErrUnavailable or kvmodel.ErrUnclear
+	sentinel error // kv.ErrUnavailable or kv.ErrUnclear
 	cause    error
 }
 
@@ -18,27 +18,27 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() []error { return []error{f.sentinel, f.cause} }
 
-func unavailable(cause error) *failure { return &failure{kvmodel.ErrUnavailable, cause} }
+func unavailable(cause error) *failure { return &failure{kv.ErrUnavailable, cause} }
 
-func unclear(cause error) *failure { return &failure{kvmodel.ErrUnclear, cause} }
+func unclear(cause error) *failure { return &failure{kv.ErrUnclear, cause} }
 
 var errClosed = unavailable(errors.New("the store is closed"))
 
 // fill makes f the result of all ops that were not refused. What they were
 // answered in a transaction that came to nothing counts no more: it may rest
 // on somebody else's write that came to nothing too.
-func (f *failure) fill(ops []kvmodel.Op) {
+func (f *failure) fill(ops []kv.Op) {
 	for i := range ops {
 		switch op := &ops[i]; {
 		case refused(op.Result.Err):
-		case op.Kind == kvmodel.Get:
-			op.Result = kvmodel.Result{Err: unavailable(f.cause)}
+		case op.Kind == kv.Get:
+			op.Result = kv.Result{Err: unavailable(f.cause)}
 		default:
-			op.Result = kvmodel.Result{Err: f}
+			op.Result = kv.Result{Err: f}
 		}
 	}
 }
 
 func refused(err error) bool {
-	return errors.Is(err, kvmodel.ErrBadKey) || errors.Is(err, kvmodel.ErrTooLarge) || errors.Is(err, kvmodel.ErrBadOp)
+	return errors.Is(err, kv.ErrBadKey) || errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrBadOp)
 }

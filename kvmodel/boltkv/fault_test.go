@@ -9,7 +9,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var errDisk = errors.New("the disk says no")
@@ -46,27 +46,27 @@ func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
 		// As bbolt does when it cannot write or sync its pages.
 		return errors.Join(errDisk, tx.Rollback())
 	})
-	ops := []kvmodel.Op{
-		kvmodel.OpSet("a", nil), kvmodel.OpAdd("a", nil), kvmodel.OpGet("a"), kvmodel.OpDelete("b"), kvmodel.OpSet("", nil),
+	ops := []kv.Op{
+		kv.OpSet("a", nil), kv.OpAdd("a", nil), kv.OpGet("a"), kv.OpDelete("b"), kv.OpSet("", nil),
 	}
-	wantErr(t, s.Do(t.Context(), ops), kvmodel.ErrUnavailable, kvmodel.ErrUnclear)
+	wantErr(t, s.Do(t.Context(), ops), kv.ErrUnavailable, kv.ErrUnclear)
 	for _, op := range ops[:4] {
 		// Also ErrExists was an answer about what has come to nothing.
-		wantErr(t, op.Err(), kvmodel.ErrUnavailable, kvmodel.ErrExists)
-		wantErr(t, op.Err(), errDisk, kvmodel.ErrNotFound)
+		wantErr(t, op.Err(), kv.ErrUnavailable, kv.ErrExists)
+		wantErr(t, op.Err(), errDisk, kv.ErrNotFound)
 	}
-	wantErr(t, ops[4].Err(), kvmodel.ErrBadKey, kvmodel.ErrUnavailable)
+	wantErr(t, ops[4].Err(), kv.ErrBadKey, kv.ErrUnavailable)
 
 	own := errors.New("taken")
-	err := s.atomic(t.Context(), func(s kvmodel.Store) error {
-		_, err := kvmodel.One(t.Context(), s, kvmodel.OpSet("b", nil))
+	err := s.atomic(t.Context(), func(s kv.Store) error {
+		_, err := kv.One(t.Context(), s, kv.OpSet("b", nil))
 		return err
 	})
-	wantErr(t, err, kvmodel.ErrUnavailable, own)
+	wantErr(t, err, kv.ErrUnavailable, own)
 
 	fails = false
 	for _, key := range []string{"a", "b"} {
-		if _, err := kvmodel.One(t.Context(), s, kvmodel.OpAdd(key, nil)); err != nil {
+		if _, err := kv.One(t.Context(), s, kv.OpAdd(key, nil)); err != nil {
 			t.Errorf("a write after the failure: %v", err)
 		}
 	}
@@ -77,24 +77,24 @@ func TestStore_Do_CommitOfUnknownFateIsUnclearAndTheLast(t *testing.T) {
 		// As bbolt does when only the last sync fails.
 		return errors.Join(tx.Commit(), errDisk)
 	})
-	ops := []kvmodel.Op{kvmodel.OpSet("a", nil), kvmodel.OpAdd("a", nil), kvmodel.OpGet("a")}
-	wantErr(t, s.Do(t.Context(), ops), kvmodel.ErrUnclear, kvmodel.ErrUnavailable)
-	wantErr(t, ops[1].Err(), kvmodel.ErrUnclear, kvmodel.ErrExists)
-	wantErr(t, ops[2].Err(), kvmodel.ErrUnavailable, kvmodel.ErrUnclear)
-	for _, op := range []kvmodel.Op{kvmodel.OpSet("b", nil), kvmodel.OpGet("a")} {
-		_, err := kvmodel.One(t.Context(), s, op)
-		wantErr(t, err, kvmodel.ErrUnavailable, kvmodel.ErrUnclear)
-		wantErr(t, err, errDisk, kvmodel.ErrNotFound)
+	ops := []kv.Op{kv.OpSet("a", nil), kv.OpAdd("a", nil), kv.OpGet("a")}
+	wantErr(t, s.Do(t.Context(), ops), kv.ErrUnclear, kv.ErrUnavailable)
+	wantErr(t, ops[1].Err(), kv.ErrUnclear, kv.ErrExists)
+	wantErr(t, ops[2].Err(), kv.ErrUnavailable, kv.ErrUnclear)
+	for _, op := range []kv.Op{kv.OpSet("b", nil), kv.OpGet("a")} {
+		_, err := kv.One(t.Context(), s, op)
+		wantErr(t, err, kv.ErrUnavailable, kv.ErrUnclear)
+		wantErr(t, err, errDisk, kv.ErrNotFound)
 	}
-	wantErr(t, s.atomic(t.Context(), func(kvmodel.Store) error { return nil }), kvmodel.ErrUnavailable, nil)
+	wantErr(t, s.atomic(t.Context(), func(kv.Store) error { return nil }), kv.ErrUnavailable, nil)
 }
 
 func TestStore_Do_PanicInACommitStopsTheStoreAndNotTheProgram(t *testing.T) {
 	s := open(t, func(*bolt.Tx) error { panic("assertion failed: page 7") })
-	_, err := kvmodel.One(t.Context(), s, kvmodel.OpSet("a", nil))
-	wantErr(t, err, kvmodel.ErrUnclear, kvmodel.ErrUnavailable)
-	_, err = kvmodel.One(t.Context(), s, kvmodel.OpGet("a"))
-	wantErr(t, err, ErrDamaged, kvmodel.ErrNotFound)
+	_, err := kv.One(t.Context(), s, kv.OpSet("a", nil))
+	wantErr(t, err, kv.ErrUnclear, kv.ErrUnavailable)
+	_, err = kv.One(t.Context(), s, kv.OpGet("a"))
+	wantErr(t, err, ErrDamaged, kv.ErrNotFound)
 }
 
 func TestStore_Do_CancelledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
@@ -109,20 +109,20 @@ func TestStore_Do_CancelledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 		<-committing
 		cancel()
 	}()
-	ops := []kvmodel.Op{kvmodel.OpSet("a", []byte("v")), kvmodel.OpGet("a")}
+	ops := []kv.Op{kv.OpSet("a", []byte("v")), kv.OpGet("a")}
 	start := time.Now()
-	wantErr(t, s.Do(ctx, ops), kvmodel.ErrUnclear, kvmodel.ErrUnavailable)
+	wantErr(t, s.Do(ctx, ops), kv.ErrUnclear, kv.ErrUnavailable)
 	wantErr(t, ops[0].Err(), context.Canceled, nil)
-	wantErr(t, ops[1].Err(), kvmodel.ErrUnavailable, kvmodel.ErrUnclear)
+	wantErr(t, ops[1].Err(), kv.ErrUnavailable, kv.ErrUnclear)
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("it took %v to return", took)
 	}
 	close(goOn)
 	// The next commit comes after the one that was left.
-	if _, err := kvmodel.One(t.Context(), s, kvmodel.OpSet("b", nil)); err != nil {
+	if _, err := kv.One(t.Context(), s, kv.OpSet("b", nil)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kvmodel.One(t.Context(), s, kvmodel.OpGet("a")); err != nil {
+	if _, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil {
 		t.Errorf("the write that was left is not there: %v", err)
 	}
 }
@@ -133,21 +133,21 @@ func TestStore_Atomic_ErrorThatRestsOnAFailedCommitIsNotGiven(t *testing.T) {
 	setting := make(chan struct{})
 	first := make(chan error, 1)
 	go func() {
-		first <- s.atomic(context.Background(), func(s kvmodel.Store) error {
+		first <- s.atomic(context.Background(), func(s kv.Store) error {
 			close(setting)
 			// The second change is waiting for its turn when this ends.
 			time.Sleep(100 * time.Millisecond)
-			_, err := kvmodel.One(context.Background(), s, kvmodel.OpAdd("name", nil))
+			_, err := kv.One(context.Background(), s, kv.OpAdd("name", nil))
 			return err
 		})
 	}()
 	<-setting
-	second := s.atomic(t.Context(), func(s kvmodel.Store) error {
-		if _, err := kvmodel.One(t.Context(), s, kvmodel.OpAdd("name", nil)); err != nil {
+	second := s.atomic(t.Context(), func(s kv.Store) error {
+		if _, err := kv.One(t.Context(), s, kv.OpAdd("name", nil)); err != nil {
 			return taken
 		}
 		return nil
 	})
-	wantErr(t, <-first, kvmodel.ErrUnavailable, nil)
-	wantErr(t, second, kvmodel.ErrUnavailable, taken)
+	wantErr(t, <-first, kv.ErrUnavailable, nil)
+	wantErr(t, second, kv.ErrUnavailable, taken)
 }

@@ -3,14 +3,14 @@ package boltkv
 import (
 	"encoding/binary"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // item is what a key holds. In the file it is 8 bytes of version, 8 bytes of
 // expiry and the value; numbers are big-endian.
 type item struct {
 	value   []byte
-	version kvmodel.Version
+	version kv.Version
 	expires int64 // nanoseconds since 1970; 0: never
 }
 
@@ -26,7 +26,7 @@ func (it *item) encode() []byte {
 // decode returns the item in buf. Its value is a part of buf.
 func decode(buf []byte) item {
 	return item{
-		version: kvmodel.Version(binary.BigEndian.Uint64(buf)),
+		version: kv.Version(binary.BigEndian.Uint64(buf)),
 		expires: int64(binary.BigEndian.Uint64(buf[8:])),
 		value:   buf[itemHeader:],
 	}

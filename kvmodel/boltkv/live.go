@@ -5,7 +5,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // live is the space of the items in the file, in one transaction. It keeps the
@@ -50,9 +50,9 @@ func (l *live) put(key string, it item) {
 	l.place(key, it)
 }
 
-func (l *live) nextVersion() kvmodel.Version {
+func (l *live) nextVersion() kv.Version {
 	l.version++
-	return kvmodel.Version(l.version)
+	return kv.Version(l.version)
 }
 
 // place puts it under key as it is.

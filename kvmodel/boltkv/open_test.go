@@ -12,8 +12,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // storeFile makes a closed store of some hundred pages and returns its path.
@@ -31,11 +31,11 @@ func storeFile(t *testing.T) string {
 	return path
 }
 
-func fillWith(t *testing.T, s kvmodel.Store, n int) {
+func fillWith(t *testing.T, s kv.Store, n int) {
 	t.Helper()
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := range n {
-		ops = append(ops, kvmodel.OpSet(benchKey(i), bytes.Repeat([]byte{byte(i)}, 500)))
+		ops = append(ops, kv.OpSet(benchKey(i), bytes.Repeat([]byte{byte(i)}, 500)))
 	}
 	if err := s.Do(t.Context(), ops); err != nil {
 		t.Fatal(err)
@@ -76,14 +76,14 @@ func TestOpen_MakesTheFileAndItsDirectoryForThisUserAlone(t *testing.T) {
 func TestOpen_EmptyFileIsANewStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	check(os.WriteFile(path, nil, 0o600))
-	one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpSet("key", nil))
+	one(t, openAt(t, path, boltkv.Options{}), kv.OpSet("key", nil))
 }
 
 func TestOpen_StoreThatIsOpenAlreadyIsInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := openAt(t, path, boltkv.Options{})
 	wantOpenErr(t, path, boltkv.ErrInUse, "is open in another process")
-	one(t, s, kvmodel.OpSet("still", []byte("well")))
+	one(t, s, kv.OpSet("still", []byte("well")))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,9 +107,9 @@ func TestOpen_FileReplacedMeanwhileIsTheNewOne(t *testing.T) {
 	check(os.Rename(path+".new", path))
 	check(old.Close())
 	s := <-opened
-	one(t, s, kvmodel.OpSet("key", nil))
+	one(t, s, kv.OpSet("key", nil))
 	check(s.Close())
-	one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpGet("key"))
+	one(t, openAt(t, path, boltkv.Options{}), kv.OpGet("key"))
 }
 
 func TestOpen_FileThatLacksItsEndIsDamaged(t *testing.T) {
@@ -123,7 +123,7 @@ func TestOpen_FileThatLacksItsEndIsDamaged(t *testing.T) {
 		}
 	}
 	check(os.WriteFile(path, whole, 0o600))
-	one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpGet(benchKey(999)))
+	one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(benchKey(999)))
 }
 
 func TestOpen_FileThatIsNoStoreIsDamagedAndLeftAlone(t *testing.T) {
@@ -222,14 +222,14 @@ func damageItems(t *testing.T, path string) {
 }
 
 func TestStore_Do_DamagedPageIsUnavailableAndNotAbsent(t *testing.T) {
-	for _, op := range []kvmodel.Op{kvmodel.OpGet(benchKey(500)), kvmodel.OpSet(benchKey(500), nil)} {
+	for _, op := range []kv.Op{kv.OpGet(benchKey(500)), kv.OpSet(benchKey(500), nil)} {
 		t.Run(op.Kind.String(), func(t *testing.T) {
 			path := storeFile(t)
 			damageItems(t, path)
 			s := openAt(t, path, boltkv.Options{})
 			for range 2 {
-				_, err := kvmodel.One(t.Context(), s, op)
-				wantErr(t, err, kvmodel.ErrUnavailable, boltkv.ErrDamaged)
+				_, err := kv.One(t.Context(), s, op)
+				wantErr(t, err, kv.ErrUnavailable, boltkv.ErrDamaged)
 			}
 		})
 	}
@@ -239,10 +239,10 @@ func TestStore_Atomic_DamagedPageEndsTheChange(t *testing.T) {
 	path := storeFile(t)
 	damageItems(t, path)
 	s := openAt(t, path, boltkv.Options{})
-	err := s.Powers().Atomic(t.Context(), func(s kvmodel.Store) error {
-		_, err := kvmodel.One(t.Context(), s, kvmodel.OpGet(benchKey(500)))
-		wantErr(t, err, kvmodel.ErrUnavailable, boltkv.ErrDamaged)
+	err := s.Powers().Atomic(t.Context(), func(s kv.Store) error {
+		_, err := kv.One(t.Context(), s, kv.OpGet(benchKey(500)))
+		wantErr(t, err, kv.ErrUnavailable, boltkv.ErrDamaged)
 		return nil
 	})
-	wantErr(t, err, kvmodel.ErrUnavailable, boltkv.ErrDamaged)
+	wantErr(t, err, kv.ErrUnavailable, boltkv.ErrDamaged)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -23,8 +23,8 @@ import (
 type twoStores struct {
 	random   *rand.Rand
 	clock    *clock
-	stores   [2]kvmodel.Store
-	versions [2][]kvmodel.Version
+	stores   [2]kv.Store
+	versions [2][]kv.Version
 }
 
 func TestStore_RandomOpsAnswerAsMemkvDoes(t *testing.T) {
@@ -32,7 +32,7 @@ func TestStore_RandomOpsAnswerAsMemkvDoes(t *testing.T) {
 	path, clock := filepath.Join(t.TempDir(), "store.db"), newClock()
 	opts := boltkv.Options{Now: clock.Now, Durability: boltkv.Unsynced}
 	two := &twoStores{random: rand.New(rand.NewPCG(seed, 0)), clock: clock}
-	two.stores = [2]kvmodel.Store{memkv.New(memkv.Options{Now: clock.Now}), openAt(t, path, opts)}
+	two.stores = [2]kv.Store{memkv.New(memkv.Options{Now: clock.Now}), openAt(t, path, opts)}
 	for step := range 5000 {
 		if diff := two.step(); diff != "" {
 			t.Fatalf("seed %d: step %d: mismatch (-memkv +boltkv):\n%s", seed, step, diff)
@@ -50,7 +50,7 @@ func (two *twoStores) step() string {
 	two.clock.Advance(time.Duration(two.random.IntN(10)) * time.Second)
 	trip := two.trip()
 	atomically, fails := two.random.IntN(3) == 0, two.random.IntN(2) == 0
-	var answers [2][]kvmodel.Op
+	var answers [2][]kv.Op
 	for i, s := range two.stores {
 		answers[i] = two.versioned(i, trip)
 		if atomically {
@@ -61,7 +61,7 @@ func (two *twoStores) step() string {
 	}
 	two.learn(answers)
 	return cmp.Diff(answers[0], answers[1], cmp.Comparer(sameSentinel),
-		cmpopts.IgnoreFields(kvmodel.Op{}, "Version"), cmpopts.IgnoreFields(kvmodel.Result{}, "Version"))
+		cmpopts.IgnoreFields(kv.Op{}, "Version"), cmpopts.IgnoreFields(kv.Result{}, "Version"))
 }
 
 // sameSentinel tells whether two errors are the same but for their words.
@@ -74,8 +74,8 @@ func sameSentinel(a, b error) bool {
 
 var errChangedMind = errors.New("the change is not wanted")
 
-func doAtomically(s kvmodel.Store, ops []kvmodel.Op, fails bool) {
-	err := kvmodel.PowersOf(s).Atomic(context.Background(), func(s kvmodel.Store) error {
+func doAtomically(s kv.Store, ops []kv.Op, fails bool) {
+	err := kv.PowersOf(s).Atomic(context.Background(), func(s kv.Store) error {
 		for i := range ops {
 			check(s.Do(context.Background(), ops[i:i+1]))
 		}
@@ -90,40 +90,40 @@ func doAtomically(s kvmodel.Store, ops []kvmodel.Op, fails bool) {
 }
 
 // trip returns random ops. Their versions are places in versions.
-func (two *twoStores) trip() []kvmodel.Op {
-	ops := make([]kvmodel.Op, 1+two.random.IntN(4))
+func (two *twoStores) trip() []kv.Op {
+	ops := make([]kv.Op, 1+two.random.IntN(4))
 	for i := range ops {
 		ops[i] = two.op()
 	}
 	return ops
 }
 
-func (two *twoStores) op() kvmodel.Op {
+func (two *twoStores) op() kv.Op {
 	key, value := fmt.Sprint("key", two.random.IntN(6)), fmt.Append(nil, two.random.IntN(200))
 	var ttl time.Duration
 	if two.random.IntN(2) == 0 {
 		ttl = time.Duration(1+two.random.IntN(60)) * time.Second
 	}
-	place := kvmodel.Version(two.random.IntN(len(two.versions[0]) + 1))
-	switch kind := kvmodel.Get + kvmodel.Kind(two.random.IntN(int(kvmodel.Increment))); kind {
-	case kvmodel.Set, kvmodel.Add:
-		return kvmodel.Op{Kind: kind, Key: key, Value: value, TTL: ttl}
-	case kvmodel.CompareAndSwap:
-		return kvmodel.Op{Kind: kind, Key: key, Value: value, TTL: ttl, Version: place}
-	case kvmodel.CompareAndDelete:
-		return kvmodel.Op{Kind: kind, Key: key, Version: place}
-	case kvmodel.Append:
-		return kvmodel.Op{Kind: kind, Key: key, Value: value, Unless: value[:1]}
-	case kvmodel.Increment:
-		return kvmodel.Op{Kind: kind, Key: key, Delta: two.random.Int64N(100) - 50}
+	place := kv.Version(two.random.IntN(len(two.versions[0]) + 1))
+	switch kind := kv.Get + kv.Kind(two.random.IntN(int(kv.Increment))); kind {
+	case kv.Set, kv.Add:
+		return kv.Op{Kind: kind, Key: key, Value: value, TTL: ttl}
+	case kv.CompareAndSwap:
+		return kv.Op{Kind: kind, Key: key, Value: value, TTL: ttl, Version: place}
+	case kv.CompareAndDelete:
+		return kv.Op{Kind: kind, Key: key, Version: place}
+	case kv.Append:
+		return kv.Op{Kind: kind, Key: key, Value: value, Unless: value[:1]}
+	case kv.Increment:
+		return kv.Op{Kind: kind, Key: key, Delta: two.random.Int64N(100) - 50}
 	default:
-		return kvmodel.Op{Kind: kind, Key: key}
+		return kv.Op{Kind: kind, Key: key}
 	}
 }
 
 // versioned returns trip with the versions of the i-th store.
-func (two *twoStores) versioned(i int, trip []kvmodel.Op) []kvmodel.Op {
-	ops := make([]kvmodel.Op, len(trip))
+func (two *twoStores) versioned(i int, trip []kv.Op) []kv.Op {
+	ops := make([]kv.Op, len(trip))
 	for j, op := range trip {
 		if op.Version != 0 {
 			op.Version = two.versions[i][op.Version-1]
@@ -134,7 +134,7 @@ func (two *twoStores) versioned(i int, trip []kvmodel.Op) []kvmodel.Op {
 }
 
 // learn notes the versions both stores gave, and forgets the oldest.
-func (two *twoStores) learn(answers [2][]kvmodel.Op) {
+func (two *twoStores) learn(answers [2][]kv.Op) {
 	for j := range answers[0] {
 		if answers[0][j].Result.Version == 0 {
 			continue

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -14,7 +14,7 @@ func TestStore_KeepsTheContract(t *testing.T) {
 	kvtest.Run(t, kvtest.Maker{
 		Kept:    true,
 		Advance: clock.Advance,
-		Open: func(t testing.TB, name string) kvmodel.Store {
+		Open: func(t testing.TB, name string) kv.Store {
 			s, err := boltkv.Open(filepath.Join(dir, name), boltkv.Options{Now: clock.Now})
 			if err != nil {
 				t.Fatal(err)

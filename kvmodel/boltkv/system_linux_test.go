@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func init() { children["full"] = fillUp }
@@ -41,7 +41,7 @@ func TestOpen_ReadOnlyFileIsPermissionDenied(t *testing.T) {
 	check(os.Chmod(path, 0o444))
 	asNobody(func() { wantOpenErr(t, path, fs.ErrPermission, "permission denied") })
 	check(os.Chmod(path, 0o600))
-	one(t, openAt(t, path, boltkv.Options{}), kvmodel.OpGet(benchKey(0)))
+	one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(benchKey(0)))
 }
 
 func TestOpen_ReadOnlyDirectoryIsPermissionDenied(t *testing.T) {
@@ -62,7 +62,7 @@ func TestOpen_PipeIsRefusedAndDoesNotBlock(t *testing.T) {
 }
 
 func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
-	for _, op := range []kvmodel.Op{kvmodel.OpGet(benchKey(500)), kvmodel.OpSet(benchKey(500), nil)} {
+	for _, op := range []kv.Op{kv.OpGet(benchKey(500)), kv.OpSet(benchKey(500), nil)} {
 		for _, keep := range []int64{0, 8192} {
 			t.Run(fmt.Sprintf("%v-after-%d", op.Kind, keep), func(t *testing.T) {
 				path := storeFile(t)
@@ -71,8 +71,8 @@ func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
 				defer func() { _ = s.Close() }()
 				check(os.Truncate(path, keep))
 				for range 2 {
-					_, err := kvmodel.One(t.Context(), s, op)
-					wantErr(t, err, kvmodel.ErrUnavailable, boltkv.ErrDamaged)
+					_, err := kv.One(t.Context(), s, op)
+					wantErr(t, err, kv.ErrUnavailable, boltkv.ErrDamaged)
 				}
 			})
 		}
@@ -103,7 +103,7 @@ func fillUp(path string) error {
 		return err
 	}
 	stored, err := fillUntilRefused(s)
-	if !errors.Is(err, kvmodel.ErrUnavailable) || errors.Is(err, kvmodel.ErrUnclear) || stored < 10 {
+	if !errors.Is(err, kv.ErrUnavailable) || errors.Is(err, kv.ErrUnclear) || stored < 10 {
 		return fmt.Errorf("after %d writes a full disk gave: %w", stored, err)
 	}
 	if err := wantStored(s, stored); err != nil {
@@ -112,7 +112,7 @@ func fillUp(path string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
 		return err
 	}
-	if _, err := kvmodel.One(context.Background(), s, kvmodel.OpAdd(benchKey(stored), nil)); err != nil {
+	if _, err := kv.One(context.Background(), s, kv.OpAdd(benchKey(stored), nil)); err != nil {
 		return fmt.Errorf("with room again: %w", err)
 	}
 	if err := s.Close(); err != nil {
@@ -124,18 +124,18 @@ func fillUp(path string) error {
 	return errors.Join(wantStored(s, stored), s.Close())
 }
 
-func fillUntilRefused(s kvmodel.Store) (stored int, err error) {
+func fillUntilRefused(s kv.Store) (stored int, err error) {
 	for ; stored < 1000; stored++ {
-		if _, err := kvmodel.One(context.Background(), s, kvmodel.OpAdd(benchKey(stored), make([]byte, 10_000))); err != nil {
+		if _, err := kv.One(context.Background(), s, kv.OpAdd(benchKey(stored), make([]byte, 10_000))); err != nil {
 			return stored, err
 		}
 	}
 	return stored, nil
 }
 
-func wantStored(s kvmodel.Store, n int) error {
+func wantStored(s kv.Store, n int) error {
 	for i := range n {
-		r, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(benchKey(i)))
+		r, err := kv.One(context.Background(), s, kv.OpGet(benchKey(i)))
 		if err != nil || len(r.Value) != 10_000 {
 			return fmt.Errorf("write %d of %d reads as %d bytes, %w", i, n, len(r.Value), err)
 		}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func openBolt(_ context.Context, path string, opts *options) (kvmodel.Store, error) {
+func openBolt(_ context.Context, path string, opts *options) (kv.Store, error) {
 	durabilities := []boltkv.Durability{boltkv.Synced, boltkv.Periodic, boltkv.Unsynced}
 	var names []string
 	for _, d := range durabilities {

@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -31,7 +32,7 @@ import (
 type scheme struct {
 	name string
 	form string // of its URLs, for error messages
-	open func(ctx context.Context, rest string, opts *options) (kvmodel.Store, error)
+	open func(ctx context.Context, rest string, opts *options) (kv.Store, error)
 }
 
 var schemes = []scheme{
@@ -58,7 +59,7 @@ func Open(ctx context.Context, url string, opts ...kvmodel.Option) (*kvmodel.DB,
 
 // Store opens the store that url names. An error says what is wrong with the
 // URL, or why the store could not be opened, and never holds a password.
-func Store(ctx context.Context, url string) (kvmodel.Store, error) {
+func Store(ctx context.Context, url string) (kv.Store, error) {
 	s, rest, opts, err := parse(url)
 	if err != nil {
 		return nil, fmt.Errorf("kvopen: %w", err)
@@ -112,7 +113,7 @@ func forms() string {
 	return strings.Join(all, ", ")
 }
 
-func openMem(_ context.Context, rest string, opts *options) (kvmodel.Store, error) {
+func openMem(_ context.Context, rest string, opts *options) (kv.Store, error) {
 	if rest != "" {
 		return nil, fmt.Errorf("nothing follows the colon")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func TestStore_MemHoldsWhatItIsGiven(t *testing.T) {
@@ -17,10 +18,10 @@ func TestStore_MemHoldsWhatItIsGiven(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := kvmodel.One(t.Context(), s, kvmodel.OpSet("k", []byte("v"))); err != nil {
+	if _, err := kv.One(t.Context(), s, kv.OpSet("k", []byte("v"))); err != nil {
 		t.Fatal(err)
 	}
-	r, err := kvmodel.One(t.Context(), s, kvmodel.OpGet("k"))
+	r, err := kv.One(t.Context(), s, kv.OpGet("k"))
 	if err != nil || string(r.Value) != "v" {
 		t.Errorf("get: want v, got %q, %v", r.Value, err)
 	}
@@ -33,7 +34,7 @@ func TestStore_BoltKeepsWhatItIsGiven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := kvmodel.Next(t.Context(), s, "n", 0, 1)
+		n, err := kv.Next(t.Context(), s, "n", 0, 1)
 		if err != nil || n != want {
 			t.Errorf("count: want %d, got %d, %v", want, n, err)
 		}
@@ -50,7 +51,7 @@ func TestOpen_DBWorksOnTheStoreOfItsURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := kvmodel.Next(t.Context(), db.Store(), "n", 0, 1)
+		n, err := kv.Next(t.Context(), db.Store(), "n", 0, 1)
 		if err != nil || n != want {
 			t.Errorf("count: want %d, got %d, %v", want, n, err)
 		}
@@ -65,7 +66,7 @@ func TestOpen_AfterAnErrorNothingStaysOpen(t *testing.T) {
 		t.Errorf("want an error about the scheme, got %v", err)
 	}
 	url := "bolt:" + filepath.Join(t.TempDir(), "app.db")
-	if _, err := Open(t.Context(), url, kvmodel.Tenant(strings.Repeat("x", 300))); !errors.Is(err, kvmodel.ErrBadKey) {
+	if _, err := Open(t.Context(), url, kvmodel.Tenant(strings.Repeat("x", 300))); !errors.Is(err, kv.ErrBadKey) {
 		t.Errorf("want an ErrBadKey, got %v", err)
 	}
 	// The file is locked as long as it is open.

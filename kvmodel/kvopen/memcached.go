@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
-func openMemcached(_ context.Context, rest string, opts *options) (kvmodel.Store, error) {
+func openMemcached(_ context.Context, rest string, opts *options) (kv.Store, error) {
 	settings := memcachekv.Options{
 		Timeout: opts.duration("timeout"),
 		Conns:   opts.number("conns", 1, 10_000),

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-func openRedis(ctx context.Context, rest string, opts *options) (kvmodel.Store, error) {
+func openRedis(ctx context.Context, rest string, opts *options) (kv.Store, error) {
 	settings, path, err := redisSettings(rest, opts)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func openRedis(ctx context.Context, rest string, opts *options) (kvmodel.Store, 
 	return rediskv.Open(ctx, settings)
 }
 
-func openRedisCluster(ctx context.Context, rest string, opts *options) (kvmodel.Store, error) {
+func openRedisCluster(ctx context.Context, rest string, opts *options) (kv.Store, error) {
 	settings, path, err := redisSettings(rest, opts)
 	if err != nil {
 		return nil, err

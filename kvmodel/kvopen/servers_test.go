@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
@@ -23,7 +23,7 @@ func wantCount(t *testing.T, url string, want int64) {
 		return
 	}
 	defer s.Close()
-	if n, err := kvmodel.Next(ctx, s, "n", 0, 1); err != nil || n != want {
+	if n, err := kv.Next(ctx, s, "n", 0, 1); err != nil || n != want {
 		t.Errorf("%s: want %d, got %d, %v", url, want, n, err)
 	}
 }
@@ -77,7 +77,7 @@ func TestStore_ServerThatIsDownIsAnErrorAtOpening(t *testing.T) {
 	down := listener.Addr().String()
 	listener.Close()
 	_, err = kvopen.Store(t.Context(), "redis://:secret@"+down)
-	if !kvmodel.Failed(err) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), down) {
+	if !kv.Failed(err) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), down) {
 		t.Errorf("want an ErrUnavailable that names %s and not the password, got %v", down, err)
 	}
 }

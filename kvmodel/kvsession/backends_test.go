@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
@@ -16,44 +16,44 @@ import (
 
 // TestStore_WorksOnEveryStore walks through the life of a session on each.
 func TestStore_WorksOnEveryStore(t *testing.T) {
-	for name, backend := range map[string]func(testing.TB) kvmodel.Store{
-		"memkv":      func(testing.TB) kvmodel.Store { return newMem() },
+	for name, backend := range map[string]func(testing.TB) kv.Store{
+		"memkv":      func(testing.TB) kv.Store { return newMem() },
 		"boltkv":     onBolt,
 		"memcachekv": onMemcached,
 		"rediskv":    onRedis,
 	} {
 		t.Run(name, func(t *testing.T) {
-			kv := backend(t)
-			t.Cleanup(func() { kv.Close() })
-			live(t, open(t, kv, func(o *kvsession.Options) { o.PerUser = 4 }))
+			store := backend(t)
+			t.Cleanup(func() { store.Close() })
+			live(t, open(t, store, func(o *kvsession.Options) { o.PerUser = 4 }))
 		})
 	}
 }
 
-func onBolt(t testing.TB) kvmodel.Store {
-	kv, err := boltkv.Open(filepath.Join(t.TempDir(), "sessions.db"), boltkv.Options{})
+func onBolt(t testing.TB) kv.Store {
+	store, err := boltkv.Open(filepath.Join(t.TempDir(), "sessions.db"), boltkv.Options{})
 	must(t, err)
-	return kv
+	return store
 }
 
-func onMemcached(t testing.TB) kvmodel.Store {
+func onMemcached(t testing.TB) kv.Store {
 	servers.Need(t, "memcached")
 	p, err := servers.Memcached()
 	must(t, err)
 	t.Cleanup(p.Stop)
-	kv, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
+	store, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
 	must(t, err)
-	return kv
+	return store
 }
 
-func onRedis(t testing.TB) kvmodel.Store {
+func onRedis(t testing.TB) kv.Store {
 	servers.Need(t, "redis-server")
 	p, err := servers.Redis()
 	must(t, err)
 	t.Cleanup(p.Stop)
-	kv, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: []string{p.Addr}})
+	store, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: []string{p.Addr}})
 	must(t, err)
-	return kv
+	return store
 }
 
 func live(t *testing.T, s *kvsession.Store) {

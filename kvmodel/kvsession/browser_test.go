@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorilla/sessions"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -21,14 +21,14 @@ const cookieName = "app"
 
 var testKey = bytes.Repeat([]byte("k"), 32)
 
-// open returns a Store on kv; change, if given, changes its options.
-func open(t testing.TB, kv kvmodel.Store, change ...func(*kvsession.Options)) *kvsession.Store {
+// open returns a Store on store; change, if given, changes its options.
+func open(t testing.TB, store kv.Store, change ...func(*kvsession.Options)) *kvsession.Store {
 	t.Helper()
 	options := kvsession.Options{Keys: [][]byte{testKey}}
 	for _, f := range change {
 		f(&options)
 	}
-	s, err := kvsession.New(kv, options)
+	s, err := kvsession.New(store, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func wantErr(t testing.TB, want, got error) {
 
 // breaker is a store that can be down.
 type breaker struct {
-	kvmodel.Store
+	kv.Store
 	mu   sync.Mutex
 	down error
 }
@@ -145,25 +145,25 @@ func (b *breaker) set(err error) {
 	b.down = err
 }
 
-func (b *breaker) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (b *breaker) Do(ctx context.Context, ops []kv.Op) error {
 	b.mu.Lock()
 	down := b.down
 	b.mu.Unlock()
 	if down == nil {
 		return b.Store.Do(ctx, ops)
 	}
-	kvmodel.Check(ops, kvmodel.PowersOf(b.Store))
-	return kvmodel.Fail(ops, down)
+	kv.Check(ops, kv.PowersOf(b.Store))
+	return kv.Fail(ops, down)
 }
 
 // before is a store that calls happen once, before the first op of a kind.
 type before struct {
-	kvmodel.Store
-	kind   kvmodel.Kind
+	kv.Store
+	kind   kv.Kind
 	happen func()
 }
 
-func (b *before) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (b *before) Do(ctx context.Context, ops []kv.Op) error {
 	if happen := b.happen; happen != nil && ops[0].Kind == b.kind {
 		b.happen = nil
 		happen()

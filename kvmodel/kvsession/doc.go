@@ -1,5 +1,5 @@
 // Package kvsession keeps the sessions of github.com/gorilla/sessions in any
-// kvmodel.Store.
+// kv.Store.
 //
 // A [Store] is a sessions.Store, so Get, Save and flashes work as they do with
 // any other. What these have no words for, it has besides: [Store.SignIn] and
@@ -28,7 +28,7 @@
 // with the elements of the last two of these kinds again, and comes back as the
 // type it was, a time in UTC. Any other is an error of Save that names the key
 // and the type: marshal it into bytes. All values together, with what the
-// session needs for itself, have at most kvmodel.MaxValue bytes, and are read
+// session needs for itself, have at most kv.MaxValue bytes, and are read
 // with each request: keep ids in a session, not records.
 //
 // # Two requests at once

@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/securecookie"
 	"github.com/gorilla/sessions"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Options says how sessions are kept. Zero values but for Keys are defaults.
@@ -72,8 +72,8 @@ func (o *Options) check() error {
 	switch {
 	case len(o.Keys) == 0:
 		return errors.New("option Keys is empty: cookies need one to be signed with")
-	case o.Lifetime < time.Second || o.Lifetime > kvmodel.MaxTTL:
-		return fmt.Errorf("option Lifetime %v is not in 1s..%v", o.Lifetime, kvmodel.MaxTTL)
+	case o.Lifetime < time.Second || o.Lifetime > kv.MaxTTL:
+		return fmt.Errorf("option Lifetime %v is not in 1s..%v", o.Lifetime, kv.MaxTTL)
 	case o.Idle < time.Second || o.Idle > o.Lifetime:
 		return fmt.Errorf("option Idle %v is not in 1s..%v, the Lifetime", o.Idle, o.Lifetime)
 	case o.PerUser < 0 || o.PerUser > maxPerUser:

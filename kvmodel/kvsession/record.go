@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // record is what is stored of a session. Its key is added once, when the
@@ -22,9 +22,9 @@ type record struct {
 	Values  entries
 }
 
-var sessionKey = kvmodel.NewClass("session", 1)
+var sessionKey = kv.NewClass("session", 1)
 
-// decodeRecord returns the record in data. The error wraps kvmodel.ErrCorrupt
+// decodeRecord returns the record in data. The error wraps codec.ErrCorrupt
 // and shows nothing of data.
 func decodeRecord(data []byte) (record, error) {
 	var rec record
@@ -32,7 +32,7 @@ func decodeRecord(data []byte) (record, error) {
 		return record{}, corrupt(err)
 	}
 	if rec.Ends.IsZero() || rec.MaxAge < 0 {
-		return record{}, fmt.Errorf("kvsession: %w: a stored session without an end", kvmodel.ErrCorrupt)
+		return record{}, fmt.Errorf("kvsession: %w: a stored session without an end", codec.ErrCorrupt)
 	}
 	return rec, nil
 }

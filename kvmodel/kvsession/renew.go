@@ -10,7 +10,7 @@ import (
 
 	"github.com/gorilla/sessions"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A session gets a new cookie in three steps, of which the first two are one
@@ -31,7 +31,7 @@ import (
 // these only what this request has set.
 //
 // The errors are those of Save. After one the session and its cookie are as
-// before, but for kvmodel.ErrUnclear, after which the old session may yet turn
+// before, but for kv.ErrUnclear, after which the old session may yet turn
 // out to have ended.
 func (s *Store) SignIn(r *http.Request, w http.ResponseWriter, session *sessions.Session, user string) error {
 	if user == "" {
@@ -74,8 +74,8 @@ func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *session
 // end removes the session called id. It is no error if there is none.
 func (s *Store) end(ctx context.Context, id string) error {
 	for turn := new(turn); ; {
-		_, err := kvmodel.One(ctx, s.kv, kvmodel.OpDelete(sessionKey.Key(id)))
-		if err == nil || errors.Is(err, kvmodel.ErrNotFound) {
+		_, err := kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id)))
+		if err == nil || errors.Is(err, kv.ErrNotFound) {
 			return nil
 		}
 		// The key is never used again, so to repeat it does no harm.
@@ -142,7 +142,7 @@ func (s *Store) replace(ctx context.Context, old stored, become func(record) rec
 			return stored{id: id.String(), record: next}, nil
 		}
 		s.drop(ctx, id)
-		if !errors.Is(err, kvmodel.ErrConflict) || !turn.again(ctx, err) {
+		if !errors.Is(err, kv.ErrConflict) || !turn.again(ctx, err) {
 			return stored{}, err
 		}
 		old.version = 0
@@ -169,17 +169,17 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 		return err
 	}
 	began := time.Now().Round(0)
-	ops := []kvmodel.Op{kvmodel.OpAdd(sessionKey.Key(id.String()), data).For(max(rec.left(&s.options, began), time.Second))}
+	ops := []kv.Op{kv.OpAdd(sessionKey.Key(id.String()), data).For(max(rec.left(&s.options, began), time.Second))}
 	if rec.User != "" {
 		ops = append(ops, enlist(rec.User, seat{id, began})...)
 	}
 	// Each op tells in its result what became of it.
-	_ = s.kv.Do(ctx, ops)
+	_ = s.store.Do(ctx, ops)
 	if err = ops[0].Err(); err == nil && rec.User != "" {
 		err = s.enlisted(ctx, rec.User, ops[1:])
 	}
 	if err == nil && time.Now().Round(0).Sub(began) > grace/2 {
-		err = fmt.Errorf("it took so long that the user's list may have lost it: %w", kvmodel.ErrUnavailable)
+		err = fmt.Errorf("it took so long that the user's list may have lost it: %w", kv.ErrUnavailable)
 	}
 	if err != nil {
 		s.drop(ctx, id)
@@ -191,11 +191,11 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 // drop removes a session whose cookie nobody was given.
 func (s *Store) drop(ctx context.Context, id hash) {
 	// If it stays, nobody can use it, and it expires.
-	_, _ = kvmodel.One(ctx, s.kv, kvmodel.OpDelete(sessionKey.Key(id.String())))
+	_, _ = kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id.String())))
 }
 
 // retire marks old as replaced by the session called next. The error is
-// ErrEnded if it has ended otherwise, kvmodel.ErrConflict if it was saved.
+// ErrEnded if it has ended otherwise, kv.ErrConflict if it was saved.
 //
 // The mark stays for as long as a request can be under way: a RevokeAll that
 // finds it looks again for what took its place.
@@ -207,10 +207,10 @@ func (s *Store) retire(ctx context.Context, old stored, next string) error {
 	mark := record{User: old.record.User, Used: t, Ends: t.Add(grace), Next: next}
 	for turn := new(turn); ; {
 		err := s.swap(ctx, old, mark, grace)
-		if err == nil || !errors.Is(err, kvmodel.ErrUnclear) && turn.unclear == 0 {
+		if err == nil || !errors.Is(err, kv.ErrUnclear) && turn.unclear == 0 {
 			return err
 		}
-		more := turn.again(ctx, kvmodel.ErrUnclear)
+		more := turn.again(ctx, kv.ErrUnclear)
 		found, err := s.read(ctx, old.id)
 		switch {
 		case found.record.Next == next:
@@ -218,9 +218,9 @@ func (s *Store) retire(ctx context.Context, old stored, next string) error {
 		case err != nil:
 			return turn.doubt(err)
 		case found.version != old.version:
-			return fmt.Errorf("kvsession: %w", kvmodel.ErrConflict)
+			return fmt.Errorf("kvsession: %w", kv.ErrConflict)
 		case !more:
-			return fmt.Errorf("kvsession: %w", kvmodel.ErrUnclear)
+			return fmt.Errorf("kvsession: %w", kv.ErrUnclear)
 		}
 	}
 }

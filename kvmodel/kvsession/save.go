@@ -11,7 +11,7 @@ import (
 
 	"github.com/gorilla/sessions"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Save stores what has changed in the session and sends its cookie if need be;
@@ -19,9 +19,9 @@ import (
 // stored. With a negative Options.MaxAge it is SignOut.
 //
 // The error is ErrEnded if the session has ended meanwhile; that of New if it
-// could not be read; a codec.ErrNotStorable or kvmodel.ErrTooLarge if Values
-// cannot be stored; kvmodel.ErrConflict if others were faster time and again; or
-// the store's. Nothing is stored then, but for kvmodel.ErrUnclear. Values stay
+// could not be read; a codec.ErrNotStorable or kv.ErrTooLarge if Values
+// cannot be stored; kv.ErrConflict if others were faster time and again; or
+// the store's. Nothing is stored then, but for kv.ErrUnclear. Values stay
 // as they are, and Save may be called again.
 func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
@@ -148,9 +148,9 @@ const (
 // again waits a little and returns true if err is worth another try.
 func (t *turn) again(ctx context.Context, err error) bool {
 	switch {
-	case errors.Is(err, kvmodel.ErrConflict):
+	case errors.Is(err, kv.ErrConflict):
 		t.conflicts++
-	case errors.Is(err, kvmodel.ErrUnclear):
+	case errors.Is(err, kv.ErrUnclear):
 		t.unclear++
 	default:
 		return false
@@ -164,10 +164,10 @@ func (t *turn) again(ctx context.Context, err error) bool {
 // doubt returns err, as an ErrUnclear if an earlier try may have been carried
 // out or may still be.
 func (t *turn) doubt(err error) error {
-	if t.unclear == 0 || errors.Is(err, ErrEnded) || errors.Is(err, kvmodel.ErrUnclear) {
+	if t.unclear == 0 || errors.Is(err, ErrEnded) || errors.Is(err, kv.ErrUnclear) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", kvmodel.ErrUnclear, err)
+	return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
 }
 
 // jitter returns a duration from 0 to limit.

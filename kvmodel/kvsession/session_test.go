@@ -17,7 +17,8 @@ import (
 	"github.com/gorilla/securecookie"
 	"github.com/gorilla/sessions"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -84,24 +85,24 @@ func TestStore_Save_ValuesComeBackAndFlashesGo(t *testing.T) {
 }
 
 func TestStore_Save_ANewSessionWithoutValuesIsNotStored(t *testing.T) {
-	kv := newMem()
-	v := new(browser).mustOpen(t, open(t, kv))
+	store := newMem()
+	v := new(browser).mustOpen(t, open(t, store))
 	must(t, v.save())
-	if kv.Len() != 0 || v.sentCookie() {
-		t.Errorf("want nothing, got %d items, cookie %v", kv.Len(), v.sentCookie())
+	if store.Len() != 0 || v.sentCookie() {
+		t.Errorf("want nothing, got %d items, cookie %v", store.Len(), v.sentCookie())
 	}
 }
 
 func TestStore_Get_AForeignCookieIsNoSession(t *testing.T) {
-	kv := newMem()
-	s, b := open(t, kv), new(browser)
+	store := newMem()
+	s, b := open(t, store), new(browser)
 	b.set(t, s, "a", 1)
 	good := b.cookie.Value
 	foreign, _ := securecookie.New(bytes.Repeat([]byte("x"), 32), nil).Encode(cookieName, "id")
 	for _, value := range []string{"", "x", good[:len(good)-1], good + "x", strings.Repeat("a", 5000), foreign, strings.ToLower(good)} {
 		b.cookie.Value = value
-		ctx, meter := kvmodel.Metered(t.Context())
-		v, err := b.open(ctx, open(t, kvmodel.Count(kv)))
+		ctx, meter := kv.Metered(t.Context())
+		v, err := b.open(ctx, open(t, kv.Count(store)))
 		if err != nil || !v.IsNew || len(v.Values) > 0 || meter.Cost().Trips > 0 {
 			t.Errorf("cookie %.20q: want an empty new session without a trip, got %v, IsNew %v, %v", value, err, v.IsNew, meter.Cost())
 		}
@@ -124,10 +125,10 @@ func TestStore_Get_ACookieIsGoodUnderItsOwnNameOnly(t *testing.T) {
 }
 
 func TestStore_Keys_RotateWithoutLosingASession(t *testing.T) {
-	kv, b := newMem(), new(browser)
+	store, b := newMem(), new(browser)
 	next := bytes.Repeat([]byte("n"), 32)
 	keys := func(keys ...[]byte) *kvsession.Store {
-		return open(t, kv, func(o *kvsession.Options) { o.Keys = keys })
+		return open(t, store, func(o *kvsession.Options) { o.Keys = keys })
 	}
 	b.set(t, keys(testKey), "a", 1)
 	old := b.copied()
@@ -220,20 +221,20 @@ func TestStore_Save_ALateOneNeverRevivesWhatHasEnded(t *testing.T) {
 		"all revoked": func(s *kvsession.Store, b *browser) error { return s.RevokeAll(t.Context(), "jo") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			kv := newMem()
-			s := open(t, kv)
+			store := newMem()
+			s := open(t, store)
 			b := signedIn(t, s, "jo")
 			late, old := b.mustOpen(t, s), b.copied()
 			must(t, end(s, b))
-			keys := kv.Len()
+			keys := store.Len()
 
 			late.Values["a"] = 1
 			cookie := b.cookie
 			wantErr(t, kvsession.ErrEnded, late.save())
 			wantErr(t, kvsession.ErrEnded, late.regenerate())
 			wantErr(t, kvsession.ErrEnded, late.signIn("jo"))
-			if late.sentCookie() || kv.Len() > keys+1 || b.cookie != cookie {
-				t.Errorf("cookie sent %v, %d items after %d", late.sentCookie(), kv.Len(), keys)
+			if late.sentCookie() || store.Len() > keys+1 || b.cookie != cookie {
+				t.Errorf("cookie sent %v, %d items after %d", late.sentCookie(), store.Len(), keys)
 			}
 			if v := old.mustOpen(t, s); !v.IsNew || v.user() != "" {
 				t.Errorf("the old cookie finds a session of %q", v.user())
@@ -305,12 +306,12 @@ func TestStore_SignIn_AnotherUserSeesNothingOfTheFirst(t *testing.T) {
 }
 
 func TestStore_Regenerate_KeepsWhatOthersSavedMeanwhile(t *testing.T) {
-	kv := &before{Store: newMem(), kind: kvmodel.CompareAndSwap}
-	s, b := open(t, kv), new(browser)
+	store := &before{Store: newMem(), kind: kv.CompareAndSwap}
+	s, b := open(t, store), new(browser)
 	must(t, b.mustOpen(t, s).signIn("jo"))
 	v, other := b.mustOpen(t, s), b.mustOpen(t, s)
 	v.Values["mine"] = 1
-	kv.happen = func() {
+	store.happen = func() {
 		other.Values["theirs"] = 2
 		must(t, other.save())
 	}
@@ -322,8 +323,8 @@ func TestStore_Regenerate_KeepsWhatOthersSavedMeanwhile(t *testing.T) {
 }
 
 func TestStore_SignOut_EmptiesAndTheNextSaveIsAnotherSession(t *testing.T) {
-	kv := newMem()
-	s := open(t, kv)
+	store := newMem()
+	s := open(t, store)
 	b := signedIn(t, s, "jo")
 	old := b.copied()
 	v := b.mustOpen(t, s)
@@ -344,13 +345,13 @@ func TestStore_SignOut_EmptiesAndTheNextSaveIsAnotherSession(t *testing.T) {
 
 func TestStore_Expiry_SlidesWithAWriteATenth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := kvmodel.Count(newMem())
-		s, b := open(t, kv, func(o *kvsession.Options) { o.Idle, o.Lifetime = 10*day, 100*day }), new(browser)
+		store := kv.Count(newMem())
+		s, b := open(t, store, func(o *kvsession.Options) { o.Idle, o.Lifetime = 10*day, 100*day }), new(browser)
 		b.set(t, s, "a", 1)
 		writes := 0
 		for range 40 {
 			time.Sleep(day / 2)
-			ctx, meter := kvmodel.Metered(t.Context())
+			ctx, meter := kv.Metered(t.Context())
 			v, err := b.open(ctx, s)
 			must(t, err)
 			must(t, v.save())
@@ -432,14 +433,14 @@ func TestStore_Expiry_MaxAgeOfASessionIsRemembered(t *testing.T) {
 }
 
 func TestStore_Outage_LogsNobodyOut(t *testing.T) {
-	for _, down := range []error{kvmodel.ErrUnavailable, kvmodel.ErrLost} {
-		kv := &breaker{Store: newMem()}
-		s := open(t, kv)
+	for _, down := range []error{kv.ErrUnavailable, kv.ErrLost} {
+		store := &breaker{Store: newMem()}
+		s := open(t, store)
 		b := signedIn(t, s, "jo")
 		cookie := b.cookie
 		before := b.mustOpen(t, s)
 
-		kv.set(down)
+		store.set(down)
 		v, err := b.open(t.Context(), s)
 		wantErr(t, down, err)
 		if !v.IsNew || len(v.Values) > 0 || v.user() != "" {
@@ -459,7 +460,7 @@ func TestStore_Outage_LogsNobodyOut(t *testing.T) {
 		if _, err := s.List(t.Context(), "jo"); !errors.Is(err, down) {
 			t.Errorf("List: want %v, got %v", down, err)
 		}
-		kv.set(nil)
+		store.set(nil)
 		// What could not be read must not be saved even now: it would be another session.
 		wantErr(t, down, v.save())
 		if v.sentCookie() || b.cookie != cookie {
@@ -557,12 +558,12 @@ func TestStore_ShowsNoSecret(t *testing.T) {
 	const value = "s3cretvalue"
 	var shown strings.Builder
 	mem := newMem()
-	kv := &breaker{Store: kvmodel.Trace(mem, func(_ context.Context, trip kvmodel.Trip) {
+	store := &breaker{Store: kv.Trace(mem, func(_ context.Context, trip kv.Trip) {
 		for _, op := range trip.Ops {
 			fmt.Fprintln(&shown, op.Kind, op.Key, op.Err(), trip.Err)
 		}
 	})}
-	s, b := open(t, kv), new(browser)
+	s, b := open(t, store), new(browser)
 	b.set(t, s, "k", value)
 	v := b.mustOpen(t, s)
 	fmt.Fprintln(&shown, v.ID, v.Session.ID)
@@ -578,17 +579,17 @@ func TestStore_ShowsNoSecret(t *testing.T) {
 	delete(v.Values, "bad")
 	v.Values["big"] = strings.Repeat(value, 1<<17)
 	show(v.save())
-	kv.set(kvmodel.ErrUnclear)
+	store.set(kv.ErrUnclear)
 	show(v.save())
 	show(v.signIn("jo"))
-	kv.set(nil)
+	store.set(nil)
 	for _, key := range mem.Keys() {
-		got, err := kvmodel.One(t.Context(), mem, kvmodel.OpGet(key))
+		got, err := kv.One(t.Context(), mem, kv.OpGet(key))
 		must(t, err)
 		for at := range got.Value {
 			broken := slices.Clone(got.Value)
 			broken[at] = 0xc1
-			_, err := kvmodel.One(t.Context(), mem, kvmodel.OpSet(key, broken))
+			_, err := kv.One(t.Context(), mem, kv.OpSet(key, broken))
 			must(t, err)
 			if _, err := b.open(t.Context(), s); err != nil {
 				fmt.Fprintln(&shown, err)
@@ -616,15 +617,15 @@ func TestStore_Get_CorruptIsAnErrorAndSignOutEndsIt(t *testing.T) {
 	s, b := open(t, mem), new(browser)
 	b.set(t, s, "a", 1)
 	for _, broken := range []string{"", "\x80", "\xdd\xff\xff\xff\xff", "\xc0", "not msgpack"} {
-		_, err := kvmodel.One(t.Context(), mem, kvmodel.OpSet(mem.Keys()[0], []byte(broken)))
+		_, err := kv.One(t.Context(), mem, kv.OpSet(mem.Keys()[0], []byte(broken)))
 		must(t, err)
 		v, err := b.open(t.Context(), s)
-		wantErr(t, kvmodel.ErrCorrupt, err)
+		wantErr(t, codec.ErrCorrupt, err)
 		if len(v.Values) > 0 || !v.IsNew {
 			t.Errorf("%q: want an empty session, got %v", broken, v.Values)
 		}
 		v.Values["a"] = 2
-		wantErr(t, kvmodel.ErrCorrupt, v.save())
+		wantErr(t, codec.ErrCorrupt, v.save())
 	}
 	v, _ := b.open(t.Context(), s)
 	must(t, v.signOut())
@@ -646,9 +647,9 @@ func TestStore_Save_ASessionMadeElsewhereIsANewOne(t *testing.T) {
 
 func TestStore_Tenants_KeepApart(t *testing.T) {
 	mem := newMem()
-	one, err := kvmodel.Prefix(mem, "one")
+	one, err := kv.Prefix(mem, "one")
 	must(t, err)
-	two, err := kvmodel.Prefix(mem, "two")
+	two, err := kv.Prefix(mem, "two")
 	must(t, err)
 	b := signedIn(t, open(t, one), "jo")
 	if v := b.mustOpen(t, open(t, two)); !v.IsNew {

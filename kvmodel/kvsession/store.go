@@ -11,18 +11,18 @@ import (
 	"github.com/gorilla/securecookie"
 	"github.com/gorilla/sessions"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // ErrEnded says that the session was signed out, revoked, replaced by another cookie or
 // has expired since it was read. Nothing was stored.
 var ErrEnded = errors.New("the session has ended")
 
-// Store keeps sessions in a kvmodel.Store: in what an app holds of it there is
+// Store keeps sessions in a kv.Store: in what an app holds of it there is
 // no state but what its requests hold at the moment. It is safe for use by many
 // goroutines at once; one session is not.
 type Store struct {
-	kv      kvmodel.Store
+	store   kv.Store
 	options Options
 	signers []*securecookie.SecureCookie
 	holds   holds
@@ -30,15 +30,15 @@ type Store struct {
 
 var _ sessions.Store = (*Store)(nil)
 
-// New returns a Store that keeps sessions in kv. The error says which option is
+// New returns a Store that keeps sessions in store. The error says which option is
 // wrong.
-func New(kv kvmodel.Store, o Options) (*Store, error) {
+func New(store kv.Store, o Options) (*Store, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("kvsession: %w", err)
 	}
 	return &Store{
-		kv: kv, options: o, signers: o.signers(),
+		store: store, options: o, signers: o.signers(),
 		holds: holds{of: make(map[weak.Pointer[sessions.Session]]*hold)},
 	}, nil
 }
@@ -90,15 +90,15 @@ func (s *Store) User(session *sessions.Session) string { return s.holds.get(sess
 type stored struct {
 	id      string // empty: nothing is stored
 	record  record
-	version kvmodel.Version // 0: not known
+	version kv.Version // 0: not known
 }
 
 // read returns the session called id. If it is absent, replaced or expired the
 // error is ErrEnded.
 func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	found := stored{id: id}
-	result, err := kvmodel.One(ctx, s.kv, kvmodel.OpGet(sessionKey.Key(id)))
-	if errors.Is(err, kvmodel.ErrNotFound) {
+	result, err := kv.One(ctx, s.store, kv.OpGet(sessionKey.Key(id)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return found, ErrEnded
 	}
 	if err != nil {
@@ -124,9 +124,9 @@ func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Dura
 	if err != nil {
 		return err
 	}
-	_, err = kvmodel.One(ctx, s.kv, kvmodel.OpSwap(sessionKey.Key(old.id), old.version, data).For(ttl))
+	_, err = kv.One(ctx, s.store, kv.OpSwap(sessionKey.Key(old.id), old.version, data).For(ttl))
 	switch {
-	case errors.Is(err, kvmodel.ErrNotFound):
+	case errors.Is(err, kv.ErrNotFound):
 		return ErrEnded
 	case err != nil:
 		return fmt.Errorf("kvsession: %w", err)

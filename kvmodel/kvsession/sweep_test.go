@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -22,8 +22,8 @@ type renewal struct {
 }
 
 // renew is the request of one process, which has its answer unless it crashes.
-func renew(t testing.TB, kv kvmodel.Store, b *browser, how func(*visit) error) *renewal {
-	v, err := b.open(context.Background(), open(t, kv))
+func renew(t testing.TB, store kv.Store, b *browser, how func(*visit) error) *renewal {
+	v, err := b.open(context.Background(), open(t, store))
 	switch {
 	case err == nil && v.IsNew:
 		err = kvsession.ErrEnded
@@ -36,8 +36,8 @@ func renew(t testing.TB, kv kvmodel.Store, b *browser, how func(*visit) error) *
 
 // saveOld makes requests with the old cookie and returns the keys of those that
 // were acknowledged.
-func saveOld(t testing.TB, kv kvmodel.Store, b *browser) (acked []string) {
-	s := open(t, kv)
+func saveOld(t testing.TB, store kv.Store, b *browser) (acked []string) {
+	s := open(t, store)
 	for n := range 3 {
 		v, err := b.copied().open(context.Background(), s)
 		if err != nil || v.IsNew {
@@ -70,10 +70,10 @@ func sweep(t *testing.T, powers kvtest.Powers, revoke bool) {
 		var renewed *renewal
 		var acked []string
 		revokeErr := errors.New("not yet")
-		sim.Go("p", func(kv kvmodel.Store) { renewed = renew(t, kv, old.copied(), (*visit).regenerate) })
-		sim.Go("q", func(kv kvmodel.Store) { acked = saveOld(t, kv, old) })
+		sim.Go("p", func(store kv.Store) { renewed = renew(t, store, old.copied(), (*visit).regenerate) })
+		sim.Go("q", func(store kv.Store) { acked = saveOld(t, store, old) })
 		if revoke {
-			sim.Go("r", func(kv kvmodel.Store) { revokeErr = open(t, kv).RevokeAll(context.Background(), "jo") })
+			sim.Go("r", func(store kv.Store) { revokeErr = open(t, store).RevokeAll(context.Background(), "jo") })
 		}
 		sim.Wait()
 
@@ -99,9 +99,9 @@ func sweep(t *testing.T, powers kvtest.Powers, revoke bool) {
 			if !holdsAll(before, acked) {
 				t.Errorf("the old session stays; want %v in %v", acked, before.Values)
 			}
-		case answered && !errors.Is(renewed.err, kvmodel.ErrUnclear):
+		case answered && !errors.Is(renewed.err, kv.ErrUnclear):
 			t.Errorf("Regenerate failed clearly (%v), and yet the old cookie is of %q", renewed.err, before.user())
-		case !answered && !errors.Is(renewed.err, kvmodel.ErrUnclear):
+		case !answered && !errors.Is(renewed.err, kv.ErrUnclear):
 			// It crashed when all was done but the answer.
 			if infos, err := plain.List(context.Background(), "jo"); err != nil || len(infos) == 0 {
 				t.Errorf("neither the old session nor its successor is left: %v", err)
@@ -133,8 +133,8 @@ func TestSweep_SignIn_OfADoubleClickOneCounts(t *testing.T) {
 		old.set(t, plain, "cart", "book")
 		var clicks [2]*renewal
 		for i, name := range []string{"p", "q"} {
-			sim.Go(name, func(kv kvmodel.Store) {
-				clicks[i] = renew(t, kv, old.copied(), func(v *visit) error { return v.signIn("jo") })
+			sim.Go(name, func(store kv.Store) {
+				clicks[i] = renew(t, store, old.copied(), func(v *visit) error { return v.signIn("jo") })
 			})
 		}
 		sim.Wait()
@@ -163,8 +163,8 @@ func TestSweep_Save_WhatWasAcknowledgedStaysUntilTheSessionEnds(t *testing.T) {
 		ends := sim.Rand().IntN(2) == 0
 		outErr := errors.New("not yet")
 		for _, name := range []string{"p", "q"} {
-			sim.Go(name, func(kv kvmodel.Store) {
-				s := open(t, kv)
+			sim.Go(name, func(store kv.Store) {
+				s := open(t, store)
 				for n := range 3 {
 					v, err := b.copied().open(context.Background(), s)
 					if err != nil || v.IsNew {
@@ -179,8 +179,8 @@ func TestSweep_Save_WhatWasAcknowledgedStaysUntilTheSessionEnds(t *testing.T) {
 			})
 		}
 		if ends {
-			sim.Go("r", func(kv kvmodel.Store) {
-				v, err := b.copied().open(context.Background(), open(t, kv))
+			sim.Go("r", func(store kv.Store) {
+				v, err := b.copied().open(context.Background(), open(t, store))
 				if err == nil {
 					outErr = v.signOut()
 				}

@@ -3,11 +3,11 @@ package kvsession_test
 import (
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func TestStore_TripsAreAsPromised(t *testing.T) {
-	s, b := open(t, kvmodel.Count(newMem())), new(browser)
+	s, b := open(t, kv.Count(newMem())), new(browser)
 	var v *visit
 	for _, step := range []struct {
 		name string
@@ -39,7 +39,7 @@ func TestStore_TripsAreAsPromised(t *testing.T) {
 		{"RevokeAll of nothing", 1, func() error { return s.RevokeAll(v.r.Context(), "al") }},
 		{"SignOut", 1, func() error { return v.signOut() }},
 	} {
-		ctx, meter := kvmodel.Metered(t.Context())
+		ctx, meter := kv.Metered(t.Context())
 		var err error
 		if step.do == nil {
 			v, err = b.open(ctx, s)

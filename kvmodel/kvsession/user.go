@@ -9,14 +9,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // The list of a user's sessions is one value, seats one after another in the
 // order in which they were appended. A session is in the list before its cookie
 // is sent; a seat whose session has ended stays until somebody tidies up.
 
-var listKey = kvmodel.NewClass("sessions", 1)
+var listKey = kv.NewClass("sessions", 1)
 
 // seat is an element of a list: a session and when it was put there.
 type seat struct {
@@ -37,10 +38,10 @@ func (p seat) append(b []byte) []byte {
 }
 
 // readSeats returns the seats in data, each session once. The error wraps
-// kvmodel.ErrCorrupt.
+// codec.ErrCorrupt.
 func readSeats(data []byte) ([]seat, error) {
 	if len(data)%seatSize != 0 {
-		return nil, fmt.Errorf("kvsession: %w: a list of sessions of %d bytes", kvmodel.ErrCorrupt, len(data))
+		return nil, fmt.Errorf("kvsession: %w: a list of sessions of %d bytes", codec.ErrCorrupt, len(data))
 	}
 	var seats []seat
 	seen := map[hash]bool{}
@@ -57,20 +58,20 @@ func readSeats(data []byte) ([]seat, error) {
 // enlist returns the ops that put p into a user's list: whether it is there yet
 // or not, one of the first two succeeds, or both, which does no harm. The third
 // shows how long the list has become.
-func enlist(user string, p seat) []kvmodel.Op {
+func enlist(user string, p seat) []kv.Op {
 	key, data := listKey.Key(user), p.append(nil)
-	return []kvmodel.Op{kvmodel.OpAppend(key, data), kvmodel.OpAdd(key, data), kvmodel.OpGet(key)}
+	return []kv.Op{kv.OpAppend(key, data), kv.OpAdd(key, data), kv.OpGet(key)}
 }
 
 // enlisted looks at what became of the ops of enlist, and sends them again if
 // the list was full, or came or went in between.
-func (s *Store) enlisted(ctx context.Context, user string, ops []kvmodel.Op) error {
+func (s *Store) enlisted(ctx context.Context, user string, ops []kv.Op) error {
 	err := listedBy(ops)
-	if errors.Is(err, kvmodel.ErrNotStored) {
+	if errors.Is(err, kv.ErrNotStored) {
 		if err := s.tidy(ctx, user); err != nil {
 			return err
 		}
-		_ = s.kv.Do(ctx, ops)
+		_ = s.store.Do(ctx, ops)
 		return listedBy(ops)
 	}
 	if err == nil && len(ops[2].Result.Value) > 2*s.options.PerUser*seatSize {
@@ -81,12 +82,12 @@ func (s *Store) enlisted(ctx context.Context, user string, ops []kvmodel.Op) err
 }
 
 // listedBy returns nil if one of the first two ops of enlist was certainly done.
-func listedBy(ops []kvmodel.Op) error {
+func listedBy(ops []kv.Op) error {
 	appended, added := ops[0].Err(), ops[1].Err()
 	switch {
 	case appended == nil || added == nil:
 		return nil
-	case kvmodel.Failed(added):
+	case kv.Failed(added):
 		return added
 	}
 	return appended
@@ -101,7 +102,7 @@ type Info struct {
 }
 
 // List returns the sessions in which user is signed in, the last used first. The
-// error is the store's, or a kvmodel.ErrCorrupt.
+// error is the store's, or a codec.ErrCorrupt.
 func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 	seats, _, err := s.seats(ctx, user)
 	if err != nil || len(seats) == 0 {
@@ -187,11 +188,11 @@ func (s *Store) endAll(ctx context.Context, seats []seat) (gone map[hash]bool, e
 	if len(seats) == 0 {
 		return nil, nil
 	}
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for _, p := range seats {
-		ops = append(ops, kvmodel.OpDelete(sessionKey.Key(p.id.String())))
+		ops = append(ops, kv.OpDelete(sessionKey.Key(p.id.String())))
 	}
-	if err := s.kv.Do(ctx, ops); err != nil {
+	if err := s.store.Do(ctx, ops); err != nil {
 		return nil, fmt.Errorf("kvsession: %w", err)
 	}
 	gone = map[hash]bool{}
@@ -232,25 +233,25 @@ func (s *Store) tidy(ctx context.Context, user string) error {
 }
 
 // fold makes seats the user's list, if it still has version.
-func (s *Store) fold(ctx context.Context, user string, version kvmodel.Version, seats []seat) error {
+func (s *Store) fold(ctx context.Context, user string, version kv.Version, seats []seat) error {
 	var data []byte
 	for _, p := range seats {
 		data = p.append(data)
 	}
-	op := kvmodel.OpSwap(listKey.Key(user), version, data)
+	op := kv.OpSwap(listKey.Key(user), version, data)
 	if len(seats) == 0 {
-		op = kvmodel.OpDrop(listKey.Key(user), version)
+		op = kv.OpDrop(listKey.Key(user), version)
 	}
-	if _, err := kvmodel.One(ctx, s.kv, op); err != nil {
+	if _, err := kv.One(ctx, s.store, op); err != nil {
 		return fmt.Errorf("kvsession: %w", err)
 	}
 	return nil
 }
 
 // seats returns the list of a user and its version.
-func (s *Store) seats(ctx context.Context, user string) ([]seat, kvmodel.Version, error) {
-	result, err := kvmodel.One(ctx, s.kv, kvmodel.OpGet(listKey.Key(user)))
-	if errors.Is(err, kvmodel.ErrNotFound) {
+func (s *Store) seats(ctx context.Context, user string) ([]seat, kv.Version, error) {
+	result, err := kv.One(ctx, s.store, kv.OpGet(listKey.Key(user)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil, 0, nil
 	}
 	if err != nil {
@@ -261,12 +262,12 @@ func (s *Store) seats(ctx context.Context, user string) ([]seat, kvmodel.Version
 }
 
 // sessionsAt returns what the store has at seats, in their order.
-func (s *Store) sessionsAt(ctx context.Context, seats []seat) ([]kvmodel.Result, error) {
+func (s *Store) sessionsAt(ctx context.Context, seats []seat) ([]kv.Result, error) {
 	var keys []string
 	for _, p := range seats {
 		keys = append(keys, sessionKey.Key(p.id.String()))
 	}
-	results, err := kvmodel.GetAll(ctx, s.kv, keys...)
+	results, err := kv.GetAll(ctx, s.store, keys...)
 	if err != nil {
 		return nil, fmt.Errorf("kvsession: %w", err)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -109,14 +110,14 @@ func TestStore_RevokeAll_EndsAllButThoseToKeep(t *testing.T) {
 // However a Regenerate and a RevokeAll fall together, nothing of what was signed
 // in before is left: before each trip of the one, the other happens as a whole.
 func TestStore_RevokeAll_FindsASessionThatIsBeingReplaced(t *testing.T) {
-	kinds := []kvmodel.Kind{kvmodel.Get, kvmodel.Delete, kvmodel.CompareAndSwap, kvmodel.CompareAndDelete, kvmodel.Add}
+	kinds := []kv.Kind{kv.Get, kv.Delete, kv.CompareAndSwap, kv.CompareAndDelete, kv.Add}
 	for _, kind := range kinds {
 		mem := newMem()
-		kv := &before{Store: mem, kind: kind}
-		plain, s := open(t, mem), open(t, kv)
+		store := &before{Store: mem, kind: kind}
+		plain, s := open(t, mem), open(t, store)
 		b := signedIn(t, plain, "jo")
 		regenerating := b.mustOpen(t, plain)
-		kv.happen = func() {
+		store.happen = func() {
 			if err := regenerating.regenerate(); !errors.Is(err, kvsession.ErrEnded) {
 				must(t, err)
 			}
@@ -126,12 +127,12 @@ func TestStore_RevokeAll_FindsASessionThatIsBeingReplaced(t *testing.T) {
 			t.Errorf("replaced before the first %v of RevokeAll: still signed in", kind)
 		}
 
-		kv = &before{Store: mem, kind: kind}
+		store = &before{Store: mem, kind: kind}
 		b = signedIn(t, plain, "jo")
-		v := b.mustOpen(t, open(t, kv))
-		kv.happen = func() { must(t, plain.RevokeAll(t.Context(), "jo")) }
+		v := b.mustOpen(t, open(t, store))
+		store.happen = func() { must(t, plain.RevokeAll(t.Context(), "jo")) }
 		err := v.regenerate()
-		if kv.happen == nil && (!errors.Is(err, kvsession.ErrEnded) || !b.mustOpen(t, plain).IsNew) {
+		if store.happen == nil && (!errors.Is(err, kvsession.ErrEnded) || !b.mustOpen(t, plain).IsNew) {
 			t.Errorf("revoked before the first %v of Regenerate: %v, IsNew %v", kind, err, b.mustOpen(t, plain).IsNew)
 		}
 	}
@@ -169,7 +170,7 @@ func listBytes(t testing.TB, mem *memkv.Store) int {
 	t.Helper()
 	for _, key := range mem.Keys() {
 		if strings.HasPrefix(key, "sessions:") {
-			got, err := kvmodel.One(t.Context(), mem, kvmodel.OpGet(key))
+			got, err := kv.One(t.Context(), mem, kv.OpGet(key))
 			must(t, err)
 			return len(got.Value)
 		}
@@ -184,17 +185,17 @@ func TestStore_SignIn_AFullListIsTidiedUpOrRefuses(t *testing.T) {
 		s := open(t, mem)
 		old := signedIn(t, s, "jo")
 		var list []byte
-		for n := range kvmodel.MaxValue / 40 {
+		for n := range kv.MaxValue / 40 {
 			list = append(list, fmt.Sprintf("%032d", n)...)
 			list = append(list, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff) // Young until 2038.
 		}
 		set := func(list []byte) {
-			_, err := kvmodel.One(t.Context(), mem, kvmodel.OpSet("sessions:jo", list))
+			_, err := kv.One(t.Context(), mem, kv.OpSet("sessions:jo", list))
 			must(t, err)
 		}
 		set(list)
 		v := new(browser).mustOpen(t, s)
-		wantErr(t, kvmodel.ErrNotStored, v.signIn("jo"))
+		wantErr(t, kv.ErrNotStored, v.signIn("jo"))
 		if v.sentCookie() || mem.Len() != 2 {
 			t.Errorf("cookie %v, items %q", v.sentCookie(), mem.Keys())
 		}
@@ -215,17 +216,17 @@ func TestStore_List_CorruptIsAnError(t *testing.T) {
 	s := open(t, mem)
 	id := signedIn(t, s, "jo").mustOpen(t, s).ID
 	set := func(key, value string) {
-		_, err := kvmodel.One(t.Context(), mem, kvmodel.OpSet(key, []byte(value)))
+		_, err := kv.One(t.Context(), mem, kv.OpSet(key, []byte(value)))
 		must(t, err)
 	}
 	set("session:"+id, "x")
 	_, err := s.List(t.Context(), "jo")
-	wantErr(t, kvmodel.ErrCorrupt, err)
+	wantErr(t, codec.ErrCorrupt, err)
 	must(t, s.RevokeAll(t.Context(), "jo"))
 	set("sessions:jo", "x")
 	_, err = s.List(t.Context(), "jo")
-	wantErr(t, kvmodel.ErrCorrupt, err)
-	wantErr(t, kvmodel.ErrCorrupt, s.RevokeAll(t.Context(), "jo"))
+	wantErr(t, codec.ErrCorrupt, err)
+	wantErr(t, codec.ErrCorrupt, s.RevokeAll(t.Context(), "jo"))
 }
 
 func TestStore_SignIn_ManyAtOnceAreAllListed(t *testing.T) {

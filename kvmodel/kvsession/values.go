@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
@@ -33,7 +32,7 @@ func encodeValues(values map[any]any) (entries, error) {
 	return e, nil
 }
 
-// decode returns the values. The error wraps kvmodel.ErrCorrupt.
+// decode returns the values. The error wraps codec.ErrCorrupt.
 func (e entries) decode() (map[any]any, error) {
 	values := make(map[any]any, len(e))
 	for name, data := range e {
@@ -149,7 +148,7 @@ func decodeValue(data []byte) (value any, err error) {
 	case err != nil:
 		return nil, corrupt(err)
 	case d.strange:
-		return nil, fmt.Errorf("kvsession: %w: a value of no known type", kvmodel.ErrCorrupt)
+		return nil, fmt.Errorf("kvsession: %w: a value of no known type", codec.ErrCorrupt)
 	}
 	return value, nil
 }
@@ -161,7 +160,7 @@ func corrupt(err error) error {
 	if e, ok := errors.AsType[*codec.Error](err); ok {
 		offset = e.Offset
 	}
-	return fmt.Errorf("kvsession: %w: a stored session, at offset %d", kvmodel.ErrCorrupt, offset)
+	return fmt.Errorf("kvsession: %w: a stored session, at offset %d", codec.ErrCorrupt, offset)
 }
 
 // decoder reads one value; it is strange if not every struct in it has one

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/sessions"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
@@ -75,7 +74,7 @@ var hostileValues = map[string]string{
 
 func TestValues_HostileBytesAreCorrupt(t *testing.T) {
 	for name, data := range hostileValues {
-		if v, err := decodeValue([]byte(data)); !errors.Is(err, kvmodel.ErrCorrupt) || v != nil {
+		if v, err := decodeValue([]byte(data)); !errors.Is(err, codec.ErrCorrupt) || v != nil {
 			t.Errorf("%s: want ErrCorrupt, got %v, %v", name, v, err)
 		} else if strings.Contains(err.Error(), "18446744073709551615") {
 			t.Errorf("%s: the error shows what was stored: %v", name, err)
@@ -114,7 +113,7 @@ func FuzzRecord(f *testing.F) {
 			values, err = rec.Values.decode()
 		}
 		if err != nil {
-			if !errors.Is(err, kvmodel.ErrCorrupt) {
+			if !errors.Is(err, codec.ErrCorrupt) {
 				t.Fatalf("want ErrCorrupt, got %v", err)
 			}
 			return
@@ -148,7 +147,7 @@ func FuzzSeats(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		seats, err := readSeats(data)
 		if err != nil {
-			if !errors.Is(err, kvmodel.ErrCorrupt) {
+			if !errors.Is(err, codec.ErrCorrupt) {
 				t.Fatalf("want ErrCorrupt, got %v", err)
 			}
 			return

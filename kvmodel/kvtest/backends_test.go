@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
@@ -17,13 +17,13 @@ import (
 var backends = []struct {
 	name  string
 	loose bool
-	open  func(t *testing.T) (kvmodel.Store, error)
+	open  func(t *testing.T) (kv.Store, error)
 }{
-	{"memkv", false, func(*testing.T) (kvmodel.Store, error) { return memkv.New(memkv.Options{}), nil }},
-	{"boltkv", false, func(t *testing.T) (kvmodel.Store, error) {
+	{"memkv", false, func(*testing.T) (kv.Store, error) { return memkv.New(memkv.Options{}), nil }},
+	{"boltkv", false, func(t *testing.T) (kv.Store, error) {
 		return boltkv.Open(filepath.Join(t.TempDir(), "db"), boltkv.Options{})
 	}},
-	{"memcachekv", true, func(t *testing.T) (kvmodel.Store, error) {
+	{"memcachekv", true, func(t *testing.T) (kv.Store, error) {
 		servers.Need(t, "memcached")
 		var addrs []string
 		for range 2 {
@@ -36,7 +36,7 @@ var backends = []struct {
 		}
 		return memcachekv.OpenVolatile(addrs, memcachekv.Options{})
 	}},
-	{"rediskv", false, func(t *testing.T) (kvmodel.Store, error) {
+	{"rediskv", false, func(t *testing.T) (kv.Store, error) {
 		servers.Need(t, "redis-server")
 		p, err := servers.Redis()
 		if err != nil {
@@ -45,7 +45,7 @@ var backends = []struct {
 		t.Cleanup(p.Stop)
 		return rediskv.Open(ctx, rediskv.Options{Addrs: []string{p.Addr}})
 	}},
-	{"rediskv cluster", false, func(t *testing.T) (kvmodel.Store, error) {
+	{"rediskv cluster", false, func(t *testing.T) (kv.Store, error) {
 		servers.Need(t, "redis-server")
 		c, err := servers.RedisCluster()
 		if err != nil {
@@ -57,7 +57,7 @@ var backends = []struct {
 }
 
 // opened returns a store that is closed when the test ends.
-func opened(t *testing.T, open func(*testing.T) (kvmodel.Store, error)) kvmodel.Store {
+func opened(t *testing.T, open func(*testing.T) (kv.Store, error)) kv.Store {
 	t.Helper()
 	s, err := open(t)
 	if err != nil {

@@ -13,26 +13,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // twisted is a store whose Do is another one.
 type twisted struct {
-	kvmodel.Store
-	do func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error
+	kv.Store
+	do func(ctx context.Context, s kv.Store, ops []kv.Op) error
 }
 
-func (w *twisted) Do(ctx context.Context, ops []kvmodel.Op) error { return w.do(ctx, w.Store, ops) }
+func (w *twisted) Do(ctx context.Context, ops []kv.Op) error { return w.do(ctx, w.Store, ops) }
 
-func (w *twisted) Powers() kvmodel.Powers { return kvmodel.PowersOf(w.Store) }
+func (w *twisted) Powers() kv.Powers { return kv.PowersOf(w.Store) }
 
-type wrapper = func(kvmodel.Store) kvmodel.Store
+type wrapper = func(kv.Store) kv.Store
 
 // before changes each op before it is sent.
-func before(change func(op *kvmodel.Op)) wrapper {
-	return trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+func before(change func(op *kv.Op)) wrapper {
+	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		changed := slices.Clone(ops)
 		for i := range changed {
 			change(&changed[i])
@@ -46,20 +46,20 @@ func before(change func(op *kvmodel.Op)) wrapper {
 }
 
 // after changes each op's result.
-func after(change func(op *kvmodel.Op)) wrapper {
-	return trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+func after(change func(op *kv.Op)) wrapper {
+	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
 		for i := range ops {
 			change(&ops[i])
 		}
-		return kvmodel.Unanswered(ops)
+		return kv.Unanswered(ops)
 	})
 }
 
 // instead carries out the ops that it wants in its own way, one at a time, and
 // the others as they are.
-func instead(want kvmodel.Kind, do func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result) wrapper {
-	return trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+func instead(want kv.Kind, do func(s kv.Store, op kv.Op) kv.Result) wrapper {
+	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		for i := range ops {
 			if ops[i].Kind == want {
 				ops[i].Result = do(s, ops[i])
@@ -67,25 +67,25 @@ func instead(want kvmodel.Kind, do func(s kvmodel.Store, op kvmodel.Op) kvmodel.
 			}
 			_ = s.Do(ctx, ops[i:i+1])
 		}
-		return kvmodel.Unanswered(ops)
+		return kv.Unanswered(ops)
 	})
 }
 
-func trip(do func(context.Context, kvmodel.Store, []kvmodel.Op) error) wrapper {
-	return func(s kvmodel.Store) kvmodel.Store { return &twisted{s, do} }
+func trip(do func(context.Context, kv.Store, []kv.Op) error) wrapper {
+	return func(s kv.Store) kv.Store { return &twisted{s, do} }
 }
 
 // do carries out one op. A moment before it lets others come between.
-func do(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+func do(s kv.Store, op kv.Op) kv.Result {
 	time.Sleep(20 * time.Microsecond)
-	r, _ := kvmodel.One(ctx, s, op)
+	r, _ := kv.One(ctx, s, op)
 	return r
 }
 
-func hash(value []byte) kvmodel.Version {
+func hash(value []byte) kv.Version {
 	h := fnv.New64a()
 	h.Write(value)
-	return kvmodel.Version(h.Sum64() | 1)
+	return kv.Version(h.Sum64() | 1)
 }
 
 // broken are stores that break a rule each, and cases that must notice.
@@ -94,105 +94,105 @@ var broken = []struct {
 	wrap  wrapper
 	cases string
 }{
-	{"Add overwrites", before(func(op *kvmodel.Op) {
-		if op.Kind == kvmodel.Add {
-			op.Kind = kvmodel.Set
+	{"Add overwrites", before(func(op *kv.Op) {
+		if op.Kind == kv.Add {
+			op.Kind = kv.Set
 		}
 	}), "add/present add/twice add/empty-is-present concurrent/add trip/same-key-adds clients/add"},
 
-	{"CompareAndSwap compares nothing", instead(kvmodel.CompareAndSwap, func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
-		return do(s, kvmodel.OpSet(op.Key, op.Value).For(op.TTL))
+	{"CompareAndSwap compares nothing", instead(kv.CompareAndSwap, func(s kv.Store, op kv.Op) kv.Result {
+		return do(s, kv.OpSet(op.Key, op.Value).For(op.TTL))
 	}), "swap/stale swap/absent swap/twice version/made-up concurrent/swap concurrent/swap-loop concurrent/append-and-swap clients/stale"},
 
-	{"CompareAndDelete compares nothing", instead(kvmodel.CompareAndDelete, func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
-		return do(s, kvmodel.OpDelete(op.Key))
+	{"CompareAndDelete compares nothing", instead(kv.CompareAndDelete, func(s kv.Store, op kv.Op) kv.Result {
+		return do(s, kv.OpDelete(op.Key))
 	}), "drop/stale version/made-up clients/stale"},
 
-	{"CompareAndDelete is two steps", instead(kvmodel.CompareAndDelete, func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
-		if r := do(s, kvmodel.OpGet(op.Key)); r.Err != nil || r.Version != op.Version {
-			return kvmodel.Result{Err: kvmodel.ErrNotFound}
+	{"CompareAndDelete is two steps", instead(kv.CompareAndDelete, func(s kv.Store, op kv.Op) kv.Result {
+		if r := do(s, kv.OpGet(op.Key)); r.Err != nil || r.Version != op.Version {
+			return kv.Result{Err: kv.ErrNotFound}
 		}
-		_ = do(s, kvmodel.OpDelete(op.Key))
-		return kvmodel.Result{}
+		_ = do(s, kv.OpDelete(op.Key))
+		return kv.Result{}
 	}), "drop/stale concurrent/drop"},
 
-	{"a version is a hash of the value", after(func(op *kvmodel.Op) {
-		if op.Kind == kvmodel.Get && op.Result.Err == nil {
+	{"a version is a hash of the value", after(func(op *kv.Op) {
+		if op.Kind == kv.Get && op.Result.Err == nil {
 			op.Result.Version = hash(op.Result.Value)
 		}
 	}), "version/re-add version/there-and-back version/set-same-value version/never-twice kept/no-version-again"},
 
-	{"Append creates", instead(kvmodel.Append, func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+	{"Append creates", instead(kv.Append, func(s kv.Store, op kv.Op) kv.Result {
 		r := do(s, op)
-		if errors.Is(r.Err, kvmodel.ErrNotStored) {
-			return do(s, kvmodel.OpAdd(op.Key, op.Value))
+		if errors.Is(r.Err, kv.ErrNotStored) {
+			return do(s, kv.OpAdd(op.Key, op.Value))
 		}
 		return r
 	}), "append/absent append/nothing-to-absent append/after-delete drop/leaves-nothing"},
 
-	{"Append is two steps and forgets the TTL", instead(kvmodel.Append, func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
-		r := do(s, kvmodel.OpGet(op.Key))
+	{"Append is two steps and forgets the TTL", instead(kv.Append, func(s kv.Store, op kv.Op) kv.Result {
+		r := do(s, kv.OpGet(op.Key))
 		if r.Err != nil {
-			return kvmodel.Result{Err: kvmodel.ErrNotStored}
+			return kv.Result{Err: kv.ErrNotStored}
 		}
-		return do(s, kvmodel.OpSet(op.Key, append(r.Value, op.Value...)))
+		return do(s, kv.OpSet(op.Key, append(r.Value, op.Value...)))
 	}), "concurrent/append concurrent/append-by-clients ttl/kept-by-append append/full"},
 
-	{"Append does not honour Unless", before(func(op *kvmodel.Op) {
-		if op.Kind == kvmodel.Append {
+	{"Append does not honour Unless", before(func(op *kv.Op) {
+		if op.Kind == kv.Append {
 			op.Unless = nil
 		}
 	}), "unless/sealed unless/whole-value unless/sealing unless/in-pieces"},
 
-	{"Increment creates", instead(kvmodel.Increment, func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
-		n, err := kvmodel.Next(ctx, s, op.Key, op.Delta, op.Delta)
-		return kvmodel.Result{Number: n, Err: err}
+	{"Increment creates", instead(kv.Increment, func(s kv.Store, op kv.Op) kv.Result {
+		n, err := kv.Next(ctx, s, op.Key, op.Delta, op.Delta)
+		return kv.Result{Number: n, Err: err}
 	}), "increment/absent drop/leaves-nothing expired/increment"},
 
-	{"Increment is two steps", instead(kvmodel.Increment, func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
-		n, err := kvmodel.ParseNumber(do(s, kvmodel.OpGet(op.Key)).Value)
+	{"Increment is two steps", instead(kv.Increment, func(s kv.Store, op kv.Op) kv.Result {
+		n, err := kv.ParseNumber(do(s, kv.OpGet(op.Key)).Value)
 		if err != nil {
-			return kvmodel.Result{Err: err}
+			return kv.Result{Err: err}
 		}
 		n = max(n+op.Delta, 0)
-		return kvmodel.Result{Number: n, Err: do(s, kvmodel.OpSet(op.Key, strconv.AppendInt(nil, n, 10))).Err}
+		return kv.Result{Number: n, Err: do(s, kv.OpSet(op.Key, strconv.AppendInt(nil, n, 10))).Err}
 	}), "concurrent/increment concurrent/increment-by-clients concurrent/decrement ttl/kept-by-increment not-number/past-the-most"},
 
-	{"Increment counts in floating point", after(func(op *kvmodel.Op) {
-		if op.Kind == kvmodel.Increment {
+	{"Increment counts in floating point", after(func(op *kv.Op) {
+		if op.Kind == kv.Increment {
 			op.Result.Number = int64(float64(op.Result.Number))
 		}
 	}), "increment/past-float increment/large-delta increment/the-most-down"},
 
-	{"a number that loses a digit is padded", after(func(op *kvmodel.Op) {
-		if op.Kind == kvmodel.Get && string(op.Result.Value) == "9" {
+	{"a number that loses a digit is padded", after(func(op *kv.Op) {
+		if op.Kind == kv.Get && string(op.Result.Value) == "9" {
 			op.Result.Value = []byte("9 ")
 		}
 	}), "increment/shorter increment/shorter-in-many"},
 
-	{"numbers are trimmed whoever wrote the blanks", after(func(op *kvmodel.Op) {
-		if op.Kind == kvmodel.Get && op.Result.Err == nil {
+	{"numbers are trimmed whoever wrote the blanks", after(func(op *kv.Op) {
+		if op.Kind == kv.Get && op.Result.Err == nil {
 			op.Result.Value = bytes.TrimRight(op.Result.Value, " ")
 		}
 	}), "value/number-and-blanks value/blanks not-number/blank-after"},
 
-	{"an oversize value removes the old one", trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"an oversize value removes the old one", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		err := s.Do(ctx, ops)
 		for i := range ops {
-			if errors.Is(ops[i].Result.Err, kvmodel.ErrTooLarge) {
-				_ = do(s, kvmodel.OpDelete(ops[i].Key))
+			if errors.Is(ops[i].Result.Err, kv.ErrTooLarge) {
+				_ = do(s, kv.OpDelete(ops[i].Key))
 			}
 		}
 		return err
 	}), "too-large/set too-large/swap too-large/append too-large/set-over-full"},
 
-	{"what failed is absent", after(func(op *kvmodel.Op) {
-		if kvmodel.Failed(op.Result.Err) {
-			op.Result.Err = kvmodel.ErrNotFound
+	{"what failed is absent", after(func(op *kv.Op) {
+		if kv.Failed(op.Result.Err) {
+			op.Result.Err = kv.ErrNotFound
 		}
 	}), "close/ops-later context/cancelled context/expired"},
 
-	{"Do returns an error for an answer", trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"Do returns an error for an answer", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
 		for i := range ops {
 			if ops[i].Result.Err != nil {
@@ -202,28 +202,28 @@ var broken = []struct {
 		return nil
 	}), "get/absent trip/answers-are-no-error bad-key/empty"},
 
-	{"Do returns nil though it failed", trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"Do returns nil though it failed", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
 		return nil
 	}), "close/ops-later context/cancelled"},
 
-	{"the context is not looked at", trip(func(_ context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"the context is not looked at", trip(func(_ context.Context, s kv.Store, ops []kv.Op) error {
 		return s.Do(context.Background(), ops)
 	}), "context/cancelled context/expired context/refused-first"},
 
-	{"the reason of a cancelled context is lost", after(func(op *kvmodel.Op) {
-		if errors.Is(op.Result.Err, kvmodel.ErrUnavailable) {
-			op.Result.Err = kvmodel.ErrUnavailable
+	{"the reason of a cancelled context is lost", after(func(op *kv.Op) {
+		if errors.Is(op.Result.Err, kv.ErrUnavailable) {
+			op.Result.Err = kv.ErrUnavailable
 		}
 	}), "context/cancelled context/expired"},
 
-	{"an empty value is read as nil", after(func(op *kvmodel.Op) {
+	{"an empty value is read as nil", after(func(op *kv.Op) {
 		if len(op.Result.Value) == 0 {
 			op.Result.Value = nil
 		}
 	}), "get/nil-value set/empty-over-full value/empty"},
 
-	{"old results are left", trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"old results are left", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		old := slices.Clone(ops)
 		err := s.Do(ctx, ops)
 		for i := range ops {
@@ -234,7 +234,7 @@ var broken = []struct {
 		return err
 	}), "result/reset"},
 
-	{"a trip does each key once", trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"a trip does each key once", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		seen := make(map[string]int)
 		for i := range ops {
 			if at, ok := seen[ops[i].Key]; ok {
@@ -244,25 +244,25 @@ var broken = []struct {
 			seen[ops[i].Key] = i
 			_ = s.Do(ctx, ops[i:i+1])
 		}
-		return kvmodel.Unanswered(ops)
+		return kv.Unanswered(ops)
 	}), "trip/same-key-increments trip/same-key-adds trip/same-key-drops trip/same-key-appends trip/same-key-gets trip/same-key-deletes"},
 
-	{"a trip ends after 500 ops", trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"a trip ends after 500 ops", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		return s.Do(ctx, ops[:min(len(ops), 500)])
 	}), "trip/1000-gets trip/1000-sets trip/500-mixed"},
 
-	{"the ops of a trip are done from the last to the first", trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"the ops of a trip are done from the last to the first", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		for i := range slices.Backward(ops) {
 			_ = s.Do(ctx, ops[i:i+1])
 		}
-		return kvmodel.Unanswered(ops)
+		return kv.Unanswered(ops)
 	}), "trip/ordered trip/ordered-many"},
 
-	{"one bad key spoils the trip", trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	{"one bad key spoils the trip", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		for i := range ops {
-			if kvmodel.CheckKey(ops[i].Key) != nil {
+			if kv.CheckKey(ops[i].Key) != nil {
 				for j := range ops {
-					ops[j].Result = kvmodel.Result{Err: kvmodel.ErrBadKey}
+					ops[j].Result = kv.Result{Err: kv.ErrBadKey}
 				}
 				return nil
 			}
@@ -270,41 +270,41 @@ var broken = []struct {
 		return s.Do(ctx, ops)
 	}), "key/bad-among-good context/refused-first"},
 
-	{"Do changes the ops it is given", before(func(op *kvmodel.Op) {
+	{"Do changes the ops it is given", before(func(op *kv.Op) {
 		if len(op.Value) > 0 {
 			op.Value[0] ^= 1
 		}
 	}), "set/absent value/all-bytes"},
 
-	{"keys are folded to lower case", before(func(op *kvmodel.Op) { op.Key = strings.ToLower(op.Key) }), "key/case-sensitive key/punctuation"},
-	{"long keys are cut", before(func(op *kvmodel.Op) { op.Key = op.Key[:min(len(op.Key), kvmodel.MaxKey-1)] }), "key/longest bad-key/too-long"},
-	{"bad keys are escaped", before(func(op *kvmodel.Op) { op.Key = strings.ReplaceAll(op.Key, "{", "%7B") }), "bad-key/open-brace"},
-	{"values are cut at a line end", before(func(op *kvmodel.Op) { op.Value, _, _ = bytes.Cut(op.Value, []byte("\r\n")) }), "value/line-end value/memcached-end"},
+	{"keys are folded to lower case", before(func(op *kv.Op) { op.Key = strings.ToLower(op.Key) }), "key/case-sensitive key/punctuation"},
+	{"long keys are cut", before(func(op *kv.Op) { op.Key = op.Key[:min(len(op.Key), kv.MaxKey-1)] }), "key/longest bad-key/too-long"},
+	{"bad keys are escaped", before(func(op *kv.Op) { op.Key = strings.ReplaceAll(op.Key, "{", "%7B") }), "bad-key/open-brace"},
+	{"values are cut at a line end", before(func(op *kv.Op) { op.Value, _, _ = bytes.Cut(op.Value, []byte("\r\n")) }), "value/line-end value/memcached-end"},
 
-	{"a TTL of more than 30 days is a date", before(func(op *kvmodel.Op) {
-		if op.TTL > 30*24*time.Hour && op.TTL <= kvmodel.MaxTTL {
+	{"a TTL of more than 30 days is a date", before(func(op *kv.Op) {
+		if op.TTL > 30*24*time.Hour && op.TTL <= kv.MaxTTL {
 			op.TTL = 1
 		}
 	}), "ttl/over-30-days ttl/longest"},
-	{"a TTL is not kept to", before(func(op *kvmodel.Op) {
-		if op.TTL > 0 && op.TTL <= kvmodel.MaxTTL && op.Kind < kvmodel.Delete {
+	{"a TTL is not kept to", before(func(op *kv.Op) {
+		if op.TTL > 0 && op.TTL <= kv.MaxTTL && op.Kind < kv.Delete {
 			op.TTL = 0
 		}
 	}), "ttl/set ttl/add ttl/swap ttl/many expired/add expired/swap expired/increment expired/reopened"},
-	{"a TTL is cut to whole seconds", before(func(op *kvmodel.Op) {
+	{"a TTL is cut to whole seconds", before(func(op *kv.Op) {
 		if op.TTL > 0 {
 			op.TTL = op.TTL.Truncate(time.Second)
 		}
 	}), "ttl/not-whole-seconds ttl/smallest"},
-	{"a negative TTL means none", before(func(op *kvmodel.Op) { op.TTL = max(op.TTL, 0) }), "bad-op/ttl-negative/set bad-op/ttl-negative/cas"},
+	{"a negative TTL means none", before(func(op *kv.Op) { op.TTL = max(op.TTL, 0) }), "bad-op/ttl-negative/set bad-op/ttl-negative/cas"},
 
-	{"a Delete of an absent key succeeds", after(func(op *kvmodel.Op) {
-		if op.Kind == kvmodel.Delete && errors.Is(op.Result.Err, kvmodel.ErrNotFound) {
+	{"a Delete of an absent key succeeds", after(func(op *kv.Op) {
+		if op.Kind == kv.Delete && errors.Is(op.Result.Err, kv.ErrNotFound) {
 			op.Result.Err = nil
 		}
 	}), "delete/absent delete/twice concurrent/delete concurrent/add-and-delete trip/same-key-deletes"},
 
-	{"a Set is two steps", instead(kvmodel.Set, func(s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+	{"a Set is two steps", instead(kv.Set, func(s kv.Store, op kv.Op) kv.Result {
 		op.Value = bytes.Clone(op.Value)
 		half := op
 		half.Value = op.Value[:len(op.Value)/2]
@@ -321,13 +321,13 @@ var broken = []struct {
 }
 
 // shareResults answers every Get of one value with the same memory.
-func shareResults(s kvmodel.Store) kvmodel.Store {
+func shareResults(s kv.Store) kv.Store {
 	var mu sync.Mutex
-	seen := make(map[kvmodel.Version][]byte)
-	return after(func(op *kvmodel.Op) {
+	seen := make(map[kv.Version][]byte)
+	return after(func(op *kv.Op) {
 		mu.Lock()
 		defer mu.Unlock()
-		if op.Kind != kvmodel.Get || op.Result.Err != nil {
+		if op.Kind != kv.Get || op.Result.Err != nil {
 			return
 		}
 		if value, ok := seen[op.Result.Version]; ok {
@@ -339,41 +339,41 @@ func shareResults(s kvmodel.Store) kvmodel.Store {
 
 // keepInputs answers a Get with the bytes that were given to a Set or an Add,
 // whatever has become of them.
-func keepInputs(s kvmodel.Store) kvmodel.Store {
+func keepInputs(s kv.Store) kv.Store {
 	var mu sync.Mutex
 	given := make(map[string][]byte)
-	return after(func(op *kvmodel.Op) {
+	return after(func(op *kv.Op) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch value, ok := given[op.Key]; {
-		case op.Kind == kvmodel.Set:
+		case op.Kind == kv.Set:
 			given[op.Key] = op.Value
-		case op.Kind == kvmodel.Get && op.Result.Err == nil && ok:
+		case op.Kind == kv.Get && op.Result.Err == nil && ok:
 			op.Result.Value = bytes.Clone(value)
 		}
 	})(s)
 }
 
 type otherAtomic struct {
-	kvmodel.Store
-	atomic func(ctx context.Context, f func(kvmodel.Store) error) error
+	kv.Store
+	atomic func(ctx context.Context, f func(kv.Store) error) error
 }
 
-func (o *otherAtomic) Powers() kvmodel.Powers {
-	powers := kvmodel.PowersOf(o.Store)
+func (o *otherAtomic) Powers() kv.Powers {
+	powers := kv.PowersOf(o.Store)
 	powers.Atomic = o.atomic
 	return powers
 }
 
-func notAtomic(s kvmodel.Store) kvmodel.Store {
-	return &otherAtomic{s, func(_ context.Context, f func(kvmodel.Store) error) error {
-		return f(after(func(*kvmodel.Op) { time.Sleep(20 * time.Microsecond) })(s))
+func notAtomic(s kv.Store) kv.Store {
+	return &otherAtomic{s, func(_ context.Context, f func(kv.Store) error) error {
+		return f(after(func(*kv.Op) { time.Sleep(20 * time.Microsecond) })(s))
 	}}
 }
 
-func wrapAtomicError(s kvmodel.Store) kvmodel.Store {
-	return &otherAtomic{s, func(ctx context.Context, f func(kvmodel.Store) error) error {
-		if err := kvmodel.PowersOf(s).Atomic(ctx, f); err != nil {
+func wrapAtomicError(s kv.Store) kv.Store {
+	return &otherAtomic{s, func(ctx context.Context, f func(kv.Store) error) error {
+		if err := kv.PowersOf(s).Atomic(ctx, f); err != nil {
 			return fmt.Errorf("atomic: %w", err)
 		}
 		return nil
@@ -381,17 +381,17 @@ func wrapAtomicError(s kvmodel.Store) kvmodel.Store {
 }
 
 type otherClose struct {
-	kvmodel.Store
+	kv.Store
 	close func() error
 }
 
-func (o *otherClose) Powers() kvmodel.Powers { return kvmodel.PowersOf(o.Store) }
-func (o *otherClose) Close() error           { return o.close() }
+func (o *otherClose) Powers() kv.Powers { return kv.PowersOf(o.Store) }
+func (o *otherClose) Close() error      { return o.close() }
 
-func neverClosed(s kvmodel.Store) kvmodel.Store { return &otherClose{s, func() error { return nil }} }
+func neverClosed(s kv.Store) kv.Store { return &otherClose{s, func() error { return nil }} }
 
 func closedOnce() wrapper {
-	return func(s kvmodel.Store) kvmodel.Store {
+	return func(s kv.Store) kv.Store {
 		closed := false
 		return &otherClose{s, func() error {
 			if closed {
@@ -474,10 +474,10 @@ func TestCases_AreAtLeast150WithNamesAndRulesOfTheirOwn(t *testing.T) {
 
 func TestCases_FailForAMakerThatDoesNotKeepItsWord(t *testing.T) {
 	forgetful := inMemory(memkv.Options{}, bare)
-	forgetful.Open = func(testing.TB, string) kvmodel.Store { return memkv.New(memkv.Options{}) }
+	forgetful.Open = func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{}) }
 	oneForAll := inMemory(memkv.Options{}, bare)
 	all := oneForAll.Open(t, "all")
-	oneForAll.Open = func(testing.TB, string) kvmodel.Store { return neverClosed(all) }
+	oneForAll.Open = func(testing.TB, string) kv.Store { return neverClosed(all) }
 	for _, c := range []struct {
 		name  string
 		maker kvtest.Maker

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var closeCases = []Case{
@@ -16,50 +16,50 @@ var closeCases = []Case{
 		}
 	}},
 	{"close/ops-later", "after Close ops of every kind are ErrUnavailable, and so is the error of Do", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("7")))
+		f.ok(kv.OpSet("k", []byte("7")))
 		v := f.version("k")
 		if err := f.store.Close(); err != nil {
 			f.Fatalf("Close: %v", err)
 		}
-		ops := []kvmodel.Op{
-			kvmodel.OpGet("k"), kvmodel.OpSet("k", nil), kvmodel.OpAdd("new", nil), kvmodel.OpSwap("k", v, nil), kvmodel.OpDelete("k"),
-			kvmodel.OpDrop("k", v), kvmodel.OpAppend("k", []byte("8")), kvmodel.OpIncrement("k", 1),
+		ops := []kv.Op{
+			kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
+			kv.OpDrop("k", v), kv.OpAppend("k", []byte("8")), kv.OpIncrement("k", 1),
 		}
-		if err := f.try(f.ctx, f.store, ops); !errors.Is(err, kvmodel.ErrUnavailable) {
+		if err := f.try(f.ctx, f.store, ops); !errors.Is(err, kv.ErrUnavailable) {
 			f.Errorf("Do after Close returned %v, want ErrUnavailable", err)
 		}
 		for _, op := range ops {
-			if !endsIn(op.Result.Err, kvmodel.ErrUnavailable) {
+			if !endsIn(op.Result.Err, kv.ErrUnavailable) {
 				f.Errorf("%s ended in %v, want ErrUnavailable", show(op), op.Result.Err)
 			}
 		}
 	}},
 	{"close/atomic-later", "after Close Atomic is ErrUnavailable and does not run its function", atomically, func(f *fixture) {
-		powers := kvmodel.PowersOf(f.store)
+		powers := kv.PowersOf(f.store)
 		if err := f.store.Close(); err != nil {
 			f.Fatalf("Close: %v", err)
 		}
-		err := powers.Atomic(f.ctx, func(kvmodel.Store) error {
+		err := powers.Atomic(f.ctx, func(kv.Store) error {
 			f.Errorf("the function ran")
 			return nil
 		})
-		if !errors.Is(err, kvmodel.ErrUnavailable) {
+		if !errors.Is(err, kv.ErrUnavailable) {
 			f.Errorf("Atomic after Close returned %v, want ErrUnavailable", err)
 		}
 	}},
 	{"close/under-way", "a Close among ops that are under way leaves each of them answered, ErrUnavailable or ErrUnclear", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("0")))
+		f.ok(kv.OpSet("k", []byte("0")))
 		f.together(8, func(i int) error {
 			if i == 0 {
 				return f.store.Close()
 			}
 			for {
-				r, err := f.one(f.store, kvmodel.OpIncrement("k", 1))
+				r, err := f.one(f.store, kv.OpIncrement("k", 1))
 				switch {
 				case err == nil && r.Number > 0:
-				case errors.Is(err, kvmodel.ErrUnavailable):
+				case errors.Is(err, kv.ErrUnavailable):
 					return nil
-				case !errors.Is(err, kvmodel.ErrUnclear):
+				case !errors.Is(err, kv.ErrUnclear):
 					return fmt.Errorf("the increment ended in %w, number %d", err, r.Number)
 				}
 			}
@@ -72,57 +72,57 @@ var clientCases = []Case{
 		other := f.open()
 		for i := range 20 {
 			want := fmt.Sprint(i)
-			f.ok(kvmodel.OpSet("k", []byte(want)))
-			r, err := f.one(other, kvmodel.OpGet("k"))
+			f.ok(kv.OpSet("k", []byte(want)))
+			r, err := f.one(other, kv.OpGet("k"))
 			if err != nil || string(r.Value) != want {
 				f.Fatalf("the other client reads %s, want %q", showResult(r), want)
 			}
 		}
 	}},
 	{"clients/add", "an Add finds what another client has added", shared, func(f *fixture) {
-		f.ok(kvmodel.OpAdd("k", []byte("v")))
-		if _, err := f.one(f.open(), kvmodel.OpAdd("k", nil)); !endsIn(err, kvmodel.ErrExists) {
+		f.ok(kv.OpAdd("k", []byte("v")))
+		if _, err := f.one(f.open(), kv.OpAdd("k", nil)); !endsIn(err, kv.ErrExists) {
 			f.Errorf("the other client's add ended in %v, want ErrExists", err)
 		}
 	}},
 	{"clients/stale", "a change by one client makes the version stale that another one read", shared, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("1")))
+		f.ok(kv.OpSet("k", []byte("1")))
 		stale := f.version("k")
-		if _, err := f.one(f.open(), kvmodel.OpSet("k", []byte("1"))); err != nil {
+		if _, err := f.one(f.open(), kv.OpSet("k", []byte("1"))); err != nil {
 			f.Fatal(err)
 		}
-		f.refused(kvmodel.OpSwap("k", stale, nil), kvmodel.ErrConflict)
-		f.refused(kvmodel.OpDrop("k", stale), kvmodel.ErrConflict)
+		f.refused(kv.OpSwap("k", stale, nil), kv.ErrConflict)
+		f.refused(kv.OpDrop("k", stale), kv.ErrConflict)
 	}},
 	{"clients/version-handed-over", "a version that one client read is good for a compare by another", shared, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("1")))
-		if _, err := f.one(f.open(), kvmodel.OpSwap("k", f.version("k"), []byte("2"))); err != nil {
+		f.ok(kv.OpSet("k", []byte("1")))
+		if _, err := f.one(f.open(), kv.OpSwap("k", f.version("k"), []byte("2"))); err != nil {
 			f.Fatal(err)
 		}
 		f.holds("k", "2")
 	}},
 	{"clients/close-one", "closing one client leaves the other one working", shared, func(f *fixture) {
 		other := f.open()
-		f.ok(kvmodel.OpSet("k", []byte("v")))
+		f.ok(kv.OpSet("k", []byte("v")))
 		if err := other.Close(); err != nil {
 			f.Fatalf("Close: %v", err)
 		}
 		f.holds("k", "v")
-		f.ok(kvmodel.OpSet("k", []byte("w")))
+		f.ok(kv.OpSet("k", []byte("w")))
 	}},
 	{"clients/apart", "stores of different names share nothing", shared, func(f *fixture) {
 		other := f.maker.Open(f.TB, newName())
 		defer other.Close()
-		f.ok(kvmodel.OpSet("k", []byte("v")))
-		if _, err := f.one(other, kvmodel.OpGet("k")); !endsIn(err, kvmodel.ErrNotFound) {
+		f.ok(kv.OpSet("k", []byte("v")))
+		if _, err := f.one(other, kv.OpGet("k")); !endsIn(err, kv.ErrNotFound) {
 			f.Errorf("another store's get ended in %v, want ErrNotFound", err)
 		}
 	}},
 
 	{"kept/values", "values of every size and kind are there after the store was closed and opened again", kept, func(f *fixture) {
-		values := map[string]string{"empty": "", "bytes": "\x00\xff\r\n", "large": string(big(kvmodel.MaxValue)), "number": "42"}
+		values := map[string]string{"empty": "", "bytes": "\x00\xff\r\n", "large": string(big(kv.MaxValue)), "number": "42"}
 		for key, value := range values {
-			f.ok(kvmodel.OpSet(key, []byte(value)))
+			f.ok(kv.OpSet(key, []byte(value)))
 		}
 		f.reopen()
 		for key, value := range values {
@@ -131,10 +131,10 @@ var clientCases = []Case{
 	}},
 	{"kept/every-write", "what any kind of op has changed stays changed after the store was opened again", kept, func(f *fixture) {
 		for _, key := range []string{"swap", "delete", "drop", "append", "incr"} {
-			f.ok(kvmodel.OpSet(key, []byte("10")))
+			f.ok(kv.OpSet(key, []byte("10")))
 		}
-		f.do(kvmodel.OpAdd("add", []byte("a")), kvmodel.OpSwap("swap", f.version("swap"), []byte("s")), kvmodel.OpDelete("delete"),
-			kvmodel.OpDrop("drop", f.version("drop")), kvmodel.OpAppend("append", []byte("+")), kvmodel.OpIncrement("incr", -1))
+		f.do(kv.OpAdd("add", []byte("a")), kv.OpSwap("swap", f.version("swap"), []byte("s")), kv.OpDelete("delete"),
+			kv.OpDrop("drop", f.version("drop")), kv.OpAppend("append", []byte("+")), kv.OpIncrement("incr", -1))
 		f.reopen()
 		for key, want := range map[string]string{"add": "a", "swap": "s", "append": "10+", "incr": "9"} {
 			f.holds(key, want)
@@ -143,23 +143,23 @@ var clientCases = []Case{
 		f.absent("drop")
 	}},
 	{"kept/version", "a version is as good after the store was opened again as before", kept, func(f *fixture) {
-		f.ok(kvmodel.OpSet("same", []byte("1")), kvmodel.OpSet("changed", []byte("1")))
+		f.ok(kv.OpSet("same", []byte("1")), kv.OpSet("changed", []byte("1")))
 		same, changed := f.version("same"), f.version("changed")
-		f.ok(kvmodel.OpSet("changed", []byte("1")))
+		f.ok(kv.OpSet("changed", []byte("1")))
 		f.reopen()
-		f.refused(kvmodel.OpSwap("changed", changed, nil), kvmodel.ErrConflict)
-		f.ok(kvmodel.OpSwap("same", same, []byte("2")))
+		f.refused(kv.OpSwap("changed", changed, nil), kv.ErrConflict)
+		f.ok(kv.OpSwap("same", same, []byte("2")))
 	}},
 	{"kept/no-version-again", "an item deleted before and added after the store was opened again has a version it never had", kept, func(f *fixture) {
-		stale := make(map[kvmodel.Version]bool)
+		stale := make(map[kv.Version]bool)
 		for range 10 {
-			f.ok(kvmodel.OpSet("k", []byte("v")))
+			f.ok(kv.OpSet("k", []byte("v")))
 			stale[f.version("k")] = true
 		}
-		f.ok(kvmodel.OpDelete("k"))
+		f.ok(kv.OpDelete("k"))
 		f.reopen()
 		for range 10 {
-			f.ok(kvmodel.OpSet("k", []byte("v")))
+			f.ok(kv.OpSet("k", []byte("v")))
 			if v := f.version("k"); stale[v] {
 				f.Fatalf("version %d came again", v)
 			}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 const (
@@ -25,11 +25,11 @@ var concurrentCases = []Case{
 		f.countsExactly(f.store, f.open())
 	}},
 	{"concurrent/decrement", "a number that many goroutines take down stops at zero, and each step above is answered once", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("200")))
+		f.ok(kv.OpSet("k", []byte("200")))
 		var sums sync.Map
 		f.together(goroutines, func(int) error {
 			for range rounds {
-				r, err := f.one(f.store, kvmodel.OpIncrement("k", -1))
+				r, err := f.one(f.store, kv.OpIncrement("k", -1))
 				if err != nil {
 					return err
 				}
@@ -44,20 +44,20 @@ var concurrentCases = []Case{
 	{"concurrent/add", "of many goroutines that add one key exactly one succeeds, and its value is there", 0, func(f *fixture) {
 		for round := range rounds {
 			key := fmt.Sprint("k", round)
-			winner := f.oneWins(kvmodel.ErrExists, func(i int) kvmodel.Op { return kvmodel.OpAdd(key, fmt.Append(nil, i)) })
+			winner := f.oneWins(kv.ErrExists, func(i int) kv.Op { return kv.OpAdd(key, fmt.Append(nil, i)) })
 			f.holds(key, fmt.Sprint(winner))
 		}
 	}},
 	{"concurrent/swap", "of many goroutines that swap one version exactly one succeeds, and its value is there", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", nil))
+		f.ok(kv.OpSet("k", nil))
 		for range rounds {
 			version := f.version("k")
-			winner := f.oneWins(kvmodel.ErrConflict, func(i int) kvmodel.Op { return kvmodel.OpSwap("k", version, fmt.Append(nil, i)) })
+			winner := f.oneWins(kv.ErrConflict, func(i int) kv.Op { return kv.OpSwap("k", version, fmt.Append(nil, i)) })
 			f.holds("k", fmt.Sprint(winner))
 		}
 	}},
 	{"concurrent/swap-loop", "a loop of Get and CompareAndSwap by many goroutines loses nothing", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("0")))
+		f.ok(kv.OpSet("k", []byte("0")))
 		f.together(goroutines, func(int) error {
 			for range 5 {
 				if err := f.addBySwap("k"); err != nil {
@@ -70,16 +70,16 @@ var concurrentCases = []Case{
 	}},
 	{"concurrent/delete", "of many goroutines that delete one item exactly one finds it", 0, func(f *fixture) {
 		for range rounds {
-			f.ok(kvmodel.OpSet("k", []byte("v")))
-			f.oneWins(kvmodel.ErrNotFound, func(int) kvmodel.Op { return kvmodel.OpDelete("k") })
+			f.ok(kv.OpSet("k", []byte("v")))
+			f.oneWins(kv.ErrNotFound, func(int) kv.Op { return kv.OpDelete("k") })
 			f.absent("k")
 		}
 	}},
 	{"concurrent/drop", "of many goroutines that drop one version exactly one succeeds", 0, func(f *fixture) {
 		for range rounds {
-			f.ok(kvmodel.OpSet("k", []byte("v")))
+			f.ok(kv.OpSet("k", []byte("v")))
 			version := f.version("k")
-			f.oneWins(kvmodel.ErrNotFound, func(int) kvmodel.Op { return kvmodel.OpDrop("k", version) })
+			f.oneWins(kv.ErrNotFound, func(int) kv.Op { return kv.OpDrop("k", version) })
 			f.absent("k")
 		}
 	}},
@@ -92,9 +92,9 @@ var concurrentCases = []Case{
 		var adds, deletes atomic.Int64
 		f.together(goroutines, func(i int) error {
 			for range rounds {
-				op, count, refusal := kvmodel.OpAdd("k", []byte("v")), &adds, kvmodel.ErrExists
+				op, count, refusal := kv.OpAdd("k", []byte("v")), &adds, kv.ErrExists
 				if i%2 == 0 {
-					op, count, refusal = kvmodel.OpDelete("k"), &deletes, kvmodel.ErrNotFound
+					op, count, refusal = kv.OpDelete("k"), &deletes, kv.ErrNotFound
 				}
 				switch _, err := f.one(f.store, op); {
 				case err == nil:
@@ -106,7 +106,7 @@ var concurrentCases = []Case{
 			return nil
 		})
 		present := int64(1)
-		if r := f.do(kvmodel.OpGet("k"))[0].Result; r.Err != nil {
+		if r := f.do(kv.OpGet("k"))[0].Result; r.Err != nil {
 			present = 0
 		}
 		if adds.Load()-deletes.Load() != present {
@@ -140,13 +140,13 @@ var concurrentCases = []Case{
 }
 
 // countsExactly increments one key from many goroutines over clients.
-func (f *fixture) countsExactly(clients ...kvmodel.Store) {
+func (f *fixture) countsExactly(clients ...kv.Store) {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", []byte("0")))
+	f.ok(kv.OpSet("k", []byte("0")))
 	sums := make([][]int64, goroutines)
 	f.together(goroutines, func(i int) error {
 		for range rounds {
-			r, err := f.one(clients[i%len(clients)], kvmodel.OpIncrement("k", 1))
+			r, err := f.one(clients[i%len(clients)], kv.OpIncrement("k", 1))
 			if err != nil {
 				return err
 			}
@@ -159,9 +159,9 @@ func (f *fixture) countsExactly(clients ...kvmodel.Store) {
 
 // oneWins carries out op(i) in goroutine i, all at once, wants one to succeed
 // and the others to end in lost, and returns the winner.
-func (f *fixture) oneWins(lost error, op func(i int) kvmodel.Op) int {
+func (f *fixture) oneWins(lost error, op func(i int) kv.Op) int {
 	f.Helper()
-	ops := make([]kvmodel.Op, goroutines)
+	ops := make([]kv.Op, goroutines)
 	f.together(goroutines, func(i int) error {
 		ops[i] = op(i)
 		return f.store.Do(f.ctx, ops[i:i+1])
@@ -172,16 +172,16 @@ func (f *fixture) oneWins(lost error, op func(i int) kvmodel.Op) int {
 // addBySwap adds one to the number under key without Increment.
 func (f *fixture) addBySwap(key string) error {
 	for {
-		r, err := f.one(f.store, kvmodel.OpGet(key))
+		r, err := f.one(f.store, kv.OpGet(key))
 		if err != nil {
 			return err
 		}
-		n, err := kvmodel.ParseNumber(r.Value)
+		n, err := kv.ParseNumber(r.Value)
 		if err != nil {
 			return err
 		}
-		_, err = f.one(f.store, kvmodel.OpSwap(key, r.Version, fmt.Append(nil, n+1)))
-		if !errors.Is(err, kvmodel.ErrConflict) {
+		_, err = f.one(f.store, kv.OpSwap(key, r.Version, fmt.Append(nil, n+1)))
+		if !errors.Is(err, kv.ErrConflict) {
 			return err
 		}
 	}
@@ -190,21 +190,21 @@ func (f *fixture) addBySwap(key string) error {
 // dropOrSwap lets half of the goroutines swap and the others drop one version.
 func (f *fixture) dropOrSwap() {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", []byte("old")))
+	f.ok(kv.OpSet("k", []byte("old")))
 	version := f.version("k")
-	ops := make([]kvmodel.Op, goroutines)
+	ops := make([]kv.Op, goroutines)
 	f.together(goroutines, func(i int) error {
-		ops[i] = kvmodel.OpSwap("k", version, []byte("new"))
+		ops[i] = kv.OpSwap("k", version, []byte("new"))
 		if i%2 == 0 {
-			ops[i] = kvmodel.OpDrop("k", version)
+			ops[i] = kv.OpDrop("k", version)
 		}
 		return f.store.Do(f.ctx, ops[i:i+1])
 	})
-	winners := slices.DeleteFunc(slices.Clone(ops), func(op kvmodel.Op) bool { return op.Result.Err != nil })
+	winners := slices.DeleteFunc(slices.Clone(ops), func(op kv.Op) bool { return op.Result.Err != nil })
 	if len(winners) != 1 {
 		f.Fatalf("%d of the ops with one version succeeded, want 1", len(winners))
 	}
-	if winners[0].Kind == kvmodel.CompareAndDelete {
+	if winners[0].Kind == kv.CompareAndDelete {
 		f.absent("k")
 	} else {
 		f.holds("k", "new")
@@ -212,13 +212,13 @@ func (f *fixture) dropOrSwap() {
 }
 
 // appendsAll appends to one key from many goroutines over clients.
-func (f *fixture) appendsAll(clients ...kvmodel.Store) {
+func (f *fixture) appendsAll(clients ...kv.Store) {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", nil))
+	f.ok(kv.OpSet("k", nil))
 	f.together(goroutines, func(i int) error {
 		for round := range rounds {
 			piece := fmt.Sprintf("%d.%d;", i, round)
-			if _, err := f.one(clients[i%len(clients)], kvmodel.OpAppend("k", []byte(piece))); err != nil {
+			if _, err := f.one(clients[i%len(clients)], kv.OpAppend("k", []byte(piece))); err != nil {
 				return err
 			}
 		}
@@ -232,7 +232,7 @@ func (f *fixture) appendsAll(clients ...kvmodel.Store) {
 func (f *fixture) allPieces(key string, n int) {
 	f.Helper()
 	var next [goroutines]int
-	value := string(f.answer(kvmodel.OpGet(key), nil).Value)
+	value := string(f.answer(kv.OpGet(key), nil).Value)
 	for piece := range strings.SplitSeq(strings.TrimSuffix(value, ";"), ";") {
 		var who, round int
 		if _, err := fmt.Sscanf(piece, "%d.%d", &who, &round); err != nil || who < 0 || who >= goroutines || round != next[who] {
@@ -250,21 +250,21 @@ func (f *fixture) allPieces(key string, n int) {
 // appendAndSwap rewrites a value while others append to it.
 func (f *fixture) appendAndSwap() {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", nil))
+	f.ok(kv.OpSet("k", nil))
 	f.together(goroutines+2, func(i int) error {
 		for round := range 10 {
 			if i < goroutines {
-				if _, err := f.one(f.store, kvmodel.OpAppend("k", fmt.Appendf(nil, "%d.%d;", i, round))); err != nil {
+				if _, err := f.one(f.store, kv.OpAppend("k", fmt.Appendf(nil, "%d.%d;", i, round))); err != nil {
 					return err
 				}
 				continue
 			}
-			r, err := f.one(f.store, kvmodel.OpGet("k"))
+			r, err := f.one(f.store, kv.OpGet("k"))
 			if err != nil {
 				return err
 			}
-			_, err = f.one(f.store, kvmodel.OpSwap("k", r.Version, r.Value))
-			if err != nil && !errors.Is(err, kvmodel.ErrConflict) {
+			_, err = f.one(f.store, kv.OpSwap("k", r.Version, r.Value))
+			if err != nil && !errors.Is(err, kv.ErrConflict) {
 				return err
 			}
 		}
@@ -277,7 +277,7 @@ func (f *fixture) appendAndSwap() {
 // was answered as stored, and only that, stands before the seal.
 func (f *fixture) sealAmongAppends() {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", nil))
+	f.ok(kv.OpSet("k", nil))
 	var stored atomic.Int64
 	f.together(goroutines, func(i int) error {
 		if i == 0 {
@@ -286,7 +286,7 @@ func (f *fixture) sealAmongAppends() {
 		}
 		for {
 			_, err := f.one(f.store, appendUnless("k", "x", "SEAL"))
-			if errors.Is(err, kvmodel.ErrSealed) {
+			if errors.Is(err, kv.ErrSealed) {
 				return nil
 			}
 			if err != nil {
@@ -302,16 +302,16 @@ func (f *fixture) sealAmongAppends() {
 func (f *fixture) wholeValues() {
 	f.Helper()
 	value := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 1000*(i+1)) }
-	f.ok(kvmodel.OpSet("k", value(0)))
+	f.ok(kv.OpSet("k", value(0)))
 	f.together(goroutines, func(i int) error {
 		for range rounds {
 			if i%2 == 0 {
-				if _, err := f.one(f.store, kvmodel.OpSet("k", value(i))); err != nil {
+				if _, err := f.one(f.store, kv.OpSet("k", value(i))); err != nil {
 					return err
 				}
 				continue
 			}
-			r, err := f.one(f.store, kvmodel.OpGet("k"))
+			r, err := f.one(f.store, kv.OpGet("k"))
 			if err != nil {
 				return err
 			}
@@ -327,19 +327,19 @@ func (f *fixture) wholeValues() {
 // read.
 func (f *fixture) oneValuePerVersion() {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", []byte("0")))
+	f.ok(kv.OpSet("k", []byte("0")))
 	var seen sync.Map
 	f.together(goroutines, func(i int) error {
 		for range rounds {
 			var err error
 			switch i % 4 {
 			case 0:
-				_, err = f.one(f.store, kvmodel.OpIncrement("k", 1))
+				_, err = f.one(f.store, kv.OpIncrement("k", 1))
 			case 1:
-				_, err = f.one(f.store, kvmodel.OpSet("k", fmt.Append(nil, i)))
+				_, err = f.one(f.store, kv.OpSet("k", fmt.Append(nil, i)))
 			default:
-				var r kvmodel.Result
-				if r, err = f.one(f.store, kvmodel.OpGet("k")); err == nil {
+				var r kv.Result
+				if r, err = f.one(f.store, kv.OpGet("k")); err == nil {
 					if other, there := seen.LoadOrStore(r.Version, string(r.Value)); there && other != string(r.Value) {
 						err = fmt.Errorf("version %d came with %q and with %q", r.Version, other, r.Value)
 					}
@@ -355,11 +355,11 @@ func (f *fixture) oneValuePerVersion() {
 
 // ownKeys writes twenty keys that only goroutine i has, and reads them back.
 func (f *fixture) ownKeys(i, round int) error {
-	var sets, gets []kvmodel.Op
+	var sets, gets []kv.Op
 	for n := range 20 {
 		key := fmt.Sprintf("k%d.%d", i, n)
-		sets = append(sets, kvmodel.OpSet(key, fmt.Appendf(nil, "%s.%d", key, round)))
-		gets = append(gets, kvmodel.OpGet(key))
+		sets = append(sets, kv.OpSet(key, fmt.Appendf(nil, "%s.%d", key, round)))
+		gets = append(gets, kv.OpGet(key))
 	}
 	if err := f.store.Do(f.ctx, sets); err != nil {
 		return err

@@ -4,14 +4,14 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-const most = kvmodel.MaxNumber
+const most = kv.MaxNumber
 
 var incrementCases = []Case{
 	{"increment/absent", "an Increment of an absent key is ErrNotFound and creates nothing", 0, func(f *fixture) {
-		f.refused(kvmodel.OpIncrement("k", 1), kvmodel.ErrNotFound)
+		f.refused(kv.OpIncrement("k", 1), kv.ErrNotFound)
 		f.absent("k")
 	}},
 	sums("by-one", "an Increment answers the sum and stores it in decimal digits", "41", 1, 42),
@@ -56,68 +56,68 @@ var incrementCases = []Case{
 	notNumber("exponent", "an exponent is ErrNotNumber", "1e3", 1),
 	notNumber("hexadecimal", "hexadecimal digits are ErrNotNumber", "0x10", 1),
 	notNumber("digits-then-word", "digits followed by a letter are ErrNotNumber", "12a", 1),
-	notNumber("large-value", "a value of the largest size is ErrNotNumber", string(big(kvmodel.MaxValue)), 1),
+	notNumber("large-value", "a value of the largest size is ErrNotNumber", string(big(kv.MaxValue)), 1),
 
 	{"increment/past-the-most", "a sum past MaxNumber is ErrNotNumber, however often it is tried, and the number stays", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte(strconv.Itoa(most-1))))
+		f.ok(kv.OpSet("k", []byte(strconv.Itoa(most-1))))
 		for range 3 {
-			f.answer(kvmodel.OpIncrement("k", 2), kvmodel.ErrNotNumber)
-			f.answer(kvmodel.OpIncrement("k", most), kvmodel.ErrNotNumber)
+			f.answer(kv.OpIncrement("k", 2), kv.ErrNotNumber)
+			f.answer(kv.OpIncrement("k", most), kv.ErrNotNumber)
 		}
 		f.holds("k", strconv.Itoa(most-1))
-		f.number(kvmodel.OpIncrement("k", 1), most)
+		f.number(kv.OpIncrement("k", 1), most)
 	}},
 	{"increment/append-after-shorter", "an Append to a number that lost a digit goes right behind its last digit", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("10")), kvmodel.OpIncrement("k", -1), kvmodel.OpAppend("k", []byte("0")))
+		f.ok(kv.OpSet("k", []byte("10")), kv.OpIncrement("k", -1), kv.OpAppend("k", []byte("0")))
 		f.holds("k", "90")
 	}},
 	{"increment/shorter-in-many", "a number that lost a digit reads without padding among many Gets too", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("10")), kvmodel.OpSet("l", []byte("100")),
-			kvmodel.OpIncrement("k", -1), kvmodel.OpIncrement("l", -91))
-		for _, op := range f.do(kvmodel.OpGet("k"), kvmodel.OpGet("l")) {
+		f.ok(kv.OpSet("k", []byte("10")), kv.OpSet("l", []byte("100")),
+			kv.OpIncrement("k", -1), kv.OpIncrement("l", -91))
+		for _, op := range f.do(kv.OpGet("k"), kv.OpGet("l")) {
 			if got := string(op.Result.Value); got != "9" {
 				f.Errorf("%q holds %q, want 9", op.Key, got)
 			}
 		}
 	}},
 	{"increment/shorter-then-swap", "a number that lost a digit has a version to compare with", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("10")), kvmodel.OpIncrement("k", -1))
-		f.ok(kvmodel.OpSwap("k", f.version("k"), []byte("10")))
-		f.number(kvmodel.OpIncrement("k", -1), 9)
+		f.ok(kv.OpSet("k", []byte("10")), kv.OpIncrement("k", -1))
+		f.ok(kv.OpSwap("k", f.version("k"), []byte("10")))
+		f.number(kv.OpIncrement("k", -1), 9)
 	}},
 	{"increment/after-add-and-swap", "numbers that Add and CompareAndSwap stored can be incremented", 0, func(f *fixture) {
-		f.ok(kvmodel.OpAdd("k", []byte("1")))
-		f.number(kvmodel.OpIncrement("k", 1), 2)
-		f.ok(kvmodel.OpSwap("k", f.version("k"), []byte("10")))
-		f.number(kvmodel.OpIncrement("k", -1), 9)
+		f.ok(kv.OpAdd("k", []byte("1")))
+		f.number(kv.OpIncrement("k", 1), 2)
+		f.ok(kv.OpSwap("k", f.version("k"), []byte("10")))
+		f.number(kv.OpIncrement("k", -1), 9)
 	}},
 	{"increment/up-and-down", "increments add up in both directions", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("0")))
+		f.ok(kv.OpSet("k", []byte("0")))
 		for i := range int64(50) {
-			f.number(kvmodel.OpIncrement("k", 3), i+3)
-			f.number(kvmodel.OpIncrement("k", -2), i+1)
+			f.number(kv.OpIncrement("k", 3), i+3)
+			f.number(kv.OpIncrement("k", -2), i+1)
 		}
 	}},
 	{"increment/delta-too-large", "a delta past MaxNumber in either direction is ErrBadOp", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("1")))
+		f.ok(kv.OpSet("k", []byte("1")))
 		for _, delta := range []int64{most + 1, -most - 1, math.MaxInt64, math.MinInt64} {
-			f.refused(kvmodel.OpIncrement("k", delta), kvmodel.ErrBadOp)
+			f.refused(kv.OpIncrement("k", delta), kv.ErrBadOp)
 		}
 	}},
 }
 
 func sums(name, rule, stored string, delta, want int64) Case {
 	return Case{"increment/" + name, rule, 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte(stored)))
-		f.number(kvmodel.OpIncrement("k", delta), want)
+		f.ok(kv.OpSet("k", []byte(stored)))
+		f.number(kv.OpIncrement("k", delta), want)
 		f.holds("k", strconv.FormatInt(want, 10))
 	}}
 }
 
 func notNumber(name, rule, stored string, delta int64) Case {
 	return Case{"not-number/" + name, rule, 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte(stored)))
-		f.refused(kvmodel.OpIncrement("k", delta), kvmodel.ErrNotNumber)
+		f.ok(kv.OpSet("k", []byte(stored)))
+		f.refused(kv.OpIncrement("k", delta), kv.ErrNotNumber)
 		f.holds("k", stored)
 	}}
 }

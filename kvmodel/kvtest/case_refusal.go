@@ -7,40 +7,40 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // refusalCases are ops that must not be sent.
 func refusalCases() []Case {
-	over := big(kvmodel.MaxValue + 1)
+	over := big(kv.MaxValue + 1)
 	cases := []Case{
 		{"too-large/set", "a Set past the limit is ErrTooLarge and the old value survives", 0, func(f *fixture) {
-			f.ok(kvmodel.OpSet("k", []byte("old")))
-			f.refused(kvmodel.OpSet("k", over), kvmodel.ErrTooLarge)
+			f.ok(kv.OpSet("k", []byte("old")))
+			f.refused(kv.OpSet("k", over), kv.ErrTooLarge)
 			f.holds("k", "old")
 		}},
 		{"too-large/set-far", "a Set far past the limit is ErrTooLarge and the old value survives", 0, func(f *fixture) {
-			f.ok(kvmodel.OpSet("k", []byte("old")))
-			f.refused(kvmodel.OpSet("k", big(4<<20)), kvmodel.ErrTooLarge)
+			f.ok(kv.OpSet("k", []byte("old")))
+			f.refused(kv.OpSet("k", big(4<<20)), kv.ErrTooLarge)
 		}},
 		{"too-large/set-over-full", "a Set past the limit leaves an old value of the largest size", 0, func(f *fixture) {
-			f.ok(kvmodel.OpSet("k", over[1:]))
-			f.refused(kvmodel.OpSet("k", over), kvmodel.ErrTooLarge)
+			f.ok(kv.OpSet("k", over[1:]))
+			f.refused(kv.OpSet("k", over), kv.ErrTooLarge)
 		}},
 		{"too-large/add", "an Add past the limit is ErrTooLarge and creates nothing", 0, func(f *fixture) {
-			f.refused(kvmodel.OpAdd("k", over), kvmodel.ErrTooLarge)
+			f.refused(kv.OpAdd("k", over), kv.ErrTooLarge)
 		}},
 		{"too-large/swap", "a CompareAndSwap past the limit is ErrTooLarge and the old value survives", 0, func(f *fixture) {
-			f.ok(kvmodel.OpSet("k", []byte("old")))
-			f.refused(kvmodel.OpSwap("k", f.version("k"), over), kvmodel.ErrTooLarge)
+			f.ok(kv.OpSet("k", []byte("old")))
+			f.refused(kv.OpSwap("k", f.version("k"), over), kv.ErrTooLarge)
 		}},
 		{"too-large/append", "an Append of more than a value can be is ErrTooLarge and the old value survives", 0, func(f *fixture) {
-			f.ok(kvmodel.OpSet("k", []byte("old")))
-			f.refused(kvmodel.OpAppend("k", over), kvmodel.ErrTooLarge)
+			f.ok(kv.OpSet("k", []byte("old")))
+			f.refused(kv.OpAppend("k", over), kv.ErrTooLarge)
 		}},
 		{"too-large/among-good", "an op past the limit does not keep the others of its trip from being done", 0, func(f *fixture) {
-			ops := f.do(kvmodel.OpSet("a", []byte("1")), kvmodel.OpSet("b", over), kvmodel.OpSet("c", []byte("3")))
-			if !endsIn(ops[1].Result.Err, kvmodel.ErrTooLarge) {
+			ops := f.do(kv.OpSet("a", []byte("1")), kv.OpSet("b", over), kv.OpSet("c", []byte("3")))
+			if !endsIn(ops[1].Result.Err, kv.ErrTooLarge) {
 				f.Errorf("the large one ended in %v", ops[1].Result.Err)
 			}
 			f.holds("a", "1")
@@ -48,49 +48,49 @@ func refusalCases() []Case {
 			f.holds("c", "3")
 		}},
 	}
-	for _, op := range []kvmodel.Op{kvmodel.OpSet("k", nil), kvmodel.OpAdd("other", nil), kvmodel.OpSwap("k", 0, nil)} {
+	for _, op := range []kv.Op{kv.OpSet("k", nil), kv.OpAdd("other", nil), kv.OpSwap("k", 0, nil)} {
 		cases = append(cases,
 			badOp("ttl-negative/"+op.Kind.String(), "a negative TTL is ErrBadOp", op.For(-time.Second)),
-			badOp("ttl-too-long/"+op.Kind.String(), "a TTL past MaxTTL is ErrBadOp", op.For(kvmodel.MaxTTL+1)))
+			badOp("ttl-too-long/"+op.Kind.String(), "a TTL past MaxTTL is ErrBadOp", op.For(kv.MaxTTL+1)))
 	}
-	for _, op := range []kvmodel.Op{
-		kvmodel.OpGet("k"), kvmodel.OpDelete("k"), kvmodel.OpDrop("k", 0), kvmodel.OpAppend("k", nil), kvmodel.OpIncrement("k", 1),
+	for _, op := range []kv.Op{
+		kv.OpGet("k"), kv.OpDelete("k"), kv.OpDrop("k", 0), kv.OpAppend("k", nil), kv.OpIncrement("k", 1),
 	} {
 		cases = append(cases, badOp("ttl-misplaced/"+op.Kind.String(), "a TTL on an op that takes none is ErrBadOp", op.For(time.Hour)))
 	}
-	for _, op := range []kvmodel.Op{
-		kvmodel.OpGet("k"), kvmodel.OpSet("k", nil), kvmodel.OpAdd("other", nil), kvmodel.OpSwap("k", 0, nil),
-		kvmodel.OpDelete("k"), kvmodel.OpDrop("k", 0), kvmodel.OpIncrement("k", 1),
+	for _, op := range []kv.Op{
+		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("other", nil), kv.OpSwap("k", 0, nil),
+		kv.OpDelete("k"), kv.OpDrop("k", 0), kv.OpIncrement("k", 1),
 	} {
 		op.Unless = []byte("SEAL")
 		cases = append(cases, badOp("unless-misplaced/"+op.Kind.String(), "Unless on anything but an Append is ErrBadOp", op))
 	}
-	for _, kind := range []kvmodel.Kind{0, kvmodel.Increment + 1, 255} {
+	for _, kind := range []kv.Kind{0, kv.Increment + 1, 255} {
 		cases = append(cases, badOp(fmt.Sprintf("unknown-kind/%d", kind), "a kind that the contract does not have is ErrBadOp",
-			kvmodel.Op{Kind: kind, Key: "k"}))
+			kv.Op{Kind: kind, Key: "k"}))
 	}
 	return append(cases,
 		Case{"zero-version/swap", "a CompareAndSwap with the zero version is ErrBadOp", 0, func(f *fixture) {
-			f.ok(kvmodel.OpSet("k", []byte("v")))
-			f.refused(kvmodel.OpSwap("k", 0, []byte("new")), kvmodel.ErrBadOp)
-			f.refused(kvmodel.OpSwap("absent", 0, []byte("new")), kvmodel.ErrBadOp)
+			f.ok(kv.OpSet("k", []byte("v")))
+			f.refused(kv.OpSwap("k", 0, []byte("new")), kv.ErrBadOp)
+			f.refused(kv.OpSwap("absent", 0, []byte("new")), kv.ErrBadOp)
 		}},
 		Case{"zero-version/drop", "a CompareAndDelete with the zero version is ErrBadOp", 0, func(f *fixture) {
-			f.ok(kvmodel.OpSet("k", []byte("v")))
-			f.refused(kvmodel.OpDrop("k", 0), kvmodel.ErrBadOp)
-			f.refused(kvmodel.OpDrop("absent", 0), kvmodel.ErrBadOp)
+			f.ok(kv.OpSet("k", []byte("v")))
+			f.refused(kv.OpDrop("k", 0), kv.ErrBadOp)
+			f.refused(kv.OpDrop("absent", 0), kv.ErrBadOp)
 		}})
 }
 
 // badOp is a case in which op makes no sense. Where it compares, it gets the
 // version that would let it through.
-func badOp(name, rule string, op kvmodel.Op) Case {
+func badOp(name, rule string, op kv.Op) Case {
 	return Case{"bad-op/" + name, rule, 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("7")))
-		if op.Kind == kvmodel.CompareAndSwap || op.Kind == kvmodel.CompareAndDelete {
+		f.ok(kv.OpSet("k", []byte("7")))
+		if op.Kind == kv.CompareAndSwap || op.Kind == kv.CompareAndDelete {
 			op.Version = f.version("k")
 		}
-		f.refused(op, kvmodel.ErrBadOp)
+		f.refused(op, kv.ErrBadOp)
 	}}
 }
 
@@ -103,7 +103,7 @@ func keyCases() []Case {
 			f.differ(printable())
 		}},
 		{"key/made-by-classes", "the keys that classes make are good", 0, func(f *fixture) {
-			c := kvmodel.NewClass("c", 2)
+			c := kv.NewClass("c", 2)
 			f.differ(c.Key("a:b", "c"), c.Key("a", "b:c"), c.Key("", "abc"), c.Key("abc", ""), c.Key("é {}", "\x00\r\n"),
 				c.Key(strings.Repeat("a", 500), "b")+"#0", c.Key(strings.Repeat("a", 500), "c")+"#0")
 		}},
@@ -114,13 +114,13 @@ func keyCases() []Case {
 			f.differ("a", "aa", "aaa", "aaa:", "aaa:a")
 		}},
 		{"key/longest", "a key of MaxKey bytes is good, and its last byte counts", 0, func(f *fixture) {
-			n := kvmodel.MaxKey - f.maker.Prefix
+			n := kv.MaxKey - f.maker.Prefix
 			f.differ(strings.Repeat("k", n), strings.Repeat("k", n-1)+"l", strings.Repeat("k", n-1))
 		}},
 		{"key/bad-among-good", "a bad key does not keep the other ops of its trip from being done", 0, func(f *fixture) {
-			ops := f.do(kvmodel.OpSet("a", []byte("1")), kvmodel.OpSet("b c", []byte("2")), kvmodel.OpSet("", nil), kvmodel.OpSet("d", []byte("4")))
+			ops := f.do(kv.OpSet("a", []byte("1")), kv.OpSet("b c", []byte("2")), kv.OpSet("", nil), kv.OpSet("d", []byte("4")))
 			for _, i := range []int{1, 2} {
-				if !endsIn(ops[i].Result.Err, kvmodel.ErrBadKey) {
+				if !endsIn(ops[i].Result.Err, kv.ErrBadKey) {
 					f.Errorf("%s ended in %v, want ErrBadKey", show(ops[i]), ops[i].Result.Err)
 				}
 			}
@@ -132,7 +132,7 @@ func keyCases() []Case {
 		{"empty", ""}, {"blank", "a b"}, {"only-blank", " "}, {"tab", "a\tb"}, {"zero-byte", "a\x00b"}, {"line-end", "a\r\nb"},
 		{"command", "a\r\nflush_all\r\n"}, {"escape", "a\x1bb"}, {"delete", "a\x7fb"}, {"open-brace", "{a"}, {"close-brace", "a}"},
 		{"hash-tag", "{a}b"}, {"non-ascii", "é"}, {"not-utf-8", "a\xff"}, {"0x80", "\x80"},
-		{"too-long", strings.Repeat("k", kvmodel.MaxKey+1)}, {"far-too-long", strings.Repeat("k", 100_000)},
+		{"too-long", strings.Repeat("k", kv.MaxKey+1)}, {"far-too-long", strings.Repeat("k", 100_000)},
 	} {
 		cases = append(cases, Case{"bad-key/" + bad.name, "ops of every kind with such a key are ErrBadKey, and nothing else suffers", 0,
 			func(f *fixture) { f.badKey(bad.key) }})
@@ -155,11 +155,11 @@ func printable() string {
 func (f *fixture) differ(keys ...string) {
 	f.Helper()
 	for i, key := range keys {
-		f.ok(kvmodel.OpAdd(key, []byte{byte(i)}))
+		f.ok(kv.OpAdd(key, []byte{byte(i)}))
 	}
 	for i, key := range keys {
 		f.holds(key, string([]byte{byte(i)}))
-		f.ok(kvmodel.OpDelete(key))
+		f.ok(kv.OpDelete(key))
 	}
 }
 
@@ -167,13 +167,13 @@ func (f *fixture) differ(keys ...string) {
 // well afterwards.
 func (f *fixture) badKey(key string) {
 	f.Helper()
-	f.ok(kvmodel.OpSet("good", []byte("v")))
+	f.ok(kv.OpSet("good", []byte("v")))
 	version := f.version("good")
-	for _, op := range []kvmodel.Op{
-		kvmodel.OpGet(key), kvmodel.OpSet(key, nil), kvmodel.OpAdd(key, nil), kvmodel.OpSwap(key, version, nil),
-		kvmodel.OpDelete(key), kvmodel.OpDrop(key, version), kvmodel.OpAppend(key, nil), kvmodel.OpIncrement(key, 1),
+	for _, op := range []kv.Op{
+		kv.OpGet(key), kv.OpSet(key, nil), kv.OpAdd(key, nil), kv.OpSwap(key, version, nil),
+		kv.OpDelete(key), kv.OpDrop(key, version), kv.OpAppend(key, nil), kv.OpIncrement(key, 1),
 	} {
-		f.answer(op, kvmodel.ErrBadKey)
+		f.answer(op, kv.ErrBadKey)
 	}
 	f.holds("good", "v")
 }
@@ -190,8 +190,8 @@ func valueCases() []Case {
 		{"line-ends-inside", "a\r\nb\r\n"}, {"memcached-end", "END\r\n"}, {"memcached-value", "VALUE k 0 1\r\nx\r\nEND\r\n"},
 		{"memcached-stored", "STORED\r\n"}, {"redis-bulk", "$-1\r\n"}, {"redis-error", "-ERR no\r\n"}, {"blanks", "  "},
 		{"number", "12345"}, {"number-and-blanks", "9  "}, {"leading-zeros", "0009"}, {"negative", "-5"},
-		{"64-KiB", string(big(64 << 10))}, {"largest", string(big(kvmodel.MaxValue))},
-		{"largest-of-line-ends", strings.Repeat("\r\n", kvmodel.MaxValue/2)},
+		{"64-KiB", string(big(64 << 10))}, {"largest", string(big(kv.MaxValue))},
+		{"largest-of-line-ends", strings.Repeat("\r\n", kv.MaxValue/2)},
 	} {
 		cases = append(cases, Case{"value/" + v.name, "every store keeps any bytes as they are, however they are written", 0,
 			func(f *fixture) { f.keeps(v.value) }})
@@ -203,14 +203,14 @@ func valueCases() []Case {
 func (f *fixture) keeps(value string) {
 	f.Helper()
 	half := len(value) / 2
-	f.ok(kvmodel.OpSet("set", []byte(value)), kvmodel.OpAdd("add", []byte(value)),
-		kvmodel.OpSet("swap", []byte("old")), kvmodel.OpSet("append", []byte(value[:half])))
-	f.ok(kvmodel.OpSwap("swap", f.version("swap"), []byte(value)), kvmodel.OpAppend("append", []byte(value[half:])))
+	f.ok(kv.OpSet("set", []byte(value)), kv.OpAdd("add", []byte(value)),
+		kv.OpSet("swap", []byte("old")), kv.OpSet("append", []byte(value[:half])))
+	f.ok(kv.OpSwap("swap", f.version("swap"), []byte(value)), kv.OpAppend("append", []byte(value[half:])))
 	for _, key := range []string{"set", "add", "swap", "append"} {
 		f.holds(key, value)
 	}
-	for _, op := range f.do(kvmodel.OpGet("set"), kvmodel.OpGet("none"), kvmodel.OpGet("append")) {
-		if errors.Is(op.Result.Err, kvmodel.ErrNotFound) != (op.Key == "none") || op.Key != "none" && string(op.Result.Value) != value {
+	for _, op := range f.do(kv.OpGet("set"), kv.OpGet("none"), kv.OpGet("append")) {
+		if errors.Is(op.Result.Err, kv.ErrNotFound) != (op.Key == "none") || op.Key != "none" && string(op.Result.Value) != value {
 			f.Errorf("in one trip %q is %s", op.Key, showResult(op.Result))
 		}
 	}

@@ -10,21 +10,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var tripCases = []Case{
 	{"trip/no-ops", "a Do without ops returns nil", 0, func(f *fixture) {
 		f.do()
-		if err := f.store.Do(f.ctx, []kvmodel.Op{}); err != nil {
+		if err := f.store.Do(f.ctx, []kv.Op{}); err != nil {
 			f.Errorf("Do of an empty slice: %v", err)
 		}
 	}},
 	{"trip/answers-are-no-error", "Do returns nil whatever the answers are", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("v")))
-		ops := f.do(kvmodel.OpGet("absent"), kvmodel.OpAdd("k", nil), kvmodel.OpIncrement("k", 1), kvmodel.OpAppend("absent", nil),
-			kvmodel.OpGet(""), kvmodel.OpDrop("k", 0))
-		wants := []error{kvmodel.ErrNotFound, kvmodel.ErrExists, kvmodel.ErrNotNumber, kvmodel.ErrNotStored, kvmodel.ErrBadKey, kvmodel.ErrBadOp}
+		f.ok(kv.OpSet("k", []byte("v")))
+		ops := f.do(kv.OpGet("absent"), kv.OpAdd("k", nil), kv.OpIncrement("k", 1), kv.OpAppend("absent", nil),
+			kv.OpGet(""), kv.OpDrop("k", 0))
+		wants := []error{kv.ErrNotFound, kv.ErrExists, kv.ErrNotNumber, kv.ErrNotStored, kv.ErrBadKey, kv.ErrBadOp}
 		for i, want := range wants {
 			if !endsIn(ops[i].Result.Err, want) {
 				f.Errorf("%s ended in %v, want %v", show(ops[i]), ops[i].Result.Err, want)
@@ -37,13 +37,13 @@ var tripCases = []Case{
 		f.manyGets(1000)
 	}},
 	{"trip/1000-sets", "a thousand Sets go in one trip", 0, func(f *fixture) {
-		ops := make([]kvmodel.Op, 1000)
+		ops := make([]kv.Op, 1000)
 		for i := range ops {
-			ops[i] = kvmodel.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i))
+			ops[i] = kv.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i))
 		}
 		f.do(ops...)
 		for i := range ops {
-			ops[i] = kvmodel.OpGet(ops[i].Key)
+			ops[i] = kv.OpGet(ops[i].Key)
 		}
 		for i, op := range f.do(ops...) {
 			if op.Result.Err != nil || string(op.Result.Value) != fmt.Sprint(i) {
@@ -52,21 +52,21 @@ var tripCases = []Case{
 		}
 	}},
 	{"trip/large-gets", "a trip may carry many large values", 0, func(f *fixture) {
-		var gets []kvmodel.Op
+		var gets []kv.Op
 		for i := range 8 {
 			key := fmt.Sprint("k", i)
-			f.ok(kvmodel.OpSet(key, bytes.Repeat([]byte{byte(i)}, kvmodel.MaxValue)))
-			gets = append(gets, kvmodel.OpGet(key))
+			f.ok(kv.OpSet(key, bytes.Repeat([]byte{byte(i)}, kv.MaxValue)))
+			gets = append(gets, kv.OpGet(key))
 		}
 		for i, op := range f.do(gets...) {
-			if !bytes.Equal(op.Result.Value, bytes.Repeat([]byte{byte(i)}, kvmodel.MaxValue)) {
+			if !bytes.Equal(op.Result.Value, bytes.Repeat([]byte{byte(i)}, kv.MaxValue)) {
 				f.Errorf("%q is %s", op.Key, showResult(op.Result))
 			}
 		}
 	}},
 	{"trip/same-key-gets", "many Gets of one key in one trip all find it, each with memory of its own", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("value")))
-		ops := f.do(slices.Repeat([]kvmodel.Op{kvmodel.OpGet("k")}, 20)...)
+		f.ok(kv.OpSet("k", []byte("value")))
+		ops := f.do(slices.Repeat([]kv.Op{kv.OpGet("k")}, 20)...)
 		for i := range ops {
 			if got := string(ops[i].Result.Value); got != "value" {
 				f.Fatalf("get %d answered %q", i, got)
@@ -75,130 +75,130 @@ var tripCases = []Case{
 		}
 	}},
 	{"trip/same-key-adds", "of many Adds of one key in one trip exactly one succeeds", 0, func(f *fixture) {
-		ops := f.do(kvmodel.OpAdd("k", []byte("0")), kvmodel.OpAdd("k", []byte("1")), kvmodel.OpAdd("k", []byte("2")), kvmodel.OpAdd("k", []byte("3")))
-		winner := f.onlyWinner(ops, kvmodel.ErrExists)
+		ops := f.do(kv.OpAdd("k", []byte("0")), kv.OpAdd("k", []byte("1")), kv.OpAdd("k", []byte("2")), kv.OpAdd("k", []byte("3")))
+		winner := f.onlyWinner(ops, kv.ErrExists)
 		f.holds("k", fmt.Sprint(winner))
 	}},
 	{"trip/same-key-swaps", "of many CompareAndSwaps with one version in one trip exactly one succeeds", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("old")))
+		f.ok(kv.OpSet("k", []byte("old")))
 		v := f.version("k")
-		ops := f.do(kvmodel.OpSwap("k", v, []byte("0")), kvmodel.OpSwap("k", v, []byte("1")), kvmodel.OpSwap("k", v, []byte("2")))
-		f.holds("k", fmt.Sprint(f.onlyWinner(ops, kvmodel.ErrConflict)))
+		ops := f.do(kv.OpSwap("k", v, []byte("0")), kv.OpSwap("k", v, []byte("1")), kv.OpSwap("k", v, []byte("2")))
+		f.holds("k", fmt.Sprint(f.onlyWinner(ops, kv.ErrConflict)))
 	}},
 	{"trip/same-key-drops", "of many CompareAndDeletes with one version in one trip exactly one succeeds", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("old")))
-		f.onlyWinner(f.do(slices.Repeat([]kvmodel.Op{kvmodel.OpDrop("k", f.version("k"))}, 5)...), kvmodel.ErrNotFound)
+		f.ok(kv.OpSet("k", []byte("old")))
+		f.onlyWinner(f.do(slices.Repeat([]kv.Op{kv.OpDrop("k", f.version("k"))}, 5)...), kv.ErrNotFound)
 		f.absent("k")
 	}},
 	{"trip/same-key-deletes", "of many Deletes of one key in one trip exactly one finds it", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("old")))
-		f.onlyWinner(f.do(slices.Repeat([]kvmodel.Op{kvmodel.OpDelete("k")}, 5)...), kvmodel.ErrNotFound)
+		f.ok(kv.OpSet("k", []byte("old")))
+		f.onlyWinner(f.do(slices.Repeat([]kv.Op{kv.OpDelete("k")}, 5)...), kv.ErrNotFound)
 	}},
 	{"trip/same-key-sets", "after many Sets of one key in one trip it holds one of the values", 0, func(f *fixture) {
-		f.do(kvmodel.OpSet("k", []byte("a")), kvmodel.OpSet("k", []byte("b")), kvmodel.OpSet("k", []byte("c")))
-		if got := string(f.answer(kvmodel.OpGet("k"), nil).Value); got != "a" && got != "b" && got != "c" {
+		f.do(kv.OpSet("k", []byte("a")), kv.OpSet("k", []byte("b")), kv.OpSet("k", []byte("c")))
+		if got := string(f.answer(kv.OpGet("k"), nil).Value); got != "a" && got != "b" && got != "c" {
 			f.Errorf("the key holds %q", got)
 		}
 	}},
 	{"trip/same-key-increments", "many Increments of one key in one trip add up, and each answers a sum of its own", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("0")))
+		f.ok(kv.OpSet("k", []byte("0")))
 		var sums []int64
-		for _, op := range f.do(slices.Repeat([]kvmodel.Op{kvmodel.OpIncrement("k", 1)}, 20)...) {
+		for _, op := range f.do(slices.Repeat([]kv.Op{kv.OpIncrement("k", 1)}, 20)...) {
 			sums = append(sums, op.Result.Number)
 		}
 		f.oneToN(sums, 20)
 		f.holds("k", "20")
 	}},
 	{"trip/same-key-appends", "many Appends to one key in one trip are all there", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", nil))
-		var ops []kvmodel.Op
+		f.ok(kv.OpSet("k", nil))
+		var ops []kv.Op
 		for c := byte('a'); c <= 'z'; c++ {
-			ops = append(ops, kvmodel.OpAppend("k", []byte{c}))
+			ops = append(ops, kv.OpAppend("k", []byte{c}))
 		}
 		f.do(ops...)
-		got := f.answer(kvmodel.OpGet("k"), nil).Value
+		got := f.answer(kv.OpGet("k"), nil).Value
 		slices.Sort(got)
 		if string(got) != "abcdefghijklmnopqrstuvwxyz" {
 			f.Errorf("sorted, the value is %q", got)
 		}
 	}},
 	{"trip/ordered", "on a store with the power Ordered the ops of one trip take effect in their order", ordered, func(f *fixture) {
-		ops := f.do(kvmodel.OpSet("k", []byte("1")), kvmodel.OpAppend("k", []byte("0")), kvmodel.OpIncrement("k", 5),
-			kvmodel.OpGet("k"), kvmodel.OpDelete("k"), kvmodel.OpGet("k"), kvmodel.OpAdd("k", []byte("new")), kvmodel.OpAdd("k", nil))
-		f.wantResults(ops, []kvmodel.Result{{}, {}, {Number: 15}, {Value: []byte("15")}, {}, {Err: kvmodel.ErrNotFound}, {}, {Err: kvmodel.ErrExists}})
+		ops := f.do(kv.OpSet("k", []byte("1")), kv.OpAppend("k", []byte("0")), kv.OpIncrement("k", 5),
+			kv.OpGet("k"), kv.OpDelete("k"), kv.OpGet("k"), kv.OpAdd("k", []byte("new")), kv.OpAdd("k", nil))
+		f.wantResults(ops, []kv.Result{{}, {}, {Number: 15}, {Value: []byte("15")}, {}, {Err: kv.ErrNotFound}, {}, {Err: kv.ErrExists}})
 		f.holds("k", "new")
 	}},
 	{"trip/ordered-many", "also a hundred ops on one key keep their order on a store with the power Ordered", ordered, func(f *fixture) {
-		ops := []kvmodel.Op{kvmodel.OpSet("k", nil)}
+		ops := []kv.Op{kv.OpSet("k", nil)}
 		var want []byte
 		for i := range 100 {
-			ops = append(ops, kvmodel.OpAppend("k", []byte{byte(i)}))
+			ops = append(ops, kv.OpAppend("k", []byte{byte(i)}))
 			want = append(want, byte(i))
 		}
 		f.do(ops...)
 		f.holds("k", string(want))
 	}},
 	{"result/reset", "the results that ops bring with them from an earlier trip are emptied", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("7")))
-		old := kvmodel.Result{Value: []byte("old"), Version: 99, Number: 99, Err: kvmodel.ErrLost}
-		ops := []kvmodel.Op{
-			kvmodel.OpGet("absent"), kvmodel.OpSet("k", []byte("7")), kvmodel.OpAdd("k", nil), kvmodel.OpIncrement("k", 1),
-			kvmodel.OpAppend("k", nil), kvmodel.OpDelete("absent"), kvmodel.OpGet(""),
+		f.ok(kv.OpSet("k", []byte("7")))
+		old := kv.Result{Value: []byte("old"), Version: 99, Number: 99, Err: kv.ErrLost}
+		ops := []kv.Op{
+			kv.OpGet("absent"), kv.OpSet("k", []byte("7")), kv.OpAdd("k", nil), kv.OpIncrement("k", 1),
+			kv.OpAppend("k", nil), kv.OpDelete("absent"), kv.OpGet(""),
 		}
 		for i := range ops {
 			ops[i].Result = old
 		}
 		f.do(ops...)
 		for _, op := range ops {
-			if op.Result.Value != nil || op.Result.Version != 0 || errors.Is(op.Result.Err, kvmodel.ErrLost) || op.Result.Number == 99 {
+			if op.Result.Value != nil || op.Result.Version != 0 || errors.Is(op.Result.Err, kv.ErrLost) || op.Result.Number == 99 {
 				f.Errorf("%s: something of the old result is left: %+v", show(op), op.Result)
 			}
 		}
 	}},
 	{"result/reuse", "an op that was used before can be used again", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("v")))
-		ops := []kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpDelete("k")}
+		f.ok(kv.OpSet("k", []byte("v")))
+		ops := []kv.Op{kv.OpGet("k"), kv.OpDelete("k")}
 		f.do(ops[1:]...)
 		f.do(ops[:1]...)
 		f.do(ops[1:]...)
 		for i := range ops {
-			if !endsIn(ops[i].Result.Err, kvmodel.ErrNotFound) || ops[i].Result.Value != nil {
+			if !endsIn(ops[i].Result.Err, kv.ErrNotFound) || ops[i].Result.Value != nil {
 				f.Errorf("%s is %+v, want ErrNotFound", show(ops[i]), ops[i].Result)
 			}
 		}
 	}},
 	{"result/owned", "a value that was read belongs to the caller: changing it changes nothing in the store", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("value")))
-		got := f.answer(kvmodel.OpGet("k"), nil).Value
+		f.ok(kv.OpSet("k", []byte("value")))
+		got := f.answer(kv.OpGet("k"), nil).Value
 		clear(got)
 		_ = append(got, "more"...)
 		f.holds("k", "value")
-		f.ok(kvmodel.OpAppend("k", []byte("+")))
+		f.ok(kv.OpAppend("k", []byte("+")))
 		f.holds("k", "value+")
 	}},
 	{"result/stays", "a value that was read does not change when the store does", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("10")))
-		got := f.answer(kvmodel.OpGet("k"), nil).Value
-		f.ok(kvmodel.OpIncrement("k", 5), kvmodel.OpAppend("k", []byte("x")), kvmodel.OpSet("k", []byte("99")), kvmodel.OpDelete("k"))
+		f.ok(kv.OpSet("k", []byte("10")))
+		got := f.answer(kv.OpGet("k"), nil).Value
+		f.ok(kv.OpIncrement("k", 5), kv.OpAppend("k", []byte("x")), kv.OpSet("k", []byte("99")), kv.OpDelete("k"))
 		for range 50 {
-			f.ok(kvmodel.OpSet("k", []byte("ZZ")))
+			f.ok(kv.OpSet("k", []byte("ZZ")))
 		}
 		if string(got) != "10" {
 			f.Errorf("the value read as 10 has become %q", got)
 		}
 	}},
 	{"result/neighbours", "growing one value of a trip does not touch the next one", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("a", []byte("aa")), kvmodel.OpSet("b", []byte("bb")))
-		ops := f.do(kvmodel.OpGet("a"), kvmodel.OpGet("b"))
+		f.ok(kv.OpSet("a", []byte("aa")), kv.OpSet("b", []byte("bb")))
+		ops := f.do(kv.OpGet("a"), kv.OpGet("b"))
 		_ = append(ops[0].Result.Value, "xxxxxxxx"...)
 		if got := string(ops[1].Result.Value); got != "bb" {
 			f.Errorf("the second value has become %q", got)
 		}
 	}},
 	{"input/owned", "the store keeps nothing of the bytes it was given", 0, func(f *fixture) {
-		f.ok(kvmodel.OpSet("swap", nil), kvmodel.OpSet("append", nil))
+		f.ok(kv.OpSet("swap", nil), kv.OpSet("append", nil))
 		buf := []byte("value")
-		f.ok(kvmodel.OpSet("set", buf), kvmodel.OpAdd("add", buf), kvmodel.OpSwap("swap", f.version("swap"), buf), kvmodel.OpAppend("append", buf))
+		f.ok(kv.OpSet("set", buf), kv.OpAdd("add", buf), kv.OpSwap("swap", f.version("swap"), buf), kv.OpAppend("append", buf))
 		clear(buf)
 		for _, key := range []string{"set", "add", "swap", "append"} {
 			f.holds(key, "value")
@@ -206,8 +206,8 @@ var tripCases = []Case{
 	}},
 	{"input/shared", "ops of one trip may share the bytes of their values", 0, func(f *fixture) {
 		buf := []byte("value")
-		f.do(kvmodel.OpSet("a", buf), kvmodel.OpSet("b", buf[:3]), kvmodel.OpAdd("c", buf[1:]))
-		f.ok(kvmodel.OpAppend("b", []byte("!!")))
+		f.do(kv.OpSet("a", buf), kv.OpSet("b", buf[:3]), kv.OpAdd("c", buf[1:]))
+		f.ok(kv.OpAppend("b", []byte("!!")))
 		f.holds("a", "value")
 		f.holds("b", "val!!")
 		f.holds("c", "alue")
@@ -218,27 +218,27 @@ var tripCases = []Case{
 // of its own, and checks every answer and what is left.
 func (f *fixture) mixed(times int) {
 	f.Helper()
-	var sets, gets, ops []kvmodel.Op
+	var sets, gets, ops []kv.Op
 	for i := range times {
 		for _, kind := range []string{"get", "swap", "delete", "drop", "append", "incr"} {
-			sets = append(sets, kvmodel.OpSet(fmt.Sprint(kind, i), []byte("7")))
+			sets = append(sets, kv.OpSet(fmt.Sprint(kind, i), []byte("7")))
 		}
-		gets = append(gets, kvmodel.OpGet(fmt.Sprint("swap", i)), kvmodel.OpGet(fmt.Sprint("drop", i)))
+		gets = append(gets, kv.OpGet(fmt.Sprint("swap", i)), kv.OpGet(fmt.Sprint("drop", i)))
 	}
 	f.do(sets...)
 	f.do(gets...)
-	var wants []kvmodel.Result
-	want := func(op kvmodel.Op, r kvmodel.Result) { ops, wants = append(ops, op), append(wants, r) }
+	var wants []kv.Result
+	want := func(op kv.Op, r kv.Result) { ops, wants = append(ops, op), append(wants, r) }
 	for i := range times {
 		key := func(kind string) string { return fmt.Sprint(kind, i) }
-		want(kvmodel.OpGet(key("get")), kvmodel.Result{Value: []byte("7")})
-		want(kvmodel.OpSet(key("set"), []byte("s")), kvmodel.Result{})
-		want(kvmodel.OpAdd(key("add"), []byte("a")), kvmodel.Result{})
-		want(kvmodel.OpSwap(key("swap"), gets[2*i].Result.Version, []byte("w")), kvmodel.Result{})
-		want(kvmodel.OpDelete(key("delete")), kvmodel.Result{})
-		want(kvmodel.OpDrop(key("drop"), gets[2*i+1].Result.Version), kvmodel.Result{})
-		want(kvmodel.OpAppend(key("append"), []byte("8")), kvmodel.Result{})
-		want(kvmodel.OpIncrement(key("incr"), int64(i)), kvmodel.Result{Number: int64(i) + 7})
+		want(kv.OpGet(key("get")), kv.Result{Value: []byte("7")})
+		want(kv.OpSet(key("set"), []byte("s")), kv.Result{})
+		want(kv.OpAdd(key("add"), []byte("a")), kv.Result{})
+		want(kv.OpSwap(key("swap"), gets[2*i].Result.Version, []byte("w")), kv.Result{})
+		want(kv.OpDelete(key("delete")), kv.Result{})
+		want(kv.OpDrop(key("drop"), gets[2*i+1].Result.Version), kv.Result{})
+		want(kv.OpAppend(key("append"), []byte("8")), kv.Result{})
+		want(kv.OpIncrement(key("incr"), int64(i)), kv.Result{Number: int64(i) + 7})
 	}
 	f.wantResults(f.do(ops...), wants)
 	for i := range times {
@@ -248,7 +248,7 @@ func (f *fixture) mixed(times int) {
 }
 
 // wantResults compares the results of ops, but for versions, with wants.
-func (f *fixture) wantResults(ops []kvmodel.Op, wants []kvmodel.Result) {
+func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
 	f.Helper()
 	for i, want := range wants {
 		got := ops[i].Result
@@ -261,17 +261,17 @@ func (f *fixture) wantResults(ops []kvmodel.Op, wants []kvmodel.Result) {
 // manyGets reads n keys in one trip, of which every third is absent.
 func (f *fixture) manyGets(n int) {
 	f.Helper()
-	var sets, gets []kvmodel.Op
+	var sets, gets []kv.Op
 	for i := range n {
 		key := fmt.Sprint("k", i)
 		if i%3 != 0 {
-			sets = append(sets, kvmodel.OpSet(key, fmt.Append(nil, i)))
+			sets = append(sets, kv.OpSet(key, fmt.Append(nil, i)))
 		}
-		gets = append(gets, kvmodel.OpGet(key))
+		gets = append(gets, kv.OpGet(key))
 	}
 	f.do(sets...)
 	for i, op := range f.do(gets...) {
-		if i%3 == 0 && !endsIn(op.Result.Err, kvmodel.ErrNotFound) ||
+		if i%3 == 0 && !endsIn(op.Result.Err, kv.ErrNotFound) ||
 			i%3 != 0 && (op.Result.Err != nil || string(op.Result.Value) != fmt.Sprint(i)) {
 			f.Fatalf("%q is %s", op.Key, showResult(op.Result))
 		}
@@ -280,7 +280,7 @@ func (f *fixture) manyGets(n int) {
 
 // onlyWinner wants one op to have succeeded and the others to have ended in
 // lost, and returns the place of the one.
-func (f *fixture) onlyWinner(ops []kvmodel.Op, lost error) int {
+func (f *fixture) onlyWinner(ops []kv.Op, lost error) int {
 	f.Helper()
 	winner := -1
 	for i, op := range ops {
@@ -324,11 +324,11 @@ var contextCases = []Case{
 	{"context/refused-first", "what would be refused anyway keeps its own error under a cancelled context", 0, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
-		ops := []kvmodel.Op{kvmodel.OpGet("a b"), kvmodel.OpGet("k"), kvmodel.OpDrop("k", 0)}
+		ops := []kv.Op{kv.OpGet("a b"), kv.OpGet("k"), kv.OpDrop("k", 0)}
 		if err := f.try(ctx, f.store, ops); !errors.Is(err, context.Canceled) {
 			f.Errorf("Do returned %v, want it to wrap context.Canceled", err)
 		}
-		for i, want := range []error{kvmodel.ErrBadKey, kvmodel.ErrUnavailable, kvmodel.ErrBadOp} {
+		for i, want := range []error{kv.ErrBadKey, kv.ErrUnavailable, kv.ErrBadOp} {
 			if !endsIn(ops[i].Result.Err, want) {
 				f.Errorf("%s ended in %v, want %v", show(ops[i]), ops[i].Result.Err, want)
 			}
@@ -338,9 +338,9 @@ var contextCases = []Case{
 		for i := range 20 {
 			ctx, cancel := context.WithCancel(f.ctx)
 			cancel()
-			_ = f.try(ctx, f.store, []kvmodel.Op{kvmodel.OpSet("k", []byte("bad"))})
+			_ = f.try(ctx, f.store, []kv.Op{kv.OpSet("k", []byte("bad"))})
 			want := fmt.Sprint(i)
-			f.ok(kvmodel.OpSet("k", []byte(want)))
+			f.ok(kv.OpSet("k", []byte(want)))
 			f.holds("k", want)
 		}
 	}},
@@ -353,17 +353,17 @@ var contextCases = []Case{
 // given, and to have changed nothing.
 func (f *fixture) unsent(ctx context.Context, reason error) {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", []byte("7")))
+	f.ok(kv.OpSet("k", []byte("7")))
 	v := f.version("k")
-	ops := []kvmodel.Op{
-		kvmodel.OpGet("k"), kvmodel.OpSet("k", nil), kvmodel.OpAdd("new", nil), kvmodel.OpSwap("k", v, nil), kvmodel.OpDelete("k"),
-		kvmodel.OpDrop("k", v), kvmodel.OpAppend("k", []byte("8")), kvmodel.OpIncrement("k", 1),
+	ops := []kv.Op{
+		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
+		kv.OpDrop("k", v), kv.OpAppend("k", []byte("8")), kv.OpIncrement("k", 1),
 	}
 	if err := f.try(ctx, f.store, ops); !errors.Is(err, reason) {
 		f.Errorf("Do returned %v, want it to wrap %v", err, reason)
 	}
 	for _, op := range ops {
-		if !endsIn(op.Result.Err, kvmodel.ErrUnavailable) || !errors.Is(op.Result.Err, reason) {
+		if !endsIn(op.Result.Err, kv.ErrUnavailable) || !errors.Is(op.Result.Err, reason) {
 			f.Errorf("%s ended in %v, want ErrUnavailable that wraps %v", show(op), op.Result.Err, reason)
 		}
 	}
@@ -379,23 +379,23 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 // that may have been.
 func (f *fixture) cancelUnderWay() {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", []byte("0")))
+	f.ok(kv.OpSet("k", []byte("0")))
 	var done, unclear int64
 	for i := range 100 {
 		ctx, cancel := context.WithTimeout(f.ctx, time.Duration(i)*10*time.Microsecond)
-		ops := []kvmodel.Op{kvmodel.OpIncrement("k", 1)}
+		ops := []kv.Op{kv.OpIncrement("k", 1)}
 		_ = f.try(ctx, f.store, ops)
 		cancel()
 		switch err := ops[0].Result.Err; {
 		case err == nil:
 			done++
-		case endsIn(err, kvmodel.ErrUnclear) && errors.Is(err, context.DeadlineExceeded):
+		case endsIn(err, kv.ErrUnclear) && errors.Is(err, context.DeadlineExceeded):
 			unclear++
-		case !endsIn(err, kvmodel.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded):
+		case !endsIn(err, kv.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded):
 			f.Fatalf("the increment ended in %v, want ErrUnavailable or ErrUnclear that wraps context.DeadlineExceeded", err)
 		}
 	}
-	sum := f.answer(kvmodel.OpIncrement("k", 0), nil).Number
+	sum := f.answer(kv.OpIncrement("k", 0), nil).Number
 	if sum < done || sum > done+unclear {
 		f.Errorf("the sum is %d after %d increments that were done and %d unclear ones", sum, done, unclear)
 	}

@@ -3,7 +3,7 @@ package kvtest
 import (
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // shortly is the TTL of items that are to expire while the suite waits.
@@ -11,134 +11,134 @@ const shortly = 2 * time.Second
 
 var ttlCases = []Case{
 	{"ttl/set", "an item Set with a TTL is there until it has passed, and gone two seconds later", sleeps, func(f *fixture) {
-		f.expires("k", shortly, func() { f.ok(kvmodel.OpSet("k", []byte("v")).For(shortly)) })
+		f.expires("k", shortly, func() { f.ok(kv.OpSet("k", []byte("v")).For(shortly)) })
 	}},
 	{"ttl/add", "an item added with a TTL is there until it has passed, and gone two seconds later", sleeps, func(f *fixture) {
-		f.expires("k", shortly, func() { f.ok(kvmodel.OpAdd("k", []byte("v")).For(shortly)) })
+		f.expires("k", shortly, func() { f.ok(kv.OpAdd("k", []byte("v")).For(shortly)) })
 	}},
 	{"ttl/swap", "a CompareAndSwap gives the item its own TTL", sleeps, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("v")))
+		f.ok(kv.OpSet("k", []byte("v")))
 		v := f.version("k")
-		f.expires("k", shortly, func() { f.ok(kvmodel.OpSwap("k", v, []byte("w")).For(shortly)) })
+		f.expires("k", shortly, func() { f.ok(kv.OpSwap("k", v, []byte("w")).For(shortly)) })
 	}},
 	{"ttl/longer", "a TTL of some seconds is kept to as well", sleeps, func(f *fixture) {
-		f.expires("k", 3*time.Second, func() { f.ok(kvmodel.OpSet("k", []byte("v")).For(3 * time.Second)) })
+		f.expires("k", 3*time.Second, func() { f.ok(kv.OpSet("k", []byte("v")).For(3 * time.Second)) })
 	}},
 	{"ttl/not-whole-seconds", "a TTL need not be whole seconds: the item is not gone early", sleeps, func(f *fixture) {
-		f.expires("k", 1700*time.Millisecond, func() { f.ok(kvmodel.OpSet("k", []byte("v")).For(1700 * time.Millisecond)) })
+		f.expires("k", 1700*time.Millisecond, func() { f.ok(kv.OpSet("k", []byte("v")).For(1700 * time.Millisecond)) })
 	}},
 	{"ttl/smallest", "the smallest TTL is not taken for none", sleeps, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("v")).For(1))
+		f.ok(kv.OpSet("k", []byte("v")).For(1))
 		f.pass(slack + 100*time.Millisecond)
 		f.absent("k")
 	}},
 	{"ttl/many", "a thousand items with a TTL all expire", sleeps, func(f *fixture) {
-		var sets []kvmodel.Op
+		var sets []kv.Op
 		for i := range 1000 {
-			sets = append(sets, kvmodel.OpSet("k"+string(rune('a'+i/26%26))+string(rune('a'+i%26))+string(rune('a'+i/676)), []byte("v")).For(shortly))
+			sets = append(sets, kv.OpSet("k"+string(rune('a'+i/26%26))+string(rune('a'+i%26))+string(rune('a'+i/676)), []byte("v")).For(shortly))
 		}
 		f.do(sets...)
 		f.pass(shortly + slack + 100*time.Millisecond)
 		for i := range sets {
-			sets[i] = kvmodel.OpGet(sets[i].Key)
+			sets[i] = kv.OpGet(sets[i].Key)
 		}
 		for _, op := range f.do(sets...) {
-			if !endsIn(op.Result.Err, kvmodel.ErrNotFound) {
+			if !endsIn(op.Result.Err, kv.ErrNotFound) {
 				f.Fatalf("%q is %s", op.Key, showResult(op.Result))
 			}
 		}
 	}},
 	{"ttl/kept-by-append", "an Append leaves the expiry as it is", sleeps, func(f *fixture) {
 		f.expires("k", shortly, func() {
-			f.ok(kvmodel.OpSet("k", []byte("v")).For(shortly), kvmodel.OpAppend("k", []byte("w")))
+			f.ok(kv.OpSet("k", []byte("v")).For(shortly), kv.OpAppend("k", []byte("w")))
 		})
 	}},
 	{"ttl/kept-by-increment", "an Increment leaves the expiry as it is", sleeps, func(f *fixture) {
 		f.expires("k", shortly, func() {
-			f.ok(kvmodel.OpSet("k", []byte("1")).For(shortly), kvmodel.OpIncrement("k", 1))
+			f.ok(kv.OpSet("k", []byte("1")).For(shortly), kv.OpIncrement("k", 1))
 		})
 	}},
 	{"ttl/kept-by-decrement", "an Increment by less than zero leaves the expiry as it is, also where a digit is lost", sleeps, func(f *fixture) {
 		f.expires("k", shortly, func() {
-			f.ok(kvmodel.OpSet("k", []byte("10")).For(shortly), kvmodel.OpIncrement("k", -1))
+			f.ok(kv.OpSet("k", []byte("10")).For(shortly), kv.OpIncrement("k", -1))
 		})
 	}},
 	{"ttl/kept-by-refusals", "a write that is refused leaves the expiry as it is", sleeps, func(f *fixture) {
 		f.expires("k", shortly, func() {
-			f.ok(kvmodel.OpSet("k", []byte("v")).For(shortly))
-			f.answer(kvmodel.OpAdd("k", nil), kvmodel.ErrExists)
-			f.answer(kvmodel.OpSwap("k", ^f.version("k"), nil), kvmodel.ErrConflict)
-			f.answer(kvmodel.OpIncrement("k", 1), kvmodel.ErrNotNumber)
+			f.ok(kv.OpSet("k", []byte("v")).For(shortly))
+			f.answer(kv.OpAdd("k", nil), kv.ErrExists)
+			f.answer(kv.OpSwap("k", ^f.version("k"), nil), kv.ErrConflict)
+			f.answer(kv.OpIncrement("k", 1), kv.ErrNotNumber)
 		})
 	}},
 	{"ttl/none-given-by-append", "an Append and an Increment give no TTL to an item that has none", sleeps, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("1")), kvmodel.OpAppend("k", []byte("0")), kvmodel.OpIncrement("k", -1))
+		f.ok(kv.OpSet("k", []byte("1")), kv.OpAppend("k", []byte("0")), kv.OpIncrement("k", -1))
 		f.pass(shortly + slack + 100*time.Millisecond)
 		f.holds("k", "9")
 	}},
 	{"ttl/ended-by-set", "a Set without a TTL makes the item stay", sleeps, func(f *fixture) {
-		f.stays(func() { f.ok(kvmodel.OpSet("k", []byte("new"))) })
+		f.stays(func() { f.ok(kv.OpSet("k", []byte("new"))) })
 	}},
 	{"ttl/ended-by-swap", "a CompareAndSwap without a TTL makes the item stay", sleeps, func(f *fixture) {
-		f.stays(func() { f.ok(kvmodel.OpSwap("k", f.version("k"), []byte("new"))) })
+		f.stays(func() { f.ok(kv.OpSwap("k", f.version("k"), []byte("new"))) })
 	}},
 	{"ttl/ended-by-add", "an Add after a Delete starts without the old TTL", sleeps, func(f *fixture) {
-		f.stays(func() { f.ok(kvmodel.OpDelete("k"), kvmodel.OpAdd("k", []byte("new"))) })
+		f.stays(func() { f.ok(kv.OpDelete("k"), kv.OpAdd("k", []byte("new"))) })
 	}},
 	{"ttl/made-longer", "a CompareAndSwap puts its TTL in the place of a shorter one", sleeps, func(f *fixture) {
-		f.stays(func() { f.ok(kvmodel.OpSwap("k", f.version("k"), []byte("new")).For(time.Hour)) })
+		f.stays(func() { f.ok(kv.OpSwap("k", f.version("k"), []byte("new")).For(time.Hour)) })
 	}},
 	{"ttl/made-shorter", "a Set puts its TTL in the place of a longer one", sleeps, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("v")).For(time.Hour))
-		f.expires("k", shortly, func() { f.ok(kvmodel.OpSet("k", []byte("v")).For(shortly)) })
+		f.ok(kv.OpSet("k", []byte("v")).For(time.Hour))
+		f.expires("k", shortly, func() { f.ok(kv.OpSet("k", []byte("v")).For(shortly)) })
 	}},
 	{"ttl/over-30-days", "a TTL of more than 30 days is a duration, not a date long gone", 0, func(f *fixture) {
 		f.longLived(31 * 24 * time.Hour)
 	}},
 	{"ttl/30-days", "a TTL of exactly 30 days is a duration", 0, func(f *fixture) { f.longLived(30 * 24 * time.Hour) }},
-	{"ttl/longest", "a TTL of MaxTTL is good", 0, func(f *fixture) { f.longLived(kvmodel.MaxTTL) }},
+	{"ttl/longest", "a TTL of MaxTTL is good", 0, func(f *fixture) { f.longLived(kv.MaxTTL) }},
 
 	{"expired/add", "an Add stores its value where an item has expired", sleeps, func(f *fixture) {
 		f.expired()
-		f.ok(kvmodel.OpAdd("k", []byte("new")))
+		f.ok(kv.OpAdd("k", []byte("new")))
 		f.holds("k", "new")
 	}},
 	{"expired/swap", "a CompareAndSwap of an expired item is ErrNotFound", sleeps, func(f *fixture) {
-		f.refused(kvmodel.OpSwap("k", f.expired(), []byte("new")), kvmodel.ErrNotFound)
+		f.refused(kv.OpSwap("k", f.expired(), []byte("new")), kv.ErrNotFound)
 	}},
 	{"expired/drop", "a CompareAndDelete of an expired item is ErrNotFound", sleeps, func(f *fixture) {
-		f.refused(kvmodel.OpDrop("k", f.expired()), kvmodel.ErrNotFound)
+		f.refused(kv.OpDrop("k", f.expired()), kv.ErrNotFound)
 	}},
 	{"expired/delete", "a Delete of an expired item is ErrNotFound", sleeps, func(f *fixture) {
 		f.expired()
-		f.refused(kvmodel.OpDelete("k"), kvmodel.ErrNotFound)
+		f.refused(kv.OpDelete("k"), kv.ErrNotFound)
 	}},
 	{"expired/append", "an Append to an expired item is ErrNotStored", sleeps, func(f *fixture) {
 		f.expired()
-		f.refused(kvmodel.OpAppend("k", []byte("8")), kvmodel.ErrNotStored)
+		f.refused(kv.OpAppend("k", []byte("8")), kv.ErrNotStored)
 	}},
 	{"expired/increment", "an Increment of an expired item is ErrNotFound", sleeps, func(f *fixture) {
 		f.expired()
-		f.refused(kvmodel.OpIncrement("k", 1), kvmodel.ErrNotFound)
+		f.refused(kv.OpIncrement("k", 1), kv.ErrNotFound)
 	}},
 	{"expired/atomic", "what has expired is absent inside Atomic too", sleeps | atomically, func(f *fixture) {
 		f.expired()
-		f.atomic(nil, func(s kvmodel.Store) error {
-			_, err := f.one(s, kvmodel.OpAdd("k", []byte("new")))
+		f.atomic(nil, func(s kv.Store) error {
+			_, err := f.one(s, kv.OpAdd("k", []byte("new")))
 			return err
 		})
 		f.holds("k", "new")
 	}},
 	{"expired/set-atomically", "an item that was stored with a TTL inside Atomic expires", sleeps | atomically, func(f *fixture) {
 		f.expires("k", shortly, func() {
-			f.atomic(nil, func(s kvmodel.Store) error {
-				_, err := f.one(s, kvmodel.OpSet("k", []byte("v")).For(shortly))
+			f.atomic(nil, func(s kv.Store) error {
+				_, err := f.one(s, kv.OpSet("k", []byte("v")).For(shortly))
 				return err
 			})
 		})
 	}},
 	{"expired/reopened", "an item expires also while the store is closed", sleeps | kept, func(f *fixture) {
-		f.ok(kvmodel.OpSet("k", []byte("v")).For(shortly), kvmodel.OpSet("long", []byte("v")).For(time.Hour))
+		f.ok(kv.OpSet("k", []byte("v")).For(shortly), kv.OpSet("long", []byte("v")).For(time.Hour))
 		f.pass(shortly + slack + 100*time.Millisecond)
 		f.reopen()
 		f.absent("k")
@@ -149,17 +149,17 @@ var ttlCases = []Case{
 // stays wants key k, which has a short TTL, to outlive it after change.
 func (f *fixture) stays(change func()) {
 	f.Helper()
-	f.ok(kvmodel.OpSet("k", []byte("v")).For(shortly))
+	f.ok(kv.OpSet("k", []byte("v")).For(shortly))
 	change()
 	f.pass(shortly + slack + 100*time.Millisecond)
-	f.answer(kvmodel.OpGet("k"), nil)
+	f.answer(kv.OpGet("k"), nil)
 }
 
 // expired leaves key k expired, and returns the version it had.
-func (f *fixture) expired() kvmodel.Version {
+func (f *fixture) expired() kv.Version {
 	f.Helper()
 	// Nothing asks for k meanwhile: a store that expires lazily still has it.
-	f.ok(kvmodel.OpSet("k", []byte("7")).For(shortly))
+	f.ok(kv.OpSet("k", []byte("7")).For(shortly))
 	version := f.version("k")
 	f.pass(shortly + slack + 100*time.Millisecond)
 	return version
@@ -169,18 +169,18 @@ func (f *fixture) expired() kvmodel.Version {
 // can be moved, until the end.
 func (f *fixture) longLived(ttl time.Duration) {
 	f.Helper()
-	f.ok(kvmodel.OpSet("set", []byte("1")).For(ttl), kvmodel.OpAdd("add", []byte("2")).For(ttl), kvmodel.OpSet("swap", nil))
-	f.ok(kvmodel.OpSwap("swap", f.version("swap"), []byte("3")).For(ttl))
+	f.ok(kv.OpSet("set", []byte("1")).For(ttl), kv.OpAdd("add", []byte("2")).For(ttl), kv.OpSet("swap", nil))
+	f.ok(kv.OpSwap("swap", f.version("swap"), []byte("3")).For(ttl))
 	keys := []string{"set", "add", "swap"}
 	for _, key := range keys {
-		f.answer(kvmodel.OpGet(key), nil)
+		f.answer(kv.OpGet(key), nil)
 	}
 	if f.maker.Advance == nil {
 		return
 	}
 	f.maker.Advance(ttl - time.Minute)
 	for _, key := range keys {
-		f.answer(kvmodel.OpGet(key), nil)
+		f.answer(kv.OpGet(key), nil)
 	}
 	f.maker.Advance(time.Minute + slack)
 	for _, key := range keys {

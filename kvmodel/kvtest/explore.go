@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Bounds say how much of a small world Explore goes through.
@@ -28,12 +28,12 @@ type Exploration struct {
 	bounds  Bounds
 	store   tinyStore
 	clients []*explorer
-	checks  []func(kvmodel.Store) error
+	checks  []func(kv.Store) error
 	views   []func() string
 	trace   []string
 
-	crashes, unclear int          // still to come
-	flying           []kvmodel.Op // that were unclear and are not carried out yet
+	crashes, unclear int     // still to come
+	flying           []kv.Op // that were unclear and are not carried out yet
 }
 
 // Explore runs the clients that world starts in every order of their operations
@@ -77,12 +77,12 @@ func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int,
 }
 
 // Store returns the store for what is there before the clients begin.
-func (x *Exploration) Store() kvmodel.Store { return &x.store }
+func (x *Exploration) Store() kv.Store { return &x.store }
 
 // Go starts a client. f works on a store that waits for its turn, and may be
 // left in the middle.
-func (x *Exploration) Go(name string, f func(kvmodel.Store)) {
-	c := &explorer{x: x, name: name, asks: make(chan *kvmodel.Op), told: make(chan fate)}
+func (x *Exploration) Go(name string, f func(kv.Store)) {
+	c := &explorer{x: x, name: name, asks: make(chan *kv.Op), told: make(chan fate)}
 	x.clients = append(x.clients, c)
 	c.start = func() {
 		go func() {
@@ -94,7 +94,7 @@ func (x *Exploration) Go(name string, f func(kvmodel.Store)) {
 }
 
 // Always has f check every state, on a store that nobody else uses.
-func (x *Exploration) Always(f func(kvmodel.Store) error) { x.checks = append(x.checks, f) }
+func (x *Exploration) Always(f func(kv.Store) error) { x.checks = append(x.checks, f) }
 
 // Sees says what the clients have done that neither the store tells nor what
 // each of them was answered: two states in which it differs are not the same.
@@ -190,7 +190,7 @@ func (x *Exploration) do(what choice) {
 		late := *op
 		late.Value = slices.Clone(op.Value)
 		x.flying, x.unclear = append(x.flying, late), x.unclear-1
-		op.Result = kvmodel.Result{Err: kvmodel.ErrUnclear}
+		op.Result = kv.Result{Err: kv.ErrUnclear}
 		x.tell("%s: %v %q is unclear", c.name, op.Kind, op.Key)
 	case crashed:
 		x.crashes--
@@ -241,14 +241,14 @@ type explorer struct {
 	x      *Exploration
 	name   string
 	start  func()
-	asks   chan *kvmodel.Op // closed when it has ended
+	asks   chan *kv.Op // closed when it has ended
 	told   chan fate
-	next   *kvmodel.Op // what it waits for; nil: it has ended
-	memory [32]byte    // of what it was answered, from which all else follows
+	next   *kv.Op   // what it waits for; nil: it has ended
+	memory [32]byte // of what it was answered, from which all else follows
 }
 
 // remember adds an answer to those that say where the client is.
-func (c *explorer) remember(f fate, r kvmodel.Result) {
+func (c *explorer) remember(f fate, r kv.Result) {
 	h := sha256.New()
 	h.Write(c.memory[:])
 	fmt.Fprintf(h, "%d %v %q %d", f, r.Err, r.Value, r.Number)
@@ -257,8 +257,8 @@ func (c *explorer) remember(f fate, r kvmodel.Result) {
 }
 
 // Do carries out ops one after another, each when its turn comes.
-func (c *explorer) Do(_ context.Context, ops []kvmodel.Op) error {
-	kvmodel.Check(ops, c.Powers())
+func (c *explorer) Do(_ context.Context, ops []kv.Op) error {
+	kv.Check(ops, c.Powers())
 	for i := range ops {
 		if ops[i].Result.Err != nil {
 			continue
@@ -268,12 +268,12 @@ func (c *explorer) Do(_ context.Context, ops []kvmodel.Op) error {
 			runtime.Goexit()
 		}
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
-func (c *explorer) Powers() kvmodel.Powers {
+func (c *explorer) Powers() kv.Powers {
 	p := c.x.bounds.Powers
-	return kvmodel.Powers{Unless: p.Unless, Ordered: p.Ordered}
+	return kv.Powers{Unless: p.Unless, Ordered: p.Ordered}
 }
 
 func (c *explorer) Close() error { return nil }
@@ -284,25 +284,25 @@ type tinyStore struct{ items map[string]tinyItem }
 
 type tinyItem struct {
 	value   string
-	version kvmodel.Version
+	version kv.Version
 	present bool
 }
 
-func (s *tinyStore) Close() error           { return nil }
-func (s *tinyStore) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (s *tinyStore) Close() error      { return nil }
+func (s *tinyStore) Powers() kv.Powers { return kv.Powers{} }
 
-func (s *tinyStore) Do(_ context.Context, ops []kvmodel.Op) error {
-	kvmodel.Check(ops, kvmodel.Powers{Unless: true})
+func (s *tinyStore) Do(_ context.Context, ops []kv.Op) error {
+	kv.Check(ops, kv.Powers{Unless: true})
 	for i := range ops {
 		if ops[i].Result.Err == nil {
 			ops[i].Result = s.carryOut(&ops[i])
 		}
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 // carryOut does what op says and returns the answer.
-func (s *tinyStore) carryOut(op *kvmodel.Op) kvmodel.Result {
+func (s *tinyStore) carryOut(op *kv.Op) kv.Result {
 	item := s.items[op.Key]
 	r, next := item.after(op)
 	if next != nil {
@@ -316,52 +316,52 @@ func (s *tinyStore) carryOut(op *kvmodel.Op) kvmodel.Result {
 }
 
 // after returns the answer to op and what the item becomes, nil if it stays.
-func (t tinyItem) after(op *kvmodel.Op) (r kvmodel.Result, next *tinyItem) {
-	refuse := func(err error) (kvmodel.Result, *tinyItem) { return kvmodel.Result{Err: err}, nil }
+func (t tinyItem) after(op *kv.Op) (r kv.Result, next *tinyItem) {
+	refuse := func(err error) (kv.Result, *tinyItem) { return kv.Result{Err: err}, nil }
 	stored := &tinyItem{value: string(op.Value), present: true}
 	switch op.Kind {
-	case kvmodel.Set:
+	case kv.Set:
 		return r, stored
-	case kvmodel.Add:
+	case kv.Add:
 		if t.present {
-			return refuse(kvmodel.ErrExists)
+			return refuse(kv.ErrExists)
 		}
 		return r, stored
-	case kvmodel.Append:
+	case kv.Append:
 		switch {
-		case !t.present || len(t.value)+len(op.Value) > kvmodel.MaxValue:
-			return refuse(kvmodel.ErrNotStored)
+		case !t.present || len(t.value)+len(op.Value) > kv.MaxValue:
+			return refuse(kv.ErrNotStored)
 		case len(op.Unless) > 0 && strings.HasSuffix(t.value, string(op.Unless)):
-			return refuse(kvmodel.ErrSealed)
+			return refuse(kv.ErrSealed)
 		}
 		stored.value = t.value + stored.value
 		return r, stored
 	}
 	if !t.present {
-		return refuse(kvmodel.ErrNotFound)
+		return refuse(kv.ErrNotFound)
 	}
 	switch op.Kind {
-	case kvmodel.Get:
-		return kvmodel.Result{Value: []byte(t.value), Version: t.version}, nil
-	case kvmodel.Delete:
+	case kv.Get:
+		return kv.Result{Value: []byte(t.value), Version: t.version}, nil
+	case kv.Delete:
 		return r, &tinyItem{}
-	case kvmodel.Increment:
+	case kv.Increment:
 		return t.increment(op.Delta)
 	}
 	switch {
 	case op.Version != t.version:
-		return refuse(kvmodel.ErrConflict)
-	case op.Kind == kvmodel.CompareAndDelete:
+		return refuse(kv.ErrConflict)
+	case op.Kind == kv.CompareAndDelete:
 		return r, &tinyItem{}
 	}
 	return r, stored
 }
 
-func (t tinyItem) increment(delta int64) (kvmodel.Result, *tinyItem) {
-	n, err := kvmodel.ParseNumber([]byte(t.value))
+func (t tinyItem) increment(delta int64) (kv.Result, *tinyItem) {
+	n, err := kv.ParseNumber([]byte(t.value))
 	if err != nil {
-		return kvmodel.Result{Err: kvmodel.ErrNotNumber}, nil
+		return kv.Result{Err: kv.ErrNotNumber}, nil
 	}
 	n = max(n+delta, 0)
-	return kvmodel.Result{Number: n}, &tinyItem{value: fmt.Sprint(n), present: true}
+	return kv.Result{Number: n}, &tinyItem{value: fmt.Sprint(n), present: true}
 }

@@ -7,25 +7,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
 // counting is a world of two clients that add 1 to a number, each by reading and
 // writing it.
-func counting(write func(s kvmodel.Store, read kvmodel.Result) error) func(*kvtest.Exploration) {
+func counting(write func(s kv.Store, read kv.Result) error) func(*kvtest.Exploration) {
 	return func(x *kvtest.Exploration) {
 		ctx := context.Background()
-		_ = x.Store().Do(ctx, []kvmodel.Op{kvmodel.OpSet("n", []byte("0"))})
+		_ = x.Store().Do(ctx, []kv.Op{kv.OpSet("n", []byte("0"))})
 		done := 0
 		for _, name := range []string{"p", "q"} {
-			x.Go(name, func(s kvmodel.Store) {
+			x.Go(name, func(s kv.Store) {
 				for {
-					r, err := kvmodel.One(ctx, s, kvmodel.OpGet("n"))
+					r, err := kv.One(ctx, s, kv.OpGet("n"))
 					if err != nil {
 						return
 					}
-					if err := write(s, r); !errors.Is(err, kvmodel.ErrConflict) {
+					if err := write(s, r); !errors.Is(err, kv.ErrConflict) {
 						if err == nil {
 							done++
 						}
@@ -35,9 +35,9 @@ func counting(write func(s kvmodel.Store, read kvmodel.Result) error) func(*kvte
 			})
 		}
 		x.Sees(func() string { return fmt.Sprint(done) })
-		x.Always(func(s kvmodel.Store) error {
-			r, err := kvmodel.One(ctx, s, kvmodel.OpGet("n"))
-			if n, _ := kvmodel.ParseNumber(r.Value); err != nil || n < int64(done) {
+		x.Always(func(s kv.Store) error {
+			r, err := kv.One(ctx, s, kv.OpGet("n"))
+			if n, _ := kv.ParseNumber(r.Value); err != nil || n < int64(done) {
 				return fmt.Errorf("the number is %s, and %d have added to it", r.Value, done)
 			}
 			return nil
@@ -45,15 +45,15 @@ func counting(write func(s kvmodel.Store, read kvmodel.Result) error) func(*kvte
 	}
 }
 
-func nextOf(r kvmodel.Result) []byte {
-	n, _ := kvmodel.ParseNumber(r.Value)
+func nextOf(r kv.Result) []byte {
+	n, _ := kv.ParseNumber(r.Value)
 	return fmt.Append(nil, n+1)
 }
 
 func TestExplore_FindsTheOneOrderThatIsWrong(t *testing.T) {
 	bounds := kvtest.Bounds{States: 1000}
-	_, err := kvtest.TryExplore(t, bounds, counting(func(s kvmodel.Store, r kvmodel.Result) error {
-		_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("n", nextOf(r)))
+	_, err := kvtest.TryExplore(t, bounds, counting(func(s kv.Store, r kv.Result) error {
+		_, err := kv.One(context.Background(), s, kv.OpSet("n", nextOf(r)))
 		return err
 	}))
 	if err == nil || !strings.Contains(err.Error(), "the number is 1, and 2 have added to it") || !strings.Contains(err.Error(), "p: get \"n\"") {
@@ -62,8 +62,8 @@ func TestExplore_FindsTheOneOrderThatIsWrong(t *testing.T) {
 }
 
 func TestExplore_GoesThroughAllOrdersOfWhatIsRight(t *testing.T) {
-	swap := counting(func(s kvmodel.Store, r kvmodel.Result) error {
-		_, err := kvmodel.One(context.Background(), s, kvmodel.OpSwap("n", r.Version, nextOf(r)))
+	swap := counting(func(s kv.Store, r kv.Result) error {
+		_, err := kv.One(context.Background(), s, kv.OpSwap("n", r.Version, nextOf(r)))
 		return err
 	})
 	kind := kvtest.Explore(t, kvtest.Bounds{States: 1000}, swap)

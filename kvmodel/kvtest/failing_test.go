@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -20,7 +20,7 @@ var failing = map[string]func(*testing.T){
 		kvtest.SimulateMany(t, 100, kvtest.World{}, func(sim *kvtest.Sim) {
 			preset(sim, "n", "0")
 			for _, name := range []string{"ann", "bob"} {
-				sim.Go(name, func(s kvmodel.Store) { addOne(s, bySet) })
+				sim.Go(name, func(s kv.Store) { addOne(s, bySet) })
 			}
 			sim.Wait()
 			if got := stored(sim, "n"); got != "2" {
@@ -37,9 +37,9 @@ var failing = map[string]func(*testing.T){
 	},
 	"no-end": func(t *testing.T) {
 		kvtest.Simulate(t, 42, kvtest.World{MaxSteps: 500}, func(sim *kvtest.Sim) {
-			sim.Go("ann", func(s kvmodel.Store) {
+			sim.Go("ann", func(s kv.Store) {
 				for {
-					if _, err := kvmodel.One(ctx, s, kvmodel.OpSet("k", nil)); err != nil {
+					if _, err := kv.One(ctx, s, kv.OpSet("k", nil)); err != nil {
 						return
 					}
 				}
@@ -49,15 +49,15 @@ var failing = map[string]func(*testing.T){
 	},
 	"stuck": func(t *testing.T) {
 		kvtest.Simulate(t, 42, kvtest.World{}, func(sim *kvtest.Sim) {
-			sim.Go("ann", func(kvmodel.Store) { time.Sleep(100 * 24 * time.Hour) })
+			sim.Go("ann", func(kv.Store) { time.Sleep(100 * 24 * time.Hour) })
 			sim.Wait()
 		})
 	},
 	"asks-after-its-crash": func(t *testing.T) {
 		kvtest.Simulate(t, 42, kvtest.World{}, func(sim *kvtest.Sim) {
-			sim.Go("ann", func(s kvmodel.Store) {
+			sim.Go("ann", func(s kv.Store) {
 				for {
-					_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", nil))
+					_, _ = kv.One(ctx, s, kv.OpSet("k", nil))
 				}
 			})
 			sim.Steps(5)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Faulty returns s with a fault of the given kind on the nth op that is sent
@@ -12,26 +12,26 @@ import (
 // those beside it in its trip, go as always. Late is as good as Mute here, and
 // ByRate and None are no fault. Ops inside Atomic are not counted, and the
 // store does not claim to be ordered.
-func Faulty(s kvmodel.Store, n int, fault Fault) kvmodel.Store {
+func Faulty(s kv.Store, n int, fault Fault) kv.Store {
 	return &faulty{Store: s, left: n, fault: fault}
 }
 
 type faulty struct {
-	kvmodel.Store
+	kv.Store
 	fault Fault
 
 	mu   sync.Mutex
 	left int // ops until the one with the fault
 }
 
-func (f *faulty) Powers() kvmodel.Powers {
-	powers := kvmodel.PowersOf(f.Store)
+func (f *faulty) Powers() kv.Powers {
+	powers := kv.PowersOf(f.Store)
 	powers.Ordered = false
 	return powers
 }
 
-func (f *faulty) Do(ctx context.Context, ops []kvmodel.Op) error {
-	kvmodel.Check(ops, f.Powers())
+func (f *faulty) Do(ctx context.Context, ops []kv.Op) error {
+	kv.Check(ops, f.Powers())
 	at := f.place(ops)
 	if at < 0 || f.fault == ByRate || f.fault == None {
 		return f.Store.Do(ctx, ops)
@@ -40,12 +40,12 @@ func (f *faulty) Do(ctx context.Context, ops []kvmodel.Op) error {
 	if f.fault == Mute || f.fault == Late {
 		_ = f.Store.Do(ctx, ops[at:at+1])
 	}
-	ops[at].Result = kvmodel.Result{Err: f.errorOf(ops[at].Kind)}
-	return kvmodel.Unanswered(ops)
+	ops[at].Result = kv.Result{Err: f.errorOf(ops[at].Kind)}
+	return kv.Unanswered(ops)
 }
 
 // place counts ops and returns the place of the one with the fault, or -1.
-func (f *faulty) place(ops []kvmodel.Op) int {
+func (f *faulty) place(ops []kv.Op) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range ops {
@@ -60,8 +60,8 @@ func (f *faulty) place(ops []kvmodel.Op) int {
 }
 
 // others carries out all ops but the one at a place, in one trip.
-func (f *faulty) others(ctx context.Context, ops []kvmodel.Op, at int) {
-	rest := append(append([]kvmodel.Op{}, ops[:at]...), ops[at+1:]...)
+func (f *faulty) others(ctx context.Context, ops []kv.Op, at int) {
+	rest := append(append([]kv.Op{}, ops[:at]...), ops[at+1:]...)
 	// The results tell as much as the error.
 	_ = f.Store.Do(ctx, rest)
 	for i := range rest {
@@ -73,7 +73,7 @@ func (f *faulty) others(ctx context.Context, ops []kvmodel.Op, at int) {
 	}
 }
 
-func (f *faulty) errorOf(kind kvmodel.Kind) error {
+func (f *faulty) errorOf(kind kv.Kind) error {
 	switch {
 	case f.fault == Unsent:
 		return errUnsent

@@ -7,15 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // appends sends the letters a to f to key k of s in two trips of three.
-func appends(s kvmodel.Store) (ops []kvmodel.Op, first, second error) {
+func appends(s kv.Store) (ops []kv.Op, first, second error) {
 	for c := 'a'; c <= 'f'; c++ {
-		ops = append(ops, kvmodel.OpAppend("k", []byte(string(c))))
+		ops = append(ops, kv.OpAppend("k", []byte(string(c))))
 	}
 	return ops, s.Do(ctx, ops[:3]), s.Do(ctx, ops[3:])
 }
@@ -26,15 +26,15 @@ func TestFaulty_TheNthOpAndNoOther(t *testing.T) {
 		err   error
 		done  bool // whether the op was carried out all the same
 	}{
-		{kvtest.Unsent, kvmodel.ErrUnavailable, false},
-		{kvtest.Lost, kvmodel.ErrUnclear, false},
-		{kvtest.Mute, kvmodel.ErrUnclear, true},
-		{kvtest.Late, kvmodel.ErrUnclear, true},
+		{kvtest.Unsent, kv.ErrUnavailable, false},
+		{kvtest.Lost, kv.ErrUnclear, false},
+		{kvtest.Mute, kv.ErrUnclear, true},
+		{kvtest.Late, kv.ErrUnclear, true},
 		{kvtest.None, nil, true},
 	} {
 		for n := 1; n <= 6; n++ {
 			mem := memkv.New(memkv.Options{})
-			_, _ = kvmodel.One(ctx, mem, kvmodel.OpSet("k", nil))
+			_, _ = kv.One(ctx, mem, kv.OpSet("k", nil))
 			ops, first, second := appends(kvtest.Faulty(mem, n, c.fault))
 			faultless := 0
 			for i, op := range ops {
@@ -50,7 +50,7 @@ func TestFaulty_TheNthOpAndNoOther(t *testing.T) {
 			if failed := map[bool]error{true: first, false: second}[n <= 3]; !errors.Is(failed, c.err) {
 				t.Errorf("fault %d on op %d: Do returned %v, want %v", c.fault, n, failed, c.err)
 			}
-			r, _ := kvmodel.One(ctx, mem, kvmodel.OpGet("k"))
+			r, _ := kv.One(ctx, mem, kv.OpGet("k"))
 			if want := map[bool]int{true: 6, false: 5}[c.done]; len(r.Value) != want || faultless != 5 {
 				t.Errorf("fault %d on op %d: the value is %q and %d others were fine", c.fault, n, r.Value, faultless)
 			}
@@ -60,8 +60,8 @@ func TestFaulty_TheNthOpAndNoOther(t *testing.T) {
 
 func TestFaulty_AGetIsNeverUnclear(t *testing.T) {
 	for _, fault := range []kvtest.Fault{kvtest.Unsent, kvtest.Lost, kvtest.Mute} {
-		_, err := kvmodel.One(ctx, kvtest.Faulty(memkv.New(memkv.Options{}), 1, fault), kvmodel.OpGet("k"))
-		if !errors.Is(err, kvmodel.ErrUnavailable) || errors.Is(err, kvmodel.ErrUnclear) {
+		_, err := kv.One(ctx, kvtest.Faulty(memkv.New(memkv.Options{}), 1, fault), kv.OpGet("k"))
+		if !errors.Is(err, kv.ErrUnavailable) || errors.Is(err, kv.ErrUnclear) {
 			t.Errorf("fault %d: %v, want ErrUnavailable", fault, err)
 		}
 	}
@@ -69,11 +69,11 @@ func TestFaulty_AGetIsNeverUnclear(t *testing.T) {
 
 func TestFaulty_CountsOnlyWhatIsSent(t *testing.T) {
 	s := kvtest.Faulty(memkv.New(memkv.Options{}), 2, kvtest.Unsent)
-	ops := []kvmodel.Op{kvmodel.OpGet("bad key"), kvmodel.OpSet("a", nil), kvmodel.OpGet(""), kvmodel.OpSet("b", nil), kvmodel.OpSet("c", nil)}
+	ops := []kv.Op{kv.OpGet("bad key"), kv.OpSet("a", nil), kv.OpGet(""), kv.OpSet("b", nil), kv.OpSet("c", nil)}
 	_ = s.Do(ctx, ops)
 	var got []string
 	for i := range ops {
-		got = append(got, fmt.Sprint(errors.Is(ops[i].Result.Err, kvmodel.ErrBadKey), errors.Is(ops[i].Result.Err, kvmodel.ErrUnavailable)))
+		got = append(got, fmt.Sprint(errors.Is(ops[i].Result.Err, kv.ErrBadKey), errors.Is(ops[i].Result.Err, kv.ErrUnavailable)))
 	}
 	want := []string{"true false", "false false", "true false", "false true", "false false"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -82,5 +82,5 @@ func TestFaulty_CountsOnlyWhatIsSent(t *testing.T) {
 }
 
 func TestFaulty_KeepsTheContractOtherwise(t *testing.T) {
-	kvtest.Run(t, inMemory(memkv.Options{}, func(s kvmodel.Store) kvmodel.Store { return kvtest.Faulty(s, 1<<40, kvtest.Unsent) }))
+	kvtest.Run(t, inMemory(memkv.Options{}, func(s kv.Store) kv.Store { return kvtest.Faulty(s, 1<<40, kvtest.Unsent) }))
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // fixture is one case's test, its store and the words cases are written in.
@@ -21,11 +21,11 @@ type fixture struct {
 	maker Maker
 	name  string
 	ctx   context.Context
-	store kvmodel.Store
+	store kv.Store
 }
 
 // open returns another client of the case's store, closed when the case ends.
-func (f *fixture) open() kvmodel.Store {
+func (f *fixture) open() kv.Store {
 	f.Helper()
 	s := f.maker.Open(f.TB, f.name)
 	f.Cleanup(func() {
@@ -47,7 +47,7 @@ func (f *fixture) reopen() {
 
 // do carries out ops in one trip and returns them with their results. The
 // store must have answered each of them.
-func (f *fixture) do(ops ...kvmodel.Op) []kvmodel.Op {
+func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	f.Helper()
 	if err := f.try(f.ctx, f.store, ops); err != nil {
 		f.Fatalf("Do returned an error though the store is well: %v", err)
@@ -57,18 +57,18 @@ func (f *fixture) do(ops ...kvmodel.Op) []kvmodel.Op {
 
 // try carries out ops on s and checks what holds for any Do: that its error is
 // what the results say, and that it changes nothing in ops but the results.
-func (f *fixture) try(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	f.Helper()
-	before := make([]kvmodel.Op, len(ops))
+	before := make([]kv.Op, len(ops))
 	for i, op := range ops {
 		op.Value, op.Unless = bytes.Clone(op.Value), bytes.Clone(op.Unless)
 		before[i] = op
 	}
 	err := s.Do(ctx, ops)
-	if (err == nil) != (kvmodel.Unanswered(ops) == nil) {
-		f.Errorf("Do returned %v, but the first op without an answer says: %v", err, kvmodel.Unanswered(ops))
+	if (err == nil) != (kv.Unanswered(ops) == nil) {
+		f.Errorf("Do returned %v, but the first op without an answer says: %v", err, kv.Unanswered(ops))
 	}
-	if err != nil && !kvmodel.Failed(err) {
+	if err != nil && !kv.Failed(err) {
 		f.Errorf("Do returned %v, which is none of ErrUnavailable, ErrUnclear and ErrLost", err)
 	}
 	for i := range ops {
@@ -77,7 +77,7 @@ func (f *fixture) try(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) er
 		}
 	}
 	for i := range ops {
-		if r := ops[i].Result; ops[i].Kind == kvmodel.Get && r.Err == nil && (r.Value == nil || r.Version == 0) {
+		if r := ops[i].Result; ops[i].Kind == kv.Get && r.Err == nil && (r.Value == nil || r.Version == 0) {
 			f.Errorf("%v %q succeeded with value %.40q (nil: %t), version %d; a value is never nil, a version never 0",
 				ops[i].Kind, ops[i].Key, r.Value, r.Value == nil, r.Version)
 		}
@@ -86,14 +86,14 @@ func (f *fixture) try(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) er
 }
 
 // sameOp tells whether a and b are the same but for their results.
-func sameOp(a, b kvmodel.Op) bool {
+func sameOp(a, b kv.Op) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && bytes.Equal(a.Value, b.Value) && a.Version == b.Version &&
 		a.TTL == b.TTL && bytes.Equal(a.Unless, b.Unless) && a.Delta == b.Delta
 }
 
 // answer carries out op, wants it to end in the sentinel want (nil: to
 // succeed), and returns the result.
-func (f *fixture) answer(op kvmodel.Op, want error) kvmodel.Result {
+func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	f.Helper()
 	r := f.do(op)[0].Result
 	if !endsIn(r.Err, want) {
@@ -103,7 +103,7 @@ func (f *fixture) answer(op kvmodel.Op, want error) kvmodel.Result {
 }
 
 // ok carries out ops one after another and wants each to succeed.
-func (f *fixture) ok(ops ...kvmodel.Op) {
+func (f *fixture) ok(ops ...kv.Op) {
 	f.Helper()
 	for _, op := range ops {
 		f.answer(op, nil)
@@ -112,24 +112,24 @@ func (f *fixture) ok(ops ...kvmodel.Op) {
 
 // refused carries out op, wants it to end in want, and wants the item of its
 // key to be what it was before, in value and version.
-func (f *fixture) refused(op kvmodel.Op, want error) {
+func (f *fixture) refused(op kv.Op, want error) {
 	f.Helper()
-	before := f.do(kvmodel.OpGet(op.Key))[0].Result
+	before := f.do(kv.OpGet(op.Key))[0].Result
 	f.answer(op, want)
-	after := f.do(kvmodel.OpGet(op.Key))[0].Result
+	after := f.do(kv.OpGet(op.Key))[0].Result
 	if !sameItem(before, after) {
 		f.Errorf("%s was refused, but the item changed from %s to %s", show(op), showResult(before), showResult(after))
 	}
 }
 
-func sameItem(a, b kvmodel.Result) bool {
+func sameItem(a, b kv.Result) bool {
 	return (a.Err == nil) == (b.Err == nil) && a.Version == b.Version && bytes.Equal(a.Value, b.Value)
 }
 
 // holds wants key to have that value.
 func (f *fixture) holds(key, want string) {
 	f.Helper()
-	r := f.answer(kvmodel.OpGet(key), nil)
+	r := f.answer(kv.OpGet(key), nil)
 	if got := string(r.Value); got != want {
 		if len(got)+len(want) > 200 {
 			f.Fatalf("%q holds %d bytes %.40q..., want %d bytes %.40q...", key, len(got), got, len(want), want)
@@ -141,17 +141,17 @@ func (f *fixture) holds(key, want string) {
 // absent wants key to be absent.
 func (f *fixture) absent(key string) {
 	f.Helper()
-	f.answer(kvmodel.OpGet(key), kvmodel.ErrNotFound)
+	f.answer(kv.OpGet(key), kv.ErrNotFound)
 }
 
 // version returns the version that a Get of key answers.
-func (f *fixture) version(key string) kvmodel.Version {
+func (f *fixture) version(key string) kv.Version {
 	f.Helper()
-	return f.answer(kvmodel.OpGet(key), nil).Version
+	return f.answer(kv.OpGet(key), nil).Version
 }
 
 // number carries out an increment and wants that sum.
-func (f *fixture) number(op kvmodel.Op, want int64) {
+func (f *fixture) number(op kv.Op, want int64) {
 	f.Helper()
 	if got := f.answer(op, nil).Number; got != want {
 		f.Fatalf("%s answered %d, want %d", show(op), got, want)
@@ -180,8 +180,8 @@ func (f *fixture) together(n int, work func(i int) error) {
 }
 
 // one carries out op on s for a goroutine, which must not end the test.
-func (f *fixture) one(s kvmodel.Store, op kvmodel.Op) (kvmodel.Result, error) {
-	return kvmodel.One(f.ctx, s, op)
+func (f *fixture) one(s kv.Store, op kv.Op) (kv.Result, error) {
+	return kv.One(f.ctx, s, op)
 }
 
 // slack is how late, by the contract, an item with a TTL may go.
@@ -207,7 +207,7 @@ func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 		return
 	}
 	f.maker.Advance(ttl - time.Millisecond)
-	f.answer(kvmodel.OpGet(key), nil)
+	f.answer(kv.OpGet(key), nil)
 	f.maker.Advance(slack + 2*time.Millisecond)
 	f.absent(key)
 }
@@ -218,11 +218,11 @@ func (f *fixture) expiresInRealTime(key string, notBefore, notAfter time.Time) {
 	f.Helper()
 	for {
 		asked := time.Now()
-		err := f.do(kvmodel.OpGet(key))[0].Result.Err
+		err := f.do(kv.OpGet(key))[0].Result.Err
 		switch answered := time.Now(); {
 		case err != nil && answered.Before(notBefore):
 			f.Fatalf("%q was gone %v before its TTL had passed: %v", key, notBefore.Sub(answered), err)
-		case errors.Is(err, kvmodel.ErrNotFound):
+		case errors.Is(err, kv.ErrNotFound):
 			return
 		case err != nil:
 			f.Fatalf("get %q: %v", key, err)
@@ -235,9 +235,9 @@ func (f *fixture) expiresInRealTime(key string, notBefore, notAfter time.Time) {
 
 // sentinels are the errors of the contract: an op ends in one of them.
 var sentinels = []error{
-	kvmodel.ErrNotFound, kvmodel.ErrExists, kvmodel.ErrConflict, kvmodel.ErrNotStored, kvmodel.ErrSealed,
-	kvmodel.ErrNotNumber, kvmodel.ErrBadKey, kvmodel.ErrTooLarge, kvmodel.ErrBadOp, kvmodel.ErrUnavailable,
-	kvmodel.ErrUnclear, kvmodel.ErrLost,
+	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed,
+	kv.ErrNotNumber, kv.ErrBadKey, kv.ErrTooLarge, kv.ErrBadOp, kv.ErrUnavailable,
+	kv.ErrUnclear, kv.ErrLost,
 }
 
 // endsIn tells whether err is want and no other sentinel as well.
@@ -249,10 +249,10 @@ func endsIn(err, want error) bool {
 }
 
 // show returns op as a failure shows it.
-func show(op kvmodel.Op) string { return showSized(op, len(op.Value)) }
+func show(op kv.Op) string { return showSized(op, len(op.Value)) }
 
 // showSized is show for an op whose value had size bytes before it was cut.
-func showSized(op kvmodel.Op, size int) string {
+func showSized(op kv.Op, size int) string {
 	text := fmt.Sprintf("%v %.40q", op.Kind, op.Key)
 	if op.Value != nil {
 		text += " " + showValue(op.Value, size)
@@ -272,7 +272,7 @@ func showSized(op kvmodel.Op, size int) string {
 	return text
 }
 
-func showResult(r kvmodel.Result) string {
+func showResult(r kv.Result) string {
 	if r.Err != nil {
 		return fmt.Sprintf("(%v)", r.Err)
 	}

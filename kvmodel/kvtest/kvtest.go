@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Maker opens the store under test.
@@ -31,7 +31,7 @@ type Maker struct {
 	// an empty store; the same name again is another client of the same data,
 	// or, of a store that has one client at a time, the reopened data. The
 	// suite closes what it opened; Open may leave the rest to t.Cleanup.
-	Open func(t testing.TB, name string) kvmodel.Store
+	Open func(t testing.TB, name string) kv.Store
 
 	// Shared: two clients of one store may be open at once.
 	Shared bool
@@ -43,7 +43,7 @@ type Maker struct {
 	Advance func(d time.Duration)
 
 	// Prefix is how many bytes Open's stores put before a key, as those of
-	// kvmodel.Prefix do. The longest key is that much shorter.
+	// kv.Prefix do. The longest key is that much shorter.
 	Prefix int
 
 	// Loose: the engine has limits of its own where the contract allows that:
@@ -112,7 +112,7 @@ func Run(t *testing.T, m Maker) {
 // has returns what the stores of m have of what cases need.
 func (m Maker) has(t testing.TB) need {
 	s := m.Open(t, newName())
-	powers := kvmodel.PowersOf(s)
+	powers := kv.PowersOf(s)
 	if err := s.Close(); err != nil {
 		t.Fatalf("Close of an unused store: %v", err)
 	}

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Named is a store with the name that a mismatch calls it by.
 type Named struct {
 	Name  string
-	Store kvmodel.Store
+	Store kv.Store
 
 	// Loose: the engine has limits of its own for Append and Increment. Then
 	// no store is brought near those of the contract, and no key sees both
@@ -36,7 +36,7 @@ func Metamorphic(t testing.TB, seed uint64, n int, stores ...Named) {
 	t.Helper()
 	g := &generator{
 		rng:    rand.New(rand.NewPCG(seed, 2)),
-		unless: all(stores, func(s Named) bool { return kvmodel.PowersOf(s.Store).Unless }),
+		unless: all(stores, func(s Named) bool { return kv.PowersOf(s.Store).Unless }),
 		exact:  all(stores, func(s Named) bool { return !s.Loose }),
 		last:   make(map[string][]int),
 	}
@@ -57,12 +57,12 @@ type symbolic []symbolicOp
 
 // symbolicOp is an op whose version is the one a certain Get has answered.
 type symbolicOp struct {
-	kvmodel.Op
+	kv.Op
 	get int // of a Get: its number, from 1
 	of  int // of a compare: the number of the Get its version is from; 0: made up
 }
 
-const madeUp = ^kvmodel.Version(0)
+const madeUp = ^kv.Version(0)
 
 var randomKeys = []string{"a", "b", "c", "d", "e"}
 
@@ -108,15 +108,15 @@ func (g *generator) op(key string) symbolicOp {
 	case 0, 1, 2, 3, 4:
 		return g.read(key)
 	case 5, 6:
-		return symbolicOp{Op: kvmodel.OpSet(key, g.value()).For(g.ttl())}
+		return symbolicOp{Op: kv.OpSet(key, g.value()).For(g.ttl())}
 	case 7, 8:
-		return symbolicOp{Op: kvmodel.OpAdd(key, g.value()).For(g.ttl())}
+		return symbolicOp{Op: kv.OpAdd(key, g.value()).For(g.ttl())}
 	case 9, 10, 11:
-		return symbolicOp{Op: kvmodel.OpSwap(key, 0, g.value()).For(g.ttl()), of: g.seen(key)}
+		return symbolicOp{Op: kv.OpSwap(key, 0, g.value()).For(g.ttl()), of: g.seen(key)}
 	case 12:
-		return symbolicOp{Op: kvmodel.OpDelete(key)}
+		return symbolicOp{Op: kv.OpDelete(key)}
 	case 13:
-		return symbolicOp{Op: kvmodel.OpDrop(key, 0), of: g.seen(key)}
+		return symbolicOp{Op: kv.OpDrop(key, 0), of: g.seen(key)}
 	case 14, 15, 16:
 		if !g.exact && key <= lastCounter {
 			return g.read(key)
@@ -126,7 +126,7 @@ func (g *generator) op(key string) symbolicOp {
 		if !g.exact && key > lastCounter {
 			return g.read(key)
 		}
-		return symbolicOp{Op: kvmodel.OpIncrement(key, g.delta())}
+		return symbolicOp{Op: kv.OpIncrement(key, g.delta())}
 	default:
 		return symbolicOp{Op: g.nonsense(key)}
 	}
@@ -135,7 +135,7 @@ func (g *generator) op(key string) symbolicOp {
 func (g *generator) read(key string) symbolicOp {
 	g.gets++
 	g.last[key] = append(g.last[key], g.gets)
-	return symbolicOp{Op: kvmodel.OpGet(key), get: g.gets}
+	return symbolicOp{Op: kv.OpGet(key), get: g.gets}
 }
 
 // seen returns the number of a Get of key, mostly the last one.
@@ -154,7 +154,7 @@ func (g *generator) value() []byte {
 	values := []string{"", "0", "7", "10", "10", "10", "100", "007", "x", "9 ", "a\r\nb", "END\r\n", "\x00\xff", "seal"}
 	// One in fifteen is nearly as large as can be.
 	if g.exact && g.rng.IntN(15) == 0 {
-		return [][]byte{big(kvmodel.MaxValue - g.rng.IntN(6)), strconv.AppendInt(nil, kvmodel.MaxNumber, 10)}[g.rng.IntN(2)]
+		return [][]byte{big(kv.MaxValue - g.rng.IntN(6)), strconv.AppendInt(nil, kv.MaxNumber, 10)}[g.rng.IntN(2)]
 	}
 	return []byte(values[g.rng.IntN(len(values))])
 }
@@ -164,15 +164,15 @@ func (g *generator) ttl() time.Duration {
 }
 
 func (g *generator) delta() int64 {
-	deltas := []int64{1, 1, 2, 0, -1, -1, -3, -100, 1 << 40, -kvmodel.MaxNumber}
+	deltas := []int64{1, 1, 2, 0, -1, -1, -3, -100, 1 << 40, -kv.MaxNumber}
 	if g.exact {
-		deltas = append(deltas, kvmodel.MaxNumber)
+		deltas = append(deltas, kv.MaxNumber)
 	}
 	return deltas[g.rng.IntN(len(deltas))]
 }
 
-func (g *generator) append(key string) kvmodel.Op {
-	op := kvmodel.OpAppend(key, []byte([]string{"", "1", "+", "seal", "\r\n"}[g.rng.IntN(5)]))
+func (g *generator) append(key string) kv.Op {
+	op := kv.OpAppend(key, []byte([]string{"", "1", "+", "seal", "\r\n"}[g.rng.IntN(5)]))
 	if g.unless && g.rng.IntN(3) == 0 {
 		op.Unless = []byte("seal")
 	}
@@ -180,17 +180,17 @@ func (g *generator) append(key string) kvmodel.Op {
 }
 
 // nonsense returns an op that every store refuses.
-func (g *generator) nonsense(key string) kvmodel.Op {
-	return []kvmodel.Op{
-		kvmodel.OpSet(key, big(kvmodel.MaxValue+1)), kvmodel.OpAppend(key, big(kvmodel.MaxValue+1)), kvmodel.OpSet(key, nil).For(-1),
-		kvmodel.OpSwap(key, 0, nil), kvmodel.OpIncrement(key, kvmodel.MaxNumber+1), kvmodel.OpGet(key + " "), {Kind: 77, Key: key},
+func (g *generator) nonsense(key string) kv.Op {
+	return []kv.Op{
+		kv.OpSet(key, big(kv.MaxValue+1)), kv.OpAppend(key, big(kv.MaxValue+1)), kv.OpSet(key, nil).For(-1),
+		kv.OpSwap(key, 0, nil), kv.OpIncrement(key, kv.MaxNumber+1), kv.OpGet(key + " "), {Kind: 77, Key: key},
 	}[g.rng.IntN(7)]
 }
 
 // player carries out symbolic trips on one store.
 type player struct {
-	store    kvmodel.Store
-	versions map[int]kvmodel.Version   // of each Get
+	store    kv.Store
+	versions map[int]kv.Version        // of each Get
 	names    map[string]map[uint64]int // of each key: its versions, numbered as they came
 }
 
@@ -199,7 +199,7 @@ type player struct {
 func compare(stores []Named, trips []symbolic) string {
 	players := make([]*player, len(stores))
 	for i, s := range stores {
-		players[i] = &player{store: s.Store, versions: make(map[int]kvmodel.Version), names: make(map[string]map[uint64]int)}
+		players[i] = &player{store: s.Store, versions: make(map[int]kv.Version), names: make(map[string]map[uint64]int)}
 		players[i].wipe()
 	}
 	var story strings.Builder
@@ -223,7 +223,7 @@ func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]str
 		if op.get > 0 {
 			line += fmt.Sprintf(" #%d", op.get)
 		}
-		if op.Kind == kvmodel.CompareAndSwap || op.Kind == kvmodel.CompareAndDelete {
+		if op.Kind == kv.CompareAndSwap || op.Kind == kv.CompareAndDelete {
 			line += fmt.Sprintf(" of #%d", op.of)
 		}
 		fmt.Fprintf(story, "%s -> %s\n", line, answers[0][i])
@@ -239,9 +239,9 @@ func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]str
 
 // wipe removes what an earlier play has left.
 func (p *player) wipe() {
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for _, key := range randomKeys {
-		ops = append(ops, kvmodel.OpDelete(key))
+		ops = append(ops, kv.OpDelete(key))
 	}
 	// A store that fails here fails below as well.
 	_ = p.store.Do(context.Background(), ops)
@@ -249,7 +249,7 @@ func (p *player) wipe() {
 
 // play carries out trip and returns the answers as text.
 func (p *player) play(trip symbolic) []string {
-	ops := make([]kvmodel.Op, len(trip))
+	ops := make([]kv.Op, len(trip))
 	for i, op := range trip {
 		ops[i] = op.Op
 		// What is refused for want of a version stays so.
@@ -271,7 +271,7 @@ func (p *player) play(trip symbolic) []string {
 	return answers
 }
 
-func (p *player) answer(sym symbolicOp, op *kvmodel.Op) string {
+func (p *player) answer(sym symbolicOp, op *kv.Op) string {
 	r := op.Result
 	if r.Err != nil {
 		for _, s := range sentinels {
@@ -282,12 +282,12 @@ func (p *player) answer(sym symbolicOp, op *kvmodel.Op) string {
 		return r.Err.Error()
 	}
 	switch op.Kind {
-	case kvmodel.Get:
+	case kv.Get:
 		p.versions[sym.get] = r.Version
 		// What is shown of a value is only its beginning.
 		return fmt.Sprintf("%s, sum %08x, version no. %d",
 			showValue(r.Value, len(r.Value)), crc32.ChecksumIEEE(r.Value), p.nameOf(op.Key, r.Version))
-	case kvmodel.Increment:
+	case kv.Increment:
 		return fmt.Sprint(r.Number)
 	}
 	return "ok"
@@ -295,7 +295,7 @@ func (p *player) answer(sym symbolicOp, op *kvmodel.Op) string {
 
 // nameOf numbers the versions of key as they come, which is the same on every
 // store.
-func (p *player) nameOf(key string, version kvmodel.Version) int {
+func (p *player) nameOf(key string, version kv.Version) int {
 	names := p.names[key]
 	if names == nil {
 		names = make(map[uint64]int)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -18,12 +18,12 @@ func twins(wrap wrapper) []kvtest.Named {
 
 func TestMetamorphic_PassesForStoresThatAreAlike(t *testing.T) {
 	for seed := range uint64(20) {
-		kvtest.Metamorphic(t, seed, 300, append(twins(kvmodel.Count), kvtest.Named{Name: "prefixed", Store: prefixed(t)})...)
+		kvtest.Metamorphic(t, seed, 300, append(twins(kv.Count), kvtest.Named{Name: "prefixed", Store: prefixed(t)})...)
 	}
 }
 
-func prefixed(t *testing.T) kvmodel.Store {
-	p, err := kvmodel.Prefix(memkv.New(memkv.Options{}), "tenant")
+func prefixed(t *testing.T) kv.Store {
+	p, err := kv.Prefix(memkv.New(memkv.Options{}), "tenant")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,17 +32,17 @@ func prefixed(t *testing.T) kvmodel.Store {
 
 func TestMetamorphic_PassesForStoresWithoutPowers(t *testing.T) {
 	for seed := range uint64(5) {
-		kvtest.Metamorphic(t, seed, 300, twins(func(s kvmodel.Store) kvmodel.Store { return plain{s} })...)
+		kvtest.Metamorphic(t, seed, 300, twins(func(s kv.Store) kv.Store { return plain{s} })...)
 	}
 }
 
 func TestMetamorphic_KeepsAwayFromTheLimitsOfALooseStore(t *testing.T) {
 	// It takes appends past the limit and refuses large sums.
-	loose := trip(func(ctx context.Context, s kvmodel.Store, ops []kvmodel.Op) error {
+	loose := trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		err := s.Do(ctx, ops)
 		for i := range ops {
-			if errors.Is(ops[i].Result.Err, kvmodel.ErrNotStored) && len(do(s, kvmodel.OpGet(ops[i].Key)).Value) > 1000 || ops[i].Result.Number > 1<<61 {
-				ops[i].Result = kvmodel.Result{}
+			if errors.Is(ops[i].Result.Err, kv.ErrNotStored) && len(do(s, kv.OpGet(ops[i].Key)).Value) > 1000 || ops[i].Result.Number > 1<<61 {
+				ops[i].Result = kv.Result{}
 			}
 		}
 		return err
@@ -121,7 +121,7 @@ func mismatch(t *testing.T, wrap wrapper) string {
 }
 
 func TestMetamorphic_SeesTheEndOfALargeValue(t *testing.T) {
-	wrap := after(func(op *kvmodel.Op) {
+	wrap := after(func(op *kv.Op) {
 		if value := op.Result.Value; len(value) > 1000 {
 			value[len(value)-1] ^= 1
 		}
@@ -147,7 +147,7 @@ func TestLinearizable_PassesForAStoreThatIs(t *testing.T) {
 
 func TestLinearizable_PassesForOneThatFailsNowAndThen(t *testing.T) {
 	for _, fault := range []kvtest.Fault{kvtest.Unsent, kvtest.Lost, kvtest.Mute} {
-		s := kvmodel.Store(memkv.New(memkv.Options{}))
+		s := kv.Store(memkv.New(memkv.Options{}))
 		for n := 10; n <= 200; n += 20 {
 			s = kvtest.Faulty(s, n, fault)
 		}

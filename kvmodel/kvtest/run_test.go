@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -34,7 +34,7 @@ func (c *clock) Advance(d time.Duration) {
 }
 
 // inMemory makes memkv stores that two clients can share, each client wrapped.
-func inMemory(opts memkv.Options, wrap func(kvmodel.Store) kvmodel.Store) kvtest.Maker {
+func inMemory(opts memkv.Options, wrap func(kv.Store) kv.Store) kvtest.Maker {
 	c := newClock()
 	opts.Now = c.Now
 	var mu sync.Mutex
@@ -43,7 +43,7 @@ func inMemory(opts memkv.Options, wrap func(kvmodel.Store) kvmodel.Store) kvtest
 		Shared:  true,
 		Kept:    true,
 		Advance: c.Advance,
-		Open: func(_ testing.TB, name string) kvmodel.Store {
+		Open: func(_ testing.TB, name string) kv.Store {
 			mu.Lock()
 			defer mu.Unlock()
 			if stores[name] == nil {
@@ -61,19 +61,19 @@ type client struct {
 	closed atomic.Bool
 }
 
-var errClosed = fmt.Errorf("%w: the client is closed", kvmodel.ErrUnavailable)
+var errClosed = fmt.Errorf("%w: the client is closed", kv.ErrUnavailable)
 
-func (c *client) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if c.closed.Load() && kvmodel.Check(ops, c.Powers()) > 0 {
-		return kvmodel.Fail(ops, errClosed)
+func (c *client) Do(ctx context.Context, ops []kv.Op) error {
+	if c.closed.Load() && kv.Check(ops, c.Powers()) > 0 {
+		return kv.Fail(ops, errClosed)
 	}
 	return c.Store.Do(ctx, ops)
 }
 
-func (c *client) Powers() kvmodel.Powers {
+func (c *client) Powers() kv.Powers {
 	powers := c.Store.Powers()
 	atomic := powers.Atomic
-	powers.Atomic = func(ctx context.Context, f func(kvmodel.Store) error) error {
+	powers.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
 		if c.closed.Load() {
 			return errClosed
 		}
@@ -87,7 +87,7 @@ func (c *client) Close() error {
 	return nil
 }
 
-func bare(s kvmodel.Store) kvmodel.Store { return s }
+func bare(s kv.Store) kv.Store { return s }
 
 func TestRun_MemkvKeepsTheContract(t *testing.T) {
 	kvtest.Run(t, inMemory(memkv.Options{}, bare))
@@ -97,19 +97,19 @@ func TestRun_WrappersKeepTheContract(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		prefix int
-		wrap   func(kvmodel.Store) kvmodel.Store
+		wrap   func(kv.Store) kv.Store
 	}{
-		{"Count", 0, kvmodel.Count},
-		{"Trace", 0, func(s kvmodel.Store) kvmodel.Store { return kvmodel.Trace(s, func(context.Context, kvmodel.Trip) {}) }},
-		{"Retry", 0, func(s kvmodel.Store) kvmodel.Store { return kvmodel.Retry(s, 3, time.Microsecond) }},
-		{"Prefix", len("tenant:"), func(s kvmodel.Store) kvmodel.Store {
-			p, err := kvmodel.Prefix(s, "tenant")
+		{"Count", 0, kv.Count},
+		{"Trace", 0, func(s kv.Store) kv.Store { return kv.Trace(s, func(context.Context, kv.Trip) {}) }},
+		{"Retry", 0, func(s kv.Store) kv.Store { return kv.Retry(s, 3, time.Microsecond) }},
+		{"Prefix", len("tenant:"), func(s kv.Store) kv.Store {
+			p, err := kv.Prefix(s, "tenant")
 			if err != nil {
 				t.Fatal(err)
 			}
 			return p
 		}},
-		{"without powers", 0, func(s kvmodel.Store) kvmodel.Store { return plain{s} }},
+		{"without powers", 0, func(s kv.Store) kv.Store { return plain{s} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := inMemory(memkv.Options{MaxItems: 1 << 20, Strict: true}, c.wrap)
@@ -120,13 +120,13 @@ func TestRun_WrappersKeepTheContract(t *testing.T) {
 }
 
 // plain is a store that has none of the powers, as memcached is.
-type plain struct{ kvmodel.Store }
+type plain struct{ kv.Store }
 
-func (p plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (p plain) Powers() kv.Powers { return kv.Powers{} }
 
-func (p plain) Do(ctx context.Context, ops []kvmodel.Op) error {
-	kvmodel.Check(ops, p.Powers())
-	var good []kvmodel.Op
+func (p plain) Do(ctx context.Context, ops []kv.Op) error {
+	kv.Check(ops, p.Powers())
+	var good []kv.Op
 	for _, op := range ops {
 		if op.Result.Err == nil {
 			good = append(good, op)

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -83,8 +83,8 @@ const (
 type Moment struct {
 	Step   int
 	Client string
-	Nth    int        // which op of the client this is, from 1
-	Op     kvmodel.Op // the zero Op for an Atomic, for which Late is Mute
+	Nth    int   // which op of the client this is, from 1
+	Op     kv.Op // the zero Op for an Atomic, for which Late is Mute
 }
 
 // Sim is a store whose clients are simulated: while a client works the others
@@ -207,7 +207,7 @@ func (s *Sim) Trace() []string {
 // Go starts f as a part of the process called name, with that process's
 // client. All parts of a process crash together. It comes to f's first wait
 // before Go returns.
-func (s *Sim) Go(name string, f func(kvmodel.Store)) {
+func (s *Sim) Go(name string, f func(kv.Store)) {
 	p := s.process(name)
 	s.mu.Lock()
 	s.running++
@@ -229,9 +229,9 @@ func (s *Sim) returned() {
 }
 
 // Do runs f as Go does and waits until it has returned.
-func (s *Sim) Do(name string, f func(kvmodel.Store)) {
+func (s *Sim) Do(name string, f func(kv.Store)) {
 	var returned atomic.Bool
-	s.Go(name, func(store kvmodel.Store) {
+	s.Go(name, func(store kv.Store) {
 		defer returned.Store(true)
 		f(store)
 	})
@@ -239,7 +239,7 @@ func (s *Sim) Do(name string, f func(kvmodel.Store)) {
 }
 
 // Client returns the client of the process called name.
-func (s *Sim) Client(name string) kvmodel.Store { return s.process(name) }
+func (s *Sim) Client(name string) kv.Store { return s.process(name) }
 
 // Wait lets steps happen until every function started by Go has returned and
 // nothing is in flight.
@@ -317,12 +317,12 @@ func (s *Sim) Evict(keys ...string) {
 // SetBack stores a lower number under key, as a server does that has lost its
 // last writes. It does nothing if there is no number.
 func (s *Sim) SetBack(key string, n int64) {
-	ops := []kvmodel.Op{kvmodel.OpGet(key)}
+	ops := []kv.Op{kv.OpGet(key)}
 	s.direct(ops)
-	if old, err := kvmodel.ParseNumber(ops[0].Result.Value); ops[0].Result.Err != nil || err != nil || old <= n {
+	if old, err := kv.ParseNumber(ops[0].Result.Value); ops[0].Result.Err != nil || err != nil || old <= n {
 		return
 	}
-	s.direct([]kvmodel.Op{kvmodel.OpSet(key, strconv.AppendInt(nil, n, 10))})
+	s.direct([]kv.Op{kv.OpSet(key, strconv.AppendInt(nil, n, 10))})
 	s.note("", fmt.Sprintf("set back %q to %d", key, n))
 }
 

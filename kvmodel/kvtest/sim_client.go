@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // ErrCrashed is what the calls of a crashed process end in, besides
@@ -18,11 +18,11 @@ import (
 var ErrCrashed = errors.New("the process has crashed")
 
 var (
-	errCrashed = fmt.Errorf("sim: %w: %w", kvmodel.ErrUnavailable, ErrCrashed)
-	errClosed  = fmt.Errorf("sim: %w: the store is closed", kvmodel.ErrUnavailable)
-	errUnsent  = fmt.Errorf("sim: %w: not sent", kvmodel.ErrUnavailable)
-	errUnread  = fmt.Errorf("sim: %w: no answer", kvmodel.ErrUnavailable)
-	errUnclear = fmt.Errorf("sim: %w: no answer", kvmodel.ErrUnclear)
+	errCrashed = fmt.Errorf("sim: %w: %w", kv.ErrUnavailable, ErrCrashed)
+	errClosed  = fmt.Errorf("sim: %w: the store is closed", kv.ErrUnavailable)
+	errUnsent  = fmt.Errorf("sim: %w: not sent", kv.ErrUnavailable)
+	errUnread  = fmt.Errorf("sim: %w: no answer", kv.ErrUnavailable)
+	errUnclear = fmt.Errorf("sim: %w: no answer", kv.ErrUnclear)
 )
 
 // process is a simulated client of the store, and that store for it.
@@ -46,13 +46,13 @@ type process struct {
 	hopeless   int // calls since the crash
 }
 
-var _ kvmodel.Store = (*process)(nil)
+var _ kv.Store = (*process)(nil)
 
 // request is one call of Do, or of Atomic, that waits for its answers.
 type request struct {
 	from *process
 	ctx  context.Context
-	ops  []kvmodel.Op
+	ops  []kv.Op
 	left int           // ops without an answer
 	slow time.Duration // how long the client takes to see the answers
 	done chan struct{} // closed when left is 0
@@ -64,22 +64,22 @@ type request struct {
 	afterErr  error // what it returns though it is committed
 }
 
-func (p *process) Do(ctx context.Context, ops []kvmodel.Op) error {
-	good := kvmodel.Check(ops, p.Powers())
+func (p *process) Do(ctx context.Context, ops []kv.Op) error {
+	good := kv.Check(ops, p.Powers())
 	if good == 0 {
 		return nil
 	}
 	if err := p.gone(ctx); err != nil {
-		return kvmodel.Fail(ops, err)
+		return kv.Fail(ops, err)
 	}
 	p.sim.await(&request{from: p, ctx: ctx, ops: ops, left: good, done: make(chan struct{})})
 	if p.crashed() {
 		// Nobody is there to see what was answered.
 		for i := range ops {
-			ops[i].Result = kvmodel.Result{Err: errCrashed}
+			ops[i].Result = kv.Result{Err: errCrashed}
 		}
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 func (p *process) Close() error {
@@ -90,9 +90,9 @@ func (p *process) Close() error {
 }
 
 // Powers returns those that the world has given the store.
-func (p *process) Powers() kvmodel.Powers {
+func (p *process) Powers() kv.Powers {
 	given := p.sim.world.Powers
-	powers := kvmodel.Powers{Unless: given.Unless, Ordered: given.Ordered}
+	powers := kv.Powers{Unless: given.Unless, Ordered: given.Ordered}
 	if given.Atomic {
 		powers.Atomic = p.atomic
 	}
@@ -112,7 +112,7 @@ func (p *process) gone(ctx context.Context) error {
 	case p.closed:
 		return errClosed
 	case ctx.Err() != nil:
-		return fmt.Errorf("sim: %w: %w", kvmodel.ErrUnavailable, ctx.Err())
+		return fmt.Errorf("sim: %w: %w", kv.ErrUnavailable, ctx.Err())
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (s *Sim) stir() {
 }
 
 // atomic runs f, when its turn has come, as one step.
-func (p *process) atomic(ctx context.Context, f func(kvmodel.Store) error) error {
+func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 	if err := p.gone(ctx); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (p *process) atomic(ctx context.Context, f func(kvmodel.Store) error) error
 		return r.err
 	}
 	defer p.sim.transactionEnded()
-	err := p.sim.mem.Powers().Atomic(ctx, func(mem kvmodel.Store) error {
+	err := p.sim.mem.Powers().Atomic(ctx, func(mem kv.Store) error {
 		err := f(&inside{p, mem})
 		switch {
 		case p.crashed():
@@ -215,15 +215,15 @@ func (p *process) atomic(ctx context.Context, f func(kvmodel.Store) error) error
 // inside is the store that a function of Atomic works on.
 type inside struct {
 	*process
-	mem kvmodel.Store
+	mem kv.Store
 }
 
-func (in *inside) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if kvmodel.Check(ops, in.Powers()) == 0 {
+func (in *inside) Do(ctx context.Context, ops []kv.Op) error {
+	if kv.Check(ops, in.Powers()) == 0 {
 		return nil
 	}
 	if in.crashed() {
-		return kvmodel.Fail(ops, errCrashed)
+		return kv.Fail(ops, errCrashed)
 	}
 	err := in.mem.Do(ctx, ops)
 	for i := range ops {
@@ -234,7 +234,7 @@ func (in *inside) Do(ctx context.Context, ops []kvmodel.Op) error {
 
 func (in *inside) Close() error { return nil }
 
-func (in *inside) Powers() kvmodel.Powers { return kvmodel.PowersOf(in.mem) }
+func (in *inside) Powers() kv.Powers { return kv.PowersOf(in.mem) }
 
 func (s *Sim) transactionEnded() {
 	s.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // flight is what one step can carry out the next op of: a single op, or, where
@@ -18,8 +18,8 @@ import (
 type flight struct {
 	req    *request // nil: nobody waits for the answers
 	from   *process
-	ops    []kvmodel.Op // those of req; without it copies
-	places []int        // in ops, those to be carried out, the next one first
+	ops    []kv.Op // those of req; without it copies
+	places []int   // in ops, those to be carried out, the next one first
 	late   bool
 }
 
@@ -228,15 +228,15 @@ func (s *Sim) fault(f *flight) Fault {
 }
 
 // apply carries out the next op of f on the store and returns its result.
-func (s *Sim) apply(f *flight, how string) kvmodel.Result {
+func (s *Sim) apply(f *flight, how string) kv.Result {
 	op := f.ops[f.places[0]]
-	ops := []kvmodel.Op{op}
+	ops := []kv.Op{op}
 	s.direct(ops)
 	s.noteOp(f.from.name, &ops[0], how)
 	return ops[0].Result
 }
 
-func (s *Sim) direct(ops []kvmodel.Op) {
+func (s *Sim) direct(ops []kv.Op) {
 	// The results tell as much as the error.
 	_ = s.mem.Do(context.Background(), ops)
 }
@@ -271,7 +271,7 @@ func (s *Sim) linger(f *flight) {
 	left := &flight{from: f.from, late: true}
 	for i, place := range f.places {
 		op := f.ops[place]
-		op.Value, op.Unless, op.Result = bytes.Clone(op.Value), bytes.Clone(op.Unless), kvmodel.Result{}
+		op.Value, op.Unless, op.Result = bytes.Clone(op.Value), bytes.Clone(op.Unless), kv.Result{}
 		left.ops, left.places = append(left.ops, op), append(left.places, i)
 	}
 	s.flights = append(s.flights, left)
@@ -283,7 +283,7 @@ func (s *Sim) end(f *flight, get, write error) {
 	s.remove(f)
 	for _, place := range f.places {
 		op := f.ops[place]
-		op.Result = kvmodel.Result{Err: write}
+		op.Result = kv.Result{Err: write}
 		if !op.Kind.Writes() {
 			op.Result.Err = get
 		}
@@ -293,7 +293,7 @@ func (s *Sim) end(f *flight, get, write error) {
 }
 
 // answer gives the op at place its result. With the last one Do returns.
-func (s *Sim) answer(r *request, place int, result kvmodel.Result) {
+func (s *Sim) answer(r *request, place int, result kv.Result) {
 	r.ops[place].Result = result
 	if r.left--; r.left > 0 {
 		return
@@ -374,8 +374,8 @@ func (s *Sim) of(r *request) []*flight {
 // is lost, or still on its way.
 func (s *Sim) expire(r *request) {
 	reason := r.ctx.Err()
-	unavailable := fmt.Errorf("sim: %w: %w", kvmodel.ErrUnavailable, reason)
-	unclear := fmt.Errorf("sim: %w: %w", kvmodel.ErrUnclear, reason)
+	unavailable := fmt.Errorf("sim: %w: %w", kv.ErrUnavailable, reason)
+	unclear := fmt.Errorf("sim: %w: %w", kv.ErrUnclear, reason)
 	for _, f := range s.of(r) {
 		if r.atomic {
 			s.remove(f)
@@ -454,9 +454,9 @@ func (s *Sim) setSomethingBack() {
 	if !ok {
 		return
 	}
-	ops := []kvmodel.Op{kvmodel.OpGet(key)}
+	ops := []kv.Op{kv.OpGet(key)}
 	s.direct(ops)
-	if n, err := kvmodel.ParseNumber(ops[0].Result.Value); err == nil && n > 0 {
+	if n, err := kv.ParseNumber(ops[0].Result.Value); err == nil && n > 0 {
 		s.SetBack(key, s.rng.Int64N(n))
 	}
 }
@@ -486,7 +486,7 @@ func sortRequests(rs []*request) {
 	})
 }
 
-func compareOps(a, b kvmodel.Op) int {
+func compareOps(a, b kv.Op) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key), bytes.Compare(a.Value, b.Value),
 		cmp.Compare(a.Version, b.Version), cmp.Compare(a.Delta, b.Delta))
 }

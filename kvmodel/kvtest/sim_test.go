@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -21,8 +21,8 @@ var ctx = context.Background()
 
 // busy is a client that does a bit of everything: many ops in a trip, several
 // goroutines, a ticker, a deadline, retries with jitter, random names.
-func busy(s kvmodel.Store) {
-	s = kvmodel.Retry(s, 3, time.Second)
+func busy(s kv.Store) {
+	s = kv.Retry(s, 3, time.Second)
 	name := rand.Text()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -31,19 +31,19 @@ func busy(s kvmodel.Store) {
 		defer tick.Stop()
 		for range 3 {
 			<-tick.C
-			_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("tick:"+name, []byte(time.Now().String())))
+			_, _ = kv.One(ctx, s, kv.OpSet("tick:"+name, []byte(time.Now().String())))
 		}
 	})
 	wg.Go(func() {
 		for range 5 {
 			limited, cancel := context.WithTimeout(ctx, time.Minute)
-			_, _ = kvmodel.Next(limited, s, "n", 1, 1)
+			_, _ = kv.Next(limited, s, "n", 1, 1)
 			cancel()
 		}
 	})
 	for i := range 5 {
-		_ = s.Do(ctx, []kvmodel.Op{
-			kvmodel.OpAdd("a:"+name, []byte("v")), kvmodel.OpAppend("log", fmt.Append(nil, i)), kvmodel.OpGet("n"), kvmodel.OpAdd("log", nil),
+		_ = s.Do(ctx, []kv.Op{
+			kv.OpAdd("a:"+name, []byte("v")), kv.OpAppend("log", fmt.Append(nil, i)), kv.OpGet("n"), kv.OpAdd("log", nil),
 		})
 	}
 }
@@ -89,29 +89,29 @@ func TestSimulate_OtherSeedsAreOtherRuns(t *testing.T) {
 
 // addOne adds one to the number under n by get and write, which loses updates
 // of others where write does not compare.
-func addOne(s kvmodel.Store, write func(r kvmodel.Result, value []byte) kvmodel.Op) {
+func addOne(s kv.Store, write func(r kv.Result, value []byte) kv.Op) {
 	for {
-		r, _ := kvmodel.One(ctx, s, kvmodel.OpGet("n"))
-		n, _ := kvmodel.ParseNumber(r.Value)
-		if _, err := kvmodel.One(ctx, s, write(r, fmt.Append(nil, n+1))); err == nil {
+		r, _ := kv.One(ctx, s, kv.OpGet("n"))
+		n, _ := kv.ParseNumber(r.Value)
+		if _, err := kv.One(ctx, s, write(r, fmt.Append(nil, n+1))); err == nil {
 			return
 		}
 	}
 }
 
-func bySet(_ kvmodel.Result, value []byte) kvmodel.Op { return kvmodel.OpSet("n", value) }
+func bySet(_ kv.Result, value []byte) kv.Op { return kv.OpSet("n", value) }
 
-func bySwap(r kvmodel.Result, value []byte) kvmodel.Op { return kvmodel.OpSwap("n", r.Version, value) }
+func bySwap(r kv.Result, value []byte) kv.Op { return kv.OpSwap("n", r.Version, value) }
 
 // sums returns how many of the seeds ended with each sum of three clients that
 // add one each.
-func sums(t *testing.T, seeds int, write func(kvmodel.Result, []byte) kvmodel.Op) map[string]int {
+func sums(t *testing.T, seeds int, write func(kv.Result, []byte) kv.Op) map[string]int {
 	found := make(map[string]int)
 	for seed := range uint64(seeds) {
 		kvtest.Simulate(t, seed, kvtest.World{}, func(sim *kvtest.Sim) {
 			preset(sim, "n", "0")
 			for _, name := range []string{"ann", "bob", "cat"} {
-				sim.Go(name, func(s kvmodel.Store) { addOne(s, write) })
+				sim.Go(name, func(s kv.Store) { addOne(s, write) })
 			}
 			sim.Wait()
 			found[stored(sim, "n")]++
@@ -121,12 +121,12 @@ func sums(t *testing.T, seeds int, write func(kvmodel.Result, []byte) kvmodel.Op
 }
 
 func preset(sim *kvtest.Sim, key, value string) {
-	_, _ = kvmodel.One(ctx, sim.Store(), kvmodel.OpSet(key, []byte(value)))
+	_, _ = kv.One(ctx, sim.Store(), kv.OpSet(key, []byte(value)))
 }
 
 // stored returns what key holds, or the error of asking.
 func stored(sim *kvtest.Sim, key string) string {
-	r, err := kvmodel.One(ctx, sim.Store(), kvmodel.OpGet(key))
+	r, err := kv.One(ctx, sim.Store(), kv.OpGet(key))
 	if err != nil {
 		return r.Err.Error()
 	}
@@ -154,9 +154,9 @@ func orders(t *testing.T, p kvtest.Powers) []string {
 	for seed := range uint64(100) {
 		kvtest.Simulate(t, seed, kvtest.World{Powers: p}, func(sim *kvtest.Sim) {
 			preset(sim, "k", "")
-			sim.Do("ann", func(s kvmodel.Store) {
-				_ = s.Do(ctx, []kvmodel.Op{
-					kvmodel.OpAppend("k", []byte("1")), kvmodel.OpAppend("k", []byte("2")), kvmodel.OpAppend("k", []byte("3")),
+			sim.Do("ann", func(s kv.Store) {
+				_ = s.Do(ctx, []kv.Op{
+					kv.OpAppend("k", []byte("1")), kv.OpAppend("k", []byte("2")), kv.OpAppend("k", []byte("3")),
 				})
 			})
 			seen[stored(sim, "k")] = true
@@ -188,9 +188,9 @@ func TestSimulate_AFailedOrderedTripTookEffectUpToSomewhere(t *testing.T) {
 	for seed := range uint64(500) {
 		kvtest.Simulate(t, seed, kvtest.World{Powers: kvtest.ServerPowers, Late: 0.2, Lost: 0.2, Mute: 0.2, Unsent: 0.2}, func(sim *kvtest.Sim) {
 			preset(sim, "k", "")
-			sim.Do("ann", func(s kvmodel.Store) {
-				_ = s.Do(ctx, []kvmodel.Op{
-					kvmodel.OpAppend("k", []byte("1")), kvmodel.OpAppend("k", []byte("2")), kvmodel.OpAppend("k", []byte("3")),
+			sim.Do("ann", func(s kv.Store) {
+				_ = s.Do(ctx, []kv.Op{
+					kv.OpAppend("k", []byte("1")), kv.OpAppend("k", []byte("2")), kv.OpAppend("k", []byte("3")),
 				})
 			})
 			sim.Quiet()
@@ -209,8 +209,8 @@ func scripted(t *testing.T, fault kvtest.Fault) (now, later string, set, get err
 	world := kvtest.World{Fault: func(kvtest.Moment) kvtest.Fault { return fault }}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
 		preset(sim, "k", "old")
-		sim.Do("ann", func(s kvmodel.Store) { _, get = kvmodel.One(ctx, s, kvmodel.OpGet("k")) })
-		sim.Do("ann", func(s kvmodel.Store) { _, set = kvmodel.One(ctx, s, kvmodel.OpSet("k", []byte("new"))) })
+		sim.Do("ann", func(s kv.Store) { _, get = kv.One(ctx, s, kv.OpGet("k")) })
+		sim.Do("ann", func(s kv.Store) { _, set = kv.One(ctx, s, kv.OpSet("k", []byte("new"))) })
 		now = stored(sim, "k")
 		sim.Quiet()
 		later = stored(sim, "k")
@@ -226,10 +226,10 @@ func TestSimulate_FaultsAreWhatTheyAreCalled(t *testing.T) {
 		now, later string
 	}{
 		{"none", kvtest.None, nil, nil, "new", "new"},
-		{"unsent", kvtest.Unsent, kvmodel.ErrUnavailable, kvmodel.ErrUnavailable, "old", "old"},
-		{"lost", kvtest.Lost, kvmodel.ErrUnclear, kvmodel.ErrUnavailable, "old", "old"},
-		{"mute", kvtest.Mute, kvmodel.ErrUnclear, kvmodel.ErrUnavailable, "new", "new"},
-		{"late", kvtest.Late, kvmodel.ErrUnclear, kvmodel.ErrUnavailable, "old", "new"},
+		{"unsent", kvtest.Unsent, kv.ErrUnavailable, kv.ErrUnavailable, "old", "old"},
+		{"lost", kvtest.Lost, kv.ErrUnclear, kv.ErrUnavailable, "old", "old"},
+		{"mute", kvtest.Mute, kv.ErrUnclear, kv.ErrUnavailable, "new", "new"},
+		{"late", kvtest.Late, kv.ErrUnclear, kv.ErrUnavailable, "old", "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			now, later, set, get := scripted(t, c.fault)
@@ -250,9 +250,9 @@ func TestSimulate_FaultSeesEachOp(t *testing.T) {
 		return kvtest.ByRate
 	}}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
-		sim.Do("ann", func(s kvmodel.Store) { _, _ = kvmodel.GetAll(ctx, s, "k") })
-		sim.Do("bob", func(s kvmodel.Store) { _ = s.Do(ctx, []kvmodel.Op{kvmodel.OpSet("k", nil)}) })
-		sim.Do("ann", func(s kvmodel.Store) { _, _ = kvmodel.GetAll(ctx, s, "k") })
+		sim.Do("ann", func(s kv.Store) { _, _ = kv.GetAll(ctx, s, "k") })
+		sim.Do("bob", func(s kv.Store) { _ = s.Do(ctx, []kv.Op{kv.OpSet("k", nil)}) })
+		sim.Do("ann", func(s kv.Store) { _, _ = kv.GetAll(ctx, s, "k") })
 	})
 	if diff := cmp.Diff([]string{"ann 1 get k", "bob 1 set k", "ann 2 get k"}, seen); diff != "" {
 		t.Errorf("ops mismatch (-want +got):\n%s", diff)
@@ -269,10 +269,10 @@ func TestSimulate_ALateWriteLandsAmongLaterOnes(t *testing.T) {
 			return kvtest.None
 		}}
 		kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
-			sim.Do("ann", func(s kvmodel.Store) {
-				_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", []byte("late")))
+			sim.Do("ann", func(s kv.Store) {
+				_, _ = kv.One(ctx, s, kv.OpSet("k", []byte("late")))
 				for range 5 {
-					_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", []byte("later")))
+					_, _ = kv.One(ctx, s, kv.OpSet("k", []byte("later")))
 				}
 			})
 			sim.Quiet()
@@ -289,9 +289,9 @@ func TestSimulate_ALateWriteLandsAmongLaterOnes(t *testing.T) {
 func TestSimulate_ALateWriteKeepsNoMemoryOfItsCaller(t *testing.T) {
 	world := kvtest.World{Fault: func(kvtest.Moment) kvtest.Fault { return kvtest.Late }}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
-		sim.Do("ann", func(s kvmodel.Store) {
+		sim.Do("ann", func(s kv.Store) {
 			value := []byte("value")
-			_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", value))
+			_, _ = kv.One(ctx, s, kv.OpSet("k", value))
 			clear(value)
 		})
 		sim.Quiet()
@@ -304,7 +304,7 @@ func TestSimulate_ALateWriteKeepsNoMemoryOfItsCaller(t *testing.T) {
 // wantCrashed checks that err is what the calls of a crashed process return.
 func wantCrashed(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, kvmodel.ErrUnavailable) || !errors.Is(err, kvtest.ErrCrashed) {
+	if !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, kvtest.ErrCrashed) {
 		t.Errorf("the call of a crashed process returned %v, want ErrUnavailable and ErrCrashed", err)
 	}
 }
@@ -314,9 +314,9 @@ func TestSim_CrashAt_NothingIsSentAfterIt(t *testing.T) {
 		kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
 			preset(sim, "n", "0")
 			sim.CrashAt("ann", step)
-			sim.Do("ann", func(s kvmodel.Store) {
+			sim.Do("ann", func(s kv.Store) {
 				for range 10 {
-					if _, err := kvmodel.One(ctx, s, kvmodel.OpIncrement("n", 1)); err != nil {
+					if _, err := kv.One(ctx, s, kv.OpIncrement("n", 1)); err != nil {
 						wantCrashed(t, err)
 					}
 				}
@@ -334,8 +334,8 @@ func TestSim_Crash_WhatWasPendingLandsOrNot(t *testing.T) {
 	seen := make(map[string]int)
 	for seed := range uint64(100) {
 		kvtest.Simulate(t, seed, kvtest.World{}, func(sim *kvtest.Sim) {
-			sim.Go("ann", func(s kvmodel.Store) {
-				ops := []kvmodel.Op{kvmodel.OpSet("a", nil), kvmodel.OpSet("b", nil)}
+			sim.Go("ann", func(s kv.Store) {
+				ops := []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil)}
 				wantCrashed(t, s.Do(ctx, ops))
 				wantCrashed(t, ops[0].Err())
 				wantCrashed(t, ops[1].Err())
@@ -358,15 +358,15 @@ func TestSim_Crash_WhatWasPendingLandsOrNot(t *testing.T) {
 }
 
 func TestSim_CrashAtLabel_CrashesThereAndNowhereElse(t *testing.T) {
-	work := func(s kvmodel.Store, label func(string)) {
+	work := func(s kv.Store, label func(string)) {
 		for i := range 3 {
 			label("before")
-			_, _ = kvmodel.One(ctx, s, kvmodel.OpSet(fmt.Sprint("k", i), nil))
+			_, _ = kv.One(ctx, s, kv.OpSet(fmt.Sprint("k", i), nil))
 			label("after")
 		}
 	}
 	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
-		sim.Do("ann", func(s kvmodel.Store) { work(s, sim.Label("ann")) })
+		sim.Do("ann", func(s kv.Store) { work(s, sim.Label("ann")) })
 		if diff := cmp.Diff(map[string]int{"before": 3, "after": 3}, sim.Labels("ann")); diff != "" {
 			t.Errorf("labels mismatch (-want +got):\n%s", diff)
 		}
@@ -375,8 +375,8 @@ func TestSim_CrashAtLabel_CrashesThereAndNowhereElse(t *testing.T) {
 		for label, want := range map[string]int{"before": nth - 1, "after": nth} {
 			kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
 				sim.CrashAtLabel("ann", label, nth)
-				sim.Do("ann", func(s kvmodel.Store) { work(s, sim.Label("ann")) })
-				sim.Do("bob", func(s kvmodel.Store) { work(s, sim.Label("bob")) })
+				sim.Do("ann", func(s kv.Store) { work(s, sim.Label("ann")) })
+				sim.Do("bob", func(s kv.Store) { work(s, sim.Label("bob")) })
 				keys := len(sim.Store().Keys())
 				if !sim.Crashed("ann") || sim.Crashed("bob") || keys != 3 {
 					t.Errorf("ann crashed: %t, bob: %t, %d keys", sim.Crashed("ann"), sim.Crashed("bob"), keys)
@@ -395,9 +395,9 @@ func TestSimulate_CrashesByChanceSpareWhoIsSpared(t *testing.T) {
 		kvtest.Simulate(t, seed, kvtest.World{Crash: 0.2}, func(sim *kvtest.Sim) {
 			sim.Spare("bob")
 			for _, name := range []string{"ann", "bob"} {
-				sim.Go(name, func(s kvmodel.Store) {
+				sim.Go(name, func(s kv.Store) {
 					for range 10 {
-						_, _ = kvmodel.One(ctx, s, kvmodel.OpSet(name, nil))
+						_, _ = kv.One(ctx, s, kv.OpSet(name, nil))
 					}
 				})
 			}
@@ -420,10 +420,10 @@ func TestSimulate_APassedDeadlineLeavesUnsentOrUnclear(t *testing.T) {
 	for seed := range uint64(300) {
 		kvtest.Simulate(t, seed, kvtest.World{Pause: 0.9}, func(sim *kvtest.Sim) {
 			var err error
-			sim.Do("ann", func(s kvmodel.Store) {
+			sim.Do("ann", func(s kv.Store) {
 				limited, cancel := context.WithTimeout(ctx, time.Millisecond)
 				defer cancel()
-				_, err = kvmodel.One(limited, s, kvmodel.OpSet("k", nil))
+				_, err = kv.One(limited, s, kv.OpSet("k", nil))
 			})
 			sim.Quiet()
 			switch {
@@ -431,9 +431,9 @@ func TestSimulate_APassedDeadlineLeavesUnsentOrUnclear(t *testing.T) {
 				ends["done"]++
 			case !errors.Is(err, context.DeadlineExceeded):
 				t.Fatalf("%v does not wrap context.DeadlineExceeded", err)
-			case errors.Is(err, kvmodel.ErrUnavailable):
+			case errors.Is(err, kv.ErrUnavailable):
 				ends["unsent:"+stored(sim, "k")]++
-			case errors.Is(err, kvmodel.ErrUnclear):
+			case errors.Is(err, kv.ErrUnclear):
 				ends["unclear:"+stored(sim, "k")]++
 			}
 		})
@@ -454,9 +454,9 @@ func TestSimulate_EvictsWhatMayBeEvicted(t *testing.T) {
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
 		preset(sim, "cache", "v")
 		preset(sim, "record", "v")
-		sim.Do("ann", func(s kvmodel.Store) {
+		sim.Do("ann", func(s kv.Store) {
 			for range 20 {
-				_, _ = kvmodel.GetAll(ctx, s, "x")
+				_, _ = kv.GetAll(ctx, s, "x")
 			}
 		})
 		if diff := cmp.Diff([]string{"record"}, sim.Store().Keys()); diff != "" {
@@ -470,12 +470,12 @@ func TestSimulate_SetsCountersBack(t *testing.T) {
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
 		preset(sim, "n", "1000")
 		preset(sim, "m", "1000")
-		sim.Do("ann", func(s kvmodel.Store) {
+		sim.Do("ann", func(s kv.Store) {
 			for range 20 {
-				_, _ = kvmodel.GetAll(ctx, s, "x")
+				_, _ = kv.GetAll(ctx, s, "x")
 			}
 		})
-		n, err := kvmodel.ParseNumber([]byte(stored(sim, "n")))
+		n, err := kv.ParseNumber([]byte(stored(sim, "n")))
 		if err != nil || n >= 1000 || stored(sim, "m") != "1000" {
 			t.Errorf("n is %q and m %q, want n lower than 1000 and m as it was", stored(sim, "n"), stored(sim, "m"))
 		}
@@ -503,9 +503,9 @@ func TestSimulate_TimePassesAndClientsAreSlow(t *testing.T) {
 			var took time.Duration
 			kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
 				start := time.Now()
-				sim.Do("ann", func(s kvmodel.Store) {
+				sim.Do("ann", func(s kv.Store) {
 					for range 20 {
-						_, _ = kvmodel.GetAll(ctx, s, "x")
+						_, _ = kv.GetAll(ctx, s, "x")
 					}
 				})
 				took = time.Since(start)
@@ -521,10 +521,10 @@ func TestSim_Run_LetsThatMuchTimePass(t *testing.T) {
 	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
 		preset(sim, "n", "0")
 		start := time.Now()
-		sim.Go("ann", func(s kvmodel.Store) {
+		sim.Go("ann", func(s kv.Store) {
 			for {
 				time.Sleep(time.Second)
-				if _, err := kvmodel.One(ctx, s, kvmodel.OpIncrement("n", 1)); err != nil {
+				if _, err := kv.One(ctx, s, kv.OpIncrement("n", 1)); err != nil {
 					return
 				}
 			}
@@ -539,9 +539,9 @@ func TestSim_Run_LetsThatMuchTimePass(t *testing.T) {
 func TestSim_Steps_StopsThere(t *testing.T) {
 	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
 		preset(sim, "n", "0")
-		sim.Go("ann", func(s kvmodel.Store) {
+		sim.Go("ann", func(s kv.Store) {
 			for range 100 {
-				_, _ = kvmodel.One(ctx, s, kvmodel.OpIncrement("n", 1))
+				_, _ = kv.One(ctx, s, kv.OpIncrement("n", 1))
 			}
 		})
 		sim.Steps(7)
@@ -552,12 +552,12 @@ func TestSim_Steps_StopsThere(t *testing.T) {
 }
 
 // transfer moves one from a to b atomically, with a label and a wait inside.
-func transfer(s kvmodel.Store, label func(string)) error {
-	return kvmodel.PowersOf(s).Atomic(ctx, func(s kvmodel.Store) error {
-		_, err1 := kvmodel.One(ctx, s, kvmodel.OpIncrement("a", -1))
+func transfer(s kv.Store, label func(string)) error {
+	return kv.PowersOf(s).Atomic(ctx, func(s kv.Store) error {
+		_, err1 := kv.One(ctx, s, kv.OpIncrement("a", -1))
 		label("between")
 		time.Sleep(time.Second)
-		_, err2 := kvmodel.One(ctx, s, kvmodel.OpIncrement("b", 1))
+		_, err2 := kv.One(ctx, s, kv.OpIncrement("b", 1))
 		return errors.Join(err1, err2)
 	})
 }
@@ -568,7 +568,7 @@ func TestSimulate_AtomicIsOneStep(t *testing.T) {
 			preset(sim, "a", "10")
 			preset(sim, "b", "0")
 			for _, name := range []string{"ann", "bob"} {
-				sim.Go(name, func(s kvmodel.Store) {
+				sim.Go(name, func(s kv.Store) {
 					for range 3 {
 						if err := transfer(s, sim.Label(name)); err != nil {
 							t.Error(err)
@@ -576,12 +576,12 @@ func TestSimulate_AtomicIsOneStep(t *testing.T) {
 					}
 				})
 			}
-			sim.Go("cat", func(s kvmodel.Store) {
+			sim.Go("cat", func(s kv.Store) {
 				for range 5 {
-					_ = kvmodel.PowersOf(s).Atomic(ctx, func(s kvmodel.Store) error {
-						r, err := kvmodel.GetAll(ctx, s, "a", "b")
-						a, _ := kvmodel.ParseNumber(r[0].Value)
-						if b, _ := kvmodel.ParseNumber(r[1].Value); a+b != 10 {
+					_ = kv.PowersOf(s).Atomic(ctx, func(s kv.Store) error {
+						r, err := kv.GetAll(ctx, s, "a", "b")
+						a, _ := kv.ParseNumber(r[0].Value)
+						if b, _ := kv.ParseNumber(r[1].Value); a+b != 10 {
 							t.Errorf("a is %d and b %d", a, b)
 						}
 						return err
@@ -601,7 +601,7 @@ func TestSimulate_ACrashInsideAtomicLeavesNothing(t *testing.T) {
 		preset(sim, "a", "10")
 		preset(sim, "b", "0")
 		sim.CrashAtLabel("ann", "between", 1)
-		sim.Do("ann", func(s kvmodel.Store) { wantCrashed(t, transfer(s, sim.Label("ann"))) })
+		sim.Do("ann", func(s kv.Store) { wantCrashed(t, transfer(s, sim.Label("ann"))) })
 		if stored(sim, "a") != "10" || stored(sim, "b") != "0" {
 			t.Errorf("a is %s and b %s, want 10 and 0", stored(sim, "a"), stored(sim, "b"))
 		}
@@ -615,9 +615,9 @@ func TestSimulate_AnAtomicThatFailsIsDoneWholeOrNotAtAll(t *testing.T) {
 		err   error
 		a, b  string
 	}{
-		{"unsent", kvtest.Unsent, kvmodel.ErrUnavailable, "10", "0"},
-		{"lost", kvtest.Lost, kvmodel.ErrUnclear, "10", "0"},
-		{"mute", kvtest.Mute, kvmodel.ErrUnclear, "9", "1"},
+		{"unsent", kvtest.Unsent, kv.ErrUnavailable, "10", "0"},
+		{"lost", kvtest.Lost, kv.ErrUnclear, "10", "0"},
+		{"mute", kvtest.Mute, kv.ErrUnclear, "9", "1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			world := kvtest.World{Powers: kvtest.AllPowers, Fault: func(kvtest.Moment) kvtest.Fault { return c.fault }}
@@ -625,7 +625,7 @@ func TestSimulate_AnAtomicThatFailsIsDoneWholeOrNotAtAll(t *testing.T) {
 				kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
 					preset(sim, "a", "10")
 					preset(sim, "b", "0")
-					sim.Do("ann", func(s kvmodel.Store) {
+					sim.Do("ann", func(s kv.Store) {
 						if err := transfer(s, sim.Label("ann")); !errors.Is(err, c.err) {
 							t.Errorf("Atomic returned %v, want %v", err, c.err)
 						}
@@ -642,18 +642,18 @@ func TestSimulate_AnAtomicThatFailsIsDoneWholeOrNotAtAll(t *testing.T) {
 func TestSim_Client_HasThePowersOfItsWorld(t *testing.T) {
 	for _, p := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
 		kvtest.Simulate(t, 1, kvtest.World{Powers: p}, func(sim *kvtest.Sim) {
-			got := kvmodel.PowersOf(sim.Client("ann"))
+			got := kv.PowersOf(sim.Client("ann"))
 			if got.Unless != p.Unless || got.Ordered != p.Ordered || (got.Atomic != nil) != p.Atomic {
 				t.Errorf("powers %+v, want %+v", got, p)
 			}
-			sim.Do("ann", func(s kvmodel.Store) {
-				op := kvmodel.OpAppend("k", nil)
+			sim.Do("ann", func(s kv.Store) {
+				op := kv.OpAppend("k", nil)
 				op.Unless = []byte("SEAL")
-				want := kvmodel.ErrNotStored
+				want := kv.ErrNotStored
 				if !p.Unless {
-					want = kvmodel.ErrBadOp
+					want = kv.ErrBadOp
 				}
-				if _, err := kvmodel.One(ctx, s, op); !errors.Is(err, want) {
+				if _, err := kv.One(ctx, s, op); !errors.Is(err, want) {
 					t.Errorf("append unless ended in %v, want %v", err, want)
 				}
 			})
@@ -663,9 +663,9 @@ func TestSim_Client_HasThePowersOfItsWorld(t *testing.T) {
 
 func TestSimulate_AClosedClientIsUnavailable(t *testing.T) {
 	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
-		sim.Do("ann", func(s kvmodel.Store) {
+		sim.Do("ann", func(s kv.Store) {
 			_ = s.Close()
-			if _, err := kvmodel.One(ctx, s, kvmodel.OpGet("k")); !errors.Is(err, kvmodel.ErrUnavailable) {
+			if _, err := kv.One(ctx, s, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
 				t.Errorf("get after Close ended in %v, want ErrUnavailable", err)
 			}
 		})
@@ -675,7 +675,7 @@ func TestSimulate_AClosedClientIsUnavailable(t *testing.T) {
 func TestSimulate_EndsWhatStillRuns(t *testing.T) {
 	var err error
 	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
-		sim.Go("ann", func(s kvmodel.Store) { _, err = kvmodel.One(ctx, s, kvmodel.OpGet("k")) })
+		sim.Go("ann", func(s kv.Store) { _, err = kv.One(ctx, s, kv.OpGet("k")) })
 	})
 	wantCrashed(t, err)
 }
@@ -687,9 +687,9 @@ func TestSimulate_LetsNobodyWaitForRealTime(t *testing.T) {
 	steps := 0
 	kvtest.SimulateMany(t, 1000, kvtest.World{}, func(sim *kvtest.Sim) {
 		for _, name := range []string{"ann", "bob"} {
-			sim.Go(name, func(s kvmodel.Store) {
+			sim.Go(name, func(s kv.Store) {
 				for range 25 {
-					_, _ = kvmodel.One(ctx, s, kvmodel.OpSet("k", nil))
+					_, _ = kv.One(ctx, s, kv.OpSet("k", nil))
 					time.Sleep(time.Hour)
 				}
 			})

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // trace is what has happened in a simulation.
@@ -17,8 +17,8 @@ type event struct {
 	at   time.Duration // since the beginning
 	who  string        // empty: nobody's doing
 	text string
-	op   kvmodel.Op // its value cut short
-	size int        // bytes its value had
+	op   kv.Op // its value cut short
+	size int   // bytes its value had
 }
 
 // shownBytes is how much of a value a trace keeps.
@@ -27,7 +27,7 @@ const shownBytes = 48
 func (s *Sim) note(who, text string) { s.record(event{who: who, text: text}) }
 
 // noteOp notes op with its result.
-func (s *Sim) noteOp(who string, op *kvmodel.Op, how string) {
+func (s *Sim) noteOp(who string, op *kv.Op, how string) {
 	e := event{who: who, text: how, op: *op, size: len(op.Value)}
 	e.op.Value, e.op.Result.Value = short(op.Value), short(op.Result.Value)
 	s.record(e)
@@ -59,9 +59,9 @@ func (e event) outcome() string {
 	switch r := e.op.Result; {
 	case r.Err != nil:
 		return r.Err.Error()
-	case e.op.Kind == kvmodel.Get:
+	case e.op.Kind == kv.Get:
 		return showResult(r)
-	case e.op.Kind == kvmodel.Increment:
+	case e.op.Kind == kv.Increment:
 		return fmt.Sprint(r.Number)
 	default:
 		return "ok"

@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Slow is a store as far away as one in the next rack, once it was told to Wait:
 // only then do trips that are sent side by side overlap, so that those in sequence
 // can be counted.
 type Slow struct {
-	kvmodel.Store
+	kv.Store
 	wait atomic.Int64
 }
 
@@ -20,10 +20,10 @@ type Slow struct {
 func (s *Slow) Wait(d time.Duration) { s.wait.Store(int64(d)) }
 
 // Powers returns those of the store that is slow.
-func (s *Slow) Powers() kvmodel.Powers { return kvmodel.PowersOf(s.Store) }
+func (s *Slow) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 // Do waits, and then makes the trip.
-func (s *Slow) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (s *Slow) Do(ctx context.Context, ops []kv.Op) error {
 	time.Sleep(time.Duration(s.wait.Load()))
 	return s.Store.Do(ctx, ops)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bradfitz/gomemcache/memcache"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
@@ -31,7 +31,7 @@ func newClients(t testing.TB) clients {
 	t.Cleanup(func() { c.raw.Close() })
 	for i := range 20 {
 		c.keys = append(c.keys, fmt.Sprint("page:", i))
-		if _, err := kvmodel.One(context.Background(), c.store, kvmodel.OpSet(c.keys[i], make([]byte, 1024))); err != nil {
+		if _, err := kv.One(context.Background(), c.store, kv.OpSet(c.keys[i], make([]byte, 1024))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +44,7 @@ func (c clients) rawGet() error {
 }
 
 func (c clients) storeGet(ctx context.Context) error {
-	ops := [1]kvmodel.Op{kvmodel.OpGet(c.keys[0])}
+	ops := [1]kv.Op{kv.OpGet(c.keys[0])}
 	return c.store.Do(ctx, ops[:])
 }
 
@@ -59,7 +59,7 @@ func (c clients) rawGetMulti() error {
 }
 
 func (c clients) storeGetAll(ctx context.Context) error {
-	_, err := kvmodel.GetAll(ctx, c.store, c.keys...)
+	_, err := kv.GetAll(ctx, c.store, c.keys...)
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bradfitz/gomemcache/memcache"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 // meet makes sure that l is connected to the server that was met. The error
-// is a kvmodel.ErrLost if that one has lost its memory.
+// is a kv.ErrLost if that one has lost its memory.
 func (l *lane) meet() error {
 	known, err := l.server.standing()
 	if err != nil {
@@ -136,12 +136,12 @@ func (s *server) lose(known uint64) error {
 }
 
 func (s *server) errLost() error {
-	return fmt.Errorf("memcachekv: %s: %w: it was restarted or flushed, or it evicts", s.addr, kvmodel.ErrLost)
+	return fmt.Errorf("memcachekv: %s: %w: it was restarted or flushed, or it evicts", s.addr, kv.ErrLost)
 }
 
 // accept meets the server anew if it is lost.
 func (s *server) accept(ctx context.Context) error {
-	if _, err := s.standing(); !errors.Is(err, kvmodel.ErrLost) {
+	if _, err := s.standing(); !errors.Is(err, kv.ErrLost) {
 		return nil
 	}
 	l, err := s.take(ctx)
@@ -151,7 +151,7 @@ func (s *server) accept(ctx context.Context) error {
 	defer s.release(l)
 	number, err := l.adopt()
 	if err != nil {
-		return l.failure(kvmodel.Get, err)
+		return l.failure(kv.Get, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,22 +6,22 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // flight is what one trip asks of one server: one request for all gets, and
 // one for each write.
 type flight struct {
 	server *server
-	gets   []*kvmodel.Op
-	writes []*kvmodel.Op
+	gets   []*kv.Op
+	writes []*kv.Op
 
 	next  atomic.Int64 // the request that nobody has begun
 	stuck atomic.Bool  // some request ran into a time-out
 }
 
 // flights sorts the ops that may be sent by their servers.
-func (s *Store) flights(ops []kvmodel.Op) []*flight {
+func (s *Store) flights(ops []kv.Op) []*flight {
 	var all []*flight
 	for i := range ops {
 		op := &ops[i]
@@ -40,13 +40,13 @@ func (s *Store) flights(ops []kvmodel.Op) []*flight {
 }
 
 // add takes op in; there are at most that many to come, op among them.
-func (f *flight) add(op *kvmodel.Op, most int) {
+func (f *flight) add(op *kv.Op, most int) {
 	list := &f.writes
-	if op.Kind == kvmodel.Get {
+	if op.Kind == kv.Get {
 		list = &f.gets
 	}
 	if *list == nil {
-		*list = make([]*kvmodel.Op, 0, most)
+		*list = make([]*kv.Op, 0, most)
 	}
 	*list = append(*list, op)
 }
@@ -102,7 +102,7 @@ func (f *flight) request(ctx context.Context, n int) {
 	} else {
 		f.server.getAll(ctx, ops)
 	}
-	if slices.ContainsFunc(ops, func(op *kvmodel.Op) bool { return timedOut(op.Result.Err) }) {
+	if slices.ContainsFunc(ops, func(op *kv.Op) bool { return timedOut(op.Result.Err) }) {
 		f.stuck.Store(true)
 	}
 }

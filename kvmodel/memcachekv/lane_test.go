@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) {
@@ -21,7 +21,7 @@ func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) 
 
 	w.SetDeadline(time.Now().Add(timeout))
 	_, err := w.Write([]byte("delete k\r\n"))
-	if got := l.failure(kvmodel.Delete, err); !errors.Is(got, kvmodel.ErrUnavailable) {
+	if got := l.failure(kv.Delete, err); !errors.Is(got, kv.ErrUnavailable) {
 		t.Errorf("a write nobody took is %v, want ErrUnavailable", got)
 	}
 
@@ -31,7 +31,7 @@ func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) 
 		t.Fatal(err)
 	}
 	_, err = w.Read(make([]byte, 10))
-	if got := l.failure(kvmodel.Delete, err); !errors.Is(got, kvmodel.ErrUnclear) {
+	if got := l.failure(kv.Delete, err); !errors.Is(got, kv.ErrUnclear) {
 		t.Errorf("a write nobody answered is %v, want ErrUnclear", got)
 	}
 }

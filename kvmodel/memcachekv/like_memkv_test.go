@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // answers are the sentinels that are compared: the text around them differs.
 var answers = []error{
-	kvmodel.ErrNotFound, kvmodel.ErrExists, kvmodel.ErrConflict, kvmodel.ErrNotStored, kvmodel.ErrNotNumber,
-	kvmodel.ErrUnavailable, kvmodel.ErrUnclear, kvmodel.ErrLost, kvmodel.ErrBadOp,
+	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrNotNumber,
+	kv.ErrUnavailable, kv.ErrUnclear, kv.ErrLost, kv.ErrBadOp,
 }
 
 func TestMemcached_RandomOperations_AnswerAsInMemory(t *testing.T) {
@@ -22,31 +22,31 @@ func TestMemcached_RandomOperations_AnswerAsInMemory(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	pick := func(texts ...string) string { return texts[random.IntN(len(texts))] }
-	stores := [2]kvmodel.Store{memkv.New(memkv.Options{}), open(t, memcachekv.Options{}, servers...)}
-	versions := [2]map[string]kvmodel.Version{{}, {}}
+	stores := [2]kv.Store{memkv.New(memkv.Options{}), open(t, memcachekv.Options{}, servers...)}
+	versions := [2]map[string]kv.Version{{}, {}}
 	for i := range 20_000 {
-		op := kvmodel.Op{Kind: kvmodel.Kind(1 + random.IntN(int(kvmodel.Increment))), Key: pick("a", "b", "c", "d")}
+		op := kv.Op{Kind: kv.Kind(1 + random.IntN(int(kv.Increment))), Key: pick("a", "b", "c", "d")}
 		switch op.Kind {
-		case kvmodel.Set, kvmodel.Add, kvmodel.CompareAndSwap:
+		case kv.Set, kv.Add, kv.CompareAndSwap:
 			op.Value = []byte(pick("", "0", "9", "10", "0100", "9 ", " 9", "+5", "abc", "\x00\r\n", "4611686018427387905"))
-		case kvmodel.Append:
+		case kv.Append:
 			// What goes behind a number is told in the package's comment.
 			op.Value = []byte(pick("", " ", " 5"))
 			if op.Key > "b" {
 				op.Value = []byte(pick("", " ", "0", "x", "\r\n", "\x00", "+1"))
 			}
-		case kvmodel.Increment:
+		case kv.Increment:
 			op.Key = pick("a", "b")
 			op.Delta = random.Int64N(200) - 100
 		}
-		var got [2]kvmodel.Result
+		var got [2]kv.Result
 		for s := range stores {
 			op.Version = 0
-			if op.Kind == kvmodel.CompareAndSwap || op.Kind == kvmodel.CompareAndDelete {
+			if op.Kind == kv.CompareAndSwap || op.Kind == kv.CompareAndDelete {
 				op.Version = versions[s][op.Key]
 			}
-			got[s], _ = kvmodel.One(t.Context(), stores[s], op)
-			if op.Kind == kvmodel.Get && got[s].Err == nil {
+			got[s], _ = kv.One(t.Context(), stores[s], op)
+			if op.Kind == kv.Get && got[s].Err == nil {
 				versions[s][op.Key] = got[s].Version
 			}
 		}

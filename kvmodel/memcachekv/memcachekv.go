@@ -15,7 +15,7 @@
 // least once a minute on each one in use. A restart breaks all connections, so
 // no operation reaches a server that has restarted before the loss was
 // noticed. From then on every operation on that server ends in
-// kvmodel.ErrLost, until [Store.Accept] is called. A flushed server, one that
+// kv.ErrLost, until [Store.Accept] is called. A flushed server, one that
 // has evicted its boot number, and another server at the same address count
 // as lost too; the first two are noticed within the minute, not at once.
 //
@@ -28,15 +28,15 @@
 // # What differs from the specification
 //
 //   - Append fails at the server's item limit (-I, 1 MiB by default), which
-//     lies a little above kvmodel.MaxValue. A limit below MaxValue makes larger
-//     values kvmodel.ErrTooLarge.
+//     lies a little above kv.MaxValue. A limit below MaxValue makes larger
+//     values kv.ErrTooLarge.
 //   - Append does not mix well with numbers, which are kept as memcached
 //     counts them. Where something was appended to a number that had lost a
 //     digit, or something that begins with white space or a zero byte to any
 //     number, Increment overwrites it. Digits appended to an empty value do not
 //     make a number. A blank appended to a number costs it its TTL, and an
 //     Append that begins with a blank costs a get besides.
-//   - An Increment past kvmodel.MaxNumber is taken back, so it leaves the
+//   - An Increment past kv.MaxNumber is taken back, so it leaves the
 //     number but not its version, and others may see the sum in between.
 //   - An item whose expiry lies past January 2038 is kept for ever, since the
 //     library cannot say such a date. TTLs over 30 days are sent as a date, so
@@ -53,7 +53,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Options change how a Store reaches its servers. The zero value is good for
@@ -82,12 +82,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Store is a kvmodel.Store on memcached servers.
+// Store is a kv.Store on memcached servers.
 type Store struct {
 	servers []*server
 }
 
-var _ kvmodel.Store = (*Store)(nil)
+var _ kv.Store = (*Store)(nil)
 
 // OpenVolatile returns the store kept by servers, each written as host:port.
 // Every process must be given the same names, in any order. Nothing is sent
@@ -117,22 +117,22 @@ func OpenVolatile(servers []string, opts Options) (*Store, error) {
 // Do sends all gets for one server as one request and each write as one of
 // its own, all at the same time as far as Options.Conns allows. A single op
 // runs on the caller's goroutine.
-func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if kvmodel.Check(ops, kvmodel.Powers{}) == 0 {
+func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
+	if kv.Check(ops, kv.Powers{}) == 0 {
 		return nil
 	}
 	if len(ops) == 1 {
 		pick(s.servers, ops[0].Key).do(ctx, &ops[0])
-		return kvmodel.Unanswered(ops)
+		return kv.Unanswered(ops)
 	}
 	fly(ctx, s.flights(ops))
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 // Accept ends the refusal of all servers that have answered ErrLost so far:
 // from now on what they do not have counts as absent. It is called when
 // what was lost has been taken for lost, or before it is rebuilt. The error is
-// a kvmodel.ErrUnavailable that names the servers that could not be asked; the
+// a kv.ErrUnavailable that names the servers that could not be asked; the
 // others are accepted all the same.
 func (s *Store) Accept(ctx context.Context) error {
 	var errs []error

@@ -15,14 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
 // one carries out op and wants it to end in all of wants, or to succeed.
-func one(t *testing.T, ctx context.Context, s kvmodel.Store, op kvmodel.Op, wants ...error) kvmodel.Result {
+func one(t *testing.T, ctx context.Context, s kv.Store, op kv.Op, wants ...error) kv.Result {
 	t.Helper()
-	r, err := kvmodel.One(ctx, s, op)
+	r, err := kv.One(ctx, s, op)
 	if len(wants) == 0 && err != nil {
 		t.Fatalf("ended in: %v", err)
 	}
@@ -67,17 +67,17 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 	a, b := newFake(t), newFake(t)
 	s := open(t, memcachekv.Options{}, a.Addr, b.Addr)
 	ctx := t.Context()
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := range 100 {
-		ops = append(ops, kvmodel.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i)))
+		ops = append(ops, kv.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i)))
 	}
 	if err := s.Do(ctx, ops); err != nil {
 		t.Fatal(err)
 	}
 	for i := range ops {
-		ops[i] = kvmodel.OpGet(ops[i].Key)
+		ops[i] = kv.OpGet(ops[i].Key)
 	}
-	ops = append(ops, kvmodel.OpGet("k0"), kvmodel.OpGet("absent"))
+	ops = append(ops, kv.OpGet("k0"), kv.OpGet("absent"))
 	if err := s.Do(ctx, ops); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 			t.Errorf("%s is %q, want %q", ops[i].Key, got, want)
 		}
 	}
-	if err := ops[101].Result.Err; !errors.Is(err, kvmodel.ErrNotFound) {
+	if err := ops[101].Result.Err; !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("the absent key ended in %v", err)
 	}
 	if a.Gets.Load() != 1 || b.Gets.Load() != 1 {
@@ -101,12 +101,12 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T) {
 	up, down := newFake(t), unused(t)
 	s := open(t, memcachekv.Options{}, up.Addr, down)
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := range 40 {
-		ops = append(ops, kvmodel.OpGet(fmt.Sprint("k", i)), kvmodel.OpAdd(fmt.Sprint("a", i), nil))
+		ops = append(ops, kv.OpGet(fmt.Sprint("k", i)), kv.OpAdd(fmt.Sprint("a", i), nil))
 	}
 	err := s.Do(t.Context(), ops)
-	if !errors.Is(err, kvmodel.ErrUnavailable) || !strings.Contains(err.Error(), down) {
+	if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), down) {
 		t.Errorf("Do returned %v, want an ErrUnavailable that names %s", err, down)
 	}
 	failed := 0
@@ -114,10 +114,10 @@ func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T)
 		var want error
 		switch {
 		case s.ServerOf(op.Key) == down:
-			want = kvmodel.ErrUnavailable
+			want = kv.ErrUnavailable
 			failed++
-		case op.Kind == kvmodel.Get:
-			want = kvmodel.ErrNotFound
+		case op.Kind == kv.Get:
+			want = kv.ErrNotFound
 		}
 		if diff := cmp.Diff(want, op.Result.Err, cmpopts.EquateErrors()); diff != "" {
 			t.Errorf("%v %s of server %s (-want +got):\n%s", op.Kind, op.Key, s.ServerOf(op.Key), diff)
@@ -142,7 +142,7 @@ func unused(t *testing.T) string {
 func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
-	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	f.Mute.Store(true)
 	for _, end := range []struct {
 		name string
@@ -160,11 +160,11 @@ func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
 	} {
 		t.Run(end.name, func(t *testing.T) {
 			for _, try := range []struct {
-				ops  []kvmodel.Op
+				ops  []kv.Op
 				want error
 			}{
-				{[]kvmodel.Op{kvmodel.OpGet("k")}, kvmodel.ErrUnavailable},
-				{[]kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpGet("l")}, kvmodel.ErrUnavailable},
+				{[]kv.Op{kv.OpGet("k")}, kv.ErrUnavailable},
+				{[]kv.Op{kv.OpGet("k"), kv.OpGet("l")}, kv.ErrUnavailable},
 			} {
 				ctx, cancel := end.ctx()
 				defer cancel()
@@ -188,20 +188,20 @@ func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
 			s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
-			one(t, t.Context(), s, kvmodel.OpSet("k", []byte("1")))
-			version := one(t, t.Context(), s, kvmodel.OpGet("k")).Version
-			for _, op := range []kvmodel.Op{
-				kvmodel.OpSet("k", nil), kvmodel.OpAdd("k", nil), kvmodel.OpSwap("k", version, nil), kvmodel.OpDelete("k"),
-				kvmodel.OpDrop("k", version), kvmodel.OpAppend("k", nil), kvmodel.OpIncrement("k", 1),
+			one(t, t.Context(), s, kv.OpSet("k", []byte("1")))
+			version := one(t, t.Context(), s, kv.OpGet("k")).Version
+			for _, op := range []kv.Op{
+				kv.OpSet("k", nil), kv.OpAdd("k", nil), kv.OpSwap("k", version, nil), kv.OpDelete("k"),
+				kv.OpDrop("k", version), kv.OpAppend("k", nil), kv.OpIncrement("k", 1),
 			} {
 				// The connection is there already, so it is the write itself
 				// that gets no answer.
 				f.Mute.Store(false)
-				one(t, t.Context(), s, kvmodel.OpGet("k"))
+				one(t, t.Context(), s, kv.OpGet("k"))
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				defer cancel()
 				end(f, cancel)
-				within(t, 5*time.Second, func() { one(t, ctx, s, op, kvmodel.ErrUnclear) })
+				within(t, 5*time.Second, func() { one(t, ctx, s, op, kv.ErrUnclear) })
 			}
 		})
 	}
@@ -210,11 +210,11 @@ func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
 func TestStore_Do_ASilentServer_EndsWithTheTimeout(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{Timeout: 30 * time.Millisecond}, f.Addr)
-	one(t, context.Background(), s, kvmodel.OpSet("k", []byte("v")))
+	one(t, context.Background(), s, kv.OpSet("k", []byte("v")))
 	f.Mute.Store(true)
 	within(t, 5*time.Second, func() {
-		one(t, context.Background(), s, kvmodel.OpSet("k", nil), kvmodel.ErrUnclear)
-		one(t, context.Background(), s, kvmodel.OpGet("k"), kvmodel.ErrUnavailable)
+		one(t, context.Background(), s, kv.OpSet("k", nil), kv.ErrUnclear)
+		one(t, context.Background(), s, kv.OpGet("k"), kv.ErrUnavailable)
 	})
 }
 
@@ -222,8 +222,8 @@ func TestStore_Do_AServerThatNeverSpeaks_MakesWritesUnavailable(t *testing.T) {
 	f := newFake(t)
 	f.Mute.Store(true)
 	s := open(t, memcachekv.Options{Timeout: 30 * time.Millisecond}, f.Addr)
-	r := one(t, t.Context(), s, kvmodel.OpSet("k", nil), kvmodel.ErrUnavailable)
-	if errors.Is(r.Err, kvmodel.ErrUnclear) {
+	r := one(t, t.Context(), s, kv.OpSet("k", nil), kv.ErrUnavailable)
+	if errors.Is(r.Err, kv.ErrUnclear) {
 		t.Errorf("ended in %v, though the write was never sent", r.Err)
 	}
 }
@@ -232,11 +232,11 @@ func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNobody(t *testing.T
 	silent, well := newFake(t), newFake(t)
 	const timeout = 200 * time.Millisecond
 	s := open(t, memcachekv.Options{Timeout: timeout, Conns: 2}, silent.Addr, well.Addr)
-	one(t, t.Context(), s, kvmodel.OpSet(keyOn(s, silent.Addr), nil))
+	one(t, t.Context(), s, kv.OpSet(keyOn(s, silent.Addr), nil))
 	silent.Mute.Store(true)
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := range 200 {
-		ops = append(ops, kvmodel.OpSet(fmt.Sprint("k", i), nil))
+		ops = append(ops, kv.OpSet(fmt.Sprint("k", i), nil))
 	}
 	within(t, 10*timeout, func() { s.Do(t.Context(), ops) })
 	for _, op := range ops {
@@ -258,23 +258,23 @@ func keyOn(s *memcachekv.Store, addr string) string {
 func TestStore_Do_AfterACancel_TheStoreIsAsGoodAsBefore(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{}, f.Addr)
-	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	for range 200 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
-		kvmodel.One(ctx, s, kvmodel.OpGet("k"))
-		one(t, t.Context(), s, kvmodel.OpGet("k"))
+		kv.One(ctx, s, kv.OpGet("k"))
+		one(t, t.Context(), s, kv.OpGet("k"))
 	}
 }
 
 func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{}, f.Addr)
-	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	f.HangUp.Store(true)
-	one(t, t.Context(), s, kvmodel.OpGet("k"))
+	one(t, t.Context(), s, kv.OpGet("k"))
 	f.HangUp.Store(true)
-	results, err := kvmodel.GetAll(t.Context(), s, "k", "l")
+	results, err := kv.GetAll(t.Context(), s, "k", "l")
 	if err != nil || string(results[0].Value) != "v" {
 		t.Errorf("got %v, %v", results, err)
 	}
@@ -283,9 +283,9 @@ func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
 func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{}, f.Addr)
-	ops := make([]kvmodel.Op, 50)
+	ops := make([]kv.Op, 50)
 	for i := range ops {
-		ops[i] = kvmodel.OpSet(fmt.Sprint("k", i), nil)
+		ops[i] = kv.OpSet(fmt.Sprint("k", i), nil)
 	}
 	for f.Peak.Load() < 3 {
 		if err := s.Do(t.Context(), ops); err != nil {
@@ -293,7 +293,7 @@ func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T)
 		}
 	}
 	f.Disconnect()
-	one(t, t.Context(), s, kvmodel.OpGet("k0"))
+	one(t, t.Context(), s, kv.OpGet("k0"))
 	if err := s.Do(t.Context(), ops); err != nil {
 		t.Error(err)
 	}
@@ -305,9 +305,9 @@ func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			ops := make([]kvmodel.Op, 20)
+			ops := make([]kv.Op, 20)
 			for i := range ops {
-				ops[i] = kvmodel.OpSet(fmt.Sprint("k", i), nil)
+				ops[i] = kv.OpSet(fmt.Sprint("k", i), nil)
 			}
 			if err := s.Do(t.Context(), ops); err != nil {
 				t.Error(err)
@@ -323,33 +323,33 @@ func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
 func TestStore_Do_WhereAllConnectionsAreBusy_EndsUnsentWithTheContext(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{Conns: 1, Timeout: time.Minute}, f.Addr)
-	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	f.Mute.Store(true)
 	holder, free := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer free()
-	wg.Go(func() { kvmodel.One(holder, s, kvmodel.OpGet("k")) })
+	wg.Go(func() { kv.One(holder, s, kv.OpGet("k")) })
 	for f.Unanswered.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	one(t, ctx, s, kvmodel.OpDelete("k"), kvmodel.ErrUnavailable, context.DeadlineExceeded)
+	one(t, ctx, s, kv.OpDelete("k"), kv.ErrUnavailable, context.DeadlineExceeded)
 }
 
 func TestStore_Do_WhereAllConnectionsStayBusy_WaitsForTheTimeoutAlone(t *testing.T) {
 	f := newFake(t)
 	const timeout = 200 * time.Millisecond
 	s := open(t, memcachekv.Options{Conns: 1, Timeout: timeout}, f.Addr)
-	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	f.Mute.Store(true)
 	var wg sync.WaitGroup
 	var unsent atomic.Int64
 	within(t, 10*timeout, func() {
 		for range 30 {
 			wg.Go(func() {
-				if _, err := kvmodel.One(context.Background(), s, kvmodel.OpDelete("k")); errors.Is(err, kvmodel.ErrUnavailable) {
+				if _, err := kv.One(context.Background(), s, kv.OpDelete("k")); errors.Is(err, kv.ErrUnavailable) {
 					unsent.Add(1)
 				}
 			})
@@ -365,9 +365,9 @@ func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
 	f := newFake(t)
 	before := runtime.NumGoroutine()
 	s := open(t, memcachekv.Options{}, f.Addr)
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := range 50 {
-		ops = append(ops, kvmodel.OpSet(fmt.Sprint("k", i), nil), kvmodel.OpGet(fmt.Sprint("k", i)))
+		ops = append(ops, kv.OpSet(fmt.Sprint("k", i), nil), kv.OpGet(fmt.Sprint("k", i)))
 	}
 	if err := s.Do(t.Context(), ops); err != nil {
 		t.Fatal(err)
@@ -377,8 +377,8 @@ func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	one(t, t.Context(), s, kvmodel.OpGet("k1"), kvmodel.ErrUnavailable)
-	one(t, t.Context(), s, kvmodel.OpSet("k1", nil), kvmodel.ErrUnavailable)
+	one(t, t.Context(), s, kv.OpGet("k1"), kv.ErrUnavailable)
+	one(t, t.Context(), s, kv.OpSet("k1", nil), kv.ErrUnavailable)
 	// The fake's own goroutines end when they notice.
 	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

@@ -11,22 +11,22 @@ import (
 
 	"github.com/bradfitz/gomemcache/memcache"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // do carries out op and returns its result.
-func (l *lane) do(op *kvmodel.Op) kvmodel.Result {
+func (l *lane) do(op *kv.Op) kv.Result {
 	switch op.Kind {
-	case kvmodel.Get:
+	case kv.Get:
 		return l.get(op.Key)
-	case kvmodel.Increment:
+	case kv.Increment:
 		return l.increment(op)
 	default:
-		return kvmodel.Result{Err: l.answer(op.Kind, l.write(op))}
+		return kv.Result{Err: l.answer(op.Kind, l.write(op))}
 	}
 }
 
-func (l *lane) get(key string) kvmodel.Result {
+func (l *lane) get(key string) kv.Result {
 	item, err := l.client.Get(key)
 	if l.broke(err) {
 		// The connection may have been an old one, and to ask again is safe.
@@ -35,14 +35,14 @@ func (l *lane) get(key string) kvmodel.Result {
 		}
 	}
 	if err != nil {
-		return kvmodel.Result{Err: l.answer(kvmodel.Get, err)}
+		return kv.Result{Err: l.answer(kv.Get, err)}
 	}
 	return l.found(item)
 }
 
 // getAll carries out ops, which are gets. What the server did not get round to
 // saying is a failure, never an absence.
-func (l *lane) getAll(ops []*kvmodel.Op) {
+func (l *lane) getAll(ops []*kv.Op) {
 	keys := make([]string, len(ops))
 	for i, op := range ops {
 		keys[i] = op.Key
@@ -53,9 +53,9 @@ func (l *lane) getAll(ops []*kvmodel.Op) {
 			items, err = l.client.GetMulti(keys)
 		}
 	}
-	missing := kvmodel.ErrNotFound
+	missing := kv.ErrNotFound
 	if err != nil {
-		missing = l.answer(kvmodel.Get, err)
+		missing = l.answer(kv.Get, err)
 	}
 	for _, op := range ops {
 		if item := items[op.Key]; item != nil {
@@ -72,31 +72,31 @@ func (l *lane) getAll(ops []*kvmodel.Op) {
 	}
 }
 
-func (l *lane) found(item *memcache.Item) kvmodel.Result {
-	return kvmodel.Result{Value: decode(item.Value, item.Flags), Version: l.version(item.CasID)}
+func (l *lane) found(item *memcache.Item) kv.Result {
+	return kv.Result{Value: decode(item.Value, item.Flags), Version: l.version(item.CasID)}
 }
 
 // version turns the server's number for a state of an item into a version. A
 // server counts from 1 whenever it starts; the boot number makes versions of
 // one life match none of another.
-func (l *lane) version(casID uint64) kvmodel.Version { return kvmodel.Version(casID ^ l.boot) }
+func (l *lane) version(casID uint64) kv.Version { return kv.Version(casID ^ l.boot) }
 
 // casID is the way back.
-func (l *lane) casID(v kvmodel.Version) uint64 { return uint64(v) ^ l.boot }
+func (l *lane) casID(v kv.Version) uint64 { return uint64(v) ^ l.boot }
 
 // write carries out op, which is no Get and no Increment, and returns the
 // library's error.
-func (l *lane) write(op *kvmodel.Op) error {
+func (l *lane) write(op *kv.Op) error {
 	switch op.Kind {
-	case kvmodel.Set:
+	case kv.Set:
 		return l.set(l.item(op))
-	case kvmodel.Add:
+	case kv.Add:
 		return l.client.Add(l.item(op))
-	case kvmodel.CompareAndSwap:
+	case kv.CompareAndSwap:
 		return l.client.CompareAndSwap(l.item(op))
-	case kvmodel.Delete:
+	case kv.Delete:
 		return l.client.Delete(op.Key)
-	case kvmodel.CompareAndDelete:
+	case kv.CompareAndDelete:
 		// It is stored as an item that has expired already.
 		return l.client.CompareAndSwap(&memcache.Item{Key: op.Key, Expiration: -1, CasID: l.casID(op.Version)})
 	default:
@@ -105,7 +105,7 @@ func (l *lane) write(op *kvmodel.Op) error {
 }
 
 // item returns what op stores as the library takes it.
-func (l *lane) item(op *kvmodel.Op) *memcache.Item {
+func (l *lane) item(op *kv.Op) *memcache.Item {
 	value, flags := encode(op.Value)
 	return &memcache.Item{
 		Key:        op.Key,
@@ -129,7 +129,7 @@ func (l *lane) set(item *memcache.Item) error {
 	}
 }
 
-func (l *lane) append(op *kvmodel.Op) error {
+func (l *lane) append(op *kv.Op) error {
 	if looksPadded(op.Value) {
 		return l.appendBlanks(op)
 	}
@@ -138,7 +138,7 @@ func (l *lane) append(op *kvmodel.Op) error {
 
 // appendBlanks appends what would pass for the padding of a number if it came
 // after one. There it stores the whole anew, with a guard.
-func (l *lane) appendBlanks(op *kvmodel.Op) error {
+func (l *lane) appendBlanks(op *kv.Op) error {
 	for {
 		item, err := l.client.Get(op.Key)
 		if errors.Is(err, memcache.ErrCacheMiss) {
@@ -159,19 +159,19 @@ func (l *lane) appendBlanks(op *kvmodel.Op) error {
 	}
 }
 
-func (l *lane) increment(op *kvmodel.Op) kvmodel.Result {
+func (l *lane) increment(op *kv.Op) kv.Result {
 	number, err := l.count(op.Key, op.Delta)
 	if err != nil {
-		return kvmodel.Result{Err: l.answer(kvmodel.Increment, err)}
+		return kv.Result{Err: l.answer(kv.Increment, err)}
 	}
-	if number <= kvmodel.MaxNumber {
-		return kvmodel.Result{Number: int64(number)}
+	if number <= kv.MaxNumber {
+		return kv.Result{Number: int64(number)}
 	}
 	// The server knows of no such limit: it is held by taking back.
 	if _, err := l.count(op.Key, -op.Delta); err != nil && !errors.Is(err, memcache.ErrCacheMiss) {
-		return kvmodel.Result{Err: l.server.failure(l.ctx, kvmodel.ErrUnclear, err)}
+		return kv.Result{Err: l.server.failure(l.ctx, kv.ErrUnclear, err)}
 	}
-	return kvmodel.Result{Err: fmt.Errorf("%w: %d is past the largest", kvmodel.ErrNotNumber, number)}
+	return kv.Result{Err: fmt.Errorf("%w: %d is past the largest", kv.ErrNotNumber, number)}
 }
 
 func (l *lane) count(key string, delta int64) (uint64, error) {
@@ -182,39 +182,39 @@ func (l *lane) count(key string, delta int64) (uint64, error) {
 }
 
 // answer returns what the library's err means for an op of that kind.
-func (l *lane) answer(kind kvmodel.Kind, err error) error {
+func (l *lane) answer(kind kv.Kind, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, memcache.ErrCacheMiss):
-		return kvmodel.ErrNotFound
+		return kv.ErrNotFound
 	case errors.Is(err, memcache.ErrCASConflict):
-		return kvmodel.ErrConflict
-	case errors.Is(err, memcache.ErrNotStored) && kind == kvmodel.Add:
-		return kvmodel.ErrExists
-	case errors.Is(err, memcache.ErrNotStored) && kind == kvmodel.Append:
-		return kvmodel.ErrNotStored
+		return kv.ErrConflict
+	case errors.Is(err, memcache.ErrNotStored) && kind == kv.Add:
+		return kv.ErrExists
+	case errors.Is(err, memcache.ErrNotStored) && kind == kv.Append:
+		return kv.ErrNotStored
 	case refused(err) && strings.Contains(err.Error(), "non-numeric"):
-		return kvmodel.ErrNotNumber
-	case refused(err) && strings.Contains(err.Error(), "too large") && kind == kvmodel.Append:
-		return kvmodel.ErrNotStored
+		return kv.ErrNotNumber
+	case refused(err) && strings.Contains(err.Error(), "too large") && kind == kv.Append:
+		return kv.ErrNotStored
 	case refused(err) && strings.Contains(err.Error(), "too large"):
-		return l.server.failure(l.ctx, kvmodel.ErrTooLarge, err)
+		return l.server.failure(l.ctx, kv.ErrTooLarge, err)
 	}
 	return l.failure(kind, err)
 }
 
 // failure returns err, which is no answer, as the contract has it: a write the
 // server can have got without answering it is unclear.
-func (l *lane) failure(kind kvmodel.Kind, err error) error {
+func (l *lane) failure(kind kv.Kind, err error) error {
 	l.broke(err)
 	switch {
-	case errors.Is(err, kvmodel.ErrLost):
+	case errors.Is(err, kv.ErrLost):
 		return err
 	case kind.Writes() && l.asked && !refused(err):
-		return l.server.failure(l.ctx, kvmodel.ErrUnclear, err)
+		return l.server.failure(l.ctx, kv.ErrUnclear, err)
 	default:
-		return l.server.failure(l.ctx, kvmodel.ErrUnavailable, err)
+		return l.server.failure(l.ctx, kv.ErrUnavailable, err)
 	}
 }
 

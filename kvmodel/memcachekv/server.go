@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // server is one memcached and the lanes to it. It never has more than
@@ -37,7 +37,7 @@ var (
 )
 
 // do carries out op.
-func (s *server) do(ctx context.Context, op *kvmodel.Op) {
+func (s *server) do(ctx context.Context, op *kv.Op) {
 	l, err := s.lane(ctx)
 	if err != nil {
 		op.Result.Err = err
@@ -48,7 +48,7 @@ func (s *server) do(ctx context.Context, op *kvmodel.Op) {
 }
 
 // getAll carries out ops, which are gets, as one request.
-func (s *server) getAll(ctx context.Context, ops []*kvmodel.Op) {
+func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
 	l, err := s.lane(ctx)
 	if err != nil {
 		for _, op := range ops {
@@ -61,9 +61,9 @@ func (s *server) getAll(ctx context.Context, ops []*kvmodel.Op) {
 }
 
 // refuse makes ops unavailable because of err.
-func (s *server) refuse(ctx context.Context, ops []*kvmodel.Op, err error) {
+func (s *server) refuse(ctx context.Context, ops []*kv.Op, err error) {
 	for _, op := range ops {
-		op.Result.Err = s.failure(ctx, kvmodel.ErrUnavailable, err)
+		op.Result.Err = s.failure(ctx, kv.ErrUnavailable, err)
 	}
 }
 
@@ -76,7 +76,7 @@ func (s *server) lane(ctx context.Context) (*lane, error) {
 	}
 	if err := l.meet(); err != nil {
 		defer s.release(l)
-		return nil, l.failure(kvmodel.Get, err)
+		return nil, l.failure(kv.Get, err)
 	}
 	return l, nil
 }
@@ -84,7 +84,7 @@ func (s *server) lane(ctx context.Context) (*lane, error) {
 // take returns a lane, connected or not. The caller must release it.
 func (s *server) take(ctx context.Context) (*lane, error) {
 	if err := s.wait(ctx); err != nil {
-		return nil, s.failure(ctx, kvmodel.ErrUnavailable, err)
+		return nil, s.failure(ctx, kv.ErrUnavailable, err)
 	}
 	l := s.pop()
 	if l == nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/bradfitz/gomemcache/memcache"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
@@ -23,43 +23,43 @@ func TestMemcached_KilledAndStartedAgain_IsLostUntilAccepted(t *testing.T) {
 	server := memcached(t)
 	s := open(t, memcachekv.Options{}, server.Addr)
 	ctx := t.Context()
-	one(t, ctx, s, kvmodel.OpSet("k", []byte("v")))
-	old := one(t, ctx, s, kvmodel.OpGet("k")).Version
+	one(t, ctx, s, kv.OpSet("k", []byte("v")))
+	old := one(t, ctx, s, kv.OpGet("k")).Version
 	server.Kill()
-	one(t, ctx, s, kvmodel.OpGet("k"), kvmodel.ErrUnavailable)
-	one(t, ctx, s, kvmodel.OpSet("k", nil), kvmodel.ErrUnavailable)
+	one(t, ctx, s, kv.OpGet("k"), kv.ErrUnavailable)
+	one(t, ctx, s, kv.OpSet("k", nil), kv.ErrUnavailable)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	one(t, ctx, s, kvmodel.OpGet("k"), kvmodel.ErrLost)
-	one(t, ctx, s, kvmodel.OpAdd("k", nil), kvmodel.ErrLost)
+	one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
+	one(t, ctx, s, kv.OpAdd("k", nil), kv.ErrLost)
 	if err := s.Accept(ctx); err != nil {
 		t.Fatal(err)
 	}
-	one(t, ctx, s, kvmodel.OpGet("k"), kvmodel.ErrNotFound)
-	one(t, ctx, s, kvmodel.OpAdd("k", nil))
-	one(t, ctx, s, kvmodel.OpDrop("k", old), kvmodel.ErrConflict)
+	one(t, ctx, s, kv.OpGet("k"), kv.ErrNotFound)
+	one(t, ctx, s, kv.OpAdd("k", nil))
+	one(t, ctx, s, kv.OpDrop("k", old), kv.ErrConflict)
 }
 
 func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
 	server := memcached(t)
 	s := open(t, memcachekv.Options{}, server.Addr)
 	ctx := t.Context()
-	one(t, ctx, s, kvmodel.OpSet("k", []byte("v")))
-	one(t, ctx, s, kvmodel.OpSet("l", []byte("v")))
+	one(t, ctx, s, kv.OpSet("k", []byte("v")))
+	one(t, ctx, s, kv.OpSet("l", []byte("v")))
 	var stop atomic.Bool
 	var lost atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
 			for !stop.Load() {
-				ops := []kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpGet("l"), kvmodel.OpAppend("k", nil)}[:1+i%3]
+				ops := []kv.Op{kv.OpGet("k"), kv.OpGet("l"), kv.OpAppend("k", nil)}[:1+i%3]
 				s.Do(ctx, ops)
 				for _, op := range ops {
 					switch err := op.Result.Err; {
-					case errors.Is(err, kvmodel.ErrLost):
+					case errors.Is(err, kv.ErrLost):
 						lost.Add(1)
-					case err != nil && !kvmodel.Failed(err):
+					case err != nil && !kv.Failed(err):
 						t.Errorf("%v %q was answered: %v", op.Kind, op.Key, err)
 						return
 					}
@@ -85,12 +85,12 @@ func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
 func TestMemcached_Flushed_IsFoundLost(t *testing.T) {
 	server := memcached(t)
 	s := open(t, memcachekv.Options{}, server.Addr)
-	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	if err := memcache.New(server.Addr).FlushAll(); err != nil {
 		t.Fatal(err)
 	}
 	s.AgeLooks()
-	one(t, t.Context(), s, kvmodel.OpGet("k"), kvmodel.ErrLost)
+	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrLost)
 }
 
 func TestMemcached_OneOfTwoKilled_MakesExactlyItsKeysUnavailable(t *testing.T) {
@@ -100,18 +100,18 @@ func TestMemcached_OneOfTwoKilled_MakesExactlyItsKeysUnavailable(t *testing.T) {
 	var keys []string
 	for i := range 40 {
 		keys = append(keys, fmt.Sprint("k", i))
-		one(t, ctx, s, kvmodel.OpSet(keys[i], []byte(keys[i])))
+		one(t, ctx, s, kv.OpSet(keys[i], []byte(keys[i])))
 	}
 	down.Kill()
-	results, err := kvmodel.GetAll(ctx, s, keys...)
-	if !errors.Is(err, kvmodel.ErrUnavailable) {
+	results, err := kv.GetAll(ctx, s, keys...)
+	if !errors.Is(err, kv.ErrUnavailable) {
 		t.Errorf("the trip ended in %v", err)
 	}
 	for i, r := range results {
 		switch lives := s.ServerOf(keys[i]); {
 		case lives == up.Addr && string(r.Value) != keys[i]:
 			t.Errorf("%s on the server that is up: %q, %v", keys[i], r.Value, r.Err)
-		case lives == down.Addr && !errors.Is(r.Err, kvmodel.ErrUnavailable):
+		case lives == down.Addr && !errors.Is(r.Err, kv.ErrUnavailable):
 			t.Errorf("%s on the server that is down: %q, %v", keys[i], r.Value, r.Err)
 		}
 	}
@@ -120,7 +120,7 @@ func TestMemcached_OneOfTwoKilled_MakesExactlyItsKeysUnavailable(t *testing.T) {
 func TestMemcached_Stopped_EndsWithTheDeadlineAndGoesOnAfterwards(t *testing.T) {
 	server := memcached(t)
 	s := open(t, memcachekv.Options{Timeout: time.Minute}, server.Addr)
-	one(t, t.Context(), s, kvmodel.OpSet("k", []byte("v")))
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	signal := func(sig syscall.Signal) {
 		if err := syscall.Kill(server.Pid(), sig); err != nil {
 			t.Fatal(err)
@@ -131,26 +131,26 @@ func TestMemcached_Stopped_EndsWithTheDeadlineAndGoesOnAfterwards(t *testing.T) 
 	var err error
 	for err == nil {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		within(t, 5*time.Second, func() { _, err = kvmodel.One(ctx, s, kvmodel.OpAppend("k", []byte("+"))) })
+		within(t, 5*time.Second, func() { _, err = kv.One(ctx, s, kv.OpAppend("k", []byte("+"))) })
 		cancel()
 	}
-	if !errors.Is(err, kvmodel.ErrUnclear) || !errors.Is(err, context.DeadlineExceeded) {
+	if !errors.Is(err, kv.ErrUnclear) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the append ended in %v", err)
 	}
 	signal(syscall.SIGCONT)
-	one(t, t.Context(), s, kvmodel.OpGet("k"))
+	one(t, t.Context(), s, kv.OpGet("k"))
 }
 
 // full starts a server of 2 MB that refuses rather than evicts, and adds items
 // of that size until it does.
-func full(t *testing.T, s kvmodel.Store, size int) {
+func full(t *testing.T, s kv.Store, size int) {
 	t.Helper()
 	for i := 0; ; i++ {
-		_, err := kvmodel.One(t.Context(), s, kvmodel.OpAdd(fmt.Sprintf("fill%d.%d", size, i), make([]byte, size)))
+		_, err := kv.One(t.Context(), s, kv.OpAdd(fmt.Sprintf("fill%d.%d", size, i), make([]byte, size)))
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, kvmodel.ErrUnavailable) || errors.Is(err, kvmodel.ErrUnclear) {
+		if !errors.Is(err, kv.ErrUnavailable) || errors.Is(err, kv.ErrUnclear) {
 			t.Fatalf("an add to a full server ended in %v, want ErrUnavailable", err)
 		}
 		return
@@ -161,48 +161,48 @@ func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
 	s := open(t, memcachekv.Options{}, memcached(t, "-M", "-m", "2").Addr)
 	ctx := t.Context()
 	value := bytes.Repeat([]byte("x"), 900)
-	one(t, ctx, s, kvmodel.OpSet("k", value))
-	one(t, ctx, s, kvmodel.OpSet("n", []byte("9")))
+	one(t, ctx, s, kv.OpSet("k", value))
+	one(t, ctx, s, kv.OpSet("n", []byte("9")))
 	for _, size := range []int{10_000, 900, 400, 100, 1} {
 		full(t, s, size)
 	}
-	version := one(t, ctx, s, kvmodel.OpGet("k")).Version
-	one(t, ctx, s, kvmodel.OpSet("k", value[:899]), kvmodel.ErrUnavailable)
-	one(t, ctx, s, kvmodel.OpSwap("k", version, value[:899]), kvmodel.ErrUnavailable)
-	one(t, ctx, s, kvmodel.OpDrop("k", version), kvmodel.ErrUnavailable)
-	one(t, ctx, s, kvmodel.OpIncrement("n", 1), kvmodel.ErrUnavailable)
-	if _, err := kvmodel.One(ctx, s, kvmodel.OpAppend("k", value)); !errors.Is(err, kvmodel.ErrNotStored) && !errors.Is(err, kvmodel.ErrUnavailable) {
+	version := one(t, ctx, s, kv.OpGet("k")).Version
+	one(t, ctx, s, kv.OpSet("k", value[:899]), kv.ErrUnavailable)
+	one(t, ctx, s, kv.OpSwap("k", version, value[:899]), kv.ErrUnavailable)
+	one(t, ctx, s, kv.OpDrop("k", version), kv.ErrUnavailable)
+	one(t, ctx, s, kv.OpIncrement("n", 1), kv.ErrUnavailable)
+	if _, err := kv.One(ctx, s, kv.OpAppend("k", value)); !errors.Is(err, kv.ErrNotStored) && !errors.Is(err, kv.ErrUnavailable) {
 		t.Errorf("an append ended in %v", err)
 	}
-	got := one(t, ctx, s, kvmodel.OpGet("k"))
+	got := one(t, ctx, s, kv.OpGet("k"))
 	if !bytes.Equal(got.Value, value) || got.Version != version {
 		t.Errorf("the item has changed: %.20q..., version %d, was %d", got.Value, got.Version, version)
 	}
-	if got := string(one(t, ctx, s, kvmodel.OpGet("n")).Value); got != "9" {
+	if got := string(one(t, ctx, s, kv.OpGet("n")).Value); got != "9" {
 		t.Errorf("the number is %q, want 9", got)
 	}
-	one(t, ctx, s, kvmodel.OpDelete("k"))
+	one(t, ctx, s, kv.OpDelete("k"))
 }
 
 func TestMemcached_AnAppendPastItsLimit_IsNotStoredAndLeavesTheValue(t *testing.T) {
 	s := open(t, memcachekv.Options{}, memcached(t).Addr)
 	ctx := t.Context()
-	one(t, ctx, s, kvmodel.OpSet("k", make([]byte, kvmodel.MaxValue)))
-	version := one(t, ctx, s, kvmodel.OpGet("k")).Version
-	one(t, ctx, s, kvmodel.OpAppend("k", make([]byte, 8<<10)), kvmodel.ErrNotStored)
-	if got := one(t, ctx, s, kvmodel.OpGet("k")); len(got.Value) != kvmodel.MaxValue || got.Version != version {
-		t.Errorf("the value has %d bytes and version %d, had %d and %d", len(got.Value), got.Version, kvmodel.MaxValue, version)
+	one(t, ctx, s, kv.OpSet("k", make([]byte, kv.MaxValue)))
+	version := one(t, ctx, s, kv.OpGet("k")).Version
+	one(t, ctx, s, kv.OpAppend("k", make([]byte, 8<<10)), kv.ErrNotStored)
+	if got := one(t, ctx, s, kv.OpGet("k")); len(got.Value) != kv.MaxValue || got.Version != version {
+		t.Errorf("the value has %d bytes and version %d, had %d and %d", len(got.Value), got.Version, kv.MaxValue, version)
 	}
 }
 
 func TestMemcached_ASumPastTheLargestNumber_IsTakenBack(t *testing.T) {
 	s := open(t, memcachekv.Options{}, memcached(t).Addr)
 	ctx := t.Context()
-	largest := strconv.Itoa(kvmodel.MaxNumber)
-	one(t, ctx, s, kvmodel.OpSet("k", []byte(largest)))
-	for _, delta := range []int64{1, kvmodel.MaxNumber} {
-		one(t, ctx, s, kvmodel.OpIncrement("k", delta), kvmodel.ErrNotNumber)
-		if got := string(one(t, ctx, s, kvmodel.OpGet("k")).Value); got != largest {
+	largest := strconv.Itoa(kv.MaxNumber)
+	one(t, ctx, s, kv.OpSet("k", []byte(largest)))
+	for _, delta := range []int64{1, kv.MaxNumber} {
+		one(t, ctx, s, kv.OpIncrement("k", delta), kv.ErrNotNumber)
+		if got := string(one(t, ctx, s, kv.OpGet("k")).Value); got != largest {
 			t.Errorf("after an increment by %d the number is %s, want %s", delta, got, largest)
 		}
 	}
@@ -211,10 +211,10 @@ func TestMemcached_ASumPastTheLargestNumber_IsTakenBack(t *testing.T) {
 func TestMemcached_APaddedNumberAskedForTwice_ReadsTheSameTwice(t *testing.T) {
 	s := open(t, memcachekv.Options{}, memcached(t).Addr)
 	ctx := t.Context()
-	one(t, ctx, s, kvmodel.OpSet("k", []byte("100")))
-	one(t, ctx, s, kvmodel.OpIncrement("k", -91))
-	one(t, ctx, s, kvmodel.OpAppend("k", []byte("0")))
-	results, err := kvmodel.GetAll(ctx, s, "k", "k")
+	one(t, ctx, s, kv.OpSet("k", []byte("100")))
+	one(t, ctx, s, kv.OpIncrement("k", -91))
+	one(t, ctx, s, kv.OpAppend("k", []byte("0")))
+	results, err := kv.GetAll(ctx, s, "k", "k")
 	if err != nil || string(results[0].Value) != "90" || string(results[1].Value) != "90" {
 		t.Errorf("got %q and %q, %v, want 90 twice", results[0].Value, results[1].Value, err)
 	}
@@ -223,30 +223,30 @@ func TestMemcached_APaddedNumberAskedForTwice_ReadsTheSameTwice(t *testing.T) {
 func TestMemcached_WithASmallerItemLimit_RefusesAndKeepsWhatIsThere(t *testing.T) {
 	s := open(t, memcachekv.Options{}, memcached(t, "-I", "512k").Addr)
 	ctx := t.Context()
-	one(t, ctx, s, kvmodel.OpSet("k", []byte("old")))
+	one(t, ctx, s, kv.OpSet("k", []byte("old")))
 	large := make([]byte, 600_000)
-	one(t, ctx, s, kvmodel.OpSet("k", large), kvmodel.ErrTooLarge)
-	one(t, ctx, s, kvmodel.OpAppend("k", large), kvmodel.ErrNotStored)
-	if got := string(one(t, ctx, s, kvmodel.OpGet("k")).Value); got != "old" {
+	one(t, ctx, s, kv.OpSet("k", large), kv.ErrTooLarge)
+	one(t, ctx, s, kv.OpAppend("k", large), kv.ErrNotStored)
+	if got := string(one(t, ctx, s, kv.OpGet("k")).Value); got != "old" {
 		t.Errorf("the value is %.20q, want old", got)
 	}
 }
 
 func TestMemcached_WithoutCas_IsRefused(t *testing.T) {
 	s := open(t, memcachekv.Options{}, memcached(t, "-C").Addr)
-	_, err := kvmodel.One(t.Context(), s, kvmodel.OpAdd("k", nil))
-	if !errors.Is(err, kvmodel.ErrUnavailable) || !strings.Contains(err.Error(), "-C") {
+	_, err := kv.One(t.Context(), s, kv.OpAdd("k", nil))
+	if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "-C") {
 		t.Errorf("ended in %v, want an ErrUnavailable that names the option", err)
 	}
 }
 
 func TestMemcached_FiveThousandLongKeys_AreOneTrip(t *testing.T) {
 	s := open(t, memcachekv.Options{}, memcached(t).Addr)
-	ops := make([]kvmodel.Op, 5000)
+	ops := make([]kv.Op, 5000)
 	for i := range ops {
-		ops[i] = kvmodel.OpGet(fmt.Sprintf("%0250d", i))
+		ops[i] = kv.OpGet(fmt.Sprintf("%0250d", i))
 	}
-	one(t, t.Context(), s, kvmodel.OpSet(ops[4999].Key, []byte("v")))
+	one(t, t.Context(), s, kv.OpSet(ops[4999].Key, []byte("v")))
 	if err := s.Do(t.Context(), ops); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
@@ -21,9 +21,9 @@ func TestStore_KeepsTheContract_OnTwoServers(t *testing.T) {
 func suiteMaker(addrs []string) kvtest.Maker {
 	salt := strconv.FormatUint(rand.Uint64(), 36)
 	return kvtest.Maker{
-		Open: func(t testing.TB, name string) kvmodel.Store {
+		Open: func(t testing.TB, name string) kv.Store {
 			t.Helper()
-			tenant, err := kvmodel.Prefix(open(t, memcachekv.Options{}, addrs...), salt+name)
+			tenant, err := kv.Prefix(open(t, memcachekv.Options{}, addrs...), salt+name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +31,7 @@ func suiteMaker(addrs []string) kvtest.Maker {
 		},
 		Shared: true,
 		Kept:   true,
-		Prefix: kvmodel.MaxTenant,
+		Prefix: kv.MaxTenant,
 		Loose:  true,
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // guarded is the flag of an item whose value has one byte before it that is
@@ -25,7 +25,7 @@ func encode(value []byte) ([]byte, uint32) {
 	if !countable(value) {
 		return value, 0
 	}
-	if _, err := kvmodel.ParseNumber(value); err == nil {
+	if _, err := kv.ParseNumber(value); err == nil {
 		return value, 0
 	}
 	return append([]byte{'v'}, value...), guarded

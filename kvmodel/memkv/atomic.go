@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // atomic runs f on a view of the items and puts what f wrote in place if f
 // succeeds. The lock is held meanwhile.
-func (s *Store) atomic(ctx context.Context, f func(kvmodel.Store) error) error {
+func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return errClosed
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("memkv: %w: %w", kvmodel.ErrUnavailable, err)
+		return fmt.Errorf("memkv: %w: %w", kv.ErrUnavailable, err)
 	}
 	v := &view{live: live{s}, changed: make(map[string]*item)}
 	defer func() { v.done = true }()
@@ -36,21 +36,21 @@ type view struct {
 	done    bool
 }
 
-func (v *view) Do(_ context.Context, ops []kvmodel.Op) error {
-	if kvmodel.Check(ops, kvmodel.Powers{Unless: true}) == 0 {
+func (v *view) Do(_ context.Context, ops []kv.Op) error {
+	if kv.Check(ops, kv.Powers{Unless: true}) == 0 {
 		return nil
 	}
 	if v.done {
-		return kvmodel.Fail(ops, fmt.Errorf("memkv: %w: the transaction is over", kvmodel.ErrUnavailable))
+		return kv.Fail(ops, fmt.Errorf("memkv: %w: the transaction is over", kv.ErrUnavailable))
 	}
 	run(ops, v)
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 func (v *view) Close() error { return nil }
 
 // Powers leaves out Atomic: a transaction has none inside it.
-func (v *view) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
 func (v *view) get(key string) *item {
 	if it, ok := v.changed[key]; ok {

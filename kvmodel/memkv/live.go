@@ -3,7 +3,7 @@ package memkv
 import (
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // live is the space of the items themselves; the store's lock is held.
@@ -30,9 +30,9 @@ func (l live) put(key string, it item) error {
 	return l.place(key, &it)
 }
 
-func (l live) nextVersion() kvmodel.Version {
+func (l live) nextVersion() kv.Version {
 	l.clock++
-	return kvmodel.Version(l.clock)
+	return kv.Version(l.clock)
 }
 
 // place puts it under key as it is, making room where it must.

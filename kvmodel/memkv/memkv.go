@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Options change how a Store behaves. The zero value keeps everything.
@@ -28,7 +28,7 @@ type Options struct {
 	Strict   bool
 }
 
-// Store is a kvmodel.Store in memory.
+// Store is a kv.Store in memory.
 type Store struct {
 	opts Options
 
@@ -40,12 +40,12 @@ type Store struct {
 
 type item struct {
 	value   []byte
-	version kvmodel.Version
+	version kv.Version
 	expires time.Time // zero: never
 	used    uint64
 }
 
-var _ kvmodel.Store = (*Store)(nil)
+var _ kv.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New(opts Options) *Store {
@@ -56,20 +56,20 @@ func New(opts Options) *Store {
 }
 
 // Do carries out ops in their order, all under one lock.
-func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if kvmodel.Check(ops, s.Powers()) == 0 {
+func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
+	if kv.Check(ops, s.Powers()) == 0 {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
-		return kvmodel.Fail(ops, fmt.Errorf("memkv: %w: %w", kvmodel.ErrUnavailable, err))
+		return kv.Fail(ops, fmt.Errorf("memkv: %w: %w", kv.ErrUnavailable, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return kvmodel.Fail(ops, errClosed)
+		return kv.Fail(ops, errClosed)
 	}
 	run(ops, live{s})
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 // Close makes all later ops unavailable.
@@ -81,8 +81,8 @@ func (s *Store) Close() error {
 }
 
 // Powers returns all there are.
-func (s *Store) Powers() kvmodel.Powers {
-	return kvmodel.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
+func (s *Store) Powers() kv.Powers {
+	return kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
 }
 
 // Len returns the number of items, expired ones among them until they are met.
@@ -114,8 +114,8 @@ func (s *Store) Evict(keys ...string) {
 }
 
 var (
-	errClosed = fmt.Errorf("memkv: %w: the store is closed", kvmodel.ErrUnavailable)
-	errFull   = fmt.Errorf("memkv: %w: the store is full", kvmodel.ErrUnavailable)
+	errClosed = fmt.Errorf("memkv: %w: the store is closed", kv.ErrUnavailable)
+	errFull   = fmt.Errorf("memkv: %w: the store is full", kv.ErrUnavailable)
 )
 
 // space is what ops run on: the live items, or a transaction's view of them.
@@ -126,7 +126,7 @@ type space interface {
 	now() time.Time
 }
 
-func run(ops []kvmodel.Op, sp space) {
+func run(ops []kv.Op, sp space) {
 	for i := range ops {
 		if op := &ops[i]; op.Result.Err == nil {
 			op.Result = apply(op, sp)
@@ -134,66 +134,66 @@ func run(ops []kvmodel.Op, sp space) {
 	}
 }
 
-func apply(op *kvmodel.Op, sp space) kvmodel.Result {
+func apply(op *kv.Op, sp space) kv.Result {
 	it := sp.get(op.Key)
 	switch op.Kind {
-	case kvmodel.Get:
+	case kv.Get:
 		return get(it)
-	case kvmodel.Increment:
+	case kv.Increment:
 		return increment(op, it, sp)
 	default:
-		return kvmodel.Result{Err: write(op, it, sp)}
+		return kv.Result{Err: write(op, it, sp)}
 	}
 }
 
-func get(it *item) kvmodel.Result {
+func get(it *item) kv.Result {
 	if it == nil {
-		return kvmodel.Result{Err: kvmodel.ErrNotFound}
+		return kv.Result{Err: kv.ErrNotFound}
 	}
-	return kvmodel.Result{Value: append([]byte{}, it.value...), Version: it.version}
+	return kv.Result{Value: append([]byte{}, it.value...), Version: it.version}
 }
 
-func write(op *kvmodel.Op, it *item, sp space) error {
+func write(op *kv.Op, it *item, sp space) error {
 	switch op.Kind {
-	case kvmodel.Set:
+	case kv.Set:
 		return store(op, sp)
-	case kvmodel.Add:
+	case kv.Add:
 		if it != nil {
-			return kvmodel.ErrExists
+			return kv.ErrExists
 		}
 		return store(op, sp)
-	case kvmodel.CompareAndSwap:
+	case kv.CompareAndSwap:
 		if err := compare(op, it); err != nil {
 			return err
 		}
 		return store(op, sp)
-	case kvmodel.Delete:
+	case kv.Delete:
 		if it == nil {
-			return kvmodel.ErrNotFound
+			return kv.ErrNotFound
 		}
 		sp.drop(op.Key)
-	case kvmodel.CompareAndDelete:
+	case kv.CompareAndDelete:
 		if err := compare(op, it); err != nil {
 			return err
 		}
 		sp.drop(op.Key)
-	case kvmodel.Append:
+	case kv.Append:
 		return appendTo(op, it, sp)
 	}
 	return nil
 }
 
-func compare(op *kvmodel.Op, it *item) error {
+func compare(op *kv.Op, it *item) error {
 	if it == nil {
-		return kvmodel.ErrNotFound
+		return kv.ErrNotFound
 	}
 	if it.version != op.Version {
-		return kvmodel.ErrConflict
+		return kv.ErrConflict
 	}
 	return nil
 }
 
-func store(op *kvmodel.Op, sp space) error {
+func store(op *kv.Op, sp space) error {
 	it := item{value: bytes.Clone(op.Value)}
 	if op.TTL > 0 {
 		it.expires = sp.now().Add(op.TTL)
@@ -201,34 +201,34 @@ func store(op *kvmodel.Op, sp space) error {
 	return sp.put(op.Key, it)
 }
 
-func appendTo(op *kvmodel.Op, it *item, sp space) error {
-	if it == nil || len(it.value)+len(op.Value) > kvmodel.MaxValue {
-		return kvmodel.ErrNotStored
+func appendTo(op *kv.Op, it *item, sp space) error {
+	if it == nil || len(it.value)+len(op.Value) > kv.MaxValue {
+		return kv.ErrNotStored
 	}
 	if len(op.Unless) > 0 && bytes.HasSuffix(it.value, op.Unless) {
-		return kvmodel.ErrSealed
+		return kv.ErrSealed
 	}
 	// Growing in place is safe: readers hold copies, and a transaction's view
 	// has clipped the capacity.
 	return sp.put(op.Key, item{value: append(it.value, op.Value...), expires: it.expires})
 }
 
-func increment(op *kvmodel.Op, it *item, sp space) kvmodel.Result {
+func increment(op *kv.Op, it *item, sp space) kv.Result {
 	if it == nil {
-		return kvmodel.Result{Err: kvmodel.ErrNotFound}
+		return kv.Result{Err: kv.ErrNotFound}
 	}
-	n, err := kvmodel.ParseNumber(it.value)
+	n, err := kv.ParseNumber(it.value)
 	if err != nil {
-		return kvmodel.Result{Err: err}
+		return kv.Result{Err: err}
 	}
 	// The sum itself could overflow.
-	if op.Delta > kvmodel.MaxNumber-n {
-		return kvmodel.Result{Err: fmt.Errorf("%w: %d%+d is past the largest", kvmodel.ErrNotNumber, n, op.Delta)}
+	if op.Delta > kv.MaxNumber-n {
+		return kv.Result{Err: fmt.Errorf("%w: %d%+d is past the largest", kv.ErrNotNumber, n, op.Delta)}
 	}
 	n = max(n+op.Delta, 0)
 	err = sp.put(op.Key, item{value: strconv.AppendInt(nil, n, 10), expires: it.expires})
 	if err != nil {
-		return kvmodel.Result{Err: err}
+		return kv.Result{Err: err}
 	}
-	return kvmodel.Result{Number: n}
+	return kv.Result{Number: n}
 }

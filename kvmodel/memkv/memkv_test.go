@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -20,23 +20,23 @@ func TestStore_KeepsTheContract(t *testing.T) {
 	now := func() time.Time { return time.Unix(1_800_000_000, offset.Load()) }
 	kvtest.Run(t, kvtest.Maker{
 		Advance: func(d time.Duration) { offset.Add(int64(d)) },
-		Open:    func(testing.TB, string) kvmodel.Store { return memkv.New(memkv.Options{Now: now}) },
+		Open:    func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{Now: now}) },
 	})
 }
 
 func TestStore_KeepsTheContractInRealTime(t *testing.T) {
 	kvtest.Run(t, kvtest.Maker{
-		Open: func(testing.TB, string) kvmodel.Store { return memkv.New(memkv.Options{}) },
+		Open: func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{}) },
 	})
 }
 
 var ctx = context.Background()
 
 // set stores a value under each of keys and returns how each ended.
-func set(s kvmodel.Store, keys ...string) []error {
+func set(s kv.Store, keys ...string) []error {
 	var errs []error
 	for _, key := range keys {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(key, []byte("v")))
+		_, err := kv.One(ctx, s, kv.OpSet(key, []byte("v")))
 		errs = append(errs, err)
 	}
 	return errs
@@ -58,7 +58,7 @@ func wantKeys(t *testing.T, s *memkv.Store, want ...string) {
 func TestOptions_MaxItems_TheLeastRecentlyUsedMakesRoom(t *testing.T) {
 	s := memkv.New(memkv.Options{MaxItems: 3})
 	set(s, "a", "b", "c")
-	_, _ = kvmodel.GetAll(ctx, s, "a")
+	_, _ = kv.GetAll(ctx, s, "a")
 	if err := errors.Join(set(s, "d", "e")...); err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +78,11 @@ func TestOptions_MaxItems_AChangeNeedsNoRoom(t *testing.T) {
 func TestOptions_Strict_RefusesWhatHasNoRoom(t *testing.T) {
 	s := memkv.New(memkv.Options{MaxItems: 2, Strict: true})
 	errs := set(s, "a", "b", "c")
-	if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], kvmodel.ErrUnavailable) {
+	if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], kv.ErrUnavailable) {
 		t.Errorf("sets ended in %v, want the third unavailable", errs)
 	}
 	wantKeys(t, s, "a", "b")
-	if _, err := kvmodel.One(ctx, s, kvmodel.OpDelete("a")); err != nil {
+	if _, err := kv.One(ctx, s, kv.OpDelete("a")); err != nil {
 		t.Fatal(err)
 	}
 	if err := set(s, "c")[0]; err != nil {
@@ -93,18 +93,18 @@ func TestOptions_Strict_RefusesWhatHasNoRoom(t *testing.T) {
 func TestOptions_Strict_AtomicTakesAllOrNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		ops  []kvmodel.Op
+		ops  []kv.Op
 		want []string
 		err  error
 	}{
-		{"fits", []kvmodel.Op{kvmodel.OpSet("b", nil), kvmodel.OpSet("c", nil)}, []string{"a", "b", "c"}, nil},
-		{"too many", []kvmodel.Op{kvmodel.OpSet("b", nil), kvmodel.OpSet("c", nil), kvmodel.OpSet("d", nil)}, []string{"a"}, kvmodel.ErrUnavailable},
-		{"makes room itself", []kvmodel.Op{kvmodel.OpSet("b", nil), kvmodel.OpSet("c", nil), kvmodel.OpSet("d", nil), kvmodel.OpDelete("a")}, []string{"b", "c", "d"}, nil},
+		{"fits", []kv.Op{kv.OpSet("b", nil), kv.OpSet("c", nil)}, []string{"a", "b", "c"}, nil},
+		{"too many", []kv.Op{kv.OpSet("b", nil), kv.OpSet("c", nil), kv.OpSet("d", nil)}, []string{"a"}, kv.ErrUnavailable},
+		{"makes room itself", []kv.Op{kv.OpSet("b", nil), kv.OpSet("c", nil), kv.OpSet("d", nil), kv.OpDelete("a")}, []string{"b", "c", "d"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := memkv.New(memkv.Options{MaxItems: 3, Strict: true})
 			set(s, "a")
-			err := s.Powers().Atomic(ctx, func(tx kvmodel.Store) error { return tx.Do(ctx, c.ops) })
+			err := s.Powers().Atomic(ctx, func(tx kv.Store) error { return tx.Do(ctx, c.ops) })
 			if !errors.Is(err, c.err) {
 				t.Errorf("Atomic returned %v, want %v", err, c.err)
 			}
@@ -118,7 +118,7 @@ func TestStore_Evict_DropsWithoutATrace(t *testing.T) {
 	set(s, "a", "b", "c")
 	s.Evict("a", "c", "absent")
 	wantKeys(t, s, "b")
-	if _, err := kvmodel.One(ctx, s, kvmodel.OpGet("a")); !errors.Is(err, kvmodel.ErrNotFound) {
+	if _, err := kv.One(ctx, s, kv.OpGet("a")); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("get ended in %v, want ErrNotFound", err)
 	}
 }

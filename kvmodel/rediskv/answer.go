@@ -6,18 +6,18 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // outcomes are the numbers ops.lua answers with.
 var outcomes = [...]error{
 	nil,
-	kvmodel.ErrNotFound,
-	kvmodel.ErrExists,
-	kvmodel.ErrConflict,
-	kvmodel.ErrNotStored,
-	kvmodel.ErrSealed,
-	kvmodel.ErrNotNumber,
+	kv.ErrNotFound,
+	kv.ErrExists,
+	kv.ErrConflict,
+	kv.ErrNotStored,
+	kv.ErrSealed,
+	kv.ErrNotNumber,
 }
 
 func isNoScript(reply rueidis.RedisResult) bool {
@@ -71,7 +71,7 @@ func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
 
 // stop fails the first of ops, which the server refused with err, and those
 // after it.
-func (s *Store) stop(ops []*kvmodel.Op, err error) {
+func (s *Store) stop(ops []*kv.Op, err error) {
 	again := false
 	if reply, ok := rueidis.IsRedisErr(err); ok {
 		again = passing(reply)
@@ -81,9 +81,9 @@ func (s *Store) stop(ops []*kvmodel.Op, err error) {
 }
 
 // answerOp reads the script's answer to op.
-func (s *Store) answerOp(op *kvmodel.Op, msg rueidis.RedisMessage) {
+func (s *Store) answerOp(op *kv.Op, msg rueidis.RedisMessage) {
 	switch {
-	case op.Kind == kvmodel.Get:
+	case op.Kind == kv.Get:
 		s.answerGet(op, msg)
 	case msg.IsInt64():
 		s.answerOutcome(op, msg)
@@ -92,28 +92,28 @@ func (s *Store) answerOp(op *kvmodel.Op, msg rueidis.RedisMessage) {
 	}
 }
 
-func (s *Store) answerOutcome(op *kvmodel.Op, msg rueidis.RedisMessage) {
+func (s *Store) answerOutcome(op *kv.Op, msg rueidis.RedisMessage) {
 	n, err := msg.ToInt64()
 	if err != nil || n < 0 || int(n) >= len(outcomes) {
-		s.lose([]*kvmodel.Op{op}, errReply)
+		s.lose([]*kv.Op{op}, errReply)
 		return
 	}
-	op.Result = kvmodel.Result{Err: outcomes[n]}
+	op.Result = kv.Result{Err: outcomes[n]}
 }
 
-func (s *Store) answerNumber(op *kvmodel.Op, msg rueidis.RedisMessage) {
+func (s *Store) answerNumber(op *kv.Op, msg rueidis.RedisMessage) {
 	text, _ := msg.ToString()
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || op.Kind != kvmodel.Increment {
-		s.lose([]*kvmodel.Op{op}, errReply)
+	if err != nil || op.Kind != kv.Increment {
+		s.lose([]*kv.Op{op}, errReply)
 		return
 	}
-	op.Result = kvmodel.Result{Number: n}
+	op.Result = kv.Result{Number: n}
 }
 
-func (s *Store) answerGet(op *kvmodel.Op, msg rueidis.RedisMessage) {
+func (s *Store) answerGet(op *kv.Op, msg rueidis.RedisMessage) {
 	if msg.IsNil() {
-		op.Result = kvmodel.Result{Err: kvmodel.ErrNotFound}
+		op.Result = kv.Result{Err: kv.ErrNotFound}
 		return
 	}
 	text, err := msg.AsBytes()
@@ -121,23 +121,23 @@ func (s *Store) answerGet(op *kvmodel.Op, msg rueidis.RedisMessage) {
 		op.Result, err = parseItem(text)
 	}
 	if err != nil {
-		s.refuse([]*kvmodel.Op{op}, err, false)
+		s.refuse([]*kv.Op{op}, err, false)
 	}
 }
 
 // answerOne reads the reply to a command of Redis's own.
-func (s *Store) answerOne(op *kvmodel.Op, msg rueidis.RedisMessage) {
-	op.Result = kvmodel.Result{}
+func (s *Store) answerOne(op *kv.Op, msg rueidis.RedisMessage) {
+	op.Result = kv.Result{}
 	switch op.Kind {
-	case kvmodel.Get:
+	case kv.Get:
 		s.answerGet(op, msg)
-	case kvmodel.Delete:
+	case kv.Delete:
 		if n, _ := msg.ToInt64(); n == 0 {
-			op.Result.Err = kvmodel.ErrNotFound
+			op.Result.Err = kv.ErrNotFound
 		}
-	case kvmodel.Add:
+	case kv.Add:
 		if msg.IsNil() {
-			op.Result.Err = kvmodel.ErrExists
+			op.Result.Err = kv.ErrExists
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // The pause between two tries grows from the first to the last.
@@ -17,12 +17,12 @@ const (
 
 // Do carries out ops in one flight of commands, and repeats what may be
 // repeated while the server fails over.
-func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
-	good := kvmodel.Check(ops, s.Powers())
+func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
+	good := kv.Check(ops, s.Powers())
 	if good == 0 {
 		return nil
 	}
-	pending := make([]*kvmodel.Op, 0, good)
+	pending := make([]*kv.Op, 0, good)
 	for i := range ops {
 		if ops[i].Result.Err == nil {
 			pending = append(pending, &ops[i])
@@ -36,11 +36,11 @@ func (s *Store) Do(ctx context.Context, ops []kvmodel.Op) error {
 			break
 		}
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 // carryOut sends pending until each op has its answer or may not be repeated.
-func (s *Store) carryOut(ctx context.Context, pending []*kvmodel.Op) {
+func (s *Store) carryOut(ctx context.Context, pending []*kv.Op) {
 	var end time.Time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := s.over(ctx); err != nil {
@@ -78,26 +78,26 @@ func (s *Store) over(ctx context.Context) error {
 
 // giveUp fails ops that were not carried out, with what was in their way
 // before, if anything was.
-func (s *Store) giveUp(ops []*kvmodel.Op, err error) {
+func (s *Store) giveUp(ops []*kv.Op, err error) {
 	for _, op := range ops {
 		cause := err
 		if before := op.Result.Err; before != nil {
 			cause = fmt.Errorf("%w; before that: %w", err, before)
 		}
-		op.Result = kvmodel.Result{Err: s.failed(kvmodel.ErrUnavailable, cause)}
+		op.Result = kv.Result{Err: s.failed(kv.ErrUnavailable, cause)}
 	}
 }
 
 // fly sends pending once. Requests whose script the server does not have were
 // not carried out; they are sent again with the script's text.
-func (s *Store) fly(ctx context.Context, pending []*kvmodel.Op) {
+func (s *Store) fly(ctx context.Context, pending []*kv.Op) {
 	if unknown := s.flyOnce(ctx, pending, s.script.sha); unknown != nil {
 		s.flyOnce(ctx, unknown, "")
 	}
 }
 
 // flyOnce returns the ops whose script the server does not know by sha.
-func (s *Store) flyOnce(ctx context.Context, pending []*kvmodel.Op, sha string) []*kvmodel.Op {
+func (s *Store) flyOnce(ctx context.Context, pending []*kv.Op, sha string) []*kv.Op {
 	f := s.newFlight(pending, sha)
 	if err := f.send(ctx); err != nil {
 		f.abandon(err)
@@ -109,8 +109,8 @@ func (s *Store) flyOnce(ctx context.Context, pending []*kvmodel.Op, sha string) 
 }
 
 // repeatable returns the ops that were not carried out and may be sent again.
-func repeatable(ops []*kvmodel.Op) []*kvmodel.Op {
-	var again []*kvmodel.Op
+func repeatable(ops []*kv.Op) []*kv.Op {
+	var again []*kv.Op
 	for _, op := range ops {
 		if f, ok := op.Result.Err.(*failure); ok && f.again {
 			again = append(again, op)
@@ -119,7 +119,7 @@ func repeatable(ops []*kvmodel.Op) []*kvmodel.Op {
 	return again
 }
 
-func failedAny(ops []kvmodel.Op) bool { return kvmodel.Unanswered(ops) != nil }
+func failedAny(ops []kv.Op) bool { return kv.Unanswered(ops) != nil }
 
 // sleep waits for d, or until ctx ends, and returns true. It returns false at
 // once if d would pass end.

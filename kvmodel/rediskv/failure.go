@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var (
@@ -53,21 +53,21 @@ func (s *Store) fail(req request, err error) {
 }
 
 // refuse fails ops that were not carried out.
-func (s *Store) refuse(ops []*kvmodel.Op, err error, again bool) {
+func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 	for _, op := range ops {
-		op.Result = kvmodel.Result{Err: &failure{s.where, kvmodel.ErrUnavailable, err, again}}
+		op.Result = kv.Result{Err: &failure{s.where, kv.ErrUnavailable, err, again}}
 	}
 }
 
 // lose fails ops that were sent and not answered. The gets among writes are
 // not repeated: in an ordered trip they would read what came after them.
-func (s *Store) lose(ops []*kvmodel.Op, err error) {
+func (s *Store) lose(ops []*kv.Op, err error) {
 	for _, op := range ops {
-		sentinel := kvmodel.ErrUnavailable
+		sentinel := kv.ErrUnavailable
 		if op.Kind.Writes() {
-			sentinel = kvmodel.ErrUnclear
+			sentinel = kv.ErrUnclear
 		}
-		op.Result = kvmodel.Result{Err: s.failed(sentinel, err)}
+		op.Result = kv.Result{Err: s.failed(sentinel, err)}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
@@ -44,7 +44,7 @@ func kill(t testing.TB, p *servers.Process, s *Store) {
 	p.Kill()
 	for range 20 {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		kvmodel.One(ctx, s, kvmodel.OpGet("k"))
+		kv.One(ctx, s, kv.OpGet("k"))
 		cancel()
 	}
 }
@@ -67,7 +67,7 @@ func TestOpen_AServerThatNeverAnswersEndsWithTheContext(t *testing.T) {
 	defer l.Close()
 	start := time.Now()
 	_, err = Open(within(t, 200*time.Millisecond), Options{Addrs: []string{l.Addr().String()}})
-	wantErr(t, err, kvmodel.ErrUnavailable, context.DeadlineExceeded)
+	wantErr(t, err, kv.ErrUnavailable, context.DeadlineExceeded)
 	if took := time.Since(start); took > 200*time.Millisecond+soon {
 		t.Errorf("Open took %v", took)
 	}
@@ -90,7 +90,7 @@ func TestOpen_AServerThatIsNotRedisIsAnError(t *testing.T) {
 		}
 	}()
 	_, err = Open(within(t, 5*time.Second), Options{Addrs: []string{l.Addr().String()}})
-	wantErr(t, err, kvmodel.ErrUnavailable)
+	wantErr(t, err, kv.ErrUnavailable)
 }
 
 func TestDo_AServerThatIsDownIsUnavailableWithinPatience(t *testing.T) {
@@ -98,9 +98,9 @@ func TestDo_AServerThatIsDownIsUnavailableWithinPatience(t *testing.T) {
 	s := open(t, Options{Addrs: []string{p.Addr}, Patience: 300 * time.Millisecond})
 	kill(t, p, s)
 	start := time.Now()
-	for _, op := range []kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpSet("k", nil), kvmodel.OpIncrement("k", 1)} {
-		_, err := kvmodel.One(context.Background(), s, op)
-		if !errors.Is(err, kvmodel.ErrUnavailable) || !strings.Contains(err.Error(), p.Addr) {
+	for _, op := range []kv.Op{kv.OpGet("k"), kv.OpSet("k", nil), kv.OpIncrement("k", 1)} {
+		_, err := kv.One(context.Background(), s, op)
+		if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), p.Addr) {
 			t.Errorf("%v = %v, want ErrUnavailable with the address", op.Kind, err)
 		}
 	}
@@ -114,8 +114,8 @@ func TestDo_AServerThatIsDownIsUnavailableWithinTheDeadline(t *testing.T) {
 	s := openAt(t, p.Addr)
 	kill(t, p, s)
 	start := time.Now()
-	_, err := kvmodel.One(within(t, 300*time.Millisecond), s, kvmodel.OpSet("k", nil))
-	wantErr(t, err, kvmodel.ErrUnavailable)
+	_, err := kv.One(within(t, 300*time.Millisecond), s, kv.OpSet("k", nil))
+	wantErr(t, err, kv.ErrUnavailable)
 	if took := time.Since(start); took > 300*time.Millisecond+soon {
 		t.Errorf("the call took %v", took)
 	}
@@ -124,8 +124,8 @@ func TestDo_AServerThatIsDownIsUnavailableWithinTheDeadline(t *testing.T) {
 func TestDo_RidesOutARestart(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kvmodel.OpSet("k", []byte("1")))
-	must(t, s, kvmodel.OpIncrement("k", 1))
+	must(t, s, kv.OpSet("k", []byte("1")))
+	must(t, s, kv.OpIncrement("k", 1))
 	kill(t, p, s)
 	restarted := make(chan error, 1)
 	time.AfterFunc(300*time.Millisecond, func() { restarted <- p.Start() })
@@ -135,8 +135,8 @@ func TestDo_RidesOutARestart(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	must(t, s, kvmodel.OpSet("k", []byte("7")))
-	if got := must(t, s, kvmodel.OpIncrement("k", 1)).Number; got != 8 {
+	must(t, s, kv.OpSet("k", []byte("7")))
+	if got := must(t, s, kv.OpIncrement("k", 1)).Number; got != 8 {
 		t.Errorf("the increment answered %d, want 8", got)
 	}
 }
@@ -146,7 +146,7 @@ func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
 	s := openAt(t, p.Addr)
 	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
 	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "REPLICAOF", "NO", "ONE") })
-	ops := []kvmodel.Op{kvmodel.OpSet("k", []byte("1")), kvmodel.OpIncrement("k", 1), kvmodel.OpGet("k")}
+	ops := []kv.Op{kv.OpSet("k", []byte("1")), kv.OpIncrement("k", 1), kv.OpGet("k")}
 	if err := s.Do(within(t, 5*time.Second), ops); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
 func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 	p := ownServer(t, "--lua-time-limit", "20")
 	s := openAt(t, p.Addr)
-	must(t, s, kvmodel.OpSet("k", []byte("1")))
+	must(t, s, kv.OpSet("k", []byte("1")))
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
@@ -173,7 +173,7 @@ func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 	}()
 	time.Sleep(200 * time.Millisecond)
 	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "SCRIPT", "KILL") })
-	if got := must(t, s, kvmodel.OpIncrement("k", 1)).Number; got != 2 {
+	if got := must(t, s, kv.OpIncrement("k", 1)).Number; got != 2 {
 		t.Errorf("the increment answered %d, want 2", got)
 	}
 	<-killed
@@ -195,8 +195,8 @@ func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 				start := time.Now()
-				_, err := kvmodel.Next(ctx, s, key, 1, 1)
-				if err != nil && !kvmodel.Failed(err) {
+				_, err := kv.Next(ctx, s, key, 1, 1)
+				if err != nil && !kv.Failed(err) {
 					t.Errorf("a call under load ended in %v", err)
 				}
 				if took := time.Since(start); took > time.Second+soon {
@@ -216,7 +216,7 @@ func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	must(t, s, kvmodel.OpSet("k", nil))
+	must(t, s, kv.OpSet("k", nil))
 }
 
 func TestDo_ACancelEndsTheWaitForAServerThatIsDown(t *testing.T) {
@@ -226,8 +226,8 @@ func TestDo_ACancelEndsTheWaitForAServerThatIsDown(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(200*time.Millisecond, cancel)
 	start := time.Now()
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("k", nil))
-	wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
+	_, err := kv.One(ctx, s, kv.OpSet("k", nil))
+	wantErr(t, err, kv.ErrUnavailable, context.Canceled)
 	if took := time.Since(start); took > 200*time.Millisecond+soon {
 		t.Errorf("the call took %v", took)
 	}
@@ -236,14 +236,14 @@ func TestDo_ACancelEndsTheWaitForAServerThatIsDown(t *testing.T) {
 func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kvmodel.OpSet("k", nil))
+	must(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	time.AfterFunc(200*time.Millisecond, p.Kill)
 	start := time.Now()
-	ops := []kvmodel.Op{kvmodel.OpSet("k", nil), kvmodel.OpGet("k")}
+	ops := []kv.Op{kv.OpSet("k", nil), kv.OpGet("k")}
 	err := s.Do(within(t, 10*time.Second), ops)
-	wantErr(t, err, kvmodel.ErrUnclear)
-	wantErr(t, ops[1].Result.Err, kvmodel.ErrUnavailable)
+	wantErr(t, err, kv.ErrUnclear)
+	wantErr(t, ops[1].Result.Err, kv.ErrUnavailable)
 	if took := time.Since(start); took > 200*time.Millisecond+soon {
 		t.Errorf("an unclear write was given back after %v", took)
 	}
@@ -252,7 +252,7 @@ func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
 func TestDo_ASlowServerEndsCallsAtTheirDeadlineOrCancel(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kvmodel.OpSet("k", nil))
+	must(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	for want, limit := range map[error]time.Duration{
 		context.DeadlineExceeded: 200 * time.Millisecond,
@@ -261,26 +261,26 @@ func TestDo_ASlowServerEndsCallsAtTheirDeadlineOrCancel(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		time.AfterFunc(250*time.Millisecond, cancel)
 		start := time.Now()
-		ops := []kvmodel.Op{kvmodel.OpIncrement("k", 1), kvmodel.OpGet("k")}
+		ops := []kv.Op{kv.OpIncrement("k", 1), kv.OpGet("k")}
 		err := s.Do(ctx, ops)
-		wantErr(t, err, kvmodel.ErrUnclear, want)
-		wantErr(t, ops[1].Result.Err, kvmodel.ErrUnavailable, want)
+		wantErr(t, err, kv.ErrUnclear, want)
+		wantErr(t, ops[1].Result.Err, kv.ErrUnavailable, want)
 		if took := time.Since(start); took > 250*time.Millisecond+soon {
 			t.Errorf("with %v the call took %v", want, took)
 		}
 	}
 	thaw(t, p)
-	must(t, s, kvmodel.OpGet("k"))
+	must(t, s, kv.OpGet("k"))
 }
 
 func TestDo_AnEndedContextSendsNothing(t *testing.T) {
 	s := openAt(t, serverAddr(t))
-	must(t, s, kvmodel.OpSet("ended", []byte("1")))
+	must(t, s, kv.OpSet("ended", []byte("1")))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSet("ended", []byte("2")))
-	wantErr(t, err, kvmodel.ErrUnavailable, context.Canceled)
-	if got := must(t, s, kvmodel.OpGet("ended")); string(got.Value) != "1" {
+	_, err := kv.One(ctx, s, kv.OpSet("ended", []byte("2")))
+	wantErr(t, err, kv.ErrUnavailable, context.Canceled)
+	if got := must(t, s, kv.OpGet("ended")); string(got.Value) != "1" {
 		t.Errorf("the value is %q, want 1", got.Value)
 	}
 }
@@ -288,7 +288,7 @@ func TestDo_AnEndedContextSendsNothing(t *testing.T) {
 func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kvmodel.OpSet("k", nil))
+	must(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -296,7 +296,7 @@ func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 			defer cancel()
-			if _, err := kvmodel.One(ctx, s, kvmodel.OpSet("k", nil)); !kvmodel.Failed(err) {
+			if _, err := kv.One(ctx, s, kv.OpSet("k", nil)); !kv.Failed(err) {
 				t.Errorf("a frozen server answered: %v", err)
 			}
 		})
@@ -306,19 +306,19 @@ func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 		t.Errorf("the calls took %v", took)
 	}
 	thaw(t, p)
-	must(t, s, kvmodel.OpGet("k"))
+	must(t, s, kv.OpGet("k"))
 }
 
 func TestDo_WithoutADeadlineASilentServerEndsCallsAfterPatience(t *testing.T) {
 	p := ownServer(t)
 	s := open(t, Options{Addrs: []string{p.Addr}, Patience: time.Second})
-	must(t, s, kvmodel.OpSet("k", nil))
+	must(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	start := time.Now()
-	_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("k", nil))
-	wantErr(t, err, kvmodel.ErrUnclear)
-	_, err = kvmodel.One(context.Background(), s, kvmodel.OpGet("k"))
-	wantErr(t, err, kvmodel.ErrUnavailable)
+	_, err := kv.One(context.Background(), s, kv.OpSet("k", nil))
+	wantErr(t, err, kv.ErrUnclear)
+	_, err = kv.One(context.Background(), s, kv.OpGet("k"))
+	wantErr(t, err, kv.ErrUnavailable)
 	if took := time.Since(start); took > 8*time.Second {
 		t.Errorf("the two calls took %v", took)
 	}
@@ -329,37 +329,37 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 	p := ownServer(t, "--maxmemory", "6mb", "--maxmemory-policy", "noeviction")
 	s := openAt(t, p.Addr)
 	big := bytes.Repeat([]byte("x"), 100<<10)
-	must(t, s, kvmodel.OpSet("number", []byte("5")))
-	must(t, s, kvmodel.OpSet("old", []byte("old")))
-	old := must(t, s, kvmodel.OpGet("old"))
+	must(t, s, kv.OpSet("number", []byte("5")))
+	must(t, s, kv.OpSet("old", []byte("old")))
+	old := must(t, s, kv.OpGet("old"))
 	var err error
 	for i := 0; err == nil && i < 1000; i++ {
-		_, err = kvmodel.One(within(t, time.Second), s, kvmodel.OpSet(fmt.Sprintf("fill:%d", i), big))
+		_, err = kv.One(within(t, time.Second), s, kv.OpSet(fmt.Sprintf("fill:%d", i), big))
 	}
-	wantErr(t, err, kvmodel.ErrUnavailable)
+	wantErr(t, err, kv.ErrUnavailable)
 	// A little more, so that small writes find no room either.
 	raw(t, p.Addr, "CONFIG", "SET", "maxmemory", "1mb")
-	for _, op := range []kvmodel.Op{
-		kvmodel.OpSet("old", big), kvmodel.OpAdd("new", nil), kvmodel.OpSwap("old", old.Version, big),
-		kvmodel.OpAppend("old", big), kvmodel.OpIncrement("number", 1),
+	for _, op := range []kv.Op{
+		kv.OpSet("old", big), kv.OpAdd("new", nil), kv.OpSwap("old", old.Version, big),
+		kv.OpAppend("old", big), kv.OpIncrement("number", 1),
 	} {
 		start := time.Now()
-		if r := do(t, s, op); !errors.Is(r.Err, kvmodel.ErrUnavailable) || !strings.Contains(r.Err.Error(), "OOM") {
+		if r := do(t, s, op); !errors.Is(r.Err, kv.ErrUnavailable) || !strings.Contains(r.Err.Error(), "OOM") {
 			t.Errorf("%v = %v, want ErrUnavailable that says OOM", op.Kind, r.Err)
 		}
 		if took := time.Since(start); took > soon {
 			t.Errorf("%v took %v: a full memory is not ridden out", op.Kind, took)
 		}
 	}
-	ops := []kvmodel.Op{kvmodel.OpAppend("old", []byte("line")), kvmodel.OpDelete("number")}
-	wantErr(t, s.Do(within(t, time.Second), ops), kvmodel.ErrUnavailable)
-	if r := must(t, s, kvmodel.OpGet("old")); string(r.Value) != "old" || r.Version != old.Version {
+	ops := []kv.Op{kv.OpAppend("old", []byte("line")), kv.OpDelete("number")}
+	wantErr(t, s.Do(within(t, time.Second), ops), kv.ErrUnavailable)
+	if r := must(t, s, kv.OpGet("old")); string(r.Value) != "old" || r.Version != old.Version {
 		t.Errorf("the old item is now %.20q with another version", r.Value)
 	}
-	if r := must(t, s, kvmodel.OpGet("number")); string(r.Value) != "5" {
+	if r := must(t, s, kv.OpGet("number")); string(r.Value) != "5" {
 		t.Errorf("the number is now %q, want 5", r.Value)
 	}
-	must(t, s, kvmodel.OpDelete("fill:0"))
+	must(t, s, kv.OpDelete("fill:0"))
 }
 
 func TestDo_AfterCloseOpsAreUnavailable(t *testing.T) {
@@ -370,8 +370,8 @@ func TestDo_AfterCloseOpsAreUnavailable(t *testing.T) {
 			}
 		}
 		start := time.Now()
-		_, err := kvmodel.One(context.Background(), s, kvmodel.OpGet("k"))
-		wantErr(t, err, kvmodel.ErrUnavailable)
+		_, err := kv.One(context.Background(), s, kv.OpGet("k"))
+		wantErr(t, err, kv.ErrUnavailable)
 		if took := time.Since(start); took > soon {
 			t.Errorf("a call after Close took %v", took)
 		}
@@ -388,7 +388,7 @@ func TestClose_LeavesNoGoroutine(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for i := range 32 {
-			wg.Go(func() { must(t, s, kvmodel.OpSet(fmt.Sprintf("leak:%d", i), nil)) })
+			wg.Go(func() { must(t, s, kv.OpSet(fmt.Sprintf("leak:%d", i), nil)) })
 		}
 		wg.Wait()
 		s.Close()
@@ -403,21 +403,21 @@ func TestClose_LeavesNoGoroutine(t *testing.T) {
 
 func TestWaitReplicas_WithoutAReplicaAWriteIsUnclear(t *testing.T) {
 	s := open(t, Options{Addrs: []string{serverAddr(t)}, WaitReplicas: 1, WaitTimeout: 50 * time.Millisecond})
-	wantErr(t, do(t, s, kvmodel.OpSet("wait", []byte("1"))).Err, kvmodel.ErrUnclear)
-	wantErr(t, do(t, s, kvmodel.OpIncrement("wait", 1)).Err, kvmodel.ErrUnclear)
-	if got := must(t, s, kvmodel.OpGet("wait")); string(got.Value) != "2" {
+	wantErr(t, do(t, s, kv.OpSet("wait", []byte("1"))).Err, kv.ErrUnclear)
+	wantErr(t, do(t, s, kv.OpIncrement("wait", 1)).Err, kv.ErrUnclear)
+	if got := must(t, s, kv.OpGet("wait")); string(got.Value) != "2" {
 		t.Errorf("the value is %q, want 2", got.Value)
 	}
 }
 
 func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
 	s := open(t, Options{Addrs: clusterAddrs(t), WaitReplicas: 1})
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := range 20 {
 		key := fmt.Sprintf("confirmed:%d", i)
-		ops = append(ops, kvmodel.OpSet(key, []byte("1")), kvmodel.OpGet("nothing"))
-		must(t, s, kvmodel.OpSet(key, []byte("1")))
-		if got := must(t, s, kvmodel.OpIncrement(key, 1)).Number; got != 2 {
+		ops = append(ops, kv.OpSet(key, []byte("1")), kv.OpGet("nothing"))
+		must(t, s, kv.OpSet(key, []byte("1")))
+		if got := must(t, s, kv.OpIncrement(key, 1)).Number; got != 2 {
 			t.Errorf("the increment answered %d, want 2", got)
 		}
 	}
@@ -425,17 +425,17 @@ func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
 		t.Error(err)
 	}
 	two := open(t, Options{Addrs: clusterAddrs(t), WaitReplicas: 2, WaitTimeout: 50 * time.Millisecond})
-	wantErr(t, do(t, two, kvmodel.OpSet("confirmed:0", nil)).Err, kvmodel.ErrUnclear)
+	wantErr(t, do(t, two, kv.OpSet("confirmed:0", nil)).Err, kv.ErrUnclear)
 }
 
 func TestWaitReplicas_AFrozenServerDoesNotHangACallWithoutDeadline(t *testing.T) {
 	p := ownServer(t)
 	s := open(t, Options{Addrs: []string{p.Addr}, Patience: 300 * time.Millisecond, WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond})
-	do(t, s, kvmodel.OpSet("k", nil))
+	do(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	start := time.Now()
-	_, err := kvmodel.One(context.Background(), s, kvmodel.OpSet("k", nil))
-	wantErr(t, err, kvmodel.ErrUnclear)
+	_, err := kv.One(context.Background(), s, kv.OpSet("k", nil))
+	wantErr(t, err, kv.ErrUnclear)
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("the call took %v", took)
 	}
@@ -476,7 +476,7 @@ func TestCluster_AFrozenMasterEndsCallsInTime(t *testing.T) {
 	for end, n := time.Now().Add(5*time.Second), 0; time.Now().Before(end); n++ {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		start := time.Now()
-		kvmodel.One(ctx, s, kvmodel.OpSet(fmt.Sprintf("frozen:%d", n%50), nil))
+		kv.One(ctx, s, kv.OpSet(fmt.Sprintf("frozen:%d", n%50), nil))
 		cancel()
 		if took := time.Since(start); took > 200*time.Millisecond+soon {
 			t.Errorf("a call of 200ms took %v", took)

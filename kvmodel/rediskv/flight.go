@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // On a single server a trip that writes is cut into flights of at most this.
@@ -21,14 +21,14 @@ const (
 
 // request is one command, which carries out some ops.
 type request struct {
-	ops    []*kvmodel.Op
+	ops    []*kv.Op
 	cmd    rueidis.Completed
 	script bool // the reply is the script's
 	writes bool
 }
 
 // flightLen returns how many of the first ops go in one flight.
-func (s *Store) flightLen(ops []*kvmodel.Op) int {
+func (s *Store) flightLen(ops []*kv.Op) int {
 	if s.cluster || !writes(ops) {
 		return len(ops)
 	}
@@ -56,7 +56,7 @@ type flight struct {
 
 // newFlight returns the flight that carries out ops. The script is named by
 // sha, or sent as text if sha is empty.
-func (s *Store) newFlight(ops []*kvmodel.Op, sha string) *flight {
+func (s *Store) newFlight(ops []*kv.Op, sha string) *flight {
 	f := s.emptyFlight()
 	if !s.cluster || len(ops) == 1 {
 		f.oneReq[0] = s.request(ops, sha)
@@ -85,20 +85,20 @@ func (f *flight) recycle() {
 }
 
 // request returns the command that carries out ops, and stops where it fails.
-func (s *Store) request(ops []*kvmodel.Op, sha string) request {
+func (s *Store) request(ops []*kv.Op, sha string) request {
 	req := request{ops: ops, writes: writes(ops)}
 	b := s.client.B()
 	op := ops[0]
 	switch {
 	case len(ops) > 1 && !req.writes:
 		req.cmd = b.Mget().Key(keysOf(ops)...).Build()
-	case len(ops) == 1 && op.Kind == kvmodel.Get:
+	case len(ops) == 1 && op.Kind == kv.Get:
 		req.cmd = b.Get().Key(op.Key).Build()
-	case len(ops) == 1 && op.Kind == kvmodel.Delete:
+	case len(ops) == 1 && op.Kind == kv.Delete:
 		req.cmd = b.Del().Key(op.Key).Build()
-	case len(ops) == 1 && op.Kind == kvmodel.Set:
+	case len(ops) == 1 && op.Kind == kv.Set:
 		req.cmd = b.Arbitrary("SET").Keys(op.Key).Args(newText(op.Value)).Args(ttl(op, "PX")...).Build()
-	case len(ops) == 1 && op.Kind == kvmodel.Add:
+	case len(ops) == 1 && op.Kind == kv.Add:
 		req.cmd = b.Arbitrary("SET").Keys(op.Key).Args(newText(op.Value), "NX").Args(ttl(op, "PX")...).Build()
 	default:
 		req.script = true
@@ -107,7 +107,7 @@ func (s *Store) request(ops []*kvmodel.Op, sha string) request {
 	return req
 }
 
-func writes(ops []*kvmodel.Op) bool {
+func writes(ops []*kv.Op) bool {
 	for _, op := range ops {
 		if op.Kind.Writes() {
 			return true
@@ -116,7 +116,7 @@ func writes(ops []*kvmodel.Op) bool {
 	return false
 }
 
-func keysOf(ops []*kvmodel.Op) []string {
+func keysOf(ops []*kv.Op) []string {
 	keys := make([]string, len(ops))
 	for i, op := range ops {
 		keys[i] = op.Key
@@ -126,7 +126,7 @@ func keysOf(ops []*kvmodel.Op) []string {
 
 // ttl returns the op's TTL in milliseconds, never too short, after the words
 // before it; nothing if it has none.
-func ttl(op *kvmodel.Op, before ...string) []string {
+func ttl(op *kv.Op, before ...string) []string {
 	if op.TTL == 0 {
 		return nil
 	}
@@ -187,8 +187,8 @@ func (f *flight) sendConfirmed() {
 
 // land puts the replies into the ops. It returns the ops whose script the
 // server does not know.
-func (f *flight) land() []*kvmodel.Op {
-	var unknown []*kvmodel.Op
+func (f *flight) land() []*kv.Op {
+	var unknown []*kv.Op
 	for i, req := range f.reqs {
 		if req.script && isNoScript(f.replies[i]) {
 			unknown = append(unknown, req.ops...)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // An item's string in Redis is a head and the value. The head is a byte for
@@ -17,7 +17,7 @@ const (
 	headLen = 9
 )
 
-func head(v kvmodel.Version) []byte {
+func head(v kv.Version) []byte {
 	return binary.BigEndian.AppendUint64([]byte{format}, uint64(v))
 }
 
@@ -29,17 +29,17 @@ func newText(value []byte) string {
 	}
 	var b strings.Builder
 	b.Grow(headLen + len(value))
-	b.Write(head(kvmodel.Version(v)))
+	b.Write(head(kv.Version(v)))
 	b.Write(value)
 	return b.String()
 }
 
 // parseItem returns the value and version in text, of which the value keeps
 // the bytes.
-func parseItem(text []byte) (kvmodel.Result, error) {
+func parseItem(text []byte) (kv.Result, error) {
 	if len(text) < headLen || text[0] != format {
-		return kvmodel.Result{}, errForeign
+		return kv.Result{}, errForeign
 	}
-	version := kvmodel.Version(binary.BigEndian.Uint64(text[1:headLen]))
-	return kvmodel.Result{Value: text[headLen:], Version: version}, nil
+	version := kv.Version(binary.BigEndian.Uint64(text[1:headLen]))
+	return kv.Result{Value: text[headLen:], Version: version}, nil
 }

@@ -7,7 +7,7 @@
 //
 // A trip is one flight of pipelined commands, also across the nodes of a
 // cluster. On a single server a trip that writes is one run of the script, so
-// that its ops take effect in their order ([kvmodel.Powers].Ordered); one of
+// that its ops take effect in their order ([kv.Powers].Ordered); one of
 // more than a thousand ops or eight MiB is several flights, each sent after
 // the one before was answered.
 //
@@ -43,7 +43,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Options say which server a Store uses, and how. Only Addrs is needed.
@@ -72,7 +72,7 @@ type Options struct {
 	WaitTimeout  time.Duration
 }
 
-// Store is a kvmodel.Store on Redis.
+// Store is a kv.Store on Redis.
 type Store struct {
 	opts    Options
 	where   string // the addresses, for messages
@@ -84,7 +84,7 @@ type Store struct {
 	closed  atomic.Bool
 }
 
-var _ kvmodel.Store = (*Store)(nil)
+var _ kv.Store = (*Store)(nil)
 
 // Open connects to the server or cluster and finds out which it is. It
 // returns an ErrUnavailable if none of the addresses answers as Redis does.
@@ -100,7 +100,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	client, err := connect(ctx, opts)
 	if err != nil {
-		return nil, fmt.Errorf("rediskv: open %s: %w: %w", strings.Join(opts.Addrs, ","), kvmodel.ErrUnavailable, err)
+		return nil, fmt.Errorf("rediskv: open %s: %w: %w", strings.Join(opts.Addrs, ","), kv.ErrUnavailable, err)
 	}
 	return &Store{
 		opts:    opts,
@@ -180,6 +180,6 @@ func (s *Store) Close() error {
 }
 
 // Powers returns Unless, and Ordered on a single server.
-func (s *Store) Powers() kvmodel.Powers {
-	return kvmodel.Powers{Unless: true, Ordered: !s.cluster}
+func (s *Store) Powers() kv.Powers {
+	return kv.Powers{Unless: true, Ordered: !s.cluster}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -36,7 +36,7 @@ func TestOpen_BadOptionsAreNamed(t *testing.T) {
 
 func TestPowers_OnlyASingleServerIsOrdered(t *testing.T) {
 	for name, s := range bothStores(t) {
-		want := kvmodel.Powers{Unless: true, Ordered: name == "server"}
+		want := kv.Powers{Unless: true, Ordered: name == "server"}
 		if diff := cmp.Diff(want, s.Powers()); diff != "" {
 			t.Errorf("%s: powers mismatch (-want +got):\n%s", name, diff)
 		}
@@ -49,15 +49,15 @@ func TestStore_Increment_IsExactUpToTheLargestNumber(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	edges := []int64{
 		0, 1, 9, 999_999_999, 1_000_000_000, 1_000_000_001, 1<<53 - 1, 1 << 53, 1<<53 + 1,
-		kvmodel.MaxNumber - 1, kvmodel.MaxNumber,
+		kv.MaxNumber - 1, kv.MaxNumber,
 	}
 	number := func() int64 {
 		if random.IntN(2) == 0 {
 			return edges[random.IntN(len(edges))]
 		}
-		return random.Int64N(kvmodel.MaxNumber) >> random.IntN(63)
+		return random.Int64N(kv.MaxNumber) >> random.IntN(63)
 	}
-	var want, ops []kvmodel.Op
+	var want, ops []kv.Op
 	for i := range 2000 {
 		key := fmt.Sprintf("exact:%d", i)
 		start := strings.Repeat("0", random.IntN(3)) + strconv.FormatInt(number(), 10)
@@ -65,7 +65,7 @@ func TestStore_Increment_IsExactUpToTheLargestNumber(t *testing.T) {
 		if random.IntN(2) == 0 {
 			delta = -delta
 		}
-		ops = append(ops, kvmodel.OpSet(key, []byte(start)), kvmodel.OpIncrement(key, delta), kvmodel.OpGet(key))
+		ops = append(ops, kv.OpSet(key, []byte(start)), kv.OpIncrement(key, delta), kv.OpGet(key))
 	}
 	want = append(want, ops...)
 	ctx := within(t, 30*time.Second)
@@ -86,11 +86,11 @@ func TestStore_Increment_WhatIsNoNumberIsRefused(t *testing.T) {
 		"", " 1", "1 ", "+1", "-1", "1.5", "0x10", "1e3", "NaN", "inf", "1\n", "４",
 		"4611686018427387905", "18446744073709551616", strings.Repeat("9", 400),
 	} {
-		must(t, s, kvmodel.OpSet("nonumber", []byte(value)))
-		if r := do(t, s, kvmodel.OpIncrement("nonumber", 1)); !errors.Is(r.Err, kvmodel.ErrNotNumber) {
+		must(t, s, kv.OpSet("nonumber", []byte(value)))
+		if r := do(t, s, kv.OpIncrement("nonumber", 1)); !errors.Is(r.Err, kv.ErrNotNumber) {
 			t.Errorf("increment of %.30q = %d, %v, want ErrNotNumber", value, r.Number, r.Err)
 		}
-		if got := must(t, s, kvmodel.OpGet("nonumber")); string(got.Value) != value {
+		if got := must(t, s, kv.OpGet("nonumber")); string(got.Value) != value {
 			t.Errorf("increment of %.30q left %q", value, got.Value)
 		}
 	}
@@ -98,7 +98,7 @@ func TestStore_Increment_WhatIsNoNumberIsRefused(t *testing.T) {
 
 func TestStore_ATripOfThousandsIsCarriedOutInOrder(t *testing.T) {
 	for name, s := range bothStores(t) {
-		ops := []kvmodel.Op{kvmodel.OpSet("many", nil)}
+		ops := []kv.Op{kv.OpSet("many", nil)}
 		if err := s.Do(within(t, 10*time.Second), ops); err != nil {
 			t.Fatal(err)
 		}
@@ -107,12 +107,12 @@ func TestStore_ATripOfThousandsIsCarriedOutInOrder(t *testing.T) {
 		for i := range 3 * maxFlightOps {
 			word := strconv.AppendInt([]byte(" "), int64(i), 10)
 			want = append(want, word...)
-			ops = append(ops, kvmodel.OpAppend("many", word))
+			ops = append(ops, kv.OpAppend("many", word))
 		}
 		if err := s.Do(within(t, 10*time.Second), ops); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got := must(t, s, kvmodel.OpGet("many")).Value
+		got := must(t, s, kv.OpGet("many")).Value
 		if len(got) != len(want) {
 			t.Errorf("%s: %d bytes were appended, want %d", name, len(got), len(want))
 		}
@@ -124,14 +124,14 @@ func TestStore_ATripOfThousandsIsCarriedOutInOrder(t *testing.T) {
 
 func TestStore_TheLargestValuesFitInOneTrip(t *testing.T) {
 	for name, s := range bothStores(t) {
-		value := bytes.Repeat([]byte{0xff}, kvmodel.MaxValue)
-		var sets, gets []kvmodel.Op
+		value := bytes.Repeat([]byte{0xff}, kv.MaxValue)
+		var sets, gets []kv.Op
 		for i := range 12 {
 			key := fmt.Sprintf("large:%d", i)
-			sets = append(sets, kvmodel.OpSet(key, value).For(time.Minute))
-			gets = append(gets, kvmodel.OpGet(key))
+			sets = append(sets, kv.OpSet(key, value).For(time.Minute))
+			gets = append(gets, kv.OpGet(key))
 		}
-		for _, ops := range [][]kvmodel.Op{sets, gets} {
+		for _, ops := range [][]kv.Op{sets, gets} {
 			if err := s.Do(within(t, 30*time.Second), ops); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -147,14 +147,14 @@ func TestStore_TheLargestValuesFitInOneTrip(t *testing.T) {
 func TestStore_ScriptsAreLoadedAgainAfterTheServerForgotThem(t *testing.T) {
 	addr := serverAddr(t)
 	s := openAt(t, addr)
-	must(t, s, kvmodel.OpSet("forgot", []byte("1")))
-	must(t, s, kvmodel.OpIncrement("forgot", 1))
+	must(t, s, kv.OpSet("forgot", []byte("1")))
+	must(t, s, kv.OpIncrement("forgot", 1))
 	raw(t, addr, "SCRIPT", "FLUSH")
-	if got := must(t, s, kvmodel.OpIncrement("forgot", 1)).Number; got != 3 {
+	if got := must(t, s, kv.OpIncrement("forgot", 1)).Number; got != 3 {
 		t.Errorf("the increment after SCRIPT FLUSH answered %d, want 3", got)
 	}
 	raw(t, addr, "SCRIPT", "FLUSH")
-	ops := []kvmodel.Op{kvmodel.OpAppend("forgot", []byte("4")), kvmodel.OpGet("forgot")}
+	ops := []kv.Op{kv.OpAppend("forgot", []byte("4")), kv.OpGet("forgot")}
 	if err := s.Do(within(t, time.Second), ops); err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +166,9 @@ func TestStore_ScriptsAreLoadedAgainAfterTheServerForgotThem(t *testing.T) {
 func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	ops := make([]kvmodel.Op, 20)
+	ops := make([]kv.Op, 20)
 	for i := range ops {
-		ops[i] = kvmodel.OpGet(fmt.Sprintf("k:%d", i))
+		ops[i] = kv.OpGet(fmt.Sprintf("k:%d", i))
 	}
 	if err := s.Do(within(t, time.Second), ops); err != nil {
 		t.Fatal(err)
@@ -205,23 +205,23 @@ func foreignKey(t *testing.T, s *Store, plant []string) {
 		}
 	}
 	put()
-	for _, op := range []kvmodel.Op{
-		kvmodel.OpGet(key), kvmodel.OpSwap(key, 1, nil), kvmodel.OpDrop(key, 1),
-		kvmodel.OpAppend(key, []byte("x")), kvmodel.OpIncrement(key, 1),
+	for _, op := range []kv.Op{
+		kv.OpGet(key), kv.OpSwap(key, 1, nil), kv.OpDrop(key, 1),
+		kv.OpAppend(key, []byte("x")), kv.OpIncrement(key, 1),
 	} {
-		if r := do(t, s, op); !errors.Is(r.Err, kvmodel.ErrUnavailable) {
+		if r := do(t, s, op); !errors.Is(r.Err, kv.ErrUnavailable) {
 			t.Errorf("%v = %v, want ErrUnavailable", op.Kind, r.Err)
 		}
 	}
-	if r := do(t, s, kvmodel.OpAdd(key, nil)); !errors.Is(r.Err, kvmodel.ErrExists) {
+	if r := do(t, s, kv.OpAdd(key, nil)); !errors.Is(r.Err, kv.ErrExists) {
 		t.Errorf("add = %v, want ErrExists", r.Err)
 	}
-	must(t, s, kvmodel.OpSet(key, []byte("mine")))
-	if got := must(t, s, kvmodel.OpGet(key)); string(got.Value) != "mine" {
+	must(t, s, kv.OpSet(key, []byte("mine")))
+	if got := must(t, s, kv.OpGet(key)); string(got.Value) != "mine" {
 		t.Errorf("after a set, get = %q", got.Value)
 	}
 	put()
-	must(t, s, kvmodel.OpDelete(key))
+	must(t, s, kv.OpDelete(key))
 }
 
 func TestStore_AnOrderedTripStopsAtTheFirstOpThatFails(t *testing.T) {
@@ -229,23 +229,23 @@ func TestStore_AnOrderedTripStopsAtTheFirstOpThatFails(t *testing.T) {
 	s := openAt(t, addr)
 	raw(t, addr, "DEL", "stop:foreign", "stop:after")
 	raw(t, addr, "RPUSH", "stop:foreign", "x")
-	ops := []kvmodel.Op{
-		kvmodel.OpSet("stop:before", []byte("1")), kvmodel.OpAppend("stop:foreign", []byte("x")),
-		kvmodel.OpSet("stop:after", []byte("1")),
+	ops := []kv.Op{
+		kv.OpSet("stop:before", []byte("1")), kv.OpAppend("stop:foreign", []byte("x")),
+		kv.OpSet("stop:after", []byte("1")),
 	}
-	if err := s.Do(within(t, time.Second), ops); !errors.Is(err, kvmodel.ErrUnavailable) {
+	if err := s.Do(within(t, time.Second), ops); !errors.Is(err, kv.ErrUnavailable) {
 		t.Fatalf("Do = %v, want ErrUnavailable", err)
 	}
-	must(t, s, kvmodel.OpGet("stop:before"))
-	if r := do(t, s, kvmodel.OpGet("stop:after")); !errors.Is(r.Err, kvmodel.ErrNotFound) {
+	must(t, s, kv.OpGet("stop:before"))
+	if r := do(t, s, kv.OpGet("stop:after")); !errors.Is(r.Err, kv.ErrNotFound) {
 		t.Errorf("what came after the op that failed was carried out: %v", r.Err)
 	}
-	if !errors.Is(ops[2].Result.Err, kvmodel.ErrUnavailable) || ops[0].Result.Err != nil {
+	if !errors.Is(ops[2].Result.Err, kv.ErrUnavailable) || ops[0].Result.Err != nil {
 		t.Errorf("results are %v and %v, want nil and ErrUnavailable", ops[0].Result.Err, ops[2].Result.Err)
 	}
 }
 
-func compareResults(t *testing.T, want, got kvmodel.Op) {
+func compareResults(t *testing.T, want, got kv.Op) {
 	t.Helper()
 	type result struct {
 		Value  string
@@ -253,8 +253,8 @@ func compareResults(t *testing.T, want, got kvmodel.Op) {
 		Err    error
 	}
 	kind := func(err error) error {
-		if errors.Is(err, kvmodel.ErrNotNumber) {
-			return kvmodel.ErrNotNumber
+		if errors.Is(err, kv.ErrNotNumber) {
+			return kv.ErrNotNumber
 		}
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 //go:embed ops.lua
@@ -26,16 +26,16 @@ const billion = 1_000_000_000
 
 func newScript() script {
 	text := strings.NewReplacer(
-		"$MAX_VALUE", strconv.Itoa(kvmodel.MaxValue),
-		"$MAX_HIGH", strconv.Itoa(kvmodel.MaxNumber/billion),
-		"$MAX_LOW", strconv.Itoa(kvmodel.MaxNumber%billion),
+		"$MAX_VALUE", strconv.Itoa(kv.MaxValue),
+		"$MAX_HIGH", strconv.Itoa(kv.MaxNumber/billion),
+		"$MAX_LOW", strconv.Itoa(kv.MaxNumber%billion),
 	).Replace(opsLua)
 	sum := sha1.Sum([]byte(text))
 	return script{text, hex.EncodeToString(sum[:])}
 }
 
 // run returns the command that runs the script on ops.
-func (sc script) run(b rueidis.Builder, ops []*kvmodel.Op, sha string) rueidis.Completed {
+func (sc script) run(b rueidis.Builder, ops []*kv.Op, sha string) rueidis.Completed {
 	args := make([]string, 0, 4*len(ops))
 	for _, op := range ops {
 		three := scriptArgs(op)
@@ -49,18 +49,18 @@ func (sc script) run(b rueidis.Builder, ops []*kvmodel.Op, sha string) rueidis.C
 }
 
 // scriptArgs returns what the script's function for the op's kind takes.
-func scriptArgs(op *kvmodel.Op) [3]string {
+func scriptArgs(op *kv.Op) [3]string {
 	ms := strings.Join(ttl(op), "")
 	switch op.Kind {
-	case kvmodel.Set, kvmodel.Add:
+	case kv.Set, kv.Add:
 		return [3]string{newText(op.Value), ms}
-	case kvmodel.CompareAndSwap:
+	case kv.CompareAndSwap:
 		return [3]string{string(head(op.Version)), newText(op.Value), ms}
-	case kvmodel.CompareAndDelete:
+	case kv.CompareAndDelete:
 		return [3]string{string(head(op.Version))}
-	case kvmodel.Append:
+	case kv.Append:
 		return [3]string{newText(nil), string(op.Value), string(op.Unless)}
-	case kvmodel.Increment:
+	case kv.Increment:
 		// Both parts have the sign of the delta.
 		return [3]string{newText(nil), strconv.FormatInt(op.Delta/billion, 10), strconv.FormatInt(op.Delta%billion, 10)}
 	}

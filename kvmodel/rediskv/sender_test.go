@@ -7,20 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func TestDo_AfterManyCallsAtOnceFewSendersStay(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kvmodel.OpSet("k", nil))
+	must(t, s, kv.OpSet("k", nil))
 	const others = 10 // the client starts some for itself
 	before := runtime.NumGoroutine()
 	freeze(t, p)
 	var wg sync.WaitGroup
 	ctx := within(t, 10*time.Second)
 	for range 4 * maxIdle {
-		wg.Go(func() { kvmodel.One(ctx, s, kvmodel.OpGet("k")) })
+		wg.Go(func() { kv.One(ctx, s, kv.OpGet("k")) })
 	}
 	time.AfterFunc(200*time.Millisecond, func() { thaw(t, p) })
 	wg.Wait()
@@ -29,15 +29,15 @@ func TestDo_AfterManyCallsAtOnceFewSendersStay(t *testing.T) {
 			t.Fatalf("%d goroutines, %d before: at most %d more may stay", runtime.NumGoroutine(), before, maxIdle+others)
 		}
 	}
-	must(t, s, kvmodel.OpSet("k", []byte("1")))
-	if got := string(must(t, s, kvmodel.OpGet("k")).Value); got != "1" {
+	must(t, s, kv.OpSet("k", []byte("1")))
+	if got := string(must(t, s, kv.OpGet("k")).Value); got != "1" {
 		t.Errorf("an idle sender's get is %q, want 1", got)
 	}
 }
 
 func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	s := openAt(t, serverAddr(t))
-	must(t, s, kvmodel.OpSet("alloc", make([]byte, 1024)))
+	must(t, s, kv.OpSet("alloc", make([]byte, 1024)))
 	cancellable, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	raw := testing.AllocsPerRun(500, func() {
@@ -48,7 +48,7 @@ func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	})
 	for name, ctx := range map[string]context.Context{"background": context.Background(), "cancellable": cancellable} {
 		got := testing.AllocsPerRun(500, func() {
-			if _, err := kvmodel.One(ctx, s, kvmodel.OpGet("alloc")); err != nil {
+			if _, err := kv.One(ctx, s, kv.OpGet("alloc")); err != nil {
 				t.Error(err)
 			}
 		})

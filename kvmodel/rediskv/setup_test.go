@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
@@ -124,14 +124,14 @@ func within(t testing.TB, d time.Duration) context.Context {
 }
 
 // do carries out one op with ten seconds' time and returns its result.
-func do(t testing.TB, s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+func do(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
-	r, _ := kvmodel.One(within(t, 10*time.Second), s, op)
+	r, _ := kv.One(within(t, 10*time.Second), s, op)
 	return r
 }
 
 // must is do for an op that has to succeed.
-func must(t testing.TB, s kvmodel.Store, op kvmodel.Op) kvmodel.Result {
+func must(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r := do(t, s, op)
 	if r.Err != nil {

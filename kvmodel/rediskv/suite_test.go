@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -14,9 +14,9 @@ import (
 func maker(addrs ...string) kvtest.Maker {
 	run := rand.Text()[:12]
 	return kvtest.Maker{
-		Open: func(t testing.TB, name string) kvmodel.Store {
-			pad := strings.Repeat("-", kvmodel.MaxTenant-len(run)-len(name))
-			s, err := kvmodel.Prefix(openAt(t, addrs...), run+pad+name)
+		Open: func(t testing.TB, name string) kv.Store {
+			pad := strings.Repeat("-", kv.MaxTenant-len(run)-len(name))
+			s, err := kv.Prefix(openAt(t, addrs...), run+pad+name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -24,7 +24,7 @@ func maker(addrs ...string) kvtest.Maker {
 		},
 		Shared: true,
 		Kept:   true,
-		Prefix: kvmodel.MaxTenant + 1,
+		Prefix: kv.MaxTenant + 1,
 	}
 }
 

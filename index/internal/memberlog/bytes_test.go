@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // readDamaged returns what a process that knows nothing reads of the list with
 // value under key.
-func readDamaged(t testing.TB, s kvmodel.Store, key string, value []byte) (ids []string, err error) {
+func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []string, err error) {
 	t.Helper()
 	ctx := context.Background()
-	_, err = kvmodel.One(ctx, s, kvmodel.OpSet(key, value))
+	_, err = kv.One(ctx, s, kv.OpSet(key, value))
 	must(t, err)
 	err = fresh(s).Each(ctx, s, place, func(more []string) bool { ids = append(ids, more...); return true })
 	slices.Sort(ids)
@@ -24,9 +25,9 @@ func readDamaged(t testing.TB, s kvmodel.Store, key string, value []byte) (ids [
 }
 
 // valueOf returns what stands under key.
-func valueOf(t testing.TB, s kvmodel.Store, key string) []byte {
+func valueOf(t testing.TB, s kv.Store, key string) []byte {
 	t.Helper()
-	r, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(key))
+	r, err := kv.One(context.Background(), s, kv.OpGet(key))
 	must(t, err)
 	return r.Value
 }
@@ -91,14 +92,14 @@ func TestLogs_ACutRecordOfTheTailIsCorrupt(t *testing.T) {
 
 // Whoever folds what cannot be read would make the damage good.
 func TestLogs_WhatIsCorruptIsNotFolded(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l, _ := prompt(s, small)
 		fill(t, l, func() {}, 200) // more than a segment takes
 		key := l.key(place, name{})
 		damaged := valueOf(t, s, key)
 		damaged[len(damaged)/2] ^= 1
-		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(key, damaged))
+		_, err := kv.One(ctx, s, kv.OpSet(key, damaged))
 		must(t, err)
 		wantErr(t, l.tend(ctx, place, name{}), kvmodel.ErrCorrupt)
 		wantErr(t, l.roll(ctx, s, place, name{}), kvmodel.ErrCorrupt)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // MaxID is the length limit of a member's id.
@@ -48,7 +49,7 @@ func (e *Entry) forgettable(now int64, grace time.Duration) bool {
 
 func (e *Entry) check() error {
 	if len(e.ID) > MaxID {
-		return fmt.Errorf("%w: a member's id of %d bytes, at most %d", kvmodel.ErrTooLarge, len(e.ID), MaxID)
+		return fmt.Errorf("%w: a member's id of %d bytes, at most %d", kv.ErrTooLarge, len(e.ID), MaxID)
 	}
 	return nil
 }

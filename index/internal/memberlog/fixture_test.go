@@ -8,24 +8,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // server is a store with the powers of a Redis server.
-type server struct{ kvmodel.Store }
+type server struct{ kv.Store }
 
-func (server) Powers() kvmodel.Powers { return kvmodel.Powers{Unless: true, Ordered: true} }
+func (server) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
 // eachKind runs f on an empty store of each kind there is by its powers.
-func eachKind(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kvmodel.Store)) {
+func eachKind(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kv.Store)) {
 	for _, kind := range []struct {
 		name string
-		as   func(kvmodel.Store) kvmodel.Store
+		as   func(kv.Store) kv.Store
 	}{
-		{"atomic", func(s kvmodel.Store) kvmodel.Store { return s }},
-		{"unless", func(s kvmodel.Store) kvmodel.Store { return server{s} }},
-		{"plain", func(s kvmodel.Store) kvmodel.Store { return quietStore{s} }},
+		{"atomic", func(s kv.Store) kv.Store { return s }},
+		{"unless", func(s kv.Store) kv.Store { return server{s} }},
+		{"plain", func(s kv.Store) kv.Store { return quietStore{s} }},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			mem := memkv.New(memkv.Options{})
@@ -35,7 +35,7 @@ func eachKind(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kvmodel.Sto
 }
 
 // prompt returns logs whose upkeep is done when wait is called, and not before.
-func prompt(s kvmodel.Store, limits Limits) (l *Logs, wait func()) {
+func prompt(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	var todo []func(context.Context) error
 	l = &Logs{
 		Key:    func(place string) string { return "l:" + place },

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // head names the segments of a list. Each holds the members whose hashes begin
@@ -18,9 +18,9 @@ import (
 // the segments.
 type head struct {
 	stored  bool
-	version kvmodel.Version // of the stored one, if it was just read
-	value   []byte          // of it, nil if it was not read
-	parts   []part          // in the order of their prefixes
+	version kv.Version // of the stored one, if it was just read
+	value   []byte     // of it, nil if it was not read
+	parts   []part     // in the order of their prefixes
 
 	// lost is not 0 if a segment of the list, with what was in it, has
 	// vanished from the store: then it is the number that a rebuild must have
@@ -61,7 +61,7 @@ func noHead() *head { return &head{parts: []part{{}}, seen: make([]atomic.Int32,
 
 // saysSame tells whether h, which may be nil, was made from an answer like r.
 // Writers that verify what they append read the same head again and again.
-func (h *head) saysSame(r kvmodel.Result) bool {
+func (h *head) saysSame(r kv.Result) bool {
 	return h != nil && h.value != nil && h.version == r.Version && bytes.Equal(h.value, r.Value)
 }
 
@@ -149,7 +149,7 @@ func (h *head) encode() []byte {
 }
 
 // parseHead returns the head in value, or an ErrCorrupt.
-func parseHead(value []byte, version kvmodel.Version) (*head, error) {
+func parseHead(value []byte, version kv.Version) (*head, error) {
 	end := len(value) - 4
 	if end < 1 || value[0] != headFormat {
 		return nil, corrupt(0, "the head of a list")

@@ -32,7 +32,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Logs is a list for each place. Its fields are set before it is used. It is
@@ -46,7 +46,7 @@ type Logs struct {
 	Hot uint8
 
 	// Store is where upkeep is done.
-	Store kvmodel.Store
+	Store kv.Store
 
 	Now func() time.Time
 
@@ -55,7 +55,7 @@ type Logs struct {
 
 	// Rebuilds returns the numbers of the last rebuild that has begun and of the
 	// last that has ended. nil: what is lost can only be accepted.
-	Rebuilds func(ctx context.Context, s kvmodel.Store) (begun, ended int64, err error)
+	Rebuilds func(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 
 	Limits Limits
 
@@ -125,8 +125,8 @@ func (l *Logs) failure(place string, err error) error {
 }
 
 // decodeHead returns what a get of a list's head answered, and remembers it.
-func (l *Logs) decodeHead(place string, r kvmodel.Result) (*head, error) {
-	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
 		h := noHead()
 		l.heads.put(place, h)
 		return h, nil
@@ -145,9 +145,9 @@ func (l *Logs) decodeHead(place string, r kvmodel.Result) (*head, error) {
 	return h, nil
 }
 
-func (l *Logs) readHead(ctx context.Context, s kvmodel.Store, place string) (*head, error) {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.Key(place)))
-	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(l.Key(place)))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return nil, err
 	}
 	return l.decodeHead(place, r)
@@ -155,24 +155,24 @@ func (l *Logs) readHead(ctx context.Context, s kvmodel.Store, place string) (*he
 
 // putHead stores h in the place of the head it was made from. An error that is
 // gone says that somebody else has changed that meanwhile.
-func (l *Logs) putHead(ctx context.Context, s kvmodel.Store, place string, h *head) error {
-	op := kvmodel.OpAdd(l.Key(place), h.encode())
+func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) error {
+	op := kv.OpAdd(l.Key(place), h.encode())
 	if h.stored {
-		op = kvmodel.OpSwap(op.Key, h.version, op.Value)
+		op = kv.OpSwap(op.Key, h.version, op.Value)
 	}
-	_, err := kvmodel.One(ctx, s, op)
+	_, err := kv.One(ctx, s, op)
 	return err
 }
 
 // gone tells whether a write was refused because the item is not what it was.
 func gone(err error) bool {
-	return errors.Is(err, kvmodel.ErrConflict) || errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrExists)
+	return errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrExists)
 }
 
-func unclear(err error) bool { return errors.Is(err, kvmodel.ErrUnclear) }
+func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
 // decodeSegment returns what a get of a segment answered.
-func (l *Logs) decodeSegment(op *kvmodel.Op) (segment, error) {
+func (l *Logs) decodeSegment(op *kv.Op) (segment, error) {
 	g, err := parseSegment(op.Result.Value)
 	if err != nil {
 		return g, fmt.Errorf("segment %q: %w", op.Key, err)
@@ -181,7 +181,7 @@ func (l *Logs) decodeSegment(op *kvmodel.Op) (segment, error) {
 }
 
 // absent tells whether the store said that op's key is absent.
-func absent(op *kvmodel.Op) bool { return errors.Is(op.Result.Err, kvmodel.ErrNotFound) }
+func absent(op *kv.Op) bool { return errors.Is(op.Result.Err, kv.ErrNotFound) }
 
 // heads remembers the heads of some lists. An old one costs trips, never an
 // entry.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -20,7 +21,7 @@ import (
 var small = Limits{Split: 1 << 10, Merge: 256, Slack: 128, Look: 128, Grace: 24 * time.Hour}
 
 func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
-	eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		l, wait := prompt(s, small)
@@ -111,7 +112,7 @@ func TestLogs_AMemberThatHasEndedIsNoneAnyMore(t *testing.T) {
 }
 
 func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		l, wait := prompt(s, DefaultLimits)
 		l.Hot = 4
 		want := fill(t, l, wait, 40)
@@ -125,7 +126,7 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 }
 
 func TestLogs_AHeadIsParsedOnceAndAgainWhenItHasChanged(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		l, wait := prompt(s, small)
 		fill(t, l, wait, 300)
 		read := func() *head {
@@ -147,18 +148,18 @@ func TestLogs_AHeadIsParsedOnceAndAgainWhenItHasChanged(t *testing.T) {
 func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
 	for _, c := range []struct {
 		name                string
-		store               func(kvmodel.Store) kvmodel.Store
+		store               func(kv.Store) kv.Store
 		begin, write, trips int // trips of the first write, of the next, and ops of that
 	}{
-		{"unless", func(s kvmodel.Store) kvmodel.Store { return server{s} }, 2, 1, 1},
-		{"plain", func(s kvmodel.Store) kvmodel.Store { return quietStore{s} }, 2, 2, 2},
+		{"unless", func(s kv.Store) kv.Store { return server{s} }, 2, 1, 1},
+		{"plain", func(s kv.Store) kv.Store { return quietStore{s} }, 2, 2, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := kvmodel.Count(c.store(memkv.New(memkv.Options{})))
+			s := kv.Count(c.store(memkv.New(memkv.Options{})))
 			l, _ := prompt(s, DefaultLimits)
 			cost := func(what string, trips int, f func(ctx context.Context) error) {
 				t.Helper()
-				ctx, m := kvmodel.Metered(t.Context())
+				ctx, m := kv.Metered(t.Context())
 				must(t, f(ctx))
 				if got := m.Cost(); got.Trips != trips {
 					t.Errorf("%s: %v, want %d trips", what, got, trips)
@@ -196,7 +197,7 @@ func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
 func seededID(i int) string { return fmt.Sprintf("0123456789abcdef%010d", i) }
 
 // seed makes a list of n members at once, as splitting would have made it.
-func seed(t testing.TB, s kvmodel.Store, n int) (place string) {
+func seed(t testing.TB, s kv.Store, n int) (place string) {
 	t.Helper()
 	place = fmt.Sprint("seeded-", n)
 	l, _ := prompt(server{s}, DefaultLimits)
@@ -215,12 +216,12 @@ func seed(t testing.TB, s kvmodel.Store, n int) (place string) {
 		}
 		r.parts = finer
 	}
-	var ops []kvmodel.Op
+	var ops []kv.Op
 	for i := range r.parts {
 		r.parts[i].name, r.parts[i].members = l.newName(), len(r.rowsOf(i))
-		ops = append(ops, kvmodel.OpAdd(r.key(place, r.parts[i].name), encodeSegment(r.rowsOf(i))))
+		ops = append(ops, kv.OpAdd(r.key(place, r.parts[i].name), encodeSegment(r.rowsOf(i))))
 	}
-	ops = append(ops, kvmodel.OpSet(r.key(place, name{}), retired))
+	ops = append(ops, kv.OpSet(r.key(place, name{}), retired))
 	must(t, s.Do(t.Context(), ops))
 	must(t, r.putHead(t.Context(), s, place, r.head.with(0, 1, r.parts)))
 	return place
@@ -286,7 +287,7 @@ func TestLogs_Size_FollowsRemovals(t *testing.T) {
 }
 
 func TestLogs_BeforeAndAfterMeetInTheMiddle(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l, wait := prompt(s, small)
 		all := fill(t, l, wait, 300)
@@ -328,7 +329,7 @@ func checkWindow(t testing.TB, all []string, w Window, n int) {
 }
 
 func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		l, _ := prompt(s, DefaultLimits)
 		ids := []string{"", "\xff", "\xe3\xff", "a\x00b", "+a@1", "\n", "ä", strings.Repeat("x", MaxID)}
 		for _, id := range ids {
@@ -339,12 +340,12 @@ func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 		err := l.Write(t.Context(), s, place, Entry{ID: strings.Repeat("x", MaxID+1), Rev: 1, In: true})
-		wantErr(t, err, kvmodel.ErrTooLarge)
+		wantErr(t, err, kv.ErrTooLarge)
 	})
 }
 
 func TestLogs_AFullSegmentIsReplacedByTheWriterWhoMeetsIt(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		// Nobody tends the list, so that it fills up.
 		l, _ := prompt(s, DefaultLimits)
@@ -363,11 +364,11 @@ func TestLogs_AFullSegmentIsReplacedByTheWriterWhoMeetsIt(t *testing.T) {
 }
 
 func TestLogs_ASegmentThatIsFullToTheLastByteIsSealedAllTheSame(t *testing.T) {
-	eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l, _ := prompt(s, DefaultLimits)
 		value, n := fullSegment(t)
-		_, err := kvmodel.One(ctx, mem, kvmodel.OpSet(l.key(place, name{}), value))
+		_, err := kv.One(ctx, mem, kv.OpSet(l.key(place, name{}), value))
 		must(t, err)
 		must(t, l.Write(ctx, s, place, Entry{ID: "one more", Rev: 1, In: true}))
 		if got := len(members(t, l)); got != n+1 {
@@ -382,7 +383,7 @@ func fullSegment(t testing.TB) (value []byte, n int) {
 	t.Helper()
 	const frame = 6 // what a record takes beside an id of some hundred bytes
 	value = encodeSegment(nil)
-	for rest := kvmodel.MaxValue - len(value); rest > 0; rest = kvmodel.MaxValue - len(value) {
+	for rest := kv.MaxValue - len(value); rest > 0; rest = kv.MaxValue - len(value) {
 		if rest > 3000 {
 			rest = 2000
 		}
@@ -390,7 +391,7 @@ func fullSegment(t testing.TB) (value []byte, n int) {
 		value = appendRecord(value, &e)
 		n++
 	}
-	if len(value) != kvmodel.MaxValue {
+	if len(value) != kv.MaxValue {
 		t.Fatalf("the test's own arithmetic is wrong: %d bytes", len(value))
 	}
 	return value, n
@@ -408,7 +409,7 @@ func TestLogs_ARetiredFirstSegmentDoesNotGrowForEver(t *testing.T) {
 		must(t, stranger.Write(ctx, s, place, Entry{ID: "a", Rev: 1, In: true}))
 	}
 	size := func() int {
-		r, err := kvmodel.One(ctx, mem, kvmodel.OpGet(l.key(place, name{})))
+		r, err := kv.One(ctx, mem, kv.OpGet(l.key(place, name{})))
 		must(t, err)
 		return len(r.Value)
 	}
@@ -429,7 +430,7 @@ func TestLogs_ARetiredFirstSegmentDoesNotGrowForEver(t *testing.T) {
 
 func TestLogs_LostKeysAreMissedAndNeverLookLikeAShorterList(t *testing.T) {
 	for mask := 1; mask < 8; mask++ {
-		eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+		eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 			ctx := t.Context()
 			l, wait := prompt(s, small)
 			want := fill(t, l, wait, 300)
@@ -461,11 +462,11 @@ func TestLogs_LostKeysAreMissedAndNeverLookLikeAShorterList(t *testing.T) {
 // Most lists have no head, so that only who has just seen the first segment can
 // tell that it is lost and not an empty list.
 func TestLogs_AFirstSegmentThatIsLostWhileItIsReplacedIsMissed(t *testing.T) {
-	eachKind(t, func(t *testing.T, mem *memkv.Store, s kvmodel.Store) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l, _ := prompt(s, small)
 		fill(t, l, func() {}, 200)
-		evicting := &beforeFirst{s, kvmodel.Append, func() { mem.Evict(l.key(place, name{})) }}
+		evicting := &beforeFirst{s, kv.Append, func() { mem.Evict(l.key(place, name{})) }}
 		must(t, l.roll(ctx, evicting, place, name{}))
 		for _, l := range []*Logs{l, fresh(s)} {
 			_, err := l.Count(ctx, s, place)
@@ -477,15 +478,15 @@ func TestLogs_AFirstSegmentThatIsLostWhileItIsReplacedIsMissed(t *testing.T) {
 
 // beforeFirst is a store that calls do before its first op of a kind.
 type beforeFirst struct {
-	kvmodel.Store
-	kind kvmodel.Kind
+	kv.Store
+	kind kv.Kind
 	do   func()
 }
 
-func (b *beforeFirst) Powers() kvmodel.Powers { return kvmodel.PowersOf(b.Store) }
+func (b *beforeFirst) Powers() kv.Powers { return kv.PowersOf(b.Store) }
 
-func (b *beforeFirst) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if b.do != nil && slices.ContainsFunc(ops, func(op kvmodel.Op) bool { return op.Kind == b.kind }) {
+func (b *beforeFirst) Do(ctx context.Context, ops []kv.Op) error {
+	if b.do != nil && slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == b.kind }) {
 		b.do()
 		b.do = nil
 	}
@@ -493,7 +494,7 @@ func (b *beforeFirst) Do(ctx context.Context, ops []kvmodel.Op) error {
 }
 
 // fresh returns the logs of a process that knows nothing, and tends nothing.
-func fresh(s kvmodel.Store) *Logs {
+func fresh(s kv.Store) *Logs {
 	l, _ := prompt(s, small)
 	return l
 }
@@ -539,16 +540,16 @@ func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
 // halfway is a store whose transaction waits, before it is committed, until
 // somebody else has had one look at the store.
 type halfway struct {
-	kvmodel.Store
+	kv.Store
 	begun, looked, ended chan struct{}
 }
 
-func (h *halfway) Powers() kvmodel.Powers {
-	p := kvmodel.PowersOf(h.Store)
+func (h *halfway) Powers() kv.Powers {
+	p := kv.PowersOf(h.Store)
 	whole := p.Atomic
-	p.Atomic = func(ctx context.Context, f func(kvmodel.Store) error) error {
+	p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
 		defer close(h.ended)
-		return whole(ctx, func(s kvmodel.Store) error {
+		return whole(ctx, func(s kv.Store) error {
 			err := f(s)
 			close(h.begun)
 			<-h.looked
@@ -564,7 +565,7 @@ type onlooker struct {
 	trips int
 }
 
-func (o *onlooker) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (o *onlooker) Do(ctx context.Context, ops []kv.Op) error {
 	if o.trips++; o.trips == 2 {
 		close(o.looked)
 		<-o.ended

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A store that is short of memory may drop a segment, or a head whose first
@@ -18,7 +19,7 @@ import (
 // lost: if it is absent, or retired, while the head names it. That an earlier look
 // has found it so proves nothing: n may have been replaced since, or may have been
 // known before others could see it. Whoever calls heal looks again afterwards.
-func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name) error {
+func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
 		return err
@@ -27,7 +28,7 @@ func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name) 
 	if at < 0 {
 		return nil
 	}
-	ops := []kvmodel.Op{kvmodel.OpGet(l.key(place, n))}
+	ops := []kv.Op{kv.OpGet(l.key(place, n))}
 	if err := s.Do(ctx, ops); err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name) 
 	}
 	p := h.parts[at]
 	p.name, p.rolling, p.members = l.newName(), false, 0
-	_, err = kvmodel.One(ctx, s, kvmodel.OpAdd(l.key(place, p.name), encodeSegment(nil)))
+	_, err = kv.One(ctx, s, kv.OpAdd(l.key(place, p.name), encodeSegment(nil)))
 	if unclear(err) {
 		return nil // Who asked looks again.
 	}
@@ -54,7 +55,7 @@ func (l *Logs) heal(ctx context.Context, s kvmodel.Store, place string, n name) 
 
 // date finds out which rebuild it takes to make up for what was just lost. Only
 // one that begins from now on will do.
-func (l *Logs) date(ctx context.Context, s kvmodel.Store, place string) error {
+func (l *Logs) date(ctx context.Context, s kv.Store, place string) error {
 	if l.Rebuilds == nil {
 		return nil
 	}
@@ -69,7 +70,7 @@ func (l *Logs) date(ctx context.Context, s kvmodel.Store, place string) error {
 
 // whole returns nil if the list with head h has all that was ever put in, and
 // ErrNeedsRebuild if not.
-func (l *Logs) whole(ctx context.Context, s kvmodel.Store, place string, h *head) error {
+func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) error {
 	if h.lost == 0 {
 		return nil
 	}
@@ -94,7 +95,7 @@ func (l *Logs) whole(ctx context.Context, s kvmodel.Store, place string, h *head
 var errLost = fmt.Errorf("%w: the store has lost a part of the list", kvmodel.ErrNeedsRebuild)
 
 // setLost changes what the head says of a loss from was to is.
-func (l *Logs) setLost(ctx context.Context, s kvmodel.Store, place string, was, is uint64) error {
+func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is uint64) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil || h.lost != was {
 		return err
@@ -107,7 +108,7 @@ func (l *Logs) setLost(ctx context.Context, s kvmodel.Store, place string, was, 
 }
 
 // Accept takes what is left of a list for the whole of it.
-func (l *Logs) Accept(ctx context.Context, s kvmodel.Store, place string) error {
+func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
 	h, err := l.readHead(ctx, s, place)
 	if err == nil && h.lost != 0 {
 		err = l.setLost(ctx, s, place, h.lost, 0)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -38,7 +38,7 @@ type modelClient struct {
 // modelMembers are those that the worlds are about.
 var modelMembers = []string{"ann", "bob"}
 
-func modelLogs(s kvmodel.Store, limits Limits, process string) *Logs {
+func modelLogs(s kv.Store, limits Limits, process string) *Logs {
 	n := 0
 	return &Logs{
 		Key:    func(place string) string { return "l:" + place },
@@ -69,7 +69,7 @@ func writes(entries ...Entry) modelClient {
 		for _, e := range entries {
 			if err := l.Write(context.Background(), l.Store, place, e); err == nil {
 				w.acknowledged(e)
-			} else if !errors.Is(err, kvmodel.ErrConflict) && !kvmodel.Failed(err) {
+			} else if !errors.Is(err, kv.ErrConflict) && !kv.Failed(err) {
 				w.complain("write %v: %v", e, err)
 			}
 		}
@@ -84,7 +84,7 @@ func reads(id string, times int) modelClient {
 			got, err := l.Entry(context.Background(), l.Store, place, id)
 			if err == nil {
 				w.read("the reader", got, floor)
-			} else if !errors.Is(err, kvmodel.ErrConflict) {
+			} else if !errors.Is(err, kv.ErrConflict) {
 				w.complain("read: %v", err)
 			}
 		}
@@ -104,7 +104,7 @@ func rolls(at, count int) modelClient {
 		for _, p := range h.parts[at : at+count] {
 			names = append(names, p.name)
 		}
-		if err := l.roll(ctx, l.Store, place, names...); err != nil && !errors.Is(err, kvmodel.ErrConflict) && !kvmodel.Failed(err) {
+		if err := l.roll(ctx, l.Store, place, names...); err != nil && !errors.Is(err, kv.ErrConflict) && !kv.Failed(err) {
 			w.complain("roll: %v", err)
 		}
 	}}
@@ -118,7 +118,7 @@ func tends(at int) modelClient {
 		if err != nil || at >= len(h.parts) {
 			return
 		}
-		if err := l.tend(ctx, place, h.parts[at].name); err != nil && !errors.Is(err, kvmodel.ErrConflict) && !kvmodel.Failed(err) {
+		if err := l.tend(ctx, place, h.parts[at].name); err != nil && !errors.Is(err, kv.ErrConflict) && !kv.Failed(err) {
 			w.complain("tend: %v", err)
 		}
 	}}
@@ -139,15 +139,15 @@ func (m *modelWorld) explore(t *testing.T) int {
 			}
 		}
 		for i, c := range m.clients {
-			x.Go(c.name, func(s kvmodel.Store) { c.work(modelLogs(s, m.limits, fmt.Sprint(c.name, i)), w) })
+			x.Go(c.name, func(s kv.Store) { c.work(modelLogs(s, m.limits, fmt.Sprint(c.name, i)), w) })
 		}
 		x.Sees(func() string { return fmt.Sprint(w.floors, w.wrong) })
-		x.Always(func(s kvmodel.Store) error { return m.holds(s, w) })
+		x.Always(func(s kv.Store) error { return m.holds(s, w) })
 	})
 }
 
 // holds tells what is wrong with a state.
-func (m *modelWorld) holds(s kvmodel.Store, w *truth) error {
+func (m *modelWorld) holds(s kv.Store, w *truth) error {
 	if len(w.wrong) > 0 {
 		return errors.New(w.wrong[0])
 	}

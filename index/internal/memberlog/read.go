@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // found is a segment as it was read, while the head named it.
@@ -19,7 +19,7 @@ type found struct {
 // the head. The result has them in the order of want's answer. One trip if the
 // head is remembered, two if not, and one more for every time that others have
 // replaced a segment meanwhile.
-func (l *Logs) load(ctx context.Context, s kvmodel.Store, place string, want func(*head) []int) (*head, []found, error) {
+func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
 	h := l.heads.get(place)
 	for range maxTries {
 		var all []found
@@ -32,25 +32,25 @@ func (l *Logs) load(ctx context.Context, s kvmodel.Store, place string, want fun
 			return h, all, l.failure(place, l.whole(ctx, s, place, h))
 		}
 	}
-	return nil, nil, l.failure(place, kvmodel.ErrConflict)
+	return nil, nil, l.failure(place, kv.ErrConflict)
 }
 
 // loadBy reads the segments by what h says of them; nil stands for a head that
 // is not known. It returns no segments, and the head to go by next, if h turns
 // out to be an old one.
-func (l *Logs) loadBy(ctx context.Context, s kvmodel.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
+func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
 	known := h
 	if h == nil {
 		h = noHead()
 	}
 	places := want(h)
-	ops := make([]kvmodel.Op, len(places), len(places)+1)
+	ops := make([]kv.Op, len(places), len(places)+1)
 	for i, at := range places {
-		ops[i] = kvmodel.OpGet(l.key(place, h.parts[at].name))
+		ops[i] = kv.OpGet(l.key(place, h.parts[at].name))
 	}
 	// A list without a head may get one at any time.
 	if !h.stored {
-		ops = append(ops, kvmodel.OpGet(l.Key(place)))
+		ops = append(ops, kv.OpGet(l.Key(place)))
 	}
 	if err := s.Do(ctx, ops); err != nil {
 		return nil, nil, err
@@ -78,21 +78,21 @@ const maxRetired = 1 << 10
 // retireAgain marks the first segment, which get has read, as retired if h does
 // not name it: whoever replaced it may have died before that, and it must not
 // come back to life if the head is lost.
-func (l *Logs) retireAgain(h *head, get *kvmodel.Op) {
+func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	value := get.Result.Value
 	if h.place(name{}) >= 0 || absent(get) || isRetired(value) && len(value) <= maxRetired {
 		return
 	}
 	key := get.Key
 	l.Soon(func(ctx context.Context) error {
-		_, err := kvmodel.One(ctx, l.Store, kvmodel.OpSet(key, retired))
+		_, err := kv.One(ctx, l.Store, kv.OpSet(key, retired))
 		return err
 	})
 }
 
 // check returns what the gets of h's segments have found, if all of them are
 // still those that the list consists of.
-func (l *Logs) check(ctx context.Context, s kvmodel.Store, place string, h *head, places []int, ops []kvmodel.Op) (*head, []found, error) {
+func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, places []int, ops []kv.Op) (*head, []found, error) {
 	all := make([]found, len(places))
 	var doubtful []int
 	for i, at := range places {
@@ -119,7 +119,7 @@ func (l *Logs) check(ctx context.Context, s kvmodel.Store, place string, h *head
 
 // settle finds out, by the head as it is now, whether doubtful segments, which
 // were sealed or absent, were replaced.
-func (l *Logs) settle(ctx context.Context, s kvmodel.Store, place string, h *head, all []found, ops []kvmodel.Op, doubtful []int) (*head, []found, error) {
+func (l *Logs) settle(ctx context.Context, s kv.Store, place string, h *head, all []found, ops []kv.Op, doubtful []int) (*head, []found, error) {
 	now, err := l.readHead(ctx, s, place)
 	if err != nil {
 		return nil, nil, err
@@ -186,7 +186,7 @@ type Window struct {
 
 // After returns at least n members that stand after from, or all there are. One
 // trip if the head is remembered, two if not, and seldom one more.
-func (l *Logs) After(ctx context.Context, s kvmodel.Store, place string, from *Position, n int) (Window, error) {
+func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Position, n int) (Window, error) {
 	var w Window
 	at := Position{} // the rest stands here or after
 	for {
@@ -215,7 +215,7 @@ func (l *Logs) After(ctx context.Context, s kvmodel.Store, place string, from *P
 
 // Before returns, in order, at least n members that stand before to, the
 // nearest, or all there are. It costs as After.
-func (l *Logs) Before(ctx context.Context, s kvmodel.Store, place string, to Position, n int) (Window, error) {
+func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position, n int) (Window, error) {
 	var w Window
 	last := to.Hash
 	for {
@@ -274,14 +274,14 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 }
 
 // Contains tells whether id is a member. One trip if the head is remembered.
-func (l *Logs) Contains(ctx context.Context, s kvmodel.Store, place, id string) (bool, error) {
+func (l *Logs) Contains(ctx context.Context, s kv.Store, place, id string) (bool, error) {
 	e, err := l.Entry(ctx, s, place, id)
 	return e.member(l.now()), err
 }
 
 // Entry returns what counts of what was said of id, the zero Entry if nothing
 // was.
-func (l *Logs) Entry(ctx context.Context, s kvmodel.Store, place, id string) (Entry, error) {
+func (l *Logs) Entry(ctx context.Context, s kv.Store, place, id string) (Entry, error) {
 	p := PositionOf(id)
 	_, all, err := l.load(ctx, s, place, func(h *head) []int { return []int{h.find(p.Hash)} })
 	if err != nil {
@@ -321,7 +321,7 @@ func (h *head) sample() []int {
 // Size returns about how many members there are: those of some segments, over
 // their share of all hashes. It is exact if those are all segments. One trip if
 // the head is remembered, two if not.
-func (l *Logs) Size(ctx context.Context, s kvmodel.Store, place string) (int, error) {
+func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) {
 	_, all, err := l.load(ctx, s, place, (*head).sample)
 	if err != nil {
 		return 0, err
@@ -336,7 +336,7 @@ func (l *Logs) Size(ctx context.Context, s kvmodel.Store, place string) (int, er
 
 // Count returns how many members there are. It reads the whole list, some
 // segments a trip.
-func (l *Logs) Count(ctx context.Context, s kvmodel.Store, place string) (int, error) {
+func (l *Logs) Count(ctx context.Context, s kv.Store, place string) (int, error) {
 	n := 0
 	err := l.each(ctx, s, place, func(rows []row) bool { n += count(rows, l.now()); return true })
 	return n, err
@@ -353,7 +353,7 @@ func count(rows []row, now int64) (n int) {
 
 // Each calls f with the ids of the members, those of some segments at a time,
 // until f returns false.
-func (l *Logs) Each(ctx context.Context, s kvmodel.Store, place string, f func(ids []string) bool) error {
+func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(ids []string) bool) error {
 	return l.each(ctx, s, place, func(rows []row) bool {
 		ids := make([]string, 0, len(rows))
 		for i := range rows {
@@ -366,7 +366,7 @@ func (l *Logs) Each(ctx context.Context, s kvmodel.Store, place string, f func(i
 }
 
 // each calls f with the rows of every segment until f returns false.
-func (l *Logs) each(ctx context.Context, s kvmodel.Store, place string, f func([]row) bool) error {
+func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row) bool) error {
 	var from uint64
 	for {
 		h, all, err := l.load(ctx, s, place, func(h *head) []int {

@@ -4,27 +4,27 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // roll replaces the segments named, neighbours in place's list, by as many as
 // what they hold needs. Any number of processes may do so at once, and any of
 // them may die anywhere. It returns nil when they are replaced, whoever did it.
-func (l *Logs) roll(ctx context.Context, s kvmodel.Store, place string, names ...name) error {
+func (l *Logs) roll(ctx context.Context, s kv.Store, place string, names ...name) error {
 	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names}
 	for range maxTries {
 		if err := r.once(); !errors.Is(err, errAgain) {
 			return err
 		}
 	}
-	return kvmodel.ErrConflict
+	return kv.ErrConflict
 }
 
 // roll is a replacement under way. The labels are those of docs/keys-lists.md.
 type roll struct {
 	*Logs
 	ctx   context.Context
-	s     kvmodel.Store
+	s     kv.Store
 	place string
 	names []name
 
@@ -65,7 +65,7 @@ func (r *roll) find() (err error) {
 // marks the segments in the head, so that a writer which verifies its append by
 // the head alone learns that there may be a seal.
 func (r *roll) announce() error {
-	if err := r.find(); err != nil || kvmodel.PowersOf(r.s).Unless {
+	if err := r.find(); err != nil || kv.PowersOf(r.s).Unless {
 		return err
 	}
 	mine := r.head.with(r.first, 0, nil)
@@ -87,17 +87,17 @@ func (r *roll) announce() error {
 
 // seal is C1.
 func (r *roll) seal() error {
-	ops := make([]kvmodel.Op, len(r.names))
+	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {
-		ops[i] = kvmodel.OpAppend(r.key(r.place, n), seal)
-		if kvmodel.PowersOf(r.s).Unless {
+		ops[i] = kv.OpAppend(r.key(r.place, n), seal)
+		if kv.PowersOf(r.s).Unless {
 			ops[i].Unless = seal
 		}
 	}
 	_ = r.s.Do(r.ctx, ops)
 	for i := range ops {
 		switch err := ops[i].Err(); {
-		case err == nil, errors.Is(err, kvmodel.ErrSealed), errors.Is(err, kvmodel.ErrNotStored):
+		case err == nil, errors.Is(err, kv.ErrSealed), errors.Is(err, kv.ErrNotStored):
 		case unclear(err):
 			return errAgain
 		default:
@@ -109,9 +109,9 @@ func (r *roll) seal() error {
 
 // read is C2: it takes what stands before the seals.
 func (r *roll) read() error {
-	ops := make([]kvmodel.Op, len(r.names))
+	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {
-		ops[i] = kvmodel.OpGet(r.key(r.place, n))
+		ops[i] = kv.OpGet(r.key(r.place, n))
 	}
 	if err := r.s.Do(r.ctx, ops); err != nil {
 		return err
@@ -156,9 +156,9 @@ func (r *roll) missing(n name) error {
 }
 
 // sealFull seals a segment to which not even a seal can be appended.
-func (r *roll) sealFull(op *kvmodel.Op, g *segment) error {
+func (r *roll) sealFull(op *kv.Op, g *segment) error {
 	value := append(encodeSegment(r.fold(g)), seal...)
-	_, err := kvmodel.One(r.ctx, r.s, kvmodel.OpSwap(op.Key, op.Result.Version, value))
+	_, err := kv.One(r.ctx, r.s, kv.OpSwap(op.Key, op.Result.Version, value))
 	if err == nil || gone(err) || unclear(err) {
 		return errAgain
 	}
@@ -174,18 +174,18 @@ func (r *roll) copy() error {
 	}
 	for range maxTries {
 		var again []int
-		ops := make([]kvmodel.Op, len(rest))
+		ops := make([]kv.Op, len(rest))
 		for i, at := range rest {
 			// A name whose add was unclear may still come into being, so it is
 			// not used again.
 			r.parts[at].name = r.newName()
-			ops[i] = kvmodel.OpAdd(r.key(r.place, r.parts[at].name), encodeSegment(r.rowsOf(at)))
+			ops[i] = kv.OpAdd(r.key(r.place, r.parts[at].name), encodeSegment(r.rowsOf(at)))
 		}
 		_ = r.s.Do(r.ctx, ops)
 		for i, at := range rest {
 			switch err := ops[i].Err(); {
 			case err == nil:
-			case unclear(err), errors.Is(err, kvmodel.ErrExists):
+			case unclear(err), errors.Is(err, kv.ErrExists):
 				again = append(again, at)
 			default:
 				return err
@@ -195,7 +195,7 @@ func (r *roll) copy() error {
 			return nil
 		}
 	}
-	return kvmodel.ErrUnclear
+	return kv.ErrUnclear
 }
 
 // divide settles which parts the rows need.
@@ -258,7 +258,7 @@ func (r *roll) publish() error {
 			return err
 		}
 	}
-	return kvmodel.ErrConflict
+	return kv.ErrConflict
 }
 
 // published tells whether the head names any of the new segments.
@@ -274,9 +274,9 @@ func (r *roll) published() bool {
 // discard removes the new segments, which the head has never named or does not
 // name any more. What is not removed is garbage.
 func (r *roll) discard() {
-	ops := make([]kvmodel.Op, len(r.parts))
+	ops := make([]kv.Op, len(r.parts))
 	for i, p := range r.parts {
-		ops[i] = kvmodel.OpDelete(r.key(r.place, p.name))
+		ops[i] = kv.OpDelete(r.key(r.place, p.name))
 	}
 	_ = r.s.Do(r.ctx, ops)
 }
@@ -284,12 +284,12 @@ func (r *roll) discard() {
 // retire is C6. The first segment has a name that everybody knows, so it stays,
 // marked, for ever. What is not removed is garbage.
 func (r *roll) retire() error {
-	ops := make([]kvmodel.Op, len(r.names))
+	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {
 		if n == (name{}) {
-			ops[i] = kvmodel.OpSet(r.key(r.place, n), retired)
+			ops[i] = kv.OpSet(r.key(r.place, n), retired)
 		} else {
-			ops[i] = kvmodel.OpDelete(r.key(r.place, n))
+			ops[i] = kv.OpDelete(r.key(r.place, n))
 		}
 	}
 	_ = r.s.Do(r.ctx, ops)

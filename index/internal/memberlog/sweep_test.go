@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -110,7 +110,7 @@ const place = "topic"
 var tiny = Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Grace: 24 * time.Hour}
 
 // openLogs returns the logs of a process. wait waits for its upkeep.
-func openLogs(s kvmodel.Store, limits Limits) (l *Logs, wait func()) {
+func openLogs(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	var upkeep sync.WaitGroup
 	l = &Logs{
 		Key:    func(place string) string { return "l:" + place },
@@ -124,7 +124,7 @@ func openLogs(s kvmodel.Store, limits Limits) (l *Logs, wait func()) {
 
 var sweepMembers = []string{"ann", "bob", "cem", "dora", "eve", "fox"}
 
-func writeSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
+func writeSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 	l, wait := openLogs(s, limits)
 	defer wait()
 	var speculative []Entry
@@ -139,7 +139,7 @@ func writeSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, n int) 
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		if err := l.Write(ctx, s, place, e); err == nil {
 			w.acknowledged(e)
-		} else if !kvmodel.Failed(err) && !errors.Is(err, kvmodel.ErrConflict) {
+		} else if !kv.Failed(err) && !errors.Is(err, kv.ErrConflict) {
 			w.complain("write: %v", err)
 		}
 		cancel()
@@ -152,7 +152,7 @@ func (w *truth) complain(format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
 }
 
-func readSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, name string, n int) {
+func readSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, name string, n int) {
 	l, wait := openLogs(s, limits)
 	defer wait()
 	for range n {
@@ -163,14 +163,14 @@ func readSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, name str
 		cancel()
 		if err == nil {
 			w.read(name, got, floor)
-		} else if !kvmodel.Failed(err) && !errors.Is(err, kvmodel.ErrConflict) {
+		} else if !kv.Failed(err) && !errors.Is(err, kv.ErrConflict) {
 			w.complain("%s: %v", name, err)
 		}
 	}
 }
 
 // tend is a process that only does upkeep, without being asked.
-func tendSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
+func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 	l, wait := openLogs(s, limits)
 	defer wait()
 	for range n {
@@ -179,7 +179,7 @@ func tendSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 			continue
 		}
 		// Nobody tends what they have not seen to exist.
-		if _, err := kvmodel.One(context.Background(), s, kvmodel.OpGet(l.key(place, h.parts[0].name))); err != nil {
+		if _, err := kv.One(context.Background(), s, kv.OpGet(l.key(place, h.parts[0].name))); err != nil {
 			continue
 		}
 		names := []name{h.parts[rng.IntN(len(h.parts))].name}
@@ -192,7 +192,7 @@ func tendSome(s kvmodel.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 		} else {
 			err = l.tend(context.Background(), place, names[0])
 		}
-		if err != nil && !kvmodel.Failed(err) && !errors.Is(err, kvmodel.ErrConflict) {
+		if err != nil && !kv.Failed(err) && !errors.Is(err, kv.ErrConflict) {
 			w.complain("upkeep: %v", err)
 		}
 	}
@@ -232,9 +232,9 @@ func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 }
 
 // quietStore is a store that outlives its users and has no powers.
-type quietStore struct{ kvmodel.Store }
+type quietStore struct{ kv.Store }
 
-func (quietStore) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (quietStore) Powers() kv.Powers { return kv.Powers{} }
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -252,7 +252,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers, limits Limits) {
 		for i, what := range []string{"writer", "writer", "writer", "reader", "keeper", "keeper"} {
 			name := fmt.Sprint(what, i)
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kvmodel.Store) {
+			sim.Go(name, func(s kv.Store) {
 				switch what {
 				case "writer":
 					writeSome(s, rng, limits, w, 6)

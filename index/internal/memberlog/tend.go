@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Upkeep is done by whoever reads a segment that needs it, and by writers, who
@@ -108,8 +108,8 @@ func (l *Logs) tendWanted(ctx context.Context, place string) error {
 
 // tend brings the segment n of place's list into shape if it needs that.
 func (l *Logs) tend(ctx context.Context, place string, n name) error {
-	if atomic := kvmodel.PowersOf(l.Store).Atomic; atomic != nil {
-		return atomic(ctx, func(s kvmodel.Store) error { return l.tendOn(ctx, s, place, n) })
+	if atomic := kv.PowersOf(l.Store).Atomic; atomic != nil {
+		return atomic(ctx, func(s kv.Store) error { return l.tendOn(ctx, s, place, n) })
 	}
 	return l.tendOn(ctx, l.Store, place, n)
 }
@@ -117,9 +117,9 @@ func (l *Logs) tend(ctx context.Context, place string, n name) error {
 // maxFolds is how often folding a segment where it is is tried.
 const maxFolds = 3
 
-func (l *Logs) tendOn(ctx context.Context, s kvmodel.Store, place string, n name) error {
+func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) error {
 	for try := 1; ; try++ {
-		ops := []kvmodel.Op{kvmodel.OpGet(l.key(place, n)), kvmodel.OpGet(l.Key(place))}
+		ops := []kv.Op{kv.OpGet(l.key(place, n)), kv.OpGet(l.Key(place))}
 		if err := s.Do(ctx, ops); err != nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (l *Logs) tendOn(ctx context.Context, s kvmodel.Store, place string, n name
 
 // foldInPlace puts what g comes to in its place, unless somebody has appended
 // meanwhile.
-func (l *Logs) foldInPlace(ctx context.Context, s kvmodel.Store, get *kvmodel.Op, g *segment) error {
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(get.Key, get.Result.Version, encodeSegment(l.fold(g))))
+func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, get *kv.Op, g *segment) error {
+	_, err := kv.One(ctx, s, kv.OpSwap(get.Key, get.Result.Version, encodeSegment(l.fold(g))))
 	return err
 }
 
@@ -233,13 +233,13 @@ func (l *Logs) guess(h *head, other, size, members int) int {
 
 // join replaces the part at at and its neighbour by one, if both are still
 // small.
-func (l *Logs) join(ctx context.Context, s kvmodel.Store, place string, h *head, at int) error {
+func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int) error {
 	first := min(at, l.neighbour(h, at))
 	names := []name{h.parts[first].name, h.parts[first+1].name}
 	size := 0
 	for _, n := range names {
-		r, err := kvmodel.One(ctx, s, kvmodel.OpGet(l.key(place, n)))
-		if errors.Is(err, kvmodel.ErrNotFound) {
+		r, err := kv.One(ctx, s, kv.OpGet(l.key(place, n)))
+		if errors.Is(err, kv.ErrNotFound) {
 			return nil
 		}
 		if err != nil {

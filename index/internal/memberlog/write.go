@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Ticket says where an entry was appended. On a store that cannot refuse an
@@ -20,7 +20,7 @@ type Ticket struct {
 // Write makes e part of place's list: when it returns nil, e is there to stay.
 // One trip where the store refuses to append after a seal and the list's head is
 // remembered, and one more elsewhere.
-func (l *Logs) Write(ctx context.Context, s kvmodel.Store, place string, e Entry) error {
+func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) error {
 	t, err := l.Append(ctx, s, place, e)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (l *Logs) Write(ctx context.Context, s kvmodel.Store, place string, e Entry
 }
 
 // Append is the first half of Write.
-func (l *Logs) Append(ctx context.Context, s kvmodel.Store, place string, e Entry) (Ticket, error) {
+func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (Ticket, error) {
 	if err := e.check(); err != nil {
 		return Ticket{}, l.failure(place, err)
 	}
@@ -40,7 +40,7 @@ func (l *Logs) Append(ctx context.Context, s kvmodel.Store, place string, e Entr
 
 // Settle is the second half of Write: it makes sure that no seal had come before
 // what was appended, or appends again.
-func (l *Logs) Settle(ctx context.Context, s kvmodel.Store, place string, e Entry, t Ticket) error {
+func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t Ticket) error {
 	if t.settled {
 		return nil
 	}
@@ -54,14 +54,14 @@ func (l *Logs) Settle(ctx context.Context, s kvmodel.Store, place string, e Entr
 			return l.failure(place, err)
 		}
 	}
-	return l.failure(place, kvmodel.ErrConflict)
+	return l.failure(place, kv.ErrConflict)
 }
 
 // write is one entry on its way into a list.
 type write struct {
 	*Logs
 	ctx   context.Context
-	s     kvmodel.Store
+	s     kv.Store
 	place string
 	e     Entry
 	hash  uint64
@@ -71,7 +71,7 @@ type write struct {
 	read bool  // head was read by this write
 }
 
-func (w *write) unless() bool { return kvmodel.PowersOf(w.s).Unless }
+func (w *write) unless() bool { return kv.PowersOf(w.s).Unless }
 
 // target returns the segment to append to, by what is known.
 func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
@@ -87,7 +87,7 @@ func (w *write) append() (Ticket, error) {
 			return t, err
 		}
 	}
-	return Ticket{}, kvmodel.ErrConflict
+	return Ticket{}, kv.ErrConflict
 }
 
 // try sends the entry to the segment that is thought to be the one. Where
@@ -98,12 +98,12 @@ func (w *write) try() (Ticket, error) {
 	if !guessed {
 		n = w.target().name
 	}
-	ops := []kvmodel.Op{kvmodel.OpAppend(w.key(w.place, n), w.data)}
+	ops := []kv.Op{kv.OpAppend(w.key(w.place, n), w.data)}
 	if w.unless() {
 		ops[0].Unless = seal
 	}
 	if guessed {
-		ops = append(ops, kvmodel.OpGet(w.Key(w.place)))
+		ops = append(ops, kv.OpGet(w.Key(w.place)))
 	}
 	// What became of each op stands in its result.
 	_ = w.s.Do(w.ctx, ops)
@@ -118,7 +118,7 @@ func (w *write) try() (Ticket, error) {
 	return w.appended(n, ops[0].Err())
 }
 
-func (w *write) learn(r kvmodel.Result) (err error) {
+func (w *write) learn(r kv.Result) (err error) {
 	if w.head, err = w.decodeHead(w.place, r); err == nil {
 		w.read = true
 	}
@@ -131,12 +131,12 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 	case err == nil:
 		w.lookSometimes(w.place, n, len(w.data))
 		return Ticket{n, w.unless()}, nil
-	case errors.Is(err, kvmodel.ErrUnclear):
+	case errors.Is(err, kv.ErrUnclear):
 		// To stand there twice is harmless.
 		return Ticket{}, errAgain
-	case errors.Is(err, kvmodel.ErrSealed):
+	case errors.Is(err, kv.ErrSealed):
 		return Ticket{}, w.follow(n)
-	case errors.Is(err, kvmodel.ErrNotStored):
+	case errors.Is(err, kv.ErrNotStored):
 		return w.begin(n)
 	}
 	return Ticket{}, err
@@ -154,8 +154,8 @@ func (w *write) follow(n name) error {
 		if err := pause(w.ctx, 250*time.Microsecond<<try); err != nil {
 			return err
 		}
-		r, err := kvmodel.One(w.ctx, w.s, kvmodel.OpGet(w.Key(w.place)))
-		if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+		r, err := kv.One(w.ctx, w.s, kv.OpGet(w.Key(w.place)))
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return err
 		}
 		if err := w.learn(r); err != nil {
@@ -175,7 +175,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
+		return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
 	}
 }
 
@@ -190,7 +190,7 @@ func (w *write) begin(n name) (Ticket, error) {
 	if n == (name{}) && w.read && !w.head.stored {
 		return w.beginList()
 	}
-	ops := []kvmodel.Op{kvmodel.OpGet(w.Key(w.place)), kvmodel.OpGet(w.key(w.place, n))}
+	ops := []kv.Op{kv.OpGet(w.Key(w.place)), kv.OpGet(w.key(w.place, n))}
 	if err := w.s.Do(w.ctx, ops); err != nil {
 		return Ticket{}, err
 	}
@@ -222,7 +222,7 @@ func (w *write) again(err error) error {
 func (w *write) beginList() (Ticket, error) {
 	w.read = false
 	first := encodeSegment([]row{{w.e, w.hash}})
-	_, err := kvmodel.One(w.ctx, w.s, kvmodel.OpAdd(w.key(w.place, name{}), first))
+	_, err := kv.One(w.ctx, w.s, kv.OpAdd(w.key(w.place, name{}), first))
 	switch {
 	case err == nil:
 		if w.Hot > 0 {
@@ -230,7 +230,7 @@ func (w *write) beginList() (Ticket, error) {
 		}
 		// It was added, so it stood there without a seal.
 		return Ticket{name{}, true}, nil
-	case errors.Is(err, kvmodel.ErrExists), errors.Is(err, kvmodel.ErrUnclear):
+	case errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrUnclear):
 		return Ticket{}, errAgain
 	}
 	return Ticket{}, err
@@ -239,8 +239,8 @@ func (w *write) beginList() (Ticket, error) {
 // stands is W2: it tells whether what was appended to n stands before any seal.
 // If the head still names n and nobody is about to replace it, there is none.
 func (w *write) stands(n name) (bool, error) {
-	r, err := kvmodel.One(w.ctx, w.s, kvmodel.OpGet(w.Key(w.place)))
-	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+	r, err := kv.One(w.ctx, w.s, kv.OpGet(w.Key(w.place)))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return false, err
 	}
 	if err := w.learn(r); err != nil {
@@ -250,7 +250,7 @@ func (w *write) stands(n name) (bool, error) {
 	if p.name != n || !p.rolling {
 		return p.name == n, nil
 	}
-	ops := []kvmodel.Op{kvmodel.OpGet(w.key(w.place, n))}
+	ops := []kv.Op{kv.OpGet(w.key(w.place, n))}
 	if err := w.s.Do(w.ctx, ops); err != nil {
 		return false, err
 	}

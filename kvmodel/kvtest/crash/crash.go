@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 const (
@@ -53,7 +53,7 @@ func (r Report) Err() error {
 // Write writes to s with several writers, and reports each write to acks once
 // s has acknowledged it. It ends when every writer has met an error, and else
 // never.
-func Write(s kvmodel.Store, acks io.Writer) error {
+func Write(s kv.Store, acks io.Writer) error {
 	var running sync.WaitGroup
 	var errs [writers]error
 	for w := range writers {
@@ -63,7 +63,7 @@ func Write(s kvmodel.Store, acks io.Writer) error {
 	return errors.Join(errs[:]...)
 }
 
-func writeSteps(s kvmodel.Store, w int, acks io.Writer) error {
+func writeSteps(s kv.Store, w int, acks io.Writer) error {
 	ctx := context.Background()
 	found, err := read(ctx, s, w)
 	if err != nil {
@@ -82,17 +82,17 @@ func writeSteps(s kvmodel.Store, w int, acks io.Writer) error {
 
 // step is the write number n of writer w: a value, and for every other writer
 // its twin together with it where the store can do that.
-func step(ctx context.Context, s kvmodel.Store, w, n int) error {
-	if atomic := kvmodel.PowersOf(s).Atomic; atomic != nil && twins(w) {
-		return atomic(ctx, func(s kvmodel.Store) error {
-			if _, err := kvmodel.One(ctx, s, kvmodel.OpSet(key("item", w, n), payload(w, n))); err != nil {
+func step(ctx context.Context, s kv.Store, w, n int) error {
+	if atomic := kv.PowersOf(s).Atomic; atomic != nil && twins(w) {
+		return atomic(ctx, func(s kv.Store) error {
+			if _, err := kv.One(ctx, s, kv.OpSet(key("item", w, n), payload(w, n))); err != nil {
 				return err
 			}
-			_, err := kvmodel.One(ctx, s, kvmodel.OpSet(key("twin", w, n), payload(w, n)))
+			_, err := kv.One(ctx, s, kv.OpSet(key("twin", w, n), payload(w, n)))
 			return err
 		})
 	}
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSet(key("item", w, n), payload(w, n)))
+	_, err := kv.One(ctx, s, kv.OpSet(key("item", w, n), payload(w, n)))
 	return err
 }
 
@@ -115,7 +115,7 @@ func payload(w, n int) []byte {
 // store it leaves and compares what is in it with what was acknowledged. child
 // returns the command of a program that calls Write with its standard output;
 // open opens the store once the child is dead.
-func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kvmodel.Store, error)) (Report, error) {
+func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store, error)) (Report, error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var report Report
 	var acked [writers]int
@@ -167,13 +167,13 @@ func readAcks(from io.Reader, acked *[writers]int) {
 
 // look compares the store with what was acknowledged. The one write that each
 // writer had under way may be there; then it is acknowledged from now on.
-func (r *Report) look(open func() (kvmodel.Store, error), acked *[writers]int) error {
+func (r *Report) look(open func() (kv.Store, error), acked *[writers]int) error {
 	s, err := open()
 	if err != nil {
 		return fmt.Errorf("opening after kill %d: %w", r.Kills, err)
 	}
 	ctx := context.Background()
-	canTwin := kvmodel.PowersOf(s).Atomic != nil
+	canTwin := kv.PowersOf(s).Atomic != nil
 	for w := range acked {
 		found, err := read(ctx, s, w)
 		if err != nil {
@@ -209,7 +209,7 @@ func latest(slot, n int) int {
 // found is what a writer's slots hold; nil where nothing is.
 type found struct{ items, twins [][]byte }
 
-func read(ctx context.Context, s kvmodel.Store, w int) (f found, err error) {
+func read(ctx context.Context, s kv.Store, w int) (f found, err error) {
 	if f.items, err = readSlots(ctx, s, "item", w); err != nil {
 		return f, err
 	}
@@ -217,12 +217,12 @@ func read(ctx context.Context, s kvmodel.Store, w int) (f found, err error) {
 	return f, err
 }
 
-func readSlots(ctx context.Context, s kvmodel.Store, class string, w int) ([][]byte, error) {
+func readSlots(ctx context.Context, s kv.Store, class string, w int) ([][]byte, error) {
 	keys := make([]string, slots)
 	for slot := range keys {
 		keys[slot] = key(class, w, slot)
 	}
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest/crash"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -28,7 +28,7 @@ func child() *exec.Cmd {
 }
 
 func TestKill_StoreThatForgetsHasLost(t *testing.T) {
-	report, err := crash.Kill(3, 1, child, func() (kvmodel.Store, error) { return memkv.New(memkv.Options{}), nil })
+	report, err := crash.Kill(3, 1, child, func() (kv.Store, error) { return memkv.New(memkv.Options{}), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,12 @@ func TestKill_ChangedValueAndMissingTwinAreTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	for _, op := range []kvmodel.Op{kvmodel.OpAppend("crash:item:1:3", []byte("x")), kvmodel.OpDelete("crash:twin:0:3")} {
-		if _, err := kvmodel.One(ctx, s, op); err != nil {
+	for _, op := range []kv.Op{kv.OpAppend("crash:item:1:3", []byte("x")), kv.OpDelete("crash:twin:0:3")} {
+		if _, err := kv.One(ctx, s, op); err != nil {
 			t.Fatal(err)
 		}
 	}
-	report, err := crash.Kill(1, 1, child, func() (kvmodel.Store, error) { return s, nil })
+	report, err := crash.Kill(1, 1, child, func() (kv.Store, error) { return s, nil })
 	if err != nil {
 		t.Fatal(err)
 	}

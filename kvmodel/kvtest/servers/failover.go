@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Outage is what callers saw of the death of a master.
@@ -26,7 +26,7 @@ const callTime = time.Second
 // KillMaster ends the first master with kill -9 while 16 clients of store work
 // on keys of all slots, and returns what they saw. It fails if the cluster does
 // not take writes again within limit.
-func (c *Cluster) KillMaster(store kvmodel.Store, limit time.Duration) (Outage, error) {
+func (c *Cluster) KillMaster(store kv.Store, limit time.Duration) (Outage, error) {
 	masters := c.Masters()
 	if len(masters) == 0 {
 		return Outage{}, errors.New("the Redis Cluster has no master")
@@ -46,14 +46,14 @@ func (c *Cluster) KillMaster(store kvmodel.Store, limit time.Duration) (Outage, 
 }
 
 // awaitWrites returns when one trip has written to keys on all masters.
-func awaitWrites(store kvmodel.Store, limit time.Duration) error {
+func awaitWrites(store kv.Store, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	var err error
 	for ctx.Err() == nil {
-		var ops []kvmodel.Op
+		var ops []kv.Op
 		for i := range 64 {
-			ops = append(ops, kvmodel.OpSet(fmt.Sprintf("failover:%d", i), nil))
+			ops = append(ops, kv.OpSet(fmt.Sprintf("failover:%d", i), nil))
 		}
 		try, done := context.WithTimeout(ctx, callTime)
 		err = store.Do(try, ops)
@@ -66,7 +66,7 @@ func awaitWrites(store kvmodel.Store, limit time.Duration) error {
 }
 
 type load struct {
-	store kvmodel.Store
+	store kv.Store
 	stop  chan struct{}
 	wg    sync.WaitGroup
 
@@ -90,7 +90,7 @@ func (l *load) call(key string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	deadline, _ := ctx.Deadline()
-	err := l.store.Do(ctx, []kvmodel.Op{kvmodel.OpSet(key, nil), kvmodel.OpGet(key)})
+	err := l.store.Do(ctx, []kv.Op{kv.OpSet(key, nil), kv.OpGet(key)})
 	late := time.Since(deadline)
 
 	l.mu.Lock()
@@ -99,9 +99,9 @@ func (l *load) call(key string) {
 	l.outage.Latest = max(l.outage.Latest, late)
 	switch {
 	case err == nil:
-	case errors.Is(err, kvmodel.ErrUnavailable):
+	case errors.Is(err, kv.ErrUnavailable):
 		l.outage.Unavailable++
-	case errors.Is(err, kvmodel.ErrUnclear):
+	case errors.Is(err, kv.ErrUnclear):
 		l.outage.Unclear++
 	default:
 		l.outage.Other++

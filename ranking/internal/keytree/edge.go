@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // edge names the highest and the lowest leaf in which there was something. It is
@@ -30,9 +30,9 @@ func (e *edge) encode() []byte {
 }
 
 // readEdge fills e with the hint, if there is one.
-func (t *Tree) readEdge(ctx context.Context, s kvmodel.Store, e *edge) error {
-	r, err := kvmodel.One(ctx, s, kvmodel.OpGet(t.edgeKey()))
-	if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
+	r, err := kv.One(ctx, s, kv.OpGet(t.edgeKey()))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
 	kind, body, err := unseal(r.Value)
@@ -101,8 +101,8 @@ func (t *Tree) noteEdge(r *reading, epoch uint64, down bool) {
 	}
 	*at, e.noted = name, t.Now()
 	t.keepEdge(e)
-	t.Later(func(ctx context.Context, s kvmodel.Store) error {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpSet(t.edgeKey(), e.encode()).For(r.ttl()))
+	t.Later(func(ctx context.Context, s kv.Store) error {
+		_, err := kv.One(ctx, s, kv.OpSet(t.edgeKey(), e.encode()).For(r.ttl()))
 		return err
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // patience is how often an edit looks again at a page of which another's write is
@@ -18,7 +18,7 @@ const maxTries = 64
 // edit carries out e, which may be done in one write with others of this
 // process. at, if not nil, is the leaf as it was read just now. What is to be
 // reported upward is added to due.
-func (p *pages) edit(ctx context.Context, s kvmodel.Store, e *edit, at *place, due *reports) (err error) {
+func (p *pages) edit(ctx context.Context, s kv.Store, e *edit, at *place, due *reports) (err error) {
 	defer p.local.quit(e)
 	for try, waits := 0, 0; try < maxTries; {
 		if at == nil {
@@ -58,11 +58,11 @@ func (p *pages) edit(ctx context.Context, s kvmodel.Store, e *edit, at *place, d
 			}
 		}
 	}
-	return fmt.Errorf("%w: %d tries lost against others", kvmodel.ErrConflict, maxTries)
+	return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)
 }
 
 // lookAgain returns the page called name as it is now. It may be no leaf any more.
-func (p *pages) lookAgain(ctx context.Context, s kvmodel.Store, name string) (*place, error) {
+func (p *pages) lookAgain(ctx context.Context, s kv.Store, name string) (*place, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ var errRoom = errors.New("room was made")
 // apply writes the leaf at with the first of edits, and with as many others as
 // there is room for. errAgain: the page has changed; errRoom: it was or is being
 // split.
-func (p *pages) apply(ctx context.Context, s kvmodel.Store, at *place, ln *line, edits []*edit, due *reports) (err error) {
+func (p *pages) apply(ctx context.Context, s kv.Store, at *place, ln *line, edits []*edit, due *reports) (err error) {
 	var took []*edit
 	defer func() {
 		if err != nil {
@@ -108,7 +108,7 @@ func (p *pages) take(at *place, l *leaf, edits []*edit) (next *leaf, took []*edi
 			continue
 		}
 		if with.bytes() > hardBytes {
-			return nil, nil, fmt.Errorf("%w: a page of a ranking holds %d entries that nothing tells apart", kvmodel.ErrTooLarge, len(with.entries))
+			return nil, nil, fmt.Errorf("%w: a page of a ranking holds %d entries that nothing tells apart", kv.ErrTooLarge, len(with.entries))
 		}
 		next = with
 		took = append(took, e)
@@ -120,7 +120,7 @@ func (p *pages) take(at *place, l *leaf, edits []*edit) (next *leaf, took []*edi
 // outlived. If it is still nearly full then, it is split, since there would soon
 // be no room again, and errRoom is returned. Else there is room for the first of
 // edits.
-func (p *pages) takeWithRoom(ctx context.Context, s kvmodel.Store, at *place, edits []*edit) (*leaf, []*edit, error) {
+func (p *pages) takeWithRoom(ctx context.Context, s kv.Store, at *place, edits []*edit) (*leaf, []*edit, error) {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
 		return nil, nil, err
@@ -138,7 +138,7 @@ func (p *pages) takeWithRoom(ctx context.Context, s kvmodel.Store, at *place, ed
 func (p *pages) splits(name string) bool { return len(name) < maxBits }
 
 // replace writes next, which has other entries, in the place of the leaf at.
-func (p *pages) replace(ctx context.Context, s kvmodel.Store, at *place, next *leaf, due *reports) error {
+func (p *pages) replace(ctx context.Context, s kv.Store, at *place, next *leaf, due *reports) error {
 	l := *next
 	l.seq = at.leaf.seq + 1
 	live := l.live()
@@ -167,7 +167,7 @@ func (p *pages) replace(ctx context.Context, s kvmodel.Store, at *place, next *l
 // purged returns l without the stale entries of members that it holds twice,
 // or l itself if there are none. Left in, they would end in different children
 // and count as members for good.
-func (p *pages) purged(ctx context.Context, s kvmodel.Store, l *leaf) (*leaf, error) {
+func (p *pages) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
 	var ids []string
 	for _, e := range l.doubles() {
 		ids = append(ids, e.id)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // place is a leaf where it was found.
@@ -32,7 +32,7 @@ func (p *pages) guess(bits string) (name string, known bool) {
 // find returns the leaf in which target belongs. One trip where the way is
 // known, or where nothing is; else the more pages at once, the more of those on
 // the way were split meanwhile.
-func (p *pages) find(ctx context.Context, s kvmodel.Store, target point) (*place, error) {
+func (p *pages) find(ctx context.Context, s kv.Store, target point) (*place, error) {
 	bits := p.bits(target)
 	name, known := p.guess(bits)
 	width := 1
@@ -97,7 +97,7 @@ var errRootLost = errors.New("the root of a ranking is lost")
 // makeLost makes a page again that the store has lost: as an empty leaf that is
 // closed, so that whoever puts something in opens the way to it. What was below
 // it is gone from the tree until it is put in again.
-func (p *pages) makeLost(ctx context.Context, s kvmodel.Store, name string, gone page) error {
+func (p *pages) makeLost(ctx context.Context, s kv.Store, name string, gone page) error {
 	if name == "" {
 		return errRootLost
 	}

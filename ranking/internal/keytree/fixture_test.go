@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -19,11 +19,11 @@ var ctx = context.Background()
 type ranking struct {
 	*Tree
 	own *Own
-	s   kvmodel.Store
+	s   kv.Store
 }
 
 // open returns the tree called name in s, with small pages.
-func open(s kvmodel.Store, change ...func(*Config)) *ranking {
+func open(s kv.Store, change ...func(*Config)) *ranking {
 	c := Config{Name: "test", Code: Signed, Local: NewLocal(1 << 16), Now: time.Now, Limit: 4}
 	for _, f := range change {
 		f(&c)
@@ -80,11 +80,11 @@ func (r *ranking) checkCounts(t testing.TB) {
 }
 
 // plain is a store without powers.
-type plain struct{ kvmodel.Store }
+type plain struct{ kv.Store }
 
-func (plain) Powers() kvmodel.Powers { return kvmodel.Powers{} }
+func (plain) Powers() kv.Powers { return kv.Powers{} }
 
-func newMem() kvmodel.Store { return plain{memkv.New(memkv.Options{})} }
+func newMem() kv.Store { return plain{memkv.New(memkv.Options{})} }
 
 // model is what a ranking is to be: the members in order, the highest first.
 type model struct {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -25,9 +26,9 @@ func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
 	}
 	ids = append(ids, string(bytes.Repeat([]byte{0xff, ':', '\n'}, 600)), strings.Repeat("y", MaxID))
 	for i, id := range ids {
-		r.set(t, kvmodel.JoinText(id)[:min(MaxID, len(kvmodel.JoinText(id)))], int64(i%5))
+		r.set(t, kv.JoinText(id)[:min(MaxID, len(kv.JoinText(id)))], int64(i%5))
 	}
-	if _, err := r.Set(ctx, r.s, r.own, strings.Repeat("x", MaxID+1), To(0)); !errors.Is(err, kvmodel.ErrTooLarge) {
+	if _, err := r.Set(ctx, r.s, r.own, strings.Repeat("x", MaxID+1), To(0)); !errors.Is(err, kv.ErrTooLarge) {
 		t.Error("an id that is too long:", err)
 	}
 	report := r.checkInvariants(t)
@@ -95,7 +96,7 @@ func TestTree_AfterAnyItemIsEvictedAllIsMended(t *testing.T) {
 		if i == len(keys) {
 			return
 		}
-		if _, err := kvmodel.One(ctx, mem, kvmodel.OpDelete(keys[i])); err != nil {
+		if _, err := kv.One(ctx, mem, kv.OpDelete(keys[i])); err != nil {
 			t.Fatal(err)
 		}
 		checkEvicted(t, keys[i], open(plain{mem}), ids)

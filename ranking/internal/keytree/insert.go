@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // MaxID is the length limit of a member's id text: a leaf holds several.
 const MaxID = 2048
 
 func tooLong(id string) error {
-	return fmt.Errorf("%w: an id of %d bytes in a ranking, at most %d", kvmodel.ErrTooLarge, len(id), MaxID)
+	return fmt.Errorf("%w: an id of %d bytes in a ranking, at most %d", kv.ErrTooLarge, len(id), MaxID)
 }
 
 // Insert puts in the entry of a member that is to have score by version ver of
 // its record, before the record says so. known is the record as it was read. An
 // entry that never becomes true counts for nothing.
-func (t *Tree) Insert(ctx context.Context, s kvmodel.Store, id string, known State, score Score, ver uint64) (*Due, error) {
+func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, known State, score Score, ver uint64) (*Due, error) {
 	due := new(Due)
 	if len(id) > MaxID {
 		return due, tooLong(id)
@@ -29,8 +29,8 @@ func (t *Tree) Insert(ctx context.Context, s kvmodel.Store, id string, known Sta
 	return due, err
 }
 
-func (se *session) insert(ctx context.Context, s kvmodel.Store, due *Due, id string, known State, score Score, ver uint64) error {
-	return se.each(ctx, s, due, func(s kvmodel.Store, p *pages, due *reports) error {
+func (se *session) insert(ctx context.Context, s kv.Store, due *Due, id string, known State, score Score, ver uint64) error {
+	return se.each(ctx, s, due, func(s kv.Store, p *pages, due *reports) error {
 		put := &edit{point: p.point(score, id), id: id, known: known, put: &entry{score, ver, id}}
 		return p.edit(ctx, s, put, nil, due)
 	})
@@ -38,7 +38,7 @@ func (se *session) insert(ctx context.Context, s kvmodel.Store, due *Due, id str
 
 // Remove takes out of the leaf where score belongs what the member's record,
 // now in the state now, has outlived.
-func (t *Tree) Remove(ctx context.Context, s kvmodel.Store, id string, score Score, now State) (*Due, error) {
+func (t *Tree) Remove(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
 	err := t.begin(ctx, s, func(se *session) error {
 		return se.remove(ctx, s, due, id, score, now)
@@ -46,17 +46,17 @@ func (t *Tree) Remove(ctx context.Context, s kvmodel.Store, id string, score Sco
 	return due, err
 }
 
-func (se *session) remove(ctx context.Context, s kvmodel.Store, due *Due, id string, score Score, now State) error {
-	return se.each(ctx, s, due, func(s kvmodel.Store, p *pages, due *reports) error {
+func (se *session) remove(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
+	return se.each(ctx, s, due, func(s kv.Store, p *pages, due *reports) error {
 		return p.edit(ctx, s, &edit{point: p.point(score, id), id: id, known: now}, nil, due)
 	})
 }
 
 // each does work on all pages that the session writes, side by side.
-func (se *session) each(ctx context.Context, s kvmodel.Store, due *Due, work func(kvmodel.Store, *pages, *reports) error) error {
-	works := make([]func(kvmodel.Store) error, len(se.write))
+func (se *session) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *pages, *reports) error) error {
+	works := make([]func(kv.Store) error, len(se.write))
 	for i, p := range se.write {
-		works[i] = func(s kvmodel.Store) error { return work(s, p, due.to(p)) }
+		works[i] = func(s kv.Store) error { return work(s, p, due.to(p)) }
 	}
 	return together(ctx, s, works...)
 }
@@ -122,10 +122,10 @@ func (d *Due) Merge(other *Due) {
 }
 
 // Report makes the reports.
-func (d *Due) Report(ctx context.Context, s kvmodel.Store) error {
-	works := make([]func(kvmodel.Store) error, len(d.of))
+func (d *Due) Report(ctx context.Context, s kv.Store) error {
+	works := make([]func(kv.Store) error, len(d.of))
 	for i, in := range d.of {
-		works[i] = func(s kvmodel.Store) error { return in.p.report(ctx, s, in.reports) }
+		works[i] = func(s kv.Store) error { return in.p.report(ctx, s, in.reports) }
 	}
 	return together(ctx, s, works...)
 }

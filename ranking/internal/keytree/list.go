@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Listing is one page of members. Next and Prev are places to go on from, nil
@@ -22,7 +23,7 @@ type Listing struct {
 // up, from the place on that a listing gave; nil is the beginning. A place from
 // Prev gives the members before it, in the same order. ErrBadCursor: it is no
 // place.
-func (t *Tree) Page(ctx context.Context, s kvmodel.Store, b Between, down bool, at []byte, n int, w Want) (Listing, error) {
+func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []byte, n int, w Want) (Listing, error) {
 	from, back, err := parsePlace(at)
 	if err != nil || b.empty() || n <= 0 {
 		return Listing{}, err
@@ -32,9 +33,9 @@ func (t *Tree) Page(ctx context.Context, s kvmodel.Store, b Between, down bool, 
 		st.from = from
 	}
 	var hint edge
-	var beside []func(kvmodel.Store) error
+	var beside []func(kv.Store) error
 	if t.strange() {
-		beside = append(beside, func(s kvmodel.Store) error { return t.readEdge(ctx, s, &hint) })
+		beside = append(beside, func(s kv.Store) error { return t.readEdge(ctx, s, &hint) })
 	}
 	var out Listing
 	err = t.query(ctx, s, func(r *reading) error {
@@ -58,7 +59,7 @@ func (t *Tree) Page(ctx context.Context, s kvmodel.Store, b Between, down bool, 
 
 // place counts what is before l, and all. The pages that say so have been read with
 // those of the members.
-func (r *reading) place(ctx context.Context, s kvmodel.Store, l *Listing, down bool) error {
+func (r *reading) place(ctx context.Context, s kv.Store, l *Listing, down bool) error {
 	if len(l.Members) == 0 {
 		return r.answer(ctx, s, r.total(&l.Total))
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // phase says which epochs of a tree are written.
@@ -27,7 +28,7 @@ type meta struct {
 	phase phase
 	other uint64 // the epoch that is written besides, unless idle
 
-	version kvmodel.Version
+	version kv.Version
 }
 
 func (t *Tree) metaKey() string { return t.name + ":meta" }
@@ -41,8 +42,8 @@ func (m *meta) encode() []byte {
 	return seal(binary.AppendUvarint(b, m.other))
 }
 
-func decodeMeta(r kvmodel.Result) (*meta, error) {
-	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+func decodeMeta(r kv.Result) (*meta, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
 		return nil, nil
 	}
 	if r.Err != nil {
@@ -64,9 +65,9 @@ func decodeMeta(r kvmodel.Result) (*meta, error) {
 }
 
 // readMeta returns the tree's definition, nil if there is none.
-func (t *Tree) readMeta(ctx context.Context, s kvmodel.Store) (*meta, error) {
+func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
-	r, _ := kvmodel.One(ctx, s, kvmodel.OpGet(t.metaKey()))
+	r, _ := kv.One(ctx, s, kv.OpGet(t.metaKey()))
 	m, err := decodeMeta(r)
 	if err != nil {
 		return nil, err
@@ -81,18 +82,18 @@ func (t *Tree) readMeta(ctx context.Context, s kvmodel.Store) (*meta, error) {
 // create makes the tree and returns its definition, or that of somebody who has
 // done so at the same time. The root comes first. The first epoch is the time,
 // so that pages of a tree whose definition was lost are not taken for its own.
-func (t *Tree) create(ctx context.Context, s kvmodel.Store) (*meta, error) {
+func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
 	copy(m.salt[:], randomBytes())
 	if err := t.addRoot(ctx, s, m, m.epoch); err != nil {
 		return nil, err
 	}
 	for {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpAdd(t.metaKey(), m.encode()).For(t.pages(m, m.epoch).ttl()))
+		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.pages(m, m.epoch).ttl()))
 		if err == nil {
 			return m, nil
 		}
-		if !errors.Is(err, kvmodel.ErrExists) && !errors.Is(err, kvmodel.ErrUnclear) || ctx.Err() != nil {
+		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) || ctx.Err() != nil {
 			return nil, err
 		}
 		if there, err := t.readMeta(ctx, s); there != nil || err != nil {
@@ -102,7 +103,7 @@ func (t *Tree) create(ctx context.Context, s kvmodel.Store) (*meta, error) {
 }
 
 // addRoot adds the empty root of an epoch.
-func (t *Tree) addRoot(ctx context.Context, s kvmodel.Store, m *meta, epoch uint64) error {
+func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) error {
 	p := t.pages(m, epoch)
 	for {
 		err := p.write(ctx, s, "", page{}, new(leaf).encode())
@@ -117,7 +118,7 @@ func (t *Tree) addRoot(ctx context.Context, s kvmodel.Store, m *meta, epoch uint
 }
 
 // restart begins a new epoch in the place of one whose root was lost.
-func (t *Tree) restart(ctx context.Context, s kvmodel.Store) error {
+func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
 		return err
@@ -136,10 +137,10 @@ func (t *Tree) restart(ctx context.Context, s kvmodel.Store) error {
 
 // writeMeta stores next in the place of m. Whoever reads it again will see
 // whether it did.
-func (t *Tree) writeMeta(ctx context.Context, s kvmodel.Store, m, next *meta) error {
+func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
 	t.forget()
-	_, err := kvmodel.One(ctx, s, kvmodel.OpSwap(t.metaKey(), m.version, next.encode()).For(t.pages(m, m.epoch).ttl()))
-	if refused(err) || errors.Is(err, kvmodel.ErrUnclear) && ctx.Err() == nil {
+	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.pages(m, m.epoch).ttl()))
+	if refused(err) || errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil {
 		return errAgain
 	}
 	return err

@@ -3,7 +3,7 @@ package keytree
 import (
 	"context"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // open makes the way to the closed leaf at visible before something is put in:
@@ -11,7 +11,7 @@ import (
 // still under way, because the slots' sequence numbers are past it. It goes from
 // the root down. Whatever changes meanwhile makes the operation begin again, and
 // the write of the leaf itself comes last, on what was read before.
-func (p *pages) open(ctx context.Context, s kvmodel.Store, at *place) error {
+func (p *pages) open(ctx context.Context, s kv.Store, at *place) error {
 	var names []string
 	for n := 0; n < len(at.name); n += perLevel {
 		names = append(names, at.name[:n])

@@ -5,22 +5,22 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // mortal is a store to a process that dies after a number of writes.
 type mortal struct {
-	kvmodel.Store
+	kv.Store
 	left int
 }
 
-func (m *mortal) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
-		if ops[i].Kind != kvmodel.Get {
+		if ops[i].Kind != kv.Get {
 			m.left--
 		}
 		if m.left < 0 {
-			ops[i].Result.Err = kvmodel.ErrUnavailable
+			ops[i].Result.Err = kv.ErrUnavailable
 			continue
 		}
 		_ = m.Store.Do(ctx, ops[i:i+1])
@@ -47,7 +47,7 @@ func TestSweep_AfterAWayIsOpenedHalfTheNextOneOpensTheRest(t *testing.T) {
 			die := func(writes int) bool {
 				r := open(&mortal{s, writes})
 				_, err := r.Set(ctx, r.s, r.own, idOf(0), To(FromInt(far)))
-				if err != nil && !errors.Is(err, kvmodel.ErrUnavailable) {
+				if err != nil && !errors.Is(err, kv.ErrUnavailable) {
 					t.Fatal(err)
 				}
 				return err != nil

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Kinds of values.
@@ -80,8 +80,8 @@ func (r *router) empty() bool {
 type page struct {
 	leaf    *leaf
 	router  *router
-	version kvmodel.Version // 0: the key is absent
-	size    int             // in the store, in bytes
+	version kv.Version // 0: the key is absent
+	size    int        // in the store, in bytes
 }
 
 // closed tells whether the page says of itself that it is empty for good until
@@ -185,8 +185,8 @@ func decodeRouter(r reader) (*router, error) {
 
 // decodePage returns what a get of a page answered. What is not a page counts
 // as missing: it will be made again in its place.
-func decodePage(r kvmodel.Result) (page, error) {
-	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+func decodePage(r kv.Result) (page, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
 		return page{}, nil
 	}
 	if r.Err != nil {

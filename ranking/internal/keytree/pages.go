@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // pages are the pages of one epoch of a tree, as one operation works on them.
@@ -27,11 +27,11 @@ type pages struct {
 }
 
 // errAgain: the page has changed, so what was to be done must be begun again.
-var errAgain = fmt.Errorf("%w: a page of a ranking changed meanwhile", kvmodel.ErrConflict)
+var errAgain = fmt.Errorf("%w: a page of a ranking changed meanwhile", kv.ErrConflict)
 
 // errLate: the operation has taken so long that it must not write any more,
 // since the tree may have moved to a new epoch without it.
-var errLate = fmt.Errorf("%w: the operation has taken too long", kvmodel.ErrConflict)
+var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
 
 const maxOperation = 10 * time.Second
 
@@ -52,13 +52,13 @@ func (p *pages) ttl() time.Duration {
 	if p.expire.IsZero() {
 		return 0
 	}
-	return min(max(p.expire.Sub(p.now()), time.Second), kvmodel.MaxTTL)
+	return min(max(p.expire.Sub(p.now()), time.Second), kv.MaxTTL)
 }
 
 // get reads pages in one trip. Routers are remembered.
-func (p *pages) get(ctx context.Context, s kvmodel.Store, names ...string) ([]page, error) {
+func (p *pages) get(ctx context.Context, s kv.Store, names ...string) ([]page, error) {
 	keys := p.keys(names)
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,21 +80,21 @@ func (p *pages) get(ctx context.Context, s kvmodel.Store, names ...string) ([]pa
 }
 
 // put returns the op that stores value in the place of old under name.
-func (p *pages) put(name string, old page, value []byte) kvmodel.Op {
+func (p *pages) put(name string, old page, value []byte) kv.Op {
 	if old.version == 0 {
-		return kvmodel.OpAdd(p.key(name), value).For(p.ttl())
+		return kv.OpAdd(p.key(name), value).For(p.ttl())
 	}
-	return kvmodel.OpSwap(p.key(name), old.version, value).For(p.ttl())
+	return kv.OpSwap(p.key(name), old.version, value).For(p.ttl())
 }
 
 // write stores value in the place of old. errAgain: old is not there any more,
 // or it is unclear whether it was replaced; whoever reads again will see.
-func (p *pages) write(ctx context.Context, s kvmodel.Store, name string, old page, value []byte) error {
+func (p *pages) write(ctx context.Context, s kv.Store, name string, old page, value []byte) error {
 	if p.late() {
 		return errLate
 	}
-	_, err := kvmodel.One(ctx, s, p.put(name, old, value))
-	if refused(err) || errors.Is(err, kvmodel.ErrUnclear) && ctx.Err() == nil {
+	_, err := kv.One(ctx, s, p.put(name, old, value))
+	if refused(err) || errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil {
 		return errAgain
 	}
 	return err
@@ -105,7 +105,7 @@ func (p *pages) late() bool { return !p.began.IsZero() && p.now().Sub(p.began) >
 
 // refused tells whether a write was refused because the item has changed.
 func refused(err error) bool {
-	return errors.Is(err, kvmodel.ErrConflict) || errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrExists)
+	return errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrExists)
 }
 
 // again tells whether what ended in err is to be begun again.
@@ -120,7 +120,7 @@ func pause(ctx context.Context, try int) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
+		return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Picture is the top of a tree as it is stored.
@@ -31,7 +31,7 @@ const picturedMost = 1024
 // Picture reads the pages on the ways to the members ids, and others level by
 // level, the highest first, as long as there are fewer than limit in all. One
 // trip for each level that the process has not seen yet, and one for the others.
-func (t *Tree) Picture(ctx context.Context, s kvmodel.Store, limit int, ids []string) (Picture, error) {
+func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string) (Picture, error) {
 	var out Picture
 	var states []State
 	err := t.query(ctx, s, func(r *reading) error {
@@ -51,7 +51,7 @@ func (t *Tree) Picture(ctx context.Context, s kvmodel.Store, limit int, ids []st
 		}
 		out.Root = r.node("", slot{})
 		return nil
-	}, func(s kvmodel.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err })
+	}, func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err })
 	return out, err
 }
 
@@ -72,7 +72,7 @@ func (r *reading) to(bits string, leaf *string) func(look) bool {
 }
 
 // readTop reads pages from the root down until there are limit of them.
-func (r *reading) readTop(ctx context.Context, s kvmodel.Store, limit int) error {
+func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	for level := []string{""}; len(level) > 0; level = r.below(level) {
 		var unread []string
 		for _, name := range r.likely(level, limit) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Member is one member of a ranking as a query found it.
@@ -31,7 +32,7 @@ type Want struct {
 
 	// Beside, if not nil, reads more of members in the trip that reads their
 	// records: for each a value, nil to leave it out.
-	Beside func(ctx context.Context, s kvmodel.Store, ids []string) ([]any, error)
+	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
 	// Met is told of an entry that a member's record has outlived, that is of a
 	// change which is stuck, or that Beside leaves out. It must not use the store.
@@ -53,7 +54,7 @@ type finding struct {
 // Entries say which members may be there; their records say where they stand.
 // One whose record has moved it is where the record says if that is in the part
 // just read, and is left out otherwise.
-func (t *Tree) list(ctx context.Context, s kvmodel.Store, r *reading, st stretch, n int, w Want) (finding, error) {
+func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
 	listed := make(map[string]bool)
@@ -96,7 +97,7 @@ func (p *pages) past(e entry, up bool) point {
 
 // verify returns the members of entries, which are all those of one part of the
 // order, as their records say.
-func (t *Tree) verify(ctx context.Context, s kvmodel.Store, p *pages, part stretch, entries []entry, w Want) ([]Member, error) {
+func (t *Tree) verify(ctx context.Context, s kv.Store, p *pages, part stretch, entries []entry, w Want) ([]Member, error) {
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
 	}
@@ -128,12 +129,12 @@ func (t *Tree) verify(ctx context.Context, s kvmodel.Store, p *pages, part stret
 }
 
 // states reads the records of ids and what is to be read beside them.
-func (t *Tree) states(ctx context.Context, s kvmodel.Store, ids []string, w Want) (states []State, values []any, err error) {
-	works := []func(kvmodel.Store) error{
-		func(s kvmodel.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err },
+func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
+	works := []func(kv.Store) error{
+		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err },
 	}
 	if w.Beside != nil {
-		works = append(works, func(s kvmodel.Store) (err error) { values, err = w.Beside(ctx, s, ids); return err })
+		works = append(works, func(s kv.Store) (err error) { values, err = w.Beside(ctx, s, ids); return err })
 	}
 	if err := together(ctx, s, works...); err != nil {
 		return nil, nil, err
@@ -174,7 +175,7 @@ func (p *pages) members(entries []entry) []Member {
 
 // query does work in a session of a reader. There is nothing to do where there
 // is no tree.
-func (t *Tree) query(ctx context.Context, s kvmodel.Store, work func(*reading) error, beside ...func(kvmodel.Store) error) error {
+func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		se, err := t.session(ctx, s, false, beside...)
 		if err != nil || se.read == nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Standing is where a member stands.
@@ -21,7 +21,7 @@ type Standing struct {
 //
 // It is as exact as the counts of routers: in the outermost leaf, and after
 // Refresh while nobody writes, entirely.
-func (t *Tree) Standing(ctx context.Context, s kvmodel.Store, id string, down, shared bool) (Standing, error) {
+func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down, shared bool) (Standing, error) {
 	var out Standing
 	var st State
 	err := t.query(ctx, s, func(r *reading) error {
@@ -34,9 +34,9 @@ func (t *Tree) Standing(ctx context.Context, s kvmodel.Store, id string, down, s
 			q = edgeOf(st.Score, down)
 		}
 		return r.standing(ctx, s, q, down, &out)
-	}, func(s kvmodel.Store) (err error) { st, err = t.state(ctx, s, id); return err })
+	}, func(s kv.Store) (err error) { st, err = t.state(ctx, s, id); return err })
 	if err == nil && out.ID == "" {
-		err = fmt.Errorf("%w: not in the ranking", kvmodel.ErrNotFound)
+		err = fmt.Errorf("%w: not in the ranking", kv.ErrNotFound)
 	}
 	return out, err
 }
@@ -49,7 +49,7 @@ func edgeOf(s Score, down bool) point {
 	return before(s)
 }
 
-func (t *Tree) state(ctx context.Context, s kvmodel.Store, id string) (State, error) {
+func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) {
 	states, err := t.Truth.States(ctx, s, []string{id})
 	if err != nil {
 		return State{}, err
@@ -58,7 +58,7 @@ func (t *Tree) state(ctx context.Context, s kvmodel.Store, id string) (State, er
 }
 
 // standing counts what is before q, and all.
-func (r *reading) standing(ctx context.Context, s kvmodel.Store, q point, down bool, out *Standing) error {
+func (r *reading) standing(ctx context.Context, s kv.Store, q point, down bool, out *Standing) error {
 	r.aims = r.bits(q)
 	beyond, total := r.beyond(q, down, &out.Before), r.total(&out.Total)
 	return r.answer(ctx, s, both(beyond, total))
@@ -84,7 +84,7 @@ type Part struct {
 
 // At returns up to n members from the one on that has before members before it.
 // Part.Run is counted only if shared is set.
-func (t *Tree) At(ctx context.Context, s kvmodel.Store, before, n int, down, shared bool, w Want) (Part, error) {
+func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down, shared bool, w Want) (Part, error) {
 	part := Part{Before: before}
 	if before < 0 || n <= 0 {
 		return part, nil
@@ -105,7 +105,7 @@ func (t *Tree) At(ctx context.Context, s kvmodel.Store, before, n int, down, sha
 }
 
 // run counts what is before the score of the first member of part.
-func (r *reading) run(ctx context.Context, s kvmodel.Store, part *Part, down bool) error {
+func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) error {
 	if len(part.Members) == 0 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (r *reading) run(ctx context.Context, s kvmodel.Store, part *Part, down boo
 
 // Around returns the member id with up to n members before it and n behind it,
 // and its place among them. ErrNotFound: it is not in the ranking. Run as for At.
-func (t *Tree) Around(ctx context.Context, s kvmodel.Store, id string, n int, down, shared bool, w Want) (part Part, at int, err error) {
+func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, shared bool, w Want) (part Part, at int, err error) {
 	var st State
 	at = -1
 	err = t.query(ctx, s, func(r *reading) error {
@@ -139,28 +139,28 @@ func (t *Tree) Around(ctx context.Context, s kvmodel.Store, id string, n int, do
 			err = r.run(ctx, s, &part, down)
 		}
 		return err
-	}, func(s kvmodel.Store) (err error) { st, err = t.state(ctx, s, id); return err })
+	}, func(s kv.Store) (err error) { st, err = t.state(ctx, s, id); return err })
 	if err == nil && at < 0 {
-		err = fmt.Errorf("%w: not in the ranking", kvmodel.ErrNotFound)
+		err = fmt.Errorf("%w: not in the ranking", kv.ErrNotFound)
 	}
 	return part, at, err
 }
 
 // bothSides returns up to n members on the one side of q, the nearest first, and
 // the one at q with up to n on the other side.
-func (t *Tree) bothSides(ctx context.Context, s kvmodel.Store, r *reading, q point, n int, down bool, w Want) (front, behind []Member, err error) {
+func (t *Tree) bothSides(ctx context.Context, s kv.Store, r *reading, q point, n int, down bool, w Want) (front, behind []Member, err error) {
 	from := q
 	from.side = -1
 	if down {
 		from.side = 1
 	}
 	err = together(ctx, s,
-		func(s kvmodel.Store) error {
+		func(s kv.Store) error {
 			f, err := t.list(ctx, s, r, stretch{from, end(!down)}, n, w)
 			front = f.members
 			return err
 		},
-		func(s kvmodel.Store) error {
+		func(s kv.Store) error {
 			f, err := t.list(ctx, s, r, stretch{from, end(down)}, n+1, w)
 			behind = f.members
 			return err
@@ -169,7 +169,7 @@ func (t *Tree) bothSides(ctx context.Context, s kvmodel.Store, r *reading, q poi
 }
 
 // Count returns how many members are in b. It is as exact as Standing.
-func (t *Tree) Count(ctx context.Context, s kvmodel.Store, b Between) (int, error) {
+func (t *Tree) Count(ctx context.Context, s kv.Store, b Between) (int, error) {
 	if b.empty() {
 		return 0, nil
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A reading is what one query has read of the pages. Questions are answered by
@@ -56,7 +56,7 @@ func (f *foresight) look(name string) (page, bool) {
 }
 
 // read reads the pages called names.
-func (r *reading) read(ctx context.Context, s kvmodel.Store, names []string) error {
+func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 	got, err := r.get(ctx, s, names...)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (r *reading) miss(name string) {
 
 // answer does walk until it lacks nothing. walk returns whether it had all that
 // it needed by look.
-func (r *reading) answer(ctx context.Context, s kvmodel.Store, walk func(look) bool) error {
+func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) error {
 	for !walk(r.known) {
 		f := &foresight{reading: r}
 		walk(f.look)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A rebuild copies a tree into a new epoch, which has no empty pages and none
@@ -34,7 +34,7 @@ func (t *Tree) leaseKey() string { return t.name + ":lease" }
 // are given, that are missing. It takes half a minute more than the copying. An
 // ErrConflict: somebody else rebuilds it. After another error it can be called
 // again, by anybody, after a minute.
-func (t *Tree) Rebuild(ctx context.Context, s kvmodel.Store, ids []string) error {
+func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
 		return err
@@ -82,7 +82,7 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 
 // beginCopy returns the definition in which a copy is being made. One that a
 // rebuild has left behind is gone on with from its beginning.
-func (t *Tree) beginCopy(ctx context.Context, s kvmodel.Store) (*meta, error) {
+func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
 		return nil, errors.Join(err, errAgain)
@@ -104,7 +104,7 @@ func (t *Tree) beginCopy(ctx context.Context, s kvmodel.Store) (*meta, error) {
 }
 
 // step moves the tree from m on to what to says of epochs and phase.
-func (t *Tree) step(ctx context.Context, s kvmodel.Store, m *meta, to meta) (*meta, error) {
+func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, error) {
 	next := *m
 	next.epoch, next.phase, next.other = to.epoch, to.phase, to.other
 	err := t.writeMeta(ctx, s, m, &next)
@@ -116,7 +116,7 @@ func (t *Tree) step(ctx context.Context, s kvmodel.Store, m *meta, to meta) (*me
 		return nil, err
 	}
 	if there == nil || there.epoch != to.epoch || there.phase != to.phase || there.other != to.other {
-		return nil, fmt.Errorf("%w: somebody else rebuilds the ranking %s", kvmodel.ErrConflict, t.name)
+		return nil, fmt.Errorf("%w: somebody else rebuilds the ranking %s", kv.ErrConflict, t.name)
 	}
 	return there, nil
 }
@@ -144,7 +144,7 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *pages) error {
 }
 
 // copyEntries puts those of entries into p that their records confirm.
-func (t *Tree) copyEntries(ctx context.Context, s kvmodel.Store, p *pages, entries []entry) error {
+func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *pages, entries []entry) error {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.id
@@ -154,11 +154,11 @@ func (t *Tree) copyEntries(ctx context.Context, s kvmodel.Store, p *pages, entri
 		return err
 	}
 	due := new(reports)
-	var works []func(kvmodel.Store) error
+	var works []func(kv.Store) error
 	for i, e := range entries {
 		if states[i].confirms(e) {
 			put := &edit{point: p.point(e.score, e.id), id: e.id, known: states[i], put: &e}
-			works = append(works, func(s kvmodel.Store) error { return p.edit(ctx, s, put, nil, due) })
+			works = append(works, func(s kv.Store) error { return p.edit(ctx, s, put, nil, due) })
 		}
 	}
 	if err := together(ctx, s, works...); err != nil {
@@ -208,8 +208,8 @@ func (p *pages) delete(ctx context.Context, l *lease, name string) error {
 	if lost {
 		return nil
 	}
-	_, err = kvmodel.One(ctx, l.s, kvmodel.OpDelete(p.key(name)))
-	if errors.Is(err, kvmodel.ErrNotFound) {
+	_, err = kv.One(ctx, l.s, kv.OpDelete(p.key(name)))
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -239,7 +239,7 @@ func (p *pages) deleteBelow(ctx context.Context, l *lease, name string) error {
 // lease is the right to rebuild a tree, which ends by itself.
 type lease struct {
 	tree  *Tree
-	s     kvmodel.Store
+	s     kv.Store
 	mine  []byte
 	since time.Time // when it was last renewed
 }
@@ -247,9 +247,9 @@ type lease struct {
 func (l *lease) take(ctx context.Context) error {
 	l.mine = seal(append([]byte(magic), append([]byte{leaseKind}, randomBytes()...)...))
 	l.since = l.tree.Now()
-	_, err := kvmodel.One(ctx, l.s, kvmodel.OpAdd(l.tree.leaseKey(), l.mine).For(leaseTime))
-	if errors.Is(err, kvmodel.ErrExists) {
-		return fmt.Errorf("%w: somebody else rebuilds the ranking %s", kvmodel.ErrConflict, l.tree.name)
+	_, err := kv.One(ctx, l.s, kv.OpAdd(l.tree.leaseKey(), l.mine).For(leaseTime))
+	if errors.Is(err, kv.ErrExists) {
+		return fmt.Errorf("%w: somebody else rebuilds the ranking %s", kv.ErrConflict, l.tree.name)
 	}
 	return err
 }
@@ -260,21 +260,21 @@ func (l *lease) renew(ctx context.Context) error {
 		return nil
 	}
 	l.since = l.tree.Now()
-	r, err := kvmodel.One(ctx, l.s, kvmodel.OpGet(l.tree.leaseKey()))
+	r, err := kv.One(ctx, l.s, kv.OpGet(l.tree.leaseKey()))
 	if err != nil || string(r.Value) != string(l.mine) {
-		return errors.Join(err, fmt.Errorf("%w: the lease of the rebuild has ended", kvmodel.ErrConflict))
+		return errors.Join(err, fmt.Errorf("%w: the lease of the rebuild has ended", kv.ErrConflict))
 	}
-	_, err = kvmodel.One(ctx, l.s, kvmodel.OpSwap(l.tree.leaseKey(), r.Version, l.mine).For(leaseTime))
+	_, err = kv.One(ctx, l.s, kv.OpSwap(l.tree.leaseKey(), r.Version, l.mine).For(leaseTime))
 	return err
 }
 
 // give ends the lease.
 func (l *lease) give(ctx context.Context) error {
-	r, err := kvmodel.One(ctx, l.s, kvmodel.OpGet(l.tree.leaseKey()))
+	r, err := kv.One(ctx, l.s, kv.OpGet(l.tree.leaseKey()))
 	if err != nil || string(r.Value) != string(l.mine) {
 		return nil
 	}
-	_, err = kvmodel.One(ctx, l.s, kvmodel.OpDrop(l.tree.leaseKey(), r.Version))
+	_, err = kv.One(ctx, l.s, kv.OpDrop(l.tree.leaseKey(), r.Version))
 	if refused(err) {
 		return nil
 	}
@@ -289,7 +289,7 @@ func (l *lease) wait(ctx context.Context, d time.Duration) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("%w: %w", kvmodel.ErrUnavailable, ctx.Err())
+			return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
 		}
 		if err := l.renew(ctx); err != nil {
 			return err

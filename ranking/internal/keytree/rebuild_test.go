@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -43,7 +43,7 @@ func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
 			r.set(t, id, int64(1000+i%30))
 		}
 		// A lost page is there again, with what was in it.
-		if _, err := kvmodel.One(ctx, mem, kvmodel.OpDelete(pagesOf(mem)[7])); err != nil {
+		if _, err := kv.One(ctx, mem, kv.OpDelete(pagesOf(mem)[7])); err != nil {
 			t.Fatal(err)
 		}
 		before := len(pagesOf(mem))
@@ -108,7 +108,7 @@ func TestTree_Rebuild_TwoAtOnceAreOne(t *testing.T) {
 		refused := 0
 		for range 2 {
 			switch err := <-errs; {
-			case errors.Is(err, kvmodel.ErrConflict):
+			case errors.Is(err, kv.ErrConflict):
 				refused++
 			case err != nil:
 				t.Error(err)
@@ -125,12 +125,12 @@ func TestTree_Rebuild_TwoAtOnceAreOne(t *testing.T) {
 
 // stalled is a store to a process that stands still for a while at some trip.
 type stalled struct {
-	kvmodel.Store
+	kv.Store
 	trips, at int
 	stall     time.Duration
 }
 
-func (s *stalled) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (s *stalled) Do(ctx context.Context, ops []kv.Op) error {
 	if s.trips++; s.trips == s.at {
 		time.Sleep(s.stall)
 	}
@@ -182,13 +182,13 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 		base := open(keep{sim.Store()})
 		ids := fill(sim.T(), base, 20)
 		sim.CrashAt("first", 1+sim.Rand().IntN(120))
-		sim.Go("first", func(s kvmodel.Store) {
+		sim.Go("first", func(s kv.Store) {
 			// What becomes of it is seen in the end.
 			_ = open(s).Rebuild(ctx, s, ids)
 		})
 		for p := range 2 {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
-			sim.Go(fmt.Sprint("writer", p), func(s kvmodel.Store) {
+			sim.Go(fmt.Sprint("writer", p), func(s kv.Store) {
 				r := open(s)
 				for range 15 {
 					time.Sleep(time.Duration(rng.IntN(8000)) * time.Millisecond)
@@ -198,7 +198,7 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 		}
 		sim.Wait()
 		base.checkInvariants(sim.T(), ids...)
-		sim.Do("second", func(s kvmodel.Store) {
+		sim.Do("second", func(s kv.Store) {
 			time.Sleep(2 * time.Minute)
 			if err := open(s).Rebuild(ctx, s, ids); err != nil {
 				sim.T().Error("the next rebuild:", err)

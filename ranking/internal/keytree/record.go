@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Own are records that exist for a tree alone: of each member its score. It is
@@ -31,12 +31,12 @@ const inFlag = 1
 func (o *Own) key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id) }
 
 // States returns what the records of ids say.
-func (o *Own) States(ctx context.Context, s kvmodel.Store, ids []string) ([]State, error) {
+func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = o.key(id)
 	}
-	results, err := kvmodel.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +52,11 @@ func (o *Own) States(ctx context.Context, s kvmodel.Store, ids []string) ([]Stat
 // record is a record as it was read.
 type record struct {
 	State
-	version kvmodel.Version // 0: absent
+	version kv.Version // 0: absent
 }
 
-func (o *Own) read(ctx context.Context, s kvmodel.Store, id string) (record, error) {
-	r, _ := kvmodel.One(ctx, s, kvmodel.OpGet(o.key(id)))
+func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
+	r, _ := kv.One(ctx, s, kv.OpGet(o.key(id)))
 	st, err := decodeState(r)
 	return record{st, r.Version}, err
 }
@@ -69,18 +69,18 @@ func (o *Own) next(old record, in bool, score Score) State {
 }
 
 // write stores st in the place of old.
-func (o *Own) write(ctx context.Context, s kvmodel.Store, id string, old record, st State) error {
-	op := kvmodel.OpAdd(o.key(id), encodeState(st))
+func (o *Own) write(ctx context.Context, s kv.Store, id string, old record, st State) error {
+	op := kv.OpAdd(o.key(id), encodeState(st))
 	if old.version != 0 {
-		op = kvmodel.OpSwap(o.key(id), old.version, op.Value)
+		op = kv.OpSwap(o.key(id), old.version, op.Value)
 	}
-	_, err := kvmodel.One(ctx, s, op.For(o.ttl(st)))
+	_, err := kv.One(ctx, s, op.For(o.ttl(st)))
 	return err
 }
 
 // fence brings the record of id to version past, if it is not as far, and returns
 // its state. What was prepared for an older version cannot come about then.
-func (o *Own) fence(ctx context.Context, s kvmodel.Store, id string, past uint64) (State, error) {
+func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (State, error) {
 	r, err := o.read(ctx, s, id)
 	if err != nil || r.Ver >= past {
 		return r.State, err
@@ -92,7 +92,7 @@ func (o *Own) fence(ctx context.Context, s kvmodel.Store, id string, past uint64
 
 // Clear takes out the entry of d, unless its record confirms it now. A change that
 // was prepared for a version up to d.Past fails first, if it has not committed.
-func (t *Tree) Clear(ctx context.Context, s kvmodel.Store, own *Own, d Doubt, due *Due) error {
+func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Due) error {
 	now, err := own.fence(ctx, s, d.ID, d.Past)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (t *Tree) Clear(ctx context.Context, s kvmodel.Store, own *Own, d Doubt, du
 func (o *Own) ttl(st State) time.Duration {
 	switch {
 	case !o.expires.IsZero():
-		return min(max(o.expires.Sub(o.now()), time.Second), kvmodel.MaxTTL)
+		return min(max(o.expires.Sub(o.now()), time.Second), kv.MaxTTL)
 	case !st.In:
 		return tombstoneTTL
 	}
@@ -122,8 +122,8 @@ func encodeState(st State) []byte {
 	return seal(appendUint48(b, st.Ver))
 }
 
-func decodeState(r kvmodel.Result) (State, error) {
-	if errors.Is(r.Err, kvmodel.ErrNotFound) {
+func decodeState(r kv.Result) (State, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
 		return State{}, nil
 	}
 	if r.Err != nil {

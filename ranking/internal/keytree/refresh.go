@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // sideBySide is how many members may be below a router whose pages are read
@@ -13,7 +13,7 @@ const sideBySide = 64 * entryLimit / 2
 
 // Refresh makes the counts of all routers exact, as far as nobody writes
 // meanwhile.
-func (t *Tree) Refresh(ctx context.Context, s kvmodel.Store) error {
+func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
 	se, err := t.session(ctx, s, false)
 	if err != nil || se.read == nil {
 		return err
@@ -26,7 +26,7 @@ func (t *Tree) Refresh(ctx context.Context, s kvmodel.Store) error {
 
 // refresh makes the counts below the page called name exact and returns what its
 // own slot is to be.
-func (p *pages) refresh(ctx context.Context, s kvmodel.Store, name string) (slot, error) {
+func (p *pages) refresh(ctx context.Context, s kv.Store, name string) (slot, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {
 		return slot{}, err
@@ -61,10 +61,10 @@ func (p *pages) refresh(ctx context.Context, s kvmodel.Store, name string) (slot
 	return slot{}, nil
 }
 
-func (p *pages) refreshBelow(ctx context.Context, s kvmodel.Store, name string, members int) (below [4]slot, err error) {
-	works := make([]func(kvmodel.Store) error, len(below))
+func (p *pages) refreshBelow(ctx context.Context, s kv.Store, name string, members int) (below [4]slot, err error) {
+	works := make([]func(kv.Store) error, len(below))
 	for i := range works {
-		works[i] = func(s kvmodel.Store) (err error) { below[i], err = p.refresh(ctx, s, childName(name, i)); return err }
+		works[i] = func(s kv.Store) (err error) { below[i], err = p.refresh(ctx, s, childName(name, i)); return err }
 	}
 	if members <= sideBySide {
 		return below, together(ctx, s, works...)

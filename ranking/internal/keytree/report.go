@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // report says what the slot of a page is to be in the router above it. Counts
@@ -43,7 +43,7 @@ func (r *reports) merge(other *reports) {
 // So a router is told of one below whose write may then be refused. Until that is
 // written again, with a greater sequence number, and told anew, a count is wrong.
 // A router that closes is told of only once it is written: that must be true.
-func (p *pages) report(ctx context.Context, s kvmodel.Store, due *reports) error {
+func (p *pages) report(ctx context.Context, s kv.Store, due *reports) error {
 	owed := make(map[string]bool)
 	for tries := 0; len(due.of)+len(owed) > 0 && tries < reportTries; {
 		refused, err := p.reportRound(ctx, s, due, owed)
@@ -63,17 +63,17 @@ const reportTries = 8
 // reportRound makes as many of the reports that are due as it can in two trips,
 // and adds those that follow. Owed are routers of which the page above has been
 // told what was not written. It tells whether a write was refused.
-func (p *pages) reportRound(ctx context.Context, s kvmodel.Store, due *reports, owed map[string]bool) (refused bool, err error) {
+func (p *pages) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
 	plan, err := p.readPlan(ctx, s, due, owed)
 	if err != nil {
 		return false, err
 	}
-	works := make([]func(kvmodel.Store) error, len(plan))
+	works := make([]func(kv.Store) error, len(plan))
 	for i, t := range plan {
-		works[i] = func(s kvmodel.Store) error { return t.write(ctx, s, p) }
+		works[i] = func(s kv.Store) error { return t.write(ctx, s, p) }
 	}
 	lost := make(map[string]bool)
-	for i, e := range kvmodel.Together(ctx, s, works...) {
+	for i, e := range kv.Together(ctx, s, works...) {
 		t := plan[i]
 		switch {
 		case e != nil:
@@ -107,7 +107,7 @@ func (t *telling) owes(lost, owed map[string]bool) {
 }
 
 // readPlan returns the plan for what is due, by the routers as they are now.
-func (p *pages) readPlan(ctx context.Context, s kvmodel.Store, due *reports, owed map[string]bool) ([]*telling, error) {
+func (p *pages) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*telling, error) {
 	var names []string
 	for _, t := range p.plan(due, owed, p.remembered) {
 		names = append(names, t.name)
@@ -145,7 +145,7 @@ func (t *telling) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
-func (t *telling) write(ctx context.Context, s kvmodel.Store, p *pages) error {
+func (t *telling) write(ctx context.Context, s kv.Store, p *pages) error {
 	if t.next == nil {
 		return nil
 	}

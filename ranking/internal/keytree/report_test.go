@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -20,7 +20,7 @@ func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testin
 		}
 		for p := range 3 {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
-			sim.Go(fmt.Sprint("p", p), func(s kvmodel.Store) {
+			sim.Go(fmt.Sprint("p", p), func(s kv.Store) {
 				r := open(s)
 				for range 12 {
 					score, change := rng.Int64N(4000), Out
@@ -49,8 +49,8 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 	if _, err := r.SetDue(ctx, r.s, r.own, "another", To(FromInt(1)), due); err != nil {
 		t.Fatal(err)
 	}
-	metered, meter := kvmodel.Metered(ctx)
-	if err := due.Report(metered, kvmodel.Count(r.s)); err != nil {
+	metered, meter := kv.Metered(ctx)
+	if err := due.Report(metered, kv.Count(r.s)); err != nil {
 		t.Fatal(err)
 	}
 	if trips := meter.Cost().Trips; trips != 2 {
@@ -64,12 +64,12 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 // meddled is a store as a process sees it that dies after its second trip, and
 // between the first and the second of which somebody does something.
 type meddled struct {
-	kvmodel.Store
+	kv.Store
 	trips  int
 	meddle func()
 }
 
-func (m *meddled) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (m *meddled) Do(ctx context.Context, ops []kv.Op) error {
 	m.trips++
 	switch {
 	case m.trips == 2:
@@ -80,7 +80,7 @@ func (m *meddled) Do(ctx context.Context, ops []kvmodel.Op) error {
 	return m.Store.Do(ctx, ops)
 }
 
-var errDead = fmt.Errorf("%w: the process is dead", kvmodel.ErrUnavailable)
+var errDead = fmt.Errorf("%w: the process is dead", kv.ErrUnavailable)
 
 func TestReport_AfterOneThatWasRefusedNothingIsBelowAClosedSlot(t *testing.T) {
 	r := open(newMem())

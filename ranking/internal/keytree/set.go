@@ -5,21 +5,21 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Change is what is to become of a member: it returns its score, or false to
 // take it out, given the state it is in. What it reads for that is not older
 // than the state. It may be called again.
-type Change func(ctx context.Context, s kvmodel.Store, old State) (score Score, in bool, err error)
+type Change func(ctx context.Context, s kv.Store, old State) (score Score, in bool, err error)
 
 // To is the change that gives a member score s.
 func To(s Score) Change {
-	return func(context.Context, kvmodel.Store, State) (Score, bool, error) { return s, true, nil }
+	return func(context.Context, kv.Store, State) (Score, bool, error) { return s, true, nil }
 }
 
 // Out is the change that takes a member out.
-func Out(context.Context, kvmodel.Store, State) (Score, bool, error) { return 0, false, nil }
+func Out(context.Context, kv.Store, State) (Score, bool, error) { return 0, false, nil }
 
 const setTries = 16
 
@@ -33,7 +33,7 @@ const setTries = 16
 // After an error the member is as it was, but for an ErrUnclear. What could not
 // be cleaned up or reported once the record said so is no error: whoever meets it
 // does that.
-func (t *Tree) Set(ctx context.Context, s kvmodel.Store, own *Own, id string, change Change) (State, error) {
+func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change) (State, error) {
 	due := new(Due)
 	st, err := t.SetDue(ctx, s, own, id, change, due)
 	if err == nil {
@@ -43,12 +43,12 @@ func (t *Tree) Set(ctx context.Context, s kvmodel.Store, own *Own, id string, ch
 }
 
 // SetDue is Set without its reports, which are added to due.
-func (t *Tree) SetDue(ctx context.Context, s kvmodel.Store, own *Own, id string, change Change, due *Due) (st State, err error) {
+func (t *Tree) SetDue(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) (st State, err error) {
 	if len(id) > MaxID {
 		return st, tooLong(id)
 	}
 	var old record
-	read := func(s kvmodel.Store) (err error) { old, err = own.read(ctx, s, id); return err }
+	read := func(s kv.Store) (err error) { old, err = own.read(ctx, s, id); return err }
 	err = t.begin(ctx, s, func(se *session) error {
 		for try := range setTries {
 			if try > 0 {
@@ -65,7 +65,7 @@ func (t *Tree) SetDue(ctx context.Context, s kvmodel.Store, own *Own, id string,
 				return err
 			}
 		}
-		return fmt.Errorf("%w: %d tries lost against others", kvmodel.ErrConflict, setTries)
+		return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, setTries)
 	}, read)
 	return st, err
 }
@@ -80,7 +80,7 @@ type move struct {
 	due *Due
 }
 
-func (m *move) run(ctx context.Context, s kvmodel.Store, change Change) (State, error) {
+func (m *move) run(ctx context.Context, s kv.Store, change Change) (State, error) {
 	score, in, err := change(ctx, s, m.old.State)
 	if err != nil {
 		return State{}, err
@@ -104,24 +104,24 @@ func (m *move) run(ctx context.Context, s kvmodel.Store, change Change) (State, 
 
 // commit writes the record, and reads the leaves that the old entry is to be
 // taken out of in the same trip; nil where that is not needed or fails.
-func (m *move) commit(ctx context.Context, s kvmodel.Store) (leaves []*place, err error) {
-	works := []func(kvmodel.Store) error{func(s kvmodel.Store) error { return m.writeRecord(ctx, s) }}
+func (m *move) commit(ctx context.Context, s kv.Store) (leaves []*place, err error) {
+	works := []func(kv.Store) error{func(s kv.Store) error { return m.writeRecord(ctx, s) }}
 	if m.old.In && !(m.new.In && m.sameLeaf(m.id, m.old.Score, m.new.Score)) {
 		leaves = make([]*place, len(m.write))
 		for i, p := range m.write {
-			works = append(works, func(s kvmodel.Store) (err error) {
+			works = append(works, func(s kv.Store) (err error) {
 				leaves[i], err = p.find(ctx, s, p.point(m.old.Score, m.id))
 				return err
 			})
 		}
 	}
-	return leaves, kvmodel.Together(ctx, s, works...)[0]
+	return leaves, kv.Together(ctx, s, works...)[0]
 }
 
 // writeRecord stores the new record, and looks where that is unclear. errAgain:
 // the record has changed. ErrUnclear: it was written and then overwritten, or it
 // was not.
-func (m *move) writeRecord(ctx context.Context, s kvmodel.Store) error {
+func (m *move) writeRecord(ctx context.Context, s kv.Store) error {
 	if m.read.late() {
 		return errLate
 	}
@@ -129,7 +129,7 @@ func (m *move) writeRecord(ctx context.Context, s kvmodel.Store) error {
 	for range maxTries {
 		err := m.own.write(ctx, s, m.id, m.old, m.new)
 		switch {
-		case errors.Is(err, kvmodel.ErrUnclear) && ctx.Err() == nil:
+		case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
 			unclear = true
 		case refused(err) && !unclear:
 			return errAgain
@@ -139,21 +139,21 @@ func (m *move) writeRecord(ctx context.Context, s kvmodel.Store) error {
 		now, err := m.own.read(ctx, s, m.id)
 		switch {
 		case err != nil:
-			return fmt.Errorf("%w: %w", kvmodel.ErrUnclear, err)
+			return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
 		case now.version == m.old.version:
 			continue
 		case now.State == m.new:
 			return nil
 		default:
-			return fmt.Errorf("%w: the member %s changed meanwhile", kvmodel.ErrUnclear, m.id)
+			return fmt.Errorf("%w: the member %s changed meanwhile", kv.ErrUnclear, m.id)
 		}
 	}
-	return kvmodel.ErrUnclear
+	return kv.ErrUnclear
 }
 
 // lost cleans up after a commit that failed with err, as well as it can: the
 // entry goes unless the record confirms it or may yet do so.
-func (m *move) lost(ctx context.Context, s kvmodel.Store, err error) error {
+func (m *move) lost(ctx context.Context, s kv.Store, err error) error {
 	if !again(err) || !m.new.In {
 		return err
 	}
@@ -168,11 +168,11 @@ func (m *move) lost(ctx context.Context, s kvmodel.Store, err error) error {
 }
 
 // clean takes out the old entry, as well as it can.
-func (m *move) clean(ctx context.Context, s kvmodel.Store, leaves []*place) {
-	works := make([]func(kvmodel.Store) error, len(leaves))
+func (m *move) clean(ctx context.Context, s kv.Store, leaves []*place) {
+	works := make([]func(kv.Store) error, len(leaves))
 	for i, at := range leaves {
 		p := m.write[i]
-		works[i] = func(s kvmodel.Store) error {
+		works[i] = func(s kv.Store) error {
 			e := &edit{point: p.point(m.old.Score, m.id), id: m.id, known: m.new}
 			return p.edit(ctx, s, e, at, m.due.to(p))
 		}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // split makes the leaf at a router with four children, which get the entries of
 // kept. First the leaf is frozen, so that nothing is put in that its children do
 // not get; then anybody can do the rest.
-func (p *pages) split(ctx context.Context, s kvmodel.Store, at *place, kept *leaf) error {
+func (p *pages) split(ctx context.Context, s kv.Store, at *place, kept *leaf) error {
 	frozen := *kept
 	frozen.splitting, frozen.seq = true, at.leaf.seq+1
 	if err := p.write(ctx, s, at.name, at.page, frozen.encode()); err != nil {
@@ -23,14 +23,14 @@ func (p *pages) split(ctx context.Context, s kvmodel.Store, at *place, kept *lea
 // router. What they become is a function of the frozen leaf, so that all who do
 // this do the same, and none can undo it. Who has frozen it does not know its
 // version yet.
-func (p *pages) finishSplit(ctx context.Context, s kvmodel.Store, name string, frozen page) error {
+func (p *pages) finishSplit(ctx context.Context, s kv.Store, name string, frozen page) error {
 	children := p.children(name, frozen.leaf)
 	var there bool
-	works := []func(kvmodel.Store) error{
-		func(s kvmodel.Store) (err error) { there, err = p.add(ctx, s, name, children); return err },
+	works := []func(kv.Store) error{
+		func(s kv.Store) (err error) { there, err = p.add(ctx, s, name, children); return err },
 	}
 	if frozen.version == 0 {
-		works = append(works, func(s kvmodel.Store) error {
+		works = append(works, func(s kv.Store) error {
 			got, err := p.get(ctx, s, name)
 			if err == nil && (got[0].leaf == nil || !got[0].leaf.splitting) {
 				err = errAgain
@@ -41,7 +41,7 @@ func (p *pages) finishSplit(ctx context.Context, s kvmodel.Store, name string, f
 			return err
 		})
 	}
-	for _, err := range kvmodel.Together(ctx, s, works...) {
+	for _, err := range kv.Together(ctx, s, works...) {
 		if err != nil {
 			return err
 		}
@@ -59,8 +59,8 @@ func (p *pages) finishSplit(ctx context.Context, s kvmodel.Store, name string, f
 
 // add adds the children of the page called name. It tells whether some were
 // there already.
-func (p *pages) add(ctx context.Context, s kvmodel.Store, name string, children [4]*leaf) (there bool, err error) {
-	ops := make([]kvmodel.Op, len(children))
+func (p *pages) add(ctx context.Context, s kv.Store, name string, children [4]*leaf) (there bool, err error) {
+	ops := make([]kv.Op, len(children))
 	for i, c := range children {
 		ops[i] = p.put(childName(name, i), page{}, c.encode())
 	}
@@ -68,9 +68,9 @@ func (p *pages) add(ctx context.Context, s kvmodel.Store, name string, children 
 	_ = s.Do(ctx, ops)
 	for i := range ops {
 		switch err := ops[i].Err(); {
-		case errors.Is(err, kvmodel.ErrExists):
+		case errors.Is(err, kv.ErrExists):
 			there = true
-		case errors.Is(err, kvmodel.ErrUnclear) && ctx.Err() == nil:
+		case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
 			return there, errAgain
 		case err != nil:
 			return there, err
@@ -109,10 +109,10 @@ func routerOf(frozen *leaf, children [4]*leaf) *router {
 
 // putBelow puts the entries of a leaf into the pages below it that were there
 // before it was.
-func (p *pages) putBelow(ctx context.Context, s kvmodel.Store, l *leaf) error {
-	works := make([]func(kvmodel.Store) error, len(l.entries))
+func (p *pages) putBelow(ctx context.Context, s kv.Store, l *leaf) error {
+	works := make([]func(kv.Store) error, len(l.entries))
 	for i, e := range l.entries {
-		works[i] = func(s kvmodel.Store) error {
+		works[i] = func(s kv.Store) error {
 			var due reports
 			put := &edit{point: p.point(e.score, e.id), id: e.id, put: &e}
 			if err := p.edit(ctx, s, put, nil, &due); err != nil {
@@ -121,5 +121,5 @@ func (p *pages) putBelow(ctx context.Context, s kvmodel.Store, l *leaf) error {
 			return p.report(ctx, s, &due)
 		}
 	}
-	return errors.Join(kvmodel.Together(ctx, s, works...)...)
+	return errors.Join(kv.Together(ctx, s, works...)...)
 }

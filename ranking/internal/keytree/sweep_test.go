@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -32,7 +32,7 @@ func stillScore(i int) int64 { return int64(i*20 - 30) }
 
 func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	kvtest.SimulateMany(t, seeds, dying(powers), func(sim *kvtest.Sim) {
-		open := func(s kvmodel.Store) *ranking {
+		open := func(s kv.Store) *ranking {
 			return open(s, func(c *Config) {
 				if sim.Seed()%3 > 0 {
 					c.Small = 1
@@ -51,11 +51,11 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 			for p := range 3 {
 				name := fmt.Sprint("p", wave, p)
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(10*wave+p)))
-				sim.Go(name, func(s kvmodel.Store) { moveSome(open(s), rng, region(sim, wave)) })
+				sim.Go(name, func(s kv.Store) { moveSome(open(s), rng, region(sim, wave)) })
 			}
 			reader := fmt.Sprint("reader", wave)
 			sim.Spare(reader)
-			sim.Go(reader, func(s kvmodel.Store) { readAll(sim.T(), open(s)) })
+			sim.Go(reader, func(s kv.Store) { readAll(sim.T(), open(s)) })
 			watched.run(sim)
 		}
 		ids := slices.Clone(still)
@@ -78,10 +78,10 @@ func region(sim *kvtest.Sim, wave int) int64 {
 }
 
 // keep is a store that outlives its users.
-type keep struct{ kvmodel.Store }
+type keep struct{ kv.Store }
 
-func (keep) Powers() kvmodel.Powers { return kvmodel.Powers{} }
-func (keep) Close() error           { return nil }
+func (keep) Powers() kv.Powers { return kv.Powers{} }
+func (keep) Close() error      { return nil }
 
 // moveSome changes members as one process, until it dies.
 func moveSome(r *ranking, rng *rand.Rand, up int64) {
@@ -160,7 +160,7 @@ func (h *history) look(sim *kvtest.Sim) {
 	keys := sim.Store().Keys()
 	slices.Sort(keys)
 	for _, key := range keys {
-		result, err := kvmodel.One(ctx, sim.Store(), kvmodel.OpGet(key))
+		result, err := kv.One(ctx, sim.Store(), kv.OpGet(key))
 		switch {
 		case err != nil:
 		case strings.Contains(key, ":key0"):

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Config says which tree is meant and how it is used.
 type Config struct {
-	// Name is a text from kvmodel.JoinText, unique among the trees of a store.
+	// Name is a text from kv.JoinText, unique among the trees of a store.
 	Name string
 	Code Code
 
@@ -29,7 +29,7 @@ type Config struct {
 	Expires time.Time // when the tree ends, with all that belongs to it; zero: never
 
 	// Later does work after the reply; nil: such work is not done.
-	Later func(work func(context.Context, kvmodel.Store) error)
+	Later func(work func(context.Context, kv.Store) error)
 
 	Limit int // entries of a leaf; 0 means 128
 	Small int // how many members a tree may have whose counts are kept exact; 0 means 8,192
@@ -48,7 +48,7 @@ type Tree struct {
 
 // treeKey is the class of all keys of trees. What follows the name is in the text
 // of the one part, since no page's key may be hashed: it is the page's position.
-var treeKey = kvmodel.NewClass("rank", 1) // tree
+var treeKey = kv.NewClass("rank", 1) // tree
 
 // A tree's name is at most 32 bytes, so that the key of its deepest page is within
 // the limit of a store.
@@ -133,12 +133,12 @@ type session struct {
 // session begins an operation, and does what is beside in the same trip that
 // reads the definition, if that has to be read. A writer's session makes the
 // tree if there is none.
-func (t *Tree) session(ctx context.Context, s kvmodel.Store, writes bool, beside ...func(kvmodel.Store) error) (*session, error) {
+func (t *Tree) session(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*session, error) {
 	began := t.Now()
 	m := t.known()
 	works := beside
 	if m == nil {
-		works = append(works[:len(works):len(works)], func(s kvmodel.Store) (err error) { m, err = t.readMeta(ctx, s); return err })
+		works = append(works[:len(works):len(works)], func(s kv.Store) (err error) { m, err = t.readMeta(ctx, s); return err })
 	}
 	if err := together(ctx, s, works...); err != nil {
 		return nil, err
@@ -168,11 +168,11 @@ func (t *Tree) sessionOf(m *meta, began time.Time) *session {
 }
 
 // together runs works side by side and returns the first error.
-func together(ctx context.Context, s kvmodel.Store, works ...func(kvmodel.Store) error) error {
+func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
 	if len(works) == 0 {
 		return nil
 	}
-	for _, err := range kvmodel.Together(ctx, s, works...) {
+	for _, err := range kv.Together(ctx, s, works...) {
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ const sessionTries = 8
 
 // begin does work in a session of a writer, again if the session was too old or
 // the root was found missing.
-func (t *Tree) begin(ctx context.Context, s kvmodel.Store, work func(*session) error, beside ...func(kvmodel.Store) error) error {
+func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*session) error, beside ...func(kv.Store) error) error {
 	var err error
 	for range sessionTries {
 		var se *session

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // State is what is true of a member, as its record said when it was read.
@@ -46,5 +46,5 @@ func (st State) stuck(e entry, now time.Time) bool {
 type Truth interface {
 	// States returns the states of ids, in their order, in one trip. One that
 	// has no record is not in, at version 0.
-	States(ctx context.Context, s kvmodel.Store, ids []string) ([]State, error)
+	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
 }

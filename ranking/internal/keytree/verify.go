@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Report is what Verify has found.
@@ -60,7 +60,7 @@ func (r *Report) wrong(name, format string, args ...any) {
 // members ids have no entry although their records say that they are in. It
 // needs ids because a store cannot list its keys. Writers may write meanwhile;
 // then counts are off and entries pending, and nothing is wrong.
-func (t *Tree) Verify(ctx context.Context, s kvmodel.Store, ids []string) (Report, error) {
+func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, error) {
 	se, err := t.session(ctx, s, false)
 	if err != nil {
 		return Report{}, err
@@ -91,7 +91,7 @@ const mendRounds = 4
 // Mend does what Verify does, and mends it: clear is called to take entries out, the
 // members that are missing are put in, and the pages made. Counts need a Refresh
 // then.
-func (t *Tree) Mend(ctx context.Context, s kvmodel.Store, ids []string, clear func(context.Context, []Doubt) error) (Report, error) {
+func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, clear func(context.Context, []Doubt) error) (Report, error) {
 	first, err := t.Verify(ctx, s, ids)
 	found := first
 	for round := 1; err == nil && round < mendRounds && found.mendable(); round++ {
@@ -104,7 +104,7 @@ func (t *Tree) Mend(ctx context.Context, s kvmodel.Store, ids []string, clear fu
 
 func (r *Report) mendable() bool { return len(r.doubtful)+len(r.Missing)+len(r.lost) > 0 }
 
-func (t *Tree) mend(ctx context.Context, s kvmodel.Store, found Report, clear func(context.Context, []Doubt) error) error {
+func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(context.Context, []Doubt) error) error {
 	for _, name := range found.lost {
 		if err := t.makeAgain(ctx, s, name); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (t *Tree) mend(ctx context.Context, s kvmodel.Store, found Report, clear fu
 }
 
 // makeAgain makes the page called name if it is missing.
-func (t *Tree) makeAgain(ctx context.Context, s kvmodel.Store, name string) error {
+func (t *Tree) makeAgain(ctx context.Context, s kv.Store, name string) error {
 	return t.begin(ctx, s, func(se *session) error {
 		got, err := se.read.get(ctx, s, name)
 		if err != nil || got[0].leaf != nil || got[0].router != nil {
@@ -136,7 +136,7 @@ func (t *Tree) makeAgain(ctx context.Context, s kvmodel.Store, name string) erro
 }
 
 // putIn puts in the entry of the member id, if its record says that it is in.
-func (t *Tree) putIn(ctx context.Context, s kvmodel.Store, id string) error {
+func (t *Tree) putIn(ctx context.Context, s kv.Store, id string) error {
 	st, err := t.state(ctx, s, id)
 	if err != nil || !st.In {
 		return err
@@ -153,9 +153,9 @@ type verifier struct{ *pages }
 
 // page looks at the page called name, to which the router above has given at,
 // and at all below it.
-func (v *verifier) page(ctx context.Context, s kvmodel.Store, name string, at slot) (*Report, error) {
+func (v *verifier) page(ctx context.Context, s kv.Store, name string, at slot) (*Report, error) {
 	r := new(Report)
-	results, err := kvmodel.GetAll(ctx, s, v.key(name))
+	results, err := kv.GetAll(ctx, s, v.key(name))
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (v *verifier) page(ctx context.Context, s kvmodel.Store, name string, at sl
 	if err != nil {
 		return nil, err
 	}
-	if n := len(v.key(name)); n > kvmodel.MaxKey-kvmodel.MaxTenant-1 {
+	if n := len(v.key(name)); n > kv.MaxKey-kv.MaxTenant-1 {
 		r.wrong(name, "its key has %d bytes", n)
 	}
 	if n := len(results[0].Value); n > 64<<10 {
@@ -185,7 +185,7 @@ func (v *verifier) page(ctx context.Context, s kvmodel.Store, name string, at sl
 }
 
 // router looks at a router and all below it.
-func (v *verifier) router(ctx context.Context, s kvmodel.Store, r *Report, name string, at slot, pg *router) error {
+func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name string, at slot, pg *router) error {
 	r.Routers++
 	if name != "" {
 		r.Drift += max(at.count-pg.total(), pg.total()-at.count)
@@ -194,9 +194,9 @@ func (v *verifier) router(ctx context.Context, s kvmodel.Store, r *Report, name 
 		r.wrong(name, "it is closed and not empty, or the root")
 	}
 	below := make([]*Report, len(pg.slots))
-	works := make([]func(kvmodel.Store) error, len(pg.slots))
+	works := make([]func(kv.Store) error, len(pg.slots))
 	for i, child := range pg.slots {
-		works[i] = func(s kvmodel.Store) (err error) {
+		works[i] = func(s kv.Store) (err error) {
 			below[i], err = v.page(ctx, s, childName(name, i), child)
 			return err
 		}
@@ -214,7 +214,7 @@ func (v *verifier) router(ctx context.Context, s kvmodel.Store, r *Report, name 
 }
 
 // run does works side by side where they are about few members.
-func (v *verifier) run(ctx context.Context, s kvmodel.Store, members int, works []func(kvmodel.Store) error) error {
+func (v *verifier) run(ctx context.Context, s kv.Store, members int, works []func(kv.Store) error) error {
 	if members <= sideBySide {
 		return together(ctx, s, works...)
 	}
@@ -227,7 +227,7 @@ func (v *verifier) run(ctx context.Context, s kvmodel.Store, members int, works 
 }
 
 // leaf looks at a leaf.
-func (v *verifier) leaf(ctx context.Context, s kvmodel.Store, r *Report, name string, at slot, l *leaf) error {
+func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string, at slot, l *leaf) error {
 	r.Leaves++
 	r.Way += len(l.entries) * (len(name)/perLevel + 1)
 	if name != "" {
@@ -259,7 +259,7 @@ func (v *verifier) inOrder(r *Report, name string, l *leaf) {
 }
 
 // entries compares the entries of l with the records.
-func (v *verifier) entries(ctx context.Context, s kvmodel.Store, r *Report, l *leaf) error {
+func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) error {
 	if len(l.entries) == 0 {
 		return nil
 	}
@@ -289,7 +289,7 @@ func (v *verifier) entries(ctx context.Context, s kvmodel.Store, r *Report, l *l
 const verifiedAtOnce = 100
 
 // missing returns those of ids that are in by their records and have no entry.
-func (v *verifier) missing(ctx context.Context, s kvmodel.Store, ids []string) ([]string, error) {
+func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]string, error) {
 	var missing []string
 	for begin := 0; begin < len(ids); begin += verifiedAtOnce {
 		batch := ids[begin:min(begin+verifiedAtOnce, len(ids))]
@@ -298,9 +298,9 @@ func (v *verifier) missing(ctx context.Context, s kvmodel.Store, ids []string) (
 			return nil, err
 		}
 		has := make([]bool, len(batch))
-		works := make([]func(kvmodel.Store) error, len(batch))
+		works := make([]func(kv.Store) error, len(batch))
 		for i, id := range batch {
-			works[i] = func(s kvmodel.Store) (err error) { has[i], err = v.holds(ctx, s, id, states[i]); return err }
+			works[i] = func(s kv.Store) (err error) { has[i], err = v.holds(ctx, s, id, states[i]); return err }
 		}
 		if err := together(ctx, s, works...); err != nil {
 			return nil, err
@@ -316,7 +316,7 @@ func (v *verifier) missing(ctx context.Context, s kvmodel.Store, ids []string) (
 
 // Has tells whether the member id, whose record is in state st, has the entry
 // that it should have, if any.
-func (t *Tree) Has(ctx context.Context, s kvmodel.Store, id string, st State) (bool, error) {
+func (t *Tree) Has(ctx context.Context, s kv.Store, id string, st State) (bool, error) {
 	se, err := t.session(ctx, s, false)
 	if err != nil || se.read == nil {
 		return !st.In, err
@@ -326,7 +326,7 @@ func (t *Tree) Has(ctx context.Context, s kvmodel.Store, id string, st State) (b
 }
 
 // holds tells whether the member id has the entry that it should have, if any.
-func (v *verifier) holds(ctx context.Context, s kvmodel.Store, id string, st State) (bool, error) {
+func (v *verifier) holds(ctx context.Context, s kv.Store, id string, st State) (bool, error) {
 	if !st.In {
 		return true, nil
 	}

@@ -1,4 +1,4 @@
-package kvmodel
+package kv
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 	pause := r.pause
 	for try := 1; try < r.tries && err != nil; try++ {
 		again, places := repeatable(ops)
-		if len(again) == 0 || !sleep(ctx, pause/2+jitter(pause/2)) {
+		if len(again) == 0 || !Sleep(ctx, pause/2+Jitter(pause/2)) {
 			return err
 		}
 		// What it returns is told by the results as well.
@@ -55,7 +55,7 @@ func repeatable(ops []Op) (again []Op, places []int) {
 
 // sleep waits for d and returns true, or returns false at once if ctx ends
 // before.
-func sleep(ctx context.Context, d time.Duration) bool {
+func Sleep(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
 		return false
 	}

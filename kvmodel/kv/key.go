@@ -1,4 +1,4 @@
-package kvmodel
+package kv
 
 import (
 	"crypto/sha256"
@@ -36,7 +36,7 @@ func NewClass(name string, parts int) Class { return Class{name, parts} }
 // is not that of the class.
 func (c Class) Key(parts ...string) string {
 	if len(parts) != c.parts {
-		panic(fmt.Sprintf("kvmodel: key class %s has %d parts, not %d", c.name, c.parts, len(parts)))
+		panic(fmt.Sprintf("kv: key class %s has %d parts, not %d", c.name, c.parts, len(parts)))
 	}
 	return shorten(c.name + ":" + JoinText(parts...))
 }
@@ -45,7 +45,7 @@ func (c Class) Key(parts ...string) string {
 // not escaped again and counts as one part however many it joins.
 func (c Class) KeyOfText(before []string, text string) string {
 	if len(before)+1 != c.parts {
-		panic(fmt.Sprintf("kvmodel: key class %s has %d parts, not %d", c.name, c.parts, len(before)+1))
+		panic(fmt.Sprintf("kv: key class %s has %d parts, not %d", c.name, c.parts, len(before)+1))
 	}
 	if len(before) == 0 {
 		return shorten(c.name + ":" + text)
@@ -56,7 +56,7 @@ func (c Class) KeyOfText(before []string, text string) string {
 // JoinText returns parts escaped and joined by colons: the text of an id. A
 // text is never escaped again.
 func JoinText(parts ...string) string {
-	if len(parts) == 1 && allPlain(parts[0]) {
+	if len(parts) == 1 && Plain(parts[0]) {
 		return parts[0]
 	}
 	var b strings.Builder
@@ -71,14 +71,14 @@ func JoinText(parts ...string) string {
 
 // SplitText returns the parts JoinText joined, n of them.
 func SplitText(text string, n int) ([]string, error) {
-	parts, err := textParts(text, n)
+	parts, err := TextParts(text, n)
 	if err != nil {
 		return nil, err
 	}
 	for i, part := range parts {
 		plain, err := unescape(part)
 		if err != nil {
-			return nil, fmt.Errorf("id text %s: %w", quoteKey(text), err)
+			return nil, fmt.Errorf("id text %s: %w", Quote(text), err)
 		}
 		parts[i] = plain
 	}
@@ -86,10 +86,10 @@ func SplitText(text string, n int) ([]string, error) {
 }
 
 // textParts returns the n parts of text, still escaped.
-func textParts(text string, n int) ([]string, error) {
+func TextParts(text string, n int) ([]string, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) != n {
-		return nil, fmt.Errorf("id text %s has %d parts, not %d", quoteKey(text), len(parts), n)
+		return nil, fmt.Errorf("id text %s has %d parts, not %d", Quote(text), len(parts), n)
 	}
 	return parts, nil
 }
@@ -126,7 +126,7 @@ func escape(b *strings.Builder, part string) {
 }
 
 func unescape(part string) (string, error) {
-	if allPlain(part) {
+	if Plain(part) {
 		return part, nil
 	}
 	var b strings.Builder
@@ -150,7 +150,7 @@ func unescape(part string) (string, error) {
 }
 
 // allPlain tells whether nothing in part is or has to be escaped.
-func allPlain(part string) bool {
+func Plain(part string) bool {
 	for i := range len(part) {
 		if !plain(part[i]) {
 			return false
@@ -164,18 +164,18 @@ func plain(c byte) bool {
 		c == '.' || c == '_' || c == '~' || c == '-'
 }
 
-var keyHash = base32.HexEncoding.WithPadding(base32.NoPadding)
+var NameEncoding = base32.HexEncoding.WithPadding(base32.NoPadding)
 
 func shorten(key string) string {
 	if len(key) <= longKey {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))
-	return key[:keptOfLong] + "#h" + keyHash.EncodeToString(sum[:])
+	return key[:keptOfLong] + "#h" + NameEncoding.EncodeToString(sum[:])
 }
 
 // quoteKey returns key as an error message shows it: one line, not too long.
-func quoteKey(key string) string {
+func Quote(key string) string {
 	if len(key) > MaxKey {
 		key = key[:MaxKey] + "..."
 	}

@@ -1,4 +1,4 @@
-package kvmodel_test
+package kv_test
 
 import (
 	"context"
@@ -7,17 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // log is a store that keeps the keys of each trip.
 type log struct {
-	kvmodel.Store
+	kv.Store
 	trips [][]string
 }
 
-func (l *log) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (l *log) Do(ctx context.Context, ops []kv.Op) error {
 	var keys []string
 	for _, op := range ops {
 		keys = append(keys, op.Key)
@@ -26,10 +26,10 @@ func (l *log) Do(ctx context.Context, ops []kvmodel.Op) error {
 	return l.Store.Do(ctx, ops)
 }
 
-func gets(ctx context.Context, keys ...string) func(kvmodel.Store) error {
-	return func(s kvmodel.Store) error {
+func gets(ctx context.Context, keys ...string) func(kv.Store) error {
+	return func(s kv.Store) error {
 		for _, key := range keys {
-			if _, err := kvmodel.One(ctx, s, kvmodel.OpGet(key)); !errors.Is(err, kvmodel.ErrNotFound) {
+			if _, err := kv.One(ctx, s, kv.OpGet(key)); !errors.Is(err, kv.ErrNotFound) {
 				return err
 			}
 		}
@@ -40,10 +40,10 @@ func gets(ctx context.Context, keys ...string) func(kvmodel.Store) error {
 func TestTogether_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	ctx := context.Background()
 	s := &log{Store: memkv.New(memkv.Options{})}
-	nested := func(s kvmodel.Store) error {
-		return errors.Join(kvmodel.Together(ctx, s, gets(ctx, "c1"), gets(ctx, "d1", "d2", "d3"))...)
+	nested := func(s kv.Store) error {
+		return errors.Join(kv.Together(ctx, s, gets(ctx, "c1"), gets(ctx, "d1", "d2", "d3"))...)
 	}
-	errs := kvmodel.Together(ctx, s, gets(ctx, "a1", "a2"), gets(ctx, "b1"), nested)
+	errs := kv.Together(ctx, s, gets(ctx, "a1", "a2"), gets(ctx, "b1"), nested)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
@@ -56,23 +56,23 @@ func TestTogether_CostsTheTripsOfTheLongestWork(t *testing.T) {
 func TestTogether_GivesEachWorkItsOwnResultsAndErrors(t *testing.T) {
 	ctx := context.Background()
 	s := memkv.New(memkv.Options{})
-	if _, err := kvmodel.One(ctx, s, kvmodel.OpSet("there", []byte("v"))); err != nil {
+	if _, err := kv.One(ctx, s, kv.OpSet("there", []byte("v"))); err != nil {
 		t.Fatal(err)
 	}
 	var value string
-	errs := kvmodel.Together(ctx, s,
-		func(s kvmodel.Store) error {
-			_, err := kvmodel.One(ctx, s, kvmodel.OpAdd("there", nil))
+	errs := kv.Together(ctx, s,
+		func(s kv.Store) error {
+			_, err := kv.One(ctx, s, kv.OpAdd("there", nil))
 			return err
 		},
-		func(s kvmodel.Store) error {
-			r, err := kvmodel.One(ctx, s, kvmodel.OpGet("there"))
+		func(s kv.Store) error {
+			r, err := kv.One(ctx, s, kv.OpGet("there"))
 			value = string(r.Value)
 			return err
 		},
-		func(kvmodel.Store) error { return errOwn },
+		func(kv.Store) error { return errOwn },
 	)
-	if !errors.Is(errs[0], kvmodel.ErrExists) || errs[1] != nil || errs[2] != errOwn {
+	if !errors.Is(errs[0], kv.ErrExists) || errs[1] != nil || errs[2] != errOwn {
 		t.Errorf("errors %v, want exists, none and its own", errs)
 	}
 	if value != "v" {
@@ -90,12 +90,12 @@ func TestTogether_AWorkThatPanicsDoesNotLeaveTheOthersRunning(t *testing.T) {
 			t.Error("want the panic, and the other work ended")
 		}
 	}()
-	kvmodel.Together(ctx, memkv.New(memkv.Options{}),
-		func(s kvmodel.Store) error {
-			_, _ = kvmodel.One(ctx, s, kvmodel.OpGet("a"))
+	kv.Together(ctx, memkv.New(memkv.Options{}),
+		func(s kv.Store) error {
+			_, _ = kv.One(ctx, s, kv.OpGet("a"))
 			panic("own")
 		},
-		func(s kvmodel.Store) error {
+		func(s kv.Store) error {
 			defer func() { ended = true }()
 			return gets(ctx, "a", "b", "c")(s)
 		},
@@ -103,22 +103,22 @@ func TestTogether_AWorkThatPanicsDoesNotLeaveTheOthersRunning(t *testing.T) {
 }
 
 func TestTogether_AKeyThatSeveralReadIsReadOnce(t *testing.T) {
-	ctx, meter := kvmodel.Metered(context.Background())
-	s := kvmodel.Count(memkv.New(memkv.Options{}))
-	if _, err := kvmodel.One(ctx, s, kvmodel.OpSet("a", []byte("v"))); err != nil {
+	ctx, meter := kv.Metered(context.Background())
+	s := kv.Count(memkv.New(memkv.Options{}))
+	if _, err := kv.One(ctx, s, kv.OpSet("a", []byte("v"))); err != nil {
 		t.Fatal(err)
 	}
 	before := meter.Cost().Ops
 	values := make([][]byte, 5)
-	works := make([]func(kvmodel.Store) error, len(values))
+	works := make([]func(kv.Store) error, len(values))
 	for i := range values {
-		works[i] = func(s kvmodel.Store) error {
-			r, err := kvmodel.One(ctx, s, kvmodel.OpGet("a"))
+		works[i] = func(s kv.Store) error {
+			r, err := kv.One(ctx, s, kv.OpGet("a"))
 			values[i] = r.Value
 			return err
 		}
 	}
-	if err := errors.Join(kvmodel.Together(ctx, s, works...)...); err != nil {
+	if err := errors.Join(kv.Together(ctx, s, works...)...); err != nil {
 		t.Fatal(err)
 	}
 	if got := meter.Cost().Ops - before; got != 1 {

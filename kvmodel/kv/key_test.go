@@ -1,4 +1,4 @@
-package kvmodel_test
+package kv_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func TestClass_Key_EscapesAndJoins(t *testing.T) {
@@ -25,14 +25,14 @@ func TestClass_Key_EscapesAndJoins(t *testing.T) {
 		{[]string{"50%", "#1"}, "page:50%25:%231"},
 		{[]string{"A.z_0~9-", "/"}, "page:A.z_0~9-:%2F"},
 	} {
-		if got := kvmodel.NewClass("page", 2).Key(c.parts...); got != c.want {
+		if got := kv.NewClass("page", 2).Key(c.parts...); got != c.want {
 			t.Errorf("key of %q is %q, want %q", c.parts, got, c.want)
 		}
 	}
 }
 
 func TestClass_Key_PanicsForAnotherNumberOfParts(t *testing.T) {
-	class := kvmodel.NewClass("page", 2)
+	class := kv.NewClass("page", 2)
 	for name, call := range map[string]func(){
 		"none":              func() { class.Key() },
 		"one":               func() { class.Key("a") },
@@ -52,17 +52,17 @@ func TestClass_Key_PanicsForAnotherNumberOfParts(t *testing.T) {
 }
 
 func TestClass_KeyOfText_DoesNotEscapeTheTextAgain(t *testing.T) {
-	text := kvmodel.JoinText("a b", "c:d")
-	if got, want := kvmodel.NewClass("page", 1).KeyOfText(nil, text), "page:a%20b:c%3Ad"; got != want {
+	text := kv.JoinText("a b", "c:d")
+	if got, want := kv.NewClass("page", 1).KeyOfText(nil, text), "page:a%20b:c%3Ad"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := kvmodel.NewClass("list", 2).KeyOfText([]string{"x y"}, text), "list:x%20y:a%20b:c%3Ad"; got != want {
+	if got, want := kv.NewClass("list", 2).KeyOfText([]string{"x y"}, text), "list:x%20y:a%20b:c%3Ad"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestClass_Key_LongOnesAreHashed(t *testing.T) {
-	class := kvmodel.NewClass("page", 2)
+	class := kv.NewClass("page", 2)
 	longest := class.Key(strings.Repeat("a", 100), strings.Repeat("b", 160-len("page::")-100))
 	if len(longest) != 160 || strings.Contains(longest, "#") {
 		t.Errorf("a key of 160 bytes became %q", longest)
@@ -77,10 +77,10 @@ func TestClass_Key_LongOnesAreHashed(t *testing.T) {
 		{"", strings.Repeat("é", 5000)},
 	} {
 		key := class.Key(parts...)
-		if len(key) > 160 || !strings.Contains(key, "#h") || kvmodel.CheckKey(key) != nil {
+		if len(key) > 160 || !strings.Contains(key, "#h") || kv.CheckKey(key) != nil {
 			t.Errorf("the long key became %q", key)
 		}
-		if !strings.HasPrefix(strings.ReplaceAll("page:"+kvmodel.JoinText(parts...), "#", "?"), key[:90]) {
+		if !strings.HasPrefix(strings.ReplaceAll("page:"+kv.JoinText(parts...), "#", "?"), key[:90]) {
 			t.Errorf("the beginning of %q is not readable", key)
 		}
 		if other, there := seen[key]; there {
@@ -92,22 +92,22 @@ func TestClass_Key_LongOnesAreHashed(t *testing.T) {
 
 func TestClass_Key_StaysAsItIs(t *testing.T) {
 	// These are stored: a change of them loses data.
-	if got, want := kvmodel.NewClass("page", 1).Key(strings.Repeat("é", 60)),
+	if got, want := kv.NewClass("page", 1).Key(strings.Repeat("é", 60)),
 		"page:%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%#h3G1G6PUBIK1SFKRQLNLV5DU16LJH0G9BBSE1OB9CL58HB7MVJ3PG"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 
 func TestMaxKey_HoldsTenantKeyAndSuffix(t *testing.T) {
-	longest := kvmodel.NewClass("c", 1).Key(strings.Repeat("k", 158))
-	if n := kvmodel.MaxTenant + len(":") + len(longest) + kvmodel.MaxSuffix; n > kvmodel.MaxKey {
-		t.Errorf("tenant, key and suffix can be %d bytes, more than %d", n, kvmodel.MaxKey)
+	longest := kv.NewClass("c", 1).Key(strings.Repeat("k", 158))
+	if n := kv.MaxTenant + len(":") + len(longest) + kv.MaxSuffix; n > kv.MaxKey {
+		t.Errorf("tenant, key and suffix can be %d bytes, more than %d", n, kv.MaxKey)
 	}
 }
 
 func TestSplitText_GivesBackWhatWasJoined(t *testing.T) {
 	for _, parts := range [][]string{{""}, {"a"}, {"", ""}, {"a:b", "c"}, {"a", "b:c"}, {"%", "%25", "#"}, {"\x00\xff", "é", "{}"}} {
-		got, err := kvmodel.SplitText(kvmodel.JoinText(parts...), len(parts))
+		got, err := kv.SplitText(kv.JoinText(parts...), len(parts))
 		if err != nil {
 			t.Errorf("%q: %v", parts, err)
 		}
@@ -134,7 +134,7 @@ func TestSplitText_RefusesWhatJoinTextNeverWrites(t *testing.T) {
 		{"%zz", 1, `bad escape "%zz"`},
 		{"%+1", 1, `bad escape "%+1"`},
 	} {
-		if parts, err := kvmodel.SplitText(c.text, c.n); err == nil || !strings.Contains(err.Error(), c.want) {
+		if parts, err := kv.SplitText(c.text, c.n); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q gave %q and the error %v, want one with %q", c.text, parts, err, c.want)
 		}
 	}
@@ -143,21 +143,21 @@ func TestSplitText_RefusesWhatJoinTextNeverWrites(t *testing.T) {
 func TestCheckKey_SaysWhatIsWrongAndWhere(t *testing.T) {
 	for key, want := range map[string]string{
 		"":                                      "bad key: it is empty",
-		strings.Repeat("k", kvmodel.MaxKey+1):   "bad key: 251 bytes, at most 250",
+		strings.Repeat("k", kv.MaxKey+1):        "bad key: 251 bytes, at most 250",
 		"a b":                                   "bad key: byte 0x20 at 1",
 		"ab\r":                                  "bad key: byte 0x0d at 2",
 		"{":                                     "bad key: byte 0x7b at 0",
 		"a}":                                    "bad key: byte 0x7d at 1",
 		"é":                                     "bad key: byte 0xc3 at 0",
 		"\x7f":                                  "bad key: byte 0x7f at 0",
-		strings.Repeat("k", kvmodel.MaxKey):     "",
+		strings.Repeat("k", kv.MaxKey):          "",
 		"page:a%20b#0!\"$&'()*+,/;<=>?@[\\]^`|": "",
 	} {
-		err := kvmodel.CheckKey(key)
+		err := kv.CheckKey(key)
 		if want == "" && err == nil {
 			continue
 		}
-		if !errors.Is(err, kvmodel.ErrBadKey) || err.Error() != want {
+		if !errors.Is(err, kv.ErrBadKey) || err.Error() != want {
 			t.Errorf("%.20q: %v, want %q", key, err, want)
 		}
 	}
@@ -168,10 +168,10 @@ func FuzzText(f *testing.F) {
 	f.Add("a:b", "c", "a", "b:c")
 	f.Add("%", "%25", "", "\xff")
 	f.Add(strings.Repeat("x", 200), "", strings.Repeat("x", 199), "x")
-	class := kvmodel.NewClass("fuzz", 2)
+	class := kv.NewClass("fuzz", 2)
 	f.Fuzz(func(t *testing.T, a, b, c, d string) {
-		text := kvmodel.JoinText(a, b)
-		got, err := kvmodel.SplitText(text, 2)
+		text := kv.JoinText(a, b)
+		got, err := kv.SplitText(text, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,10 +179,10 @@ func FuzzText(f *testing.F) {
 			t.Errorf("parts mismatch (-want +got):\n%s", diff)
 		}
 		key := class.Key(a, b)
-		if err := kvmodel.CheckKey(key + strings.Repeat("#", kvmodel.MaxSuffix)); err != nil {
+		if err := kv.CheckKey(key + strings.Repeat("#", kv.MaxSuffix)); err != nil {
 			t.Errorf("key %q: %v", key, err)
 		}
-		if same := slices.Equal([]string{a, b}, []string{c, d}); (key == class.Key(c, d)) != same || (text == kvmodel.JoinText(c, d)) != same {
+		if same := slices.Equal([]string{a, b}, []string{c, d}); (key == class.Key(c, d)) != same || (text == kv.JoinText(c, d)) != same {
 			t.Errorf("%q and %q have the keys %q and %q", []string{a, b}, []string{c, d}, key, class.Key(c, d))
 		}
 	})
@@ -194,10 +194,10 @@ func FuzzSplitText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n := strings.Count(text, ":") + 1
-		parts, err := kvmodel.SplitText(text, n)
+		parts, err := kv.SplitText(text, n)
 		// A text that is taken is the only one for its parts.
-		if err == nil && kvmodel.JoinText(parts...) != text {
-			t.Errorf("%q was read as %q, which is written %q", text, parts, kvmodel.JoinText(parts...))
+		if err == nil && kv.JoinText(parts...) != text {
+			t.Errorf("%q was read as %q, which is written %q", text, parts, kv.JoinText(parts...))
 		}
 	})
 }
@@ -207,9 +207,9 @@ func FuzzCheckKey(f *testing.F) {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
-		good := len(key) >= 1 && len(key) <= kvmodel.MaxKey &&
+		good := len(key) >= 1 && len(key) <= kv.MaxKey &&
 			strings.Trim(key, "!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz|~") == ""
-		if err := kvmodel.CheckKey(key); (err == nil) != good || err != nil && !errors.Is(err, kvmodel.ErrBadKey) {
+		if err := kv.CheckKey(key); (err == nil) != good || err != nil && !errors.Is(err, kv.ErrBadKey) {
 			t.Errorf("%q: %v, want good: %t", key, err, good)
 		}
 	})

@@ -1,4 +1,4 @@
-package kvmodel_test
+package kv_test
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 func TestCount_AddsUpWhatOneContextAskedFor(t *testing.T) {
-	s := kvmodel.Count(newRig())
-	metered, meter := kvmodel.Metered(ctx)
-	_ = s.Do(metered, []kvmodel.Op{kvmodel.OpSet("a", []byte("12345")), kvmodel.OpSet("b", []byte("1")), kvmodel.OpAdd("a", []byte("xx"))})
-	_ = s.Do(metered, []kvmodel.Op{kvmodel.OpGet("a"), kvmodel.OpGet("none")})
-	_ = s.Do(ctx, []kvmodel.Op{kvmodel.OpGet("a")})
-	_ = s.Do(metered, []kvmodel.Op{kvmodel.OpGet("b")})
-	want := kvmodel.Cost{Trips: 3, Depth: 3, Ops: 6, Keys: 5, Read: 6, Wrote: 8}
+	s := kv.Count(newRig())
+	metered, meter := kv.Metered(ctx)
+	_ = s.Do(metered, []kv.Op{kv.OpSet("a", []byte("12345")), kv.OpSet("b", []byte("1")), kv.OpAdd("a", []byte("xx"))})
+	_ = s.Do(metered, []kv.Op{kv.OpGet("a"), kv.OpGet("none")})
+	_ = s.Do(ctx, []kv.Op{kv.OpGet("a")})
+	_ = s.Do(metered, []kv.Op{kv.OpGet("b")})
+	want := kv.Cost{Trips: 3, Depth: 3, Ops: 6, Keys: 5, Read: 6, Wrote: 8}
 	if diff := cmp.Diff(want, meter.Cost()); diff != "" {
 		t.Errorf("cost mismatch (-want +got):\n%s", diff)
 	}
@@ -33,13 +33,13 @@ func TestCount_AddsUpWhatOneContextAskedFor(t *testing.T) {
 }
 
 func TestCount_MetersAreApart(t *testing.T) {
-	s := kvmodel.Count(newRig())
-	first, one := kvmodel.Metered(ctx)
-	second, other := kvmodel.Metered(ctx)
-	inner, innermost := kvmodel.Metered(first)
-	_, _ = kvmodel.GetAll(first, s, "k")
-	_, _ = kvmodel.GetAll(second, s, "k", "l")
-	_, _ = kvmodel.GetAll(inner, s, "k", "l", "m")
+	s := kv.Count(newRig())
+	first, one := kv.Metered(ctx)
+	second, other := kv.Metered(ctx)
+	inner, innermost := kv.Metered(first)
+	_, _ = kv.GetAll(first, s, "k")
+	_, _ = kv.GetAll(second, s, "k", "l")
+	_, _ = kv.GetAll(inner, s, "k", "l", "m")
 	if one.Cost().Ops != 1 || other.Cost().Ops != 2 || innermost.Cost().Ops != 3 {
 		t.Errorf("ops: %d, %d and %d, want 1, 2 and 3", one.Cost().Ops, other.Cost().Ops, innermost.Cost().Ops)
 	}
@@ -47,23 +47,23 @@ func TestCount_MetersAreApart(t *testing.T) {
 
 // slowStore takes its time for each trip.
 type slowStore struct {
-	kvmodel.Store
+	kv.Store
 	took time.Duration
 }
 
-func (s slowStore) Do(ctx context.Context, ops []kvmodel.Op) error {
+func (s slowStore) Do(ctx context.Context, ops []kv.Op) error {
 	time.Sleep(s.took)
 	return s.Store.Do(ctx, ops)
 }
 
 func TestCount_DepthIsTheLongestChainOfTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := kvmodel.Count(slowStore{memkv.New(memkv.Options{}), time.Second})
-		metered, meter := kvmodel.Metered(ctx)
+		s := kv.Count(slowStore{memkv.New(memkv.Options{}), time.Second})
+		metered, meter := kv.Metered(ctx)
 		for range 2 {
 			var wg sync.WaitGroup
 			for i := range 5 {
-				wg.Go(func() { _, _ = kvmodel.GetAll(metered, s, fmt.Sprint("k", i)) })
+				wg.Go(func() { _, _ = kv.GetAll(metered, s, fmt.Sprint("k", i)) })
 			}
 			wg.Wait()
 		}
@@ -74,10 +74,10 @@ func TestCount_DepthIsTheLongestChainOfTrips(t *testing.T) {
 }
 
 func TestCount_CountsInsideAtomic(t *testing.T) {
-	s := kvmodel.Count(memkv.New(memkv.Options{}))
-	metered, meter := kvmodel.Metered(ctx)
-	err := kvmodel.PowersOf(s).Atomic(metered, func(s kvmodel.Store) error {
-		_, err := kvmodel.One(metered, s, kvmodel.OpSet("k", []byte("abc")))
+	s := kv.Count(memkv.New(memkv.Options{}))
+	metered, meter := kv.Metered(ctx)
+	err := kv.PowersOf(s).Atomic(metered, func(s kv.Store) error {
+		_, err := kv.One(metered, s, kv.OpSet("k", []byte("abc")))
 		return err
 	})
 	if got := meter.Cost(); err != nil || got.Trips != 1 || got.Wrote != 3 {
@@ -96,7 +96,7 @@ func TestTrace_ShowsEachTripWithItsResults(t *testing.T) {
 			return nil
 		}
 		type tag struct{}
-		s := kvmodel.Trace(slowStore{r, time.Second}, func(ctx context.Context, trip kvmodel.Trip) {
+		s := kv.Trace(slowStore{r, time.Second}, func(ctx context.Context, trip kv.Trip) {
 			if !time.Now().Equal(trip.Start.Add(trip.Took)) {
 				t.Errorf("a trip from %v that took %v ended at %v", trip.Start, trip.Took, time.Now())
 			}
@@ -107,8 +107,8 @@ func TestTrace_ShowsEachTripWithItsResults(t *testing.T) {
 			seen = append(seen, line)
 		})
 		tagged := context.WithValue(ctx, tag{}, "request 7")
-		_ = s.Do(tagged, []kvmodel.Op{kvmodel.OpSet("a", nil), kvmodel.OpGet("b")})
-		if _, err := kvmodel.One(tagged, s, kvmodel.OpGet("a")); !errors.Is(err, errDown) {
+		_ = s.Do(tagged, []kv.Op{kv.OpSet("a", nil), kv.OpGet("b")})
+		if _, err := kv.One(tagged, s, kv.OpGet("a")); !errors.Is(err, errDown) {
 			t.Errorf("the error %v did not come through", err)
 		}
 		want := []string{
@@ -123,9 +123,9 @@ func TestTrace_ShowsEachTripWithItsResults(t *testing.T) {
 
 func TestTrace_ShowsTripsInsideAtomic(t *testing.T) {
 	trips := 0
-	s := kvmodel.Trace(memkv.New(memkv.Options{}), func(context.Context, kvmodel.Trip) { trips++ })
-	err := kvmodel.PowersOf(s).Atomic(ctx, func(s kvmodel.Store) error {
-		_, err := kvmodel.GetAll(ctx, s, "a", "b")
+	s := kv.Trace(memkv.New(memkv.Options{}), func(context.Context, kv.Trip) { trips++ })
+	err := kv.PowersOf(s).Atomic(ctx, func(s kv.Store) error {
+		_, err := kv.GetAll(ctx, s, "a", "b")
 		return err
 	})
 	if err != nil || trips != 1 {
@@ -134,9 +134,9 @@ func TestTrace_ShowsTripsInsideAtomic(t *testing.T) {
 }
 
 // tenant returns the store of a tenant in s.
-func tenant(t *testing.T, s kvmodel.Store, name string) kvmodel.Store {
+func tenant(t *testing.T, s kv.Store, name string) kv.Store {
 	t.Helper()
-	p, err := kvmodel.Prefix(s, name)
+	p, err := kv.Prefix(s, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,15 +147,15 @@ func TestPrefix_KeepsTenantsApart(t *testing.T) {
 	r := newRig()
 	names := []string{"a", "b", "a:b", "a%3Ab", "A", "é", "a b"}
 	for _, name := range names {
-		if _, err := kvmodel.One(ctx, tenant(t, r, name), kvmodel.OpAdd("b:k", []byte(name))); err != nil {
+		if _, err := kv.One(ctx, tenant(t, r, name), kv.OpAdd("b:k", []byte(name))); err != nil {
 			t.Errorf("tenant %q: %v", name, err)
 		}
 	}
-	if _, err := kvmodel.One(ctx, tenant(t, r, "a"), kvmodel.OpGet("k")); !errors.Is(err, kvmodel.ErrNotFound) {
+	if _, err := kv.One(ctx, tenant(t, r, "a"), kv.OpGet("k")); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("tenant a reads another key: %v", err)
 	}
 	for _, name := range names {
-		got, err := kvmodel.One(ctx, tenant(t, r, name), kvmodel.OpGet("b:k"))
+		got, err := kv.One(ctx, tenant(t, r, name), kv.OpGet("b:k"))
 		if err != nil || string(got.Value) != name {
 			t.Errorf("tenant %q reads %q (%v)", name, got.Value, err)
 		}
@@ -170,25 +170,25 @@ func TestPrefix_RefusesTenantsThatAreEmptyOrLong(t *testing.T) {
 		strings.Repeat("t", 41): `tenant "` + strings.Repeat("t", 41) + `": bad key: 1 to 40 bytes when escaped`,
 		strings.Repeat("é", 7):  `tenant "ééééééé": bad key: 1 to 40 bytes when escaped`,
 	} {
-		if s, err := kvmodel.Prefix(newRig(), name); s != nil || !errors.Is(err, kvmodel.ErrBadKey) || err.Error() != want {
+		if s, err := kv.Prefix(newRig(), name); s != nil || !errors.Is(err, kv.ErrBadKey) || err.Error() != want {
 			t.Errorf("tenant %q: %v, want %q", name, err, want)
 		}
 	}
-	for _, name := range []string{"t", strings.Repeat("t", kvmodel.MaxTenant)} {
-		if _, err := kvmodel.Prefix(newRig(), name); err != nil {
+	for _, name := range []string{"t", strings.Repeat("t", kv.MaxTenant)} {
+		if _, err := kv.Prefix(newRig(), name); err != nil {
 			t.Errorf("tenant %q: %v", name, err)
 		}
 	}
 }
 
 func TestPrefix_AnEmptyKeyStaysABadOne(t *testing.T) {
-	if _, err := kvmodel.One(ctx, tenant(t, newRig(), "t"), kvmodel.OpSet("", nil)); !errors.Is(err, kvmodel.ErrBadKey) {
+	if _, err := kv.One(ctx, tenant(t, newRig(), "t"), kv.OpSet("", nil)); !errors.Is(err, kv.ErrBadKey) {
 		t.Errorf("got %v, want ErrBadKey", err)
 	}
 }
 
 func TestPrefix_ErrorsNameTheTenantsOwnKey(t *testing.T) {
-	_, err := kvmodel.One(ctx, tenant(t, newRig(), "t"), kvmodel.OpGet("k"))
+	_, err := kv.One(ctx, tenant(t, newRig(), "t"), kv.OpGet("k"))
 	if err == nil || err.Error() != `get "k": not found` {
 		t.Errorf("got %v", err)
 	}
@@ -196,8 +196,8 @@ func TestPrefix_ErrorsNameTheTenantsOwnKey(t *testing.T) {
 
 func TestPrefix_HoldsInsideAtomic(t *testing.T) {
 	r := newRig()
-	err := kvmodel.PowersOf(tenant(t, r, "t")).Atomic(ctx, func(s kvmodel.Store) error {
-		_, err := kvmodel.One(ctx, s, kvmodel.OpSet("k", []byte("v")))
+	err := kv.PowersOf(tenant(t, r, "t")).Atomic(ctx, func(s kv.Store) error {
+		_, err := kv.One(ctx, s, kv.OpSet("k", []byte("v")))
 		return err
 	})
 	if err != nil {
@@ -207,7 +207,7 @@ func TestPrefix_HoldsInsideAtomic(t *testing.T) {
 }
 
 func TestRetry_RepeatsWhatWasNotCarriedOut(t *testing.T) {
-	for _, op := range []kvmodel.Op{kvmodel.OpGet("k"), kvmodel.OpSet("k", []byte("v")), kvmodel.OpIncrement("n", 1)} {
+	for _, op := range []kv.Op{kv.OpGet("k"), kv.OpSet("k", []byte("v")), kv.OpIncrement("n", 1)} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig()
 			r.put("k", "v")
@@ -218,7 +218,7 @@ func TestRetry_RepeatsWhatWasNotCarriedOut(t *testing.T) {
 				}
 				return nil
 			}
-			if _, err := kvmodel.One(ctx, kvmodel.Retry(r, 3, time.Second), op); err != nil || len(r.trips) != 3 {
+			if _, err := kv.One(ctx, kv.Retry(r, 3, time.Second), op); err != nil || len(r.trips) != 3 {
 				t.Errorf("%v: %v after %d trips, want success after 3", op.Kind, err, len(r.trips))
 			}
 		})
@@ -226,11 +226,11 @@ func TestRetry_RepeatsWhatWasNotCarriedOut(t *testing.T) {
 }
 
 func TestRetry_DoesNotRepeatAnythingElse(t *testing.T) {
-	for _, failure := range []error{errMute, kvmodel.ErrLost, kvmodel.ErrNotFound, kvmodel.ErrConflict, kvmodel.ErrNotStored} {
+	for _, failure := range []error{errMute, kv.ErrLost, kv.ErrNotFound, kv.ErrConflict, kv.ErrNotStored} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig()
 			r.fail = func(int, int) error { return failure }
-			_, err := kvmodel.One(ctx, kvmodel.Retry(r, 5, time.Second), kvmodel.OpAppend("k", nil))
+			_, err := kv.One(ctx, kv.Retry(r, 5, time.Second), kv.OpAppend("k", nil))
 			if !errors.Is(err, failure) || len(r.trips) != 1 {
 				t.Errorf("%v: got %v after %d trips, want it after 1", failure, err, len(r.trips))
 			}
@@ -251,12 +251,12 @@ func TestRetry_RepeatsOnlyTheOpsThatFailed(t *testing.T) {
 			}
 			return nil
 		}
-		ops := []kvmodel.Op{kvmodel.OpIncrement("n", 1), kvmodel.OpIncrement("n", 10), kvmodel.OpIncrement("n", 100), kvmodel.OpGet("")}
-		err := kvmodel.Retry(r, 5, time.Second).Do(ctx, ops)
-		if !errors.Is(err, kvmodel.ErrUnclear) || !strings.HasPrefix(err.Error(), `incr "n": `) {
+		ops := []kv.Op{kv.OpIncrement("n", 1), kv.OpIncrement("n", 10), kv.OpIncrement("n", 100), kv.OpGet("")}
+		err := kv.Retry(r, 5, time.Second).Do(ctx, ops)
+		if !errors.Is(err, kv.ErrUnclear) || !strings.HasPrefix(err.Error(), `incr "n": `) {
 			t.Errorf("got %v, want the op that is unclear", err)
 		}
-		if ops[0].Result.Number != 1 || ops[1].Result.Number != 11 || !errors.Is(ops[2].Result.Err, errMute) || !errors.Is(ops[3].Result.Err, kvmodel.ErrBadKey) {
+		if ops[0].Result.Number != 1 || ops[1].Result.Number != 11 || !errors.Is(ops[2].Result.Err, errMute) || !errors.Is(ops[3].Result.Err, kv.ErrBadKey) {
 			t.Errorf("results: %+v", ops)
 		}
 		if len(r.trips) != 2 || len(r.trips[1]) != 1 || r.trips[1][0].Delta != 10 {
@@ -271,7 +271,7 @@ func TestRetry_GivesUpAfterItsTriesWithDoublingPauses(t *testing.T) {
 		r := newRig()
 		var at []time.Time
 		r.fail = func(int, int) error { at = append(at, time.Now()); return errDown }
-		if _, err := kvmodel.One(ctx, kvmodel.Retry(r, 4, time.Second), kvmodel.OpGet("k")); !errors.Is(err, errDown) {
+		if _, err := kv.One(ctx, kv.Retry(r, 4, time.Second), kv.OpGet("k")); !errors.Is(err, errDown) {
 			t.Errorf("got %v, want the failure", err)
 		}
 		if len(at) != 4 {
@@ -293,7 +293,7 @@ func TestRetry_DoesNotWaitPastTheDeadline(t *testing.T) {
 		limited, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		_, err := kvmodel.One(limited, kvmodel.Retry(r, 4, time.Second), kvmodel.OpGet("k"))
+		_, err := kv.One(limited, kv.Retry(r, 4, time.Second), kv.OpGet("k"))
 		if took := time.Since(start); !errors.Is(err, errDown) || took > 0 || len(r.trips) != 1 {
 			t.Errorf("%v after %v and %d trips, want the failure at once", err, took, len(r.trips))
 		}
@@ -307,7 +307,7 @@ func TestRetry_EndsWithItsContext(t *testing.T) {
 		cancelled, cancel := context.WithCancel(ctx)
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
-		_, err := kvmodel.One(cancelled, kvmodel.Retry(r, 4, time.Hour), kvmodel.OpGet("k"))
+		_, err := kv.One(cancelled, kv.Retry(r, 4, time.Hour), kv.OpGet("k"))
 		if took := time.Since(start); !errors.Is(err, errDown) || took != time.Second {
 			t.Errorf("%v after %v, want the failure after 1s", err, took)
 		}
@@ -315,16 +315,16 @@ func TestRetry_EndsWithItsContext(t *testing.T) {
 }
 
 func TestRetry_DoesNotRepeatAtomic(t *testing.T) {
-	s := kvmodel.Retry(memkv.New(memkv.Options{}), 5, time.Millisecond)
+	s := kv.Retry(memkv.New(memkv.Options{}), 5, time.Millisecond)
 	runs := 0
-	err := kvmodel.PowersOf(s).Atomic(ctx, func(kvmodel.Store) error { runs++; return errDown })
+	err := kv.PowersOf(s).Atomic(ctx, func(kv.Store) error { runs++; return errDown })
 	if err != errDown || runs != 1 {
 		t.Errorf("%v after %d runs, want the failure after 1", err, runs)
 	}
 }
 
 func TestPowersOf_AStoreThatSaysNothingHasNone(t *testing.T) {
-	p := kvmodel.PowersOf(slowStore{Store: memkv.New(memkv.Options{})})
+	p := kv.PowersOf(slowStore{Store: memkv.New(memkv.Options{})})
 	if p.Unless || p.Ordered || p.Atomic != nil {
 		t.Errorf("got %+v", p)
 	}
@@ -333,16 +333,16 @@ func TestPowersOf_AStoreThatSaysNothingHasNone(t *testing.T) {
 func TestWrappers_PassThePowersOn(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	quiet := slowStore{Store: mem}
-	for name, wrap := range map[string]func(kvmodel.Store) kvmodel.Store{
-		"Count":  kvmodel.Count,
-		"Trace":  func(s kvmodel.Store) kvmodel.Store { return kvmodel.Trace(s, func(context.Context, kvmodel.Trip) {}) },
-		"Retry":  func(s kvmodel.Store) kvmodel.Store { return kvmodel.Retry(s, 2, 0) },
-		"Prefix": func(s kvmodel.Store) kvmodel.Store { return tenant(t, s, "t") },
+	for name, wrap := range map[string]func(kv.Store) kv.Store{
+		"Count":  kv.Count,
+		"Trace":  func(s kv.Store) kv.Store { return kv.Trace(s, func(context.Context, kv.Trip) {}) },
+		"Retry":  func(s kv.Store) kv.Store { return kv.Retry(s, 2, 0) },
+		"Prefix": func(s kv.Store) kv.Store { return tenant(t, s, "t") },
 	} {
-		if p := kvmodel.PowersOf(wrap(mem)); !p.Unless || !p.Ordered || p.Atomic == nil {
+		if p := kv.PowersOf(wrap(mem)); !p.Unless || !p.Ordered || p.Atomic == nil {
 			t.Errorf("%s of a store with all powers has %+v", name, p)
 		}
-		if p := kvmodel.PowersOf(wrap(quiet)); p.Unless || p.Ordered || p.Atomic != nil {
+		if p := kv.PowersOf(wrap(quiet)); p.Unless || p.Ordered || p.Atomic != nil {
 			t.Errorf("%s of a store without powers has %+v", name, p)
 		}
 	}

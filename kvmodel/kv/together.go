@@ -1,4 +1,4 @@
-package kvmodel
+package kv
 
 import (
 	"bytes"
@@ -125,19 +125,3 @@ func (p *part) Do(_ context.Context, ops []Op) error {
 func (p *part) Close() error { return nil }
 
 func (p *part) Powers() Powers { return p.powers }
-
-// firstError returns the first of errs that is a failure, or the first that says
-// that something has to wait.
-func firstError(errs []error) error {
-	var wait error
-	for _, err := range errs {
-		switch {
-		case err == nil:
-		case !waits(err):
-			return err
-		case wait == nil:
-			wait = err
-		}
-	}
-	return wait
-}

@@ -1,4 +1,4 @@
-package kvmodel_test
+package kv_test
 
 import (
 	"context"
@@ -11,33 +11,33 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 var ctx = context.Background()
 
 // errDown is how an op fails that was not carried out.
-var errDown = fmt.Errorf("backend: %w: connection refused", kvmodel.ErrUnavailable)
+var errDown = fmt.Errorf("backend: %w: connection refused", kv.ErrUnavailable)
 
 // errMute is how a write fails that got no answer.
-var errMute = fmt.Errorf("backend: %w: time-out", kvmodel.ErrUnclear)
+var errMute = fmt.Errorf("backend: %w: time-out", kv.ErrUnclear)
 
 // rig is a store in memory whose trips a test can look at and interfere with.
 type rig struct {
 	*memkv.Store
-	trips  [][]kvmodel.Op           // as they came
+	trips  [][]kv.Op                // as they came
 	before func(trip int)           // runs before each, numbered from 1
 	fail   func(trip, op int) error // an error instead of carrying the op out
 }
 
 func newRig() *rig { return &rig{Store: memkv.New(memkv.Options{})} }
 
-func (r *rig) Do(ctx context.Context, ops []kvmodel.Op) error {
-	if kvmodel.Check(ops, r.Store.Powers()) == 0 {
+func (r *rig) Do(ctx context.Context, ops []kv.Op) error {
+	if kv.Check(ops, r.Store.Powers()) == 0 {
 		return nil
 	}
-	r.trips = append(r.trips, append([]kvmodel.Op{}, ops...))
+	r.trips = append(r.trips, append([]kv.Op{}, ops...))
 	trip := len(r.trips)
 	if r.before != nil {
 		r.before(trip)
@@ -45,24 +45,24 @@ func (r *rig) Do(ctx context.Context, ops []kvmodel.Op) error {
 	for i := range ops {
 		if r.fail != nil {
 			if err := r.fail(trip, i); err != nil {
-				ops[i].Result = kvmodel.Result{Err: err}
+				ops[i].Result = kv.Result{Err: err}
 				continue
 			}
 		}
 		_ = r.Store.Do(ctx, ops[i:i+1])
 	}
-	return kvmodel.Unanswered(ops)
+	return kv.Unanswered(ops)
 }
 
 // put stores value under key without a trip of the rig.
 func (r *rig) put(key, value string) {
-	_, _ = kvmodel.One(ctx, r.Store, kvmodel.OpSet(key, []byte(value)))
+	_, _ = kv.One(ctx, r.Store, kv.OpSet(key, []byte(value)))
 }
 
 // holds wants key to have that value.
 func (r *rig) holds(t *testing.T, key, want string) {
 	t.Helper()
-	got, err := kvmodel.One(ctx, r.Store, kvmodel.OpGet(key))
+	got, err := kv.One(ctx, r.Store, kv.OpGet(key))
 	if err != nil || string(got.Value) != want {
 		t.Errorf("%q holds %q (%v), want %q", key, got.Value, err, want)
 	}
@@ -71,12 +71,12 @@ func (r *rig) holds(t *testing.T, key, want string) {
 func TestOne_ReturnsResultAndErrorThatNamesTheOp(t *testing.T) {
 	r := newRig()
 	r.put("k", "v")
-	if got, err := kvmodel.One(ctx, r, kvmodel.OpGet("k")); err != nil || string(got.Value) != "v" || got.Version == 0 {
+	if got, err := kv.One(ctx, r, kv.OpGet("k")); err != nil || string(got.Value) != "v" || got.Version == 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	_, err := kvmodel.One(ctx, r, kvmodel.OpAdd("k", nil))
-	var named *kvmodel.OpError
-	if !errors.Is(err, kvmodel.ErrExists) || !errors.As(err, &named) || named.Kind != kvmodel.Add || named.Key != "k" {
+	_, err := kv.One(ctx, r, kv.OpAdd("k", nil))
+	var named *kv.OpError
+	if !errors.Is(err, kv.ErrExists) || !errors.As(err, &named) || named.Kind != kv.Add || named.Key != "k" {
 		t.Errorf("got %v", err)
 	}
 	if want := `add "k": already exists`; err.Error() != want {
@@ -85,7 +85,7 @@ func TestOne_ReturnsResultAndErrorThatNamesTheOp(t *testing.T) {
 }
 
 func TestOpError_IsOneLineAndNotTooLong(t *testing.T) {
-	op := kvmodel.Op{Kind: kvmodel.Set, Key: strings.Repeat("a\n", 10_000), Result: kvmodel.Result{Err: kvmodel.ErrBadKey}}
+	op := kv.Op{Kind: kv.Set, Key: strings.Repeat("a\n", 10_000), Result: kv.Result{Err: kv.ErrBadKey}}
 	text := op.Err().Error()
 	if strings.Contains(text, "\n") || len(text) > 500 || !strings.HasPrefix(text, `set "a\na\n`) || !strings.HasSuffix(text, `...": bad key`) {
 		t.Errorf("the error reads %q", text)
@@ -93,7 +93,7 @@ func TestOpError_IsOneLineAndNotTooLong(t *testing.T) {
 }
 
 func TestOp_Err_IsNilWithoutAnError(t *testing.T) {
-	op := kvmodel.OpGet("k")
+	op := kv.OpGet("k")
 	if err := op.Err(); err != nil {
 		t.Errorf("got %v", err)
 	}
@@ -102,7 +102,7 @@ func TestOp_Err_IsNilWithoutAnError(t *testing.T) {
 func TestKind_String_IsTheWordOfTracesAndErrors(t *testing.T) {
 	want := []string{"unknown", "get", "set", "add", "cas", "delete", "cdel", "append", "incr", "unknown", "unknown"}
 	var got []string
-	for _, kind := range []kvmodel.Kind{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 255} {
+	for _, kind := range []kv.Kind{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 255} {
 		got = append(got, kind.String())
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -111,8 +111,8 @@ func TestKind_String_IsTheWordOfTracesAndErrors(t *testing.T) {
 }
 
 func TestKind_Writes_AllButGet(t *testing.T) {
-	for kind := kvmodel.Get; kind <= kvmodel.Increment; kind++ {
-		if kind.Writes() != (kind != kvmodel.Get) {
+	for kind := kv.Get; kind <= kv.Increment; kind++ {
+		if kind.Writes() != (kind != kv.Get) {
 			t.Errorf("%v writes: %t", kind, kind.Writes())
 		}
 	}
@@ -122,13 +122,13 @@ func TestGetAll_IsOneTripInTheOrderOfItsKeys(t *testing.T) {
 	r := newRig()
 	r.put("a", "1")
 	r.put("c", "3")
-	results, err := kvmodel.GetAll(ctx, r, "c", "b", "a", "c")
+	results, err := kv.GetAll(ctx, r, "c", "b", "a", "c")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, result := range results {
-		if errors.Is(result.Err, kvmodel.ErrNotFound) {
+		if errors.Is(result.Err, kv.ErrNotFound) {
 			got = append(got, "absent")
 			continue
 		}
@@ -151,18 +151,18 @@ func TestGetAll_WhatCouldNotBeAskedIsNoAbsence(t *testing.T) {
 		}
 		return nil
 	}
-	results, err := kvmodel.GetAll(ctx, r, "a", "b")
-	if !errors.Is(err, kvmodel.ErrUnavailable) || err.Error() != `get "a": backend: store unavailable: connection refused` {
+	results, err := kv.GetAll(ctx, r, "a", "b")
+	if !errors.Is(err, kv.ErrUnavailable) || err.Error() != `get "a": backend: store unavailable: connection refused` {
 		t.Errorf("got the error %v", err)
 	}
-	if !errors.Is(results[0].Err, kvmodel.ErrUnavailable) || errors.Is(results[0].Err, kvmodel.ErrNotFound) || string(results[1].Value) != "2" {
+	if !errors.Is(results[0].Err, kv.ErrUnavailable) || errors.Is(results[0].Err, kv.ErrNotFound) || string(results[1].Value) != "2" {
 		t.Errorf("got %+v", results)
 	}
 }
 
 func TestAddOrGet_AddsInOneTrip(t *testing.T) {
 	r := newRig()
-	stored, added, err := kvmodel.AddOrGet(ctx, r, "k", []byte("mine"))
+	stored, added, err := kv.AddOrGet(ctx, r, "k", []byte("mine"))
 	if err != nil || !added || string(stored.Value) != "mine" || len(r.trips) != 1 {
 		t.Errorf("got %+v, %t, %v after %d trips", stored, added, err, len(r.trips))
 	}
@@ -172,7 +172,7 @@ func TestAddOrGet_AddsInOneTrip(t *testing.T) {
 func TestAddOrGet_ReturnsWhatIsThereInTwoTrips(t *testing.T) {
 	r := newRig()
 	r.put("k", "theirs")
-	stored, added, err := kvmodel.AddOrGet(ctx, r, "k", []byte("mine"))
+	stored, added, err := kv.AddOrGet(ctx, r, "k", []byte("mine"))
 	if err != nil || added || string(stored.Value) != "theirs" || stored.Version == 0 || len(r.trips) != 2 {
 		t.Errorf("got %+v, %t, %v after %d trips", stored, added, err, len(r.trips))
 	}
@@ -186,7 +186,7 @@ func TestAddOrGet_AddsWhatVanishedInBetween(t *testing.T) {
 			r.Evict("k")
 		}
 	}
-	stored, added, err := kvmodel.AddOrGet(ctx, r, "k", []byte("mine"))
+	stored, added, err := kv.AddOrGet(ctx, r, "k", []byte("mine"))
 	if err != nil || !added || string(stored.Value) != "mine" || len(r.trips) != 3 {
 		t.Errorf("got %+v, %t, %v after %d trips", stored, added, err, len(r.trips))
 	}
@@ -200,7 +200,7 @@ func TestAddOrGet_GivesUpOnAKeyThatComesAndGoes(t *testing.T) {
 			r.put("k", "theirs")
 		}
 	}
-	_, added, err := kvmodel.AddOrGet(ctx, r, "k", []byte("mine"))
+	_, added, err := kv.AddOrGet(ctx, r, "k", []byte("mine"))
 	if err == nil || added || len(r.trips) > 10 {
 		t.Errorf("got %t, %v after %d trips", added, err, len(r.trips))
 	}
@@ -217,7 +217,7 @@ func TestAddOrGet_FailuresComeThrough(t *testing.T) {
 				}
 				return nil
 			}
-			if _, added, err := kvmodel.AddOrGet(ctx, r, "k", nil); !errors.Is(err, want) || added {
+			if _, added, err := kv.AddOrGet(ctx, r, "k", nil); !errors.Is(err, want) || added {
 				t.Errorf("trip %d failed with %v; got %t, %v", failing, want, added, err)
 			}
 		}
@@ -227,7 +227,7 @@ func TestAddOrGet_FailuresComeThrough(t *testing.T) {
 func TestNext_CountsFromTheFirst(t *testing.T) {
 	r := newRig()
 	for i, want := range []int64{11, 12, 13} {
-		got, err := kvmodel.Next(ctx, r, "n", 10, 1)
+		got, err := kv.Next(ctx, r, "n", 10, 1)
 		if err != nil || got != want {
 			t.Errorf("call %d: %d, %v, want %d", i, got, err, want)
 		}
@@ -244,7 +244,7 @@ func TestNext_LosesNothingToOneWhoCreatesTheKeyFirst(t *testing.T) {
 			r.put("n", "100")
 		}
 	}
-	if got, err := kvmodel.Next(ctx, r, "n", 10, 1); err != nil || got != 101 {
+	if got, err := kv.Next(ctx, r, "n", 10, 1); err != nil || got != 101 {
 		t.Errorf("got %d, %v, want 101", got, err)
 	}
 }
@@ -259,90 +259,90 @@ func TestNext_FailuresComeThrough(t *testing.T) {
 				}
 				return nil
 			}
-			if got, err := kvmodel.Next(ctx, r, "n", 10, 1); !errors.Is(err, want) || len(r.trips) != failing {
+			if got, err := kv.Next(ctx, r, "n", 10, 1); !errors.Is(err, want) || len(r.trips) != failing {
 				t.Errorf("trip %d failed with %v; got %d, %v after %d trips", failing, want, got, err, len(r.trips))
 			}
 		}
 	}
 	r := newRig()
 	r.put("n", "word")
-	if _, err := kvmodel.Next(ctx, r, "n", 0, 1); !errors.Is(err, kvmodel.ErrNotNumber) {
+	if _, err := kv.Next(ctx, r, "n", 0, 1); !errors.Is(err, kv.ErrNotNumber) {
 		t.Errorf("a word: %v, want ErrNotNumber", err)
 	}
 }
 
 func TestParseNumber_TakesDigitsUpToTheLargest(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "7": 7, "007": 7, "4611686018427387904": kvmodel.MaxNumber} {
-		if got, err := kvmodel.ParseNumber([]byte(text)); err != nil || got != want {
+	for text, want := range map[string]int64{"0": 0, "7": 7, "007": 7, "4611686018427387904": kv.MaxNumber} {
+		if got, err := kv.ParseNumber([]byte(text)); err != nil || got != want {
 			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "1_000", "4611686018427387905", "18446744073709551616", "١"} {
-		got, err := kvmodel.ParseNumber([]byte(text))
-		if !errors.Is(err, kvmodel.ErrNotNumber) || got != 0 || !strings.Contains(err.Error(), fmt.Sprintf("%q", text)) {
+		got, err := kv.ParseNumber([]byte(text))
+		if !errors.Is(err, kv.ErrNotNumber) || got != 0 || !strings.Contains(err.Error(), fmt.Sprintf("%q", text)) {
 			t.Errorf("%q: %d, %v, want ErrNotNumber that shows it", text, got, err)
 		}
 	}
-	if _, err := kvmodel.ParseNumber(make([]byte, 1<<20)); len(err.Error()) > 300 {
+	if _, err := kv.ParseNumber(make([]byte, 1<<20)); len(err.Error()) > 300 {
 		t.Errorf("the error for a large value has %d bytes", len(err.Error()))
 	}
 }
 
 func TestCheck_RefusesWhatBreaksALimitAndSaysWhy(t *testing.T) {
-	unless := kvmodel.OpAppend("k", nil)
+	unless := kv.OpAppend("k", nil)
 	unless.Unless = []byte("x")
-	misplaced := kvmodel.OpSet("k", nil)
+	misplaced := kv.OpSet("k", nil)
 	misplaced.Unless = []byte("x")
 	for _, c := range []struct {
-		op   kvmodel.Op
+		op   kv.Op
 		want error
 		text string
 	}{
-		{kvmodel.OpGet(""), kvmodel.ErrBadKey, "bad key: it is empty"},
-		{kvmodel.OpSet("k", make([]byte, kvmodel.MaxValue+1)), kvmodel.ErrTooLarge, "value too large: 1040385 bytes, at most 1040384"},
-		{kvmodel.Op{Key: "k"}, kvmodel.ErrBadOp, "bad operation: unknown kind 0"},
-		{kvmodel.Op{Key: "k", Kind: 9}, kvmodel.ErrBadOp, "bad operation: unknown kind 9"},
-		{kvmodel.OpSet("k", nil).For(-1), kvmodel.ErrBadOp, "bad operation: TTL -1ns is not in 0..43800h0m0s"},
-		{kvmodel.OpSet("k", nil).For(kvmodel.MaxTTL + 1), kvmodel.ErrBadOp, "bad operation: TTL 43800h0m0.000000001s is not in 0..43800h0m0s"},
-		{kvmodel.OpGet("k").For(time.Hour), kvmodel.ErrBadOp, "bad operation: get takes no TTL"},
-		{kvmodel.OpSwap("k", 0, nil), kvmodel.ErrBadOp, "bad operation: cas needs a version from a get"},
-		{kvmodel.OpDrop("k", 0), kvmodel.ErrBadOp, "bad operation: cdel needs a version from a get"},
-		{kvmodel.OpIncrement("k", math.MinInt64), kvmodel.ErrBadOp, "bad operation: delta -9223372036854775808 is not in ±4611686018427387904"},
-		{misplaced, kvmodel.ErrBadOp, "bad operation: set takes no Unless"},
-		{unless, kvmodel.ErrBadOp, "bad operation: this store cannot append unless sealed"},
+		{kv.OpGet(""), kv.ErrBadKey, "bad key: it is empty"},
+		{kv.OpSet("k", make([]byte, kv.MaxValue+1)), kv.ErrTooLarge, "value too large: 1040385 bytes, at most 1040384"},
+		{kv.Op{Key: "k"}, kv.ErrBadOp, "bad operation: unknown kind 0"},
+		{kv.Op{Key: "k", Kind: 9}, kv.ErrBadOp, "bad operation: unknown kind 9"},
+		{kv.OpSet("k", nil).For(-1), kv.ErrBadOp, "bad operation: TTL -1ns is not in 0..43800h0m0s"},
+		{kv.OpSet("k", nil).For(kv.MaxTTL + 1), kv.ErrBadOp, "bad operation: TTL 43800h0m0.000000001s is not in 0..43800h0m0s"},
+		{kv.OpGet("k").For(time.Hour), kv.ErrBadOp, "bad operation: get takes no TTL"},
+		{kv.OpSwap("k", 0, nil), kv.ErrBadOp, "bad operation: cas needs a version from a get"},
+		{kv.OpDrop("k", 0), kv.ErrBadOp, "bad operation: cdel needs a version from a get"},
+		{kv.OpIncrement("k", math.MinInt64), kv.ErrBadOp, "bad operation: delta -9223372036854775808 is not in ±4611686018427387904"},
+		{misplaced, kv.ErrBadOp, "bad operation: set takes no Unless"},
+		{unless, kv.ErrBadOp, "bad operation: this store cannot append unless sealed"},
 	} {
-		ops := []kvmodel.Op{c.op}
-		if n := kvmodel.Check(ops, kvmodel.Powers{}); n != 0 || !errors.Is(ops[0].Result.Err, c.want) || ops[0].Result.Err.Error() != c.text {
+		ops := []kv.Op{c.op}
+		if n := kv.Check(ops, kv.Powers{}); n != 0 || !errors.Is(ops[0].Result.Err, c.want) || ops[0].Result.Err.Error() != c.text {
 			t.Errorf("%v %.20q: %d good, %v, want %q", c.op.Kind, c.op.Key, n, ops[0].Result.Err, c.text)
 		}
-		if kvmodel.Unanswered(ops) != nil {
+		if kv.Unanswered(ops) != nil {
 			t.Errorf("%q counts as unanswered", c.text)
 		}
 	}
 }
 
 func TestCheck_CountsTheGoodAndEmptiesResults(t *testing.T) {
-	old := kvmodel.Result{Value: []byte("old"), Version: 1, Number: 1, Err: kvmodel.ErrLost}
-	ops := []kvmodel.Op{kvmodel.OpGet("a"), kvmodel.OpGet(""), kvmodel.OpAppend("b", nil)}
+	old := kv.Result{Value: []byte("old"), Version: 1, Number: 1, Err: kv.ErrLost}
+	ops := []kv.Op{kv.OpGet("a"), kv.OpGet(""), kv.OpAppend("b", nil)}
 	ops[2].Unless = []byte("x")
 	for i := range ops {
 		ops[i].Result = old
 	}
-	if n := kvmodel.Check(ops, kvmodel.Powers{Unless: true}); n != 2 {
+	if n := kv.Check(ops, kv.Powers{Unless: true}); n != 2 {
 		t.Errorf("%d good ops, want 2", n)
 	}
 	for i := range ops {
-		if r := ops[i].Result; r.Value != nil || r.Version != 0 || r.Number != 0 || errors.Is(r.Err, kvmodel.ErrLost) {
+		if r := ops[i].Result; r.Value != nil || r.Version != 0 || r.Number != 0 || errors.Is(r.Err, kv.ErrLost) {
 			t.Errorf("op %d has %+v", i, r)
 		}
 	}
 }
 
 func TestFail_LeavesTheRefusedAsTheyAre(t *testing.T) {
-	ops := []kvmodel.Op{kvmodel.OpGet(""), kvmodel.OpGet("a"), kvmodel.OpSet("b", nil)}
-	kvmodel.Check(ops, kvmodel.Powers{})
-	err := kvmodel.Fail(ops, errDown)
-	if !errors.Is(ops[0].Result.Err, kvmodel.ErrBadKey) || ops[1].Result.Err != errDown || ops[2].Result.Err != errDown {
+	ops := []kv.Op{kv.OpGet(""), kv.OpGet("a"), kv.OpSet("b", nil)}
+	kv.Check(ops, kv.Powers{})
+	err := kv.Fail(ops, errDown)
+	if !errors.Is(ops[0].Result.Err, kv.ErrBadKey) || ops[1].Result.Err != errDown || ops[2].Result.Err != errDown {
 		t.Errorf("results: %v, %v, %v", ops[0].Result.Err, ops[1].Result.Err, ops[2].Result.Err)
 	}
 	if !errors.Is(err, errDown) || !strings.HasPrefix(err.Error(), `get "a": `) {
@@ -351,16 +351,16 @@ func TestFail_LeavesTheRefusedAsTheyAre(t *testing.T) {
 }
 
 func TestFailed_TellsFailuresFromAnswers(t *testing.T) {
-	for _, err := range []error{kvmodel.ErrUnavailable, kvmodel.ErrUnclear, kvmodel.ErrLost, errDown, errMute} {
-		if !kvmodel.Failed(err) {
+	for _, err := range []error{kv.ErrUnavailable, kv.ErrUnclear, kv.ErrLost, errDown, errMute} {
+		if !kv.Failed(err) {
 			t.Errorf("%v is not taken for a failure", err)
 		}
 	}
 	for _, err := range []error{
-		nil, kvmodel.ErrNotFound, kvmodel.ErrExists, kvmodel.ErrConflict, kvmodel.ErrNotStored, kvmodel.ErrSealed, kvmodel.ErrNotNumber,
-		kvmodel.ErrBadKey, kvmodel.ErrTooLarge, kvmodel.ErrBadOp,
+		nil, kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed, kv.ErrNotNumber,
+		kv.ErrBadKey, kv.ErrTooLarge, kv.ErrBadOp,
 	} {
-		if kvmodel.Failed(err) {
+		if kv.Failed(err) {
 			t.Errorf("%v is taken for a failure", err)
 		}
 	}

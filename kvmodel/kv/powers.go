@@ -1,4 +1,4 @@
-package kvmodel
+package kv
 
 import "context"
 
@@ -22,9 +22,16 @@ type Powers struct {
 	Atomic func(ctx context.Context, f func(Store) error) error
 }
 
-// PowersOf returns what s can do beyond the contract.
+// Powerer is a [Store] that can do more than the contract asks, or a wrapper
+// around one.
+type Powerer interface {
+	Powers() Powers
+}
+
+// PowersOf returns what s can do beyond the contract: nothing, unless it is a
+// [Powerer].
 func PowersOf(s Store) Powers {
-	if p, ok := s.(interface{ Powers() Powers }); ok {
+	if p, ok := s.(Powerer); ok {
 		return p.Powers()
 	}
 	return Powers{}

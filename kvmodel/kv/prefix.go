@@ -1,4 +1,4 @@
-package kvmodel
+package kv
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 func Prefix(s Store, tenant string) (Store, error) {
 	text := JoinText(tenant)
 	if text == "" || len(text) > MaxTenant {
-		return nil, fmt.Errorf("tenant %s: %w: 1 to %d bytes when escaped", quoteKey(tenant), ErrBadKey, MaxTenant)
+		return nil, fmt.Errorf("tenant %s: %w: 1 to %d bytes when escaped", Quote(tenant), ErrBadKey, MaxTenant)
 	}
 	return &prefixed{s, text + ":"}, nil
 }
