@@ -3,7 +3,6 @@ package kvmodel
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -98,7 +97,7 @@ func (j *journal) ready(ctx context.Context) error {
 
 // open starts a journal under a new name, which never was one before.
 func (j *journal) open(ctx context.Context) error {
-	process := newProcessName()
+	process := kv.RandomName()
 	first := &segment{process: process, created: map[string][]string{}}
 	err := j.db.store.Do(ctx, []kv.Op{
 		kv.OpAdd(first.key(), nil),
@@ -470,13 +469,6 @@ func decodeHead(data []byte) (journalState, error) {
 	return s, r.err
 }
 
-func newProcessName() string {
-	var b [16]byte
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(b[:])
-	return kv.NameEncoding.EncodeToString(b[:])
-}
-
 // listProcess puts process into the list of processes or takes it out.
 func listProcess(ctx context.Context, s kv.Store, process string, in bool) error {
 	for {
@@ -492,13 +484,8 @@ func listProcess(ctx context.Context, s kv.Store, process string, in bool) error
 		} else {
 			all = slices.DeleteFunc(all, func(p string) bool { return p == process })
 		}
-		op := kv.OpAdd(processList, encodeProcesses(all))
-		if version != 0 {
-			op = kv.OpSwap(processList, version, encodeProcesses(all))
-		}
-		_, err = kv.One(ctx, s, op)
-		changed := errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrNotFound)
-		if !changed && !errors.Is(err, kv.ErrUnclear) {
+		_, err = kv.One(ctx, s, kv.OpReplace(processList, version, encodeProcesses(all)))
+		if !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}

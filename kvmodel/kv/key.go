@@ -85,7 +85,7 @@ func SplitText(text string, n int) ([]string, error) {
 	return parts, nil
 }
 
-// textParts returns the n parts of text, still escaped.
+// TextParts returns the n parts of text, still escaped.
 func TextParts(text string, n int) ([]string, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) != n {
@@ -149,7 +149,7 @@ func unescape(part string) (string, error) {
 	return b.String(), nil
 }
 
-// allPlain tells whether nothing in part is or has to be escaped.
+// Plain reports whether nothing in part is escaped or needs to be.
 func Plain(part string) bool {
 	for i := range len(part) {
 		if !plain(part[i]) {
@@ -164,17 +164,17 @@ func plain(c byte) bool {
 		c == '.' || c == '_' || c == '~' || c == '-'
 }
 
-var NameEncoding = base32.HexEncoding.WithPadding(base32.NoPadding)
+var nameEncoding = base32.HexEncoding.WithPadding(base32.NoPadding)
 
 func shorten(key string) string {
 	if len(key) <= longKey {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))
-	return key[:keptOfLong] + "#h" + NameEncoding.EncodeToString(sum[:])
+	return key[:keptOfLong] + "#h" + nameEncoding.EncodeToString(sum[:])
 }
 
-// quoteKey returns key as an error message shows it: one line, not too long.
+// Quote returns key as an error message shows it: one line, not too long.
 func Quote(key string) string {
 	if len(key) > MaxKey {
 		key = key[:MaxKey] + "..."

@@ -23,6 +23,16 @@ func OpSwap(key string, version Version, value []byte) Op {
 	return Op{Kind: CompareAndSwap, Key: key, Version: version, Value: value}
 }
 
+// OpReplace returns an op that stores value under key if nothing has changed
+// since a get answered version: a swap, or an add where the key was absent and
+// version is 0. [Raced] reports whether something had.
+func OpReplace(key string, version Version, value []byte) Op {
+	if version == 0 {
+		return OpAdd(key, value)
+	}
+	return OpSwap(key, version, value)
+}
+
 // OpDelete returns an op that removes key.
 func OpDelete(key string) Op { return Op{Kind: Delete, Key: key} }
 
@@ -52,6 +62,12 @@ func (op *Op) Err() error {
 // answer, which is never to be taken for an answer such as "absent".
 func Failed(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnclear) || errors.Is(err, ErrLost)
+}
+
+// Raced reports whether err is the answer that someone else was first: the key
+// is not as it was read, or is there and should not be.
+func Raced(err error) bool {
+	return errors.Is(err, ErrConflict) || errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound)
 }
 
 // Unanswered returns the error Do owes for ops: the first one that is not an

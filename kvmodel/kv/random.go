@@ -8,18 +8,19 @@ import (
 
 // All chance comes from crypto/rand, so that a simulation can seed it.
 
-// randomNumber returns a number that nobody else has.
-func Random() uint64 {
-	var b [8]byte
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(b[:])
-	return binary.BigEndian.Uint64(b[:])
+// RandomBytes returns n random bytes.
+func RandomBytes(n int) []byte {
+	b := make([]byte, n)
+	// It never fails: the runtime ends the program instead.
+	_, _ = rand.Read(b)
+	return b
 }
 
-// jitter returns a duration from 0 to limit.
-func Jitter(limit time.Duration) time.Duration {
-	return time.Duration(Random() % uint64(limit+1))
-}
+// Random returns a random number of 64 bits, which no one else has.
+func Random() uint64 { return binary.BigEndian.Uint64(RandomBytes(8)) }
+
+// RandomName returns 26 characters that no one else has, fit for a key.
+func RandomName() string { return nameEncoding.EncodeToString(RandomBytes(16)) }
 
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -27,12 +28,8 @@ const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 // bits of milliseconds, then 80 random ones.
 func NewID(now time.Time) string {
 	var b [16]byte
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(b[6:])
-	ms := uint64(now.UnixMilli())
-	for i := range 6 {
-		b[i] = byte(ms >> (40 - 8*i))
-	}
+	binary.BigEndian.PutUint64(b[:], uint64(now.UnixMilli())<<16)
+	copy(b[6:], RandomBytes(10))
 	var id [26]byte
 	// 130 bits hold the 128, the first two being 0.
 	var acc uint32

@@ -52,19 +52,3 @@ func repeatable(ops []Op) (again []Op, places []int) {
 	}
 	return again, places
 }
-
-// sleep waits for d and returns true, or returns false at once if ctx ends
-// before.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
-		return false
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
