@@ -27,7 +27,7 @@ type grant struct{ rooms, modules []string }
 var (
 	indexes  = []string{"index", "timeline", "ranking"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv"}
-	records  = []string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}
+	records  = []string{"kvmodel", "kvmodel/kv", "kvmodel/codec", "internal"}
 
 	grants = map[string]grant{
 		"example-app": {
@@ -40,7 +40,8 @@ var (
 		"index":     {records, nil},
 		"timeline":  {records, nil},
 		"ranking":   {records, nil},
-		"kvmodel":   {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
+		"kvmodel":   {[]string{"internal", "kvmodel/kv", "kvmodel/codec"}, nil},
+		"internal":  {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 
 		"kvmodel/kv":         {nil, nil},
 		"kvmodel/codec":      {nil, []string{"github.com/vmihailenco/msgpack/v5"}},

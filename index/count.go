@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -74,7 +75,7 @@ const (
 
 // moved adds to the counters what m means to them. done is how far an earlier
 // call for the same change has come.
-func (l *Lists[T, K, V]) moved(ctx context.Context, s kv.Store, m *kvmodel.Move, done *counting) error {
+func (l *Lists[T, K, V]) moved(ctx context.Context, s kv.Store, m *plug.Move, done *counting) error {
 	if l.count == nil || *done == countedOnce {
 		return nil
 	}

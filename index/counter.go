@@ -23,7 +23,7 @@ type Counter[K comparable] struct {
 // too.
 func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string) *Counter[K] {
 	model, db := records.ModelName(), records.DB()
-	return &Counter[K]{model, name, kvmodel.KeyOfID(records), db.Tally(model, name), db.Store()}
+	return &Counter[K]{model, name, records.IDs(), db.Tally(model, name), db.Store()}
 }
 
 // Hit adds 1 and returns the sum. One trip, three the first time, and what boards

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -24,7 +25,7 @@ import (
 type Lists[T any, K comparable, V any] struct {
 	spec kvmodel.IndexSpec[T, V]
 	ids  kvmodel.KeyOf[K]
-	host *kvmodel.Host[T]
+	host plug.Host[T]
 	logs *memberlog.Logs
 
 	count *count // nil: nothing is counted
@@ -49,9 +50,9 @@ func Hot(segments int) ListOption {
 
 // NewLists returns the index spec describes and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
-	l := &Lists[T, K, V]{spec: spec, ids: kvmodel.KeyOfID(records)}
-	l.host = kvmodel.Plug(records, l)
-	l.logs, l.count = newLogs(l.host.DB(), opts)
+	l := &Lists[T, K, V]{spec: spec, ids: records.IDs()}
+	l.host = records.Plug(l)
+	l.logs, l.count = newLogs(records.DB(), opts)
 	l.logs.Key = func(place string) string {
 		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
 	}
@@ -99,7 +100,7 @@ type underWay struct {
 }
 
 // Prepare enters the record into the lists of the values it is to hold.
-func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a := &underWay{entry: memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true}, tickets: make([]memberlog.Ticket, len(m.Gained))}
 	if m.TTL > 0 {
 		a.entry.At = l.host.DB().Now().Add(m.TTL).Unix() + 1
@@ -112,7 +113,7 @@ func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Mov
 }
 
 // Beside makes sure that what was appended counts.
-func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a, ok := m.Kept.(*underWay)
 	if !ok {
 		return nil // A deletion gains nothing.
@@ -126,7 +127,7 @@ func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *kvmodel.Move
 }
 
 // After takes the record out of the lists of the values it held, and counts.
-func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a, ok := m.Kept.(*underWay)
 	if !ok {
 		a = new(underWay)
@@ -149,7 +150,7 @@ func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {
 
 // Repair enters rec into the lists of its values among places and takes it out
 // of the others.
-func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], places []string) error {
+func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
 	if rec.Rev == 0 {
 		return nil // Nothing was ever written.
 	}
@@ -163,18 +164,18 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Se
 		}
 		return l.logs.Write(ctx, s, places[i], e)
 	})
-	if err != nil || rec.Doubt == kvmodel.NoDoubt {
+	if err != nil || rec.Doubt == plug.NoDoubt {
 		return err
 	}
 	since := l.host.DB().Now().Add(-quietFor)
-	if rec.Doubt == kvmodel.Unsent {
+	if rec.Doubt == plug.Unsent {
 		since = since.Add(-recentlyCounted)
 	}
 	return l.recount(ctx, s, places, since)
 }
 
 // Check reports the values of rec whose lists do not have it.
-func (l *Lists[T, K, V]) Check(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+func (l *Lists[T, K, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
 	var wrong []string
 	for _, place := range rec.Places {
 		in, err := l.logs.Contains(ctx, s, place, rec.ID)
@@ -212,7 +213,7 @@ func atEach(ctx context.Context, s kv.Store, n int, step func(kv.Store, int) err
 // List is the records that hold one value, in an order that stays as it is but
 // means nothing.
 type List[T any, K comparable] struct {
-	host  *kvmodel.Host[T]
+	host  plug.Host[T]
 	logs  *memberlog.Logs
 	ids   kvmodel.KeyOf[K]
 	place string
@@ -336,7 +337,7 @@ func (l *List[T, K]) eachTexts(ctx context.Context, f func([]string) error) erro
 const pending = 8
 
 // meet repairs an entry that a reader has dropped.
-func (l *List[T, K]) meet(m memberlog.Member, rec *kvmodel.Seen[T]) {
+func (l *List[T, K]) meet(m memberlog.Member, rec *plug.Seen[T]) {
 	if m.Rev <= rec.Rev {
 		l.host.Meet(rec.ID, l.place, 0)
 	} else if oneIn(pending) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -179,7 +180,7 @@ func (p *page[T, K]) take() error {
 	return nil
 }
 
-func (p *page[T, K]) look(m memberlog.Member, rec *kvmodel.Seen[T]) {
+func (p *page[T, K]) look(m memberlog.Member, rec *plug.Seen[T]) {
 	p.last = &m.Position
 	if !rec.Holds(p.place) {
 		if !p.met {

@@ -49,7 +49,7 @@ func SequenceOf[T any, K comparable](records *kvmodel.Records[T, K]) *Sequence[T
 	load := func(ctx context.Context, first, last int64) ([]*T, error) {
 		var ids []K
 		for n := first; n <= last; n++ {
-			ids = append(ids, kvmodel.KeyOfID(records).Number(n))
+			ids = append(ids, records.IDs().Number(n))
 		}
 		return records.GetMulti(ctx, ids)
 	}
@@ -57,7 +57,7 @@ func SequenceOf[T any, K comparable](records *kvmodel.Records[T, K]) *Sequence[T
 		if err := records.Create(ctx, v); err != nil {
 			return 0, err
 		}
-		return strconv.ParseInt(kvmodel.KeyOfID(records).Text(records.ID(v)), 10, 64)
+		return strconv.ParseInt(records.IDs().Text(records.ID(v)), 10, 64)
 	}
 	return &Sequence[T]{name: records.ModelName(), last: records.Last, load: load, add: add, accept: records.AcceptLoss}
 }

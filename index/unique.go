@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -26,7 +27,7 @@ import (
 // otherwise, and then anybody may take it over.
 type Unique[T, V any] struct {
 	spec       kvmodel.IndexSpec[T, V]
-	host       *kvmodel.Host[T]
+	host       plug.Host[T]
 	remembered memory
 }
 
@@ -35,7 +36,7 @@ var claimKey = kv.NewClass("u", 3) // model, index, value text
 // NewUnique returns the index spec describes and plugs it into records.
 func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V]) *Unique[T, V] {
 	u := &Unique[T, V]{spec: spec}
-	u.host = kvmodel.Plug(records, u)
+	u.host = records.Plug(u)
 	return u
 }
 
@@ -124,20 +125,20 @@ func (u *Unique[T, V]) Def() string { return u.spec.Def }
 func (u *Unique[T, V]) Places(rec *T) []string { return u.spec.Places(rec) }
 
 // Prepare claims the values the record is to hold.
-func (u *Unique[T, V]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (u *Unique[T, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.atEach(ctx, s, m.Gained, func(s kv.Store, place string) error { return u.take(ctx, s, m, place) })
 }
 
 // Beside does nothing: a claim comes before the commit.
-func (u *Unique[T, V]) Beside(context.Context, kv.Store, *kvmodel.Move) error { return nil }
+func (u *Unique[T, V]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
 // After releases the values the record does not hold any more.
-func (u *Unique[T, V]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (u *Unique[T, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.atEach(ctx, s, m.Lost, func(s kv.Store, place string) error { return u.release(ctx, s, m.ID, place) })
 }
 
 // Repair releases what rec does not hold.
-func (u *Unique[T, V]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], places []string) error {
+func (u *Unique[T, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
 	return u.atEach(ctx, s, places, func(s kv.Store, place string) error {
 		if rec.Holds(place) {
 			return nil
@@ -147,7 +148,7 @@ func (u *Unique[T, V]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen
 }
 
 // Check reports the values rec holds without a claim.
-func (u *Unique[T, V]) Check(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+func (u *Unique[T, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
 	var wrong []string
 	for _, place := range rec.Places {
 		c, err := u.claim(ctx, s, place)
@@ -185,7 +186,7 @@ const takeTries = 8
 
 // take claims place for the record of m, or returns a TakenError if another
 // record holds it. The steps are those of protocol UNIQUE: U2 and U3.
-func (u *Unique[T, V]) take(ctx context.Context, s kv.Store, m *kvmodel.Move, place string) error {
+func (u *Unique[T, V]) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
 	mine := claim{owner: m.ID, base: m.Base}
 	for range takeTries {
 		_, err := kv.One(ctx, s, kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m)))
@@ -206,7 +207,7 @@ func (u *Unique[T, V]) take(ctx context.Context, s kv.Store, m *kvmodel.Move, pl
 
 // takeOver is U3: it looks at the claim that stands at m's place and replaces
 // it if that may be done. done is false if the claim has changed meanwhile.
-func (u *Unique[T, V]) takeOver(ctx context.Context, s kv.Store, m *kvmodel.Move, place string) (done bool, err error) {
+func (u *Unique[T, V]) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place string) (done bool, err error) {
 	c, err := u.claim(ctx, s, place)
 	if err != nil || c.owner == "" {
 		return false, err
@@ -255,7 +256,7 @@ func (u *Unique[T, V]) taken(place, owner string) error {
 }
 
 // replace puts m's claim in the place of c.
-func (u *Unique[T, V]) replace(ctx context.Context, s kv.Store, m *kvmodel.Move, place string, c claim) (bool, error) {
+func (u *Unique[T, V]) replace(ctx context.Context, s kv.Store, m *plug.Move, place string, c claim) (bool, error) {
 	mine := claim{owner: m.ID, base: m.Base}
 	_, err := kv.One(ctx, s, kv.OpSwap(u.key(place), c.version, mine.encode()).For(claimTTL(m)))
 	if gone(err) || errors.Is(err, kv.ErrUnclear) {
@@ -273,7 +274,7 @@ func gone(err error) bool {
 func (u *Unique[T, V]) release(ctx context.Context, s kv.Store, id, place string) error {
 	u.remembered.drop(place)
 	var c claim
-	var recs []*kvmodel.Seen[T]
+	var recs []*plug.Seen[T]
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) (err error) { c, err = u.claim(ctx, s, place); return err },
 		func(s kv.Store) (err error) { recs, err = u.host.See(ctx, s, id); return err },
@@ -359,7 +360,7 @@ func (m *memory) drop(place string) {
 
 // claimTTL returns how long a claim for m is to stand: longer than the record,
 // which must not lose its claim while it lives.
-func claimTTL(m *kvmodel.Move) time.Duration {
+func claimTTL(m *plug.Move) time.Duration {
 	if m.TTL == 0 {
 		return 0
 	}

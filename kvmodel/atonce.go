@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -42,12 +43,12 @@ func (c *change[T]) allSteps(s kv.Store, p *plan[T]) error {
 		return err
 	} else if found.Value != nil {
 		rec, err := c.decode(c.id, found)
-		if err == nil && rec.env.live() && c.next == nil {
+		if err == nil && rec.Envelope.Live() && c.next == nil {
 			err = c.exists(rec)
 		}
 		return firstError([]error{err, errLost})
 	}
-	if err := firstError(kv.Together(c.ctx, s, c.each(p, Index[T].Prepare)...)); err != nil {
+	if err := firstError(kv.Together(c.ctx, s, c.each(p, plug.Index[T].Prepare)...)); err != nil {
 		return lostIfConflict(err)
 	}
 	if c.history > 0 {
@@ -59,7 +60,7 @@ func (c *change[T]) allSteps(s kv.Store, p *plan[T]) error {
 	if _, err := kv.One(c.ctx, s, c.store(p.rec, p.env)); err != nil {
 		return lostIfConflict(err)
 	}
-	if err := firstError(kv.Together(c.ctx, s, c.each(p, Index[T].Beside)...)); err != nil {
+	if err := firstError(kv.Together(c.ctx, s, c.each(p, plug.Index[T].Beside)...)); err != nil {
 		return err
 	}
 	if err := c.removeOld(c.ctx, s, p); err != nil {

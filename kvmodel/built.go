@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -143,23 +145,15 @@ func (m *model[T]) readBuilt(ctx context.Context) (defs []string, version kv.Ver
 	if err != nil {
 		return nil, 0, err
 	}
-	in := reader{rest: r.Value}
-	for len(in.rest) > 0 {
-		defs = append(defs, in.text("index"))
+	in := wire.Reader{Rest: r.Value}
+	for len(in.Rest) > 0 {
+		defs = append(defs, in.Text("index"))
 	}
-	return defs, r.Version, in.err
-}
-
-func encodeTexts(texts []string) []byte {
-	var b []byte
-	for _, text := range texts {
-		b = appendText(b, text)
-	}
-	return b
+	return defs, r.Version, in.Err
 }
 
 // indexReady returns nil if index holds all records.
-func (m *model[T]) indexReady(ctx context.Context, index Index[T]) error {
+func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 	def := index.Name() + "=" + index.Def()
 	known := m.built.get()
 	if known.read && !slices.Contains(known.missing, def) {
@@ -274,7 +268,7 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 func (m *model[T]) finishIndexes(ctx context.Context) error {
 	var errs []error
 	for _, index := range m.indexes {
-		if f, ok := index.(Finisher); ok {
+		if f, ok := index.(plug.Finisher); ok {
 			errs = append(errs, f.Finish(ctx))
 		}
 	}
@@ -323,7 +317,7 @@ func (m *model[T]) rebuilt(ctx context.Context, number int64) error {
 
 // enterAll makes the entries of recs in every index. Unique values that two of
 // them hold are returned as conflicts.
-func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []error, err error) {
+func (m *model[T]) enterAll(ctx context.Context, recs []*plug.Seen[T]) (conflicts []error, err error) {
 	works := make([]func(kv.Store) error, len(recs))
 	for i, rec := range recs {
 		works[i] = func(s kv.Store) error { return m.enter(ctx, s, rec) }
@@ -342,7 +336,7 @@ func (m *model[T]) enterAll(ctx context.Context, recs []*Seen[T]) (conflicts []e
 
 // enter makes the entries of rec in every index, again if the record changes
 // meanwhile: the change may not have touched what is to be entered.
-func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *Seen[T]) error {
+func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
 	for range maxTries {
 		err := m.enterOnce(ctx, s, rec)
 		var taken *TakenError
@@ -356,20 +350,20 @@ func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *Seen[T]) error {
 	return m.failure(rec.ID, kv.ErrConflict)
 }
 
-func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *Seen[T]) error {
+func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
 	if rec.Value == nil {
 		return nil
 	}
-	moves := make([]*Move, len(m.indexes))
+	moves := make([]*plug.Move, len(m.indexes))
 	var prepare, beside []func(kv.Store) error
 	for i, index := range m.indexes {
 		places := index.Places(rec.Value)
 		if len(places) == 0 {
 			continue
 		}
-		mv := &Move{
-			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.env),
-			Gained: places, Was: places, Is: places, Mark: rec.env.mark(index.Name()), Began: m.db.now(),
+		mv := &plug.Move{
+			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.Envelope),
+			Gained: places, Was: places, Is: places, Mark: rec.Envelope.Mark(index.Name()), Began: m.db.now(),
 		}
 		if mv.Mark != nil {
 			// It has been entered; what is missing of it is made again.
@@ -392,20 +386,20 @@ func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *Seen[T]) erro
 }
 
 // keepMarks stores in rec what the indexes of moves want to keep in it.
-func (m *model[T]) keepMarks(ctx context.Context, s kv.Store, rec *Seen[T], moves []*Move) error {
-	env := *rec.env
-	env.marks = slices.Clone(env.marks)
+func (m *model[T]) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen[T], moves []*plug.Move) error {
+	env := *rec.Envelope
+	env.Marks = slices.Clone(env.Marks)
 	changed := false
 	for i, mv := range moves {
 		if mv != nil && mv.Mark != nil {
-			env.setMark(m.indexes[i].Name(), mv.Mark)
+			env.SetMark(m.indexes[i].Name(), mv.Mark)
 			changed = true
 		}
 	}
 	if !changed {
 		return nil
 	}
-	env.rev++
+	env.Rev++
 	_, err := kv.One(ctx, s, m.store(rec, &env))
 	return err
 }

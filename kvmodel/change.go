@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -74,15 +76,15 @@ type change[T any] struct {
 	s     kv.Store
 	nonce uint64
 
-	lines   []*segment // of the journal lines written for it
-	touched []touched  // the places some try has prepared
-	maxRev  uint64     // of all tries: what removes their entries must stand above it
-	unclear bool       // some commit was sent and not answered
-	creates bool       // and that was one of a new record
-	early   early      // of this try
-	began   time.Time  // of this try
-	since   time.Time  // of the first
-	told    bool       // OnChange knows of it
+	lines   []*segment         // of the journal lines written for it
+	touched []envelope.Touched // the places some try has prepared
+	maxRev  uint64             // of all tries: what removes their entries must stand above it
+	unclear bool               // some commit was sent and not answered
+	creates bool               // and that was one of a new record
+	early   early              // of this try
+	began   time.Time          // of this try
+	since   time.Time          // of the first
+	told    bool               // OnChange knows of it
 }
 
 func (c *change[T]) run() (*T, error) {
@@ -131,7 +133,7 @@ func (c *change[T]) try(first bool) (*T, error) {
 	if err != nil {
 		return nil, c.giveUp(err)
 	}
-	if c.next != nil && rec.version != 0 {
+	if c.next != nil && rec.Version != 0 {
 		return nil, errLost // Somebody else has the number.
 	}
 	p, err := c.plan(rec)
@@ -162,10 +164,10 @@ func (c *change[T]) try(first bool) (*T, error) {
 
 // read is A0. For a deletion it also writes the line, which
 // cannot name the places yet: the tombstone will.
-func (c *change[T]) read(first bool) (rec *Seen[T], atHand bool, err error) {
+func (c *change[T]) read(first bool) (rec *plug.Seen[T], atHand bool, err error) {
 	c.early = early{}
 	if first && c.fresh {
-		return &Seen[T]{ID: c.id}, false, nil
+		return &plug.Seen[T]{ID: c.id}, false, nil
 	}
 	if first {
 		if results, ok := c.db.hand.take(c.key(c.id), c.db.now()); ok {

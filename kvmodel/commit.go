@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // commit is A2 and what follows.
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
-	works := append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, c.each(p, Index[T].Beside)...)
+	works := append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, c.each(p, plug.Index[T].Beside)...)
 	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
 		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
 	}
@@ -41,7 +42,7 @@ func (c *change[T]) setMarks(p *plan[T]) {
 	}
 	for i, mv := range p.moves {
 		if mv != nil && mv.Mark != nil {
-			p.env.setMark(c.indexes[i].Name(), mv.Mark)
+			p.env.SetMark(c.indexes[i].Name(), mv.Mark)
 		}
 	}
 }
@@ -88,11 +89,11 @@ func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
 	}
-	did, sure := now.env.hasTry(c.nonce, p.rec.Rev)
+	did, sure := now.Envelope.HasTry(c.nonce, p.rec.Rev)
 	switch {
 	case did:
 		return nil
-	case now.version == p.rec.version:
+	case now.Version == p.rec.Version:
 		return errAgain
 	case sure:
 		return errLost
@@ -117,9 +118,9 @@ func (c *change[T]) giveUp(err error) error {
 	}
 	since := c.db.now()
 	c.db.Surely(func(ctx context.Context) error {
-		doubt := NoDoubt
+		doubt := plug.NoDoubt
 		if c.unclear || c.db.now().Sub(c.since) > maxAge/2 {
-			doubt = Undone
+			doubt = plug.Undone
 		}
 		if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt); err != nil {
 			return err
@@ -140,7 +141,7 @@ func (c *change[T]) giveUp(err error) error {
 // entries of the change are repaired first.
 func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
 	if !settled {
-		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, NoDoubt); err != nil {
+		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, plug.NoDoubt); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -38,7 +39,7 @@ func (m *model[T]) withCounters(keys []string, ids []string) []string {
 }
 
 // count fills in the counters of rec from what gets of them have answered.
-func (m *model[T]) count(rec *Seen[T], results []kv.Result) error {
+func (m *model[T]) count(rec *plug.Seen[T], results []kv.Result) error {
 	if rec.Value == nil {
 		return nil
 	}

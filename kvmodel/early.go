@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -59,8 +61,8 @@ func (c *change[T]) readEarly() []func(kv.Store) error {
 	c.early.marks = make(map[int][]byte)
 	var works []func(kv.Store) error
 	for _, i := range expected {
-		index := c.indexes[i].(Early)
-		l.touched = append(l.touched, touched{c.indexes[i].Name(), []string{somewhere}})
+		index := c.indexes[i].(plug.Early)
+		l.touched = append(l.touched, envelope.Touched{Index: c.indexes[i].Name(), Places: []string{somewhere}})
 		works = append(works, func(s kv.Store) (err error) {
 			c.early.marks[i], err = index.Early(c.ctx, s, c.id)
 			return err
@@ -80,7 +82,7 @@ func (c *change[T]) useEarly(p *plan[T]) (prepared bool) {
 	for i, index := range c.indexes {
 		mv := p.moves[i]
 		moved := mv != nil && slices.ContainsFunc(mv.Gained, func(place string) bool { return !slices.Contains(mv.Had, place) })
-		if _, can := index.(Early); can && !c.removes && p.rec.env.live() {
+		if _, can := index.(plug.Early); can && !c.removes && p.rec.Envelope.Live() {
 			c.streaks[i].note(moved)
 		}
 		if mv == nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -44,7 +45,7 @@ func newEnumeration(model string) *enumeration {
 func (e *enumeration) add(ctx context.Context, s kv.Store, ids []string) (grown, error) {
 	var data []byte
 	for _, id := range ids {
-		data = appendText(data, id)
+		data = wire.AppendText(data, id)
 	}
 	last, size := e.where()
 	if last > 0 && size+len(data) <= chunkBytes {
@@ -114,11 +115,11 @@ func (e *enumeration) ids(ctx context.Context, s kv.Store, first int64) (ids []s
 
 func decodeIDs(chunk []byte) ([]string, error) {
 	var ids []string
-	r := reader{rest: chunk}
-	for len(r.rest) > 0 {
-		ids = append(ids, r.text("id"))
+	r := wire.Reader{Rest: chunk}
+	for len(r.Rest) > 0 {
+		ids = append(ids, r.Text("id"))
 	}
-	return ids, r.err
+	return ids, r.Err
 }
 
 // archive puts created ids, by model, into their enumerations.

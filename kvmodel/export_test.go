@@ -1,24 +1,26 @@
 package kvmodel
 
+import "github.com/ringtree/ringtree/internal/envelope"
+
 // What tests see of the inside.
 
 // RevOf returns the rev of a stored record.
 func RevOf(data []byte) (uint64, error) {
-	e, err := decodeEnvelope(data)
-	return e.revision(), err
+	e, err := envelope.Decode(data)
+	return e.Revision(), err
 }
 
 // BodyOf returns the model version and the body of a stored record.
 func BodyOf(data []byte) (int, []byte, error) {
-	e, err := decodeEnvelope(data)
+	e, err := envelope.Decode(data)
 	if err != nil {
 		return 0, nil, err
 	}
-	return e.model, e.body, nil
+	return e.Model, e.Body, nil
 }
 
 // EncodeLive returns the stored form of a live record.
 func EncodeLive(model int, rev uint64, body []byte) []byte {
-	e := envelope{model: model, rev: rev, body: body}
-	return e.encode(nil)
+	e := envelope.Envelope{Model: model, Rev: rev, Body: body}
+	return e.Encode(nil)
 }

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -52,13 +55,13 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 		return nil, m.failure(text, err)
 	}
 	var revisions []Revision[T]
-	for _, e := range log.chain(rec.env) {
+	for _, e := range log.chain(rec.Envelope) {
 		if len(revisions) == n {
 			break
 		}
 		rev := Revision[T]{Rev: e.number, At: e.at}
 		if e.kept {
-			if rev.Item, err = m.decodeBody(&envelope{model: e.model, body: e.body}); err != nil {
+			if rev.Item, err = m.decodeBody(&envelope.Envelope{Model: e.model, Body: e.body}); err != nil {
 				return nil, m.failure(text, fmt.Errorf("revision %d: %w", e.number, err))
 			}
 		}
@@ -86,7 +89,7 @@ func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error
 
 // historyEntry is one body with what puts it in its place.
 type historyEntry struct {
-	of, prev try // the change, if it committed, and the one before; rev 0: none
+	of, prev envelope.Try // the change, if it committed, and the one before; rev 0: none
 	number   int64
 	at       time.Time
 	model    int
@@ -96,9 +99,9 @@ type historyEntry struct {
 
 func (e *historyEntry) encode(dst []byte) []byte {
 	var b []byte
-	for _, t := range []try{e.of, e.prev} {
-		b = binary.AppendUvarint(b, t.rev)
-		b = binary.BigEndian.AppendUint64(b, t.nonce)
+	for _, t := range []envelope.Try{e.of, e.prev} {
+		b = binary.AppendUvarint(b, t.Rev)
+		b = binary.BigEndian.AppendUint64(b, t.Nonce)
 	}
 	b = binary.AppendUvarint(b, uint64(e.number))
 	b = binary.AppendUvarint(b, uint64(e.at.UnixMilli()))
@@ -117,42 +120,44 @@ type history []historyEntry
 
 func decodeHistory(data []byte) (history, error) {
 	var log history
-	r := reader{rest: data}
-	for len(r.rest) > 0 {
-		in := reader{rest: []byte(r.text("revision"))}
-		if r.err != nil {
-			return nil, r.err
+	r := wire.Reader{Rest: data}
+	for len(r.Rest) > 0 {
+		in := wire.Reader{Rest: []byte(r.Text("revision"))}
+		if r.Err != nil {
+			return nil, r.Err
 		}
-		e := historyEntry{of: in.try(), prev: in.try()}
-		e.number = int64(in.number("revision number", 1<<62))
-		e.at = time.UnixMilli(int64(in.number("time", 1<<62))).UTC()
-		e.model = int(in.number("model version", 1<<31-1))
-		e.kept = in.byte() == 1
-		e.body = in.rest
-		if in.err != nil {
-			return nil, in.err
+		e := historyEntry{of: readTry(&in), prev: readTry(&in)}
+		e.number = int64(in.Number("revision number", 1<<62))
+		e.at = time.UnixMilli(int64(in.Number("time", 1<<62))).UTC()
+		e.model = int(in.Number("model version", 1<<31-1))
+		e.kept = in.Byte() == 1
+		e.body = in.Rest
+		if in.Err != nil {
+			return nil, in.Err
 		}
 		log = append(log, e)
 	}
 	return log, nil
 }
 
-func (r *reader) try() try { return try{rev: r.number("rev", maxRev), nonce: r.uint64()} }
+func readTry(r *wire.Reader) envelope.Try {
+	return envelope.Try{Rev: r.Number("rev", envelope.MaxRev), Nonce: r.Uint64()}
+}
 
 // chain returns the entries that committed, the newest first. env is the record's
 // envelope, which names the last changes.
-func (log history) chain(env *envelope) []historyEntry {
+func (log history) chain(env *envelope.Envelope) []historyEntry {
 	if env == nil {
 		return nil
 	}
 	// A change that was tried again has the same nonce, but another rev.
-	entries := make(map[try]historyEntry, len(log))
+	entries := make(map[envelope.Try]historyEntry, len(log))
 	for _, e := range log {
 		entries[e.of] = e
 	}
 	var chain []historyEntry
-	for i := len(env.tries) - 1; i >= 0; i-- {
-		e, ok := entries[env.tries[i]]
+	for i := len(env.Tries) - 1; i >= 0; i-- {
+		e, ok := entries[env.Tries[i]]
 		for ok {
 			delete(entries, e.of)
 			chain = append(chain, e)
@@ -167,7 +172,7 @@ func (log history) chain(env *envelope) []historyEntry {
 }
 
 // readHistory reads a record and its log in one trip.
-func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*Seen[T], history, kv.Version, error) {
+func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], history, kv.Version, error) {
 	key := historyKey.KeyOfText([]string{m.name}, id)
 	results, err := kv.GetAll(ctx, s, m.key(id), key)
 	if err != nil {
@@ -186,22 +191,22 @@ func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*See
 
 // number gives p the number of its revision, which the record keeps.
 func (c *change[T]) number(p *plan[T]) {
-	n, _ := binary.Uvarint(p.rec.env.mark(historyMark))
+	n, _ := binary.Uvarint(p.rec.Envelope.Mark(historyMark))
 	p.number = int64(n) + 1
-	p.env.setMark(historyMark, binary.AppendUvarint(nil, uint64(p.number)))
+	p.env.SetMark(historyMark, binary.AppendUvarint(nil, uint64(p.number)))
 }
 
 // keep appends what p makes of the record to its history.
 func (c *change[T]) keep(s kv.Store, p *plan[T]) error {
 	e := historyEntry{
-		of: try{p.env.rev, c.nonce}, number: p.number, at: c.db.now(),
-		model: p.env.model, kept: p.value != nil && len(p.env.body) <= historyBytes,
+		of: envelope.Try{Rev: p.env.Rev, Nonce: c.nonce}, number: p.number, at: c.db.now(),
+		model: p.env.Model, kept: p.value != nil && len(p.env.Body) <= historyBytes,
 	}
-	if p.rec.env != nil && len(p.rec.env.tries) > 0 {
-		e.prev = p.rec.env.tries[len(p.rec.env.tries)-1]
+	if p.rec.Envelope != nil && len(p.rec.Envelope.Tries) > 0 {
+		e.prev = p.rec.Envelope.Tries[len(p.rec.Envelope.Tries)-1]
 	}
 	if e.kept {
-		e.body = p.env.body
+		e.body = p.env.Body
 	}
 	data := e.encode(nil)
 	c.trimSometimes(len(data))
@@ -243,9 +248,9 @@ func (m *model[T]) trim(ctx context.Context, s kv.Store, id string) error {
 	if err != nil || version == 0 {
 		return err
 	}
-	stays := make(map[try]bool)
+	stays := make(map[envelope.Try]bool)
 	size := 0
-	for i, e := range log.chain(rec.env) {
+	for i, e := range log.chain(rec.Envelope) {
 		if size += len(e.body); i == m.history || size > historyBytes && i > 0 {
 			break
 		}
@@ -255,7 +260,7 @@ func (m *model[T]) trim(ctx context.Context, s kv.Store, id string) error {
 	dropped := false
 	for _, e := range log {
 		// A change of a higher rev than the record's may yet commit.
-		if stays[e.of] || e.of.rev > rec.Rev {
+		if stays[e.of] || e.of.Rev > rec.Rev {
 			kept = e.encode(kept)
 		} else {
 			dropped = true

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -453,20 +454,20 @@ func encodeHead(s journalState) []byte {
 }
 
 func decodeHead(data []byte) (journalState, error) {
-	r := reader{rest: data}
+	r := wire.Reader{Rest: data}
 	s := journalState{
-		lowest:  int64(r.number("lowest segment", 1<<62)),
-		highest: int64(r.number("highest segment", 1<<62)),
-		tick:    r.number("tick", 1<<63),
+		lowest:  int64(r.Number("lowest segment", 1<<62)),
+		highest: int64(r.Number("highest segment", 1<<62)),
+		tick:    r.Number("tick", 1<<63),
 	}
-	s.shapes = make([]string, 0, r.count("shapes", 2))
+	s.shapes = make([]string, 0, r.Count("shapes", 2))
 	for range cap(s.shapes) {
-		s.shapes = append(s.shapes, r.name("shape"))
+		s.shapes = append(s.shapes, r.Name("shape"))
 	}
 	if n := s.highest - s.lowest; n < 0 || n > maxSegments {
-		r.fail("number of segments")
+		r.Fail("number of segments")
 	}
-	return s, r.err
+	return s, r.Err
 }
 
 // listProcess puts process into the list of processes or takes it out.
@@ -514,6 +515,14 @@ func encodeProcesses(all []string) []byte {
 	var b []byte
 	for _, name := range all {
 		b = append(append(b, name...), '\n')
+	}
+	return b
+}
+
+func encodeTexts(texts []string) []byte {
+	var b []byte
+	for _, text := range texts {
+		b = wire.AppendText(b, text)
 	}
 	return b
 }

@@ -3,6 +3,9 @@ package kvmodel
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/wire"
 )
 
 // line is what the journal says of one change before it commits: enough for
@@ -12,7 +15,7 @@ type line struct {
 	id      string // text
 	rev     uint64 // the change's; repair fences the record up to it, or always
 	created bool   // the id may be new: it belongs into the enumeration
-	touched []touched
+	touched []envelope.Touched
 }
 
 // fenceAlways is the rev in the line of a change that did not know its own: a
@@ -21,15 +24,15 @@ const fenceAlways = 0
 
 // encode appends l, which tells its own length, to dst.
 func (l *line) encode(dst []byte) []byte {
-	body := appendText(nil, l.model)
-	body = appendText(body, l.id)
+	body := wire.AppendText(nil, l.model)
+	body = wire.AppendText(body, l.id)
 	body = binary.AppendUvarint(body, l.rev)
 	created := byte(0)
 	if l.created {
 		created = 1
 	}
 	body = append(body, created)
-	body = appendTouched(body, l.touched)
+	body = envelope.AppendTouched(body, l.touched)
 	dst = binary.AppendUvarint(dst, uint64(len(body)))
 	return append(dst, body...)
 }
@@ -38,12 +41,12 @@ func (l *line) encode(dst []byte) []byte {
 // those before it as well.
 func decodeLines(data []byte) ([]line, error) {
 	var lines []line
-	r := reader{rest: data}
-	for len(r.rest) > 0 {
-		body := r.text("line")
+	r := wire.Reader{Rest: data}
+	for len(r.Rest) > 0 {
+		body := r.Text("line")
 		l, err := decodeLine(body)
-		if r.err != nil || err != nil {
-			return lines, fmt.Errorf("journal line %d: %w", len(lines), firstError([]error{r.err, err}))
+		if r.Err != nil || err != nil {
+			return lines, fmt.Errorf("journal line %d: %w", len(lines), firstError([]error{r.Err, err}))
 		}
 		lines = append(lines, l)
 	}
@@ -51,16 +54,16 @@ func decodeLines(data []byte) ([]line, error) {
 }
 
 func decodeLine(body string) (line, error) {
-	r := reader{rest: []byte(body)}
+	r := wire.Reader{Rest: []byte(body)}
 	l := line{
-		model: r.text("model"),
-		id:    r.text("id"),
-		rev:   r.number("rev", maxRev),
+		model: r.Text("model"),
+		id:    r.Text("id"),
+		rev:   r.Number("rev", envelope.MaxRev),
 	}
-	l.created = r.byte() == 1
-	l.touched = r.touched()
-	if r.err == nil && len(r.rest) > 0 {
-		r.fail("end")
+	l.created = r.Byte() == 1
+	l.touched = envelope.ReadTouched(&r)
+	if r.Err == nil && len(r.Rest) > 0 {
+		r.Fail("end")
 	}
-	return l, r.err
+	return l, r.Err
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+
+	"github.com/ringtree/ringtree/internal/wire"
 )
 
 // Listing is one page of records with the cursors to go on from. An empty
@@ -50,6 +52,6 @@ func ParseCursor(listing, cursor string) ([]byte, error) {
 const cursorSumBytes = 6
 
 func cursorSum(listing string, place []byte) []byte {
-	sum := sha256.Sum256(append(appendText(nil, listing), place...))
+	sum := sha256.Sum256(append(wire.AppendText(nil, listing), place...))
 	return sum[:cursorSumBytes]
 }

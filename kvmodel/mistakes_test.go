@@ -12,22 +12,22 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 	const repair, unique = "kvmodel/repair.go", "index/unique.go"
 	kvtest.Mistakes(t, "./kvmodel", "TestSweep_(After|ARecord|ACut)|TestRepair", []string{"RINGTREE_SEEDS=6000"}, []kvtest.Mistake{
 		kvtest.Wrong("the record is written beside its claim",
-			prepare, "	works = append(works, c.each(p, Index[T].Prepare)...)\n", "",
-			commit, "c.each(p, Index[T].Beside)...)\n	if c.removes", "c.each(p, Index[T].Prepare)...)\n	if c.removes",
+			prepare, "	works = append(works, c.each(p, plug.Index[T].Prepare)...)\n", "",
+			commit, "c.each(p, plug.Index[T].Beside)...)\n	if c.removes", "c.each(p, plug.Index[T].Prepare)...)\n	if c.removes",
 		),
 		kvtest.Wrong("repair does not fence",
 			repair, "if err != nil || rec.Rev >= past {", "if true {",
 		),
 		kvtest.Wrong("a fence does not reach past the entry",
-			"kvmodel/model.go", "env.rev = max(rec.Rev+1, past)", "env.rev = rec.Rev + 1",
-			repair, "if err != nil || rec.Rev >= past {", "if err != nil || rec.version != 0 && rec.env.tries == nil {",
+			"kvmodel/model.go", "env.Rev = max(rec.Rev+1, past)", "env.Rev = rec.Rev + 1",
+			repair, "if err != nil || rec.Rev >= past {", "if err != nil || rec.Version != 0 && rec.Envelope.Tries == nil {",
 		),
 		kvtest.Wrong("a loser cleans without reading",
 			commit, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt)", "c.repairUnread(ctx, doubt)",
-			commit, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context, doubt Doubt) error {
+			commit, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context, doubt plug.Doubt) error {
 	for _, t := range c.touched {
-		index := c.index(t.index)
-		if err := index.Repair(ctx, c.db.store, &Seen[T]{ID: c.id, Rev: c.maxRev, Doubt: doubt}, t.places); err != nil {
+		index := c.index(t.Index)
+		if err := index.Repair(ctx, c.db.store, &plug.Seen[T]{ID: c.id, Rev: c.maxRev, Doubt: doubt}, t.Places); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			commit, "// complete is A5.", `func (c *change[T]) removeOldest(p *plan[T]) error {
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
-			if err := index.Repair(c.ctx, c.s, &Seen[T]{ID: c.id, Rev: p.env.rev}, mv.Lost); err != nil {
+			if err := index.Repair(c.ctx, c.s, &plug.Seen[T]{ID: c.id, Rev: p.env.Rev}, mv.Lost); err != nil {
 				return err
 			}
 		}
@@ -62,7 +62,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 // complete is A5.`,
 		),
 		kvtest.Wrong("what moved on is taken for failed",
-			commit, "	case did:\n		return nil\n	case now.version == p.rec.version:", "	case now.version != p.rec.version:\n		return errLost\n	case did:\n		return nil\n	case now.version == p.rec.version:",
+			commit, "	case did:\n		return nil\n	case now.Version == p.rec.Version:", "	case now.Version != p.rec.Version:\n		return errLost\n	case did:\n		return nil\n	case now.Version == p.rec.Version:",
 		),
 		kvtest.Wrong("a journal is trimmed before its ids are archived",
 			"kvmodel/journal.go", "	if err := j.db.archive(ctx, seg.created); err != nil {\n		return err\n	}\n", "",

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -23,7 +25,7 @@ type model[T any] struct {
 	version  int
 	codec    Codec[T]
 	schema   func(*T) fields // the record's own fields that the write path fills in
-	indexes  []Index[T]
+	indexes  []plug.Index[T]
 	streaks  []*streak // of the indexes, by their numbers
 	counters []CounterOf[T]
 	history  int
@@ -50,20 +52,20 @@ type upgrader interface{ Upgrade(from int) error }
 // validator is a model that says whether a record may be stored.
 type validator interface{ Validate() error }
 
-func (m *model[T]) plug(index Index[T]) {
+func (m *model[T]) plug(index plug.Index[T]) {
 	for _, other := range m.indexes {
 		if other.Name() == index.Name() {
 			panic("kvmodel: model " + m.name + " has an index " + index.Name() + " already")
 		}
 	}
-	if len(m.indexes) == maxIndexes {
+	if len(m.indexes) == envelope.MaxIndexes {
 		panic("kvmodel: model " + m.name + " has too many indexes")
 	}
 	m.indexes = append(m.indexes, index)
 	m.streaks = append(m.streaks, new(streak))
 }
 
-func (m *model[T]) index(name string) Index[T] {
+func (m *model[T]) index(name string) plug.Index[T] {
 	for _, index := range m.indexes {
 		if index.Name() == name {
 			return index
@@ -110,7 +112,7 @@ func (e *recordError) Unwrap() error { return e.err }
 
 // see reads records in one trip. Each id has its Seen; the error is not nil
 // if some could not be asked for or is corrupt.
-func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*Seen[T], error) {
+func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = m.key(id)
@@ -119,7 +121,7 @@ func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*Seen[T
 	if err != nil {
 		return nil, err
 	}
-	recs := make([]*Seen[T], len(ids))
+	recs := make([]*plug.Seen[T], len(ids))
 	counts := results[len(ids):]
 	for i, r := range results[:len(ids)] {
 		if recs[i], err = m.decode(ids[i], r); err != nil {
@@ -132,7 +134,7 @@ func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*Seen[T
 	return recs, nil
 }
 
-func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*Seen[T], error) {
+func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], error) {
 	recs, err := m.see(ctx, s, []string{id})
 	if err != nil {
 		return nil, err
@@ -141,35 +143,35 @@ func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*Seen[T],
 }
 
 // decode returns what a get of id's record answered.
-func (m *model[T]) decode(id string, r kv.Result) (*Seen[T], error) {
+func (m *model[T]) decode(id string, r kv.Result) (*plug.Seen[T], error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
-		return &Seen[T]{ID: id}, nil
+		return &plug.Seen[T]{ID: id}, nil
 	}
 	if r.Err != nil {
 		return nil, m.failure(id, r.Err)
 	}
-	env, err := decodeEnvelope(r.Value)
+	env, err := envelope.Decode(r.Value)
 	if err != nil {
 		return nil, m.failure(id, err)
 	}
-	rec := &Seen[T]{ID: id, Rev: env.rev, version: r.Version, env: env}
-	if env.deleted {
+	rec := &plug.Seen[T]{ID: id, Rev: env.Rev, Version: r.Version, Envelope: env}
+	if env.Deleted {
 		return rec, nil
 	}
 	rec.Value, err = m.decodeBody(env)
 	return rec, m.failure(id, err)
 }
 
-func (m *model[T]) decodeBody(env *envelope) (*T, error) {
+func (m *model[T]) decodeBody(env *envelope.Envelope) (*T, error) {
 	v := new(T)
-	if _, err := m.codec.Unmarshal(env.body, v); errors.Is(err, ErrCorrupt) {
+	if _, err := m.codec.Unmarshal(env.Body, v); errors.Is(err, ErrCorrupt) {
 		return nil, err
 	} else if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if up, ok := any(v).(upgrader); ok && env.model < m.version {
-		if err := up.Upgrade(env.model); err != nil {
-			return nil, fmt.Errorf("upgrade from version %d: %w", env.model, err)
+	if up, ok := any(v).(upgrader); ok && env.Model < m.version {
+		if err := up.Upgrade(env.Model); err != nil {
+			return nil, fmt.Errorf("upgrade from version %d: %w", env.Model, err)
 		}
 	}
 	if at := m.schema(v).revision; at != nil && *at == 0 {
@@ -179,16 +181,16 @@ func (m *model[T]) decodeBody(env *envelope) (*T, error) {
 }
 
 // lost returns the places that may still name rec although it is deleted.
-func (rec *Seen[T]) lost() []touched {
-	if rec.env == nil {
+func lost[T any](rec *plug.Seen[T]) []envelope.Touched {
+	if rec.Envelope == nil {
 		return nil
 	}
-	return rec.env.lost
+	return rec.Envelope.Lost
 }
 
 // view fills in what index sees of rec.
-func (m *model[T]) view(rec *Seen[T], index Index[T]) {
-	rec.Places, rec.Mark = nil, rec.env.mark(index.Name())
+func (m *model[T]) view(rec *plug.Seen[T], index plug.Index[T]) {
+	rec.Places, rec.Mark = nil, rec.Envelope.Mark(index.Name())
 	if rec.Value != nil {
 		rec.Places = index.Places(rec.Value)
 	}
@@ -196,34 +198,34 @@ func (m *model[T]) view(rec *Seen[T], index Index[T]) {
 
 // encodeBody returns v's body. What old, which may be nil, holds and T does
 // not know is kept.
-func (m *model[T]) encodeBody(old *envelope, v *T) ([]byte, error) {
+func (m *model[T]) encodeBody(old *envelope.Envelope, v *T) ([]byte, error) {
 	body, err := m.codec.Append(nil, v)
-	if err != nil || !old.live() {
+	if err != nil || !old.Live() {
 		return body, err
 	}
-	unknown, err := m.codec.Unmarshal(old.body, new(T))
+	unknown, err := m.codec.Unmarshal(old.Body, new(T))
 	if err != nil || !unknown {
 		return body, err
 	}
-	return m.codec.Merge(old.body, body)
+	return m.codec.Merge(old.Body, body)
 }
 
 // fence raises rec's rev past every rev up to past, changing nothing else, so
 // that no change prepared for one of them can commit. An absent record becomes
 // a deleted one. ErrConflict: the record changed meanwhile.
-func (m *model[T]) fence(ctx context.Context, s kv.Store, rec *Seen[T], past uint64) error {
-	env := envelope{deleted: true, model: m.version}
-	if rec.env != nil {
-		env = *rec.env
+func (m *model[T]) fence(ctx context.Context, s kv.Store, rec *plug.Seen[T], past uint64) error {
+	env := envelope.Envelope{Deleted: true, Model: m.version}
+	if rec.Envelope != nil {
+		env = *rec.Envelope
 	}
-	env.rev = max(rec.Rev+1, past)
+	env.Rev = max(rec.Rev+1, past)
 	op := m.store(rec, &env)
 	_, err := kv.One(ctx, s, op)
 	switch {
 	case errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrNotFound):
 		return m.failure(rec.ID, kv.ErrConflict)
 	case err == nil:
-		rec.Rev = env.rev
+		rec.Rev = env.Rev
 	}
 	return err
 }
@@ -231,21 +233,21 @@ func (m *model[T]) fence(ctx context.Context, s kv.Store, rec *Seen[T], past uin
 // ttl returns how long env's item is to live. The tombstones of numbered records
 // stay, since they are what the next number is found by, and those of records
 // with a history, since it is found by them.
-func (m *model[T]) ttl(env *envelope) time.Duration {
+func (m *model[T]) ttl(env *envelope.Envelope) time.Duration {
 	tombstone := tombstoneTTL
 	if m.numbers != nil || m.history > 0 {
 		tombstone = 0
 	}
-	return env.ttl(m.db.now(), tombstone)
+	return env.TTL(m.db.now(), tombstone)
 }
 
 // store returns the op that puts env in the place of rec.
-func (m *model[T]) store(rec *Seen[T], env *envelope) kv.Op {
-	key, value, ttl := m.key(rec.ID), env.encode(nil), m.ttl(env)
-	if rec.version == 0 {
+func (m *model[T]) store(rec *plug.Seen[T], env *envelope.Envelope) kv.Op {
+	key, value, ttl := m.key(rec.ID), env.Encode(nil), m.ttl(env)
+	if rec.Version == 0 {
 		return kv.OpAdd(key, value).For(ttl)
 	}
-	return kv.OpSwap(key, rec.version, value).For(ttl)
+	return kv.OpSwap(key, rec.Version, value).For(ttl)
 }
 
 // unavailable wraps why something was not even tried.

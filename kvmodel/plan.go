@@ -6,16 +6,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // plan is one try's whole intention.
 type plan[T any] struct {
-	rec     *Seen[T] // as read
-	value   *T       // what it becomes; nil: deleted
-	env     *envelope
-	moves   []*Move // by index; nil where nothing moves
-	touched []touched
+	rec     *plug.Seen[T] // as read
+	value   *T            // what it becomes; nil: deleted
+	env     *envelope.Envelope
+	moves   []*plug.Move // by index; nil where nothing moves
+	touched []envelope.Touched
 	created bool
 	number  int64 // of the revision, on a model with a history
 	chunk   grown // of the enumeration, if created on an atomic store
@@ -49,7 +51,7 @@ func (c *change[T]) snapshot(v *T) (b before, err error) {
 
 // plan returns what is to be done to bring rec to what the edit wants, or nil
 // if it is there already.
-func (c *change[T]) plan(rec *Seen[T]) (*plan[T], error) {
+func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
 	was, err := c.snapshot(rec.Value)
 	if err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func (c *change[T]) plan(rec *Seen[T]) (*plan[T], error) {
 	if v == nil && !was.live {
 		return nil, kv.ErrNotFound
 	}
-	if c.numbers != nil && c.next == nil && rec.version == 0 {
+	if c.numbers != nil && c.next == nil && rec.Version == 0 {
 		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
 	}
 	if v != nil {
@@ -125,33 +127,33 @@ func value[V any](p *V) (v V) {
 }
 
 // nextEnvelope returns what is to be stored in the place of rec.
-func (c *change[T]) nextEnvelope(rec *Seen[T], v *T) (*envelope, error) {
-	env := &envelope{model: c.version, rev: rec.Rev + 1, deleted: v == nil}
-	if !rec.env.live() && v != nil {
+func (c *change[T]) nextEnvelope(rec *plug.Seen[T], v *T) (*envelope.Envelope, error) {
+	env := &envelope.Envelope{Model: c.version, Rev: rec.Rev + 1, Deleted: v == nil}
+	if !rec.Envelope.Live() && v != nil {
 		// A record that is made again after its tombstone has expired must
 		// stand above everything that was ever said of its id.
-		env.rev = max(env.rev, uint64(c.db.now().UnixMilli()))
+		env.Rev = max(env.Rev, uint64(c.db.now().UnixMilli()))
 	}
-	if env.rev > maxRev {
-		return nil, fmt.Errorf("%w: rev %d", ErrCorrupt, env.rev)
+	if env.Rev > envelope.MaxRev {
+		return nil, fmt.Errorf("%w: rev %d", ErrCorrupt, env.Rev)
 	}
-	env.tries = addTry(rec.env, env.rev, c.nonce)
+	env.Tries = envelope.AddTry(rec.Envelope, env.Rev, c.nonce)
 	if v == nil {
 		return env, nil
 	}
-	if rec.env.live() {
-		env.marks = slices.Clone(rec.env.marks)
+	if rec.Envelope.Live() {
+		env.Marks = slices.Clone(rec.Envelope.Marks)
 		// An older release that rewrites a newer one's record leaves it newer.
-		env.model = max(c.version, rec.env.model)
+		env.Model = max(c.version, rec.Envelope.Model)
 	}
 	if at := c.schema(v).expires; at != nil && !at.IsZero() {
 		if err := c.checkExpiry(*at); err != nil {
 			return nil, err
 		}
-		env.expires = at.UnixMilli()
+		env.Expires = at.UnixMilli()
 	}
 	var err error
-	env.body, err = c.encodeBody(rec.env, v)
+	env.Body, err = c.encodeBody(rec.Envelope, v)
 	return env, err
 }
 
@@ -167,35 +169,35 @@ func (c *change[T]) checkExpiry(at time.Time) error {
 
 // planMoves fills in what the change means to each index.
 func (c *change[T]) planMoves(p *plan[T], old before) {
-	p.moves = make([]*Move, len(c.indexes))
+	p.moves = make([]*plug.Move, len(c.indexes))
 	ttl := c.ttl(p.env)
-	extends := p.value != nil && p.rec.env.live() && p.env.expires != p.rec.env.expires
+	extends := p.value != nil && p.rec.Envelope.Live() && p.env.Expires != p.rec.Envelope.Expires
 	for i, index := range c.indexes {
 		was, is := old.places[i], places(index, p.value)
-		mv := &Move{
-			ID: c.id, Base: p.rec.Rev, Rev: p.env.rev, TTL: ttl,
+		mv := &plug.Move{
+			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl,
 			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is,
-			Mark: p.rec.env.mark(index.Name()), Began: c.began,
+			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began,
 		}
 		if extends {
 			mv.Gained, mv.Had = is, without(is, mv.Gained)
 		}
-		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(p.rec.lost(), index.Name())} {
+		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(lost(p.rec), index.Name())} {
 			mv.Lost = append(mv.Lost, without(without(stale, is), mv.Lost)...)
 		}
 		if len(mv.Gained)+len(mv.Lost) == 0 {
 			continue
 		}
 		p.moves[i] = mv
-		t := touched{index.Name(), append(slices.Clone(mv.Gained), mv.Lost...)}
+		t := envelope.Touched{Index: index.Name(), Places: append(slices.Clone(mv.Gained), mv.Lost...)}
 		p.touched = append(p.touched, t)
 		if p.value == nil {
-			p.env.lost = append(p.env.lost, t)
+			p.env.Lost = append(p.env.Lost, t)
 		}
 	}
 }
 
-func places[T any](index Index[T], v *T) []string {
+func places[T any](index plug.Index[T], v *T) []string {
 	if v == nil {
 		return nil
 	}
@@ -214,10 +216,10 @@ func without(all, others []string) []string {
 }
 
 // placesOf returns the places of one index among all.
-func placesOf(all []touched, index string) []string {
+func placesOf(all []envelope.Touched, index string) []string {
 	for _, t := range all {
-		if t.index == index {
-			return t.places
+		if t.Index == index {
+			return t.Places
 		}
 	}
 	return nil

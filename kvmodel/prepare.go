@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -20,7 +22,7 @@ func (c *change[T]) prepare(p *plan[T]) error {
 	if err != nil || c.removes {
 		return err
 	}
-	works = append(works, c.each(p, Index[T].Prepare)...)
+	works = append(works, c.each(p, plug.Index[T].Prepare)...)
 	if c.history > 0 {
 		works = append(works, func(s kv.Store) error { return c.keep(s, p) })
 	}
@@ -33,7 +35,7 @@ func (c *change[T]) prepare(p *plan[T]) error {
 	}
 	errs := kv.Together(c.ctx, c.s, works...)
 	if found.Err == nil && found.Value != nil {
-		if rec, err := c.decode(c.id, found); err == nil && rec.env.live() && c.next == nil {
+		if rec, err := c.decode(c.id, found); err == nil && rec.Envelope.Live() && c.next == nil {
 			return c.giveUp(c.exists(rec))
 		}
 		return errLost
@@ -73,7 +75,7 @@ func (c *change[T]) prepared(errs []error) error {
 
 // lineOf returns the journal line of p.
 func (c *change[T]) lineOf(p *plan[T]) line {
-	return line{model: c.name, id: c.id, rev: p.env.rev, created: p.created, touched: p.touched}
+	return line{model: c.name, id: c.id, rev: p.env.Rev, created: p.created, touched: p.touched}
 }
 
 // note writes a journal line of the change. Where the journal is gone it opens
@@ -97,7 +99,7 @@ func (c *change[T]) note(s kv.Store, l line) error {
 // lookAround reads the record beside A1, for a Create with an id that may be
 // in use.
 func (c *change[T]) lookAround(s kv.Store, p *plan[T]) (kv.Result, error) {
-	if !c.peek || p.rec.version != 0 {
+	if !c.peek || p.rec.Version != 0 {
 		return kv.Result{}, nil
 	}
 	r, err := kv.One(c.ctx, s, kv.OpGet(c.key(c.id)))
@@ -108,7 +110,7 @@ func (c *change[T]) lookAround(s kv.Store, p *plan[T]) (kv.Result, error) {
 }
 
 // exists returns the error of an edit that wanted the record absent.
-func (c *change[T]) exists(rec *Seen[T]) error {
+func (c *change[T]) exists(rec *plug.Seen[T]) error {
 	_, err := c.apply(rec.Value)
 	if err == nil {
 		err = kv.ErrExists
@@ -118,24 +120,24 @@ func (c *change[T]) exists(rec *Seen[T]) error {
 
 // remember keeps what p prepares, for cleaning after a lost race.
 func (c *change[T]) remember(p *plan[T]) {
-	c.maxRev = max(c.maxRev, p.env.rev)
+	c.maxRev = max(c.maxRev, p.env.Rev)
 	for _, t := range p.touched {
 		c.touched = mergeTouched(c.touched, t)
 	}
 }
 
-func mergeTouched(all []touched, t touched) []touched {
+func mergeTouched(all []envelope.Touched, t envelope.Touched) []envelope.Touched {
 	for i := range all {
-		if all[i].index == t.index {
-			all[i].places = append(all[i].places, without(t.places, all[i].places)...)
+		if all[i].Index == t.Index {
+			all[i].Places = append(all[i].Places, without(t.Places, all[i].Places)...)
 			return all
 		}
 	}
-	return append(all, touched{t.index, slices.Clone(t.places)})
+	return append(all, envelope.Touched{Index: t.Index, Places: slices.Clone(t.Places)})
 }
 
 // each returns, for every index that moves, the work of step.
-func (c *change[T]) each(p *plan[T], step func(Index[T], context.Context, kv.Store, *Move) error) []func(kv.Store) error {
+func (c *change[T]) each(p *plan[T], step func(plug.Index[T], context.Context, kv.Store, *plug.Move) error) []func(kv.Store) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -71,9 +72,8 @@ func at[T, F any](field func(*T) *F, v *T) *F {
 	return field(v)
 }
 
-// KeyOfID returns how the ids of records become texts and back, for an index
-// that is asked by id.
-func KeyOfID[T any, K comparable](r *Records[T, K]) KeyOf[K] { return r.schema.Key }
+// IDs returns how the ids of the records become texts and back.
+func (r *Records[T, K]) IDs() KeyOf[K] { return r.schema.Key }
 
 // ModelName returns the name of the model.
 func (r *Records[T, K]) ModelName() string { return r.m.name }
@@ -392,7 +392,7 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 }
 
 // look reads a record for a user, and keeps it at hand for an update.
-func (m *model[T]) look(ctx context.Context, id string) (*Seen[T], error) {
+func (m *model[T]) look(ctx context.Context, id string) (*plug.Seen[T], error) {
 	results, err := kv.GetAll(ctx, m.db.store, m.withCounters([]string{m.key(id)}, []string{id})...)
 	if err != nil {
 		return nil, err
@@ -402,7 +402,7 @@ func (m *model[T]) look(ctx context.Context, id string) (*Seen[T], error) {
 }
 
 // decodeCounted is decode for the results of a record and its counters.
-func (m *model[T]) decodeCounted(id string, results []kv.Result) (*Seen[T], error) {
+func (m *model[T]) decodeCounted(id string, results []kv.Result) (*plug.Seen[T], error) {
 	rec, err := m.decode(id, results[0])
 	if err != nil {
 		return nil, err

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -27,32 +30,32 @@ var repairedKey = kv.NewClass("fixed", 1) // process
 // the record. First every change prepared for a rev up to past is made to
 // fail, if it has not committed yet. doubt says what one of them may have left
 // that the record does not show.
-func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint64, at []touched, doubt Doubt) error {
+func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint64, at []envelope.Touched, doubt plug.Doubt) error {
 	rec, err := m.fenced(ctx, s, id, past)
 	if err != nil {
 		return err
 	}
-	for _, t := range rec.lost() {
+	for _, t := range lost(rec) {
 		at = mergeTouched(slices.Clone(at), t)
 	}
 	var works []func(kv.Store) error
 	for _, t := range at {
 		// An index that is not there any more has nothing to repair.
-		if index := m.index(t.index); index != nil {
+		if index := m.index(t.Index); index != nil {
 			view := *rec
 			m.view(&view, index)
 			view.Doubt = doubt
-			works = append(works, func(s kv.Store) error { return index.Repair(ctx, s, &view, t.places) })
+			works = append(works, func(s kv.Store) error { return index.Repair(ctx, s, &view, t.Places) })
 		}
 	}
-	if rec.env != nil && rec.env.deleted {
+	if rec.Envelope != nil && rec.Envelope.Deleted {
 		works = append(works, func(s kv.Store) error { return m.dropCounters(ctx, s, id) })
 	}
 	return m.failure(id, firstError(kv.Together(ctx, s, works...)))
 }
 
 // fenced returns the record id, whose rev is at least past.
-func (m *model[T]) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*Seen[T], error) {
+func (m *model[T]) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*plug.Seen[T], error) {
 	for range maxTries {
 		rec, err := m.seeOne(ctx, s, id)
 		if err != nil || rec.Rev >= past {
@@ -76,7 +79,7 @@ func (m *model[T]) repairLine(ctx context.Context, s kv.Store, l line) error {
 		}
 		past = rec.Rev + 1
 	}
-	return m.repair(ctx, s, l.id, past, l.touched, Unsent)
+	return m.repair(ctx, s, l.id, past, l.touched, plug.Unsent)
 }
 
 // Repair looks once for what processes that died have left behind, and mends
@@ -280,10 +283,10 @@ func (db *DB) repaired(ctx context.Context, process string) (when time.Time, cov
 	if err != nil {
 		return when, 0, err
 	}
-	in := reader{rest: r.Value}
-	when = time.UnixMilli(int64(in.number("time", 1<<62)))
-	covered = int(in.number("size", 1<<40))
-	return when, covered, in.err
+	in := wire.Reader{Rest: r.Value}
+	when = time.UnixMilli(int64(in.Number("time", 1<<62)))
+	covered = int(in.Number("size", 1<<40))
+	return when, covered, in.Err
 }
 
 func encodeRepaired(when time.Time, covered int) []byte {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -55,7 +56,7 @@ func openMembers(s kv.Store) *members {
 		Key:   kvmodel.StringKey[string](),
 		Codec: asJSON[member]{},
 	})
-	kvmodel.Plug(r, logged{})
+	r.Plug(logged{})
 	return &members{r, db, index.NewUnique(r, kvmodel.IndexSpec[member, string]{
 		Name: "ByEmail", Fields: []string{"Email"}, Key: kvmodel.StringKey[string](),
 		Values: func(m *member) []string { return []string{m.Email} },
@@ -67,20 +68,20 @@ func openMembers(s kv.Store) *members {
 // same rev the removal.
 type logged struct{}
 
-func (logged) Name() string                                          { return "ByTags" }
-func (logged) Def() string                                           { return "list Tags" }
-func (logged) Places(m *member) []string                             { return slices.Compact(slices.Sorted(slices.Values(m.Tags))) }
-func (logged) Beside(context.Context, kv.Store, *kvmodel.Move) error { return nil }
+func (logged) Name() string                                       { return "ByTags" }
+func (logged) Def() string                                        { return "list Tags" }
+func (logged) Places(m *member) []string                          { return slices.Compact(slices.Sorted(slices.Values(m.Tags))) }
+func (logged) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
-func (l logged) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (l logged) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return l.write(ctx, s, m.Gained, func(string) string { return entry("+", m.ID, m.Rev) })
 }
 
-func (l logged) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (l logged) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return l.write(ctx, s, m.Lost, func(string) string { return entry("-", m.ID, m.Rev) })
 }
 
-func (l logged) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[member], places []string) error {
+func (l logged) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[member], places []string) error {
 	return l.write(ctx, s, places, func(place string) string {
 		if rec.Holds(place) {
 			return entry("+", rec.ID, rec.Rev)
@@ -89,7 +90,7 @@ func (l logged) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[member
 	})
 }
 
-func (logged) Check(context.Context, kv.Store, *kvmodel.Seen[member]) ([]string, error) {
+func (logged) Check(context.Context, kv.Store, *plug.Seen[member]) ([]string, error) {
 	return nil, nil
 }
 

@@ -29,12 +29,12 @@ type Place[T, S any] struct {
 // NewBoard returns the board spec describes and plugs it into records.
 func NewBoard[T any, K comparable, S any](records *kvmodel.Records[T, K], spec Spec[T, S]) *Board[T, K, S] {
 	c := newCore(spec, func(*T) (string, bool) { return "", true })
-	plug(records, c, spec)
+	plugIn(records, c, spec)
 	return boardOf(records, c, spec)
 }
 
 func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T], spec Spec[T, S]) *Board[T, K, S] {
-	return &Board[T, K, S]{view[T]{core: c, up: spec.Low}, spec.Of, kvmodel.KeyOfID(records)}
+	return &Board[T, K, S]{view[T]{core: c, up: spec.Low}, spec.Of, records.IDs()}
 }
 
 func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
@@ -66,13 +66,13 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
 	return c
 }
 
-// plug makes c one of the indexes of records.
-func plug[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T], spec Spec[T, S]) {
+// plugIn makes c one of the indexes of records.
+func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T], spec Spec[T, S]) {
 	if spec.Counter == nil {
-		c.host = kvmodel.Plug(records, exact[T]{c})
+		c.host = records.Plug(exact[T]{c})
 	} else {
 		f := newCounted(c, spec)
-		c.host = kvmodel.Plug(records, f)
+		c.host = records.Plug(f)
 		c.host.DB().AtFlush(f.flush)
 		for _, counter := range append(spec.Also[:len(spec.Also):len(spec.Also)], spec.Counter) {
 			counter.Follow(f)

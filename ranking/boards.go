@@ -23,7 +23,7 @@ func NewBoards[T any, K comparable, S, V any](records *kvmodel.Records[T, K], sp
 		return by.Key.Text(v), true
 	})
 	c.many = true
-	plug(records, c, spec)
+	plugIn(records, c, spec)
 	return &Boards[T, K, S, V]{boardOf(records, c, spec), by.Key}
 }
 

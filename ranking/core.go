@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -15,7 +15,7 @@ import (
 // the types of ids, scores and values.
 type core[T any] struct {
 	*shelf
-	host    *kvmodel.Host[T]
+	host    plug.Host[T]
 	reports *reporter
 
 	name, def string

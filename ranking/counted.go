@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -29,8 +30,8 @@ type counted[T any] struct {
 }
 
 var (
-	_ kvmodel.Index[struct{}] = (*counted[struct{}])(nil)
-	_ kvmodel.Follower        = (*counted[struct{}])(nil)
+	_ plug.Index[struct{}] = (*counted[struct{}])(nil)
+	_ kvmodel.Follower     = (*counted[struct{}])(nil)
 )
 
 func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
@@ -42,7 +43,7 @@ func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
 
 // Prepare refuses a record that cannot have a place. The board follows when the
 // record has committed.
-func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *kvmodel.Move) error {
+func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, text := range m.Gained {
 		p, err := f.at(text)
 		if err == nil {
@@ -56,7 +57,7 @@ func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *kvmodel.Move) err
 }
 
 // Beside follows where the record is being entered anew, and does not change.
-func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Rev != m.Base {
 		return nil
 	}
@@ -64,17 +65,17 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *kvmodel.Move) er
 }
 
 // After follows on the boards that the record has left, and on that where it is.
-func (f *counted[T]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID)
 }
 
 // Repair follows on the boards of places.
-func (f *counted[T]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], places []string) error {
+func (f *counted[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
 	return f.followAt(ctx, s, places, rec.ID)
 }
 
 // Check reports nothing: a board by a counter may lag.
-func (f *counted[T]) Check(context.Context, kv.Store, *kvmodel.Seen[T]) ([]string, error) {
+func (f *counted[T]) Check(context.Context, kv.Store, *plug.Seen[T]) ([]string, error) {
 	return nil, nil
 }
 
@@ -140,8 +141,8 @@ func (f *counted[T]) follow(ctx context.Context, s kv.Store, by, id string, at t
 
 // look reads the record id and what was counted of it, where the board goes by
 // that.
-func (f *counted[T]) look(ctx context.Context, s kv.Store, id string, at time.Time) (*kvmodel.Seen[T], int64, error) {
-	var recs []*kvmodel.Seen[T]
+func (f *counted[T]) look(ctx context.Context, s kv.Store, id string, at time.Time) (*plug.Seen[T], int64, error) {
+	var recs []*plug.Seen[T]
 	var count int64
 	if f.scored {
 		recs, err := f.host.See(ctx, s, id)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -14,10 +14,10 @@ import (
 // at every moment.
 type exact[T any] struct{ *core[T] }
 
-var _ kvmodel.Index[struct{}] = exact[struct{}]{}
+var _ plug.Index[struct{}] = exact[struct{}]{}
 
 // Prepare puts in the entry that the record is to have.
-func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if err := p.err(); err != nil {
 			return err
@@ -43,11 +43,11 @@ func (x exact[T]) remove(ctx context.Context, s kv.Store, p place, id string, no
 }
 
 // Beside does nothing: an entry comes before the commit.
-func (x exact[T]) Beside(context.Context, kv.Store, *kvmodel.Move) error { return nil }
+func (x exact[T]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
 // After takes out the old entry, unless it stands in one leaf with the new one:
 // then it goes with the next change there.
-func (x exact[T]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (x exact[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.eachPlace(ctx, s, m.Lost, func(s kv.Store, p place) error {
 		now := stateIn(p.by, m.Is, m.Rev)
 		if p.wrong != "" || now.In && x.tree(p.by, x.host.DB().Now()).SameLeaf(m.ID, p.score, now.Score) {
@@ -59,7 +59,7 @@ func (x exact[T]) After(ctx context.Context, s kv.Store, m *kvmodel.Move) error 
 
 // Repair puts in the entry that rec should have, and takes out those that it has
 // outlived.
-func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], places []string) error {
+func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		now := stateIn(p.by, rec.Places, rec.Rev)
 		switch {
@@ -74,7 +74,7 @@ func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], 
 }
 
 // Check reports that rec has no entry.
-func (x exact[T]) Check(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+func (x exact[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
 	var wrong []string
 	err := x.eachPlace(ctx, s, rec.Places, func(s kv.Store, p place) error {
 		has, err := x.tree(p.by, x.host.DB().Now()).Has(ctx, s, rec.ID, stateIn(p.by, rec.Places, rec.Rev))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -12,7 +12,7 @@ import (
 // what comes while a lot is under way is the next one, in which reports to one
 // page are one write.
 type reporter struct {
-	db *kvmodel.DB
+	db plug.DB
 
 	mu   sync.Mutex // never held during a trip
 	due  *keytree.Due

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -193,7 +194,7 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []fun
 }
 
 // hasBelow tells whether rec belongs in the ring and stands below the cuts.
-func (r *Ring[T]) hasBelow(cuts []cut, rec *kvmodel.Seen[T]) bool {
+func (r *Ring[T]) hasBelow(cuts []cut, rec *plug.Seen[T]) bool {
 	l, stamp := r.core.stand(rec)
 	for i, own := range r.lanes {
 		if l != nil && l.base == own.base {

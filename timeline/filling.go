@@ -3,7 +3,7 @@ package timeline
 import (
 	"context"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/plug"
 )
 
 // maxBatches is how many trips for records one page may take: more than one if
@@ -15,13 +15,13 @@ type filling[T any] struct {
 	core   *core[T]
 	merge  *merge
 	keep   []func(*T) bool
-	deep   bool                        // the page is not the newest
-	loaded map[string]*kvmodel.Seen[T] // by id
-	passed int                         // entries looked at
+	deep   bool                     // the page is not the newest
+	loaded map[string]*plug.Seen[T] // by id
+	passed int                      // entries looked at
 }
 
 func newFilling[T any](c *core[T], m *merge) *filling[T] {
-	return &filling[T]{core: c, merge: m, loaded: make(map[string]*kvmodel.Seen[T])}
+	return &filling[T]{core: c, merge: m, loaded: make(map[string]*plug.Seen[T])}
 }
 
 // fill returns the next n records. It moves the cuts past all it has looked at.
@@ -74,7 +74,7 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 	var ids []string
 	for _, it := range items {
 		if id := string(it.body); f.loaded[id] == nil {
-			f.loaded[id] = &kvmodel.Seen[T]{}
+			f.loaded[id] = &plug.Seen[T]{}
 			ids = append(ids, id)
 		}
 	}
@@ -117,7 +117,7 @@ func (f *filling[T]) passStale(items []item) {
 }
 
 // stands tells whether rec stands at the place it.
-func (f *filling[T]) stands(rec *kvmodel.Seen[T], it item) bool {
+func (f *filling[T]) stands(rec *plug.Seen[T], it item) bool {
 	l, stamp := f.core.stand(rec)
 	return l != nil && stamp == it.stamp && l.base == it.view.base
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -20,12 +21,12 @@ type core[T any] struct {
 	owner  func(*T) (text string, ok bool)
 	shapes []shape
 	shards int
-	host   *kvmodel.Host[T]
+	host   plug.Host[T]
 	idText func(*T) string
 	*process
 }
 
-var _ kvmodel.Index[struct{}] = (*core[struct{}])(nil)
+var _ plug.Index[struct{}] = (*core[struct{}])(nil)
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
@@ -44,14 +45,14 @@ func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
 }
 
 // plug gives the core what it needs to work.
-func (c *core[T]) plug(host *kvmodel.Host[T], idText func(*T) string) {
+func (c *core[T]) plug(host plug.Host[T], idText func(*T) string) {
 	c.host, c.idText = host, idText
 	c.process = newProcess(host.DB())
 }
 
 // idTextOf returns what gives the text of a record's id.
 func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(*T) string {
-	key := kvmodel.KeyOfID(records)
+	key := records.IDs()
 	return func(rec *T) string { return key.Text(records.ID(rec)) }
 }
 
@@ -103,7 +104,7 @@ func (c *core[T]) Places(rec *T) []string {
 }
 
 // stand returns the lane that rec stands in, nil if in none, and its stamp.
-func (c *core[T]) stand(rec *kvmodel.Seen[T]) (*lane, int64) {
+func (c *core[T]) stand(rec *plug.Seen[T]) (*lane, int64) {
 	if rec.Value == nil || len(rec.Places) == 0 {
 		return nil, 0
 	}
@@ -117,7 +118,7 @@ func ownerOf(place string) string {
 }
 
 // Prepare takes a number for the record, which is to be its stamp.
-func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *kvmodel.Move) (err error) {
+func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) (err error) {
 	place, ok := entered(m)
 	if !ok {
 		return nil
@@ -138,7 +139,7 @@ func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) ([]b
 }
 
 // entered returns the place where m needs a new entry.
-func entered(m *kvmodel.Move) (place string, ok bool) {
+func entered(m *plug.Move) (place string, ok bool) {
 	for _, place := range m.Gained {
 		if !slices.Contains(m.Had, place) {
 			return place, true
@@ -149,7 +150,7 @@ func entered(m *kvmodel.Move) (place string, ok bool) {
 
 // Beside puts the entry in. A reader who finds it before the record has its
 // stamp does not show it.
-func (c *core[T]) Beside(ctx context.Context, s kv.Store, m *kvmodel.Move) error {
+func (c *core[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	place, ok := entered(m)
 	if !ok {
 		return nil
@@ -168,10 +169,10 @@ func (c *core[T]) enter(ctx context.Context, s kv.Store, id, place string, m mar
 
 // After does nothing: an old entry stays until its ring has come around. That
 // the record's stamp is another one tells readers.
-func (c *core[T]) After(context.Context, kv.Store, *kvmodel.Move) error { return nil }
+func (c *core[T]) After(context.Context, kv.Store, *plug.Move) error { return nil }
 
 // Repair makes rec's entry again if it is missing.
-func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], _ []string) error {
+func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ []string) error {
 	m := decodeMark(rec.Mark)
 	if len(rec.Places) == 0 || m.stamp == 0 {
 		return nil
@@ -184,7 +185,7 @@ func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T], 
 }
 
 // Check reports a record that is not where it belongs.
-func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *kvmodel.Seen[T]) ([]string, error) {
+func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
 	if len(rec.Places) == 0 {
 		return nil, nil
 	}
@@ -237,7 +238,7 @@ func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (bool,
 // will move a record in is known before the record is.
 type unowned[T any] struct{ *core[T] }
 
-var _ kvmodel.Early = unowned[struct{}]{}
+var _ plug.Early = unowned[struct{}]{}
 
 // Early takes the number that Prepare would.
 func (u unowned[T]) Early(ctx context.Context, s kv.Store, id string) ([]byte, error) {

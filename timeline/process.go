@@ -4,14 +4,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // process is what a process has for the lanes of one index: the store, work
 // for later, and what it knows of each lane.
 type process struct {
-	db     *kvmodel.DB
+	db     plug.DB
 	atomic bool // a change is one transaction: its numbers may come to nothing
 
 	mu         sync.Mutex // never held during a trip
@@ -21,7 +21,7 @@ type process struct {
 // remembered is how many lanes a process remembers at least.
 const remembered = 1 << 15
 
-func newProcess(db *kvmodel.DB) *process {
+func newProcess(db plug.DB) *process {
 	return &process{
 		db: db, atomic: kv.PowersOf(db.Store()).Atomic != nil,
 		young: make(map[string]*knowledge),

@@ -34,7 +34,7 @@ const MaxLanes = 64
 // NewRing returns the timeline that spec describes and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
 	c := newCore(spec, func(*T) (string, bool) { return "", true })
-	c.plug(kvmodel.Plug(records, kvmodel.Index[T](unowned[T]{c})), idTextOf(records))
+	c.plug(records.Plug(unowned[T]{c}), idTextOf(records))
 	return c.ring("")
 }
 

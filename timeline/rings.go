@@ -20,7 +20,7 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 		v := by(rec)
 		return key.Text(v), !key.Empty(v)
 	})
-	c.plug(kvmodel.Plug(records, kvmodel.Index[T](c)), idTextOf(records))
+	c.plug(records.Plug(c), idTextOf(records))
 	return &Rings[T, V]{c, key}
 }
 

@@ -73,7 +73,7 @@ func simLane(s kv.Store, shapes ...Shape) *lane {
 
 func (l *lane) close() {
 	// What it owes takes a crashed process no longer than its sleep.
-	_ = l.db.Close(context.Background())
+	_ = l.db.(*kvmodel.DB).Close(context.Background())
 }
 
 // pushSome pushes n entries as one process, each with its check of S3.

@@ -1,9 +1,10 @@
-package kvmodel
+package plug
 
 import (
 	"context"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -86,14 +87,15 @@ type Finisher interface {
 
 // Seen is a record as an index sees it.
 type Seen[T any] struct {
-	ID      string   // the text of its id
-	Rev     uint64   // 0 if it is absent
-	Value   *T       // nil if it is absent or deleted
-	Places  []string // where it belongs in the index that asked
-	Mark    []byte   // what that index keeps in it
-	Doubt   Doubt    // to Repair: what may be wrong beside its places
-	version kv.Version
-	env     *envelope
+	ID     string   // the text of its id
+	Rev    uint64   // 0 if it is absent
+	Value  *T       // nil if it is absent or deleted
+	Places []string // where it belongs in the index that asked
+	Mark   []byte   // what that index keeps in it
+	Doubt  Doubt    // to Repair: what may be wrong beside its places
+
+	Version  kv.Version         // of the stored record
+	Envelope *envelope.Envelope // nil if it is absent
 }
 
 // Doubt is what a repair cannot see in a record: what was counted of it.
@@ -117,70 +119,59 @@ func (r *Seen[T]) Holds(place string) bool {
 
 // Expires returns when the record ends by itself; the zero time: never.
 func (r *Seen[T]) Expires() time.Time {
-	if !r.env.live() || r.env.expires == 0 {
+	if !r.Envelope.Live() || r.Envelope.Expires == 0 {
 		return time.Time{}
 	}
-	return time.UnixMilli(r.env.expires)
+	return time.UnixMilli(r.Envelope.Expires)
 }
 
-// Host is the data class as an index plugged into it sees it.
-type Host[T any] struct {
-	m     *model[T]
-	index Index[T]
+// Host is the data class that an index is plugged into, as the index sees it.
+type Host[T any] interface {
+	// Model returns the model's name.
+	Model() string
+
+	// DB returns the database of the model.
+	DB() DB
+
+	// Store returns the store for reading outside of a change.
+	Store() kv.Store
+
+	// Ready returns nil if the index may be read: an ErrNeedsRebuild if the
+	// model has records that were written without it.
+	Ready(ctx context.Context) error
+
+	// See reads the records with these id texts in one trip.
+	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+
+	// Fence makes every change fail that was prepared on rec as it was seen. It
+	// returns ErrConflict if the record has changed since, and then nothing was
+	// fenced.
+	Fence(ctx context.Context, s kv.Store, rec *Seen[T]) error
+
+	// Meet repairs, in the background, what a reader found at place to be at
+	// odds with the record id. Every change prepared for a rev up to past is
+	// made to fail first, if it has not committed.
+	Meet(id, place string, past uint64)
+
+	// Rebuilds returns the numbers of the last rebuild of the data class that
+	// has begun and of the last that has ended, 0 if there was none. What was
+	// lost before a rebuild began is there again when it has ended.
+	Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 }
 
-// Plug makes index one of r's, to be kept in step from now on, and returns
-// what the index needs to do so. It belongs into the program's wiring: it
-// panics if the model has an index of that name.
-func Plug[T any, K comparable](r *Records[T, K], index Index[T]) *Host[T] {
-	r.m.plug(index)
-	return &Host[T]{r.m, index}
-}
+// DB is a database as an index sees it.
+type DB interface {
+	Store() kv.Store
+	Now() time.Time
 
-// Model returns the model's name.
-func (h *Host[T]) Model() string { return h.m.name }
+	// Later does work in the background; Flush waits for it.
+	Later(work func(context.Context) error)
 
-// DB returns the database of the model.
-func (h *Host[T]) DB() *DB { return h.m.db }
+	// Soon is Later for upkeep that others can do as well: it may be left
+	// undone.
+	Soon(work func(context.Context) error)
 
-// Store returns the store for reading outside of a change.
-func (h *Host[T]) Store() kv.Store { return h.m.db.store }
-
-// Ready returns nil if the index may be read: an ErrNeedsRebuild if the model
-// has records that were written without it.
-func (h *Host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
-
-// See reads the records with these id texts in one trip.
-func (h *Host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error) {
-	recs, err := h.m.see(ctx, s, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range recs {
-		h.m.view(rec, h.index)
-	}
-	return recs, nil
-}
-
-// Fence makes every change fail that was prepared on rec as it was seen. It
-// returns ErrConflict if the record has changed meanwhile, and then nothing
-// was fenced.
-func (h *Host[T]) Fence(ctx context.Context, s kv.Store, rec *Seen[T]) error {
-	return h.m.fence(ctx, s, rec, 0)
-}
-
-// Meet repairs, in the background, what a reader found at place to be at odds
-// with the record id. Every change prepared for a rev up to past is made to fail
-// first, if it has not committed.
-func (h *Host[T]) Meet(id, place string, past uint64) {
-	h.m.db.Later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, past, []touched{{h.index.Name(), []string{place}}}, NoDoubt)
-	})
-}
-
-// Rebuilds returns the numbers of the last rebuild of the data class that has
-// begun and of the last that has ended, 0 if there was none. What was lost
-// before a rebuild began is there again when it has ended.
-func (h *Host[T]) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
-	return h.m.rebuilds(ctx, s)
+	// AtFlush makes Flush call f first.
+	AtFlush(f func(context.Context) error)
+	Flush(ctx context.Context) error
 }

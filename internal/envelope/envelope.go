@@ -1,0 +1,204 @@
+package envelope
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+
+	"github.com/ringtree/ringtree/kvmodel/codec"
+)
+
+// Envelope is what is stored under a record's key: the body with what the
+// write path must know about it. A record that is deleted keeps its envelope
+// for a while, so that whoever prepared a change on it learns that it moved on.
+type Envelope struct {
+	Model   int    // the model's version when the body was written
+	Rev     uint64 // raised by every change, never lowered
+	Deleted bool
+	Expires int64 // unix milliseconds; 0: never
+	Tries   []Try // the last changes, newest last; fences are not among them
+	Marks   []mark
+	Lost    []Touched // of a deleted record: places that may still name it
+	Body    []byte
+}
+
+// Try is one change of a record: it tells, after an unclear answer, whether
+// one's own change was carried out although others followed.
+type Try struct {
+	Rev   uint64
+	Nonce uint64
+}
+
+// mark is what one index keeps in the record.
+type mark struct {
+	index string
+	value []byte
+}
+
+// Touched is the places of one index that a change concerns.
+type Touched struct {
+	Index  string
+	Places []string
+}
+
+const (
+	envelopeFormat = 0xe1
+	keptTries      = 4
+	MaxRev         = 1<<48 - 1
+	MaxIndexes     = 256 // of one model
+)
+
+const (
+	stateLive    = 1
+	stateDeleted = 2
+)
+
+// Live tells whether e, which may be nil for an absent record, is there for
+// users.
+func (e *Envelope) Live() bool { return e != nil && !e.Deleted }
+
+// Revision returns e's rev; an absent record has 0.
+func (e *Envelope) Revision() uint64 {
+	if e == nil {
+		return 0
+	}
+	return e.Rev
+}
+
+// TTL returns how long e's item is to live from now on, 0 for ever, where one
+// that is deleted stays for tombstone. A record that is past its time gets the
+// shortest there is.
+func (e *Envelope) TTL(now time.Time, tombstone time.Duration) time.Duration {
+	if e.Deleted {
+		return tombstone
+	}
+	if e.Expires == 0 {
+		return 0
+	}
+	return min(max(time.UnixMilli(e.Expires).Sub(now), time.Second), kv.MaxTTL)
+}
+
+// HasTry tells whether the change with nonce was carried out. sure is false
+// if e has seen too many changes since base to know.
+func (e *Envelope) HasTry(nonce, base uint64) (did, sure bool) {
+	if e == nil {
+		return false, base == 0
+	}
+	for _, t := range e.Tries {
+		if t.Nonce == nonce {
+			return true, true
+		}
+	}
+	return false, len(e.Tries) < keptTries || e.Tries[0].Rev <= base
+}
+
+func (e *Envelope) Mark(index string) []byte {
+	if e == nil {
+		return nil
+	}
+	for _, m := range e.Marks {
+		if m.index == index {
+			return m.value
+		}
+	}
+	return nil
+}
+
+func (e *Envelope) SetMark(index string, value []byte) {
+	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return m.index == index })
+	e.Marks = append(e.Marks, mark{index, value})
+}
+
+// AddTry returns old's tries followed by this change, the last few of them.
+func AddTry(old *Envelope, rev, nonce uint64) []Try {
+	var tries []Try
+	if old != nil {
+		tries = slices.Clone(old.Tries)
+	}
+	tries = append(tries, Try{rev, nonce})
+	return tries[max(0, len(tries)-keptTries):]
+}
+
+// Encode appends e to dst.
+func (e *Envelope) Encode(dst []byte) []byte {
+	state := byte(stateLive)
+	if e.Deleted {
+		state = stateDeleted
+	}
+	dst = append(dst, envelopeFormat, state)
+	dst = binary.AppendUvarint(dst, uint64(e.Model))
+	dst = binary.AppendUvarint(dst, e.Rev)
+	dst = binary.AppendUvarint(dst, uint64(e.Expires))
+	dst = binary.AppendUvarint(dst, uint64(len(e.Tries)))
+	for _, t := range e.Tries {
+		dst = binary.AppendUvarint(dst, e.Rev-t.Rev)
+		dst = binary.BigEndian.AppendUint64(dst, t.Nonce)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(e.Marks)))
+	for _, m := range e.Marks {
+		dst = wire.AppendText(dst, m.index)
+		dst = wire.AppendText(dst, string(m.value))
+	}
+	dst = AppendTouched(dst, e.Lost)
+	return append(dst, e.Body...)
+}
+
+// Decode returns the envelope in data, whose bytes it keeps. Every
+// count is checked against the bytes that remain.
+func Decode(data []byte) (*Envelope, error) {
+	r := wire.Reader{Rest: data}
+	if format := r.Byte(); r.Err == nil && format != envelopeFormat {
+		return nil, fmt.Errorf("%w: record format %#02x, not %#02x", codec.ErrCorrupt, format, envelopeFormat)
+	}
+	state := r.Byte()
+	e := &Envelope{Deleted: state == stateDeleted}
+	if r.Err == nil && state != stateLive && state != stateDeleted {
+		r.Fail("state")
+	}
+	e.Model = int(r.Number("model version", 1<<31-1))
+	e.Rev = r.Number("rev", MaxRev)
+	e.Expires = int64(r.Number("expiry", 1<<62))
+	for range r.Few("tries", 9, keptTries) {
+		back := r.Number("try", e.Rev)
+		e.Tries = append(e.Tries, Try{e.Rev - back, r.Uint64()})
+	}
+	e.Marks = make([]mark, 0, r.Few("marks", 3, MaxIndexes))
+	for range cap(e.Marks) {
+		e.Marks = append(e.Marks, mark{r.Name("mark"), []byte(r.Text("mark"))})
+	}
+	e.Lost = ReadTouched(&r)
+	e.Body = r.Rest
+	if r.Err != nil {
+		return nil, fmt.Errorf("record envelope: %w", r.Err)
+	}
+	return e, nil
+}
+
+func AppendTouched(dst []byte, all []Touched) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(all)))
+	for _, t := range all {
+		dst = wire.AppendText(dst, t.Index)
+		dst = binary.AppendUvarint(dst, uint64(len(t.Places)))
+		for _, place := range t.Places {
+			dst = wire.AppendText(dst, place)
+		}
+	}
+	return dst
+}
+
+func ReadTouched(r *wire.Reader) []Touched {
+	all := make([]Touched, 0, r.Few("indexes", 3, MaxIndexes))
+	for range cap(all) {
+		t := Touched{Index: r.Name("index name")}
+		t.Places = make([]string, 0, r.Count("places", 2))
+		for range cap(t.Places) {
+			t.Places = append(t.Places, r.Name("place"))
+		}
+		all = append(all, t)
+	}
+	return all
+}

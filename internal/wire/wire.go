@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/ringtree/ringtree/kvmodel/codec"
+)
+
+// AppendText appends s, with its length before it, to dst.
+func AppendText(dst []byte, s string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(s)))
+	return append(dst, s...)
+}
+
+const maxCount = 1<<48 - 1 // of things that follow
+
+// Reader takes numbers and texts off the front of stored bytes. After the
+// first thing that does not fit it has an err and returns zeros.
+type Reader struct {
+	Rest []byte
+	Err  error
+}
+
+func (r *Reader) Fail(what string) {
+	if r.Err == nil {
+		r.Err = fmt.Errorf("%w: bad %s with %d bytes left", codec.ErrCorrupt, what, len(r.Rest))
+	}
+	r.Rest = nil
+}
+
+func (r *Reader) Byte() byte {
+	if len(r.Rest) == 0 {
+		r.Fail("end")
+		return 0
+	}
+	b := r.Rest[0]
+	r.Rest = r.Rest[1:]
+	return b
+}
+
+func (r *Reader) Uint64() uint64 {
+	if len(r.Rest) < 8 {
+		r.Fail("end")
+		return 0
+	}
+	n := binary.BigEndian.Uint64(r.Rest)
+	r.Rest = r.Rest[8:]
+	return n
+}
+
+// Number returns a varint that is at most limit.
+func (r *Reader) Number(what string, limit uint64) uint64 {
+	n, size := binary.Uvarint(r.Rest)
+	if size <= 0 || n > limit {
+		r.Fail(what)
+		return 0
+	}
+	r.Rest = r.Rest[size:]
+	return n
+}
+
+// Count returns a number of things that follow and take at least size bytes
+// each.
+func (r *Reader) Count(what string, size int) int {
+	n := r.Number(what, maxCount)
+	if n > uint64(len(r.Rest)/size) {
+		r.Fail(what)
+		return 0
+	}
+	return int(n)
+}
+
+// Few is count for things there are at most limit of.
+func (r *Reader) Few(what string, size, limit int) int {
+	n := r.Count(what, size)
+	if n > limit {
+		r.Fail(what)
+		return 0
+	}
+	return n
+}
+
+func (r *Reader) Text(what string) string {
+	n := r.Count(what, 1)
+	if r.Err != nil {
+		return ""
+	}
+	s := string(r.Rest[:n])
+	r.Rest = r.Rest[n:]
+	return s
+}
+
+// Name returns a text that is not empty.
+func (r *Reader) Name(what string) string {
+	s := r.Text(what)
+	if s == "" {
+		r.Fail(what)
+	}
+	return s
+}

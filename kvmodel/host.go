@@ -1,0 +1,56 @@
+package kvmodel
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Plug makes index one of the record's, to be kept in step from now on, and
+// returns what the index needs to do so. It is for the index classes of this
+// module, which call it once, at start-up. It panics if the model has an index
+// of that name.
+func (r *Records[T, K]) Plug(index plug.Index[T]) plug.Host[T] {
+	r.m.plug(index)
+	return host[T]{r.m, index}
+}
+
+// host is the data class as an index plugged into it sees it.
+type host[T any] struct {
+	m     *model[T]
+	index plug.Index[T]
+}
+
+func (h host[T]) Model() string { return h.m.name }
+
+func (h host[T]) DB() plug.DB     { return h.m.db }
+func (h host[T]) Store() kv.Store { return h.m.db.store }
+
+func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
+
+func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
+	recs, err := h.m.see(ctx, s, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range recs {
+		h.m.view(rec, h.index)
+	}
+	return recs, nil
+}
+
+func (h host[T]) Fence(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+	return h.m.fence(ctx, s, rec, 0)
+}
+
+func (h host[T]) Meet(id, place string, past uint64) {
+	h.m.db.Later(func(ctx context.Context) error {
+		return h.m.repair(ctx, h.m.db.store, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, plug.NoDoubt)
+	})
+}
+
+func (h host[T]) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
+	return h.m.rebuilds(ctx, s)
+}
