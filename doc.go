@@ -12,6 +12,7 @@
 //	index         look-up by value: unique, lists, sets, sequences, counters
 //	timeline      newest-first rings of records, and events kept in a ring
 //	ranking       boards: access rankings and sorted indexes
+//	internal/proof  what tests prove stores and protocols with; other code never imports it
 //	kvmodel       DB and Records: the data class
 //	  kv          the contract of every store, keys, trips, and wrappers of stores
 //	  codec       what generated encoders and decoders call
@@ -22,6 +23,7 @@
 //	  kvopen      a database, or a store, from a URL
 //	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator
+//	internal/optest  how tests show an operation and its answer
 //	codegen       load, model, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises
 //	docs          architecture, key formats, decisions

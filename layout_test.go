@@ -51,8 +51,14 @@ var (
 		"kvmodel/kvopen":     {append([]string{"kvmodel", "kvmodel/kv"}, backends...), nil},
 		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
 		"kvmodel/kvtest": {
-			[]string{"kvmodel/kv", "kvmodel/memkv"},
-			[]string{"github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
+			[]string{"kvmodel/kv", "kvmodel/memkv", "internal/optest"},
+			[]string{"github.com/google/go-cmp"},
+		},
+
+		"internal/optest": {[]string{"kvmodel/kv"}, nil},
+		"internal/proof": {
+			[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"},
+			[]string{"github.com/anishathalye/porcupine"},
 		},
 
 		"codegen": {nil, []string{"golang.org/x/tools"}},
@@ -116,7 +122,7 @@ func forbidden(file, here, imported string, rooms map[string]bool) string {
 		switch {
 		case there == here || slices.Contains(granted.rooms, there):
 			return ""
-		case isTest && seesStores && within(there, "kvmodel"):
+		case isTest && seesStores && (within(there, "kvmodel") || there == "internal/proof"):
 			return ""
 		case isTest && here == "kvmodel" && slices.Contains(indexes, there):
 			return "" // The write path is tested with indexes that keep in step by it.
@@ -263,6 +269,7 @@ const sampleMap = `// Package ringtree is a sample.
 //	templates    components
 //	index        lists
 //	timeline     rings
+//	internal/proof  proofs
 //	kvmodel      records
 //	  kv         the contract
 //	  memkv      in memory
@@ -273,7 +280,7 @@ package ringtree
 
 func sampleTree(extra map[string]string) fs.FS {
 	tree := fstest.MapFS{"doc.go": {Data: []byte(sampleMap)}}
-	for _, room := range []string{"example-app", "templates", "index", "timeline", "kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv"} {
+	for _, room := range []string{"example-app", "templates", "index", "timeline", "internal/proof", "kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv"} {
 		tree[room+"/x.go"] = &fstest.MapFile{Data: []byte("package x\n")}
 	}
 	for name, text := range extra {
@@ -302,6 +309,12 @@ func TestCheckImports_NamesFileAndImport(t *testing.T) {
 		{"kvmodel/db.go", own("index"), true},
 		{"kvmodel/db.go", "github.com/vmihailenco/msgpack/v5", true},
 		{"kvmodel/db.go", own("kvmodel/kv"), false},
+		{"index/list.go", own("internal/proof"), true},
+		{"index/list_test.go", own("internal/proof"), false},
+		{"index/list_test.go", own("internal/proof/servers"), false},
+		{"kvmodel/kv/store.go", own("internal/proof"), true},
+		{"kvmodel/kv/store_test.go", own("internal/proof"), false},
+		{"templates/pager_test.go", own("internal/proof"), true},
 		{"kvmodel/kv/store.go", "context", false},
 		{"kvmodel/kv/store.go", own("kvmodel"), true},
 		{"kvmodel/kv/store.go", "github.com/google/go-cmp/cmp", true},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -71,10 +72,10 @@ var atomicCases = []Case{
 			if _, err := f.one(s, kv.OpSwap("k", first.Version, []byte("2"))); err != nil {
 				return err
 			}
-			if _, err := f.one(s, kv.OpSwap("k", first.Version, []byte("3"))); !endsIn(err, kv.ErrConflict) {
+			if _, err := f.one(s, kv.OpSwap("k", first.Version, []byte("3"))); !optest.EndsIn(err, kv.ErrConflict) {
 				return fmt.Errorf("a stale version inside ended in %w, want ErrConflict", err)
 			}
-			if _, err := f.one(s, kv.OpDrop("k", first.Version)); !endsIn(err, kv.ErrConflict) {
+			if _, err := f.one(s, kv.OpDrop("k", first.Version)); !optest.EndsIn(err, kv.ErrConflict) {
 				return fmt.Errorf("a stale version inside ended in %w, want ErrConflict", err)
 			}
 			return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -29,8 +30,8 @@ var closeCases = []Case{
 			f.Errorf("Do after Close returned %v, want ErrUnavailable", err)
 		}
 		for _, op := range ops {
-			if !endsIn(op.Result.Err, kv.ErrUnavailable) {
-				f.Errorf("%s ended in %v, want ErrUnavailable", show(op), op.Result.Err)
+			if !optest.EndsIn(op.Result.Err, kv.ErrUnavailable) {
+				f.Errorf("%s ended in %v, want ErrUnavailable", optest.Show(op), op.Result.Err)
 			}
 		}
 	}},
@@ -75,13 +76,13 @@ var clientCases = []Case{
 			f.ok(kv.OpSet("k", []byte(want)))
 			r, err := f.one(other, kv.OpGet("k"))
 			if err != nil || string(r.Value) != want {
-				f.Fatalf("the other client reads %s, want %q", showResult(r), want)
+				f.Fatalf("the other client reads %s, want %q", optest.ShowItem(r), want)
 			}
 		}
 	}},
 	{"clients/add", "an Add finds what another client has added", shared, func(f *fixture) {
 		f.ok(kv.OpAdd("k", []byte("v")))
-		if _, err := f.one(f.open(), kv.OpAdd("k", nil)); !endsIn(err, kv.ErrExists) {
+		if _, err := f.one(f.open(), kv.OpAdd("k", nil)); !optest.EndsIn(err, kv.ErrExists) {
 			f.Errorf("the other client's add ended in %v, want ErrExists", err)
 		}
 	}},
@@ -114,7 +115,7 @@ var clientCases = []Case{
 		other := f.maker.Open(f.TB, newName())
 		defer other.Close()
 		f.ok(kv.OpSet("k", []byte("v")))
-		if _, err := f.one(other, kv.OpGet("k")); !endsIn(err, kv.ErrNotFound) {
+		if _, err := f.one(other, kv.OpGet("k")); !optest.EndsIn(err, kv.ErrNotFound) {
 			f.Errorf("another store's get ended in %v, want ErrNotFound", err)
 		}
 	}},

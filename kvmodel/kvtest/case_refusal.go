@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -40,7 +41,7 @@ func refusalCases() []Case {
 		}},
 		{"too-large/among-good", "an op past the limit does not keep the others of its trip from being done", 0, func(f *fixture) {
 			ops := f.do(kv.OpSet("a", []byte("1")), kv.OpSet("b", over), kv.OpSet("c", []byte("3")))
-			if !endsIn(ops[1].Result.Err, kv.ErrTooLarge) {
+			if !optest.EndsIn(ops[1].Result.Err, kv.ErrTooLarge) {
 				f.Errorf("the large one ended in %v", ops[1].Result.Err)
 			}
 			f.holds("a", "1")
@@ -120,8 +121,8 @@ func keyCases() []Case {
 		{"key/bad-among-good", "a bad key does not keep the other ops of its trip from being done", 0, func(f *fixture) {
 			ops := f.do(kv.OpSet("a", []byte("1")), kv.OpSet("b c", []byte("2")), kv.OpSet("", nil), kv.OpSet("d", []byte("4")))
 			for _, i := range []int{1, 2} {
-				if !endsIn(ops[i].Result.Err, kv.ErrBadKey) {
-					f.Errorf("%s ended in %v, want ErrBadKey", show(ops[i]), ops[i].Result.Err)
+				if !optest.EndsIn(ops[i].Result.Err, kv.ErrBadKey) {
+					f.Errorf("%s ended in %v, want ErrBadKey", optest.Show(ops[i]), ops[i].Result.Err)
 				}
 			}
 			f.holds("a", "1")
@@ -211,7 +212,7 @@ func (f *fixture) keeps(value string) {
 	}
 	for _, op := range f.do(kv.OpGet("set"), kv.OpGet("none"), kv.OpGet("append")) {
 		if errors.Is(op.Result.Err, kv.ErrNotFound) != (op.Key == "none") || op.Key != "none" && string(op.Result.Value) != value {
-			f.Errorf("in one trip %q is %s", op.Key, showResult(op.Result))
+			f.Errorf("in one trip %q is %s", op.Key, optest.ShowItem(op.Result))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -26,8 +27,8 @@ var tripCases = []Case{
 			kv.OpGet(""), kv.OpDrop("k", 0))
 		wants := []error{kv.ErrNotFound, kv.ErrExists, kv.ErrNotNumber, kv.ErrNotStored, kv.ErrBadKey, kv.ErrBadOp}
 		for i, want := range wants {
-			if !endsIn(ops[i].Result.Err, want) {
-				f.Errorf("%s ended in %v, want %v", show(ops[i]), ops[i].Result.Err, want)
+			if !optest.EndsIn(ops[i].Result.Err, want) {
+				f.Errorf("%s ended in %v, want %v", optest.Show(ops[i]), ops[i].Result.Err, want)
 			}
 		}
 	}},
@@ -47,7 +48,7 @@ var tripCases = []Case{
 		}
 		for i, op := range f.do(ops...) {
 			if op.Result.Err != nil || string(op.Result.Value) != fmt.Sprint(i) {
-				f.Fatalf("%q is %s", op.Key, showResult(op.Result))
+				f.Fatalf("%q is %s", op.Key, optest.ShowItem(op.Result))
 			}
 		}
 	}},
@@ -60,7 +61,7 @@ var tripCases = []Case{
 		}
 		for i, op := range f.do(gets...) {
 			if !bytes.Equal(op.Result.Value, bytes.Repeat([]byte{byte(i)}, kv.MaxValue)) {
-				f.Errorf("%q is %s", op.Key, showResult(op.Result))
+				f.Errorf("%q is %s", op.Key, optest.ShowItem(op.Result))
 			}
 		}
 	}},
@@ -151,7 +152,7 @@ var tripCases = []Case{
 		f.do(ops...)
 		for _, op := range ops {
 			if op.Result.Value != nil || op.Result.Version != 0 || errors.Is(op.Result.Err, kv.ErrLost) || op.Result.Number == 99 {
-				f.Errorf("%s: something of the old result is left: %+v", show(op), op.Result)
+				f.Errorf("%s: something of the old result is left: %+v", optest.Show(op), op.Result)
 			}
 		}
 	}},
@@ -162,8 +163,8 @@ var tripCases = []Case{
 		f.do(ops[:1]...)
 		f.do(ops[1:]...)
 		for i := range ops {
-			if !endsIn(ops[i].Result.Err, kv.ErrNotFound) || ops[i].Result.Value != nil {
-				f.Errorf("%s is %+v, want ErrNotFound", show(ops[i]), ops[i].Result)
+			if !optest.EndsIn(ops[i].Result.Err, kv.ErrNotFound) || ops[i].Result.Value != nil {
+				f.Errorf("%s is %+v, want ErrNotFound", optest.Show(ops[i]), ops[i].Result)
 			}
 		}
 	}},
@@ -252,8 +253,8 @@ func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
 	f.Helper()
 	for i, want := range wants {
 		got := ops[i].Result
-		if !endsIn(got.Err, want.Err) || got.Number != want.Number || !bytes.Equal(got.Value, want.Value) {
-			f.Errorf("op %d, %s: got %+v, want %+v", i, show(ops[i]), got, want)
+		if !optest.EndsIn(got.Err, want.Err) || got.Number != want.Number || !bytes.Equal(got.Value, want.Value) {
+			f.Errorf("op %d, %s: got %+v, want %+v", i, optest.Show(ops[i]), got, want)
 		}
 	}
 }
@@ -271,9 +272,9 @@ func (f *fixture) manyGets(n int) {
 	}
 	f.do(sets...)
 	for i, op := range f.do(gets...) {
-		if i%3 == 0 && !endsIn(op.Result.Err, kv.ErrNotFound) ||
+		if i%3 == 0 && !optest.EndsIn(op.Result.Err, kv.ErrNotFound) ||
 			i%3 != 0 && (op.Result.Err != nil || string(op.Result.Value) != fmt.Sprint(i)) {
-			f.Fatalf("%q is %s", op.Key, showResult(op.Result))
+			f.Fatalf("%q is %s", op.Key, optest.ShowItem(op.Result))
 		}
 	}
 }
@@ -287,8 +288,8 @@ func (f *fixture) onlyWinner(ops []kv.Op, lost error) int {
 		switch {
 		case op.Result.Err == nil && winner < 0:
 			winner = i
-		case !endsIn(op.Result.Err, lost):
-			f.Errorf("op %d, %s, ended in %v though op %d succeeded", i, show(op), op.Result.Err, winner)
+		case !optest.EndsIn(op.Result.Err, lost):
+			f.Errorf("op %d, %s, ended in %v though op %d succeeded", i, optest.Show(op), op.Result.Err, winner)
 		}
 	}
 	if winner < 0 {
@@ -329,8 +330,8 @@ var contextCases = []Case{
 			f.Errorf("Do returned %v, want it to wrap context.Canceled", err)
 		}
 		for i, want := range []error{kv.ErrBadKey, kv.ErrUnavailable, kv.ErrBadOp} {
-			if !endsIn(ops[i].Result.Err, want) {
-				f.Errorf("%s ended in %v, want %v", show(ops[i]), ops[i].Result.Err, want)
+			if !optest.EndsIn(ops[i].Result.Err, want) {
+				f.Errorf("%s ended in %v, want %v", optest.Show(ops[i]), ops[i].Result.Err, want)
 			}
 		}
 	}},
@@ -363,8 +364,8 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 		f.Errorf("Do returned %v, want it to wrap %v", err, reason)
 	}
 	for _, op := range ops {
-		if !endsIn(op.Result.Err, kv.ErrUnavailable) || !errors.Is(op.Result.Err, reason) {
-			f.Errorf("%s ended in %v, want ErrUnavailable that wraps %v", show(op), op.Result.Err, reason)
+		if !optest.EndsIn(op.Result.Err, kv.ErrUnavailable) || !errors.Is(op.Result.Err, reason) {
+			f.Errorf("%s ended in %v, want ErrUnavailable that wraps %v", optest.Show(op), op.Result.Err, reason)
 		}
 	}
 	f.holds("k", "7")
@@ -389,9 +390,9 @@ func (f *fixture) cancelUnderWay() {
 		switch err := ops[0].Result.Err; {
 		case err == nil:
 			done++
-		case endsIn(err, kv.ErrUnclear) && errors.Is(err, context.DeadlineExceeded):
+		case optest.EndsIn(err, kv.ErrUnclear) && errors.Is(err, context.DeadlineExceeded):
 			unclear++
-		case !endsIn(err, kv.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded):
+		case !optest.EndsIn(err, kv.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded):
 			f.Fatalf("the increment ended in %v, want ErrUnavailable or ErrUnclear that wraps context.DeadlineExceeded", err)
 		}
 	}

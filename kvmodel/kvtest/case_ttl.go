@@ -3,6 +3,7 @@ package kvtest
 import (
 	"time"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -43,8 +44,8 @@ var ttlCases = []Case{
 			sets[i] = kv.OpGet(sets[i].Key)
 		}
 		for _, op := range f.do(sets...) {
-			if !endsIn(op.Result.Err, kv.ErrNotFound) {
-				f.Fatalf("%q is %s", op.Key, showResult(op.Result))
+			if !optest.EndsIn(op.Result.Err, kv.ErrNotFound) {
+				f.Fatalf("%q is %s", op.Key, optest.ShowItem(op.Result))
 			}
 		}
 	}},

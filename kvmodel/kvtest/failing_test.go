@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof/broken"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -66,7 +67,7 @@ var failing = map[string]func(*testing.T){
 		})
 	},
 	"suite": func(t *testing.T) {
-		kvtest.Run(t, inMemory(memkv.Options{}, broken[0].wrap))
+		kvtest.Run(t, inMemory(memkv.Options{}, broken.Stores[0].Wrap))
 	},
 }
 

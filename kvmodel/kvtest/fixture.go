@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -73,7 +72,7 @@ func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	}
 	for i := range ops {
 		if !sameOp(before[i], ops[i]) {
-			f.Errorf("Do changed an op it was given from %s to %s", show(before[i]), show(ops[i]))
+			f.Errorf("Do changed an op it was given from %s to %s", optest.Show(before[i]), optest.Show(ops[i]))
 		}
 	}
 	for i := range ops {
@@ -96,8 +95,8 @@ func sameOp(a, b kv.Op) bool {
 func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	f.Helper()
 	r := f.do(op)[0].Result
-	if !endsIn(r.Err, want) {
-		f.Fatalf("%s ended in: %v\nwant: %v", show(op), r.Err, want)
+	if !optest.EndsIn(r.Err, want) {
+		f.Fatalf("%s ended in: %v\nwant: %v", optest.Show(op), r.Err, want)
 	}
 	return r
 }
@@ -118,7 +117,7 @@ func (f *fixture) refused(op kv.Op, want error) {
 	f.answer(op, want)
 	after := f.do(kv.OpGet(op.Key))[0].Result
 	if !sameItem(before, after) {
-		f.Errorf("%s was refused, but the item changed from %s to %s", show(op), showResult(before), showResult(after))
+		f.Errorf("%s was refused, but the item changed from %s to %s", optest.Show(op), optest.ShowItem(before), optest.ShowItem(after))
 	}
 }
 
@@ -154,7 +153,7 @@ func (f *fixture) version(key string) kv.Version {
 func (f *fixture) number(op kv.Op, want int64) {
 	f.Helper()
 	if got := f.answer(op, nil).Number; got != want {
-		f.Fatalf("%s answered %d, want %d", show(op), got, want)
+		f.Fatalf("%s answered %d, want %d", optest.Show(op), got, want)
 	}
 }
 
@@ -231,57 +230,4 @@ func (f *fixture) expiresInRealTime(key string, notBefore, notAfter time.Time) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-}
-
-// sentinels are the errors of the contract: an op ends in one of them.
-var sentinels = []error{
-	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed,
-	kv.ErrNotNumber, kv.ErrBadKey, kv.ErrTooLarge, kv.ErrBadOp, kv.ErrUnavailable,
-	kv.ErrUnclear, kv.ErrLost,
-}
-
-// endsIn tells whether err is want and no other sentinel as well.
-func endsIn(err, want error) bool {
-	if err == nil || want == nil {
-		return err == nil && want == nil
-	}
-	return !slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) != (s == want) })
-}
-
-// show returns op as a failure shows it.
-func show(op kv.Op) string { return showSized(op, len(op.Value)) }
-
-// showSized is show for an op whose value had size bytes before it was cut.
-func showSized(op kv.Op, size int) string {
-	text := fmt.Sprintf("%v %.40q", op.Kind, op.Key)
-	if op.Value != nil {
-		text += " " + showValue(op.Value, size)
-	}
-	if op.Version != 0 {
-		text += fmt.Sprintf(" version %d", op.Version)
-	}
-	if op.Delta != 0 {
-		text += fmt.Sprintf(" delta %d", op.Delta)
-	}
-	if op.TTL != 0 {
-		text += fmt.Sprintf(" TTL %v", op.TTL)
-	}
-	if len(op.Unless) > 0 {
-		text += fmt.Sprintf(" unless %.40q", op.Unless)
-	}
-	return text
-}
-
-func showResult(r kv.Result) string {
-	if r.Err != nil {
-		return fmt.Sprintf("(%v)", r.Err)
-	}
-	return fmt.Sprintf("%s (version %d)", showValue(r.Value, len(r.Value)), r.Version)
-}
-
-func showValue(value []byte, size int) string {
-	if size <= shownBytes {
-		return fmt.Sprintf("%q", value)
-	}
-	return fmt.Sprintf("%.*q... (%d bytes)", shownBytes, value, size)
 }

@@ -1,4 +1,4 @@
-package kvtest
+package proof
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -134,83 +135,31 @@ func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	return list
 }
 
-// itemState is one key of a store as its answers let it be known. The version
-// of an item is not known until a Get has told it; nobody can have it before.
-type itemState struct {
-	present bool
-	value   string
-	version kv.Version
-}
-
+// itemModel is one key of a store as far as its answers tell: the version of an
+// item is unknown until a Get has answered it, and nobody can have it before.
 var itemModel = porcupine.Model{
-	Init: func() any { return itemState{} },
+	Init: func() any { return item{} },
 	Step: func(state, input, output any) (bool, any) {
 		op, r := input.(kv.Op), output.(kv.Result)
-		want, next := explain(state.(itemState), op, r)
+		want, next := explain(state.(item), op, r)
 		if errors.Is(r.Err, kv.ErrUnclear) {
 			return true, next
 		}
-		return endsIn(r.Err, want.Err) && string(r.Value) == string(want.Value) && r.Number == want.Number && r.Version == want.Version, next
+		return optest.EndsIn(r.Err, want.Err) && string(r.Value) == string(want.Value) && r.Number == want.Number && r.Version == want.Version, next
 	},
 }
 
 // explain returns what op on an item in state s must answer, and the state
 // after it. The version a Get answers is taken from got where it is new.
-func explain(s itemState, op kv.Op, got kv.Result) (kv.Result, itemState) {
-	stored := itemState{present: true, value: string(op.Value)}
-	switch op.Kind {
-	case kv.Get:
-		return explainGet(s, got)
-	case kv.Set:
-		return kv.Result{}, stored
-	case kv.Add:
-		if s.present {
-			return kv.Result{Err: kv.ErrExists}, s
-		}
-		return kv.Result{}, stored
-	case kv.Append:
-		if !s.present {
-			return kv.Result{Err: kv.ErrNotStored}, s
-		}
-		stored.value = s.value + stored.value
-		return kv.Result{}, stored
-	}
-	if !s.present {
-		return kv.Result{Err: kv.ErrNotFound}, s
-	}
-	switch {
-	case op.Kind == kv.Increment:
-		return explainIncrement(s, op)
-	case op.Kind == kv.Delete:
-		return kv.Result{}, itemState{}
-	case op.Version != s.version:
-		return kv.Result{Err: kv.ErrConflict}, s
-	case op.Kind == kv.CompareAndSwap:
-		return kv.Result{}, stored
-	}
-	return kv.Result{}, itemState{}
-}
-
-func explainGet(s itemState, got kv.Result) (kv.Result, itemState) {
-	if !s.present {
-		return kv.Result{Err: kv.ErrNotFound}, s
-	}
-	if s.version == 0 {
+func explain(s item, op kv.Op, got kv.Result) (kv.Result, item) {
+	if op.Kind == kv.Get && s.present && s.version == 0 {
 		s.version = got.Version
 	}
-	return kv.Result{Value: []byte(s.value), Version: s.version}, s
-}
-
-func explainIncrement(s itemState, op kv.Op) (kv.Result, itemState) {
-	n, err := kv.ParseNumber([]byte(s.value))
-	if err != nil {
-		return kv.Result{Err: kv.ErrNotNumber}, s
+	want, next := s.after(op)
+	if next == nil {
+		return want, s
 	}
-	// The deltas here are small: past the largest number means by a little.
-	if n = max(n+op.Delta, 0); n > kv.MaxNumber {
-		return kv.Result{Err: kv.ErrNotNumber}, s
-	}
-	return kv.Result{Number: n}, itemState{present: true, value: strconv.FormatInt(n, 10)}
+	return want, *next
 }
 
 // tellHistory returns the last ops of a history in the order they were asked.
@@ -219,9 +168,8 @@ func tellHistory(history []porcupine.Operation) string {
 	var lines []string
 	for _, o := range history[max(0, len(history)-60):] {
 		op, r := o.Input.(kv.Op), o.Output.(kv.Result)
-		e := event{op: op}
-		e.op.Result = r
-		lines = append(lines, fmt.Sprintf("%12v %12v  client %2d  %s -> %s", time.Duration(o.Call), time.Duration(o.Return), o.ClientId, show(op), e.outcome()))
+		op.Result = r
+		lines = append(lines, fmt.Sprintf("%12v %12v  client %2d  %s -> %s", time.Duration(o.Call), time.Duration(o.Return), o.ClientId, optest.Show(op), optest.ShowAnswer(op)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,6 +1,7 @@
-package kvtest
+package proof
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -138,6 +140,9 @@ func (g *generator) read(key string) symbolicOp {
 	return symbolicOp{Op: kv.OpGet(key), get: g.gets}
 }
 
+// big is a value of n bytes.
+func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
+
 // seen returns the number of a Get of key, mostly the last one.
 func (g *generator) seen(key string) int {
 	gets := g.last[key]
@@ -219,7 +224,7 @@ func compare(stores []Named, trips []symbolic) string {
 func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]string) bool {
 	differ := false
 	for i, op := range trip {
-		line := show(op.Op)
+		line := optest.Show(op.Op)
 		if op.get > 0 {
 			line += fmt.Sprintf(" #%d", op.get)
 		}
@@ -274,7 +279,7 @@ func (p *player) play(trip symbolic) []string {
 func (p *player) answer(sym symbolicOp, op *kv.Op) string {
 	r := op.Result
 	if r.Err != nil {
-		for _, s := range sentinels {
+		for _, s := range optest.Sentinels {
 			if errors.Is(r.Err, s) {
 				return s.Error()
 			}
@@ -286,7 +291,7 @@ func (p *player) answer(sym symbolicOp, op *kv.Op) string {
 		p.versions[sym.get] = r.Version
 		// What is shown of a value is only its beginning.
 		return fmt.Sprintf("%s, sum %08x, version no. %d",
-			showValue(r.Value, len(r.Value)), crc32.ChecksumIEEE(r.Value), p.nameOf(op.Key, r.Version))
+			optest.ShowValue(r.Value, len(r.Value)), crc32.ChecksumIEEE(r.Value), p.nameOf(op.Key, r.Version))
 	case kv.Increment:
 		return fmt.Sprint(r.Number)
 	}

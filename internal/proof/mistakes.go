@@ -1,4 +1,4 @@
-package kvtest
+package proof
 
 import (
 	"encoding/json"

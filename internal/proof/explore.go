@@ -1,4 +1,4 @@
-package kvtest
+package proof
 
 import (
 	"context"
@@ -13,20 +13,21 @@ import (
 	"testing/synctest"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
 // Bounds say how much of a small world Explore goes through.
 type Bounds struct {
-	Powers  Powers // Atomic is ignored
-	Crashes int    // how many clients may crash, anywhere
-	Unclear int    // how many writes may be unclear: carried out at any later time, or never
-	States  int    // more than so many states are a failure of the test
+	Powers  kvtest.Powers // Atomic is ignored
+	Crashes int           // how many clients may crash, anywhere
+	Unclear int           // how many writes may be unclear: carried out at any later time, or never
+	States  int           // more than so many states are a failure of the test
 }
 
 // Exploration is one run of the clients, in one of all the orders there are.
 type Exploration struct {
 	bounds  Bounds
-	store   tinyStore
+	store   items
 	clients []*explorer
 	checks  []func(kv.Store) error
 	views   []func() string
@@ -38,7 +39,7 @@ type Exploration struct {
 
 // Explore runs the clients that world starts in every order of their operations
 // that leads anywhere new, with every crash and every unclear answer within
-// bounds, and checks every state in between: not some runs, as a [Sim], but all
+// bounds, and checks every state in between: not some runs, as a [kvtest.Sim], but all
 // of them, of a very small world. The clients run production code. An operation
 // is a step of its own, also beside others in a trip.
 //
@@ -133,7 +134,7 @@ func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choic
 		}
 		seen[state] = true
 		for _, check := range x.checks {
-			store := tinyStore{items: maps.Clone(x.store.items)}
+			store := items{maps.Clone(x.store.at)}
 			if err := check(&store); err != nil {
 				return nil, err
 			}
@@ -176,7 +177,7 @@ func (x *Exploration) do(what choice) {
 	if what.fate == landed {
 		op := x.flying[what.of]
 		x.flying = slices.Delete(slices.Clone(x.flying), what.of, what.of+1)
-		r := x.store.carryOut(&op)
+		r := x.store.carryOut(op)
 		x.tell("late: %v %q -> %v", op.Kind, op.Key, r.Err)
 		return
 	}
@@ -184,7 +185,7 @@ func (x *Exploration) do(what choice) {
 	op := c.next
 	switch what.fate {
 	case carriedOut:
-		op.Result = x.store.carryOut(op)
+		op.Result = x.store.carryOut(*op)
 		x.tell("%s: %v %q -> %v", c.name, op.Kind, op.Key, op.Result.Err)
 	case unclear:
 		late := *op
@@ -208,8 +209,8 @@ func (x *Exploration) tell(format string, args ...any) {
 // state returns what tells this state from others.
 func (x *Exploration) state() (sum [16]byte) {
 	h := sha256.New()
-	for _, key := range slices.Sorted(maps.Keys(x.store.items)) {
-		item := x.store.items[key]
+	for _, key := range slices.Sorted(maps.Keys(x.store.at)) {
+		item := x.store.at[key]
 		fmt.Fprintf(h, "%q %q %d %v\n", key, item.value, item.version, item.present)
 	}
 	for _, c := range x.clients {
@@ -277,91 +278,3 @@ func (c *explorer) Powers() kv.Powers {
 }
 
 func (c *explorer) Close() error { return nil }
-
-// tinyStore is a store whose versions say no more than how often an item was
-// written: so states are the same however they have come about.
-type tinyStore struct{ items map[string]tinyItem }
-
-type tinyItem struct {
-	value   string
-	version kv.Version
-	present bool
-}
-
-func (s *tinyStore) Close() error      { return nil }
-func (s *tinyStore) Powers() kv.Powers { return kv.Powers{} }
-
-func (s *tinyStore) Do(_ context.Context, ops []kv.Op) error {
-	kv.Check(ops, kv.Powers{Unless: true})
-	for i := range ops {
-		if ops[i].Result.Err == nil {
-			ops[i].Result = s.carryOut(&ops[i])
-		}
-	}
-	return kv.Unanswered(ops)
-}
-
-// carryOut does what op says and returns the answer.
-func (s *tinyStore) carryOut(op *kv.Op) kv.Result {
-	item := s.items[op.Key]
-	r, next := item.after(op)
-	if next != nil {
-		if s.items == nil {
-			s.items = map[string]tinyItem{}
-		}
-		next.version = item.version + 1
-		s.items[op.Key] = *next
-	}
-	return r
-}
-
-// after returns the answer to op and what the item becomes, nil if it stays.
-func (t tinyItem) after(op *kv.Op) (r kv.Result, next *tinyItem) {
-	refuse := func(err error) (kv.Result, *tinyItem) { return kv.Result{Err: err}, nil }
-	stored := &tinyItem{value: string(op.Value), present: true}
-	switch op.Kind {
-	case kv.Set:
-		return r, stored
-	case kv.Add:
-		if t.present {
-			return refuse(kv.ErrExists)
-		}
-		return r, stored
-	case kv.Append:
-		switch {
-		case !t.present || len(t.value)+len(op.Value) > kv.MaxValue:
-			return refuse(kv.ErrNotStored)
-		case len(op.Unless) > 0 && strings.HasSuffix(t.value, string(op.Unless)):
-			return refuse(kv.ErrSealed)
-		}
-		stored.value = t.value + stored.value
-		return r, stored
-	}
-	if !t.present {
-		return refuse(kv.ErrNotFound)
-	}
-	switch op.Kind {
-	case kv.Get:
-		return kv.Result{Value: []byte(t.value), Version: t.version}, nil
-	case kv.Delete:
-		return r, &tinyItem{}
-	case kv.Increment:
-		return t.increment(op.Delta)
-	}
-	switch {
-	case op.Version != t.version:
-		return refuse(kv.ErrConflict)
-	case op.Kind == kv.CompareAndDelete:
-		return r, &tinyItem{}
-	}
-	return r, stored
-}
-
-func (t tinyItem) increment(delta int64) (kv.Result, *tinyItem) {
-	n, err := kv.ParseNumber([]byte(t.value))
-	if err != nil {
-		return kv.Result{Err: kv.ErrNotNumber}, nil
-	}
-	n = max(n+delta, 0)
-	return kv.Result{Number: n}, &tinyItem{value: fmt.Sprint(n), present: true}
-}
