@@ -239,11 +239,7 @@ var atomicCases = []Case{
 					_, err = f.one(f.store, kv.OpIncrement("k", 1))
 				} else {
 					err = kv.PowersOf(f.store).Atomic(f.ctx, func(s kv.Store) error {
-						r, err := f.one(s, kv.OpGet("k"))
-						if err != nil {
-							return err
-						}
-						n, err := kv.ParseNumber(r.Value)
+						n, err := f.numberOf(s, "k")
 						if err != nil {
 							return err
 						}
@@ -259,19 +255,6 @@ var atomicCases = []Case{
 		})
 		f.number(kv.OpIncrement("k", 0), 200)
 	}},
-}
-
-// atomic runs work atomically and wants Atomic to return want, the very same
-// unless same compares otherwise.
-func (f *fixture) atomic(want error, work func(kv.Store) error, same ...func(err, want error) bool) {
-	f.Helper()
-	err := kv.PowersOf(f.store).Atomic(f.ctx, work)
-	if len(same) > 0 && same[0](err, want) {
-		return
-	}
-	if err != want {
-		f.Fatalf("Atomic returned %v, want %v", err, want)
-	}
 }
 
 // isolated moves an amount to and fro between two keys while others read both.
@@ -298,11 +281,7 @@ func (f *fixture) isolated() {
 			var sum int64
 			err := atomic(f.ctx, func(s kv.Store) error {
 				for _, key := range []string{"a", "b"} {
-					r, err := f.one(s, kv.OpGet(key))
-					if err != nil {
-						return err
-					}
-					n, err := kv.ParseNumber(r.Value)
+					n, err := f.numberOf(s, key)
 					if err != nil {
 						return err
 					}

@@ -22,17 +22,12 @@ var closeCases = []Case{
 		if err := f.store.Close(); err != nil {
 			f.Fatalf("Close: %v", err)
 		}
-		ops := []kv.Op{
-			kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
-			kv.OpDrop("k", v), kv.OpAppend("k", []byte("8")), kv.OpIncrement("k", 1),
-		}
+		ops := everyKind(v)
 		if err := f.try(f.ctx, f.store, ops); !errors.Is(err, kv.ErrUnavailable) {
 			f.Errorf("Do after Close returned %v, want ErrUnavailable", err)
 		}
 		for _, op := range ops {
-			if !optest.EndsIn(op.Result.Err, kv.ErrUnavailable) {
-				f.Errorf("%s ended in %v, want ErrUnavailable", optest.Show(op), op.Result.Err)
-			}
+			f.ended(op, kv.ErrUnavailable)
 		}
 	}},
 	{"close/atomic-later", "after Close Atomic is ErrUnavailable and does not run its function", atomically, func(f *fixture) {

@@ -41,9 +41,7 @@ func refusalCases() []Case {
 		}},
 		{"too-large/among-good", "an op past the limit does not keep the others of its trip from being done", 0, func(f *fixture) {
 			ops := f.do(kv.OpSet("a", []byte("1")), kv.OpSet("b", over), kv.OpSet("c", []byte("3")))
-			if !optest.EndsIn(ops[1].Result.Err, kv.ErrTooLarge) {
-				f.Errorf("the large one ended in %v", ops[1].Result.Err)
-			}
+			f.ended(ops[1], kv.ErrTooLarge)
 			f.holds("a", "1")
 			f.absent("b")
 			f.holds("c", "3")
@@ -120,11 +118,8 @@ func keyCases() []Case {
 		}},
 		{"key/bad-among-good", "a bad key does not keep the other ops of its trip from being done", 0, func(f *fixture) {
 			ops := f.do(kv.OpSet("a", []byte("1")), kv.OpSet("b c", []byte("2")), kv.OpSet("", nil), kv.OpSet("d", []byte("4")))
-			for _, i := range []int{1, 2} {
-				if !optest.EndsIn(ops[i].Result.Err, kv.ErrBadKey) {
-					f.Errorf("%s ended in %v, want ErrBadKey", optest.Show(ops[i]), ops[i].Result.Err)
-				}
-			}
+			f.ended(ops[1], kv.ErrBadKey)
+			f.ended(ops[2], kv.ErrBadKey)
 			f.holds("a", "1")
 			f.holds("d", "4")
 		}},

@@ -27,9 +27,7 @@ var tripCases = []Case{
 			kv.OpGet(""), kv.OpDrop("k", 0))
 		wants := []error{kv.ErrNotFound, kv.ErrExists, kv.ErrNotNumber, kv.ErrNotStored, kv.ErrBadKey, kv.ErrBadOp}
 		for i, want := range wants {
-			if !optest.EndsIn(ops[i].Result.Err, want) {
-				f.Errorf("%s ended in %v, want %v", optest.Show(ops[i]), ops[i].Result.Err, want)
-			}
+			f.ended(ops[i], want)
 		}
 	}},
 	{"trip/every-kind", "ops of every kind go in one trip, each with its own answer", 0, func(f *fixture) { f.mixed(1) }},
@@ -248,17 +246,6 @@ func (f *fixture) mixed(times int) {
 	}
 }
 
-// wantResults compares the results of ops, but for versions, with wants.
-func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
-	f.Helper()
-	for i, want := range wants {
-		got := ops[i].Result
-		if !optest.EndsIn(got.Err, want.Err) || got.Number != want.Number || !bytes.Equal(got.Value, want.Value) {
-			f.Errorf("op %d, %s: got %+v, want %+v", i, optest.Show(ops[i]), got, want)
-		}
-	}
-}
-
 // manyGets reads n keys in one trip, of which every third is absent.
 func (f *fixture) manyGets(n int) {
 	f.Helper()
@@ -330,9 +317,7 @@ var contextCases = []Case{
 			f.Errorf("Do returned %v, want it to wrap context.Canceled", err)
 		}
 		for i, want := range []error{kv.ErrBadKey, kv.ErrUnavailable, kv.ErrBadOp} {
-			if !optest.EndsIn(ops[i].Result.Err, want) {
-				f.Errorf("%s ended in %v, want %v", optest.Show(ops[i]), ops[i].Result.Err, want)
-			}
+			f.ended(ops[i], want)
 		}
 	}},
 	{"context/well-afterwards", "a cancelled trip does not harm the next one", 0, func(f *fixture) {
@@ -356,10 +341,7 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("7")))
 	v := f.version("k")
-	ops := []kv.Op{
-		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
-		kv.OpDrop("k", v), kv.OpAppend("k", []byte("8")), kv.OpIncrement("k", 1),
-	}
+	ops := everyKind(v)
 	if err := f.try(ctx, f.store, ops); !errors.Is(err, reason) {
 		f.Errorf("Do returned %v, want it to wrap %v", err, reason)
 	}

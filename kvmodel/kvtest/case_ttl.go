@@ -7,9 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// shortly is the TTL of items that are to expire while the suite waits.
-const shortly = 2 * time.Second
-
 var ttlCases = []Case{
 	{"ttl/set", "an item Set with a TTL is there until it has passed, and gone two seconds later", sleeps, func(f *fixture) {
 		f.expires("k", shortly, func() { f.ok(kv.OpSet("k", []byte("v")).For(shortly)) })

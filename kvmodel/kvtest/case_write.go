@@ -281,12 +281,6 @@ func changes(name, rule string, change func(*fixture)) Case {
 	}}
 }
 
-// and returns the case with more needs.
-func (c Case) and(more need) Case {
-	c.needs |= more
-	return c
-}
-
 // changeInTurn returns the i-th of changes of key k that go round.
 func changeInTurn(f *fixture, i int) []kv.Op {
 	switch i % 6 {

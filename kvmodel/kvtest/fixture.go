@@ -101,6 +101,23 @@ func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	return r
 }
 
+// ended wants op, which was carried out, to have ended in want.
+func (f *fixture) ended(op kv.Op, want error) {
+	f.Helper()
+	if !optest.EndsIn(op.Result.Err, want) {
+		f.Errorf("%s ended in %v, want %v", optest.Show(op), op.Result.Err, want)
+	}
+}
+
+// everyKind returns ops of every kind on key k, whose version is v; the Add is
+// of another key, new.
+func everyKind(v kv.Version) []kv.Op {
+	return []kv.Op{
+		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
+		kv.OpDrop("k", v), kv.OpAppend("k", []byte("8")), kv.OpIncrement("k", 1),
+	}
+}
+
 // ok carries out ops one after another and wants each to succeed.
 func (f *fixture) ok(ops ...kv.Op) {
 	f.Helper()
@@ -183,8 +200,47 @@ func (f *fixture) one(s kv.Store, op kv.Op) (kv.Result, error) {
 	return kv.One(f.ctx, s, op)
 }
 
+// wantResults compares the results of ops, but for versions, with wants.
+func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
+	f.Helper()
+	for i, want := range wants {
+		got := ops[i].Result
+		if !optest.EndsIn(got.Err, want.Err) || got.Number != want.Number || !bytes.Equal(got.Value, want.Value) {
+			f.Errorf("op %d, %s: got %+v, want %+v", i, optest.Show(ops[i]), got, want)
+		}
+	}
+}
+
+// atomic runs work atomically and wants Atomic to return want, the very same
+// unless same compares otherwise.
+func (f *fixture) atomic(want error, work func(kv.Store) error, same ...func(err, want error) bool) {
+	f.Helper()
+	err := kv.PowersOf(f.store).Atomic(f.ctx, work)
+	if len(same) > 0 && same[0](err, want) {
+		return
+	}
+	if err != want {
+		f.Fatalf("Atomic returned %v, want %v", err, want)
+	}
+}
+
+// big is a value of n bytes.
+func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
+
+// numberOf reads a number for a goroutine, which must not end the test.
+func (f *fixture) numberOf(s kv.Store, key string) (int64, error) {
+	r, err := f.one(s, kv.OpGet(key))
+	if err != nil {
+		return 0, err
+	}
+	return kv.ParseNumber(r.Value)
+}
+
 // slack is how late, by the contract, an item with a TTL may go.
 const slack = 2 * time.Second
+
+// shortly is the TTL of items that are to expire while the suite waits.
+const shortly = 2 * time.Second
 
 // pass lets d pass for TTLs.
 func (f *fixture) pass(d time.Duration) {
