@@ -25,7 +25,7 @@ func Complaint(t testing.TB, test func(testing.TB)) string {
 	return r.text.String()
 }
 
-// recorder is a test whose failure fails nothing else.
+// recorder is a testing.TB that only notes its failure.
 type recorder struct {
 	testing.TB
 	cleanups []func()

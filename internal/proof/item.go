@@ -8,16 +8,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is what a key holds, or held: the contract's rules for one key, for
-// values that are not too large. It knows nothing of TTLs.
+// item is what a key holds: a model of the contract for one key, without TTLs.
 type item struct {
 	value   string
 	version kv.Version
 	present bool
 }
 
-// after returns the answer to op and what the item becomes, nil if it stays.
-// What it becomes has no version yet.
+// after returns the answer to op and the item it leaves, which has no version yet,
+// or nil if op changes nothing.
 func (t item) after(op kv.Op) (r kv.Result, next *item) {
 	refuse := func(err error) (kv.Result, *item) { return kv.Result{Err: err}, nil }
 	stored := &item{value: string(op.Value), present: true}
@@ -68,8 +67,8 @@ func (t item) increment(delta int64) (kv.Result, *item) {
 	return kv.Result{Number: n}, &item{value: strconv.FormatInt(n, 10), present: true}
 }
 
-// items is a store whose versions say no more than how often an item was
-// written: so states are the same however they have come about.
+// items is a store. The version of an item is how often it was written, so equal
+// states are equal however they were reached.
 type items struct{ at map[string]item }
 
 func (s *items) Close() error      { return nil }

@@ -19,15 +19,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Linearizable lets clients goroutines carry out ops random ops each on a few
-// keys of s at once, and fails unless there is an order of all of them, one
-// after another, that explains every answer. The keys must be absent at first.
-// An op that ended unclear may have been done at any later time or never. No key
-// is both appended to and counted with, which engines may take differently.
+// Linearizable lets several clients carry out random ops on a few keys of s at
+// once, each that many, and fails unless some order of all of them, one after
+// another, explains every answer. It deletes the keys first. An op that ended
+// unclear may have been done at any later time or never. No key sees both Appends
+// and Increments, because engines differ there.
 func Linearizable(t testing.TB, s kv.Store, clients, ops int, seed uint64) {
 	t.Helper()
 	if err := s.Do(context.Background(), []kv.Op{kv.OpDelete(keyOf(0)), kv.OpDelete(keyOf(1)), kv.OpDelete(keyOf(2))}); err != nil {
-		t.Fatalf("remove the keys of the last time: %v", err)
+		t.Fatalf("remove the keys of the last run: %v", err)
 	}
 	var mu sync.Mutex
 	var history []porcupine.Operation
@@ -56,13 +56,13 @@ func Linearizable(t testing.TB, s kv.Store, clients, ops int, seed uint64) {
 	}
 }
 
-// historian is a client that notes when it asked for what, and the answers.
+// historian is a client that records its ops, their times and the answers.
 type historian struct {
 	store    kv.Store
 	id       int
 	began    time.Time
 	rng      *rand.Rand
-	versions [3]kv.Version // the last it read of each key
+	versions [3]kv.Version // the last one it read of each key
 	history  []porcupine.Operation
 }
 
@@ -88,7 +88,8 @@ func (c *historian) work(ops int) {
 	}
 }
 
-// op returns a random op on key, which is counted with or appended to.
+// op returns a random op on key; counted says whether the key sees Increments or
+// Appends.
 func (c *historian) op(key string, version kv.Version, counted bool) kv.Op {
 	value := strconv.AppendInt(nil, c.rng.Int64N(100), 10)
 	kind := kv.Get + kv.Kind(c.rng.IntN(int(kv.Increment)))
@@ -120,8 +121,7 @@ func (c *historian) op(key string, version kv.Version, counted bool) kv.Op {
 	return kv.OpGet(key)
 }
 
-// byKey parts a history into those of each key: ops on different keys have
-// nothing to do with each other.
+// byKey splits a history by key, since ops on different keys are independent.
 func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	parts := make(map[string][]porcupine.Operation)
 	for _, o := range history {
@@ -135,8 +135,8 @@ func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	return list
 }
 
-// itemModel is one key of a store as far as its answers tell: the version of an
-// item is unknown until a Get has answered it, and nobody can have it before.
+// itemModel is one key of a store, as far as its answers show: the version of an
+// item is unknown until a Get answers it, and no client can know it before.
 var itemModel = porcupine.Model{
 	Init: func() any { return item{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -149,8 +149,8 @@ var itemModel = porcupine.Model{
 	},
 }
 
-// explain returns what op on an item in state s must answer, and the state
-// after it. The version a Get answers is taken from got where it is new.
+// explain returns what op on an item in state s must answer, and the state after
+// it. If s has no version yet, a Get takes it from got.
 func explain(s item, op kv.Op, got kv.Result) (kv.Result, item) {
 	if op.Kind == kv.Get && s.present && s.version == 0 {
 		s.version = got.Version
@@ -162,7 +162,7 @@ func explain(s item, op kv.Op, got kv.Result) (kv.Result, item) {
 	return want, *next
 }
 
-// tellHistory returns the last ops of a history in the order they were asked.
+// tellHistory returns the last ops of a history in the order they were sent.
 func tellHistory(history []porcupine.Operation) string {
 	slices.SortFunc(history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var lines []string

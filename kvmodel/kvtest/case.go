@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Case is one thing that a store owes.
+// Case checks one rule of the contract.
 type Case struct {
 	Name string // unique, such as add/present
-	Rule string // what it checks, as a sentence
+	Rule string // the rule, as a sentence
 
 	needs need
 	run   func(*fixture)
 }
 
-// need is what a case asks for of the store under test; a store without it is
-// not held to the case.
+// need is what a case requires of the store under test. Run leaves out the cases
+// whose needs the store does not meet.
 type need uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	ordered
 	atomically
 	exact
-	sleeps // not a need: the case waits for a TTL, so it runs beside others
+	sleeps // not a need: the case waits for a TTL, so it runs in parallel
 )
 
 // and returns the case with more needs.

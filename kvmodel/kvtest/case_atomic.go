@@ -184,7 +184,7 @@ var atomicCases = []Case{
 		})
 		f.holds("k7", string(big(kv.MaxValue)))
 	}},
-	{"atomic/context", "under a cancelled context Atomic is ErrUnavailable, wraps the reason and does not run its function", atomically, func(f *fixture) {
+	{"atomic/context", "under a canceled context Atomic is ErrUnavailable, wraps the reason and does not run its function", atomically, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
 		err := kv.PowersOf(f.store).Atomic(ctx, func(kv.Store) error {
@@ -227,7 +227,7 @@ var atomicCases = []Case{
 		})
 		f.holds("k", "v")
 	}},
-	{"atomic/isolated", "nobody sees a part of what a function writes, and nobody's op comes between its own", atomically, func(f *fixture) {
+	{"atomic/isolated", "no client sees a part of what a function writes, and no client's op comes between its own", atomically, func(f *fixture) {
 		f.isolated()
 	}},
 	{"atomic/counts", "increments inside Atomic and outside add up", atomically, func(f *fixture) {
@@ -257,7 +257,7 @@ var atomicCases = []Case{
 	}},
 }
 
-// isolated moves an amount to and fro between two keys while others read both.
+// isolated moves an amount from one key to another while others read both.
 func (f *fixture) isolated() {
 	f.Helper()
 	f.ok(kv.OpSet("a", []byte("100")), kv.OpSet("b", []byte("0")))

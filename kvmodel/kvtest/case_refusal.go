@@ -81,8 +81,8 @@ func refusalCases() []Case {
 		}})
 }
 
-// badOp is a case in which op makes no sense. Where it compares, it gets the
-// version that would let it through.
+// badOp is a case in which op makes no sense. If it compares, it has the version
+// that would otherwise let it through.
 func badOp(name, rule string, op kv.Op) Case {
 	return Case{"bad-op/" + name, rule, 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("7")))
@@ -93,7 +93,7 @@ func badOp(name, rule string, op kv.Op) Case {
 	}}
 }
 
-// keyCases are the keys that every store takes, and those that none does.
+// keyCases check the keys that every store accepts, and those that none does.
 func keyCases() []Case {
 	cases := []Case{
 		{"key/case-sensitive", "keys that differ in case are different", 0, func(f *fixture) { f.differ("key", "Key", "KEY") }},
@@ -159,8 +159,8 @@ func (f *fixture) differ(keys ...string) {
 	}
 }
 
-// badKey wants ops of every kind on key to be refused, and the store to be
-// well afterwards.
+// badKey wants ops of every kind on key to be refused, and the store to work
+// afterwards.
 func (f *fixture) badKey(key string) {
 	f.Helper()
 	f.ok(kv.OpSet("good", []byte("v")))
@@ -174,7 +174,7 @@ func (f *fixture) badKey(key string) {
 	f.holds("good", "v")
 }
 
-// valueCases are values that must come back as they were given.
+// valueCases check values that must come back unchanged.
 func valueCases() []Case {
 	var all bytes.Buffer
 	for c := range 256 {

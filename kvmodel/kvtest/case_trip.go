@@ -186,7 +186,7 @@ var tripCases = []Case{
 			f.Errorf("the value read as 10 has become %q", got)
 		}
 	}},
-	{"result/neighbours", "growing one value of a trip does not touch the next one", 0, func(f *fixture) {
+	{"result/neighbors", "growing one value of a trip does not touch the next one", 0, func(f *fixture) {
 		f.ok(kv.OpSet("a", []byte("aa")), kv.OpSet("b", []byte("bb")))
 		ops := f.do(kv.OpGet("a"), kv.OpGet("b"))
 		_ = append(ops[0].Result.Value, "xxxxxxxx"...)
@@ -213,8 +213,8 @@ var tripCases = []Case{
 	}},
 }
 
-// mixed carries out times eight ops of all kinds in one trip, each op on a key
-// of its own, and checks every answer and what is left.
+// mixed carries out eight ops of all kinds, that many times over, in one trip and
+// on different keys. It checks every answer and what is stored afterwards.
 func (f *fixture) mixed(times int) {
 	f.Helper()
 	var sets, gets, ops []kv.Op
@@ -267,7 +267,7 @@ func (f *fixture) manyGets(n int) {
 }
 
 // onlyWinner wants one op to have succeeded and the others to have ended in
-// lost, and returns the place of the one.
+// lost, and returns the index of the one that succeeded.
 func (f *fixture) onlyWinner(ops []kv.Op, lost error) int {
 	f.Helper()
 	winner := -1
@@ -299,7 +299,7 @@ func (f *fixture) oneToN(got []int64, n int64) {
 }
 
 var contextCases = []Case{
-	{"context/cancelled", "under a cancelled context nothing is sent: every op is ErrUnavailable and wraps context.Canceled", 0, func(f *fixture) {
+	{"context/canceled", "under a canceled context nothing is sent: every op is ErrUnavailable and wraps context.Canceled", 0, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
 		f.unsent(ctx, context.Canceled)
@@ -309,7 +309,7 @@ var contextCases = []Case{
 		defer cancel()
 		f.unsent(ctx, context.DeadlineExceeded)
 	}},
-	{"context/refused-first", "what would be refused anyway keeps its own error under a cancelled context", 0, func(f *fixture) {
+	{"context/refused-first", "what would be refused anyway keeps its own error under a canceled context", 0, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
 		ops := []kv.Op{kv.OpGet("a b"), kv.OpGet("k"), kv.OpDrop("k", 0)}
@@ -320,7 +320,7 @@ var contextCases = []Case{
 			f.ended(ops[i], want)
 		}
 	}},
-	{"context/well-afterwards", "a cancelled trip does not harm the next one", 0, func(f *fixture) {
+	{"context/well-afterwards", "a canceled trip does not harm the next one", 0, func(f *fixture) {
 		for i := range 20 {
 			ctx, cancel := context.WithCancel(f.ctx)
 			cancel()
@@ -330,7 +330,7 @@ var contextCases = []Case{
 			f.holds("k", want)
 		}
 	}},
-	{"context/cancelled-under-way", "a write whose context ends under way is done, or not, or ErrUnclear, and never done twice", 0, func(f *fixture) {
+	{"context/canceled-under-way", "a write whose context ends under way is done, or not, or ErrUnclear, and never done twice", 0, func(f *fixture) {
 		f.cancelUnderWay()
 	}},
 }
@@ -358,8 +358,8 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 }
 
 // cancelUnderWay increments one key many times under contexts that end at any
-// moment. The sum lies between the increments that surely were done and those
-// that may have been.
+// moment. The sum must lie between the increments that were certainly done and
+// those that may have been.
 func (f *fixture) cancelUnderWay() {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))

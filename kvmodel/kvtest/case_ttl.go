@@ -156,7 +156,8 @@ func (f *fixture) stays(change func()) {
 // expired leaves key k expired, and returns the version it had.
 func (f *fixture) expired() kv.Version {
 	f.Helper()
-	// Nothing asks for k meanwhile: a store that expires lazily still has it.
+	// Nothing reads k while the time passes, so a store that expires lazily still
+	// has it.
 	f.ok(kv.OpSet("k", []byte("7")).For(shortly))
 	version := f.version("k")
 	f.pass(shortly + slack + 100*time.Millisecond)

@@ -101,8 +101,8 @@ func TestFailures_SayWhatAHelpingHandNeeds(t *testing.T) {
 		"bad-invariant":        {"--- FAIL", "n is 1", "seed ", "(RINGTREE_SEED=", "the end of the trace:\n", `ann      set "n" "1" -> ok`, `bob      get "n" -> "0"`},
 		"fatal":                {"--- FAIL", "no further", "seed 42, after 3 steps", `ann      add "log" -> ok`},
 		"no-end":               {"--- FAIL", "no end after 500 steps", "1 functions of ann", "seed 42"},
-		"stuck":                {"--- FAIL", "nobody asked for anything", "1 functions of ann", "still run 48h0m0s after the crash"},
-		"asks-after-its-crash": {"process ann goes on asking for ever after its crash"},
+		"stuck":                {"--- FAIL", "no request in 48h0m0s", "1 functions of ann", "still run 48h0m0s after the crash"},
+		"asks-after-its-crash": {"process ann goes on calling the store after its crash"},
 		"suite":                {"--- FAIL: TestInAProcessOfItsOwn/add/present", "the rule: an Add of a key that is present", " cases; "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// fixture is one case's test, its store and the words cases are written in.
+// fixture is the test of one case: its store, and the methods cases are written
+// with.
 type fixture struct {
 	testing.TB
 	maker Maker
@@ -44,8 +45,8 @@ func (f *fixture) reopen() {
 	f.store = f.open()
 }
 
-// do carries out ops in one trip and returns them with their results. The
-// store must have answered each of them.
+// do carries out ops in one trip and returns them with their results. It fails
+// unless the store answered each of them.
 func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	f.Helper()
 	if err := f.try(f.ctx, f.store, ops); err != nil {
@@ -54,8 +55,8 @@ func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	return ops
 }
 
-// try carries out ops on s and checks what holds for any Do: that its error is
-// what the results say, and that it changes nothing in ops but the results.
+// try carries out ops on s and checks what holds for any Do: its error agrees
+// with the results, and it changes nothing in ops but the results.
 func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	f.Helper()
 	before := make([]kv.Op, len(ops))
@@ -84,14 +85,14 @@ func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	return err
 }
 
-// sameOp tells whether a and b are the same but for their results.
+// sameOp reports whether a and b are equal apart from their results.
 func sameOp(a, b kv.Op) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && bytes.Equal(a.Value, b.Value) && a.Version == b.Version &&
 		a.TTL == b.TTL && bytes.Equal(a.Unless, b.Unless) && a.Delta == b.Delta
 }
 
-// answer carries out op, wants it to end in the sentinel want (nil: to
-// succeed), and returns the result.
+// answer carries out op, wants it to end in the sentinel want, or to succeed if
+// want is nil, and returns the result.
 func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	f.Helper()
 	r := f.do(op)[0].Result
@@ -101,7 +102,7 @@ func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	return r
 }
 
-// ended wants op, which was carried out, to have ended in want.
+// ended wants op, which has been carried out, to have ended in want.
 func (f *fixture) ended(op kv.Op, want error) {
 	f.Helper()
 	if !optest.EndsIn(op.Result.Err, want) {
@@ -109,8 +110,8 @@ func (f *fixture) ended(op kv.Op, want error) {
 	}
 }
 
-// everyKind returns ops of every kind on key k, whose version is v; the Add is
-// of another key, new.
+// everyKind returns an op of every kind on key k, whose version is v. Only the
+// Add has another key, new.
 func everyKind(v kv.Version) []kv.Op {
 	return []kv.Op{
 		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
@@ -126,8 +127,8 @@ func (f *fixture) ok(ops ...kv.Op) {
 	}
 }
 
-// refused carries out op, wants it to end in want, and wants the item of its
-// key to be what it was before, in value and version.
+// refused carries out op, wants it to end in want, and wants it to leave the
+// value and the version of its key unchanged.
 func (f *fixture) refused(op kv.Op, want error) {
 	f.Helper()
 	before := f.do(kv.OpGet(op.Key))[0].Result
@@ -211,8 +212,8 @@ func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
 	}
 }
 
-// atomic runs work atomically and wants Atomic to return want, the very same
-// unless same compares otherwise.
+// atomic runs work atomically and wants Atomic to return want itself, or what
+// same takes for it.
 func (f *fixture) atomic(want error, work func(kv.Store) error, same ...func(err, want error) bool) {
 	f.Helper()
 	err := kv.PowersOf(f.store).Atomic(f.ctx, work)
@@ -236,13 +237,13 @@ func (f *fixture) numberOf(s kv.Store, key string) (int64, error) {
 	return kv.ParseNumber(r.Value)
 }
 
-// slack is how late, by the contract, an item with a TTL may go.
+// slack is how long after its TTL an item may stay, by the contract.
 const slack = 2 * time.Second
 
-// shortly is the TTL of items that are to expire while the suite waits.
+// shortly is the TTL of items that expire while the suite waits.
 const shortly = 2 * time.Second
 
-// pass lets d pass for TTLs.
+// pass lets d pass on the clock used for TTLs.
 func (f *fixture) pass(d time.Duration) {
 	if f.maker.Advance != nil {
 		f.maker.Advance(d)
@@ -251,8 +252,8 @@ func (f *fixture) pass(d time.Duration) {
 	time.Sleep(d)
 }
 
-// expires runs write, which gives key that TTL, and wants the item to be there
-// until the TTL has passed and to be gone when the slack has passed as well.
+// expires runs write, which gives key that TTL. It wants the item to be there
+// until the TTL has passed, and to be gone once the slack has passed too.
 func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 	f.Helper()
 	start := time.Now()
@@ -267,8 +268,8 @@ func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 	f.absent(key)
 }
 
-// expiresInRealTime asks again and again. An answer "absent" that came before
-// notBefore is wrong, as is a question asked after notAfter that finds it.
+// expiresInRealTime polls key. It must not be absent before notBefore, and a Get
+// sent after notAfter must not find it.
 func (f *fixture) expiresInRealTime(key string, notBefore, notAfter time.Time) {
 	f.Helper()
 	for {

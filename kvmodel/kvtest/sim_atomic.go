@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f, when its turn has come, as one step.
+// atomic runs f as one step, when its turn comes.
 func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 	if err := p.gone(ctx); err != nil {
 		return err

@@ -8,13 +8,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// flight is what one step can carry out the next op of: a single op, or, where
-// the store is ordered, the ops of one Do that are left, or one Atomic.
+// flight is a queue of ops, of which a step can carry out the next: a single op,
+// or one Atomic, or, if the store is ordered, the remaining ops of one Do.
 type flight struct {
-	req    *request // nil: nobody waits for the answers
+	req    *request // nil: no caller waits for the answers
 	from   *process
-	ops    []kv.Op // those of req; without it copies
-	places []int   // in ops, those to be carried out, the next one first
+	ops    []kv.Op // those of req; copies if req is nil
+	places []int   // indexes in ops of those to be carried out, the next one first
 	late   bool
 }
 
@@ -57,8 +57,8 @@ func (s *Sim) of(r *request) []*flight {
 	return found
 }
 
-// advance carries out the next op of f, or what goes wrong with it. Behind an
-// op that goes wrong the later ones of an ordered flight go wrong in its way.
+// advance carries out the next op of f, or lets it fail. If an op of an ordered
+// flight fails, the later ones fail in the same way.
 func (s *Sim) advance(f *flight) {
 	switch fault := s.fault(f); {
 	case f.req != nil && f.req.atomic:
@@ -80,7 +80,7 @@ func (s *Sim) advance(f *flight) {
 	}
 }
 
-// fault decides what becomes of the next op of f.
+// fault decides what happens to the next op of f.
 func (s *Sim) fault(f *flight) Fault {
 	if f.req == nil {
 		return None
@@ -107,7 +107,7 @@ func (s *Sim) fault(f *flight) Fault {
 	return None
 }
 
-// carryOut is how it goes when all is well.
+// carryOut carries out and answers the next op of f.
 func (s *Sim) carryOut(f *flight) {
 	result := s.apply(f, "")
 	place := f.places[0]
@@ -128,12 +128,12 @@ func (s *Sim) apply(f *flight, how string) kv.Result {
 }
 
 func (s *Sim) direct(ops []kv.Op) {
-	// The results tell as much as the error.
+	// The results say all that the error does.
 	_ = s.mem.Do(context.Background(), ops)
 }
 
-// land carries out the next op of a flight that nobody waits for any more. Its
-// connection may break behind each op.
+// land carries out the next op of a flight whose caller has gone. The connection
+// may break after each op.
 func (s *Sim) land(f *flight) {
 	s.apply(f, "late: ")
 	f.places = f.places[1:]
@@ -142,8 +142,8 @@ func (s *Sim) land(f *flight) {
 	}
 }
 
-// linger leaves a copy of what is left of f in flight. Without a writing op
-// there would be nothing to see of it.
+// linger leaves a copy of the rest of f in flight, if it writes anything: reads
+// would leave no trace.
 func (s *Sim) linger(f *flight) {
 	if f.req.atomic || !slices.ContainsFunc(f.places, func(i int) bool { return f.ops[i].Kind.Writes() }) {
 		return
@@ -157,8 +157,7 @@ func (s *Sim) linger(f *flight) {
 	s.flights = append(s.flights, left)
 }
 
-// end answers what is left of f with errors: a Get with one, a write with the
-// other.
+// end answers the rest of f with errors: a Get with get, a write with write.
 func (s *Sim) end(f *flight, get, write error) {
 	s.remove(f)
 	for _, place := range f.places {
@@ -172,7 +171,7 @@ func (s *Sim) end(f *flight, get, write error) {
 	}
 }
 
-// answer gives the op at place its result. With the last one Do returns.
+// answer gives the op at place its result. The last result lets Do return.
 func (s *Sim) answer(r *request, place int, result kv.Result) {
 	r.ops[place].Result = result
 	if r.left--; r.left > 0 {
@@ -184,7 +183,7 @@ func (s *Sim) answer(r *request, place int, result kv.Result) {
 	close(r.done)
 }
 
-// begin lets an Atomic run. When all clients stand still again, it has ended,
+// begin lets an Atomic run. It has ended when all clients stand still again,
 // unless its function waits for time to pass.
 func (s *Sim) begin(f *flight, fault Fault) {
 	s.remove(f)

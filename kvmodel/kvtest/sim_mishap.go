@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// crash ends p.
+// crash ends p if it is alive.
 func (s *Sim) crash(p *process, why string) {
 	if p.die() {
 		s.bury(p)
@@ -15,8 +15,8 @@ func (s *Sim) crash(p *process, why string) {
 	}
 }
 
-// bury takes what a crashed process waits for away from it. What is in flight
-// lands or does not.
+// bury ends the requests of a crashed process. What it has in flight may or may
+// not be carried out.
 func (s *Sim) bury(p *process) {
 	var lost []*request
 	for _, f := range slices.Clone(s.flights) {
@@ -31,7 +31,7 @@ func (s *Sim) bury(p *process) {
 			lost = append(lost, f.req)
 		}
 	}
-	// Only now: a Do that returns gives its ops back to the caller.
+	// Not earlier, because a Do that returns gives its ops back to the caller.
 	for _, r := range lost {
 		r.err = errCrashed
 		close(r.done)
@@ -39,7 +39,7 @@ func (s *Sim) bury(p *process) {
 	}
 }
 
-func (s *Sim) crashSomebody() {
+func (s *Sim) crashOne() {
 	if s.world.MaxCrashes > 0 && s.crashes >= s.world.MaxCrashes {
 		return
 	}
@@ -55,13 +55,13 @@ func (s *Sim) crashSomebody() {
 	}
 }
 
-func (s *Sim) evictSomething() {
+func (s *Sim) evictOne() {
 	if key, ok := s.someKey(s.world.Evictable, true); ok {
 		s.Evict(key)
 	}
 }
 
-func (s *Sim) setSomethingBack() {
+func (s *Sim) setOneBack() {
 	key, ok := s.someKey(s.world.Counters, false)
 	if !ok {
 		return
@@ -73,8 +73,8 @@ func (s *Sim) setSomethingBack() {
 	}
 }
 
-// someKey returns one of the keys in the store that want chooses; without want
-// all is one of any.
+// someKey returns a random key for which want returns true. If want is nil, it
+// returns any key if all is true, and none otherwise.
 func (s *Sim) someKey(want func(string) bool, all bool) (string, bool) {
 	keys := slices.DeleteFunc(s.mem.Keys(), func(key string) bool {
 		return want == nil && !all || want != nil && !want(key)

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	lateSpeed  = 0.2            // of a flight that nobody waits for
+	lateSpeed  = 0.2            // of a flight whose caller has gone
 	redrawOdds = 0.05           // per step, that clients change their speeds
-	patience   = 48 * time.Hour // without a step, until a client is taken for stuck
+	patience   = 48 * time.Hour // without a step, until a client counts as stuck
 )
 
-// until lets steps happen until done says so, at a moment at which all clients
-// stand still.
+// until lets steps happen until done returns true. done is called while all
+// clients stand still.
 func (s *Sim) until(done func() bool) {
 	s.t.Helper()
 	for {
@@ -38,8 +38,7 @@ func (s *Sim) until(done func() bool) {
 	}
 }
 
-// settle waits until all clients stand still and takes what they have handed
-// over.
+// settle waits until all clients stand still, and takes their new requests.
 func (s *Sim) settle() {
 	synctest.Wait()
 	s.mu.Lock()
@@ -53,7 +52,7 @@ func (s *Sim) settle() {
 	sortRequests(expired)
 	for _, r := range expired {
 		s.expire(r)
-		// One goroutine after another: they may draw from crypto/rand.
+		// The clients wake one after another, since they may draw from crypto/rand.
 		synctest.Wait()
 	}
 	for _, p := range s.procs {
@@ -71,7 +70,7 @@ func (s *Sim) idle() {
 	select {
 	case <-s.stirred:
 	case <-stuck.C:
-		s.t.Fatalf("sim: in %v nobody asked for anything; still running: %s", patience, s.whoRuns())
+		s.t.Fatalf("sim: no request in %v; still running: %s", patience, s.whoRuns())
 	}
 }
 
@@ -83,7 +82,7 @@ func (s *Sim) whoRuns() string {
 	return fmt.Sprintf("%d functions of %s", s.unfinished(), strings.Join(names, ", "))
 }
 
-// stop crashes all processes, so that they come to an end.
+// stop crashes all processes and waits until they have ended.
 func (s *Sim) stop() {
 	for _, p := range s.procs {
 		p.die()
@@ -116,11 +115,11 @@ func (s *Sim) stepOnce() {
 	}
 	switch {
 	case s.chance(s.world.Crash):
-		s.crashSomebody()
+		s.crashOne()
 	case s.chance(s.world.Evict):
-		s.evictSomething()
+		s.evictOne()
 	case s.chance(s.world.SetBack):
-		s.setSomethingBack()
+		s.setOneBack()
 	case s.chance(s.world.Pause):
 		d := s.someTime()
 		s.note("", fmt.Sprintf("%v pass", d))
@@ -134,13 +133,13 @@ func (s *Sim) stepOnce() {
 
 func (s *Sim) chance(p float64) bool { return p > 0 && s.rng.Float64() < p }
 
-// someTime returns 1 ms to about a minute, each order of magnitude as often,
-// and never the same: what is to end then ends at a moment of its own.
+// someTime returns 1 ms to about a minute, each order of magnitude equally often.
+// Two are hardly ever the same, so each wait ends at a moment of its own.
 func (s *Sim) someTime() time.Duration {
 	return time.Millisecond<<s.rng.IntN(17) + time.Duration(s.rng.IntN(1e6))
 }
 
-// choose returns one of the flights, those of fast clients more often.
+// choose returns one of the flights; those of fast clients come more often.
 func (s *Sim) choose() *flight {
 	sum := 0.0
 	for _, f := range s.flights {
@@ -152,15 +151,15 @@ func (s *Sim) choose() *flight {
 			return f
 		}
 	}
-	// Here the sum was too large by a rounding error, or there are none.
+	// There are no flights, or the sum was too large by a rounding error.
 	if len(s.flights) == 0 {
 		return nil
 	}
 	return s.flights[len(s.flights)-1]
 }
 
-// expire answers r, whose context has ended: each flight was not yet sent, or
-// is lost, or still on its way.
+// expire answers r, whose context has ended: each flight was not sent yet, or is
+// lost, or is still on its way.
 func (s *Sim) expire(r *request) {
 	reason := r.ctx.Err()
 	unavailable := fmt.Errorf("sim: %w: %w", kv.ErrUnavailable, reason)
@@ -184,8 +183,8 @@ func (s *Sim) expire(r *request) {
 	}
 }
 
-// sortRequests puts what clients did at the same moment in an order that does
-// not depend on which goroutine was first.
+// sortRequests sorts requests that were made at the same moment, so that their
+// order does not depend on which goroutine was first.
 func sortRequests(rs []*request) {
 	if len(rs) < 2 {
 		return

@@ -12,11 +12,11 @@ import (
 // trace is what has happened in a simulation.
 type trace []event
 
-// event is kept in parts: most traces are never read.
+// event is formatted only on demand, because most traces are never read.
 type event struct {
 	step int
 	at   time.Duration // since the beginning
-	who  string        // empty: nobody's doing
+	who  string        // the client; empty if no client did it
 	text string
 	op   kv.Op // its value cut short
 	size int   // bytes its value had

@@ -4,13 +4,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// World says what may happen in a simulation. The zero World is a kind one:
-// every op is carried out and answered, only the order is left to the seed.
+// World says what may happen in a simulation. The zero World is kind: every op
+// is carried out and answered, and the seed decides only the order.
 //
 // The numbers are probabilities, from 0 to 1.
 type World struct {
-	// Powers is what the store can do beyond the contract; of Atomic only
-	// whether it is nil counts. See NoPowers and AllPowers.
+	// Powers is what the store can do beyond the contract. See NoPowers and
+	// AllPowers.
 	Powers Powers
 
 	// For each op: what goes wrong with it. See Fault.
@@ -27,11 +27,11 @@ type World struct {
 	Evictable  func(key string) bool // which keys may be evicted; nil: all
 	Counters   func(key string) bool // which keys may be set back; nil: none
 
-	// Slow, for each trip: its client sleeps, up to a minute, before it sees
+	// Slow, for each trip: its client sleeps for up to a minute before it sees
 	// the answers.
 	Slow float64
 
-	// MaxSteps ends a simulation that finds no end; 0 means 100,000.
+	// MaxSteps fails a simulation that takes more steps; 0 means 100,000.
 	MaxSteps int
 }
 
@@ -46,8 +46,8 @@ var (
 	AllPowers    = Powers{Unless: true, Ordered: true, Atomic: true}
 )
 
-// Hostile is a world in which everything goes wrong that the contract allows
-// short of lost data: time-outs of all sorts, crashes, pauses, slow clients.
+// Hostile returns a world in which everything goes wrong that the contract allows
+// short of lost data: timeouts of all kinds, crashes, pauses, slow clients.
 func Hostile(p Powers) World {
 	return World{
 		Powers: p, Unsent: 0.02, Lost: 0.02, Mute: 0.02, Late: 0.04,
@@ -55,7 +55,7 @@ func Hostile(p Powers) World {
 	}
 }
 
-// Fault is what becomes of one op.
+// Fault is what happens to one op.
 type Fault uint8
 
 const (
@@ -64,7 +64,7 @@ const (
 	Unsent              // not carried out, ErrUnavailable
 	Lost                // not carried out, ErrUnclear
 	Mute                // carried out, ErrUnclear
-	Late                // ErrUnclear, and carried out at some later step, once
+	Late                // ErrUnclear, and carried out once at some later step
 )
 
 // Moment is when an op is about to be carried out.

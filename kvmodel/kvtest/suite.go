@@ -18,12 +18,12 @@ func Cases() []Case {
 	)
 }
 
-// Run checks that the stores of m keep the contract, each case in a subtest
-// and on a store of its own. It logs how many cases there were.
+// Run checks that the stores of m keep the contract. Each case is a subtest with
+// its own store. It logs how many cases ran.
 func Run(t *testing.T, m Maker) {
 	has := m.has(t)
 	var waiting sync.WaitGroup
-	// Also a Fatal in between must not leave subtests running.
+	// A Fatal must not leave subtests running either.
 	defer waiting.Wait()
 	count := 0
 	for _, c := range Cases() {
@@ -41,7 +41,7 @@ func Run(t *testing.T, m Maker) {
 	t.Logf("kvtest: %d cases; %d more ask for what this store does not have", count, len(Cases())-count)
 }
 
-// has returns what the stores of m have of what cases need.
+// has returns the needs that the stores of m meet.
 func (m Maker) has(t testing.TB) need {
 	s := m.Open(t, newName())
 	powers := kv.PowersOf(s)

@@ -14,14 +14,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Wrapper makes another store of a good one.
+// Wrapper turns a good store into another one.
 type Wrapper = func(kv.Store) kv.Store
 
-// Store is a store that breaks a rule.
+// Store is a kind of store that breaks one rule.
 type Store struct {
 	Name  string
 	Wrap  Wrapper
-	Cases string // the cases of kvtest that must notice, with blanks between them
+	Cases string // the cases of kvtest that must notice, separated by blanks
 }
 
 // Named returns the store of that name.
@@ -33,7 +33,7 @@ func Named(name string) Store {
 	return Stores[i]
 }
 
-// Stores are all of them.
+// Stores lists all broken stores.
 var Stores = []Store{
 	{"Add overwrites", before(func(op *kv.Op) {
 		if op.Kind == kv.Add {
@@ -79,7 +79,7 @@ var Stores = []Store{
 		return Do(s, kv.OpSet(op.Key, append(r.Value, op.Value...)))
 	}), "concurrent/append concurrent/append-by-clients ttl/kept-by-append append/full"},
 
-	{"Append does not honour Unless", before(func(op *kv.Op) {
+	{"Append does not honor Unless", before(func(op *kv.Op) {
 		if op.Kind == kv.Append {
 			op.Unless = nil
 		}
@@ -111,7 +111,7 @@ var Stores = []Store{
 		}
 	}), "increment/shorter increment/shorter-in-many"},
 
-	{"numbers are trimmed whoever wrote the blanks", After(func(op *kv.Op) {
+	{"numbers are trimmed of blanks that a client wrote", After(func(op *kv.Op) {
 		if op.Kind == kv.Get && op.Result.Err == nil {
 			op.Result.Value = bytes.TrimRight(op.Result.Value, " ")
 		}
@@ -131,7 +131,7 @@ var Stores = []Store{
 		if kv.Failed(op.Result.Err) {
 			op.Result.Err = kv.ErrNotFound
 		}
-	}), "close/ops-later context/cancelled context/expired"},
+	}), "close/ops-later context/canceled context/expired"},
 
 	{"Do returns an error for an answer", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
@@ -146,17 +146,17 @@ var Stores = []Store{
 	{"Do returns nil though it failed", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
 		return nil
-	}), "close/ops-later context/cancelled"},
+	}), "close/ops-later context/canceled"},
 
 	{"the context is not looked at", Trip(func(_ context.Context, s kv.Store, ops []kv.Op) error {
 		return s.Do(context.Background(), ops)
-	}), "context/cancelled context/expired context/refused-first"},
+	}), "context/canceled context/expired context/refused-first"},
 
-	{"the reason of a cancelled context is lost", After(func(op *kv.Op) {
+	{"the reason of a canceled context is lost", After(func(op *kv.Op) {
 		if errors.Is(op.Result.Err, kv.ErrUnavailable) {
 			op.Result.Err = kv.ErrUnavailable
 		}
-	}), "context/cancelled context/expired"},
+	}), "context/canceled context/expired"},
 
 	{"an empty value is read as nil", After(func(op *kv.Op) {
 		if len(op.Result.Value) == 0 {

@@ -49,8 +49,8 @@ func After(change func(op *kv.Op)) Wrapper {
 	})
 }
 
-// instead carries out the ops that it wants in its own way, one at a time, and
-// the others as they are.
+// instead carries out ops of kind want with do, and the others unchanged, one at a
+// time.
 func instead(want kv.Kind, do func(s kv.Store, op kv.Op) kv.Result) Wrapper {
 	return Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		for i := range ops {
@@ -64,12 +64,12 @@ func instead(want kv.Kind, do func(s kv.Store, op kv.Op) kv.Result) Wrapper {
 	})
 }
 
-// Trip makes each call of Do another one.
+// Trip replaces Do by do.
 func Trip(do func(context.Context, kv.Store, []kv.Op) error) Wrapper {
 	return func(s kv.Store) kv.Store { return &twisted{s, do} }
 }
 
-// Do carries out one op, a moment later: time for others to come between.
+// Do carries out one op after a short pause, in which others may come between.
 func Do(s kv.Store, op kv.Op) kv.Result {
 	time.Sleep(20 * time.Microsecond)
 	r, _ := kv.One(context.Background(), s, op)
@@ -99,8 +99,8 @@ func shareResults(s kv.Store) kv.Store {
 	})(s)
 }
 
-// keepInputs answers a Get with the bytes that were given to a Set or an Add,
-// whatever has become of them.
+// keepInputs answers a Get with the very bytes that were given to Set, even if the
+// caller has changed them.
 func keepInputs(s kv.Store) kv.Store {
 	var mu sync.Mutex
 	given := make(map[string][]byte)
