@@ -165,7 +165,7 @@ func checkMap(tree fs.FS) (complaints []string) {
 	return complaints
 }
 
-// mapped tells whether the map accounts for folder. A room whose rooms are
+// mapped reports whether the map accounts for folder. A room whose rooms are
 // listed has no others; elsewhere folders are the room's own affair.
 func mapped(folder string, rooms map[string]bool) bool {
 	room := roomOf(folder, rooms)
@@ -214,7 +214,7 @@ func roomOf(folder string, rooms map[string]bool) string {
 	return "."
 }
 
-// within tells whether name is root or beneath it.
+// within reports whether name is root or beneath it.
 func within(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }
 
 // goFiles returns the Go files of tree but for those the go command skips.
