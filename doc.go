@@ -22,7 +22,12 @@
 //	  kvopen      a database, or a store, from a URL
 //	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator
-//	internal      what kvmodel and the index classes share: how an index is plugged in, stored bytes
+//	internal      what several rooms share and no app sees
+//	  plug        how an index class is plugged into records
+//	  envelope    what is stored under a record's key
+//	  wire        how stored bytes are written and read
+//	  proof       the tools that prove protocols: every order, deliberate mistakes, servers
+//	  optest      how tests show an operation and its answer
 //	codegen       load, model, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises
 //	docs          architecture, key formats, decisions

@@ -20,10 +20,10 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"

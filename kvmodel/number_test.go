@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -245,7 +245,7 @@ func TestNumbering_Add_WhatStaysUnclearIsSaid(t *testing.T) {
 // Two processes number things at the same time, in every order of their
 // operations, with a crash and a write that is carried out late or never.
 func TestModels_NumbersHaveNoGapAndNoTwoOwnersInAnyOrder(t *testing.T) {
-	bounds := kvtest.Bounds{Unclear: 1, States: 1_000_000}
+	bounds := proof.Bounds{Unclear: 1, States: 1_000_000}
 	if os.Getenv("RINGTREE_MODELS") == "all" { // make models says so
 		bounds.Crashes = 1
 	}
@@ -260,7 +260,7 @@ func TestModels_NumbersHaveNoGapAndNoTwoOwnersInAnyOrder(t *testing.T) {
 		{"as the hint's key is written", "hint", 14},
 	} {
 		t.Run(v.name, func(t *testing.T) {
-			states := kvtest.Explore(t, bounds, func(x *kvtest.Exploration) {
+			states := proof.Explore(t, bounds, func(x *proof.Exploration) {
 				fill(t, x.Store(), v.there)
 				owners := map[int64]string{}
 				for _, name := range []string{"ann", "bob"} {

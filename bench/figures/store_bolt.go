@@ -10,10 +10,10 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/proof/crash"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/crash"
 )
 
 var bucket = []byte("items")

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/internal/browser"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
 // sight is something to be seen in a browser.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/internal/browser"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 

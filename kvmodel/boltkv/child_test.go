@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof/crash"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/crash"
 )
 
 // children are what this test binary does instead of testing where the

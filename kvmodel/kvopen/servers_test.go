@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
 // wantCount opens url and counts in it, from 0.

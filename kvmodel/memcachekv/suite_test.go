@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 

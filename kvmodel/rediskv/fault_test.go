@@ -15,8 +15,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
 // soon is how much later than its time a call may end on a busy machine. What

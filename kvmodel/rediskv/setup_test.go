@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
 // The tests share one server and one cluster, apart from those that break

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/example-app/internal/browser"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
 const frame = `<!doctype html><html lang="en"><title>Test</title><meta name="viewport" content="width=device-width, initial-scale=1">

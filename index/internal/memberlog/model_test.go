@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -23,7 +24,7 @@ import (
 type modelWorld struct {
 	name    string
 	vast    bool // among writers that verify it has millions of states: sweeps try some
-	bounds  kvtest.Bounds
+	bounds  proof.Bounds
 	limits  Limits
 	begin   func(l *Logs) error // what is there before
 	clients []modelClient
@@ -126,7 +127,7 @@ func tends(at int) modelClient {
 
 // explore goes through the world and returns how many states it has.
 func (m *modelWorld) explore(t *testing.T) int {
-	return kvtest.Explore(t, m.bounds, func(x *kvtest.Exploration) {
+	return proof.Explore(t, m.bounds, func(x *proof.Exploration) {
 		w := newTruth()
 		if m.begin != nil {
 			must(t, m.begin(modelLogs(x.Store(), m.limits, "before")))
@@ -202,47 +203,47 @@ func divided(l *Logs) error {
 var modelWorlds = []modelWorld{
 	{
 		name: "a list begins while another adds", limits: roomy,
-		bounds:  kvtest.Bounds{Crashes: 1, Unclear: 1},
+		bounds:  proof.Bounds{Crashes: 1, Unclear: 1},
 		clients: []modelClient{writes(said("ann", 1, true)), writes(said("bob", 1, true))},
 	},
 	{
 		name: "a writer, and one who replaces the first segment", limits: roomy,
-		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1, Unclear: 1},
+		begin: beginWith(said("ann", 1, true)), bounds: proof.Bounds{Crashes: 1, Unclear: 1},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1)},
 	},
 	{
 		name: "a removal overtakes the addition it follows", vast: true, limits: roomy,
-		begin: beginWith(said("bob", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		begin: beginWith(said("bob", 1, true)), bounds: proof.Bounds{Crashes: 1},
 		clients: []modelClient{writes(said("ann", 1, true)), writes(said("ann", 2, false)), rolls(0, 1)},
 	},
 	{
 		name: "a writer, and two who replace the first segment", vast: true, limits: roomy,
-		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		begin: beginWith(said("ann", 1, true)), bounds: proof.Bounds{Crashes: 1},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), rolls(0, 1)},
 	},
 	{
 		name: "a reader beside a writer and one who replaces the first segment", limits: roomy,
-		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		begin: beginWith(said("ann", 1, true)), bounds: proof.Bounds{Crashes: 1},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), reads("ann", 2)},
 	},
 	{
 		name: "two writers, and one who folds in place", limits: Limits{Split: 1 << 10, Merge: 1, Slack: 1, Look: 1 << 60, Grace: time.Hour},
-		begin: beginWith(said("ann", 1, true), said("ann", 2, false)), bounds: kvtest.Bounds{Crashes: 1},
+		begin: beginWith(said("ann", 1, true), said("ann", 2, false)), bounds: proof.Bounds{Crashes: 1},
 		clients: []modelClient{writes(said("ann", 3, true)), writes(said("bob", 1, true)), tends(0)},
 	},
 	{
 		name: "a writer, and one who divides the list", limits: narrow,
-		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: kvtest.Bounds{Crashes: 1, Unclear: 1},
+		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: proof.Bounds{Crashes: 1, Unclear: 1},
 		clients: []modelClient{writes(said("ann", 2, false), said("bob", 2, false)), rolls(0, 1)},
 	},
 	{
 		name: "a writer, and two who divide the list", vast: true, limits: narrow,
-		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: kvtest.Bounds{},
+		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: proof.Bounds{},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), rolls(0, 1)},
 	},
 	{
 		name: "a writer, one who joins two segments and one who replaces the first of them", vast: true, limits: roomy,
-		begin: divideNarrow, bounds: kvtest.Bounds{},
+		begin: divideNarrow, bounds: proof.Bounds{},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 2), rolls(0, 1)},
 	},
 }
@@ -260,7 +261,7 @@ func allModels() bool { return os.Getenv("RINGTREE_MODELS") == "all" }
 
 // boundsWith returns how much of m is gone through on a store with powers; false:
 // nothing, since it would take too long.
-func (m *modelWorld) boundsWith(powers kvtest.Powers) (kvtest.Bounds, bool) {
+func (m *modelWorld) boundsWith(powers kvtest.Powers) (proof.Bounds, bool) {
 	b, verify, many := m.bounds, !powers.Unless, len(m.clients) > 2
 	b.Powers, b.States = powers, 3_000_000
 	switch {

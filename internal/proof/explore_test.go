@@ -1,4 +1,4 @@
-package kvtest_test
+package proof_test
 
 import (
 	"context"
@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
 // counting is a world of two clients that add 1 to a number, each by reading and
 // writing it.
-func counting(write func(s kv.Store, read kv.Result) error) func(*kvtest.Exploration) {
-	return func(x *kvtest.Exploration) {
+func counting(write func(s kv.Store, read kv.Result) error) func(*proof.Exploration) {
+	return func(x *proof.Exploration) {
 		ctx := context.Background()
 		_ = x.Store().Do(ctx, []kv.Op{kv.OpSet("n", []byte("0"))})
 		done := 0
@@ -51,8 +51,8 @@ func nextOf(r kv.Result) []byte {
 }
 
 func TestExplore_FindsTheOneOrderThatIsWrong(t *testing.T) {
-	bounds := kvtest.Bounds{States: 1000}
-	_, err := kvtest.TryExplore(t, bounds, counting(func(s kv.Store, r kv.Result) error {
+	bounds := proof.Bounds{States: 1000}
+	_, err := proof.TryExplore(t, bounds, counting(func(s kv.Store, r kv.Result) error {
 		_, err := kv.One(context.Background(), s, kv.OpSet("n", nextOf(r)))
 		return err
 	}))
@@ -66,12 +66,12 @@ func TestExplore_GoesThroughAllOrdersOfWhatIsRight(t *testing.T) {
 		_, err := kv.One(context.Background(), s, kv.OpSwap("n", r.Version, nextOf(r)))
 		return err
 	})
-	kind := kvtest.Explore(t, kvtest.Bounds{States: 1000}, swap)
-	hostile := kvtest.Explore(t, kvtest.Bounds{Crashes: 1, Unclear: 1, States: 1000}, swap)
+	kind := proof.Explore(t, proof.Bounds{States: 1000}, swap)
+	hostile := proof.Explore(t, proof.Bounds{Crashes: 1, Unclear: 1, States: 1000}, swap)
 	if kind < 10 || hostile < 2*kind {
 		t.Errorf("%d states, %d with a crash and an unclear write", kind, hostile)
 	}
-	if _, err := kvtest.TryExplore(t, kvtest.Bounds{States: 3}, swap); err == nil {
+	if _, err := proof.TryExplore(t, proof.Bounds{States: 3}, swap); err == nil {
 		t.Error("a limit of 3 states is kept to in silence")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof/crash"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/crash"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 

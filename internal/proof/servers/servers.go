@@ -1,9 +1,9 @@
 // Package servers starts the real servers that tests and figures run against,
 // on free ports of the loopback address, and stops them.
 //
-// A test that needs one calls [Need] first: where the program is not
-// installed the test is skipped and says so, unless the environment has
-// RINGTREE_SERVERS=required, as `make test` sets it; then it fails.
+// A test that needs one calls [Need] first. If the program is not installed, the
+// test is skipped; with RINGTREE_SERVERS=required in the environment, as
+// `make test` sets it, the test fails.
 package servers
 
 import (
@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// Need ends the test unless program is installed: skipped on a bare laptop,
-// failed where servers are required.
+// Need ends the test unless program is installed. The test is skipped, or fails if
+// servers are required.
 func Need(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err == nil {
@@ -38,7 +38,7 @@ type Process struct {
 
 	program string
 	args    []string
-	dir     string // of its files, if it has any: made by Start, removed by Stop
+	dir     string // for its files, if it has any: made by Start, removed by Stop
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -73,7 +73,7 @@ func (p *Process) Start() error {
 	}
 	p.exited = make(chan struct{})
 	go func(cmd *exec.Cmd, exited chan struct{}) {
-		// How a killed server ends is of no interest.
+		// The exit status of a killed server says nothing.
 		_ = cmd.Wait()
 		close(exited)
 	}(p.cmd, p.exited)
@@ -105,8 +105,8 @@ func (p *Process) Pid() int {
 // Kill ends the server as a crash would, and waits for it. Its files stay.
 func (p *Process) Kill() { p.signal(os.Kill) }
 
-// Stop asks the server to end, waits for it and removes its files. It is safe
-// to call on a server that has ended.
+// Stop asks the server to end, waits for it and removes its files. It may be
+// called on a server that has ended.
 func (p *Process) Stop() {
 	p.signal(os.Interrupt)
 	if p.dir != "" {
@@ -140,7 +140,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		// Kept open until all are found, so that none is found twice.
+		// Kept open until all are found, or one could be found twice.
 		defer l.Close()
 		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 	}

@@ -1,6 +1,7 @@
-package kvtest
+package proof
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,26 +13,27 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Named is a store with the name that a mismatch calls it by.
+// Named is a store with the name that a mismatch shows.
 type Named struct {
 	Name  string
 	Store kv.Store
 
-	// Loose: the engine has limits of its own for Append and Increment. Then
-	// no store is brought near those of the contract, and no key sees both
-	// Appends and Increments.
+	// Loose: the engine has its own limits for Append and Increment. If one
+	// store is loose, none is brought near the limits of the contract, and no
+	// key sees both Appends and Increments.
 	Loose bool
 }
 
-// Metamorphic carries out the same n random ops on each of the stores, which
-// must be empty, and fails unless all give the same answers as the first. It
-// prints the seed and the fewest ops it could find that still differ.
+// Metamorphic carries out the same n random ops on each of the stores, which must
+// be empty, and fails unless all give the same answers as the first. It prints the
+// seed and the fewest ops it could find for which the answers still differ.
 //
-// Versions are compared by what they are for: a version that came twice on one
-// store came twice on all of them.
+// The numbers of versions may differ, but whether two are equal may not: a version
+// that came twice on one store must come twice on all of them.
 func Metamorphic(t testing.TB, seed uint64, n int, stores ...Named) {
 	t.Helper()
 	g := &generator{
@@ -52,36 +54,36 @@ func all(stores []Named, are func(Named) bool) bool {
 	return !slices.ContainsFunc(stores, func(s Named) bool { return !are(s) })
 }
 
-// symbolic is one trip: ops on different keys, which have no versions yet.
+// symbolic is one trip: ops on different keys, whose versions are not known yet.
 type symbolic []symbolicOp
 
-// symbolicOp is an op whose version is the one a certain Get has answered.
+// symbolicOp is an op whose version is the answer of an earlier Get.
 type symbolicOp struct {
 	kv.Op
-	get int // of a Get: its number, from 1
-	of  int // of a compare: the number of the Get its version is from; 0: made up
+	get int // for a Get: its number, from 1
+	of  int // for a compare: the number of the Get its version comes from; 0: made up
 }
 
 const madeUp = ^kv.Version(0)
 
 var randomKeys = []string{"a", "b", "c", "d", "e"}
 
-// lastCounter is the last of the keys that see Increments where none may see
-// both Increments and Appends.
+// lastCounter is the last of the keys that see Increments, if no key may see both
+// Increments and Appends.
 const lastCounter = "b"
 
-// generator makes random ops that often meet: few keys, few values, versions
-// that are often good.
+// generator makes random ops that often collide: few keys, few values, and
+// versions that are often current.
 type generator struct {
 	rng    *rand.Rand
 	unless bool // ops with Unless too
-	exact  bool // up to the limits of values and numbers
+	exact  bool // values and numbers up to their limits
 	gets   int
 	last   map[string][]int // the numbers of each key's Gets
 }
 
-// trips returns about n ops, in trips of one to five, and a trip that reads
-// everything in the end.
+// trips returns about n ops in trips of one to five, and a last trip that reads
+// every key.
 func (g *generator) trips(n int) []symbolic {
 	var trips []symbolic
 	for made := 0; made < n; {
@@ -138,6 +140,9 @@ func (g *generator) read(key string) symbolicOp {
 	return symbolicOp{Op: kv.OpGet(key), get: g.gets}
 }
 
+// big is a value of n bytes.
+func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
+
 // seen returns the number of a Get of key, mostly the last one.
 func (g *generator) seen(key string) int {
 	gets := g.last[key]
@@ -152,7 +157,7 @@ func (g *generator) seen(key string) int {
 
 func (g *generator) value() []byte {
 	values := []string{"", "0", "7", "10", "10", "10", "100", "007", "x", "9 ", "a\r\nb", "END\r\n", "\x00\xff", "seal"}
-	// One in fifteen is nearly as large as can be.
+	// One in fifteen is nearly as large as it can be.
 	if g.exact && g.rng.IntN(15) == 0 {
 		return [][]byte{big(kv.MaxValue - g.rng.IntN(6)), strconv.AppendInt(nil, kv.MaxNumber, 10)}[g.rng.IntN(2)]
 	}
@@ -215,11 +220,11 @@ func compare(stores []Named, trips []symbolic) string {
 	return ""
 }
 
-// tell adds a trip to the story, and tells whether its answers differ.
+// tell adds a trip to the story, and reports whether its answers differ.
 func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]string) bool {
 	differ := false
 	for i, op := range trip {
-		line := show(op.Op)
+		line := optest.Show(op.Op)
 		if op.get > 0 {
 			line += fmt.Sprintf(" #%d", op.get)
 		}
@@ -237,7 +242,7 @@ func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]str
 	return differ
 }
 
-// wipe removes what an earlier play has left.
+// wipe deletes what an earlier play left.
 func (p *player) wipe() {
 	var ops []kv.Op
 	for _, key := range randomKeys {
@@ -252,7 +257,7 @@ func (p *player) play(trip symbolic) []string {
 	ops := make([]kv.Op, len(trip))
 	for i, op := range trip {
 		ops[i] = op.Op
-		// What is refused for want of a version stays so.
+		// An op that is refused because it has no version keeps none.
 		if op.of > 0 {
 			ops[i].Version = madeUp
 			if version, ok := p.versions[op.of]; ok {
@@ -274,7 +279,7 @@ func (p *player) play(trip symbolic) []string {
 func (p *player) answer(sym symbolicOp, op *kv.Op) string {
 	r := op.Result
 	if r.Err != nil {
-		for _, s := range sentinels {
+		for _, s := range optest.Sentinels {
 			if errors.Is(r.Err, s) {
 				return s.Error()
 			}
@@ -284,9 +289,9 @@ func (p *player) answer(sym symbolicOp, op *kv.Op) string {
 	switch op.Kind {
 	case kv.Get:
 		p.versions[sym.get] = r.Version
-		// What is shown of a value is only its beginning.
+		// Only the beginning of a value is shown, hence the sum.
 		return fmt.Sprintf("%s, sum %08x, version no. %d",
-			showValue(r.Value, len(r.Value)), crc32.ChecksumIEEE(r.Value), p.nameOf(op.Key, r.Version))
+			optest.ShowValue(r.Value, len(r.Value)), crc32.ChecksumIEEE(r.Value), p.nameOf(op.Key, r.Version))
 	case kv.Increment:
 		return fmt.Sprint(r.Number)
 	}
@@ -307,8 +312,8 @@ func (p *player) nameOf(key string, version kv.Version) int {
 	return names[uint64(version)]
 }
 
-// shrink leaves trips out, halves first and single ones last, and then ops, as
-// long as what remains still fails.
+// shrink leaves out trips, from halves down to single ones, and then ops, as long
+// as the rest still fails.
 func shrink(trips []symbolic, fails func([]symbolic) bool) []symbolic {
 	for size := len(trips) / 2; size > 0; size /= 2 {
 		for at := 0; at+size <= len(trips); {

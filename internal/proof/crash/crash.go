@@ -3,8 +3,8 @@
 //
 // A program that uses it starts itself again as a child. The child opens the
 // store and calls [Write], which writes until it is killed and reports each
-// acknowledged write; the parent calls [Kill], which kills one child after the
-// other and looks at what they left.
+// acknowledged write. The parent calls [Kill], which kills one child after
+// another and checks what each left.
 package crash
 
 import (
@@ -25,20 +25,20 @@ import (
 
 const (
 	writers = 8
-	slots   = 256 // keys of a writer; its step n is in the slot n % slots
+	slots   = 256 // keys of a writer; its step n writes the slot n % slots
 	maxLife = 250 * time.Millisecond
 )
 
-// Report is what Kill has found.
+// Report is what Kill found.
 type Report struct {
 	Kills int
 	Acked int      // writes that were acknowledged
-	Lost  []string // acknowledged, and not there
-	Torn  []string // half there, or changed, or never written
+	Lost  []string // acknowledged, but missing
+	Torn  []string // incomplete, or changed, or never written
 }
 
-// Err returns an error if anything was lost or torn, or if nothing was
-// acknowledged and so nothing was shown.
+// Err returns an error if anything was lost or torn, or if no write was
+// acknowledged, since that shows nothing.
 func (r Report) Err() error {
 	switch {
 	case len(r.Lost)+len(r.Torn) > 0:
@@ -50,9 +50,8 @@ func (r Report) Err() error {
 	return nil
 }
 
-// Write writes to s with several writers, and reports each write to acks once
-// s has acknowledged it. It ends when every writer has met an error, and else
-// never.
+// Write writes to s with several writers, and reports each write to acks once s
+// has acknowledged it. It returns only when every writer has met an error.
 func Write(s kv.Store, acks io.Writer) error {
 	var running sync.WaitGroup
 	var errs [writers]error
@@ -73,15 +72,15 @@ func writeSteps(s kv.Store, w int, acks io.Writer) error {
 		if err := step(ctx, s, w, n); err != nil {
 			return err
 		}
-		// One short write to a pipe is whole or not there.
+		// A short write to a pipe is atomic.
 		if _, err := fmt.Fprintf(acks, "%d %d\n", w, n); err != nil {
 			return err
 		}
 	}
 }
 
-// step is the write number n of writer w: a value, and for every other writer
-// its twin together with it where the store can do that.
+// step is write number n of writer w: a value and, for every other writer, its
+// twin in the same Atomic, if the store has that power.
 func step(ctx context.Context, s kv.Store, w, n int) error {
 	if atomic := kv.PowersOf(s).Atomic; atomic != nil && twins(w) {
 		return atomic(ctx, func(s kv.Store) error {
@@ -100,8 +99,8 @@ func twins(w int) bool { return w%2 == 0 }
 
 func key(class string, w, n int) string { return fmt.Sprintf("crash:%s:%d:%d", class, w, n%slots) }
 
-// payload returns the value of a step. Every part of it depends on the step,
-// and its length does too.
+// payload returns the value of a step. Its length and every part of it depend on
+// the step.
 func payload(w, n int) []byte {
 	value := binary.BigEndian.AppendUint64(nil, uint64(n))
 	random := rand.NewPCG(uint64(w), uint64(n))
@@ -111,10 +110,10 @@ func payload(w, n int) []byte {
 	return value
 }
 
-// Kill starts children times over, kills each at a random moment, opens the
-// store it leaves and compares what is in it with what was acknowledged. child
-// returns the command of a program that calls Write with its standard output;
-// open opens the store once the child is dead.
+// Kill starts that many children, one after another, and kills each at a random
+// moment. Then it opens the store and compares it with what was acknowledged.
+// child returns the command of a program that calls Write with its standard
+// output; open opens the store once the child is dead.
 func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store, error)) (Report, error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var report Report
@@ -148,7 +147,7 @@ func killOne(cmd *exec.Cmd, life time.Duration, acked *[writers]int) error {
 	}
 	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
 	readAcks(out, acked)
-	// That the child was killed is no news. That it ended before is.
+	// The child should have been killed; it is an error if it ended before.
 	if err := cmd.Wait(); killer.Stop() {
 		return fmt.Errorf("the child ended by itself: %w: %.500s", err, said.Bytes())
 	}
@@ -165,8 +164,8 @@ func readAcks(from io.Reader, acked *[writers]int) {
 	}
 }
 
-// look compares the store with what was acknowledged. The one write that each
-// writer had under way may be there; then it is acknowledged from now on.
+// look compares the store with what was acknowledged. The write that a writer had
+// under way may be there; if it is, it counts as acknowledged from now on.
 func (r *Report) look(open func() (kv.Store, error), acked *[writers]int) error {
 	s, err := open()
 	if err != nil {
@@ -201,12 +200,12 @@ func (r *Report) compare(w int, found found, acked int, twins bool) {
 	}
 }
 
-// latest returns the last step up to n that is in slot, or 0. Steps begin at 1.
+// latest returns the last step up to n that wrote slot, or 0. Steps begin at 1.
 func latest(slot, n int) int {
 	return max(n-((n-slot)%slots+slots)%slots, 0)
 }
 
-// found is what a writer's slots hold; nil where nothing is.
+// found is what a writer's slots hold; nil for an empty one.
 type found struct{ items, twins [][]byte }
 
 func read(ctx context.Context, s kv.Store, w int) (f found, err error) {
@@ -233,7 +232,7 @@ func readSlots(ctx context.Context, s kv.Store, class string, w int) ([][]byte, 
 	return values, nil
 }
 
-// last returns the highest step there is, or 0.
+// last returns the highest step found, or 0.
 func (f found) last() int {
 	last := 0
 	for _, item := range f.items {

@@ -1,4 +1,4 @@
-package kvtest_test
+package proof_test
 
 import (
 	"context"
@@ -6,19 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/broken"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // twins returns a store in memory, and another one wrapped.
-func twins(wrap wrapper) []kvtest.Named {
-	return []kvtest.Named{{Name: "mem", Store: memkv.New(memkv.Options{})}, {Name: "other", Store: wrap(memkv.New(memkv.Options{}))}}
+func twins(wrap broken.Wrapper) []proof.Named {
+	return []proof.Named{{Name: "mem", Store: memkv.New(memkv.Options{})}, {Name: "other", Store: wrap(memkv.New(memkv.Options{}))}}
 }
 
 func TestMetamorphic_PassesForStoresThatAreAlike(t *testing.T) {
 	for seed := range uint64(20) {
-		kvtest.Metamorphic(t, seed, 300, append(twins(kv.Count), kvtest.Named{Name: "prefixed", Store: prefixed(t)})...)
+		proof.Metamorphic(t, seed, 300, append(twins(kv.Count), proof.Named{Name: "prefixed", Store: prefixed(t)})...)
 	}
 }
 
@@ -32,16 +34,16 @@ func prefixed(t *testing.T) kv.Store {
 
 func TestMetamorphic_PassesForStoresWithoutPowers(t *testing.T) {
 	for seed := range uint64(5) {
-		kvtest.Metamorphic(t, seed, 300, twins(func(s kv.Store) kv.Store { return plain{s} })...)
+		proof.Metamorphic(t, seed, 300, twins(proof.Plain)...)
 	}
 }
 
 func TestMetamorphic_KeepsAwayFromTheLimitsOfALooseStore(t *testing.T) {
 	// It takes appends past the limit and refuses large sums.
-	loose := trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	loose := broken.Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		err := s.Do(ctx, ops)
 		for i := range ops {
-			if errors.Is(ops[i].Result.Err, kv.ErrNotStored) && len(do(s, kv.OpGet(ops[i].Key)).Value) > 1000 || ops[i].Result.Number > 1<<61 {
+			if errors.Is(ops[i].Result.Err, kv.ErrNotStored) && len(broken.Do(s, kv.OpGet(ops[i].Key)).Value) > 1000 || ops[i].Result.Number > 1<<61 {
 				ops[i].Result = kv.Result{}
 			}
 		}
@@ -50,10 +52,10 @@ func TestMetamorphic_KeepsAwayFromTheLimitsOfALooseStore(t *testing.T) {
 	found := false
 	for seed := range uint64(10) {
 		stores := twins(loose)
-		strict := kvtest.Complaint(t, func(t testing.TB) { kvtest.Metamorphic(t, seed, 500, stores...) })
+		strict := proof.Complaint(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, stores...) })
 		found = found || strict != ""
 		stores[1].Loose = true
-		kvtest.Metamorphic(t, seed, 500, stores...)
+		proof.Metamorphic(t, seed, 500, stores...)
 	}
 	if !found {
 		t.Errorf("no seed brings a store to the limits")
@@ -68,11 +70,11 @@ var differences = map[string]int{
 	"CompareAndDelete compares nothing":                     3,
 	"a version is a hash of the value":                      4,
 	"Append creates":                                        2,
-	"Append does not honour Unless":                         3,
+	"Append does not honor Unless":                          3,
 	"Increment creates":                                     2,
 	"Increment counts in floating point":                    3,
 	"a number that loses a digit is padded":                 3,
-	"numbers are trimmed whoever wrote the blanks":          2,
+	"numbers are trimmed of blanks that a client wrote":     2,
 	"an oversize value removes the old one":                 3,
 	"values are cut at a line end":                          2,
 	"a negative TTL means none":                             2,
@@ -84,13 +86,13 @@ var differences = map[string]int{
 }
 
 func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {
-	for _, b := range broken {
-		most, ok := differences[b.name]
+	for _, b := range broken.Stores {
+		most, ok := differences[b.Name]
 		if !ok {
 			continue
 		}
-		t.Run(b.name, func(t *testing.T) {
-			story := mismatch(t, b.wrap)
+		t.Run(b.Name, func(t *testing.T) {
+			story := mismatch(t, b.Wrap)
 			if most == 0 {
 				if story != "" {
 					t.Errorf("there is a difference after all: %s", story)
@@ -110,9 +112,9 @@ func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {
 }
 
 // mismatch returns the first difference that some seeds show.
-func mismatch(t *testing.T, wrap wrapper) string {
+func mismatch(t *testing.T, wrap broken.Wrapper) string {
 	for seed := range uint64(10) {
-		story := kvtest.Complaint(t, func(t testing.TB) { kvtest.Metamorphic(t, seed, 500, twins(wrap)...) })
+		story := proof.Complaint(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, twins(wrap)...) })
 		if story != "" {
 			return story
 		}
@@ -121,7 +123,7 @@ func mismatch(t *testing.T, wrap wrapper) string {
 }
 
 func TestMetamorphic_SeesTheEndOfALargeValue(t *testing.T) {
-	wrap := after(func(op *kv.Op) {
+	wrap := broken.After(func(op *kv.Op) {
 		if value := op.Result.Value; len(value) > 1000 {
 			value[len(value)-1] ^= 1
 		}
@@ -132,7 +134,7 @@ func TestMetamorphic_SeesTheEndOfALargeValue(t *testing.T) {
 }
 
 func TestMetamorphic_SameSeedIsTheSameStory(t *testing.T) {
-	first, again := mismatch(t, broken[0].wrap), mismatch(t, broken[0].wrap)
+	first, again := mismatch(t, broken.Stores[0].Wrap), mismatch(t, broken.Stores[0].Wrap)
 	if first != again || first == "" {
 		t.Errorf("two runs told\n%s\nand\n%s", first, again)
 	}
@@ -141,7 +143,7 @@ func TestMetamorphic_SameSeedIsTheSameStory(t *testing.T) {
 func TestLinearizable_PassesForAStoreThatIs(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	for seed := range uint64(5) {
-		kvtest.Linearizable(t, s, 8, 100, seed)
+		proof.Linearizable(t, s, 8, 100, seed)
 	}
 }
 
@@ -151,7 +153,7 @@ func TestLinearizable_PassesForOneThatFailsNowAndThen(t *testing.T) {
 		for n := 10; n <= 200; n += 20 {
 			s = kvtest.Faulty(s, n, fault)
 		}
-		kvtest.Linearizable(t, s, 4, 100, 1)
+		proof.Linearizable(t, s, 4, 100, 1)
 	}
 }
 
@@ -161,7 +163,7 @@ func TestLinearizable_FailsForAStoreThatIsNot(t *testing.T) {
 		"a version is a hash of the value", "a Delete of an absent key succeeds",
 	} {
 		t.Run(name, func(t *testing.T) {
-			story := nonlinear(t, brokenNamed(t, name))
+			story := nonlinear(t, broken.Named(name).Wrap)
 			for _, want := range []string{"seed ", "no order explains the answers about key", "client  "} {
 				if !strings.Contains(story, want) {
 					t.Errorf("the story lacks %q:\n%.3000s", want, story)
@@ -171,21 +173,10 @@ func TestLinearizable_FailsForAStoreThatIsNot(t *testing.T) {
 	}
 }
 
-func brokenNamed(t *testing.T, name string) wrapper {
-	t.Helper()
-	for _, b := range broken {
-		if b.name == name {
-			return b.wrap
-		}
-	}
-	t.Fatalf("no broken store is called %q", name)
-	return nil
-}
-
 // nonlinear returns the complaint about a store that some seeds bring up.
-func nonlinear(t *testing.T, wrap wrapper) string {
+func nonlinear(t *testing.T, wrap broken.Wrapper) string {
 	for seed := range uint64(50) {
-		story := kvtest.Complaint(t, func(t testing.TB) { kvtest.Linearizable(t, wrap(memkv.New(memkv.Options{})), 8, 50, seed) })
+		story := proof.Complaint(t, func(t testing.TB) { proof.Linearizable(t, wrap(memkv.New(memkv.Options{})), 8, 50, seed) })
 		if story != "" {
 			return story
 		}

@@ -15,7 +15,7 @@ func Memcached(args ...string) (*Process, error) {
 	}
 	all := []string{"-l", "127.0.0.1", "-p", ports[0], "-U", "0", "-m", "64"}
 	if os.Getuid() == 0 {
-		// It refuses to run as root unless told that this is meant.
+		// It refuses to run as root unless -u names a user.
 		all = append(all, "-u", "root")
 	}
 	return start("memcached", "127.0.0.1:"+ports[0], slices.Concat(all, args)...)

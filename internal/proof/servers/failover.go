@@ -10,17 +10,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Outage is what callers saw of the death of a master.
+// Outage is what callers saw when a master died.
 type Outage struct {
 	Back        time.Duration // from the kill until all slots took a write again
-	Calls       int           // of the load, from before the kill until then
-	Unavailable int           // of these: ended in ErrUnavailable
-	Unclear     int           // of these: ended in ErrUnclear
-	Other       int           // of these: ended in any other error
-	Latest      time.Duration // how long after its deadline a call ended, at most
+	Calls       int           // made from before the kill until then
+	Unavailable int           // of these, ended in ErrUnavailable
+	Unclear     int           // of these, ended in ErrUnclear
+	Other       int           // of these, ended in any other error
+	Latest      time.Duration // the longest time a call took past its deadline
 }
 
-// Each call of the load has this long.
+// callTime is how long each call of the load may take.
 const callTime = time.Second
 
 // KillMaster ends the first master with kill -9 while 16 clients of store work
@@ -45,7 +45,7 @@ func (c *Cluster) KillMaster(store kv.Store, limit time.Duration) (Outage, error
 	return l.outage, err
 }
 
-// awaitWrites returns when one trip has written to keys on all masters.
+// awaitWrites waits until one trip has written to keys on all masters.
 func awaitWrites(store kv.Store, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -85,7 +85,7 @@ func (l *load) work(client int) {
 	}
 }
 
-// call writes and reads a key, and notes how that ended.
+// call writes and reads a key, and counts how that ended.
 func (l *load) call(key string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()

@@ -113,8 +113,8 @@ func met(node *Process) (bool, error) {
 	return strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r\n", clusterNodes)), err
 }
 
-// ready asks for more than cluster_state:ok, which fresh nodes say while they
-// still are six masters: the node must see three replicas, and be attached.
+// ready requires more than cluster_state:ok, which new nodes report while all six
+// are still masters: the node must see three replicas, and be attached.
 func ready(node *Process) (bool, error) {
 	info, err := ask(node, "CLUSTER", "INFO")
 	if err != nil {
@@ -133,7 +133,7 @@ func ready(node *Process) (bool, error) {
 		strings.Count(nodes, "slave ") == clusterNodes-clusterMasters, nil
 }
 
-// await returns when all nodes are as they should be.
+// await waits until as returns true for all nodes.
 func (c *Cluster) await(as func(*Process) (bool, error)) error {
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		all := true
@@ -151,7 +151,7 @@ func (c *Cluster) await(as func(*Process) (bool, error)) error {
 	return errors.New("the nodes did not agree within 30s")
 }
 
-// Addrs returns the addresses of all nodes, those killed among them.
+// Addrs returns the addresses of all nodes, including those that were killed.
 func (c *Cluster) Addrs() []string {
 	var addrs []string
 	for _, node := range c.nodes {
@@ -160,8 +160,8 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Masters returns the numbers of the nodes that are masters now and answer,
-// in the order of Addrs.
+// Masters returns the numbers of the nodes that answer and are masters now, in the
+// order of Addrs.
 func (c *Cluster) Masters() []int {
 	var masters []int
 	for i, node := range c.nodes {
@@ -186,7 +186,7 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// ask returns what the server answers to a command.
+// ask returns the server's answer to a command.
 func ask(p *Process, command ...string) (string, error) {
 	host, port, _ := net.SplitHostPort(p.Addr)
 	args := slices.Concat([]string{"-h", host, "-p", port, "-e"}, command)
@@ -197,7 +197,7 @@ func ask(p *Process, command ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// order gives the server a command that it must answer with OK.
+// order sends the server a command that it must answer with OK.
 func order(p *Process, command ...string) error {
 	answer, err := ask(p, command...)
 	if err == nil && answer != "OK" {

@@ -1,13 +1,14 @@
-package kvtest_test
+package proof_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
@@ -43,7 +44,7 @@ var backends = []struct {
 			return nil, err
 		}
 		t.Cleanup(p.Stop)
-		return rediskv.Open(ctx, rediskv.Options{Addrs: []string{p.Addr}})
+		return rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}})
 	}},
 	{"rediskv cluster", false, func(t *testing.T) (kv.Store, error) {
 		servers.Need(t, "redis-server")
@@ -52,7 +53,7 @@ var backends = []struct {
 			return nil, err
 		}
 		t.Cleanup(c.Stop)
-		return rediskv.Open(ctx, rediskv.Options{Addrs: c.Addrs()})
+		return rediskv.Open(context.Background(), rediskv.Options{Addrs: c.Addrs()})
 	}},
 }
 
@@ -76,7 +77,7 @@ func TestMetamorphic_EveryBackendAnswersAsMemkv(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			mem, other := memkv.New(memkv.Options{}), opened(t, b.open)
 			for seed := range uint64(20) {
-				kvtest.Metamorphic(t, seed, 200, kvtest.Named{Name: "memkv", Store: mem}, kvtest.Named{Name: b.name, Store: other, Loose: b.loose})
+				proof.Metamorphic(t, seed, 200, proof.Named{Name: "memkv", Store: mem}, proof.Named{Name: b.name, Store: other, Loose: b.loose})
 			}
 		})
 	}
@@ -87,7 +88,7 @@ func TestLinearizable_EveryBackendIs(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			s := opened(t, b.open)
 			for seed := range uint64(5) {
-				kvtest.Linearizable(t, s, 8, 50, seed)
+				proof.Linearizable(t, s, 8, 50, seed)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package kvtest
+package proof
 
 import (
 	"context"
@@ -15,18 +15,19 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Linearizable lets clients goroutines carry out ops random ops each on a few
-// keys of s at once, and fails unless there is an order of all of them, one
-// after another, that explains every answer. The keys must be absent at first.
-// An op that ended unclear may have been done at any later time or never. No key
-// is both appended to and counted with, which engines may take differently.
+// Linearizable lets several clients carry out random ops on a few keys of s at
+// once, each that many, and fails unless some order of all of them, one after
+// another, explains every answer. It deletes the keys first. An op that ended
+// unclear may have been done at any later time or never. No key sees both Appends
+// and Increments, because engines differ there.
 func Linearizable(t testing.TB, s kv.Store, clients, ops int, seed uint64) {
 	t.Helper()
 	if err := s.Do(context.Background(), []kv.Op{kv.OpDelete(keyOf(0)), kv.OpDelete(keyOf(1)), kv.OpDelete(keyOf(2))}); err != nil {
-		t.Fatalf("remove the keys of the last time: %v", err)
+		t.Fatalf("remove the keys of the last run: %v", err)
 	}
 	var mu sync.Mutex
 	var history []porcupine.Operation
@@ -55,13 +56,13 @@ func Linearizable(t testing.TB, s kv.Store, clients, ops int, seed uint64) {
 	}
 }
 
-// historian is a client that notes when it asked for what, and the answers.
+// historian is a client that records its ops, their times and the answers.
 type historian struct {
 	store    kv.Store
 	id       int
 	began    time.Time
 	rng      *rand.Rand
-	versions [3]kv.Version // the last it read of each key
+	versions [3]kv.Version // the last one it read of each key
 	history  []porcupine.Operation
 }
 
@@ -87,7 +88,8 @@ func (c *historian) work(ops int) {
 	}
 }
 
-// op returns a random op on key, which is counted with or appended to.
+// op returns a random op on key; counted says whether the key sees Increments or
+// Appends.
 func (c *historian) op(key string, version kv.Version, counted bool) kv.Op {
 	value := strconv.AppendInt(nil, c.rng.Int64N(100), 10)
 	kind := kv.Get + kv.Kind(c.rng.IntN(int(kv.Increment)))
@@ -119,8 +121,7 @@ func (c *historian) op(key string, version kv.Version, counted bool) kv.Op {
 	return kv.OpGet(key)
 }
 
-// byKey parts a history into those of each key: ops on different keys have
-// nothing to do with each other.
+// byKey splits a history by key, since ops on different keys are independent.
 func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	parts := make(map[string][]porcupine.Operation)
 	for _, o := range history {
@@ -134,94 +135,41 @@ func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	return list
 }
 
-// itemState is one key of a store as its answers let it be known. The version
-// of an item is not known until a Get has told it; nobody can have it before.
-type itemState struct {
-	present bool
-	value   string
-	version kv.Version
-}
-
+// itemModel is one key of a store, as far as its answers show: the version of an
+// item is unknown until a Get answers it, and no client can know it before.
 var itemModel = porcupine.Model{
-	Init: func() any { return itemState{} },
+	Init: func() any { return item{} },
 	Step: func(state, input, output any) (bool, any) {
 		op, r := input.(kv.Op), output.(kv.Result)
-		want, next := explain(state.(itemState), op, r)
+		want, next := explain(state.(item), op, r)
 		if errors.Is(r.Err, kv.ErrUnclear) {
 			return true, next
 		}
-		return endsIn(r.Err, want.Err) && string(r.Value) == string(want.Value) && r.Number == want.Number && r.Version == want.Version, next
+		return optest.EndsIn(r.Err, want.Err) && string(r.Value) == string(want.Value) && r.Number == want.Number && r.Version == want.Version, next
 	},
 }
 
-// explain returns what op on an item in state s must answer, and the state
-// after it. The version a Get answers is taken from got where it is new.
-func explain(s itemState, op kv.Op, got kv.Result) (kv.Result, itemState) {
-	stored := itemState{present: true, value: string(op.Value)}
-	switch op.Kind {
-	case kv.Get:
-		return explainGet(s, got)
-	case kv.Set:
-		return kv.Result{}, stored
-	case kv.Add:
-		if s.present {
-			return kv.Result{Err: kv.ErrExists}, s
-		}
-		return kv.Result{}, stored
-	case kv.Append:
-		if !s.present {
-			return kv.Result{Err: kv.ErrNotStored}, s
-		}
-		stored.value = s.value + stored.value
-		return kv.Result{}, stored
-	}
-	if !s.present {
-		return kv.Result{Err: kv.ErrNotFound}, s
-	}
-	switch {
-	case op.Kind == kv.Increment:
-		return explainIncrement(s, op)
-	case op.Kind == kv.Delete:
-		return kv.Result{}, itemState{}
-	case op.Version != s.version:
-		return kv.Result{Err: kv.ErrConflict}, s
-	case op.Kind == kv.CompareAndSwap:
-		return kv.Result{}, stored
-	}
-	return kv.Result{}, itemState{}
-}
-
-func explainGet(s itemState, got kv.Result) (kv.Result, itemState) {
-	if !s.present {
-		return kv.Result{Err: kv.ErrNotFound}, s
-	}
-	if s.version == 0 {
+// explain returns what op on an item in state s must answer, and the state after
+// it. If s has no version yet, a Get takes it from got.
+func explain(s item, op kv.Op, got kv.Result) (kv.Result, item) {
+	if op.Kind == kv.Get && s.present && s.version == 0 {
 		s.version = got.Version
 	}
-	return kv.Result{Value: []byte(s.value), Version: s.version}, s
+	want, next := s.after(op)
+	if next == nil {
+		return want, s
+	}
+	return want, *next
 }
 
-func explainIncrement(s itemState, op kv.Op) (kv.Result, itemState) {
-	n, err := kv.ParseNumber([]byte(s.value))
-	if err != nil {
-		return kv.Result{Err: kv.ErrNotNumber}, s
-	}
-	// The deltas here are small: past the largest number means by a little.
-	if n = max(n+op.Delta, 0); n > kv.MaxNumber {
-		return kv.Result{Err: kv.ErrNotNumber}, s
-	}
-	return kv.Result{Number: n}, itemState{present: true, value: strconv.FormatInt(n, 10)}
-}
-
-// tellHistory returns the last ops of a history in the order they were asked.
+// tellHistory returns the last ops of a history in the order they were sent.
 func tellHistory(history []porcupine.Operation) string {
 	slices.SortFunc(history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var lines []string
 	for _, o := range history[max(0, len(history)-60):] {
 		op, r := o.Input.(kv.Op), o.Output.(kv.Result)
-		e := event{op: op}
-		e.op.Result = r
-		lines = append(lines, fmt.Sprintf("%12v %12v  client %2d  %s -> %s", time.Duration(o.Call), time.Duration(o.Return), o.ClientId, show(op), e.outcome()))
+		op.Result = r
+		lines = append(lines, fmt.Sprintf("%12v %12v  client %2d  %s -> %s", time.Duration(o.Call), time.Duration(o.Return), o.ClientId, optest.Show(op), optest.ShowAnswer(op)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,4 +1,4 @@
-package kvtest
+package proof
 
 import (
 	"context"
@@ -13,38 +13,38 @@ import (
 	"testing/synctest"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Bounds say how much of a small world Explore goes through.
+// Bounds limit what Explore goes through.
 type Bounds struct {
-	Powers  Powers // Atomic is ignored
-	Crashes int    // how many clients may crash, anywhere
-	Unclear int    // how many writes may be unclear: carried out at any later time, or never
-	States  int    // more than so many states are a failure of the test
+	Powers  kvtest.Powers // Atomic is ignored
+	Crashes int           // how many clients may crash, anywhere
+	Unclear int           // how many writes may be unclear: carried out at any later time, or never
+	States  int           // more than so many states are a failure of the test
 }
 
-// Exploration is one run of the clients, in one of all the orders there are.
+// Exploration is one run of the clients, in one of all possible orders.
 type Exploration struct {
 	bounds  Bounds
-	store   tinyStore
+	store   items
 	clients []*explorer
 	checks  []func(kv.Store) error
 	views   []func() string
 	trace   []string
 
-	crashes, unclear int     // still to come
-	flying           []kv.Op // that were unclear and are not carried out yet
+	crashes, unclear int     // how many are still allowed
+	flying           []kv.Op // unclear, and not carried out yet
 }
 
-// Explore runs the clients that world starts in every order of their operations
-// that leads anywhere new, with every crash and every unclear answer within
-// bounds, and checks every state in between: not some runs, as a [Sim], but all
-// of them, of a very small world. The clients run production code. An operation
-// is a step of its own, also beside others in a trip.
+// Explore checks every state that the clients started by world can reach within
+// bounds, in every order of their operations, with every crash and every unclear
+// answer. A [kvtest.Sim] makes some runs of a large world; Explore makes all runs
+// of a very small one. The clients run production code. Each operation is a step
+// of its own, even in a trip with others. Explore returns the number of states.
 //
-// world is called for every run. What it does and what the clients do must follow
-// from what the store answers: chance has to be taken out of the code. It returns
-// how many states there are.
+// It calls world for every run. What world and the clients do must depend only on
+// the store's answers, so any randomness has to be taken out of the code.
 func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int) {
 	t.Helper()
 	states, err := explore(t, bounds, world)
@@ -56,7 +56,7 @@ func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int)
 
 func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int, err error) {
 	seen := map[[16]byte]bool{}
-	// In a bubble what waits for time to pass takes none.
+	// In a bubble, waiting for time to pass takes no time.
 	synctest.Test(t, func(*testing.T) {
 		for open := [][]choice{nil}; len(open) > 0 && err == nil; {
 			last := len(open) - 1
@@ -76,11 +76,11 @@ func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int,
 	return len(seen), err
 }
 
-// Store returns the store for what is there before the clients begin.
+// Store returns the store, for what must be there before the clients start.
 func (x *Exploration) Store() kv.Store { return &x.store }
 
-// Go starts a client. f works on a store that waits for its turn, and may be
-// left in the middle.
+// Go starts a client. Each operation of f waits for its turn, and f may never
+// get past one.
 func (x *Exploration) Go(name string, f func(kv.Store)) {
 	c := &explorer{x: x, name: name, asks: make(chan *kv.Op), told: make(chan fate)}
 	x.clients = append(x.clients, c)
@@ -93,17 +93,18 @@ func (x *Exploration) Go(name string, f func(kv.Store)) {
 	}
 }
 
-// Always has f check every state, on a store that nobody else uses.
+// Always checks every state with f, which may change the store it is given: it is
+// a copy.
 func (x *Exploration) Always(f func(kv.Store) error) { x.checks = append(x.checks, f) }
 
-// Sees says what the clients have done that neither the store tells nor what
-// each of them was answered: two states in which it differs are not the same.
+// Sees adds f's text to what distinguishes states. It is for what the clients have
+// done that shows neither in the store nor in the answers they got.
 func (x *Exploration) Sees(f func() string) { x.views = append(x.views, f) }
 
-// choice is what happens next: the fate of a client's next operation, or that
-// one which was unclear is carried out.
+// choice is what happens next: the fate of a client's next operation, or the
+// arrival of an unclear one.
 type choice struct {
-	of   int // the number of the client, or of what flies
+	of   int // the index of the client or, for landed, of the flying operation
 	fate fate
 }
 
@@ -116,8 +117,8 @@ const (
 	landed          // what was unclear is carried out
 )
 
-// run goes along path, and then on to states that are not among seen. It returns
-// the paths that branch off.
+// run follows path, and then goes on while it finds states that are not in seen.
+// It returns the paths that branch off.
 func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choice, err error) {
 	defer x.end()
 	for _, c := range x.clients {
@@ -133,7 +134,7 @@ func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choic
 		}
 		seen[state] = true
 		for _, check := range x.checks {
-			store := tinyStore{items: maps.Clone(x.store.items)}
+			store := items{maps.Clone(x.store.at)}
 			if err := check(&store); err != nil {
 				return nil, err
 			}
@@ -170,13 +171,12 @@ func (x *Exploration) choices() (all []choice) {
 	return all
 }
 
-// do lets a choice happen, and the client it is about go on to its next
-// operation.
+// do carries out a choice, and lets its client go on to the next operation.
 func (x *Exploration) do(what choice) {
 	if what.fate == landed {
 		op := x.flying[what.of]
 		x.flying = slices.Delete(slices.Clone(x.flying), what.of, what.of+1)
-		r := x.store.carryOut(&op)
+		r := x.store.carryOut(op)
 		x.tell("late: %v %q -> %v", op.Kind, op.Key, r.Err)
 		return
 	}
@@ -184,7 +184,7 @@ func (x *Exploration) do(what choice) {
 	op := c.next
 	switch what.fate {
 	case carriedOut:
-		op.Result = x.store.carryOut(op)
+		op.Result = x.store.carryOut(*op)
 		x.tell("%s: %v %q -> %v", c.name, op.Kind, op.Key, op.Result.Err)
 	case unclear:
 		late := *op
@@ -205,11 +205,11 @@ func (x *Exploration) tell(format string, args ...any) {
 	x.trace = append(x.trace, fmt.Sprintf(format, args...))
 }
 
-// state returns what tells this state from others.
+// state returns a hash that is different for different states.
 func (x *Exploration) state() (sum [16]byte) {
 	h := sha256.New()
-	for _, key := range slices.Sorted(maps.Keys(x.store.items)) {
-		item := x.store.items[key]
+	for _, key := range slices.Sorted(maps.Keys(x.store.at)) {
+		item := x.store.at[key]
 		fmt.Fprintf(h, "%q %q %d %v\n", key, item.value, item.version, item.present)
 	}
 	for _, c := range x.clients {
@@ -241,13 +241,13 @@ type explorer struct {
 	x      *Exploration
 	name   string
 	start  func()
-	asks   chan *kv.Op // closed when it has ended
+	asks   chan *kv.Op // closed when the client has ended
 	told   chan fate
-	next   *kv.Op   // what it waits for; nil: it has ended
-	memory [32]byte // of what it was answered, from which all else follows
+	next   *kv.Op   // what it waits for; nil if it has ended
+	memory [32]byte // a hash of its answers, which determine all it does
 }
 
-// remember adds an answer to those that say where the client is.
+// remember adds an answer to the client's memory.
 func (c *explorer) remember(f fate, r kv.Result) {
 	h := sha256.New()
 	h.Write(c.memory[:])
@@ -277,91 +277,3 @@ func (c *explorer) Powers() kv.Powers {
 }
 
 func (c *explorer) Close() error { return nil }
-
-// tinyStore is a store whose versions say no more than how often an item was
-// written: so states are the same however they have come about.
-type tinyStore struct{ items map[string]tinyItem }
-
-type tinyItem struct {
-	value   string
-	version kv.Version
-	present bool
-}
-
-func (s *tinyStore) Close() error      { return nil }
-func (s *tinyStore) Powers() kv.Powers { return kv.Powers{} }
-
-func (s *tinyStore) Do(_ context.Context, ops []kv.Op) error {
-	kv.Check(ops, kv.Powers{Unless: true})
-	for i := range ops {
-		if ops[i].Result.Err == nil {
-			ops[i].Result = s.carryOut(&ops[i])
-		}
-	}
-	return kv.Unanswered(ops)
-}
-
-// carryOut does what op says and returns the answer.
-func (s *tinyStore) carryOut(op *kv.Op) kv.Result {
-	item := s.items[op.Key]
-	r, next := item.after(op)
-	if next != nil {
-		if s.items == nil {
-			s.items = map[string]tinyItem{}
-		}
-		next.version = item.version + 1
-		s.items[op.Key] = *next
-	}
-	return r
-}
-
-// after returns the answer to op and what the item becomes, nil if it stays.
-func (t tinyItem) after(op *kv.Op) (r kv.Result, next *tinyItem) {
-	refuse := func(err error) (kv.Result, *tinyItem) { return kv.Result{Err: err}, nil }
-	stored := &tinyItem{value: string(op.Value), present: true}
-	switch op.Kind {
-	case kv.Set:
-		return r, stored
-	case kv.Add:
-		if t.present {
-			return refuse(kv.ErrExists)
-		}
-		return r, stored
-	case kv.Append:
-		switch {
-		case !t.present || len(t.value)+len(op.Value) > kv.MaxValue:
-			return refuse(kv.ErrNotStored)
-		case len(op.Unless) > 0 && strings.HasSuffix(t.value, string(op.Unless)):
-			return refuse(kv.ErrSealed)
-		}
-		stored.value = t.value + stored.value
-		return r, stored
-	}
-	if !t.present {
-		return refuse(kv.ErrNotFound)
-	}
-	switch op.Kind {
-	case kv.Get:
-		return kv.Result{Value: []byte(t.value), Version: t.version}, nil
-	case kv.Delete:
-		return r, &tinyItem{}
-	case kv.Increment:
-		return t.increment(op.Delta)
-	}
-	switch {
-	case op.Version != t.version:
-		return refuse(kv.ErrConflict)
-	case op.Kind == kv.CompareAndDelete:
-		return r, &tinyItem{}
-	}
-	return r, stored
-}
-
-func (t tinyItem) increment(delta int64) (kv.Result, *tinyItem) {
-	n, err := kv.ParseNumber([]byte(t.value))
-	if err != nil {
-		return kv.Result{Err: kv.ErrNotNumber}, nil
-	}
-	n = max(n+delta, 0)
-	return kv.Result{Number: n}, &tinyItem{value: fmt.Sprint(n), present: true}
-}

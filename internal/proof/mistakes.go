@@ -1,4 +1,4 @@
-package kvtest
+package proof
 
 import (
 	"encoding/json"
@@ -9,19 +9,18 @@ import (
 	"testing"
 )
 
-// Mistake is one deliberate mistake in the code: a few lines of it said
-// otherwise.
+// Mistake is a deliberate mistake: a few lines of the code, changed.
 type Mistake struct {
 	name  string
 	edits []edit
 }
 
-// edit replaces the one place in file, a path from the module's root, where old
-// stands.
+// edit replaces old, which must occur once in file. The path starts at the module's
+// root.
 type edit struct{ file, old, new string }
 
-// Wrong returns the mistake of edits: a file, what stands there once, and what
-// is to stand there, for each.
+// Wrong returns the mistake made by edits. Each edit is three strings: a file, the
+// text to replace, which must occur there once, and its replacement.
 func Wrong(name string, edits ...string) Mistake {
 	m := Mistake{name: name}
 	for ; len(edits) > 0; edits = edits[3:] {
@@ -30,14 +29,14 @@ func Wrong(name string, edits ...string) Mistake {
 	return m
 }
 
-// Mistakes asserts that the tests of pkg which match run notice each of the
-// mistakes: it builds them with the mistake in place of the code and wants them
-// to fail, not merely not to compile. So a test that can find nothing is found
-// itself. The environment env, such as RINGTREE_SEEDS=1000, is added to theirs.
-// Without a mistake they have to pass as they are usually run.
+// Mistakes asserts that the tests of pkg whose names match run notice each of the
+// mistakes: it builds them with the mistake in the code, and they must compile and
+// fail. This finds tests that cannot fail. The environment env, such as
+// RINGTREE_SEEDS=1000, is added to theirs. Without a mistake, and without env, they
+// must pass.
 //
-// A test file that takes long to build and is of no use here, such as one that
-// imports all backends, says go:build !mistaken.
+// A test file that is slow to build and of no use here, such as one that imports
+// all backends, has the line go:build !mistaken.
 func Mistakes(t *testing.T, pkg, run string, env []string, mistakes []Mistake) {
 	if testing.Short() {
 		t.Skip("not tested: each mistake is a build of its own, which takes seconds (-short)")
@@ -65,7 +64,7 @@ func Mistakes(t *testing.T, pkg, run string, env []string, mistakes []Mistake) {
 	}
 }
 
-// runMistaken returns what the tests of pkg print with m in place.
+// runMistaken runs the tests of pkg with m in the code, and returns what they print.
 func runMistaken(t *testing.T, root, pkg, run string, env []string, m Mistake) (string, error) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "mistaken.test")
@@ -81,8 +80,8 @@ func runMistaken(t *testing.T, root, pkg, run string, env []string, m Mistake) (
 	return string(out), err
 }
 
-// overlay writes the mistaken files and returns the path of the list that makes
-// go build use them.
+// overlay writes the mistaken files, and returns the path of the list with which
+// go build uses them.
 func overlay(t *testing.T, root string, m Mistake) string {
 	t.Helper()
 	dir := t.TempDir()
