@@ -1,11 +1,9 @@
-package browser_test
+package apptest
 
 import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/ringtree/ringtree/example-app/internal/browser"
 )
 
 // wellMade has one of everything, as it should be.
@@ -16,9 +14,9 @@ const wellMade = `<h1>Well made</h1><p style="color: #555">Text, <a href="#end">
 <p style="font-size: 24px; color: #888">Large</p><ul><li>Item</li></ul><h2>Again</h2>`
 
 func TestAudit_OfAWellMadePageIsEmpty(t *testing.T) {
-	p := chromium(t).Profile(t, site(t, map[string]string{"/": wellMade})).Page()
+	p := newTab(t, chromium(t), serve(t, map[string]string{"/": wellMade}))
 	p.Open("/")
-	for _, width := range []int{browser.Phone, browser.Desktop} {
+	for _, width := range []int64{phoneWidth, desktopWidth} {
 		p.SetViewport(width)
 		for _, complaint := range p.Audit() {
 			t.Errorf("%d px: %s", width, complaint)
@@ -27,7 +25,7 @@ func TestAudit_OfAWellMadePageIsEmpty(t *testing.T) {
 }
 
 func TestAudit_FindsEachFault(t *testing.T) {
-	p := chromium(t).Profile(t, site(t, map[string]string{"/": ""})).Page()
+	p := newTab(t, chromium(t), serve(t, map[string]string{"/": ""}))
 	p.Open("/")
 	for body, want := range map[string]string{
 		`<input>`:                "a field has no label: <input>",

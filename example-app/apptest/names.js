@@ -1,5 +1,6 @@
 // What a visitor calls the things on a page. Every function is a property of
-// one object, which the driver evaluates in front of its questions.
+// one object, which a tab evaluates in front of its questions. One that cannot
+// answer yet throws an Error that says what is missing.
 ({
   blanks: (text) => (text || "").replace(/\s+/g, " ").trim(),
 
@@ -46,12 +47,24 @@
   // place is where to click on it.
   place(kind, name) {
     const e = this.find(kind, name);
-    if (!e) return { names: this.all(kind).map((e) => this.name(e)) };
+    if (!e) throw Error("there are only " + JSON.stringify(this.all(kind).map((e) => this.name(e))));
     e.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
     const box = e.getClientRects()[0];
     const x = box.x + box.width / 2, y = box.y + box.height / 2;
     const top = document.elementFromPoint(x, y);
     const hit = top && (e.contains(top) || top.contains(e) || [...(e.labels || [])].some((l) => l.contains(top)));
-    return { found: true, x, y, covered: hit ? "" : top ? top.outerHTML.slice(0, 200) : "nothing at all" };
+    if (!hit) throw Error("it is covered by " + (top ? top.outerHTML.slice(0, 200) : "nothing at all"));
+    return { x, y };
+  },
+
+  // textIn is what the first element of a selector shows.
+  textIn(selector) {
+    const e = document.querySelector(selector);
+    if (!e) throw Error("there is no " + selector);
+    return this.blanks(e.innerText);
+  },
+
+  holds(is, what) {
+    if (!is) throw Error(what + " is not true");
   },
 })
