@@ -1,0 +1,54 @@
+package codegen
+
+import (
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"strings"
+)
+
+// lockOf returns what p stores as its source says now.
+func lockOf(p *Package) *lock {
+	l := &lock{path: filepath.Join(p.Dir, lockName)}
+	// What cannot be stored is reported when the codecs are written.
+	f := &forms{&reporter{fset: token.NewFileSet()}, p.Types, p.Has}
+	for _, m := range p.Models {
+		l.models = append(l.models, lockedOf(m, f))
+	}
+	l.sort()
+	return l
+}
+
+// lockedOf returns what m stores, its fields in the form that f gives them.
+func lockedOf(m *Model, f *forms) *lockedModel {
+	k := &lockedModel{name: m.Stored, version: m.Version, fields: storedFields(f, m.Type)}
+	for _, p := range m.ID {
+		form := keyKind(p.Type)
+		if m.Sequential {
+			form += " seq"
+		}
+		k.id = append(k.id, lockedItem{name: p.Stored, form: form})
+	}
+	for _, c := range m.Counters {
+		k.counters = append(k.counters, lockedItem{name: c.Stored, form: "int"})
+	}
+	if e := m.Events; e != nil {
+		k.id = append(k.id, lockedItem{name: e.By.Stored, form: keyKind(e.By.Type) + " events " + e.Layout})
+	}
+	for _, x := range m.Indexes {
+		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def})
+		if x.Ring != nil {
+			k.rings = append(k.rings, lockedItem{name: x.Stored, form: shapes(x.Ring)})
+		}
+	}
+	return k
+}
+
+// shapes returns the shapes of r for the lock file, the current one first.
+func shapes(r *Ring) string {
+	var texts []string
+	for _, s := range append([]RingShape{r.Shape}, r.Before...) {
+		texts = append(texts, fmt.Sprintf("%dx%d", s.Size, s.Segment))
+	}
+	return strings.Join(texts, " ")
+}

@@ -1,0 +1,108 @@
+package codegen
+
+import (
+	"go/types"
+	"strings"
+)
+
+// rules is the check of one model as a whole.
+type rules struct {
+	*reporter
+	source *source
+	model  *Model
+}
+
+// checkModels reports what is wrong with the models of p, each taken as a whole.
+// They are declared in s.
+func checkModels(r *reporter, s *source, p *Package) {
+	for _, m := range p.Models {
+		c := rules{r, s, m}
+		c.kept()
+		c.names()
+		c.hooks()
+		c.codec()
+	}
+}
+
+// recordMethods are the names that a generated type has from kvmodel.Records,
+// which an index of that name would hide.
+var recordMethods = []string{
+	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "Last", "Before", "AcceptLoss",
+	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange",
+}
+
+// hookShapes are the methods that the library looks for on a model.
+var hookShapes = []struct {
+	methodShape
+	form string // as a message shows it
+}{
+	{methodShape{"Upgrade", "int", "error"}, "func(from int) error"},
+	{methodShape{"Validate", "", "error"}, "func() error"},
+}
+
+// hooks reports methods that have the name of a hook but not its form, so that
+// the library would not call them.
+func (c rules) hooks() {
+	methods := types.NewMethodSet(types.NewPointer(c.model.Type))
+	for _, hook := range hookShapes {
+		m := methods.Lookup(c.source.types, hook.name)
+		if m != nil && !hook.fits(m.Obj().(*types.Func)) {
+			c.at(m.Obj().Pos(), "%s of %s has to be %s to be called by the library", hook.name, c.model.Name, hook.form)
+		}
+	}
+}
+
+// kept reports what cannot go together with how records are kept.
+func (c rules) kept() {
+	m := c.model
+	if m.Sequential && len(m.ID) == 1 && m.IDType != nil && !strings.HasSuffix(keyKind(m.IDType), "int") {
+		c.at(m.Pos, "the id of %s cannot be a sequence: that is one field of an integer type", m.Name)
+	}
+	if m.Sequential && m.Expires != "" {
+		c.at(m.Pos, "the records of %s cannot expire: what is gone would be a gap in the sequence of their ids", m.Name)
+	}
+	if m.History > 0 && m.Expires != "" {
+		c.at(m.Pos, "the records of %s cannot expire: their history is found by what stays of them", m.Name)
+	}
+}
+
+// names reports counters and indexes whose names clash.
+func (c rules) names() {
+	taken := map[string]string{}
+	for _, name := range recordMethods {
+		taken[name] = "kvmodel.Records has " + name
+	}
+	for name, pos := range c.source.methods(c.model.Collection) {
+		taken[name] = "a method at " + c.place(pos).String() + " is called " + name
+	}
+	for _, x := range c.model.Counters {
+		if other, ok := taken[x.Name]; ok {
+			c.at(x.Pos, "the counter %s of %s cannot be called so, since %s: say name=...", x.Name, c.model.Name, other)
+		}
+		taken[x.Name] = "a counter is called " + x.Name
+	}
+	if c.model.Sequential {
+		taken["Sequence"] = "that is the records by their numbers"
+	}
+	storedAs := map[string]bool{}
+	for _, x := range c.model.Indexes {
+		if other, ok := taken[x.Name]; ok {
+			c.at(x.Pos, "the index %s of %s cannot be called so, since %s: say name=...", x.Name, c.model.Name, other)
+		} else if storedAs[x.Stored] {
+			c.at(x.Pos, "two indexes of %s are stored as %s: say another name= or was=", c.model.Name, x.Stored)
+		}
+		taken[x.Name] = "another index is called " + x.Name
+		storedAs[x.Stored] = true
+	}
+}
+
+// codec reports handwritten methods that kvgen would write again, or that nothing
+// would call beside those that it writes.
+func (c rules) codec() {
+	own := c.source.methods(c.model.Type.Obj().Name())
+	for _, name := range []string{"EncodeMsgpack", "DecodeMsgpack", "MarshalMsgpack", "UnmarshalMsgpack"} {
+		if pos, ok := own[name]; ok {
+			c.at(pos, "kvgen writes how a %s is stored: remove its %s; a field whose type has such methods is stored by them", c.model.Name, name)
+		}
+	}
+}
