@@ -6,6 +6,14 @@ import (
 	"go/token"
 	"os"
 	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/check"
+	"github.com/ringtree/ringtree/codegen/internal/emit"
+	"github.com/ringtree/ringtree/codegen/internal/load"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/output"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/resolve"
 )
 
 // A Run is one run of kvgen over some packages.
@@ -23,11 +31,11 @@ func (run Run) Generate() error {
 	}
 	var faults []error
 	for _, c := range changes {
-		if err := c.apply(); err != nil {
+		if err := c.Apply(); err != nil {
 			return err
 		}
-		if c.fault != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", c.name, c.fault))
+		if c.Fault != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", c.Name, c.Fault))
 		}
 	}
 	return errors.Join(faults...)
@@ -41,7 +49,7 @@ func (run Run) Check() ([]string, error) {
 	}
 	var lines []string
 	for _, c := range changes {
-		lines = append(lines, c.name+": "+c.kind.String())
+		lines = append(lines, c.Name+": "+c.Kind.String())
 	}
 	return lines, nil
 }
@@ -55,13 +63,13 @@ func (run Run) Plan() (string, error) {
 	}
 	var plans []string
 	for _, p := range packages {
-		plans = append(plans, plan(p))
+		plans = append(plans, emit.Plan(p))
 	}
 	return strings.Join(plans, "\n"), nil
 }
 
 // load returns the packages of the run, resolved and checked.
-func (run Run) load() (*reporter, []*Package, error) {
+func (run Run) load() (*problem.Reporter, []*model.Package, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, nil, err
@@ -70,37 +78,37 @@ func (run Run) load() (*reporter, []*Package, error) {
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
-	r := &reporter{fset: token.NewFileSet(), dir: dir}
-	sources, err := load(r, patterns)
+	r := &problem.Reporter{Fset: token.NewFileSet(), Dir: dir}
+	sources, err := load.Sources(r, patterns)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(sources) == 0 {
 		return nil, nil, fmt.Errorf("no models in %s: a model is a struct with a kv tag, such as `kv:\"id\"` on a field", strings.Join(patterns, " "))
 	}
-	var packages []*Package
+	var packages []*model.Package
 	for _, s := range sources {
-		p := resolve(r, s)
-		checkModels(r, s, p)
+		p := resolve.Package(r, s)
+		check.Models(r, s, p)
 		packages = append(packages, p)
 	}
-	return r, packages, r.err()
+	return r, packages, r.Err()
 }
 
 // changes returns what has to be done to the files of the packages.
-func (run Run) changes() ([]change, error) {
+func (run Run) changes() ([]output.Change, error) {
 	r, packages, err := run.load()
 	if err != nil {
 		return nil, err
 	}
-	var changes []change
+	var changes []output.Change
 	for _, p := range packages {
-		lock := checkLock(r, p, run.Accept)
-		files := emitFiles(r, p)
+		lock := check.Lock(r, p, run.Accept)
+		files := emit.Files(r, p)
 		if len(files) > 0 {
 			files = append(files, lock)
 		}
-		changes = append(changes, compare(r, p.Dir, files)...)
+		changes = append(changes, output.Compare(r, p.Dir, files)...)
 	}
-	return changes, r.err()
+	return changes, r.Err()
 }

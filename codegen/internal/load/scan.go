@@ -1,0 +1,168 @@
+package load
+
+import (
+	"go/ast"
+	"slices"
+
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/tag"
+)
+
+// scan finds the drafts of s and reports tags that stand where kvgen does not
+// look, so that none is passed over in silence.
+func (s *Source) scan(r *problem.Reporter) {
+	for _, path := range s.aside {
+		s.scanAside(r, path)
+	}
+	for _, f := range s.Files {
+		s.scanStructs(r, f)
+	}
+	for _, f := range s.Files {
+		s.scanMethods(r, f)
+	}
+}
+
+// scanStructs finds the models among the structs of f.
+func (s *Source) scanStructs(r *problem.Reporter, f *sourceFile) {
+	models := map[*ast.StructType]*ast.TypeSpec{}
+	for _, spec := range typeSpecs(f.Syntax) {
+		if st, ok := spec.Type.(*ast.StructType); ok {
+			models[st] = spec
+		}
+	}
+	ast.Inspect(f.Syntax, func(n ast.Node) bool {
+		st, ok := n.(*ast.StructType)
+		if !ok {
+			return true
+		}
+		tags := structTags(r, st)
+		if !slices.ContainsFunc(tags, (*Tagged).makesModel) {
+			return true
+		}
+		if reason := notModel(models[st]); reason != "" {
+			r.At(tags[0].Text.Pos(0), "%s", reason)
+			return true
+		}
+		spec := models[st]
+		s.Drafts = append(s.Drafts, &Draft{Name: spec.Name.Name, File: f, Spec: spec, Tags: tags})
+		if line := constraintOf(f); line != "" {
+			r.At(spec.Pos(), "model %s stands in a file of some builds only (%s), but kv.go wires the models of every build: move it to a file without constraint", spec.Name.Name, line)
+		}
+		return true
+	})
+}
+
+// notModel says why the struct that spec declares cannot be a model, "" if it can.
+func notModel(spec *ast.TypeSpec) string {
+	switch {
+	case spec == nil:
+		return "a kv tag in a struct that is no model: a model is a struct type declared at the top of a file"
+	case spec.Assign.IsValid():
+		return "a kv tag in an alias: a model is a defined type; drop the = sign"
+	case spec.TypeParams != nil:
+		return "a kv tag in a generic type: a model has no type parameters"
+	}
+	return ""
+}
+
+// structTags returns what in st carries a kv tag, in source order.
+func structTags(r *problem.Reporter, st *ast.StructType) []*Tagged {
+	var found []*Tagged
+	for _, field := range st.Fields.List {
+		text, ok, err := tag.OfField(field.Tag)
+		if err != nil {
+			tag.Report(r, text, err)
+		}
+		if !ok {
+			continue
+		}
+		for _, name := range fieldNames(field) {
+			found = append(found, fieldTagged(r, field, name, text))
+		}
+	}
+	return found
+}
+
+// fieldTagged returns the field called name with what its tag says.
+func fieldTagged(r *problem.Reporter, field *ast.Field, name string, text tag.Text) *Tagged {
+	t := &Tagged{Name: name, Site: tag.OnField, Pos: field.Pos(), typ: field.Type, Text: text}
+	if name == "_" {
+		t.Site = tag.OnModel
+	} else if !ast.IsExported(name) {
+		r.At(field.Pos(), "a kv tag on the unexported field %s: only exported fields are stored", name)
+		t.faulty = true
+		return t
+	}
+	t.parse(r)
+	return t
+}
+
+// parse reads the tag's text.
+func (t *Tagged) parse(r *problem.Reporter) {
+	clauses, err := tag.Parse(t.Text.Text, t.Site)
+	t.Clauses, t.faulty = clauses, err != nil
+	tag.Report(r, t.Text, err)
+}
+
+// fieldNames returns the names that field declares; an embedded field has that of its type.
+func fieldNames(field *ast.Field) []string {
+	if len(field.Names) == 0 {
+		return []string{embeddedName(field.Type)}
+	}
+	var names []string
+	for _, n := range field.Names {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// scanMethods adds the tagged methods in f to their models.
+func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
+	for _, decl := range f.Syntax.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		if c := tag.InProse(fn.Doc); c != nil {
+			r.At(c.Slash, "write //kv: without a blank before kv, or it is only a comment")
+		}
+		for _, text := range tag.OfMethod(fn.Doc) {
+			s.addMethod(r, fn, text)
+		}
+	}
+	s.scanStray(r, f)
+}
+
+// addMethod adds the method fn with the tag text to its model.
+func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text) {
+	d := s.draft(receiver(fn))
+	switch {
+	case d == nil:
+		r.At(text.Pos(0), "a //kv: comment on %s, which is no method of a model", fn.Name.Name)
+		return
+	case fn.Type.Params.NumFields() != 0 || fn.Type.Results.NumFields() != 1:
+		r.At(text.Pos(0), "an index method takes nothing and returns one value, the key or score; %s does not", fn.Name.Name)
+		return
+	}
+	t := &Tagged{Name: fn.Name.Name, Site: tag.OnMethod, Pos: fn.Name.Pos(), typ: fn.Type.Results.List[0].Type, Text: text}
+	t.parse(r)
+	d.Tags = append(d.Tags, t)
+}
+
+// scanStray reports //kv: comments that stand on no method.
+func (s *Source) scanStray(r *problem.Reporter, f *sourceFile) {
+	docs := map[*ast.CommentGroup]bool{}
+	for _, decl := range f.Syntax.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok {
+			docs[fn.Doc] = true
+		}
+	}
+	for _, group := range f.Syntax.Comments {
+		if docs[group] {
+			continue
+		}
+		for _, text := range tag.OfMethod(group) {
+			r.At(text.Pos(0), "a //kv: comment that is not directly above a method of a model")
+		}
+	}
+}

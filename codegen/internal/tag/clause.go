@@ -1,0 +1,168 @@
+package tag
+
+import (
+	"errors"
+	"fmt"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+)
+
+// A Clause is one clause of a kv tag, checked against the table of words:
+//
+//	word [= value] {, option}
+//
+// Offsets count bytes from the start of the tag's text.
+type Clause struct {
+	Word    string
+	Value   string // what stands after the word's "=", "" if nothing does
+	Options []Option
+	Offset  int
+
+	word *word
+}
+
+// An Option is one option of a clause: a flag, or a name with a value.
+type Option struct {
+	Name   string
+	Value  string // "" of a flag
+	Offset int
+}
+
+// Get returns the value of the option called name, "" if it is not given.
+func (c Clause) Get(name string) string {
+	o, _ := c.option(name)
+	return o.Value
+}
+
+// Has reports whether the option called name is given.
+func (c Clause) Has(name string) bool {
+	_, ok := c.option(name)
+	return ok
+}
+
+// Number returns the value of the option called name, or otherwise if it is not given.
+func (c Clause) Number(name string, otherwise int) int {
+	n, err := strconv.Atoi(c.Get(name))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+func (c Clause) option(name string) (Option, bool) {
+	i := slices.IndexFunc(c.Options, func(o Option) bool { return o.Name == name })
+	if i < 0 {
+		return Option{}, false
+	}
+	return c.Options[i], true
+}
+
+// Parse returns the clauses of the text of a kv tag that stands on site.
+// The error joins a *TagError for every fault; the clauses without fault are
+// returned beside it.
+func Parse(text string, site Site) ([]Clause, error) {
+	var clauses []Clause
+	var faults []error
+	offset := 0
+	for part := range strings.SplitSeq(text, ";") {
+		c, err := parseClause(part, offset, site)
+		if err == nil && !c.word.index && hasWord(clauses, c.Word) {
+			err = &Error{c.Offset, fmt.Sprintf("%s is said twice", c.Word)}
+		}
+		if err != nil {
+			faults = append(faults, err)
+		} else {
+			clauses = append(clauses, c)
+		}
+		offset += len(part) + 1
+	}
+	return clauses, errors.Join(faults...)
+}
+
+// Misfit complains about a type that c cannot stand on, "" if it fits.
+func (c Clause) Misfit(t types.Type) string {
+	if c.word.fits == nil {
+		return ""
+	}
+	return c.word.fits(t)
+}
+
+// Reference returns what the value of the option o of c names.
+func (c Clause) Reference(o Option) Reference {
+	takes, _ := c.word.option(o.Name)
+	return takes.refers
+}
+
+// hasWord reports whether one of clauses has the word.
+func hasWord(clauses []Clause, word string) bool {
+	return slices.ContainsFunc(clauses, func(c Clause) bool { return c.Word == word })
+}
+
+// parseClause parses the clause text, which starts at offset of its tag.
+func parseClause(text string, offset int, site Site) (Clause, error) {
+	head, rest, more := strings.Cut(text, ",")
+	name, value, valued, at := parseWord(head, offset)
+	c := Clause{Word: name, Value: value, Offset: at}
+	w, err := findWord(name, at, site)
+	if err != nil {
+		return c, err
+	}
+	c.word = w
+	if fault := w.value.fault(name, value, valued); fault != "" {
+		return c, &Error{at, fault}
+	}
+	for offset += len(head) + 1; more; offset += len(head) + 1 {
+		head, rest, more = strings.Cut(rest, ",")
+		if c.Options, err = parseOption(c, head, offset); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// parseOption returns the options of c with the one that text says.
+func parseOption(c Clause, text string, offset int) ([]Option, error) {
+	name, value, valued, at := parseWord(text, offset)
+	takes, ok := c.word.option(name)
+	if !ok {
+		if name == "" {
+			return nil, &Error{at, fmt.Sprintf("an empty option of %s", c.Word)}
+		}
+		return nil, &Error{at, fmt.Sprintf("unknown option %q of %s; %s", name, c.Word, c.word.knownOptions(name))}
+	}
+	if c.Has(name) {
+		return nil, &Error{at, fmt.Sprintf("%s is said twice", name)}
+	}
+	if fault := takes.value.fault(name, value, valued); fault != "" {
+		return nil, &Error{at, fault}
+	}
+	return append(c.Options, Option{name, value, at}), nil
+}
+
+// parseWord splits "word = value" and returns the offset at which the word stands.
+func parseWord(text string, offset int) (name, value string, valued bool, at int) {
+	at = offset + len(text) - len(strings.TrimLeft(text, " \t"))
+	name, value, valued = strings.Cut(text, "=")
+	return strings.TrimSpace(name), strings.TrimSpace(value), valued, at
+}
+
+// findWord returns the table's entry for name, if it may stand on site.
+func findWord(name string, at int, site Site) (*word, error) {
+	if name == "" {
+		return nil, &Error{at, "an empty clause; " + english.Known("", wordsOn(site))}
+	}
+	for _, w := range words {
+		if w.name != name {
+			continue
+		}
+		if w.on&site == 0 {
+			return nil, &Error{at, fmt.Sprintf("%s stands on %s, not on %s", name, w.on, site)}
+		}
+		return w, nil
+	}
+	return nil, &Error{at, fmt.Sprintf("unknown word %q; %s", name, english.Known(name, wordsOn(site)))}
+}
