@@ -21,7 +21,7 @@
 //	  kvopen      a database, or a store, from a URL
 //	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator
-//	codegen       load, model, emit; codegen/kvgen is the command
+//	codegen       load, resolve, check, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises
 //	docs          architecture, key formats, decisions
 package ringtree

@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"errors"
 	"fmt"
 	"go/token"
 	"os"
@@ -23,22 +22,13 @@ type Run struct {
 }
 
 // Generate brings the generated files and the lock file of the packages up to
-// date. It writes nothing at all if there is anything to complain about.
+// date. If there is anything to complain about, it writes nothing.
 func (run Run) Generate() error {
 	changes, err := run.changes()
 	if err != nil {
 		return err
 	}
-	var faults []error
-	for _, c := range changes {
-		if err := c.Apply(); err != nil {
-			return err
-		}
-		if c.Fault != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", c.Name, c.Fault))
-		}
-	}
-	return errors.Join(faults...)
+	return output.Write(changes)
 }
 
 // Check returns a line for every file that Generate would write or remove.
@@ -49,7 +39,7 @@ func (run Run) Check() ([]string, error) {
 	}
 	var lines []string
 	for _, c := range changes {
-		lines = append(lines, c.Name+": "+c.Kind.String())
+		lines = append(lines, c.String())
 	}
 	return lines, nil
 }

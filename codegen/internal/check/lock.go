@@ -1,241 +1,154 @@
 package check
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
-	"path"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/ringtree/ringtree/codegen/internal/english"
-	"github.com/ringtree/ringtree/codegen/internal/model"
 	"github.com/ringtree/ringtree/codegen/internal/output"
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// A comparison looks for stored data that nothing would read any more if what
-// old says were replaced by what the package says now.
-type comparison struct {
-	*problem.Reporter
-	pkg *model.Package
-	old *lock
-	now *lock
+const lockComment = `# What this package stores, as of the last run of kvgen. Keep it under version
+# control: kvgen refuses a change that would leave stored data behind.
+`
+
+// A lock says what the models of a package store: one line for each thing
+// whose loss would orphan data, sorted, so that a change of it is a readable diff.
+type lock struct {
+	path   string
+	models []*lockedModel // sorted by name
 }
 
-// Lock returns the lock file of what p stores. Unless accept is set, it
-// reports changes from the present one that would orphan stored data, and gives
-// the timelines of p the shapes that they had by it.
-func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
-	var old *lock
-	if !accept {
-		old = readLock(r, p.Dir)
-		recallShapes(r, p, old)
+// A lockedModel is what one model stores.
+type lockedModel struct {
+	name     string
+	version  int
+	id       []lockedItem // in the order of the key
+	fields   []lockedItem // sorted by name
+	indexes  []lockedItem // sorted by name
+	rings    []lockedItem // by the name of a timeline: its shape, and those it had before
+	counters []lockedItem // sorted by name
+	line     int
+}
+
+// A lockedItem is one thing that a model stores: its stored name and its form.
+type lockedItem struct {
+	name, form string
+	line       int
+}
+
+// index returns where in items the one called name is, or -1.
+func index(items []lockedItem, name string) int {
+	return slices.IndexFunc(items, func(it lockedItem) bool { return it.name == name })
+}
+
+// find returns the item of items called name, and whether there is one.
+func find(items []lockedItem, name string) (lockedItem, bool) {
+	if i := index(items, name); i >= 0 {
+		return items[i], true
 	}
-	now := lockOf(p)
-	if old != nil {
-		comparison{r, p, old, now}.refuse()
+	return lockedItem{}, false
+}
+
+// model returns what the model called name stores, nil if l has none.
+func (l *lock) model(name string) *lockedModel {
+	i := slices.IndexFunc(l.models, func(m *lockedModel) bool { return m.name == name })
+	if i < 0 {
+		return nil
 	}
-	return output.File{Path: now.path, Text: now.text()}
+	return l.models[i]
 }
 
-// refuse reports the changes from old to now that would orphan stored data,
-// each with its remedy. Additions are fine.
-func (c comparison) refuse() {
-	for _, was := range c.old.models {
-		is := c.now.model(was.name)
-		if is == nil {
-			c.modelGone(was)
-			continue
-		}
-		m := c.source(was.name)
-		c.version(m, was, is)
-		c.id(m, was, is)
-		c.fields(m, was, is)
-		c.indexes(m, was, is)
-		c.counters(m, was, is)
-	}
-}
-
-// source returns the model that is stored under name.
-func (c comparison) source(name string) *model.Model {
-	i := slices.IndexFunc(c.pkg.Models, func(m *model.Model) bool { return m.Stored == name })
-	return c.pkg.Models[i]
-}
-
-// gone reports, at the line of the lock file, something that is no longer there.
-func (c comparison) gone(line int, format string, args ...any) {
-	c.Line(c.old.path, line, format, args...)
-}
-
-func (c comparison) modelGone(was *lockedModel) {
-	remedy := "if its struct got another name, say `kv:\"model,was=" + was.name + "\"` there on a field _ struct{}"
-	if heir := c.heir(was); heir != nil {
-		remedy = fmt.Sprintf("if it is %s now, say `kv:\"model,was=%s\"` there on a field _ struct{}", heir.name, was.name)
-	}
-	c.gone(was.line, "no model is stored as %s any more, and its records would be left behind: %s; if they are not needed, run kvgen -accept", was.name, remedy)
-}
-
-// heir returns the new model that has most of was's fields, nil if none has more than half of them.
-func (c comparison) heir(was *lockedModel) *lockedModel {
-	var best *lockedModel
-	most := max(1, len(was.fields)/2)
-	for _, m := range c.now.models {
-		if c.old.model(m.name) != nil {
-			continue
-		}
-		shared := 0
-		for _, f := range was.fields {
-			if _, ok := find(m.fields, f.name); ok {
-				shared++
-			}
-		}
-		if shared > most {
-			best, most = m, shared
-		}
-	}
-	return best
-}
-
-func (c comparison) version(m *model.Model, was, is *lockedModel) {
-	if is.version < was.version {
-		c.At(m.Pos, "version of %s went from %d back to %d: records already stored would be from the future; say version=%d or more", m.Name, was.version, is.version, was.version)
-	}
-}
-
-// id reports another key: the records would stay under the old ones.
-func (c comparison) id(m *model.Model, was, is *lockedModel) {
-	forms := func(items []lockedItem) (names, kinds []string) {
-		for _, it := range items {
-			names, kinds = append(names, it.name), append(kinds, it.form)
-		}
-		return names, kinds
-	}
-	oldNames, oldKinds := forms(was.id)
-	names, kinds := forms(is.id)
-	if !slices.Equal(oldKinds, kinds) || swapped(oldNames, names) {
-		c.At(m.Pos, "the id of %s was %s and is %s: its records would stay under their old keys; keep the old id, or export the records, run kvgen -accept and import them",
-			m.Name, describeID(was.id), describeID(is.id))
-	}
-}
-
-// swapped reports whether a name of a stands at another place in b: then a part
-// of the id stands for another one than before.
-func swapped(a, b []string) bool {
-	for i, name := range a {
-		if j := slices.Index(b, name); j >= 0 && j != i {
-			return true
-		}
-	}
-	return false
-}
-
-func describeID(id []lockedItem) string {
-	parts := make([]string, len(id))
-	for i, it := range id {
-		parts[i] = it.name + " " + it.form
-	}
-	return "(" + strings.Join(parts, ", ") + ")"
-}
-
-// fields reports stored fields that nothing reads any more, or as something else.
-func (c comparison) fields(m *model.Model, was, is *lockedModel) {
-	for _, f := range was.fields {
-		now, ok := find(is.fields, f.name)
-		switch {
-		case !ok:
-			c.gone(f.line, "%s.%s is stored, but no field reads it any more: %s; if it is not needed, run kvgen -accept (the stored values stay in the records)", m.Name, f.name, c.renamed(f, was, is))
-		case now.form != f.form && !slices.ContainsFunc(was.id, func(it lockedItem) bool { return it.name == f.name }):
-			c.gone(f.line, "%s.%s is stored as %s, but is %s now, which cannot read it: store the new form in a field of another name and fill it in Upgrade; if there are no such records, run kvgen -accept", m.Name, f.name, f.form, now.form)
-		}
-	}
-}
-
-// renamed returns what to do if the field gone has another name now.
-func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
-	var fresh []string
-	for _, f := range is.fields {
-		_, old := find(was.fields, f.name)
-		if !old && f.form == gone.form && path.Dir(slashed(f.name)) == path.Dir(slashed(gone.name)) {
-			fresh = append(fresh, f.name)
-		}
-	}
-	heir := "it has another name now"
-	if len(fresh) == 1 {
-		heir = "it is " + fresh[0] + " now"
-	} else if meant := english.Nearest(gone.name, fresh); meant != "" {
-		heir = "it is " + meant + " now"
-	}
-	return fmt.Sprintf("if %s, put `msgpack:%q` on that", heir, path.Base(slashed(gone.name)))
-}
-
-// slashed returns the path of a stored field with slashes for its dots.
-func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
-
-// indexes reports entries that nothing reads any more, or as something else.
-func (c comparison) indexes(m *model.Model, was, is *lockedModel) {
-	for _, x := range was.indexes {
-		now, ok := find(is.indexes, x.name)
-		switch {
-		case !ok:
-			c.gone(x.line, "no index of %s is stored as %s any more (%s), and its entries would be left behind: if it has another name now, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept",
-				m.Name, x.name, x.form, x.name, x.name)
-		case entries(now.form) != entries(x.form):
-			c.At(indexOf(m, x.name).Pos, "the index stored as %s was %s and is %s: its entries would be taken for what they are not; give it a name of its own by name=, or run kvgen -accept and rebuild it",
-				x.name, entries(x.form), entries(now.form))
-		}
-	}
-}
-
-// counters reports counters that nothing reads any more.
-func (c comparison) counters(m *model.Model, was, is *lockedModel) {
-	for _, x := range was.counters {
-		if _, ok := find(is.counters, x.name); !ok {
-			c.gone(x.line, "no counter of %s is stored as %s any more, and its numbers would be left behind: if it has another name now, say was=%s there; if it is not needed, run kvgen -accept",
-				m.Name, x.name, x.name)
-		}
-	}
-}
-
-// entries returns what the entries of an index of this form are; its condition
-// is no part of that, since a rebuild settles it.
-func entries(form string) string {
-	text, _, _ := strings.Cut(form, " if ")
-	return text
-}
-
-// indexOf returns the index of m that is stored as name.
-func indexOf(m *model.Model, name string) *model.Index {
-	i := slices.IndexFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name })
-	return m.Indexes[i]
-}
-
-// recallShapes gives the timelines of p the shapes that they had according to
-// old, so that entries in them are read on.
-func recallShapes(r *problem.Reporter, p *model.Package, old *lock) {
-	for _, m := range p.Models {
-		was := old.model(m.Stored)
-		if was == nil {
-			continue
-		}
-		for _, x := range m.Indexes {
-			if item, ok := find(was.rings, x.Stored); ok && x.Ring != nil {
-				if err := recall(x.Ring, item.form); err != nil {
-					r.Line(old.path, item.line, "%v; resolve the merge or undo the edit", err)
-				}
+// text returns l as its file holds it.
+func (l *lock) text() []byte {
+	b := bytes.NewBufferString(lockComment)
+	for _, m := range l.models {
+		fmt.Fprintf(b, "\nmodel %s\n\tversion %d\n", m.name, m.version)
+		for _, kind := range m.kinds() {
+			for _, it := range *kind.items {
+				fmt.Fprintf(b, "\t%s %s %s\n", kind.word, it.name, it.form)
 			}
 		}
 	}
+	return b.Bytes()
 }
 
-// recall adds the shapes that the lock file has for r.
-func recall(r *model.Ring, form string) error {
-	for text := range strings.FieldsSeq(form) {
-		var s model.RingShape
-		if n, err := fmt.Sscanf(text, "%dx%d", &s.Size, &s.Segment); n != 2 || err != nil || s.Size < 1 || s.Segment < 1 {
-			return fmt.Errorf("%q is no shape of a ring", text)
-		}
-		if s != r.Shape && !slices.Contains(r.Before, s) {
-			r.Before = append(r.Before, s)
+// A lockedKind is the items of a model that one word introduces.
+type lockedKind struct {
+	word  string
+	items *[]lockedItem
+}
+
+func (m *lockedModel) kinds() []lockedKind {
+	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}, {"counter", &m.counters}}
+}
+
+// readLock returns the lock file of the directory dir, an empty lock if there
+// is none. It reports a file that it cannot read and returns an empty lock then too.
+func readLock(r *problem.Reporter, dir string) *lock {
+	path := filepath.Join(dir, output.LockName)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.In(path, "%v", err)
+	}
+	l, n := &lock{path: path}, 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		if err := l.parseLine(strings.TrimSpace(line), n); err != nil {
+			r.Line(path, n, "%v; resolve the merge or undo the edit", err)
+			return &lock{path: path}
 		}
 	}
+	return l
+}
+
+// parseLine adds what line number n says to l.
+func (l *lock) parseLine(line string, n int) error {
+	word, rest, _ := strings.Cut(line, " ")
+	switch {
+	case line == "" || strings.HasPrefix(line, "#"):
+		return nil
+	case rest == "" || len(l.models) == 0 && word != "model":
+		return fmt.Errorf("%q is no line of a lock file", line)
+	case word != "model":
+		return l.models[len(l.models)-1].parseItem(word, rest, n)
+	case l.model(rest) != nil:
+		return fmt.Errorf("a second model %s", rest)
+	}
+	l.models = append(l.models, &lockedModel{name: rest, version: 1, line: n})
 	return nil
+}
+
+// parseItem adds what line number n says to m.
+func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
+	if word == "version" {
+		if m.version, err = strconv.Atoi(rest); err != nil {
+			return fmt.Errorf("%q is no version", rest)
+		}
+		return nil
+	}
+	for _, kind := range m.kinds() {
+		if kind.word == word {
+			name, form, _ := strings.Cut(rest, " ")
+			*kind.items = append(*kind.items, lockedItem{name, form, n})
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no word of a lock file", word)
+}
+
+func (l *lock) sort() {
+	slices.SortFunc(l.models, func(a, b *lockedModel) int { return strings.Compare(a.name, b.name) })
+	for _, m := range l.models {
+		for _, items := range [][]lockedItem{m.fields, m.indexes, m.rings, m.counters} {
+			slices.SortFunc(items, func(a, b lockedItem) int { return strings.Compare(a.name, b.name) })
+		}
+	}
 }

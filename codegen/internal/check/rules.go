@@ -1,3 +1,5 @@
+// Package check is the third step: it refuses models that contradict themselves,
+// and changes that would leave stored data behind.
 package check
 
 import (

@@ -7,12 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/ringtree/ringtree/codegen/internal/emit"
 	"golang.org/x/tools/go/packages"
 )
 
 func TestRecordMethods_AreThoseOfRecords(t *testing.T) {
-	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes}, emit.Module+"kvmodel")
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes}, "github.com/ringtree/ringtree/kvmodel")
 	if err != nil {
 		t.Fatal(err)
 	}

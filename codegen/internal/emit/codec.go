@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
-	"strings"
+	"strconv"
 
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
@@ -57,7 +57,7 @@ func (s *codecSet) writeStruct(t types.Type, base string, pos token.Pos, fields 
 	codec, name := s.runtime(), s.typeName(t, pos)
 	s.printf("func write%s(w *%s.Writer, v *%s) {\n\tw.Struct(%d)\n", base, codec, name, len(fields))
 	for _, f := range fields {
-		s.printf("\t%s\n", s.call("Write", f.Typ, fmt.Sprintf("w.Name(%q)", f.Name), "&v."+f.Path, f.Place))
+		s.printf("\t%s\n", s.call("Write", f.Type, fmt.Sprintf("w.Name(%q)", f.Names[0]), "&v."+f.Path, f.Place))
 	}
 	s.printf("}\n\nfunc read%s(r *%s.Reader, v *%s) {\n\t%[2]s.ReadStruct(r, v, read%[1]sField)\n}\n\n", base, codec, name)
 	s.printf("func read%sField(r *%s.Reader, v *%s, name []byte) bool {\n", base, codec, name)
@@ -67,7 +67,7 @@ func (s *codecSet) writeStruct(t types.Type, base string, pos token.Pos, fields 
 	}
 	s.printf("\tswitch string(name) {\n")
 	for _, f := range fields {
-		s.printf("\tcase %s:\n\t\t%s\n", quoted(f.Names()), s.call("Read", f.Typ, "r", "&v."+f.Path, f.Place))
+		s.printf("\tcase %s:\n\t\t%s\n", each(f.Names, strconv.Quote), s.call("Read", f.Type, "r", "&v."+f.Path, f.Place))
 	}
 	s.printf("\tdefault:\n\t\treturn false\n\t}\n\treturn true\n}\n\n")
 }
@@ -75,7 +75,7 @@ func (s *codecSet) writeStruct(t types.Type, base string, pos token.Pos, fields 
 func (s *codecSet) writeFields(t types.Type, base string, pos token.Pos) {
 	var plain, nested []stored.Field
 	for _, f := range s.Fields(t, t.Underlying().(*types.Struct), base, pos) {
-		if s.StructIn(f.Typ) == nil {
+		if s.StructIn(f.Type) == nil {
 			plain = append(plain, f)
 		} else {
 			nested = append(nested, f)
@@ -88,24 +88,16 @@ func (s *codecSet) writeFields(t types.Type, base string, pos token.Pos) {
 	}
 	s.printf("\tswitch string(name) {\n")
 	for _, f := range nested {
-		s.printf("\tcase %s:\n\t\treturn %s, true\n", quoted(f.Names()), s.fieldsOf(s.StructIn(f.Typ), f.Place.Name, f.Place.Pos))
+		s.printf("\tcase %s:\n\t\treturn %s, true\n", each(f.Names, strconv.Quote), s.fieldsOf(s.StructIn(f.Type), f.Place.Name, f.Place.Pos))
 	}
 	if len(plain) > 0 {
 		var names []string
 		for _, f := range plain {
-			names = append(names, f.Names()...)
+			names = append(names, f.Names...)
 		}
-		s.printf("\tcase %s:\n\t\treturn nil, true\n", quoted(names))
+		s.printf("\tcase %s:\n\t\treturn nil, true\n", each(names, strconv.Quote))
 	}
 	s.printf("\t}\n\treturn nil, false\n}\n\n")
 }
 
 func (s *codecSet) printf(format string, args ...any) { fmt.Fprintf(&s.out, format, args...) }
-
-func quoted(names []string) string {
-	quotes := make([]string, len(names))
-	for i, name := range names {
-		quotes[i] = fmt.Sprintf("%q", name)
-	}
-	return strings.Join(quotes, ", ")
-}

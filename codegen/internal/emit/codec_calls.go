@@ -117,12 +117,12 @@ func (s *codecSet) check(u, t types.Type, in stored.Place) {
 	switch u := u.(type) {
 	case *types.Pointer:
 		if storesNil(u.Elem()) {
-			s.At(in.Pos, "%s: a stored nil could be the pointer or what it points to; use %s", s.Describe(t), s.Describe(u.Elem()))
+			s.At(in.Pos, "%s: a stored nil could be the pointer or what it points to; use %s", stored.Describe(t, s.Pkg), stored.Describe(u.Elem(), s.Pkg))
 		}
 	case *types.Map:
 		b, ok := u.Key().Underlying().(*types.Basic)
 		if !ok || b.Info()&(types.IsString|types.IsInteger) == 0 || b.Kind() == types.Uintptr {
-			s.At(in.Pos, "%s: the keys of a stored map are strings or integers", s.Describe(t))
+			s.At(in.Pos, "%s: the keys of a stored map are strings or integers", stored.Describe(t, s.Pkg))
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (s *codecSet) refuse(t types.Type, in stored.Place) {
 	case *types.Chan, *types.Signature:
 		hint = ""
 	}
-	s.At(in.Pos, "%s cannot be stored: %sleave the field out with `kv:\"-\"`", s.Describe(t), hint)
+	s.At(in.Pos, "%s cannot be stored: %sleave the field out with `kv:\"-\"`", stored.Describe(t, s.Pkg), hint)
 }
 
 func isByte(t types.Type) bool {

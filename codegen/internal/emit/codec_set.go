@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -12,9 +13,9 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// codecSet writes the codecs of one package: of its models, and once for each
-// other type they reach, of whatever package. The same types in the same order
-// give the same bytes.
+// codecSet writes the codecs of one package: those of its models and, once each,
+// those of all other types they reach. The same types in the same order give the
+// same bytes.
 type codecSet struct {
 	*stored.Forms
 	names   map[string]string // helper names by type
@@ -38,8 +39,8 @@ func newCodecSet(f *stored.Forms, names *imports) *codecSet {
 	return &codecSet{Forms: f, names: map[string]string{}, imports: names, written: map[string]bool{}}
 }
 
-// codecOf returns the name behind write and read of the functions for t, and
-// sees that they are written. place names a type that has no name.
+// codecOf returns what follows write and read in the names of the functions for t,
+// and has them written. place names a type that has no name.
 func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	if s.first(base, "codec") {
@@ -48,8 +49,8 @@ func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 	return base
 }
 
-// fieldsOf returns the name of the function that knows the fields of the struct
-// t, and sees that it is written.
+// fieldsOf returns the name of the function that knows the fields of the struct t,
+// and has it written.
 func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	if s.first(base, "fields") {
@@ -58,6 +59,7 @@ func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	return lowerFirst(base) + "Fields"
 }
 
+// first reports whether this part of base is asked for the first time.
 func (s *codecSet) first(base, part string) bool {
 	key := base + " " + part
 	first := !s.written[key]
@@ -70,7 +72,8 @@ func (s *codecSet) codecName(model *types.Named) string {
 	return lowerFirst(s.helper(model, "")) + "Codec"
 }
 
-// helper returns the name that the functions for t end with.
+// helper returns the name that the functions for t end with. It has a number at
+// its end if otherwise an identifier made of it would be in use.
 func (s *codecSet) helper(t types.Type, place string) string {
 	key := types.TypeString(t, nil)
 	if name := s.names[key]; name != "" {
@@ -80,36 +83,23 @@ func (s *codecSet) helper(t types.Type, place string) string {
 	if _, named := types.Unalias(t).(*types.Named); !named {
 		base = place
 	}
-	s.names[key] = s.unused(base, func(name string) []string {
-		lower := lowerFirst(name)
-		return []string{"write" + name, "read" + name, "read" + name + "Field", lower + "Fields", lower + "Codec"}
-	})
-	return s.names[key]
-}
-
-// unused returns base, with a number behind it if any of the identifiers made of
-// it is in use, and keeps them.
-func (s *codecSet) unused(base string, identifiers func(name string) []string) string {
-	name := base
-	for n := 2; ; n++ {
-		ids := identifiers(name)
-		if !s.anyUsed(ids) {
-			for _, id := range ids {
-				s.imports.taken[id] = true
-			}
-			return name
-		}
+	inUse := func(id string) bool { return s.imports.taken[id] || token.IsKeyword(id) }
+	name, ids := base, identifiers(base)
+	for n := 2; slices.ContainsFunc(ids, inUse); n++ {
 		name = fmt.Sprintf("%s%d", base, n)
+		ids = identifiers(name)
 	}
+	for _, id := range ids {
+		s.imports.taken[id] = true
+	}
+	s.names[key] = name
+	return name
 }
 
-func (s *codecSet) anyUsed(ids []string) bool {
-	for _, id := range ids {
-		if s.imports.taken[id] || token.IsKeyword(id) {
-			return true
-		}
-	}
-	return false
+// identifiers returns what may be made of the helper name.
+func identifiers(name string) []string {
+	lower := lowerFirst(name)
+	return []string{"write" + name, "read" + name, "read" + name + "Field", lower + "Fields", lower + "Codec"}
 }
 
 // mangled returns a name for t as part of an identifier: Page, GeoPoint,
@@ -153,27 +143,24 @@ func lowerFirst(name string) string {
 }
 
 // typeName returns t as the package writes it, and imports what it needs. It
-// notes an error if t has a part the package cannot name.
+// complains if the package cannot name a part of t.
 func (s *codecSet) typeName(t types.Type, pos token.Pos) string {
 	s.checkNameable(t, pos)
 	return s.imports.typeString(t)
 }
 
+// checkNameable complains about what the package cannot name in t.
 func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 	switch t := types.Unalias(t).(type) {
-	case *types.Pointer:
-		s.checkNameable(t.Elem(), pos)
-	case *types.Slice:
-		s.checkNameable(t.Elem(), pos)
-	case *types.Array:
-		s.checkNameable(t.Elem(), pos)
 	case *types.Map:
 		s.checkNameable(t.Key(), pos)
+		s.checkNameable(t.Elem(), pos)
+	case interface{ Elem() types.Type }: // pointers, slices, arrays
 		s.checkNameable(t.Elem(), pos)
 	case *types.Named:
 		obj := t.Obj()
 		if obj.Pkg() != nil && obj.Pkg() != s.Pkg && (!obj.Exported() || !importable(obj.Pkg().Path(), s.Pkg.Path())) {
-			s.At(pos, "%s is out of reach of this package: leave the field out with `kv:\"-\"`, or copy it into a type of your own", s.Describe(t))
+			s.At(pos, "%s is out of reach of this package: leave the field out with `kv:\"-\"`, or copy it into a type of your own", stored.Describe(t, s.Pkg))
 		}
 		for arg := range t.TypeArgs().Types() {
 			s.checkNameable(arg, pos)
@@ -184,19 +171,9 @@ func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 // importable reports whether the package at path may be imported from the one
 // at home, as far as internal directories go.
 func importable(path, home string) bool {
-	parent, _, found := cutInternal(path)
-	return !found || home == parent || strings.HasPrefix(home, parent+"/")
-}
-
-func cutInternal(path string) (parent, rest string, found bool) {
-	if strings.HasPrefix(path, "internal/") || path == "internal" {
-		return "", path, true
-	}
-	i := strings.LastIndex(path+"/", "/internal/")
-	if i < 0 {
-		return "", "", false
-	}
-	return path[:i], path[i:], true
+	whole := "/" + path + "/"
+	i := strings.LastIndex(whole, "/internal/")
+	return i < 0 || i > 0 && strings.HasPrefix("/"+home+"/", whole[:i]+"/")
 }
 
 func (s *codecSet) runtime() string { return s.imports.runtime("kvmodel/codec") }

@@ -23,20 +23,21 @@ func receiverName(typ string) string {
 
 // composite returns the literal of the key type typ made of the parts of v.
 func composite(typ string, parts []model.Part, v string) string {
-	fields := make([]string, len(parts))
-	for i, p := range parts {
-		fields[i] = p.Name + ": " + p.Expr(v)
-	}
-	return typ + "{" + strings.Join(fields, ", ") + "}"
+	return typ + "{" + each(parts, func(p model.Part) string { return p.Name + ": " + p.Expr(v) }) + "}"
 }
 
 // eachPart returns the parts of v, separated by commas.
 func eachPart(parts []model.Part, v string) string {
-	exprs := make([]string, len(parts))
-	for i, p := range parts {
-		exprs[i] = p.Expr(v)
+	return each(parts, func(p model.Part) string { return p.Expr(v) })
+}
+
+// each returns the text of each item, separated by commas.
+func each[T any](items []T, text func(T) string) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = text(item)
 	}
-	return strings.Join(exprs, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // conditionExpr returns the condition as a function of a record.

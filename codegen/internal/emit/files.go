@@ -1,3 +1,5 @@
+// Package emit is the last step: it prints models and decides nothing. What cannot
+// be stored comes up here, while codecs are written.
 package emit
 
 import (
@@ -23,7 +25,7 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 	for _, m := range p.Models {
 		byFile[m.File] = append(byFile[m.File], m)
 	}
-	names := newImports(p.Types, taken(p))
+	names := newImports(p.Types, takenNames(p))
 	codecs := newCodecSet(stored.NewForms(r, p.Types, p.Has), names)
 	files := []output.File{modelsFile(p, names)}
 	for _, path := range slices.Sorted(maps.Keys(byFile)) {
@@ -33,8 +35,8 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 	return files
 }
 
-// taken returns the names that generated code must not give to anything else.
-func taken(p *model.Package) map[string]bool {
+// takenNames returns the names that generated code must not give to anything else.
+func takenNames(p *model.Package) map[string]bool {
 	taken := map[string]bool{"Models": true, "New": true}
 	for _, name := range p.Declared {
 		taken[name] = true
@@ -76,7 +78,7 @@ func modelsFile(p *model.Package, names *imports) output.File {
 func modelFile(p *model.Package, names *imports, codecs *codecSet, path string, models []*model.Model) output.File {
 	w := &printer{names: names, codecs: codecs}
 	for _, m := range models {
-		w.model(m)
+		w.class(m)
 	}
 	return w.file(strings.TrimSuffix(path, ".go")+"_kv.go", p.Name)
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Module is the import path under which generated code finds the library.
-const Module = "github.com/ringtree/ringtree/"
+// module is the import path under which generated code finds the library.
+const module = "github.com/ringtree/ringtree/"
 
 // imports name the packages that the generated files of one package import:
 // each has one name in all of them, which nothing else in the package has.
@@ -30,7 +30,7 @@ func newImports(own *types.Package, taken map[string]bool) *imports {
 }
 
 // runtime imports the library's package in the directory dir and returns what to call it.
-func (im *imports) runtime(dir string) string { return im.add(Module+dir, path.Base(dir)) }
+func (im *imports) runtime(dir string) string { return im.add(module+dir, path.Base(dir)) }
 
 // add imports the package at importPath, which calls itself name, and returns
 // what to call it.

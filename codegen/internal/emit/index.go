@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
@@ -84,21 +85,12 @@ func indexSpec(x *model.Index, names *imports) string {
 	typ, v := x.Model.Type.Obj().Name(), variable(x.Model)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.IndexSpec[%s, %s]{\n", kvmodel, typ, value)
-	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.Def, fieldList(x), keyExpr(x.Value, names))
+	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.Def, each(x.Parts, func(p model.Part) string { return strconv.Quote(p.Name) }), keyExpr(x.Value, names))
 	fmt.Fprintf(&b, "Values: func(%s *%s) []%s { return %s },", v, typ, value, values(x, value, v))
 	if c := x.Condition(); c != nil {
 		fmt.Fprintf(&b, " If: %s,", conditionExpr(c, typ, v))
 	}
 	return b.String() + "\n}"
-}
-
-// fieldList returns the quoted names of what x is made of.
-func fieldList(x *model.Index) string {
-	names := make([]string, len(x.Parts))
-	for i, p := range x.Parts {
-		names[i] = fmt.Sprintf("%q", p.Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // values returns the expression of the values of x in the record v.

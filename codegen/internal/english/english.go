@@ -1,3 +1,4 @@
+// Package english writes names into sentences.
 package english
 
 import (

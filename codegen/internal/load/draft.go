@@ -30,7 +30,6 @@ type names struct {
 	Model      string // by people: Page
 	Stored     string // in keys: Page, or what was= says
 	Collection string // the generated type: Pages
-	id         string // the generated key type, if its id has several fields: PageID
 }
 
 // A Tagged is a field or a method that carries a kv tag.
@@ -41,10 +40,10 @@ type Tagged struct {
 	typ     ast.Expr // of the field, or of the method's result
 	Text    tag.Text
 	Clauses []tag.Clause
-	faulty  bool // there is more in the text than the clauses
+	faulty  bool // the text has more than the clauses
 }
 
-// makesModel reports whether t makes a model of its struct. A - does not: it may
+// makesModel reports whether t makes its struct a model. A lone - does not: it may
 // stand in any struct that is part of a record.
 func (t *Tagged) makesModel() bool { return strings.TrimSpace(t.Text.Text) != "-" }
 
@@ -52,12 +51,12 @@ func (t *Tagged) makesModel() bool { return strings.TrimSpace(t.Text.Text) != "-
 // several fields, or the value of a group.
 type KeyDecl struct {
 	Name  string
-	group Group  // the zero one of an id
+	group Group  // the zero one for an id
 	About string // its doc comment
 	Parts []*Tagged
 }
 
-// Group is the fields that make one index together: its word and its name.
+// A Group is fields that make one index together: the word and name they share.
 type Group struct{ word, name string }
 
 // clause returns the clause of t with the word, and whether there is one.
@@ -84,15 +83,15 @@ func (d *Draft) Faulty() bool {
 	return slices.ContainsFunc(d.Tags, func(t *Tagged) bool { return t.faulty })
 }
 
-// GroupOf returns the group that c names, the zero one if it names none.
-func GroupOf(c tag.Clause) Group {
+// GroupOf returns the group that c names, false if it names none.
+func GroupOf(c tag.Clause) (Group, bool) {
 	if (c.Word == "unique" || c.Word == "list") && c.Value != "" {
-		return Group{c.Word, c.Value}
+		return Group{c.Word, c.Value}, true
 	}
-	return Group{}
+	return Group{}, false
 }
 
-// KeyOf returns the key type of g.
+// KeyOf returns the key type of g, or of the id if g is the zero group.
 func (d *Draft) KeyOf(g Group) *KeyDecl {
 	i := slices.IndexFunc(d.keys, func(k *KeyDecl) bool { return k.group == g })
 	return d.keys[i]

@@ -1,3 +1,6 @@
+// Package load is the first step: it finds the packages with models, reads them
+// without what kvgen wrote, parses and names what carries tags, and type-checks
+// what a model can depend on.
 package load
 
 import (
@@ -74,8 +77,8 @@ func read(r *problem.Reporter, p *packages.Package) *Source {
 	return s
 }
 
-// collect returns the texts of the files of s that people wrote, nil if nothing
-// in its directory concerns kvgen.
+// collect returns the texts of the handwritten files of s, nil if nothing in its
+// directory concerns kvgen.
 func (s *Source) collect(r *problem.Reporter, paths []string) map[string][]byte {
 	s.generated = len(output.In(s.Dir)) > 0
 	s.aside = slices.DeleteFunc(s.aside, func(path string) bool {

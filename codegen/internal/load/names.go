@@ -11,9 +11,9 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// A nameTable says who holds each name at the top of a package.
+// A nameTable holds the names at the top of a package.
 type nameTable struct {
-	declared  map[string]token.Pos // by people
+	declared  map[string]token.Pos // in handwritten files
 	generated map[string]string    // by kvgen, and for what
 }
 
@@ -38,7 +38,7 @@ func (s *Source) nameDrafts(r *problem.Reporter) {
 	s.distinctModels(r)
 }
 
-// claim takes name for what kvgen writes, or reports who has it.
+// claim takes name for what kvgen writes, and complains if it is taken.
 func (t nameTable) claim(r *problem.Reporter, pos token.Pos, name, purpose, remedy string) {
 	if at, ok := t.declared[name]; ok {
 		r.At(pos, "kvgen writes %s for %s, but %s declares it: %s", name, purpose, r.Place(at), remedy)
@@ -48,14 +48,14 @@ func (t nameTable) claim(r *problem.Reporter, pos token.Pos, name, purpose, reme
 	t.generated[name] = purpose
 }
 
-// free reports whether nobody holds name.
+// free reports whether name is not taken.
 func (t nameTable) free(name string) bool {
 	_, declared := t.declared[name]
 	_, generated := t.generated[name]
 	return !declared && !generated
 }
 
-// ownNames returns what d is called, by its struct and its model clause.
+// ownNames returns what d is called, by its struct and its model or events clause.
 func (d *Draft) ownNames(r *problem.Reporter) names {
 	var c tag.Clause
 	for _, word := range []string{"events", "model"} {
@@ -79,9 +79,9 @@ func (d *Draft) ownNames(r *problem.Reporter) names {
 // nameID names the key type of d if its id has several fields.
 func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	var parts []*Tagged
-	for _, tag := range d.Tags {
-		if _, ok := tag.clause("id"); ok {
-			parts = append(parts, tag)
+	for _, t := range d.Tags {
+		if _, ok := t.clause("id"); ok {
+			parts = append(parts, t)
 		}
 	}
 	if len(parts) < 2 {
@@ -92,15 +92,29 @@ func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 			r.At(part.Text.Pos(c.Offset), "%s has an id of several fields, so none of them can be seq: numbers are given to single ids", d.Names.Model)
 		}
 	}
-	d.Names.id = d.Names.Model + "ID"
-	t.claim(r, d.Spec.Pos(), d.Names.id, "the id of a "+d.Names.Model, "rename that, or say `kv:\"model,name=...\"` on a field _ struct{}")
-	d.keys = append(d.keys, &KeyDecl{d.Names.id, Group{}, "the id of " + english.Article(d.Names.Model), parts})
+	name := d.Names.Model + "ID"
+	t.claim(r, d.Spec.Pos(), name, "the id of a "+d.Names.Model, "rename that, or say `kv:\"model,name=...\"` on a field _ struct{}")
+	d.keys = append(d.keys, &KeyDecl{name, Group{}, "the id of " + english.Article(d.Names.Model), parts})
 }
 
 // nameGroups names the key types of the groups of d: By<Group>, with the model
 // before it if that is taken.
 func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
-	for _, g := range d.groups() {
+	var groups []Group
+	members := map[Group][]*Tagged{}
+	for _, tagged := range d.Tags {
+		for _, c := range tagged.Clauses {
+			g, ok := GroupOf(c)
+			if !ok {
+				continue
+			}
+			if members[g] == nil {
+				groups = append(groups, g)
+			}
+			members[g] = append(members[g], tagged)
+		}
+	}
+	for _, g := range groups {
 		name := "By" + g.name
 		if !t.free(name) {
 			name = d.Names.Model + name
@@ -110,39 +124,11 @@ func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 			about = "what the " + d.Names.Collection + " of a list have in common"
 		}
 		t.claim(r, d.Spec.Pos(), name, "the values of the "+g.word+" group "+g.name, "take another group name")
-		d.keys = append(d.keys, &KeyDecl{name, g, about, d.members(g)})
+		d.keys = append(d.keys, &KeyDecl{name, g, about, members[g]})
 	}
 }
 
-// groups returns the groups of d in source order.
-func (d *Draft) groups() []Group {
-	var found []Group
-	seen := map[Group]bool{{}: true}
-	for _, t := range d.Tags {
-		for _, c := range t.Clauses {
-			if g := GroupOf(c); !seen[g] {
-				seen[g] = true
-				found = append(found, g)
-			}
-		}
-	}
-	return found
-}
-
-// members returns what g is made of.
-func (d *Draft) members(g Group) []*Tagged {
-	var found []*Tagged
-	for _, t := range d.Tags {
-		for _, c := range t.Clauses {
-			if GroupOf(c) == g {
-				found = append(found, t)
-			}
-		}
-	}
-	return found
-}
-
-// distinctModels reports models that have one name, or are stored under one.
+// distinctModels reports models that share a name or are stored under one.
 func (s *Source) distinctModels(r *problem.Reporter) {
 	named, stored := map[string]*Draft{}, map[string]*Draft{}
 	for _, d := range s.Drafts {
@@ -155,20 +141,16 @@ func (s *Source) distinctModels(r *problem.Reporter) {
 	}
 }
 
-// plural returns the name of several things called name.
+// plural returns the plural of name.
 func plural(name string) string {
 	last, size := utf8.DecodeLastRuneInString(name)
 	rest := name[:len(name)-size]
+	before, _ := utf8.DecodeLastRuneInString(rest)
 	switch {
-	case last == 'y' && rest != "" && !strings.ContainsRune("aeiouAEIOU", lastRune(rest)):
+	case last == 'y' && rest != "" && !strings.ContainsRune("aeiouAEIOU", before):
 		return rest + "ies"
 	case strings.ContainsRune("sxz", last), strings.HasSuffix(name, "ch"), strings.HasSuffix(name, "sh"):
 		return name + "es"
 	}
 	return name + "s"
-}
-
-func lastRune(s string) rune {
-	r, _ := utf8.DecodeLastRuneInString(s)
-	return r
 }

@@ -2,14 +2,16 @@ package load
 
 import (
 	"go/ast"
+	"go/parser"
 	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// scan finds the drafts of s and reports tags that stand where kvgen does not
-// look, so that none is passed over in silence.
+// scan finds the drafts of s and reports every tag that stands where kvgen does
+// not look.
 func (s *Source) scan(r *problem.Reporter) {
 	for _, path := range s.aside {
 		s.scanAside(r, path)
@@ -19,6 +21,25 @@ func (s *Source) scan(r *problem.Reporter) {
 	}
 	for _, f := range s.Files {
 		s.scanMethods(r, f)
+	}
+}
+
+// scanAside reports models in a file that is not part of the package's build.
+func (s *Source) scanAside(r *problem.Reporter, path string) {
+	file, err := parser.ParseFile(r.Fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || strings.TrimSuffix(file.Name.Name, "_test") != s.Name && s.Name != "" {
+		return
+	}
+	for _, spec := range typeSpecs(file) {
+		st, ok := spec.Type.(*ast.StructType)
+		if !ok || !slices.ContainsFunc(structTags(&problem.Reporter{Fset: r.Fset}, st), (*Tagged).makesModel) {
+			continue
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			r.At(spec.Pos(), "model %s stands in a test file; what kvgen writes is part of the package: move it to a file whose name does not end in _test.go", spec.Name.Name)
+			continue
+		}
+		r.At(spec.Pos(), "model %s stands in a file that this build leaves out, but kv.go wires the models of every build: move it to a file without constraint", spec.Name.Name)
 	}
 }
 
@@ -52,7 +73,7 @@ func (s *Source) scanStructs(r *problem.Reporter, f *sourceFile) {
 	})
 }
 
-// notModel says why the struct that spec declares cannot be a model, "" if it can.
+// notModel returns why the struct that spec declares cannot be a model, "" if it can.
 func notModel(spec *ast.TypeSpec) string {
 	switch {
 	case spec == nil:
@@ -69,9 +90,9 @@ func notModel(spec *ast.TypeSpec) string {
 func structTags(r *problem.Reporter, st *ast.StructType) []*Tagged {
 	var found []*Tagged
 	for _, field := range st.Fields.List {
-		text, ok, err := tag.OfField(field.Tag)
-		if err != nil {
-			tag.Report(r, text, err)
+		text, ok, fault := tag.OfField(field.Tag)
+		if fault != nil {
+			text.Report(r, fault)
 		}
 		if !ok {
 			continue
@@ -99,12 +120,13 @@ func fieldTagged(r *problem.Reporter, field *ast.Field, name string, text tag.Te
 
 // parse reads the tag's text.
 func (t *Tagged) parse(r *problem.Reporter) {
-	clauses, err := tag.Parse(t.Text.Text, t.Site)
-	t.Clauses, t.faulty = clauses, err != nil
-	tag.Report(r, t.Text, err)
+	clauses, faults := tag.Parse(t.Text.Text, t.Site)
+	t.Clauses, t.faulty = clauses, len(faults) > 0
+	t.Text.Report(r, faults...)
 }
 
-// fieldNames returns the names that field declares; an embedded field has that of its type.
+// fieldNames returns the names that field declares. An embedded field has the name
+// of its type.
 func fieldNames(field *ast.Field) []string {
 	if len(field.Names) == 0 {
 		return []string{embeddedName(field.Type)}
@@ -116,13 +138,16 @@ func fieldNames(field *ast.Field) []string {
 	return names
 }
 
-// scanMethods adds the tagged methods in f to their models.
+// scanMethods adds the tagged methods in f to their models, and reports //kv:
+// comments that stand on no method.
 func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
+	docs := map[*ast.CommentGroup]bool{}
 	for _, decl := range f.Syntax.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
 		if !ok {
 			continue
 		}
+		docs[fn.Doc] = true
 		if c := tag.InProse(fn.Doc); c != nil {
 			r.At(c.Slash, "write //kv: without a blank before kv, or it is only a comment")
 		}
@@ -130,7 +155,14 @@ func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 			s.addMethod(r, fn, text)
 		}
 	}
-	s.scanStray(r, f)
+	for _, group := range f.Syntax.Comments {
+		if docs[group] {
+			continue
+		}
+		for _, text := range tag.OfMethod(group) {
+			r.At(text.Pos(0), "a //kv: comment that is not directly above a method of a model")
+		}
+	}
 }
 
 // addMethod adds the method fn with the tag text to its model.
@@ -147,22 +179,4 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	t := &Tagged{Name: fn.Name.Name, Site: tag.OnMethod, Pos: fn.Name.Pos(), typ: fn.Type.Results.List[0].Type, Text: text}
 	t.parse(r)
 	d.Tags = append(d.Tags, t)
-}
-
-// scanStray reports //kv: comments that stand on no method.
-func (s *Source) scanStray(r *problem.Reporter, f *sourceFile) {
-	docs := map[*ast.CommentGroup]bool{}
-	for _, decl := range f.Syntax.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok {
-			docs[fn.Doc] = true
-		}
-	}
-	for _, group := range f.Syntax.Comments {
-		if docs[group] {
-			continue
-		}
-		for _, text := range tag.OfMethod(group) {
-			r.At(text.Pos(0), "a //kv: comment that is not directly above a method of a model")
-		}
-	}
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A Source is a package as people wrote it: kvgen's own output is left out, so
-// that it may be missing, stale or broken.
+// A Source is the handwritten part of a package. It leaves out what kvgen wrote,
+// which may be missing, stale or broken.
 type Source struct {
 	Name, Path, Dir string
 	goVersion       string
-	Files           []*sourceFile // that the build takes, sorted by name
-	aside           []string      // that it leaves out: tests and other systems' files
-	generated       bool          // kvgen has written files in dir
+	Files           []*sourceFile // of the build, sorted by name
+	aside           []string      // left out of the build: tests and other systems' files
+	generated       bool          // kvgen has written files in Dir
 
 	Drafts []*Draft
 	Types  *types.Package
@@ -42,7 +42,7 @@ func (s *Source) draft(name string) *Draft {
 	return nil
 }
 
-// Declared returns the names that people declare at the top of the package.
+// Declared returns the names that s declares at the top of the package.
 func (s *Source) Declared() map[string]token.Pos {
 	found := map[string]token.Pos{}
 	for _, f := range s.Files {
@@ -76,7 +76,7 @@ func declaredBy(decl ast.Decl) []*ast.Ident {
 	return nil
 }
 
-// Methods returns the methods that people declare on the type called name.
+// Methods returns the methods that s declares on the type called name.
 func (s *Source) Methods(name string) map[string]token.Pos {
 	found := map[string]token.Pos{}
 	for _, f := range s.Files {
@@ -113,6 +113,7 @@ func embeddedName(typ ast.Expr) string {
 	return "_"
 }
 
+// ImportPath returns the path that spec imports.
 func ImportPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "`\"") }
 
 // typeSpecs returns the types declared at the top of f.

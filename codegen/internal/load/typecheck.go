@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A checker type-checks packages with models. For that it imports others.
+// A checker type-checks packages with models and imports what they need for that.
 type checker struct {
 	fset    *token.FileSet
 	sources map[string]*Source // by import path
@@ -22,7 +22,7 @@ type checker struct {
 	absent  map[string]string // why a package could not be loaded
 }
 
-// newChecker returns a checker that knows sources and has loaded nothing yet.
+// newChecker returns a checker of sources.
 func newChecker(fset *token.FileSet, sources []*Source) *checker {
 	c := &checker{fset, map[string]*Source{}, map[string]*types.Package{}, map[string]string{}}
 	for _, s := range sources {
@@ -43,21 +43,17 @@ func (c *checker) check(found []*Source) error {
 	return nil
 }
 
-// importOthers loads the packages that found imports, beside itself, from the
-// compiler's export data.
+// importOthers loads the other packages that found import, from the compiler's
+// export data.
 func (c *checker) importOthers(found []*Source) error {
-	paths := map[string]bool{}
+	wanted := map[string]bool{}
 	for _, s := range found {
 		for _, f := range s.Files {
-			for _, path := range imported(f.Syntax) {
-				paths[path] = c.sources[path] == nil && path != "C" && path != "unsafe"
+			for _, spec := range f.Syntax.Imports {
+				if path := ImportPath(spec); c.sources[path] == nil && path != "C" && path != "unsafe" {
+					wanted[path] = true
+				}
 			}
-		}
-	}
-	var wanted []string
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if paths[path] {
-			wanted = append(wanted, path)
 		}
 	}
 	if len(wanted) == 0 {
@@ -67,7 +63,7 @@ func (c *checker) importOthers(found []*Source) error {
 		Mode: packages.NeedName | packages.NeedTypes,
 		Dir:  found[0].Dir,
 		Fset: c.fset,
-	}, wanted...)
+	}, slices.Sorted(maps.Keys(wanted))...)
 	if err != nil {
 		return fmt.Errorf("go list of imported packages: %w", err)
 	}
@@ -79,14 +75,6 @@ func (c *checker) importOthers(found []*Source) error {
 		}
 	}
 	return nil
-}
-
-func imported(f *ast.File) []string {
-	var paths []string
-	for _, spec := range f.Imports {
-		paths = append(paths, ImportPath(spec))
-	}
-	return paths
 }
 
 // Import returns the package at path for the type checker.
@@ -104,9 +92,9 @@ func (c *checker) Import(path string) (*types.Package, error) {
 	return nil, errors.New(cmp.Or(c.absent[path], "it cannot be loaded"))
 }
 
-// typecheck gives s its types. Only what a model can depend on is looked at:
-// types, constants and the signatures of methods, and the key types that kvgen
-// will write, so that errors elsewhere in the package do not matter.
+// typecheck gives s its types. It looks only at what a model can depend on: types,
+// constants, the signatures of methods, and the key types that kvgen will write.
+// Errors elsewhere in the package do not matter.
 func (c *checker) typecheck(s *Source) {
 	if s.Types != nil {
 		return
@@ -124,11 +112,11 @@ func (c *checker) typecheck(s *Source) {
 		},
 	}
 	checker := types.NewChecker(&config, c.fset, s.Types, nil)
-	_ = checker.Files(s.trimmed()) // The faults that matter are in s.faults.
+	_ = checker.Files(s.trimmed()) // The faults that matter are in s.Faults.
 	s.promiseCodecs()
 }
 
-// trimmed returns the files of s with nothing in them but what a model can depend on.
+// trimmed returns the files of s reduced to what a model can depend on.
 func (s *Source) trimmed() []*ast.File {
 	var files []*ast.File
 	for _, f := range s.Files {

@@ -1,3 +1,5 @@
+// Package model describes data classes: what resolve makes of tagged structs, what
+// check looks at, and what emit prints.
 package model
 
 import (

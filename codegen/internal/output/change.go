@@ -14,11 +14,9 @@ import (
 
 // A Change is what has to be done to one file.
 type Change struct {
-	Kind  changeKind
-	Name  string // as seen from the working directory
-	path  string
-	text  []byte
-	Fault error // why text is not Go
+	File
+	name string // as seen from the working directory
+	kind changeKind
 }
 
 type changeKind int
@@ -29,20 +27,35 @@ const (
 	leftOver                   // nothing is generated there any more
 )
 
-// String returns the state of the file in words.
-func (k changeKind) String() string {
-	return [...]string{"missing: run kvgen", "stale: run kvgen", "left over, its models are gone: run kvgen"}[k]
+// String returns the file and its state in words.
+func (c Change) String() string {
+	return c.name + [...]string{": missing: run kvgen", ": stale: run kvgen", ": left over, its models are gone: run kvgen"}[c.kind]
 }
 
-// Apply makes the change. The file has its old text or its new one at every moment.
-func (c Change) Apply() error {
-	if c.Kind == leftOver {
-		return os.Remove(c.path)
+// Write makes the changes. It also writes text that is not Go, and returns why
+// it is not.
+func Write(changes []Change) error {
+	var faults []error
+	for _, c := range changes {
+		if err := c.apply(); err != nil {
+			return err
+		}
+		if c.Fault != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", c.name, c.Fault))
+		}
 	}
-	temporary := fmt.Sprintf("%s.%d.tmp", c.path, os.Getpid())
-	err := os.WriteFile(temporary, c.text, 0o666)
+	return errors.Join(faults...)
+}
+
+// apply makes the change. The file has its old text or its new one at every moment.
+func (c Change) apply() error {
+	if c.kind == leftOver {
+		return os.Remove(c.Path)
+	}
+	temporary := fmt.Sprintf("%s.%d.tmp", c.Path, os.Getpid())
+	err := os.WriteFile(temporary, c.Text, 0o666)
 	if err == nil {
-		err = os.Rename(temporary, c.path)
+		err = os.Rename(temporary, c.Path)
 	}
 	if err == nil {
 		return nil
@@ -51,7 +64,7 @@ func (c Change) Apply() error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner // The path that it leaves out is that of the temporary file.
 	}
-	return fmt.Errorf("cannot write %s: %w", c.Name, err)
+	return fmt.Errorf("cannot write %s: %w", c.name, err)
 }
 
 // Compare returns what has to be done for dir to hold files and nothing else
@@ -64,17 +77,17 @@ func Compare(r *problem.Reporter, dir string, files []File) []Change {
 		old, err := os.ReadFile(f.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			changes = append(changes, Change{missing, problem.Shorten(r.Dir, f.Path), f.Path, f.Text, f.Fault})
+			changes = append(changes, Change{f, problem.Shorten(r.Dir, f.Path), missing})
 		case err != nil:
 			r.In(f.Path, "kvgen has to write this file: %v", err)
 		case filepath.Base(f.Path) != LockName && !Is(old):
 			r.In(f.Path, "kvgen has to write this file, but somebody else did: it lacks the line %q; rename it", Header)
 		case !bytes.Equal(old, f.Text):
-			changes = append(changes, Change{stale, problem.Shorten(r.Dir, f.Path), f.Path, f.Text, f.Fault})
+			changes = append(changes, Change{f, problem.Shorten(r.Dir, f.Path), stale})
 		}
 	}
 	for _, path := range left {
-		changes = append(changes, Change{Kind: leftOver, Name: problem.Shorten(r.Dir, path), path: path})
+		changes = append(changes, Change{File{Path: path}, problem.Shorten(r.Dir, path), leftOver})
 	}
 	return changes
 }

@@ -21,7 +21,7 @@ func TestChange_UnwritableDirectoryIsNamedAndLeftAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	var err error
-	asNobody(func() { err = Change{stale, "wiki/page_kv.go", path, []byte("new"), nil}.Apply() })
+	asNobody(func() { err = Change{File{path, []byte("new"), nil}, "wiki/page_kv.go", stale}.apply() })
 	if !errors.Is(err, fs.ErrPermission) || !strings.HasPrefix(err.Error(), "cannot write wiki/page_kv.go: ") || strings.Contains(err.Error(), dir) {
 		t.Errorf("got %v, want an error about wiki/page_kv.go alone", err)
 	}

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-func TestChange_Apply_WhatIsNotGoIsWrittenToBeRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "page_kv.go")
+func TestWrite_WhatIsNotGoIsWrittenToBeRead(t *testing.T) {
+	path, fault := filepath.Join(t.TempDir(), "page_kv.go"), errors.New("a fault of kvgen")
 	const text = "type Pages struct {{\n"
-	if err := (Change{Kind: missing, path: path, text: []byte(text), Fault: errors.New("a fault of kvgen")}).Apply(); err != nil {
-		t.Fatal(err)
+	if err := Write([]Change{{File{path, []byte(text), fault}, "page_kv.go", missing}}); !errors.Is(err, fault) {
+		t.Errorf("got %v, want the fault", err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != text {
 		t.Errorf("the file holds %q, want what was printed", got)

@@ -1,3 +1,5 @@
+// Package output knows the files that kvgen writes: which they are, how they
+// differ from what they should be, and how to write them.
 package output
 
 import (
@@ -16,7 +18,7 @@ const LockName = "kvgen.lock"
 type File struct {
 	Path  string
 	Text  []byte
-	Fault error // why Text is not Go; it is written all the same, so that it can be read
+	Fault error // why Text is not Go; it is written even so, to be read
 }
 
 // In returns the files in dir that kvgen wrote, the lock file last.
@@ -35,8 +37,8 @@ func In(dir string) []string {
 	return found
 }
 
-// Is reports whether text was written by kvgen: its header is a line of
-// its own above the package clause. An empty file is a write that was cut short.
+// Is reports whether kvgen wrote text: whether the header is a line of its own
+// above the package clause. An empty file is a write that was cut short.
 func Is(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)

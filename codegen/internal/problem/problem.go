@@ -1,7 +1,9 @@
+// Package problem collects what is wrong with what kvgen was given.
 package problem
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"go/token"
 	"path/filepath"
@@ -9,53 +11,39 @@ import (
 	"strings"
 )
 
-// A problem is one complaint about what kvgen was given. Its text is
-// file:line:col: message, with the file as seen from the working directory.
+// A problem is one complaint about what kvgen was given.
 type problem struct {
-	Pos     token.Position // the file alone where a line would say nothing
-	Message string
+	place   token.Position // the file alone where a line would say nothing
+	message string
 }
 
-// Error returns the place and the message.
-func (p problem) Error() string {
-	if p.Pos.Filename == "" {
-		return p.Message
-	}
-	return p.Pos.String() + ": " + p.Message
-}
-
-// problems are the complaints of one run, one a line, in the order of their places.
-type problems []problem
-
-// Error returns the problems, one a line.
-func (ps problems) Error() string {
-	lines := make([]string, len(ps))
-	for i, p := range ps {
-		lines[i] = p.Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// comparePlaces orders places by file, line and column.
-func comparePlaces(a, b token.Position) int {
-	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-}
-
-// A Reporter collects problems and turns places of a file set into places as
-// seen from the working directory.
+// A Reporter collects problems, with their places as seen from Dir, the working
+// directory.
 type Reporter struct {
 	Fset     *token.FileSet
 	Dir      string
-	problems problems
+	problems []problem
 }
 
-// Err returns the problems as an error, nil if there are none.
+// Err returns the problems, one a line in the order of their places, nil if there
+// are none. A line is file:line:col: message.
 func (r *Reporter) Err() error {
 	if len(r.problems) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(r.problems, func(a, b problem) int { return comparePlaces(a.Pos, b.Pos) })
-	return slices.Compact(r.problems)
+	slices.SortStableFunc(r.problems, func(a, b problem) int {
+		p, q := a.place, b.place
+		return cmp.Or(strings.Compare(p.Filename, q.Filename), p.Line-q.Line, p.Column-q.Column)
+	})
+	var lines []string
+	for _, p := range slices.Compact(r.problems) {
+		text := p.message
+		if p.place.Filename != "" {
+			text = p.place.String() + ": " + text
+		}
+		lines = append(lines, text)
+	}
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 // At reports a problem at pos.
@@ -86,7 +74,7 @@ func (r *Reporter) Place(pos token.Pos) token.Position {
 	return p
 }
 
-// Shorten returns file relative to dir where that is the shorter name.
+// Shorten returns file relative to dir if that is shorter.
 func Shorten(dir, file string) string {
 	rel, err := filepath.Rel(dir, file)
 	if err != nil || len(rel) >= len(file) {

@@ -3,7 +3,6 @@ package resolve
 import (
 	"go/token"
 	"go/types"
-	"iter"
 
 	"github.com/ringtree/ringtree/codegen/internal/load"
 	"github.com/ringtree/ringtree/codegen/internal/model"
@@ -25,7 +24,8 @@ type builder struct {
 	scope
 	draft  *load.Draft
 	model  *model.Model
-	fields *types.Struct
+	tags   map[*types.Var]string // by the fields of the struct
+	stored []*types.Var          // the fields that are stored in records
 	counts []pendingCount
 }
 
@@ -70,13 +70,7 @@ func (b *builder) member(t *load.Tagged) (member, bool) {
 
 // part returns the field f as a part of a key.
 func (b *builder) part(f *types.Var) model.Part {
-	name := f.Name()
-	for i := range b.fields.NumFields() {
-		if b.fields.Field(i) == f {
-			name = stored.Name(f, b.fields.Tag(i))
-		}
-	}
-	return model.Part{Name: f.Name(), Stored: name, Type: f.Type()}
+	return model.Part{Name: f.Name(), Stored: stored.NameOf(f, b.tags[f]), Type: f.Type()}
 }
 
 // option returns the stored field that the option name of c refers to, nil if
@@ -99,9 +93,9 @@ func (b *builder) needStored(m member, c tag.Clause) {
 
 // countsOn reports whether the field called name is a counter.
 func (b *builder) countsOn(name string) bool {
-	for i := range b.fields.NumFields() {
-		if b.fields.Field(i).Name() == name {
-			return stored.Says(b.fields.Tag(i), "counter")
+	for f, tag := range b.tags {
+		if f.Name() == name {
+			return stored.Says(tag, "counter")
 		}
 	}
 	return false
@@ -128,7 +122,7 @@ func (b *builder) condition(name string) *model.Condition {
 // conditions returns the names that if= may refer to.
 func (b *builder) conditions() []string {
 	var names []string
-	for f := range b.stored() {
+	for _, f := range b.stored {
 		if types.Identical(f.Type(), types.Typ[types.Bool]) {
 			names = append(names, f.Name())
 		}
@@ -144,7 +138,7 @@ func (b *builder) conditions() []string {
 
 // field returns the stored field of the model called name, nil if there is none.
 func (b *builder) field(name string) *types.Var {
-	for f := range b.stored() {
+	for _, f := range b.stored {
 		if f.Name() == name {
 			return f
 		}
@@ -154,19 +148,8 @@ func (b *builder) field(name string) *types.Var {
 
 func (b *builder) fieldNames() []string {
 	var names []string
-	for f := range b.stored() {
+	for _, f := range b.stored {
 		names = append(names, f.Name())
 	}
 	return names
-}
-
-// stored yields the fields of the model that are stored in its records.
-func (b *builder) stored() iter.Seq[*types.Var] {
-	return func(yield func(*types.Var) bool) {
-		for i := range b.fields.NumFields() {
-			if f := b.fields.Field(i); stored.InRecord(f, b.fields.Tag(i)) && !yield(f) {
-				return
-			}
-		}
-	}
 }

@@ -3,7 +3,6 @@ package resolve
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/model"
@@ -35,10 +34,10 @@ func resolveCount(r *problem.Reporter, p *model.Package, c pendingCount) {
 		return
 	}
 	list := c.model.Indexes[i]
-	target := counter(p, c.target)
+	target, names := findCounter(p, c.target)
 	switch {
 	case target == nil:
-		r.At(c.pos, "count=%s: no model of this package has such a counter; %s", c.target, english.Known(c.target, counters(p)))
+		r.At(c.pos, "count=%s: no model of this package has such a counter; %s", c.target, english.Known(c.target, names))
 	case list.Count != nil:
 		r.At(c.pos, "count=%s: the list %s is counted in %s.%s already", c.target, list.Name, list.Count.Model.Name, list.Count.Name)
 	case target.Model.IDType != nil && stored.KeyKind(list.Value) != stored.KeyKind(target.Model.IDType):
@@ -48,27 +47,18 @@ func resolveCount(r *problem.Reporter, p *model.Package, c pendingCount) {
 	}
 }
 
-// counter returns the counter called Model.Field, nil if there is none.
-func counter(p *model.Package, name string) *model.Counter {
-	model, field, _ := strings.Cut(name, ".")
-	for _, m := range p.Models {
-		for _, c := range m.Counters {
-			if m.Name == model && c.Field == field {
-				return c
-			}
-		}
-	}
-	return nil
-}
-
-func counters(p *model.Package) []string {
-	var names []string
+// findCounter returns the counter called name, Model.Field, nil if there is none, and
+// the names of all counters.
+func findCounter(p *model.Package, name string) (found *model.Counter, names []string) {
 	for _, m := range p.Models {
 		for _, c := range m.Counters {
 			names = append(names, m.Name+"."+c.Field)
+			if names[len(names)-1] == name {
+				found = c
+			}
 		}
 	}
-	return names
+	return found, names
 }
 
 // batchByDefault is the batch of counters whose tag says none.

@@ -37,7 +37,8 @@ func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 // join makes x the index of the group that c names and reports whether to add it:
 // m is the first member of a sound group.
 func (b *builder) join(x *model.Index, m member, c tag.Clause) bool {
-	key := b.draft.KeyOf(load.GroupOf(c))
+	group, _ := load.GroupOf(c)
+	key := b.draft.KeyOf(group)
 	if x.Many || stored.KeyStruct(m.Type) != nil {
 		b.At(x.Pos, "%s cannot be in the group %s: a member is a string, an integer or a bool", m.Label(), c.Value)
 		return false

@@ -1,3 +1,5 @@
+// Package resolve is the second step: it makes models of tagged structs. It decides
+// their ids, indexes and names, and what their entries are.
 package resolve
 
 import (
@@ -40,10 +42,18 @@ func (b *builder) build() bool {
 	if named == nil {
 		return false
 	}
-	b.fields = named.Underlying().(*types.Struct)
 	b.model = &model.Model{
 		Name: d.Names.Model, Stored: d.Names.Stored, Collection: d.Names.Collection,
 		Version: 1, Type: named, File: d.File.Path, Pos: d.Spec.Pos(),
+	}
+	b.tags = map[*types.Var]string{}
+	fields := named.Underlying().(*types.Struct)
+	for i := range fields.NumFields() {
+		f, tag := fields.Field(i), fields.Tag(i)
+		b.tags[f] = tag
+		if stored.InRecord(f, tag) {
+			b.stored = append(b.stored, f)
+		}
 	}
 	for _, t := range d.Tags {
 		b.useTag(t)

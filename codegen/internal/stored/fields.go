@@ -10,14 +10,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/english"
 )
 
-// Field is a field of a struct, or of a struct embedded in it, that is
-// part of the stored value.
+// A Field is a field of a struct, or of a struct embedded in it, that is part of
+// the stored value.
 type Field struct {
-	Name    string   // stored name
-	aliases []string // older names, read as well
-	Path    string   // from the struct: "Title", "Base.Created"
-	Typ     types.Type
-	Place   Place
+	Names []string // the stored name, then older ones, which are read as well
+	Path  string   // from the struct: "Title", "Base.Created"
+	Type  types.Type
+	Place Place
 }
 
 // Place is where a type is reached: a name for it if it has none, and the
@@ -27,10 +26,8 @@ type Place struct {
 	Pos  token.Pos
 }
 
-func (f Field) Names() []string { return append([]string{f.Name}, f.aliases...) }
-
-// Fields returns what is stored of the struct st that is the type t. It notes an
-// error if two fields have one name, or if nothing of t would be stored.
+// Fields returns what is stored of the struct st that is the type t. It complains
+// if two fields have one name, or if nothing of t would be stored.
 func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Pos) []Field {
 	c := fieldCollector{Forms: s, root: t, base: base, seen: make(map[string]bool)}
 	c.collect(st, "", pos)
@@ -40,8 +37,9 @@ func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Po
 	return c.fields
 }
 
+// refuseEmpty complains about t, of which nothing would be stored.
 func (s *Forms) refuseEmpty(t types.Type, pos token.Pos) {
-	s.At(pos, "%s has no exported fields and no marshalling of its own: nothing of it would be stored", s.Describe(t))
+	s.At(pos, "%s has no exported fields and no marshalling of its own: nothing of it would be stored", Describe(t, s.Pkg))
 }
 
 // hidesData reports whether st has fields at all, none of them exported.
@@ -56,6 +54,7 @@ func hidesData(st *types.Struct) bool {
 	return hides
 }
 
+// A fieldCollector collects the fields of the struct root.
 type fieldCollector struct {
 	*Forms
 	root   types.Type
@@ -75,7 +74,7 @@ func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos) {
 		msgpack := parseMsgpackTag(tag)
 		switch {
 		case f.Name() == "_msgpack" && msgpack.asArray:
-			c.At(own, "%s is stored as an array (as_array): an array does not survive a change of fields; remove the option", c.Describe(c.root))
+			c.At(own, "%s is stored as an array (as_array): an array does not survive a change of fields; remove the option", Describe(c.root, c.Pkg))
 		case !InRecord(f, tag):
 		case f.Embedded() && !msgpack.noinline && c.inlined(f, path, own):
 		case f.Exported():
@@ -90,7 +89,7 @@ func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos) bool 
 	st, ok := f.Type().Underlying().(*types.Struct)
 	if !ok {
 		if _, pointer := f.Type().Underlying().(*types.Pointer); pointer && !f.Exported() {
-			c.At(pos, "%s embeds a pointer to an unexported type, which would not be stored: name the field or export the type", c.Describe(c.root))
+			c.At(pos, "%s embeds a pointer to an unexported type, which would not be stored: name the field or export the type", Describe(c.root, c.Pkg))
 		}
 		return false
 	}
@@ -107,25 +106,25 @@ func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos) bool 
 	return true
 }
 
+// add adds the field f, which is reached by path from the root.
 func (c *fieldCollector) add(f *types.Var, tag msgpackTag, path string, pos token.Pos) {
 	field := Field{
-		Name:    cmp.Or(tag.name, f.Name()),
-		aliases: tag.aliases,
-		Path:    path + f.Name(),
-		Typ:     f.Type(),
-		Place:   Place{c.base + english.Capital(f.Name()), pos},
+		Names: append([]string{cmp.Or(tag.name, f.Name())}, tag.aliases...),
+		Path:  path + f.Name(),
+		Type:  f.Type(),
+		Place: Place{c.base + english.Capital(f.Name()), pos},
 	}
 	if tag.intern {
 		c.At(pos, "field %s: the msgpack option intern has no stored form here: remove it", f.Name())
 	}
-	for _, name := range field.Names() {
+	for _, name := range field.Names {
 		if c.seen[name] {
-			c.At(pos, "two fields of %s are stored as %q: rename one with `msgpack:\"other name\"`", c.Describe(c.root), name)
+			c.At(pos, "two fields of %s are stored as %q: rename one with `msgpack:\"other name\"`", Describe(c.root, c.Pkg), name)
 		}
 		c.seen[name] = true
 	}
 	if !c.selects(field.Path, f) {
-		c.At(pos, "field %s is hidden behind another of its name in %s", f.Name(), c.Describe(c.root))
+		c.At(pos, "field %s is hidden behind another of its name in %s", f.Name(), Describe(c.root, c.Pkg))
 	}
 	c.fields = append(c.fields, field)
 }
@@ -180,8 +179,8 @@ func Belongs(f *types.Var, tag string) bool {
 	return (f.Exported() || f.Embedded()) && f.Name() != "_" && parseMsgpackTag(tag).name != "-" && !Says(tag, "-")
 }
 
-// Name returns the name under which a field with the tag is stored.
-func Name(f *types.Var, tag string) string {
+// NameOf returns the name under which a field with the tag is stored.
+func NameOf(f *types.Var, tag string) string {
 	return cmp.Or(parseMsgpackTag(tag).name, f.Name())
 }
 

@@ -1,3 +1,5 @@
+// Package stored knows how Go types are stored: as keys, as values, and as the
+// fields of records.
 package stored
 
 import (
@@ -7,6 +9,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
+// MsgpackPath is the import path of the msgpack library.
 const MsgpackPath = "github.com/vmihailenco/msgpack/v5"
 
 // Forms knows how the types that one package reaches are stored, and reports
@@ -23,9 +26,9 @@ func NewForms(r *problem.Reporter, pkg *types.Package, writes func(*types.TypeNa
 	return &Forms{r, pkg, writes}
 }
 
-// OwnForm returns how a type marshals itself, as the runtime calls it, or
-// nothing. Both directions must be methods of the type, not of something it
-// embeds, which knows only its own part.
+// OwnForm returns how a type marshals itself, as the runtime calls it, or "". Both
+// directions must be methods of the type itself: those of something it embeds
+// know only their own part.
 func (s *Forms) OwnForm(t types.Type) string {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || IsTime(named) || s.writes(named.Obj()) || types.IsInterface(named) {
@@ -50,9 +53,10 @@ var ownForms = []struct {
 	{"Text", MethodShape{"MarshalText", "", "[]byte error"}, MethodShape{"UnmarshalText", "[]byte", "error"}},
 }
 
-// MethodShape is a method by name, parameter types and result types.
+// A MethodShape is a method by name, parameter types and result types.
 type MethodShape struct{ Name, Params, Results string }
 
+// hasMethod reports whether t itself has the method want.
 func hasMethod(t *types.Named, want MethodShape) bool {
 	found, index, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, want.Name)
 	method, ok := found.(*types.Func)
@@ -104,9 +108,6 @@ func (s *Forms) StructIn(t types.Type) types.Type {
 	}
 	return t
 }
-
-// Describe returns t as a message in the package calls it.
-func (s *Forms) Describe(t types.Type) string { return Describe(t, s.Pkg) }
 
 // Describe returns t as a message in the package home calls it.
 func Describe(t types.Type, home *types.Package) string {

@@ -8,7 +8,8 @@ import (
 // MaxParts is the largest number of fields a key is made of.
 const MaxParts = 4
 
-// ScalarKey returns the kvmodel function that makes keys of values of type t.
+// ScalarKey returns the kvmodel function that makes keys of values of type t, false
+// if there is none.
 func ScalarKey(t types.Type) (string, bool) {
 	b, ok := t.Underlying().(*types.Basic)
 	if _, param := types.Unalias(t).(*types.TypeParam); !ok || param {

@@ -1,7 +1,6 @@
 package tag
 
 import (
-	"errors"
 	"fmt"
 	"go/types"
 	"slices"
@@ -53,6 +52,7 @@ func (c Clause) Number(name string, otherwise int) int {
 	return n
 }
 
+// option returns the option called name, and whether it is given.
 func (c Clause) option(name string) (Option, bool) {
 	i := slices.IndexFunc(c.Options, func(o Option) bool { return o.Name == name })
 	if i < 0 {
@@ -61,26 +61,23 @@ func (c Clause) option(name string) (Option, bool) {
 	return c.Options[i], true
 }
 
-// Parse returns the clauses of the text of a kv tag that stands on site.
-// The error joins a *TagError for every fault; the clauses without fault are
-// returned beside it.
-func Parse(text string, site Site) ([]Clause, error) {
-	var clauses []Clause
-	var faults []error
+// Parse returns the clauses of the text of a kv tag that stands on site, and the
+// faults of those that it leaves out.
+func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	offset := 0
 	for part := range strings.SplitSeq(text, ";") {
-		c, err := parseClause(part, offset, site)
-		if err == nil && !c.word.index && hasWord(clauses, c.Word) {
-			err = &Error{c.Offset, fmt.Sprintf("%s is said twice", c.Word)}
+		c, fault := parseClause(part, offset, site)
+		if fault == nil && !c.word.index && slices.ContainsFunc(clauses, func(other Clause) bool { return other.Word == c.Word }) {
+			fault = &Fault{c.Offset, fmt.Sprintf("%s is said twice", c.Word)}
 		}
-		if err != nil {
-			faults = append(faults, err)
+		if fault != nil {
+			faults = append(faults, fault)
 		} else {
 			clauses = append(clauses, c)
 		}
 		offset += len(part) + 1
 	}
-	return clauses, errors.Join(faults...)
+	return clauses, faults
 }
 
 // Misfit complains about a type that c cannot stand on, "" if it fits.
@@ -97,48 +94,42 @@ func (c Clause) Reference(o Option) Reference {
 	return takes.refers
 }
 
-// hasWord reports whether one of clauses has the word.
-func hasWord(clauses []Clause, word string) bool {
-	return slices.ContainsFunc(clauses, func(c Clause) bool { return c.Word == word })
-}
-
 // parseClause parses the clause text, which starts at offset of its tag.
-func parseClause(text string, offset int, site Site) (Clause, error) {
+func parseClause(text string, offset int, site Site) (Clause, *Fault) {
 	head, rest, more := strings.Cut(text, ",")
 	name, value, valued, at := parseWord(head, offset)
 	c := Clause{Word: name, Value: value, Offset: at}
-	w, err := findWord(name, at, site)
-	if err != nil {
-		return c, err
+	var fault *Fault
+	if c.word, fault = findWord(name, at, site); fault != nil {
+		return c, fault
 	}
-	c.word = w
-	if fault := w.value.fault(name, value, valued); fault != "" {
-		return c, &Error{at, fault}
+	if wrong := c.word.value.fault(name, value, valued); wrong != "" {
+		return c, &Fault{at, wrong}
 	}
 	for offset += len(head) + 1; more; offset += len(head) + 1 {
 		head, rest, more = strings.Cut(rest, ",")
-		if c.Options, err = parseOption(c, head, offset); err != nil {
-			return c, err
+		if c.Options, fault = parseOption(c, head, offset); fault != nil {
+			return c, fault
 		}
 	}
 	return c, nil
 }
 
 // parseOption returns the options of c with the one that text says.
-func parseOption(c Clause, text string, offset int) ([]Option, error) {
+func parseOption(c Clause, text string, offset int) ([]Option, *Fault) {
 	name, value, valued, at := parseWord(text, offset)
 	takes, ok := c.word.option(name)
 	if !ok {
 		if name == "" {
-			return nil, &Error{at, fmt.Sprintf("an empty option of %s", c.Word)}
+			return nil, &Fault{at, fmt.Sprintf("an empty option of %s", c.Word)}
 		}
-		return nil, &Error{at, fmt.Sprintf("unknown option %q of %s; %s", name, c.Word, c.word.knownOptions(name))}
+		return nil, &Fault{at, fmt.Sprintf("unknown option %q of %s; %s", name, c.Word, c.word.knownOptions(name))}
 	}
 	if c.Has(name) {
-		return nil, &Error{at, fmt.Sprintf("%s is said twice", name)}
+		return nil, &Fault{at, fmt.Sprintf("%s is said twice", name)}
 	}
-	if fault := takes.value.fault(name, value, valued); fault != "" {
-		return nil, &Error{at, fault}
+	if wrong := takes.value.fault(name, value, valued); wrong != "" {
+		return nil, &Fault{at, wrong}
 	}
 	return append(c.Options, Option{name, value, at}), nil
 }
@@ -151,18 +142,18 @@ func parseWord(text string, offset int) (name, value string, valued bool, at int
 }
 
 // findWord returns the table's entry for name, if it may stand on site.
-func findWord(name string, at int, site Site) (*word, error) {
+func findWord(name string, at int, site Site) (*word, *Fault) {
 	if name == "" {
-		return nil, &Error{at, "an empty clause; " + english.Known("", wordsOn(site))}
+		return nil, &Fault{at, "an empty clause; " + english.Known("", wordsOn(site))}
 	}
 	for _, w := range words {
 		if w.name != name {
 			continue
 		}
 		if w.on&site == 0 {
-			return nil, &Error{at, fmt.Sprintf("%s stands on %s, not on %s", name, w.on, site)}
+			return nil, &Fault{at, fmt.Sprintf("%s stands on %s, not on %s", name, w.on, site)}
 		}
 		return w, nil
 	}
-	return nil, &Error{at, fmt.Sprintf("unknown word %q; %s", name, english.Known(name, wordsOn(site)))}
+	return nil, &Fault{at, fmt.Sprintf("unknown word %q; %s", name, english.Known(name, wordsOn(site)))}
 }

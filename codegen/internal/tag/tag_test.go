@@ -1,7 +1,6 @@
 package tag
 
 import (
-	"errors"
 	"go/ast"
 	"go/token"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestParseTag_ReadsEveryClause(t *testing.T) {
+func TestParse_ReadsEveryClause(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		site Site
@@ -60,17 +59,17 @@ func TestParseTag_ReadsEveryClause(t *testing.T) {
 			[]Clause{{Word: "ranking", Options: []Option{{"order", "low", 8}, {"ties", "shared", 18}, {"scale", "2", 30}, {"if", "Live", 38}}}},
 		},
 	} {
-		got, err := Parse(c.text, c.site)
-		if err != nil {
-			t.Errorf("ParseTag(%q): %v", c.text, err)
+		got, faults := Parse(c.text, c.site)
+		for _, fault := range faults {
+			t.Errorf("Parse(%q): %v", c.text, *fault)
 		}
 		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(Clause{})); diff != "" {
-			t.Errorf("ParseTag(%q): mismatch (-want +got)\n%s", c.text, diff)
+			t.Errorf("Parse(%q): mismatch (-want +got)\n%s", c.text, diff)
 		}
 	}
 }
 
-func TestParseTag_SaysWhatIsWrongAndWhere(t *testing.T) {
+func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 	for _, c := range []struct {
 		text   string
 		site   Site
@@ -113,20 +112,19 @@ func TestParseTag_SaysWhatIsWrongAndWhere(t *testing.T) {
 		{"events,ttl=1ms", OnModel, 7, "want a duration of at least a second"},
 		{"unique;\x00", OnField, 7, `unknown word "\x00"`},
 	} {
-		_, err := Parse(c.text, c.site)
-		var fault *Error
-		if !errors.As(err, &fault) {
-			t.Errorf("ParseTag(%q) = %v, want a TagError", c.text, err)
-		} else if fault.Offset != c.offset || !strings.Contains(fault.Message, c.want) {
-			t.Errorf("ParseTag(%q) = %v, want offset %d: %s", c.text, fault, c.offset, c.want)
+		_, faults := Parse(c.text, c.site)
+		if len(faults) == 0 {
+			t.Errorf("Parse(%q) finds no fault, want one", c.text)
+		} else if fault := faults[0]; fault.Offset != c.offset || !strings.Contains(fault.Message, c.want) {
+			t.Errorf("Parse(%q) = %v, want offset %d: %s", c.text, *fault, c.offset, c.want)
 		}
 	}
 }
 
-func TestParseTag_FaultyClauseLeavesTheOthers(t *testing.T) {
-	got, err := Parse("id; idd; version; unique,x", OnField)
-	if err == nil || strings.Count(err.Error(), "\n") != 1 {
-		t.Errorf("want two faults, got %v", err)
+func TestParse_FaultyClauseLeavesTheOthers(t *testing.T) {
+	got, faults := Parse("id; idd; version; unique,x", OnField)
+	if len(faults) != 2 {
+		t.Errorf("want two faults, got %v", faults)
 	}
 	var words []string
 	for _, c := range got {
@@ -137,7 +135,7 @@ func TestParseTag_FaultyClauseLeavesTheOthers(t *testing.T) {
 	}
 }
 
-func TestFieldTag_FindsTextAndPlaces(t *testing.T) {
+func TestOfField_FindsTextAndPlaces(t *testing.T) {
 	for _, c := range []struct {
 		literal, text string
 		at            []int // of each byte of the text, and of its end
@@ -150,28 +148,28 @@ func TestFieldTag_FindsTextAndPlaces(t *testing.T) {
 		{"`kv:\"é\"`", "é", []int{5, 6, 7}},
 		{"`  kv:\"\"`", "", []int{7}},
 	} {
-		got, ok, err := OfField(&ast.BasicLit{ValuePos: 1, Kind: token.STRING, Value: c.literal})
-		if !ok || err != nil || got.Text != c.text {
-			t.Errorf("fieldTag(%s) = %q, %v, %v, want %q", c.literal, got.Text, ok, err, c.text)
+		got, ok, fault := OfField(&ast.BasicLit{ValuePos: 1, Kind: token.STRING, Value: c.literal})
+		if !ok || fault != nil || got.Text != c.text {
+			t.Errorf("OfField(%s) = %q, %v, %v, want %q", c.literal, got.Text, ok, fault, c.text)
 		}
 		if diff := cmp.Diff(c.at, got.at); diff != "" {
-			t.Errorf("fieldTag(%s): mismatch of places (-want +got)\n%s", c.literal, diff)
+			t.Errorf("OfField(%s): mismatch of places (-want +got)\n%s", c.literal, diff)
 		}
 	}
 }
 
-func TestFieldTag_NoKVIsNoTag(t *testing.T) {
+func TestOfField_NoKVIsNoTag(t *testing.T) {
 	for _, literal := range []string{"``", `""`, "`json:\"kv\"`", "`json`", "`xkv:\"id\"`", "`json: \"x\"`"} {
-		if _, ok, err := OfField(&ast.BasicLit{ValuePos: 1, Value: literal}); ok || err != nil {
-			t.Errorf("fieldTag(%s) = %v, %v, want none", literal, ok, err)
+		if _, ok, fault := OfField(&ast.BasicLit{ValuePos: 1, Value: literal}); ok || fault != nil {
+			t.Errorf("OfField(%s) = %v, %v, want none", literal, ok, fault)
 		}
 	}
-	if _, ok, err := OfField(nil); ok || err != nil {
-		t.Errorf("fieldTag(nil) = %v, %v, want none", ok, err)
+	if _, ok, fault := OfField(nil); ok || fault != nil {
+		t.Errorf("OfField(nil) = %v, %v, want none", ok, fault)
 	}
 }
 
-func TestFieldTag_MalformedIsAnError(t *testing.T) {
+func TestOfField_MalformedIsAFault(t *testing.T) {
 	for literal, offset := range map[string]int{
 		"`kv: \"id\"`":              1,
 		"`kv:id`":                   1,
@@ -179,12 +177,11 @@ func TestFieldTag_MalformedIsAnError(t *testing.T) {
 		"`json:a kv:\"id\"`":        1,
 		"`kv:\"id\" kv:\"unique\"`": 9,
 	} {
-		text, ok, err := OfField(&ast.BasicLit{ValuePos: 1, Value: literal})
-		var fault *Error
-		if ok || !errors.As(err, &fault) {
-			t.Errorf("fieldTag(%s) = %v, %v, want a fault", literal, ok, err)
+		text, ok, fault := OfField(&ast.BasicLit{ValuePos: 1, Value: literal})
+		if ok || fault == nil {
+			t.Errorf("OfField(%s) = %v, %v, want a fault", literal, ok, fault)
 		} else if got := int(text.Pos(fault.Offset)) - 1; got != offset {
-			t.Errorf("fieldTag(%s): fault at %d, want %d", literal, got, offset)
+			t.Errorf("OfField(%s): fault at %d, want %d", literal, got, offset)
 		}
 	}
 }
@@ -202,37 +199,24 @@ func FuzzTag(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string, site int) {
-		clauses, err := Parse(text, Site(site))
-		for _, fault := range faults(err) {
+		clauses, faults := Parse(text, Site(site))
+		for _, fault := range faults {
 			if fault.Offset < 0 || fault.Offset > len(text) {
-				t.Fatalf("ParseTag(%q): %v lies outside", text, fault)
+				t.Fatalf("Parse(%q): %v lies outside", text, *fault)
 			}
 		}
-		if err != nil {
+		if faults != nil {
 			return
 		}
-		again, err := Parse(written(clauses), Site(site))
-		if err != nil {
-			t.Fatalf("ParseTag(%q) is accepted, but not %q: %v", text, written(clauses), err)
+		again, faults := Parse(written(clauses), Site(site))
+		if faults != nil {
+			t.Fatalf("Parse(%q) is accepted, but not %q: %v", text, written(clauses), faults)
 		}
 		places := cmpopts.IgnoreFields(Clause{}, "Offset", "word")
 		if diff := cmp.Diff(clauses, again, places, cmpopts.IgnoreFields(Option{}, "Offset")); diff != "" {
-			t.Fatalf("ParseTag(%q): mismatch when written again (-want +got)\n%s", text, diff)
+			t.Fatalf("Parse(%q): mismatch when written again (-want +got)\n%s", text, diff)
 		}
 	})
-}
-
-// faults returns the faults that err joins.
-func faults(err error) []*Error {
-	list, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return nil
-	}
-	var found []*Error
-	for _, one := range list.Unwrap() {
-		found = append(found, one.(*Error))
-	}
-	return found
 }
 
 // written returns the text of clauses.

@@ -1,8 +1,6 @@
 package tag
 
 import (
-	"errors"
-	"fmt"
 	"go/ast"
 	"go/token"
 	"strconv"
@@ -11,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// A Text is the text of a kv tag and where each of its bytes stands.
+// A Text is the text of a kv tag, with the place of each of its bytes.
 type Text struct {
 	Text  string
 	start token.Pos // of the literal or comment it was found in
@@ -23,20 +21,23 @@ func (t Text) Pos(offset int) token.Pos {
 	return t.start + token.Pos(t.at[min(offset, len(t.at)-1)])
 }
 
-// A Error is a fault in the text of a tag.
-type Error struct {
+// A Fault is a fault in the text of a tag.
+type Fault struct {
 	Offset  int
 	Message string
 }
 
-// Error returns the message with the offset.
-func (e *Error) Error() string { return fmt.Sprintf("offset %d: %s", e.Offset, e.Message) }
+// Report reports the faults of t to r.
+func (t Text) Report(r *problem.Reporter, faults ...*Fault) {
+	for _, fault := range faults {
+		r.At(t.Pos(fault.Offset), "%s", fault.Message)
+	}
+}
 
-// OfField returns the text of the kv tag in the struct tag lit, and whether
-// there is one. A struct tag that mentions kv and is not well formed is an
-// error, since reflect, and so everybody, would take it for absent; the text
-// returned then is that of lit.
-func OfField(lit *ast.BasicLit) (tag Text, ok bool, err error) {
+// OfField returns the text of the kv tag in the struct tag lit, and whether there is
+// one. A struct tag that mentions kv and is malformed is a fault of the text of
+// lit, which is returned then: reflect would ignore the tag without a word.
+func OfField(lit *ast.BasicLit) (tag Text, ok bool, fault *Fault) {
 	if lit == nil {
 		return Text{}, false, nil
 	}
@@ -45,13 +46,13 @@ func OfField(lit *ast.BasicLit) (tag Text, ok bool, err error) {
 	for i := skipBlanks(text, 0); i < len(text); i = skipBlanks(text, i) {
 		key, quoted, found := nextPair(text[i:])
 		if !found && (strings.HasPrefix(text[i:], "kv") || strings.Contains(text, "kv:")) {
-			return whole, false, &Error{i, "malformed struct tag: write `kv:\"...\"` with nothing between the colon and the quotation mark"}
+			return whole, false, &Fault{i, "malformed struct tag: write `kv:\"...\"` with nothing between the colon and the quotation mark"}
 		}
 		if !found {
 			return tag, ok, nil
 		}
 		if key == "kv" && ok {
-			return whole, false, &Error{i, "a second kv tag on one field; separate clauses by a semicolon"}
+			return whole, false, &Fault{i, "a second kv tag on one field; separate clauses by a semicolon"}
 		}
 		if key == "kv" {
 			tag, ok = whole.within(i+len("kv:"), quoted), true
@@ -116,7 +117,7 @@ func unquote(lit string) (string, []int) {
 	return string(text), append(at, len(body)+1)
 }
 
-// OfMethod returns the texts of the //kv: lines of a method's comment.
+// OfMethod returns the texts of the //kv: lines in the comment of a method.
 func OfMethod(doc *ast.CommentGroup) []Text {
 	var tags []Text
 	for _, c := range comments(doc) {
@@ -127,8 +128,8 @@ func OfMethod(doc *ast.CommentGroup) []Text {
 	return tags
 }
 
-// InProse returns the comment of doc that says "// kv:word", which Go takes
-// for prose, nil if none does.
+// InProse returns the comment of doc that reads "// kv:word", which to Go is prose,
+// nil if there is none.
 func InProse(doc *ast.CommentGroup) *ast.Comment {
 	for _, c := range comments(doc) {
 		text := strings.TrimPrefix(c.Text, "//")
@@ -154,16 +155,4 @@ func plainText(text string, start token.Pos, offset int) Text {
 		at[i] = offset + i
 	}
 	return Text{text, start, at}
-}
-
-// Report reports the faults in text that err joins.
-func Report(r *problem.Reporter, text Text, err error) {
-	var fault *Error
-	if list, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range list.Unwrap() {
-			Report(r, text, one)
-		}
-	} else if errors.As(err, &fault) {
-		r.At(text.Pos(fault.Offset), "%s", fault.Message)
-	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// model writes all that belongs to m.
-func (w *printer) model(m *model.Model) {
+// class writes the data class of m and its codec.
+func (w *printer) class(m *model.Model) {
 	codec := w.codecs.emit(m.Type)
 	if m.Events != nil {
 		w.events(m)
@@ -81,20 +81,17 @@ func (w *printer) identity(m *model.Model) {
 
 // times writes where the fields are that the library fills in.
 func (w *printer) times(m *model.Model) {
-	for _, f := range []struct{ schema, name, typ string }{
-		{"Revision", m.VersionField, "int64"},
-		{"Created", m.Created, "time.Time"},
-		{"Updated", m.Updated, "time.Time"},
-		{"Expires", m.Expires, "time.Time"},
+	v := variable(m)
+	for _, f := range []struct{ schema, name string }{
+		{"Revision", m.VersionField}, {"Created", m.Created}, {"Updated", m.Updated}, {"Expires", m.Expires},
 	} {
 		if f.name == "" {
 			continue
 		}
-		typ := f.typ
-		if typ == "time.Time" {
+		typ := "int64"
+		if f.schema != "Revision" {
 			typ = w.names.add("time", "time") + ".Time"
 		}
-		v := variable(m)
 		w.printf("%s: func(%s *%s) *%s { return &%s.%s },\n", f.schema, v, m.Type.Obj().Name(), typ, v, f.name)
 	}
 }
