@@ -133,7 +133,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// errStale ends a check that found something, and has said so.
+// errStale ends a check that has printed what it found.
 var errStale = errors.New("stale")
 
 // do carries out the run and returns what to print.

@@ -19,8 +19,8 @@ const lockComment = `# What this package stores, as of the last run of kvgen. Ke
 # control: kvgen refuses a change that would leave stored data behind.
 `
 
-// A lock says what the models of a package store: one line for each thing
-// whose loss would orphan data, sorted, so that a change of it is a readable diff.
+// A lock says what the models of a package store, with a line for each thing whose
+// loss would orphan data. The lines are sorted to make changes readable diffs.
 type lock struct {
 	path   string
 	models []*lockedModel // sorted by name
@@ -90,8 +90,8 @@ func (m *lockedModel) kinds() []lockedKind {
 	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}, {"counter", &m.counters}}
 }
 
-// readLock returns the lock file of the directory dir, an empty lock if there
-// is none. It reports a file that it cannot read and returns an empty lock then too.
+// readLock returns the lock file of the directory dir. If there is none, or one that
+// it cannot read and reports, it returns an empty lock.
 func readLock(r *problem.Reporter, dir string) *lock {
 	path := filepath.Join(dir, output.LockName)
 	text, err := os.ReadFile(path)
@@ -116,7 +116,7 @@ func (l *lock) parseLine(line string, n int) error {
 	case line == "" || strings.HasPrefix(line, "#"):
 		return nil
 	case rest == "" || len(l.models) == 0 && word != "model":
-		return fmt.Errorf("%q is no line of a lock file", line)
+		return fmt.Errorf("%q is not a line of a lock file", line)
 	case word != "model":
 		return l.models[len(l.models)-1].parseItem(word, rest, n)
 	case l.model(rest) != nil:
@@ -130,7 +130,7 @@ func (l *lock) parseLine(line string, n int) error {
 func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
 	if word == "version" {
 		if m.version, err = strconv.Atoi(rest); err != nil {
-			return fmt.Errorf("%q is no version", rest)
+			return fmt.Errorf("%q is not a version", rest)
 		}
 		return nil
 	}
@@ -141,7 +141,7 @@ func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no word of a lock file", word)
+	return fmt.Errorf("%q is not a word of a lock file", word)
 }
 
 func (l *lock) sort() {

@@ -74,8 +74,8 @@ type fieldWalk struct {
 	open  map[types.Type]bool // the types it is in, so that a recursive one ends
 }
 
-// walk collects the fields of the struct t, whose names begin with prefix. A
-// field that is also read under older names stands under each.
+// walk collects the fields of the struct t, whose names begin with prefix. A field
+// that is also read under older names is listed under each.
 func (w *fieldWalk) walk(t types.Type, prefix string) {
 	for _, f := range w.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
 		for _, name := range f.Names {

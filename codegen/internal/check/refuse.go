@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// A comparison looks for stored data that nothing would read any more if what
-// old says were replaced by what the package says now.
+// A comparison looks for stored data that nothing would read anymore if now replaced
+// old.
 type comparison struct {
 	*problem.Reporter
 	pkg *model.Package
@@ -21,9 +21,9 @@ type comparison struct {
 	now *lock
 }
 
-// Lock returns the lock file of what p stores. Unless accept is set, it
-// reports changes from the present one that would orphan stored data, and gives
-// the timelines of p the shapes that they had by it.
+// Lock returns the lock file of what p stores. Unless accept is set, it compares
+// that with the current lock file: it reports changes that would orphan stored data,
+// and gives the timelines of p their earlier shapes.
 func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	var old *lock
 	if !accept {
@@ -61,20 +61,21 @@ func (c comparison) source(name string) *model.Model {
 	return c.pkg.Models[i]
 }
 
-// gone reports, at the line of the lock file, something that is no longer there.
+// gone reports, at a line of the lock file, what is no longer there.
 func (c comparison) gone(line int, format string, args ...any) {
 	c.Line(c.old.path, line, format, args...)
 }
 
 func (c comparison) modelGone(was *lockedModel) {
-	remedy := "if its struct got another name, say `kv:\"model,was=" + was.name + "\"` there on a field _ struct{}"
+	remedy := "if its struct was renamed, say `kv:\"model,was=" + was.name + "\"` there on a field _ struct{}"
 	if heir := c.heir(was); heir != nil {
 		remedy = fmt.Sprintf("if it is %s now, say `kv:\"model,was=%s\"` there on a field _ struct{}", heir.name, was.name)
 	}
-	c.gone(was.line, "no model is stored as %s any more, and its records would be left behind: %s; if they are not needed, run kvgen -accept", was.name, remedy)
+	c.gone(was.line, "no model is stored as %s anymore, and its records would be left behind: %s; if they are not needed, run kvgen -accept", was.name, remedy)
 }
 
-// heir returns the new model that has most of was's fields, nil if none has more than half of them.
+// heir returns the new model that shares the most fields with was, nil if none
+// shares more than half of them.
 func (c comparison) heir(was *lockedModel) *lockedModel {
 	var best *lockedModel
 	most := max(1, len(was.fields)/2)
@@ -97,11 +98,11 @@ func (c comparison) heir(was *lockedModel) *lockedModel {
 
 func (c comparison) version(m *model.Model, was, is *lockedModel) {
 	if is.version < was.version {
-		c.At(m.Pos, "version of %s went from %d back to %d: records already stored would be from the future; say version=%d or more", m.Name, was.version, is.version, was.version)
+		c.At(m.Pos, "version of %s went from %d back to %d: stored records would be newer than the code; say version=%d or more", m.Name, was.version, is.version, was.version)
 	}
 }
 
-// id reports another key: the records would stay under the old ones.
+// id reports that the id makes other keys: the records would stay under the old ones.
 func (c comparison) id(m *model.Model, was, is *lockedModel) {
 	sameForm := func(a, b lockedItem) bool { return a.form == b.form }
 	if !slices.EqualFunc(was.id, is.id, sameForm) || swapped(was.id, is.id) {
@@ -129,13 +130,14 @@ func describeID(id []lockedItem) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// fields reports stored fields that nothing reads any more, or as something else.
+// fields reports stored fields that nothing reads anymore, or that are read as
+// something else.
 func (c comparison) fields(m *model.Model, was, is *lockedModel) {
 	for _, f := range was.fields {
 		now, ok := find(is.fields, f.name)
 		switch {
 		case !ok:
-			c.gone(f.line, "%s.%s is stored, but no field reads it any more: %s; if it is not needed, run kvgen -accept (the stored values stay in the records)", m.Name, f.name, c.renamed(f, was, is))
+			c.gone(f.line, "%s.%s is stored, but no field reads it anymore: %s; if it is not needed, run kvgen -accept (the stored values stay in the records)", m.Name, f.name, c.renamed(f, was, is))
 		case now.form != f.form && index(was.id, f.name) < 0:
 			c.gone(f.line, "%s.%s is stored as %s, but is %s now, which cannot read it: store the new form in a field of another name and fill it in Upgrade; if there are no such records, run kvgen -accept", m.Name, f.name, f.form, now.form)
 		}
@@ -151,7 +153,7 @@ func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
 			fresh = append(fresh, f.name)
 		}
 	}
-	heir := "it has another name now"
+	heir := "it was renamed"
 	if len(fresh) == 1 {
 		heir = "it is " + fresh[0] + " now"
 	} else if meant := english.Nearest(gone.name, fresh); meant != "" {
@@ -163,33 +165,34 @@ func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
 // slashed returns the path of a stored field with slashes for its dots.
 func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
-// indexes reports entries that nothing reads any more, or as something else.
+// indexes reports entries that nothing reads anymore, or that are read as something
+// else.
 func (c comparison) indexes(m *model.Model, was, is *lockedModel) {
 	for _, x := range was.indexes {
 		now, ok := find(is.indexes, x.name)
 		switch {
 		case !ok:
-			c.gone(x.line, "no index of %s is stored as %s any more (%s), and its entries would be left behind: if it has another name now, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept",
+			c.gone(x.line, "no index of %s is stored as %s anymore (%s), and its entries would be left behind: if it was renamed, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept",
 				m.Name, x.name, x.form, x.name, x.name)
 		case entries(now.form) != entries(x.form):
-			c.At(indexOf(m, x.name).Pos, "the index stored as %s was %s and is %s: its entries would be taken for what they are not; give it a name of its own by name=, or run kvgen -accept and rebuild it",
+			c.At(indexOf(m, x.name).Pos, "the index stored as %s was %s and is %s: its entries would be misread; give it a name of its own by name=, or run kvgen -accept and rebuild it",
 				x.name, entries(x.form), entries(now.form))
 		}
 	}
 }
 
-// counters reports counters that nothing reads any more.
+// counters reports counters that nothing reads anymore.
 func (c comparison) counters(m *model.Model, was, is *lockedModel) {
 	for _, x := range was.counters {
 		if _, ok := find(is.counters, x.name); !ok {
-			c.gone(x.line, "no counter of %s is stored as %s any more, and its numbers would be left behind: if it has another name now, say was=%s there; if it is not needed, run kvgen -accept",
+			c.gone(x.line, "no counter of %s is stored as %s anymore, and its numbers would be left behind: if it was renamed, say was=%s there; if it is not needed, run kvgen -accept",
 				m.Name, x.name, x.name)
 		}
 	}
 }
 
-// entries returns what the entries of an index of this form are; its condition
-// is no part of that, since a rebuild settles it.
+// entries returns what the entries of an index of this form are, without its
+// condition: a rebuild settles that.
 func entries(form string) string {
 	text, _, _ := strings.Cut(form, " if ")
 	return text
@@ -201,8 +204,8 @@ func indexOf(m *model.Model, name string) *model.Index {
 	return m.Indexes[i]
 }
 
-// recallShapes gives the timelines of p the shapes that they had according to
-// old, so that entries in them are read on.
+// recallShapes gives the timelines of p the shapes that old lists, so that entries
+// in them can still be read.
 func recallShapes(r *problem.Reporter, p *model.Package, old *lock) {
 	for _, m := range p.Models {
 		was := old.model(m.Stored)
@@ -224,7 +227,7 @@ func recall(r *model.Ring, form string) error {
 	for text := range strings.FieldsSeq(form) {
 		var s model.RingShape
 		if n, err := fmt.Sscanf(text, "%dx%d", &s.Size, &s.Segment); n != 2 || err != nil || s.Size < 1 || s.Segment < 1 {
-			return fmt.Errorf("%q is no shape of a ring", text)
+			return fmt.Errorf("%q is not a shape of a ring", text)
 		}
 		if s != r.Shape && !slices.Contains(r.Before, s) {
 			r.Before = append(r.Before, s)

@@ -66,7 +66,7 @@ func (w *printer) constructor(m *model.Model) {
 	w.printf("}\n}\n\n")
 }
 
-// identity writes how the id of a record is read, set and made a key.
+// identity writes how to read and set the id of a record, and how to make it a key.
 func (w *printer) identity(m *model.Model) {
 	v, typ, id := variable(m), m.Type.Obj().Name(), w.names.typeString(m.IDType)
 	get, set := v+"."+m.ID[0].Name, "id"
@@ -79,7 +79,7 @@ func (w *printer) identity(m *model.Model) {
 	w.printf("Key: %s,\n", keyExpr(m.IDType, w.names))
 }
 
-// times writes where the fields are that the library fills in.
+// times writes where to find the fields that the library fills in.
 func (w *printer) times(m *model.Model) {
 	v := variable(m)
 	for _, f := range []struct{ schema, name string }{
@@ -134,7 +134,7 @@ func result(m *model.Model, name string) types.Type {
 	return obj.(*types.Func).Signature().Results().At(0).Type()
 }
 
-// kept writes how the records of m are kept, where that is not as usual.
+// kept writes how the records of m are kept if that is unusual.
 func (w *printer) kept(m *model.Model) {
 	if m.Sequential {
 		w.printf("Sequential: true,\n")

@@ -63,9 +63,9 @@ func (s *codecSet) function(verb string, t types.Type, in stored.Place) string {
 	return fmt.Sprintf("func(%s *%s.%s, v *%s) { %s }", letter, s.runtime(), stream, s.typeName(t, in.Pos), s.call(verb, t, letter, "v", in))
 }
 
-// direct returns the name of the function for t if it needs no other one, and
-// nothing for a slice, array, map or pointer without a name. It notes an error
-// for what has no stored form.
+// direct returns the name of the function for t, or "" for a slice, array, map or
+// pointer without a name, which needs other functions. It complains about what has
+// no stored form.
 func (s *codecSet) direct(verb string, t types.Type, in stored.Place) string {
 	codec := s.runtime() + "." + verb
 	if stored.IsTime(t) {
@@ -91,6 +91,7 @@ func (s *codecSet) direct(verb string, t types.Type, in stored.Place) string {
 	return codec
 }
 
+// basic returns the kind of function that t, a type made of b, needs.
 func (s *codecSet) basic(b *types.Basic, t types.Type, in stored.Place) string {
 	switch info := b.Info(); {
 	case b.Kind() == types.Invalid:
@@ -111,8 +112,8 @@ func (s *codecSet) basic(b *types.Basic, t types.Type, in stored.Place) string {
 	return ""
 }
 
-// check notes what would not come back as it was: a nil inside a pointer, and
-// map keys that have no order.
+// check complains about what would not be read as it was written: a nil inside a
+// pointer, and map keys that have no order.
 func (s *codecSet) check(u, t types.Type, in stored.Place) {
 	switch u := u.(type) {
 	case *types.Pointer:
@@ -136,11 +137,12 @@ func storesNil(t types.Type) bool {
 	return false
 }
 
-// ownNil reports whether to write a t its nil has to be told from its own form.
+// ownNil reports whether writing a t has to distinguish nil from its own form.
 func (s *codecSet) ownNil(verb string, t types.Type) bool {
 	return verb == "Write" && storesNil(t) && s.OwnForm(t) != ""
 }
 
+// refuse complains that t cannot be stored.
 func (s *codecSet) refuse(t types.Type, in stored.Place) {
 	hint := "give it EncodeMsgpack and DecodeMsgpack, or "
 	switch t.Underlying().(type) {

@@ -34,7 +34,7 @@ type codecPart struct {
 	fields bool
 }
 
-// newCodecSet returns a set for files that import by way of names.
+// newCodecSet returns a set for files that import through names.
 func newCodecSet(f *stored.Forms, names *imports) *codecSet {
 	return &codecSet{Forms: f, names: map[string]string{}, imports: names, written: map[string]bool{}}
 }

@@ -84,8 +84,8 @@ func TestCodecSet_Emit_WhatCannotBeStoredIsAnErrorAtItsField(t *testing.T) {
 		"pointer twice":    {"type M struct {\n\tP **int\n}", "m.go:4:2: **int: a stored nil could be the pointer or what it points to; use *int"},
 		"pointer to slice": {"type M struct {\n\tP *[]int\n}", "m.go:4:2: *[]int: a stored nil could be the pointer or what it points to; use []int"},
 		"pointer to own":   {"import \"net\"\ntype M struct {\n\tP *net.IP\n}", "m.go:5:2: *net.IP: a stored nil could be the pointer or what it points to; use net.IP"},
-		"opaque struct":    {"import \"sync\"\ntype M struct {\n\tMu sync.Mutex\n}", "m.go:5:2: sync.Mutex has no exported fields and no marshalling of its own: nothing of it would be stored"},
-		"embedded opaque":  {"import \"sync\"\ntype M struct {\n\tsync.Mutex\n\tA int\n}", "m.go:5:7: sync.Mutex has no exported fields and no marshalling of its own: nothing of it would be stored"},
+		"opaque struct":    {"import \"sync\"\ntype M struct {\n\tMu sync.Mutex\n}", "m.go:5:2: sync.Mutex has no exported fields and no marshaling of its own: nothing of it would be stored"},
+		"embedded opaque":  {"import \"sync\"\ntype M struct {\n\tsync.Mutex\n\tA int\n}", "m.go:5:7: sync.Mutex has no exported fields and no marshaling of its own: nothing of it would be stored"},
 		"two of a name":    {"type M struct {\n\tA int\n\tB int `msgpack:\"A\"`\n}", "m.go:5:2: two fields of M are stored as \"A\": rename one with `msgpack:\"other name\"`"},
 		"embedded twice":   {"type M struct {\n\tID int\n\tB\n}\ntype B struct {\n\tID int\n}", "m.go:8:2: two fields of M are stored as \"ID\": rename one with `msgpack:\"other name\"`"},
 		"as array":         {"type M struct {\n\t_msgpack struct{} `msgpack:\",as_array\"`\n\tA int\n}", "m.go:4:2: M is stored as an array (as_array): an array does not survive a change of fields; remove the option"},
@@ -94,7 +94,7 @@ func TestCodecSet_Emit_WhatCannotBeStoredIsAnErrorAtItsField(t *testing.T) {
 		"unknown type":     {"type M struct {\n\tA Missing\n}", "m.go:4:2: the type of this field is unknown: does the package compile?"},
 		"generic":          {"type M[T any] struct {\n\tA T\n}", "m.go:3:6: M has type parameters: a model is a type of its own"},
 		"two errors":       {"type M struct {\n\tC chan int\n\tD func()\n}", "m.go:4:2: chan int cannot be stored: leave the field out with `kv:\"-\"`\nm.go:5:2: func() cannot be stored: leave the field out with `kv:\"-\"`"},
-		"half marshaller":  {"type M struct {\n\tA T\n}\ntype T struct{ c chan int }\nfunc (T) MarshalText() ([]byte, error) { return nil, nil }", "m.go:4:2: T has no exported fields and no marshalling of its own: nothing of it would be stored"},
+		"half marshaller":  {"type M struct {\n\tA T\n}\ntype T struct{ c chan int }\nfunc (T) MarshalText() ([]byte, error) { return nil, nil }", "m.go:4:2: T has no exported fields and no marshaling of its own: nothing of it would be stored"},
 		"out of reach":     {"import \"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo\"\ntype M struct {\n\tA geo.Point\n}", "m.go:5:2: geo.Point is out of reach of this package: leave the field out with `kv:\"-\"`, or copy it into a type of your own"},
 	} {
 		t.Run(name, func(t *testing.T) {

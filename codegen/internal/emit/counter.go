@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// A batch is when rankings follow a counter, as the library and people call it.
+// A batch is when rankings follow a counter: its name in the library, and in words.
 type batch struct{ name, words string }
 
 var batches = map[string]batch{
@@ -29,8 +29,8 @@ func counterLine(c *model.Counter) string {
 	return text
 }
 
-// counterTrips returns the trips of using c. A ranking that follows before the reply takes
-// five, and one more to find out whose it is.
+// counterTrips returns the trips of using c. A ranking that follows before the reply
+// takes five, and one more to find out whose it is.
 func counterTrips(c *model.Counter) string {
 	if c.Batch != "every" {
 		return "Hit, Add and Get 1"

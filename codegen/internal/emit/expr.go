@@ -9,10 +9,10 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// variable returns what the closures of m call the record.
+// variable returns the name of the record in the closures of m.
 func variable(m *model.Model) string { return receiverName(m.Type.Obj().Name()) }
 
-// receiverName returns what methods of the type call its value.
+// receiverName returns the name of the receiver in methods of the type.
 func receiverName(typ string) string {
 	first := strings.ToLower(typ[:1])
 	if first < "a" || first > "z" {

@@ -35,7 +35,7 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 	return files
 }
 
-// takenNames returns the names that generated code must not give to anything else.
+// takenNames returns the names that generated code must not reuse.
 func takenNames(p *model.Package) map[string]bool {
 	taken := map[string]bool{"Models": true, "New": true}
 	for _, name := range p.Declared {
@@ -74,7 +74,8 @@ func modelsFile(p *model.Package, names *imports) output.File {
 	return w.file(filepath.Join(p.Dir, "kv.go"), p.Name)
 }
 
-// modelFile returns the generated file for models, which stand in the file at path.
+// modelFile returns the generated file for models, which are declared in the file
+// at path.
 func modelFile(p *model.Package, names *imports, codecs *codecSet, path string, models []*model.Model) output.File {
 	w := &printer{names: names, codecs: codecs}
 	for _, m := range models {

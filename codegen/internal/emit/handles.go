@@ -6,12 +6,11 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// A handle is a field of a model's collection: what it is called, its type, the
-// expression that makes it from r, the records, what it holds, and the trips of
-// using it.
+// A handle is a field of a model's collection: its name, its type, the expression
+// that makes it from r, the records, what it holds, and the trips of using it.
 type handle struct{ name, typ, make, line, read string }
 
-// handles returns what the collection of m has besides the records.
+// handles returns what the collection of m has in addition to the records.
 func handles(m *model.Model, n *imports) []handle {
 	var all []handle
 	args := n.typeString(m.Type) + ", " + n.typeString(m.IDType)

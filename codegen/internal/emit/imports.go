@@ -13,8 +13,8 @@ import (
 // module is the import path under which generated code finds the library.
 const module = "github.com/ringtree/ringtree/"
 
-// imports name the packages that the generated files of one package import:
-// each has one name in all of them, which nothing else in the package has.
+// imports name the packages that the generated files of one package import. Each
+// has one name in all these files, which nothing else in the package has.
 type imports struct {
 	own    *types.Package
 	taken  map[string]bool   // the names in use
@@ -23,8 +23,8 @@ type imports struct {
 	needed map[string]bool   // the paths that the file being written needs
 }
 
-// newImports returns no imports yet, for the package own, in which the names of
-// taken are in use.
+// newImports returns imports for the package own, in which the names of taken are in
+// use.
 func newImports(own *types.Package, taken map[string]bool) *imports {
 	return &imports{own, maps.Clone(taken), map[string]string{}, map[string]string{}, map[string]bool{}}
 }

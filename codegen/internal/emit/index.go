@@ -30,7 +30,7 @@ func listsLine(x *model.Index) string {
 	return "the " + x.Model.Collection + " with " + phrase(x) + counted(x)
 }
 
-// phrase returns what a record has to be found in x: "a Slug", "a value among Tags".
+// phrase returns what finds a record in x: "a Slug", "a value among Tags".
 func phrase(x *model.Index) string {
 	what := english.List(labels(x.Parts))
 	if x.Many {
@@ -39,7 +39,7 @@ func phrase(x *model.Index) string {
 	return english.Article(what)
 }
 
-// labels returns what people call the parts.
+// labels returns the names of the parts for a reader.
 func labels(parts []model.Part) []string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
@@ -66,8 +66,8 @@ func generic(x *model.Index, names *imports, pkg, name string, between ...types.
 	return fmt.Sprintf("*%s.%s[%s]", names.runtime(pkg), name, args)
 }
 
-// listOptions returns the further arguments of lists: that many write to them at
-// once, and which counter follows them.
+// listOptions returns the optional arguments of lists: how many segments they start
+// with, and which counter follows them.
 func listOptions(x *model.Index, names *imports) string {
 	options := ""
 	if x.Hot > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// doc returns the lines of the comment of the model's generated type: its access plan.
+// doc returns the lines of the comment on the generated type of m: its access plan.
 func doc(m *model.Model) []string {
 	if m.Events != nil {
 		return eventsDoc(m)
@@ -52,7 +52,7 @@ func trips(m *model.Model) string {
 	return fmt.Sprintf("Get 1, Create %d%s, Update %s, Delete 2%s", create, again, update, listing)
 }
 
-// comment returns what stands beside the records of m.
+// comment returns the comment on the records of m.
 func comment(m *model.Model) string {
 	if m.Version == 1 {
 		return ""

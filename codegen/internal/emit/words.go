@@ -12,12 +12,12 @@ type emission struct {
 
 	listing bool // it has pages of records
 
-	// deep reports whether an index takes two trips before the record commits,
-	// where others take one; nil: none does.
+	// deep reports whether an index takes two trips before the record commits
+	// instead of one; nil: none does.
 	deep func(*model.Index) bool
 }
 
-// emissions say how the indexes are written that words of the grammar ask for.
+// emissions say, by the word that asks for an index, how the index is written.
 var emissions = map[string]emission{
 	"unique": {
 		typ: uniqueType, make: makeUnique, line: uniqueLine,

@@ -27,7 +27,7 @@ type sourceFile struct {
 
 // names are what one model is called.
 type names struct {
-	Model      string // by people: Page
+	Model      string // in texts: Page
 	Stored     string // in keys: Page, or what was= says
 	Collection string // the generated type: Pages
 }

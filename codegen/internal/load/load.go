@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/scanner"
+	"go/types"
 	"maps"
 	"os"
 	"path/filepath"
@@ -41,8 +42,9 @@ func Sources(r *problem.Reporter, patterns []string) ([]*Source, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	c := newChecker(r.Fset, found)
+	c := &checker{r.Fset, map[string]*Source{}, map[string]*types.Package{}, map[string]string{}}
 	for _, s := range found {
+		c.sources[s.Path] = s
 		s.scan(r)
 		s.nameDrafts(r)
 	}

@@ -39,7 +39,7 @@ func (s *Source) scanAside(r *problem.Reporter, path string) {
 			r.At(spec.Pos(), "model %s stands in a test file; what kvgen writes is part of the package: move it to a file whose name does not end in _test.go", spec.Name.Name)
 			continue
 		}
-		r.At(spec.Pos(), "model %s stands in a file that this build leaves out, but kv.go wires the models of every build: move it to a file without constraint", spec.Name.Name)
+		r.At(spec.Pos(), "model %s stands in a file that this build leaves out, but kv.go wires the models of every build: move it to a file without build constraints", spec.Name.Name)
 	}
 }
 
@@ -67,7 +67,7 @@ func (s *Source) scanStructs(r *problem.Reporter, f *sourceFile) {
 		spec := models[st]
 		s.Drafts = append(s.Drafts, &Draft{Name: spec.Name.Name, File: f, Spec: spec, Tags: tags})
 		if line := constraintOf(f); line != "" {
-			r.At(spec.Pos(), "model %s stands in a file of some builds only (%s), but kv.go wires the models of every build: move it to a file without constraint", spec.Name.Name, line)
+			r.At(spec.Pos(), "model %s stands in a file of some builds only (%s), but kv.go wires the models of every build: move it to a file without build constraints", spec.Name.Name, line)
 		}
 		return true
 	})
@@ -149,7 +149,7 @@ func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 		}
 		docs[fn.Doc] = true
 		if c := tag.InProse(fn.Doc); c != nil {
-			r.At(c.Slash, "write //kv: without a blank before kv, or it is only a comment")
+			r.At(c.Slash, "write //kv: without a space before kv; otherwise it is only a comment")
 		}
 		for _, text := range tag.OfMethod(fn.Doc) {
 			s.addMethod(r, fn, text)
@@ -170,7 +170,7 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	d := s.draft(receiver(fn))
 	switch {
 	case d == nil:
-		r.At(text.Pos(0), "a //kv: comment on %s, which is no method of a model", fn.Name.Name)
+		r.At(text.Pos(0), "a //kv: comment on %s, which is not a method of a model", fn.Name.Name)
 		return
 	case fn.Type.Params.NumFields() != 0 || fn.Type.Results.NumFields() != 1:
 		r.At(text.Pos(0), "an index method takes nothing and returns one value, the key or score; %s does not", fn.Name.Name)

@@ -22,15 +22,6 @@ type checker struct {
 	absent  map[string]string // why a package could not be loaded
 }
 
-// newChecker returns a checker of sources.
-func newChecker(fset *token.FileSet, sources []*Source) *checker {
-	c := &checker{fset, map[string]*Source{}, map[string]*types.Package{}, map[string]string{}}
-	for _, s := range sources {
-		c.sources[s.Path] = s
-	}
-	return c
-}
-
 // check type-checks the packages, each after those it imports.
 func (c *checker) check(found []*Source) error {
 	if err := c.importOthers(found); err != nil {

@@ -14,7 +14,7 @@ import (
 type Package struct {
 	Name, Path, Dir string
 	Types           *types.Package
-	Declared        []string // the names at its top that people declare
+	Declared        []string // its handwritten top-level names
 	Models          []*Model // sorted by name
 }
 
@@ -36,7 +36,7 @@ type Model struct {
 	If         *Condition // of the indexes without their own
 	Indexes    []*Index   // in source order
 	Keys       []Key      // the key types to write
-	Events     *Events    // what a model without id keeps in rings; nil of a model with one
+	Events     *Events    // of a model without an id; nil of one with an id
 
 	Sequential bool // ids are numbers that are given in order
 	History    int  // how many bodies are kept; 0: none
@@ -46,7 +46,7 @@ type Model struct {
 	VersionField, Created, Updated, Expires string
 
 	Pos     token.Pos
-	Methods []string // that generated code calls, some twice
+	Methods []string // that generated code calls; some are listed twice
 }
 
 // A Key is a key type that kvgen writes.
@@ -71,7 +71,7 @@ func (p Part) Expr(v string) string {
 	return v + "." + p.Name
 }
 
-// Label returns what people call the part.
+// Label returns the name of the part for a reader.
 func (p Part) Label() string { return strings.TrimPrefix(p.Expr(""), ".") }
 
 // A Condition is the bool field or method that says which records an index holds.
@@ -87,13 +87,13 @@ type Index struct {
 	Group  string // of the fields that share it, "" of a single one
 	Name   string // BySlug
 	Stored string // the name in keys: BySlug, or what was= says
-	Def    string // what its entries are: when it changes, they have to be rebuilt
+	Def    string // what its entries are; when it changes, they have to be rebuilt
 	Parts  []Part // what its value is made of
 	Value  types.Type
 	Many   bool       // a record has a slice of values
 	If     *Condition // which records it holds; nil: the model's condition
 
-	Hot     int      // with how many segments a list starts at least; 0: the library decides
+	Hot     int      // how many segments a list starts with at least; 0: the library decides
 	Count   *Counter // that follows the list; nil if none does
 	Ring    *Ring    // of a timeline
 	Ranking *Ranking // of a ranking
@@ -109,9 +109,9 @@ func (x *Index) Condition() *Condition {
 	return x.Model.If
 }
 
-// Followed returns the counters that the ranking x follows: the one it stands
-// on, or, if it stands on a method, all of the model, since the method may make
-// its score of any. If there are none, the score depends on the record alone.
+// Followed returns the counters that the ranking x follows: the one it ranks by
+// or, if it ranks by a method, all counters of the model, since the method may use
+// any. If there are none, the score depends on the record alone.
 func (x *Index) Followed() []*Counter {
 	if x.Parts[0].Method {
 		return x.Model.Counters
@@ -123,7 +123,7 @@ func (x *Index) Followed() []*Counter {
 	return x.Model.Counters[i : i+1]
 }
 
-// A Ring is what a timeline has besides: whose it is and its shape.
+// A Ring is what only a timeline has: its owner and its shape.
 type Ring struct {
 	By     *Part // nil: there is one for all records
 	Shape  RingShape
@@ -134,8 +134,7 @@ type Ring struct {
 // A RingShape is how many places a ring has and how many of them share a key.
 type RingShape struct{ Size, Segment int }
 
-// A Ranking is what a ranking has besides: whose it is, for how long, and in
-// which order.
+// A Ranking is what only a ranking has: its owner, its periods and its order.
 type Ranking struct {
 	By     *Part  // nil: there is one for all records
 	Per    string // hour, day, week or month; "": it is kept forever
@@ -144,7 +143,7 @@ type Ranking struct {
 	Shared bool
 	Kind   string // of its stored scores: int, uint, float, decimal N, time
 	Scale  int    // the decimals that count; -1: scores are as they are
-	Counts bool   // it stands on a counter
+	Counts bool   // it ranks by a counter
 }
 
 // A Counter is a number that is kept beside each record of a model.
@@ -170,8 +169,7 @@ func (c *Counter) Followers() []*Index {
 	return found
 }
 
-// Events is what a model without id is: values that are kept in rings of their
-// owners.
+// Events is what a model without an id is: values kept in the rings of their owners.
 type Events struct {
 	By     Part
 	Once   *Part // nil: every one counts

@@ -24,7 +24,7 @@ type changeKind int
 const (
 	missing  changeKind = iota // the file is not there
 	stale                      // it holds something else
-	leftOver                   // nothing is generated there any more
+	leftOver                   // nothing is generated there anymore
 )
 
 // String returns the file and its state in words.

@@ -11,7 +11,7 @@ import (
 // eventsKept is how many events an owner has where the tag does not say.
 const eventsKept = 100
 
-// useEvents takes what the events clause says.
+// useEvents makes the model one of events.
 func (b *builder) useEvents(m member, c tag.Clause) {
 	at := m.at(c)
 	by := b.option(c, "by")

@@ -18,7 +18,7 @@ var periodsStored = map[string]int{"hour": 5*365*24 - 1, "day": 5*365 - 1, "week
 // current one and the one before.
 const periodsKept = 2
 
-// settleRanking settles whose ranking x is, and its order.
+// settleRanking settles the owner, the periods and the order of the ranking x.
 func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	r := &model.Ranking{
 		By: b.option(c, "by"), Low: c.Has("order"), Shared: c.Has("ties"), Scale: c.Number("scale", -1),
@@ -37,7 +37,7 @@ func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 	r, per := x.Ranking, c.Get("per")
 	switch most := periodsStored[per]; {
 	case per == "" && c.Has("keep"):
-		b.At(x.Pos, "keep=%d: a ranking without per= is kept for ever", r.Keep)
+		b.At(x.Pos, "keep=%d: a ranking without per= is kept forever", r.Keep)
 	case per == "":
 		return
 	case !r.Counts:

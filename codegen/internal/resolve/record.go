@@ -7,10 +7,10 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useModel takes what the model clause says.
+// useModel takes over the options of the model clause.
 func (b *builder) useModel(m member, c tag.Clause) {
 	if b.draft.TagOf("model") != m.tagged {
-		b.At(m.at(c), "%s has two model clauses; say all in one", b.model.Name)
+		b.At(m.at(c), "%s has two model clauses; merge them", b.model.Name)
 		return
 	}
 	b.model.Version = c.Number("version", b.model.Version)
@@ -41,7 +41,8 @@ func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Cla
 	}
 }
 
-// useSkip leaves the field m out of what is stored.
+// useSkip complains if another clause stands beside the -, which leaves m out of
+// what is stored.
 func (b *builder) useSkip(m member, c tag.Clause) {
 	if len(m.tagged.Clauses) > 1 {
 		b.At(m.at(c), "- leaves %s out of what is stored, so no other clause can stand beside it", m.Name)

@@ -86,7 +86,7 @@ func (b *builder) useTag(t *load.Tagged) {
 	}
 }
 
-// checkOptions reports options of c that name nothing that they can.
+// checkOptions reports options of c that name what is not there or does not fit.
 func (b *builder) checkOptions(t *load.Tagged, c tag.Clause) bool {
 	ok := true
 	for _, o := range c.Options {

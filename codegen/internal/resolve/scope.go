@@ -9,15 +9,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// A scope is a package whose types are looked up; what cannot be made out is
-// reported where it stands.
+// A scope looks up the types of a package and reports those that are unknown.
 type scope struct {
 	*problem.Reporter
 	source *load.Source
 }
 
-// resolved returns the struct of d as a type, nil if the type of a field in its
-// records is unknown, which it reports.
+// resolved returns the type of d. If the type of a stored field is unknown, it
+// reports that and returns nil.
 func (s scope) resolved(d *load.Draft) *types.Named {
 	named := s.source.Named(d.Name)
 	if named == nil {
@@ -76,8 +75,8 @@ func (s scope) cause(pos, end token.Pos) string {
 	return ""
 }
 
-// unknown reports whether t, found at pos, depends on a type that could not be
-// made out, and at which field.
+// unknown reports whether t, found at pos, depends on an unknown type, and at which
+// field.
 func unknown(t types.Type, pos token.Pos, seen map[types.Type]bool) (token.Pos, bool) {
 	if seen[t] {
 		return pos, false

@@ -15,7 +15,7 @@ const (
 	ringSegment = 64
 )
 
-// settleTimeline settles whose timeline x is, and its shape.
+// settleTimeline settles the owner and the shape of the timeline x.
 func (b *builder) settleTimeline(x *model.Index, c tag.Clause) {
 	size := c.Number("ring", ringSize)
 	segment := c.Number("segment", min(ringSegment, max(1, size/8)))

@@ -39,7 +39,7 @@ func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Po
 
 // refuseEmpty complains about t, of which nothing would be stored.
 func (s *Forms) refuseEmpty(t types.Type, pos token.Pos) {
-	s.At(pos, "%s has no exported fields and no marshalling of its own: nothing of it would be stored", Describe(t, s.Pkg))
+	s.At(pos, "%s has no exported fields and no marshaling of its own: nothing of it would be stored", Describe(t, s.Pkg))
 }
 
 // hidesData reports whether st has fields at all, none of them exported.

@@ -68,7 +68,7 @@ func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	for part := range strings.SplitSeq(text, ";") {
 		c, fault := parseClause(part, offset, site)
 		if fault == nil && !c.word.index && slices.ContainsFunc(clauses, func(other Clause) bool { return other.Word == c.Word }) {
-			fault = &Fault{c.Offset, fmt.Sprintf("%s is said twice", c.Word)}
+			fault = &Fault{c.Offset, fmt.Sprintf("%s is given twice", c.Word)}
 		}
 		if fault != nil {
 			faults = append(faults, fault)
@@ -80,7 +80,7 @@ func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	return clauses, faults
 }
 
-// Misfit complains about a type that c cannot stand on, "" if it fits.
+// Misfit returns why c cannot stand on a t, "" if it can.
 func (c Clause) Misfit(t types.Type) string {
 	if c.word.fits == nil {
 		return ""
@@ -126,7 +126,7 @@ func parseOption(c Clause, text string, offset int) ([]Option, *Fault) {
 		return nil, &Fault{at, fmt.Sprintf("unknown option %q of %s; %s", name, c.Word, c.word.knownOptions(name))}
 	}
 	if c.Has(name) {
-		return nil, &Fault{at, fmt.Sprintf("%s is said twice", name)}
+		return nil, &Fault{at, fmt.Sprintf("%s is given twice", name)}
 	}
 	if wrong := takes.value.fault(name, value, valued); wrong != "" {
 		return nil, &Fault{at, wrong}
@@ -141,7 +141,7 @@ func parseWord(text string, offset int) (name, value string, valued bool, at int
 	return strings.TrimSpace(name), strings.TrimSpace(value), valued, at
 }
 
-// findWord returns the table's entry for name, if it may stand on site.
+// findWord returns the entry of the table for name if the word may stand on site.
 func findWord(name string, at int, site Site) (*word, *Fault) {
 	if name == "" {
 		return nil, &Fault{at, "an empty clause; " + english.Known("", wordsOn(site))}

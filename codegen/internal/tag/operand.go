@@ -18,7 +18,7 @@ type operand struct {
 	wrong    func(string) string // complains about a value; nil takes all
 }
 
-// fault complains about what stands after name, "" if all is well.
+// fault returns what is wrong with the value after name, "" if nothing is.
 func (o operand) fault(name, value string, valued bool) string {
 	switch {
 	case !valued && (o.form == "" || o.optional):

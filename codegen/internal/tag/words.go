@@ -18,20 +18,12 @@ const (
 	OnMethod                  // a //kv: comment above a method
 )
 
-// String returns the place in words.
+// String returns the places of s in words.
 func (s Site) String() string {
-	switch s {
-	case OnField:
-		return "a field"
-	case OnModel:
-		return "the field _ struct{}"
-	case OnMethod:
-		return "a method"
-	}
 	var places []string
-	for _, one := range []Site{OnField, OnModel, OnMethod} {
-		if s&one != 0 {
-			places = append(places, one.String())
+	for i, place := range []string{"a field", "the field _ struct{}", "a method"} {
+		if s&(1<<i) != 0 {
+			places = append(places, place)
 		}
 	}
 	return strings.Join(places, " or ")
@@ -45,8 +37,8 @@ type word struct {
 	value   operand  // what stands after "="
 	options []option // what stands after ","
 
-	// index reports that the word may stand on one field several times, each
-	// time for another index.
+	// index means that the word may stand on one field several times, each time
+	// for another index.
 	index bool
 
 	// fits complains about a type that the word cannot stand on; nil fits all.
@@ -75,8 +67,8 @@ var (
 	ifOption     = option{name: "if", value: operand{form: "Method"}, refers: Reference{Condition: true}}
 )
 
-// words is the grammar. What a word makes of a model is said in package resolve,
-// how an index is written in package emit, each in a table by the word's name.
+// words is the grammar. What a word makes of a model is in the table of package
+// resolve; how an index is written is in the table of package emit.
 var words = []*word{
 	{name: "id", on: OnField, fits: keyType, options: []option{{name: "seq"}}},
 	{
