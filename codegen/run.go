@@ -32,16 +32,12 @@ func (run Run) Generate() error {
 }
 
 // Check returns a line for every file that Generate would write or remove.
-func (run Run) Check() ([]string, error) {
+func (run Run) Check() (lines string, err error) {
 	changes, err := run.changes()
-	if err != nil {
-		return nil, err
-	}
-	var lines []string
 	for _, c := range changes {
-		lines = append(lines, c.String())
+		lines += c.String() + "\n"
 	}
-	return lines, nil
+	return lines, err
 }
 
 // Plan returns the access plan of the packages: what their models hold and
@@ -100,5 +96,8 @@ func (run Run) changes() ([]output.Change, error) {
 		}
 		changes = append(changes, output.Compare(r, p.Dir, files)...)
 	}
-	return changes, r.Err()
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return changes, nil
 }

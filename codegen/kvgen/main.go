@@ -145,10 +145,10 @@ func do(r codegen.Run, check, plan bool) (string, error) {
 		return r.Plan()
 	case check:
 		lines, err := r.Check()
-		if err == nil && len(lines) > 0 {
-			return strings.Join(lines, "\n") + "\n", errStale
+		if lines != "" {
+			err = errStale
 		}
-		return "", err
+		return lines, err
 	}
 	return "", r.Generate()
 }

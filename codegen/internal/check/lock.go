@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ringtree/ringtree/codegen/internal/model"
 	"github.com/ringtree/ringtree/codegen/internal/output"
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
@@ -29,6 +30,7 @@ type lock struct {
 // A lockedModel is what one model stores.
 type lockedModel struct {
 	name     string
+	source   *model.Model // nil in a lock that was read
 	version  int
 	id       []lockedItem // in the order of the key
 	fields   []lockedItem // sorted by name

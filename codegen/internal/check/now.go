@@ -27,7 +27,7 @@ func lockOf(p *model.Package) *lock {
 
 // lockedOf returns what m stores, its fields in the form that f gives them.
 func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
-	k := &lockedModel{name: m.Stored, version: m.Version, fields: storedFields(f, m.Type)}
+	k := &lockedModel{name: m.Stored, source: m, version: m.Version, fields: storedFields(f, m.Type)}
 	for _, p := range m.ID {
 		form := stored.KeyKind(p.Type)
 		if m.Sequential {

@@ -16,9 +16,7 @@ import (
 // old.
 type comparison struct {
 	*problem.Reporter
-	pkg *model.Package
-	old *lock
-	now *lock
+	old, now *lock
 }
 
 // Lock returns the lock file of what p stores. Unless accept is set, it compares
@@ -32,7 +30,7 @@ func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	}
 	now := lockOf(p)
 	if old != nil {
-		comparison{r, p, old, now}.refuse()
+		comparison{r, old, now}.refuse()
 	}
 	return output.File{Path: now.path, Text: now.text()}
 }
@@ -46,19 +44,12 @@ func (c comparison) refuse() {
 			c.modelGone(was)
 			continue
 		}
-		m := c.source(was.name)
-		c.version(m, was, is)
-		c.id(m, was, is)
-		c.fields(m, was, is)
-		c.indexes(m, was, is)
-		c.counters(m, was, is)
+		c.version(was, is)
+		c.id(was, is)
+		c.fields(was, is)
+		c.indexes(was, is)
+		c.counters(was, is)
 	}
-}
-
-// source returns the model that is stored under name.
-func (c comparison) source(name string) *model.Model {
-	i := slices.IndexFunc(c.pkg.Models, func(m *model.Model) bool { return m.Stored == name })
-	return c.pkg.Models[i]
 }
 
 // gone reports, at a line of the lock file, what is no longer there.
@@ -96,18 +87,18 @@ func (c comparison) heir(was *lockedModel) *lockedModel {
 	return best
 }
 
-func (c comparison) version(m *model.Model, was, is *lockedModel) {
+func (c comparison) version(was, is *lockedModel) {
 	if is.version < was.version {
-		c.At(m.Pos, "version of %s went from %d back to %d: stored records would be newer than the code; say version=%d or more", m.Name, was.version, is.version, was.version)
+		c.At(is.source.Pos, "version of %s went from %d back to %d: stored records would be newer than the code; say version=%d or more", is.source.Name, was.version, is.version, was.version)
 	}
 }
 
 // id reports that the id makes other keys: the records would stay under the old ones.
-func (c comparison) id(m *model.Model, was, is *lockedModel) {
+func (c comparison) id(was, is *lockedModel) {
 	sameForm := func(a, b lockedItem) bool { return a.form == b.form }
 	if !slices.EqualFunc(was.id, is.id, sameForm) || swapped(was.id, is.id) {
-		c.At(m.Pos, "the id of %s was %s and is %s: its records would stay under their old keys; keep the old id, or export the records, run kvgen -accept and import them",
-			m.Name, describeID(was.id), describeID(is.id))
+		c.At(is.source.Pos, "the id of %s was %s and is %s: its records would stay under their old keys; keep the old id, or export the records, run kvgen -accept and import them",
+			is.source.Name, describeID(was.id), describeID(is.id))
 	}
 }
 
@@ -132,14 +123,14 @@ func describeID(id []lockedItem) string {
 
 // fields reports stored fields that nothing reads anymore, or that are read as
 // something else.
-func (c comparison) fields(m *model.Model, was, is *lockedModel) {
+func (c comparison) fields(was, is *lockedModel) {
 	for _, f := range was.fields {
 		now, ok := find(is.fields, f.name)
 		switch {
 		case !ok:
-			c.gone(f.line, "%s.%s is stored, but no field reads it anymore: %s; if it is not needed, run kvgen -accept (the stored values stay in the records)", m.Name, f.name, c.renamed(f, was, is))
+			c.gone(f.line, "%s.%s is stored, but no field reads it anymore: %s; if it is not needed, run kvgen -accept (the stored values stay in the records)", is.source.Name, f.name, c.renamed(f, was, is))
 		case now.form != f.form && index(was.id, f.name) < 0:
-			c.gone(f.line, "%s.%s is stored as %s, but is %s now, which cannot read it: store the new form in a field of another name and fill it in Upgrade; if there are no such records, run kvgen -accept", m.Name, f.name, f.form, now.form)
+			c.gone(f.line, "%s.%s is stored as %s, but is %s now, which cannot read it: store the new form in a field of another name and fill it in Upgrade; if there are no such records, run kvgen -accept", is.source.Name, f.name, f.form, now.form)
 		}
 	}
 }
@@ -167,26 +158,26 @@ func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
 // indexes reports entries that nothing reads anymore, or that are read as something
 // else.
-func (c comparison) indexes(m *model.Model, was, is *lockedModel) {
+func (c comparison) indexes(was, is *lockedModel) {
 	for _, x := range was.indexes {
 		now, ok := find(is.indexes, x.name)
 		switch {
 		case !ok:
 			c.gone(x.line, "no index of %s is stored as %s anymore (%s), and its entries would be left behind: if it was renamed, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept",
-				m.Name, x.name, x.form, x.name, x.name)
+				is.source.Name, x.name, x.form, x.name, x.name)
 		case entries(now.form) != entries(x.form):
-			c.At(indexOf(m, x.name).Pos, "the index stored as %s was %s and is %s: its entries would be misread; give it a name of its own by name=, or run kvgen -accept and rebuild it",
+			c.At(indexOf(is.source, x.name).Pos, "the index stored as %s was %s and is %s: its entries would be misread; give it a name of its own by name=, or run kvgen -accept and rebuild it",
 				x.name, entries(x.form), entries(now.form))
 		}
 	}
 }
 
 // counters reports counters that nothing reads anymore.
-func (c comparison) counters(m *model.Model, was, is *lockedModel) {
+func (c comparison) counters(was, is *lockedModel) {
 	for _, x := range was.counters {
 		if _, ok := find(is.counters, x.name); !ok {
 			c.gone(x.line, "no counter of %s is stored as %s anymore, and its numbers would be left behind: if it was renamed, say was=%s there; if it is not needed, run kvgen -accept",
-				m.Name, x.name, x.name)
+				is.source.Name, x.name, x.name)
 		}
 	}
 }

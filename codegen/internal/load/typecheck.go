@@ -95,6 +95,7 @@ func (c *checker) typecheck(s *Source) {
 		Importer:                 c,
 		GoVersion:                s.goVersion,
 		FakeImportC:              true,
+		IgnoreFuncBodies:         true,
 		DisableUnusedImportCheck: true,
 		Error: func(err error) {
 			if fault, ok := err.(types.Error); ok {
@@ -112,12 +113,7 @@ func (s *Source) trimmed() []*ast.File {
 	var files []*ast.File
 	for _, f := range s.Files {
 		short := *f.Syntax
-		short.Decls = nil
-		for _, decl := range f.Syntax.Decls {
-			if d := trimmedDecl(decl); d != nil {
-				short.Decls = append(short.Decls, d)
-			}
-		}
+		short.Decls = slices.DeleteFunc(slices.Clone(short.Decls), irrelevant)
 		for _, d := range s.Drafts {
 			if d.File == f {
 				short.Decls = append(short.Decls, d.keyDecls()...)
@@ -128,21 +124,15 @@ func (s *Source) trimmed() []*ast.File {
 	return files
 }
 
-// trimmedDecl returns what a model can depend on in decl, nil if nothing.
-func trimmedDecl(decl ast.Decl) ast.Decl {
+// irrelevant reports whether no model can depend on decl.
+func irrelevant(decl ast.Decl) bool {
 	switch d := decl.(type) {
 	case *ast.GenDecl:
-		if d.Tok != token.VAR {
-			return d
-		}
+		return d.Tok == token.VAR
 	case *ast.FuncDecl:
-		if d.Recv != nil {
-			method := *d
-			method.Body = nil
-			return &method
-		}
+		return d.Recv == nil
 	}
-	return nil
+	return true
 }
 
 // keyDecls returns the declarations of the key types of d, for the type checker.
