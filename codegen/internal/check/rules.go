@@ -34,8 +34,8 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 // recordMethods are the names that a generated type has from kvmodel.Records,
 // which an index of that name would hide.
 var recordMethods = []string{
-	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "Last", "Before", "AcceptLoss",
-	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange",
+	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss",
+	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange", "Plug",
 }
 
 // hookShapes are the methods that the library looks for on a model.
