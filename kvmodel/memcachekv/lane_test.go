@@ -16,7 +16,7 @@ func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) 
 	defer near.Close()
 	defer far.Close()
 	l := &lane{server: newServer("a:1", Options{Timeout: timeout, Conns: 1}), ctx: t.Context()}
-	l.asked = true // by the request before
+	l.asked = true // as the previous request left it
 	w := &wire{Conn: near, lane: l}
 
 	w.SetDeadline(time.Now().Add(timeout))
