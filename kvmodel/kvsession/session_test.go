@@ -461,7 +461,8 @@ func TestStore_Outage_LogsNobodyOut(t *testing.T) {
 			t.Errorf("List: want %v, got %v", down, err)
 		}
 		store.set(nil)
-		// What could not be read must not be saved even now: it would be another session.
+		// A session that could not be read must not be saved even now: it would be
+		// another session.
 		wantErr(t, down, v.save())
 		if v.sentCookie() || b.cookie != cookie {
 			t.Error("a cookie was sent")
@@ -492,8 +493,8 @@ func TestStore_ContextsAreHonoured(t *testing.T) {
 	}
 }
 
-// Each op of a flow is lost or mute in its turn, and the flow ends as it should:
-// what is unclear is found out.
+// One op of a flow after another is lost or mute, and each time the flow ends as
+// it should: the store finds out what was unclear.
 func TestStore_UnclearAnswersAreFoundOut(t *testing.T) {
 	for _, fault := range []kvtest.Fault{kvtest.Lost, kvtest.Mute} {
 		for n := 1; n <= 12; n++ {
@@ -553,7 +554,7 @@ func TestStore_Save_ManyTabsAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
-// Nothing that is logged, and no error, shows a value or the secret.
+// No log line and no error shows a value or the secret.
 func TestStore_ShowsNoSecret(t *testing.T) {
 	const value = "s3cretvalue"
 	var shown strings.Builder
