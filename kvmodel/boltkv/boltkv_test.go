@@ -227,7 +227,7 @@ func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
 	writing.Wait()
 }
 
-func TestStore_Do_CancelledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
+func TestStore_Do_CanceledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
 	s := open(t, boltkv.Options{})
 	release := holdTurn(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

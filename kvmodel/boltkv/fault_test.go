@@ -97,7 +97,7 @@ func TestStore_Do_PanicInACommitStopsTheStoreAndNotTheProgram(t *testing.T) {
 	wantErr(t, err, ErrDamaged, kv.ErrNotFound)
 }
 
-func TestStore_Do_CancelledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
+func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 	committing, goOn := make(chan struct{}, 9), make(chan struct{})
 	s := open(t, func(tx *bolt.Tx) error {
 		committing <- struct{}{}

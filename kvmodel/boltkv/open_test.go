@@ -97,7 +97,7 @@ func TestOpen_WaitsAMomentForTheOneBefore(t *testing.T) {
 	openAt(t, path, boltkv.Options{})
 }
 
-func TestOpen_FileReplacedMeanwhileIsTheNewOne(t *testing.T) {
+func TestOpen_FileReplacedWhileItWaitsIsTheNewOne(t *testing.T) {
 	path := storeFile(t)
 	old := must(bolt.Open(path, 0o600, nil))
 	opened := make(chan *boltkv.Store)

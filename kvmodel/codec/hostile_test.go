@@ -72,7 +72,7 @@ var hostile = map[string]struct{ hex, want string }{
 	"own text":            {"81 a3486578 a17a", "Hex at offset 5: encoding/hex: invalid byte: U+007A 'z'"},
 	"own text is int":     {"81 a3486578 01", "Hex at offset 5: want a string, found an integer"},
 	"own msgpack":         {"81 a756657273696f6e 91 01", "Version at offset 9: a version has two numbers"},
-	"own marshaller":      {"81 a65061636b6564 01", "Packed at offset 8: not a packed number"},
+	"own marshaler":       {"81 a65061636b6564 01", "Packed at offset 8: not a packed number"},
 	"own binary":          {"81 a441646472 c40101", "Addr at offset 6: unexpected slice size"},
 	"own msgpack bomb":    {"81 a756657273696f6e dd ffffffff", "Version at offset 9: truncated: an array of at least 4294967295 bytes in the 0 that remain"},
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Each of these makes a test fail whose name says what would be lost.
+// Each of these makes a test fail that says what would be lost.
 func TestMistakes_AreNoticed(t *testing.T) {
 	const dir = "kvmodel/kvsession/"
 	kvtest.Mistakes(t, "./kvmodel/kvsession", "^Test(Store|Sweep|Values|Holds)_[^W]", []string{"RINGTREE_SEEDS=400"}, []kvtest.Mistake{
@@ -14,7 +14,7 @@ func TestMistakes_AreNoticed(t *testing.T) {
 			"rec.Values = e.changes.on(rec.Values)", "rec.Values = e.changes.on(e.base)",
 			dir+"save.go", "	maxAge int\n	aged", "	base   entries\n	maxAge int\n	aged",
 			dir+"save.go", "		maxAge:  session.Options.MaxAge,", "		base:    held.record.Values,\n		maxAge:  session.Options.MaxAge,"),
-		kvtest.Wrong("an ended session begins again", dir+"save.go",
+		kvtest.Wrong("an ended session is begun anew", dir+"save.go",
 			"	if err != nil || held.current && !wrote {", "	if errors.Is(err, ErrEnded) {\n		*held = hold{}\n		return s.Save(r, w, session)\n	}\n	if err != nil || held.current && !wrote {"),
 		kvtest.Wrong("an outage is no session", dir+"store.go",
 			"	if errors.Is(err, kv.ErrNotFound) {\n		return found, ErrEnded", "	if err != nil {\n		return found, ErrEnded"),
@@ -30,7 +30,7 @@ func TestMistakes_AreNoticed(t *testing.T) {
 			"if old.User == \"\" || old.User == user {", "if true {"),
 		kvtest.Wrong("revoke all looks once", dir+"user.go",
 			"		case err == nil && !ended:", "		case err == nil && (!ended || true):"),
-		kvtest.Wrong("anyone's session is revoked", dir+"user.go",
+		kvtest.Wrong("anybody's session is revoked", dir+"user.go",
 			"	case found.record.User != user || user == \"\":", "	case false:"),
 		kvtest.Wrong("tidying up forgets what is about to be added", dir+"user.go",
 			"if present || time.Since(p.since) < grace {", "if present {"),
@@ -38,10 +38,10 @@ func TestMistakes_AreNoticed(t *testing.T) {
 			"	if err == nil && len(ops[2].Result.Value) > 2*s.options.PerUser*seatSize {", "	if false {"),
 		kvtest.Wrong("a moved session is as good as none", dir+"store.go",
 			"		held.err = ErrEnded\n", "		held.err = nil\n"),
-		kvtest.Wrong("an error shows what the bytes were", dir+"values.go",
+		kvtest.Wrong("an error tells what the bytes were", dir+"values.go",
 			"	return fmt.Errorf(\"kvsession: %w: a stored session, at offset %d\", codec.ErrCorrupt, offset)",
 			"	return fmt.Errorf(\"kvsession: %w: a stored session, at offset %d\", err, offset)"),
-		kvtest.Wrong("use does not prolong a session", dir+"save.go",
+		kvtest.Wrong("use does not lengthen", dir+"save.go",
 			"	if e.empty() && !there.record.due(&s.options, now()) {", "	if e.empty() {"),
 	})
 }

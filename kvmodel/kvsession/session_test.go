@@ -305,7 +305,7 @@ func TestStore_SignIn_AnotherUserSeesNothingOfTheFirst(t *testing.T) {
 	}
 }
 
-func TestStore_Regenerate_KeepsWhatOthersSavedMeanwhile(t *testing.T) {
+func TestStore_Regenerate_KeepsWhatOthersHaveSavedSince(t *testing.T) {
 	store := &before{Store: newMem(), kind: kv.CompareAndSwap}
 	s, b := open(t, store), new(browser)
 	must(t, b.mustOpen(t, s).signIn("jo"))
@@ -432,7 +432,7 @@ func TestStore_Expiry_MaxAgeOfASessionIsRemembered(t *testing.T) {
 	})
 }
 
-func TestStore_Outage_LogsNobodyOut(t *testing.T) {
+func TestStore_Outage_LogsNoOneOut(t *testing.T) {
 	for _, down := range []error{kv.ErrUnavailable, kv.ErrLost} {
 		store := &breaker{Store: newMem()}
 		s := open(t, store)
@@ -444,7 +444,7 @@ func TestStore_Outage_LogsNobodyOut(t *testing.T) {
 		v, err := b.open(t.Context(), s)
 		wantErr(t, down, err)
 		if !v.IsNew || len(v.Values) > 0 || v.user() != "" {
-			t.Errorf("want nobody's data, got user %q, %v", v.user(), v.Values)
+			t.Errorf("want no user's data, got user %q, %v", v.user(), v.Values)
 		}
 		v.Values["a"] = 1
 		before.Values["a"] = 1
@@ -474,7 +474,7 @@ func TestStore_Outage_LogsNobodyOut(t *testing.T) {
 	}
 }
 
-func TestStore_ContextsAreHonoured(t *testing.T) {
+func TestStore_ContextsAreHonored(t *testing.T) {
 	s := open(t, newMem())
 	b := signedIn(t, s, "jo")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -70,7 +70,7 @@ func TestStore_Revoke_EndsOneOfTheUsersOwnOnly(t *testing.T) {
 		must(t, s.Revoke(t.Context(), "jo", id))
 		must(t, s.Revoke(t.Context(), "", id))
 		if b.mustOpen(t, s).IsNew {
-			t.Error("a session of somebody else was ended")
+			t.Error("a session of someone else was ended")
 		}
 	}
 	for _, id := range []string{"", "x", "\x00", strings.Repeat("A", 43), strings.Repeat("A", 1000)} {

@@ -165,7 +165,7 @@ func FuzzSeats(f *testing.F) {
 	})
 }
 
-func TestHolds_ForgetASessionNobodyHolds(t *testing.T) {
+func TestHolds_ForgetASessionThatIsNotInUse(t *testing.T) {
 	h := &holds{of: map[weak.Pointer[sessions.Session]]*hold{}}
 	kept := sessions.NewSession(nil, "kept")
 	h.get(kept).id = "id"

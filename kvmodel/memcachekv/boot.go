@@ -136,7 +136,7 @@ func (s *server) lose(known uint64) error {
 }
 
 func (s *server) errLost() error {
-	return fmt.Errorf("memcachekv: %s: %w: it was restarted or flushed, or it evicts", s.addr, kv.ErrLost)
+	return fmt.Errorf("memcachekv: %s: %w: it was restarted or flushed, or it evicts items", s.addr, kv.ErrLost)
 }
 
 // accept meets the server again if it is lost.

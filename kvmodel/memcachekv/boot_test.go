@@ -101,7 +101,7 @@ func TestStore_ManyClientsThatMeetAServerAtOnce_AgreeOnItsNumber(t *testing.T) {
 	wg.Wait()
 }
 
-func TestStore_Accept_LeavesAloneWhatNobodyWasToldOf(t *testing.T) {
+func TestStore_Accept_LeavesAloneWhatNoOperationHasSeen(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{}, f.Addr)
 	ctx := t.Context()

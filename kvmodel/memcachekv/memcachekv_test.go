@@ -228,7 +228,7 @@ func TestStore_Do_AServerThatNeverSpeaks_MakesWritesUnavailable(t *testing.T) {
 	}
 }
 
-func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNobody(t *testing.T) {
+func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNoOne(t *testing.T) {
 	silent, well := newFake(t), newFake(t)
 	const timeout = 200 * time.Millisecond
 	s := open(t, memcachekv.Options{Timeout: timeout, Conns: 2}, silent.Addr, well.Addr)

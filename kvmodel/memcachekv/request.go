@@ -44,8 +44,8 @@ func (l *lane) get(key string) kv.Result {
 // getAll carries out ops, which are gets. A key that the server did not get
 // around to is a failure, never an absence.
 func (l *lane) getAll(ops []*kv.Op) {
-	// Gets of one key stand side by side, so it shows which of them is the first.
-	slices.SortStableFunc(ops, func(a, b *kv.Op) int { return strings.Compare(a.Key, b.Key) })
+	// Put gets of the same key next to each other, to see which of them is the first.
+	slices.SortFunc(ops, func(a, b *kv.Op) int { return strings.Compare(a.Key, b.Key) })
 	keys := make([]string, len(ops))
 	for i, op := range ops {
 		keys[i] = op.Key

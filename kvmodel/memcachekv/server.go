@@ -32,7 +32,7 @@ func newServer(addr string, opts Options) *server {
 
 var (
 	errClosed = errors.New("the store is closed")
-	errBusy   = errors.New("all connections stay in use")
+	errBusy   = errors.New("all connections are in use")
 	errStuck  = errors.New("not sent, because the server did not answer other requests of the same trip")
 )
 

@@ -30,7 +30,7 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	for len(pending) > 0 {
 		n := s.flightLen(pending)
 		s.carryOut(ctx, pending[:n])
-		if pending = pending[n:]; len(pending) > 0 && failedAny(ops) {
+		if pending = pending[n:]; len(pending) > 0 && kv.Unanswered(ops) != nil {
 			s.giveUp(pending, errStopped)
 			break
 		}
@@ -121,5 +121,3 @@ func repeatable(ops []*kv.Op) []*kv.Op {
 	}
 	return again
 }
-
-func failedAny(ops []kv.Op) bool { return kv.Unanswered(ops) != nil }

@@ -348,7 +348,7 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 			t.Errorf("%v = %v, want ErrUnavailable that says OOM", op.Kind, r.Err)
 		}
 		if took := time.Since(start); took > soon {
-			t.Errorf("%v took %v: a full memory is not ridden out", op.Kind, took)
+			t.Errorf("%v took %v: a call must not wait for full memory to pass", op.Kind, took)
 		}
 	}
 	ops := []kv.Op{kv.OpAppend("old", []byte("line")), kv.OpDelete("number")}
