@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +43,6 @@ func (l *lane) get(key string) kv.Result {
 // getAll carries out ops, which are gets. A key that the server did not get
 // around to is a failure, never an absence.
 func (l *lane) getAll(ops []*kv.Op) {
-	// Put gets of the same key next to each other, to see which of them is the first.
-	slices.SortFunc(ops, func(a, b *kv.Op) int { return strings.Compare(a.Key, b.Key) })
 	keys := make([]string, len(ops))
 	for i, op := range ops {
 		keys[i] = op.Key
@@ -60,15 +57,18 @@ func (l *lane) getAll(ops []*kv.Op) {
 	if err != nil {
 		missing = l.answer(kv.Get, err)
 	}
-	for i, op := range ops {
-		item := items[op.Key]
-		if item == nil {
+	found := 0
+	for _, op := range ops {
+		if item := items[op.Key]; item != nil {
+			op.Result = l.found(item)
+			found++
+		} else {
 			op.Result.Err = missing
-			continue
 		}
-		op.Result = l.found(item)
-		// The first get of a key owns the item's bytes; the others get copies.
-		if i > 0 && ops[i-1].Key == op.Key {
+	}
+	if found > len(items) {
+		// Gets of the same key share its bytes so far, and each caller owns its own.
+		for _, op := range ops {
 			op.Result.Value = bytes.Clone(op.Result.Value)
 		}
 	}
