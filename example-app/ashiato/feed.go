@@ -3,6 +3,7 @@ package ashiato
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -14,14 +15,12 @@ import (
 // where gathering would take a timeline for each of them. What it costs is a push
 // for each follower, 500 in a trip, after the reply.
 
-const (
-	feedKept = 200            // as the tag of FeedItem says
-	newFor   = 24 * time.Hour // how long after it was published a page is news
-)
+// newFor is how long a page is news after it was published.
+const newFor = 24 * time.Hour
 
 // Feed returns what is new by the members and on the topics that who follows,
-// from the cursor on. It goes 200 pages back, and keeps what came while who
-// followed. ErrBadCursor.
+// from the cursor on. It goes back as many pages as FeedItem keeps, and keeps what
+// came while who followed. ErrBadCursor.
 func (s *Site) Feed(ctx context.Context, who, cursor string) (Listing, error) {
 	items, err := s.feedItems(ctx, who)
 	if err != nil {
@@ -55,7 +54,7 @@ func (s *Site) FeedTop(ctx context.Context, who string, n int) ([]Entry, error) 
 // feedItems returns what is in the feed of who, the page that was published last
 // first.
 func (s *Site) feedItems(ctx context.Context, who string) ([]FeedItem, error) {
-	items, err := s.Models.FeedItems.Latest(ctx, who, feedKept)
+	items, err := s.Models.FeedItems.Latest(ctx, who, math.MaxInt)
 	slices.SortStableFunc(items, func(a, b FeedItem) int { return b.At.Compare(a.At) })
 	return items, err
 }

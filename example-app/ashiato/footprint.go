@@ -2,13 +2,11 @@ package ashiato
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
-
-// visitsKept is how many footprints a profile has, as the tag of Visit says.
-const visitsKept = 100
 
 // Footprint is who has visited a profile; nil: they are gone.
 type Footprint struct {
@@ -26,8 +24,8 @@ func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	return s.Models.Visits.Push(ctx, Visit{Owner: owner, Guest: who, At: s.now()})
 }
 
-// Footprints returns who has visited the profile of who within 30 days, the last
-// 100 at most, newest first.
+// Footprints returns who has visited the profile of who, newest first, as many
+// and for as long as Visit keeps them.
 func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) {
 	var owner *Member
 	var visits []Visit
@@ -36,7 +34,7 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 		owner, err = s.Models.Members.Get(ctx, who)
 		return err
 	}, func(ctx context.Context) (err error) {
-		visits, err = s.Models.Visits.Latest(ctx, who, visitsKept)
+		visits, err = s.visits(ctx, who)
 		if err != nil {
 			return err
 		}
@@ -51,6 +49,12 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 		prints[i] = Footprint{Guest: guests[v.Guest], At: v.At, New: v.At.After(owner.Looked)}
 	}
 	return prints, nil
+}
+
+// visits returns all that is kept of who visited the profile of owner, newest
+// first.
+func (s *Site) visits(ctx context.Context, owner string) ([]Visit, error) {
+	return s.Models.Visits.Latest(ctx, owner, math.MaxInt)
 }
 
 // Looked notes that who has looked at their footprints as far as they not from

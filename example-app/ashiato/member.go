@@ -146,7 +146,7 @@ func (s *Site) Describe(ctx context.Context, who, about string) (*Member, error)
 // Visitor is what the frame of every page shows of who looks at it.
 type Visitor struct {
 	Member *Member
-	Unread int // footprints they have not seen; 100 may be more
+	Unread int // footprints they have not seen; as many as Visit keeps may be more
 }
 
 // Visitor returns who is logged in; nil, without asking, for "". ErrNotFound if
@@ -161,7 +161,7 @@ func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 		v.Member, err = s.Models.Members.Get(ctx, who)
 		return err
 	}, func(ctx context.Context) (err error) {
-		visits, err = s.Models.Visits.Latest(ctx, who, visitsKept)
+		visits, err = s.visits(ctx, who)
 		return err
 	})
 	if err != nil {
