@@ -22,12 +22,20 @@ import (
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
 // drain is how long the end waits, once for requests and once for what is still
 // to be written.
 const drain = 5 * time.Second
+
+// How often furnish sends an operation, and how long it waits after the first
+// try. Every further wait is twice as long, which makes about 1.5 seconds in all.
+const (
+	furnishTries = 5
+	furnishPause = 100 * time.Millisecond
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -104,11 +112,13 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	return part, nil
 }
 
-// furnish makes the demo pages that are not there yet. Without them the app
-// works as well, and a store that is down may come back, so it goes on.
+// furnish makes the demo pages that do not exist yet. It retries what the store
+// did not carry out, so a short outage does not end the demo. After a longer one
+// the app runs without some of the pages: it does not need them, and the store
+// may come back.
 func furnish(ctx context.Context, store kvmodel.Store, pages int, password string, out io.Writer) {
 	shown := time.Now()
-	made, err := demo.Fill(ctx, store, demo.Plan{Pages: pages, Password: password, Progress: func(there int) {
+	made, err := demo.Fill(ctx, kv.Retry(store, furnishTries, furnishPause), demo.Plan{Pages: pages, Password: password, Progress: func(there int) {
 		if time.Since(shown) > time.Second {
 			shown = time.Now()
 			fmt.Fprintf(out, "example-app: %d of %d demo pages\n", there, pages)

@@ -13,11 +13,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // start runs the app with args on a free port and returns its URL, and a
@@ -183,6 +185,32 @@ func TestRun_StoreThatIsDownShowsAsSuch(t *testing.T) {
 	url, stop := start(t, "-store", "memcached://"+down, "-demo", "3")
 	wantPage(t, url, 503, "The store does not answer")
 	wantEnd(t, stop)
+}
+
+// flaky is a store that refuses four trips in a row. Furnish survives that even
+// if all four carry the same operation.
+type flaky struct {
+	kv.Store
+	trips atomic.Int64
+}
+
+func (f *flaky) Powers() kv.Powers { return kv.PowersOf(f.Store) }
+
+func (f *flaky) Do(ctx context.Context, ops []kv.Op) error {
+	if n := f.trips.Add(1); n > 50 && n < 50+furnishTries {
+		return kv.Fail(ops, kv.ErrUnavailable)
+	}
+	return f.Store.Do(ctx, ops)
+}
+
+func TestFurnish_OutlastsAShortOutage(t *testing.T) {
+	store := &flaky{Store: memkv.New(memkv.Options{})}
+	defer store.Close()
+	var out strings.Builder
+	furnish(t.Context(), store, 3, "", &out)
+	if !strings.Contains(out.String(), "made 3 demo pages") || strings.Contains(out.String(), "not all") {
+		t.Errorf("want all 3 pages made, got:\n%s", out.String())
+	}
 }
 
 func TestRun_BadSettingsAreNamed(t *testing.T) {
