@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/argon2"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Hash is what argon2id spends on one password.
@@ -79,9 +81,7 @@ func (p *passwords) turn(ctx context.Context, work func()) error {
 // sum returns the hash of password with a salt of its own, and with all that it
 // takes to try another one: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
 func (h Hash) sum(password string) string {
-	salt := make([]byte, saltSize)
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(salt)
+	salt := kv.RandomBytes(saltSize)
 	sum := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.Memory, h.Passes, h.Threads,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum))
@@ -89,25 +89,16 @@ func (h Hash) sum(password string) string {
 
 // matches tells whether stored, which sum has returned, is of password.
 func matches(stored, password string) bool {
-	head, sum64, ok1 := cutLast(stored)
-	head, salt64, ok2 := cutLast(head)
-	var version int
 	var h Hash
-	_, err := fmt.Sscanf(head, "$argon2id$v=%d$m=%d,t=%d,p=%d", &version, &h.Memory, &h.Passes, &h.Threads)
+	var version int
+	var tail string
+	_, err := fmt.Sscanf(stored, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.Memory, &h.Passes, &h.Threads, &tail)
+	salt64, sum64, _ := strings.Cut(tail, "$")
 	salt, err2 := base64.RawStdEncoding.DecodeString(salt64)
 	sum, err3 := base64.RawStdEncoding.DecodeString(sum64)
-	if !ok1 || !ok2 || err != nil || err2 != nil || err3 != nil || version != argon2.Version || len(sum) != sumSize {
+	if err != nil || err2 != nil || err3 != nil || version != argon2.Version || len(sum) != sumSize {
 		return false
 	}
 	got := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)
 	return subtle.ConstantTimeCompare(got, sum) == 1
-}
-
-// cutLast returns what stands before and behind the last $ of s.
-func cutLast(s string) (before, behind string, ok bool) {
-	at := strings.LastIndexByte(s, '$')
-	if at < 0 {
-		return "", "", false
-	}
-	return s[:at], s[at+1:], true
 }
