@@ -60,12 +60,3 @@ func (s *Site) Retract(ctx context.Context, who, id string) error {
 	}
 	return s.Models.Comments.Delete(ctx, id)
 }
-
-// remarks returns comments with who made them.
-func remarks(comments []*Comment, members map[string]*Member) []Remark {
-	all := make([]Remark, len(comments))
-	for i, c := range comments {
-		all[i] = Remark{c, members[c.Author]}
-	}
-	return all
-}

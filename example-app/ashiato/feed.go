@@ -2,7 +2,7 @@ package ashiato
 
 import (
 	"context"
-	"errors"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -93,65 +93,57 @@ func feedCursors(items []FeedItem, from int) (next, prev string) {
 	if end := from + pageSize; end < len(items) {
 		next = kvmodel.Cursor(feedListing, []byte(items[end-1].Page))
 	}
-	switch before := from - pageSize; {
-	case from == 0:
-	case before <= 0:
-		prev = kvmodel.Cursor(feedListing, nil)
-	default:
+	if before := from - pageSize; before > 0 {
 		prev = kvmodel.Cursor(feedListing, []byte(items[before-1].Page))
+	} else if from > 0 {
+		prev = kvmodel.Cursor(feedListing, nil)
 	}
 	return next, prev
-}
-
-// spread pushes a page that was just published to the home feeds of those who
-// follow its author or one of its topics. It may be called again: a page is in a
-// feed once.
-func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error {
-	p := c.Record
-	if p == nil || !p.Live() || p.Published.Before(s.now().Add(-newFor)) || !c.Created && p.Version > 1 {
-		return nil
-	}
-	sp := &spreading{site: s, page: p}
-	for id, err := range s.Models.Follows.ByFollowed.Of(p.Author).IDs(ctx) {
-		if err := errors.Join(err, sp.to(ctx, id.Follower)); err != nil {
-			return err
-		}
-	}
-	for _, topic := range p.Topics {
-		for id, err := range s.Models.Interests.ByTopic.Of(topic).IDs(ctx) {
-			if err := errors.Join(err, sp.to(ctx, id.Member)); err != nil {
-				return err
-			}
-		}
-	}
-	return sp.push(ctx)
-}
-
-// spreading gathers those whose feeds a page comes into.
-type spreading struct {
-	site  *Site
-	page  *Page
-	items []FeedItem
 }
 
 // pushedAtOnce is how many feeds get a page in one trip.
 const pushedAtOnce = 500
 
-func (sp *spreading) to(ctx context.Context, reader string) error {
-	if reader == sp.page.Author {
+// spread pushes a page that was just published to the home feeds of its readers.
+// It may be called again for the same page, which is in a feed once.
+func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error {
+	p := c.Record
+	if p == nil || !p.Live() || p.Published.Before(s.now().Add(-newFor)) || !c.Created && p.Version > 1 {
 		return nil
 	}
-	sp.items = append(sp.items, feedItem(reader, sp.page))
-	if len(sp.items) < pushedAtOnce {
-		return nil
+	var items []FeedItem
+	for reader, err := range s.readers(ctx, p) {
+		if err == nil && len(items) == pushedAtOnce {
+			err = s.Models.FeedItems.Push(ctx, items...)
+			items = items[:0]
+		}
+		if err != nil {
+			return err
+		}
+		if reader != p.Author {
+			items = append(items, feedItem(reader, p))
+		}
 	}
-	return sp.push(ctx)
+	return s.Models.FeedItems.Push(ctx, items...)
 }
 
-func (sp *spreading) push(ctx context.Context) error {
-	items := sp.items
-	sp.items = nil
-	return sp.site.Models.FeedItems.Push(ctx, items...)
+// readers yields the ids of the members who follow the author of p or one of its
+// topics, some of them more than once.
+func (s *Site) readers(ctx context.Context, p *Page) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for id, err := range s.Models.Follows.ByFollowed.Of(p.Author).IDs(ctx) {
+			if !yield(id.Follower, err) {
+				return
+			}
+		}
+		for _, topic := range p.Topics {
+			for id, err := range s.Models.Interests.ByTopic.Of(topic).IDs(ctx) {
+				if !yield(id.Member, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func feedItem(reader string, p *Page) FeedItem {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -43,20 +44,14 @@ func (s *Site) Unfollow(ctx context.Context, who, whom string) error {
 // Followers returns who follows the member with that id, in no order, from the
 // cursor on. ErrBadCursor.
 func (s *Site) Followers(ctx context.Context, id, cursor string) (kvmodel.Listing[Member], error) {
-	page, err := s.Models.Follows.ByFollowed.Of(id).Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[Member]{}, err
-	}
-	return membersOf(ctx, s, page, func(f *Follow) string { return f.Follower })
+	followers := s.Models.Follows.ByFollowed.Of(id)
+	return ends(ctx, s.Models.Members.Records, followers, cursor, func(f *Follow) string { return f.Follower })
 }
 
 // Following returns whom the member with that id follows, as Followers does.
 func (s *Site) Following(ctx context.Context, id, cursor string) (kvmodel.Listing[Member], error) {
-	page, err := s.Models.Follows.ByFollower.Of(id).Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[Member]{}, err
-	}
-	return membersOf(ctx, s, page, func(f *Follow) string { return f.Followed })
+	followed := s.Models.Follows.ByFollower.Of(id)
+	return ends(ctx, s.Models.Members.Records, followed, cursor, func(f *Follow) string { return f.Followed })
 }
 
 // follows tells whether who follows whom.
@@ -68,19 +63,20 @@ func (s *Site) follows(ctx context.Context, who, whom string) (bool, error) {
 	return err == nil, unlessGone(err)
 }
 
-// membersOf returns the members that a page of edges is about, without those who
-// are gone.
-func membersOf[E any](ctx context.Context, s *Site, page kvmodel.Listing[E], memberOf func(*E) string) (kvmodel.Listing[Member], error) {
+// ends returns the records that the edges of a list lead to, from the cursor on,
+// without those that are gone. end returns the id at that end of an edge.
+func ends[T, E any, K comparable](ctx context.Context, records *kvmodel.Records[T, string], edges *index.List[E, K], cursor string, end func(*E) string) (kvmodel.Listing[T], error) {
+	page, err := edges.Page(ctx, cursor, pageSize)
+	if err != nil {
+		return kvmodel.Listing[T]{}, err
+	}
 	ids := make([]string, len(page.Items))
 	for i, edge := range page.Items {
-		ids[i] = memberOf(edge)
+		ids[i] = end(edge)
 	}
-	members, err := s.Models.Members.GetMulti(ctx, ids)
-	if err != nil {
-		return kvmodel.Listing[Member]{}, err
-	}
-	members = slices.DeleteFunc(members, func(m *Member) bool { return m == nil })
-	return kvmodel.Listing[Member]{Items: members, Next: page.Next, Prev: page.Prev}, nil
+	items, err := records.GetMulti(ctx, ids)
+	items = slices.DeleteFunc(items, func(item *T) bool { return item == nil })
+	return kvmodel.Listing[T]{Items: items, Next: page.Next, Prev: page.Prev}, err
 }
 
 // unlessGone returns err unless it says that there is no such record.

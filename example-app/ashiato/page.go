@@ -16,6 +16,16 @@ type Draft struct {
 	Version           int64 // that the page had when the draft was begun; not looked at where it is written
 }
 
+// page returns what d says as a page of author.
+func (d Draft) page(author string) *Page {
+	return &Page{ID: d.ID, Slug: d.Slug, Title: d.Title, Body: lines(d.Body), Topics: d.Topics, Author: author}
+}
+
+// says reports whether p says the same as q.
+func (p *Page) says(q *Page) bool {
+	return p.Slug == q.Slug && p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
+}
+
 // Write makes a page. It returns Problems, of which a slug that is taken is one, or
 // ErrSentBefore. A form that is sent twice makes one page.
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
@@ -221,7 +231,9 @@ func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	if err != nil {
 		return err
 	}
-	r.By, r.Remarks = members[r.Author], remarks(comments.Items, members)
-	r.Next, r.Prev = comments.Next, comments.Prev
+	r.By, r.Next, r.Prev = members[r.Author], comments.Next, comments.Prev
+	for _, c := range comments.Items {
+		r.Remarks = append(r.Remarks, Remark{c, members[c.Author]})
+	}
 	return nil
 }

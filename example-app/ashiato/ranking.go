@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -178,13 +179,11 @@ func (s *Site) Place(ctx context.Context, slug string) (*Place, error) {
 // toRise returns by how much the last one that stands before the page with id,
 // and has more, is ahead of it.
 func toRise(around []viewPlace, id string) int64 {
-	ahead := int64(0)
-	for i, p := range around {
-		if p.Item.ID == id && i > 0 {
-			ahead = around[i-1].Score - p.Score
-		}
+	at := slices.IndexFunc(around, func(p viewPlace) bool { return p.Item.ID == id })
+	if at < 1 {
+		return 0
 	}
-	return ahead
+	return around[at-1].Score - around[at].Score
 }
 
 // standing returns where the page with id stands in the ranking by all views; 0

@@ -65,31 +65,15 @@ func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
 // FollowersOf returns who follows a topic, in no order, from the cursor on.
 // ErrBadCursor.
 func (s *Site) FollowersOf(ctx context.Context, name, cursor string) (kvmodel.Listing[Member], error) {
-	page, err := s.Models.Interests.ByTopic.Of(name).Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[Member]{}, err
-	}
-	return membersOf(ctx, s, page, func(i *Interest) string { return i.Member })
+	interests := s.Models.Interests.ByTopic.Of(name)
+	return ends(ctx, s.Models.Members.Records, interests, cursor, func(i *Interest) string { return i.Member })
 }
 
 // Interests returns the topics that who follows, in no order, from the cursor
 // on. ErrBadCursor.
 func (s *Site) Interests(ctx context.Context, who, cursor string) (kvmodel.Listing[Topic], error) {
-	page, err := s.Models.Interests.ByMember.Of(who).Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[Topic]{}, err
-	}
-	topics, err := kvmodel.Load(ctx, s.Models.Topics.Records, page.Items, func(i *Interest) string { return i.Topic })
-	if err != nil {
-		return kvmodel.Listing[Topic]{}, err
-	}
-	listing := kvmodel.Listing[Topic]{Next: page.Next, Prev: page.Prev}
-	for _, i := range page.Items {
-		if topic := topics[i.Topic]; topic != nil {
-			listing.Items = append(listing.Items, topic)
-		}
-	}
-	return listing, nil
+	interests := s.Models.Interests.ByMember.Of(who)
+	return ends(ctx, s.Models.Topics.Records, interests, cursor, func(i *Interest) string { return i.Topic })
 }
 
 // interested tells whether who follows a topic.

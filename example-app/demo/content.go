@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,11 +14,9 @@ import (
 // chanceOf returns the chance by which thing number i of a kind is made: the same
 // each time.
 func chanceOf(kind string, i int) *rand.Rand {
-	seed := uint64(14695981039346656037)
-	for _, c := range []byte(kind) {
-		seed = (seed ^ uint64(c)) * 1099511628211
-	}
-	return rand.New(rand.NewPCG(seed, uint64(i)))
+	seed := fnv.New64a()
+	seed.Write([]byte(kind))
+	return rand.New(rand.NewPCG(seed.Sum64(), uint64(i)))
 }
 
 func oneOf[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
@@ -160,22 +159,17 @@ func interests(members int) []*ashiato.Interest {
 
 // topicNames returns all topics of the demo pages, each once.
 func topicNames() []string {
-	var names []string
-	add := func(topics ...string) {
-		for _, topic := range topics {
-			if !slices.Contains(names, topic) {
-				names = append(names, topic)
-			}
-		}
-	}
+	var names, also []string
 	for _, t := range themes {
-		add(t.topic)
-	}
-	for _, t := range themes {
-		add(t.also...)
+		names, also = append(names, t.topic), append(also, t.also...)
 	}
 	for _, p := range firstPages {
-		add(p.topics...)
+		also = append(also, p.topics...)
+	}
+	for _, name := range also {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Crowd is visitors who walk through a site: each begins at its first page and
@@ -166,10 +168,7 @@ func (w *walk) timed(ctx context.Context, at *url.URL) ([]*url.URL, error) {
 	w.whole.add(time.Since(begin), err)
 	w.mu.Unlock()
 	if err != nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-		}
+		kv.Sleep(ctx, 100*time.Millisecond)
 	}
 	return links, err
 }

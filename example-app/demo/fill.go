@@ -49,7 +49,7 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 	if plan.Pages <= 0 {
 		return 0, nil
 	}
-	calendar := newCalendar(time.Now())
+	calendar := new(calendar)
 	db, err := kvmodel.Open(unclosed{store}, kvmodel.Clock(calendar.now))
 	if err != nil {
 		return 0, err
@@ -70,13 +70,10 @@ type unclosed struct{ kvmodel.Store }
 func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }
 func (unclosed) Close() error        { return nil }
 
-// calendar is a clock that goes on from any moment it is set to.
+// calendar is a clock that can be set back by whole days, and goes on from there.
 type calendar struct {
-	end    time.Time
-	behind atomic.Int64 // how far it is behind, in nanoseconds
+	behind atomic.Int64 // in nanoseconds
 }
-
-func newCalendar(end time.Time) *calendar { return &calendar{end: end} }
 
 func (c *calendar) now() time.Time { return time.Now().Add(-time.Duration(c.behind.Load())) }
 
@@ -276,12 +273,10 @@ const workers = 32
 func each(ctx context.Context, begin, end int, f func(i int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var next atomic.Int64
-	next.Store(int64(begin))
 	var all sync.WaitGroup
-	for range workers {
+	for worker := range workers {
 		all.Go(func() {
-			for i := int(next.Add(1) - 1); i < end && ctx.Err() == nil; i = int(next.Add(1) - 1) {
+			for i := begin + worker; i < end && ctx.Err() == nil; i += workers {
 				if err := f(i); err != nil {
 					stop(fmt.Errorf("demo: number %d: %w", i, err))
 				}

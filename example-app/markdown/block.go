@@ -92,30 +92,31 @@ func (b *builder) heading() Node {
 	return Node{Kind: Heading, Level: len(parts[1]), Children: inline(parts[2], 0)}
 }
 
-// take reads the lines that look like a and returns what stands behind the mark.
-func (b *builder) take(a *regexp.Regexp) []string {
-	var inner []string
-	for len(b.lines) > 0 {
-		parts := a.FindStringSubmatch(b.lines[0])
-		if parts == nil {
-			break
-		}
-		inner = append(inner, parts[1])
-		b.lines = b.lines[1:]
+// next reads the next line if it has the mark, and returns what follows the mark.
+func (b *builder) next(mark *regexp.Regexp) (inner string, ok bool) {
+	if len(b.lines) == 0 {
+		return "", false
+	}
+	parts := mark.FindStringSubmatch(b.lines[0])
+	if parts == nil {
+		return "", false
+	}
+	b.lines = b.lines[1:]
+	return parts[1], true
+}
+
+// take reads the next lines that have the mark, and returns what follows it.
+func (b *builder) take(mark *regexp.Regexp) (inner []string) {
+	for line, ok := b.next(mark); ok; line, ok = b.next(mark) {
+		inner = append(inner, line)
 	}
 	return inner
 }
 
 // items reads the items of a list, each with the indented lines behind it.
-func (b *builder) items(mark *regexp.Regexp) []Node {
-	var items []Node
-	for len(b.lines) > 0 {
-		parts := mark.FindStringSubmatch(b.lines[0])
-		if parts == nil {
-			break
-		}
-		b.lines = b.lines[1:]
-		text := append([]string{parts[1]}, b.take(indented)...)
+func (b *builder) items(mark *regexp.Regexp) (items []Node) {
+	for line, ok := b.next(mark); ok; line, ok = b.next(mark) {
+		text := append([]string{line}, b.take(indented)...)
 		items = append(items, Node{Kind: Item, Children: inline(strings.Join(text, "\n"), 0)})
 	}
 	return items

@@ -78,11 +78,11 @@ func part(text string, depth int) (Node, int) {
 }
 
 func code(text string) (Node, int) {
-	end := strings.IndexByte(text[1:], '`')
-	if end < 1 {
+	inner, _, closed := strings.Cut(text[1:], "`")
+	if !closed || inner == "" {
 		return Node{}, 0
 	}
-	return Node{Kind: Code, Text: text[1 : 1+end]}, end + 2
+	return Node{Kind: Code, Text: inner}, len(inner) + 2
 }
 
 // longest is how many bytes an emphasis or a link can have: nobody has to look
