@@ -8,15 +8,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Footprint is who has visited a profile; nil: they are gone.
+// Footprint is the latest visit of a guest to a profile.
 type Footprint struct {
-	Guest *Member
+	Guest *Member // nil if they are gone
 	At    time.Time
-	New   bool // since the owner has looked last
+	New   bool // since the owner last looked
 }
 
-// Visit leaves a footprint of who on the profile of the member with the id
-// owner, once for each visitor. It leaves none of oneself or of "".
+// Visit leaves a footprint of who on the profile of owner. A profile has one of
+// each guest, and none of its owner or of "".
 func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	if who == "" || who == owner {
 		return nil
@@ -24,8 +24,8 @@ func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	return s.Models.Visits.Push(ctx, Visit{Owner: owner, Guest: who, At: s.now()})
 }
 
-// Footprints returns who has visited the profile of who, newest first, as many
-// and for as long as Visit keeps them.
+// Footprints returns the footprints on the profile of who, newest first: as many
+// as Visit keeps, for as long as it keeps them.
 func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) {
 	var owner *Member
 	var visits []Visit
@@ -51,14 +51,13 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 	return prints, nil
 }
 
-// visits returns all that is kept of who visited the profile of owner, newest
-// first.
+// visits returns all visits to the profile of owner that are kept, newest first.
 func (s *Site) visits(ctx context.Context, owner string) ([]Visit, error) {
 	return s.Models.Visits.Latest(ctx, owner, math.MaxInt)
 }
 
-// Looked notes that who has looked at their footprints as far as they not from
-// after at: those are not new any more.
+// Looked notes that who has seen their footprints up to the time at: these are no
+// longer new. A time before that of an earlier call changes nothing.
 func (s *Site) Looked(ctx context.Context, who string, at time.Time) error {
 	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		if at.After(m.Looked) {

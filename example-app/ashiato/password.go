@@ -14,14 +14,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Hash is what argon2id spends on one password.
+// Hash is how much work argon2id does for one password.
 type Hash struct {
 	Passes  uint32
 	Memory  uint32 // in KiB
 	Threads uint8
 }
 
-// owasp is what the Password Storage Cheat Sheet of OWASP asks for at least.
+// owasp is the minimum that OWASP's Password Storage Cheat Sheet asks for.
 var owasp = Hash{Passes: 2, Memory: 19 << 10, Threads: 1}
 
 const (
@@ -29,14 +29,14 @@ const (
 	sumSize  = 32
 )
 
-// passwords hashes passwords, as many at a time as there are processors: a
-// flood of log-ins takes its turns and not the machine's memory.
+// passwords hashes passwords, as many at a time as there are processors. In a
+// flood of log-ins they wait for their turn instead of filling the memory.
 type passwords struct {
 	cost  Hash
 	turns chan struct{}
 
-	// nobody is the hash of a password that nobody knows, for handles that
-	// nobody has.
+	// nobody is the hash of a password that nobody knows. It is compared with
+	// when there is no such member, so that this takes as long.
 	nobody string
 }
 
@@ -55,8 +55,8 @@ func (p *passwords) hash(ctx context.Context, password string) (stored string, e
 	return stored, err
 }
 
-// match tells whether stored is of password. It takes as long where stored is
-// empty, and then says no.
+// match reports whether stored is the stored form of password. If stored is empty,
+// it returns false after the same time.
 func (p *passwords) match(ctx context.Context, stored, password string) (ok bool, err error) {
 	known := stored != ""
 	if !known {
@@ -66,7 +66,7 @@ func (p *passwords) match(ctx context.Context, stored, password string) (ok bool
 	return ok, err
 }
 
-// turn does work when there is a processor for it, unless ctx ends before.
+// turn does work once there is a processor for it, unless ctx ends first.
 func (p *passwords) turn(ctx context.Context, work func()) error {
 	select {
 	case p.turns <- struct{}{}:
@@ -78,8 +78,8 @@ func (p *passwords) turn(ctx context.Context, work func()) error {
 	return nil
 }
 
-// sum returns the hash of password with a salt of its own, and with all that it
-// takes to try another one: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
+// sum returns the hash of password with a new salt, and with all that is needed to
+// check another password against it: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
 func (h Hash) sum(password string) string {
 	salt := kv.RandomBytes(saltSize)
 	sum := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)
@@ -87,7 +87,7 @@ func (h Hash) sum(password string) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum))
 }
 
-// matches tells whether stored, which sum has returned, is of password.
+// matches reports whether sum returned stored for password.
 func matches(stored, password string) bool {
 	var h Hash
 	var version int
