@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// deepest is how deep quotes, and the parts of a line, may stand in each other.
-// What stands deeper is text.
+// deepest is how deep quotes, and the parts of a line, may be nested. What is
+// nested deeper is text.
 const deepest = 4
 
 // Parse returns the blocks of text.
@@ -21,9 +21,10 @@ func blocks(text string, depth int) []Node {
 	return b.nodes
 }
 
-// builder turns lines into blocks. The lines of a paragraph wait until it ends.
+// builder turns lines into blocks. It gathers the lines of a paragraph until that
+// ends.
 type builder struct {
-	lines     []string // those that are not read yet
+	lines     []string // not read yet
 	depth     int
 	paragraph []string
 	nodes     []Node
@@ -75,7 +76,7 @@ func (b *builder) add(n Node) {
 	b.nodes = append(b.nodes, n)
 }
 
-// code reads a block of code, which ends with the text if nothing else ends it.
+// code reads a block of code. A block without an end ends with the text.
 func (b *builder) code() Node {
 	n := 1
 	for n < len(b.lines) && strings.TrimSpace(b.lines[n]) != fence {
@@ -113,7 +114,7 @@ func (b *builder) take(mark *regexp.Regexp) (inner []string) {
 	return inner
 }
 
-// items reads the items of a list, each with the indented lines behind it.
+// items reads the items of a list, each with the indented lines after it.
 func (b *builder) items(mark *regexp.Regexp) (items []Node) {
 	for line, ok := b.next(mark); ok; line, ok = b.next(mark) {
 		text := append([]string{line}, b.take(indented)...)
