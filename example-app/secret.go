@@ -13,8 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// secrets are what nobody else may know. Those that are not given are made at
-// the first start and kept in the data directory, for this user alone.
+// secrets are what only the app and its user may know. Those that were not given
+// are made at the first start and kept in the data directory, readable by this
+// user only.
 type secrets struct {
 	session [][]byte // signs the cookies of sessions
 	demo    string   // the password of the demo members
@@ -32,7 +33,7 @@ func openSecrets(set settings) (secrets, error) {
 	}
 	key, err := hex.DecodeString(text)
 	if err != nil || len(key) != keySize {
-		return secrets{}, fmt.Errorf("the session key, from %s or %s: want %d digits of hex", keyVariable, filepath.Join(set.data, "session.key"), 2*keySize)
+		return secrets{}, fmt.Errorf("the session key, from %s or %s: want %d hex digits", keyVariable, filepath.Join(set.data, "session.key"), 2*keySize)
 	}
 	password, err := kept(set.data, "demo-password", rand.Text)
 	return secrets{[][]byte{key}, password}, err
