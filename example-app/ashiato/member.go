@@ -18,8 +18,8 @@ type Joining struct {
 	About    string
 }
 
-// SignUp makes a member. It returns Problems, also if the handle is taken, or
-// ErrSentBefore. A form that is sent twice makes one member.
+// SignUp makes a member. A form that is sent twice makes one member. It returns
+// ErrSentBefore, or Problems, including one with a handle that is taken.
 func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 	m := &Member{ID: form.ID, Handle: form.Handle, About: lines(form.About), Joined: s.now()}
 	problems := problemsOf(m.Validate())

@@ -26,8 +26,8 @@ func (p *Page) says(q *Page) bool {
 	return p.Slug == q.Slug && p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
 }
 
-// Write makes a page. It returns Problems, also if the slug is taken, or
-// ErrSentBefore. A form that is sent twice makes one page.
+// Write makes a page. A form that is sent twice makes one page. It returns
+// ErrSentBefore, or Problems, including one with a slug that is taken.
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	p := d.page(who)
 	p.Published = s.now()

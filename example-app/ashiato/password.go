@@ -35,8 +35,8 @@ type passwords struct {
 	cost  Hash
 	turns chan struct{}
 
-	// nobody is the hash of a password that nobody knows. It is compared with
-	// when there is no such member, so that this takes as long.
+	// nobody is the hash of a password that nobody knows. A password for a handle
+	// that no member has is matched with it, to take as long as any other.
 	nobody string
 }
 
