@@ -26,7 +26,7 @@ var recordFigures = []func(*bench) error{
 	recordCodec,
 	recordTrips,
 	recordCommits,
-	outbox,
+	journalAppends,
 	manyUpdates,
 	manyCreators,
 	recovery,
@@ -219,8 +219,9 @@ func recordCommits(b *bench) error {
 	return nil
 }
 
-// outbox counts what changes that move an index entry write into the journal.
-func outbox(b *bench) error {
+// journalAppends counts what changes that move an index entry write into the
+// journal.
+func journalAppends(b *bench) error {
 	var appends, size atomic.Int64
 	watched := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, trip kvmodel.Trip) {
 		for _, op := range trip.Ops {
@@ -252,8 +253,8 @@ func outbox(b *bench) error {
 			return err
 		}
 	}
-	b.report("outbox: appends for a change that moves an entry", float64(appends.Load())/n, atMost(1.1).varying())
-	b.report("outbox: bytes of it, with values of 20 bytes", float64(size.Load())/n, atMost(100))
+	b.report("journal: appends for a change that moves an entry", float64(appends.Load())/n, atMost(1.1).varying())
+	b.report("journal: bytes of it, with values of 20 bytes", float64(size.Load())/n, atMost(100))
 	return nil
 }
 
