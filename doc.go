@@ -28,7 +28,7 @@
 //	  wire        how numbers and texts are stored
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
 //	  optest      how tests show an operation and its answer
-//	codegen       load, model, emit; codegen/kvgen is the command
+//	codegen       load, resolve, check, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises
 //	docs          architecture, key formats, decisions
 package ringtree

@@ -10,20 +10,20 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 )
 
-// lane is one connection to a server, with a library client of its own, used
-// by one goroutine at a time. It adds what the library lacks: requests end
-// with the context they run under, and what went wrong tells whether the
-// server can have got the request. Nothing runs on after a request has ended.
+// lane is one connection to a server, with its own library client, used by one
+// goroutine at a time. It adds what the library lacks: requests end with their
+// context, and a failure says whether the server can have received the request.
+// Nothing goes on after a request has ended.
 type lane struct {
 	server *server
 	client *memcache.Client
-	conn   net.Conn // nil: none
+	conn   net.Conn // nil if not connected
 
-	boot   uint64    // the number of the server it is connected to
-	looked time.Time // when that was last asked for
+	boot   uint64    // the boot number of the server it is connected to
+	looked time.Time // when the number was last read
 
-	// ctx is that of the requests under way: the library has no way to hand
-	// it down to the connection.
+	// ctx is the context of the requests under way: the library has no way to
+	// pass it to the connection.
 	ctx   context.Context
 	limit time.Time // when the library or ctx gives up
 	asked bool      // the last request was written in full
@@ -39,12 +39,12 @@ func newLane(s *server) *lane {
 
 // close closes the connection, if there is one.
 func (l *lane) close() {
-	// Nothing is under way, so how it ends is of no interest.
+	// Nothing is under way, so the error does not matter.
 	_ = l.client.Close()
 }
 
-// dial connects under the context of the request. The library's own carries
-// nothing but a time-out, the same as here.
+// dial connects under the context of the request. The library's own context has
+// only a timeout, the same as here.
 func (l *lane) dial(_ context.Context, network, addr string) (net.Conn, error) {
 	l.asked = false
 	dialer := net.Dialer{Timeout: l.server.opts.Timeout}
@@ -56,20 +56,20 @@ func (l *lane) dial(_ context.Context, network, addr string) (net.Conn, error) {
 	return l.conn, nil
 }
 
-// glance is how often a request that waits looks whether its context was
-// cancelled. Looking is much cheaper than being told, for the many requests
-// that never wait so long.
+// glance is how often a waiting request checks whether its context was canceled.
+// Polling is much cheaper than a notification, for the many requests that never
+// wait that long.
 const glance = 10 * time.Millisecond
 
-// wire is a lane's connection as the library sees it. Its own deadline is that
-// of the next glance.
+// wire is a lane's connection as the library sees it. The deadline of the
+// connection beneath is the next glance.
 type wire struct {
 	net.Conn
 	lane *lane
 	next time.Time
 }
 
-// Write begins or goes on with a request.
+// Write begins or continues a request.
 func (w *wire) Write(p []byte) (int, error) {
 	w.lane.asked = false
 	written := 0
@@ -82,8 +82,8 @@ func (w *wire) Write(p []byte) (int, error) {
 	}
 }
 
-// Read waits for the answer, which the library does only when all of the
-// request was written. A server does nothing about a part of one.
+// Read waits for the answer. The library calls it only when the whole request
+// was written, and a server ignores an incomplete request.
 func (w *wire) Read(p []byte) (int, error) {
 	w.lane.asked = true
 	for {
@@ -94,22 +94,23 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 }
 
-// SetDeadline sets the library's deadline, which is its time-out from now, or
-// that of the context if it is earlier.
+// SetDeadline sets the library's deadline, which is its timeout from now, or the
+// context's deadline if that is earlier.
 func (w *wire) SetDeadline(t time.Time) error {
 	now := t.Add(-w.lane.server.opts.Timeout)
 	if end, ok := w.lane.ctx.Deadline(); ok && end.Before(t) {
 		t = end
 	}
 	w.lane.limit = t
-	// The library calls this for each item it reads, most often in vain.
+	// The library calls this for each item it reads; mostly there is nothing to
+	// do.
 	if w.next.Sub(now) > glance/2 && w.next.Before(t) {
 		return nil
 	}
 	return w.sleep(now)
 }
 
-// sleep lets the connection wait until the next glance, or the limit.
+// sleep lets the connection wait until the next glance or the limit.
 func (w *wire) sleep(now time.Time) error {
 	w.next = now.Add(glance)
 	if w.lane.limit.Before(w.next) {
@@ -118,14 +119,14 @@ func (w *wire) sleep(now time.Time) error {
 	return w.Conn.SetDeadline(w.next)
 }
 
-// waits tells whether to go on waiting after err, since it comes from a glance
-// that saw nothing.
+// waits reports whether to go on waiting after err, because err is only the end
+// of a glance.
 func (w *wire) waits(err error) bool {
 	now := time.Now()
 	return errors.Is(err, os.ErrDeadlineExceeded) && w.lane.ctx.Err() == nil && now.Before(w.lane.limit) && w.sleep(now) == nil
 }
 
-// Close closes the connection; the lane needs a new one then.
+// Close closes the connection. The lane then needs a new one.
 func (w *wire) Close() error {
 	w.lane.conn = nil
 	return w.Conn.Close()

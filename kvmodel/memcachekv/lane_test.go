@@ -16,13 +16,13 @@ func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) 
 	defer near.Close()
 	defer far.Close()
 	l := &lane{server: newServer("a:1", Options{Timeout: timeout, Conns: 1}), ctx: t.Context()}
-	l.asked = true // by the request before
+	l.asked = true // as the previous request left it
 	w := &wire{Conn: near, lane: l}
 
 	w.SetDeadline(time.Now().Add(timeout))
 	_, err := w.Write([]byte("delete k\r\n"))
 	if got := l.failure(kv.Delete, err); !errors.Is(got, kv.ErrUnavailable) {
-		t.Errorf("a write nobody took is %v, want ErrUnavailable", got)
+		t.Errorf("a write that no one received is %v, want ErrUnavailable", got)
 	}
 
 	go io.Copy(io.Discard, far)
@@ -32,6 +32,6 @@ func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) 
 	}
 	_, err = w.Read(make([]byte, 10))
 	if got := l.failure(kv.Delete, err); !errors.Is(got, kv.ErrUnclear) {
-		t.Errorf("a write nobody answered is %v, want ErrUnclear", got)
+		t.Errorf("a write that no one answered is %v, want ErrUnclear", got)
 	}
 }

@@ -11,17 +11,17 @@ import (
 )
 
 // server is one memcached and the lanes to it. It never has more than
-// Options.Conns lanes in use, and it lets no request through to a memcached
-// that is not the one it met.
+// Options.Conns lanes in use, and it sends no request to a memcached other than
+// the one it first met.
 type server struct {
 	addr  string
-	seed  uint64 // of its scores for keys
+	seed  uint64 // for its scores of keys
 	opts  Options
 	slots chan struct{} // holds one token for each lane in use
 
 	mu     sync.Mutex
-	idle   []*lane // the one used last is the last
-	boot   uint64  // the number it was met with; 0: not met yet
+	idle   []*lane // the most recently used lane is last
+	boot   uint64  // the boot number it was met with; 0 means not met yet
 	lost   bool
 	closed bool
 }
@@ -32,8 +32,8 @@ func newServer(addr string, opts Options) *server {
 
 var (
 	errClosed = errors.New("the store is closed")
-	errBusy   = errors.New("all connections stay in use")
-	errStuck  = errors.New("not sent, since the server did not answer others of the same trip")
+	errBusy   = errors.New("all connections are in use")
+	errStuck  = errors.New("not sent, because the server did not answer other requests of the same trip")
 )
 
 // do carries out op.
@@ -67,7 +67,7 @@ func (s *server) refuse(ctx context.Context, ops []*kv.Op, err error) {
 	}
 }
 
-// lane returns a lane that is connected to the server that was met, for
+// lane returns a lane that is connected to the server the store first met, for
 // requests under ctx. The caller must release it.
 func (s *server) lane(ctx context.Context) (*lane, error) {
 	l, err := s.take(ctx)
@@ -116,8 +116,8 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// pop returns the lane used last, which is the least likely to have gone
-// stale, or nil.
+// pop returns the most recently used lane, which is the least likely to be stale,
+// or nil.
 func (s *server) pop() *lane {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,8 +166,8 @@ func (s *server) close() {
 	s.hangUp()
 }
 
-// failure returns err as the contract has it: with a sentinel, the server, and
-// the end of ctx if that is what it comes from.
+// failure returns err in the terms of the contract: with a sentinel, the server,
+// and ctx's error if ctx is over.
 func (s *server) failure(ctx context.Context, sentinel, err error) error {
 	if end := ended(ctx); end != nil && !errors.Is(err, end) {
 		return fmt.Errorf("memcachekv: %s: %w: %w: %w", s.addr, sentinel, end, err)
@@ -175,8 +175,8 @@ func (s *server) failure(ctx context.Context, sentinel, err error) error {
 	return fmt.Errorf("memcachekv: %s: %w: %w", s.addr, sentinel, err)
 }
 
-// ended returns why ctx is over, or nil. A connection's deadline can come a
-// moment before the context's own, which it was set to.
+// ended returns why ctx is over, or nil. It looks at ctx's deadline too, because
+// a connection's deadline, set to the same time, can pass a moment earlier.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
