@@ -35,8 +35,8 @@ var storeFigures = []func(*bench) error{
 	clusterKill,
 }
 
-// suite is in the names of the tests that run the suite; what follows it tells
-// on which of the store's set-ups.
+// suite is in the names of the tests that run the suite. The set-up of the store
+// follows it.
 const suite = "KeepsTheContract"
 
 // conformance runs the suite on every store, as the stores' own tests do, and
@@ -176,8 +176,7 @@ func linkedModules(b *bench) error {
 	return nil
 }
 
-// isUnwanted tells whether a module is one that is compared with or that tests
-// use.
+// isUnwanted reports whether a module is one that only comparisons or tests use.
 func isUnwanted(name string) bool {
 	return slices.ContainsFunc([]string{"gorm", "pgx", "go-cmp", "porcupine", "go-internal", "testify", "chromedp"},
 		func(part string) bool { return strings.Contains(name, part) })
