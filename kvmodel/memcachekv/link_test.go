@@ -15,9 +15,9 @@ func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) 
 	near, far := net.Pipe()
 	defer near.Close()
 	defer far.Close()
-	l := &lane{server: newServer("a:1", Options{Timeout: timeout, Conns: 1}), ctx: t.Context()}
+	l := &link{server: newServer("a:1", Options{Timeout: timeout, Conns: 1}), ctx: t.Context()}
 	l.asked = true // as the previous request left it
-	w := &wire{Conn: near, lane: l}
+	w := &wire{Conn: near, link: l}
 
 	w.SetDeadline(time.Now().Add(timeout))
 	_, err := w.Write([]byte("delete k\r\n"))

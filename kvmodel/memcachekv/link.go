@@ -10,11 +10,11 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 )
 
-// lane is one connection to a server, with its own library client, used by one
+// link is one connection to a server, with its own library client, used by one
 // goroutine at a time. It adds what the library lacks: requests end with their
 // context, and a failure says whether the server can have received the request.
 // Nothing goes on after a request has ended.
-type lane struct {
+type link struct {
 	server *server
 	client *memcache.Client
 	conn   net.Conn // nil if not connected
@@ -29,8 +29,8 @@ type lane struct {
 	asked bool      // the last request was written in full
 }
 
-func newLane(s *server) *lane {
-	l := &lane{server: s, client: memcache.NewFromSelector(only{address(s.addr)})}
+func newLink(s *server) *link {
+	l := &link{server: s, client: memcache.NewFromSelector(only{address(s.addr)})}
 	l.client.Timeout = s.opts.Timeout
 	l.client.MaxIdleConns = 1
 	l.client.DialContext = l.dial
@@ -38,21 +38,21 @@ func newLane(s *server) *lane {
 }
 
 // close closes the connection, if there is one.
-func (l *lane) close() {
+func (l *link) close() {
 	// Nothing is under way, so the error does not matter.
 	_ = l.client.Close()
 }
 
 // dial connects under the context of the request. The library's own context has
 // only a timeout, the same as here.
-func (l *lane) dial(_ context.Context, network, addr string) (net.Conn, error) {
+func (l *link) dial(_ context.Context, network, addr string) (net.Conn, error) {
 	l.asked = false
 	dialer := net.Dialer{Timeout: l.server.opts.Timeout}
 	conn, err := dialer.DialContext(l.ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	l.conn = &wire{Conn: conn, lane: l}
+	l.conn = &wire{Conn: conn, link: l}
 	return l.conn, nil
 }
 
@@ -61,17 +61,17 @@ func (l *lane) dial(_ context.Context, network, addr string) (net.Conn, error) {
 // wait that long.
 const glance = 10 * time.Millisecond
 
-// wire is a lane's connection as the library sees it. The deadline of the
+// wire is a link's connection as the library sees it. The deadline of the
 // connection beneath is the next glance.
 type wire struct {
 	net.Conn
-	lane *lane
+	link *link
 	next time.Time
 }
 
 // Write begins or continues a request.
 func (w *wire) Write(p []byte) (int, error) {
-	w.lane.asked = false
+	w.link.asked = false
 	written := 0
 	for {
 		n, err := w.Conn.Write(p[written:])
@@ -85,7 +85,7 @@ func (w *wire) Write(p []byte) (int, error) {
 // Read waits for the answer. The library calls it only when the whole request
 // was written, and a server ignores an incomplete request.
 func (w *wire) Read(p []byte) (int, error) {
-	w.lane.asked = true
+	w.link.asked = true
 	for {
 		n, err := w.Conn.Read(p)
 		if n > 0 || err == nil || !w.waits(err) {
@@ -97,11 +97,11 @@ func (w *wire) Read(p []byte) (int, error) {
 // SetDeadline sets the library's deadline, which is its timeout from now, or the
 // context's deadline if that is earlier.
 func (w *wire) SetDeadline(t time.Time) error {
-	now := t.Add(-w.lane.server.opts.Timeout)
-	if end, ok := w.lane.ctx.Deadline(); ok && end.Before(t) {
+	now := t.Add(-w.link.server.opts.Timeout)
+	if end, ok := w.link.ctx.Deadline(); ok && end.Before(t) {
 		t = end
 	}
-	w.lane.limit = t
+	w.link.limit = t
 	// The library calls this for each item it reads; mostly there is nothing to
 	// do.
 	if w.next.Sub(now) > glance/2 && w.next.Before(t) {
@@ -113,8 +113,8 @@ func (w *wire) SetDeadline(t time.Time) error {
 // sleep lets the connection wait until the next glance or the limit.
 func (w *wire) sleep(now time.Time) error {
 	w.next = now.Add(glance)
-	if w.lane.limit.Before(w.next) {
-		w.next = w.lane.limit
+	if w.link.limit.Before(w.next) {
+		w.next = w.link.limit
 	}
 	return w.Conn.SetDeadline(w.next)
 }
@@ -123,12 +123,12 @@ func (w *wire) sleep(now time.Time) error {
 // of a glance.
 func (w *wire) waits(err error) bool {
 	now := time.Now()
-	return errors.Is(err, os.ErrDeadlineExceeded) && w.lane.ctx.Err() == nil && now.Before(w.lane.limit) && w.sleep(now) == nil
+	return errors.Is(err, os.ErrDeadlineExceeded) && w.link.ctx.Err() == nil && now.Before(w.link.limit) && w.sleep(now) == nil
 }
 
-// Close closes the connection. The lane then needs a new one.
+// Close closes the connection. The link then needs a new one.
 func (w *wire) Close() error {
-	w.lane.conn = nil
+	w.link.conn = nil
 	return w.Conn.Close()
 }
 
@@ -138,7 +138,7 @@ type address string
 func (a address) Network() string { return "tcp" }
 func (a address) String() string  { return string(a) }
 
-// only is the selector of a lane's client, which knows one server.
+// only is the selector of a link's client, which knows one server.
 type only struct{ net.Addr }
 
 func (o only) PickServer(string) (net.Addr, error)   { return o.Addr, nil }
