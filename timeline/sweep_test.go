@@ -107,7 +107,7 @@ func (b *ledger) readSome(l *lane, n, size int) {
 func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 	acked, _ := b.known()
 	m := newMerge(s, []*lane{l}, false, nil, size)
-	m.views[0].step = 1 // so that small rings need more than one look
+	m.readers[0].step = 1 // so that small rings need more than one look
 	if m.open(ctx) != nil {
 		return
 	}
@@ -117,7 +117,7 @@ func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 	}
 	lowest := int64(0)
 	if len(items) < size {
-		lowest = l.shape().oldest(m.views[0].top)
+		lowest = l.shape().oldest(m.readers[0].top)
 	} else {
 		lowest = items[len(items)-1].stamp
 	}
@@ -142,7 +142,7 @@ func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 func (b *ledger) check(sim *kvtest.Sim, l *lane, whole bool) {
 	t, ctx := sim.T(), context.Background()
 	g := l.shape()
-	top, _, err := l.count(ctx, sim.Store())
+	top, _, err := l.readCounter(ctx, sim.Store())
 	if err != nil {
 		t.Fatal(err)
 	}
