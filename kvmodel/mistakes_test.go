@@ -10,6 +10,7 @@ import (
 func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 	const prepare, commit = "kvmodel/prepare.go", "kvmodel/commit.go"
 	const repair, unique = "kvmodel/repair.go", "index/unique.go"
+	const claim = "index/claim.go"
 	proof.Mistakes(t, "./kvmodel", "TestSweep_(After|ARecord|ACut)|TestRepair", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
 		proof.Wrong("the record is written beside its claim",
 			prepare, "	works = append(works, c.each(p, plug.Index[T].Prepare)...)\n", "",
@@ -78,19 +79,19 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			unique, "if err != nil || !recs[0].Holds(f.place) {", "if err != nil || recs[0].Value == nil {",
 		),
 		proof.Wrong("release deletes whatever is there",
-			unique, "kv.OpDrop(u.key(place), c.version)", "kv.OpDelete(u.key(place))",
+			claim, "kv.OpDrop(u.key(place), c.version)", "kv.OpDelete(u.key(place))",
 		),
 		proof.Wrong("release stops only at the same rev",
-			unique, "c.base >= recs[0].Rev", "c.base == recs[0].Rev",
+			claim, "c.base >= recs[0].Rev", "c.base == recs[0].Rev",
 		),
 		proof.Wrong("a pending claim is taken over without a fence",
-			unique, "	if owner.Rev != c.base {\n", "	if true {\n",
+			claim, "	if owner.Rev != c.base {\n", "	if true {\n",
 		),
 		proof.Wrong("one's own claim is not refreshed",
-			unique, "			return false, kv.ErrConflict\n		}\n		return u.replace(ctx, s, m, place, c)", "			return false, kv.ErrConflict\n		}\n		return true, nil",
+			claim, "			return false, kv.ErrConflict\n		}\n		return u.replace(ctx, s, m, place, c)", "			return false, kv.ErrConflict\n		}\n		return true, nil",
 		),
 		proof.Wrong("a claim's base is lowered",
-			unique, "		if c.base > m.Base {", "		if false {",
+			claim, "		if c.base > m.Base {", "		if false {",
 		),
 		proof.Wrong("of two entries with one rev the addition counts",
 			"kvmodel/sweep_test.go", "rev == old && line[0] == '-'", "rev == old && line[0] == '+'",

@@ -1,11 +1,13 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,32 +17,32 @@ import (
 )
 
 // A derived count is a counter that follows the number of records in the lists
-// of an index: each change adds to it what it means, once, after it has
-// committed. On a store with Atomic that is part of the commit. Elsewhere it may
-// be unclear, or its process may die before; then the counter is counted anew
-// from the list. That is only right at a moment when no change has committed that
-// has not yet sent what it adds, so the counter must not change for as long as
-// that can take.
+// of an index: after a change has committed, it adds its share, once. On a store
+// with Atomic this is part of the commit. Elsewhere the addition may be unclear,
+// or the process may die before it, and then the list is counted again. That is
+// only right at a moment when every change that has committed has sent its share
+// too, so the counter must first stay unchanged for as long as that can take.
 
-// Counted makes a counter of another model follow the lists: that of the record
-// whose id is the value of the list. Nothing else may count there.
+// Counted makes a counter of another model follow the lists: the counter of the
+// record whose id is the value of the list. Nothing else may change that counter.
 func Counted(model, counter string) ListOption {
 	return func(o *listOptions) {
-		o.count = func(db *kvmodel.DB) *count { return &count{tally: db.Tally(model, counter)} }
+		o.derived = func(db *kvmodel.DB) *derivedCount { return &derivedCount{tally: db.Tally(model, counter)} }
 	}
 }
 
-// count is the counters that follow the lists of an index.
-type count struct {
+// derivedCount is the counters that follow the lists of an index.
+type derivedCount struct {
 	tally *kvmodel.Tally
 
 	mu    sync.Mutex // never held during a trip
 	begun map[string]recount
-	ended map[string]time.Time // when places were counted anew
-	asked map[string]bool      // places that a rebuild has come by
+	ended map[string]time.Time // when places were last counted again
+	asked map[string]bool      // places that a rebuild has come across
 }
 
-// recount is one that waits for the counter to be left alone for long enough.
+// recount is a count of a list that waits until the counter has not changed for
+// long enough.
 type recount struct {
 	version kv.Version // of the counter before the list was counted; 0: absent
 	members int
@@ -48,23 +50,24 @@ type recount struct {
 }
 
 const (
-	// sendWithin is how long after its beginning a change may still send what it
-	// adds to a counter.
+	// sendWithin is how long after its beginning a change may still send its
+	// share to a counter.
 	sendWithin = 10 * time.Second
 
-	// recentlyCounted is how old a recount may be that makes up for a process
-	// that is dead: it has sent nothing for longer than a recount takes.
+	// recentlyCounted is how old a recount may be that makes up for a dead
+	// process, which has sent nothing for longer than a recount takes.
 	recentlyCounted = 5 * time.Second
 
-	// quietFor is how long a counter must not change to be counted anew: as long
-	// as a change may take to send what it adds, and that to arrive.
+	// quietFor is how long a counter must stay unchanged before its list is
+	// counted again: as long as it takes a change to send its share, and the
+	// share to arrive.
 	quietFor = 15 * time.Second
 )
 
-// errNotQuiet: a counter will be counted anew, but not yet.
-var errNotQuiet = fmt.Errorf("%w: a counter has to be left alone for %v before it is counted anew", kvmodel.ErrNotYet, quietFor)
+// errNotQuiet: a list will be counted again, but not yet.
+var errNotQuiet = fmt.Errorf("%w: a list is counted again once its counter has not changed for %v", kvmodel.ErrNotYet, quietFor)
 
-// how far the counting of one change has come.
+// counting is how far a change has come with its share of the counters.
 type counting uint8
 
 const (
@@ -73,24 +76,22 @@ const (
 	countUnclear
 )
 
-// moved adds to the counters what m means to them. done is how far an earlier
-// call for the same change has come.
-func (l *Lists[T, K, V]) moved(ctx context.Context, s kv.Store, m *plug.Move, done *counting) error {
-	if l.count == nil || *done == countedOnce {
+// follow adds the share of m to the counters. done is how far an earlier call for
+// the same change has come.
+func (l *Lists[T, K, V]) follow(ctx context.Context, s kv.Store, m *plug.Move, done *counting) error {
+	if l.derived == nil || *done == countedOnce {
 		return nil
 	}
 	gained, lost := without(m.Is, m.Was), without(m.Was, m.Is)
 	inTime := kv.PowersOf(l.host.Store()).Atomic != nil || l.host.DB().Now().Sub(m.Began) <= sendWithin
-	if *done == notCounted && inTime {
-		*done = countUnclear
-		err := l.add(ctx, s, gained, lost)
-		if err == nil {
-			*done = countedOnce
-		}
-		return err
-	}
+	first := *done == notCounted
 	*done = countUnclear
-	err := l.recount(ctx, s, slices.Concat(gained, lost), m.Began.Add(sendWithin))
+	var err error
+	if first && inTime {
+		err = l.add(ctx, s, gained, lost)
+	} else {
+		err = l.recount(ctx, s, slices.Concat(gained, lost), m.Began.Add(sendWithin))
+	}
 	if err == nil {
 		*done = countedOnce
 	}
@@ -114,15 +115,15 @@ func (l *Lists[T, K, V]) add(ctx context.Context, s kv.Store, gained, lost []str
 		if i >= len(gained) {
 			delta = -1
 		}
-		return l.count.tally.AddIn(ctx, s, places[i], delta)
+		return l.derived.tally.AddIn(ctx, s, places[i], delta)
 	})
 }
 
-// recount makes the counters of places what their lists say, because of changes
-// that sent nothing after since. It returns errNotQuiet if it is too early for
-// that.
+// recount sets the counters of places to the sizes of their lists, on account of
+// changes that sent nothing after since. It returns errNotQuiet if it is too early
+// for that.
 func (l *Lists[T, K, V]) recount(ctx context.Context, s kv.Store, places []string, since time.Time) error {
-	if l.count == nil {
+	if l.derived == nil {
 		return nil
 	}
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error { return l.recountOne(ctx, s, places[i], since) })
@@ -133,9 +134,9 @@ func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kv.Store, place strin
 		return whole(ctx, func(s kv.Store) error { return l.recountNow(ctx, s, place) })
 	}
 	now := l.host.DB().Now()
-	begun, ended, ok := l.count.get(place)
+	begun, ended, ok := l.derived.get(place)
 	if !ended.Before(since.Add(quietFor)) {
-		return nil // Another change had it counted anew.
+		return nil // It was counted again for another change.
 	}
 	if !ok {
 		return l.beginRecount(ctx, s, place, now)
@@ -150,39 +151,34 @@ func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kv.Store, place strin
 	if members != begun.members {
 		return l.beginRecount(ctx, s, place, now)
 	}
-	value := fmt.Appendf(nil, "%d", members)
-	op := kv.OpAdd(l.count.tally.Key(place), value)
-	if begun.version != 0 {
-		op = kv.OpSwap(op.Key, begun.version, value)
-	}
-	_, err = kv.One(ctx, s, op)
-	if gone(err) || errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrUnclear) {
+	_, err = kv.One(ctx, s, kv.OpReplace(l.derived.tally.Key(place), begun.version, strconv.AppendInt(nil, int64(members), 10)))
+	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
 		return l.beginRecount(ctx, s, place, now)
 	}
 	if err == nil {
-		l.count.end(place, now)
-		l.count.tally.TellSoon(place, 0, int64(members))
+		l.derived.end(place, now)
+		l.derived.tally.TellSoon(place, 0, int64(members))
 	}
 	return err
 }
 
-// recountNow counts anew where nobody else changes anything meanwhile.
+// recountNow is recountOne in a transaction, where nothing else changes.
 func (l *Lists[T, K, V]) recountNow(ctx context.Context, s kv.Store, place string) error {
 	members, err := l.logs.Count(ctx, s, place)
 	if err != nil {
 		return err
 	}
-	_, err = kv.One(ctx, s, kv.OpSet(l.count.tally.Key(place), fmt.Appendf(nil, "%d", members)))
+	_, err = kv.One(ctx, s, kv.OpSet(l.derived.tally.Key(place), strconv.AppendInt(nil, int64(members), 10)))
 	if err == nil {
-		l.count.tally.TellSoon(place, 0, int64(members))
+		l.derived.tally.TellSoon(place, 0, int64(members))
 	}
 	return err
 }
 
-// beginRecount reads the counter and then the list. Any change of the counter
-// from then on is seen when it is to be written.
+// beginRecount reads the counter and then the list. The write that ends the
+// recount fails if the counter has changed since.
 func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kv.Store, place string, now time.Time) error {
-	r, err := kv.One(ctx, s, kv.OpGet(l.count.tally.Key(place)))
+	r, err := kv.One(ctx, s, kv.OpGet(l.derived.tally.Key(place)))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
@@ -190,24 +186,23 @@ func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kv.Store, place str
 	if err != nil {
 		return err
 	}
-	l.count.put(place, recount{r.Version, members, now})
+	l.derived.put(place, recount{r.Version, members, now})
 	return errNotQuiet
 }
 
-// finishRounds is how often a rebuild looks whether the counters have been left
-// alone, once in quietFor.
+// finishRounds is how often a rebuild tries to count again, once in quietFor.
 const finishRounds = 5
 
-// Finish counts anew what a rebuild has come by. It waits until the counters
-// have been left alone.
+// Finish counts the lists again that a rebuild has come across. It waits until
+// their counters have not changed for long enough.
 func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
-	if l.count == nil {
+	if l.derived == nil {
 		return nil
 	}
-	rest, asked := l.count.takeAsked(), l.host.DB().Now().Add(-quietFor)
+	rest, asked := l.derived.takeAsked(), l.host.DB().Now().Add(-quietFor)
 	for round := 0; len(rest) > 0 && round < finishRounds; round++ {
-		if err := l.pause(ctx, round); err != nil {
-			return err
+		if round > 0 && !kv.Sleep(ctx, quietFor) {
+			return fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(ctx.Err(), context.DeadlineExceeded))
 		}
 		var err error
 		if rest, err = l.recountAll(ctx, rest, asked); err != nil {
@@ -220,23 +215,10 @@ func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
 	return nil
 }
 
-// pause waits between two rounds.
-func (l *Lists[T, K, V]) pause(ctx context.Context, round int) error {
-	if round == 0 {
-		return nil
-	}
-	select {
-	case <-time.After(quietFor):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
-	}
-}
-
-// recountAtOnce is how many counters are counted anew side by side.
+// recountAtOnce is how many lists are counted again side by side.
 const recountAtOnce = 100
 
-// recountAll counts places anew and returns those for which it is too early.
+// recountAll counts places again and returns those for which it is too early.
 func (l *Lists[T, K, V]) recountAll(ctx context.Context, places []string, since time.Time) (rest []string, err error) {
 	for batch := range slices.Chunk(places, recountAtOnce) {
 		early := make([]bool, len(batch))
@@ -259,8 +241,8 @@ func (l *Lists[T, K, V]) recountAll(ctx context.Context, places []string, since 
 	return rest, nil
 }
 
-// ask notes that places are to be counted anew when the rebuild ends.
-func (c *count) ask(places []string) {
+// ask has places counted again when the rebuild ends.
+func (c *derivedCount) ask(places []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.asked == nil {
@@ -271,8 +253,8 @@ func (c *count) ask(places []string) {
 	}
 }
 
-// takeAsked returns, in order, what was asked for, and forgets it.
-func (c *count) takeAsked() []string {
+// takeAsked returns, in order, the places asked for, and forgets them.
+func (c *derivedCount) takeAsked() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	places := slices.Sorted(maps.Keys(c.asked))
@@ -280,16 +262,16 @@ func (c *count) takeAsked() []string {
 	return places
 }
 
-// get returns the recount of place that waits, if there is one, and when the
-// last one ended.
-func (c *count) get(place string) (begun recount, ended time.Time, ok bool) {
+// get returns the recount of place that waits, if there is one, and when the last
+// recount ended.
+func (c *derivedCount) get(place string) (begun recount, ended time.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	begun, ok = c.begun[place]
 	return begun, c.ended[place], ok
 }
 
-func (c *count) put(place string, r recount) {
+func (c *derivedCount) put(place string, r recount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.begun == nil {
@@ -298,8 +280,8 @@ func (c *count) put(place string, r recount) {
 	c.begun[place] = r
 }
 
-// end notes that place was counted anew, and forgets who was long ago.
-func (c *count) end(place string, now time.Time) {
+// end notes that place was counted again, and forgets what was long ago.
+func (c *derivedCount) end(place string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.begun, place)

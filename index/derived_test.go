@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// mumbling is a store that does not carry out the first write of a counter, and
-// does not say so.
+// mumbling is a store that does not carry out the first write of a counter and
+// answers it as unclear.
 type mumbling struct {
 	kv.Store
 	mu   sync.Mutex
@@ -66,7 +66,7 @@ func wantCount(t testing.TB, ctx context.Context, s kv.Store, want int64) {
 	}
 }
 
-func TestCount_OneThatIsUnclearIsNoFailureAndIsRightInTheEnd(t *testing.T) {
+func TestDerivedCount_AnUnclearAdditionIsNoFailureAndComesOutRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
 		b := newBooks(open(t, &mumbling{Store: mem}))
@@ -74,9 +74,9 @@ func TestCount_OneThatIsUnclearIsNoFailureAndIsRightInTheEnd(t *testing.T) {
 		b.OnChange(func(context.Context, kvmodel.Change[book, string]) error { heard++; return nil })
 		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
 		must(t, b.db.Flush(ctx))
-		failed := b.db.Stats().Failed // what was unclear
+		failed := b.db.Stats().Failed // the unclear addition
 		if s := b.db.Stats(); failed > 1 || s.Waiting != 1 || s.Lines != 1 {
-			t.Errorf("stats %+v, want one that waits, with its line", s)
+			t.Errorf("stats %+v, want one change that waits, with its line", s)
 		}
 		wantCount(t, ctx, mem, 0)
 		time.Sleep(2 * time.Minute)
@@ -86,20 +86,20 @@ func TestCount_OneThatIsUnclearIsNoFailureAndIsRightInTheEnd(t *testing.T) {
 		}
 		must(t, b.db.Close(ctx))
 		if heard != 1 {
-			t.Errorf("OnChange heard of the change %d times, want once", heard)
+			t.Errorf("OnChange was called %d times for the change, want once", heard)
 		}
 	})
 }
 
-// A number does not go below 0, so what is taken away before it was added would
-// be forgotten.
-func TestCount_WhatIsTakenAwayBeforeItWasAddedIsRightInTheEnd(t *testing.T) {
+// A counter does not go below 0, so a subtraction that overtakes its addition would
+// be lost.
+func TestDerivedCount_ASubtractionThatOvertakesItsAdditionComesOutRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
 		b := newBooks(open(t, still{mem}))
 		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
 		must(t, b.db.Flush(ctx))
-		// What added it is still on its way.
+		// The addition is still under way.
 		_, err := kv.One(ctx, mem, kv.OpDelete("n:Tag:Books:go"))
 		must(t, err)
 		must(t, b.Delete(ctx, "a"))
@@ -116,7 +116,7 @@ func TestCount_WhatIsTakenAwayBeforeItWasAddedIsRightInTheEnd(t *testing.T) {
 	})
 }
 
-func TestCount_ManyWhoTakeAwayAtOnceTakeEachTheirs(t *testing.T) {
+func TestDerivedCount_EachOfManyConcurrentDeletesSubtractsItsShare(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	b := newBooks(closing(t, open(t, still{mem})))
 	var all []*book
@@ -135,7 +135,7 @@ func TestCount_ManyWhoTakeAwayAtOnceTakeEachTheirs(t *testing.T) {
 	wantCount(t, ctx, mem, 20)
 }
 
-func TestCount_WhatWaitsWhenAProcessEndsIsCountedByAnother(t *testing.T) {
+func TestDerivedCount_WhatWaitsWhenAProcessEndsIsCountedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
 		b := newBooks(open(t, &mumbling{Store: mem}))
@@ -154,7 +154,7 @@ func TestCount_WhatWaitsWhenAProcessEndsIsCountedByAnother(t *testing.T) {
 	})
 }
 
-func TestCount_RebuildCountsAnewBeforeItReturns(t *testing.T) {
+func TestDerivedCount_RebuildCountsAgainBeforeItReturns(t *testing.T) {
 	for kind, as := range map[string]func(*memkv.Store) kv.Store{
 		"atomic": func(mem *memkv.Store) kv.Store { return shared{mem} },
 		"plain":  func(mem *memkv.Store) kv.Store { return still{mem} },
@@ -186,7 +186,7 @@ func TestCount_RebuildCountsAnewBeforeItReturns(t *testing.T) {
 	}
 }
 
-func TestCount_ARebuildSaysThatACounterIsNeverLeftAloneAndTheListsAreWhole(t *testing.T) {
+func TestDerivedCount_RebuildReportsACounterThatKeepsChangingAndTheListsAreWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
 		b := newBooks(open(t, still{mem}))
