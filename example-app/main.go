@@ -22,6 +22,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
@@ -104,11 +105,12 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	return part, nil
 }
 
-// furnish makes the demo pages that are not there yet. Without them the app
-// works as well, and a store that is down may come back, so it goes on.
+// furnish makes the demo pages that are not there yet, trying a request that a
+// store could not take again. Without them the app works as well, and a store
+// that is down may come back, so an error is only reported.
 func furnish(ctx context.Context, store kvmodel.Store, pages int, password string, out io.Writer) {
 	shown := time.Now()
-	made, err := demo.Fill(ctx, store, demo.Plan{Pages: pages, Password: password, Progress: func(there int) {
+	made, err := demo.Fill(ctx, kv.Retry(store, 3, 100*time.Millisecond), demo.Plan{Pages: pages, Password: password, Progress: func(there int) {
 		if time.Since(shown) > time.Second {
 			shown = time.Now()
 			fmt.Fprintf(out, "example-app: %d of %d demo pages\n", there, pages)

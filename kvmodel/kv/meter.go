@@ -9,7 +9,7 @@ import (
 // Cost is what some work asked of a store.
 type Cost struct {
 	Trips int // calls of Do
-	Depth int // the longest chain of trips that came one after another
+	Depth int // the longest chain of trips that followed each other
 	Ops   int // operations in them
 	Keys  int // different keys in each trip, added up
 	Read  int // bytes of values that came back
@@ -22,8 +22,8 @@ func (c Cost) String() string {
 		c.Trips, c.Depth, c.Ops, c.Keys, c.Read, c.Wrote)
 }
 
-// Meter adds up what a counted store is asked for under one context. It is
-// safe for use by many goroutines at once.
+// Meter adds up what stores wrapped by [Count] are asked for under one context.
+// It is safe for use by many goroutines at once.
 type Meter struct {
 	mu   sync.Mutex
 	cost Cost
@@ -51,7 +51,7 @@ func Count(s Store) Store { return &counted{s} }
 
 type counted struct{ Store }
 
-// Powers counts what happens inside of Atomic as one trip.
+// Powers counts what happens inside Atomic as one trip.
 func (c *counted) Powers() Powers {
 	p := PowersOf(c.Store)
 	atomic := p.Atomic
@@ -75,7 +75,7 @@ func (c *counted) Powers() Powers {
 	return p
 }
 
-// gathering is a store that remembers the ops of many calls.
+// gathering is a store that keeps the ops of all its calls.
 type gathering struct {
 	Store
 	ops []Op
