@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ringtree/ringtree/internal/numbering"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -36,7 +37,7 @@ var (
 // into bytes.
 func NewSequence[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *Sequence[T] {
 	e := &elements[T]{db: db, name: name, codec: codec, turn: make(chan struct{}, 1)}
-	e.numbers = &kvmodel.Numbering{
+	e.numbers = &numbering.Row{
 		Key:  func(n int64) string { return elementKey.Key(name, strconv.FormatInt(n, 10)) },
 		Hint: elementHint.Key(name),
 	}
@@ -68,7 +69,7 @@ type elements[T any] struct {
 	db      *kvmodel.DB
 	name    string
 	codec   kvmodel.Codec[T]
-	numbers *kvmodel.Numbering
+	numbers *numbering.Row
 	turn    chan struct{} // holds a token while somebody of this process adds
 }
 

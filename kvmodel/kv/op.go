@@ -64,6 +64,10 @@ func Failed(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnclear) || errors.Is(err, ErrLost)
 }
 
+// Unavailable returns an ErrUnavailable that wraps cause: the reason why
+// something was not even tried.
+func Unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
+
 // Raced reports whether err is the answer that someone else was first: the key
 // is not as it was read, or is there and should not be.
 func Raced(err error) bool {
@@ -167,6 +171,19 @@ func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 // getOps holds slices of ops for GetAll to reuse, since they are most of what it
 // would allocate.
 var getOps = sync.Pool{New: func() any { return new([]Op) }}
+
+// AppendSurely adds value to the end of what key holds, and again where it is
+// unclear whether that was done: value may then be there twice.
+func AppendSurely(ctx context.Context, s Store, key string, value []byte) error {
+	var err error
+	for range 3 {
+		_, err = One(ctx, s, OpAppend(key, value))
+		if !errors.Is(err, ErrUnclear) {
+			return err
+		}
+	}
+	return err
+}
 
 // Next adds delta to the number under key and returns the sum; where
 // the key is absent it starts from first. It costs one trip, and three the first
