@@ -51,7 +51,7 @@ type DB struct {
 	lostRaces atomic.Int64
 }
 
-// dataClass is a data class, whatever its type, to the DB.
+// dataClass is what a DB knows of a data class, for any type of records.
 type dataClass interface {
 	repair.Model
 	shape() string
@@ -109,7 +109,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Shapes: db.shapes, Archive: db.archive, Opened: db.watch,
 	})
 	db.repairer = repair.New(repair.Config{
-		Store: db.store, Now: o.now, Journal: db.journal,
+		Store: db.store, Now: o.now, Process: db.journal.Process,
 		Model: func(name string) repair.Model { return db.model(name) }, Archive: db.archive,
 	})
 	return db, nil

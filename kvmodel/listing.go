@@ -35,7 +35,7 @@ func Cursor(listing string, position []byte) string {
 
 // ParseCursor returns the position a cursor stands for, or ErrBadCursor if Cursor
 // did not make it for this listing. It detects accidents, not forgery: a position
-// must be harmless whatever it says.
+// must be harmless, even if it is made up.
 func ParseCursor(listing, cursor string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// The decoder passes over line breaks, which no cursor has.

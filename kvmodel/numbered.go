@@ -86,12 +86,3 @@ func (m *model[T]) hintSometimes(n int64) {
 		})
 	}
 }
-
-// createInOrder makes the records one after another.
-func (r *Records[T, K]) createInOrder(ctx context.Context, vs []*T) []error {
-	errs := make([]error, len(vs))
-	for i, v := range vs {
-		errs[i] = r.Create(ctx, v)
-	}
-	return errs
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -100,7 +101,7 @@ func (m *model[T]) awaitOthers(ctx context.Context) error {
 
 // otherWriter returns a process that lives and has other indexes of m, or "".
 func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
-	others, err := m.db.journal.Others(ctx)
+	others, err := journal.Others(ctx, m.db.store, m.db.journal.Process())
 	if err != nil {
 		return "", err
 	}

@@ -91,6 +91,8 @@ func (r *Records[T, K]) DB() *DB { return r.m.db }
 // ID returns v's id.
 func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
 
+func (r *Records[T, K]) text(v *T) string { return r.schema.Key.Text(r.schema.ID(v)) }
+
 // Get returns the record with id, or ErrNotFound. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	text := r.schema.Key.Text(id)

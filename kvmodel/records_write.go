@@ -53,8 +53,6 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 	return false, nil
 }
 
-func (r *Records[T, K]) text(v *T) string { return r.schema.Key.Text(r.schema.ID(v)) }
-
 // createdAtOnce is how many records CreateMulti makes in the trips of one.
 const createdAtOnce = 500
 
@@ -75,10 +73,10 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 }
 
 func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
-	if r.m.numbers != nil {
+	switch {
+	case r.m.numbers != nil:
 		return r.createInOrder(ctx, vs)
-	}
-	if r.m.db.atomic != nil {
+	case r.m.db.atomic != nil:
 		return r.createSideBySide(ctx, vs)
 	}
 	works := make([]func(kv.Store) error, len(vs))
@@ -86,6 +84,15 @@ func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
 		works[i] = func(s kv.Store) error { return r.create(ctx, s, v) }
 	}
 	return kv.Together(ctx, r.m.db.store, works...)
+}
+
+// createInOrder makes the records one after another.
+func (r *Records[T, K]) createInOrder(ctx context.Context, vs []*T) []error {
+	errs := make([]error, len(vs))
+	for i, v := range vs {
+		errs[i] = r.Create(ctx, v)
+	}
+	return errs
 }
 
 // createSideBySide makes each record in a transaction of its own. The store commits

@@ -59,13 +59,13 @@ type change[T any] struct {
 
 	lines   []*journal.Segment // of the journal lines written for it
 	touched []envelope.Touched // the places some try has prepared
-	maxRev  uint64             // of all tries: what removes their entries must stand above it
+	maxRev  uint64             // of all tries: what removes their entries must have a higher rev
 	unclear bool               // some commit was sent and not answered
 	creates bool               // and that was one of a new record
 	early   early              // of this try
 	began   time.Time          // of this try
 	since   time.Time          // of the first
-	called  bool               // the OnChange handlers, for this change
+	called  bool               // the handlers were called for this change
 }
 
 // plan is what one try is to do.
@@ -77,6 +77,12 @@ type plan[T any] struct {
 	touched []envelope.Touched
 	created bool
 	number  int64 // of the revision, on a model with a history
+}
+
+// early is what a change has prepared beside A0.
+type early struct {
+	marks map[int][]byte // by number of the index
+	line  bool           // its journal line is written
 }
 
 // errLost says that the record has changed since the change read it.

@@ -20,13 +20,7 @@ import (
 //     A1 prepares the others, and what was prepared for an index that does not move
 //     is wasted.
 
-// early is what a change has prepared beside A0.
-type early struct {
-	marks map[int][]byte // by number of the index
-	line  bool           // its journal line is written
-}
-
-// unknownPlace stands in a journal line for a place that is not known yet.
+// unknownPlace is written to a journal line for a place that is not known yet.
 const unknownPlace = "?"
 
 // expected returns the numbers of the indexes that the change is expected to
@@ -45,8 +39,8 @@ func (c *change[T]) expected() []int {
 }
 
 // prepareEarly returns the works that go beside A0: they prepare the expected
-// indexes and write the journal line. Its rev makes repair fence the record
-// whatever the record's is.
+// indexes and write the journal line, whose rev makes repair fence the record in
+// any case.
 func (c *change[T]) prepareEarly(expected []int) []func(kv.Store) error {
 	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)

@@ -41,7 +41,7 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	return errs
 }
 
-// load returns the ops of a trip, and notes in parts where their ops stand in it.
+// load returns the ops of a trip, and notes in parts where their ops are in it.
 func load(parts []*part) []Op {
 	var flight []Op
 	reads := make(map[string]int)
@@ -83,11 +83,11 @@ func deliver(parts []*part, flight []Op) {
 	}
 }
 
-// part is one work of Together: a coroutine that stops wherever it has ops to
+// part is one work of Together: a coroutine that stops when it has ops to
 // send.
 type part struct {
 	ops       []Op  // waiting to be sent; empty when the work has ended
-	positions []int // where they stand in the trip
+	positions []int // where they are in the trip
 	err       error
 	powers    Powers
 	next      func() ([]Op, bool)

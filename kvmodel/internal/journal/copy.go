@@ -28,7 +28,7 @@ type Copy struct {
 // segmentsAtOnce is how many segments are read in one trip.
 const segmentsAtOnce = 100
 
-// Read returns the journal of process. One that has no head any more is empty.
+// Read returns the journal of process. One without a head is empty.
 func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 	c := Copy{Process: process}
 	r, err := kv.One(ctx, s, kv.OpGet(headKey.Key(process)))

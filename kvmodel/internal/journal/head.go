@@ -3,12 +3,17 @@ package journal
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var headKey = kv.NewClass("out", 1) // process
+
+// ErrNone says that there is no segment to write to: the journal was never
+// opened, or another process took this one for dead and removed its journal.
+var ErrNone = errors.New("no journal")
 
 // head is what the head of a journal says: the segments from lowest to highest
 // may exist, the tick changes while the process lives, and the shapes are those

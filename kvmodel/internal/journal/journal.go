@@ -15,20 +15,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-var segmentKey = kv.NewClass("line", 2) // process, number
-
 // segmentBytes is the size from which a segment is followed by a new one.
 const segmentBytes = 32 << 10
-
-// ErrNone says that there is no segment to write to: the journal was never
-// opened, or another process took this one for dead and removed its journal.
-var ErrNone = errors.New("no journal")
 
 // Config is what a journal needs of its database.
 type Config struct {
@@ -60,28 +53,12 @@ type Journal struct {
 	now      chan struct{} // makes the next tick come at once
 }
 
-// Segment is one key of the journal.
-type Segment struct {
-	process string
-	number  int64
-	size    int
-	open    int                 // lines whose change is not complete
-	created map[string][]string // ids for the enumeration, by model
-	ended   bool                // it is not written to any more
-}
-
 // New returns a journal that is not open yet.
 func New(c Config) *Journal {
 	j := &Journal{Config: c, opening: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 	j.opening <- struct{}{}
 	return j
 }
-
-func newSegment(process string, number int64) *Segment {
-	return &Segment{process: process, number: number, created: map[string][]string{}}
-}
-
-func (s *Segment) key() string { return segmentKey.Key(s.process, strconv.FormatInt(s.number, 10)) }
 
 // Process returns the name under which this process writes, "" if it has no
 // journal.

@@ -18,13 +18,12 @@ type Other struct {
 	head    kv.Result
 }
 
-// Others returns the processes with a journal other than this one.
-func (j *Journal) Others(ctx context.Context) ([]Other, error) {
-	all, _, err := processes(ctx, j.Store)
+// Others returns the processes with a journal other than mine.
+func Others(ctx context.Context, s kv.Store, mine string) ([]Other, error) {
+	all, _, err := processes(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	mine := j.Process()
 	all = slices.DeleteFunc(all, func(process string) bool { return process == mine })
 	if len(all) == 0 {
 		return nil, nil
@@ -33,7 +32,7 @@ func (j *Journal) Others(ctx context.Context) ([]Other, error) {
 	for i, process := range all {
 		keys[i] = headKey.Key(process)
 	}
-	heads, err := kv.GetAll(ctx, j.Store, keys...)
+	heads, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}

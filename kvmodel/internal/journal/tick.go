@@ -73,7 +73,7 @@ func (j *Journal) stopTicking() {
 	j.ticking = nil
 }
 
-// awaitTicking returns when nothing ticks any more, or ctx ends.
+// awaitTicking returns when the ticking has ended, or ctx ends.
 func (j *Journal) awaitTicking(ctx context.Context) error {
 	j.mu.Lock()
 	ticking := j.ticking

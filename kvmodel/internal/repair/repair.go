@@ -22,7 +22,7 @@ const (
 type Config struct {
 	Store   kv.Store
 	Now     func() time.Time
-	Journal *journal.Journal
+	Process func() string // the name of this process, "" if it has no journal
 
 	// Model returns the model of that name, nil if the process has none.
 	Model func(name string) Model
@@ -58,7 +58,7 @@ func (r *Repairer) IsDead(process string, tick uint64) bool { return r.signs.isD
 // Repair looks once at the journals of all other processes, and repairs those of
 // the dead. What has to wait for its time is left to a later call.
 func (r *Repairer) Repair(ctx context.Context) error {
-	others, err := r.Journal.Others(ctx)
+	others, err := journal.Others(ctx, r.Store, r.Process())
 	if err != nil {
 		return err
 	}
