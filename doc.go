@@ -22,7 +22,7 @@
 //	  kvopen      a database, or a store, from a URL
 //	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator
-//	internal      what kvmodel and the index classes share: how an index is plugged in, stored bytes
+//	internal      what kvmodel and the index classes share: how an index is plugged in, stored bytes, numbers
 //	codegen       load, model, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises
 //	docs          architecture, key formats, decisions

@@ -119,7 +119,7 @@ func TestRecords_Before_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	_, err = notes.Before("x").Page(ctx, "", 2)
 	wantErr(t, err, kv.ErrBadOp)
 
-	// A place that somebody made up is harmless.
+	// A made-up position is harmless.
 	far := kvmodel.Cursor("Ticket.Before 0", []byte{'<', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f})
 	l, err = r.Before(0).Page(ctx, far, 2)
 	if diff := cmp.Diff([]int64{9, 8}, ticketIDs(l.Items)); diff != "" {

@@ -48,7 +48,7 @@ func (v *release) undeploy(t *testing.T) {
 	must(t, v.db.Close(t.Context()))
 }
 
-// finds tells whether index name finds the note whose field has value.
+// finds fails unless index name finds the note whose field has value.
 func (v *release) finds(t *testing.T, name, value, id string) {
 	t.Helper()
 	got, err := v.by[name].Find(t.Context(), value)
@@ -188,7 +188,7 @@ func TestRebuild_ReportsTheConflictsAndMarksNothing(t *testing.T) {
 		}
 		v.undeploy(t)
 		v = deploy(t, shared{s}, "Code")
-		// A conflict of old records keeps nobody from writing new ones.
+		// A conflict of old records does not keep new ones from being written.
 		must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
 		v.needsRebuild(t, "Code")
 		err := v.Rebuild(ctx)
