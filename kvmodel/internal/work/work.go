@@ -85,7 +85,7 @@ func (q *Queue) Stats() (busy, waiting, failed int) {
 func (q *Queue) Close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.isClosed() {
+	if q.IsClosed() {
 		return false
 	}
 	close(q.closed)
@@ -97,12 +97,6 @@ func (q *Queue) Closed() <-chan struct{} { return q.closed }
 
 // IsClosed reports whether Close was called.
 func (q *Queue) IsClosed() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.isClosed()
-}
-
-func (q *Queue) isClosed() bool {
 	select {
 	case <-q.closed:
 		return true
@@ -175,7 +169,7 @@ func (q *Queue) Every(interval time.Duration, work Work) {
 func (q *Queue) begin() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.isClosed() {
+	if q.IsClosed() {
 		return false
 	}
 	q.busy++
