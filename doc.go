@@ -26,6 +26,7 @@
 //	  plug        how an index class is plugged into records
 //	  envelope    what is stored under a record's key
 //	  wire        how numbers and texts are stored
+//	  numbering   rows of numbered keys without a counter
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
 //	  optest      how tests show an operation and its answer
 //	codegen       load, resolve, check, emit; codegen/kvgen is the command

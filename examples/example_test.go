@@ -147,7 +147,7 @@ func ExamplePages_Put() {
 	fmt.Println("Bob:", errors.Is(err, kvmodel.ErrConflict), err)
 	// Output:
 	// Ann: <nil> now at version 2
-	// Bob: true Page "welcome": changed by somebody else: it is at version 2, not 1
+	// Bob: true Page "welcome": changed by someone else: it is at version 2, not 1
 }
 
 // A page in the trash is still there by its id, but in none of the indexes: its

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/ringtree/ringtree/internal/numbering"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -21,7 +22,7 @@ type elements[T any] struct {
 	db      *kvmodel.DB
 	name    string
 	codec   kvmodel.Codec[T]
-	numbers *kvmodel.Numbering
+	numbers *numbering.Row
 	turn    chan struct{} // holds a token while a goroutine of this process adds
 }
 
@@ -29,7 +30,7 @@ const nonceBytes = 8
 
 func newElements[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *elements[T] {
 	e := &elements[T]{db: db, name: name, codec: codec, turn: make(chan struct{}, 1)}
-	e.numbers = &kvmodel.Numbering{
+	e.numbers = &numbering.Row{
 		Key:  func(n int64) string { return elementKey.Key(name, strconv.FormatInt(n, 10)) },
 		Hint: elementHint.Key(name),
 	}

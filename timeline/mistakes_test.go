@@ -122,7 +122,7 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 }
 
 func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
-	const filling, index, commit = "timeline/filling.go", "timeline/index.go", "kvmodel/commit.go"
+	const filling, index, commit = "timeline/filling.go", "timeline/index.go", "kvmodel/write_commit.go"
 	proof.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2500"}, []proof.Mistake{
 		proof.Wrong("a reader does not compare the stamp",
 			filling, "return l != nil && stamp == it.stamp && ", "return l != nil && stamp >= 0 && ",
@@ -137,9 +137,9 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 			index, "	return c.enter(ctx, s, rec.ID, rec.Places[0], m)\n", "	return nil\n",
 		),
 		proof.Wrong("a number is taken early without a line",
-			"kvmodel/early.go", "		err := c.note(s, l)\n", "		var err error\n",
-			"kvmodel/early.go", "	l.touched = append", "	_ = append",
-			"kvmodel/early.go", "	l := line{model: c.name, id: c.id, rev: fenceAlways}\n", "	l := line{}\n",
+			"kvmodel/write_early.go", "		err := c.note(s, l)\n", "		var err error\n",
+			"kvmodel/write_early.go", "	l.Touched = append", "	_ = append",
+			"kvmodel/write_early.go", "	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}\n", "	l := journal.Line{}\n",
 		),
 		proof.Wrong("what fails beside the commit is not made up for",
 			commit, "	if !settled {\n", "	if false {\n",
@@ -166,7 +166,7 @@ func TestRing_NoticesEveryMistakeOfWhatIsBuiltOnIt(t *testing.T) {
 			merge, "return a.at <= b.at", "return a.at < b.at",
 		),
 		proof.Wrong("a repair does not fan out",
-			"kvmodel/repair.go", "m.changed(ctx, l.id, l.created)", "error(nil)",
+			"kvmodel/internal/repair/repair.go", "m.Changed(ctx, r.signs.deadFor(j.Process), l.ID, l.Created)", "error(nil)",
 		),
 	})
 }

@@ -120,8 +120,6 @@ func helperCosts(b *bench) error {
 		}},
 		{"Next, the first of a key", 3, next},
 		{"Next, any later one", 1, next},
-		{"AddOrGet that adds", 1, addOrGet},
-		{"AddOrGet that finds", 2, addOrGet},
 	} {
 		cost, err := b.cost(s, h.work)
 		if err != nil {
@@ -134,11 +132,6 @@ func helperCosts(b *bench) error {
 
 func next(ctx context.Context, s kvmodel.Store) error {
 	_, err := kv.Next(ctx, s, "views", 0, 1)
-	return err
-}
-
-func addOrGet(ctx context.Context, s kvmodel.Store) error {
-	_, _, err := kv.AddOrGet(ctx, s, "first", []byte("mine"))
 	return err
 }
 
