@@ -14,7 +14,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 	const unique, claim = "index/unique.go", "index/claim.go"
 	proof.Mistakes(t, "./kvmodel", "TestSweep_(After|ARecord|ACut)|TestRepair", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
 		proof.Wrong("the record is written beside its claim",
-			prepare, "	works = append(works, c.each(p, plug.Index[T].Prepare)...)\n", "",
+			prepare, "	works = append(works, c.each(p, plug.Index[T].Prepare)...)\n", "	_ = plug.Index[T].Prepare\n",
 			commit, "c.each(p, plug.Index[T].Beside)...)\n	if c.removes", "c.each(p, plug.Index[T].Prepare)...)\n	if c.removes",
 		),
 		proof.Wrong("repair does not fence",
