@@ -27,7 +27,12 @@ import (
 // record whose id is the value of the list. Nothing else may change that counter.
 func Counted(model, counter string) ListOption {
 	return func(o *listOptions) {
-		o.derived = func(db *kvmodel.DB) *derivedCount { return &derivedCount{tally: db.Tally(model, counter)} }
+		o.derived = func(db *kvmodel.DB) *derivedCount {
+			return &derivedCount{
+				tally: db.Tally(model, counter),
+				begun: map[string]recount{}, ended: map[string]time.Time{}, asked: map[string]bool{},
+			}
+		}
 	}
 }
 
@@ -245,9 +250,6 @@ func (l *Lists[T, K, V]) recountAll(ctx context.Context, places []string, since 
 func (c *derivedCount) ask(places []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asked == nil {
-		c.asked = make(map[string]bool)
-	}
 	for _, place := range places {
 		c.asked[place] = true
 	}
@@ -258,7 +260,7 @@ func (c *derivedCount) takeAsked() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	places := slices.Sorted(maps.Keys(c.asked))
-	c.asked = nil
+	clear(c.asked)
 	return places
 }
 
@@ -274,9 +276,6 @@ func (c *derivedCount) get(place string) (begun recount, ended time.Time, ok boo
 func (c *derivedCount) put(place string, r recount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.begun == nil {
-		c.begun = make(map[string]recount)
-	}
 	c.begun[place] = r
 }
 
@@ -285,9 +284,6 @@ func (c *derivedCount) end(place string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.begun, place)
-	if c.ended == nil {
-		c.ended = make(map[string]time.Time)
-	}
 	maps.DeleteFunc(c.ended, func(_ string, at time.Time) bool { return now.Sub(at) > time.Hour })
 	c.ended[place] = now
 }

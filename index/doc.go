@@ -1,7 +1,7 @@
 // Package index holds the index classes that answer questions by value, and the
 // sets, rows and numbers that stand beside records. Which class to take:
 //
-//   - Which person has this e-mail address? [Unique] finds the one record that
+//   - Which person has this email address? [Unique] finds the one record that
 //     holds a value, and keeps it the only one.
 //   - Which pages have this tag? [Lists] has, for each value, a [List] of all
 //     the records that hold it. With [Counted], how many there are is kept as a

@@ -170,7 +170,7 @@ func (u *Unique[T, V]) failure(place string, err error) error {
 	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.spec.Name, place, err)
 }
 
-// memory is which record held a value last, for some values.
+// memory remembers, for some values, which record held each last.
 type memory struct {
 	mu  sync.Mutex
 	ids map[string]string

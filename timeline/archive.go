@@ -54,7 +54,7 @@ type part byte
 const (
 	inRing    part = 'r'
 	inArchive part = 'a'
-	goingBack part = 'b' // in the archive, towards the ring
+	goingBack part = 'b' // in the archive, toward the ring
 )
 
 // Page returns n records, newest first, from the position that cursor stands for.

@@ -49,7 +49,7 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 		refs = r.whole()
 	}
 	if r.atomic {
-		// What a transaction has handed out may have come to nothing.
+		// The numbers of a transaction may have been rolled back.
 		r.top = 0
 	}
 	if err := r.fetch(ctx, s, refs, true); err != nil {

@@ -18,7 +18,7 @@ import (
 // heal makes up for the loss of the segment n, if it is lost: absent or retired,
 // while the head names it. An earlier look proves nothing, since n may have been
 // replaced since then, or its name may have been known before others could see it.
-// The caller looks again afterwards.
+// The caller looks again afterward.
 func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {

@@ -293,8 +293,8 @@ func (l *Logs) Entry(ctx context.Context, s kv.Store, place, id string) (Entry, 
 	return Entry{}, nil
 }
 
-// An estimate of a list's size reads about sampled members, in no fewer and no
-// more segments than these.
+// An estimate of a list's size reads about sampled members, in fewestOf to mostOf
+// segments.
 const (
 	sampled  = 4096
 	fewestOf = 4

@@ -223,7 +223,7 @@ func (r *roll) divide() {
 	}
 }
 
-// rowsOf returns the rows that belong into the part at i.
+// rowsOf returns the rows that belong in the part at i.
 func (r *roll) rowsOf(i int) []row {
 	p := &r.parts[i]
 	return between(r.rows, p.from, p.last())

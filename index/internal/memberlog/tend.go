@@ -170,8 +170,8 @@ const (
 	join
 )
 
-// upkeep returns what the segment g, the part at of h, needs. rows is what it folds
-// to.
+// upkeep returns what the segment g needs, which h names at the index at. rows is
+// what g folds to.
 func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	p := &h.parts[at]
 	folded := baseSize(rows)
@@ -205,8 +205,8 @@ func (l *Logs) overgrown(g *segment, rows []row) bool {
 	return g.size > 2*baseSize(rows)+l.Limits.Slack
 }
 
-// neighbor returns the index of the part that the part at could be joined with, -1
-// if there is none.
+// neighbor returns the index of the part with which the one at at could be joined,
+// -1 if there is none.
 func (l *Logs) neighbor(h *head, at int) int {
 	p := &h.parts[at]
 	if p.depth == 0 || p.depth <= l.Hot {
@@ -228,7 +228,8 @@ func (l *Logs) guess(h *head, other, size, members int) int {
 	return int(h.seen[other].Load()) * size / max(members, 1)
 }
 
-// join replaces the part at and its neighbor by one, if both are still small.
+// join replaces the part at the index at and its neighbor by one, if both are still
+// small.
 func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int) error {
 	first := min(at, l.neighbor(h, at))
 	names := []name{h.parts[first].name, h.parts[first+1].name}
