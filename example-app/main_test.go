@@ -114,7 +114,7 @@ func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
 	wantEnd(t, stop)
 
 	url, stop = start(t, "-store", store, "-demo", "30")
-	wantPage(t, url+"m/newcomer", 200, "Here since")
+	wantPage(t, url+"m/newcomer", 200, "Joined")
 	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
 	wantEnd(t, stop)
 }
@@ -181,7 +181,7 @@ func TestRun_StoreThatIsDownShowsAsSuch(t *testing.T) {
 	down := listener.Addr().String()
 	listener.Close()
 	url, stop := start(t, "-store", "memcached://"+down, "-demo", "3")
-	wantPage(t, url, 503, "The store does not answer")
+	wantPage(t, url, 503, "The store is not responding")
 	wantEnd(t, stop)
 }
 

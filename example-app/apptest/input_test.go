@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// bad are values that no field takes.
+// bad has values that no field accepts.
 var bad = map[string]string{
 	"invalid UTF-8":       "a\xff\xfeb",
 	"half a character":    "a\xc3",
@@ -19,7 +19,7 @@ var bad = map[string]string{
 	"an old control byte": "a\u0085b",
 }
 
-func TestForms_TextThatIsNoneIsRefusedAtItsField(t *testing.T) {
+func TestForms_RefuseInvalidTextAtItsField(t *testing.T) {
 	c := newCommunity(t)
 	before := c.state()
 	for what, value := range bad {
@@ -45,21 +45,21 @@ func TestForms_TextThatIsNoneIsRefusedAtItsField(t *testing.T) {
 				t.Errorf("%s as %s: want it refused at the field, got %d:\n%s", what, name, got.status, shown(got.body))
 			}
 			if (name == "title" || name == "topics") && !strings.Contains(got.body, "Kept.") {
-				t.Errorf("%s as %s: what was typed besides is lost", what, name)
+				t.Errorf("%s as %s: the other fields are lost", what, name)
 			}
 		}
 	}
 	c.unchanged(before, "bad text")
 }
 
-func TestForms_ThatAreEmptyAreRefused(t *testing.T) {
+func TestForms_RefuseEmptyFields(t *testing.T) {
 	c := newCommunity(t)
 	requests, before := c.requests(), c.state()
 	for _, r := range requests {
 		if len(r.fields) == 0 {
 			continue
 		}
-		// No field at all is no form of this site; to sign in with nothing is not.
+		// The site has no form without fields, but anyone can send one.
 		if got := c.ann.post(r.path); got.status >= 500 {
 			t.Errorf("POST %s with nothing: want it refused, got %d", r.path, got.status)
 		}
@@ -68,13 +68,13 @@ func TestForms_ThatAreEmptyAreRefused(t *testing.T) {
 	c.ann.want(c.ann.fill("/p/tea", "/comment/"+c.page, "text", " \r\n "), http.StatusUnprocessableEntity)
 	c.nobody.want(c.nobody.fill("/signup", "/signup"), http.StatusUnprocessableEntity)
 	c.nobody.want(c.nobody.fill("/login", "/login"), http.StatusUnprocessableEntity)
-	// An empty text about oneself is none: that is the one form to be empty.
+	// Only the text about oneself may be empty, and ann's was empty before.
 	if diff := c.state(); diff != before {
 		c.unchanged(before, "an empty form")
 	}
 }
 
-func TestForms_ThatAreHugeAreRefused(t *testing.T) {
+func TestForms_RefuseHugeBodies(t *testing.T) {
 	c := newCommunity(t)
 	requests, before := c.requests(), c.state()
 	for _, r := range requests {
@@ -82,7 +82,7 @@ func TestForms_ThatAreHugeAreRefused(t *testing.T) {
 		got := c.ann.send("POST", r.path, huge, http.Header{"Sec-Fetch-Site": {"same-origin"}})
 		switch r.route {
 		case "/m/{handle}/follow", "/m/{handle}/unfollow", "/t/{topic}/follow", "/t/{topic}/unfollow", "/footprints/seen", "/logout", "/settings/sessions/end":
-			// These read no form, so its size is nothing to them.
+			// These read no form, so its size does not matter.
 			if got.status >= 500 {
 				t.Errorf("POST %s of 1 MiB: status %d", r.path, got.status)
 			}
@@ -93,7 +93,7 @@ func TestForms_ThatAreHugeAreRefused(t *testing.T) {
 	}
 }
 
-func TestForms_LongestTextsAreKeptWhole(t *testing.T) {
+func TestForms_KeepTheLongestTextsWhole(t *testing.T) {
 	c := newCommunity(t)
 	title, body := strings.Repeat("𝄞", limits["title"]), strings.Repeat("ä𝄞<", limits["body"]/3)
 	c.ann.write("long", title, body, "")
@@ -105,7 +105,7 @@ func TestForms_LongestTextsAreKeptWhole(t *testing.T) {
 	c.ann.want(c.ann.fill("/write", "/write", "slug", "longer", "title", title+"x", "body", "x"), http.StatusUnprocessableEntity, fmt.Sprint(limits["title"]+1))
 }
 
-func TestForms_SentTwiceDoTheirWorkOnce(t *testing.T) {
+func TestForms_SentTwiceWorkOnce(t *testing.T) {
 	c := newCommunity(t)
 	draft := append(c.ann.fields("/write", "/write"), "slug", "once", "title", "Once", "body", "x")
 	remark := append(c.ann.fields("/p/tea", "/comment/"+c.page), "text", "Once only.")
@@ -127,7 +127,7 @@ func TestForms_SentTwiceDoTheirWorkOnce(t *testing.T) {
 	}
 }
 
-func TestForms_TakenValuesAreNamed(t *testing.T) {
+func TestForms_NameTakenValues(t *testing.T) {
 	c := newCommunity(t)
 	c.ann.want(c.ann.fill("/write", "/write", "slug", "tea", "title", "More", "body", "Kept."), http.StatusUnprocessableEntity, "tea", "taken")
 	for _, handle := range []string{"ann", "ANN", "Ben"} {
@@ -135,9 +135,9 @@ func TestForms_TakenValuesAreNamed(t *testing.T) {
 	}
 }
 
-// Two tabs edit one page: the second is told what the first has saved, keeps its
-// own text, and can save after all.
-func TestEdit_OfTwoTabsLosesNothing(t *testing.T) {
+// Two tabs edit one page. The second is shown what the first saved, keeps its own text,
+// and can save it.
+func TestEdit_InTwoTabsLosesNothing(t *testing.T) {
 	c := newCommunity(t)
 	path := "/edit/" + c.page
 	first, second := c.ann.fields(path, path), c.ann.fields(path, path)
@@ -155,13 +155,13 @@ func TestEdit_OfTwoTabsLosesNothing(t *testing.T) {
 	c.nobody.want(c.nobody.get("/p/tea"), 200, "Typed in the second tab.")
 }
 
-// cursors are those that a listing of this site was never given.
+// cursors has cursors that no listing of the site hands out.
 var cursors = []string{
 	"x", "0", "-1", "99999999999999999999", "%", "a:b", "{}", "\x00", "\xff", strings.Repeat("A", 300), strings.Repeat("z", 5000),
 	"AAAA", "////", "MTIz", "null", "../..", "<b>",
 }
 
-func TestCursor_ThatWasTamperedWithIsNoFailure(t *testing.T) {
+func TestCursor_TamperingCausesNoFailure(t *testing.T) {
 	c := newCommunity(t)
 	for i := range 45 {
 		_, err := c.app.Comment(t.Context(), c.id("ben"), c.page, newID(100+i), "One more.")
@@ -197,7 +197,7 @@ func cursorIn(got reply, name string) string {
 	return ""
 }
 
-// swapped is a cursor with its first letters the other way round.
+// swapped returns a cursor with its first two letters swapped.
 func swapped(cursor string) string {
 	if len(cursor) < 2 {
 		return cursor
@@ -205,7 +205,7 @@ func swapped(cursor string) string {
 	return cursor[1:2] + cursor[:1] + cursor[2:]
 }
 
-func TestListing_EveryPageIsReachedAndTheEndHasAnEnd(t *testing.T) {
+func TestListing_ReachesEveryPageAndEnds(t *testing.T) {
 	c := newCommunity(t)
 	for i := range 65 {
 		c.addPage("ann", i)
@@ -235,7 +235,7 @@ func TestListing_EveryPageIsReachedAndTheEndHasAnEnd(t *testing.T) {
 	c.nobody.want(c.nobody.get("/ranking?from=9999999999"), 200)
 }
 
-// linkNamed returns where the first link with that text leads.
+// linkNamed returns the address of the first link with the text, or "".
 func linkNamed(got reply, text string) string {
 	href := ""
 	for _, tag := range tags(got.body) {
@@ -252,9 +252,9 @@ func linkNamed(got reply, text string) string {
 	return ""
 }
 
-// A page that is deleted is gone from every list, and one whose author is gone
-// is still read.
-func TestPages_WithoutTheirAuthorOrDeleted(t *testing.T) {
+// A deleted page disappears from every list. A page whose author is gone remains
+// readable.
+func TestPages_SurviveTheirAuthorAndEndWhenDeleted(t *testing.T) {
 	c := newCommunity(t)
 	c.addPage("ann", 1)
 	path := "/edit/" + c.page

@@ -10,17 +10,17 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// written are the tags that a text with Markdown may become, and what a form
-// says that is sent too often.
+// written has the tags that Markdown may produce, and those of the notice about too
+// many attempts.
 var written = []string{"p", "p dir", "em", "code", "a href rel", "h2", "blockquote", "br", "p class role"}
 
-// An audit knows the tags that pages have when nobody means harm.
+// An audit knows the tags of harmless pages.
 type audit struct {
 	*community
-	fair map[string]bool // by their shapes
+	fair map[string]bool // by shape
 }
 
-// learn notes the tags of a harmless page.
+// learn records the tags of a harmless page.
 func (a *audit) learn(what string, got reply) {
 	a.t.Helper()
 	if got.status >= 500 {
@@ -31,11 +31,11 @@ func (a *audit) learn(what string, got reply) {
 	}
 }
 
-// What an address on a page may begin with.
+// fairAddress matches the addresses that a page may have.
 var fairAddress = regexp.MustCompile(`^(/([^/\\]|$)|#|https?://\w)`)
 
-// check wants a page to have no tag, attribute or kind of address that the
-// harmless one has not.
+// check wants a page to have no tag, attribute or kind of address that harmless pages
+// do not have.
 func (a *audit) check(what, payload string, got reply) {
 	a.t.Helper()
 	if got.status >= 500 {
@@ -53,7 +53,7 @@ func (a *audit) check(what, payload string, got reply) {
 	}
 }
 
-// places are all pages that show what ann has written, and to whom.
+// places returns all pages that show what ann wrote.
 func (c *community) places() map[string]func() reply {
 	return map[string]func() reply{
 		"page":                 func() reply { return c.nobody.get("/p/tea") },
@@ -95,10 +95,10 @@ func newAudit(t *testing.T) *audit {
 		a.store("Plain words, and nothing else.", i)
 		for what, look := range a.places() {
 			a.learn(what, look())
-			a.learn(what, look()) // Seen once more it is in the ranking.
+			a.learn(what, look()) // After the first view, the page is in the ranking.
 		}
 		a.settle()
-		for n := range 30 { // So many comments that there is a pager.
+		for n := range 30 { // Enough comments for a pager.
 			a.store("Plain words, and nothing else.", 10+n)
 		}
 	}
@@ -120,7 +120,7 @@ func (a *audit) comments() int {
 	return int(page.Comments)
 }
 
-// store puts a text into every field that keeps one, as the forms would do.
+// store puts a text into every field that is stored, as the forms would.
 func (a *audit) store(text string, n int) {
 	a.t.Helper()
 	ctx := a.t.Context()
@@ -152,13 +152,13 @@ func TestStoredText_IsNeverMarkup(t *testing.T) {
 			got := look()
 			a.check(what, payload, got)
 			if what == "page" && !strings.Contains(shown(got.body), strings.Join(strings.Fields(payload), " ")) {
-				t.Errorf("%s with %s: the title is not shown as it was typed", what, payload)
+				t.Errorf("%s with %s: the title is not shown as typed", what, payload)
 			}
 		}
 	}
 }
 
-// What a form says is shown again in it where it is refused, and as a preview.
+// A refused form and a preview show again what was typed.
 func TestTypedText_IsNeverMarkup(t *testing.T) {
 	a := newAudit(t)
 	fields := map[string]func(text string) reply{
@@ -224,9 +224,8 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 	}
 }
 
-// The name of a browser is somebody's text as well: its owner is shown it, and
-// so is whoever holds the same account.
-func TestBrowsersName_IsNeverMarkup(t *testing.T) {
+// The name of a browser is untrusted text as well, and the settings show it.
+func TestBrowserName_IsNeverMarkup(t *testing.T) {
 	a := newAudit(t)
 	for _, payload := range payloads {
 		a.later()

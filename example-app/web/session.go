@@ -1,8 +1,42 @@
 package web
 
-import "github.com/ringtree/ringtree/example-app/ashiato"
+import (
+	"net/http"
 
-// signedIn returns the id of who is signed in, or errSignedOut.
+	"github.com/ringtree/ringtree/example-app/ashiato"
+)
+
+// A memberHandler is a handler for members alone. It also gets the member's id.
+type memberHandler func(s *Site, v *visit, member string) (answer, error)
+
+// members returns a handler that calls handle for members. It sends guests to log in
+// and come back, and refuses their forms.
+func members(handle memberHandler) handler {
+	return func(s *Site, v *visit) (answer, error) {
+		member, err := v.member()
+		switch {
+		case err != nil:
+			return answer{}, err
+		case member != "":
+			return handle(s, v, member)
+		case v.Method == http.MethodGet || v.Method == http.MethodHead:
+			return answer{to: logInPath(v.URL.RequestURI())}, nil
+		}
+		return answer{}, errSignedOut
+	}
+}
+
+// membersForm is members for a handler that needs the form.
+func membersForm(handle memberHandler) handler {
+	return members(func(s *Site, v *visit, member string) (answer, error) {
+		if err := readForm(v); err != nil {
+			return answer{}, err
+		}
+		return handle(s, v, member)
+	})
+}
+
+// signedIn returns the id of the member who is logged in, or errSignedOut.
 func (v *visit) signedIn() (string, error) {
 	member, err := v.member()
 	if err == nil && member == "" {
@@ -11,11 +45,11 @@ func (v *visit) signedIn() (string, error) {
 	return member, err
 }
 
-// The session remembers which page the ranking is shown around: the one saved
-// last.
+// The session remembers the page that the member saved last. The ranking shows its
+// neighbors.
 const pageKey = "page"
 
-// remember makes the page with that id the one that remembered returns.
+// remember stores the id of a page for remembered.
 func (v *visit) remember(id string) error {
 	h, err := v.holder()
 	if err != nil {
@@ -25,7 +59,7 @@ func (v *visit) remember(id string) error {
 	return nil
 }
 
-// remembered returns the id of the member's own page, or "".
+// remembered returns the id of the page the member saved last, or "".
 func (v *visit) remembered() string {
 	h, err := v.holder()
 	if err != nil {
@@ -35,9 +69,9 @@ func (v *visit) remembered() string {
 	return id
 }
 
-// begin signs the member in under a new cookie: the old one, which somebody may
-// have slipped in, is worth nothing from then on. The ranking is shown around the
-// member's newest page.
+// begin logs the member in under a new cookie. The old one becomes worthless, because
+// an attacker may have planted it. The session starts out remembering the member's
+// newest page.
 func (s *Site) begin(v *visit, member *ashiato.Member) error {
 	h, err := v.holder()
 	if err != nil {
