@@ -29,7 +29,7 @@ func newCrowd(t *testing.T, n int) (*community, *kvtest.Slow) {
 	t.Helper()
 	store := &kvtest.Slow{Store: openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")+"?durability=periodic")}
 	s := open(t, store)
-	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), nobody: s.visitor()}
+	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), guest: s.visitor()}
 	c.page = c.ann.write("tea", "Tea", strings.Repeat("One cup, or two, or three. ", 40), "drinks, words")
 	c.ann.want(c.ann.post("/m/ben/follow"), 303)
 	c.ann.want(c.ann.post("/t/words/follow"), 303)
@@ -77,7 +77,7 @@ func costOf(t *testing.T, got reply) (all, deep int) {
 
 func TestPages_CostFewTripsAndAreSmall(t *testing.T) {
 	c, store := newCrowd(t, manyPages)
-	for who, v := range map[string]*visitor{"ann": c.ann, "nobody": c.nobody} {
+	for who, v := range map[string]*visitor{"ann": c.ann, "guest": c.guest} {
 		for _, path := range c.withMore(v, append(c.paths(), "/t/words", "/p/page-7", "/m/ben/followers")) {
 			got := v.get(path)
 			if !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") || got.status == 303 {
@@ -140,7 +140,7 @@ func cheapest(t *testing.T, v *visitor, path string, store *kvtest.Slow) (all, d
 func TestPage_WithTheLongestTextsIsSmall(t *testing.T) {
 	c := newCommunity(t)
 	c.ann.want(c.ann.fill("/edit/"+c.page, "/edit/"+c.page, "title", strings.Repeat("x", limits["title"]), "body", strings.Repeat("long ", limits["body"]/5-1)+"end"), 303)
-	if n := len(c.nobody.get("/p/tea").body); n > maxHTML {
+	if n := len(c.guest.get("/p/tea").body); n > maxHTML {
 		t.Errorf("want at most %d bytes, got %d", maxHTML, n)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // on which ben has commented. She is logged in twice.
 type community struct {
 	*site
-	ann, annElsewhere, ben, nobody *visitor
+	ann, annElsewhere, ben, guest *visitor
 
 	page string // the id of ann's
 }
@@ -26,7 +26,7 @@ type community struct {
 func newCommunity(t testing.TB) *community {
 	t.Helper()
 	s := openMem(t)
-	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), nobody: s.visitor()}
+	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), guest: s.visitor()}
 	c.page = c.ann.write("tea", "Tea", "One cup.", "drinks")
 	c.ben.comment("tea", c.page, "Two cups.")
 	c.annElsewhere.logIn("ann", password)
@@ -159,7 +159,7 @@ func (c *community) state() string {
 		c.must(err)
 		note("interest %+v", *interest)
 	}
-	for i, v := range []*visitor{c.ann, c.annElsewhere, c.ben, c.nobody} {
+	for i, v := range []*visitor{c.ann, c.annElsewhere, c.ben, c.guest} {
 		note("visitor %d signed in: %v, cookie %s", i, v.signedIn(), v.cookie())
 	}
 	note("ann: %d unread", c.unread("ann"))

@@ -31,7 +31,7 @@ func (c *community) sights(t *testing.T, chromium context.Context) []sight {
 			continue // These are not pages.
 		}
 		all = append(all, sight{"ann " + path, ann.tab, func() { ann.Open(path) }})
-		if c.nobody.get(path).status != 303 {
+		if c.guest.get(path).status != 303 {
 			all = append(all, sight{"stranger " + path, stranger.tab, func() { stranger.Open(path) }})
 		}
 	}

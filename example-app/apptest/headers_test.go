@@ -20,7 +20,7 @@ func serveOnce(t testing.TB, h http.Handler) string {
 func (c *community) everyAnswer() map[string]reply {
 	all := map[string]reply{}
 	for _, path := range c.paths() {
-		all["ann "+path], all["nobody "+path] = c.ann.get(path), c.nobody.get(path)
+		all["ann "+path], all["guest "+path] = c.ann.get(path), c.guest.get(path)
 	}
 	all["refused form"] = c.ann.post("/write", "id", newID(1))
 	all["other site"] = c.ann.send("POST", "/write", "", http.Header{"Sec-Fetch-Site": {"cross-site"}})
@@ -42,8 +42,8 @@ func (c *community) paths() []string {
 // The metrics count requests and report what the database is doing.
 func TestMetrics_CountRequests(t *testing.T) {
 	c := newCommunity(t)
-	c.nobody.want(c.nobody.get("/nowhere"), 404)
-	got := c.nobody.get("/metrics").body
+	c.guest.want(c.guest.get("/nowhere"), 404)
+	got := c.guest.get("/metrics").body
 	for _, want := range []string{
 		`ashiato_requests_total\{status="2xx"\} [1-9]`, `ashiato_requests_total\{status="4xx"\} 1\n`, `ashiato_requests_open 1\n`,
 		`ashiato_response_bytes_total [1-9]`, `ashiato_background_tasks \d+\n`, `ashiato_change_retries_total \d+\n`,

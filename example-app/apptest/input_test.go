@@ -38,7 +38,7 @@ func TestForms_RefuseInvalidTextAtItsField(t *testing.T) {
 			},
 			"comment": func() reply { return c.ann.post("/comment/"+c.page, "id", newID(9), "text", value) },
 			"about":   func() reply { return c.ann.post("/settings/profile", "about", value) },
-			"handle":  func() reply { return c.nobody.post("/signup", "id", newID(9), "handle", value, "password", password) },
+			"handle":  func() reply { return c.guest.post("/signup", "id", newID(9), "handle", value, "password", password) },
 		} {
 			got := send()
 			if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `aria-invalid="true"`) {
@@ -66,8 +66,8 @@ func TestForms_RefuseEmptyFields(t *testing.T) {
 	}
 	c.ann.want(c.ann.fill("/write", "/write", "title", " ", "body", "\n"), http.StatusUnprocessableEntity)
 	c.ann.want(c.ann.fill("/p/tea", "/comment/"+c.page, "text", " \r\n "), http.StatusUnprocessableEntity)
-	c.nobody.want(c.nobody.fill("/signup", "/signup"), http.StatusUnprocessableEntity)
-	c.nobody.want(c.nobody.fill("/login", "/login"), http.StatusUnprocessableEntity)
+	c.guest.want(c.guest.fill("/signup", "/signup"), http.StatusUnprocessableEntity)
+	c.guest.want(c.guest.fill("/login", "/login"), http.StatusUnprocessableEntity)
 	// Only the text about oneself may be empty, and ann's was empty before.
 	if diff := c.state(); diff != before {
 		c.unchanged(before, "an empty form")
@@ -114,10 +114,10 @@ func TestForms_SentTwiceWorkOnce(t *testing.T) {
 		c.ann.want(c.ann.post("/comment/"+c.page, remark...), http.StatusSeeOther)
 		c.ann.want(c.ann.post("/m/ben/follow"), http.StatusSeeOther)
 	}
-	if n := strings.Count(c.nobody.get("/newest").body, `href="/p/once"`); n != 1 {
+	if n := strings.Count(c.guest.get("/newest").body, `href="/p/once"`); n != 1 {
 		t.Errorf("want the page once, got it %d times", n)
 	}
-	if n := strings.Count(c.nobody.get("/p/tea").body, "Once only."); n != 1 {
+	if n := strings.Count(c.guest.get("/p/tea").body, "Once only."); n != 1 {
 		t.Errorf("want the comment once, got it %d times", n)
 	}
 	ben, err := c.app.Find(t.Context(), "ben")
@@ -131,7 +131,7 @@ func TestForms_NameTakenValues(t *testing.T) {
 	c := newCommunity(t)
 	c.ann.want(c.ann.fill("/write", "/write", "slug", "tea", "title", "More", "body", "Kept."), http.StatusUnprocessableEntity, "tea", "taken")
 	for _, handle := range []string{"ann", "ANN", "Ben"} {
-		c.nobody.want(c.nobody.fill("/signup", "/signup", "handle", handle, "password", password), http.StatusUnprocessableEntity, "taken")
+		c.guest.want(c.guest.fill("/signup", "/signup", "handle", handle, "password", password), http.StatusUnprocessableEntity, "taken")
 	}
 }
 
@@ -152,7 +152,7 @@ func TestEdit_InTwoTabsLosesNothing(t *testing.T) {
 			c.ann.want(c.ann.post(path, append(c.ann.fields(path, path), "body", f.fields["body"])...), http.StatusSeeOther)
 		}
 	}
-	c.nobody.want(c.nobody.get("/p/tea"), 200, "Typed in the second tab.")
+	c.guest.want(c.guest.get("/p/tea"), 200, "Typed in the second tab.")
 }
 
 // cursors has cursors that no listing of the site hands out.
@@ -212,8 +212,8 @@ func TestListing_ReachesEveryPageAndEnds(t *testing.T) {
 	}
 	seen, path := map[string]bool{}, "/newest"
 	for range 20 {
-		got := c.nobody.get(path)
-		c.nobody.want(got, 200)
+		got := c.guest.get(path)
+		c.guest.want(got, 200)
 		for _, tag := range tags(got.body) {
 			if slug, ok := strings.CutPrefix(tag.attrs["href"], "/p/"); ok {
 				seen[slug] = true
@@ -228,11 +228,11 @@ func TestListing_ReachesEveryPageAndEnds(t *testing.T) {
 	if len(seen) != 66 {
 		t.Errorf("want all 66 pages listed, got %d; the last was %s", len(seen), path)
 	}
-	if next := linkNamed(c.nobody.get(path), "Older"); next != "" {
+	if next := linkNamed(c.guest.get(path), "Older"); next != "" {
 		t.Errorf("want an end, got %s", next)
 	}
-	c.nobody.want(c.nobody.get("/ranking?from=100000"), 200)
-	c.nobody.want(c.nobody.get("/ranking?from=9999999999"), 200)
+	c.guest.want(c.guest.get("/ranking?from=100000"), 200)
+	c.guest.want(c.guest.get("/ranking?from=9999999999"), 200)
 }
 
 // linkNamed returns the address of the first link with the text, or "".
@@ -260,13 +260,13 @@ func TestPages_SurviveTheirAuthorAndEndWhenDeleted(t *testing.T) {
 	path := "/edit/" + c.page
 	c.ann.want(c.ann.post("/delete/"+c.page, "version", valueOf(c.ann.fields(path, path), "version")), http.StatusSeeOther)
 	for _, list := range []string{"/", "/newest", "/m/ann", "/t/drinks", "/ranking?span=all", "/ranking?span=today"} {
-		got := c.nobody.get(list)
-		c.nobody.want(got, 200)
+		got := c.guest.get(list)
+		c.guest.want(got, 200)
 		if strings.Contains(got.body, `href="/p/tea"`) {
 			t.Errorf("%s: the deleted page is still listed", list)
 		}
 	}
-	if got := c.nobody.get("/p/tea"); got.status != http.StatusNotFound && got.status != http.StatusGone {
+	if got := c.guest.get("/p/tea"); got.status != http.StatusNotFound && got.status != http.StatusGone {
 		t.Errorf("want the page gone, got %d", got.status)
 	}
 	c.ann.want(c.ann.get(path), http.StatusGone)
@@ -274,11 +274,11 @@ func TestPages_SurviveTheirAuthorAndEndWhenDeleted(t *testing.T) {
 
 	c.must(c.app.Models.Members.Delete(t.Context(), c.id("ann")))
 	for _, path := range []string{"/", "/newest", "/p/page-1", "/t/words", "/ranking?span=all", "/m/ann", "/m/ben"} {
-		for _, v := range []*visitor{c.nobody, c.ben, c.ann} {
+		for _, v := range []*visitor{c.guest, c.ben, c.ann} {
 			if got := v.get(path); got.status >= 500 {
 				t.Errorf("%s, whose author is gone: status %d", path, got.status)
 			}
 		}
 	}
-	c.nobody.want(c.nobody.get("/p/page-1"), 200, "Page 1")
+	c.guest.want(c.guest.get("/p/page-1"), 200, "Page 1")
 }

@@ -88,8 +88,8 @@ func TestPassword_ChangeEndsTheOtherSessions(t *testing.T) {
 	if c.annElsewhere.signedIn() || c.withCookie(old).signedIn() {
 		t.Error("want all other sessions ended")
 	}
-	c.nobody.want(c.nobody.logIn("ann", password), http.StatusUnprocessableEntity)
-	c.nobody.want(c.nobody.logIn("ann", "another horse 18"), http.StatusSeeOther)
+	c.guest.want(c.guest.logIn("ann", password), http.StatusUnprocessableEntity)
+	c.guest.want(c.guest.logIn("ann", "another horse 18"), http.StatusSeeOther)
 }
 
 func TestCookie_HasItsFlags(t *testing.T) {
@@ -239,7 +239,7 @@ func TestLogIn_AThousandAtOnceTryFewPasswords(t *testing.T) {
 		t.Errorf("want a few of %d attempts to try a password and all others to be told to wait, got %v by status", tries, count)
 	}
 	got := c.visitor().post("/login", "handle", "ann", "password", password)
-	c.nobody.want(got, http.StatusTooManyRequests, "Too many attempts")
+	c.guest.want(got, http.StatusTooManyRequests, "Too many attempts")
 	if got.header.Get("Retry-After") == "" {
 		t.Error("want a Retry-After")
 	}

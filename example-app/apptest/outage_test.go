@@ -34,7 +34,7 @@ func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 func TestOutage_IsReportedAndPasses(t *testing.T) {
 	store := &frail{Store: memkv.New(memkv.Options{})}
 	s := open(t, store)
-	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), nobody: s.visitor()}
+	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), guest: s.visitor()}
 	c.page = c.ann.write("tea", "Tea", "One cup.", "drinks")
 	c.annElsewhere.logIn("ann", password)
 	c.ben.want(c.ben.get("/m/ann"), 200)

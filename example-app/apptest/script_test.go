@@ -56,25 +56,25 @@ func (a *audit) check(what, payload string, got reply) {
 // places returns all pages that show what ann wrote.
 func (c *community) places() map[string]func() reply {
 	return map[string]func() reply{
-		"page":                 func() reply { return c.nobody.get("/p/tea") },
+		"page":                 func() reply { return c.guest.get("/p/tea") },
 		"page to a member":     func() reply { return c.ben.get("/p/tea") },
 		"page to ann":          func() reply { return c.ann.get("/p/tea") },
-		"home":                 func() reply { return c.nobody.get("/") },
+		"home":                 func() reply { return c.guest.get("/") },
 		"home to a member":     func() reply { return c.ben.get("/") },
-		"newest":               func() reply { return c.nobody.get("/newest") },
+		"newest":               func() reply { return c.guest.get("/newest") },
 		"feed":                 func() reply { return c.ben.get("/feed") },
-		"ranking":              func() reply { return c.nobody.get("/ranking") },
+		"ranking":              func() reply { return c.guest.get("/ranking") },
 		"ranking to ann":       func() reply { return c.ann.get("/ranking?span=all&page=tea") },
-		"profile":              func() reply { return c.nobody.get("/m/ann") },
+		"profile":              func() reply { return c.guest.get("/m/ann") },
 		"own profile":          func() reply { return c.ann.get("/m/ann") },
-		"followers":            func() reply { return c.nobody.get("/m/ben/followers") },
-		"topic":                func() reply { return c.nobody.get("/t/drinks") },
-		"followers of a topic": func() reply { return c.nobody.get("/t/drinks/followers") },
-		"topics":               func() reply { return c.nobody.get("/topics") },
+		"followers":            func() reply { return c.guest.get("/m/ben/followers") },
+		"topic":                func() reply { return c.guest.get("/t/drinks") },
+		"followers of a topic": func() reply { return c.guest.get("/t/drinks/followers") },
+		"topics":               func() reply { return c.guest.get("/topics") },
 		"form":                 func() reply { return c.ann.get("/edit/" + c.page) },
 		"settings":             func() reply { return c.ann.get("/settings") },
 		"footprints":           func() reply { return c.ben.get("/footprints") },
-		"hood":                 func() reply { return c.nobody.get("/hood?page=tea") },
+		"hood":                 func() reply { return c.guest.get("/hood?page=tea") },
 	}
 }
 
@@ -184,13 +184,13 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 			return a.ann.post("/comment/"+a.page, "id", newID(1), "text", text+strings.Repeat("x", 5000))
 		},
 		"handle": func(text string) reply {
-			return a.nobody.post("/signup", "id", newID(1), "handle", text+"?", "password", password)
+			return a.guest.post("/signup", "id", newID(1), "handle", text+"?", "password", password)
 		},
 		"password": func(text string) reply {
-			return a.nobody.post("/signup", "id", newID(1), "handle", "x", "password", text)
+			return a.guest.post("/signup", "id", newID(1), "handle", "x", "password", text)
 		},
 		"log-in": func(text string) reply {
-			return a.nobody.post("/login", "handle", text, "password", "wrong", "next", text)
+			return a.guest.post("/login", "handle", text, "password", "wrong", "next", text)
 		},
 		"about": func(text string) reply {
 			return a.ann.post("/settings/profile", "about", text+strings.Repeat("x", 5000))
@@ -199,17 +199,17 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 		"form id": func(text string) reply {
 			return a.ann.post("/write", "id", text, "title", "x", "body", "x", "slug", "new")
 		},
-		"next":        func(text string) reply { return a.nobody.get("/login?next=" + url.QueryEscape(text)) },
-		"cursor":      func(text string) reply { return a.nobody.get("/newest?at=" + url.QueryEscape(text)) },
-		"span":        func(text string) reply { return a.nobody.get("/ranking?span=" + url.QueryEscape(text)) },
-		"place":       func(text string) reply { return a.nobody.get("/ranking?from=" + url.QueryEscape(text)) },
-		"ranked page": func(text string) reply { return a.nobody.get("/ranking?page=" + url.QueryEscape(text)) },
-		"hood":        func(text string) reply { return a.nobody.get("/hood?page=" + url.QueryEscape(text)) },
-		"member":      func(text string) reply { return a.nobody.get("/m/" + url.PathEscape(text)) },
-		"topic":       func(text string) reply { return a.nobody.get("/t/" + url.PathEscape(text)) },
-		"page":        func(text string) reply { return a.nobody.get("/p/" + url.PathEscape(text)) },
-		"nowhere":     func(text string) reply { return a.nobody.get("/" + url.PathEscape(text)) },
-		"comments":    func(text string) reply { return a.nobody.get("/p/tea?comments=" + url.QueryEscape(text)) },
+		"next":        func(text string) reply { return a.guest.get("/login?next=" + url.QueryEscape(text)) },
+		"cursor":      func(text string) reply { return a.guest.get("/newest?at=" + url.QueryEscape(text)) },
+		"span":        func(text string) reply { return a.guest.get("/ranking?span=" + url.QueryEscape(text)) },
+		"place":       func(text string) reply { return a.guest.get("/ranking?from=" + url.QueryEscape(text)) },
+		"ranked page": func(text string) reply { return a.guest.get("/ranking?page=" + url.QueryEscape(text)) },
+		"hood":        func(text string) reply { return a.guest.get("/hood?page=" + url.QueryEscape(text)) },
+		"member":      func(text string) reply { return a.guest.get("/m/" + url.PathEscape(text)) },
+		"topic":       func(text string) reply { return a.guest.get("/t/" + url.PathEscape(text)) },
+		"page":        func(text string) reply { return a.guest.get("/p/" + url.PathEscape(text)) },
+		"nowhere":     func(text string) reply { return a.guest.get("/" + url.PathEscape(text)) },
+		"comments":    func(text string) reply { return a.guest.get("/p/tea?comments=" + url.QueryEscape(text)) },
 	}
 	for what, send := range fields {
 		for _, harmless := range []string{"plain", "p", ""} {

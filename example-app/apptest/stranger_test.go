@@ -16,7 +16,7 @@ func TestPost_FromAStrangerChangesNothing(t *testing.T) {
 		if public[r.route] {
 			continue
 		}
-		for what, v := range map[string]*visitor{"a guest": c.nobody, "a made-up cookie": c.withCookie("x"), "the id of a page as the cookie": c.withCookie(c.page)} {
+		for what, v := range map[string]*visitor{"a guest": c.guest, "a made-up cookie": c.withCookie("x"), "the id of a page as the cookie": c.withCookie(c.page)} {
 			got := v.post(r.path, r.fields...)
 			if got.status != http.StatusForbidden && (got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/login")) {
 				t.Errorf("POST %s with %s: want 403 or a redirect to log in, got %d to %s", r.path, what, got.status, got.header.Get("Location"))
