@@ -9,16 +9,6 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// form returns a handler that reads the form before it calls handle.
-func form(handle handler) handler {
-	return func(s *Site, v *visit) (answer, error) {
-		if err := readForm(v); err != nil {
-			return answer{}, err
-		}
-		return handle(s, v)
-	}
-}
-
 // readForm parses the form of a request.
 func readForm(v *visit) error {
 	err := v.ParseForm()

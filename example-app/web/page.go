@@ -103,7 +103,7 @@ func moreBy(r *ashiato.Reading, now time.Time) []templates.Row {
 func (s *Site) comments(r *ashiato.Reading, member string, now time.Time) pages.Comments {
 	c := pages.Comments{
 		Count: counted(r.Comments, "comment", "comments"),
-		Pager: pager(r.Prev, r.Next, "Newer", "Older", func(cursor string) string {
+		Pager: pagerOf(r.Prev, r.Next, "Newer", "Older", func(cursor string) string {
 			return with(pagePath(r.Slug), "comments", cursor) + "#comments"
 		}),
 		LogIn: logInPath(pagePath(r.Slug)),

@@ -176,7 +176,7 @@ func rankPath(p ashiato.Period, cursor, page string) string {
 }
 
 func rankPager(ranks *ashiato.Ranks, page string) templates.Pager {
-	p := pager(ranks.Prev, ranks.Next, "Higher", "Lower", func(cursor string) string {
+	p := pagerOf(ranks.Prev, ranks.Next, "Higher", "Lower", func(cursor string) string {
 		return rankPath(ranks.Period, cursor, page)
 	})
 	if n := len(ranks.Rows); n > 0 {

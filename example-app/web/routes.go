@@ -2,10 +2,6 @@ package web
 
 import "net/http"
 
-// A handler decides what to answer. An error becomes a page by the table in
-// outcome.go.
-type handler func(*Site, *visit) (answer, error)
-
 // route is one way into the site.
 type route struct {
 	method, path string
@@ -15,9 +11,8 @@ type route struct {
 // routes lists every page and every form. The comment after a form gives the words
 // on its button and the names of its fields.
 //
-// Only a handler in members learns who the member is. The forms for a page or a
-// comment are not in members: they check the member themselves, so that they can
-// show guests what they typed.
+// A handler in members runs only for members. The forms for a page or a comment check
+// the member themselves, so that they can show guests what they typed.
 var routes = []route{
 	{"GET", "/{$}", (*Site).home},           // newest and popular pages; for members, also their feed
 	{"GET", "/newest", (*Site).newest},      // ?at=CURSOR
@@ -26,11 +21,11 @@ var routes = []route{
 
 	{"GET", "/p/{slug}", (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members((*Site).writeForm)},
-	{"POST", "/write", form((*Site).write)}, // Save page, Preview (do=preview): id title body topics slug
+	{"POST", "/write", withForm((*Site).write)}, // Save page, Preview (do=preview): id title body topics slug
 	{"GET", "/edit/{id}", members((*Site).editForm)},
-	{"POST", "/edit/{id}", form((*Site).edit)},           // Save page, Preview (do=preview): version title body topics slug
-	{"POST", "/delete/{id}", membersForm((*Site).trash)}, // Delete page: version
-	{"POST", "/comment/{id}", form((*Site).comment)},     // Post comment: id text; the page's id is in the path
+	{"POST", "/edit/{id}", withForm((*Site).edit)},           // Save page, Preview (do=preview): version title body topics slug
+	{"POST", "/delete/{id}", membersWithForm((*Site).trash)}, // Delete page: version
+	{"POST", "/comment/{id}", withForm((*Site).comment)},     // Post comment: id text; the page's id is in the path
 
 	{"GET", "/m/{handle}", (*Site).profile},                     // ?at=CURSOR
 	{"GET", "/m/{handle}/followers", (*Site).followers},         // ?at=CURSOR
@@ -43,20 +38,20 @@ var routes = []route{
 	{"POST", "/t/{topic}/follow", members((*Site).followTopic)},     // Follow
 	{"POST", "/t/{topic}/unfollow", members((*Site).unfollowTopic)}, // Unfollow
 
-	{"GET", "/footprints", members((*Site).footprints)},     // ?from=N, the first one shown
-	{"POST", "/footprints/seen", membersForm((*Site).seen)}, // Mark all as seen: until
+	{"GET", "/footprints", members((*Site).footprints)},         // ?from=N, the first one shown
+	{"POST", "/footprints/seen", membersWithForm((*Site).seen)}, // Mark all as seen: until
 
 	{"GET", "/signup", (*Site).signUpForm},
-	{"POST", "/signup", form((*Site).signUp)}, // Sign up: id handle password
-	{"GET", "/login", (*Site).logInForm},      // ?next=PATH
-	{"POST", "/login", form((*Site).logIn)},   // Log in: handle password next
-	{"POST", "/logout", (*Site).logOut},       // Log out
+	{"POST", "/signup", withForm((*Site).signUp)}, // Sign up: id handle password
+	{"GET", "/login", (*Site).logInForm},          // ?next=PATH
+	{"POST", "/login", withForm((*Site).logIn)},   // Log in: handle password next
+	{"POST", "/logout", (*Site).logOut},           // Log out
 
 	{"GET", "/settings", members((*Site).settings)},
-	{"POST", "/settings/profile", membersForm((*Site).describe)},        // Save profile: about
-	{"POST", "/settings/password", membersForm((*Site).changePassword)}, // Change password: old password
-	{"POST", "/settings/session/end", membersForm((*Site).endSession)},  // Log out, beside a session: session
-	{"POST", "/settings/sessions/end", members((*Site).endSessions)},    // Log out everywhere
+	{"POST", "/settings/profile", membersWithForm((*Site).describe)},        // Save profile: about
+	{"POST", "/settings/password", membersWithForm((*Site).changePassword)}, // Change password: old password
+	{"POST", "/settings/session/end", membersWithForm((*Site).endSession)},  // Log out, beside a session: session
+	{"POST", "/settings/sessions/end", members((*Site).endSessions)},        // Log out everywhere
 
 	{"GET", "/hood", (*Site).hood}, // Under the hood; ?page=SLUG, the page whose path in the tree is marked
 }

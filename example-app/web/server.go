@@ -23,12 +23,12 @@ func New(app *ashiato.Site, c Config) (*Site, error) {
 		return nil, err
 	}
 	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams()}
-	s.handler = s.watched(s.guarded(s.mux()))
+	s.root = s.watched(s.guarded(s.mux()))
 	return s, nil
 }
 
 // ServeHTTP answers any request.
-func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
 
 // Close ends the open streams, which would otherwise keep a server from shutting
 // down.

@@ -1,40 +1,6 @@
 package web
 
-import (
-	"net/http"
-
-	"github.com/ringtree/ringtree/example-app/ashiato"
-)
-
-// A memberHandler is a handler for members alone. It also gets the member's id.
-type memberHandler func(s *Site, v *visit, member string) (answer, error)
-
-// members returns a handler that calls handle for members. It sends guests to log in
-// and come back, and refuses their forms.
-func members(handle memberHandler) handler {
-	return func(s *Site, v *visit) (answer, error) {
-		member, err := v.member()
-		switch {
-		case err != nil:
-			return answer{}, err
-		case member != "":
-			return handle(s, v, member)
-		case v.Method == http.MethodGet || v.Method == http.MethodHead:
-			return answer{to: logInPath(v.URL.RequestURI())}, nil
-		}
-		return answer{}, errSignedOut
-	}
-}
-
-// membersForm is members for a handler that needs the form.
-func membersForm(handle memberHandler) handler {
-	return members(func(s *Site, v *visit, member string) (answer, error) {
-		if err := readForm(v); err != nil {
-			return answer{}, err
-		}
-		return handle(s, v, member)
-	})
-}
+import "github.com/ringtree/ringtree/example-app/ashiato"
 
 // signedIn returns the id of the member who is logged in, or errSignedOut.
 func (v *visit) signedIn() (string, error) {

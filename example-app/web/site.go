@@ -35,5 +35,5 @@ type Site struct {
 	sessions *kvsession.Store
 	streams  *streams
 	totals   totals
-	handler  http.Handler
+	root     http.Handler
 }

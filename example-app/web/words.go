@@ -38,17 +38,17 @@ func local(path string) string {
 
 // byAge returns the pager of a listing that is sorted by time.
 func byAge(path, prev, next string) templates.Pager {
-	return pager(prev, next, "Newer", "Older", func(cursor string) string { return at(path, cursor) })
+	return pagerOf(prev, next, "Newer", "Older", func(cursor string) string { return at(path, cursor) })
 }
 
 // inOrder returns the pager of a listing in any other order.
 func inOrder(path, prev, next string) templates.Pager {
-	return pager(prev, next, "Previous", "Next", func(cursor string) string { return at(path, cursor) })
+	return pagerOf(prev, next, "Previous", "Next", func(cursor string) string { return at(path, cursor) })
 }
 
-// pager returns links to the addresses of two cursors. For an empty cursor there is
+// pagerOf returns links to the addresses of two cursors. For an empty cursor there is
 // none.
-func pager(prev, next, back, on string, address func(cursor string) string) templates.Pager {
+func pagerOf(prev, next, back, on string, address func(cursor string) string) templates.Pager {
 	var p templates.Pager
 	if prev != "" {
 		p.Back = templates.Link{Text: back, Href: address(prev)}
