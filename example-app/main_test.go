@@ -124,7 +124,7 @@ func TestRun_TenantHasKeysOfItsOwn(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store, "-demo", "3", "-tenant", "snow")
 	wantPage(t, url+"p/tide-table", 200)
-	wantPage(t, url+"hood", 200, "under keys that begin with snow", "snow:t:Page:Newest")
+	wantPage(t, url+"hood", 200, "under keys that start with snow", "snow:t:Page:Newest")
 	wantEnd(t, stop)
 
 	url, stop = start(t, "-store", store, "-demo", "0")
