@@ -138,7 +138,7 @@ func writeUntilKilled(file string) {
 	os.Exit(1)
 }
 
-// boltKills kills writers and looks for what they had been promised.
+// boltKills kills writers and looks for the writes that were acknowledged.
 func boltKills(b *bench) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -18,14 +18,14 @@ const (
 	// braces, so no caller can touch it.
 	bootKey = "ringtree{boot}"
 
-	// lookAgain is how often a lane in use reads the boot number again. Reading
+	// lookAgain is how often a link in use reads the boot number again. Reading
 	// it also keeps the item far from eviction.
 	lookAgain = time.Minute
 )
 
 // meet makes sure that l is connected to the server that the store first met.
 // The error is a kv.ErrLost if that server has lost its memory.
-func (l *lane) meet() error {
+func (l *link) meet() error {
 	known, err := l.server.standing()
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (l *lane) meet() error {
 	return l.server.lose(known)
 }
 
-func (l *lane) meetFirst() error {
+func (l *link) meetFirst() error {
 	seen, err := l.adopt()
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (l *lane) meetFirst() error {
 
 // adopt returns the server's boot number, and adds one if it has none. If several
 // processes do so at once, one adds its number and all return that.
-func (l *lane) adopt() (uint64, error) {
+func (l *link) adopt() (uint64, error) {
 	seen, err := l.bootNumber()
 	if !errors.Is(err, memcache.ErrCacheMiss) {
 		return seen, err
@@ -79,7 +79,7 @@ func (l *lane) adopt() (uint64, error) {
 
 // bootNumber reads the boot number. The error is a memcache.ErrCacheMiss if there
 // is none.
-func (l *lane) bootNumber() (uint64, error) {
+func (l *link) bootNumber() (uint64, error) {
 	item, err := l.client.Get(bootKey)
 	if l.broke(err) {
 		// The old connection was broken; the library makes a new one now.

@@ -15,7 +15,7 @@ import (
 )
 
 // do carries out op and returns its result.
-func (l *lane) do(op *kv.Op) kv.Result {
+func (l *link) do(op *kv.Op) kv.Result {
 	switch op.Kind {
 	case kv.Get:
 		return l.get(op.Key)
@@ -26,7 +26,7 @@ func (l *lane) do(op *kv.Op) kv.Result {
 	}
 }
 
-func (l *lane) get(key string) kv.Result {
+func (l *link) get(key string) kv.Result {
 	item, err := l.client.Get(key)
 	if l.broke(err) {
 		// An old connection may have been broken, and asking again is safe.
@@ -42,7 +42,7 @@ func (l *lane) get(key string) kv.Result {
 
 // getAll carries out ops, which are gets. A key that the server did not get
 // around to is a failure, never an absence.
-func (l *lane) getAll(ops []*kv.Op) {
+func (l *link) getAll(ops []*kv.Op) {
 	keys := make([]string, len(ops))
 	for i, op := range ops {
 		keys[i] = op.Key
@@ -74,21 +74,21 @@ func (l *lane) getAll(ops []*kv.Op) {
 	}
 }
 
-func (l *lane) found(item *memcache.Item) kv.Result {
+func (l *link) found(item *memcache.Item) kv.Result {
 	return kv.Result{Value: decode(item.Value, item.Flags), Version: l.version(item.CasID)}
 }
 
 // version returns the version for the server's number of an item's state. A
 // server numbers states from 1 whenever it starts; the boot number makes sure
 // that no version from before a restart matches one from after it.
-func (l *lane) version(casID uint64) kv.Version { return kv.Version(casID ^ l.boot) }
+func (l *link) version(casID uint64) kv.Version { return kv.Version(casID ^ l.boot) }
 
 // casID is the inverse of version.
-func (l *lane) casID(v kv.Version) uint64 { return uint64(v) ^ l.boot }
+func (l *link) casID(v kv.Version) uint64 { return uint64(v) ^ l.boot }
 
 // write carries out op, which is no Get and no Increment, and returns the
 // library's error.
-func (l *lane) write(op *kv.Op) error {
+func (l *link) write(op *kv.Op) error {
 	switch op.Kind {
 	case kv.Set:
 		return l.set(l.item(op))
@@ -107,7 +107,7 @@ func (l *lane) write(op *kv.Op) error {
 }
 
 // item returns what op stores, in the library's form.
-func (l *lane) item(op *kv.Op) *memcache.Item {
+func (l *link) item(op *kv.Op) *memcache.Item {
 	value, flags := encode(op.Value)
 	return &memcache.Item{
 		Key:        op.Key,
@@ -120,7 +120,7 @@ func (l *lane) item(op *kv.Op) *memcache.Item {
 
 // set stores item. It avoids memcached's set command, which removes the old value
 // if the server has no room for the new one.
-func (l *lane) set(item *memcache.Item) error {
+func (l *link) set(item *memcache.Item) error {
 	for {
 		if err := l.client.Replace(item); !errors.Is(err, memcache.ErrNotStored) {
 			return err
@@ -131,7 +131,7 @@ func (l *lane) set(item *memcache.Item) error {
 	}
 }
 
-func (l *lane) append(op *kv.Op) error {
+func (l *link) append(op *kv.Op) error {
 	if looksPadded(op.Value) {
 		return l.appendBlanks(op)
 	}
@@ -140,7 +140,7 @@ func (l *lane) append(op *kv.Op) error {
 
 // appendBlanks appends what would look like padding after a number. If key holds
 // a number, it stores the whole value again, with a guard.
-func (l *lane) appendBlanks(op *kv.Op) error {
+func (l *link) appendBlanks(op *kv.Op) error {
 	for {
 		item, err := l.client.Get(op.Key)
 		if errors.Is(err, memcache.ErrCacheMiss) {
@@ -161,7 +161,7 @@ func (l *lane) appendBlanks(op *kv.Op) error {
 	}
 }
 
-func (l *lane) increment(op *kv.Op) kv.Result {
+func (l *link) increment(op *kv.Op) kv.Result {
 	number, err := l.addDelta(op.Key, op.Delta)
 	if err != nil {
 		return kv.Result{Err: l.answer(kv.Increment, err)}
@@ -176,7 +176,7 @@ func (l *lane) increment(op *kv.Op) kv.Result {
 	return kv.Result{Err: fmt.Errorf("%w: %d is past the largest", kv.ErrNotNumber, number)}
 }
 
-func (l *lane) addDelta(key string, delta int64) (uint64, error) {
+func (l *link) addDelta(key string, delta int64) (uint64, error) {
 	if delta < 0 {
 		return l.client.Decrement(key, uint64(-delta))
 	}
@@ -184,7 +184,7 @@ func (l *lane) addDelta(key string, delta int64) (uint64, error) {
 }
 
 // answer returns what the library's err means for an op of the given kind.
-func (l *lane) answer(kind kv.Kind, err error) error {
+func (l *link) answer(kind kv.Kind, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -208,7 +208,7 @@ func (l *lane) answer(kind kv.Kind, err error) error {
 
 // failure returns err, which is not an answer, in the terms of the contract: a
 // write that the server can have received, but did not answer, is unclear.
-func (l *lane) failure(kind kv.Kind, err error) error {
+func (l *link) failure(kind kv.Kind, err error) error {
 	l.broke(err)
 	switch {
 	case errors.Is(err, kv.ErrLost):
@@ -223,7 +223,7 @@ func (l *lane) failure(kind kv.Kind, err error) error {
 // broke reports whether err says that the connection has ended, other than by the
 // end of the context. If so, it closes the idle connections to the same server:
 // if the server has restarted, they are broken too.
-func (l *lane) broke(err error) bool {
+func (l *link) broke(err error) bool {
 	if !broken(err) || l.ctx.Err() != nil {
 		return false
 	}

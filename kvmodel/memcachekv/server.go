@@ -10,17 +10,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// server is one memcached and the lanes to it. It never has more than
-// Options.Conns lanes in use, and it sends no request to a memcached other than
+// server is one memcached and the links to it. It never has more than
+// Options.Conns links in use, and it sends no request to a memcached other than
 // the one it first met.
 type server struct {
 	addr  string
 	seed  uint64 // for its scores of keys
 	opts  Options
-	slots chan struct{} // holds one token for each lane in use
+	slots chan struct{} // holds one token for each link in use
 
 	mu     sync.Mutex
-	idle   []*lane // the most recently used lane is last
+	idle   []*link // the most recently used link is last
 	boot   uint64  // the boot number it was met with; 0 means not met yet
 	lost   bool
 	closed bool
@@ -38,7 +38,7 @@ var (
 
 // do carries out op.
 func (s *server) do(ctx context.Context, op *kv.Op) {
-	l, err := s.lane(ctx)
+	l, err := s.link(ctx)
 	if err != nil {
 		op.Result.Err = err
 		return
@@ -49,7 +49,7 @@ func (s *server) do(ctx context.Context, op *kv.Op) {
 
 // getAll carries out ops, which are gets, as one request.
 func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
-	l, err := s.lane(ctx)
+	l, err := s.link(ctx)
 	if err != nil {
 		for _, op := range ops {
 			op.Result.Err = err
@@ -67,9 +67,9 @@ func (s *server) refuse(ctx context.Context, ops []*kv.Op, err error) {
 	}
 }
 
-// lane returns a lane that is connected to the server the store first met, for
+// link returns a link that is connected to the server the store first met, for
 // requests under ctx. The caller must release it.
-func (s *server) lane(ctx context.Context) (*lane, error) {
+func (s *server) link(ctx context.Context) (*link, error) {
 	l, err := s.take(ctx)
 	if err != nil {
 		return nil, err
@@ -81,14 +81,14 @@ func (s *server) lane(ctx context.Context) (*lane, error) {
 	return l, nil
 }
 
-// take returns a lane, connected or not. The caller must release it.
-func (s *server) take(ctx context.Context) (*lane, error) {
+// take returns a link, connected or not. The caller must release it.
+func (s *server) take(ctx context.Context) (*link, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, s.failure(ctx, kv.ErrUnavailable, err)
 	}
 	l := s.pop()
 	if l == nil {
-		l = newLane(s)
+		l = newLink(s)
 	}
 	l.ctx = ctx
 	return l, nil
@@ -116,9 +116,9 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// pop returns the most recently used lane, which is the least likely to be stale,
+// pop returns the most recently used link, which is the least likely to be stale,
 // or nil.
-func (s *server) pop() *lane {
+func (s *server) pop() *link {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.idle) - 1
@@ -131,7 +131,7 @@ func (s *server) pop() *lane {
 }
 
 // release takes l back.
-func (s *server) release(l *lane) {
+func (s *server) release(l *link) {
 	l.ctx = nil
 	if !s.push(l) {
 		l.close()
@@ -139,7 +139,7 @@ func (s *server) release(l *lane) {
 	<-s.slots
 }
 
-func (s *server) push(l *lane) bool {
+func (s *server) push(l *link) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -149,7 +149,7 @@ func (s *server) push(l *lane) bool {
 	return true
 }
 
-// hangUp closes the idle lanes.
+// hangUp closes the idle links.
 func (s *server) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
