@@ -116,7 +116,7 @@ func TestRun_KeepsWhatWasWrittenThroughARestart(t *testing.T) {
 	wantEnd(t, stop)
 
 	url, stop = start(t, "-store", store, "-demo", "30")
-	wantPage(t, url+"m/newcomer", 200, "Here since")
+	wantPage(t, url+"m/newcomer", 200, "Joined")
 	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
 	wantEnd(t, stop)
 }
@@ -126,7 +126,7 @@ func TestRun_TenantHasKeysOfItsOwn(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store, "-demo", "3", "-tenant", "snow")
 	wantPage(t, url+"p/tide-table", 200)
-	wantPage(t, url+"hood", 200, "under keys that begin with snow", "snow:t:Page:Newest")
+	wantPage(t, url+"hood", 200, "under keys that start with snow", "snow:t:Page:Newest")
 	wantEnd(t, stop)
 
 	url, stop = start(t, "-store", store, "-demo", "0")
@@ -183,7 +183,7 @@ func TestRun_ReportsAStoreThatIsDown(t *testing.T) {
 	down := listener.Addr().String()
 	listener.Close()
 	url, stop := start(t, "-store", "memcached://"+down, "-demo", "3")
-	wantPage(t, url, 503, "The store does not answer")
+	wantPage(t, url, 503, "The store is not responding")
 	wantEnd(t, stop)
 }
 

@@ -74,7 +74,7 @@ func TestTreePicture_RowsNeverOverlap(t *testing.T) {
 // strokes returns the number of strokes in a path.
 func strokes(path string) int { return strings.Count(path, "M") }
 
-func TestRingPicture_DrawsAStrokeForEachPlace(t *testing.T) {
+func TestRingPicture_DrawsAStrokeForEachSlot(t *testing.T) {
 	r := sampleRing(8, 32)
 	d := r.draw()
 	got := []string{fmt.Sprint(strokes(d.filled) + strokes(d.newest)), fmt.Sprint(strokes(d.stale)), fmt.Sprint(strokes(d.missing))}
@@ -91,7 +91,7 @@ func TestRingPicture_DrawsNoMoreStrokesThanCanBeSeen(t *testing.T) {
 		r := sampleRing(segments, 64_000/segments)
 		d := r.draw()
 		drawn := strokes(d.filled) + strokes(d.newest) + strokes(d.stale) + strokes(d.missing)
-		// A segment's last stroke may stand for fewer places than the others.
+		// A segment's last stroke may stand for fewer slots than the others.
 		if limit := ringStrokes + segments; drawn > limit {
 			t.Errorf("%d segments: %d strokes, want at most %d", segments, drawn, limit)
 		}

@@ -8,31 +8,31 @@ import (
 )
 
 // RingPicture draws a ring: its segments clockwise from the top, each with its
-// places.
+// slots.
 type RingPicture struct {
 	Title    string // for those who do not see the picture
 	Segments []Segment
-	Newest   int    // the segment being written; the head follows its last place that is not Unwritten
+	Newest   int    // the segment being written; the head follows its last slot that is not Unwritten
 	Counter  int64  // in the middle
-	Counts   string // what the counter counts: "numbers given, 256 kept"
+	Counts   string // what the counter counts: "numbers used, room for 256"
 	Words    string // below the picture
 }
 
 // Segment is one key of a ring.
 type Segment struct {
-	Name   string
-	Places []Place
+	Name  string
+	Slots []Slot
 }
 
-// Place is what one place of a ring holds.
-type Place uint8
+// Slot is what one slot of a ring holds.
+type Slot uint8
 
-// What a place may hold.
+// What a slot may hold.
 const (
-	Unwritten Place = iota // not reached yet
+	Unwritten Slot = iota // not reached yet
 	Filled
 	Stale   // refers to something that is no longer there
-	Missing // never written, though its number was given
+	Missing // never written, although its number was used
 )
 
 // Render writes the picture with its key.
@@ -42,7 +42,7 @@ func (r RingPicture) Render(ctx context.Context, w io.Writer) error {
 
 func (r RingPicture) description() string {
 	return fmt.Sprintf("A ring of %s with %s: %s filled, %s stale, %s missing.%s",
-		counted(len(r.Segments), "segment", "segments"), counted(r.places(), "place", "places"),
+		counted(len(r.Segments), "segment", "segments"), counted(r.slots(), "slot", "slots"),
 		r.count(Filled), r.count(Stale), r.count(Missing), r.headWords())
 }
 
@@ -66,25 +66,25 @@ func counted(n int, one, many string) string {
 	return f.Value + " " + f.Unit
 }
 
-func (r RingPicture) places() int {
+func (r RingPicture) slots() int {
 	n := 0
 	for _, s := range r.Segments {
-		n += len(s.Places)
+		n += len(s.Slots)
 	}
 	return n
 }
 
-func (r RingPicture) count(want Place) string {
+func (r RingPicture) count(want Slot) string {
 	n := 0
 	for _, s := range r.Segments {
-		n += countOf(want, s.Places)
+		n += countOf(want, s.Slots)
 	}
 	return Grouped(int64(n))
 }
 
-func countOf(want Place, places []Place) int {
+func countOf(want Slot, slots []Slot) int {
 	n := 0
-	for _, p := range places {
+	for _, p := range slots {
 		if p == want {
 			n++
 		}
@@ -108,7 +108,7 @@ const (
 	ringRadius  = 212.0 // of the outer end of strokes, if names are short
 	ringStroke  = 34.0
 	ringGlyph   = 8.8 // the width of a character
-	ringStrokes = 512 // with more places, a stroke stands for several
+	ringStrokes = 512 // with more slots, a stroke stands for several
 	ringNames   = 16  // with more segments, only some show their names
 )
 
@@ -117,7 +117,7 @@ type ringDrawing struct {
 	height         float64
 	middle         point
 	radius         float64
-	per            int // places for each stroke
+	per            int // slots for each stroke
 	width          float64
 	rim            string
 	filled, newest string
@@ -151,11 +151,11 @@ func (r RingPicture) draw() *ringDrawing {
 // measure decides the sizes. The longest name limits the radius, and the number
 // of strokes limits their width.
 func (r RingPicture) measure() *ringDrawing {
-	d := &ringDrawing{per: (r.places()-1)/ringStrokes + 1}
+	d := &ringDrawing{per: (r.slots()-1)/ringStrokes + 1}
 	longest := 0
 	for _, s := range r.Segments {
 		longest = max(longest, len([]rune(shortened(s.Name, ringNameMax))))
-		d.strokes = max(d.strokes, (len(s.Places)-1)/d.per+1)
+		d.strokes = max(d.strokes, (len(s.Slots)-1)/d.per+1)
 	}
 	d.radius = math.Min(ringRadius, ringWide/2-12-ringGlyph*float64(longest))
 	d.height = 2 * (d.radius + 32)
@@ -180,13 +180,13 @@ func (d *ringDrawing) at(direction, distance float64) point {
 func (d *ringDrawing) segment(i int, s Segment, now bool) {
 	start, end := float64(i)*d.turn+d.gap/2, float64(i+1)*d.turn-d.gap/2
 	d.arc(start, end)
-	strokes := (len(s.Places) + d.per - 1) / d.per
+	strokes := (len(s.Slots) + d.per - 1) / d.per
 	head := start
 	for j := range strokes {
-		places := s.Places[j*d.per : min((j+1)*d.per, len(s.Places))]
+		slots := s.Slots[j*d.per : min((j+1)*d.per, len(s.Slots))]
 		width := (end - start) / float64(strokes)
-		d.stroke(start+(float64(j)+.5)*width, places, now)
-		if countOf(Unwritten, places) < len(places) {
+		d.stroke(start+(float64(j)+.5)*width, slots, now)
+		if countOf(Unwritten, slots) < len(slots) {
 			head = start + (float64(j)+1.5)*width
 		}
 	}
@@ -205,18 +205,18 @@ func (d *ringDrawing) arc(start, end float64) {
 	d.rim += points("M", from.x, from.y) + points("A", inner, inner) + " 0 " + large + " 1" + points(" ", to.x, to.y)
 }
 
-// stroke draws places: a stroke as high as their filled share. If none is filled,
+// stroke draws slots: a stroke as high as their filled share. If none is filled,
 // it draws half a stroke if one is stale, or a dot if one is missing.
-func (d *ringDrawing) stroke(direction float64, places []Place, now bool) {
-	filled := float64(countOf(Filled, places)) / float64(len(places))
+func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
+	filled := float64(countOf(Filled, slots)) / float64(len(slots))
 	switch {
 	case filled > 0 && now:
 		d.newest += d.radial(direction, filled)
 	case filled > 0:
 		d.filled += d.radial(direction, filled)
-	case countOf(Stale, places) > 0:
+	case countOf(Stale, slots) > 0:
 		d.stale += d.radial(direction, .5)
-	case countOf(Missing, places) > 0:
+	case countOf(Missing, slots) > 0:
 		dot := d.at(direction, d.radius-ringStroke)
 		d.missing += points("M", dot.x, dot.y) + "h0"
 	}
@@ -228,14 +228,14 @@ func (d *ringDrawing) radial(direction, height float64) string {
 	return points("M", from.x, from.y) + points("L", to.x, to.y)
 }
 
-// head places the hand, which extends beyond the strokes and inside the rim.
+// head slots the hand, which extends beyond the strokes and inside the rim.
 func (d *ringDrawing) head(direction float64) {
 	outer := d.at(direction, d.radius+9)
 	d.knob = d.at(direction, d.radius-ringStroke-30)
 	d.hand = points("M", outer.x, outer.y) + points("L", d.knob.x, d.knob.y)
 }
 
-// name places the name of segment i outside the ring, at the segment's middle.
+// name slots the name of segment i outside the ring, at the segment's middle.
 func (d *ringDrawing) name(i int, name string, now bool) {
 	direction := (float64(i) + .5) * d.turn
 	at := d.at(direction, d.radius+11)

@@ -63,7 +63,7 @@ func samples() []sample {
 			Error: "“a very long tag that no one would ever look for” is longer than 24 characters.",
 		}},
 		{"notice", sampleNotice},
-		{"empty", Empty{Words: "Nobody has walked past yet.", Way: Link{"Leave a print on someone’s page", "/feed"}}},
+		{"empty", Empty{Words: "No visitors yet.", Way: Link{"Find a profile to visit", "/feed"}}},
 		{"failure", Failure{
 			Title: "The store does not answer", Words: "Nothing is lost. Try again in a moment.",
 			Buttons: []Button{{Text: "Try again", Href: "/feed"}, {Text: "Home", Href: "/", Quiet: true}},
@@ -157,24 +157,24 @@ var sampleNotice = Notice{
 		{"Saved at 14:18 (edit 3)", []Piece{{"The yarn I had was ", false}, {"the gray of a wet street", true}, {", so the elbow ", false}, {"can be seen", true}, {".", false}}},
 		{"Yours, not saved", []Piece{{"The yarn I had was ", false}, {"red", true}, {", so the elbow ", false}, {"is now a small red field", true}, {".", false}}},
 	},
-	Hint:    "Bring over what you want to keep, then save. Saving makes your text edit 4; edit 3 stays in the history.",
+	Hint:    "Copy over what you want to keep, then save. Your text becomes edit 4. Edit 3 stays in the history.",
 	Buttons: []Button{{Text: "Save mine as edit 4", Form: "edit"}, {Text: "Discard mine", Href: "/pages/jumper", Quiet: true}},
 }
 
-// sampleRing returns a ring in which some places are stale or missing. The last
+// sampleRing returns a ring in which some slots are stale or missing. The last
 // segment is not full.
 func sampleRing(segments, width int) RingPicture {
 	r := RingPicture{
-		Title: "The ring of the newest pages", Newest: segments - 1, Counter: 10_490, Counts: fmt.Sprintf("numbers given, %d kept", segments*width),
-		Words: "Writing takes the next number and appends to its segment. After the last segment the ring goes on with the first. " +
-			"A stale place names a page that has moved on; a missing one was never written. Readers skip both.",
+		Title: "The ring of the newest pages", Newest: segments - 1, Counter: 10_490, Counts: fmt.Sprintf("numbers used, room for %d", segments*width),
+		Words: "Each entry takes the next number and is appended to that number’s segment. After the last segment, the ring continues with the first. " +
+			"A stale slot refers to a page that has moved or is gone. A missing slot was never written. Readers skip both.",
 	}
 	for i := range segments {
-		s := Segment{Name: fmt.Sprintf("s:%d", i), Places: make([]Place, width)}
-		for j := range s.Places {
-			s.Places[j] = samplePlace(i, j)
+		s := Segment{Name: fmt.Sprintf("s:%d", i), Slots: make([]Slot, width)}
+		for j := range s.Slots {
+			s.Slots[j] = sampleSlot(i, j)
 			if i == segments-1 && j > width*3/4 {
-				s.Places[j] = Unwritten
+				s.Slots[j] = Unwritten
 			}
 		}
 		r.Segments = append(r.Segments, s)
@@ -182,7 +182,7 @@ func sampleRing(segments, width int) RingPicture {
 	return r
 }
 
-func samplePlace(i, j int) Place {
+func sampleSlot(i, j int) Slot {
 	switch n := 31*i + 7*j; {
 	case n%29 == 3:
 		return Missing
@@ -212,8 +212,8 @@ func router(name string, children ...Node) Node {
 }
 
 var sampleTree = TreePicture{
-	Title: "The tree of the ranking by views", Room: 128, Way: "key01110", Goal: "way to one page",
-	Words: "A name is a place: 00 is the lowest quarter of its parent, 11 the highest. Four boxes are a router and its leaves.",
+	Title: "The tree of the ranking by views", Room: 128, Way: "key01110", Goal: "path to one page",
+	Words: "A node’s name gives its range of scores: 00 is the lowest quarter of its parent, and 11 is the highest. Four boxes stand for a router and its leaves.",
 	Root: router("key0",
 		leaves("key011", 0, 38, 81, 95),
 		router("key010", leaves("key01011", 118, 110, 96, 78), leaves("key01010", 112, 108, 90, 78), leaves("key01001", 104, 101, 88, 68), leaves("key01000", 99, 81, 74, 62)),

@@ -9,13 +9,13 @@ import (
 
 // TreePicture draws the tree of a ranking, with the root on the left and the
 // highest entries at the top. It draws at most 16 rows and folds what does not
-// fit, the way to one leaf last.
+// fit, the path to one leaf last.
 type TreePicture struct {
 	Title string // for those who do not see the picture
 	Root  Node
 	Room  int64  // entries a leaf has room for
-	Way   string // the name of the leaf to show the way to; empty means none
-	Goal  string // what the key says of the way: "way to one page"
+	Way   string // the name of the leaf to show the path to; empty means none
+	Goal  string // what the key calls the path: "path to one page"
 	Words string // below the picture
 }
 
@@ -36,7 +36,7 @@ func (t TreePicture) description() string {
 	text := fmt.Sprintf("A tree of names with %s below %s, in leaves of at most %s.",
 		Grouped(t.Root.Count), t.Root.Name, Grouped(t.Room))
 	if leads(t.Root, t.Way) {
-		text += " The way to " + t.Way + " is marked."
+		text += " The path to " + t.Way + " is marked."
 	}
 	return text
 }
@@ -56,7 +56,7 @@ func (t TreePicture) key() []entry {
 
 func (t TreePicture) goal() string {
 	if t.Goal == "" {
-		return "way to " + t.Way
+		return "path to " + t.Way
 	}
 	return t.Goal
 }

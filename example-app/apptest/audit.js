@@ -1,5 +1,5 @@
-// Finds what a visitor with a keyboard, a screen reader, poor sight or a narrow
-// screen would stumble over. Returns a sentence for each.
+// Finds the obstacles for visitors with a keyboard, a screen reader, poor sight or a
+// narrow screen. Returns a sentence for each.
 (names) => {
   const complaints = [];
   const all = (selector) => [...document.querySelectorAll(selector)].filter(names.shown);
@@ -12,7 +12,7 @@
   if (!document.querySelector("meta[name=viewport]")) complain("the document has no viewport");
   if (all("main, [role=main]").length !== 1) complain("want one main landmark, got " + all("main, [role=main]").length);
   for (const e of document.querySelectorAll("meta[name=viewport]"))
-    if (/user-scalable\s*=\s*no|maximum-scale/.test(e.content)) complain("the viewport forbids to zoom", e);
+    if (/user-scalable\s*=\s*no|maximum-scale/.test(e.content)) complain("the viewport forbids zooming", e);
   const navs = all("nav, [role=navigation]");
   if (navs.length > 1)
     for (const e of navs) if (!e.ariaLabel && !e.getAttribute("aria-labelledby")) complain("one of several navs has no name", e);
@@ -30,7 +30,7 @@
     last = level;
   }
   if (all("h1").length !== 1) complain("want one h1, got " + all("h1").length);
-  if (headings[0] && headings[0].tagName !== "H1" && !headings[0].closest("nav, header")) complain("the first heading is no h1", headings[0]);
+  if (headings[0] && headings[0].tagName !== "H1" && !headings[0].closest("nav, header")) complain("the first heading is not an h1", headings[0]);
 
   // Names.
   for (const e of names.all("field")) if (!names.name(e)) complain("a field has no label", e);
@@ -46,25 +46,25 @@
 
   // References.
   const ids = new Set();
-  for (const e of document.querySelectorAll("[id]")) ids.has(e.id) ? complain("an id is there twice", e) : ids.add(e.id);
+  for (const e of document.querySelectorAll("[id]")) ids.has(e.id) ? complain("an id appears twice", e) : ids.add(e.id);
   for (const key of ["for", "aria-labelledby", "aria-describedby", "aria-controls"])
     for (const e of document.querySelectorAll("[" + key + "]"))
       for (const id of e.getAttribute(key).split(/\s+/)) if (id && !ids.has(id)) complain(key + " names nothing", e);
   for (const e of all("a[href^='#']"))
     if (e.hash.length > 1 && !ids.has(decodeURIComponent(e.hash.slice(1)))) complain("a link leads nowhere on this page", e);
-  for (const e of all("[aria-invalid=true]")) if (!e.getAttribute("aria-describedby")) complain("a wrong field does not say why", e);
+  for (const e of all("[aria-invalid=true]")) if (!e.getAttribute("aria-describedby")) complain("a wrong field does not say what is wrong", e);
 
-  // Lists hold items alone.
+  // Lists contain only items.
   for (const e of document.querySelectorAll("ul > *, ol > *"))
-    if (!e.matches("li, script, template")) complain("a list holds what is no item", e);
-  for (const e of document.querySelectorAll("li")) if (!e.parentElement.matches("ul, ol, menu")) complain("an item is in no list", e);
+    if (!e.matches("li, script, template")) complain("a list has a child that is not an item", e);
+  for (const e of document.querySelectorAll("li")) if (!e.parentElement.matches("ul, ol, menu")) complain("an item is outside of a list", e);
 
   // The keyboard.
-  for (const e of document.querySelectorAll("[tabindex]")) if (e.tabIndex > 0) complain("the order of focus is not that of the page", e);
-  for (const e of all("a a, a button, button a, button button")) complain("a control is within another", e);
+  for (const e of document.querySelectorAll("[tabindex]")) if (e.tabIndex > 0) complain("the focus order differs from the page's", e);
+  for (const e of all("a a, a button, button a, button button")) complain("a control is inside another", e);
   for (const e of all("[aria-hidden=true]"))
     for (const inside of [e, ...e.querySelectorAll("*")])
-      if (inside.tabIndex >= 0 && names.shown(inside)) complain("the focus can go where nothing is read out", inside);
+      if (inside.tabIndex >= 0 && names.shown(inside)) complain("the focus can reach a hidden element", inside);
 
   // The width.
   const width = document.documentElement.clientWidth;
@@ -92,29 +92,29 @@
     const got = ratio(over(rgba(e instanceof SVGElement ? style.fill : style.color), back), back);
     if (got < want) complain("contrast " + got.toFixed(2) + ", want " + want, e);
   }
-  // A clipped element is for screen readers alone.
+  // clipped reports whether e is only for screen readers.
   function clipped(e) {
     const box = e.getBoundingClientRect();
     return box.width <= 1 || box.height <= 1;
   }
-  // backgroundOf is the colour behind e, or nothing where a picture is.
+  // backgroundOf returns the color behind e, or null for an image.
   function backgroundOf(e) {
     const layers = [];
     for (; e; e = e.parentElement) {
       const style = getComputedStyle(e);
       if (style.backgroundImage !== "none") return null;
-      const colour = rgba(style.backgroundColor);
-      if (colour[3] > 0) layers.push(colour);
-      if (colour[3] === 1) break;
+      const color = rgba(style.backgroundColor);
+      if (color[3] > 0) layers.push(color);
+      if (color[3] === 1) break;
     }
     return layers.reduceRight((below, layer) => over(layer, below), rgba("Canvas"));
   }
-  // rgba reads a colour as the browser paints it.
-  function rgba(colour) {
+  // rgba returns a color as the browser paints it.
+  function rgba(color) {
     const paint = (rgba.canvas ??= new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true }));
-    if (colour === "Canvas") colour = matchMedia("(prefers-color-scheme: dark)").matches && /dark/.test(getComputedStyle(document.documentElement).colorScheme) ? "#121212" : "#fff";
+    if (color === "Canvas") color = matchMedia("(prefers-color-scheme: dark)").matches && /dark/.test(getComputedStyle(document.documentElement).colorScheme) ? "#121212" : "#fff";
     paint.clearRect(0, 0, 1, 1);
-    paint.fillStyle = colour;
+    paint.fillStyle = color;
     paint.fillRect(0, 0, 1, 1);
     const [r, g, b, a] = paint.getImageData(0, 0, 1, 1).data;
     return [r, g, b, a / 255];
@@ -127,8 +127,8 @@
     const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
     return (high + 0.05) / (low + 0.05);
   }
-  function luminance(colour) {
-    const [r, g, b] = colour.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  function luminance(color) {
+    const [r, g, b] = color.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   }
   return complaints;

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// wellMade has one of everything, as it should be.
+// wellMade has one of everything, done right.
 const wellMade = `<h1>Well made</h1><p style="color: #555">Text, <a href="#end">a link</a></p>
 <form><label>Name <input></label><label for="about">About</label><textarea id="about"></textarea><button>Send</button></form>
 <h2>Pictures</h2><img src="data:," alt=""><svg role="img" width="20" height="20"><title>A dot</title></svg><svg aria-hidden="true"></svg>
 <h3 id="end">End</h3><div style="overflow-x: auto" tabindex="0"><p style="width: 3000px">Wide</p></div>
 <p style="font-size: 24px; color: #888">Large</p><ul><li>Item</li></ul><h2>Again</h2>`
 
-func TestAudit_OfAWellMadePageIsEmpty(t *testing.T) {
+func TestAudit_FindsNothingOnAGoodPage(t *testing.T) {
 	p := newTab(t, chromium(t), serve(t, map[string]string{"/": wellMade}))
 	p.Open("/")
 	for _, width := range []int64{phoneWidth, desktopWidth} {
@@ -46,14 +46,14 @@ func TestAudit_FindsEachFault(t *testing.T) {
 		`<svg role="img"><title>a</title><text y="9" fill="#eee">Pale</text></svg>`: "contrast 1.16",
 		`<p style="width: 3000px">Wide</p>`:                                         "px wide on 1280",
 		`<div style="overflow-x: auto"><p style="width: 3000px">Wide</p></div>`:     "cannot be reached by keyboard",
-		`<a href="/" tabindex="3">x</a>`:                                            "the order of focus is not that of the page",
-		`<div aria-hidden="true"><a href="/">x</a></div>`:                           "the focus can go where nothing is read out",
-		`<i id="x"></i><i id="x"></i>`:                                              "an id is there twice",
+		`<a href="/" tabindex="3">x</a>`:                                            "the focus order differs from the page's",
+		`<div aria-hidden="true"><a href="/">x</a></div>`:                           "the focus can reach a hidden element",
+		`<i id="x"></i><i id="x"></i>`:                                              "an id appears twice",
 		`<p aria-describedby="nothing">x</p>`:                                       "aria-describedby names nothing",
 		`<a href="#nothing">x</a>`:                                                  "a link leads nowhere",
-		`<input aria-label="x" aria-invalid="true">`:                                "a wrong field does not say why",
-		`<ul><p>x</p></ul>`:                                                         "a list holds what is no item",
-		`<li>x</li>`:                                                                "an item is in no list",
+		`<input aria-label="x" aria-invalid="true">`:                                "a wrong field does not say what is wrong",
+		`<ul><p>x</p></ul>`:                                                         "a list has a child that is not an item",
+		`<li>x</li>`:                                                                "an item is outside of a list",
 		`<fieldset>x</fieldset>`:                                                    "a fieldset has no legend",
 		`<table><tr><td>x</td></tr></table>`:                                        "a table has no header cell",
 		`<iframe></iframe>`:                                                         "an iframe has no title",

@@ -14,22 +14,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// What a page may cost, however much there is in the store.
+// The most that a page may cost, no matter how much is in the store.
 const (
 	maxTrips = 10
 	maxDepth = 5
 	maxHTML  = 60 << 10
 )
 
-// manyPages are enough that every listing is full and has more behind it.
+// manyPages is enough to make every listing continue on a second page.
 const manyPages = 300
 
-// newCrowd is a community with so many pages and views.
+// newCrowd returns a community with n more pages, comments and views.
 func newCrowd(t *testing.T, n int) (*community, *kvtest.Slow) {
 	t.Helper()
 	store := &kvtest.Slow{Store: openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")+"?durability=periodic")}
 	s := open(t, store)
-	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), nobody: s.visitor()}
+	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), guest: s.visitor()}
 	c.page = c.ann.write("tea", "Tea", strings.Repeat("One cup, or two, or three. ", 40), "drinks, words")
 	c.ann.want(c.ann.post("/m/ben/follow"), 303)
 	c.ann.want(c.ann.post("/t/words/follow"), 303)
@@ -52,7 +52,7 @@ func newCrowd(t *testing.T, n int) (*community, *kvtest.Slow) {
 
 var trips = regexp.MustCompile(`^(\d+) trips?(?:, (\d+) deep)?`)
 
-// costOf reads the cost that a page tells in its footer.
+// costOf returns the cost that a page shows in its footer.
 func costOf(t *testing.T, got reply) (all, deep int) {
 	t.Helper()
 	var cells []string
@@ -65,7 +65,7 @@ func costOf(t *testing.T, got reply) (all, deep int) {
 	}
 	found := trips.FindStringSubmatch(strings.Join(strings.Fields(strings.Join(cells, " ")), " "))
 	if found == nil {
-		t.Fatalf("%s tells no cost: %q", got.path, cells)
+		t.Fatalf("%s shows no cost: %q", got.path, cells)
 	}
 	all, _ = strconv.Atoi(found[1])
 	deep = all
@@ -77,7 +77,7 @@ func costOf(t *testing.T, got reply) (all, deep int) {
 
 func TestPages_CostFewTripsAndAreSmall(t *testing.T) {
 	c, store := newCrowd(t, manyPages)
-	for who, v := range map[string]*visitor{"ann": c.ann, "nobody": c.nobody} {
+	for who, v := range map[string]*visitor{"ann": c.ann, "guest": c.guest} {
 		for _, path := range c.withMore(v, append(c.paths(), "/t/words", "/p/page-7", "/m/ben/followers")) {
 			got := v.get(path)
 			if !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") || got.status == 303 {
@@ -96,7 +96,7 @@ func TestPages_CostFewTripsAndAreSmall(t *testing.T) {
 	}
 }
 
-// withMore returns paths, each with the page that its pager leads on to.
+// withMore returns paths, each followed by the next page of its listing.
 func (c *community) withMore(v *visitor, paths []string) []string {
 	var all []string
 	for _, path := range paths {
@@ -110,7 +110,7 @@ func (c *community) withMore(v *visitor, paths []string) []string {
 	return all
 }
 
-// medianTime is how long the page takes on the store as it is.
+// medianTime returns how long the page takes without added delays.
 func medianTime(v *visitor, path string) time.Duration {
 	v.t.Helper()
 	var times []time.Duration
@@ -122,8 +122,8 @@ func medianTime(v *visitor, path string) time.Duration {
 	return median(times).Round(100 * time.Microsecond)
 }
 
-// cheapest is the cost of the page when its store is slow: the least of a few
-// looks, because on a busy machine what is sent side by side may come late.
+// cheapest returns the cost of the page on a slow store. It takes the least depth of a
+// few attempts, because on a busy machine parallel trips may run one after another.
 func cheapest(t *testing.T, v *visitor, path string, store *kvtest.Slow) (all, deep int) {
 	t.Helper()
 	store.Wait(4 * time.Millisecond)
@@ -136,11 +136,11 @@ func cheapest(t *testing.T, v *visitor, path string, store *kvtest.Slow) (all, d
 	return all, deep
 }
 
-// A page with the longest of everything is still a small one.
-func TestPage_WithTheLongestTextsIsBounded(t *testing.T) {
+// A page with the longest texts is still small.
+func TestPage_WithTheLongestTextsIsSmall(t *testing.T) {
 	c := newCommunity(t)
 	c.ann.want(c.ann.fill("/edit/"+c.page, "/edit/"+c.page, "title", strings.Repeat("x", limits["title"]), "body", strings.Repeat("long ", limits["body"]/5-1)+"end"), 303)
-	if n := len(c.nobody.get("/p/tea").body); n > maxHTML {
+	if n := len(c.guest.get("/p/tea").body); n > maxHTML {
 		t.Errorf("want at most %d bytes, got %d", maxHTML, n)
 	}
 }

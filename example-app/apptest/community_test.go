@@ -14,11 +14,11 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// community is a site with two members and somebody who is none. Ann has written
-// a page about tea, on which ben has commented, and is signed in twice.
+// community is a site with two members and a guest. Ann has written a page about tea,
+// on which ben has commented. She is logged in twice.
 type community struct {
 	*site
-	ann, annElsewhere, ben, nobody *visitor
+	ann, annElsewhere, ben, guest *visitor
 
 	page string // the id of ann's
 }
@@ -26,7 +26,7 @@ type community struct {
 func newCommunity(t testing.TB) *community {
 	t.Helper()
 	s := openMem(t)
-	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), nobody: s.visitor()}
+	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), guest: s.visitor()}
 	c.page = c.ann.write("tea", "Tea", "One cup.", "drinks")
 	c.ben.comment("tea", c.page, "Two cups.")
 	c.annElsewhere.logIn("ann", password)
@@ -45,7 +45,7 @@ type request struct {
 	fields      []string
 }
 
-// requests returns one that works for each POST route.
+// requests returns a working request for each POST route.
 func (c *community) requests() []request {
 	c.t.Helper()
 	version := c.ann.fields("/edit/"+c.page, "/edit/"+c.page)
@@ -69,13 +69,13 @@ func (c *community) requests() []request {
 	}
 }
 
-// otherSession returns the id of a session of v that it could end.
+// otherSession returns the id of a session that v could end.
 func (c *community) otherSession(v *visitor) string {
 	c.t.Helper()
 	return valueOf(v.fields("/settings", "/settings/session/end"), "session")
 }
 
-// newID returns an id as a form of the site has one.
+// newID returns an id like those in the site's forms.
 func newID(n int) string { return fmt.Sprintf("%026d", n) }
 
 func valueOf(fields []string, name string) string {
@@ -87,7 +87,7 @@ func valueOf(fields []string, name string) string {
 	return ""
 }
 
-// routesOf returns the paths of a method in the app's table of routes.
+// routesOf returns the paths that the app's table of routes has for a method.
 func routesOf(t testing.TB, method string) []string {
 	t.Helper()
 	table, err := os.ReadFile("../web/routes.go")
@@ -102,7 +102,7 @@ func routesOf(t testing.TB, method string) []string {
 	return all
 }
 
-// What is tested for each way to change something is tested for all of them.
+// The tests of requests cover every form.
 func TestRequests_HaveEveryPostRoute(t *testing.T) {
 	var got []string
 	for _, r := range newCommunity(t).requests() {
@@ -120,16 +120,15 @@ func TestRequests_WorkForAnn(t *testing.T) {
 		r = c.requests()[i]
 		before := c.state()
 		c.ann.want(c.ann.post(r.path, r.fields...), http.StatusSeeOther)
-		// The first two undo nothing here, and to log in once more is to be at
-		// the same place.
+		// There is nothing for these two to undo.
 		if quiet := []string{"/m/{handle}/unfollow", "/t/{topic}/unfollow"}; !slices.Contains(quiet, r.route) && c.state() == before {
-			t.Errorf("POST %s has changed nothing", r.path)
+			t.Errorf("POST %s changed nothing", r.path)
 		}
 	}
 }
 
-// state is all that a form could change, whoever looks: but for views, which
-// looking itself adds to.
+// state returns everything that a form could change, except views, which looking
+// increases.
 func (c *community) state() string {
 	c.t.Helper()
 	var all []string
@@ -160,7 +159,7 @@ func (c *community) state() string {
 		c.must(err)
 		note("interest %+v", *interest)
 	}
-	for i, v := range []*visitor{c.ann, c.annElsewhere, c.ben, c.nobody} {
+	for i, v := range []*visitor{c.ann, c.annElsewhere, c.ben, c.guest} {
 		note("visitor %d signed in: %v, cookie %s", i, v.signedIn(), v.cookie())
 	}
 	note("ann: %d unread", c.unread("ann"))
@@ -184,15 +183,15 @@ func (c *community) must(err error) {
 	}
 }
 
-// unchanged fails the test if there is anything different from before.
+// unchanged fails the test if anything differs from before.
 func (c *community) unchanged(before, what string) {
 	c.t.Helper()
 	if diff := cmp.Diff(strings.Split(before, "\n"), strings.Split(c.state(), "\n")); diff != "" {
-		c.t.Errorf("%s has changed something (-want +got):\n%s", what, diff)
+		c.t.Errorf("%s changed something (-want +got):\n%s", what, diff)
 	}
 }
 
-// limits of what is typed, as hints and errors tell them.
+// limits has the length limits of the fields.
 var limits = map[string]int{"title": ashiato.MaxTitle, "body": ashiato.MaxBody, "slug": ashiato.MaxSlug}
 
 // id returns the id of a member.
@@ -205,7 +204,7 @@ func (s *site) id(handle string) string {
 	return member.ID
 }
 
-// addPage writes a page past the limits of the forms.
+// addPage writes a page without the rate limits of the forms.
 func (s *site) addPage(author string, n int) {
 	s.t.Helper()
 	_, err := s.app.Write(s.t.Context(), s.id(author), ashiato.Draft{

@@ -1,7 +1,7 @@
-// Package apptest tests the sample app from outside: as visitors with and
-// without scripts, as members who try what is not theirs, and as those who wish
-// it ill. It has tests only.
+// Package apptest tests the sample app from outside: as visitors with and without
+// scripts, as members who reach for what belongs to others, and as attackers. It has
+// only tests.
 //
-// What runs without a browser speaks HTTP to the app's handler; what a visitor
-// sees is tested in the installed Chromium.
+// Some tests need no browser and send HTTP requests to the app's handler. The tests of
+// what visitors see run in the installed Chromium.
 package apptest

@@ -24,8 +24,8 @@ import (
 const frame = `<!doctype html><html lang="en"><title>Test</title><meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,"><main>%s</main></html>`
 
-// serve serves each body within a frame at its path, and under /echo what a form
-// has sent.
+// serve serves each body within a frame at its path. At /echo it serves what a form
+// sent.
 func serve(t *testing.T, bodies map[string]string) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -48,7 +48,7 @@ func chromium(t *testing.T) context.Context {
 	return startBrowser(t)
 }
 
-// complaints runs test with a test of its own, and returns what that reported.
+// complaints runs test with a testing.TB of its own, and returns what test reported.
 func complaints(t *testing.T, test func(testing.TB)) []string {
 	t.Helper()
 	fake := &fakeT{TB: t}
@@ -119,7 +119,7 @@ func TestTab_DoesWhatAVisitorDoes(t *testing.T) {
 	}
 }
 
-func TestTab_WithoutScriptsHasNone(t *testing.T) {
+func TestTab_RunsNoScriptsOnceTheyAreOff(t *testing.T) {
 	p := newTab(t, chromium(t), serve(t, map[string]string{"/form": formBody}))
 	p.SetScripts(false)
 	p.Open("/form")
@@ -132,7 +132,7 @@ func TestTab_WithoutScriptsHasNone(t *testing.T) {
 	}
 }
 
-func TestTab_OfANewVisitorHasCookiesOfItsOwn(t *testing.T) {
+func TestTab_KeepsCookiesPerVisitor(t *testing.T) {
 	b, url := chromium(t), serve(t, map[string]string{"/form": formBody})
 	one, other := newTab(t, b, url), newTab(t, b, url)
 	one.Open("/form")
@@ -157,7 +157,7 @@ func cookies(p *tab) (all []string) {
 	return all
 }
 
-func TestTab_ReportsWhatWentWrongUnseen(t *testing.T) {
+func TestTab_ReportsErrorsInTheBackground(t *testing.T) {
 	b := chromium(t)
 	for body, want := range map[string]string{
 		`<script>console.error("oh", 1)</script>`: `console error: ["oh" 1]`,
@@ -185,7 +185,7 @@ func TestTab_ReportsARequestToAnotherHost(t *testing.T) {
 	}
 }
 
-func TestTab_ScreenshotShowsTheWholePageInItsWidthAndColors(t *testing.T) {
+func TestTab_ScreenshotHasTheWholePageInItsWidthAndColors(t *testing.T) {
 	p := newTab(t, chromium(t), serve(t, map[string]string{"/{$}": `<style>body {margin: 0; height: 2000px; background: white}
 		@media (prefers-color-scheme: dark) {body {background: black}}</style>`}))
 	p.SetViewport(phoneWidth)
@@ -205,7 +205,7 @@ func TestTab_ScreenshotShowsTheWholePageInItsWidthAndColors(t *testing.T) {
 	}
 }
 
-func TestTab_StepThatCannotBeDoneSaysWhatItWaitedFor(t *testing.T) {
+func TestTab_FailedStepSaysWhatItWaitedFor(t *testing.T) {
 	b, url := chromium(t), serve(t, map[string]string{"/form": formBody, "/covered": `<button>Under</button><div style="position: fixed; inset: 0">Over</div>`})
 	for want, step := range map[string]func(*tab){
 		`click control "Nowhere": waited 500ms: there are only ["Send it","Next page","Count"]`: func(p *tab) { p.Follow("Nowhere") },
@@ -233,7 +233,7 @@ func TestTab_StepThatCannotBeDoneSaysWhatItWaitedFor(t *testing.T) {
 	}), `it is covered by <div style`)
 }
 
-func TestStart_MissingChromiumIsNamed(t *testing.T) {
+func TestStart_NamesAMissingChromium(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	wantOne(t, complaints(t, func(t testing.TB) { startBrowser(t) }), `"chromium": executable file not found`)
 }
@@ -247,7 +247,7 @@ func TestStart_LeavesNothingBehind(t *testing.T) {
 		t.Errorf("want no complaint, got %q", said)
 	}
 	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
-		t.Errorf("want no process %d any more, got %v", pid, err)
+		t.Errorf("want process %d to have ended, got %v", pid, err)
 	}
 	left, err := os.ReadDir(dir)
 	if err != nil {

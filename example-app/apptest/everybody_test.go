@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
-// sight is something to be seen in a browser.
+// sight is something to see in a browser.
 type sight struct {
 	name string
 	page *tab
 	show func()
 }
 
-// sights are all pages as a member and as a stranger see them, and those that
+// sights returns all pages as a member and as a stranger see them, and the pages that
 // only a form leads to.
 func (c *community) sights(t *testing.T, chromium context.Context) []sight {
 	ann, stranger := newWalker(t, chromium, c.url, "ann", true), newWalker(t, chromium, c.url, "", true)
@@ -28,10 +28,10 @@ func (c *community) sights(t *testing.T, chromium context.Context) []sight {
 	var all []sight
 	for _, path := range c.paths() {
 		if strings.Contains(path, ".") || path == "/healthz" || path == "/metrics" {
-			continue // These are no pages.
+			continue // These are not pages.
 		}
 		all = append(all, sight{"ann " + path, ann.tab, func() { ann.Open(path) }})
-		if c.nobody.get(path).status != 303 {
+		if c.guest.get(path).status != 303 {
 			all = append(all, sight{"stranger " + path, stranger.tab, func() { stranger.Open(path) }})
 		}
 	}
@@ -70,9 +70,9 @@ func (c *community) sights(t *testing.T, chromium context.Context) []sight {
 	}})
 }
 
-// Every page can be used with a keyboard, a screen reader, poor sight, by night,
-// and on a phone.
-func TestPages_AreForEverybody(t *testing.T) {
+// Every page is usable with a keyboard, with a screen reader, with poor sight, at
+// night, and on a phone.
+func TestPages_AreForEveryone(t *testing.T) {
 	servers.Need(t, program)
 	c := newCommunity(t)
 	c.ann.want(c.ann.fill("/edit/"+c.page, "/edit/"+c.page, "body", "One cup, or two."), 303)
@@ -82,19 +82,19 @@ func TestPages_AreForEverybody(t *testing.T) {
 		s.show()
 		for _, width := range []int64{phoneWidth, desktopWidth} {
 			s.page.SetViewport(width)
-			for _, colours := range []string{"light", "dark"} {
-				s.page.SetColors(colours)
+			for _, colors := range []string{"light", "dark"} {
+				s.page.SetColors(colors)
 				for _, complaint := range s.page.Audit() {
-					t.Errorf("%s, %d px, %s: %s", s.name, width, colours, complaint)
+					t.Errorf("%s, %d px, %s: %s", s.name, width, colors, complaint)
 				}
 			}
 		}
 	}
 }
 
-// With the keyboard alone one gets from the top of a page to its first link, and
-// sees where one is.
-func TestPages_ShowWhereTheKeyboardIs(t *testing.T) {
+// The keyboard alone leads from the top of a page to its first link, and the focus is
+// always visible.
+func TestPages_ShowTheFocus(t *testing.T) {
 	servers.Need(t, program)
 	c := newCommunity(t)
 	w := newWalker(t, startBrowser(t), c.url, "", true)
@@ -103,13 +103,13 @@ func TestPages_ShowWhereTheKeyboardIs(t *testing.T) {
 	w.Press(kb.Tab)
 	w.Eval("document.activeElement.matches('.skip') ? 1 : 0", &first)
 	if first != 1 {
-		t.Error("want the first Tab to reach the way past the navigation")
+		t.Error("want the first Tab to reach the link past the navigation")
 	}
 	w.Press(kb.Enter)
 	w.Press(kb.Tab)
 	w.Eval("document.activeElement.closest('main') ? 1 : 0", &last)
 	if last != 1 {
-		t.Errorf("want the next Tab to be on the page itself, got %s", activeElement(w))
+		t.Errorf("want the next Tab to reach the content, got %s", activeElement(w))
 	}
 	for range 8 {
 		w.Press(kb.Tab)
@@ -119,11 +119,11 @@ func TestPages_ShowWhereTheKeyboardIs(t *testing.T) {
 			reached++
 		}
 		if !visible && activeElement(w) != "BODY" {
-			t.Errorf("the focus is not to be seen on %s", activeElement(w))
+			t.Errorf("the focus is invisible on %s", activeElement(w))
 		}
 	}
 	if reached == 0 {
-		t.Error("no element showed that it has the focus")
+		t.Error("no element showed the focus")
 	}
 }
 

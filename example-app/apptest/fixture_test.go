@@ -24,14 +24,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// What goes wrong on purpose is told to visitors; the log of it would hide what
-// a test has to say.
+// Many tests cause errors on purpose. Their log lines would hide the results of the
+// tests.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	os.Exit(m.Run())
 }
 
-// cheap is a password hash that costs next to nothing.
+// cheap is a password hash that takes almost no time.
 var cheap = ashiato.Hash{Passes: 1, Memory: 64, Threads: 1}
 
 const password = "correct horse 17"
@@ -42,7 +42,7 @@ type site struct {
 	url string
 	app *ashiato.Site
 
-	ahead *atomic.Int64 // of the time, what the site takes for it
+	ahead *atomic.Int64 // how far the site's clock is ahead
 }
 
 // openMem returns an empty site in memory.
@@ -51,8 +51,8 @@ func openMem(t testing.TB) *site {
 	return open(t, memkv.New(memkv.Options{}))
 }
 
-// open returns a site on a store, as it is in development. It closes the store
-// at the end of the test.
+// open returns a site on a store, in development mode. It closes the store at the end
+// of the test.
 func open(t testing.TB, store kvmodel.Store) *site {
 	t.Helper()
 	ahead := new(atomic.Int64)
@@ -66,7 +66,7 @@ func open(t testing.TB, store kvmodel.Store) *site {
 	t.Cleanup(func() {
 		handler.Close()
 		server.Close()
-		// What a store has lost cannot be completed.
+		// Changes in a store that lost its data cannot be finished.
 		if err := db.Close(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, kvmodel.ErrLost) {
 			t.Errorf("close: %v", err)
 		}
@@ -74,7 +74,7 @@ func open(t testing.TB, store kvmodel.Store) *site {
 	return &site{t, server.URL, app, ahead}
 }
 
-// later lets time pass, so that who has tried too often may try again.
+// later lets time pass, so that visitors who tried too often may try again.
 func (s *site) later() { s.ahead.Add(int64(time.Hour)) }
 
 func newHandler(t testing.TB, app *ashiato.Site, development bool) *web.Site {
@@ -88,8 +88,8 @@ func newHandler(t testing.TB, app *ashiato.Site, development bool) *web.Site {
 	return handler
 }
 
-// settle returns when what is done after the answers is done, such as to rank a
-// page that was looked at.
+// settle waits for the work that continues after an answer, such as ranking a page
+// that was viewed.
 func (s *site) settle() {
 	s.t.Helper()
 	if err := s.app.DB().Flush(s.t.Context()); err != nil {
@@ -104,21 +104,21 @@ type visitor struct {
 	agent  string // the browser's name for itself
 }
 
-// visitor returns somebody who was never here before.
+// visitor returns a new visitor.
 func (s *site) visitor() *visitor {
-	// It fails for no options.
+	// New cannot fail without options.
 	jar, _ := cookiejar.New(nil)
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &visitor{s, &http.Client{Jar: jar, CheckRedirect: stay}, ""}
 }
 
-// member returns a visitor who has signed up.
+// member returns a visitor who signs up.
 func (s *site) member(handle string) *visitor {
 	s.t.Helper()
 	v := s.visitor()
 	v.want(v.fill("/signup", "/signup", "handle", handle, "password", password), 303)
 	if v.cookie() == "" {
-		s.t.Fatalf("%s has signed up and has no cookie", handle)
+		s.t.Fatalf("%s signed up and has no cookie", handle)
 	}
 	return v
 }
@@ -136,13 +136,13 @@ func (v *visitor) get(path string) reply {
 	return v.send("GET", path, "", nil)
 }
 
-// post sends a form as a page of the site does.
+// post sends a form as a page of the site would.
 func (v *visitor) post(path string, fields ...string) reply {
 	v.t.Helper()
 	return v.send("POST", path, values(fields).Encode(), http.Header{"Sec-Fetch-Site": {"same-origin"}})
 }
 
-// values makes names and values a form.
+// values makes a form of names and values.
 func values(fields []string) url.Values {
 	form := url.Values{}
 	for i := 0; i < len(fields); i += 2 {
@@ -182,13 +182,13 @@ func (v *visitor) try(method, path, body string, header http.Header) (reply, err
 	return reply{path, resp.StatusCode, resp.Header, string(text)}, err
 }
 
-// fill opens a page, types into its form that is sent to action, and sends it.
+// fill opens a page, fills in its form for action, and sends it.
 func (v *visitor) fill(page, action string, fields ...string) reply {
 	v.t.Helper()
 	return v.post(action, append(v.fields(page, action), fields...)...)
 }
 
-// fields returns what the form of a page that is sent to action holds.
+// fields returns the fields of a page's form for action.
 func (v *visitor) fields(page, action string) []string {
 	v.t.Helper()
 	got := v.get(page)
@@ -202,7 +202,7 @@ func (v *visitor) fields(page, action string) []string {
 		}
 		return all
 	}
-	v.t.Fatalf("%s (status %d) has no form that is sent to %s:\n%s", page, got.status, action, got.body)
+	v.t.Fatalf("%s (status %d) has no form for %s:\n%s", page, got.status, action, got.body)
 	return nil
 }
 
@@ -232,24 +232,24 @@ func (v *visitor) cookie() string {
 	return ""
 }
 
-// setCookie makes the visitor send a cookie of somebody's choice.
+// setCookie makes the visitor send a cookie with the value.
 func (v *visitor) setCookie(value string) {
 	v.client.Jar.SetCookies(v.address(), []*http.Cookie{{Name: "ashiato", Value: value, Path: "/"}})
 }
 
 func (v *visitor) address() *url.URL {
-	// The server's own URL is one.
+	// The URL of a server always parses.
 	u, _ := url.Parse(v.url)
 	return u
 }
 
-// signedIn tells whether the site knows the visitor as a member.
+// signedIn reports whether the visitor is logged in.
 func (v *visitor) signedIn() bool {
 	v.t.Helper()
 	return v.get("/settings").status == http.StatusOK
 }
 
-// want checks the status of an answer, and that it shows texts.
+// want checks the status of an answer, and that it shows the texts.
 func (v *visitor) want(got reply, status int, texts ...string) {
 	v.t.Helper()
 	if got.status != status {

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// fromElsewhere is what a browser says of a form that another site sent.
+// fromElsewhere has the headers that browsers send with a form from another site.
 var fromElsewhere = map[string]http.Header{
 	"cross-site":                   {"Sec-Fetch-Site": {"cross-site"}},
 	"a sibling's site":             {"Sec-Fetch-Site": {"same-site"}},
 	"cross-site with the origin":   {"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}},
 	"an old browser":               {"Origin": {"https://evil.example"}},
-	"an origin that is kept back":  {"Origin": {"null"}},
+	"a hidden origin":              {"Origin": {"null"}},
 	"an origin with the same name": {"Origin": {"https://127.0.0.1.evil.example"}},
 }
 
@@ -28,7 +28,7 @@ func TestPost_FromAnotherSiteIsRefusedAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestPost_FromThisSiteIsTaken(t *testing.T) {
+func TestPost_FromThisSiteIsAccepted(t *testing.T) {
 	for what, headerOf := range map[string]func(c *community) http.Header{
 		"a page of it":          func(*community) http.Header { return http.Header{"Sec-Fetch-Site": {"same-origin"}} },
 		"an old browser":        func(c *community) http.Header { return http.Header{"Origin": {c.url}} },
@@ -37,13 +37,13 @@ func TestPost_FromThisSiteIsTaken(t *testing.T) {
 		c := newCommunity(t)
 		for _, r := range c.requests()[:10] {
 			if got := c.ann.send("POST", r.path, values(r.fields).Encode(), headerOf(c)); got.status == http.StatusForbidden {
-				t.Errorf("POST %s from %s: want it taken, got %s", r.path, what, shown(got.body))
+				t.Errorf("POST %s from %s: want it accepted, got %s", r.path, what, shown(got.body))
 			}
 		}
 	}
 }
 
-func TestGet_OfAFormsAddressChangesNothing(t *testing.T) {
+func TestGet_AtAFormsAddressChangesNothing(t *testing.T) {
 	c := newCommunity(t)
 	requests, before := c.requests(), c.state()
 	for _, r := range requests {
@@ -57,7 +57,7 @@ func TestGet_OfAFormsAddressChangesNothing(t *testing.T) {
 	}
 }
 
-func TestPost_OfNoFormIsRefused(t *testing.T) {
+func TestPost_WithoutAFormDoesNotFail(t *testing.T) {
 	c := newCommunity(t)
 	for _, r := range c.requests() {
 		header := http.Header{"Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"text/plain"}}
@@ -67,7 +67,7 @@ func TestPost_OfNoFormIsRefused(t *testing.T) {
 	}
 }
 
-func TestRedirect_LeadsToThisSiteOnly(t *testing.T) {
+func TestRedirect_StaysOnTheSite(t *testing.T) {
 	c := newCommunity(t)
 	for _, next := range []string{
 		"https://evil.example/", "//evil.example/", `/\evil.example`, `\\evil.example`, "/\t/evil.example", "http:evil.example",
@@ -82,11 +82,11 @@ func TestRedirect_LeadsToThisSiteOnly(t *testing.T) {
 	v := c.visitor()
 	got := v.post("/login", "handle", "ann", "password", password, "next", "/p/tea?comments=x#comments")
 	if to := got.header.Get("Location"); to != "/p/tea?comments=x#comments" {
-		t.Errorf("want the place one came from, got %q", to)
+		t.Errorf("want the page the visitor came from, got %q", to)
 	}
 }
 
-// wantOwn wants a redirect that a browser understands as this site's.
+// wantOwn wants a redirect that browsers resolve within the site.
 func (c *community) wantOwn(got reply, next string) {
 	c.t.Helper()
 	to := got.header.Get("Location")
@@ -98,10 +98,10 @@ func (c *community) wantOwn(got reply, next string) {
 	}
 	for i, r := range to {
 		if r == '\\' || r < ' ' || i == 1 && r == '/' {
-			c.t.Errorf("next %q: a browser takes %q for another site's", next, to)
+			c.t.Errorf("next %q: a browser resolves %q to another site", next, to)
 		}
 	}
 	if len(got.header.Values("Set-Cookie")) > 1 {
-		c.t.Errorf("next %q has set a cookie: %q", next, got.header.Values("Set-Cookie"))
+		c.t.Errorf("next %q set a cookie: %q", next, got.header.Values("Set-Cookie"))
 	}
 }

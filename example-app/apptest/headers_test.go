@@ -16,11 +16,11 @@ func serveOnce(t testing.TB, h http.Handler) string {
 	return server.URL
 }
 
-// everyAnswer is one of each kind: pages, forms, redirects, files, failures.
+// everyAnswer returns answers of every kind: pages, forms, redirects, files, failures.
 func (c *community) everyAnswer() map[string]reply {
 	all := map[string]reply{}
 	for _, path := range c.paths() {
-		all["ann "+path], all["nobody "+path] = c.ann.get(path), c.nobody.get(path)
+		all["ann "+path], all["guest "+path] = c.ann.get(path), c.guest.get(path)
 	}
 	all["refused form"] = c.ann.post("/write", "id", newID(1))
 	all["other site"] = c.ann.send("POST", "/write", "", http.Header{"Sec-Fetch-Site": {"cross-site"}})
@@ -30,7 +30,7 @@ func (c *community) everyAnswer() map[string]reply {
 	return all
 }
 
-// paths are those of all pages, with something on them, and of the files.
+// paths returns the paths of all pages, with content, and of the files.
 func (c *community) paths() []string {
 	return []string{
 		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all&page=" + c.page, "/topics", "/t/drinks", "/t/drinks/followers",
@@ -39,11 +39,11 @@ func (c *community) paths() []string {
 	}
 }
 
-// The metrics count what was asked, and tell what the database is doing.
+// The metrics count requests and report what the database is doing.
 func TestMetrics_CountRequests(t *testing.T) {
 	c := newCommunity(t)
-	c.nobody.want(c.nobody.get("/nowhere"), 404)
-	got := c.nobody.get("/metrics").body
+	c.guest.want(c.guest.get("/nowhere"), 404)
+	got := c.guest.get("/metrics").body
 	for _, want := range []string{
 		`ashiato_requests_total\{status="2xx"\} [1-9]`, `ashiato_requests_total\{status="4xx"\} 1\n`, `ashiato_requests_open 1\n`,
 		`ashiato_response_bytes_total [1-9]`, `ashiato_background_tasks \d+\n`, `ashiato_change_retries_total \d+\n`,
@@ -54,13 +54,12 @@ func TestMetrics_CountRequests(t *testing.T) {
 	}
 }
 
-// Every GET route is among the paths, so nothing is left out of what is tested
-// for all pages.
+// Every GET route is among the paths, so the tests of all pages leave none out.
 func TestPaths_HaveEveryGetRoute(t *testing.T) {
 	c := newCommunity(t)
 	for _, route := range routesOf(t, "GET") {
 		if route == "/live" {
-			continue // A stream: it does not end.
+			continue // A stream does not end.
 		}
 		route = strings.ReplaceAll(route, "{$}", "")
 		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(route, "[^/]+") + `(\?.*)?$`)
@@ -69,7 +68,7 @@ func TestPaths_HaveEveryGetRoute(t *testing.T) {
 			found = found || pattern.MatchString(path)
 		}
 		if !found {
-			t.Errorf("no path is of the route GET %s", route)
+			t.Errorf("no path matches the route GET %s", route)
 		}
 	}
 }
@@ -96,7 +95,7 @@ func TestEveryAnswer_IsStrict(t *testing.T) {
 			}
 		}
 		if got.header.Get("Access-Control-Allow-Origin") != "" || got.header.Get("Server") != "" || got.header.Get("X-Powered-By") != "" {
-			t.Errorf("%s: want neither other origins nor the names of programs, got %v", what, got.header)
+			t.Errorf("%s: want no other origins and no names of programs, got %v", what, got.header)
 		}
 		if got.body != "" && got.header.Get("Content-Type") == "" {
 			t.Errorf("%s: want a content type", what)
@@ -104,9 +103,9 @@ func TestEveryAnswer_IsStrict(t *testing.T) {
 	}
 }
 
-// Each script of a page has the nonce of its policy, which no other answer has,
-// and nothing on a page is script or style but that.
-func TestEveryPage_RunsOnlyWhatHasItsNonce(t *testing.T) {
+// Each script of a page has the nonce of the page's policy, and no two answers share a
+// nonce. A page has no other script or style.
+func TestEveryPage_RunsOnlyScriptsWithItsNonce(t *testing.T) {
 	c := newCommunity(t)
 	nonceOf := regexp.MustCompile(`script-src 'nonce-([^']{16,})'`)
 	nonces, scripts := map[string]string{}, 0
@@ -122,7 +121,7 @@ func TestEveryPage_RunsOnlyWhatHasItsNonce(t *testing.T) {
 			if tag.name == "script" {
 				scripts++
 				if policy == nil || tag.attrs["nonce"] != policy[1] || strings.TrimSpace(tag.text) != "" {
-					t.Errorf("%s: a script without the nonce, or in the page itself: %v", what, tag)
+					t.Errorf("%s: a script without the nonce, or inline: %v", what, tag)
 				}
 			}
 			for name := range tag.attrs {
@@ -131,11 +130,11 @@ func TestEveryPage_RunsOnlyWhatHasItsNonce(t *testing.T) {
 				}
 			}
 			if tag.name == "style" && strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
-				t.Errorf("%s: a style in the page", what)
+				t.Errorf("%s: an inline style", what)
 			}
 		}
 	}
 	if scripts == 0 {
-		t.Error("want some page to have a script, or this test says nothing")
+		t.Error("want at least one page with a script, or this test proves nothing")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// bad are values that no field takes.
+// bad has values that no field accepts.
 var bad = map[string]string{
 	"invalid UTF-8":       "a\xff\xfeb",
 	"half a character":    "a\xc3",
@@ -19,7 +19,7 @@ var bad = map[string]string{
 	"an old control byte": "a\u0085b",
 }
 
-func TestForms_TextThatIsNoneIsRefusedAtItsField(t *testing.T) {
+func TestForms_RefuseInvalidTextAtItsField(t *testing.T) {
 	c := newCommunity(t)
 	before := c.state()
 	for what, value := range bad {
@@ -38,43 +38,43 @@ func TestForms_TextThatIsNoneIsRefusedAtItsField(t *testing.T) {
 			},
 			"comment": func() reply { return c.ann.post("/comment/"+c.page, "id", newID(9), "text", value) },
 			"about":   func() reply { return c.ann.post("/settings/profile", "about", value) },
-			"handle":  func() reply { return c.nobody.post("/signup", "id", newID(9), "handle", value, "password", password) },
+			"handle":  func() reply { return c.guest.post("/signup", "id", newID(9), "handle", value, "password", password) },
 		} {
 			got := send()
 			if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `aria-invalid="true"`) {
 				t.Errorf("%s as %s: want it refused at the field, got %d:\n%s", what, name, got.status, shown(got.body))
 			}
 			if (name == "title" || name == "topics") && !strings.Contains(got.body, "Kept.") {
-				t.Errorf("%s as %s: what was typed besides is lost", what, name)
+				t.Errorf("%s as %s: the other fields are lost", what, name)
 			}
 		}
 	}
 	c.unchanged(before, "bad text")
 }
 
-func TestForms_ThatAreEmptyAreRefused(t *testing.T) {
+func TestForms_RefuseEmptyFields(t *testing.T) {
 	c := newCommunity(t)
 	requests, before := c.requests(), c.state()
 	for _, r := range requests {
 		if len(r.fields) == 0 {
 			continue
 		}
-		// No field at all is no form of this site; to sign in with nothing is not.
+		// The site has no form without fields, but anyone can send one.
 		if got := c.ann.post(r.path); got.status >= 500 {
 			t.Errorf("POST %s with nothing: want it refused, got %d", r.path, got.status)
 		}
 	}
 	c.ann.want(c.ann.fill("/write", "/write", "title", " ", "body", "\n"), http.StatusUnprocessableEntity)
 	c.ann.want(c.ann.fill("/p/tea", "/comment/"+c.page, "text", " \r\n "), http.StatusUnprocessableEntity)
-	c.nobody.want(c.nobody.fill("/signup", "/signup"), http.StatusUnprocessableEntity)
-	c.nobody.want(c.nobody.fill("/login", "/login"), http.StatusUnprocessableEntity)
-	// An empty text about oneself is none: that is the one form to be empty.
+	c.guest.want(c.guest.fill("/signup", "/signup"), http.StatusUnprocessableEntity)
+	c.guest.want(c.guest.fill("/login", "/login"), http.StatusUnprocessableEntity)
+	// Only the text about oneself may be empty, and ann's was empty before.
 	if diff := c.state(); diff != before {
 		c.unchanged(before, "an empty form")
 	}
 }
 
-func TestForms_ThatAreHugeAreRefused(t *testing.T) {
+func TestForms_RefuseHugeBodies(t *testing.T) {
 	c := newCommunity(t)
 	requests, before := c.requests(), c.state()
 	for _, r := range requests {
@@ -82,7 +82,7 @@ func TestForms_ThatAreHugeAreRefused(t *testing.T) {
 		got := c.ann.send("POST", r.path, huge, http.Header{"Sec-Fetch-Site": {"same-origin"}})
 		switch r.route {
 		case "/m/{handle}/follow", "/m/{handle}/unfollow", "/t/{topic}/follow", "/t/{topic}/unfollow", "/footprints/seen", "/logout", "/settings/sessions/end":
-			// These read no form, so its size is nothing to them.
+			// These read no form, so its size does not matter.
 			if got.status >= 500 {
 				t.Errorf("POST %s of 1 MiB: status %d", r.path, got.status)
 			}
@@ -93,7 +93,7 @@ func TestForms_ThatAreHugeAreRefused(t *testing.T) {
 	}
 }
 
-func TestForms_LongestTextsAreKeptWhole(t *testing.T) {
+func TestForms_KeepTheLongestTextsWhole(t *testing.T) {
 	c := newCommunity(t)
 	title, body := strings.Repeat("𝄞", limits["title"]), strings.Repeat("ä𝄞<", limits["body"]/3)
 	c.ann.write("long", title, body, "")
@@ -105,7 +105,7 @@ func TestForms_LongestTextsAreKeptWhole(t *testing.T) {
 	c.ann.want(c.ann.fill("/write", "/write", "slug", "longer", "title", title+"x", "body", "x"), http.StatusUnprocessableEntity, fmt.Sprint(limits["title"]+1))
 }
 
-func TestForms_SentTwiceDoTheirWorkOnce(t *testing.T) {
+func TestForms_SentTwiceWorkOnce(t *testing.T) {
 	c := newCommunity(t)
 	draft := append(c.ann.fields("/write", "/write"), "slug", "once", "title", "Once", "body", "x")
 	remark := append(c.ann.fields("/p/tea", "/comment/"+c.page), "text", "Once only.")
@@ -114,10 +114,10 @@ func TestForms_SentTwiceDoTheirWorkOnce(t *testing.T) {
 		c.ann.want(c.ann.post("/comment/"+c.page, remark...), http.StatusSeeOther)
 		c.ann.want(c.ann.post("/m/ben/follow"), http.StatusSeeOther)
 	}
-	if n := strings.Count(c.nobody.get("/newest").body, `href="/p/once"`); n != 1 {
+	if n := strings.Count(c.guest.get("/newest").body, `href="/p/once"`); n != 1 {
 		t.Errorf("want the page once, got it %d times", n)
 	}
-	if n := strings.Count(c.nobody.get("/p/tea").body, "Once only."); n != 1 {
+	if n := strings.Count(c.guest.get("/p/tea").body, "Once only."); n != 1 {
 		t.Errorf("want the comment once, got it %d times", n)
 	}
 	ben, err := c.app.Find(t.Context(), "ben")
@@ -127,17 +127,17 @@ func TestForms_SentTwiceDoTheirWorkOnce(t *testing.T) {
 	}
 }
 
-func TestForms_TakenValuesAreNamed(t *testing.T) {
+func TestForms_NameTakenValues(t *testing.T) {
 	c := newCommunity(t)
 	c.ann.want(c.ann.fill("/write", "/write", "slug", "tea", "title", "More", "body", "Kept."), http.StatusUnprocessableEntity, "tea", "taken")
 	for _, handle := range []string{"ann", "ANN", "Ben"} {
-		c.nobody.want(c.nobody.fill("/signup", "/signup", "handle", handle, "password", password), http.StatusUnprocessableEntity, "taken")
+		c.guest.want(c.guest.fill("/signup", "/signup", "handle", handle, "password", password), http.StatusUnprocessableEntity, "taken")
 	}
 }
 
-// Two tabs edit one page: the second is told what the first has saved, keeps its
-// own text, and can save after all.
-func TestEdit_OfTwoTabsLosesNothing(t *testing.T) {
+// Two tabs edit one page. The second is shown what the first saved, keeps its own text,
+// and can save it.
+func TestEdit_InTwoTabsLosesNothing(t *testing.T) {
 	c := newCommunity(t)
 	path := "/edit/" + c.page
 	first, second := c.ann.fields(path, path), c.ann.fields(path, path)
@@ -152,16 +152,16 @@ func TestEdit_OfTwoTabsLosesNothing(t *testing.T) {
 			c.ann.want(c.ann.post(path, append(c.ann.fields(path, path), "body", f.fields["body"])...), http.StatusSeeOther)
 		}
 	}
-	c.nobody.want(c.nobody.get("/p/tea"), 200, "Typed in the second tab.")
+	c.guest.want(c.guest.get("/p/tea"), 200, "Typed in the second tab.")
 }
 
-// cursors are those that a listing of this site was never given.
+// cursors has cursors that no listing of the site hands out.
 var cursors = []string{
 	"x", "0", "-1", "99999999999999999999", "%", "a:b", "{}", "\x00", "\xff", strings.Repeat("A", 300), strings.Repeat("z", 5000),
 	"AAAA", "////", "MTIz", "null", "../..", "<b>",
 }
 
-func TestCursor_ThatWasTamperedWithIsNoFailure(t *testing.T) {
+func TestCursor_TamperingCausesNoFailure(t *testing.T) {
 	c := newCommunity(t)
 	for i := range 45 {
 		_, err := c.app.Comment(t.Context(), c.id("ben"), c.page, newID(100+i), "One more.")
@@ -197,7 +197,7 @@ func cursorIn(got reply, name string) string {
 	return ""
 }
 
-// swapped is a cursor with its first letters the other way round.
+// swapped returns a cursor with its first two letters swapped.
 func swapped(cursor string) string {
 	if len(cursor) < 2 {
 		return cursor
@@ -205,15 +205,15 @@ func swapped(cursor string) string {
 	return cursor[1:2] + cursor[:1] + cursor[2:]
 }
 
-func TestListing_EveryPageIsReachedAndTheEndHasAnEnd(t *testing.T) {
+func TestListing_ReachesEveryPageAndEnds(t *testing.T) {
 	c := newCommunity(t)
 	for i := range 65 {
 		c.addPage("ann", i)
 	}
 	seen, path := map[string]bool{}, "/newest"
 	for range 20 {
-		got := c.nobody.get(path)
-		c.nobody.want(got, 200)
+		got := c.guest.get(path)
+		c.guest.want(got, 200)
 		for _, tag := range tags(got.body) {
 			if slug, ok := strings.CutPrefix(tag.attrs["href"], "/p/"); ok {
 				seen[slug] = true
@@ -228,14 +228,14 @@ func TestListing_EveryPageIsReachedAndTheEndHasAnEnd(t *testing.T) {
 	if len(seen) != 66 {
 		t.Errorf("want all 66 pages listed, got %d; the last was %s", len(seen), path)
 	}
-	if next := linkNamed(c.nobody.get(path), "Older"); next != "" {
+	if next := linkNamed(c.guest.get(path), "Older"); next != "" {
 		t.Errorf("want an end, got %s", next)
 	}
-	c.nobody.want(c.nobody.get("/ranking?from=100000"), 200)
-	c.nobody.want(c.nobody.get("/ranking?from=9999999999"), 200)
+	c.guest.want(c.guest.get("/ranking?from=100000"), 200)
+	c.guest.want(c.guest.get("/ranking?from=9999999999"), 200)
 }
 
-// linkNamed returns where the first link with that text leads.
+// linkNamed returns the address of the first link with the text, or "".
 func linkNamed(got reply, text string) string {
 	href := ""
 	for _, tag := range tags(got.body) {
@@ -252,21 +252,21 @@ func linkNamed(got reply, text string) string {
 	return ""
 }
 
-// A page that is deleted is gone from every list, and one whose author is gone
-// is still read.
-func TestPages_WithoutTheirAuthorOrDeleted(t *testing.T) {
+// A deleted page disappears from every list. A page whose author is gone remains
+// readable.
+func TestPages_SurviveTheirAuthorAndEndWhenDeleted(t *testing.T) {
 	c := newCommunity(t)
 	c.addPage("ann", 1)
 	path := "/edit/" + c.page
 	c.ann.want(c.ann.post("/delete/"+c.page, "version", valueOf(c.ann.fields(path, path), "version")), http.StatusSeeOther)
 	for _, list := range []string{"/", "/newest", "/m/ann", "/t/drinks", "/ranking?span=all", "/ranking?span=today"} {
-		got := c.nobody.get(list)
-		c.nobody.want(got, 200)
+		got := c.guest.get(list)
+		c.guest.want(got, 200)
 		if strings.Contains(got.body, `href="/p/tea"`) {
 			t.Errorf("%s: the deleted page is still listed", list)
 		}
 	}
-	if got := c.nobody.get("/p/tea"); got.status != http.StatusNotFound && got.status != http.StatusGone {
+	if got := c.guest.get("/p/tea"); got.status != http.StatusNotFound && got.status != http.StatusGone {
 		t.Errorf("want the page gone, got %d", got.status)
 	}
 	c.ann.want(c.ann.get(path), http.StatusGone)
@@ -274,11 +274,11 @@ func TestPages_WithoutTheirAuthorOrDeleted(t *testing.T) {
 
 	c.must(c.app.Models.Members.Delete(t.Context(), c.id("ann")))
 	for _, path := range []string{"/", "/newest", "/p/page-1", "/t/words", "/ranking?span=all", "/m/ann", "/m/ben"} {
-		for _, v := range []*visitor{c.nobody, c.ben, c.ann} {
+		for _, v := range []*visitor{c.guest, c.ben, c.ann} {
 			if got := v.get(path); got.status >= 500 {
 				t.Errorf("%s, whose author is gone: status %d", path, got.status)
 			}
 		}
 	}
-	c.nobody.want(c.nobody.get("/p/page-1"), 200, "Page 1")
+	c.guest.want(c.guest.get("/p/page-1"), 200, "Page 1")
 }

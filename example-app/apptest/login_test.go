@@ -16,9 +16,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Somebody slips a cookie into ann's browser, waits for her to log in, and has
-// nothing.
-func TestLogIn_GivesACookieThatNobodyCouldKnow(t *testing.T) {
+// An attacker who plants a cookie in ann's browser before she logs in gains nothing.
+func TestLogIn_SetsAnUnknowableCookie(t *testing.T) {
 	c := newCommunity(t)
 	for what, cookie := range map[string]string{
 		"ben's": c.ben.cookie(), "made up": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "ended": endedCookie(c), "empty": "",
@@ -32,17 +31,17 @@ func TestLogIn_GivesACookieThatNobodyCouldKnow(t *testing.T) {
 			v := c.withCookie(cookie)
 			v.want(enter(v), http.StatusSeeOther)
 			if v.cookie() == cookie || !v.signedIn() {
-				t.Errorf("%s with the cookie %s: want a new cookie that is signed in", how, what)
+				t.Errorf("%s with the cookie %s: want a new cookie that is logged in", how, what)
 			}
 			thief := c.withCookie(cookie)
 			if got := thief.get("/settings"); got.status == 200 && strings.Contains(shown(got.body), "ann") {
-				t.Errorf("%s with the cookie %s: whoever knew it is signed in as ann", how, what)
+				t.Errorf("%s with the cookie %s: its planter is logged in as ann", how, what)
 			}
 		}
 	}
 }
 
-// endedCookie returns one that was good until its owner logged out.
+// endedCookie returns a cookie that was good until its owner logged out.
 func endedCookie(c *community) string {
 	v := c.visitor()
 	v.logIn("ann", password)
@@ -51,7 +50,7 @@ func endedCookie(c *community) string {
 	return cookie
 }
 
-func TestLogOut_EndsTheSessionAndNotOnlyTheCookie(t *testing.T) {
+func TestLogOut_EndsTheSessionAndNotJustTheCookie(t *testing.T) {
 	c := newCommunity(t)
 	cookie := c.ann.cookie()
 	c.ann.want(c.ann.post("/logout"), http.StatusSeeOther)
@@ -66,31 +65,31 @@ func TestLogOut_EndsTheSessionAndNotOnlyTheCookie(t *testing.T) {
 	}
 }
 
-func TestSession_ThatIsRevokedIsSignedOut(t *testing.T) {
+func TestSession_RevokedIsLoggedOut(t *testing.T) {
 	c := newCommunity(t)
 	c.ann.want(c.ann.post("/settings/session/end", "session", c.otherSession(c.ann)), http.StatusSeeOther)
 	if !c.ann.signedIn() || c.annElsewhere.signedIn() {
-		t.Error("want the other browser signed out, and this one not")
+		t.Error("want the other browser logged out, and not this one")
 	}
 	c.annElsewhere.logIn("ann", password)
 	c.annElsewhere.want(c.annElsewhere.post("/settings/sessions/end"), http.StatusSeeOther)
 	if c.ann.signedIn() || c.annElsewhere.signedIn() {
-		t.Error("want ann signed out everywhere")
+		t.Error("want ann logged out everywhere")
 	}
 }
 
-func TestPassword_ThatIsChangedEndsTheOtherSessions(t *testing.T) {
+func TestPassword_ChangeEndsTheOtherSessions(t *testing.T) {
 	c := newCommunity(t)
 	old := c.ann.cookie()
 	c.ann.want(c.ann.post("/settings/password", "old", password, "password", "another horse 18"), http.StatusSeeOther)
 	if !c.ann.signedIn() || c.ann.cookie() == old {
-		t.Error("want this session to go on under a new cookie")
+		t.Error("want this session to continue under a new cookie")
 	}
 	if c.annElsewhere.signedIn() || c.withCookie(old).signedIn() {
 		t.Error("want all other sessions ended")
 	}
-	c.nobody.want(c.nobody.logIn("ann", password), http.StatusUnprocessableEntity)
-	c.nobody.want(c.nobody.logIn("ann", "another horse 18"), http.StatusSeeOther)
+	c.guest.want(c.guest.logIn("ann", password), http.StatusUnprocessableEntity)
+	c.guest.want(c.guest.logIn("ann", "another horse 18"), http.StatusSeeOther)
 }
 
 func TestCookie_HasItsFlags(t *testing.T) {
@@ -107,17 +106,17 @@ func TestCookie_HasItsFlags(t *testing.T) {
 			t.Fatalf("want one cookie, got %v", got.header)
 		}
 		if c := cookies[0]; !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.Secure == development {
-			t.Errorf("development %v: want HttpOnly, SameSite=Lax, this host alone, and Secure elsewhere; got %s", development, c)
+			t.Errorf("development %v: want HttpOnly, SameSite=Lax, this host only, and Secure unless in development; got %s", development, c)
 		}
 		if !development && got.header.Get("Strict-Transport-Security") == "" {
-			t.Error("want Strict-Transport-Security where there is TLS")
+			t.Error("want Strict-Transport-Security with TLS")
 		}
 	}
 }
 
-// Behind a proxy tries are counted for the address that the proxy has seen, and not
-// for one that a visitor makes up. Without a proxy such a header counts for nothing.
-func TestLogIn_IsLimitedByTheAddressThatTheProxyHasSeen(t *testing.T) {
+// Behind a proxy, the limit applies to the address that the proxy saw, not to one that
+// a visitor makes up. Without a proxy, the header is ignored.
+func TestLogIn_IsLimitedByTheAddressThatTheProxySaw(t *testing.T) {
 	for _, proxied := range []bool{true, false} {
 		db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 		if err != nil {
@@ -133,7 +132,7 @@ func TestLogIn_IsLimitedByTheAddressThatTheProxyHasSeen(t *testing.T) {
 			try(i, fmt.Sprintf("192.0.2.%d, 203.0.113.7", i))
 		}
 		if got := try(51, "192.0.2.99, 203.0.113.7"); got != http.StatusTooManyRequests {
-			t.Errorf("proxied %v: want no more tries from the same address, got %d", proxied, got)
+			t.Errorf("proxied %v: want no more attempts from the same address, got %d", proxied, got)
 		}
 		want := http.StatusTooManyRequests
 		if proxied {
@@ -145,8 +144,8 @@ func TestLogIn_IsLimitedByTheAddressThatTheProxyHasSeen(t *testing.T) {
 	}
 }
 
-// What a log-in that fails says does not tell whether there is such a member.
-func TestLogIn_TellsNobodyWhoIsAMember(t *testing.T) {
+// A failed login does not reveal whether the handle exists.
+func TestLogIn_DoesNotRevealWhoIsAMember(t *testing.T) {
 	c := newCommunity(t)
 	answer := func(handle, password string) string {
 		got := c.visitor().logIn(handle, password)
@@ -156,20 +155,20 @@ func TestLogIn_TellsNobodyWhoIsAMember(t *testing.T) {
 	known := answer("ann", "wrong horse 17")
 	for _, handle := range []string{"nobody-here", "ann2", "xyzzy"} {
 		if got := answer(handle, "wrong horse 17"); got != known {
-			t.Errorf("want the same answer for a handle that nobody has:\n%s\ngot:\n%s", known, got)
+			t.Errorf("want the same answer for an unknown handle:\n%s\ngot:\n%s", known, got)
 		}
 	}
 }
 
-// withoutCost is a page's text up to its footer, where the cost is told.
+// withoutCost returns a page's text up to the footer, which shows the cost.
 func withoutCost(text string) string {
 	text, _, _ = strings.Cut(text, "Under the hood")
 	return text
 }
 
-// The work of a log-in is the same where nobody has the handle. Timed in turns,
-// so that a busy machine is as bad for both, and compared by their medians.
-func TestLogIn_TakesAsLongForNobody(t *testing.T) {
+// A login does the same work for an unknown handle. The test times both in turns, so
+// that a busy machine affects them alike, and compares the medians.
+func TestLogIn_TakesAsLongForAnUnknownHandle(t *testing.T) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	if err != nil {
 		t.Fatal(err)
@@ -188,9 +187,9 @@ func TestLogIn_TakesAsLongForNobody(t *testing.T) {
 		unknown = append(unknown, logInTime(t, app, fmt.Sprintf("nobody%d", i), i))
 	}
 	ratio := float64(median(unknown)) / float64(median(known))
-	t.Logf("a member %v, nobody %v, ratio %.2f", median(known), median(unknown), ratio)
+	t.Logf("member %v, unknown handle %v, ratio %.2f", median(known), median(unknown), ratio)
 	if ratio < 0.5 || ratio > 2 {
-		t.Errorf("want about the same time for a member (%v) and for nobody (%v)", median(known), median(unknown))
+		t.Errorf("want about the same time for a member (%v) and an unknown handle (%v)", median(known), median(unknown))
 	}
 }
 
@@ -198,7 +197,7 @@ func logInTime(t *testing.T, app *ashiato.Site, handle string, i int) time.Durat
 	t.Helper()
 	begun := time.Now()
 	if _, err := app.LogIn(t.Context(), handle, "wrong horse 17", fmt.Sprintf("10.0.0.%d", i)); err == nil {
-		t.Fatalf("%s has logged in with a wrong password", handle)
+		t.Fatalf("%s logged in with a wrong password", handle)
 	}
 	return time.Since(begun)
 }
@@ -208,9 +207,9 @@ func median[T cmp.Ordered](all []T) T {
 	return all[len(all)/2]
 }
 
-// However many tries come at once, few of them get to try a password, and what
-// they send besides does not make them somebody else.
-func TestLogIn_OfAThousandAtOnceTriesFewPasswords(t *testing.T) {
+// No matter how many attempts come at once, few of them get to try a password, and
+// made-up headers do not help them.
+func TestLogIn_AThousandAtOnceTryFewPasswords(t *testing.T) {
 	c := newCommunity(t)
 	const tries = 1000
 	statuses := make([]int, tries)
@@ -237,14 +236,14 @@ func TestLogIn_OfAThousandAtOnceTriesFewPasswords(t *testing.T) {
 	}
 	t.Logf("answers by status: %v", count)
 	if tried := count[http.StatusUnprocessableEntity]; tried == 0 || tried > 50 || tried+count[http.StatusTooManyRequests] != tries {
-		t.Errorf("want a few of %d tries to have reached a password and all others told to wait, got %v by status", tries, count)
+		t.Errorf("want a few of %d attempts to try a password and all others to be told to wait, got %v by status", tries, count)
 	}
 	got := c.visitor().post("/login", "handle", "ann", "password", password)
-	c.nobody.want(got, http.StatusTooManyRequests, "Too many tries")
+	c.guest.want(got, http.StatusTooManyRequests, "Too many attempts")
 	if got.header.Get("Retry-After") == "" {
 		t.Error("want a Retry-After")
 	}
 	if !c.ann.signedIn() {
-		t.Error("want ann to stay where she is signed in")
+		t.Error("want ann to stay logged in")
 	}
 }

@@ -18,9 +18,8 @@ type tag struct {
 	text  string // up to the next tag
 }
 
-// tags returns the tags of a page in their order. It reads as browsers do, so
-// what slips out of a text or of the quotes of an attribute is a tag or an
-// attribute here too.
+// tags returns the tags of a page in order. It parses as browsers do, so whatever
+// breaks out of a text or an attribute is a tag or an attribute here too.
 func tags(page string) []tag {
 	var all []tag
 	for page != "" {
@@ -34,7 +33,7 @@ func tags(page string) []tag {
 		var next tag
 		next, page = readTag(page[at:])
 		all = append(all, next)
-		// Within these there are no tags but their own end.
+		// Inside these elements, only their own end tag counts.
 		if slices.Contains([]string{"script", "style", "textarea", "title"}, next.name) {
 			end := strings.Index(strings.ToLower(page), "</"+next.name)
 			if end < 0 {
@@ -50,7 +49,7 @@ func tags(page string) []tag {
 	return all
 }
 
-// tagAt returns where the next tag begins, or the page's length.
+// tagAt returns the index of the next tag, or the page's length.
 func tagAt(page string) int {
 	for i := range len(page) - 1 {
 		if c := page[i+1] | 0x20; page[i] == '<' && ('a' <= c && c <= 'z' || strings.IndexByte("/!?", page[i+1]) >= 0) {
@@ -60,7 +59,7 @@ func tagAt(page string) int {
 	return len(page)
 }
 
-// readTag returns the tag that page begins with, and what follows.
+// readTag returns the tag at the start of page, and the rest.
 func readTag(page string) (tag, string) {
 	if page[1] == '!' || page[1] == '?' {
 		end := ">"
@@ -110,8 +109,8 @@ func readAttr(page string) (name, value, rest string) {
 	return name, rest[:end], rest[end:]
 }
 
-// shape is a page without what its texts and values say: its tags with the
-// names of their attributes.
+// shape returns the tags of a page with the names of their attributes, without any
+// text or value.
 func shape(page string) []string {
 	var all []string
 	for _, t := range tags(page) {
@@ -125,15 +124,15 @@ func (t tag) shape() string {
 	return strings.Join(append([]string{t.name}, names...), " ")
 }
 
-// form is one of a page, with the fields it would send as it stands.
+// form is a form of a page, with the fields that it would send.
 type form struct {
 	method, action string
 	fields         map[string]string
 	buttons        []string
 }
 
-// forms returns the forms of a page. A button or field that belongs to a form
-// elsewhere is not in any.
+// forms returns the forms of a page. It leaves out buttons and fields that stand
+// outside their form.
 func forms(page string) []form {
 	var all []form
 	open := false
@@ -156,7 +155,7 @@ func forms(page string) []form {
 	return all
 }
 
-// shown is the text that a page shows, with single blanks.
+// shown returns the text that a page shows, with single spaces.
 func shown(page string) string {
 	var all []string
 	for _, t := range tags(page) {
@@ -167,7 +166,7 @@ func shown(page string) string {
 	return strings.Join(strings.Fields(strings.Join(all, " ")), " ")
 }
 
-func TestTags_AreThoseABrowserFinds(t *testing.T) {
+func TestTags_FindsWhatABrowserFinds(t *testing.T) {
 	for page, want := range map[string]string{
 		`<p class="a" hidden>x &lt;b&gt;</p>`:             `p class hidden|/p`,
 		`<p title="a"onclick="b">`:                        `p onclick title`,
@@ -185,7 +184,7 @@ func TestTags_AreThoseABrowserFinds(t *testing.T) {
 	}
 }
 
-func TestForms_HaveWhatTheyWouldSend(t *testing.T) {
+func TestForms_ReturnsWhatTheyWouldSend(t *testing.T) {
 	page := `<form method="post" action="/a?b&amp;c"><input name="i" value="&quot;1"><textarea name="t">
 <b>&amp;</textarea><button>Go</button></form><button form="x">No</button>`
 	want := []form{{"POST", "/a?b&c", map[string]string{"i": `"1`, "t": "<b>&"}, []string{"Go"}}}

@@ -1,12 +1,12 @@
-// What a visitor calls the things on a page. Every function is a property of
-// one object, which a tab evaluates in front of its questions. One that cannot
-// answer yet throws an Error that says what is missing.
+// Finds the things on a page by their names. All functions are properties of one
+// object, which a tab evaluates before each of its calls. A function that has no result
+// yet throws an Error that says what is missing.
 ({
   blanks: (text) => (text || "").replace(/\s+/g, " ").trim(),
 
   shown: (e) => e.checkVisibility({ visibilityProperty: true, opacityProperty: false }),
 
-  // name is what a screen reader says of a link, a button or a field.
+  // name returns what a screen reader calls a link, a button or a field.
   name(e) {
     const by = e.getAttribute("aria-labelledby");
     if (by) return this.blanks(by.split(/\s+/).map((id) => document.getElementById(id)?.textContent).join(" "));
@@ -16,8 +16,8 @@
     return this.blanks(this.textOf(e)) || this.blanks(e.title);
   },
 
-  // textOf is an element's text with the names of its pictures, and without
-  // what is hidden from screen readers or is a control of its own.
+  // textOf returns the text of a node. It includes the names of pictures, but neither
+  // fields nor anything hidden from screen readers.
   textOf(e) {
     if (e.nodeType === Node.TEXT_NODE) return e.data;
     if (e.nodeType !== Node.ELEMENT_NODE) return "";
@@ -37,14 +37,14 @@
     return [...document.querySelectorAll(this.kinds[kind])].filter((e) => this.shown(e));
   },
 
-  // find is the first element of a kind whose name is the given one, or begins
-  // with it if there is none.
+  // find returns the first element of a kind with the name or, if there is none, the
+  // first whose name starts with it.
   find(kind, name) {
     const all = this.all(kind);
     return all.find((e) => this.name(e) === name) || all.find((e) => this.name(e).startsWith(name));
   },
 
-  // place is where to click on it.
+  // place returns the point at which to click on that element.
   place(kind, name) {
     const e = this.find(kind, name);
     if (!e) throw Error("there are only " + JSON.stringify(this.all(kind).map((e) => this.name(e))));
@@ -53,11 +53,11 @@
     const x = box.x + box.width / 2, y = box.y + box.height / 2;
     const top = document.elementFromPoint(x, y);
     const hit = top && (e.contains(top) || top.contains(e) || [...(e.labels || [])].some((l) => l.contains(top)));
-    if (!hit) throw Error("it is covered by " + (top ? top.outerHTML.slice(0, 200) : "nothing at all"));
+    if (!hit) throw Error("it is covered by " + (top ? top.outerHTML.slice(0, 200) : "nothing"));
     return { x, y };
   },
 
-  // textIn is what the first element of a selector shows.
+  // textIn returns the text that the first match of a selector shows.
   textIn(selector) {
     const e = document.querySelector(selector);
     if (!e) throw Error("there is no " + selector);

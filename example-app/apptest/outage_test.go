@@ -28,12 +28,13 @@ func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 	return f.Store.Do(ctx, ops)
 }
 
-// While the store is down every page says so, and nobody is signed out by it or
-// shown anybody else's; when it is back all is as it was, without a restart.
-func TestOutage_IsToldAndPasses(t *testing.T) {
+// While the store is down, every page says so. Nobody is logged out or shown anything
+// that belongs to another member. When the store is back, everything works as before,
+// without a restart.
+func TestOutage_IsReportedAndPasses(t *testing.T) {
 	store := &frail{Store: memkv.New(memkv.Options{})}
 	s := open(t, store)
-	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), nobody: s.visitor()}
+	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), guest: s.visitor()}
 	c.page = c.ann.write("tea", "Tea", "One cup.", "drinks")
 	c.annElsewhere.logIn("ann", password)
 	c.ben.want(c.ben.get("/m/ann"), 200)
@@ -46,14 +47,14 @@ func TestOutage_IsToldAndPasses(t *testing.T) {
 		}
 		got := c.ann.get(path)
 		if path == "/write" || path == "/signup" || path == "/login" || path == "/nowhere" {
-			// Such a page needs the store only to know whom it greets.
+			// Such a page uses the store only to find out who the visitor is.
 			if got.status != 503 && got.status != 200 && got.status != 404 {
 				t.Errorf("%s while the store is down: status %d", path, got.status)
 			}
 			continue
 		}
 		c.ann.want(got, http.StatusServiceUnavailable)
-		if text := shown(got.body); path != "/healthz" && (!strings.Contains(text, "The store does not answer") || strings.Contains(text, "One cup.")) {
+		if text := shown(got.body); path != "/healthz" && (!strings.Contains(text, "The store is not responding") || strings.Contains(text, "One cup.")) {
 			t.Errorf("%s while the store is down shows:\n%s", path, text)
 		}
 		if path != "/healthz" && got.header.Get("Retry-After") == "" {
@@ -69,7 +70,7 @@ func TestOutage_IsToldAndPasses(t *testing.T) {
 	got := c.ann.post("/write", "id", newID(7), "title", "Typed by hand", "body", "And long.", "slug", "typed")
 	c.ann.want(got, http.StatusServiceUnavailable)
 	if !strings.Contains(got.body, "And long.") {
-		t.Errorf("what ann has typed is lost:\n%s", shown(got.body))
+		t.Errorf("what ann typed is lost:\n%s", shown(got.body))
 	}
 
 	store.down.Store(false)
@@ -77,9 +78,9 @@ func TestOutage_IsToldAndPasses(t *testing.T) {
 	c.ann.want(c.ann.get("/p/tea"), 200, "One cup.")
 }
 
-// A server that stops answering, as one does that is out of memory or behind a
-// cable that was pulled, is an outage as well, and it ends with it.
-func TestOutage_OfAServerThatHangs(t *testing.T) {
+// A server that hangs, because it is out of memory or the network is cut, is an outage
+// as well. The outage ends when the server answers again.
+func TestOutage_OfAHangingServerPasses(t *testing.T) {
 	servers.Need(t, "memcached")
 	server, err := servers.Memcached("-M")
 	if err != nil {

@@ -2,9 +2,9 @@ package apptest
 
 import "testing"
 
-// payloads are texts that become script where a page does not escape what it
-// shows, each in a place of its own: between tags, in attributes with each kind
-// of quote, in addresses, in what is not parsed as tags, and in Markdown.
+// payloads has texts that become scripts if a page fails to escape them: between tags,
+// in attributes with each kind of quote, in addresses, in elements without tags, and in
+// Markdown.
 var payloads = []string{
 	// Tags.
 	`<script>alert(1)</script>`,
@@ -38,7 +38,7 @@ var payloads = []string{
 	`<x onclick=alert(1) tabindex=0 autofocus onfocus=alert(1)>x`,
 	"<img src=x\fonerror\f=\falert(1)>",
 
-	// Ends of what is around.
+	// Ends of the surrounding elements.
 	`</title><script>alert(1)</script>`,
 	`</textarea><script>alert(1)</script>`,
 	`</script><script>alert(1)</script>`,
@@ -58,7 +58,7 @@ var payloads = []string{
 	`&quot;><img src=x onerror=alert(1)>`,
 	`&#34; onclick=&#34;alert(1)`,
 
-	// Texts that are tags once somebody has decoded them.
+	// Texts that decode to tags.
 	`&lt;script&gt;alert(1)&lt;/script&gt;`,
 	`%3Cscript%3Ealert(1)%3C/script%3E`,
 	`\u003cscript\u003ealert(1)\u003c/script\u003e`,

@@ -13,17 +13,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// record is what a tab has done, as Chromium reports it.
+// record is what Chromium reports about a tab.
 type record struct {
 	mu       sync.Mutex
-	shown    string            // URL of the document that is
-	requests []string          // their URLs, in their order
-	asked    map[string]string // URL of a request by its id
+	shown    string            // URL of the current document
+	requests []string          // the URLs of all requests, in order
+	asked    map[string]string // the URL of each request, by its id
 	problems []string
 }
 
-// hear notes an event. It must not wait for the browser, which sends nothing
-// more until hear returns.
+// hear records an event. It must not wait for the browser, which sends nothing more
+// until hear returns.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +46,7 @@ func (p *tab) hear(event any) {
 		p.shown = e.URL
 	case *page.EventJavascriptDialogOpening:
 		p.complain("dialog: %s", e.Message)
-		// A tab that is closed has no dialog any more.
+		// A closed tab no longer has a dialog, so the error does not matter.
 		go func() {
 			_ = chromedp.Do(p.ctx, command(page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}))
 		}()
@@ -55,7 +55,7 @@ func (p *tab) hear(event any) {
 	case *runtime.EventConsoleAPICalled:
 		p.hearConsole(string(e.Type), e.Args)
 	case *log.EventEntryAdded:
-		// What the network refused has events of its own.
+		// Failed requests have events of their own.
 		if e.Entry.Source != log.EntrySourceNetwork {
 			p.hearConsole(string(e.Entry.Level), e.Entry.Args, e.Entry.Text, e.Entry.URL)
 		}
@@ -89,8 +89,7 @@ func (p *tab) where() string {
 	return p.shown
 }
 
-// report fails the test with what went wrong in the tab without a step having
-// noticed.
+// report fails the test with the problems that no step noticed.
 func (p *tab) report() {
 	p.t.Helper()
 	p.mu.Lock()

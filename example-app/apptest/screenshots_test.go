@@ -21,7 +21,7 @@ import (
 
 var screenshots = flag.String("screenshots", "", "write a screenshot of each page of the sample app into this folder")
 
-// The folder of the screenshots and the page that shows them, from here.
+// The folder of the screenshots and the page that shows them, relative to this package.
 const (
 	shotsFolder = "../../docs/screenshots"
 	shotsPage   = "../../docs/sample-app.md"
@@ -29,12 +29,11 @@ const (
 	maxHeight   = 2400
 )
 
-// shot is a picture of a page of the demo, as heron sees it, who is one of its
-// members.
+// shot is a screenshot of a page of the demo, as its member heron sees it.
 type shot struct {
 	name, path string
 	stranger   bool
-	phone      bool // narrow, and by night
+	phone      bool // narrow, and in dark colors
 }
 
 var shots = []shot{
@@ -62,8 +61,8 @@ var shots = []shot{
 	{name: "not-found", path: "/nowhere", stranger: true},
 }
 
-// The documents show each page of the app, in pictures that are small.
-func TestScreenshots_AreThereAndShown(t *testing.T) {
+// The documentation shows each page of the app, in small pictures.
+func TestScreenshots_ExistAndAreShown(t *testing.T) {
 	if *screenshots != "" {
 		takeAll(t, *screenshots)
 	}
@@ -108,14 +107,14 @@ func takeAll(t *testing.T, folder string) {
 			w.SetColors("dark")
 		}
 		s.show(w, shot.path)
-		picture := fewColours(t, w.Screenshot())
+		picture := fewColors(t, w.Screenshot())
 		if err := os.WriteFile(filepath.Join(folder, shot.name+".png"), picture, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// show opens a page of the demo. One in capitals is looked for.
+// show opens a page of the demo. It looks up paths in capitals.
 func (s *site) show(w *walker, path string) {
 	s.t.Helper()
 	switch path {
@@ -132,10 +131,10 @@ func (s *site) show(w *walker, path string) {
 	w.Open(path)
 }
 
-// popular is the path of the page that is first in the ranking.
+// popular returns the path of the page that ranks first.
 func (s *site) popular(w *walker) string { return s.first(w, "/ranking?span=all", "/p/") }
 
-// first returns the first link of a page that begins in some way.
+// first returns the first link on a page whose address starts with begin.
 func (s *site) first(w *walker, page, begin string) string {
 	s.t.Helper()
 	w.Open(page)
@@ -144,7 +143,7 @@ func (s *site) first(w *walker, page, begin string) string {
 	return path
 }
 
-// conflict shows what the second of two tabs is shown.
+// conflict opens what the second of two tabs sees.
 func (s *site) conflict(w *walker) {
 	s.t.Helper()
 	w.Open("/write")
@@ -170,9 +169,9 @@ func (s *site) conflict(w *walker) {
 	}
 }
 
-// fewColours is a picture with its most frequent 256 colours, to which all others
-// are near: a page of text has hardly more. It ends at maxHeight.
-func fewColours(t *testing.T, picture []byte) []byte {
+// fewColors reduces a picture to its 256 most frequent colors. A page of text has few
+// others, and they are similar. It cuts the picture off at maxHeight.
+func fewColors(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// written are the tags that a text with Markdown may become, and what a form
-// says that is sent too often.
+// written has the tags that Markdown may produce, and those of the notice about too
+// many attempts.
 var written = []string{"p", "p dir", "em", "code", "a href rel", "h2", "blockquote", "br", "p class role"}
 
-// An audit knows the tags that pages have when nobody means harm.
+// An audit knows the tags of harmless pages.
 type audit struct {
 	*community
-	fair map[string]bool // by their shapes
+	fair map[string]bool // by shape
 }
 
-// learn notes the tags of a harmless page.
+// learn records the tags of a harmless page.
 func (a *audit) learn(what string, got reply) {
 	a.t.Helper()
 	if got.status >= 500 {
@@ -31,11 +31,11 @@ func (a *audit) learn(what string, got reply) {
 	}
 }
 
-// What an address on a page may begin with.
+// fairAddress matches the addresses that a page may have.
 var fairAddress = regexp.MustCompile(`^(/([^/\\]|$)|#|https?://\w)`)
 
-// check wants a page to have no tag, attribute or kind of address that the
-// harmless one has not.
+// check wants a page to have no tag, attribute or kind of address that harmless pages
+// do not have.
 func (a *audit) check(what, payload string, got reply) {
 	a.t.Helper()
 	if got.status >= 500 {
@@ -53,28 +53,28 @@ func (a *audit) check(what, payload string, got reply) {
 	}
 }
 
-// places are all pages that show what ann has written, and to whom.
+// places returns all pages that show what ann wrote.
 func (c *community) places() map[string]func() reply {
 	return map[string]func() reply{
-		"page":                 func() reply { return c.nobody.get("/p/tea") },
+		"page":                 func() reply { return c.guest.get("/p/tea") },
 		"page to a member":     func() reply { return c.ben.get("/p/tea") },
 		"page to ann":          func() reply { return c.ann.get("/p/tea") },
-		"home":                 func() reply { return c.nobody.get("/") },
+		"home":                 func() reply { return c.guest.get("/") },
 		"home to a member":     func() reply { return c.ben.get("/") },
-		"newest":               func() reply { return c.nobody.get("/newest") },
+		"newest":               func() reply { return c.guest.get("/newest") },
 		"feed":                 func() reply { return c.ben.get("/feed") },
-		"ranking":              func() reply { return c.nobody.get("/ranking") },
+		"ranking":              func() reply { return c.guest.get("/ranking") },
 		"ranking to ann":       func() reply { return c.ann.get("/ranking?span=all&page=tea") },
-		"profile":              func() reply { return c.nobody.get("/m/ann") },
+		"profile":              func() reply { return c.guest.get("/m/ann") },
 		"own profile":          func() reply { return c.ann.get("/m/ann") },
-		"followers":            func() reply { return c.nobody.get("/m/ben/followers") },
-		"topic":                func() reply { return c.nobody.get("/t/drinks") },
-		"followers of a topic": func() reply { return c.nobody.get("/t/drinks/followers") },
-		"topics":               func() reply { return c.nobody.get("/topics") },
+		"followers":            func() reply { return c.guest.get("/m/ben/followers") },
+		"topic":                func() reply { return c.guest.get("/t/drinks") },
+		"followers of a topic": func() reply { return c.guest.get("/t/drinks/followers") },
+		"topics":               func() reply { return c.guest.get("/topics") },
 		"form":                 func() reply { return c.ann.get("/edit/" + c.page) },
 		"settings":             func() reply { return c.ann.get("/settings") },
 		"footprints":           func() reply { return c.ben.get("/footprints") },
-		"hood":                 func() reply { return c.nobody.get("/hood?page=tea") },
+		"hood":                 func() reply { return c.guest.get("/hood?page=tea") },
 	}
 }
 
@@ -95,10 +95,10 @@ func newAudit(t *testing.T) *audit {
 		a.store("Plain words, and nothing else.", i)
 		for what, look := range a.places() {
 			a.learn(what, look())
-			a.learn(what, look()) // Seen once more it is in the ranking.
+			a.learn(what, look()) // After the first view, the page is in the ranking.
 		}
 		a.settle()
-		for n := range 30 { // So many comments that there is a pager.
+		for n := range 30 { // Enough comments for a pager.
 			a.store("Plain words, and nothing else.", 10+n)
 		}
 	}
@@ -120,7 +120,7 @@ func (a *audit) comments() int {
 	return int(page.Comments)
 }
 
-// store puts a text into every field that keeps one, as the forms would do.
+// store puts a text into every field that is stored, as the forms would.
 func (a *audit) store(text string, n int) {
 	a.t.Helper()
 	ctx := a.t.Context()
@@ -152,13 +152,13 @@ func TestStoredText_IsNeverMarkup(t *testing.T) {
 			got := look()
 			a.check(what, payload, got)
 			if what == "page" && !strings.Contains(shown(got.body), strings.Join(strings.Fields(payload), " ")) {
-				t.Errorf("%s with %s: the title is not shown as it was typed", what, payload)
+				t.Errorf("%s with %s: the title is not shown as typed", what, payload)
 			}
 		}
 	}
 }
 
-// What a form says is shown again in it where it is refused, and as a preview.
+// A refused form and a preview show again what was typed.
 func TestTypedText_IsNeverMarkup(t *testing.T) {
 	a := newAudit(t)
 	fields := map[string]func(text string) reply{
@@ -184,13 +184,13 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 			return a.ann.post("/comment/"+a.page, "id", newID(1), "text", text+strings.Repeat("x", 5000))
 		},
 		"handle": func(text string) reply {
-			return a.nobody.post("/signup", "id", newID(1), "handle", text+"?", "password", password)
+			return a.guest.post("/signup", "id", newID(1), "handle", text+"?", "password", password)
 		},
 		"password": func(text string) reply {
-			return a.nobody.post("/signup", "id", newID(1), "handle", "x", "password", text)
+			return a.guest.post("/signup", "id", newID(1), "handle", "x", "password", text)
 		},
 		"log-in": func(text string) reply {
-			return a.nobody.post("/login", "handle", text, "password", "wrong", "next", text)
+			return a.guest.post("/login", "handle", text, "password", "wrong", "next", text)
 		},
 		"about": func(text string) reply {
 			return a.ann.post("/settings/profile", "about", text+strings.Repeat("x", 5000))
@@ -199,17 +199,17 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 		"form id": func(text string) reply {
 			return a.ann.post("/write", "id", text, "title", "x", "body", "x", "slug", "new")
 		},
-		"next":        func(text string) reply { return a.nobody.get("/login?next=" + url.QueryEscape(text)) },
-		"cursor":      func(text string) reply { return a.nobody.get("/newest?at=" + url.QueryEscape(text)) },
-		"span":        func(text string) reply { return a.nobody.get("/ranking?span=" + url.QueryEscape(text)) },
-		"place":       func(text string) reply { return a.nobody.get("/ranking?from=" + url.QueryEscape(text)) },
-		"ranked page": func(text string) reply { return a.nobody.get("/ranking?page=" + url.QueryEscape(text)) },
-		"hood":        func(text string) reply { return a.nobody.get("/hood?page=" + url.QueryEscape(text)) },
-		"member":      func(text string) reply { return a.nobody.get("/m/" + url.PathEscape(text)) },
-		"topic":       func(text string) reply { return a.nobody.get("/t/" + url.PathEscape(text)) },
-		"page":        func(text string) reply { return a.nobody.get("/p/" + url.PathEscape(text)) },
-		"nowhere":     func(text string) reply { return a.nobody.get("/" + url.PathEscape(text)) },
-		"comments":    func(text string) reply { return a.nobody.get("/p/tea?comments=" + url.QueryEscape(text)) },
+		"next":        func(text string) reply { return a.guest.get("/login?next=" + url.QueryEscape(text)) },
+		"cursor":      func(text string) reply { return a.guest.get("/newest?at=" + url.QueryEscape(text)) },
+		"span":        func(text string) reply { return a.guest.get("/ranking?span=" + url.QueryEscape(text)) },
+		"place":       func(text string) reply { return a.guest.get("/ranking?from=" + url.QueryEscape(text)) },
+		"ranked page": func(text string) reply { return a.guest.get("/ranking?page=" + url.QueryEscape(text)) },
+		"hood":        func(text string) reply { return a.guest.get("/hood?page=" + url.QueryEscape(text)) },
+		"member":      func(text string) reply { return a.guest.get("/m/" + url.PathEscape(text)) },
+		"topic":       func(text string) reply { return a.guest.get("/t/" + url.PathEscape(text)) },
+		"page":        func(text string) reply { return a.guest.get("/p/" + url.PathEscape(text)) },
+		"nowhere":     func(text string) reply { return a.guest.get("/" + url.PathEscape(text)) },
+		"comments":    func(text string) reply { return a.guest.get("/p/tea?comments=" + url.QueryEscape(text)) },
 	}
 	for what, send := range fields {
 		for _, harmless := range []string{"plain", "p", ""} {
@@ -224,9 +224,8 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 	}
 }
 
-// The name of a browser is somebody's text as well: its owner is shown it, and
-// so is whoever holds the same account.
-func TestBrowsersName_IsNeverMarkup(t *testing.T) {
+// The name of a browser is untrusted text as well, and the settings show it.
+func TestBrowserName_IsNeverMarkup(t *testing.T) {
 	a := newAudit(t)
 	for _, payload := range payloads {
 		a.later()

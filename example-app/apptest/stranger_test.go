@@ -6,23 +6,23 @@ import (
 	"testing"
 )
 
-// public are the forms that are there for everybody.
+// public has the forms that anyone may send.
 var public = map[string]bool{"/signup": true, "/login": true, "/logout": true}
 
-func TestPost_OfAStrangerChangesNothing(t *testing.T) {
+func TestPost_FromAStrangerChangesNothing(t *testing.T) {
 	c := newCommunity(t)
 	requests, before := c.requests(), c.state()
 	for _, r := range requests {
 		if public[r.route] {
 			continue
 		}
-		for what, v := range map[string]*visitor{"nobody": c.nobody, "somebody with a cookie made up": c.withCookie("x"), "somebody with another's id": c.withCookie(c.page)} {
+		for what, v := range map[string]*visitor{"a guest": c.guest, "a made-up cookie": c.withCookie("x"), "the id of a page as the cookie": c.withCookie(c.page)} {
 			got := v.post(r.path, r.fields...)
 			if got.status != http.StatusForbidden && (got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/login")) {
-				t.Errorf("POST %s of %s: want 403 or the way to log in, got %d to %s", r.path, what, got.status, got.header.Get("Location"))
+				t.Errorf("POST %s with %s: want 403 or a redirect to log in, got %d to %s", r.path, what, got.status, got.header.Get("Location"))
 			}
 		}
-		c.unchanged(before, "POST "+r.path+" of a stranger")
+		c.unchanged(before, "POST "+r.path+" from a stranger")
 	}
 }
 
@@ -32,7 +32,7 @@ func (c *community) withCookie(value string) *visitor {
 	return v
 }
 
-func TestGet_ForMembersLeadsAStrangerToLogInAndBack(t *testing.T) {
+func TestGet_ForMembersSendsAStrangerToLogInAndBack(t *testing.T) {
 	c := newCommunity(t)
 	for _, path := range []string{"/write", "/edit/" + c.page, "/feed", "/footprints", "/settings"} {
 		v := c.visitor()
@@ -40,17 +40,17 @@ func TestGet_ForMembersLeadsAStrangerToLogInAndBack(t *testing.T) {
 		v.want(got, http.StatusSeeOther)
 		form := got.header.Get("Location")
 		if !strings.HasPrefix(form, "/login?next=") {
-			t.Fatalf("%s: want the way to log in, got %q", path, form)
+			t.Fatalf("%s: want a redirect to log in, got %q", path, form)
 		}
 		if got = v.fill(form, "/login", "handle", "ann", "password", password); got.header.Get("Location") != path {
-			t.Errorf("%s: want to be led back, got %d to %q", path, got.status, got.header.Get("Location"))
+			t.Errorf("%s: want to return there, got %d to %q", path, got.status, got.header.Get("Location"))
 		}
 		v.want(v.get(path), 200)
 	}
 }
 
-// What is ann's alone, ben can neither see nor change.
-func TestMember_CannotTouchWhatIsAnothers(t *testing.T) {
+// Ben can neither see nor change what belongs to ann.
+func TestMember_CannotTouchWhatBelongsToAnother(t *testing.T) {
 	c := newCommunity(t)
 	version := valueOf(c.ann.fields("/edit/"+c.page, "/edit/"+c.page), "version")
 	session, before := c.otherSession(c.ann), c.state()
@@ -65,21 +65,21 @@ func TestMember_CannotTouchWhatIsAnothers(t *testing.T) {
 	} {
 		got := c.ben.post(r.path, r.fields...)
 		if got.status < 300 || got.status >= 500 {
-			t.Errorf("POST %s of ben: want it refused, got %d", r.path, got.status)
+			t.Errorf("POST %s from ben: want it refused, got %d", r.path, got.status)
 		}
 		if strings.Contains(shown(got.body), "One cup.") {
 			t.Errorf("POST %s shows ben ann's form:\n%s", r.path, shown(got.body))
 		}
-		c.unchanged(before, "POST "+r.path+" of ben")
+		c.unchanged(before, "POST "+r.path+" from ben")
 	}
 	c.ben.want(c.ben.get("/edit/"+c.page), http.StatusForbidden)
 	c.ben.post("/footprints/seen")
 	c.ben.post("/settings/sessions/end")
 	if !c.ann.signedIn() || !c.annElsewhere.signedIn() || c.ben.signedIn() {
-		t.Error("want ben signed out everywhere, and nobody else")
+		t.Error("want ben logged out everywhere, and nobody else")
 	}
 	if got := c.unread("ann"); got != 1 {
-		t.Errorf("want ann's footprint unread still, got %d", got)
+		t.Errorf("want ann's footprint to stay unread, got %d", got)
 	}
 }
 
@@ -88,21 +88,21 @@ func TestMember_SeesOnlyTheirOwnSettings(t *testing.T) {
 	c.ann.want(c.ann.post("/settings/profile", "about", "Only tea."), http.StatusSeeOther)
 	for _, path := range []string{"/settings", "/footprints", "/feed"} {
 		if text := shown(c.ben.get(path).body); strings.Contains(text, "Only tea.") || strings.Contains(text, "ann") {
-			t.Errorf("%s of ben tells of ann:\n%s", path, text)
+			t.Errorf("%s for ben mentions ann:\n%s", path, text)
 		}
 	}
 }
 
-func TestPages_OfMembersAreKeptByNoCache(t *testing.T) {
+func TestPages_ForMembersAreNotCached(t *testing.T) {
 	c := newCommunity(t)
 	for _, path := range []string{"/", "/p/tea", "/settings", "/footprints", "/edit/" + c.page, "/feed", "/m/ann"} {
 		if got := c.ann.get(path).header.Get("Cache-Control"); got != "no-store" {
-			t.Errorf("%s of ann: want no-store, got %q", path, got)
+			t.Errorf("%s for ann: want no-store, got %q", path, got)
 		}
 	}
 }
 
-func TestLogs_AndErrorsHoldNoSecret(t *testing.T) {
+func TestPages_ContainNoSecrets(t *testing.T) {
 	c := newCommunity(t)
 	for _, path := range []string{"/settings", "/metrics", "/hood", "/nowhere"} {
 		for _, secret := range []string{c.ann.cookie(), password, "$argon2id$"} {

@@ -31,20 +31,19 @@ var (
 	audits string
 )
 
-// tab is a page in the browser, as a visitor of one site sees it. Links, buttons
-// and fields go by the names that are read out for them, or by how these begin,
-// so a test that passes has also shown that the names are there.
+// tab is a page in the browser, as a visitor of one site sees it. Tests find links,
+// buttons and fields by the names that screen readers read out, or by the beginning of
+// such a name. So a test that passes also proves that the names exist.
 //
-// Each exported method is a step. It fails the test, and says what it waited for,
-// if patience ends before it is done. When the test ends, it also fails for each
-// error that the page wrote to the console, script that failed, dialog, file that
-// was refused and request to another host.
+// Each exported method is a step. If it takes longer than patience, it fails the test
+// and reports what it waited for. At the end, the test also fails for each console
+// error, failed script, dialog, refused file and request to another host.
 type tab struct {
 	t        testing.TB
 	ctx      context.Context
 	site     string // URL without path and query
 	patience time.Duration
-	status   int // that the server gave the document
+	status   int // of the current document
 	record
 }
 
@@ -54,7 +53,7 @@ func newTab(t testing.TB, browser context.Context, site string) *tab {
 	return openTab(t, browser, site, chromedp.WithNewBrowserContext())
 }
 
-// openTab opens an empty tab for the visitor whose tab parent is.
+// openTab opens an empty tab in the browser context of parent, for the same visitor.
 func openTab(t testing.TB, parent context.Context, site string, options ...chromedp.ContextOption) *tab {
 	t.Helper()
 	p := &tab{t: t, site: site, patience: patience, record: record{asked: map[string]string{}}}
@@ -70,7 +69,7 @@ func (p *tab) fail(format string, args ...any) {
 	p.t.Fatalf("browser: on %s: "+format, append([]any{p.where()}, args...)...)
 }
 
-// do carries out what takes no waiting.
+// do carries out steps that need no waiting.
 func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -80,7 +79,7 @@ func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// command is a command of the DevTools protocol whose answer says nothing.
+// command is a command of the DevTools protocol without a result.
 func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, c, params)
@@ -88,8 +87,8 @@ func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 	})
 }
 
-// Eval stores the value of an expression in into, unless that is nil. It works
-// also where the page's own scripts do not.
+// Eval stores the value of an expression in into, unless into is nil. It works even if
+// the page's own scripts are off.
 func (p *tab) Eval(expression string, into any) {
 	p.t.Helper()
 	if err := p.eval(expression, into); err != nil {
@@ -140,21 +139,21 @@ func (p *tab) Wait(what, expression string) {
 	p.await("wait for "+what, fmt.Sprintf("%s.holds(%s, %q)", names, expression, expression), nil)
 }
 
-// Text returns the text that the first element of a selector shows, once there
-// is one, with single blanks.
+// Text waits for an element that matches a selector, and returns the text that it shows,
+// with single spaces.
 func (p *tab) Text(selector string) (text string) {
 	p.t.Helper()
 	p.await("text of "+selector, named("textIn", selector), &text)
 	return text
 }
 
-// has reports whether the page shows the text, whatever the blanks in it.
+// has reports whether the page shows the text, ignoring differences in spaces.
 func (p *tab) has(text string) bool {
 	p.t.Helper()
 	return strings.Contains(p.Text("body"), strings.Join(strings.Fields(text), " "))
 }
 
-// WantText fails the test, and goes on, where the page does not show a text.
+// WantText reports each text that the page does not show. The test continues.
 func (p *tab) WantText(wants ...string) {
 	p.t.Helper()
 	for _, want := range wants {
@@ -164,7 +163,7 @@ func (p *tab) WantText(wants ...string) {
 	}
 }
 
-// WithoutText fails the test, and goes on, where the page shows a text.
+// WithoutText reports each text that the page shows. The test continues.
 func (p *tab) WithoutText(wants ...string) {
 	p.t.Helper()
 	for _, want := range wants {
@@ -174,8 +173,7 @@ func (p *tab) WithoutText(wants ...string) {
 	}
 }
 
-// load takes the step that leads to another document, and returns when that is
-// complete.
+// load takes a step that leads to another document, and waits until that has loaded.
 func (p *tab) load(what string, step chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, p.patience)
@@ -191,32 +189,32 @@ func (p *tab) load(what string, step chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Open shows the page at a path of the site, whatever its status.
+// Open shows the page at a path of the site. Its status may be an error.
 func (p *tab) Open(path string) {
 	p.t.Helper()
 	p.load("open "+path, chromedp.Navigate(p.site+path))
 }
 
-// Reload shows the page again, as it is now.
+// Reload reloads the page.
 func (p *tab) Reload() {
 	p.t.Helper()
 	p.load("reload", chromedp.Reload())
 }
 
-// Back does what the browser's back button does.
+// Back does what the browser's Back button does.
 func (p *tab) Back() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, p.patience)
 	defer cancel()
-	// A page that the browser has kept comes back without being loaded.
+	// The browser may restore a cached page without loading it.
 	if _, err := chromedp.Run(ctx, chromedp.WaitEvent(page.FrameNavigated, nil, chromedp.Evaluate[chromedp.Void]("history.back()"))); err != nil {
 		p.fail("back: %v", err)
 	}
 	p.Wait("the page to be complete", "document.readyState === 'complete'")
 }
 
-// click waits until nothing covers the link, button or field of that name, and
-// returns the click in its middle.
+// click waits until nothing covers the link, button or field with the name, and returns
+// a click on its center.
 func (p *tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 	p.t.Helper()
 	var at struct{ X, Y float64 }
@@ -224,21 +222,21 @@ func (p *tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 	return chromedp.MouseClickXY(at.X, at.Y)
 }
 
-// Follow clicks the link or button of that name, and returns when the page that
-// it leads to is complete.
+// Follow clicks the link or button with the name, and waits until the page it leads to
+// has loaded.
 func (p *tab) Follow(name string) {
 	p.t.Helper()
 	p.load(fmt.Sprintf("follow %q", name), p.click("control", name))
 }
 
-// Submit clicks the button of that name, which sends a form, and returns when
-// the page that answers it is complete.
+// Submit clicks the button with the name, which sends a form, and waits until the
+// resulting page has loaded.
 func (p *tab) Submit(name string) {
 	p.t.Helper()
 	p.load(fmt.Sprintf("submit %q", name), p.click("button", name))
 }
 
-// Fill writes text into the field of that label, in place of what is there.
+// Fill replaces the content of the field with the label by text.
 func (p *tab) Fill(label, text string) {
 	p.t.Helper()
 	write := command(input.InsertText, input.InsertTextParams{Text: text})
@@ -254,8 +252,7 @@ func (p *tab) Press(key string) {
 	p.do("press", chromedp.KeyEvent(key))
 }
 
-// SetViewport makes the tab so many pixels wide, and a phone's if that is
-// narrow.
+// SetViewport sets the width of the tab in pixels. A narrow tab acts like a phone.
 func (p *tab) SetViewport(width int64) {
 	p.t.Helper()
 	var options []chromedp.EmulateViewportOption
@@ -274,7 +271,7 @@ func (p *tab) SetColors(scheme string) {
 	}}))
 }
 
-// SetScripts turns the scripts of the pages that come on or off.
+// SetScripts turns the scripts of later pages on or off.
 func (p *tab) SetScripts(on bool) {
 	p.t.Helper()
 	p.do("scripts", command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}))
@@ -292,9 +289,9 @@ func (p *tab) Screenshot() []byte {
 	return picture
 }
 
-// Audit returns a sentence for everything that a visitor with a keyboard, a screen
-// reader, poor sight or a narrow screen would stumble over on the page as it is
-// shown now, in its present width and colors.
+// Audit returns a sentence for each obstacle that the page, in its current width and
+// colors, has for visitors with a keyboard, a screen reader, poor sight or a narrow
+// screen.
 func (p *tab) Audit() (complaints []string) {
 	p.t.Helper()
 	p.Eval("("+audits+")("+names+")", &complaints)

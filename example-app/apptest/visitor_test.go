@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// stores are the kinds of store that the app is tested on.
+// stores opens each kind of store that the tests run on.
 var stores = map[string]func(t *testing.T) kvmodel.Store{
 	"embedded": func(t *testing.T) kvmodel.Store { return openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")) },
 	"memcached": func(t *testing.T) kvmodel.Store {
@@ -47,8 +47,9 @@ func openStore(t *testing.T, url string) kvmodel.Store {
 	return store
 }
 
-// The whole of what a visitor may do, with a browser and each kind of store.
-func TestVisitor_FindsTheirWay(t *testing.T) {
+// Visitors can do everything that the site offers, with each kind of store, with and
+// without scripts.
+func TestVisitor_CanDoEverything(t *testing.T) {
 	servers.Need(t, program)
 	chromium := startBrowser(t)
 	for kind, store := range stores {
@@ -147,7 +148,7 @@ func (w *walker) ranking() []string {
 	return titles
 }
 
-// walk is the story of ann, ben and carol.
+// walk tells the story of ann, ben and carol.
 func walk(t *testing.T, chromium context.Context, s *site, scripts bool) {
 	s.t = t
 	url := s.url
@@ -172,7 +173,7 @@ func walk(t *testing.T, chromium context.Context, s *site, scripts bool) {
 	logOut(ann)
 }
 
-// Ben follows ann, carol a topic; what ann writes then is in the feeds of both.
+// Ben follows ann, and carol follows a topic. The next page by ann is in both feeds.
 func followsAndFeed(t *testing.T, ann, ben, carol *walker) {
 	ben.Open("/m/ann")
 	ben.Submit("Follow")
@@ -195,19 +196,19 @@ func followsAndFeed(t *testing.T, ann, ben, carol *walker) {
 	}
 }
 
-// Ann sees who came by her profile, as new until she says that she has seen it.
+// Ann sees who visited her profile. The visits are new until she marks them as seen.
 func footprints(ann, ben, carol *walker) {
 	carol.Open("/m/ann")
 	ann.Open("/")
 	ann.Follow("Footprints")
 	ann.WantText("ben", "carol", "new")
 	ann.Submit("Mark all as seen")
-	ann.WantText("ben", "carol", "Nobody new")
+	ann.WantText("ben", "carol", "No new visitors")
 	ben.Follow("Footprints")
-	ben.WantText("Nobody has walked past yet.")
+	ben.WantText("No visitors yet.")
 }
 
-// The page that is looked at more often moves up.
+// A page with more views moves up.
 func ranking(t *testing.T, s *site, ann, ben, carol *walker) {
 	carol.Open("/p/clogs")
 	s.look("/p/clogs", 8)
@@ -221,12 +222,12 @@ func ranking(t *testing.T, s *site, ann, ben, carol *walker) {
 	if got := ann.ranking(); len(got) != 3 || got[0] != want {
 		t.Errorf("want %q first once it has more views, got %q", want, got)
 	}
-	ann.WantText("Around you")
+	ann.WantText("Nearby ranks")
 	carol.Open("/p/the-figure-two")
 	carol.WantText("#1", "of 3")
 }
 
-// look has so many strangers look at a page.
+// look has a number of strangers view a page.
 func (s *site) look(path string, times int) {
 	s.t.Helper()
 	for range times {
@@ -244,16 +245,16 @@ func comments(ann, ben *walker) {
 	ann.WantText("1 comment", "I saw it too: 二")
 }
 
-// Whoever has the first page open is told of what is new, without asking.
+// An open home page shows that there is a new page, without a reload.
 func liveCount(ann, ben *walker) {
 	ben.Open("/")
 	ann.write("News", "Something happened.", "")
-	ben.Wait("the count of new pages", "document.querySelector('main [role=status]').innerText.includes('1 is new')")
+	ben.Wait("the count of new pages", "document.querySelector('main [role=status]').innerText.includes('1 new page')")
 	ben.WithoutText("Something happened.")
 }
 
-// Two tabs edit one page: the second is shown what the first has saved, keeps its
-// own text and can save it after all.
+// Two tabs edit one page. The second is shown what the first saved, keeps its own text
+// and can save it.
 func conflict(t *testing.T, ann *walker) {
 	ann.Open("/p/snow-at-the-gate")
 	second := ann.another()
@@ -279,8 +280,8 @@ func conflict(t *testing.T, ann *walker) {
 	ann.WantText("It fell in the second tab.")
 }
 
-// The pictures are there, have names, and are drawn: also the tree of a young ranking,
-// which is a single leaf.
+// The pictures have names and are drawn, even the tree of a new ranking, which is a
+// single leaf.
 func underTheHood(t *testing.T, w *walker) {
 	w.Follow("Under the hood")
 	var pictures []string
@@ -291,7 +292,7 @@ func underTheHood(t *testing.T, w *walker) {
 	w.WantText("The keys themselves")
 }
 
-// Ann signs the browser on her phone out from her desk.
+// Ann logs out the browser on her phone from her desk.
 func otherSession(t *testing.T, chromium context.Context, url string, ann *walker) {
 	phone := newWalker(t, chromium, url, "ann", ann.scripts)
 	phone.SetViewport(phoneWidth)
@@ -299,8 +300,8 @@ func otherSession(t *testing.T, chromium context.Context, url string, ann *walke
 	phone.logIn()
 	phone.wantHeading("Settings")
 	ann.Open("/settings")
-	ann.Submit("Sign out Chrome")
-	ann.WantText("That session is signed out.")
+	ann.Submit("Log out Chrome")
+	ann.WantText("That session has been logged out.")
 	phone.Follow("Footprints")
 	phone.wantHeading("Log in")
 	phone.logIn()
@@ -309,14 +310,14 @@ func otherSession(t *testing.T, chromium context.Context, url string, ann *walke
 	ann.wantHeading("Settings")
 }
 
-// Once she has logged out, the back button shows nobody what was hers.
+// After Ann logs out, the Back button shows none of her pages.
 func logOut(ann *walker) {
 	ann.Open("/footprints")
 	ann.Open("/settings")
 	ann.Submit("Log out")
 	ann.Back()
 	ann.wantHeading("Log in")
-	ann.WithoutText("Where you are signed in")
+	ann.WithoutText("Where you are logged in")
 	ann.Back()
 	ann.WithoutText("carol")
 }

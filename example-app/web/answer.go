@@ -2,13 +2,13 @@ package web
 
 import "github.com/a-h/templ"
 
-// answer is a page, or the path of one to go to.
+// answer is a page, or the path to redirect to.
 type answer struct {
-	to     string // if not empty, all else is
+	to     string // a redirect if not empty; the other fields are then empty
 	status int    // 0 is 200
 	title  string
-	here   string // the address in the main navigation that is this page's
-	slug   string // of the page that it shows: the way to it is marked under the hood
-	live   bool   // the script has something to do on it
+	here   string // this page's address in the main navigation
+	slug   string // of the page it shows, which is marked under the hood
+	live   bool   // whether it needs the script
 	body   templ.Component
 }

@@ -9,11 +9,8 @@ import (
 // commenting is how often a member may comment.
 var commenting = ashiato.Limit{What: "comments", Times: 60, Per: time.Hour}
 
-// comment adds what was typed to the page with the id in the path.
+// comment adds a comment to the page whose id is in the path.
 func (s *Site) comment(v *visit) (answer, error) {
-	if err := readForm(v); err != nil {
-		return answer{}, err
-	}
 	form, err := v.formID()
 	if err != nil {
 		return answer{}, err

@@ -1,14 +1,13 @@
-// Package web is what visitors of the sample app see: its pages, and the forms
-// that change something. routes.go is the one table of all there is; each of
-// its handlers is a method of Site in a file named for its page; outcome.go is
-// the one table from an error to a status. The markup is in package pages, what
-// may be done and how it is stored in package ashiato.
+// Package web serves the pages and forms of the sample app. Two tables describe
+// it: routes.go lists every page and form, and outcome.go maps errors to statuses
+// and messages. Each handler is a method of Site, in a file named for its page.
+// Package pages has the markup. Package ashiato has the rules and the storage.
 //
-// # A look is a look
+// # What a GET changes
 //
-// No GET changes anything but two counts: reading a page counts a view, and
-// looking at a profile leaves a footprint. Both are what the visit itself is,
-// and no other site can do them in a visitor's name: only a document that the
-// visitor went to counts, not an image, a frame or a prefetch, and the cookie is
-// SameSite=Lax, so what another site embeds comes without it.
+// A GET changes nothing, with two exceptions: viewing a page counts a view, and
+// viewing a profile leaves a footprint. Another site cannot cause either in a
+// visitor's name. Only a document that the visitor navigated to counts, not an
+// image, a frame or a prefetch. And the cookie is SameSite=Lax, so requests for
+// what another site embeds do not carry it.
 package web

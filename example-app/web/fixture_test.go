@@ -25,7 +25,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// visitor is a browser without JavaScript at a site of its own.
+// visitor is a browser without JavaScript, with a site of its own.
 type visitor struct {
 	t      *testing.T
 	site   string
@@ -33,15 +33,15 @@ type visitor struct {
 	client *http.Client
 }
 
-// reply is what came back at the end of redirects.
+// reply is the answer at the end of all redirects.
 type reply struct {
 	status int
-	body   string // as it came
+	body   string // not unescaped
 	path   string
 	header http.Header
 }
 
-// cheap makes passwords cost next to nothing.
+// cheap makes hashing passwords almost free.
 var cheap = ashiato.Options{Hash: ashiato.Hash{Passes: 1, Memory: 8, Threads: 1}}
 
 const password = "two bars in the snow"
@@ -60,7 +60,7 @@ func visit(t *testing.T, db *kvmodel.DB) *visitor {
 	t.Cleanup(func() {
 		site.Close()
 		server.Close()
-		// What a store has lost cannot be completed.
+		// Changes in a store that lost its data cannot be finished.
 		if err := db.Close(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, kvmodel.ErrLost) {
 			t.Errorf("close: %v", err)
 		}
@@ -68,7 +68,7 @@ func visit(t *testing.T, db *kvmodel.DB) *visitor {
 	return (&visitor{t: t, site: server.URL, app: app}).another()
 }
 
-// another returns a visitor of the same site who has not been here.
+// another returns a new visitor of the same site.
 func (v *visitor) another() *visitor {
 	v.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -80,7 +80,7 @@ func (v *visitor) another() *visitor {
 	return &other
 }
 
-// as returns another visitor, who signs up under that handle.
+// as returns another visitor, who signs up with the handle.
 func (v *visitor) as(handle string) *visitor {
 	v.t.Helper()
 	other := v.another()
@@ -88,13 +88,13 @@ func (v *visitor) as(handle string) *visitor {
 	return other
 }
 
-// visitMem is visitURL of a site in memory.
+// visitMem is visitURL for a site in memory.
 func visitMem(t *testing.T) *visitor {
 	t.Helper()
 	return visitURL(t, "mem:")
 }
 
-// visitURL returns a visitor of a site in the store, who is signed in as ann.
+// visitURL returns a visitor of a site in the store, who is logged in as ann.
 func visitURL(t *testing.T, store string) *visitor {
 	t.Helper()
 	db, err := kvopen.Open(t.Context(), store)
@@ -143,7 +143,7 @@ func (v *visitor) post(path string, fields url.Values) reply {
 	return v.send(v.client, v.form(path, fields.Encode()))
 }
 
-// postOnce is post, but the reply is the one to the form itself.
+// postOnce is post without following a redirect.
 func (v *visitor) postOnce(path string, fields url.Values) reply {
 	v.t.Helper()
 	client := *v.client
@@ -178,7 +178,7 @@ func (v *visitor) send(client *http.Client, req *http.Request) reply {
 
 var hidden = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)"`)
 
-// fill returns what the form on a page sends if names and values are typed.
+// fill returns what the form on a page sends after names and values were typed.
 func fill(page reply, typed ...string) url.Values {
 	fields := url.Values{}
 	for _, match := range hidden.FindAllStringSubmatch(page.body, -1) {
@@ -201,24 +201,24 @@ func (v *visitor) write(slug, title, body string) reply {
 	return v.post("/write", fill(v.get("/write"), "slug", slug, "title", title, "body", body))
 }
 
-// editOf returns where the page with slug is edited.
+// editOf returns the address of the form that edits a page.
 func (v *visitor) editOf(slug string) string {
 	v.t.Helper()
 	page := v.get("/p/" + slug)
 	found := regexp.MustCompile(`href="(/edit/[^"]+)"`).FindStringSubmatch(page.body)
 	if found == nil {
-		v.t.Fatalf("no way to edit on %s:\n%s", slug, page.body)
+		v.t.Fatalf("no link to edit on %s:\n%s", slug, page.body)
 	}
 	return found[1]
 }
 
-// version returns the version of the page that is edited at a path.
+// version returns the version in the form at a path.
 func (v *visitor) version(edit string) string {
 	v.t.Helper()
 	return fill(v.get(edit)).Get("version")
 }
 
-// wantVersion checks the version of the page that is edited at a path.
+// wantVersion checks the version in the form at a path.
 func (v *visitor) wantVersion(edit, want string) {
 	v.t.Helper()
 	if got := v.version(edit); got != want {
@@ -226,13 +226,13 @@ func (v *visitor) wantVersion(edit, want string) {
 	}
 }
 
-// written returns how many pages the member with that handle has written.
+// written returns the number of pages by the member with the handle.
 func (v *visitor) written(handle string) int {
 	v.t.Helper()
 	return strings.Count(v.get("/m/"+handle).body, `<h3 class="title"><a href="/p/`)
 }
 
-// want checks the status of got, and that it has texts, escaped as HTML is.
+// want checks the status of got, and that the unescaped page contains the texts.
 func (v *visitor) want(got reply, status int, texts ...string) {
 	v.t.Helper()
 	if got.status != status {
@@ -245,7 +245,7 @@ func (v *visitor) want(got reply, status int, texts ...string) {
 	}
 }
 
-// without checks that got does not have text as it stands.
+// without checks that the page does not contain text unescaped.
 func (v *visitor) without(got reply, text string) {
 	v.t.Helper()
 	if strings.Contains(got.body, text) {
@@ -253,7 +253,7 @@ func (v *visitor) without(got reply, text string) {
 	}
 }
 
-// frail is a store that can be down, or answer no write though it does it.
+// frail is a store that can be down, or leave the writes it performs unanswered.
 type frail struct {
 	kvmodel.Store
 	down, mute atomic.Bool
@@ -277,7 +277,7 @@ func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// visitFrail is visitMem on a store that can fail.
+// visitFrail is visitMem with a store that can fail.
 func visitFrail(t *testing.T) (*visitor, *frail) {
 	t.Helper()
 	store := newFrail()
@@ -311,7 +311,7 @@ func (v *visitor) setCookie(value string) {
 	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: "ashiato", Value: value}})
 }
 
-// settle waits for what is done after the replies.
+// settle waits for the work that continues after the replies.
 func (v *visitor) settle() {
 	v.t.Helper()
 	if err := v.app.DB().Flush(v.t.Context()); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
-func TestSite_WriteEditAndDeleteOnEachStore(t *testing.T) {
+func TestSite_WritesEditsAndDeletesOnEachStore(t *testing.T) {
 	onEachStore(t, func(t *testing.T, v *visitor) {
 		got := v.write("tea", "Tea for one", "In nine cups.")
 		v.want(got, 200, "Tea for one", "In nine cups.", "ann")
@@ -22,7 +22,7 @@ func TestSite_WriteEditAndDeleteOnEachStore(t *testing.T) {
 		v.wantVersion(edit, "2")
 
 		v.want(v.post(deleteOf(edit), fill(v.get(edit))), 200)
-		v.want(v.get("/p/tea"), 404, "There is nothing at this address")
+		v.want(v.get("/p/tea"), 404, "Page not found")
 		v.want(v.get(edit), 410, "This page was deleted")
 		v.without(v.get("/newest"), "Tea for two")
 
@@ -33,15 +33,15 @@ func TestSite_WriteEditAndDeleteOnEachStore(t *testing.T) {
 
 func deleteOf(edit string) string { return "/delete/" + edit[len("/edit/"):] }
 
-func TestSite_TakenHandleIsToldAtTheFieldOnEachStore(t *testing.T) {
+func TestSignUp_ReportsATakenHandleAtItsFieldOnEachStore(t *testing.T) {
 	onEachStore(t, func(t *testing.T, v *visitor) {
 		guest := v.another()
 		guest.want(guest.signUp("Ann"), 422, "taken", `value="Ann"`, `aria-invalid="true"`)
-		guest.want(guest.signUp("ben"), 200, "Here since")
+		guest.want(guest.signUp("ben"), 200, "Joined")
 	})
 }
 
-func TestSite_ManyWantOneHandleAndOneGetsIt(t *testing.T) {
+func TestSignUp_OneOfManyGetsAHandle(t *testing.T) {
 	v := visitMem(t)
 	forms := make([]reply, 8)
 	guests := make([]*visitor, len(forms))
@@ -64,7 +64,7 @@ func TestSite_ManyWantOneHandleAndOneGetsIt(t *testing.T) {
 	}
 }
 
-func TestProfile_IsFoundInLettersOfAnySize(t *testing.T) {
+func TestProfile_IgnoresTheCaseOfAHandle(t *testing.T) {
 	v := visitMem(t)
 	v.want(v.get("/m/ANN"), 200, "<bdi>ann</bdi></h1>")
 	v.want(v.get("/m/nobody"), 404)
@@ -125,7 +125,7 @@ func TestWrite_DoubleSubmitAtTheSameTimeMakesOnePage(t *testing.T) {
 	}
 }
 
-func TestWrite_FormThatWasUsedAndFilledInAnewLosesNothing(t *testing.T) {
+func TestWrite_ReusedFormLosesNothing(t *testing.T) {
 	v := visitMem(t)
 	form := fill(v.get("/write"), "slug", "tea", "title", "Tea", "body", "Warm.")
 	v.want(v.post("/write", form), 200, "Warm.")
@@ -133,7 +133,7 @@ func TestWrite_FormThatWasUsedAndFilledInAnewLosesNothing(t *testing.T) {
 		again := maps.Clone(form)
 		again.Set(field, typed)
 		got := v.post("/write", again)
-		v.want(got, 409, "This form was sent before", typed)
+		v.want(got, 409, "This form was already sent", typed)
 		again.Set("id", fill(got).Get("id"))
 		again.Set("slug", "other-"+field)
 		v.want(v.post("/write", again), 200, again.Get("body"), again.Get("title"))
@@ -144,10 +144,10 @@ func TestWrite_FormThatWasUsedAndFilledInAnewLosesNothing(t *testing.T) {
 func TestSignUp_DoubleSubmitMakesOneMember(t *testing.T) {
 	v := visitMem(t).another()
 	form := fill(v.get("/signup"), "handle", "ben", "password", password)
-	v.want(v.post("/signup", form), 200, "Here since")
-	v.want(v.post("/signup", form), 200, "Here since")
+	v.want(v.post("/signup", form), 200, "Joined")
+	v.want(v.post("/signup", form), 200, "Joined")
 	form.Set("handle", "cid")
-	v.want(v.post("/signup", form), 409, "This form was sent before", `value="cid"`)
+	v.want(v.post("/signup", form), 409, "This form was already sent", `value="cid"`)
 }
 
 func TestEdit_SecondOfTwoTabsSeesBothTexts(t *testing.T) {
@@ -167,7 +167,7 @@ func TestEdit_SecondOfTwoTabsSeesBothTexts(t *testing.T) {
 	})
 }
 
-func TestEdit_ConflictIsToldThoughTheAddressHasMoved(t *testing.T) {
+func TestEdit_ReportsAConflictAfterTheAddressChanged(t *testing.T) {
 	v := visitMem(t)
 	v.write("tea", "Tea", "One cup.")
 	edit := v.editOf("tea")
@@ -198,7 +198,7 @@ func TestEdit_TakenSlugKeepsWhatWasTyped(t *testing.T) {
 	v.want(v.get("/p/coffee"), 200, "Black.")
 }
 
-func TestEdit_TextOfADeletedPageBecomesANewOne(t *testing.T) {
+func TestEdit_TextOfADeletedPageCanBecomeANewPage(t *testing.T) {
 	v := visitMem(t)
 	v.write("tea", "Tea", "One cup.")
 	edit := v.editOf("tea")
@@ -212,16 +212,16 @@ func TestEdit_TextOfADeletedPageBecomesANewOne(t *testing.T) {
 	v.want(got, 404, "Six cups.", "Write a page")
 }
 
-func TestEdit_OnlyWhoeverWroteThePageMay(t *testing.T) {
+func TestEdit_OnlyTheAuthorMay(t *testing.T) {
 	ann := visitMem(t)
 	ann.write("tea", "Tea", "One cup.")
 	edit := ann.editOf("tea")
 	form := fill(ann.get(edit), "slug", "tea", "title", "Mine", "body", "Mine.")
 	ben := ann.as("ben")
 	ben.without(ben.get("/p/tea"), edit)
-	ben.want(ben.get(edit), 403, "Somebody else has written this")
-	ben.want(ben.post(edit, form), 403, "Somebody else has written this")
-	ben.want(ben.post(deleteOf(edit), form), 403, "Somebody else has written this")
+	ben.want(ben.get(edit), 403, "This belongs to someone else")
+	ben.want(ben.post(edit, form), 403, "This belongs to someone else")
+	ben.want(ben.post(deleteOf(edit), form), 403, "This belongs to someone else")
 	ann.want(ann.get("/p/tea"), 200, "One cup.")
 }
 
@@ -239,7 +239,7 @@ func TestEdit_TextOutlivesTheSession(t *testing.T) {
 	ann.want(ann.post("/write", fresh), 200, "Black.")
 }
 
-func TestDelete_PageThatHasChangedSinceStays(t *testing.T) {
+func TestDelete_KeepsAPageThatHasChanged(t *testing.T) {
 	v := visitMem(t)
 	v.write("tea", "Tea", "One cup.")
 	edit := v.editOf("tea")
@@ -255,7 +255,7 @@ func TestDelete_PageThatHasChangedSinceStays(t *testing.T) {
 	v.want(v.post("/delete/never", now), 404)
 }
 
-func TestSite_StoreThatIsDownIs503UntilItIsBack(t *testing.T) {
+func TestSite_Returns503UntilTheStoreIsBack(t *testing.T) {
 	v, store := visitFrail(t)
 	v.write("tea", "Tea", "One cup.")
 	edit := v.editOf("tea")
@@ -267,27 +267,27 @@ func TestSite_StoreThatIsDownIs503UntilItIsBack(t *testing.T) {
 	store.down.Store(true)
 	for _, path := range []string{"/", "/newest", "/feed", "/p/tea", "/m/ann", "/topics", "/footprints", "/settings", edit} {
 		got := v.get(path)
-		v.want(got, 503, "The store does not answer", "Try again")
+		v.want(got, 503, "The store is not responding", "Try again")
 		v.without(got, "One cup.")
 		v.without(got, "Your profile")
 		if got.header.Get("Retry-After") == "" {
 			t.Errorf("%s: want Retry-After", path)
 		}
 	}
-	v.want(v.post(edit, form), 503, "The store does not answer", "Two cups.")
-	v.want(v.post("/write", fresh), 503, "The store does not answer", "Black.")
-	guest.want(guest.post("/signup", join), 503, "The store does not answer", `value="ben"`)
-	v.want(v.get("/healthz"), 503, "does not answer")
+	v.want(v.post(edit, form), 503, "The store is not responding", "Two cups.")
+	v.want(v.post("/write", fresh), 503, "The store is not responding", "Black.")
+	guest.want(guest.post("/signup", join), 503, "The store is not responding", `value="ben"`)
+	v.want(v.get("/healthz"), 503, "not responding")
 
 	store.down.Store(false)
 	v.want(v.get("/healthz"), 200, "ok")
 	v.want(v.get("/p/tea"), 200, "One cup.")
 	v.want(v.post(edit, form), 200, "Two cups.")
 	v.want(v.post("/write", fresh), 200, "Black.")
-	guest.want(guest.post("/signup", join), 200, "Here since")
+	guest.want(guest.post("/signup", join), 200, "Joined")
 }
 
-func TestWrite_SentAgainAfterAnUnclearAnswerMakesOnePage(t *testing.T) {
+func TestWrite_ResentAfterAnUnclearAnswerMakesOnePage(t *testing.T) {
 	v, store := visitFrail(t)
 	v.write("tea", "Tea", "One cup.")
 	form := fill(v.get("/write"), "slug", "coffee", "title", "Coffee", "body", "Black.")
@@ -300,7 +300,7 @@ func TestWrite_SentAgainAfterAnUnclearAnswerMakesOnePage(t *testing.T) {
 	}
 }
 
-func TestSite_RedisThatWasKilledIsUsedAgain(t *testing.T) {
+func TestSite_RecoversAfterRedisWasKilled(t *testing.T) {
 	servers.Need(t, "redis-server")
 	redis := started(t, func() (*servers.Process, error) {
 		return servers.Redis("--appendonly", "yes", "--appendfsync", "always")
@@ -308,7 +308,7 @@ func TestSite_RedisThatWasKilledIsUsedAgain(t *testing.T) {
 	v := visitURL(t, "redis://"+redis.Addr)
 	v.write("tea", "Tea", "One cup.")
 	redis.Kill()
-	v.want(v.get("/p/tea"), 503, "The store does not answer")
+	v.want(v.get("/p/tea"), 503, "The store is not responding")
 	if err := redis.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -316,13 +316,13 @@ func TestSite_RedisThatWasKilledIsUsedAgain(t *testing.T) {
 	v.want(v.write("coffee", "Coffee", "Black."), 200, "Black.")
 }
 
-func TestSite_MemcachedThatWasRestartedIsNotTakenForEmpty(t *testing.T) {
+func TestSite_DoesNotMistakeARestartedMemcachedForAnEmptyOne(t *testing.T) {
 	servers.Need(t, "memcached")
 	server := started(t, func() (*servers.Process, error) { return servers.Memcached() })
 	v := visitURL(t, "memcached://"+server.Addr)
 	v.write("tea", "Tea", "One cup.")
 	server.Kill()
-	v.want(v.get("/p/tea"), 503, "The store does not answer")
+	v.want(v.get("/p/tea"), 503, "The store is not responding")
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,16 +9,12 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// printsShown is how many footprints one page shows.
+// printsShown is the number of footprints on one page.
 const printsShown = 20
 
-// footprints shows who came by the member's profile.
-func (s *Site) footprints(v *visit) (answer, error) {
-	member, err := v.signedIn()
-	if err != nil {
-		return answer{}, err
-	}
-	from, err := placeIn(v.FormValue("from"))
+// footprints shows who visited the member's profile.
+func (s *Site) footprints(v *visit, member string) (answer, error) {
+	from, err := positionIn(v.FormValue("from"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -36,27 +32,27 @@ func (s *Site) footprints(v *visit) (answer, error) {
 	begin := min(from-1, len(all))
 	shown := all[begin:min(begin+printsShown, len(all))]
 	page := pages.Footprints{
-		Words:  walkedPast(unread, len(all)),
+		Words:  visitors(unread, len(all)),
 		Prints: templates.Footprints{Days: byDay(shown, now)},
 		Pager:  printPager(begin, len(shown), len(all)),
-		Keep:   "Your last 100 visitors of 30 days. Each appears once, at the latest visit; older prints melt.",
+		Keep:   "We keep your last 100 visitors from the past 30 days. Each appears once, at their latest visit. Older footprints melt.",
 		Until:  strconv.FormatInt(now.UnixMilli(), 10),
 		Unread: unread > 0,
 	}
 	return answer{title: "Footprints", here: "/footprints", body: page.Body()}, nil
 }
 
-func walkedPast(unread, all int) string {
+func visitors(unread, all int) string {
 	switch {
 	case unread > 0:
-		return counted(int64(unread), "member", "members") + " walked past since you looked."
+		return counted(int64(unread), "new visitor", "new visitors") + " since you last checked."
 	case all > 0:
-		return "Nobody new walked past since you looked."
+		return "No new visitors since you last checked."
 	}
-	return "Whoever looks at your profile leaves a print here."
+	return "Members who view your profile leave a footprint here."
 }
 
-// byDay returns prints, newest first, by the day.
+// byDay groups prints, which are newest first, by day.
 func byDay(prints []ashiato.Footprint, now time.Time) []templates.Day {
 	var all []templates.Day
 	for _, p := range prints {
@@ -77,7 +73,7 @@ func noteOf(p ashiato.Footprint) string {
 	return firstWords(p.Guest.About, 60)
 }
 
-// firstWords returns the beginning of text, of at most limit characters.
+// firstWords shortens text to at most limit characters.
 func firstWords(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
@@ -86,7 +82,8 @@ func firstWords(text string, limit int) string {
 	return string(runes[:limit-1]) + "…"
 }
 
-// dayOf returns under which day a visit stands, and how its time is told there.
+// dayOf returns the heading that a visit belongs under, and the visit's time as it
+// reads there.
 func dayOf(at, now time.Time) (title, when string) {
 	today := now.Truncate(24 * time.Hour)
 	switch {
@@ -95,18 +92,18 @@ func dayOf(at, now time.Time) (title, when string) {
 	case !at.Before(today.AddDate(0, 0, -1)):
 		return "Yesterday", at.Format("15:04")
 	case !at.Before(today.AddDate(0, 0, -7)):
-		return "Last week", at.Format("Mon")
+		return "Past week", at.Format("Mon")
 	}
-	return "Earlier", at.Format("2 Jan")
+	return "Earlier", at.Format("Jan 2")
 }
 
 func printPager(begin, shown, all int) templates.Pager {
 	var p templates.Pager
 	if begin > 0 {
-		p.Back = templates.Link{Text: "Later", Href: with("/footprints", "from", strconv.Itoa(max(1, begin+1-printsShown)))}
+		p.Back = templates.Link{Text: "Newer", Href: with("/footprints", "from", strconv.Itoa(max(1, begin+1-printsShown)))}
 	}
 	if begin+shown < all {
-		p.On = templates.Link{Text: "Earlier", Href: with("/footprints", "from", strconv.Itoa(begin+shown+1))}
+		p.On = templates.Link{Text: "Older", Href: with("/footprints", "from", strconv.Itoa(begin+shown+1))}
 	}
 	if shown > 0 {
 		p.Words = templates.Span(int64(begin+1), int64(begin+shown), int64(all))
@@ -114,16 +111,9 @@ func printPager(begin, shown, all int) templates.Pager {
 	return p
 }
 
-// seen notes that the member has seen the footprints up to when the page with
-// the button was made.
-func (s *Site) seen(v *visit) (answer, error) {
-	if err := readForm(v); err != nil {
-		return answer{}, err
-	}
-	member, err := v.signedIn()
-	if err != nil {
-		return answer{}, err
-	}
+// seen marks the footprints as seen that existed when the page with the button was
+// made.
+func (s *Site) seen(v *visit, member string) (answer, error) {
 	until, err := strconv.ParseInt(v.PostFormValue("until"), 10, 64)
 	if err != nil {
 		return answer{}, errBadForm
@@ -138,8 +128,8 @@ func (s *Site) seen(v *visit) (answer, error) {
 	return answer{to: "/footprints"}, nil
 }
 
-// placeIn reads the number of a place; none is the first.
-func placeIn(text string) (int, error) {
+// positionIn parses a position, counted from 1. Empty text means 1.
+func positionIn(text string) (int, error) {
 	if text == "" {
 		return 1, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// readForm makes the fields of a form readable.
+// readForm parses the form of a request.
 func readForm(v *visit) error {
 	err := v.ParseForm()
 	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {
@@ -21,15 +21,15 @@ func readForm(v *visit) error {
 	return nil
 }
 
-// line is the field name without blanks around it, text with the line ends of
-// Unix.
+// line returns a field without the spaces around it. text returns a field with
+// Unix line endings.
 func (v *visit) line(name string) string { return strings.TrimSpace(v.PostFormValue(name)) }
 func (v *visit) text(name string) string {
 	return strings.ReplaceAll(v.PostFormValue(name), "\r\n", "\n")
 }
 
-// formID is the id that a form was given for what it is to make, so that a form
-// that is sent twice makes it once.
+// formID returns the id that the form was given for the record it creates. Because
+// of it, a form that is sent twice creates one record.
 func (v *visit) formID() (string, error) {
 	id := v.PostFormValue("id")
 	if len(id) != 26 || strings.ContainsFunc(id, func(r rune) bool { return !letterOrDigit(r) }) {
@@ -42,8 +42,8 @@ func letterOrDigit(r rune) bool {
 	return '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
 }
 
-// refused is what a form is told because of an error: about its fields, or
-// about all of it.
+// refused is what a form shows after an error: a problem with each wrong field, or
+// a notice about the form as a whole.
 type refused struct {
 	status   int
 	problems ashiato.Problems
@@ -52,17 +52,13 @@ type refused struct {
 
 func refuse(v *visit, err error) refused {
 	o := report(v, err)
-	r := refused{status: o.status, problems: problemsIn(err)}
-	if len(r.problems) == 0 {
-		r.notice = o.says
-		if o.title != o.says {
-			r.notice = o.title + ". " + o.says
-		}
+	if problems, ok := errors.AsType[ashiato.Problems](err); ok && len(problems) > 0 {
+		return refused{status: o.status, problems: problems}
 	}
-	return r
+	return refused{status: o.status, notice: o.title + ". " + o.says}
 }
 
-// version is that of the page a form was made of.
+// version returns the version of the page that the form started from.
 func (v *visit) version() (int64, error) {
 	version, err := strconv.ParseInt(v.PostFormValue("version"), 10, 64)
 	if err != nil || version < 1 {

@@ -4,8 +4,8 @@ import (
 	"net/http"
 )
 
-// protect sets what keeps a browser from doing more with an answer than to show
-// it. A page adds to the policy the nonce of its script.
+// protect sets the headers that keep a browser from doing more with an answer than
+// showing it. A page replaces the policy by one with the nonce of its script.
 func (s *Site) protect(header http.Header) {
 	header.Set("Content-Security-Policy", policy(""))
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -21,8 +21,8 @@ func (s *Site) protect(header http.Header) {
 	}
 }
 
-// policy is what a page may load and do: its own stylesheet and pictures, and
-// the script with that nonce.
+// policy returns the content security policy of a page. It allows the site's own
+// stylesheet and pictures, and the script with the nonce.
 func policy(nonce string) string {
 	script := "'none'"
 	if nonce != "" {

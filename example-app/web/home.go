@@ -9,14 +9,14 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// How many rows of a listing the first page shows.
+// The number of rows that the home page shows of each listing.
 const (
 	homeNewest = 10
 	homeFeed   = 4
 )
 
-// home shows what is newest and what is popular, and to members what those have
-// written whom they follow.
+// home shows the newest and the most popular pages, and to members the top of
+// their feed.
 func (s *Site) home(v *visit) (answer, error) {
 	var home *ashiato.Home
 	var feed []ashiato.Entry
@@ -28,9 +28,9 @@ func (s *Site) home(v *visit) (answer, error) {
 	}
 	now := s.app.DB().Now()
 	page := pages.Home{
-		Words:   "Written by members, newest first, and what others look at beside it.",
+		Words:   "The newest pages, and the ones most viewed this week.",
 		Live:    "/live",
-		Feed:    feedRows(feed, now),
+		Feed:    rowsWithTopics(feed, now),
 		Newest:  rows(home.Newest.Entries[:min(homeNewest, len(home.Newest.Entries))], now),
 		Popular: ranked(home.Week, firstScore(home.Week)),
 	}
@@ -40,7 +40,7 @@ func (s *Site) home(v *visit) (answer, error) {
 	return answer{here: "/", live: true, body: page.Body()}, nil
 }
 
-// someFeed returns the first of the member's feed, if it is a member who looks.
+// someFeed returns the top of the member's feed, or nothing for a guest.
 func (s *Site) someFeed(ctx context.Context, v *visit) ([]ashiato.Entry, error) {
 	member, err := v.member()
 	if err != nil || member == "" {
@@ -49,8 +49,8 @@ func (s *Site) someFeed(ctx context.Context, v *visit) ([]ashiato.Entry, error) 
 	return s.app.FeedTop(ctx, member, homeFeed)
 }
 
-// feedRows returns rows that name topics alone.
-func feedRows(entries []ashiato.Entry, now time.Time) []templates.Row {
+// rowsWithTopics returns rows that name the topics but not the author.
+func rowsWithTopics(entries []ashiato.Entry, now time.Time) []templates.Row {
 	all := rows(entries, now)
 	for i := range all {
 		all[i].Meta = all[i].Meta[1:]
@@ -58,6 +58,7 @@ func feedRows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	return all
 }
 
+// firstScore returns the highest score, or 0 if nothing is ranked.
 func firstScore(placed []ashiato.Placed) int64 {
 	if len(placed) == 0 {
 		return 0
@@ -65,7 +66,7 @@ func firstScore(placed []ashiato.Placed) int64 {
 	return placed[0].Score
 }
 
-// newest shows the pages that were published last.
+// newest shows all pages, the newest first.
 func (s *Site) newest(v *visit) (answer, error) {
 	list, err := s.app.Newest(v.Context(), v.FormValue("at"))
 	if err != nil {
@@ -73,31 +74,27 @@ func (s *Site) newest(v *visit) (answer, error) {
 	}
 	page := pages.Listing{
 		Title: "Newest",
-		Words: "Everything that was written, newest first.",
+		Words: "All pages, newest first.",
 		Live:  "/live",
 		Rows:  rows(list.Entries, s.app.DB().Now()),
-		Pager: around("/newest", list.Prev, list.Next, "Newer", "Older"),
-		Empty: templates.Empty{Words: "Nobody has written anything yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}},
+		Pager: byAge("/newest", list.Prev, list.Next),
+		Empty: pages.NoPages,
 	}
 	return answer{title: "Newest", here: "/newest", live: true, body: page.Body()}, nil
 }
 
-// feed shows what is new by whom and on what the member follows.
-func (s *Site) feed(v *visit) (answer, error) {
-	member, err := v.member()
-	if err != nil {
-		return answer{}, err
-	}
+// feed shows new pages by the members and on the topics that the member follows.
+func (s *Site) feed(v *visit, member string) (answer, error) {
 	list, err := s.app.Feed(v.Context(), member, v.FormValue("at"))
 	if err != nil {
 		return answer{}, err
 	}
 	page := pages.Listing{
 		Title: "Feed",
-		Words: "New pages by the people and on the topics you follow.",
+		Words: "New pages from the people and topics you follow.",
 		Rows:  rows(list.Entries, s.app.DB().Now()),
-		Pager: around("/feed", list.Prev, list.Next, "Newer", "Older"),
-		Empty: templates.Empty{Words: "You follow nobody yet who has written something since.", Way: templates.Link{Text: "Find a topic to follow", Href: "/topics"}},
+		Pager: byAge("/feed", list.Prev, list.Next),
+		Empty: templates.Empty{Words: "New pages from the people and topics you follow will appear here.", Way: templates.Link{Text: "Find a topic to follow", Href: "/topics"}},
 	}
 	return answer{title: "Feed", here: "/feed", body: page.Body()}, nil
 }

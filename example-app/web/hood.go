@@ -11,11 +11,11 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// keysShown is how many keys of each picture the table under the hood names.
+// keysShown is the number of keys of each picture that the table lists.
 const keysShown = 12
 
-// hood draws how the newest pages and the ranking lie in the store. The way to
-// the page with the slug that is asked for is marked.
+// hood draws the keys behind the newest pages and the ranking. It marks the path to
+// the page whose slug the query names.
 func (s *Site) hood(v *visit) (answer, error) {
 	h, err := s.app.UnderHood(v.Context(), v.FormValue("page"))
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Site) hood(v *visit) (answer, error) {
 		RingKey: s.stored(commonPart(h.Ring)),
 		Tree:    treePicture(h.Tree, v.FormValue("page")),
 		TreeKey: s.stored(strings.TrimSuffix(h.Tree.Root.Key, h.Tree.Root.Name)),
-		Keys:    templates.KeyTable{Caption: "Keys of the ring and of the tree, what they hold, and their size"},
+		Keys:    templates.KeyTable{Caption: "Keys of the ring and the tree, with their contents and sizes"},
 	}
 	for _, keys := range [][]ashiato.KeyInfo{h.RingKeys, h.TreeKeys} {
 		for _, k := range keys[:min(keysShown, len(keys))] {
@@ -40,17 +40,17 @@ func (s *Site) hood(v *visit) (answer, error) {
 }
 
 func (s *Site) storeWords() string {
-	words := "All of it is in one store"
+	words := "Everything is in one store"
 	if s.config.Kind != "" {
 		words += " (" + s.config.Kind + ")"
 	}
 	if s.config.Tenant != "" {
-		words += ", under keys that begin with " + s.stored("")
+		words += ", under keys that start with " + s.stored("")
 	}
 	return words + "."
 }
 
-// stored returns a key as the store has it, which the tenant's name is part of.
+// stored returns a key as it is in the store, with the tenant's prefix.
 func (s *Site) stored(key string) string {
 	if s.config.Tenant == "" {
 		return key
@@ -58,8 +58,8 @@ func (s *Site) stored(key string) string {
 	return kv.JoinText(s.config.Tenant) + ":" + key
 }
 
-// kinds are the states of a place as the picture names them.
-var kinds = map[timeline.Slot]templates.Place{
+// kinds maps the states of a slot to what the picture shows.
+var kinds = map[timeline.Slot]templates.Slot{
 	timeline.Free: templates.Unwritten, timeline.Filled: templates.Filled,
 	timeline.Stale: templates.Stale, timeline.Missing: templates.Missing,
 }
@@ -67,25 +67,25 @@ var kinds = map[timeline.Slot]templates.Place{
 func ringPicture(r timeline.Picture) templates.RingPicture {
 	p := templates.RingPicture{
 		Title: "The ring of the newest pages", Newest: r.Newest, Counter: r.Head,
-		Words: "Writing takes the next number and appends to its segment. After the last segment the ring goes on with the first. A stale place names a page that has moved on; a missing one was never written. Readers skip both.",
+		Words: "Each entry takes the next number and is appended to that number’s segment. After the last segment, the ring continues with the first. A stale slot refers to a page that has moved or is gone. A missing slot was never written. Readers skip both.",
 	}
-	kept := 0
+	room := 0
 	for _, s := range r.Segments {
 		segment := templates.Segment{Name: lastPart(s.Key)}
 		for _, slot := range s.Slots {
-			segment.Places = append(segment.Places, kinds[slot])
+			segment.Slots = append(segment.Slots, kinds[slot])
 		}
 		p.Segments = append(p.Segments, segment)
-		kept += len(s.Slots)
+		room += len(s.Slots)
 	}
-	p.Counts = "numbers given, " + templates.Grouped(int64(kept)) + " kept"
+	p.Counts = "numbers used, room for " + templates.Grouped(int64(room))
 	return p
 }
 
-// lastPart returns what tells keys of one ring apart.
+// lastPart returns the part in which the keys of one ring differ.
 func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
-// commonPart returns what the keys of a ring begin with.
+// commonPart returns the part that the keys of one ring share.
 func commonPart(r timeline.Picture) string {
 	return strings.TrimSuffix(r.Segments[0].Key, lastPart(r.Segments[0].Key))
 }
@@ -93,10 +93,10 @@ func commonPart(r timeline.Picture) string {
 func treePicture(t ranking.Picture, slug string) templates.TreePicture {
 	p := templates.TreePicture{
 		Title: "The tree of the ranking", Root: node(t.Root), Room: int64(t.Room),
-		Words: "A name is a place: 00 is the lowest quarter of its parent, 11 the highest. Four boxes are a router and its leaves.",
+		Words: "A node’s name gives its range of scores: 00 is the lowest quarter of its parent, and 11 is the highest. Four boxes stand for a router and its leaves.",
 	}
 	for _, leaf := range t.Leaves {
-		p.Way, p.Goal = leaf, "way to "+slug
+		p.Way, p.Goal = leaf, "path to "+slug
 	}
 	return p
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// hostile are texts that some layer could take for something else.
+// hostile has texts that some layer could misinterpret.
 var hostile = map[string]string{
 	"script":     `<script>alert(1)</script>`,
 	"attribute":  `"><img src=x onerror=alert(1)>`,
@@ -26,7 +26,7 @@ var hostile = map[string]string{
 	"astral":     "𝄞 👩‍👩‍👧",
 }
 
-func TestWrite_HostileTextIsShownAsItIs(t *testing.T) {
+func TestWrite_ShowsHostileTextVerbatim(t *testing.T) {
 	v := visitMem(t)
 	i := 0
 	for name, text := range hostile {
@@ -48,7 +48,7 @@ func TestWrite_HostileTextIsShownAsItIs(t *testing.T) {
 	}
 }
 
-func TestWrite_HostileSlugIsRefusedAtTheField(t *testing.T) {
+func TestWrite_RefusesAHostileSlugAtItsField(t *testing.T) {
 	v := visitMem(t)
 	for name, slug := range hostile {
 		got := v.write(slug, "Title", "Kept.")
@@ -63,7 +63,7 @@ func TestWrite_HostileSlugIsRefusedAtTheField(t *testing.T) {
 	v.want(v.write(strings.Repeat("a", 60), "Title", "Kept."), 200, "Kept.")
 }
 
-func TestJoin_HostileHandleIsRefusedAtTheField(t *testing.T) {
+func TestSignUp_RefusesAHostileHandleAtItsField(t *testing.T) {
 	v := visitMem(t)
 	for _, handle := range hostile {
 		v.want(v.signUp(handle), 422, "A handle has letters from a to z")
@@ -74,7 +74,7 @@ func TestJoin_HostileHandleIsRefusedAtTheField(t *testing.T) {
 	v.want(v.signUp("\xff\xfe"), 422, "A handle has letters")
 }
 
-func TestWrite_WhatIsNoTextIsRefusedAtTheField(t *testing.T) {
+func TestWrite_RefusesInvalidTextAtItsField(t *testing.T) {
 	v := visitMem(t)
 	for _, test := range []struct{ title, body, want string }{
 		{"\xff\xfe", "Kept.", "This title holds bytes that are no text"},
@@ -98,7 +98,7 @@ func TestSite_HostilePathsAreNotFound(t *testing.T) {
 	for _, text := range append([]string{"\xff", "\x00", strings.Repeat("a", 5000), "u:Page:BySlug:tea"}, values(hostile)...) {
 		for _, place := range []string{"/p/", "/m/", "/t/", "/edit/", "/nowhere/"} {
 			got := v.get(place + url.PathEscape(text))
-			v.want(got, 404, "There is nothing at this address")
+			v.want(got, 404, "Page not found")
 			v.without(got, "<script")
 		}
 	}
@@ -152,7 +152,7 @@ func TestSite_BadFormsAreRefusedAndChangeNothing(t *testing.T) {
 	v.want(v.get("/m/ben"), 404)
 }
 
-// paths returns what there is to look at, of a site with one page by ann.
+// paths returns the paths of all pages, for a site with one page by ann.
 func paths(v *visitor) []string {
 	return []string{
 		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all", "/topics", "/t/kitchen", "/t/kitchen/followers",
@@ -160,7 +160,7 @@ func paths(v *visitor) []string {
 	}
 }
 
-// furnish makes a site with a page, a comment and a footprint.
+// furnish returns two members of a site with a page, a comment and a footprint.
 func furnish(t *testing.T) (ann, ben *visitor) {
 	ann = visitMem(t)
 	ann.want(ann.post("/write", fill(ann.get("/write"), "slug", "tea", "title", "Tea", "body", "One cup.", "topics", "kitchen, water")), 200, "kitchen")
@@ -174,7 +174,7 @@ func furnish(t *testing.T) (ann, ben *visitor) {
 	return ann, ben
 }
 
-func TestSite_FormOfAnotherSiteIsRefused(t *testing.T) {
+func TestSite_RefusesFormsFromOtherSites(t *testing.T) {
 	ann, _ := furnish(t)
 	for _, route := range web.Forms() {
 		for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
@@ -189,7 +189,7 @@ func TestSite_FormOfAnotherSiteIsRefused(t *testing.T) {
 	ann.wantVersion(ann.editOf("tea"), "1")
 }
 
-func TestSite_GuestsAreLedToLogInAndBack(t *testing.T) {
+func TestSite_SendsGuestsToLogInAndBack(t *testing.T) {
 	ann, _ := furnish(t)
 	edit := ann.editOf("tea")
 	guest := ann.another()
@@ -197,12 +197,12 @@ func TestSite_GuestsAreLedToLogInAndBack(t *testing.T) {
 		got := guest.get(path)
 		guest.want(got, 200, "Log in")
 		if next := fill(got).Get("next"); got.path != "/login" || next != path {
-			t.Errorf("%s: want /login with it as the next, got %s with %q", path, got.path, next)
+			t.Errorf("%s: want /login with it as next, got %s with %q", path, got.path, next)
 		}
 	}
 	got := guest.post("/login", fill(guest.get("/settings"), "handle", "Ann", "password", password))
 	if guest.want(got, 200, "Settings"); got.path != "/settings" {
-		t.Errorf("want to come to the settings, got %s", got.path)
+		t.Errorf("want to arrive at the settings, got %s", got.path)
 	}
 }
 
@@ -222,35 +222,35 @@ func TestSite_GuestsChangeNothing(t *testing.T) {
 	ann.wantVersion(edit, "1")
 }
 
-func TestLogIn_LeadsToThisSiteOnly(t *testing.T) {
+func TestLogIn_RedirectsOnlyWithinTheSite(t *testing.T) {
 	ann := visitMem(t)
 	for _, next := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "javascript:alert(1)", "evil", "", "/\t/evil.example", "/%2f/evil.example/..//"} {
 		form := fill(ann.get("/login"), "handle", "ann", "password", password, "next", next)
 		got := ann.postOnce("/login", form)
 		to, err := url.Parse(got.header.Get("Location"))
 		if got.status != 303 || err != nil || to.Host != "" || to.Scheme != "" || !strings.HasPrefix(to.String(), "/") || strings.HasPrefix(to.String(), "//") {
-			t.Errorf("next %q: want to stay here, got %d to %q", next, got.status, got.header.Get("Location"))
+			t.Errorf("next %q: want to stay on the site, got %d to %q", next, got.status, got.header.Get("Location"))
 		}
 	}
 }
 
-func TestLogIn_SaysTheSameOfAnUnknownHandle(t *testing.T) {
+func TestLogIn_LooksTheSameForAnUnknownHandle(t *testing.T) {
 	v := visitMem(t).another()
 	one := v.post("/login", fill(v.get("/login"), "handle", "ann", "password", "not the password"))
 	other := v.post("/login", fill(v.get("/login"), "handle", "nobody", "password", "not the password"))
-	v.want(one, 422, "The handle or the password is wrong.")
+	v.want(one, 422, "Wrong handle or password.")
 	if got := strings.ReplaceAll(comparable(other.body), "nobody", "ann"); got != comparable(one.body) {
 		t.Errorf("want the same page, got\n%s\nand\n%s", comparable(one.body), got)
 	}
 }
 
-// comparable returns a page without what differs each time.
+// comparable returns a page without the parts that always differ.
 func comparable(body string) string {
 	body = regexp.MustCompile(`nonce="[^"]*"`).ReplaceAllString(body, "")
 	return regexp.MustCompile(`(?s)<ul class="cost".*?</ul>`).ReplaceAllString(body, "")
 }
 
-func TestSession_IsAnotherOneAfterLogIn(t *testing.T) {
+func TestLogIn_ChangesTheCookie(t *testing.T) {
 	ann := visitMem(t)
 	before := ann.cookie()
 	ann.post("/login", fill(ann.get("/login"), "handle", "ann", "password", password))
@@ -262,15 +262,15 @@ func TestSession_IsAnotherOneAfterLogIn(t *testing.T) {
 	old.want(old.get("/"), 200, "Log in")
 }
 
-func TestSettings_SignOutOfOneAndOfAll(t *testing.T) {
+func TestSettings_LogOutOneSessionOrAll(t *testing.T) {
 	ann := visitMem(t)
 	second := ann.another()
 	second.want(second.post("/login", fill(second.get("/login"), "handle", "ann", "password", password)), 200)
 	page := ann.get("/settings")
-	ann.want(page, 200, "this one")
-	ann.want(ann.post("/settings/session/end", fill(page)), 200, "That session is signed out.")
+	ann.want(page, 200, "this browser")
+	ann.want(ann.post("/settings/session/end", fill(page)), 200, "That session has been logged out.")
 	second.want(second.get("/settings"), 200, "Log in")
-	ann.want(ann.get("/settings"), 200, "this one")
+	ann.want(ann.get("/settings"), 200, "this browser")
 
 	second.want(second.post("/login", fill(second.get("/login"), "handle", "ann", "password", password)), 200)
 	ann.want(ann.post("/settings/sessions/end", nil), 200, "Log in")
@@ -278,15 +278,15 @@ func TestSettings_SignOutOfOneAndOfAll(t *testing.T) {
 	ann.want(ann.get("/settings"), 200, "Log in")
 }
 
-func TestSettings_SessionOfAnotherMemberStays(t *testing.T) {
+func TestSettings_CannotEndAnotherMembersSession(t *testing.T) {
 	ann := visitMem(t)
 	twin := ann.another()
 	twin.want(twin.post("/login", fill(twin.get("/login"), "handle", "ann", "password", password)), 200)
 	ben := ann.as("ben")
 	form := fill(twin.get("/settings"))
 	ben.want(ben.post("/settings/session/end", url.Values{"session": form["session"]}), 200)
-	ann.want(ann.get("/settings"), 200, "this one")
-	twin.want(twin.get("/settings"), 200, "this one")
+	ann.want(ann.get("/settings"), 200, "this browser")
+	twin.want(twin.get("/settings"), 200, "this browser")
 }
 
 func TestSettings_ChangedPasswordEndsAllOtherSessions(t *testing.T) {
@@ -294,7 +294,7 @@ func TestSettings_ChangedPasswordEndsAllOtherSessions(t *testing.T) {
 	second := ann.another()
 	second.want(second.post("/login", fill(second.get("/login"), "handle", "ann", "password", password)), 200)
 	before := ann.cookie()
-	ann.want(ann.post("/settings/password", url.Values{"old": {password}, "password": {"another figure two"}}), 200, "Your password is changed")
+	ann.want(ann.post("/settings/password", url.Values{"old": {password}, "password": {"another figure two"}}), 200, "Your password has been changed")
 	if ann.cookie() == before {
 		t.Error("want another cookie after the password has changed")
 	}
@@ -307,9 +307,9 @@ func TestFootprints_AreNewUntilTheyAreSeen(t *testing.T) {
 	ann, _ := furnish(t)
 	ann.want(ann.get("/"), 200, `<span class="count">1<span class="sr"> unread`)
 	page := ann.get("/footprints")
-	ann.want(page, 200, "ben", "1 member walked past", "Mark all as seen", `class="unread"`)
-	ann.want(ann.get("/footprints"), 200, "1 member walked past")
-	ann.want(ann.post("/footprints/seen", fill(page)), 200, "ben", "Nobody new walked past")
+	ann.want(page, 200, "ben", "1 new visitor", "Mark all as seen", `class="unread"`)
+	ann.want(ann.get("/footprints"), 200, "1 new visitor")
+	ann.want(ann.post("/footprints/seen", fill(page)), 200, "ben", "No new visitors")
 	ann.without(ann.get("/"), `class="count"`)
 }
 
@@ -326,18 +326,18 @@ func TestFootprints_OnlyAVisitLeavesOne(t *testing.T) {
 	}
 	ann.another().get("/m/ann")
 	ann.get("/m/ann")
-	ann.want(ann.get("/footprints"), 200, "Nobody has walked past yet.")
+	ann.want(ann.get("/footprints"), 200, "No visitors yet.")
 }
 
 func TestFollow_FillsTheFeed(t *testing.T) {
 	ann, ben := furnish(t)
-	ben.want(ben.get("/feed"), 200, "You follow nobody yet")
+	ben.want(ben.get("/feed"), 200, "will appear here")
 	ben.want(ben.post("/m/ann/follow", nil), 200, "You follow ann", "Unfollow", "1</bdi>")
 	ben.want(ben.post("/m/ann/follow", nil), 200, "You follow ann")
 	ann.write("coffee", "Coffee", "Black.")
 	ann.settle()
 	ben.want(ben.get("/feed"), 200, "Coffee")
-	ben.want(ben.get("/"), 200, "From those you follow", "Coffee")
+	ben.want(ben.get("/"), 200, "From your feed", "Coffee")
 	ann.want(ann.get("/m/ann/followers"), 200, "ben", "1 member follows ann.")
 	ben.want(ben.post("/m/ann/unfollow", nil), 200, "Follow ann")
 
@@ -358,7 +358,7 @@ func TestSite_GetChangesNothing(t *testing.T) {
 		v.get(path + "?version=1&slug=x&title=x&body=x&id=00000000000000000000000001&handle=ben&password=" + url.QueryEscape(password))
 	}
 	v.want(v.get("/p/tea"), 200, "One cup.")
-	v.want(v.get("/settings"), 200, "this one")
+	v.want(v.get("/settings"), 200, "this browser")
 	v.wantVersion(edit, "1")
 	v.want(v.get("/m/ben"), 404)
 }
@@ -387,7 +387,7 @@ func TestSite_EveryPageIsSmallAndStrictAboutContent(t *testing.T) {
 	}
 }
 
-func TestSite_PagesOfMembersAreNotKept(t *testing.T) {
+func TestSite_DoesNotLetBrowsersCacheMembersPages(t *testing.T) {
 	ann, _ := furnish(t)
 	for _, path := range paths(ann) {
 		if kept := ann.get(path).header.Get("Cache-Control"); kept != "no-store" {
@@ -396,7 +396,7 @@ func TestSite_PagesOfMembersAreNotKept(t *testing.T) {
 	}
 }
 
-func TestSite_ScriptRunsByItsNonceAlone(t *testing.T) {
+func TestSite_ScriptNeedsItsNonce(t *testing.T) {
 	v := visitMem(t)
 	seen := map[string]bool{}
 	for range 3 {
@@ -412,17 +412,17 @@ func TestSite_ScriptRunsByItsNonceAlone(t *testing.T) {
 	}
 }
 
-func TestSite_BadCursorsAreToldAsSuch(t *testing.T) {
+func TestSite_ReportsBadCursors(t *testing.T) {
 	ann, _ := furnish(t)
 	for _, path := range []string{"/newest?at=x", "/feed?at=AQAA", "/topics?at=%00", "/t/kitchen?at=x", "/m/ann?at=x", "/p/tea?comments=x", "/m/ann/followers?at=x", "/t/kitchen/followers?at=x"} {
-		ann.want(ann.get(path), 400, "This place in the list does not exist")
+		ann.want(ann.get(path), 400, "This part of the list does not exist")
 	}
 	ann.want(ann.get("/footprints?from=0"), 404)
 	ann.want(ann.get("/footprints?from=99"), 200)
 	ann.want(ann.get("/live?since=x"), 400)
 }
 
-func TestSite_StatusOfUnknownMethodIsNotAllowed(t *testing.T) {
+func TestSite_RefusesAnUnknownMethod(t *testing.T) {
 	v := visitMem(t)
 	req, err := http.NewRequest("DELETE", v.site+"/p/tea", nil)
 	if err != nil {

@@ -9,34 +9,31 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// joining is how often somebody may sign up from one address.
+// joining limits how often one address may sign up.
 var joining = ashiato.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
-// signUpForm shows the form of a new member.
+// signUpForm shows the form for new members.
 func (s *Site) signUpForm(*visit) (answer, error) {
 	return s.joining(ashiato.Joining{ID: s.app.NewID()}, refused{}), nil
 }
 
-// joining shows the form with what was typed, but for the password.
+// joining shows the form with what was typed, except the password.
 func (s *Site) joining(j ashiato.Joining, r refused) answer {
 	page := pages.SignUp{ID: j.ID, Notice: r.notice, Fields: []templates.Field{
 		{
 			Name: "handle", Label: "Handle", Value: j.Handle, Error: r.problems["handle"], Required: true, Max: ashiato.MaxHandle, Complete: "username",
-			Hint: "What others see: letters from a to z, digits, - and _.",
+			Hint: "The name others see. Use letters from a to z, digits, hyphens, and underscores.",
 		},
 		{
 			Name: "password", Label: "Password", Type: "password", Error: r.problems["password"], Required: true, Complete: "new-password",
-			Hint: "At least " + versionText(ashiato.MinPassword) + " characters. A few words in a row are good.",
+			Hint: "At least " + versionText(ashiato.MinPassword) + " characters. A phrase of several words works well.",
 		},
 	}}
 	return answer{status: r.status, title: "Sign up", body: page.Body()}
 }
 
-// signUp makes a member and signs them in.
+// signUp creates a member and logs them in.
 func (s *Site) signUp(v *visit) (answer, error) {
-	if err := readForm(v); err != nil {
-		return answer{}, err
-	}
 	id, err := v.formID()
 	if err != nil {
 		return answer{}, err
@@ -63,7 +60,7 @@ func (s *Site) join(v *visit, j ashiato.Joining) (*ashiato.Member, error) {
 	return s.app.SignUp(v.Context(), j)
 }
 
-// logInForm shows the form of a member who comes back.
+// logInForm shows the form for returning members.
 func (s *Site) logInForm(v *visit) (answer, error) {
 	return loggingIn("", v.FormValue("next"), refused{}), nil
 }
@@ -76,11 +73,8 @@ func loggingIn(handle, next string, r refused) answer {
 	return answer{status: r.status, title: "Log in", body: page.Body()}
 }
 
-// logIn signs a member in, and leads to where they wanted to go.
+// logIn logs a member in and redirects to the page they wanted.
 func (s *Site) logIn(v *visit) (answer, error) {
-	if err := readForm(v); err != nil {
-		return answer{}, err
-	}
 	handle, next := v.line("handle"), v.PostFormValue("next")
 	member, err := s.app.LogIn(v.Context(), handle, v.PostFormValue("password"), v.from)
 	if err != nil {
@@ -92,14 +86,14 @@ func (s *Site) logIn(v *visit) (answer, error) {
 	return answer{to: local(next)}, nil
 }
 
-// logOut ends the session. Whoever has none is logged out already.
+// logOut ends the session. Without a session it does nothing.
 func (s *Site) logOut(v *visit) (answer, error) {
-	// A session that is damaged ends as well, so its error does not matter here.
+	// A damaged session ends as well, so the error does not matter here.
 	h, _ := v.holder()
 	if err := s.sessions.SignOut(v.Request, v.w, h.session); err != nil {
 		return answer{}, err
 	}
-	// What the browser has kept of pages of this member is not for the next one.
+	// The browser's next user must not see this member's pages.
 	v.w.Header().Set("Clear-Site-Data", `"cache"`)
 	return answer{to: "/"}, nil
 }

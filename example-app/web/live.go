@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// pulse is how often a stream looks for what is new.
+	// pulse is how often a stream looks for new pages.
 	pulse = 3 * time.Second
 
-	// streamLife is how long a stream lasts: then the browser opens another one,
-	// if the page is still shown.
+	// streamLife is how long a stream lasts. Then the browser opens another one if
+	// it still shows the page.
 	streamLife = 5 * time.Minute
 )
 
-// live tells, as server-sent events, how many pages were published since the
-// stream began, or since the head of the ring that ?since= names.
+// live sends, as server-sent events, how many pages were published since the stream
+// began, or since the head of the ring that ?since= names.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	since, err := s.sinceOf(r)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.streams.enter() {
 		w.Header().Set("Retry-After", "60")
-		http.Error(w, "too many streams; reload the page instead", http.StatusServiceUnavailable)
+		http.Error(w, "too many open streams; reload the page instead", http.StatusServiceUnavailable)
 		return
 	}
 	defer s.streams.leave()
@@ -39,7 +39,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	s.stream(ctx, w, since)
 }
 
-// sinceOf returns the head of the ring that a stream counts from.
+// sinceOf returns the head of the ring from which a stream counts.
 func (s *Site) sinceOf(r *http.Request) (string, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -51,17 +51,17 @@ func (s *Site) sinceOf(r *http.Request) (string, error) {
 	return since, err
 }
 
-// stream writes an event whenever there are more pages than it told last, until
-// ctx ends, the visitor goes or the streams are closed.
+// stream writes an event whenever the number of new pages changes. It ends when ctx
+// ends, the visitor leaves or the streams are closed.
 func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string) {
 	control := http.NewResponseController(w)
-	// The server's limit is for pages; a stream sets its own with each event.
+	// The server's deadline suits pages, so a stream sets its own with each event.
 	extend := func() { _ = control.SetWriteDeadline(time.Now().Add(3 * pulse)) }
 	extend()
 	tick := time.NewTicker(pulse)
 	defer tick.Stop()
 	fmt.Fprint(w, "retry: 10000\n\n")
-	for told := 0; control.Flush() == nil; {
+	for sent := 0; control.Flush() == nil; {
 		select {
 		case <-ctx.Done():
 			return
@@ -71,11 +71,11 @@ func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string) 
 		}
 		extend()
 		n, err := s.app.Models.Pages.Newest.Since(ctx, since)
-		if err != nil || n == told {
+		if err != nil || n == sent {
 			fmt.Fprint(w, ":\n\n")
 			continue
 		}
-		told = n
+		sent = n
 		fmt.Fprintf(w, "data: %d\n\n", n)
 	}
 }

@@ -1,5 +1,5 @@
-// Tells how many pages are newer than those shown. Without it the page is the
-// same, and a reload tells.
+// Shows how many pages are newer than those on the page. Without it, the page works
+// the same, and a reload shows the newer ones.
 "use strict";
 for (const place of document.querySelectorAll("[data-live]")) {
 	const source = new EventSource(place.dataset.live);
@@ -8,8 +8,8 @@ for (const place of document.querySelectorAll("[data-live]")) {
 		if (!(count > 0)) return;
 		const link = document.createElement("a");
 		link.href = place.dataset.to;
-		link.textContent = count === 1 ? "1 is new" : count + " are new";
-		place.replaceChildren(link, " since you opened this page.");
+		link.textContent = count === 1 ? "1 new page" : count + " new pages";
+		place.replaceChildren(link, " since you opened this one.");
 	};
 	addEventListener("pagehide", () => source.close());
 }

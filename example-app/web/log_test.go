@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// logOf returns what is logged as an error while a request for the newest pages is
-// answered by a site whose store is down.
+// logOf returns the errors that a site logs during a request for the newest pages while
+// its store is down.
 func logOf(t *testing.T, ctx context.Context) string {
 	t.Helper()
 	store := newFrail()
@@ -35,18 +35,18 @@ func logOf(t *testing.T, ctx context.Context) string {
 	answer := httptest.NewRecorder()
 	site.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/newest", nil))
 	if answer.Code != http.StatusServiceUnavailable {
-		t.Errorf("the answer is %d", answer.Code)
+		t.Errorf("want status 503, got %d", answer.Code)
 	}
 	return log.String()
 }
 
-func TestLog_HasAStoreThatIsDownAndNoVisitorWhoHasGone(t *testing.T) {
+func TestLog_ReportsAStoreThatIsDownButNoVisitorWhoLeft(t *testing.T) {
 	if log := logOf(t, t.Context()); !strings.Contains(log, "request failed") {
-		t.Errorf("a store that is down is logged as %q", log)
+		t.Errorf("want a store that is down logged, got %q", log)
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if log := logOf(t, gone); log != "" {
-		t.Errorf("a visitor who has gone is logged as %q", log)
+		t.Errorf("want nothing logged for a visitor who left, got %q", log)
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// What can be wrong with a request, whatever is stored.
+// Errors of a request that do not depend on what is stored.
 var (
-	errNoSuchPage = errors.New("there is nothing at this address")
+	errNoSuchPage = errors.New("page not found")
 	errOtherSite  = errors.New("the form was sent from another site")
-	errSignedOut  = errors.New("nobody is signed in")
+	errSignedOut  = errors.New("not logged in")
 	errBadForm    = errors.New("the form cannot be read")
 	errTooBig     = errors.New("the form is too big")
 	errTooMany    = new(ashiato.TooManyError)
 )
 
-// outcome is what a visitor is told of an error: what happened, and what to do
+// outcome is what a visitor reads after an error: what happened, and what to do
 // next.
 type outcome struct {
 	err         error
@@ -31,45 +31,45 @@ type outcome struct {
 	title, says string
 }
 
-// outcomes is the table from errors to what visitors are told. The first that
-// fits counts, so what could not be asked stands before what was answered.
+// outcomes maps errors to what visitors read. The first match counts, so failures of
+// the store come before its answers.
 var outcomes = []outcome{
-	{kvmodel.ErrUnclear, http.StatusServiceUnavailable, "The store did not say whether it was saved", "Send it again: it will not be saved twice."},
-	{kvmodel.ErrLost, http.StatusServiceUnavailable, "The store has lost its data", "Somebody who runs this site has to decide what now."},
-	{kvmodel.ErrUnavailable, http.StatusServiceUnavailable, "The store does not answer", "Nothing was changed. Try again in a moment."},
-	{kvmodel.ErrNeedsRebuild, http.StatusServiceUnavailable, "This is being rebuilt", "Try again in a few minutes."},
-	{context.DeadlineExceeded, http.StatusServiceUnavailable, "The store takes too long", "Try again in a moment."},
-	{errTooMany, http.StatusTooManyRequests, "Too many tries", "Nothing was changed."},
-	{errSignedOut, http.StatusForbidden, "You are not logged in", "Nothing was changed. Log in, and send it again."},
-	{kvsession.ErrEnded, http.StatusForbidden, "You are not logged in any more", "Nothing was changed. Log in, and send it again."},
-	{ashiato.ErrNotYours, http.StatusForbidden, "Somebody else has written this", "Only whoever wrote something may change it."},
-	{ashiato.ErrYourself, http.StatusForbidden, "Nobody can follow themselves", "Your own pages are on your profile."},
-	{errOtherSite, http.StatusForbidden, "This form was sent from another site", "Nothing was changed. Use the forms of this site."},
-	{ashiato.ErrTrashed, http.StatusGone, "This page was deleted", "Whoever wrote it has put it into the trash."},
-	{ashiato.ErrSentBefore, http.StatusConflict, "This form was sent before", "Nothing was changed this time. Your text is below; save it to make another one."},
-	{ashiato.ErrNoLogIn, http.StatusUnprocessableEntity, "The handle or the password is wrong", "The handle or the password is wrong."},
-	{errNoSuchPage, http.StatusNotFound, "There is nothing at this address", "It may have been deleted, or the address has a mistake in it."},
-	{kvmodel.ErrNotFound, http.StatusNotFound, "There is nothing at this address", "It may have been deleted, or the address has a mistake in it."},
-	{kvmodel.ErrBadCursor, http.StatusBadRequest, "This place in the list does not exist", "The address has a mistake in it. Begin at the top of the list."},
-	{kvmodel.ErrConflict, http.StatusConflict, "Somebody has changed this meanwhile", "Nothing was done. Look at it again."},
-	{kvmodel.ErrExists, http.StatusConflict, "This is taken", "Nothing was changed. Choose another one."},
-	{kvmodel.ErrInvalid, http.StatusUnprocessableEntity, "This cannot be stored as it is", "Nothing was changed."},
-	{kvmodel.ErrTooLarge, http.StatusRequestEntityTooLarge, "This is too long to be stored", "Nothing was changed."},
-	{errTooBig, http.StatusRequestEntityTooLarge, "This is more than a page can hold", "Nothing was changed. Your browser’s back button has your text."},
-	{errBadForm, http.StatusBadRequest, "This form cannot be read", "Nothing was changed. Open it again, and send it once more."},
+	{kvmodel.ErrUnclear, http.StatusServiceUnavailable, "The store did not confirm that this was saved", "Send it again. It will not be saved twice."},
+	{kvmodel.ErrLost, http.StatusServiceUnavailable, "The store has lost its data", "The people who run this site have to decide what to do."},
+	{kvmodel.ErrUnavailable, http.StatusServiceUnavailable, "The store is not responding", "Nothing was changed. Try again in a moment."},
+	{kvmodel.ErrNeedsRebuild, http.StatusServiceUnavailable, "This list is being rebuilt", "Try again in a few minutes."},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "The store took too long to respond", "Try again in a moment."},
+	{errTooMany, http.StatusTooManyRequests, "Too many attempts", "Nothing was changed."},
+	{errSignedOut, http.StatusForbidden, "You are not logged in", "Nothing was changed. Log in and send it again."},
+	{kvsession.ErrEnded, http.StatusForbidden, "Your session has ended", "Nothing was changed. Log in and send it again."},
+	{ashiato.ErrNotYours, http.StatusForbidden, "This belongs to someone else", "Only its author can change it."},
+	{ashiato.ErrYourself, http.StatusForbidden, "You cannot follow yourself", "Your own pages are on your profile."},
+	{errOtherSite, http.StatusForbidden, "This form was sent from another site", "Nothing was changed. Use the forms on this site."},
+	{ashiato.ErrTrashed, http.StatusGone, "This page was deleted", "Its author moved it to the trash."},
+	{ashiato.ErrSentBefore, http.StatusConflict, "This form was already sent", "Nothing was changed this time. What you typed is below. Send it to create another one."},
+	{ashiato.ErrNoLogIn, http.StatusUnprocessableEntity, "Wrong handle or password", "Check both and try again."},
+	{errNoSuchPage, http.StatusNotFound, "Page not found", "It may have been deleted, or the address may be wrong."},
+	{kvmodel.ErrNotFound, http.StatusNotFound, "Page not found", "It may have been deleted, or the address may be wrong."},
+	{kvmodel.ErrBadCursor, http.StatusBadRequest, "This part of the list does not exist", "The address may be wrong. Start at the top of the list."},
+	{kvmodel.ErrConflict, http.StatusConflict, "This has changed since you opened it", "Nothing was changed. Open it again to see the latest version."},
+	{kvmodel.ErrExists, http.StatusConflict, "This is already taken", "Nothing was changed. Choose another one."},
+	{kvmodel.ErrInvalid, http.StatusUnprocessableEntity, "This cannot be saved as it is", "Nothing was changed."},
+	{kvmodel.ErrTooLarge, http.StatusRequestEntityTooLarge, "This is too long to save", "Nothing was changed."},
+	{errTooBig, http.StatusRequestEntityTooLarge, "This is too long for a page", "Nothing was changed. Use your browser’s Back button to return to your text."},
+	{errBadForm, http.StatusBadRequest, "This form could not be read", "Nothing was changed. Open the page again and resend the form."},
 }
 
-// outcomeOf returns what the table says of err.
+// outcomeOf returns the outcome of err.
 func outcomeOf(err error) outcome {
 	if tooMany, ok := errors.AsType[*ashiato.TooManyError](err); ok {
 		o := *find(errTooMany)
-		o.says += " The next try is in " + lasting(tooMany.Wait) + "."
+		o.says += " Try again in " + lasting(tooMany.Wait) + "."
 		return o
 	}
 	if o := find(err); o != nil {
 		return *o
 	}
-	return outcome{err, http.StatusInternalServerError, "Something is wrong on this site", "It has been noted. Try again in a moment."}
+	return outcome{err, http.StatusInternalServerError, "Something went wrong", "The error has been logged. Try again in a moment."}
 }
 
 // find returns the row for err, or nil.
@@ -82,14 +82,14 @@ func find(err error) *outcome {
 	return nil
 }
 
-// report returns what the table says of err, logs what a visitor cannot do
-// anything about, and tells the browser when to come back.
+// report returns the outcome of err. It logs what the site is to blame for, and tells
+// the browser when to try again.
 func report(v *visit, err error) outcome {
 	o := outcomeOf(err)
 	if o.status >= http.StatusInternalServerError {
 		level := slog.LevelError
 		if errors.Is(v.Context().Err(), context.Canceled) {
-			level = slog.LevelDebug // The visitor has gone, and that ended the request.
+			level = slog.LevelDebug // The visitor left, and that ended the request.
 		}
 		slog.Log(v.Context(), level, "request failed", "request", v.id, "method", v.Method, "path", v.URL.Path, "err", err)
 	}
@@ -101,7 +101,7 @@ func report(v *visit, err error) outcome {
 	return o
 }
 
-// failure is the page that tells of err.
+// failure returns the error page for err.
 func (s *Site) failure(v *visit, err error) answer {
 	o := report(v, err)
 	page := templates.Failure{Title: o.title, Words: o.says, Status: o.status, Request: v.id, Buttons: []templates.Button{
@@ -115,10 +115,4 @@ func (s *Site) failure(v *visit, err error) answer {
 		page.Buttons = append([]templates.Button{again}, page.Buttons...)
 	}
 	return answer{status: o.status, title: o.title, body: page}
-}
-
-// problemsIn returns what err says about the fields of a form.
-func problemsIn(err error) ashiato.Problems {
-	problems, _ := errors.AsType[ashiato.Problems](err)
-	return problems
 }

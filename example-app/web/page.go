@@ -8,12 +8,12 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// page shows the page with the slug in the path, and counts the view.
+// page shows the page whose slug is in the path, and counts the view.
 func (s *Site) page(v *visit) (answer, error) {
 	return s.pageWith(v, v.PathValue("slug"), refused{}, "")
 }
 
-// pageWith shows a page, with a comment that was refused, if any.
+// pageWith shows a page and, if there is one, the comment that was refused.
 func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, error) {
 	member, err := v.member()
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 	return answer{status: r.status, title: reading.Title, slug: reading.Slug, body: page.Body()}, nil
 }
 
-// read returns the page, and counts the view if somebody looks at it and does not
-// turn the pages of its comments.
+// read returns the page. It counts a view, unless the request is a prefetch, an
+// embed, or for further comments.
 func (s *Site) read(v *visit, member, slug string) (*ashiato.Reading, error) {
 	cursor := v.FormValue("comments")
 	if v.looks() && cursor == "" {
@@ -70,7 +70,7 @@ func authorCard(r *ashiato.Reading, member string) pages.Author {
 func published(p *ashiato.Page) string {
 	words := on(p.Published)
 	if !p.Edited.IsZero() && p.Edited.After(p.Published.Add(time.Second)) {
-		words += ", edited " + on(p.Edited)
+		words += " · edited " + on(p.Edited)
 	}
 	return words
 }
@@ -83,14 +83,10 @@ func factsOf(r *ashiato.Reading) templates.Facts {
 			After: "of " + templates.Grouped(int64(r.Of)),
 		})
 	}
-	viewed := templates.Counted(r.Views, "view", "views")
-	said := templates.Counted(r.Comments, "comment", "comments")
-	return templates.Facts{Facts: append(facts,
-		templates.Fact{Figure: templates.Link{Text: viewed.Value}, After: viewed.Unit},
-		templates.Fact{Figure: templates.Link{Text: said.Value, Href: "#comments"}, After: said.Unit})}
+	return templates.Facts{Facts: append(facts, fact(r.Views, "view", "views", ""), fact(r.Comments, "comment", "comments", "#comments"))}
 }
 
-// moreBy returns rows of other pages by the author.
+// moreBy returns rows for other pages by the author.
 func moreBy(r *ashiato.Reading, now time.Time) []templates.Row {
 	var others []ashiato.Entry
 	for _, p := range r.More {
@@ -103,11 +99,13 @@ func moreBy(r *ashiato.Reading, now time.Time) []templates.Row {
 	return all
 }
 
-// comments returns what was said about a page, with the form to say more.
+// comments returns the comments on a page, with the form for a new one.
 func (s *Site) comments(r *ashiato.Reading, member string, now time.Time) pages.Comments {
 	c := pages.Comments{
 		Count: counted(r.Comments, "comment", "comments"),
-		Pager: commentPager(r),
+		Pager: pagerOf(r.Prev, r.Next, "Newer", "Older", func(cursor string) string {
+			return with(pagePath(r.Slug), "comments", cursor) + "#comments"
+		}),
 		LogIn: logInPath(pagePath(r.Slug)),
 		ID:    s.app.NewID(),
 		Field: templates.Field{Name: "text", Label: "Your comment", Rows: 4, Max: ashiato.MaxComment, Required: true},
@@ -119,15 +117,4 @@ func (s *Site) comments(r *ashiato.Reading, member string, now time.Time) pages.
 		c.All = append(c.All, pages.Comment{Who: linkTo(remark.By), When: ago(now, remark.At), Text: remark.Text})
 	}
 	return c
-}
-
-func commentPager(r *ashiato.Reading) templates.Pager {
-	var p templates.Pager
-	if r.Prev != "" {
-		p.Back = templates.Link{Text: "Newer", Href: with(pagePath(r.Slug), "comments", r.Prev) + "#comments"}
-	}
-	if r.Next != "" {
-		p.On = templates.Link{Text: "Older", Href: with(pagePath(r.Slug), "comments", r.Next) + "#comments"}
-	}
-	return p
 }

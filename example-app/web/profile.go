@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// profile shows the member with the handle in the path, and leaves a footprint.
+// profile shows the member whose handle is in the path, and leaves a footprint.
 func (s *Site) profile(v *visit) (answer, error) {
 	member, err := v.member()
 	if err != nil {
@@ -27,23 +27,19 @@ func (s *Site) profile(v *visit) (answer, error) {
 	path := memberPath(m.Handle)
 	page := pages.Profile{
 		Handle: m.Handle, About: m.About, Own: member == m.ID,
-		Joined: "Here since " + on(m.Joined) + ".",
+		Joined: joined(m),
 		Facts:  profileFacts(m),
 		Follow: pages.Follow{Action: path, Following: profile.Followed},
-		Rows:   rows(profile.Pages.Entries, s.app.DB().Now()),
-		Pager:  around(path, profile.Pages.Prev, profile.Pages.Next, "Newer", "Older"),
-	}
-	for i := range page.Rows {
-		page.Rows[i].Meta = page.Rows[i].Meta[1:]
+		Rows:   rowsWithTopics(profile.Pages.Entries, s.app.DB().Now()),
+		Pager:  byAge(path, profile.Pages.Prev, profile.Pages.Next),
 	}
 	return answer{title: m.Handle, body: page.Body()}, nil
 }
 
 func profileFacts(m *ashiato.Member) templates.Facts {
-	followers := templates.Counted(m.Followers, "follower", "followers")
 	return templates.Facts{Facts: []templates.Fact{
-		{Figure: templates.Link{Text: followers.Value, Href: memberPath(m.Handle) + "/followers"}, After: followers.Unit},
-		{Before: "follows", Figure: templates.Link{Text: templates.Grouped(m.Following)}},
+		fact(m.Followers, "follower", "followers", memberPath(m.Handle)+"/followers"),
+		{Figure: templates.Link{Text: templates.Grouped(m.Following)}, After: "following"},
 	}}
 }
 
@@ -62,15 +58,15 @@ func (s *Site) followers(v *visit) (answer, error) {
 	return answer{title: page.Title, body: page.Body()}, nil
 }
 
-// follow and unfollow change whether the member follows another one.
-func (s *Site) follow(v *visit) (answer, error)   { return s.tie(v, s.app.Follow) }
-func (s *Site) unfollow(v *visit) (answer, error) { return s.tie(v, s.app.Unfollow) }
+// follow makes the member follow another one. unfollow ends that.
+func (s *Site) follow(v *visit, member string) (answer, error) {
+	return s.tie(v, member, s.app.Follow)
+}
+func (s *Site) unfollow(v *visit, member string) (answer, error) {
+	return s.tie(v, member, s.app.Unfollow)
+}
 
-func (s *Site) tie(v *visit, change func(ctx context.Context, who, whom string) error) (answer, error) {
-	member, err := v.signedIn()
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Site) tie(v *visit, member string, change func(ctx context.Context, who, whom string) error) (answer, error) {
 	other, err := s.app.Find(v.Context(), v.PathValue("handle"))
 	if err != nil {
 		return answer{}, err

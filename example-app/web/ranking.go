@@ -12,19 +12,19 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// periods are the rankings there are, as the tabs name them.
+// periods lists the rankings, with the words for their tabs.
 var periods = []struct {
 	period ashiato.Period
 	words  string
-	views  string // what is counted
+	views  string // what it sorts by
 }{
 	{ashiato.Today, "Today", "by views today"},
-	{ashiato.ThisWeek, "This week", "by views of the last seven days"},
-	{ashiato.AllTime, "All time", "by all views"},
+	{ashiato.ThisWeek, "This week", "by views in the last seven days"},
+	{ashiato.AllTime, "All time", "by total views"},
 }
 
-// ranking shows a part of a ranking, and where a page stands: the one that was
-// asked for, or the one that the member saved last.
+// ranking shows part of a ranking. Beside it, it shows the rank of the page that the
+// query names, or of the one that the member saved last.
 func (s *Site) ranking(v *visit) (answer, error) {
 	period := ashiato.Period(v.FormValue("span"))
 	if period == "" {
@@ -36,36 +36,36 @@ func (s *Site) ranking(v *visit) (answer, error) {
 	cursor := v.FormValue("at")
 	var ranks *ashiato.Ranks
 	var first int64
-	var place []standing
+	var near []standing
 	err := s.app.DB().SideBySide(v.Context(),
 		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, cursor); return err },
 		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, cursor); return err },
-		func(ctx context.Context) (err error) { place, err = s.placeFor(ctx, v, period); return err })
+		func(ctx context.Context) (err error) { near, err = s.neighbors(ctx, v, period); return err })
 	if err != nil {
 		return answer{}, err
 	}
 	if first == 0 {
-		first = scoreOfFirst(ranks)
+		first = firstScore(ranks.Rows)
 	}
 	page := pages.Ranking{
 		Words: rankingWords(ranks),
 		Tabs:  tabs(ranks.Period, v.FormValue("page")),
 		Rows:  ranked(ranks.Rows, first),
 		Pager: rankPager(ranks, v.FormValue("page")),
-		Empty: templates.Empty{Words: "Nobody stands here.", Way: templates.Link{Text: "The first place", Href: rankPath(period, "", "")}},
+		Empty: templates.Empty{Words: "No page has this rank.", Way: templates.Link{Text: "Go to the top", Href: rankPath(period, "", "")}},
 		Hint:  hint(period),
 	}
 	if ranks.Of == 0 {
-		page.Empty = templates.Empty{Words: "Nobody has looked at a page yet.", Way: templates.Link{Text: "The newest pages", Href: "/newest"}}
+		page.Empty = templates.Empty{Words: "No views yet.", Way: templates.Link{Text: "Newest pages", Href: "/newest"}}
 	}
-	if len(place) > 0 {
-		page.Around, page.Top = aroundOf(place, pageFor(v), int64(ranks.Of))
+	if len(near) > 0 {
+		page.Around, page.Top = aroundOf(near, pageFor(v), int64(ranks.Of))
 	}
 	return answer{title: "Ranking", here: "/ranking", body: page.Body()}, nil
 }
 
-// firstOf returns the score of the first place, which the bars are shares of, if
-// it is not among what is shown.
+// firstOf returns the highest score, to which all bars are relative. It returns 0
+// without a cursor, because the ranking then shows the first page itself.
 func (s *Site) firstOf(ctx context.Context, p ashiato.Period, cursor string) (int64, error) {
 	if cursor == "" {
 		return 0, nil
@@ -74,15 +74,13 @@ func (s *Site) firstOf(ctx context.Context, p ashiato.Period, cursor string) (in
 	if err != nil {
 		return 0, err
 	}
-	return scoreOfFirst(ranks), nil
+	return firstScore(ranks.Rows), nil
 }
-
-func scoreOfFirst(ranks *ashiato.Ranks) int64 { return firstScore(ranks.Rows) }
 
 type standing = ranking.Place[ashiato.Page, int64]
 
-// pageFor returns the id of the page whose neighbours are to be shown: the one
-// that was asked for, or the one that the member saved last.
+// pageFor returns the id of the page whose neighbors to show: the one that the query
+// names, or the one that the member saved last.
 func pageFor(v *visit) string {
 	if id := v.FormValue("page"); id != "" {
 		return id
@@ -90,9 +88,9 @@ func pageFor(v *visit) string {
 	return v.remembered()
 }
 
-// placeFor returns that page with up to two before and behind it in the ranking
-// of all time, which is the one that it is shown beside.
-func (s *Site) placeFor(ctx context.Context, v *visit, p ashiato.Period) ([]standing, error) {
+// neighbors returns that page with up to two on either side of it. It returns nothing
+// except for the ranking of all time.
+func (s *Site) neighbors(ctx context.Context, v *visit, p ashiato.Period) ([]standing, error) {
 	id := pageFor(v)
 	if id == "" || p != ashiato.AllTime {
 		return nil, nil
@@ -106,16 +104,16 @@ func (s *Site) placeFor(ctx context.Context, v *visit, p ashiato.Period) ([]stan
 
 func hint(p ashiato.Period) string {
 	if p == ashiato.AllTime {
-		return "Write a page, and see here where it stands once somebody has looked at it."
+		return "Write a page to see its rank here after its first view."
 	}
-	return "Your page and its neighbours stand beside the ranking of all time."
+	return "Open “All time” to see the rank of your page."
 }
 
-// aroundOf returns where the page with id stands among of, and how near the top
-// that is.
-func aroundOf(places []standing, id string, of int64) (*templates.Around, string) {
+// aroundOf returns the rank of the page with the id among of pages, and how near the
+// top that is.
+func aroundOf(near []standing, id string, of int64) (*templates.Around, string) {
 	a := &templates.Around{Of: of}
-	for i, p := range places {
+	for i, p := range near {
 		row := templates.Ranked{
 			Rank:   int64(p.Rank),
 			Title:  templates.Link{Text: p.Item.Title, Href: pagePath(p.Item.Slug)},
@@ -124,7 +122,7 @@ func aroundOf(places []standing, id string, of int64) (*templates.Around, string
 		if p.Item.ID == id {
 			row.Yours, a.Rank = true, row.Rank
 			if i > 0 {
-				a.Next = rise(places[i-1], p)
+				a.Next = rise(near[i-1], p)
 			}
 		}
 		a.Rows = append(a.Rows, row)
@@ -136,18 +134,18 @@ func rise(above, p standing) string {
 	return counted(above.Score-p.Score+1, "more view", "more views") + " to pass #" + templates.Grouped(int64(above.Rank)) + "."
 }
 
-// topShare is the share of a ranking that is no lower than a rank.
+// topShare returns the share of a ranking down to a rank: "top 12%".
 func topShare(rank, of int64) string {
 	if of == 0 {
 		return ""
 	}
-	return "top " + templates.Grouped(max(1, (100*rank+of-1)/of)) + " %"
+	return "top " + templates.Grouped(max(1, (100*rank+of-1)/of)) + "%"
 }
 
 func rankingWords(ranks *ashiato.Ranks) string {
 	for _, p := range periods {
 		if p.period == ranks.Period {
-			return counted(int64(ranks.Of), "page", "pages") + " " + p.views + ". The rule under each page is its share of the first."
+			return counted(int64(ranks.Of), "page", "pages") + " " + p.views + ". Each bar compares a page with the first one."
 		}
 	}
 	return ""
@@ -164,7 +162,8 @@ func tabs(now ashiato.Period, page string) templates.Tabs {
 	return t
 }
 
-// rankPath is the address of a part of a ranking, around which page is shown.
+// rankPath returns the address of part of a ranking, which also shows the neighbors
+// of page.
 func rankPath(p ashiato.Period, cursor, page string) string {
 	query := url.Values{"span": {string(p)}}
 	if cursor != "" {
@@ -177,13 +176,9 @@ func rankPath(p ashiato.Period, cursor, page string) string {
 }
 
 func rankPager(ranks *ashiato.Ranks, page string) templates.Pager {
-	var p templates.Pager
-	if ranks.Prev != "" {
-		p.Back = templates.Link{Text: "Higher", Href: rankPath(ranks.Period, ranks.Prev, page)}
-	}
-	if ranks.Next != "" {
-		p.On = templates.Link{Text: "Lower", Href: rankPath(ranks.Period, ranks.Next, page)}
-	}
+	p := pagerOf(ranks.Prev, ranks.Next, "Higher", "Lower", func(cursor string) string {
+		return rankPath(ranks.Period, cursor, page)
+	})
 	if n := len(ranks.Rows); n > 0 {
 		p.Words = templates.Span(int64(ranks.Rows[0].Rank), int64(ranks.Rows[n-1].Rank), int64(ranks.Of))
 	}

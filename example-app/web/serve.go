@@ -12,12 +12,12 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// serve answers the requests of a route. An error becomes a page by the table
-// in outcome.go.
-func (s *Site) serve(rt route) http.Handler {
+// serve returns a handler for requests. An error becomes a page by the table in
+// outcome.go.
+func (s *Site) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := s.visit(w, r)
-		got, err := s.answer(rt, v)
+		got, err := handle(s, v)
 		if err == nil && got.status < http.StatusInternalServerError {
 			err = v.keepAlive()
 		}
@@ -26,29 +26,12 @@ func (s *Site) serve(rt route) http.Handler {
 		}
 		if got.to != "" {
 			w.Header().Set("Cache-Control", "no-store")
-			s.tellCost(v)
+			s.showCost(v)
 			http.Redirect(w, v.Request, got.to, http.StatusSeeOther)
 			return
 		}
 		s.show(v, got)
 	})
-}
-
-// answer asks the route's handler, if the visitor may use it.
-func (s *Site) answer(rt route, v *visit) (answer, error) {
-	if rt.who != members {
-		return rt.handle(s, v)
-	}
-	member, err := v.member()
-	switch {
-	case err != nil:
-		return answer{}, err
-	case member != "":
-		return rt.handle(s, v)
-	case v.Method == http.MethodGet || v.Method == http.MethodHead:
-		return answer{to: logInPath(v.URL.RequestURI())}, nil
-	}
-	return answer{}, errSignedOut
 }
 
 // show writes the page in its frame.
@@ -67,24 +50,25 @@ func (s *Site) show(v *visit, a answer) {
 	if a.live {
 		f.Script = "/live.js"
 	}
-	f.Cost = s.tellCost(v)
-	// What was read is written, and so is the page that says that the time was up.
+	f.Cost = s.showCost(v)
+	// The deadline is for reading. The page that reports a missed deadline must still
+	// be written.
 	var body bytes.Buffer
 	if err := pages.Document(f, a.body).Render(context.WithoutCancel(v.Context()), &body); err != nil {
-		slog.Error("a page cannot be written", "request", v.id, "path", v.URL.Path, "err", err)
-		http.Error(v.w, "This page cannot be written. Try again in a moment.", http.StatusInternalServerError)
+		slog.Error("render failed", "request", v.id, "path", v.URL.Path, "err", err)
+		http.Error(v.w, "This page could not be displayed. Try again in a moment.", http.StatusInternalServerError)
 		return
 	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Length", strconv.Itoa(body.Len()))
 	v.w.WriteHeader(max(a.status, http.StatusOK))
-	// A visitor who has gone needs no page.
+	// A visitor who has left needs no page.
 	_, _ = v.w.Write(body.Bytes())
 }
 
-// tellCost tells, in development, what the visit has asked of the store: in a
-// header, and as a badge for the page.
-func (s *Site) tellCost(v *visit) *templates.Cost {
+// showCost reports, in development, what the visit cost the store. It sets a header
+// and returns a badge for the page.
+func (s *Site) showCost(v *visit) *templates.Cost {
 	if !s.config.Development {
 		return nil
 	}

@@ -10,34 +10,34 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// maxForm is how many bytes a form may send: the longest page, escaped.
+// maxForm is the largest form in bytes. It has room for the longest page, escaped.
 const maxForm = 256 << 10
 
 //go:embed mark.svg live.js
 var files embed.FS
 
-// New returns the site that shows app. The error says what of c is wrong.
+// New returns a site that shows app. An error reports what is wrong with c.
 func New(app *ashiato.Site, c Config) (*Site, error) {
 	sessions, err := kvsession.New(app.DB().Store(), kvsession.Options{Keys: c.Keys, Insecure: c.Development, Label: browser})
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams(), counts: newCounts()}
-	s.handler = s.watched(s.guarded(s.mux()))
+	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams()}
+	s.root = s.watched(s.guarded(s.mux()))
 	return s, nil
 }
 
 // ServeHTTP answers any request.
-func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
 
-// Close ends the streams that are open, which would keep a server from
-// shutting down.
+// Close ends the open streams, which would otherwise keep a server from shutting
+// down.
 func (s *Site) Close() { s.streams.close() }
 
 func (s *Site) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, route := range routes {
-		mux.Handle(route.method+" "+route.path, s.serve(route))
+		mux.Handle(route.method+" "+route.path, s.serve(route.handle))
 	}
 	assets := http.FileServerFS(files)
 	mux.Handle("GET /mark.svg", assets)
@@ -46,15 +46,15 @@ func (s *Site) mux() *http.ServeMux {
 	for pattern, serve := range services {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { serve(s, w, r) })
 	}
-	mux.Handle("GET /", s.serve(route{handle: (*Site).nothing}))
+	mux.Handle("GET /", s.serve((*Site).nothing))
 	return mux
 }
 
-// guarded keeps other sites' forms away, and bounds what a request may send and
-// how long it may take.
+// guarded refuses forms from other sites, and limits the size of a request and the
+// time it may take.
 func (s *Site) guarded(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(s.serve(route{handle: (*Site).otherSite}))
+	guard.SetDenyHandler(s.serve((*Site).otherSite))
 	next = guard.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.protect(w.Header())

@@ -2,7 +2,7 @@ package web
 
 import "github.com/ringtree/ringtree/example-app/ashiato"
 
-// signedIn returns the id of who is signed in, or errSignedOut.
+// signedIn returns the id of the member who is logged in, or errSignedOut.
 func (v *visit) signedIn() (string, error) {
 	member, err := v.member()
 	if err == nil && member == "" {
@@ -11,11 +11,11 @@ func (v *visit) signedIn() (string, error) {
 	return member, err
 }
 
-// The session remembers which page the ranking is shown around: the one saved
-// last.
+// The session remembers the page that the member saved last. The ranking shows its
+// neighbors.
 const pageKey = "page"
 
-// remember makes the page with that id the one that remembered returns.
+// remember stores the id of a page for remembered.
 func (v *visit) remember(id string) error {
 	h, err := v.holder()
 	if err != nil {
@@ -25,7 +25,7 @@ func (v *visit) remember(id string) error {
 	return nil
 }
 
-// remembered returns the id of the member's own page, or "".
+// remembered returns the id of the page the member saved last, or "".
 func (v *visit) remembered() string {
 	h, err := v.holder()
 	if err != nil {
@@ -35,9 +35,9 @@ func (v *visit) remembered() string {
 	return id
 }
 
-// begin signs the member in under a new cookie: the old one, which somebody may
-// have slipped in, is worth nothing from then on. The ranking is shown around the
-// member's newest page.
+// begin logs the member in under a new cookie. The old one becomes worthless, because
+// an attacker may have planted it. The session starts out remembering the member's
+// newest page.
 func (s *Site) begin(v *visit, member *ashiato.Member) error {
 	h, err := v.holder()
 	if err != nil {

@@ -16,12 +16,12 @@ const (
 	cookieName = "ashiato"
 )
 
-// Config is what a site is made of besides what it shows.
+// Config configures a site.
 type Config struct {
-	Keys        [][]byte // sign the cookies of sessions, the first one new ones: 32 random bytes each
-	Development bool     // each page tells its cost, and cookies travel without TLS; else there is a proxy in front that speaks TLS
-	Kind        string   // of the store, to be named under the hood: "bolt"
-	Tenant      string   // whose part of the store it is, to be named there too; the store has its prefix already
+	Keys        [][]byte // sign session cookies, new ones with the first key; 32 random bytes each
+	Development bool     // pages show their cost, and cookies work without TLS; if false, a proxy in front must speak TLS
+	Kind        string   // of the store, shown under the hood: "bolt"
+	Tenant      string   // the owner of this part of the store, also shown there; the store already adds its prefix
 }
 
 // Site serves the pages of one ashiato.Site:
@@ -34,6 +34,6 @@ type Site struct {
 	config   Config
 	sessions *kvsession.Store
 	streams  *streams
-	counts   *counts
-	handler  http.Handler
+	totals   totals
+	root     http.Handler
 }

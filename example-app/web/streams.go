@@ -4,33 +4,33 @@ import (
 	"sync"
 )
 
-// maxStreams is how many streams there are at once. Others are told to come
-// back by reloading the page.
+// maxStreams is the number of streams that may be open at once. Further visitors
+// have to reload the page instead.
 const maxStreams = 64
 
-// streams are those that are open. They end together.
+// streams counts the open streams and can end all of them.
 type streams struct {
-	seats chan struct{}
+	slots chan struct{}
 	ended chan struct{}
 	end   sync.Once
 }
 
 func newStreams() *streams {
-	return &streams{seats: make(chan struct{}, maxStreams), ended: make(chan struct{})}
+	return &streams{slots: make(chan struct{}, maxStreams), ended: make(chan struct{})}
 }
 
 func (s *streams) close() { s.end.Do(func() { close(s.ended) }) }
 
-// enter takes a seat, if there is one.
+// enter takes a slot and reports whether one was free.
 func (s *streams) enter() bool {
 	select {
 	case <-s.ended:
 		return false
-	case s.seats <- struct{}{}:
+	case s.slots <- struct{}{}:
 		return true
 	default:
 		return false
 	}
 }
 
-func (s *streams) leave() { <-s.seats }
+func (s *streams) leave() { <-s.slots }

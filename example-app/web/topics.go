@@ -9,15 +9,15 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// topics shows all that pages are about.
+// topics shows all topics.
 func (s *Site) topics(v *visit) (answer, error) {
 	list, err := s.app.Topics(v.Context(), v.FormValue("at"))
 	if err != nil {
 		return answer{}, err
 	}
 	page := pages.Topics{
-		Words: "What pages are about, the one with the most pages first. Follow one, and its pages come into your feed.",
-		Pager: around("/topics", list.Prev, list.Next, "Back", "More"),
+		Words: "Topics with the most pages come first. Follow a topic to see its new pages in your feed.",
+		Pager: inOrder("/topics", list.Prev, list.Next),
 	}
 	now := s.app.DB().Now()
 	for _, t := range list.Items {
@@ -31,7 +31,7 @@ func (s *Site) topics(v *visit) (answer, error) {
 	return answer{title: "Topics", here: "/topics", body: page.Body()}, nil
 }
 
-// topic shows the pages on a topic, and who follows it.
+// topic shows the pages on a topic, and how many members follow it.
 func (s *Site) topic(v *visit) (answer, error) {
 	name := v.PathValue("topic")
 	member, err := v.member()
@@ -48,16 +48,15 @@ func (s *Site) topic(v *visit) (answer, error) {
 		Facts:  topicFacts(view.Topic),
 		Follow: pages.Follow{Action: path, Following: view.Followed},
 		Rows:   rows(view.Pages.Entries, s.app.DB().Now()),
-		Pager:  around(path, view.Pages.Prev, view.Pages.Next, "Back", "More"),
+		Pager:  inOrder(path, view.Pages.Prev, view.Pages.Next),
 	}
 	return answer{title: view.Topic.Name, here: "/topics", body: page.Body()}, nil
 }
 
 func topicFacts(t *ashiato.Topic) templates.Facts {
-	written, follow := templates.Counted(t.Pages, "page", "pages"), templates.Counted(t.Followers, "follower", "followers")
 	return templates.Facts{Facts: []templates.Fact{
-		{Figure: templates.Link{Text: written.Value}, After: written.Unit},
-		{Figure: templates.Link{Text: follow.Value, Href: topicPath(t.Name) + "/followers"}, After: follow.Unit},
+		fact(t.Pages, "page", "pages", ""),
+		fact(t.Followers, "follower", "followers", topicPath(t.Name)+"/followers"),
 	}}
 }
 
@@ -79,24 +78,24 @@ func (s *Site) topicFollowers(v *visit) (answer, error) {
 	return answer{title: page.Title, here: "/topics", body: page.Body()}, nil
 }
 
-// people is a page of members.
+// people returns a page that lists members.
 func people(title, words, path string, list kvmodel.Listing[ashiato.Member]) pages.People {
-	page := pages.People{Title: title, Words: words, Pager: around(path, list.Prev, list.Next, "Back", "More")}
+	page := pages.People{Title: title, Words: words, Pager: inOrder(path, list.Prev, list.Next)}
 	for _, m := range list.Items {
-		page.Rows = append(page.Rows, pages.Person{Who: linkTo(m), Note: "joined " + on(m.Joined)})
+		page.Rows = append(page.Rows, pages.Person{Who: linkTo(m), Note: joined(m)})
 	}
 	return page
 }
 
-// followTopic and unfollowTopic change whether the member follows a topic.
-func (s *Site) followTopic(v *visit) (answer, error)   { return s.interest(v, s.app.FollowTopic) }
-func (s *Site) unfollowTopic(v *visit) (answer, error) { return s.interest(v, s.app.UnfollowTopic) }
+// followTopic makes the member follow a topic. unfollowTopic ends that.
+func (s *Site) followTopic(v *visit, member string) (answer, error) {
+	return s.interest(v, member, s.app.FollowTopic)
+}
+func (s *Site) unfollowTopic(v *visit, member string) (answer, error) {
+	return s.interest(v, member, s.app.UnfollowTopic)
+}
 
-func (s *Site) interest(v *visit, change func(ctx context.Context, who, name string) error) (answer, error) {
-	member, err := v.signedIn()
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Site) interest(v *visit, member string, change func(ctx context.Context, who, name string) error) (answer, error) {
 	name := v.PathValue("topic")
 	if err := change(v.Context(), member, name); err != nil {
 		return answer{}, err

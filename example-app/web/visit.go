@@ -18,27 +18,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
-// visit is one request, and who makes it. Who that is is looked up while the
-// handler looks up what is to be shown; it waits only where it has to know.
+// visit is one request and the person who makes it. The site looks that person up
+// while the handler reads what to show, so a handler waits only where it has to know.
 type visit struct {
 	*http.Request
 	w       http.ResponseWriter
-	id      string // names the request in logs and on error pages
+	id      string // identifies the request in logs and on error pages
 	nonce   string // lets the page's script run
 	begun   time.Time
 	meter   *kv.Meter
-	from    string // the address that it comes from
+	from    string // the network address it comes from
 	holder  func() (holder, error)
 	visitor func() (*ashiato.Visitor, error) // nil: a guest
 }
 
-// holder is the session of a visit, and who was signed in as it began.
+// holder is the session of a visit, and the member who was logged in when the visit
+// began.
 type holder struct {
 	session *sessions.Session
 	member  string
 }
 
-// visit begins to find out who makes the request r.
+// visit starts to look up who makes the request r.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
 	v := &visit{
@@ -64,14 +65,14 @@ func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	return v
 }
 
-// member returns the id of who is signed in, or "".
+// member returns the id of the member who is logged in, or "".
 func (v *visit) member() (string, error) {
 	h, err := v.holder()
 	return h.member, err
 }
 
-// keepAlive saves the session, which costs nothing most of the time. One that
-// has ended meanwhile has no need of it.
+// keepAlive saves the session, which usually costs nothing. A session that has ended
+// is not an error.
 func (v *visit) keepAlive() error {
 	h, err := v.holder()
 	if err != nil || h.member == "" {
@@ -84,8 +85,8 @@ func (v *visit) keepAlive() error {
 	return err
 }
 
-// addressOf returns the address that a request comes from. Behind a proxy it is the
-// last one of those that were added on the way: the others anybody can make up.
+// addressOf returns the address that a request comes from. Behind a proxy that is the
+// last forwarded address, because clients can make up all others.
 func addressOf(r *http.Request, proxied bool) string {
 	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && len(forwarded) > 0 {
 		last := forwarded[len(forwarded)-1]
@@ -100,8 +101,8 @@ func addressOf(r *http.Request, proxied bool) string {
 	return host
 }
 
-// looks tells whether somebody is looking at the page, rather than a browser
-// that loads it ahead of time or as a part of another page.
+// looks reports whether a person is viewing the page, rather than a browser that
+// prefetches it or embeds it in another page.
 func (v *visit) looks() bool {
 	dest := v.Header.Get("Sec-Fetch-Dest")
 	ahead := v.Header.Get("Sec-Purpose") + v.Header.Get("Purpose")
@@ -110,16 +111,17 @@ func (v *visit) looks() bool {
 
 type idKey struct{}
 
-// idOf returns the id of the request that ctx belongs to.
+// idOf returns the id of the request with the context ctx.
 func idOf(ctx context.Context) string {
 	id, _ := ctx.Value(idKey{}).(string)
 	return id
 }
 
-// browser is what the list of sessions says of one: which browser, on what.
+// browser returns what the list of sessions shows for a request: the browser and the
+// system.
 func browser(r *http.Request) string {
 	agent := r.UserAgent()
-	name := firstIn(agent, "a browser", "Edg", "Edge", "OPR", "Opera", "Firefox", "Firefox", "Chrome", "Chrome", "Safari", "Safari", "curl", "curl")
+	name := firstIn(agent, "Unknown browser", "Edg", "Edge", "OPR", "Opera", "Firefox", "Firefox", "Chrome", "Chrome", "Safari", "Safari", "curl", "curl")
 	system := firstIn(agent, "", "Android", "Android", "iPhone", "iPhone", "iPad", "iPad", "Windows", "Windows", "Mac OS", "macOS", "Linux", "Linux")
 	if system == "" {
 		return name
@@ -127,7 +129,7 @@ func browser(r *http.Request) string {
 	return name + " on " + system
 }
 
-// firstIn returns the name after the first sign that is in text.
+// firstIn returns the name that follows the first sign found in text.
 func firstIn(text, none string, signs ...string) string {
 	for i := 0; i < len(signs); i += 2 {
 		if strings.Contains(text, signs[i]) {

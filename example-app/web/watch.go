@@ -10,36 +10,36 @@ import (
 	"time"
 )
 
-// watched gives each request an id, counts and logs it, and answers for a
-// handler that panics. Logs name the path and no more: what stands after it, in
-// forms and in cookies is the visitor's own.
+// watched gives each request an id, counts and logs it, and replies for a handler
+// that panics. Logs contain the path but no query, form or cookie, because those are
+// the visitor's own.
 func (s *Site) watched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, begun := requestID(), time.Now()
 		r = r.WithContext(context.WithValue(r.Context(), idKey{}, id))
 		seen := &watchedWriter{ResponseWriter: w}
-		s.counts.open.Add(1)
+		s.totals.open.Add(1)
 		defer func() {
-			s.counts.open.Add(-1)
+			s.totals.open.Add(-1)
 			s.settle(seen, r, id, begun, recover())
 		}()
 		next.ServeHTTP(seen, r)
 	})
 }
 
-// settle counts and logs a request that has ended, perhaps with a panic.
+// settle counts and logs a request that ended, perhaps with a panic.
 func (s *Site) settle(w *watchedWriter, r *http.Request, id string, begun time.Time, panicked any) {
 	if panicked == http.ErrAbortHandler {
 		panic(panicked)
 	}
 	if panicked != nil {
-		slog.Error("a handler has panicked", "request", id, "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(panicked))
+		slog.Error("handler panicked", "request", id, "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(panicked))
 		if w.status == 0 {
-			http.Error(w, "Something is wrong on this site. Request "+id+".", http.StatusInternalServerError)
+			http.Error(w, "Something went wrong. Request "+id+".", http.StatusInternalServerError)
 		}
 	}
 	took := time.Since(begun)
-	s.counts.add(w.status, w.bytes, took)
+	s.totals.add(w.status, w.bytes, took)
 	slog.Debug("request", "request", id, "method", r.Method, "path", r.URL.Path, "status", w.status, "bytes", w.bytes, "took", took)
 }
 
@@ -49,7 +49,7 @@ func requestID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// watchedWriter remembers what went through it.
+// watchedWriter records the status and the size of an answer.
 type watchedWriter struct {
 	http.ResponseWriter
 	status int
@@ -72,5 +72,5 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets streams flush and set their deadlines.
+// Unwrap lets streams flush and set deadlines.
 func (w *watchedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -26,7 +26,7 @@ func logInPath(next string) string    { return "/login?next=" + url.QueryEscape(
 func at(path, cursor string) string   { return with(path, "at", cursor) }
 func with(path, key, v string) string { return path + "?" + url.Values{key: {v}}.Encode() }
 
-// local returns path if it leads to a place on this site, or "/".
+// local returns path if it leads to this site, and "/" otherwise.
 func local(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") ||
@@ -36,23 +36,34 @@ func local(path string) string {
 	return path
 }
 
-// around returns the pager of a listing: to what is newer and to what is older.
-func around(path, prev, next string, newer, older string) templates.Pager {
+// byAge returns the pager of a listing that is sorted by time.
+func byAge(path, prev, next string) templates.Pager {
+	return pagerOf(prev, next, "Newer", "Older", func(cursor string) string { return at(path, cursor) })
+}
+
+// inOrder returns the pager of a listing in any other order.
+func inOrder(path, prev, next string) templates.Pager {
+	return pagerOf(prev, next, "Previous", "Next", func(cursor string) string { return at(path, cursor) })
+}
+
+// pagerOf returns links to the addresses of two cursors. For an empty cursor there is
+// none.
+func pagerOf(prev, next, back, on string, address func(cursor string) string) templates.Pager {
 	var p templates.Pager
 	if prev != "" {
-		p.Back = templates.Link{Text: newer, Href: at(path, prev)}
+		p.Back = templates.Link{Text: back, Href: address(prev)}
 	}
 	if next != "" {
-		p.On = templates.Link{Text: older, Href: at(path, next)}
+		p.On = templates.Link{Text: on, Href: address(next)}
 	}
 	return p
 }
 
-// Links to people and pages. Who is gone has no address.
+// Links to members and topics. A member who has left has no address.
 
 func linkTo(m *ashiato.Member) templates.Link {
 	if m == nil {
-		return templates.Link{Text: "somebody who is gone"}
+		return templates.Link{Text: "former member"}
 	}
 	return templates.Link{Text: m.Handle, Href: memberPath(m.Handle)}
 }
@@ -65,7 +76,7 @@ func linksTo(topics []string) []templates.Link {
 	return links
 }
 
-// rows returns pages as a feed shows them.
+// rows returns pages as rows of a feed.
 func rows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	var all []templates.Row
 	for _, e := range entries {
@@ -80,7 +91,7 @@ func rows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	return all
 }
 
-// views is a number of them; of none there is nothing to tell.
+// views returns a number of views, or nothing for 0.
 func views(n int64) templates.Figure {
 	if n == 0 {
 		return templates.Figure{}
@@ -88,8 +99,8 @@ func views(n int64) templates.Figure {
 	return templates.Counted(n, "view", "views")
 }
 
-// ranked returns pages as a ranking shows them, with their share of the first
-// one's score.
+// ranked returns pages as rows of a ranking, whose bars are relative to the score of
+// the first.
 func ranked(placed []ashiato.Placed, first int64) []templates.Ranked {
 	var all []templates.Ranked
 	for _, p := range placed {
@@ -107,13 +118,19 @@ func ranked(placed []ashiato.Placed, first int64) []templates.Ranked {
 	return all
 }
 
+// fact returns a number with what it counts, as a link if href is not empty.
+func fact(n int64, one, many, href string) templates.Fact {
+	f := templates.Counted(n, one, many)
+	return templates.Fact{Figure: templates.Link{Text: f.Value, Href: href}, After: f.Unit}
+}
+
 // counted returns a number with what it counts: "1 page".
 func counted(n int64, one, many string) string {
 	f := templates.Counted(n, one, many)
 	return f.Value + " " + f.Unit
 }
 
-// ago is a moment in the past as it is read in a list.
+// ago returns a time in the past as it reads in a list.
 func ago(now, t time.Time) templates.Moment {
 	return templates.Moment{Words: agoWords(now, t), At: t}
 }
@@ -127,11 +144,11 @@ func agoWords(now, t time.Time) string {
 	case past < time.Hour:
 		return strconv.Itoa(int(past.Minutes())) + " min"
 	case past < 24*time.Hour:
-		return strconv.Itoa(int(past.Hours())) + " h"
+		return strconv.Itoa(int(past.Hours())) + " hr"
 	case past < 7*24*time.Hour:
 		return day(int(past.Hours() / 24))
 	case t.Year() == now.Year():
-		return t.Format("2 Jan")
+		return t.Format("Jan 2")
 	}
 	return t.Format("Jan 2006")
 }
@@ -143,13 +160,15 @@ func day(n int) string {
 	return strconv.Itoa(n) + " days"
 }
 
-// on is a day as it is read in a sentence.
-func on(t time.Time) string { return t.UTC().Format("2 January 2006") }
+// on returns a day as it reads in a sentence.
+func on(t time.Time) string { return t.UTC().Format("January 2, 2006") }
 
-// moment is a time as it is read in a sentence.
-func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") }
+func joined(m *ashiato.Member) string { return "Joined " + on(m.Joined) }
 
-// lasting is how long to wait, in words.
+// moment returns a time as it reads in a sentence.
+func moment(t time.Time) string { return t.UTC().Format("January 2, 2006, 15:04 UTC") }
+
+// lasting returns a duration in words.
 func lasting(d time.Duration) string {
 	switch {
 	case d < time.Minute:

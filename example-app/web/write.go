@@ -17,15 +17,15 @@ const (
 	editTitle  = "Edit page"
 )
 
-// writing is how often a member may save a page.
+// writing limits how often a member may save a page.
 var writing = ashiato.Limit{What: "pages", Times: 60, Per: time.Hour}
 
-// writeForm shows the form of a new page.
-func (s *Site) writeForm(*visit) (answer, error) {
+// writeForm shows the form for a new page.
+func (s *Site) writeForm(*visit, string) (answer, error) {
 	return s.draft(ashiato.Draft{ID: s.app.NewID()}, refused{}, nil), nil
 }
 
-// draft shows the form of a new page with what was typed.
+// draft shows the form for a new page with what was typed.
 func (s *Site) draft(d ashiato.Draft, r refused, preview *pages.Preview) answer {
 	page := pages.Write{
 		Heading: writeTitle, Action: "/write", ID: d.ID,
@@ -40,12 +40,12 @@ func draftFields(d ashiato.Draft, wrong ashiato.Problems) []templates.Field {
 		{Name: "title", Label: "Title", Value: d.Title, Error: wrong["title"], Writing: true, Required: true, Max: ashiato.MaxTitle},
 		{
 			Name: "body", Label: "Text", Value: d.Body, Error: wrong["body"], Writing: true, Required: true, Rows: 14, Max: ashiato.MaxBody,
-			Hint: "Blank line: new paragraph. ## heading, *emphasis*, > quote, [words](address).",
+			Hint: "Leave a blank line between paragraphs. Use ## heading, *emphasis*, > quote, and [text](address).",
 		},
-		{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Error: wrong["topics"], Hint: "Up to five, with commas between."},
+		{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Error: wrong["topics"], Hint: "Up to five, separated by commas."},
 		{
 			Name: "slug", Label: "Address", Value: d.Slug, Error: wrong["slug"], Max: ashiato.MaxSlug,
-			Hint: "The last part of the page’s address: small letters, digits and -. Leave it empty to have it made from the title.",
+			Hint: "The last part of the page’s address: lowercase letters, digits, and hyphens. Leave it empty to use the title.",
 		},
 	}
 }
@@ -62,7 +62,7 @@ func readDraft(v *visit) ashiato.Draft {
 	return d
 }
 
-// topicsIn returns the topics in a text with commas between.
+// topicsIn returns the topics in a text that separates them by commas.
 func topicsIn(text string) []string {
 	var topics []string
 	for topic := range strings.SplitSeq(text, ",") {
@@ -73,7 +73,7 @@ func topicsIn(text string) []string {
 	return topics
 }
 
-// slugOf returns an address made from a title: its letters and digits, with -
+// slugOf makes an address from the letters and digits of a title, with a hyphen
 // between words.
 func slugOf(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9') })
@@ -84,7 +84,7 @@ func slugOf(title string) string {
 	return slug
 }
 
-// previewOf returns how d would look, if that was asked for.
+// previewOf returns a preview of d if the visitor asked for one, and nil otherwise.
 func previewOf(v *visit, d ashiato.Draft) *pages.Preview {
 	if v.PostFormValue("do") != "preview" {
 		return nil
@@ -92,11 +92,8 @@ func previewOf(v *visit, d ashiato.Draft) *pages.Preview {
 	return &pages.Preview{Title: d.Title, Text: d.Body, Topics: linksTo(d.Topics)}
 }
 
-// write makes the page that was typed.
+// write creates the page that was typed.
 func (s *Site) write(v *visit) (answer, error) {
-	if err := readForm(v); err != nil {
-		return answer{}, err
-	}
 	id, err := v.formID()
 	if err != nil {
 		return answer{}, err
@@ -128,8 +125,7 @@ func (s *Site) publish(v *visit, d ashiato.Draft) (*ashiato.Page, error) {
 	return s.app.Write(v.Context(), member, d)
 }
 
-// saved leads to a page that was saved, which becomes the one that the ranking
-// is shown around.
+// saved redirects to a page that was saved, and remembers it for the ranking.
 func (s *Site) saved(v *visit, page *ashiato.Page) (answer, error) {
 	if err := v.remember(page.ID); err != nil {
 		return answer{}, err
@@ -137,9 +133,9 @@ func (s *Site) saved(v *visit, page *ashiato.Page) (answer, error) {
 	return answer{to: pagePath(page.Slug)}, nil
 }
 
-// editForm shows the page with the id in the path as it can be changed. The
-// path has the id, since the address is among what can be changed.
-func (s *Site) editForm(v *visit) (answer, error) {
+// editForm shows the form for the page whose id is in the path. The path has the id
+// and not the slug, because the form can change the slug.
+func (s *Site) editForm(v *visit, _ string) (answer, error) {
 	page, err := s.own(v, v.PathValue("id"))
 	if err != nil {
 		return answer{}, err
@@ -147,7 +143,7 @@ func (s *Site) editForm(v *visit) (answer, error) {
 	return s.editing(page.ID, draftOf(page), refused{}, nil, nil), nil
 }
 
-// own returns the page with that id if the member may change it.
+// own returns the page with the id if the member may change it.
 func (s *Site) own(v *visit, id string) (*ashiato.Page, error) {
 	member, err := v.signedIn()
 	if err != nil {
@@ -164,11 +160,8 @@ func draftOf(p *ashiato.Page) ashiato.Draft {
 	return ashiato.Draft{ID: p.ID, Slug: p.Slug, Title: p.Title, Body: p.Body, Topics: p.Topics, Version: p.Version}
 }
 
-// edit saves what was typed, unless the page has changed since it was shown.
+// edit saves what was typed, unless the page has changed since the form was shown.
 func (s *Site) edit(v *visit) (answer, error) {
-	if err := readForm(v); err != nil {
-		return answer{}, err
-	}
 	version, err := v.version()
 	if err != nil {
 		return answer{}, err
@@ -200,8 +193,9 @@ func (s *Site) change(v *visit, id string, d ashiato.Draft) (*ashiato.Page, erro
 	return s.app.Edit(v.Context(), member, id, d)
 }
 
-// notChanged shows what was typed again, with why it was not saved: what
-// somebody has saved meanwhile, or as a new page if the page is gone.
+// notChanged shows again what was typed, with the reason why it was not saved. After a
+// conflict it also shows the saved version. If the page is gone, it offers to create
+// a new one.
 func (s *Site) notChanged(v *visit, id string, d ashiato.Draft, err error) answer {
 	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
 		d.Version = conflict.Saved.Version
@@ -210,13 +204,13 @@ func (s *Site) notChanged(v *visit, id string, d ashiato.Draft, err error) answe
 	r := refuse(v, err)
 	if r.status == http.StatusNotFound || r.status == http.StatusGone {
 		d.ID = s.app.NewID()
-		r.notice += " Your text is below; save it to make a new page of it."
+		r.notice += " Your text is below. Save it to create a new page."
 		return s.draft(d, r, nil)
 	}
 	return s.editing(id, d, r, nil, nil)
 }
 
-// editing shows the form of a page that is there.
+// editing shows the form for an existing page.
 func (s *Site) editing(id string, d ashiato.Draft, r refused, theirs *templates.Notice, preview *pages.Preview) answer {
 	page := pages.Write{
 		Heading: editTitle, Action: editPath(id), Version: versionText(d.Version), Delete: "/delete/" + id,
@@ -225,19 +219,19 @@ func (s *Site) editing(id string, d ashiato.Draft, r refused, theirs *templates.
 	return answer{status: r.status, title: editTitle, body: page.Body()}
 }
 
-// theirs is the notice that a page has changed while somebody was writing, with
-// what differs side by side.
+// theirs returns the notice that a page changed while its author was editing it. The
+// notice shows both versions side by side.
 func theirs(c *ashiato.EditConflict) *templates.Notice {
 	saved, mine := templates.Compare(whole(c.Saved.Title, c.Saved.Slug, c.Saved.Body, c.Saved.Topics), whole(c.Yours.Title, c.Yours.Slug, c.Yours.Body, c.Yours.Topics))
 	edit := versionText(c.Saved.Version)
 	return &templates.Notice{
 		Title: "This page changed while you were writing",
-		Words: "It was saved from another window on " + moment(c.Saved.Edited) + ". Nothing is lost: your text is below, and the marked words differ.",
+		Words: "It was saved from another window on " + moment(c.Saved.Edited) + ". Nothing is lost: your text is below, and the differences are marked.",
 		Versions: []templates.Version{
-			{Title: "Saved meanwhile (edit " + edit + ")", Pieces: saved},
-			{Title: "Yours, not saved", Pieces: mine},
+			{Title: "Saved version (edit " + edit + ")", Pieces: saved},
+			{Title: "Your version (not saved)", Pieces: mine},
 		},
-		Hint: "Bring over what you want to keep, then save. Saving makes your text edit " + versionText(c.Saved.Version+1) + "; edit " + edit + " stays in the history.",
+		Hint: "Copy over what you want to keep, then save. Your text becomes edit " + versionText(c.Saved.Version+1) + ". Edit " + edit + " stays in the history.",
 		Buttons: []templates.Button{
 			{Text: "Save mine as edit " + versionText(c.Saved.Version+1), Form: "draft"},
 			{Text: "Discard mine", Quiet: true, Href: pagePath(c.Saved.Slug)},
@@ -245,22 +239,15 @@ func theirs(c *ashiato.EditConflict) *templates.Notice {
 	}
 }
 
-// whole is all of a page that can be changed, as one text.
+// whole returns everything that an edit can change, as one text.
 func whole(title, slug, body string, topics []string) string {
 	return title + "\n\n" + body + "\n\n" + strings.Join(topics, ", ") + "\n" + slug
 }
 
-// trash puts the page with the id in the path into the trash, unless it has
-// changed since it was shown.
-func (s *Site) trash(v *visit) (answer, error) {
-	if err := readForm(v); err != nil {
-		return answer{}, err
-	}
+// trash moves the page whose id is in the path to the trash, unless the page has
+// changed since the form was shown.
+func (s *Site) trash(v *visit, member string) (answer, error) {
 	version, err := v.version()
-	if err != nil {
-		return answer{}, err
-	}
-	member, err := v.signedIn()
 	if err != nil {
 		return answer{}, err
 	}
@@ -268,7 +255,7 @@ func (s *Site) trash(v *visit) (answer, error) {
 	_, err = s.app.Trash(v.Context(), member, id, version)
 	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
 		r := refuse(v, err)
-		r.notice = "The page was saved from another window on " + moment(conflict.Saved.Edited) + ", so it was not deleted. Below is how it stands now."
+		r.notice = "The page was saved from another window on " + moment(conflict.Saved.Edited) + ", so it was not deleted. The current version is below."
 		return s.editing(id, draftOf(conflict.Saved), r, nil, nil), nil
 	}
 	if err != nil {

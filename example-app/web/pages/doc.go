@@ -1,6 +1,6 @@
-// Package pages is the markup of the sample app's pages: a frame, and what goes
-// into it. They take plain values and parts from package templates; what is in
-// them is found out by package web.
+// Package pages has the markup of the sample app's pages: a frame, and the pages that
+// go into it. They take plain values and components of package templates. Package web
+// fills them in.
 package pages
 
 //go:generate go tool templ generate -include-version=false -log-level=error

@@ -9,9 +9,9 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Follow is the button to follow somebody or something, or no longer.
+// Follow is the button that follows or unfollows a member or a topic.
 type Follow struct {
-	Action    string // the address that "/follow" or "/unfollow" is added to; "": there is nothing to follow
+	Action    string // the address before "/follow" or "/unfollow"; empty means no button
 	Following bool
 }
 

@@ -9,13 +9,13 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Footprints is who came by one's profile.
+// Footprints lists the visitors of one's own profile.
 type Footprints struct {
 	Words  string
 	Prints templates.Footprints
 	Pager  templates.Pager
-	Keep   string // what is kept
-	Until  string // when the page was made: what came before is seen with it
+	Keep   string // how long footprints are kept
+	Until  string // when the page was made; footprints until then can be marked as seen
 	Unread bool
 }
 
@@ -59,7 +59,7 @@ func (f Footprints) Body() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(f.Prints.Days) == 0 {
-			templ_7745c5c3_Err = templates.Empty{Words: "Nobody has walked past yet.", Way: templates.Link{Text: "Leave a print on somebody’s profile", Href: "/newest"}}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Empty{Words: "No visitors yet.", Way: templates.Link{Text: "Find a profile to visit", Href: "/newest"}}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -135,7 +135,7 @@ func (f Footprints) Body() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = templates.Card("What is kept").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.Card("What we keep").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

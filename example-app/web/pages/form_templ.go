@@ -9,10 +9,10 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Form is the fields of a form, and what is wrong with it.
+// Form has the fields of a form, and a notice if something is wrong with it.
 type Form struct {
 	Notice string
-	Handle string // told to password managers, in the form of a password
+	Handle string // for password managers, if the form changes a password
 	Fields []templates.Field
 }
 
@@ -132,7 +132,7 @@ func submit(words string) templ.Component {
 	})
 }
 
-// notice says what is wrong with all of a form.
+// notice says what is wrong with a form as a whole.
 func notice(words string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,24 +9,24 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Frame is what is around every page.
+// Frame surrounds every page.
 type Frame struct {
-	Title   string // of the page; "" on the first one
-	Here    string // the address in the main navigation that is this page's
-	Hood    string // the address of what lies under the hood of this page
+	Title   string // of the page; empty on the home page
+	Here    string // this page's address in the main navigation
+	Hood    string // the address of Under the hood for this page
 	Visitor *Visitor
-	Script  string          // the address of the script, if the page has use for it
-	Nonce   string          // that lets the script run
-	Cost    *templates.Cost // nil: not shown
+	Script  string          // the address of the script, if the page needs it
+	Nonce   string          // lets the script run
+	Cost    *templates.Cost // nil if not shown
 }
 
-// Visitor is who is signed in.
+// Visitor is the member who is logged in.
 type Visitor struct {
 	Handle string
-	Unread int // footprints not seen yet
+	Unread int // footprints they have not seen
 }
 
-// profile is the address of a visitor's own profile.
+// profile returns the address of the visitor's own profile.
 func (v *Visitor) profile() string { return "/m/" + v.Handle }
 
 func (f Frame) title() string {
@@ -120,7 +120,7 @@ func Document(f Frame, body templ.Component) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</head><body><a class=\"skip\" href=\"#main\">Skip to the page</a>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</head><body><a class=\"skip\" href=\"#main\">Skip to content</a>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

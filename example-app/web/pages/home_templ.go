@@ -9,13 +9,13 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Home is the first page.
+// Home is the home page.
 type Home struct {
-	Words   string          // how much there is
-	Live    string          // the address that tells how many pages are newer
-	Feed    []templates.Row // of whom and what a member follows; nil: no such part
+	Words   string
+	Live    string          // the address that reports how many pages are newer
+	Feed    []templates.Row // the top of the member's feed; nil for no such section
 	Newest  []templates.Row
-	Older   string // the address of more of them
+	Older   string // the address of older ones
 	Popular []templates.Ranked
 }
 
@@ -67,7 +67,7 @@ func (h Home) Body() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templates.SectionHead{Title: "From those you follow", More: templates.Link{Text: "Your feed", Href: "/feed"}}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.SectionHead{Title: "From your feed", More: templates.Link{Text: "Full feed", Href: "/feed"}}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -84,12 +84,12 @@ func (h Home) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templates.SectionHead{Title: "Newest", More: templates.Link{Text: "All newest", Href: "/newest"}}.Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.SectionHead{Title: "Newest", More: templates.Link{Text: "All new pages", Href: "/newest"}}.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(h.Newest) == 0 {
-			templ_7745c5c3_Err = templates.Empty{Words: "Nobody has written anything yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = NoPages.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -111,12 +111,12 @@ func (h Home) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templates.SectionHead{Title: "Popular this week", More: templates.Link{Text: "Whole ranking", Href: "/ranking"}}.Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.SectionHead{Title: "Popular this week", More: templates.Link{Text: "Full ranking", Href: "/ranking"}}.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(h.Popular) == 0 {
-			templ_7745c5c3_Err = templates.Empty{Words: "Nobody has looked at a page this week."}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Empty{Words: "No views this week."}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -134,8 +134,8 @@ func (h Home) Body() templ.Component {
 	})
 }
 
-// newer is where the script tells how many pages are newer than the newest one
-// shown. Without the script it stays empty.
+// newer is where the script shows how many pages are newer than those on the page.
+// Without the script it stays empty.
 func newer(live string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

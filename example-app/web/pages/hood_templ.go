@@ -9,7 +9,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Hood is how the lists of this site lie in its store.
+// Hood shows how the store holds the lists of this site.
 type Hood struct {
 	Store   string // its kind, and the prefix of all keys
 	Ring    templates.RingPicture
@@ -42,7 +42,7 @@ func (h Hood) Body() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div><h1>Under the hood</h1><p class=\"lead\">No query language, no sorted sets: every list on this site is a handful of named keys. These two pictures are drawn from the store as it is now.</p><p class=\"lead\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div><h1>Under the hood</h1><p class=\"lead\">No query language, no sorted sets: every list on this site is a handful of named keys. The two pictures show the store as it is now.</p><p class=\"lead\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,7 +9,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// SignUp is the form of a new member.
+// SignUp is the form for new members.
 type SignUp struct {
 	ID     string
 	Notice string
@@ -38,7 +38,7 @@ func (s SignUp) Body() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"narrow stack\"><div><h1>Sign up</h1><p class=\"lead\">A handle and a password are all there is to it. You can read everything without.</p></div><form method=\"post\" action=\"/signup\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"narrow stack\"><div><h1>Sign up</h1><p class=\"lead\">All you need is a handle and a password. You can read everything without an account.</p></div><form method=\"post\" action=\"/signup\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -73,7 +73,7 @@ func (s SignUp) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</form><p>Here already? <a href=\"/login\">Log in</a>.</p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</form><p>Already a member? <a href=\"/login\">Log in</a>.</p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -81,9 +81,9 @@ func (s SignUp) Body() templ.Component {
 	})
 }
 
-// LogIn is the form of a member who comes back.
+// LogIn is the form for returning members.
 type LogIn struct {
-	Next   string // where to go then
+	Next   string // where to go afterward
 	Notice string
 	Fields []templates.Field
 }

@@ -9,11 +9,14 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Listing is a page of what was written, such as the newest or a feed.
+// NoPages takes the place of the newest pages as long as there are none.
+var NoPages = templates.Empty{Words: "No pages yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}}
+
+// Listing is a list of pages, such as the newest ones or a feed.
 type Listing struct {
 	Title string
 	Words string
-	Live  string // the address that tells how many pages are newer; "": none
+	Live  string // the address that reports how many pages are newer; empty for none
 	Rows  []templates.Row
 	Pager templates.Pager
 	Empty templates.Empty
@@ -48,7 +51,7 @@ func (l Listing) Body() templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(l.Title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `listing.templ`, Line: 18, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `listing.templ`, Line: 21, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -61,7 +64,7 @@ func (l Listing) Body() templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(l.Words + " ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `listing.templ`, Line: 20, Col: 18}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `listing.templ`, Line: 23, Col: 18}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -87,7 +90,7 @@ func (l Listing) Body() templ.Component {
 	})
 }
 
-// rows is a list with the way on, or what stands there if it is empty.
+// rows is a list with its pager, or what replaces it if it is empty.
 func rows(rows []templates.Row, pager templates.Pager, empty templates.Empty) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

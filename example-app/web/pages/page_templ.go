@@ -9,24 +9,24 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Page is one page that somebody has written.
+// Page is one page that a member wrote.
 type Page struct {
 	Title    string
 	Author   Author
-	When     string // it was published, and how often edited
+	When     string // it was published and edited
 	Facts    templates.Facts
 	Text     string
 	Topics   []templates.Link
-	Edit     string // the address of its form, for its author
+	Edit     string // the address of its form; empty except for its author
 	Comments Comments
-	More     []templates.Row // the newest of the author
+	More     []templates.Row // other pages by the author
 }
 
-// Author is the card of who has written something.
+// Author is a card about the author.
 type Author struct {
-	templates.Link // without an address: gone
+	templates.Link // without an address if they have left
 	About          string
-	Words          string // how many pages and followers
+	Words          string // how many followers they have
 	Follow         Follow
 }
 
@@ -74,9 +74,9 @@ func (p Page) Body() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var3 string
-		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(", " + p.When)
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + p.When)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `page.templ`, Line: 34, Col: 20}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `page.templ`, Line: 34, Col: 22}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -192,7 +192,7 @@ func (p Page) Body() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templates.SectionHead{Title: "Newest by " + p.Author.Text, More: templates.Link{Text: "All", Href: p.Author.Href}}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.SectionHead{Title: "More by " + p.Author.Text, More: templates.Link{Text: "All", Href: p.Author.Href}}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -213,12 +213,12 @@ func (p Page) Body() templ.Component {
 	})
 }
 
-// Comments are what people have said about a page, newest first.
+// Comments are the comments on a page, newest first.
 type Comments struct {
 	Count  string // "4 comments"
 	All    []Comment
 	Pager  templates.Pager
-	Action string // where a new one is sent to; "": only members may
+	Action string // where to send a new one; empty for guests
 	LogIn  string
 	ID     string // of a new one
 	Field  templates.Field
@@ -346,7 +346,7 @@ func (c Comments) section() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "\">Log in</a> to say something.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "\">Log in</a> to comment.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,7 +9,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// People is a list of members, such as the followers of somebody or something.
+// People is a list of members who follow a member or a topic.
 type People struct {
 	Title string
 	Words string
@@ -76,7 +76,7 @@ func (p People) Body() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Rows) == 0 {
-			templ_7745c5c3_Err = templates.Empty{Words: "Nobody is here yet."}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Empty{Words: "No followers yet."}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,16 +9,16 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Ranking is a part of a ranking, with where one stands in it.
+// Ranking is part of a ranking, and beside it the rank of one page.
 type Ranking struct {
 	Words  string
 	Tabs   templates.Tabs
 	Rows   []templates.Ranked
 	Pager  templates.Pager
 	Empty  templates.Empty
-	Around *templates.Around // one's best page; nil: none
-	Top    string
-	Hint   string // what stands there instead
+	Around *templates.Around // the page and its neighbors; nil for none
+	Top    string            // "top 12%"
+	Hint   string            // replaces Around if that is nil
 }
 
 // Body writes the page.
@@ -101,7 +101,7 @@ func (r Ranking) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templates.SectionHead{Title: "Around you", More: templates.Link{Text: r.Top}}.Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.SectionHead{Title: "Nearby ranks", More: templates.Link{Text: r.Top}}.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

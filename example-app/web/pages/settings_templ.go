@@ -9,7 +9,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Settings is what a member can change about themselves.
+// Settings is what members can change about themselves.
 type Settings struct {
 	Done     string // what was just done
 	Sessions []Session
@@ -17,11 +17,11 @@ type Settings struct {
 	Password Form
 }
 
-// Session is where the member is signed in.
+// Session is one browser where the member is logged in.
 type Session struct {
 	ID    string
 	Label string // the browser
-	When  string // begun and last used
+	When  string // it began and was last used
 	This  bool
 }
 
@@ -74,7 +74,7 @@ func (s Settings) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templates.SectionHead{Title: "Where you are signed in", ID: "sessions"}.Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.SectionHead{Title: "Where you are logged in", ID: "sessions"}.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -100,7 +100,7 @@ func (s Settings) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templates.Button{Text: "Sign out everywhere", Quiet: true}.Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.Button{Text: "Log out everywhere", Quiet: true}.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -196,7 +196,7 @@ func (s Session) Markup() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if s.This {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"figure\"><strong class=\"new\">this one</strong></p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"figure\"><strong class=\"new\">this browser</strong></p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -214,14 +214,14 @@ func (s Session) Markup() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "\"> <button class=\"button quiet\" type=\"submit\">Sign out<span class=\"sr\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "\"> <button class=\"button quiet\" type=\"submit\">Log out<span class=\"sr\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var7 string
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" " + s.Label)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `settings.templ`, Line: 69, Col: 87}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `settings.templ`, Line: 69, Col: 86}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {

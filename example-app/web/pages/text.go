@@ -2,8 +2,8 @@ package pages
 
 import "github.com/ringtree/ringtree/example-app/markdown"
 
-// parsed returns the blocks of a text below the heading of its page: the first
-// heading in it is of the second level, and none skips one.
+// parsed returns the blocks of a text. Because they go below the heading of the page,
+// the first heading in the text has level 2, and no heading skips a level.
 func parsed(text string) []markdown.Node {
 	blocks := markdown.Parse(text)
 	last := 1

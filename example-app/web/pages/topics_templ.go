@@ -9,7 +9,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Topics is all that pages are about.
+// Topics lists all topics.
 type Topics struct {
 	Words string
 	Rows  []templates.Row
@@ -56,7 +56,7 @@ func (t Topics) Body() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(t.Rows) == 0 {
-			templ_7745c5c3_Err = templates.Empty{Words: "Nobody has named a topic yet.", Way: templates.Link{Text: "Write a page and tag it", Href: "/write"}}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Empty{Words: "No topics yet.", Way: templates.Link{Text: "Write a page and add one", Href: "/write"}}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -130,7 +130,7 @@ func (t Topic) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</bdi></h1><p class=\"lead\">All that was ever written about it, in no order of time.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</bdi></h1><p class=\"lead\">All pages on this topic, in no particular order.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -142,7 +142,7 @@ func (t Topic) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = rows(t.Rows, t.Pager, templates.Empty{Words: "Nobody has written about this yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = rows(t.Rows, t.Pager, templates.Empty{Words: "No pages on this topic yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -176,7 +176,7 @@ func (t Topic) Body() templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</bdi></h2><p>New pages on it come into your feed.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</bdi></h2><p>New pages on this topic appear in your feed.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -194,7 +194,7 @@ func (t Topic) Body() templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</bdi></h2><p>New pages on it then come into your feed.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</bdi></h2><p>New pages on this topic will appear in your feed.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

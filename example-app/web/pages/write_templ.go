@@ -9,20 +9,20 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Write is the form of a page, new or not.
+// Write is the form for a new or an existing page.
 type Write struct {
 	Heading string
 	Action  string
 	ID      string // of a new page
-	Version string // of the page it was made of; "": it is new
-	Notice  string // what is wrong with all of it
+	Version string // of the page it was made from; empty for a new page
+	Notice  string // what is wrong with the form as a whole
 	Theirs  *templates.Notice
 	Preview *Preview
 	Fields  []templates.Field
-	Delete  string // the address that deletes the page; "": it is new
+	Delete  string // the address that deletes the page; empty for a new page
 }
 
-// Preview is how a page would look.
+// Preview shows how a page would look.
 type Preview struct {
 	Title, Text string
 	Topics      []templates.Link
