@@ -201,7 +201,7 @@ func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S]
 	if tree == nil {
 		return nil, b.about(text, kv.ErrNotFound)
 	}
-	part, _, err := tree.Around(ctx, b.host.Store(), text, n, b.down(), b.shared, b.want(nil))
+	part, err := tree.Around(ctx, b.host.Store(), text, n, b.down(), b.shared, b.want(nil))
 	return b.places(part), b.about(text, err)
 }
 

@@ -125,7 +125,7 @@ const followAtOnce = 500
 // follow brings the member id of the board of by to where it belongs.
 func (f *counted[T]) follow(ctx context.Context, s kv.Store, by, id string, at time.Time, due *keytree.Due) error {
 	t := f.tree(by, at)
-	_, err := t.SetDue(ctx, s, t.own, id, func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.Score, bool, error) {
+	return t.Set(ctx, s, t.own, id, func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.Score, bool, error) {
 		rec, count, err := f.look(ctx, s, id, at)
 		if err != nil {
 			return 0, false, err
@@ -136,7 +136,6 @@ func (f *counted[T]) follow(ctx context.Context, s kv.Store, by, id string, at t
 		}
 		return keytree.FromInt(count), now.In && count >= 0, nil
 	}, due)
-	return err
 }
 
 // look reads the record id and what was counted of it, where the board goes by

@@ -52,7 +52,7 @@ func pictureOf(p keytree.Picture, ids int) Picture {
 	return Picture{nodeOf(p.Root), p.Limit, p.Leaves}
 }
 
-func nodeOf(n *keytree.Node) Node {
+func nodeOf(n *keytree.PictureNode) Node {
 	out := Node{Name: n.Name, Key: n.Key, Read: n.Read, Count: n.Count, Bytes: n.Bytes, Closed: n.Closed}
 	for _, below := range n.Below {
 		out.Below = append(out.Below, nodeOf(below))

@@ -155,7 +155,7 @@ func addUpTo(a, b int64) int64 {
 
 func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) error {
 	due := new(keytree.Due)
-	_, err := t.tree.SetDue(ctx, t.db.Store(), t.own, kv.JoinText(id), change, due)
+	err := t.tree.Set(ctx, t.db.Store(), t.own, kv.JoinText(id), change, due)
 	t.reports.add(due)
 	return t.about(id, err)
 }
@@ -167,8 +167,7 @@ func (t *Tree[S]) addAll(ctx context.Context, changes []change) error {
 	works := make([]func(kv.Store) error, len(changes))
 	for i, c := range changes {
 		works[i] = func(s kv.Store) error {
-			_, err := t.tree.SetDue(ctx, s, t.own, kv.JoinText(c.id), t.to(c), due)
-			return t.about(c.id, err)
+			return t.about(c.id, t.tree.Set(ctx, s, t.own, kv.JoinText(c.id), t.to(c), due))
 		}
 	}
 	errs := kv.Together(ctx, t.db.Store(), works...)

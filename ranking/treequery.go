@@ -115,7 +115,7 @@ func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
 // Around returns the member id, up to n that stand before it and up to n behind
 // it. ErrNotFound if there is no such member.
 func (t *Tree[S]) Around(ctx context.Context, id string, n int) ([]Member[S], error) {
-	part, _, err := t.tree.Around(ctx, t.db.Store(), kv.JoinText(id), n, t.down(), t.spec.Shared, t.want())
+	part, err := t.tree.Around(ctx, t.db.Store(), kv.JoinText(id), n, t.down(), t.spec.Shared, t.want())
 	if err != nil {
 		return nil, t.about(id, err)
 	}

@@ -122,7 +122,7 @@ func (v view[T]) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	s, tree, due := v.host.Store(), v.tree(v.by, v.when()), new(keytree.Due)
 	defer v.reports.add(due)
 	for _, d := range doubtful {
-		_, err := tree.SetDue(ctx, s, tree.own, d.ID, v.stay(d.ID), due)
+		err := tree.Set(ctx, s, tree.own, d.ID, v.stay(d.ID), due)
 		if err == nil {
 			err = tree.Clear(ctx, s, tree.own, d, due)
 		}

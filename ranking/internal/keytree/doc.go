@@ -3,10 +3,10 @@
 // names.
 //
 // Each member has a place in the order: the bits of its score, then those of a
-// hash of its id. A page's name is the beginning of the bits of all that
+// hash of its id. A node's name is the beginning of the bits of all that
 // belongs in it, so the way to a member is known before anything is read, and
 // the tree's shape depends on what it holds and not on the order it came in. A
-// page is a leaf, with entries, or a router, with the counts of its four
+// node is a leaf, with entries, or a router, with the counts of its four
 // children; a leaf that is full becomes a router for good.
 //
 // The tree is an index. What is true of a member is in its record (see Truth),
@@ -20,11 +20,11 @@
 //     leaf where it belongs.
 //   - I2: entries stand in order in the leaf whose name their bits begin with,
 //     and each member has one entry that its record confirms.
-//   - I3: pages go from leaf to splitting to router and never back; a splitting
-//     page does not change, and none is deleted.
-//   - I4: versions of records and sequence numbers of pages only grow.
+//   - I3: nodes go from leaf to splitting to router and never back; a splitting
+//     node does not change, and none is deleted.
+//   - I4: versions of records and sequence numbers of nodes only grow.
 //   - I5: so do those of slots; after Refresh, with no writers, a slot's count is
-//     that of the page below it.
+//     that of the node below it.
 //   - I6: a slot that is closed has nothing below it, and a router is closed only
 //     if all its slots are.
 //   - I7: after a finished insert no leaf above the greatest depth holds more

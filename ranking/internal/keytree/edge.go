@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -26,7 +27,7 @@ func (t *Tree) edgeKey() string { return t.name + ":edge" }
 
 func (e *edge) encode() []byte {
 	b := binary.AppendUvarint(append([]byte(magic), edgeKind), e.epoch)
-	return seal(appendText(appendText(b, e.highest), e.lowest))
+	return seal(wire.AppendText(wire.AppendText(b, e.highest), e.lowest))
 }
 
 // readEdge fills e with the hint, if there is one.
@@ -39,7 +40,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
 	if err != nil || kind != edgeKind {
 		return nil
 	}
-	read := edge{epoch: body.number(), highest: body.text(), lowest: body.text()}
+	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge")}
 	if body.end("edge") == nil && isName(read.highest) && isName(read.lowest) {
 		*e = read
 		t.keepEdge(read)
@@ -47,7 +48,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
 	return nil
 }
 
-// isName tells whether a page can be called name.
+// isName reports whether a node can be called name.
 func isName(name string) bool {
 	for _, c := range name {
 		if c != '0' && c != '1' {
@@ -63,8 +64,8 @@ func (t *Tree) keepEdge(e edge) {
 	t.edge = e
 }
 
-// strange tells whether this process knows nothing of the tree.
-func (t *Tree) strange() bool {
+// unseen reports whether this process knows nothing of the tree.
+func (t *Tree) unseen() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.meta == nil && t.edge.epoch == 0
@@ -84,13 +85,13 @@ func (r *reading) outermost(down bool) (found string) {
 
 // noteEdge writes down where r has found the tree's edge, if it is not where the
 // hint says.
-func (t *Tree) noteEdge(r *reading, epoch uint64, down bool) {
+func (t *Tree) noteEdge(r *reading, down bool) {
 	name := r.outermost(down)
 	t.mu.Lock()
 	e := t.edge
 	t.mu.Unlock()
-	if e.epoch != epoch {
-		e = edge{epoch: epoch}
+	if e.epoch != r.epoch {
+		e = edge{epoch: r.epoch}
 	}
 	at := &e.lowest
 	if down {
@@ -107,7 +108,7 @@ func (t *Tree) noteEdge(r *reading, epoch uint64, down bool) {
 	})
 }
 
-// path returns the names of a page and of all above it, from the root.
+// path returns the names of a node and of all above it, from the root.
 func path(name string) []string {
 	names := []string{""}
 	for n := perLevel; n <= len(name); n += perLevel {

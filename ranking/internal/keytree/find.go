@@ -3,23 +3,24 @@ package keytree
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// place is a leaf where it was found.
-type place struct {
+// spot is a leaf where it was found.
+type spot struct {
 	name string
-	page // its leaf is not nil
+	node // its leaf is not nil
 }
 
 // ahead is how many levels are read at once by who knows nothing of the tree.
 const ahead = 15
 
-// guess returns the name of the page in which bits belong, as far as is known:
-// the first on the way that is not known to be a router. It tells whether
+// guess returns the name of the node in which bits belong, as far as is known:
+// the first on the way that is not known to be a router. It reports whether
 // anything is known at all.
-func (p *pages) guess(bits string) (name string, known bool) {
+func (p *nodes) guess(bits string) (name string, known bool) {
 	for {
 		r, seen := p.local.router(p.key(name))
 		if r == nil || len(name) == maxBits {
@@ -30,9 +31,9 @@ func (p *pages) guess(bits string) (name string, known bool) {
 }
 
 // find returns the leaf in which target belongs. One trip where the way is
-// known, or where nothing is; else the more pages at once, the more of those on
+// known, or where nothing is; else the more nodes at once, the more of those on
 // the way were split meanwhile.
-func (p *pages) find(ctx context.Context, s kv.Store, target point) (*place, error) {
+func (p *nodes) find(ctx context.Context, s kv.Store, target point) (*spot, error) {
 	bits := p.bits(target)
 	name, known := p.guess(bits)
 	width := 1
@@ -56,14 +57,14 @@ func (p *pages) find(ctx context.Context, s kv.Store, target point) (*place, err
 			// A child can be missing because it was read before it was made, or
 			// because its router was made in a transaction that came to nothing.
 			if missing++; missing > 1 {
-				err = p.makeLost(ctx, s, name, found)
+				err = p.remake(ctx, s, name, found)
 			}
 			p.local.forget(p.keys(path(name)))
 			name = ""
 		case found.leaf.splitting:
 			err = p.finishSplit(ctx, s, name, found)
 		default:
-			return &place{name, found}, nil
+			return &spot{name, found}, nil
 		}
 		if err != nil && !again(err) {
 			return nil, err
@@ -72,7 +73,7 @@ func (p *pages) find(ctx context.Context, s kv.Store, target point) (*place, err
 	}
 }
 
-// way returns the names of width pages in which bits belong, from name on.
+// way returns the names of width nodes in which bits belong, from name on.
 func way(bits, name string, width int) []string {
 	names := []string{name}
 	for n := len(name) + perLevel; n <= maxBits && len(names) < width; n += perLevel {
@@ -81,23 +82,21 @@ func way(bits, name string, width int) []string {
 	return names
 }
 
-// firstLeaf returns the place of the first page that is not a router.
-func firstLeaf(pages []page) int {
-	for i, p := range pages {
-		if p.router == nil {
-			return i
-		}
+// firstLeaf returns the place of the first node that is not a router.
+func firstLeaf(way []node) int {
+	if i := slices.IndexFunc(way, func(nd node) bool { return nd.router == nil }); i >= 0 {
+		return i
 	}
-	return len(pages)
+	return len(way)
 }
 
 // errRootLost: the tree's root is gone, and with it all that was in the tree.
 var errRootLost = errors.New("the root of a ranking is lost")
 
-// makeLost makes a page again that the store has lost: as an empty leaf that is
+// remake makes a node again that the store has lost: as an empty leaf that is
 // closed, so that whoever puts something in opens the way to it. What was below
 // it is gone from the tree until it is put in again.
-func (p *pages) makeLost(ctx context.Context, s kv.Store, name string, gone page) error {
+func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) error {
 	if name == "" {
 		return errRootLost
 	}

@@ -28,12 +28,12 @@ func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
 	for i, id := range ids {
 		r.set(t, kv.JoinText(id)[:min(MaxID, len(kv.JoinText(id)))], int64(i%5))
 	}
-	if _, err := r.Set(ctx, r.s, r.own, strings.Repeat("x", MaxID+1), To(0)); !errors.Is(err, kv.ErrTooLarge) {
+	if err := r.change(strings.Repeat("x", MaxID+1), To(0)); !errors.Is(err, kv.ErrTooLarge) {
 		t.Error("an id that is too long:", err)
 	}
 	report := r.checkInvariants(t)
 	if report.Members < 500 || report.Members != len(r.all(t)) {
-		t.Errorf("%d members, and %d in the pages", report.Members, len(r.all(t)))
+		t.Errorf("%d members, and %d in the nodes", report.Members, len(r.all(t)))
 	}
 }
 

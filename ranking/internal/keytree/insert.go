@@ -23,14 +23,14 @@ func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, known State, s
 	if len(id) > MaxID {
 		return due, tooLong(id)
 	}
-	err := t.begin(ctx, s, func(se *session) error {
-		return se.insert(ctx, s, due, id, known, score, ver)
+	err := t.begin(ctx, s, func(ep *epochs) error {
+		return ep.insert(ctx, s, due, id, known, score, ver)
 	})
 	return due, err
 }
 
-func (se *session) insert(ctx context.Context, s kv.Store, due *Due, id string, known State, score Score, ver uint64) error {
-	return se.each(ctx, s, due, func(s kv.Store, p *pages, due *reports) error {
+func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, known State, score Score, ver uint64) error {
+	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		put := &edit{point: p.point(score, id), id: id, known: known, put: &entry{score, ver, id}}
 		return p.edit(ctx, s, put, nil, due)
 	})
@@ -40,31 +40,31 @@ func (se *session) insert(ctx context.Context, s kv.Store, due *Due, id string, 
 // now in the state now, has outlived.
 func (t *Tree) Remove(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
-	err := t.begin(ctx, s, func(se *session) error {
-		return se.remove(ctx, s, due, id, score, now)
+	err := t.begin(ctx, s, func(ep *epochs) error {
+		return ep.remove(ctx, s, due, id, score, now)
 	})
 	return due, err
 }
 
-func (se *session) remove(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
-	return se.each(ctx, s, due, func(s kv.Store, p *pages, due *reports) error {
+func (ep *epochs) remove(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
+	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		return p.edit(ctx, s, &edit{point: p.point(score, id), id: id, known: now}, nil, due)
 	})
 }
 
-// each does work on all pages that the session writes, side by side.
-func (se *session) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *pages, *reports) error) error {
-	works := make([]func(kv.Store) error, len(se.write))
-	for i, p := range se.write {
+// each does work on all nodes that the session writes, side by side.
+func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *nodes, *reports) error) error {
+	works := make([]func(kv.Store) error, len(ep.write))
+	for i, p := range ep.write {
 		works[i] = func(s kv.Store) error { return work(s, p, due.to(p)) }
 	}
 	return together(ctx, s, works...)
 }
 
-// sameLeaf tells whether two scores of a member belong in one leaf of all pages
+// sameLeaf reports whether two scores of a member belong in one leaf of all nodes
 // that the session writes, as far as is known.
-func (se *session) sameLeaf(id string, a, b Score) bool {
-	for _, p := range se.write {
+func (ep *epochs) sameLeaf(id string, a, b Score) bool {
+	for _, p := range ep.write {
 		one, _ := p.guess(p.bits(p.point(a, id)))
 		other, _ := p.guess(p.bits(p.point(b, id)))
 		if one != other {
@@ -74,11 +74,11 @@ func (se *session) sameLeaf(id string, a, b Score) bool {
 	return true
 }
 
-// SameLeaf tells whether two scores of a member belong in one leaf, as far as is
+// SameLeaf reports whether two scores of a member belong in one leaf, as far as is
 // known: then what is left of the one goes with the next change there.
 func (t *Tree) SameLeaf(id string, a, b Score) bool {
 	m := t.known()
-	return m != nil && t.sessionOf(m, t.Now()).sameLeaf(id, a, b)
+	return m != nil && t.epochsOf(m, t.Now()).sameLeaf(id, a, b)
 }
 
 // Due is what leaves have to report upward after changes. It need not be done
@@ -86,12 +86,12 @@ func (t *Tree) SameLeaf(id string, a, b Score) bool {
 type Due struct{ of []dueIn }
 
 type dueIn struct {
-	p       *pages
+	p       *nodes
 	reports *reports
 }
 
-// to returns the reports of the pages p.
-func (d *Due) to(p *pages) *reports {
+// to returns the reports of the nodes p.
+func (d *Due) to(p *nodes) *reports {
 	for _, in := range d.of {
 		if in.p.name == p.name {
 			return in.reports
@@ -104,7 +104,7 @@ func (d *Due) to(p *pages) *reports {
 	return d.of[len(d.of)-1].reports
 }
 
-// None tells whether nothing is due.
+// None reports whether nothing is due.
 func (d *Due) None() bool {
 	for _, in := range d.of {
 		if len(in.reports.of) > 0 {

@@ -15,9 +15,17 @@ type edit struct {
 	put   *entry
 
 	// Guarded by the mutex of the lines:
-	line *line // where it waits
-	seen int   // the line's writes when the page was read
-	done bool  // some write had it with it
+	queue *queue // where it waits
+	seen  int    // the line's writes when the node was read
+	done  bool   // some write had it with it
+}
+
+func idsOf(entries []entry) []string {
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.id
+	}
+	return ids
 }
 
 // with returns l after e, or l itself where nothing changes.
@@ -63,7 +71,7 @@ func (l *leaf) search(o *order, p point) int {
 	})
 }
 
-// full tells whether l is to be split, as far as its name allows.
+// full reports whether l is to be split, as far as its name allows.
 func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
 
 // live returns the number of members in l.

@@ -3,20 +3,20 @@ package keytree
 import "sync"
 
 // Local is what a process remembers of trees between its calls, for any number
-// of them: which pages are routers, and which changes wait for one page.
+// of them: which nodes are routers, and which changes wait for one node.
 type Local struct {
 	limit int
 
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router
 	bytes   int
-	lost    int // pages that were found missing
-	lines   map[string]*line
+	lost    int // nodes that were found missing
+	queues  map[string]*queue
 }
 
 // NewLocal returns a Local that remembers at most limit routers.
 func NewLocal(limit int) *Local {
-	return &Local{limit: limit, routers: make(map[string]*router), lines: make(map[string]*line)}
+	return &Local{limit: limit, routers: make(map[string]*router), queues: make(map[string]*queue)}
 }
 
 // router returns the router under key as it was last seen, nil if it was not
@@ -29,8 +29,8 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
-// remember keeps r, nil for a page that is none yet, unless a later state of the
-// page is known.
+// remember keeps r, nil for a node that is none yet, unless a later state of the
+// node is known.
 func (l *Local) remember(key string, r *router) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *Local) remember(key string, r *router) {
 	l.routers[key] = r
 }
 
-// forget drops what is known of the pages under keys.
+// forget drops what is known of the nodes under keys.
 func (l *Local) forget(keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,14 +71,14 @@ func (l *Local) makeRoom() {
 // and its place in the map.
 const routerBytes = 128 + 40
 
-// lose counts a page that the store has lost.
+// lose counts a node that the store has lost.
 func (l *Local) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost++
 }
 
-// Lost returns how many pages were found missing and made again.
+// Lost returns how many nodes were found missing and made again.
 func (l *Local) Lost() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -54,12 +54,12 @@ func decodeMeta(r kv.Result) (*meta, error) {
 		return nil, err
 	}
 	m := &meta{version: r.Version}
-	m.code = Code(body.byte())
-	copy(m.salt[:], body.take(len(m.salt)))
+	m.code = Code(body.Byte())
+	body.take(m.salt[:])
 	m.limit = int(body.number())
-	m.epoch, m.phase, m.other = body.number(), phase(body.byte()), body.number()
+	m.epoch, m.phase, m.other = body.number(), phase(body.Byte()), body.number()
 	if kind != metaKind || !m.code.known() || m.limit < 2 || m.phase > drained {
-		body.failed = true
+		body.Fail("definition")
 	}
 	return m, body.end("definition")
 }
@@ -81,15 +81,15 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 
 // create makes the tree and returns its definition, or that of somebody who has
 // done so at the same time. The root comes first. The first epoch is the time,
-// so that pages of a tree whose definition was lost are not taken for its own.
+// so that nodes of a tree whose definition was lost are not taken for its own.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
-	copy(m.salt[:], randomBytes())
+	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
 	if err := t.addRoot(ctx, s, m, m.epoch); err != nil {
 		return nil, err
 	}
 	for {
-		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.pages(m, m.epoch).ttl()))
+		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
 		if err == nil {
 			return m, nil
 		}
@@ -104,9 +104,9 @@ func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 
 // addRoot adds the empty root of an epoch.
 func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) error {
-	p := t.pages(m, epoch)
+	p := t.nodes(m, epoch)
 	for {
-		err := p.write(ctx, s, "", page{}, new(leaf).encode())
+		err := p.write(ctx, s, "", node{}, new(leaf).encode())
 		if err == nil || !again(err) {
 			return err
 		}
@@ -123,7 +123,7 @@ func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 	if m == nil || err != nil {
 		return err
 	}
-	got, err := t.pages(m, m.epoch).get(ctx, s, "")
+	got, err := t.nodes(m, m.epoch).get(ctx, s, "")
 	if err != nil || got[0].version != 0 {
 		return err
 	}
@@ -139,9 +139,6 @@ func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 // whether it did.
 func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
 	t.forget()
-	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.pages(m, m.epoch).ttl()))
-	if refused(err) || errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil {
-		return errAgain
-	}
-	return err
+	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.nodes(m, m.epoch).ttl()))
+	return lost(ctx, err)
 }

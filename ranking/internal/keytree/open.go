@@ -11,7 +11,7 @@ import (
 // still under way, because the slots' sequence numbers are past it. It goes from
 // the root down. Whatever changes meanwhile makes the operation begin again, and
 // the write of the leaf itself comes last, on what was read before.
-func (p *pages) open(ctx context.Context, s kv.Store, at *place) error {
+func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	var names []string
 	for n := 0; n < len(at.name); n += perLevel {
 		names = append(names, at.name[:n])
@@ -20,7 +20,7 @@ func (p *pages) open(ctx context.Context, s kv.Store, at *place) error {
 	if err != nil {
 		return err
 	}
-	names, way = append(names, at.name), append(way, at.page)
+	names, way = append(names, at.name), append(way, at.node)
 	for i, above := range way[:len(way)-1] {
 		below := way[i+1]
 		if above.router == nil {
@@ -47,7 +47,7 @@ func (p *pages) open(ctx context.Context, s kv.Store, at *place) error {
 // opened returns r, open, with the slot of the child below open if the child is
 // closed; r itself if that is so already. errAgain: the child has moved on since
 // it was read.
-func (r *router) opened(i int, below page) (*router, error) {
+func (r *router) opened(i int, below node) (*router, error) {
 	next := *r
 	next.closed = false
 	if below.closed() {

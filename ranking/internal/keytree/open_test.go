@@ -46,7 +46,7 @@ func TestSweep_AfterAWayIsOpenedHalfTheNextOneOpensTheRest(t *testing.T) {
 			}
 			die := func(writes int) bool {
 				r := open(&mortal{s, writes})
-				_, err := r.Set(ctx, r.s, r.own, idOf(0), To(FromInt(far)))
+				err := r.change(idOf(0), To(FromInt(far)))
 				if err != nil && !errors.Is(err, kv.ErrUnavailable) {
 					t.Fatal(err)
 				}

@@ -68,9 +68,10 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		f.more = !all || len(entries) > need
 		if f.more && len(entries) > 0 {
 			entries = entries[:min(need, len(entries))]
-			part.to = r.past(entries[len(entries)-1], st.up())
+			last := entries[len(entries)-1]
+			part.to = r.point(last.score, last.id).beside(st.up())
 		}
-		members, err := t.verify(ctx, s, r.pages, part, entries, w)
+		members, err := t.verify(ctx, s, r.nodes, part, entries, w)
 		if err != nil {
 			return f, err
 		}
@@ -85,19 +86,9 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 	return f, nil
 }
 
-// past returns the point just behind e in a direction.
-func (p *pages) past(e entry, up bool) point {
-	q := p.point(e.score, e.id)
-	q.side = -1
-	if up {
-		q.side = 1
-	}
-	return q
-}
-
 // verify returns the members of entries, which are all those of one part of the
 // order, as their records say.
-func (t *Tree) verify(ctx context.Context, s kv.Store, p *pages, part stretch, entries []entry, w Want) ([]Member, error) {
+func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, entries []entry, w Want) ([]Member, error) {
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
 	}
@@ -165,7 +156,7 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	}
 }
 
-func (p *pages) members(entries []entry) []Member {
+func (p *nodes) members(entries []entry) []Member {
 	members := make([]Member, len(entries))
 	for i, e := range entries {
 		members[i] = Member{ID: e.id, Score: e.score, point: p.point(e.score, e.id)}
@@ -177,16 +168,16 @@ func (p *pages) members(entries []entry) []Member {
 // is no tree.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
-		se, err := t.session(ctx, s, false, beside...)
-		if err != nil || se.read == nil {
+		ep, err := t.epochs(ctx, s, false, beside...)
+		if err != nil || ep.read == nil {
 			return err
 		}
-		r := se.read.reading()
+		r := ep.read.reading()
 		err = work(r)
 		if err != nil || !r.rootGone() {
 			return err
 		}
-		// The tree may have moved to another epoch, and the pages of the old one
+		// The tree may have moved to another epoch, and the nodes of the old one
 		// be deleted.
 		t.forget()
 		if try > 0 {
@@ -195,7 +186,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// rootGone tells whether the root was asked for and is not there.
+// rootGone reports whether the root was asked for and is not there.
 func (r *reading) rootGone() bool { return r.gone[""] && r.seen[""].version == 0 }
 
 // Between are bounds of scores: Low is part of the range, High is not. A nil is
@@ -217,5 +208,5 @@ func (b Between) stretch(down bool) stretch {
 	return stretch{low, high}
 }
 
-// empty tells whether nothing can be in b.
+// empty reports whether nothing can be in b.
 func (b Between) empty() bool { return b.Low != nil && b.High != nil && *b.Low >= *b.High }

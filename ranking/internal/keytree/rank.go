@@ -116,9 +116,8 @@ func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) er
 
 // Around returns the member id with up to n members before it and n behind it,
 // and its place among them. ErrNotFound: it is not in the ranking. Run as for At.
-func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, shared bool, w Want) (part Part, at int, err error) {
+func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, shared bool, w Want) (part Part, err error) {
 	var st State
-	at = -1
 	err = t.query(ctx, s, func(r *reading) error {
 		if !st.In {
 			return nil
@@ -133,27 +132,22 @@ func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, s
 			return err
 		}
 		slices.Reverse(front)
-		at = len(front)
-		part = Part{Members: append(front, behind...), Before: standing.Before - at}
+		part = Part{Members: append(front, behind...), Before: standing.Before - len(front)}
 		if shared {
 			err = r.run(ctx, s, &part, down)
 		}
 		return err
 	}, func(s kv.Store) (err error) { st, err = t.state(ctx, s, id); return err })
-	if err == nil && at < 0 {
+	if err == nil && len(part.Members) == 0 {
 		err = fmt.Errorf("%w: not in the ranking", kv.ErrNotFound)
 	}
-	return part, at, err
+	return part, err
 }
 
 // bothSides returns up to n members on the one side of q, the nearest first, and
 // the one at q with up to n on the other side.
 func (t *Tree) bothSides(ctx context.Context, s kv.Store, r *reading, q point, n int, down bool, w Want) (front, behind []Member, err error) {
-	from := q
-	from.side = -1
-	if down {
-		from.side = 1
-	}
+	from := q.beside(down)
 	err = together(ctx, s,
 		func(s kv.Store) error {
 			f, err := t.list(ctx, s, r, stretch{from, end(!down)}, n, w)

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A rebuild copies a tree into a new epoch, which has no empty pages and none
+// A rebuild copies a tree into a new epoch, which has no empty nodes and none
 // that were lost, while it is read and written.
 //
 // It moves the tree through three phases and waits after each step until every
@@ -49,10 +49,10 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	if err := t.copyAll(ctx, l, t.pages(m, m.epoch), t.pages(m, m.other)); err != nil {
+	if err := t.copyAll(ctx, l, t.nodes(m, m.epoch), t.nodes(m, m.other)); err != nil {
 		return err
 	}
-	if err := t.enter(ctx, l, t.pages(m, m.other), ids); err != nil {
+	if err := t.enter(ctx, l, t.nodes(m, m.other), ids); err != nil {
 		return err
 	}
 	if m, err = t.step(ctx, s, m, meta{epoch: m.other, phase: drained, other: m.epoch}); err != nil {
@@ -74,7 +74,7 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	if err := t.pages(m, old).delete(ctx, l, ""); err != nil {
+	if err := t.nodes(m, old).delete(ctx, l, ""); err != nil {
 		return err
 	}
 	return l.give(ctx)
@@ -122,7 +122,7 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 }
 
 // copyAll copies the entries of from that their records confirm.
-func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *pages) error {
+func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	st := Between{}.stretch(false)
 	for {
 		r := from.reading()
@@ -136,7 +136,8 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *pages) error {
 		if all {
 			return nil
 		}
-		st.from = from.past(entries[len(entries)-1], true)
+		last := entries[len(entries)-1]
+		st.from = from.point(last.score, last.id).beside(true)
 		if err := l.renew(ctx); err != nil {
 			return err
 		}
@@ -144,12 +145,8 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *pages) error {
 }
 
 // copyEntries puts those of entries into p that their records confirm.
-func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *pages, entries []entry) error {
-	ids := make([]string, len(entries))
-	for i, e := range entries {
-		ids[i] = e.id
-	}
-	states, err := t.Truth.States(ctx, s, ids)
+func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *nodes, entries []entry) error {
+	states, err := t.Truth.States(ctx, s, idsOf(entries))
 	if err != nil {
 		return err
 	}
@@ -168,9 +165,8 @@ func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *pages, entries []
 }
 
 // enter puts the members ids into p, as their records say.
-func (t *Tree) enter(ctx context.Context, l *lease, p *pages, ids []string) error {
-	for begin := 0; begin < len(ids); begin += copiedAtOnce {
-		batch := ids[begin:min(begin+copiedAtOnce, len(ids))]
+func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) error {
+	for batch := range slices.Chunk(ids, copiedAtOnce) {
 		states, err := t.Truth.States(ctx, l.s, batch)
 		if err != nil {
 			return err
@@ -191,10 +187,10 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *pages, ids []string) erro
 	return nil
 }
 
-// delete deletes the page called name and all below it, these first. Below a page
+// delete deletes the node called name and all below it, these first. Below a node
 // that was lost there may be others: only where none of its children is there does
 // the tree end.
-func (p *pages) delete(ctx context.Context, l *lease, name string) error {
+func (p *nodes) delete(ctx context.Context, l *lease, name string) error {
 	got, err := p.get(ctx, l.s, name)
 	if err != nil {
 		return err
@@ -215,17 +211,14 @@ func (p *pages) delete(ctx context.Context, l *lease, name string) error {
 	return err
 }
 
-// deleteBelow deletes what is below the page called name.
-func (p *pages) deleteBelow(ctx context.Context, l *lease, name string) error {
-	names := make([]string, 4)
-	for i := range names {
-		names[i] = childName(name, i)
-	}
+// deleteBelow deletes what is below the node called name.
+func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string) error {
+	names := namesBelow([]string{name})
 	children, err := p.get(ctx, l.s, names...)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(children, func(c page) bool { return c.version != 0 }) {
+	if !slices.ContainsFunc(children, func(c node) bool { return c.version != 0 }) {
 		return nil
 	}
 	for _, child := range names {
@@ -245,7 +238,7 @@ type lease struct {
 }
 
 func (l *lease) take(ctx context.Context) error {
-	l.mine = seal(append([]byte(magic), append([]byte{leaseKind}, randomBytes()...)...))
+	l.mine = seal(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
 	l.since = l.tree.Now()
 	_, err := kv.One(ctx, l.s, kv.OpAdd(l.tree.leaseKey(), l.mine).For(leaseTime))
 	if errors.Is(err, kv.ErrExists) {
@@ -275,7 +268,7 @@ func (l *lease) give(ctx context.Context) error {
 		return nil
 	}
 	_, err = kv.One(ctx, l.s, kv.OpDrop(l.tree.leaseKey(), r.Version))
-	if refused(err) {
+	if kv.Raced(err) {
 		return nil
 	}
 	return err
@@ -284,12 +277,8 @@ func (l *lease) give(ctx context.Context) error {
 // wait lets time pass, prolonging the lease.
 func (l *lease) wait(ctx context.Context, d time.Duration) error {
 	for end := l.tree.Now().Add(d); l.tree.Now().Before(end); {
-		timer := time.NewTimer(min(d, leaseTime/8))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
+		if err := sleep(ctx, min(d, leaseTime/8)); err != nil {
+			return err
 		}
 		if err := l.renew(ctx); err != nil {
 			return err

@@ -24,8 +24,8 @@ func fill(t testing.TB, r *ranking, n int) (ids []string) {
 	return ids
 }
 
-// pagesOf returns the keys of pages in mem.
-func pagesOf(mem *memkv.Store) (keys []string) {
+// nodesOf returns the keys of nodes in mem.
+func nodesOf(mem *memkv.Store) (keys []string) {
 	for _, key := range mem.Keys() {
 		if strings.Contains(key, ":key0") {
 			keys = append(keys, key)
@@ -42,11 +42,11 @@ func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
 		for i, id := range ids {
 			r.set(t, id, int64(1000+i%30))
 		}
-		// A lost page is there again, with what was in it.
-		if _, err := kv.One(ctx, mem, kv.OpDelete(pagesOf(mem)[7])); err != nil {
+		// A lost node is there again, with what was in it.
+		if _, err := kv.One(ctx, mem, kv.OpDelete(nodesOf(mem)[7])); err != nil {
 			t.Fatal(err)
 		}
-		before := len(pagesOf(mem))
+		before := len(nodesOf(mem))
 		if err := r.Rebuild(ctx, r.s, ids); err != nil {
 			t.Fatal(err)
 		}
@@ -54,8 +54,8 @@ func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
 		if report.Members != len(ids) || report.Stale+report.Pending+report.Lost > 0 {
 			t.Errorf("after a rebuild: %+v", report)
 		}
-		if after := len(pagesOf(mem)); after != report.Leaves+report.Routers || after >= before {
-			t.Errorf("%d pages are stored, %d before; the tree has %d", after, before, report.Leaves+report.Routers)
+		if after := len(nodesOf(mem)); after != report.Leaves+report.Routers || after >= before {
+			t.Errorf("%d nodes are stored, %d before; the tree has %d", after, before, report.Leaves+report.Routers)
 		}
 		for _, key := range mem.Keys() {
 			if strings.HasSuffix(key, ":lease") {
@@ -192,7 +192,7 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 				r := open(s)
 				for range 15 {
 					time.Sleep(time.Duration(rng.IntN(8000)) * time.Millisecond)
-					_, _ = r.Set(ctx, s, r.own, ids[rng.IntN(len(ids))], To(FromInt(rng.Int64N(100))))
+					_ = r.change(ids[rng.IntN(len(ids))], To(FromInt(rng.Int64N(100))))
 				}
 			})
 		}

@@ -70,11 +70,7 @@ func (o *Own) next(old record, in bool, score Score) State {
 
 // write stores st in the place of old.
 func (o *Own) write(ctx context.Context, s kv.Store, id string, old record, st State) error {
-	op := kv.OpAdd(o.key(id), encodeState(st))
-	if old.version != 0 {
-		op = kv.OpSwap(o.key(id), old.version, op.Value)
-	}
-	_, err := kv.One(ctx, s, op.For(o.ttl(st)))
+	_, err := kv.One(ctx, s, kv.OpReplace(o.key(id), old.version, encodeState(st)).For(o.ttl(st)))
 	return err
 }
 
@@ -97,19 +93,16 @@ func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Du
 	if err != nil {
 		return err
 	}
-	return t.begin(ctx, s, func(se *session) error {
-		return se.remove(ctx, s, due, d.ID, d.Score, now)
+	return t.begin(ctx, s, func(ep *epochs) error {
+		return ep.remove(ctx, s, due, d.ID, d.Score, now)
 	})
 }
 
 func (o *Own) ttl(st State) time.Duration {
-	switch {
-	case !o.expires.IsZero():
-		return min(max(o.expires.Sub(o.now()), time.Second), kv.MaxTTL)
-	case !st.In:
+	if o.expires.IsZero() && !st.In {
 		return tombstoneTTL
 	}
-	return 0
+	return until(o.expires, o.now())
 }
 
 func encodeState(st State) []byte {
@@ -133,6 +126,6 @@ func decodeState(r kv.Result) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	st := State{In: body.byte()&inFlag != 0, Score: Score(body.uint64()), Ver: body.uint48()}
+	st := State{In: body.Byte()&inFlag != 0, Score: Score(body.Uint64()), Ver: body.uint48()}
 	return st, body.end("record")
 }

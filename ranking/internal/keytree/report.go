@@ -9,15 +9,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// report says what the slot of a page is to be in the router above it. Counts
-// are absolute and have the page's sequence number, so a report that comes
+// report says what the slot of a node is to be in the router above it. Counts
+// are absolute and have the node's sequence number, so a report that comes
 // twice, late or never does no lasting harm.
 type report struct {
-	name string // of the page
+	name string // of the node
 	slot slot
 }
 
-// reports are those to be made: of each page the last.
+// reports are those to be made: of each node the last.
 type reports struct{ of map[string]slot }
 
 func (r *reports) add(one report) {
@@ -43,7 +43,7 @@ func (r *reports) merge(other *reports) {
 // So a router is told of one below whose write may then be refused. Until that is
 // written again, with a greater sequence number, and told anew, a count is wrong.
 // A router that closes is told of only once it is written: that must be true.
-func (p *pages) report(ctx context.Context, s kv.Store, due *reports) error {
+func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) error {
 	owed := make(map[string]bool)
 	for tries := 0; len(due.of)+len(owed) > 0 && tries < reportTries; {
 		refused, err := p.reportRound(ctx, s, due, owed)
@@ -61,9 +61,9 @@ func (p *pages) report(ctx context.Context, s kv.Store, due *reports) error {
 const reportTries = 8
 
 // reportRound makes as many of the reports that are due as it can in two trips,
-// and adds those that follow. Owed are routers of which the page above has been
-// told what was not written. It tells whether a write was refused.
-func (p *pages) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
+// and adds those that follow. Owed are routers of which the node above has been
+// told what was not written. It reports whether a write was refused.
+func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
 	plan, err := p.readPlan(ctx, s, due, owed)
 	if err != nil {
 		return false, err
@@ -98,7 +98,7 @@ func (p *pages) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 }
 
 // owes adds those of t's family to owed that were lost, of which t was told.
-func (t *telling) owes(lost, owed map[string]bool) {
+func (t *update) owes(lost, owed map[string]bool) {
 	for _, of := range t.family {
 		if lost[of.name] {
 			owed[of.name] = true
@@ -107,7 +107,7 @@ func (t *telling) owes(lost, owed map[string]bool) {
 }
 
 // readPlan returns the plan for what is due, by the routers as they are now.
-func (p *pages) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*telling, error) {
+func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
 	var names []string
 	for _, t := range p.plan(due, owed, p.remembered) {
 		names = append(names, t.name)
@@ -116,36 +116,36 @@ func (p *pages) readPlan(ctx context.Context, s kv.Store, due *reports, owed map
 	if err != nil {
 		return nil, err
 	}
-	read := make(map[string]page, len(names))
+	read := make(map[string]node, len(names))
 	for i, name := range names {
 		read[name] = got[i]
 	}
-	return p.plan(due, owed, func(name string) (page, bool) {
+	return p.plan(due, owed, func(name string) (node, bool) {
 		now, known := read[name]
 		return now, known
 	}), nil
 }
 
-func (p *pages) remembered(name string) (page, bool) {
+func (p *nodes) remembered(name string) (node, bool) {
 	r, seen := p.local.router(p.key(name))
-	return page{router: r}, seen
+	return node{router: r}, seen
 }
 
-// telling is what a router is told of pages below it.
-type telling struct {
+// update is what a router is told of nodes below it.
+type update struct {
 	name   string
-	family []report // of pages below
+	family []report // of nodes below
 	known  bool     // whether it is known what the router is; if not, all else waits
-	old    page
+	old    node
 	next   *router // what it becomes; nil: it is no router, or nothing changes
 	up     bool    // the router above is to be told of next
 }
 
-func (t *telling) report() report {
+func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
-func (t *telling) write(ctx context.Context, s kv.Store, p *pages) error {
+func (t *update) write(ctx context.Context, s kv.Store, p *nodes) error {
 	if t.next == nil {
 		return nil
 	}
@@ -158,20 +158,20 @@ func (t *telling) write(ctx context.Context, s kv.Store, p *pages) error {
 
 // plan returns what becomes of routers by the reports that are due, from the
 // lowest up, where look says what the routers are, if that is known.
-func (p *pages) plan(due *reports, owed map[string]bool, look func(name string) (page, bool)) []*telling {
+func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) (node, bool)) []*update {
 	families := due.families()
 	for name := range owed {
 		if families[name] == nil {
 			families[name] = []report{}
 		}
 	}
-	var all []*telling
+	var all []*update
 	for len(families) > 0 {
 		for _, name := range lowestOf(families) {
-			t := &telling{name: name, family: families[name]}
+			t := &update{name: name, family: families[name]}
 			delete(families, name)
 			t.old, t.known = look(name)
-			p.tell(t, owed[name])
+			p.compute(t, owed[name])
 			all = append(all, t)
 			if t.up && !t.next.closed {
 				families[parent(name)] = append(families[parent(name)], t.report())
@@ -181,9 +181,9 @@ func (p *pages) plan(due *reports, owed map[string]bool, look func(name string) 
 	return all
 }
 
-// tell finds out what the reports of a family make of the router above it. That
+// compute finds out what the reports of a family make of the router above it. That
 // is written again, and the one above it told, if that is owed.
-func (p *pages) tell(t *telling, owed bool) {
+func (p *nodes) compute(t *update, owed bool) {
 	if t.old.router == nil {
 		return
 	}
@@ -241,8 +241,8 @@ func (r *router) with(family []report) (next *router, changed bool) {
 }
 
 // settle closes next, which follows old, if nothing is below it any more, and
-// tells whether the page above is to be told of next.
-func (p *pages) settle(old, next *router) bool {
+// reports whether the node above is to be told of next.
+func (p *nodes) settle(old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, next.total(), max(routerDrift, next.total()/128))
 	if due || next.closed != old.closed {
@@ -262,12 +262,12 @@ const (
 	routerDrift = 6
 )
 
-// due returns what a page that has now members is to report, and whether it is to,
+// due returns what a node that has now members is to report, and whether it is to,
 // where pushed is what it has last reported and allowed how far that may be off.
 //
 // Between two reports a count goes on as it went before, as a rule. So a report
-// is a part of the way ahead, and of many pages some are ahead and some behind.
-func (p *pages) due(pushed, now, allowed int) (report int, due bool) {
+// is a part of the way ahead, and of many nodes some are ahead and some behind.
+func (p *nodes) due(pushed, now, allowed int) (report int, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
 	}
@@ -282,7 +282,7 @@ func (p *pages) due(pushed, now, allowed int) (report int, due bool) {
 
 // size returns how many members the tree had when this process last saw its root
 // as a router, 0 if it has not.
-func (p *pages) size() int {
+func (p *nodes) size() int {
 	if r, _ := p.local.router(p.key("")); r != nil {
 		return r.total()
 	}

@@ -27,7 +27,7 @@ func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testin
 					if rng.IntN(4) > 0 {
 						change = To(FromInt(score))
 					}
-					if _, err := r.Set(ctx, s, r.own, idOf(rng.IntN(80)), change); err != nil {
+					if err := r.change(idOf(rng.IntN(80)), change); err != nil {
 						sim.T().Error(err)
 					}
 				}
@@ -46,7 +46,7 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 		r.set(t, idOf(i), int64(i%3))
 	}
 	due := new(Due)
-	if _, err := r.SetDue(ctx, r.s, r.own, "another", To(FromInt(1)), due); err != nil {
+	if err := r.Set(ctx, r.s, r.own, "another", To(FromInt(1)), due); err != nil {
 		t.Fatal(err)
 	}
 	metered, meter := kv.Metered(ctx)
@@ -91,7 +91,7 @@ func TestReport_AfterOneThatWasRefusedNothingIsBelowAClosedSlot(t *testing.T) {
 		r.remove(t, idOf(i))
 	}
 	due := new(Due)
-	if _, err := r.SetDue(ctx, r.s, r.own, idOf(39), Out, due); err != nil {
+	if err := r.Set(ctx, r.s, r.own, idOf(39), Out, due); err != nil {
 		t.Fatal(err)
 	}
 	dying := &meddled{Store: r.s, meddle: func() { open(r.s).set(t, idOf(39), 5040) }}

@@ -92,7 +92,7 @@ func moveSome(r *ranking, rng *rand.Rand, up int64) {
 			change = To(FromInt(score + up))
 		}
 		// What becomes of it is seen in the end.
-		_, _ = r.Set(ctx, r.s, r.own, idOf(rng.IntN(14)), change)
+		_ = r.change(idOf(rng.IntN(14)), change)
 	}
 }
 
@@ -132,16 +132,16 @@ func pageThrough(r *ranking, down bool) (map[string]bool, error) {
 	return nil, fmt.Errorf("no end")
 }
 
-// history watches how pages and records change.
+// history watches how nodes and records change.
 type history struct {
 	*ranking
-	pages  map[string]page
+	nodes  map[string]node
 	values map[string][]byte
 	vers   map[string]uint64
 }
 
 func newHistory(r *ranking) *history {
-	return &history{r, map[string]page{}, map[string][]byte{}, map[string]uint64{}}
+	return &history{r, map[string]node{}, map[string][]byte{}, map[string]uint64{}}
 }
 
 // run lets the simulation run until all have ended, and looks now and then.
@@ -164,9 +164,9 @@ func (h *history) look(sim *kvtest.Sim) {
 		switch {
 		case err != nil:
 		case strings.Contains(key, ":key0"):
-			now, _ := decodePage(result)
-			h.compare(t, key, h.pages[key], now, h.values[key], result.Value)
-			h.pages[key], h.values[key] = now, result.Value
+			now, _ := decodeNode(result)
+			h.compare(t, key, h.nodes[key], now, h.values[key], result.Value)
+			h.nodes[key], h.values[key] = now, result.Value
 		case strings.HasPrefix(key, h.name+":i:"):
 			st, _ := decodeState(result)
 			if st.Ver < h.vers[key] {
@@ -175,15 +175,15 @@ func (h *history) look(sim *kvtest.Sim) {
 			h.vers[key] = st.Ver
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(h.pages)) {
+	for _, key := range slices.Sorted(maps.Keys(h.nodes)) {
 		if _, found := slices.BinarySearch(keys, key); !found {
 			t.Errorf("%s was deleted", key)
 		}
 	}
 }
 
-// compare asserts that a page only advances.
-func (h *history) compare(t *testing.T, key string, old, now page, was, is []byte) {
+// compare asserts that a node only advances.
+func (h *history) compare(t *testing.T, key string, old, now node, was, is []byte) {
 	switch {
 	case old.version == 0:
 	case old.router != nil && now.router == nil:

@@ -47,10 +47,10 @@ type Tree struct {
 }
 
 // treeKey is the class of all keys of trees. What follows the name is in the text
-// of the one part, since no page's key may be hashed: it is the page's position.
+// of the one part, since no node's key may be hashed: it is the node's position.
 var treeKey = kv.NewClass("rank", 1) // tree
 
-// A tree's name is at most 32 bytes, so that the key of its deepest page is within
+// A tree's name is at most 32 bytes, so that the key of its deepest node is within
 // the limit of a store.
 const (
 	longName = 32
@@ -71,10 +71,10 @@ func shorten(name string) string {
 	return name[:keptName] + "#h" + nameHash.EncodeToString(sum[:])[:longName-keptName-2]
 }
 
-// pages returns the pages of an epoch of t, for an operation that may take any
+// nodes returns the nodes of an epoch of t, for an operation that may take any
 // time.
-func (t *Tree) pages(m *meta, epoch uint64) *pages {
-	return &pages{
+func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
+	return &nodes{
 		order: m.order, epoch: epoch, name: t.name + ":" + strconv.FormatUint(epoch, 10),
 		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
 		local: t.Local, truth: t.Truth, now: t.Now,
@@ -120,20 +120,20 @@ func (t *Tree) Size() int {
 	if m == nil {
 		return 0
 	}
-	return t.pages(m, m.epoch).size()
+	return t.nodes(m, m.epoch).size()
 }
 
-// session is one operation's view of a tree: the epoch that it reads and those
+// epochs is one operation's view of a tree: the epoch that it reads and those
 // that it writes.
-type session struct {
-	read  *pages // nil: there is no such tree yet
-	write []*pages
+type epochs struct {
+	read  *nodes // nil: there is no such tree yet
+	write []*nodes
 }
 
-// session begins an operation, and does what is beside in the same trip that
+// epochs begins an operation, and does what is beside in the same trip that
 // reads the definition, if that has to be read. A writer's session makes the
 // tree if there is none.
-func (t *Tree) session(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*session, error) {
+func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*epochs, error) {
 	began := t.Now()
 	m := t.known()
 	works := beside
@@ -149,22 +149,22 @@ func (t *Tree) session(ctx context.Context, s kv.Store, writes bool, beside ...f
 			return nil, err
 		}
 	}
-	return t.sessionOf(m, began), nil
+	return t.epochsOf(m, began), nil
 }
 
-func (t *Tree) sessionOf(m *meta, began time.Time) *session {
+func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 	if m == nil {
-		return &session{}
+		return &epochs{}
 	}
-	read := t.pages(m, m.epoch)
+	read := t.nodes(m, m.epoch)
 	read.began = began
-	se := &session{read: read, write: []*pages{read}}
+	ep := &epochs{read: read, write: []*nodes{read}}
 	if m.phase != idle {
-		other := t.pages(m, m.other)
+		other := t.nodes(m, m.other)
 		other.began = began
-		se.write = append(se.write, other)
+		ep.write = append(ep.write, other)
 	}
-	return se
+	return ep
 }
 
 // together runs works side by side and returns the first error.
@@ -180,20 +180,20 @@ func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) er
 	return nil
 }
 
-// sessionTries is how often an operation is begun again when the tree has moved
+// beginTries is how often an operation is begun again when the tree has moved
 // on under it.
-const sessionTries = 8
+const beginTries = 8
 
 // begin does work in a session of a writer, again if the session was too old or
 // the root was found missing.
-func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*session) error, beside ...func(kv.Store) error) error {
+func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, beside ...func(kv.Store) error) error {
 	var err error
-	for range sessionTries {
-		var se *session
-		if se, err = t.session(ctx, s, true, beside...); err != nil {
+	for range beginTries {
+		var ep *epochs
+		if ep, err = t.epochs(ctx, s, true, beside...); err != nil {
 			return err
 		}
-		switch err = work(se); {
+		switch err = work(ep); {
 		case errors.Is(err, errRootLost):
 			t.forget()
 			if err := t.restart(ctx, s); err != nil && !again(err) {

@@ -18,10 +18,10 @@ type State struct {
 	Value any
 }
 
-// confirms tells whether e is the entry of a member in state st.
+// confirms reports whether e is the entry of a member in state st.
 func (st State) confirms(e entry) bool { return st.In && e.score == st.Score }
 
-// outlived tells whether e, an entry of a member in state st, is stale: the
+// outlived reports whether e, an entry of a member in state st, is stale: the
 // record has come as far as e's version and says otherwise, and since versions
 // only grow it will never confirm e as it is. Whoever sees this may remove e at
 // any later time. An entry with a greater version may be of a change that is
@@ -31,7 +31,7 @@ func (st State) outlived(e entry) bool { return e.ver <= st.Ver && !st.confirms(
 // pendingTime is how long a change can be about to make a member of what is none.
 const pendingTime = time.Hour
 
-// stuck tells whether e, which the record has not come to, is of a change that
+// stuck reports whether e, which the record has not come to, is of a change that
 // has been about to commit for so long that it will not: the version of a record
 // that begins is the time.
 //

@@ -9,10 +9,10 @@ import (
 // part of it, in the direction from the one to the other.
 type stretch struct{ from, to point }
 
-// up tells whether the stretch leads to higher scores.
+// up reports whether the stretch leads to higher scores.
 func (st stretch) up() bool { return st.from.compare(st.to) < 0 }
 
-// holds tells whether q lies in the stretch.
+// holds reports whether q lies in the stretch.
 func (st stretch) holds(q point) bool {
 	if st.up() {
 		return st.from.compare(q) < 0 && q.compare(st.to) < 0
@@ -22,7 +22,7 @@ func (st stretch) holds(q point) bool {
 
 // leaves visits the leaves in which something of st can be, in its direction,
 // and what look does not know in their place, until visit returns false.
-func (p *pages) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
+func (p *nodes) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
 	low, high := p.bits(st.from), p.bits(st.to)
 	if !st.up() {
 		low, high = high, low
@@ -31,12 +31,12 @@ func (p *pages) leaves(look look, st stretch, visit func(name string, l *leaf) b
 }
 
 // leavesIn is leaves between two sequences of bits, both of which belong to it.
-func (p *pages) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
+func (p *nodes) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
 	var walk func(name string) bool
 	walk = func(name string) bool {
-		pg, ok := look(name)
-		if !ok || pg.router == nil {
-			return visit(name, pg.leaf)
+		nd, ok := look(name)
+		if !ok || nd.router == nil {
+			return visit(name, nd.leaf)
 		}
 		for i := range 4 {
 			if !up {
@@ -44,7 +44,7 @@ func (p *pages) leavesIn(look look, low, high string, up bool, visit func(name s
 			}
 			next := childName(name, i)
 			outside := next < low[:len(next)] || next > high[:len(next)]
-			if outside || pg.router.slots[i].closed {
+			if outside || nd.router.slots[i].closed {
 				continue
 			}
 			if !walk(next) {
@@ -56,8 +56,8 @@ func (p *pages) leavesIn(look look, low, high string, up bool, visit func(name s
 	walk("")
 }
 
-// entries returns the entries in st, in its direction, up to the first page that
-// was not read. It tells whether those are all.
+// entries returns the entries in st, in its direction, up to the first node that
+// was not read. It reports whether those are all.
 func (r *reading) entries(st stretch) (found []entry, all bool) {
 	all = true
 	r.leaves(r.known, st, func(_ string, l *leaf) bool {
@@ -109,11 +109,11 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 	}
 }
 
-// surely returns how many members are at least below the page called name, which
+// surely returns how many members are at least below the node called name, which
 // was not read but is one of those that hold something.
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-leafDrift) }
 
-// expected returns how many members are below the page called name, as far as
+// expected returns how many members are below the node called name, as far as
 // is known.
 func (r *reading) expected(name string) int {
 	if name == "" {
@@ -135,21 +135,21 @@ func (r *reading) beyond(q point, above bool, count *int) func(look) bool {
 	return func(look look) bool {
 		*count = 0
 		for name := ""; ; {
-			pg, ok := look(name)
+			nd, ok := look(name)
 			if !ok {
 				return false
 			}
-			if pg.router == nil {
-				*count += pg.leaf.beyond(&r.order, q, above)
+			if nd.router == nil {
+				*count += nd.leaf.beyond(&r.order, q, above)
 				return true
 			}
 			at := child(name, bits)
-			for i, s := range pg.router.slots {
+			for i, s := range nd.router.slots {
 				if i > at && above || i < at && !above {
 					*count += s.count
 				}
 			}
-			if pg.router.slots[at].closed {
+			if nd.router.slots[at].closed {
 				return true
 			}
 			name = childName(name, at)
@@ -171,14 +171,14 @@ func (l *leaf) beyond(o *order, p point, above bool) int {
 // total is a walk that counts all members.
 func (r *reading) total(count *int) func(look) bool {
 	return func(look look) bool {
-		pg, ok := look("")
+		nd, ok := look("")
 		switch {
 		case !ok:
 			return false
-		case pg.router != nil:
-			*count = pg.router.total()
+		case nd.router != nil:
+			*count = nd.router.total()
 		default:
-			*count = len(pg.leaf.newest())
+			*count = len(nd.leaf.newest())
 		}
 		return true
 	}
@@ -191,16 +191,16 @@ func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 	return func(look look) bool {
 		left, name := skipped, ""
 		for {
-			pg, ok := look(name)
+			nd, ok := look(name)
 			if !ok {
 				r.askFrom(look, name, left+n, down)
 				return false
 			}
-			if pg.router == nil {
-				*at = r.nth(pg.leaf, left, down)
+			if nd.router == nil {
+				*at = r.nth(nd.leaf, left, down)
 				return true
 			}
-			next, ok := r.descend(name, pg.router, &left, down)
+			next, ok := r.descend(name, nd.router, &left, down)
 			if !ok {
 				*at = end(down)
 				return true
@@ -232,12 +232,7 @@ func (r *reading) nth(l *leaf, n int, down bool) point {
 	if down {
 		n = len(entries) - 1 - n
 	}
-	q := r.point(entries[n].score, entries[n].id)
-	q.side = -1
-	if down {
-		q.side = 1
-	}
-	return q
+	return r.point(entries[n].score, entries[n].id).beside(down)
 }
 
 // end returns the point behind all members in a direction.
@@ -266,18 +261,18 @@ func (r *reading) descend(name string, above *router, left *int, down bool) (nex
 	return "", false
 }
 
-// holds returns how many members are below the page called name, of which the
+// holds returns how many members are below the node called name, of which the
 // router above says said. A leaf that was read counts what it holds.
 func (r *reading) holds(name string, said int) int {
-	pg := r.seen[name]
+	nd := r.seen[name]
 	switch {
-	case pg.leaf != nil:
-		return len(pg.leaf.newest())
-	case pg.router == nil:
+	case nd.leaf != nil:
+		return len(nd.leaf.newest())
+	case nd.router == nil:
 		return said
 	}
 	n := 0
-	for i, below := range pg.router.slots {
+	for i, below := range nd.router.slots {
 		n += r.holds(childName(name, i), below.count)
 	}
 	return n

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -33,7 +34,7 @@ type entry struct {
 	id    string
 }
 
-// leaf is a page with entries, in order.
+// leaf is a node with entries, in order.
 type leaf struct {
 	splitting bool // frozen, to be handed on to four children
 	closed    bool // empty, and the way to it may be closed as well
@@ -50,7 +51,7 @@ type slot struct {
 	closed bool   // there is nothing below
 }
 
-// router is a page whose entries are in four children.
+// router is a node whose entries are in four children.
 type router struct {
 	closed bool // all slots are
 	seq    uint64
@@ -75,22 +76,22 @@ func (r *router) empty() bool {
 	return true
 }
 
-// page is what stands under the name of a page: a leaf, a router, or neither
+// node is what stands under the name of a node: a leaf, a router, or neither
 // if it is missing.
-type page struct {
+type node struct {
 	leaf    *leaf
 	router  *router
 	version kv.Version // 0: the key is absent
 	size    int        // in the store, in bytes
 }
 
-// closed tells whether the page says of itself that it is empty for good until
+// closed reports whether the node says of itself that it is empty for good until
 // it is opened.
-func (p page) closed() bool {
+func (p node) closed() bool {
 	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed
 }
 
-func (p page) seq() uint64 {
+func (p node) seq() uint64 {
 	switch {
 	case p.leaf != nil:
 		return p.leaf.seq
@@ -125,7 +126,7 @@ func (l *leaf) encode() []byte {
 	for _, e := range l.entries {
 		b = binary.BigEndian.AppendUint64(b, uint64(e.score))
 		b = appendUint48(b, e.ver)
-		b = appendText(b, e.id)
+		b = wire.AppendText(b, e.id)
 	}
 	return seal(b)
 }
@@ -140,22 +141,22 @@ func (l *leaf) bytes() int {
 }
 
 func decodeLeaf(kind byte, r reader) (*leaf, error) {
-	flags := r.byte()
+	flags := r.Byte()
 	l := &leaf{splitting: kind == splittingKind, closed: flags&closedFlag != 0, lost: flags&lostFlag != 0}
 	l.seq = r.number()
 	l.pushed = int(r.number())
-	n := r.count(15)
+	n := r.Count("entries", 15)
 	l.entries = make([]entry, 0, n+1)
 	// All ids share one string: a leaf is read often and kept briefly.
-	ids := string(r.rest)
+	ids := string(r.Rest)
 	for range n {
-		e := entry{score: Score(r.uint64()), ver: r.uint48()}
-		size := r.count(1)
-		at := len(ids) - len(r.rest)
-		r.take(size)
-		if r.failed {
+		e := entry{score: Score(r.Uint64()), ver: r.uint48()}
+		size := r.Count("id", 1)
+		if r.Err != nil {
 			break
 		}
+		at := len(ids) - len(r.Rest)
+		r.Rest = r.Rest[size:]
 		e.id = ids[at : at+size]
 		l.entries = append(l.entries, e)
 	}
@@ -176,23 +177,23 @@ func (r *router) encode() []byte {
 }
 
 func decodeRouter(r reader) (*router, error) {
-	out := &router{closed: r.byte() != 0, seq: r.number(), pushed: int(r.number())}
+	out := &router{closed: r.Byte() != 0, seq: r.number(), pushed: int(r.number())}
 	for i := range out.slots {
-		out.slots[i] = slot{closed: r.byte() != 0, seq: r.number(), count: int(r.number())}
+		out.slots[i] = slot{closed: r.Byte() != 0, seq: r.number(), count: int(r.number())}
 	}
 	return out, r.end("router")
 }
 
-// decodePage returns what a get of a page answered. What is not a page counts
+// decodeNode returns what a get of a node answered. What is not a node counts
 // as missing: it will be made again in its place.
-func decodePage(r kv.Result) (page, error) {
+func decodeNode(r kv.Result) (node, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
-		return page{}, nil
+		return node{}, nil
 	}
 	if r.Err != nil {
-		return page{}, r.Err
+		return node{}, r.Err
 	}
-	p := page{version: r.Version, size: len(r.Value)}
+	p := node{version: r.Version, size: len(r.Value)}
 	kind, body, err := unseal(r.Value)
 	if err != nil {
 		return p, nil
@@ -204,7 +205,7 @@ func decodePage(r kv.Result) (page, error) {
 		p.router, err = decodeRouter(body)
 	}
 	if err != nil {
-		return page{version: r.Version}, nil
+		return node{version: r.Version}, nil
 	}
 	return p, nil
 }

@@ -2,12 +2,12 @@ package keytree
 
 import "slices"
 
-// A line is where changes of one page wait for each other within a process, so
+// A line is where changes of one node wait for each other within a process, so
 // that they go out as one write instead of one after another, each lost once
 // for every other. It only saves work: whoever has waited for long enough writes
 // by itself, and the store decides.
-type line struct {
-	key     string // of the page
+type queue struct {
+	key     string // of the node
 	waiting []*edit
 	busy    bool // a write is under way
 	writes  int  // that have succeeded
@@ -17,27 +17,27 @@ type line struct {
 func (l *Local) join(key string, e *edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.line != nil && e.line.key == key {
+	if e.queue != nil && e.queue.key == key {
 		return
 	}
 	l.leave(e)
 	if e.done {
 		return
 	}
-	if l.lines[key] == nil {
-		l.lines[key] = &line{key: key}
+	if l.queues[key] == nil {
+		l.queues[key] = &queue{key: key}
 	}
-	e.line = l.lines[key]
-	e.line.waiting = append(e.line.waiting, e)
-	e.seen = e.line.writes
+	e.queue = l.queues[key]
+	e.queue.waiting = append(e.queue.waiting, e)
+	e.seen = e.queue.writes
 }
 
-// looks notes that e's holder is about to read the page.
+// looks notes that e's holder is about to read the node.
 func (l *Local) looks(e *edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.line != nil {
-		e.seen = e.line.writes
+	if e.queue != nil {
+		e.seen = e.queue.writes
 	}
 }
 
@@ -49,28 +49,28 @@ func (l *Local) quit(e *edit) {
 }
 
 func (l *Local) leave(e *edit) {
-	if e.line == nil {
+	if e.queue == nil {
 		return
 	}
-	e.line.waiting = slices.DeleteFunc(e.line.waiting, func(w *edit) bool { return w == e })
-	l.close(e.line)
-	e.line = nil
+	e.queue.waiting = slices.DeleteFunc(e.queue.waiting, func(w *edit) bool { return w == e })
+	l.close(e.queue)
+	e.queue = nil
 }
 
 // close forgets an empty line.
-func (l *Local) close(ln *line) {
-	if len(ln.waiting) == 0 && !ln.busy && l.lines[ln.key] == ln {
-		delete(l.lines, ln.key)
+func (l *Local) close(ln *queue) {
+	if len(ln.waiting) == 0 && !ln.busy && l.queues[ln.key] == ln {
+		delete(l.queues, ln.key)
 	}
 }
 
-// lead begins a write of the page of e and returns the edits that wait for it, e
+// lead begins a write of the node of e and returns the edits that wait for it, e
 // first. It returns none if another's write is under way, unless e is not to
-// wait any longer, or has ended since e's holder read the page, or if e is done.
-func (l *Local) lead(e *edit, patient bool) (*line, []*edit) {
+// wait any longer, or has ended since e's holder read the node, or if e is done.
+func (l *Local) lead(e *edit, patient bool) (*queue, []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ln := e.line
+	ln := e.queue
 	if e.done || ln.busy && patient || ln.writes != e.seen {
 		return nil, nil
 	}
@@ -85,7 +85,7 @@ func (l *Local) lead(e *edit, patient bool) (*line, []*edit) {
 }
 
 // wrote ends a write; written are the edits that are done by it.
-func (l *Local) wrote(ln *line, written []*edit) {
+func (l *Local) wrote(ln *queue, written []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ln.busy = false
@@ -94,14 +94,14 @@ func (l *Local) wrote(ln *line, written []*edit) {
 	}
 	for _, w := range written {
 		w.done = true
-		if w.line == ln {
+		if w.queue == ln {
 			l.leave(w)
 		}
 	}
 	l.close(ln)
 }
 
-// isDone tells whether some write had e with it.
+// isDone reports whether some write had e with it.
 func (l *Local) isDone(e *edit) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
