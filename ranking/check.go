@@ -32,7 +32,7 @@ func reportOf(r keytree.Report) Report {
 }
 
 // Verify reads the whole board and reports what is wrong with it. Of the records
-// with ids it also reports which are missing. The board may change meanwhile.
+// with ids it also reports which are missing. The board may change while it runs.
 func (b *Board[T, K, S]) Verify(ctx context.Context, ids ...K) (Report, error) {
 	return b.reader().verify(ctx, b.texts(ids))
 }
@@ -59,12 +59,12 @@ func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 }
 
 // Refresh makes the board's counts, and so its ranks, exact, unless the board
-// changes meanwhile. It reads every node.
+// changes while it runs. It reads every node.
 func (b *Board[T, K, S]) Refresh(ctx context.Context) error { return b.reader().refresh(ctx) }
 
 // Rebuild copies the board into new nodes, none of them empty or lost, and adds
 // those of the records with ids that are missing. The board can be read and
-// written meanwhile. Rebuild takes 45 seconds longer than the copying. It returns
+// written while it runs. Rebuild takes 45 seconds longer than the copying. It returns
 // ErrConflict if another process is rebuilding the board.
 //
 // A board whose scores only rise leaves empty nodes behind, about a byte for each

@@ -1,18 +1,17 @@
-// Package keytree keeps members in the order of their scores in a store that
-// can do no more than one key at a time: a tree whose node positions are key
-// names.
+// Package keytree keeps members in the order of their scores, in a store whose
+// every operation concerns one key: a tree whose node positions are key names.
 //
-// Each member has a place in the order: the bits of its score, then those of a
-// hash of its id. A node's name is the beginning of the bits of all that
-// belongs in it, so the way to a member is known before anything is read, and
-// the tree's shape depends on what it holds and not on the order it came in. A
-// node is a leaf, with entries, or a router, with the counts of its four
-// children; a leaf that is full becomes a router for good.
+// Each member has a position in the order: the bits of its score, then those of a
+// hash of its id. The name of a node is the beginning of the bits of everything
+// below it. So the way to a member is known before anything is read, and the shape
+// of the tree depends on what it holds and not on the order in which that came. A
+// node is a leaf, with entries, or a router, with the counts of its four children;
+// a full leaf becomes a router for good.
 //
-// The tree is an index. What is true of a member is in its record (see Truth),
-// and one write of that record is the moment at which a change happens. An
-// entry is put in before that moment and the old one removed after it; an entry
-// that the record does not confirm counts for nothing.
+// The tree is an index. What is true of a member is in its record (see Truth), and
+// a change happens at one moment, when that record is written. The new entry is
+// added before that moment and the old one removed after it; an entry that the
+// record does not confirm counts for nothing.
 //
 // # Invariants
 //

@@ -10,9 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// edge names the highest and the lowest leaf in which there was something. It is
-// a hint, for a process that knows nothing of the tree yet; nothing is wrong
-// with an old one but that it costs a few trips.
+// edge names the highest and the lowest leaf that held an entry. It is a hint for
+// a process that knows nothing of the tree yet. An outdated one only costs a few
+// trips.
 type edge struct {
 	epoch   uint64
 	highest string
@@ -20,7 +20,7 @@ type edge struct {
 	noted   time.Time // in this process
 }
 
-// edgeEvery is how often a process writes down edges that have moved.
+// edgeEvery is how often a process stores an edge that has moved.
 const edgeEvery = time.Minute
 
 func (t *Tree) edgeKey() string { return t.name + ":edge" }
@@ -48,7 +48,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
 	return nil
 }
 
-// isName reports whether a node can be called name.
+// isName reports whether name can be the name of a node.
 func isName(name string) bool {
 	for _, c := range name {
 		if c != '0' && c != '1' {
@@ -64,15 +64,15 @@ func (t *Tree) keepEdge(e edge) {
 	t.edge = e
 }
 
-// unseen reports whether this process knows nothing of the tree.
+// unseen reports whether this process knows nothing of the tree yet.
 func (t *Tree) unseen() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.meta == nil && t.edge.epoch == 0
 }
 
-// outermost returns the name of the first leaf with something in it, from the
-// highest or the lowest, "" if that is not among what was read.
+// outermost returns the name of the first leaf that holds an entry, from the
+// highest or the lowest; "" if that was not read.
 func (r *reading) outermost(down bool) (found string) {
 	r.leaves(r.known, Between{}.stretch(down), func(name string, l *leaf) bool {
 		if l != nil && len(l.entries) > 0 {
@@ -83,8 +83,7 @@ func (r *reading) outermost(down bool) (found string) {
 	return found
 }
 
-// noteEdge writes down where r has found the tree's edge, if it is not where the
-// hint says.
+// noteEdge stores where r found the tree's edge, if the hint is wrong.
 func (t *Tree) noteEdge(r *reading, down bool) {
 	name := r.outermost(down)
 	t.mu.Lock()
@@ -108,7 +107,7 @@ func (t *Tree) noteEdge(r *reading, down bool) {
 	})
 }
 
-// path returns the names of a node and of all above it, from the root.
+// path returns the names of a node and of all nodes above it, from the root down.
 func path(name string) []string {
 	names := []string{""}
 	for n := perLevel; n <= len(name); n += perLevel {

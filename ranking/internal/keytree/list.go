@@ -10,19 +10,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Listing is one page of members. Next and Prev are places to go on from, nil
-// where there is nothing. Only if it was wanted, Part counts what is before it,
-// and Total all members.
+// Listing is one page of members. Next and Prev are positions to go on from, nil
+// if there is nothing there. Part counts the members before it, and Total all
+// members, only if Want.Placed asks for it.
 type Listing struct {
 	Part
 	Total      int
 	Next, Prev []byte
 }
 
-// Page returns up to n members of b, from the highest down or from the lowest
-// up, from the place on that a listing gave; nil is the beginning. A place from
-// Prev gives the members before it, in the same order. ErrBadCursor: it is no
-// place.
+// Page returns up to n members of b, from the highest down or from the lowest up,
+// starting at a position that a listing gave; nil is the beginning. A position
+// from Prev gives the members before it, in the same order. ErrBadCursor: at is
+// not a position.
 func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []byte, n int, w Want) (Listing, error) {
 	from, back, err := decodePosition(at)
 	if err != nil || b.empty() || n <= 0 {
@@ -57,8 +57,8 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 	return out, err
 }
 
-// rank counts what is before l, and all. The nodes that say so have been read with
-// those of the members.
+// rank counts the members before l, and all members. The nodes it needs were read
+// with those of the members.
 func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) error {
 	if len(l.Members) == 0 {
 		return r.answer(ctx, s, r.total(&l.Total))
@@ -71,8 +71,8 @@ func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) e
 	return r.run(ctx, s, &l.Part, down)
 }
 
-// aim says where a query begins, for the first trip of one that knows nothing
-// of the tree.
+// aim says where a query begins, for the first trip of a process that knows
+// nothing of the tree.
 func (r *reading) aim(from point, hint edge, atEdge bool) {
 	switch {
 	case !atEdge:
@@ -103,7 +103,7 @@ func (f finding) listing(from point, hasStart, back bool) Listing {
 	return l
 }
 
-// encodePosition is how a point stands in a cursor, with whether to go back from it.
+// encodePosition encodes a point for a cursor, and whether to go back from it.
 func encodePosition(p point, back bool) []byte {
 	b := append(appendFlag(nil, back), byte(p.side+1))
 	b = binary.BigEndian.AppendUint64(b, uint64(p.score))
@@ -120,7 +120,7 @@ func decodePosition(b []byte) (p point, back bool, err error) {
 	p.score = Score(r.Uint64())
 	r.take(p.hash[:])
 	if r.end("position") != nil || p.side < -1 || p.side > 1 {
-		return point{}, false, fmt.Errorf("%w: it is not of a ranking", kvmodel.ErrBadCursor)
+		return point{}, false, fmt.Errorf("%w: it does not belong to a ranking", kvmodel.ErrBadCursor)
 	}
 	return p, back, nil
 }

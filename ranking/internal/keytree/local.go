@@ -2,8 +2,8 @@ package keytree
 
 import "sync"
 
-// Local is what a process remembers of trees between its calls, for any number
-// of them: which nodes are routers, and which changes wait for one node.
+// Local is what a process remembers of any number of trees between its calls:
+// which nodes are routers, and which edits wait for a node.
 type Local struct {
 	limit int
 
@@ -19,9 +19,9 @@ func NewLocal(limit int) *Local {
 	return &Local{limit: limit, routers: make(map[string]*router), queues: make(map[string]*queue)}
 }
 
-// router returns the router under key as it was last seen, nil if it was not
-// one, and whether it was seen at all. Being a router is for good; the counts
-// are of some time ago.
+// router returns the router under key as it was last seen, nil if it was not a
+// router, and whether it was seen at all. A router stays a router; its counts may
+// be old.
 func (l *Local) router(key string) (r *router, seen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,8 +29,8 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
-// remember keeps r, nil for a node that is none yet, unless a later state of the
-// node is known.
+// remember keeps r, nil for a node that is not a router yet, unless a later state
+// of the node is known.
 func (l *Local) remember(key string, r *router) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,8 +67,8 @@ func (l *Local) makeRoom() {
 	}
 }
 
-// routerBytes is about what a router takes in memory, besides its key: itself,
-// and its place in the map.
+// routerBytes is about what a router takes in memory, besides its key: itself, and
+// its entry in the map.
 const routerBytes = 128 + 40
 
 // lose counts a node that the store has lost.
@@ -78,7 +78,7 @@ func (l *Local) lose() {
 	l.lost++
 }
 
-// Lost returns how many nodes were found missing and made again.
+// Lost returns how many nodes were missing and were made again.
 func (l *Local) Lost() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,17 +16,17 @@ type phase byte
 
 const (
 	idle    phase = iota // one epoch
-	copying              // readers use epoch; writers write the other as well, which is being filled
-	drained              // readers use epoch; writers still write the other, which readers may still use
+	copying              // readers use epoch; writers also write other, which is being filled
+	drained              // readers use epoch; writers still write other, which some readers may still use
 )
 
-// meta is a tree's definition. Without one there is no tree.
+// meta is the definition of a tree. Without it there is no tree.
 type meta struct {
 	order
 	limit int // entries of a leaf
 	epoch uint64
 	phase phase
-	other uint64 // the epoch that is written besides, unless idle
+	other uint64 // the other epoch that is written, unless idle
 
 	version kv.Version
 }
@@ -73,15 +73,16 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 		return nil, err
 	}
 	if m != nil && m.code != t.Code {
-		return nil, fmt.Errorf("%w: the ranking %s orders other scores", kvmodel.ErrNeedsRebuild, t.name)
+		return nil, fmt.Errorf("%w: the ranking %s orders scores of another kind", kvmodel.ErrNeedsRebuild, t.name)
 	}
 	t.know(m, asked)
 	return m, nil
 }
 
-// create makes the tree and returns its definition, or that of somebody who has
-// done so at the same time. The root comes first. The first epoch is the time,
-// so that nodes of a tree whose definition was lost are not taken for its own.
+// create makes the tree and returns its definition, or that of another process
+// that made it at the same time. It adds the root first. The first epoch is the
+// current time, so that the tree does not take over nodes of an earlier tree whose
+// definition was lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
 	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
@@ -117,7 +118,7 @@ func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) e
 	}
 }
 
-// restart begins a new epoch in the place of one whose root was lost.
+// restart begins a new epoch to replace one whose root was lost.
 func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
@@ -135,8 +136,7 @@ func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 	return t.writeMeta(ctx, s, m, &next)
 }
 
-// writeMeta stores next in the place of m. Whoever reads it again will see
-// whether it did.
+// writeMeta replaces m with next. After errAgain, a read shows whether it did.
 func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
 	t.forget()
 	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.nodes(m, m.epoch).ttl()))

@@ -23,35 +23,35 @@ const (
 const (
 	entryLimit = 128       // entries, unless the tree says otherwise
 	softBytes  = 16 << 10  // a leaf with more is split
-	hardBytes  = 512 << 10 // a leaf that cannot be split takes no more
+	hardBytes  = 512 << 10 // a leaf that cannot be split holds no more
 )
 
-// entry is one member in a leaf: the score that it has, or had, or is about to
-// have, and the version of its record that says so.
+// entry is one member in a leaf: a score that it has, had or is about to have, and
+// the version of its record that gives it that score.
 type entry struct {
 	score Score
 	ver   uint64
 	id    string
 }
 
-// leaf is a node with entries, in order.
+// leaf is a node that holds entries, in order.
 type leaf struct {
-	splitting bool // frozen, to be handed on to four children
-	closed    bool // empty, and the way to it may be closed as well
-	lost      bool // made again after the store had lost it
+	splitting bool // frozen, until its entries are in four children
+	closed    bool // empty, and the way to it may be closed too
+	lost      bool // made again after the store lost it
 	seq       uint64
 	pushed    int // the count last reported upward
 	entries   []entry
 }
 
-// slot is what a router says about one child.
+// slot is what a router knows of one child.
 type slot struct {
 	count  int
-	seq    uint64 // of the child when it had that count
+	seq    uint64 // of the child when it had this count
 	closed bool   // there is nothing below
 }
 
-// router is a node whose entries are in four children.
+// router is a node that leads to four children.
 type router struct {
 	closed bool // all slots are
 	seq    uint64
@@ -76,8 +76,7 @@ func (r *router) empty() bool {
 	return true
 }
 
-// node is what stands under the name of a node: a leaf, a router, or neither
-// if it is missing.
+// node is a leaf, a router, or neither if it is missing.
 type node struct {
 	leaf    *leaf
 	router  *router
@@ -85,8 +84,7 @@ type node struct {
 	size    int        // in the store, in bytes
 }
 
-// closed reports whether the node says of itself that it is empty for good until
-// it is opened.
+// closed reports whether the node is empty and stays so until it is opened.
 func (p node) closed() bool {
 	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed
 }
@@ -131,7 +129,7 @@ func (l *leaf) encode() []byte {
 	return seal(b)
 }
 
-// bytes returns about how long l is when encoded.
+// bytes returns about how many bytes l has when encoded.
 func (l *leaf) bytes() int {
 	n := 32
 	for _, e := range l.entries {
@@ -147,7 +145,7 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 	l.pushed = int(r.number())
 	n := r.Count("entries", 15)
 	l.entries = make([]entry, 0, n+1)
-	// All ids share one string: a leaf is read often and kept briefly.
+	// All ids share one string, since a leaf is read often and kept briefly.
 	ids := string(r.Rest)
 	for range n {
 		e := entry{score: Score(r.Uint64()), ver: r.uint48()}
@@ -184,8 +182,8 @@ func decodeRouter(r reader) (*router, error) {
 	return out, r.end("router")
 }
 
-// decodeNode returns what a get of a node answered. What is not a node counts
-// as missing: it will be made again in its place.
+// decodeNode returns the node that a get answered. A value that is not a node
+// counts as missing: it will be replaced.
 func decodeNode(r kv.Result) (node, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		return node{}, nil

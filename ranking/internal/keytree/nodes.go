@@ -10,11 +10,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// nodes are the nodes of one epoch of a tree, as one operation works on them.
+// nodes are the nodes of one epoch of a tree, as one operation uses them.
 type nodes struct {
 	order
 	epoch  uint64
-	name   string // of the tree and the epoch: what the nodes' keys begin with
+	name   string // of the tree and the epoch: the beginning of every key
 	limit  int    // entries of a leaf
 	small  int    // members of a tree whose counts are exact
 	expire time.Time
@@ -25,18 +25,19 @@ type nodes struct {
 	began time.Time // of the operation; zero: it may take any time
 }
 
-// errAgain: the node has changed, so what was to be done must be begun again.
-var errAgain = fmt.Errorf("%w: a node of a ranking changed meanwhile", kv.ErrConflict)
+// errAgain: the node has changed, so the operation must begin again.
+var errAgain = fmt.Errorf("%w: a node of a ranking has changed", kv.ErrConflict)
 
-// errLate: the operation has taken so long that it must not write any more,
-// since the tree may have moved to a new epoch without it.
+// errLate: the operation has taken so long that it must not write, since the tree
+// may have moved to a new epoch without it.
 var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
 
 const maxOperation = 10 * time.Second
 
 func (p *nodes) key(name string) string { return p.name + ":" + keyName(name) }
 
-// keyName is how the node called name ends its key: the root is key0.
+// keyName returns the last part of the key of the node called name: key0 for the
+// root.
 func keyName(name string) string { return "key0" + name }
 
 func (p *nodes) keys(names []string) []string {
@@ -49,7 +50,7 @@ func (p *nodes) keys(names []string) []string {
 
 func (p *nodes) ttl() time.Duration { return until(p.expire, p.now()) }
 
-// until returns the TTL of what ends then; 0 for what never does.
+// until returns the TTL of what ends at end; 0 if that is zero, for what never ends.
 func until(end, now time.Time) time.Duration {
 	if end.IsZero() {
 		return 0
@@ -57,7 +58,7 @@ func until(end, now time.Time) time.Duration {
 	return min(max(end.Sub(now), time.Second), kv.MaxTTL)
 }
 
-// get reads nodes in one trip. Routers are remembered.
+// get reads nodes in one trip and remembers routers.
 func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, error) {
 	keys := p.keys(names)
 	results, err := kv.GetAll(ctx, s, keys...)
@@ -69,11 +70,11 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 		if got[i], err = decodeNode(r); err != nil {
 			return nil, err
 		}
-		// No node of the longest name is ever split.
+		// A node with the longest name is never split.
 		if len(names[i]) >= maxBits {
 			got[i].router = nil
 		}
-		// Of the root it is worth knowing that it is a leaf: that of a small tree.
+		// That the root is a leaf is worth remembering: the tree is small.
 		if got[i].router != nil || names[i] == "" {
 			p.local.remember(keys[i], got[i].router)
 		}
@@ -81,13 +82,13 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 	return got, nil
 }
 
-// put returns the op that stores value in the place of old under name.
+// put returns the op that replaces old with value under name.
 func (p *nodes) put(name string, old node, value []byte) kv.Op {
 	return kv.OpReplace(p.key(name), old.version, value).For(p.ttl())
 }
 
-// write stores value in the place of old. errAgain: old is not there any more,
-// or it is unclear whether it was replaced; whoever reads again will see.
+// write replaces old with value. It returns errAgain if the node is no longer old,
+// or if it is unclear whether it was replaced, which a read will show.
 func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, value []byte) error {
 	if p.late() {
 		return errLate
@@ -96,11 +97,11 @@ func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, va
 	return lost(ctx, err)
 }
 
-// late reports whether the operation must not write any more.
+// late reports whether the operation must not write.
 func (p *nodes) late() bool { return !p.began.IsZero() && p.now().Sub(p.began) > maxOperation }
 
-// lost returns errAgain if a write was refused because the item has changed, or
-// if it is unclear whether it was carried out; else err.
+// lost returns errAgain if a write was refused because the item has changed, or if
+// it is unclear whether it was carried out; otherwise err.
 func lost(ctx context.Context, err error) error {
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil {
 		return errAgain
@@ -108,7 +109,7 @@ func lost(ctx context.Context, err error) error {
 	return err
 }
 
-// again reports whether what ended in err is to be begun again.
+// again reports whether what ended in err must begin again.
 func again(err error) bool { return errors.Is(err, errAgain) }
 
 // pause waits for a random time, longer with each try, or until ctx ends.

@@ -9,51 +9,52 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Member is one member of a ranking as a query found it.
+// Member is a member of a ranking as a query found it.
 type Member struct {
 	ID    string
 	Score Score
-	Value any // what the truth has read of it; nil if it was not asked
+	Value any // what Truth read of it; nil if it was not asked
 
 	point point
 }
 
-// Want says what a query is about.
+// Want says what a query should do.
 type Want struct {
-	// Unverified: entries are taken as they stand. That saves a trip and shows
-	// what a running or crashed change has made stale.
+	// Unverified takes entries as they are. That saves a trip, and may show what a
+	// running or crashed change has left behind.
 	Unverified bool
 
-	// Placed: a page says how many members are before it.
+	// Placed asks how many members are before the page.
 	Placed bool
 
-	// Keep, if not nil, leaves out members.
+	// Keep, if not nil, reports whether to include a member.
 	Keep func(Member) bool
 
-	// Beside, if not nil, reads more of members in the trip that reads their
-	// records: for each a value, nil to leave it out.
+	// Beside, if not nil, reads a value for each member in the trip that reads
+	// their records; nil leaves the member out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met is told of an entry that a member's record has outlived, that is of a
-	// change which is stuck, or that Beside leaves out. It must not use the store.
+	// Met, if not nil, is called for an entry that the member's record has
+	// outlived, that belongs to a stuck change, or that Beside leaves out. It must
+	// not use the store.
 	Met func(Doubt)
 }
 
-// maxBatches is how often a page of results is filled up.
+// maxBatches bounds how often a page of results is filled up.
 const maxBatches = 5
 
-// finding is what a query has found from some point on.
+// finding is what a query found from some point on.
 type finding struct {
 	members []Member
-	behind  point // what was looked at
+	behind  point // everything up to here was looked at
 	more    bool  // there may be something behind it
 }
 
 // list returns up to n members in st, in its direction.
 //
-// Entries say which members may be there; their records say where they stand.
-// One whose record has moved it is where the record says if that is in the part
-// just read, and is left out otherwise.
+// Entries say which members may be there; their records say where they are. A
+// member that has moved is listed where its record says, if that is in the part
+// just read, and left out otherwise.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
@@ -86,8 +87,8 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 	return f, nil
 }
 
-// verify returns the members of entries, which are all those of one part of the
-// order, as their records say.
+// verify returns the members of entries, which are all entries of one part of the
+// order, where their records say.
 func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, entries []entry, w Want) ([]Member, error) {
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
@@ -119,7 +120,7 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	return members, nil
 }
 
-// states reads the records of ids and what is to be read beside them.
+// states reads the records of ids, and in the same trip what w.Beside reads.
 func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
 	works := []func(kv.Store) error{
 		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err },
@@ -139,7 +140,7 @@ func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (st
 	return states, values, nil
 }
 
-// meet tells of the entries of id that should not be there.
+// meet calls w.Met for the entries of id that should not be there.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
@@ -164,8 +165,7 @@ func (p *nodes) members(entries []entry) []Member {
 	return members
 }
 
-// query does work in a session of a reader. There is nothing to do where there
-// is no tree.
+// query does work in the epoch that is read, and nothing if there is no tree.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		ep, err := t.epochs(ctx, s, false, beside...)
@@ -177,7 +177,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 		if err != nil || !r.rootGone() {
 			return err
 		}
-		// The tree may have moved to another epoch, and the nodes of the old one
+		// The tree may have moved to another epoch, and those of the old one may
 		// be deleted.
 		t.forget()
 		if try > 0 {
@@ -186,14 +186,13 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// rootGone reports whether the root was asked for and is not there.
+// rootGone reports whether the root was asked for and is missing.
 func (r *reading) rootGone() bool { return r.gone[""] && r.seen[""].version == 0 }
 
-// Between are bounds of scores: Low is part of the range, High is not. A nil is
-// no bound.
+// Between is a range of scores that includes Low and excludes High. Nil is no bound.
 type Between struct{ Low, High *Score }
 
-// stretch returns the part of the order in b, downwards or upwards.
+// stretch returns the part of the order in b, downward or upward.
 func (b Between) stretch(down bool) stretch {
 	low, high := lowest, highest
 	if b.Low != nil {

@@ -2,18 +2,17 @@ package keytree
 
 import "slices"
 
-// A line is where changes of one node wait for each other within a process, so
-// that they go out as one write instead of one after another, each lost once
-// for every other. It only saves work: whoever has waited for long enough writes
-// by itself, and the store decides.
+// queue holds the edits of one node that wait in a process to go out as one write.
+// One by one, each would fail once for every other. A queue only saves work: an
+// edit that has waited long enough writes by itself, and the store decides.
 type queue struct {
 	key     string // of the node
 	waiting []*edit
 	busy    bool // a write is under way
-	writes  int  // that have succeeded
+	writes  int  // writes that have succeeded
 }
 
-// join puts e in the line of key.
+// join adds e to the queue of key.
 func (l *Local) join(key string, e *edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,7 +31,7 @@ func (l *Local) join(key string, e *edit) {
 	e.seen = e.queue.writes
 }
 
-// looks notes that e's holder is about to read the node.
+// looks notes that the owner of e is about to read the node.
 func (l *Local) looks(e *edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +40,7 @@ func (l *Local) looks(e *edit) {
 	}
 }
 
-// quit takes e out of its line.
+// quit removes e from its queue.
 func (l *Local) quit(e *edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,16 +56,16 @@ func (l *Local) leave(e *edit) {
 	e.queue = nil
 }
 
-// close forgets an empty line.
+// close forgets an empty queue.
 func (l *Local) close(ln *queue) {
 	if len(ln.waiting) == 0 && !ln.busy && l.queues[ln.key] == ln {
 		delete(l.queues, ln.key)
 	}
 }
 
-// lead begins a write of the node of e and returns the edits that wait for it, e
-// first. It returns none if another's write is under way, unless e is not to
-// wait any longer, or has ended since e's holder read the node, or if e is done.
+// lead begins a write of the node of e and returns the edits to write, e first. It
+// returns none if e is done, if another write has ended since the owner of e read
+// the node, or, while e is patient, if another write is under way.
 func (l *Local) lead(e *edit, patient bool) (*queue, []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +83,7 @@ func (l *Local) lead(e *edit, patient bool) (*queue, []*edit) {
 	return ln, edits
 }
 
-// wrote ends a write; written are the edits that are done by it.
+// wrote ends a write; written are the edits it has done.
 func (l *Local) wrote(ln *queue, written []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +100,7 @@ func (l *Local) wrote(ln *queue, written []*edit) {
 	l.close(ln)
 }
 
-// isDone reports whether some write had e with it.
+// isDone reports whether some write included e.
 func (l *Local) isDone(e *edit) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 // side by side: about 64 leaves.
 const sideBySide = 64 * entryLimit / 2
 
-// Refresh makes the counts of all routers exact, as far as nobody writes
-// meanwhile.
+// Refresh makes the counts of all routers exact, unless the tree changes while it runs.
 func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil || ep.read == nil {
@@ -24,8 +23,8 @@ func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// refresh makes the counts below the node called name exact and returns what its
-// own slot is to be.
+// refresh makes the counts below the node called name exact and returns the slot
+// that the node above should have for it.
 func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {
@@ -57,7 +56,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 			return slot{}, err
 		}
 	}
-	// Somebody else writes there; the next report heals it.
+	// Another process is writing there; its next report corrects the count.
 	return slot{}, nil
 }
 
@@ -83,9 +82,9 @@ func (p *nodes) eachBelow(ctx context.Context, s kv.Store, members int, works []
 	return nil
 }
 
-// refreshed returns r with the counts of the nodes below. Where a slot knows of
-// a later state of its node than was read, it stays; where the way was opened to
-// a node in which nothing was put, it stays open.
+// refreshed returns r with the counts of the nodes below. A slot that knows of a
+// later state of its node than was read stays as it is. A slot that was opened for
+// an insert that never came stays open.
 func (r *router) refreshed(below [4]slot) *router {
 	next := *r
 	for i, now := range below {

@@ -9,34 +9,34 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Report is what Verify has found.
+// Report is what Verify found.
 type Report struct {
 	Members int // entries that their records confirm
 	Stale   int // entries that their records have outlived
-	Pending int // entries of changes that have not come about, or not yet
-	Drift   int // by how much slots are off, added up
+	Pending int // entries of changes that did not happen, or not yet
+	Drift   int // by how much slots are off, in total
 	Lost    int // nodes that are missing
 
 	Leaves, Routers, Depth int
-	Way                    int // nodes on the way to each entry, added up
+	Way                    int // nodes on the way to each entry, in total
 	Bytes                  int // of all nodes
 
-	Missing []string // of the members that were asked for, those without an entry
-	Wrong   []string // a sentence for each thing that must not be
+	Missing []string // those of the given members that have no entry and should
+	Wrong   []string // a sentence for each broken invariant
 
 	doubtful []Doubt
 	lost     []string // the names of the nodes that are missing
 }
 
-// Doubt is an entry that its record does not confirm. If Past is not 0, the record
-// must be brought to that version before the entry is taken out.
+// Doubt is an entry that its record does not confirm. If Past is not 0, the version
+// of the record must be raised to it before the entry is removed.
 type Doubt struct {
 	ID    string
 	Score Score
 	Past  uint64
 }
 
-// add counts what other has found as well.
+// add adds what other found.
 func (r *Report) add(other *Report) {
 	r.Members += other.Members
 	r.Stale += other.Stale
@@ -57,10 +57,10 @@ func (r *Report) wrong(name, format string, args ...any) {
 	r.Wrong = append(r.Wrong, fmt.Sprintf("node %q: ", name)+fmt.Sprintf(format, args...))
 }
 
-// Verify reads the whole tree and reports what is wrong in it, and which of the
-// members ids have no entry although their records say that they are in. It
-// needs ids because a store cannot list its keys. Writers may write meanwhile;
-// then counts are off and entries pending, and nothing is wrong.
+// Verify reads the whole tree and reports what is wrong with it, and which of the
+// members ids have no entry although their records say that they are in. It needs
+// ids because a store cannot list its keys. If the tree changes while it runs, counts
+// may be off and entries pending, but nothing is reported as wrong.
 func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, error) {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil {
@@ -85,13 +85,13 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 	return *r, err
 }
 
-// mendRounds bounds how often Mend looks again: what a lost node had below it comes
-// to light when the node is there again.
+// mendRounds bounds how often Mend looks again: what is below a lost node is found
+// only when the node is back.
 const mendRounds = 4
 
-// Mend does what Verify does, and mends it: clear is called to take entries out, the
-// members that are missing are put in, and the nodes made. Counts need a Refresh
-// then.
+// Mend does what Verify does, and repairs the tree: it calls clear to remove entries,
+// adds the members that are missing, and makes lost nodes again. Counts need a
+// Refresh afterward.
 func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, clear func(context.Context, []Doubt) error) (Report, error) {
 	first, err := t.Verify(ctx, s, ids)
 	found := first
@@ -122,7 +122,7 @@ func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(co
 	return nil
 }
 
-// remakeMissing makes the node called name if it is missing.
+// remakeMissing remakes the node called name if it is missing.
 func (t *Tree) remakeMissing(ctx context.Context, s kv.Store, name string) error {
 	return t.begin(ctx, s, func(ep *epochs) error {
 		got, err := ep.read.get(ctx, s, name)
@@ -136,7 +136,7 @@ func (t *Tree) remakeMissing(ctx context.Context, s kv.Store, name string) error
 	})
 }
 
-// putIn puts in the entry of the member id, if its record says that it is in.
+// putIn adds the entry of the member id, if its record says that it is in.
 func (t *Tree) putIn(ctx context.Context, s kv.Store, id string) error {
 	st, err := t.state(ctx, s, id)
 	if err != nil || !st.In {
@@ -149,11 +149,11 @@ func (t *Tree) putIn(ctx context.Context, s kv.Store, id string) error {
 	return due.Report(ctx, s)
 }
 
-// verifier looks through the nodes of one epoch.
+// verifier checks the nodes of one epoch.
 type verifier struct{ *nodes }
 
-// node looks at the node called name, to which the router above has given at,
-// and at all below it.
+// node checks the node called name, whose slot in the router above is at, and all
+// nodes below it.
 func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (*Report, error) {
 	r := new(Report)
 	results, err := kv.GetAll(ctx, s, v.key(name))
@@ -185,7 +185,7 @@ func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (
 	return r, nil
 }
 
-// router looks at a router and all below it.
+// router checks a router and all nodes below it.
 func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name string, at slot, nd *router) error {
 	r.Routers++
 	if name != "" {
@@ -214,7 +214,7 @@ func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name strin
 	return nil
 }
 
-// leaf looks at a leaf.
+// leaf checks a leaf.
 func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string, at slot, l *leaf) error {
 	r.Leaves++
 	r.Way += len(l.entries) * (len(name)/perLevel + 1)
@@ -231,7 +231,7 @@ func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string,
 	return v.entries(ctx, s, r, l)
 }
 
-// inOrder looks whether the entries of l belong there and stand in order.
+// inOrder checks that the entries of l belong there and are in order.
 func (v *verifier) inOrder(r *Report, name string, l *leaf) {
 	last := lowest
 	for _, e := range l.entries {
@@ -246,7 +246,7 @@ func (v *verifier) inOrder(r *Report, name string, l *leaf) {
 	}
 }
 
-// entries compares the entries of l with the records.
+// entries compares the entries of l with their records.
 func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) error {
 	if len(l.entries) == 0 {
 		return nil
@@ -272,7 +272,7 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 
 const verifiedAtOnce = 100
 
-// missing returns those of ids that are in by their records and have no entry.
+// missing returns those of ids that are in by their records but have no entry.
 func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]string, error) {
 	var missing []string
 	for batch := range slices.Chunk(ids, verifiedAtOnce) {
@@ -297,8 +297,8 @@ func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]str
 	return missing, nil
 }
 
-// Has reports whether the member id, whose record is in state st, has the entry
-// that it should have, if any.
+// Has reports whether the member id, whose record is in state st, has the entry it
+// should have, if any.
 func (t *Tree) Has(ctx context.Context, s kv.Store, id string, st State) (bool, error) {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil || ep.read == nil {
@@ -308,7 +308,7 @@ func (t *Tree) Has(ctx context.Context, s kv.Store, id string, st State) (bool, 
 	return v.holds(ctx, s, id, st)
 }
 
-// holds reports whether the member id has the entry that it should have, if any.
+// holds reports whether the member id has the entry it should have, if any.
 func (v *verifier) holds(ctx context.Context, s kv.Store, id string, st State) (bool, error) {
 	if !st.In {
 		return true, nil
