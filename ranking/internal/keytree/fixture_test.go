@@ -57,8 +57,8 @@ func (r *ranking) remove(t testing.TB, id string) {
 	}
 }
 
-// checkInvariants asserts all that must be true at a quiet point: that no
-// member of ids is missing, and nothing is wrong with any node.
+// checkInvariants asserts what must be true while nothing changes: no member of ids
+// is missing, and nothing is wrong with any node.
 func (r *ranking) checkInvariants(t testing.TB, ids ...string) Report {
 	t.Helper()
 	report, err := r.Verify(ctx, r.s, ids)
@@ -96,7 +96,7 @@ func (plain) Powers() kv.Powers { return kv.Powers{} }
 
 func newMem() kv.Store { return plain{memkv.New(memkv.Options{})} }
 
-// model is what a ranking is to be: the members in order, the highest first.
+// model is what a ranking should hold.
 type model struct {
 	*order
 	scores map[string]int64
@@ -118,7 +118,7 @@ func (m *model) members() []string {
 	return ids
 }
 
-// orderOf returns the order of the tree, which has a meta.
+// orderOf returns the order of the tree, which has a definition.
 func (r *ranking) orderOf(t testing.TB) *order {
 	t.Helper()
 	m, err := r.readMeta(ctx, r.s)
@@ -136,7 +136,7 @@ func names(members []Member) []string {
 	return ids
 }
 
-// seeded returns a source of chance and prints its seed if the test fails.
+// seeded returns a random source and logs its seed if the test fails.
 func seeded(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {

@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Each mistake is one that the design is built around.
+// Each is a mistake that the design avoids.
 func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 	const dir = "ranking/internal/keytree/"
 	kvtest.Mistakes(t, "./ranking/internal/keytree", "TestSweep_After|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []kvtest.Mistake{

@@ -34,7 +34,7 @@ func nodesOf(mem *memkv.Store) (keys []string) {
 	return keys
 }
 
-func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
+func TestTree_Rebuild_LeavesNoNodeThatIsEmptyOrOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		r := open(plain{mem})
@@ -42,7 +42,7 @@ func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
 		for i, id := range ids {
 			r.set(t, id, int64(1000+i%30))
 		}
-		// A lost node is there again, with what was in it.
+		// The rebuild brings back a lost node and its members.
 		if _, err := kv.One(ctx, mem, kv.OpDelete(nodesOf(mem)[7])); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
 	})
 }
 
-func TestTree_Rebuild_IsReadAndWrittenMeanwhile(t *testing.T) {
+func TestTree_Rebuild_LetsOthersReadAndWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMem()
 		r := open(s)
@@ -82,7 +82,7 @@ func TestTree_Rebuild_IsReadAndWrittenMeanwhile(t *testing.T) {
 					if seen, err := pageThrough(mine, rng.IntN(2) == 0); err != nil || len(seen) < 10 {
 						t.Errorf("a page in between: %d, %v", len(seen), err)
 					} else if !seen[ids[0]] || !seen[ids[9]] {
-						t.Error("one that stands still was missed")
+						t.Error("a member that did not move was missed")
 					}
 				}
 			})
@@ -96,7 +96,7 @@ func TestTree_Rebuild_IsReadAndWrittenMeanwhile(t *testing.T) {
 	})
 }
 
-func TestTree_Rebuild_TwoAtOnceAreOne(t *testing.T) {
+func TestTree_Rebuild_RefusesASecondAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMem()
 		r := open(s)
@@ -123,7 +123,7 @@ func TestTree_Rebuild_TwoAtOnceAreOne(t *testing.T) {
 	})
 }
 
-// stalled is a store to a process that stands still for a while at some trip.
+// stalled is the store of a process that stalls for a while at one trip.
 type stalled struct {
 	kv.Store
 	trips, at int
@@ -137,12 +137,11 @@ func (s *stalled) Do(ctx context.Context, ops []kv.Op) error {
 	return s.Store.Do(ctx, ops)
 }
 
-// Between the moment at which a process looks at the clock and that at which the
-// store carries a write out lies one trip. A process that stands still longer than
-// a step of a rebuild waits, and just there, can leave a member out: that is the
-// one thing to be mended with the member's id. Standing still anywhere else, or at
-// a stretch of less, does nothing.
-func TestTree_AProcessThatStandsStillAcrossARebuildIsMended(t *testing.T) {
+// One trip passes between the moment a process looks at the clock and the moment the
+// store carries out its write. A process that stalls right there, for longer than a
+// step of a rebuild waits, can leave a member out: only this needs Mend with the
+// member's id. Stalling anywhere else, or for less time, does no harm.
+func TestTree_Mend_FindsTheMemberOfAProcessThatStalledAcrossARebuild(t *testing.T) {
 	for at := 1; ; at++ {
 		var trips int
 		for _, stall := range []time.Duration{4 * time.Second, 10 * time.Minute} {
@@ -175,15 +174,15 @@ func TestTree_AProcessThatStandsStillAcrossARebuildIsMended(t *testing.T) {
 	}
 }
 
-// A rebuild that dies anywhere is brought to its end by the next one, and no member
-// is missing in between.
+// The next rebuild finishes one that died anywhere, and no member is missing in
+// between.
 func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 	kvtest.SimulateMany(t, 40, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		base := open(keep{sim.Store()})
 		ids := fill(sim.T(), base, 20)
 		sim.CrashAt("first", 1+sim.Rand().IntN(120))
 		sim.Go("first", func(s kv.Store) {
-			// What becomes of it is seen in the end.
+			// Whether it succeeds is checked at the end.
 			_ = open(s).Rebuild(ctx, s, ids)
 		})
 		for p := range 2 {

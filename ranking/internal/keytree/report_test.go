@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Routers are told ahead of writes that may be refused, so this is where a count
+// Counts are reported ahead of writes that may be refused, so this is where one
 // would stay wrong.
 func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
 	kvtest.SimulateMany(t, 1000, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
@@ -61,8 +61,8 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 	}
 }
 
-// meddled is a store as a process sees it that dies after its second trip, and
-// between the first and the second of which somebody does something.
+// meddled is the store of a process that dies after its second trip. Between the
+// first and the second, meddle runs.
 type meddled struct {
 	kv.Store
 	trips  int
@@ -82,7 +82,7 @@ func (m *meddled) Do(ctx context.Context, ops []kv.Op) error {
 
 var errDead = fmt.Errorf("%w: the process is dead", kv.ErrUnavailable)
 
-func TestReport_AfterOneThatWasRefusedNothingIsBelowAClosedSlot(t *testing.T) {
+func TestReport_AfterARefusedWriteNothingIsBelowAClosedSlot(t *testing.T) {
 	r := open(newMem())
 	for i := range 40 {
 		r.set(t, idOf(i), int64(1+i%2*5000+i))

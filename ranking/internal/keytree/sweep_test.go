@@ -13,11 +13,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The sweep lets processes change the same members at the same time on a
-// simulated store, where requests fail, time out and arrive late, and lets each
-// of them die at any of its operations. Then all invariants must hold.
+// In the sweep, processes change the same members at the same time on a simulated
+// store, where requests fail, time out and arrive late, and each process may die at
+// any of its operations. Then all invariants must hold.
 
-// dying is a world in which one operation in forty is a process's last.
+// dying is a world in which one operation in forty is its process's last.
 func dying(powers kvtest.Powers) kvtest.World {
 	return kvtest.World{
 		Powers: powers, Crash: 1.0 / 40, Pause: 0.005,
@@ -27,7 +27,7 @@ func dying(powers kvtest.Powers) kvtest.World {
 
 var still = []string{"still1", "still2", "still3", "still4"}
 
-// stillScore spreads the members that nobody moves over the order.
+// stillScore spreads the members that never move over the order.
 func stillScore(i int) int64 { return int64(i*20 - 30) }
 
 func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
@@ -68,8 +68,8 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	})
 }
 
-// region returns how far up the members of a wave go. Where it changes from wave
-// to wave, whole subtrees are emptied and filled again.
+// region returns how far up the members of a wave go. If it changes from wave to
+// wave, whole subtrees are emptied and filled again.
 func region(sim *kvtest.Sim, wave int) int64 {
 	if sim.Seed()%2 == 0 {
 		return 0
@@ -91,13 +91,13 @@ func moveSome(r *ranking, rng *rand.Rand, up int64) {
 			score := []int64{0, 1, 5, 50, -1, -40, 3 + rng.Int64N(30)}[rng.IntN(7)]
 			change = To(FromInt(score + up))
 		}
-		// What becomes of it is seen in the end.
+		// Whether it succeeds is checked at the end.
 		_ = r.change(idOf(rng.IntN(14)), change)
 	}
 }
 
-// readAll pages through the ranking while it changes: a member that stands
-// still is never missed, and nothing comes twice out of order.
+// readAll pages through the ranking while it changes: a member that does not move is
+// never missed.
 func readAll(t *testing.T, r *ranking) {
 	for range 4 {
 		for _, down := range []bool{true, false} {
@@ -107,7 +107,7 @@ func readAll(t *testing.T, r *ranking) {
 			}
 			for _, id := range still {
 				if !seen[id] {
-					t.Errorf("%s stands still and was missed, down %v", id, down)
+					t.Errorf("%s did not move and was missed, down %v", id, down)
 				}
 			}
 		}
@@ -144,7 +144,7 @@ func newHistory(r *ranking) *history {
 	return &history{r, map[string]node{}, map[string][]byte{}, map[string]uint64{}}
 }
 
-// run lets the simulation run until all have ended, and looks now and then.
+// run runs the simulation to its end, and looks now and then.
 func (h *history) run(sim *kvtest.Sim) {
 	for last := -1; sim.Step() != last; {
 		last = sim.Step()

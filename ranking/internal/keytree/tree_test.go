@@ -119,6 +119,6 @@ func checkMember(t *testing.T, r *ranking, want []string, at int, down bool) {
 		t.Errorf("around %d: %v, mismatch (-want +got):\n%s", at, err, diff)
 	}
 	if place := slices.Index(names(part.Members), want[at]); part.Before+place != at {
-		t.Errorf("around %d: the first stands at %d, it is %d behind", at, part.Before, place)
+		t.Errorf("around %d: the first is at %d, the member %d behind it", at, part.Before, place)
 	}
 }
