@@ -1,24 +1,24 @@
-# What can be done here. `make` alone lists it; CI runs `make test`.
+# `make` lists the targets. CI runs `make test`.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-# Linters are run by version, outside go.mod: they are no part of what a user builds.
+# Linters run at a fixed version outside go.mod, because users do not build them.
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SERVERS     := memcached redis-server redis-cli chromium
 FUZZTIME    ?= 60s
 
-# A server that is missing fails a test here instead of skipping it.
+# With this, tests whose server is missing fail instead of being skipped.
 export RINGTREE_SERVERS := required
 
 .PHONY: help
-help: ## list these targets
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: setup lint current ## everything CI checks: set-up, lint, generated files, all tests with real servers
+test: setup lint current ## run everything CI checks: setup, lint, generated files, all tests with real servers
 	go test -timeout 15m ./...
 	cd bench && go test -timeout 8m ./...
 	scripts/fuzz.sh 10s
@@ -28,15 +28,15 @@ setup: ## install the servers and the browser the tests use, or say what to inst
 	scripts/setup.sh $(SERVERS)
 
 .PHONY: generate
-generate: ## write all generated files again
+generate: ## regenerate all generated files
 	go generate ./...
 
 .PHONY: current
-current: ## fail if a generated file is not what the generator writes now
+current: ## fail if a generated file is out of date
 	scripts/current.sh
 
 .PHONY: lint
-lint: ## gofmt, go vet, staticcheck
+lint: ## run gofmt, go vet and staticcheck
 	scripts/formatted.sh
 	go vet ./...
 	$(STATICCHECK) ./...
@@ -44,12 +44,12 @@ lint: ## gofmt, go vet, staticcheck
 	cd bench && $(STATICCHECK) ./...
 
 .PHONY: race
-race: setup ## all tests under the race detector, which needs a C compiler
+race: setup ## run all tests under the race detector, which needs a C compiler
 	scripts/setup.sh cc
 	CGO_ENABLED=1 go test -race -timeout 20m ./...
 
 .PHONY: figures
-figures: setup ## measure what this project promises and write docs/costs.md
+figures: setup ## measure what this project promises, and write docs/costs.md
 	cd bench && go run ./figures -o ../docs/costs.md
 
 .PHONY: screenshots
@@ -61,11 +61,11 @@ models: ## run the exhaustive checkers of the protocols: tests named TestModels_
 	scripts/models.sh
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME, 60s unless given
+fuzz: ## run every fuzz target for FUZZTIME, by default 60s
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: clean
-clean: ## remove what building and testing left here; the sample app's data stays
+clean: ## remove what builds and tests left behind, but not the sample app's data
 	rm -rf bin tmp
 	find . -type f -not -path './.git/*' -not -path './example-app/data/*' \
 		\( -name '*.test' -o -name '*.prof' -o -name '*.out' \) -delete

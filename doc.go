@@ -1,9 +1,9 @@
 // Package ringtree is a data layer for server-rendered web apps on a key-value
 // store alone: no SQL, no search module, no server needed to start.
 //
-// This package holds no code. It is the map of the rooms; imports point one
-// way, from the top of this list to the bottom, and layout_test.go keeps them so.
-// What is marked as coming is not there yet:
+// This package holds no code. It is the map of the rooms. layout_test.go keeps
+// the map true and checks which rooms each may import; docs/architecture.md
+// draws them by height. A room marked (coming) does not exist yet:
 //
 //	example-app   the sample app: main.go wires, its domain package holds the models
 //	examples      what records can do, as runnable examples
@@ -22,8 +22,14 @@
 //	  kvopen      a database, or a store, from a URL
 //	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator
-//	internal      what kvmodel and the index classes share: how an index is plugged in, stored bytes
-//	codegen       load, model, emit; codegen/kvgen is the command
+//	internal      what several rooms share and no app sees
+//	  plug        how an index class is plugged into records
+//	  envelope    what is stored under a record's key
+//	  wire        how numbers and texts are stored
+//	  numbering   rows of numbered keys without a counter
+//	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
+//	  optest      how tests show an operation and its answer
+//	codegen       load, resolve, check, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises
 //	docs          architecture, key formats, decisions
 package ringtree

@@ -88,8 +88,8 @@ func runProgram(t *testing.T, text string) (string, error) {
 }
 
 // The README's quick start is pasted into a shell beside this repository, as a
-// reader would do it. go mod tidy looks at the tests of what is imported, so on
-// a new machine it fetches modules that nothing else here needs.
+// reader would do it. go mod tidy looks at the tests of imported packages, so on a
+// new machine it fetches modules that nothing else here needs.
 func TestDocs_QuickStartRunsInANewModule(t *testing.T) {
 	script, want := quickStart(blocks(os.DirFS(".")))
 	root, err := os.Getwd()
@@ -114,7 +114,7 @@ func TestDocs_QuickStartRunsInANewModule(t *testing.T) {
 	}
 }
 
-// quickStart returns what is to be typed in the README's quick start, its files
+// quickStart returns what a reader types in the README's quick start, its files
 // included, and the output that follows.
 func quickStart(all []block) (script, output string) {
 	for _, b := range all {
@@ -168,7 +168,7 @@ func texts(tree fs.FS) []string {
 	return found
 }
 
-// blocks returns the fenced blocks of all texts in their order.
+// blocks returns the fenced blocks of all texts, in order.
 func blocks(tree fs.FS) []block {
 	var found []block
 	for _, file := range texts(tree) {

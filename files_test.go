@@ -31,7 +31,7 @@ func TestKeysDoc_ListsEveryClass(t *testing.T) {
 	report(t, checkKeyClasses(os.DirFS(".")))
 }
 
-// A path of somebody's machine, or the host of a package registry. Each
+// A path on one person's machine, or the host of a package registry. Each
 // expression is written so that it does not match itself.
 var machines = regexp.MustCompile(
 	`/(roo[t]|wor[k]|hom[e]/\w+|User[s]/\w+)/|/tmp/[\w.]+/|` +
@@ -56,11 +56,11 @@ func checkMachines(tree fs.FS) (complaints []string) {
 	return complaints
 }
 
-// The standard form, by which tools know a generated file.
+// The standard form, by which tools recognize a generated file.
 var generatedHeader = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 // checkGenerated returns a complaint for each file that has the name of a
-// generated one without its header, or the reverse.
+// generated file without its header, or the header without the name.
 func checkGenerated(tree fs.FS) (complaints []string) {
 	for _, file := range goFiles(tree) {
 		base := path.Base(file)
@@ -88,7 +88,7 @@ func beforePackage(text []byte) []byte {
 func checkKeyClasses(tree fs.FS) (complaints []string) {
 	listed := listedClasses(tree)
 	for _, file := range goFiles(tree) {
-		if strings.HasSuffix(file, "_test.go") || within(file, "kvmodel/kvtest") {
+		if strings.HasSuffix(file, "_test.go") || within(file, "kvmodel/kvtest") || within(file, "internal/proof") {
 			continue
 		}
 		set := token.NewFileSet()
@@ -140,8 +140,8 @@ func namesNewClass(fun ast.Expr) bool {
 	return false
 }
 
-// classOf returns the class that a call of NewClass declares, which must be
-// readable from the call alone.
+// classOf returns the class that a call of NewClass declares. The call alone must
+// say what it is.
 func classOf(call *ast.CallExpr) (keyClass, error) {
 	if len(call.Args) == 2 {
 		name, isName := call.Args[0].(*ast.BasicLit)

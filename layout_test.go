@@ -27,7 +27,8 @@ type grant struct{ rooms, modules []string }
 var (
 	indexes  = []string{"index", "timeline", "ranking"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv"}
-	records  = []string{"kvmodel", "kvmodel/kv", "kvmodel/codec", "internal"}
+	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire"}
+	records  = append([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared...)
 
 	grants = map[string]grant{
 		"example-app": {
@@ -40,8 +41,12 @@ var (
 		"index":     {records, nil},
 		"timeline":  {records, nil},
 		"ranking":   {records, nil},
-		"kvmodel":   {[]string{"internal", "kvmodel/kv", "kvmodel/codec"}, nil},
-		"internal":  {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
+		"kvmodel":   {append([]string{"kvmodel/kv", "kvmodel/codec"}, shared...), nil},
+
+		"internal/plug":      {[]string{"internal/envelope", "kvmodel/kv"}, nil},
+		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
+		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
+		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 
 		"kvmodel/kv":         {nil, nil},
 		"kvmodel/codec":      {nil, []string{"github.com/vmihailenco/msgpack/v5"}},
@@ -52,8 +57,14 @@ var (
 		"kvmodel/kvopen":     {append([]string{"kvmodel", "kvmodel/kv"}, backends...), nil},
 		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
 		"kvmodel/kvtest": {
-			[]string{"kvmodel/kv", "kvmodel/memkv"},
-			[]string{"github.com/google/go-cmp", "github.com/anishathalye/porcupine"},
+			[]string{"kvmodel/kv", "kvmodel/memkv", "internal/optest"},
+			[]string{"github.com/google/go-cmp"},
+		},
+
+		"internal/optest": {[]string{"kvmodel/kv"}, nil},
+		"internal/proof": {
+			[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"},
+			[]string{"github.com/anishathalye/porcupine"},
 		},
 
 		"codegen": {nil, []string{"golang.org/x/tools"}},
@@ -117,7 +128,7 @@ func forbidden(file, here, imported string, rooms map[string]bool) string {
 		switch {
 		case there == here || slices.Contains(granted.rooms, there):
 			return ""
-		case isTest && seesStores && within(there, "kvmodel"):
+		case isTest && seesStores && (within(there, "kvmodel") || there == "internal/proof"):
 			return ""
 		case isTest && here == "kvmodel" && slices.Contains(indexes, there):
 			return "" // The write path is tested with indexes that keep in step by it.
@@ -160,11 +171,12 @@ func checkMap(tree fs.FS) (complaints []string) {
 	return complaints
 }
 
-// mapped tells whether the map accounts for folder. A room whose rooms are
-// listed has no others; elsewhere folders are the room's own affair.
+// mapped reports whether the map accounts for folder. A room whose rooms are listed
+// has no others but what is internal to it; elsewhere folders are the room's own
+// affair.
 func mapped(folder string, rooms map[string]bool) bool {
 	room := roomOf(folder, rooms)
-	if folder == "." || folder == room {
+	if folder == "." || folder == room || within(folder, path.Join(room, "internal")) {
 		return true
 	}
 	for other := range rooms {
@@ -209,7 +221,7 @@ func roomOf(folder string, rooms map[string]bool) string {
 	return "."
 }
 
-// within tells whether name is root or beneath it.
+// within reports whether name is root or beneath it.
 func within(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }
 
 // goFiles returns the Go files of tree but for those the go command skips.
@@ -264,6 +276,7 @@ const sampleMap = `// Package ringtree is a sample.
 //	templates    components
 //	index        lists
 //	timeline     rings
+//	internal/proof  proofs
 //	kvmodel      records
 //	  kv         the contract
 //	  memkv      in memory
@@ -274,7 +287,7 @@ package ringtree
 
 func sampleTree(extra map[string]string) fs.FS {
 	tree := fstest.MapFS{"doc.go": {Data: []byte(sampleMap)}}
-	for _, room := range []string{"example-app", "templates", "index", "timeline", "kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv"} {
+	for _, room := range []string{"example-app", "templates", "index", "timeline", "internal/proof", "kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv"} {
 		tree[room+"/x.go"] = &fstest.MapFile{Data: []byte("package x\n")}
 	}
 	for name, text := range extra {
@@ -303,6 +316,12 @@ func TestCheckImports_NamesFileAndImport(t *testing.T) {
 		{"kvmodel/db.go", own("index"), true},
 		{"kvmodel/db.go", "github.com/vmihailenco/msgpack/v5", true},
 		{"kvmodel/db.go", own("kvmodel/kv"), false},
+		{"index/list.go", own("internal/proof"), true},
+		{"index/list_test.go", own("internal/proof"), false},
+		{"index/list_test.go", own("internal/proof/servers"), false},
+		{"kvmodel/kv/store.go", own("internal/proof"), true},
+		{"kvmodel/kv/store_test.go", own("internal/proof"), false},
+		{"templates/pager_test.go", own("internal/proof"), true},
 		{"kvmodel/kv/store.go", "context", false},
 		{"kvmodel/kv/store.go", own("kvmodel"), true},
 		{"kvmodel/kv/store.go", "github.com/google/go-cmp/cmp", true},
@@ -343,6 +362,7 @@ func TestCheckMap_NamesWhatDiffers(t *testing.T) {
 			[]string{"util holds Go files but is not on the map in doc.go"}},
 		{"a room more under one whose rooms are listed", sampleTree(map[string]string{"kvmodel/sqlkv/x.go": "package sqlkv\n"}),
 			[]string{"kvmodel/sqlkv holds Go files but is not on the map in doc.go"}},
+		{"what is internal to a room whose rooms are listed", sampleTree(map[string]string{"kvmodel/internal/journal/x.go": "package journal\n"}), nil},
 		{"a folder of a room without listed rooms", sampleTree(map[string]string{"example-app/web/x.go": "package web\n"}), nil},
 		{"testdata", sampleTree(map[string]string{"other/testdata/x.go": "package x\n"}), nil},
 		{"come already", sampleTree(map[string]string{"codegen/x.go": "package codegen\n"}),

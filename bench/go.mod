@@ -13,7 +13,6 @@ require (
 
 require (
 	github.com/a-h/templ v0.3.977 // indirect
-	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/gorilla/securecookie v1.1.2 // indirect
 	github.com/gorilla/sessions v1.4.0 // indirect
 	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect

@@ -1,15 +1,19 @@
 // Package codegen writes the data classes of tagged structs; the command kvgen
-// runs it and its manual says what users need to know.
+// runs it, and its manual says what users need to know.
 //
-// A run goes through three steps:
+// A run goes through four steps, each a package that knows only those before it:
 //
-//   - load finds the packages, reads them without kvgen's own output, parses the
+//   - load finds the packages, reads them without what kvgen wrote, parses the
 //     tags and type-checks what a model can depend on;
-//   - build makes models of tagged structs: their ids, indexes and names, all
-//     decided and checked here;
+//   - resolve makes models of tagged structs: their ids, indexes and names;
+//   - check refuses models that contradict themselves, and changes that would
+//     leave stored data behind;
 //   - emit prints the models and decides nothing.
 //
-// The grammar of tags is one table, words: an entry says where a word may stand,
-// which options it has, which types it fits and how it is written. A new kind
-// of index is a new entry there.
+// Each step has one entry for a word. In package tag it is how the word is
+// written, where it may stand and which types it fits; in resolve, what it makes
+// of a model; in emit, how an index is printed.
+//
+// The other packages serve the steps: model is what resolve hands on, stored knows
+// how Go types are stored, output knows the files that kvgen writes.
 package codegen

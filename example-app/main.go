@@ -1,6 +1,7 @@
 // Command example-app serves the sample app, Ashiato: a small community that
-// keeps its members and their pages in a key-value store alone. Here it is only
-// wired; package ashiato is the domain, package web what visitors see.
+// keeps its members and their pages in nothing but a key-value store. This package
+// only wires it up: package ashiato is the domain, and package web is what
+// visitors see.
 package main
 
 import (
@@ -22,12 +23,20 @@ import (
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// drain is how long the end waits, once for requests and once for what is still
-// to be written.
+// drain limits how long the shutdown waits for requests, and then again for
+// pending writes.
 const drain = 5 * time.Second
+
+// How often furnish sends an operation, and how long it waits after the first
+// try. Every further wait is twice as long, which makes about 1.5 seconds in all.
+const (
+	furnishTries = 5
+	furnishPause = 100 * time.Millisecond
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -39,7 +48,7 @@ func main() {
 	}
 }
 
-// command does what args ask for.
+// command runs the command that args name: to serve, if they name none.
 func command(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 && args[0] == "load" {
 		return load(ctx, args[1:], out)
@@ -47,8 +56,8 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return run(ctx, args, out)
 }
 
-// run serves until ctx ends, then lets the requests that have begun end, and
-// what is done after the reply.
+// run serves until ctx ends. Then it finishes the requests under way and the work
+// that they left for after their replies.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	set, err := parse(args, out)
 	if err != nil {
@@ -83,15 +92,15 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; end it with Ctrl-C\n", listener.Addr(), kind)
+	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; stop it with Ctrl-C\n", listener.Addr(), kind)
 	if err := serve(ctx, listener, site, site.Close); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "example-app: ended")
+	fmt.Fprintln(out, "example-app: stopped")
 	return nil
 }
 
-// openStore opens the store, and the tenant's part of it.
+// openStore opens the store, or the tenant's part of it if there is a tenant.
 func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	store, err := kvopen.Store(ctx, set.store)
 	if err != nil || set.tenant == "" {
@@ -104,11 +113,13 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	return part, nil
 }
 
-// furnish makes the demo pages that are not there yet. Without them the app
-// works as well, and a store that is down may come back, so it goes on.
+// furnish makes the demo pages that do not exist yet. It retries what the store
+// did not carry out, so a short outage does not end the demo. After a longer one
+// the app runs without some of the pages: it does not need them, and the store
+// may come back.
 func furnish(ctx context.Context, store kvmodel.Store, pages int, password string, out io.Writer) {
 	shown := time.Now()
-	made, err := demo.Fill(ctx, store, demo.Plan{Pages: pages, Password: password, Progress: func(there int) {
+	made, err := demo.Fill(ctx, kv.Retry(store, furnishTries, furnishPause), demo.Plan{Pages: pages, Password: password, Progress: func(there int) {
 		if time.Since(shown) > time.Second {
 			shown = time.Now()
 			fmt.Fprintf(out, "example-app: %d of %d demo pages\n", there, pages)
@@ -118,32 +129,32 @@ func furnish(ctx context.Context, store kvmodel.Store, pages int, password strin
 		fmt.Fprintf(out, "example-app: made %d demo pages\n", made)
 	}
 	if err != nil {
-		fmt.Fprintln(out, "example-app: not all of the demo could be made:", err)
+		fmt.Fprintln(out, "example-app: the demo is incomplete:", err)
 	}
 	if pages > 0 {
-		fmt.Fprintf(out, "example-app: log in as heron, or any other demo member, with the password %s\n", password)
+		fmt.Fprintf(out, "example-app: log in as heron or any other demo member, with the password %s\n", password)
 	}
 }
 
-// listen refuses addresses that other machines can reach: whoever runs the
-// sample app wants to look at it, not to publish it.
+// listen refuses addresses that other machines can reach: the sample app is for
+// looking at, not for publishing.
 func listen(addr string) (net.Listener, error) {
 	resolved, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("-addr %q: %w", addr, err)
 	}
 	if !resolved.IP.IsLoopback() {
-		return nil, fmt.Errorf("-addr %q: only this machine may reach it: use 127.0.0.1:PORT", addr)
+		return nil, fmt.Errorf("-addr %q: other machines could reach it; use 127.0.0.1:PORT", addr)
 	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("-addr %s is in use; -addr 127.0.0.1:0 takes any free port", addr)
+		return nil, fmt.Errorf("-addr %s is in use; use 127.0.0.1:0 for any free port", addr)
 	}
 	return listener, err
 }
 
-// serve serves until ctx ends; then it calls end, for what would otherwise not
-// end by itself.
+// serve serves until ctx ends. Then it calls end, which has to end the requests
+// that would otherwise go on, and waits for all of them.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, end func()) error {
 	server := &http.Server{
 		Handler:           handler,

@@ -13,15 +13,17 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// start runs the app with args on a free port and returns its URL, and a
-// function that ends it and returns what run did.
+// start runs the app with args on a free port. It returns the app's URL and a
+// function that stops the app and returns what run returned.
 func start(t *testing.T, args ...string) (url string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -86,14 +88,14 @@ func TestRun_ShowsDemoPagesAndTheirCost(t *testing.T) {
 	wantPage(t, url+"favicon.ico", 404)
 	wantEnd(t, stop)
 	if _, err := http.Get(url); err == nil {
-		t.Errorf("%s still answers after the end", url)
+		t.Errorf("%s still answers after it was stopped", url)
 	}
 }
 
 func TestRun_DemoIsTheNumberOfPages(t *testing.T) {
 	for _, test := range []struct{ flag, last, none string }{
 		{"0", "", "p/fire-station-bench"},
-		{"3", "p/tide-table", "p/wool-jumper"},
+		{"3", "p/tide-table", "p/wool-sweater"},
 		{"13", "p/stairs-nowhere", "p/never-written"},
 	} {
 		url, stop := start(t, "-store", "mem:", "-demo", test.flag)
@@ -103,7 +105,7 @@ func TestRun_DemoIsTheNumberOfPages(t *testing.T) {
 	}
 }
 
-func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
+func TestRun_KeepsWhatWasWrittenThroughARestart(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store, "-demo", "30")
 	resp, err := http.PostForm(url+"signup", neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}, "password": {"two bars in the snow"}})
@@ -119,7 +121,7 @@ func TestRun_KeepsWhatIsWrittenOverARestart(t *testing.T) {
 	wantEnd(t, stop)
 }
 
-// What one tenant writes another one does not see.
+// No tenant sees what another one writes.
 func TestRun_TenantHasKeysOfItsOwn(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store, "-demo", "3", "-tenant", "snow")
@@ -132,7 +134,7 @@ func TestRun_TenantHasKeysOfItsOwn(t *testing.T) {
 	wantEnd(t, stop)
 }
 
-func TestRun_SecureIsForVisitorsWithTLS(t *testing.T) {
+func TestRun_SecureSendsCookiesOverHTTPSOnly(t *testing.T) {
 	url, stop := start(t, "-store", "mem:", "-demo", "0", "-secure")
 	form := neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}, "password": {"two bars in the snow"}}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -150,7 +152,7 @@ func TestRun_SecureIsForVisitorsWithTLS(t *testing.T) {
 	wantEnd(t, stop)
 }
 
-func TestServe_LetsRequestsEnd(t *testing.T) {
+func TestServe_FinishesRequestsUnderWay(t *testing.T) {
 	listener, err := listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -166,14 +168,14 @@ func TestServe_LetsRequestsEnd(t *testing.T) {
 	go func() { served <- serve(ctx, listener, slow, func() {}) }()
 	go func() { <-begun; cancel() }()
 	if _, body := get(t, "http://"+listener.Addr().String()); body != "done" {
-		t.Errorf("want the answer of a request that had begun, got %q", body)
+		t.Errorf("want the response to a request that was under way, got %q", body)
 	}
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
 }
 
-func TestRun_StoreThatIsDownShowsAsSuch(t *testing.T) {
+func TestRun_ReportsAStoreThatIsDown(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +187,33 @@ func TestRun_StoreThatIsDownShowsAsSuch(t *testing.T) {
 	wantEnd(t, stop)
 }
 
-func TestRun_BadSettingsAreNamed(t *testing.T) {
+// flaky is a store that refuses four trips in a row. Furnish survives that even
+// if all four carry the same operation.
+type flaky struct {
+	kv.Store
+	trips atomic.Int64
+}
+
+func (f *flaky) Powers() kv.Powers { return kv.PowersOf(f.Store) }
+
+func (f *flaky) Do(ctx context.Context, ops []kv.Op) error {
+	if n := f.trips.Add(1); n > 50 && n < 50+furnishTries {
+		return kv.Fail(ops, kv.ErrUnavailable)
+	}
+	return f.Store.Do(ctx, ops)
+}
+
+func TestFurnish_OutlastsAShortOutage(t *testing.T) {
+	store := &flaky{Store: memkv.New(memkv.Options{})}
+	defer store.Close()
+	var out strings.Builder
+	furnish(t.Context(), store, 3, "", &out)
+	if !strings.Contains(out.String(), "made 3 demo pages") || strings.Contains(out.String(), "incomplete") {
+		t.Errorf("want all 3 pages made, got:\n%s", out.String())
+	}
+}
+
+func TestRun_NamesBadSettings(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -196,8 +224,8 @@ func TestRun_BadSettingsAreNamed(t *testing.T) {
 		want string
 	}{
 		{[]string{"-store", "sqlite:x"}, `unknown scheme "sqlite"`},
-		{[]string{"-store", "mem:", "-addr", "0.0.0.0:0"}, "only this machine may reach it"},
-		{[]string{"-store", "mem:", "-addr", ":0"}, "only this machine may reach it"},
+		{[]string{"-store", "mem:", "-addr", "0.0.0.0:0"}, "other machines could reach it"},
+		{[]string{"-store", "mem:", "-addr", ":0"}, "other machines could reach it"},
 		{[]string{"-store", "mem:", "-addr", "127.0.0.1"}, "missing port"},
 		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "is in use"},
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
@@ -206,9 +234,9 @@ func TestRun_BadSettingsAreNamed(t *testing.T) {
 		{[]string{"-store", "mem:", "-log", "loud"}, `invalid value "loud" for flag -log`},
 		{[]string{"-port", "1"}, "flag provided but not defined: -port"},
 		{[]string{"load", "-url", "http://example.com/"}, "example.com is another machine"},
-		{[]string{"load", "-url", "x"}, "no address of a site"},
+		{[]string{"load", "-url", "x"}, "not the URL of a site"},
 		{[]string{"load", "-visitors", "0"}, "0 visitors: want 1 to 256"},
-		{[]string{"load", "-for", "2h"}, "want up to an hour"},
+		{[]string{"load", "-for", "2h"}, "want more than 0 and at most an hour"},
 		{[]string{"load", "more"}, `unexpected argument "more"`},
 	} {
 		if test.args[0] != "load" {
@@ -233,7 +261,7 @@ func TestRun_HelpListsTheFlags(t *testing.T) {
 	}
 }
 
-func TestOpenSecrets_AreMadeOnceAndForThisUserAlone(t *testing.T) {
+func TestOpenSecrets_MakesThemOnceAndForThisUserOnly(t *testing.T) {
 	set := settings{data: filepath.Join(t.TempDir(), "new", "data")}
 	first, err := openSecrets(set)
 	if err != nil {
@@ -251,23 +279,23 @@ func TestOpenSecrets_AreMadeOnceAndForThisUserAlone(t *testing.T) {
 	}
 }
 
-func TestOpenSecrets_AKeyThatIsNoneIsNotUsed(t *testing.T) {
+func TestOpenSecrets_RefusesAMalformedKey(t *testing.T) {
 	for _, key := range []string{"x", "00", strings.Repeat("0", 63), strings.Repeat("z", 64)} {
-		if _, err := openSecrets(settings{data: t.TempDir(), key: key}); err == nil || !strings.Contains(err.Error(), "64 digits of hex") {
-			t.Errorf("%q: want an error that says what a key is, got %v", key, err)
+		if _, err := openSecrets(settings{data: t.TempDir(), key: key}); err == nil || !strings.Contains(err.Error(), "64 hex digits") {
+			t.Errorf("%q: want an error that says what a key looks like, got %v", key, err)
 		}
 	}
 }
 
-func TestLoad_VisitorsWalkAndAreCounted(t *testing.T) {
+func TestLoad_CountsWhatVisitorsGet(t *testing.T) {
 	url, stop := start(t, "-store", "mem:", "-demo", "30")
 	var out strings.Builder
 	if err := command(t.Context(), []string{"load", "-url", url, "-visitors", "2", "-for", "1500ms"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) < 2 || !strings.Contains(lines[0], "pages a second, 0 failed") || strings.Contains(out.String(), "in all 0 pages") {
-		t.Errorf("want a line for a second and one in all, with pages and no failures, got:\n%s", out.String())
+	if len(lines) < 2 || !strings.Contains(lines[0], "pages per second, 0 failed") || strings.Contains(out.String(), "total: 0 pages") {
+		t.Errorf("want a line for a second and a total, with pages and no failures, got:\n%s", out.String())
 	}
 	wantEnd(t, stop)
 }

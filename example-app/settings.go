@@ -14,27 +14,27 @@ const (
 	defaultData = "example-app/data"
 	defaultDemo = 400
 
-	// keyVariable names the variable of the environment that a session key may
-	// come in: a flag could be read by everybody on the machine.
+	// keyVariable is the environment variable for a session key. It is not a flag
+	// because everybody on the machine can read those.
 	keyVariable = "ASHIATO_SESSION_KEY"
 )
 
 type settings struct {
 	addr, data, store string
-	tenant            string // what all keys begin with; empty: nothing
+	tenant            string // the prefix of all keys; empty for none
 	demo              int
 	secure            bool
 	log               slog.Level
-	key               string // signs sessions, in hex; empty: the one that is kept in data
+	key               string // signs sessions, in hex; empty for the one kept in data
 }
 
 const usage = `Usage: example-app [flags]         serve the sample app
-       example-app load [flags]    send visitors to one that runs; load -h lists its flags
+       example-app load [flags]    send visitors to a running one; load -h lists its flags
 
 Flags:
 `
 
-// parse reads the flags of the command that serves.
+// parse reads the flags for serving.
 func parse(args []string, out io.Writer) (settings, error) {
 	set := settings{key: os.Getenv(keyVariable)}
 	flags := flag.NewFlagSet("example-app", flag.ContinueOnError)
@@ -42,15 +42,15 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.Usage = func() {
 		fmt.Fprint(out, usage)
 		flags.PrintDefaults()
-		fmt.Fprintf(out, "\nThe key that signs sessions is made at the first start and kept in the data\ndirectory, unless it is given in the variable %s, as 64 digits of hex.\n", keyVariable)
+		fmt.Fprintf(out, "\nThe key that signs sessions is made at the first start and kept in the data\ndirectory, unless the environment variable %s sets it, as 64 hex digits.\n", keyVariable)
 	}
-	flags.StringVar(&set.addr, "addr", defaultAddr, "loopback `HOST:PORT` to listen on; port 0 is any free one")
-	flags.StringVar(&set.data, "data", defaultData, "`DIR` of what is kept: secrets, and the store unless -store says another")
-	flags.StringVar(&set.store, "store", "", "`URL` of the store: see docs/stores.md (default bolt:DIR/app.db)")
-	flags.StringVar(&set.tenant, "tenant", "", "`NAME` that all keys begin with, where others use the store as well")
-	flags.BoolVar(&set.secure, "secure", false, "run behind a proxy that speaks TLS: cookies go over https alone, and pages do not tell their cost")
-	flags.TextVar(&set.log, "log", slog.LevelInfo, "`LEVEL` of what is logged: debug is every request, then info, warn, error")
-	flags.IntVar(&set.demo, "demo", defaultDemo, "make sure that the first `N` demo pages exist; 0 makes none")
+	flags.StringVar(&set.addr, "addr", defaultAddr, "loopback `HOST:PORT` to listen on; port 0 means any free one")
+	flags.StringVar(&set.data, "data", defaultData, "`DIR` for secrets, and for the store unless -store names another")
+	flags.StringVar(&set.store, "store", "", "`URL` of the store, as in docs/stores.md (default bolt:DIR/app.db)")
+	flags.StringVar(&set.tenant, "tenant", "", "begin all keys with `NAME`, to share the store with others")
+	flags.BoolVar(&set.secure, "secure", false, "for use behind a TLS proxy: send cookies over https only and do not show what pages cost")
+	flags.TextVar(&set.log, "log", slog.LevelInfo, "lowest `LEVEL` to log: debug (every request), info, warn, or error")
+	flags.IntVar(&set.demo, "demo", defaultDemo, "make sure that the first `N` demo pages exist; 0 for none")
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}

@@ -1,8 +1,8 @@
 package examples
 
-// Album is a music album: in the list of its artist, in that of each of its tags
-// and in that of its shelf in its shop, with what is counted of it, and with what
-// was written of it before. Hundreds write to the list of a tag at once.
+// Album is a music album. It is in the list of its artist, in that of each of its
+// tags, to which hundreds write at once, and in that of its shelf in its shop. It
+// has counters and a history.
 type Album struct {
 	_      struct{} `kv:"model,history=20"`
 	ID     string   `kv:"id"`

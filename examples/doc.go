@@ -1,6 +1,6 @@
 // Package examples shows how records are modelled, saved, found and changed.
-// Begin with example_test.go; the structs it uses are in the other files, and
-// what kvgen has written of them in those whose names end in kv.go.
+// Begin with example_test.go. The structs it uses are in the other files, and what
+// kvgen wrote for them is in the files whose names end in kv.go.
 package examples
 
 //go:generate go tool kvgen

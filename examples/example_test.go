@@ -69,7 +69,7 @@ func Example() {
 }
 
 // A record whose id is made of others' is an edge: its existence is the fact,
-// so nobody votes twice, whatever happens at the same time.
+// so no one votes twice, whatever happens at the same time.
 func ExampleVotes_Create() {
 	m, done := open()
 	defer done()
@@ -97,7 +97,7 @@ func ExampleVotes_Create() {
 	// true false
 }
 
-// A sign-up form says which value is taken, and what a record says of itself.
+// A sign-up form shows which value is taken, and what Validate returns.
 func ExampleUsers_Create() {
 	m, done := open()
 	defer done()
@@ -109,7 +109,7 @@ func ExampleUsers_Create() {
 		switch {
 		case isTaken:
 			fmt.Printf("the %s %s is taken\n", taken.Fields[0], taken.Value)
-		case errors.Is(err, examples.ErrNoName): // which Validate has said
+		case errors.Is(err, examples.ErrNoName): // from Validate
 			fmt.Println(examples.ErrNoName)
 		default:
 			check(err)
@@ -127,8 +127,8 @@ func ExampleUsers_Create() {
 	// a user needs a name
 }
 
-// A form carries the version that it shows. Put refuses it if somebody else
-// has saved the page in the meantime.
+// A form carries the version that it shows. Put refuses it if another user has
+// saved the page in between.
 func ExamplePages_Put() {
 	m, done := open()
 	defer done()
@@ -147,7 +147,7 @@ func ExamplePages_Put() {
 	fmt.Println("Bob:", errors.Is(err, kvmodel.ErrConflict), err)
 	// Output:
 	// Ann: <nil> now at version 2
-	// Bob: true Page "welcome": changed by somebody else: it is at version 2, not 1
+	// Bob: true Page "welcome": changed by someone else: it is at version 2, not 1
 }
 
 // A page in the trash is still there by its id, but in none of the indexes: its
@@ -200,8 +200,8 @@ func ExamplePages_Upsert() {
 	// log .. 2
 }
 
-// What is to follow a change, such as a mail, is done after the reply, and also
-// after a crash. It may be done twice, so it looks first.
+// Work that follows a change, such as a mail, is done after the reply, and also
+// after a crash. It may run twice, so it looks first.
 func ExampleUsers_OnChange() {
 	m, done := open()
 	ctx := context.Background()
@@ -249,7 +249,7 @@ func Example_load() {
 	// 1 trip
 }
 
-// A session ends when it says; what is not to be stored is left out.
+// A session ends at the time it names. A field tagged - is not stored.
 func ExampleSessions_Create() {
 	start, later := time.Now(), new(atomic.Int64)
 	clock := func() time.Time { return start.Add(time.Duration(later.Load())) }

@@ -63,8 +63,8 @@ func Example_list() {
 	// 2 live; a3 is: false
 }
 
-// A list over several fields has the records in which all of them are the same. It
-// can be gone through to its end, by ids or by records.
+// A list over several fields has the records in which all of them are the same. A
+// loop can go through all of it, by ids or by records.
 func Example_listOfSeveralFields() {
 	m, done := open()
 	defer done()
@@ -82,8 +82,8 @@ func Example_listOfSeveralFields() {
 	// Output: [a1 a3]
 }
 
-// An edge with a list on both sides says who loves what, and what is loved by
-// whom; the album has the number of its hearts.
+// An edge with a list on both sides answers two questions: what a user loves, and
+// who loves an album. The album has the number of its hearts.
 func Example_manyToMany() {
 	m, done := open()
 	defer done()
@@ -133,7 +133,7 @@ func Example_counter() {
 	// Output: Ella and Louis 3
 }
 
-// Numbers are given in order, without a gap, whoever creates at the same time.
+// Numbers are given in order, without a gap, however many create at the same time.
 func Example_sequence() {
 	m, done := open()
 	defer done()
@@ -156,8 +156,8 @@ func Example_sequence() {
 	// 3 in all; before too loud there are more: true
 }
 
-// Several workers take a part of a sequence each. One that is stopped goes on by
-// a Range from where it was.
+// Several workers take a part of a sequence each. One that was stopped continues
+// with a Range from where it was.
 func Example_sequenceInParts() {
 	m, done := open()
 	defer done()
@@ -208,7 +208,7 @@ func Example_history() {
 	// again: Pastel Blues
 }
 
-// A set has members and nothing else: to add one that is there changes nothing.
+// A set has members and nothing else. Adding one that is there changes nothing.
 func Example_set() {
 	m, done := open()
 	defer done()

@@ -2,7 +2,7 @@ package examples
 
 import "time"
 
-// Page is a page of a wiki, which has one address and can be put into the trash.
+// Page is a page of a wiki. It has one address and can be put into the trash.
 type Page struct {
 	_       struct{} `kv:"model,if=Live"`
 	ID      string   `kv:"id"`

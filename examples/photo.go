@@ -15,11 +15,11 @@ type Photo struct {
 	Shown    bool
 }
 
-// Waiting reports whether the photo is to be shown at GoLive, and was not yet.
+// Waiting reports whether the photo is to be shown at GoLive and has not been yet.
 func (p *Photo) Waiting() bool { return !p.Shown }
 
-// Hot is what the front page is by: a day counts as much as twice the views.
-// It never has to be worked out anew because time goes by.
+// Hot is the score of the front page: a day counts as much as twice the views. It
+// does not change as time goes by.
 //
 //kv:ranking,name=Front
 func (p *Photo) Hot() float64 {

@@ -1,6 +1,6 @@
 package examples
 
-// Reply is one of the many that a busy site gets at any moment: its timeline is
+// Reply is one of the many that a busy site gets at any moment. Its timeline is
 // spread over four rings, so that writers do not wait for each other.
 type Reply struct {
 	ID   string `kv:"id"`

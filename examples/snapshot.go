@@ -2,8 +2,8 @@ package examples
 
 import "time"
 
-// Snapshot is what a document was like. It is large, so each has a key of its own
-// in a ring of five.
+// Snapshot is an earlier state of a document. It is large, so each has a key of its
+// own in a ring of five.
 type Snapshot struct {
 	_        struct{} `kv:"events,by=Document,keep=5,layout=ring"`
 	Document string

@@ -11,7 +11,7 @@ type Story struct {
 	Edited time.Time `kv:"updated"`
 }
 
-// Visit is who looked at somebody's page: each guest once, at the last time.
+// Visit says who looked at a user's page: each guest once, at the last time.
 type Visit struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,ttl=720h"`
 	Owner string
@@ -19,7 +19,7 @@ type Visit struct {
 	At    time.Time
 }
 
-// FeedItem is what somebody sees at home: a story by an author they follow.
+// FeedItem is what a reader sees at home: a story by an author they follow.
 type FeedItem struct {
 	_      struct{} `kv:"events,by=Reader,once=Story,keep=100"`
 	Reader string

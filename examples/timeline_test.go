@@ -55,8 +55,8 @@ func Example_newest() {
 }
 
 // The page of an author, and one of a few authors together: a home feed that is
-// put together when it is read. The clock is only so that no two fall into one
-// millisecond here.
+// put together when it is read. The clock only keeps two stories from falling into
+// one millisecond here.
 func Example_ofEach() {
 	var minutes atomic.Int64
 	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) }))
@@ -76,7 +76,7 @@ func Example_ofEach() {
 	// [bob 4 cid 2 bob 1]
 }
 
-// How many are new since somebody looked, and whether anything is: an ETag.
+// How many stories are new since a reader looked, and whether any is: an ETag.
 func Example_since() {
 	m, done := open()
 	defer done()
@@ -128,7 +128,7 @@ func Example_footprints() {
 
 // A home feed that is written when a story is: OnChange pushes it to every
 // follower, 500 in a trip, and does so again after a crash. Each story is in a
-// feed once, so that again does no harm.
+// feed once, so pushing it again does no harm.
 func Example_homeFeed() {
 	m, done := open()
 	defer done()
@@ -164,8 +164,8 @@ func Example_homeFeed() {
 	// by ann
 }
 
-// A ring forgets. Where it ends, an archive goes on: here all bulletins by their
-// numbers. A ranking by time, such as m.Stories.Archive.Between, does as well.
+// A ring forgets. Where it ends, an archive continues: here all bulletins by their
+// numbers. A ranking by time, such as m.Photos.Archive.Between, works too.
 func Example_timelineEnd() {
 	m, done := open()
 	defer done()

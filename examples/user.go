@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// User is somebody who has signed up.
+// User is a person who has signed up.
 type User struct {
 	ID   string `kv:"id"`
 	Name string `kv:"unique"`
 	Mail string
 }
 
-// Address is the user's mail address without what makes no difference, so
-// that nobody signs up with it twice.
+// Address is the user's mail address without differences that mean nothing, so
+// that no one signs up with it twice.
 //
 //kv:unique,name=ByMail
 func (u *User) Address() string { return strings.ToLower(strings.TrimSpace(u.Mail)) }
 
-// ErrNoName is what Validate says of a User without a name.
+// ErrNoName is what Validate returns for a User without a name.
 var ErrNoName = errors.New("a user needs a name")
 
 // Validate says why a User may not be stored.

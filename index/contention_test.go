@@ -16,9 +16,9 @@ import (
 
 const writers = 64
 
-// updateAll lets 64 writers, spread over the processes, each count the record
-// up n times. It returns how many updates ended in ErrConflict, which a writer
-// then repeats.
+// updateAll has 64 writers, spread over the processes, each add n to the record in
+// n updates. It returns how many updates ended in ErrConflict; the writers repeat
+// those.
 func updateAll(t *testing.T, ctx context.Context, processes []*people, n int) (conflicts int64) {
 	t.Helper()
 	var gaveUp atomic.Int64
@@ -95,7 +95,7 @@ func TestUpdate_64WritersIn8ProcessesLoseNone(t *testing.T) {
 	}
 }
 
-// slow is a store in reach of a network.
+// slow is a store that is a network away.
 type slow struct{ kv.Store }
 
 func (s slow) Powers() kv.Powers { return kv.PowersOf(s.Store) }
@@ -144,7 +144,7 @@ func TestUnique_64CreatorsOfOneValueGiveItOneOwner(t *testing.T) {
 	}
 }
 
-// wantOneOwner lets 64 creators want email at the same time.
+// wantOneOwner has 64 creators compete for email.
 func wantOneOwner(t *testing.T, ctx context.Context, processes []*people, email string) {
 	t.Helper()
 	var won, conflicts atomic.Int64

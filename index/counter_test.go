@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// follower writes down what it is told, and fails if it is to.
+// follower notes the calls it gets, and fails if it should.
 type follower struct {
 	fails bool
 
@@ -41,7 +41,7 @@ func (f *follower) Counted(_ context.Context, id string, delta, count int64) err
 	return f.note("counted %s %+d to %d", id, delta, count)
 }
 
-func TestCounter_TellsThoseWhoFollowIt(t *testing.T) {
+func TestCounter_TellsItsFollowers(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		ctx, db := t.Context(), closing(t, open(t, memkv.New(memkv.Options{})))
 		b := newBooks(db)
@@ -49,7 +49,7 @@ func TestCounter_TellsThoseWhoFollowIt(t *testing.T) {
 		f := &follower{fails: fails}
 		db.Tally("Book", "Views").Follow(f)
 		for _, d := range []int64{1, 5, -9} {
-			// What a follower fails at does not make the count fail.
+			// A follower that fails does not make the addition fail.
 			_, err := views.Add(ctx, "a", d)
 			must(t, err)
 		}
@@ -58,7 +58,7 @@ func TestCounter_TellsThoseWhoFollowIt(t *testing.T) {
 		none, err := views.Get(ctx, "b")
 		must(t, err)
 		if n != 0 || none != 0 {
-			t.Errorf("the counters stand at %d and %d; want 0", n, none)
+			t.Errorf("the counters are %d and %d, want 0", n, none)
 		}
 		want := []string{"counting a +1", "counted a +1 to 1", "counting a +5", "counted a +5 to 6", "counting a -9", "counted a -9 to 0"}
 		if diff := cmp.Diff(want, f.told); diff != "" {
@@ -67,7 +67,7 @@ func TestCounter_TellsThoseWhoFollowIt(t *testing.T) {
 	}
 }
 
-func TestLists_CountsTellThoseWhoFollowThem(t *testing.T) {
+func TestLists_DerivedCountsTellTheirFollowers(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		db := open(t, s)
 		b := newBooks(db)
@@ -78,7 +78,7 @@ func TestLists_CountsTellThoseWhoFollowThem(t *testing.T) {
 		must(t, b.Create(ctx, &book{ID: "y", Tags: []string{"go"}}))
 		must(t, db.Flush(ctx))
 		must(t, b.Delete(ctx, "x"))
-		must(t, db.Close(ctx)) // which does what is left to do
+		must(t, db.Close(ctx)) // Close does what is left to do.
 		want := []string{"counting go +1", "counted go +1 to 1", "counting go +1", "counted go +1 to 2", "counting go -1", "counted go -1 to 1"}
 		f.mu.Lock()
 		defer f.mu.Unlock()

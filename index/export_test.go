@@ -2,9 +2,9 @@ package index
 
 import "github.com/ringtree/ringtree/index/internal/memberlog"
 
-// Limits returns the limits that the upkeep of the lists goes by, to be changed
-// before they are used.
+// Limits returns the limits for the upkeep of the lists. A test may change them
+// before using the lists.
 func (l *Lists[T, K, V]) Limits() *memberlog.Limits { return &l.logs.Limits }
 
-// Limits returns the limits that the upkeep of the sets goes by.
+// Limits returns the limits for the upkeep of the sets.
 func (s *Sets[V, K]) Limits() *memberlog.Limits { return &s.logs.Limits }

@@ -13,13 +13,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// shared is a store that a DB may close without closing it for others.
+// shared is a store that stays open for others when a DB closes it.
 type shared struct{ kv.Store }
 
 func (s shared) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 func (s shared) Close() error      { return nil }
 
-// transactions counts those of a store.
+// transactions is a store that counts its transactions.
 type transactions struct {
 	kv.Store
 	n atomic.Int64
@@ -43,7 +43,7 @@ func open(t testing.TB, s kv.Store) *kvmodel.DB {
 	return db
 }
 
-// closing closes db at the end of the test, which must leave nothing undone.
+// closing closes db at the end of the test. Nothing may be left undone.
 func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
 	t.Helper()
 	t.Cleanup(func() {
@@ -61,8 +61,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// ownerOf returns the owner of the claim on an e-mail address, "" if there is
-// none.
+// ownerOf returns the owner of the claim on an email address, "" if there is no
+// claim.
 func ownerOf(t testing.TB, ctx context.Context, s kv.Store, email string) string {
 	t.Helper()
 	r, err := kv.One(ctx, s, kv.OpGet("u:Person:ByEmail:"+kv.JoinText(email)))

@@ -20,19 +20,19 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// The histories are what clients of several processes have asked for at the same
-// time and were answered. There must be an order of it all, one after another,
-// that explains every answer. The lists have tiny segments, which are folded,
-// split and joined all the while.
+// A history is what concurrent clients of several processes asked and what they
+// were answered. There must be an order of all of it, one call after another, that
+// explains every answer. The lists have tiny segments, which are constantly folded,
+// split and joined.
 
 const (
 	historyProcesses = 3
@@ -40,8 +40,8 @@ const (
 	historyOps       = 200
 )
 
-// histories returns how many are made on each store: RINGTREE_HISTORIES, or a
-// few.
+// histories returns how many histories are made on each store: RINGTREE_HISTORIES,
+// or a few.
 func histories(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("RINGTREE_HISTORIES")
@@ -53,7 +53,7 @@ func histories(t testing.TB) int {
 	return n
 }
 
-// eachServer runs f on every store there is, the servers among them real.
+// eachServer runs f on every kind of store, with real servers.
 func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	t.Run("memkv", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
 	t.Run("boltkv", func(t *testing.T) {
@@ -84,7 +84,7 @@ func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	})
 }
 
-// question is what a client asks, of which thing, and answer what it is told.
+// question is what a client asks and of which thing, and answer what it is told.
 type question struct{ what, of string }
 
 type answer struct {
@@ -92,11 +92,11 @@ type answer struct {
 	unclear bool // it may have been done at any later time, or never
 }
 
-// ask is what a client does next: it asks, and returns its question and the
-// answers to it, one for each thing that they are about.
+// ask is a client's next call. It returns the questions of the call, one for each
+// thing they are about, with their answers.
 type ask func(ctx context.Context, rng *rand.Rand) (map[question]answer, error)
 
-// history has the clients ask and returns all they have asked and were told.
+// history has the clients ask and returns all that they asked and were told.
 func history(t testing.TB, seed uint64, clients []ask) []porcupine.Operation {
 	t.Helper()
 	var mu sync.Mutex
@@ -132,8 +132,8 @@ func history(t testing.TB, seed uint64, clients []ask) []porcupine.Operation {
 	return all
 }
 
-// model returns the porcupine model of things that step explains one by one: it
-// returns the state after what was asked and answered, and whether that can be.
+// model returns a porcupine model of separate things. step returns the state of a
+// thing after a question and its answer, and whether the answer is possible.
 func model(init string, step func(state, what, told string) (string, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return init },
@@ -156,7 +156,7 @@ func model(init string, step func(state, what, told string) (string, bool)) porc
 	}
 }
 
-// explains asserts that there is an order of all that explains the answers.
+// explains asserts that some order of all calls explains the answers.
 func explains(t testing.TB, m porcupine.Model, seed uint64, all []porcupine.Operation) {
 	t.Helper()
 	if len(all) < historyOps/2 {
@@ -164,7 +164,7 @@ func explains(t testing.TB, m porcupine.Model, seed uint64, all []porcupine.Oper
 	}
 	for _, part := range m.Partition(all) {
 		if result := porcupine.CheckOperationsTimeout(m, part, time.Minute); result != porcupine.Ok {
-			t.Errorf("seed %d: no order explains what was said of %s (%s):\n%s", seed, part[0].Input.(question).of, result, tell(part))
+			t.Errorf("seed %d: no order explains the answers about %s (%s):\n%s", seed, part[0].Input.(question).of, result, tell(part))
 		}
 	}
 }
@@ -178,11 +178,11 @@ func tell(all []porcupine.Operation) string {
 	return strings.Join(lines, "\n")
 }
 
-// tinyLimits are those at which a few members take several segments.
+// tinyLimits are limits at which a few members take several segments.
 var tinyLimits = memberlog.Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Grace: 24 * time.Hour}
 
-// eachHistory makes histories by clients of several processes, which open makes,
-// and wants m to explain them.
+// eachHistory makes histories with clients of several processes, which open starts,
+// and asserts that m explains them.
 func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmodel.DB) func(seed uint64) ask) {
 	var processes []func(seed uint64) ask
 	for range historyProcesses {
@@ -201,10 +201,10 @@ func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmo
 	}
 }
 
-// withoutGaps leaves out where a record was missed that was just about to come:
-// on a store that cannot refuse an append after a seal, a change that meets one
-// enters its record while it commits and not before, so until it replies the
-// record may be in neither list.
+// withoutGaps leaves out answers that missed a record about to arrive. On a store
+// that cannot refuse an append after a seal, a change that meets a seal enters its
+// record while it commits and not before, so until it replies the record may be in
+// neither list.
 func withoutGaps(all []porcupine.Operation) []porcupine.Operation {
 	return slices.DeleteFunc(slices.Clone(all), func(o porcupine.Operation) bool {
 		missed, is := strings.CutPrefix(o.Input.(question).what, "in ")
@@ -215,7 +215,7 @@ func withoutGaps(all []porcupine.Operation) []porcupine.Operation {
 	})
 }
 
-// membership explains what is said of one member of a set.
+// membership explains the answers about one member of a set.
 var membership = model("out", func(state, what, told string) (string, bool) {
 	switch what {
 	case "add":
@@ -236,7 +236,7 @@ func TestLinear_AddingToAndRemovingFromSetsIs(t *testing.T) {
 	})
 }
 
-// forgetful is a store that does not keep every tenth record it has appended.
+// forgetful is a store that drops every tenth append.
 type forgetful struct {
 	server
 	n atomic.Int64
@@ -261,7 +261,7 @@ func TestLinear_NoOrderExplainsAListThatForgets(t *testing.T) {
 			}
 		}
 	}
-	t.Error("what it said was explained 20 times")
+	t.Error("20 histories of a list that forgets were explained")
 }
 
 func askSet(set *index.Set[string]) ask {
@@ -297,7 +297,7 @@ func inOrOut(in bool) string {
 	return "out"
 }
 
-// unsure tells whether a write that ended in err may have been, or be, done.
+// unsure reports whether a write that ended in err may be carried out.
 func unsure(err error) bool {
 	return errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrConflict)
 }
@@ -343,7 +343,7 @@ func (b *books) askTags(seed uint64) ask {
 				return nil
 			})
 			if errors.Is(err, kv.ErrConflict) {
-				return nil, nil // It was given up before it was done.
+				return nil, nil // It gave up before it changed anything.
 			}
 			return map[question]answer{{"move " + tag, id}: {"", unsure(err)}}, orUnclear(err)
 		case 2:

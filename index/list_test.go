@@ -70,7 +70,7 @@ func newBooks(db *kvmodel.DB) *books {
 	}
 }
 
-// eachKind runs f on an empty store of each kind there is by its powers.
+// eachKind runs f on an empty store for each set of powers.
 func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store)) {
 	for _, kind := range []struct {
 		name string
@@ -122,7 +122,7 @@ func wantIDs(t testing.TB, ctx context.Context, l *index.List[book, string], wan
 	}
 }
 
-func TestLists_ARecordIsInTheListsOfItsValuesAndInNoOther(t *testing.T) {
+func TestLists_ARecordIsInTheListsOfItsValuesAndInNoOthers(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		must(t, b.CreateMulti(ctx, []*book{
@@ -151,8 +151,8 @@ func TestLists_ARecordIsInTheListsOfItsValuesAndInNoOther(t *testing.T) {
 	})
 }
 
-// pages returns the ids of all pages from the beginning on and then those of all
-// pages back from the end.
+// pages returns the ids of all pages from the beginning, and the ids of all pages
+// back from the end.
 func pages(t testing.TB, ctx context.Context, l *index.List[book, string], n int) (onward, back [][]string) {
 	t.Helper()
 	var last kvmodel.Listing[book]
@@ -172,7 +172,7 @@ func pages(t testing.TB, ctx context.Context, l *index.List[book, string], n int
 	return onward, back
 }
 
-func TestList_Page_GoesThroughAllOfItInBothDirectionsEachOnce(t *testing.T) {
+func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		want := createBooks(t, ctx, b, 2500)
@@ -217,7 +217,7 @@ func createBooks(t testing.TB, ctx context.Context, b *books, n int) (ids []stri
 	return ids
 }
 
-func TestList_Page_LeavesOutWhatIsNotToBeKeptAndFillsUp(t *testing.T) {
+func TestList_Page_LeavesOutRecordsAndFillsUp(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		var all []*book
@@ -247,7 +247,7 @@ func TestList_Page_LeavesOutWhatIsNotToBeKeptAndFillsUp(t *testing.T) {
 	})
 }
 
-func TestList_Page_RefusesWhatIsNoCursorOfItsOwn(t *testing.T) {
+func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 	ctx := t.Context()
 	b := newBooks(closing(t, open(t, memkv.New(memkv.Options{}))))
 	createBooks(t, ctx, b, 30)
@@ -272,7 +272,7 @@ func TestList_Page_RefusesWhatIsNoCursorOfItsOwn(t *testing.T) {
 			t.Errorf("a page of %d: got %v, want ErrBadOp", n, err)
 		}
 	}
-	// Whatever a good cursor says, it is only a place.
+	// Whatever a valid cursor says, it is only a position.
 	forged := kvmodel.Cursor(`Book.ByAuthor "knuth"`, []byte("<zzz"))
 	if _, err := b.ByAuthor.Of("knuth").Page(ctx, forged, 10); err != nil {
 		t.Errorf("a cursor to an id that is not there: %v", err)
@@ -298,7 +298,7 @@ func TestList_All_ReturnsTheRecords(t *testing.T) {
 	})
 }
 
-func TestLists_ARecordThatHasExpiredIsInNoList(t *testing.T) {
+func TestLists_AnExpiredRecordIsInNoList(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }
 	ctx := t.Context()
@@ -314,7 +314,7 @@ func TestLists_ARecordThatHasExpiredIsInNoList(t *testing.T) {
 	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "b")
 }
 
-func TestLists_AnyBytesMakeAListOfTheirOwn(t *testing.T) {
+func TestLists_AnyBytesNameTheirOwnList(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))
 		values := []string{"a:b", "a%3Ab", "a", "a b", "\x00\xff", "#0", "ä", strings.Repeat("x", 300), strings.Repeat("x", 301), "+a@1", "\n"}

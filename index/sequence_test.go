@@ -91,7 +91,7 @@ func TestSequenceOf_RecordsAreNumberedInTheirOrder(t *testing.T) {
 	})
 }
 
-func TestSequenceOf_AnIDOfOnesOwnIsRefused(t *testing.T) {
+func TestSequenceOf_AnIDThatTheCallerChoseIsRefused(t *testing.T) {
 	ctx := t.Context()
 	ts := newTickets(closing(t, open(t, memkv.New(memkv.Options{}))))
 	must(t, ts.Create(ctx, &ticket{Email: "a"}))
@@ -251,7 +251,7 @@ func TestSequence_Split_GivesEveryNumberToOneWorker(t *testing.T) {
 	}
 }
 
-func TestSequence_LostNumbersAreMissedUntilTheLossIsAccepted(t *testing.T) {
+func TestSequence_ALossIsReportedUntilItIsAccepted(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
 	fresh := func() *index.Sequence[int] {
@@ -309,7 +309,7 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 				})
 			}
 			sim.Wait()
-			// What Close did not wait for ends too.
+			// Let what Close did not wait for end, too.
 			time.Sleep(2 * time.Minute)
 			sim.Quiet()
 			time.Sleep(time.Minute)
@@ -318,8 +318,8 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 	}
 }
 
-// checkNumbers asserts that the numbers in use have no gap, and that those that
-// were acknowledged are their owners'.
+// checkNumbers asserts that the numbers in use have no gap, and that each
+// acknowledged number belongs to its owner.
 func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
 	t, ctx := sim.T(), context.Background()
 	ts := newTickets(openQuiet(still{sim.Store()}))

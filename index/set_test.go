@@ -22,7 +22,7 @@ func newSets(db *kvmodel.DB, name string) *index.Sets[string, string] {
 	return index.NewSets(db, name, kvmodel.StringKey[string](), kvmodel.StringKey[string]())
 }
 
-// wantMembers asserts that every way to read the set says want.
+// wantMembers asserts that the set holds want, whichever way it is read.
 func wantMembers(t testing.TB, ctx context.Context, s *index.Set[string], want ...string) {
 	t.Helper()
 	var all []string
@@ -47,7 +47,7 @@ func wantMembers(t testing.TB, ctx context.Context, s *index.Set[string], want .
 	}
 }
 
-func TestSet_HasWhatWasAddedAndNotRemovedEachOnce(t *testing.T) {
+func TestSet_HoldsWhatWasAddedAndNotRemovedOnce(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		fans := newSets(closing(t, open(t, s)), "fans").Of("ella")
 		wantMembers(t, ctx, fans)
@@ -65,9 +65,9 @@ func TestSet_HasWhatWasAddedAndNotRemovedEachOnce(t *testing.T) {
 	})
 }
 
-// Within one microsecond, and while what was said before is still being folded,
-// the last word of a process counts.
-func TestSet_WhatIsRemovedAndAddedAgainFasterThanItIsFoldedIsWhatWasSaidLast(t *testing.T) {
+// The last change of a process wins, even within one microsecond and while earlier
+// changes are still being folded.
+func TestSet_TheLastChangeWinsEvenWhereChangesOutrunFolding(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		sets := newSets(closing(t, open(t, s)), "fans")
 		*sets.Limits() = tinyLimits
@@ -96,7 +96,7 @@ func TestSet_WhatIsRemovedAndAddedAgainFasterThanItIsFoldedIsWhatWasSaidLast(t *
 	})
 }
 
-func TestSet_Page_GoesThroughAllOfItInBothDirectionsEachOnce(t *testing.T) {
+func TestSet_Page_ShowsEveryIDOnceInBothDirections(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		fans := newSets(closing(t, open(t, s)), "fans").Of("ella")
 		var want []string
@@ -139,7 +139,7 @@ func wantError(t testing.TB, err, want error) {
 	}
 }
 
-func TestSets_AnyBytesNameASetAndAMemberOfTheirOwn(t *testing.T) {
+func TestSets_AnyBytesNameTheirOwnSetAndMember(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		db := closing(t, open(t, s))
 		odd := []string{"", "a:b", "a%3Ab", "a%b", "a", "a b", "\x00\xff", "#0", "ä", "+a@1", "\n", strings.Repeat("x", 4096)}
@@ -163,14 +163,14 @@ func TestSet_WhatIsTooLongIsRefusedAndChangesNothing(t *testing.T) {
 			wantError(t, sets.Of("ella").Add(ctx, strings.Repeat("x", size)), kv.ErrTooLarge)
 			wantError(t, sets.Of("ella").Remove(ctx, strings.Repeat("x", size)), kv.ErrTooLarge)
 		}
-		// A value as long as that is known by its hash.
+		// A value may be that long: its key has the hash.
 		must(t, sets.Of(strings.Repeat("x", 1<<20)).Add(ctx, "bob"))
 		wantMembers(t, ctx, sets.Of(strings.Repeat("x", 1<<20)), "bob")
 		wantMembers(t, ctx, sets.Of("ella"), "ann")
 	})
 }
 
-func TestSet_WhatIsCorruptNamesTheKeyAndLosesNothing(t *testing.T) {
+func TestSet_ACorruptSegmentIsAnErrorThatNamesItsKeyAndLosesNothing(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		fans := newSets(closing(t, open(t, s)), "fans").Of("ella")
 		must(t, fans.Add(ctx, "ann", "bob"))
@@ -201,7 +201,7 @@ func firstOf[K any](all func(func(K, error) bool)) (first error) {
 	return first
 }
 
-func TestSet_WhatTheStoreHasLostIsMissedUntilTheLossIsAccepted(t *testing.T) {
+func TestSet_ALossIsReportedUntilItIsAccepted(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	db := closing(t, open(t, server{mem}))
 	sets := newSets(db, "fans")
@@ -209,7 +209,7 @@ func TestSet_WhatTheStoreHasLostIsMissedUntilTheLossIsAccepted(t *testing.T) {
 	fans := sets.Of("ella")
 	for i := range 50 {
 		must(t, fans.Add(ctx, fmt.Sprint("fan", i)))
-		_, err := fans.Count(ctx) // A reader has it tended.
+		_, err := fans.Count(ctx) // A reader has the list tended.
 		must(t, errors.Join(err, db.Flush(ctx)))
 	}
 	for _, key := range mem.Keys() {

@@ -20,17 +20,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The sweep lets processes change records that move between lists on a
-// simulated store, kills one of them somewhere, repairs, and wants every list to
-// hold just the records that hold its value. The lists are folded, split and
-// joined all the while.
+// In a sweep, processes move records between lists on a simulated store. One of
+// them is killed at some point, and the rest is repaired. Then every list must hold
+// exactly the records that hold its value. The lists are constantly folded, split
+// and joined.
 
 var (
 	sweepIDs  = []string{"a", "b", "c", "d"}
 	sweepTags = []string{"go", "kv"}
 )
 
-// openQuiet opens a DB that keeps to itself what goes wrong.
+// openQuiet opens a DB that logs nothing.
 func openQuiet(s kv.Store) *kvmodel.DB {
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
@@ -74,11 +74,11 @@ func changeBooks(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, n int) {
 	}
 	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// What it could not finish is left to the repair.
+	// What it could not finish is left to repair.
 	_ = b.db.Close(closing)
 }
 
-// readBooks asserts that a page has no record that does not hold the value.
+// readBooks asserts that every record on a page holds the value.
 func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 	p, err := b.ByTags.Of(tag).Page(ctx, "", 3)
 	if errors.Is(err, kvmodel.ErrCorrupt) {
@@ -91,8 +91,8 @@ func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 	}
 }
 
-// repairBooks is a process that comes when all others have ended, and stays for
-// longer than the grace.
+// repairBooks is a process that starts when all others have ended, and stays for
+// longer than the grace period.
 func repairBooks(sim *kvtest.Sim) {
 	sim.Spare("fixer")
 	sim.Do("fixer", func(s kv.Store) {
@@ -115,9 +115,9 @@ type still struct{ kv.Store }
 func (still) Powers() kv.Powers { return kv.Powers{} }
 func (still) Close() error      { return nil }
 
-// checkBooks asserts, when nothing is in flight any more, that the lists are
-// what the records say. Garbage are entries that no record says and no line
-// finds: no reader shows them.
+// checkBooks asserts, once nothing is in flight, that the lists are what the records
+// say. With garbage, there may be entries that no record accounts for and no line
+// finds; no reader shows them.
 func checkBooks(sim *kvtest.Sim, garbage, counted bool) {
 	t := sim.T()
 	ctx := context.Background()
@@ -182,9 +182,9 @@ func sweepBooks(t *testing.T, n int, powers kvtest.Powers) {
 	})
 }
 
-// faults spares the process that repairs, so that one pass is a whole one. What
-// is added to a counter may be lost or done without an answer, but not late: only
-// that a counter is left alone for long tells that nothing is under way.
+// faults spares the process that repairs, so that it completes a pass. An addition
+// to a counter may be lost or carried out without an answer, but not late: that a
+// counter has not changed for long is the only sign that nothing is under way.
 func faults(m kvtest.Moment) kvtest.Fault {
 	odds := [20]kvtest.Fault{0: kvtest.Mute, 7: kvtest.Lost, 13: kvtest.Unsent}
 	switch {
@@ -208,9 +208,9 @@ func TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords(t 
 	sweepBooks(t, 300, kvtest.AllPowers)
 }
 
-// A store that is short of memory drops parts of lists. No reader may take what
-// is left for the whole, and a rebuild makes it whole.
-func TestSweep_WhatTheStoreHasDroppedIsMissedAndRebuilt(t *testing.T) {
+// A store that is short of memory drops parts of lists. No reader may take the rest
+// for the whole list, and a rebuild makes the list whole.
+func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 	world := kvtest.World{Powers: kvtest.NoPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "l:") }}
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
 		world.Powers = powers
@@ -235,11 +235,11 @@ func TestSweep_WhatTheStoreHasDroppedIsMissedAndRebuilt(t *testing.T) {
 			if err := b.Rebuild(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
 				must(sim.T(), err)
 			}
-			// One that was found to be lost only now takes another.
+			// A loss that this rebuild has found takes another one.
 			must(sim.T(), b.Rebuild(ctx))
 			must(sim.T(), b.db.Close(ctx))
-			// With a removal that was dropped, what it removed may come back as
-			// an entry that no reader shows.
+			// If a removal was dropped, the member it removed may come back as an
+			// entry that no reader shows.
 			checkBooks(sim, true, false)
 		})
 		t.Logf("%+v: %d lists were refused", powers, refused)

@@ -10,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// The trips of every verb, counted; each line is a figure that the design
-// promises.
+// The trips of every verb, as the design promises them.
 var verbs = []struct {
 	name   string
 	before func(ctx context.Context, p *people) error
@@ -141,7 +140,7 @@ func TestRecords_AnIndexChangeCostsOneAppend(t *testing.T) {
 			appends, bytes := 0, 0
 			s := kv.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
 				for _, op := range trip.Ops {
-					// Background work of this verb writes claims, no lines.
+					// The verb's background work writes claims but no lines.
 					if op.Kind == kv.Append && op.Key[:5] == "line:" {
 						appends++
 						bytes += len(op.Value)

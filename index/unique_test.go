@@ -70,15 +70,8 @@ func eachStore(t *testing.T, f func(t *testing.T, ctx context.Context, db *kvmod
 		"plain":  plain{memkv.New(memkv.Options{})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db, err := kvmodel.Open(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx := context.Background()
-			f(t, ctx, db, newPeople(db))
-			if err := db.Close(ctx); err != nil {
-				t.Error("close:", err)
-			}
+			db := closing(t, open(t, s))
+			f(t, t.Context(), db, newPeople(db))
 		})
 	}
 }
@@ -86,9 +79,7 @@ func eachStore(t *testing.T, f func(t *testing.T, ctx context.Context, db *kvmod
 func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
 	eachStore(t, func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people) {
 		a := &person{Email: "a@x", Names: []string{"ann", "anna"}}
-		if err := p.Create(ctx, a); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Create(ctx, a))
 		got, err := p.ByEmail.Find(ctx, "a@x")
 		if err != nil || got.ID != a.ID {
 			t.Fatal(got, err)
@@ -98,9 +89,7 @@ func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		mctx, m := kv.Metered(ctx)
-		if err := p.Create(mctx, &person{Email: "b@x"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Create(mctx, &person{Email: "b@x"}))
 		t.Log("create:", m.Cost())
 		mctx, m = kv.Metered(ctx)
 		err = p.Create(mctx, &person{Email: "a@x"})
@@ -116,49 +105,35 @@ func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
 		}
 		t.Log("update:", m.Cost())
 		mctx, m = kv.Metered(ctx)
-		if _, err = p.Update(mctx, a.ID, func(p *person) error { p.Email = "c@x"; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		_, err = p.Update(mctx, a.ID, func(p *person) error { p.Email = "c@x"; return nil })
+		must(t, err)
 		t.Log("update move:", m.Cost())
-		if err := db.Flush(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Flush(ctx))
 		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Fatal(err)
 		}
-		if err := p.Create(ctx, &person{ID: "x", Email: "a@x"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Create(ctx, &person{ID: "x", Email: "a@x"}))
 		mctx, m = kv.Metered(ctx)
 		if err := p.Create(mctx, &person{ID: "x", Email: "z@x"}); !errors.Is(err, kv.ErrExists) {
 			t.Fatal(err)
 		}
 		t.Log("create existing:", m.Cost())
 		mctx, m = kv.Metered(ctx)
-		if err := p.Delete(mctx, "x"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Delete(mctx, "x"))
 		t.Log("delete:", m.Cost())
-		if err := db.Flush(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Flush(ctx))
 		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Fatal(err)
 		}
 		n := 0
-		for v, err := range p.All(ctx) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = v
+		for _, err := range p.All(ctx) {
+			must(t, err)
 			n++
 		}
 		if n != 2 {
 			t.Fatal("all:", n)
 		}
-		if err := p.Create(ctx, &person{ID: "x", Email: "a@x"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Create(ctx, &person{ID: "x", Email: "a@x"}))
 	})
 }
 

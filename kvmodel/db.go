@@ -4,49 +4,56 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/recent"
+	"github.com/ringtree/ringtree/kvmodel/internal/repair"
+	"github.com/ringtree/ringtree/kvmodel/internal/sides"
+	"github.com/ringtree/ringtree/kvmodel/internal/tally"
+	"github.com/ringtree/ringtree/kvmodel/internal/turns"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// How long what is deleted stays marked as such. It exceeds the longest time
-// a request can be late.
-const tombstoneTTL = 24 * time.Hour
+const (
+	// tombstoneTTL is how long what is deleted stays marked as such. It exceeds
+	// the longest time a request can be late.
+	tombstoneTTL = 24 * time.Hour
 
-// A DB is a store with what a process needs to write to it: the journal that
-// finds what a crash left behind, the work that is done after the reply, the
-// clock and the tenant. A process opens one per store.
+	repairEvery = 15 * time.Second
+)
+
+// A DB is a store with what a process needs to write to it: a journal, by which
+// others finish what a crash leaves half done, and the work that is done after
+// replies. A process opens one per store.
 type DB struct {
 	store  kv.Store
 	atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
 	now    func() time.Time
 	log    *slog.Logger
 
-	journal *journal
-	hand    *hand
-	turns   *turns
+	journal  *journal.Journal
+	work     *work.Queue
+	repairer *repair.Repairer
+	watching sync.Once // repairs from time to time, once the DB writes
+	recent   *recent.Reads
+	turns    *turns.Turns // by the key of a record
 
 	mu      sync.Mutex // never held during a trip
-	models  map[string]repairer
+	models  map[string]dataClass
 	tallies map[[2]string]*Tally // by model and counter
-	closed  bool
-	stop    chan struct{} // closed by Close; the loops end
-	background
 
 	lostRaces atomic.Int64
-
-	signs   map[string]*sign // of other processes' life
-	watches bool
 }
 
-// repairer is a data class, whatever its type, to the DB.
-type repairer interface {
-	repairLine(ctx context.Context, s kv.Store, l line) error
-	changed(ctx context.Context, id string, created bool) error
-	listens() bool
+// dataClass is what a DB knows of a data class, for any type of records.
+type dataClass interface {
+	repair.Model
 	shape() string
 	archive(ctx context.Context, ids []string) error
 }
@@ -63,16 +70,16 @@ type options struct {
 // Clock makes the DB read the time from now.
 func Clock(now func() time.Time) Option { return func(o *options) { o.now = now } }
 
-// Log makes the DB tell l what goes wrong after the reply. The default is
+// Log makes the DB log to l what goes wrong after a reply. The default is
 // slog.Default.
 func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
 // Tenant puts all keys of the DB under a prefix of their own.
 func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
 
-// Open returns a DB on s, which from now on belongs to the DB: Close closes
-// it. It asks nothing of the store yet. The error is an ErrBadKey for a tenant
-// that cannot be one.
+// Open returns a DB on s, which belongs to the DB from now on: Close closes it.
+// It asks nothing of the store yet. The error is an ErrBadKey if the tenant cannot
+// be one.
 func Open(s kv.Store, opts ...Option) (*DB, error) {
 	o := options{now: time.Now, log: slog.Default()}
 	for _, opt := range opts {
@@ -87,18 +94,24 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		s = tenant
 	}
 	db := &DB{
-		store:   sided{s},
+		store:   sides.Store{Store: s},
 		atomic:  kv.PowersOf(s).Atomic,
 		now:     o.now,
 		log:     o.log,
-		hand:    new(hand),
-		turns:   newTurns(),
-		models:  make(map[string]repairer),
+		work:    work.NewQueue(o.log),
+		recent:  new(recent.Reads),
+		turns:   turns.New(),
+		models:  make(map[string]dataClass),
 		tallies: make(map[[2]string]*Tally),
-		stop:    make(chan struct{}),
-		signs:   make(map[string]*sign),
 	}
-	db.journal = newJournal(db)
+	db.journal = journal.New(journal.Config{
+		Store: db.store, Log: o.log, Atomic: db.atomic != nil, Closed: db.work.Closed(),
+		Shapes: db.shapes, Archive: db.archive, Opened: db.watch,
+	})
+	db.repairer = repair.New(repair.Config{
+		Store: db.store, Now: o.now, Process: db.journal.Process,
+		Model: func(name string) repair.Model { return db.model(name) }, Archive: db.archive,
+	})
 	return db, nil
 }
 
@@ -119,52 +132,87 @@ type Stats struct {
 
 // Stats returns what the DB is doing now.
 func (db *DB) Stats() Stats {
-	lines := db.journal.openLines()
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return Stats{Background: db.busy, Waiting: len(db.again), Failed: db.failed, Lines: lines, Retries: int(db.lostRaces.Load())}
+	busy, waiting, failed := db.work.Stats()
+	return Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load())}
 }
 
 // Close does what is still to be done until ctx ends, then closes the store.
 // What remains, because it failed or its time has not come yet, is left in the
 // journal for the next process to repair. A second Close does nothing.
 func (db *DB) Close(ctx context.Context) error {
-	db.mu.Lock()
-	if db.closed {
-		db.mu.Unlock()
+	if !db.work.Close() {
 		return nil
 	}
-	db.closed = true
-	close(db.stop)
-	db.mu.Unlock()
-
 	err := db.Flush(ctx)
 	if err == nil {
-		err = db.journal.finish(ctx)
+		_, waiting, _ := db.work.Stats()
+		err = db.journal.Close(ctx, waiting > 0)
 	}
 	return errors.Join(err, db.store.Close())
 }
 
 var errDBClosed = errors.New("the DB is closed")
 
-func (db *DB) isClosed() bool {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return db.closed
+// Later does f in the background, or at once if there is too much to do already.
+// Flush and Close wait for it. An error is logged and no more.
+func (db *DB) Later(f func(context.Context) error) { db.work.Later(f) }
+
+// Soon does f in the background, unless there is too much to do already or the
+// DB is closed. It is for upkeep that others can do as well.
+func (db *DB) Soon(f func(context.Context) error) { db.work.Soon(f) }
+
+// Surely does f in the background like Later. If f fails or returns ErrNotYet, it
+// is called again every 15 seconds until it succeeds or the process ends.
+func (db *DB) Surely(f func(context.Context) error) { db.work.Surely(f) }
+
+// AtFlush makes Flush and Close call f first, which writes what a process gathers
+// in memory. Call AtFlush at start-up.
+func (db *DB) AtFlush(f func(context.Context) error) { db.work.AtFlush(f) }
+
+// Flush writes what this process has gathered, and returns when all that was to
+// be done after replies is done. What has failed is tried once more. The error
+// says how much still fails and why, or that ctx ended first.
+func (db *DB) Flush(ctx context.Context) error { return db.work.Flush(ctx) }
+
+// SideBySide runs works at the same time, each with a context of its own, and
+// returns the first of their errors, in their order. What they ask db for under
+// that context is sent as by [kv.Together]: the first request of each in one trip,
+// the second of each in the next. So reads that do not depend on each other cost
+// the trips of the longest work.
+//
+// A trip leaves when each work has asked for something or has ended, so a work
+// must not wait for another one: works read, or count. A work that changes
+// records may have to wait for another that changes the same record. If a work
+// panics, SideBySide does.
+func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
+	return sides.Run(ctx, db.store, works...)
 }
 
-// watchOnce starts the repair loop when the DB first writes.
-func (db *DB) watchOnce() {
+// Repair looks once for what processes that died have left half done, and
+// finishes it. A DB that writes does so by itself every 15 seconds. A process
+// counts as dead when this DB has seen no sign of it for 30 seconds, so the first
+// call of a new DB only looks. What has to wait for its time is left to a later
+// call.
+func (db *DB) Repair(ctx context.Context) error { return db.repairer.Repair(ctx) }
+
+// watch starts the repairs, the first time it is called.
+func (db *DB) watch() {
+	db.watching.Do(func() { go db.work.Every(repairEvery, db.Repair) })
+}
+
+// Tally returns the counter of that name of a model, the same one at every call.
+func (db *DB) Tally(model, counter string) *Tally {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if !db.watches && !db.closed {
-		db.watches = true
-		go db.watch()
+	of := [2]string{model, counter}
+	if db.tallies[of] == nil {
+		db.tallies[of] = tally.New(tally.Base{Store: db.store, Atomic: db.atomic, Work: db.work, Log: db.log}, model, counter)
 	}
+	return db.tallies[of]
 }
 
 // register makes a data class known to repair.
-func (db *DB) register(name string, m repairer) {
+func (db *DB) register(name string, m dataClass) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.models[name] != nil {
@@ -173,7 +221,7 @@ func (db *DB) register(name string, m repairer) {
 	db.models[name] = m
 }
 
-func (db *DB) model(name string) repairer {
+func (db *DB) model(name string) dataClass {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.models[name]
@@ -189,4 +237,14 @@ func (db *DB) shapes() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// archive puts new ids, by model, into their enumerations.
+func (db *DB) archive(ctx context.Context, created map[string][]string) error {
+	for _, name := range slices.Sorted(maps.Keys(created)) {
+		if err := db.model(name).archive(ctx, created[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

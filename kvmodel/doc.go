@@ -6,10 +6,14 @@
 // trips to the store. The classes of packages index, timeline and ranking are
 // kept in step by every write.
 //
-// What a store is, and what its operations and errors mean, is package kv. What
+// Package kv defines what a store is and what its operations and errors mean. What
 // an app needs of it every day is here under the same name.
 //
 // Caveats. There are no transactions over several records: a change is atomic
-// for one record and its indexes. A write may end as [ErrUnclear], and then no
-// one knows whether it was or will be carried out.
+// for one record and its indexes. A write may end as [ErrUnclear], and then no one
+// knows whether it was or will be carried out.
+//
+// To read the code, begin with db.go, records.go and schema.go. A change of a
+// record runs through the files write_*.go, which write.go lists in order. The
+// machinery that does not know the type of records is in the internal folder.
 package kvmodel

@@ -6,27 +6,29 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What data classes and index classes can end in besides.
+// What calls of data classes and index classes can return besides the errors of
+// a store.
 var (
-	// ErrInvalid: the record says of itself that it may not be stored, or a
-	// field of it cannot be. It wraps what Validate said.
+	// ErrInvalid: the record must not be stored, by its own Validate, whose error
+	// this wraps, or because a field of it cannot be.
 	ErrInvalid = errors.New("invalid")
 
-	// ErrBadCursor: the cursor is not one that this listing has given.
+	// ErrBadCursor: the cursor does not come from this listing.
 	ErrBadCursor = errors.New("bad cursor")
 
 	// ErrNeedsRebuild: the index cannot be read yet, because there are records
-	// that were written without it, or because some of it was lost.
+	// that were written without it, or because a part of it was lost.
 	ErrNeedsRebuild = errors.New("index needs a rebuild")
 
-	// ErrNotYet: something has to wait for its time, such as until a counter was
-	// left alone for long enough. It has not failed.
-	ErrNotYet = errors.New("not yet")
+	// ErrNotYet: something has to wait for its time, such as until a counter has
+	// not changed for long enough. It has not failed.
+	ErrNotYet = work.ErrNotYet
 
-	// ErrCorrupt: what is stored is not what this project writes.
+	// ErrCorrupt: the stored bytes are not what this module writes.
 	ErrCorrupt = codec.ErrCorrupt
 )
 
@@ -35,7 +37,7 @@ type TakenError struct {
 	Model  string
 	Index  string
 	Fields []string
-	Value  string // the value as it is printed
+	Value  string // the value as text
 	Owner  string // the text of the id of the record that holds it
 }
 
@@ -46,7 +48,8 @@ func (e *TakenError) Error() string {
 // Is makes a TakenError an ErrExists.
 func (e *TakenError) Is(target error) bool { return target == kv.ErrExists }
 
-// ItemError is an error with the place, in a call for many, of what it befell.
+// ItemError is the error of one item in a call for many, with the item's
+// position.
 type ItemError struct {
 	Index int
 	Err   error
@@ -55,19 +58,3 @@ type ItemError struct {
 func (e *ItemError) Error() string { return "item " + strconv.Itoa(e.Index) + ": " + e.Err.Error() }
 
 func (e *ItemError) Unwrap() error { return e.Err }
-
-// firstError returns the first of errs that is a failure, or the first that says
-// that something has to wait.
-func firstError(errs []error) error {
-	var wait error
-	for _, err := range errs {
-		switch {
-		case err == nil:
-		case !waits(err):
-			return err
-		case wait == nil:
-			wait = err
-		}
-	}
-	return wait
-}

@@ -157,7 +157,7 @@ func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store
 }
 
 // mortal is a store whose process can die: from then on it answers nothing,
-// as if nobody were there to hear the answer.
+// as if the caller had gone before the answer came.
 type mortal struct {
 	kv.Store
 	dead  atomic.Bool

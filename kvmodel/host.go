@@ -8,10 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plug makes index one of the record's, to be kept in step from now on, and
-// returns what the index needs to do so. It is for the index classes of this
-// module, which call it once, at start-up. It panics if the model has an index
-// of that name.
+// Plug adds index to the model, to be kept in step from now on, and returns what
+// the index needs for that. It is for the index classes of this module, which call
+// it once, at start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index[T]) plug.Host[T] {
 	r.m.plug(index)
 	return host[T]{r.m, index}
@@ -36,7 +35,7 @@ func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Se
 		return nil, err
 	}
 	for _, rec := range recs {
-		h.m.view(rec, h.index)
+		h.m.as(rec, h.index)
 	}
 	return recs, nil
 }
@@ -52,5 +51,5 @@ func (h host[T]) Meet(id, place string, past uint64) {
 }
 
 func (h host[T]) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
-	return h.m.rebuilds(ctx, s)
+	return h.m.built.Rebuilds(ctx, s)
 }

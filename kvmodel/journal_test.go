@@ -72,7 +72,7 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestJournal_Close_TakesItDownAndKeepsTheIDs(t *testing.T) {
+func TestJournal_Close_RemovesItAndKeepsTheIDs(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := start(t, plain(mem))
 		want := createNotes(t, ctx, p.notes, 0, 10)
@@ -92,7 +92,7 @@ func TestJournal_Close_TakesItDownAndKeepsTheIDs(t *testing.T) {
 	})
 }
 
-func TestJournal_ASegmentIsRolledByAgeTrimmedAndArchived(t *testing.T) {
+func TestJournal_ItRollsOverByAgeAndRemovesWhatIsArchived(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := start(t, plain(mem)).ends(t)
 		var want []string
@@ -115,7 +115,7 @@ func TestJournal_ASegmentIsRolledByAgeTrimmedAndArchived(t *testing.T) {
 	})
 }
 
-func TestJournal_ASegmentIsRolledBySize(t *testing.T) {
+func TestJournal_ItRollsOverBySize(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := start(t, plain(mem)).ends(t)
 		for i := range 20 {
@@ -173,7 +173,7 @@ func TestJournal_AnIdleProcessAsksNothingAndWakesWithoutATripMore(t *testing.T) 
 	})
 }
 
-func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndBuriedAfterTheGrace(t *testing.T) {
+func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndRemovedAfterTheGrace(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		other := start(t, plain(mem)).ends(t)
 		must(t, other.Create(ctx, &note{ID: "other", Text: "x"}))
@@ -216,7 +216,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndBuriedAfterTheGrace(
 	})
 }
 
-func TestJournal_ABuriedProcessThatWakesWritesUnderANewName(t *testing.T) {
+func TestJournal_AProcessThatWakesAfterItWasRemovedWritesUnderANewName(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
@@ -233,7 +233,7 @@ func TestJournal_ABuriedProcessThatWakesWritesUnderANewName(t *testing.T) {
 				wait(3 * time.Hour)
 				sleeper.life.dead.Store(false)
 				if got := keys(mem, "out"); slices.Equal(got, first) {
-					t.Fatalf("the sleeper was not buried: %q", got)
+					t.Fatalf("the journal of the sleeper was not removed: %q", got)
 				}
 				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 				defer cancel()
@@ -268,8 +268,8 @@ func TestJournal_ABuriedProcessThatWakesWritesUnderANewName(t *testing.T) {
 }
 
 // A process that stalls while it writes, and not while it idles, has a tick to
-// make when it goes on; it must notice that it was buried.
-func TestJournal_ABuriedProcessThatTicksOnIsNotLost(t *testing.T) {
+// make when it goes on; it must notice that its journal was removed.
+func TestJournal_AProcessThatTicksOnAfterItWasRemovedIsNotLost(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		stalled := start(t, plain(mem)).ends(t)
 		other := start(t, plain(mem)).ends(t)
@@ -289,7 +289,7 @@ func TestJournal_ABuriedProcessThatTicksOnIsNotLost(t *testing.T) {
 			t.Errorf("journals %q, want only the living one's head and segment", got)
 		}
 		if diff := cmp.Diff([]string{"before", "other", "since"}, allIDs(t, ctx, other.notes)); diff != "" {
-			t.Errorf("all after the burial (-want +got)\n%s", diff)
+			t.Errorf("all after the removal (-want +got)\n%s", diff)
 		}
 	})
 }
@@ -405,7 +405,7 @@ func TestRepair_ALineStaysUntilTheOldEntriesAreGone(t *testing.T) {
 		})
 		_, err := p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil })
 		must(t, err)
-		// The journal is turned over more than once before the process dies.
+		// The journal rolls over more than once before the process dies.
 		wait(5 * time.Second)
 		p.life.kill()
 		if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
@@ -425,7 +425,7 @@ func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	now := time.Now()
 	clock := kvmodel.Clock(func() time.Time { return now })
-	// Its segments stay, since it cannot turn them over.
+	// Its segments stay, since it cannot roll over.
 	p := start(t, tamper(plain(mem), func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
 		if ops[0].Kind == kv.Get && strings.HasPrefix(ops[0].Key, "out:") {
 			return kv.Fail(ops, kv.ErrUnavailable)

@@ -10,48 +10,48 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
-// Listing is one page of records with the cursors to go on from. An empty
-// cursor means that there is nothing in that direction.
+// Listing is one page of records with the cursors of the pages around it. An
+// empty cursor means that there is nothing in that direction.
 type Listing[T any] struct {
 	Items      []*T
 	Next, Prev string
 }
 
-// Lister is what rings, lists, boards and spans have in common. An empty
-// cursor means the beginning. keep leaves out records; pages are filled up
-// with others as far as a few more trips allow.
+// Lister is what rings, lists, boards and spans have in common. An empty cursor
+// means the beginning. Records for which keep returns false are left out; a few
+// more trips fill the page with others.
 type Lister[T any] interface {
 	Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error)
 }
 
 const cursorFormat = 1
 
-// Cursor returns the opaque text for a place in a listing, such as
-// "Page.Newest", fit for a URL.
-func Cursor(listing string, place []byte) string {
-	b := append([]byte{cursorFormat}, cursorSum(listing, place)...)
-	return base64.RawURLEncoding.EncodeToString(append(b, place...))
+// Cursor returns an opaque text, fit for a URL, for a position in a listing such
+// as "Page.Newest".
+func Cursor(listing string, position []byte) string {
+	b := append([]byte{cursorFormat}, cursorSum(listing, position)...)
+	return base64.RawURLEncoding.EncodeToString(append(b, position...))
 }
 
-// ParseCursor returns the place a cursor stands for, or ErrBadCursor if it was
-// not made by Cursor for this listing. It detects accidents, not forgers: a
-// place must be harmless whatever it says.
+// ParseCursor returns the position a cursor stands for, or ErrBadCursor if Cursor
+// did not make it for this listing. It detects accidents, not forgery: a position
+// must be harmless, even if it is made up.
 func ParseCursor(listing, cursor string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// The decoder passes over line breaks, which no cursor has.
 	if err != nil || strings.ContainsAny(cursor, "\r\n") || len(b) < 1+cursorSumBytes || b[0] != cursorFormat {
 		return nil, fmt.Errorf("%s: %w: %.60q", listing, ErrBadCursor, cursor)
 	}
-	place := b[1+cursorSumBytes:]
-	if string(b[1:1+cursorSumBytes]) != string(cursorSum(listing, place)) {
-		return nil, fmt.Errorf("%s: %w: it is of another listing, or cut", listing, ErrBadCursor)
+	position := b[1+cursorSumBytes:]
+	if string(b[1:1+cursorSumBytes]) != string(cursorSum(listing, position)) {
+		return nil, fmt.Errorf("%s: %w: it belongs to another listing, or is cut", listing, ErrBadCursor)
 	}
-	return place, nil
+	return position, nil
 }
 
 const cursorSumBytes = 6
 
-func cursorSum(listing string, place []byte) []byte {
-	sum := sha256.Sum256(append(wire.AppendText(nil, listing), place...))
+func cursorSum(listing string, position []byte) []byte {
+	sum := sha256.Sum256(append(wire.AppendText(nil, listing), position...))
 	return sum[:cursorSumBytes]
 }

@@ -3,28 +3,30 @@ package kvmodel_test
 import (
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // Each mistake is one that the write path was designed around.
 func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
-	const prepare, commit = "kvmodel/prepare.go", "kvmodel/commit.go"
-	const repair, unique = "kvmodel/repair.go", "index/unique.go"
-	kvtest.Mistakes(t, "./kvmodel", "TestSweep_(After|ARecord|ACut)|TestRepair", []string{"RINGTREE_SEEDS=6000"}, []kvtest.Mistake{
-		kvtest.Wrong("the record is written beside its claim",
+	const write, prepare, commit = "kvmodel/write.go", "kvmodel/write_prepare.go", "kvmodel/write_commit.go"
+	const repair, journals = "kvmodel/repair.go", "kvmodel/internal/repair/repair.go"
+	const journal = "kvmodel/internal/journal/journal.go"
+	const unique, claim = "index/unique.go", "index/claim.go"
+	proof.Mistakes(t, "./kvmodel", "TestSweep_(After|ARecord|ACut)|TestRepair", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
+		proof.Wrong("the record is written beside its claim",
 			prepare, "	works = append(works, c.each(p, plug.Index[T].Prepare)...)\n", "",
 			commit, "c.each(p, plug.Index[T].Beside)...)\n	if c.removes", "c.each(p, plug.Index[T].Prepare)...)\n	if c.removes",
 		),
-		kvtest.Wrong("repair does not fence",
+		proof.Wrong("repair does not fence",
 			repair, "if err != nil || rec.Rev >= past {", "if true {",
 		),
-		kvtest.Wrong("a fence does not reach past the entry",
-			"kvmodel/model.go", "env.Rev = max(rec.Rev+1, past)", "env.Rev = rec.Rev + 1",
+		proof.Wrong("a fence does not reach past the entry",
+			"kvmodel/model_store.go", "env.Rev = max(rec.Rev+1, past)", "env.Rev = rec.Rev + 1",
 			repair, "if err != nil || rec.Rev >= past {", "if err != nil || rec.Version != 0 && rec.Envelope.Tries == nil {",
 		),
-		kvtest.Wrong("a loser cleans without reading",
-			commit, "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt)", "c.repairUnread(ctx, doubt)",
-			commit, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context, doubt plug.Doubt) error {
+		proof.Wrong("a loser cleans without reading",
+			"kvmodel/write_cleanup.go", "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt)", "c.repairUnread(ctx, doubt)",
+			write, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context, doubt plug.Doubt) error {
 	for _, t := range c.touched {
 		index := c.index(t.Index)
 		if err := index.Repair(ctx, c.db.store, &plug.Seen[T]{ID: c.id, Rev: c.maxRev, Doubt: doubt}, t.Places); err != nil {
@@ -36,19 +38,19 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 
 // complete is A5.`,
 		),
-		kvtest.Wrong("the line is complete before the old entries are gone",
+		proof.Wrong("the line is complete before the old entries are gone",
 			commit, "	errs := kv.Together(c.ctx, c.s, works...)\n	if errs[0] != nil {", "	errs := kv.Together(c.ctx, c.s, works...)\n	c.complete()\n	if errs[0] != nil {",
 		),
-		kvtest.Wrong("the line goes out with the record",
+		proof.Wrong("the line goes out with the record",
 			prepare, "	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",
 			commit, "if c.removes && len(c.lines) == 0 && c.needsLine(p) {", "if len(c.lines) == 0 && c.needsLine(p) {",
 		),
-		kvtest.Wrong("a second try has no line of its own",
-			prepare, "func (c *change[T]) note(s kv.Store, l line) error {\n", "func (c *change[T]) note(s kv.Store, l line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
+		proof.Wrong("a second try has no line of its own",
+			write, "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n", "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
 		),
-		kvtest.Wrong("the old entries go first",
-			commit, "	c.setMarks(p)\n	works :=", "	if err := c.removeOldest(p); err != nil {\n		return c.giveUp(err)\n	}\n	c.setMarks(p)\n	works :=",
-			commit, "// complete is A5.", `func (c *change[T]) removeOldest(p *plan[T]) error {
+		proof.Wrong("the old entries go first",
+			commit, "	c.setMarks(p)\n	works :=", "	if err := c.removeOldest(p); err != nil {\n		return err\n	}\n	c.setMarks(p)\n	works :=",
+			write, "// complete is A5.", `func (c *change[T]) removeOldest(p *plan[T]) error {
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
 			if err := index.Repair(c.ctx, c.s, &plug.Seen[T]{ID: c.id, Rev: p.env.Rev}, mv.Lost); err != nil {
@@ -61,38 +63,38 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 
 // complete is A5.`,
 		),
-		kvtest.Wrong("what moved on is taken for failed",
+		proof.Wrong("what moved on is taken for failed",
 			commit, "	case did:\n		return nil\n	case now.Version == p.rec.Version:", "	case now.Version != p.rec.Version:\n		return errLost\n	case did:\n		return nil\n	case now.Version == p.rec.Version:",
 		),
-		kvtest.Wrong("a journal is trimmed before its ids are archived",
-			"kvmodel/journal.go", "	if err := j.db.archive(ctx, seg.created); err != nil {\n		return err\n	}\n", "",
-			"kvmodel/journal.go", "	j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool { return s == seg })\n	return nil", "	j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool { return s == seg })\n	go j.db.archive(ctx, seg.created)\n	return nil",
+		proof.Wrong("a segment is removed before its ids are archived",
+			journal, "	if err := j.Archive(ctx, seg.created); err != nil {\n		return err\n	}\n", "",
+			journal, "	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })\n	return nil", "	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })\n	go j.Archive(ctx, seg.created)\n	return nil",
 		),
-		kvtest.Wrong("a journal is buried before it is repaired",
-			repair, "	wait := db.once(j, func(s *sign) *int { return &s.mended }", "	if err := db.bury(ctx, j); err != nil {\n		return err\n	}\n	j.lines = j.lines[len(j.lines)/2:]\n	wait := db.once(j, func(s *sign) *int { return &s.mended }",
+		proof.Wrong("a journal is removed before it is repaired",
+			journals, "	wait := r.once(ctx, j, indexes, r.repairLines)\n", "	if err := j.Remove(ctx, r.Store); err != nil {\n		return err\n	}\n	j.Lines = j.Lines[len(j.Lines)/2:]\n	wait := r.once(ctx, j, indexes, r.repairLines)\n",
 		),
-		kvtest.Wrong("there is no second pass",
-			repair, "		if err := db.repairLines(ctx, j); err != nil {\n			return err\n		}\n		return db.bury(ctx, j)", "		return db.bury(ctx, j)",
+		proof.Wrong("there is no second pass",
+			journals, "	if err := r.repairLines(ctx, j); err != nil {\n		return err\n	}\n	return j.Remove(ctx, r.Store)", "	return j.Remove(ctx, r.Store)",
 		),
-		kvtest.Wrong("a reader does not check",
+		proof.Wrong("a reader does not check",
 			unique, "if err != nil || !recs[0].Holds(f.place) {", "if err != nil || recs[0].Value == nil {",
 		),
-		kvtest.Wrong("release deletes whatever is there",
-			unique, "kv.OpDrop(u.key(place), c.version)", "kv.OpDelete(u.key(place))",
+		proof.Wrong("release deletes whatever is there",
+			claim, "kv.OpDrop(u.key(place), c.version)", "kv.OpDelete(u.key(place))",
 		),
-		kvtest.Wrong("release stops only at the same rev",
-			unique, "c.base >= recs[0].Rev", "c.base == recs[0].Rev",
+		proof.Wrong("release stops only at the same rev",
+			claim, "c.base >= recs[0].Rev", "c.base == recs[0].Rev",
 		),
-		kvtest.Wrong("a pending claim is taken over without a fence",
-			unique, "	if owner.Rev != c.base {\n", "	if true {\n",
+		proof.Wrong("a pending claim is taken over without a fence",
+			claim, "	if owner.Rev != c.base {\n", "	if true {\n",
 		),
-		kvtest.Wrong("one's own claim is not refreshed",
-			unique, "			return false, kv.ErrConflict\n		}\n		return u.replace(ctx, s, m, place, c)", "			return false, kv.ErrConflict\n		}\n		return true, nil",
+		proof.Wrong("one's own claim is not refreshed",
+			claim, "			return false, kv.ErrConflict\n		}\n		return u.replace(ctx, s, m, place, c)", "			return false, kv.ErrConflict\n		}\n		return true, nil",
 		),
-		kvtest.Wrong("a claim's base is lowered",
-			unique, "		if c.base > m.Base {", "		if false {",
+		proof.Wrong("a claim's base is lowered",
+			claim, "		if c.base > m.Base {", "		if false {",
 		),
-		kvtest.Wrong("of two entries with one rev the addition counts",
+		proof.Wrong("of two entries with one rev the addition counts",
 			"kvmodel/sweep_test.go", "rev == old && line[0] == '-'", "rev == old && line[0] == '+'",
 		),
 	})

@@ -4,21 +4,28 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/numbering"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// maxTries is how often a step is tried that others can disturb.
+const maxTries = 8
+
 var recordKey = kv.NewClass("r", 2) // model, id text
 
-// model is the part of a data class that does not know the type of its ids:
-// it reads and writes records by the texts of their ids.
+// model is the part of a data class that does not know the type of its ids: it
+// reads and writes records by the texts of their ids.
 type model[T any] struct {
 	db       *DB
 	name     string
@@ -29,14 +36,10 @@ type model[T any] struct {
 	streaks  []*streak // of the indexes, by their numbers
 	counters []CounterOf[T]
 	history  int
-	all      *enumeration
-	numbers  *Numbering // of a model whose ids are given in order; else nil
-
-	mu       sync.Mutex
-	handlers []func(ctx context.Context, id string, created bool) error
-	calls    atomic.Int64 // of handlers, under way
-
-	built builtState
+	all      *enumeration.Enumeration
+	numbers  *numbering.Row // of a model whose ids are given in order; else nil
+	handlers handlers.Handlers
+	built    *built.Item
 }
 
 // fields points at the fields of one record that the write path fills in; nil
@@ -46,17 +49,9 @@ type fields struct {
 	created, updated, expires *time.Time
 }
 
-// upgrader is a model that knows how to bring records of older versions up.
-type upgrader interface{ Upgrade(from int) error }
-
-// validator is a model that says whether a record may be stored.
-type validator interface{ Validate() error }
-
 func (m *model[T]) plug(index plug.Index[T]) {
-	for _, other := range m.indexes {
-		if other.Name() == index.Name() {
-			panic("kvmodel: model " + m.name + " has an index " + index.Name() + " already")
-		}
+	if m.index(index.Name()) != nil {
+		panic("kvmodel: model " + m.name + " has an index " + index.Name() + " already")
 	}
 	if len(m.indexes) == envelope.MaxIndexes {
 		panic("kvmodel: model " + m.name + " has too many indexes")
@@ -74,7 +69,19 @@ func (m *model[T]) index(name string) plug.Index[T] {
 	return nil
 }
 
-// shape tells two releases apart that keep other indexes.
+// definitions returns the indexes of m by name and definition, sorted.
+func (m *model[T]) definitions() []string {
+	var defs []string
+	for _, index := range m.indexes {
+		defs = append(defs, definition(index))
+	}
+	slices.Sort(defs)
+	return defs
+}
+
+func definition[T any](index plug.Index[T]) string { return index.Name() + "=" + index.Def() }
+
+// shape differs between two releases that keep different indexes.
 func (m *model[T]) shape() string {
 	h := sha256.New()
 	for _, index := range m.indexes {
@@ -85,8 +92,8 @@ func (m *model[T]) shape() string {
 
 func (m *model[T]) key(id string) string { return recordKey.KeyOfText([]string{m.name}, id) }
 
-// failure returns err with the record it befell, unless it says so already. A
-// TakenError says all by itself.
+// failure returns err with the record it concerns, unless it says so already. A
+// TakenError says everything itself.
 func (m *model[T]) failure(id string, err error) error {
 	what := m.name + " " + kv.Quote(id)
 	switch e := err.(type) {
@@ -100,7 +107,7 @@ func (m *model[T]) failure(id string, err error) error {
 	return &recordError{what, err}
 }
 
-// recordError is an error with the record it befell.
+// recordError is an error with the record it concerns.
 type recordError struct {
 	what string
 	err  error
@@ -110,145 +117,60 @@ func (e *recordError) Error() string { return e.what + ": " + e.err.Error() }
 
 func (e *recordError) Unwrap() error { return e.err }
 
-// see reads records in one trip. Each id has its Seen; the error is not nil
-// if some could not be asked for or is corrupt.
-func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = m.key(id)
-	}
-	results, err := kv.GetAll(ctx, s, m.withCounters(keys, ids)...)
-	if err != nil {
-		return nil, err
-	}
-	recs := make([]*plug.Seen[T], len(ids))
-	counts := results[len(ids):]
-	for i, r := range results[:len(ids)] {
-		if recs[i], err = m.decode(ids[i], r); err != nil {
-			return nil, err
-		}
-		if err := m.count(recs[i], counts[i*len(m.counters):]); err != nil {
-			return nil, err
-		}
-	}
-	return recs, nil
-}
-
-func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], error) {
-	recs, err := m.see(ctx, s, []string{id})
-	if err != nil {
-		return nil, err
-	}
-	return recs[0], nil
-}
-
-// decode returns what a get of id's record answered.
-func (m *model[T]) decode(id string, r kv.Result) (*plug.Seen[T], error) {
-	if errors.Is(r.Err, kv.ErrNotFound) {
-		return &plug.Seen[T]{ID: id}, nil
-	}
-	if r.Err != nil {
-		return nil, m.failure(id, r.Err)
-	}
-	env, err := envelope.Decode(r.Value)
-	if err != nil {
-		return nil, m.failure(id, err)
-	}
-	rec := &plug.Seen[T]{ID: id, Rev: env.Rev, Version: r.Version, Envelope: env}
-	if env.Deleted {
-		return rec, nil
-	}
-	rec.Value, err = m.decodeBody(env)
-	return rec, m.failure(id, err)
-}
-
-func (m *model[T]) decodeBody(env *envelope.Envelope) (*T, error) {
-	v := new(T)
-	if _, err := m.codec.Unmarshal(env.Body, v); errors.Is(err, ErrCorrupt) {
-		return nil, err
-	} else if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	if up, ok := any(v).(upgrader); ok && env.Model < m.version {
-		if err := up.Upgrade(env.Model); err != nil {
-			return nil, fmt.Errorf("upgrade from version %d: %w", env.Model, err)
-		}
-	}
-	if at := m.schema(v).revision; at != nil && *at == 0 {
-		*at = 1
-	}
-	return v, nil
-}
-
-// lost returns the places that may still name rec although it is deleted.
-func lost[T any](rec *plug.Seen[T]) []envelope.Touched {
-	if rec.Envelope == nil {
+// Changed calls the handlers for a change of id, also if one of them fails. If the
+// change is a day old, errors are logged and no more.
+func (m *model[T]) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
+	err := m.handlers.Call(ctx, id, created)
+	if err == nil {
 		return nil
 	}
-	return rec.Envelope.Lost
-}
-
-// view fills in what index sees of rec.
-func (m *model[T]) view(rec *plug.Seen[T], index plug.Index[T]) {
-	rec.Places, rec.Mark = nil, rec.Envelope.Mark(index.Name())
-	if rec.Value != nil {
-		rec.Places = index.Places(rec.Value)
-	}
-}
-
-// encodeBody returns v's body. What old, which may be nil, holds and T does
-// not know is kept.
-func (m *model[T]) encodeBody(old *envelope.Envelope, v *T) ([]byte, error) {
-	body, err := m.codec.Append(nil, v)
-	if err != nil || !old.Live() {
-		return body, err
-	}
-	unknown, err := m.codec.Unmarshal(old.Body, new(T))
-	if err != nil || !unknown {
-		return body, err
-	}
-	return m.codec.Merge(old.Body, body)
-}
-
-// fence raises rec's rev past every rev up to past, changing nothing else, so
-// that no change prepared for one of them can commit. An absent record becomes
-// a deleted one. ErrConflict: the record changed meanwhile.
-func (m *model[T]) fence(ctx context.Context, s kv.Store, rec *plug.Seen[T], past uint64) error {
-	env := envelope.Envelope{Deleted: true, Model: m.version}
-	if rec.Envelope != nil {
-		env = *rec.Envelope
-	}
-	env.Rev = max(rec.Rev+1, past)
-	op := m.store(rec, &env)
-	_, err := kv.One(ctx, s, op)
-	switch {
-	case errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrNotFound):
-		return m.failure(rec.ID, kv.ErrConflict)
-	case err == nil:
-		rec.Rev = env.Rev
+	err = m.failure(id, fmt.Errorf("OnChange: %w", err))
+	if age >= handlers.Patience {
+		m.db.log.Error("ringtree: an OnChange handler has failed for a day and will not be called again", "err", err)
+		return nil
 	}
 	return err
 }
 
-// ttl returns how long env's item is to live. The tombstones of numbered records
-// stay, since they are what the next number is found by, and those of records
-// with a history, since it is found by them.
-func (m *model[T]) ttl(env *envelope.Envelope) time.Duration {
-	tombstone := tombstoneTTL
-	if m.numbers != nil || m.history > 0 {
-		tombstone = 0
+// archive puts ids into the enumeration. Numbered records need none: the last
+// number says which there are.
+func (m *model[T]) archive(ctx context.Context, ids []string) error {
+	if m.numbers != nil {
+		return nil
 	}
-	return env.TTL(m.db.now(), tombstone)
+	return m.all.Put(ctx, m.db.store, ids)
 }
 
-// store returns the op that puts env in the place of rec.
-func (m *model[T]) store(rec *plug.Seen[T], env *envelope.Envelope) kv.Op {
-	key, value, ttl := m.key(rec.ID), env.Encode(nil), m.ttl(env)
-	if rec.Version == 0 {
-		return kv.OpAdd(key, value).For(ttl)
+// eachID calls f with the ids of all records there may be, in batches, each id
+// once.
+func (m *model[T]) eachID(ctx context.Context, f func(ids []string) error) error {
+	if m.numbers != nil {
+		return m.eachNumber(ctx, f)
 	}
-	return kv.OpSwap(key, rec.Version, value).For(ttl)
+	// A line is deleted only after its id is in a chunk, so reading the lines
+	// first misses none.
+	open, err := journal.CreatedIDs(ctx, m.db.store, m.name)
+	if err != nil {
+		return err
+	}
+	return m.all.Each(ctx, m.db.store, open, f)
 }
 
-// unavailable wraps why something was not even tried.
-func unavailable(cause error) error { return fmt.Errorf("%w: %w", kv.ErrUnavailable, cause) }
+// eachNumber calls f with the ids of all records there were, in batches.
+func (m *model[T]) eachNumber(ctx context.Context, f func(ids []string) error) error {
+	last, err := m.numbers.Last(ctx, m.db.store)
+	if err != nil {
+		return m.failure("the last number", err)
+	}
+	const atOnce = 100
+	for first := int64(1); first <= last; first += atOnce {
+		var ids []string
+		for n := first; n <= min(last, first+atOnce-1); n++ {
+			ids = append(ids, strconv.FormatInt(n, 10))
+		}
+		if err := f(ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Schema is what a data class knows of its model: the struct T with ids of
-// type K. kvgen writes it from the struct's tags.
+// Schema describes a model, the struct T with ids of type K, to its data class.
+// kvgen writes it from the struct's tags.
 type Schema[T any, K comparable] struct {
 	Name    string // of the model, part of its stored keys
 	Version int    // of the model, for Upgrade
@@ -16,15 +16,15 @@ type Schema[T any, K comparable] struct {
 	Key   KeyOf[K]
 	Codec Codec[T]
 
-	// Sequential: ids are the numbers 1, 2, 3, ..., given by Create in their
-	// order, without a counter. A deleted record keeps its number for ever.
+	// Sequential: ids are the numbers 1, 2, 3, ..., given by Create in that order
+	// without a counter. The number of a deleted record is not used again.
 	Sequential bool
 
-	// History is how many bodies of a record are kept; 0: none but the newest. A
-	// deleted record then keeps its tombstone for ever.
+	// History is how many bodies of a record are kept; 0: only the newest. With a
+	// history, a deleted record keeps its tombstone forever.
 	History int
 
-	// Counters are filled in when a record is loaded, and are no part of what is
+	// Counters are filled in when a record is loaded. They are not part of what is
 	// stored under its key.
 	Counters []CounterOf[T]
 
@@ -41,15 +41,15 @@ type Codec[T any] interface {
 	// Append appends the encoded v to dst.
 	Append(dst []byte, v *T) ([]byte, error)
 
-	// Unmarshal fills v from data. It tells whether data has fields v does not
-	// know. It keeps no part of data.
+	// Unmarshal fills v from data, of which it keeps nothing. It reports whether
+	// data has fields that v does not.
 	Unmarshal(data []byte, v *T) (unknown bool, err error)
 
 	// Merge returns next with the fields of prev that T does not know.
 	Merge(prev, next []byte) ([]byte, error)
 }
 
-// IndexSpec says what an index over values of type V is about.
+// IndexSpec describes an index over values of type V.
 type IndexSpec[T, V any] struct {
 	Name   string   // BySlug: unique in the model, part of the index's stored keys
 	Def    string   // the definition; when it changes, the index must be rebuilt

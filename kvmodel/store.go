@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What an app needs of package kv in everyday work, so that one import is
-// enough. Each is the same thing under both names.
+// What an app needs of package kv every day, so that one import is enough. Each
+// is the same thing under both names.
 
 // Store is where the data is kept: what a backend opens and [Open] takes.
 type Store = kv.Store

@@ -137,7 +137,7 @@ func listed(log string) map[string]bool {
 type outcome struct {
 	acked   []string        // tokens of changes that were acknowledged
 	refused []string        // tokens of changes that were refused, so they must not be there
-	deleted map[string]bool // ids somebody may have deleted
+	deleted map[string]bool // ids that may have been deleted
 	wrong   []string        // what no reader may see
 }
 
@@ -210,11 +210,11 @@ func repairAll(sim *kvtest.Sim) {
 	})
 }
 
-// checkAll asserts the invariants when nothing is in flight any more.
+// checkAll asserts the invariants when nothing is in flight.
 //
 // On a store that does not carry out a trip in its order, a trip that is cut may
 // leave a claim or an entry without the line that would find it. It is garbage
-// and not an error: no reader shows it and it stands in nobody's way.
+// and not an error: no reader shows it and it blocks no value.
 func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 	t := sim.T()
 	ctx := context.Background()
@@ -515,8 +515,8 @@ func TestRepair_AClaimThatIsNewerThanTheRecordThatWasReadStays(t *testing.T) {
 
 // faults spares the process that repairs, so that one pass is a whole one. And
 // only the record itself is written late: a claim of a process that lives on,
-// landing after its release, would stay, dead and in nobody's way, until
-// somebody asks for the value.
+// landing after its release, would stay, dead and harmless, until the value is
+// asked for.
 func faults(m kvtest.Moment) kvtest.Fault {
 	switch {
 	case m.Client == "fixer":

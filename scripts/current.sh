@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# current.sh: run the generators and fail if that changes, adds or removes a
-# file. The files are then as they should be, to be looked at and committed.
+# current.sh: run the generators, and fail if that changes, adds or removes a
+# file. The files are then up to date: review and commit them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,9 +13,9 @@ go generate ./...
 (cd bench && go generate ./...)
 after=$(snapshot)
 if [[ $before != "$after" ]]; then
-	echo "current: these generated files were not what the generator writes:" >&2
+	echo "current: these generated files were out of date:" >&2
 	{ diff <(echo "$before") <(echo "$after") || true; } | awk '/^[<>]/ { print "  " $3 }' | sort -u >&2
-	echo "current: they have been written again; look at them and commit them" >&2
+	echo "current: they are up to date now; review and commit them" >&2
 	exit 1
 fi
-echo "current: generated files are what the generator writes"
+echo "current: all generated files are up to date"

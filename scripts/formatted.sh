@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# formatted.sh: fail if gofmt would change a file, and name it.
+# formatted.sh: fail if gofmt would change a file, and name the file.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

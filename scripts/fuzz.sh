@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# fuzz.sh TIME: run every fuzz target for that long, one after another.
+# fuzz.sh TIME: run every fuzz target for TIME, one after another.
 #
-# Up to Go 1.26 fuzzing may end in "context deadline exceeded" when its time is
-# up, although nothing was found: https://go.dev/issue/75804. A target that ends
-# so and has no failing input is run again, twice at most.
+# In Go up to 1.26, fuzzing may fail with "context deadline exceeded" when its
+# time is up, although it has found nothing: https://go.dev/issue/75804. A target
+# that ends this way without a failing input runs again, at most twice.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,14 +15,14 @@ fuzz() { # package name time
 		go test -run '^$' -fuzz "^$2\$" -fuzztime "$3" "$1" </dev/null 2>&1 | tee "$log" && return
 		grep -q '^ *context deadline exceeded$' "$log" || return 1
 		! grep -q 'Failing input written' "$log" || return 1
-		echo "fuzz: $2: its time was up at a bad moment; running it again"
+		echo "fuzz: $2: failed only because its time was up; running it again"
 	done
 	return 1
 }
 
 targets=$(scripts/listed.sh '^Fuzz')
 if [[ -z $targets ]]; then
-	echo "fuzz: there is no fuzz target yet"
+	echo "fuzz: there are no fuzz targets"
 	exit 0
 fi
 while read -r package name; do

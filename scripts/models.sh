@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # models.sh: run the exhaustive checkers of the protocols. They are tests named
-# TestModels_..., beside the code whose protocol they check. go test runs the
-# smaller of their worlds, this all of them, and says how many states each has.
+# TestModels_..., next to the code whose protocol they check. go test runs only
+# their smaller worlds; this runs all of them and prints how many states each has.
 set -euo pipefail
 export RINGTREE_MODELS=all
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

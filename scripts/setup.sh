@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # setup.sh PROGRAM...: make sure that the programs are installed.
 #
-# On Debian and its relatives it installs what is missing, if it may: as root,
-# or by a sudo that asks for no password. Elsewhere it says what to install and
-# fails. Debian starts some servers once they are installed; they do no harm,
-# because the tests start their own on free ports.
+# On Debian and its relatives it installs missing programs, if it runs as root or
+# sudo asks for no password. Elsewhere it says what to install and fails. Debian
+# starts some servers when it installs them; they do no harm, because the tests
+# start their own on free ports.
 set -euo pipefail
 
 packages_of() {
@@ -27,7 +27,7 @@ find_missing() {
 
 find_missing go
 if ((${#missing[@]})); then
-	echo "setup: Go is not installed, or not on the PATH: see https://go.dev/doc/install" >&2
+	echo "setup: Go is not installed or not on the PATH; see https://go.dev/doc/install" >&2
 	exit 1
 fi
 
@@ -47,7 +47,7 @@ refuse() {
 	exit 1
 }
 
-command -v apt-get >/dev/null || refuse "there is no apt-get here to install them with"
+command -v apt-get >/dev/null || refuse "there is no apt-get to install them with"
 if [[ $(id -u) == 0 ]]; then
 	as_root=(env)
 elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
@@ -60,7 +60,7 @@ apt() {
 	"${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# The package lists may be absent, as in a fresh container, or too old.
+# The package lists may be missing, as in a fresh container, or too old.
 echo "setup: installing ${packages[*]}"
 if ! apt install -y --no-install-recommends "${packages[@]}"; then
 	echo "setup: trying again with fresh package lists"
@@ -69,4 +69,4 @@ if ! apt install -y --no-install-recommends "${packages[@]}"; then
 fi
 
 find_missing "${missing[@]}"
-((${#missing[@]} == 0)) || refuse "still not on the PATH after the installation: ${missing[*]}"
+((${#missing[@]} == 0)) || refuse "still not on the PATH after installation: ${missing[*]}"

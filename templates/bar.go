@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// A bar shows how full something is: in one part, or in a small one for each of
-// its parts. A shut bar is a dashed outline.
+// A bar shows how full something is, as a whole or in parts. A shut bar is a
+// dashed outline.
 type bar struct {
 	x, y, width float64 // y is the middle
 	parts       []part
 	now, shut   bool
 }
 
-// A part is filled by shares of it: with what is there, and at half height with
-// what no longer counts.
+// A part is filled with what is there and, at half height, with what no longer
+// counts. Both are shares of the part.
 type part struct{ full, half float64 }
 
 func (b bar) Render(ctx context.Context, w io.Writer) error { return bars(b).Render(ctx, w) }
@@ -30,7 +30,7 @@ func (b bar) each() float64 {
 
 func (b bar) left(i int) float64 { return b.x + float64(i)*(b.each()+b.between()) }
 
-// share returns n of room, between 0 and 1.
+// share returns n as a share of room, between 0 and 1.
 func share(n, room int64) float64 {
 	if n <= 0 || room <= 0 {
 		return 0

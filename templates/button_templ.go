@@ -12,14 +12,14 @@ import (
 	"io"
 )
 
-// Button is a link that looks like a button if it has an address, and sends its
-// form if not.
+// Button is a link that looks like a button if Href is set. Otherwise it submits
+// its form.
 type Button struct {
 	Text        string
 	Href        string
-	Quiet       bool   // outlined: all but one of a block
-	Form        string // the id of the form it sends, if it stands outside
-	Name, Value string // what it adds to the form
+	Quiet       bool   // outlined, as all but one of a block should be
+	Form        string // the id of the form to submit, if the button is outside it
+	Name, Value string // added to the form
 }
 
 // Render writes the button.

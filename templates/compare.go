@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// words with the blanks after them, so that joined they are the text again.
+// A word includes the blanks around it, so the words joined are the text.
 var wordOf = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// compareCells bounds what a comparison costs: words of one text times words of
-// the other, where they are not alike.
+// compareCells bounds the cost of a comparison: the words of one text times those
+// of the other, between what they have in common at both ends.
 const compareCells = 1 << 20
 
-// Compare returns two versions of a text in pieces: runs of words that both
-// have, in the same order, and runs that differ. Joined, the pieces of each are
-// the text as it was. Where two long texts have too little in common at their
-// beginning and end, all between counts as different.
+// Compare returns two versions of a text in pieces: runs of words that both have,
+// in the same order, and runs that differ. The pieces of a version joined are the
+// version. If two long texts have too little in common at their beginning and
+// end, everything between counts as different.
 func Compare(theirs, mine string) (inTheirs, inMine []Piece) {
 	a, b := wordOf.FindAllString(theirs, -1), wordOf.FindAllString(mine, -1)
 	start := alike(len(a), len(b), func(i int) bool { return a[i] == b[i] })
@@ -25,7 +25,7 @@ func Compare(theirs, mine string) (inTheirs, inMine []Piece) {
 	return pieces(a, start, differA), pieces(b, start, differB)
 }
 
-// differing tells of each word of a and of b whether it is in one of them only.
+// differing reports for each word of a and of b whether only one of them has it.
 func (l lengths) differing(a, b []string) (ofA, ofB []bool) {
 	ofA, ofB = make([]bool, len(a)), make([]bool, len(b))
 	i, j := 0, 0
@@ -44,8 +44,8 @@ func (l lengths) differing(a, b []string) (ofA, ofB []bool) {
 	return ofA, ofB
 }
 
-// pieces joins words that are of one kind. Those from start on are told by
-// differ, all others are in both texts.
+// pieces joins neighboring words of the same kind. For words from start on,
+// differ says which differ; all others are in both texts.
 func pieces(words []string, start int, differ []bool) []Piece {
 	differs := func(i int) bool { return i >= start && i < start+len(differ) && differ[i-start] }
 	var all []Piece
@@ -59,7 +59,8 @@ func pieces(words []string, start int, differ []bool) []Piece {
 	return all
 }
 
-// alike returns for how many i from 0, below both lengths, same holds.
+// alike returns how many of the numbers from 0 satisfy same before one does not,
+// at most n and at most m.
 func alike(n, m int, same func(int) bool) int {
 	for i := range min(n, m) {
 		if !same(i) {
@@ -69,9 +70,9 @@ func alike(n, m int, same func(int) bool) int {
 	return min(n, m)
 }
 
-// A lengths holds, for what is left of two texts, how many words their longest
-// common subsequence has: by the number of words left. It is nil if that would
-// be too many to know.
+// A lengths holds the length of the longest common subsequence of what is left of
+// two texts, by the number of words left in each. It is nil if the texts are too
+// long to compare.
 type lengths [][]int32
 
 func longest(a, b []string) lengths {
@@ -94,12 +95,12 @@ func longest(a, b []string) lengths {
 	return table
 }
 
-// same tells whether the first words left are one word of both texts.
+// same reports whether what is left of both texts begins with the same word.
 func (l lengths) same(a, b []string) bool {
 	return l != nil && len(a) > 0 && len(b) > 0 && a[0] == b[0]
 }
 
-// dropFirst tells whether nothing in common is lost with the first word of a.
+// dropFirst reports whether dropping the first word of a loses nothing in common.
 func (l lengths) dropFirst(a, b []string) bool {
 	return l == nil || l[len(a)-1][len(b)] >= l[len(a)][len(b)-1]
 }

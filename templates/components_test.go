@@ -52,7 +52,7 @@ func TestExpected_HasAFileForEachSampleAndNoOther(t *testing.T) {
 	}
 }
 
-// Blanks between tags are not compared above; here they are.
+// The test above does not compare blanks between tags; this one does.
 func TestComponents_ReadAsSentences(t *testing.T) {
 	for _, test := range []struct {
 		component templ.Component
@@ -110,8 +110,7 @@ func TestComponents_EscapeWhatPeopleWrote(t *testing.T) {
 	}
 }
 
-// withText returns a copy of a value with text in place of every text that is
-// not empty.
+// withText returns a copy of value in which text replaces every non-empty string.
 func withText(value reflect.Value, text string) reflect.Value {
 	changed := reflect.New(value.Type()).Elem()
 	changed.Set(value)
@@ -136,8 +135,8 @@ func withText(value reflect.Value, text string) reflect.Value {
 	return changed
 }
 
-// unsafe says what of all the tokens is not as in the component that nobody
-// attacked, or returns "".
+// unsafe says how all, the tokens of an attacked component, differ from the honest
+// one in a dangerous way, or returns "".
 func unsafe(all []token, honest string) string {
 	for _, token := range all {
 		if token.start != "" && !strings.Contains(honest, "<"+token.start) {
@@ -173,8 +172,8 @@ func TestUnsafe_SeesWhatIsUnsafe(t *testing.T) {
 	}
 }
 
-// A text that turns the direction of what follows it must end in an element of
-// its own, so that it turns only itself.
+// Text that turns the direction of what follows it must be in an element of its
+// own, so that it turns only itself.
 func TestComponents_IsolateTheDirectionOfWhatPeopleWrote(t *testing.T) {
 	own := []string{"bdi", "option", "textarea", "title", "desc"}
 	const turned = "\u202egnirts"

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Cost is what a page took, for its footer while developing.
+// Cost is what a page cost, for its footer during development.
 type Cost struct {
 	Trips int
-	Deep  int // how many of them one after another; 0 or Trips: all
+	Deep  int // how many trips came one after another; 0 or Trips means all
 	Keys  int
 	Bytes int64
 	Time  time.Duration

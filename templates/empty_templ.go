@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// Empty stands where a list has nothing in it yet.
+// Empty takes the place of a list that has no entries yet.
 type Empty struct {
 	Words string // one sentence
 	Way   Link   // what to do next
@@ -90,16 +90,16 @@ func empty(e Empty) templ.Component {
 	})
 }
 
-// Failure is the page that comes instead of the one that was asked for.
+// Failure is an error page.
 type Failure struct {
 	Title   string // what happened, in plain words
 	Words   string // what to do next
 	Buttons []Button
 	Status  int
-	Request string // its id, to ask about
+	Request string // the id of the request, to refer to
 }
 
-// Render writes the page, to go into the same frame as any other.
+// Render writes the content of the page, which goes into the usual frame.
 func (f Failure) Render(ctx context.Context, w io.Writer) error { return failure(f).Render(ctx, w) }
 
 func failure(f Failure) templ.Component {

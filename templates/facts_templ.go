@@ -12,7 +12,7 @@ import (
 	"io"
 )
 
-// Facts is the strip of numbers below a title.
+// Facts is the row of numbers below a title.
 type Facts struct{ Facts []Fact }
 
 // Fact is a number with the words around it: "rank", "#12", "of 3,456".
@@ -22,7 +22,7 @@ type Fact struct {
 	After  string
 }
 
-// Render writes the strip.
+// Render writes the row.
 func (f Facts) Render(ctx context.Context, w io.Writer) error { return facts(f).Render(ctx, w) }
 
 func facts(f Facts) templ.Component {

@@ -12,10 +12,10 @@ import (
 	"io"
 )
 
-// Feed is what was written, newest first.
+// Feed lists what people wrote, newest first.
 type Feed struct{ Rows []Row }
 
-// Row is one thing somebody wrote.
+// Row is one entry of a feed.
 type Row struct {
 	When   Moment
 	Title  Link

@@ -12,18 +12,18 @@ import (
 	"io"
 )
 
-// Field is a labelled part of a form. Its name is its id as well, so it is
+// Field is a labeled field of a form. Its name is also its id, so it must be
 // unique on the page.
 type Field struct {
 	Name, Label string
 	Hint        string
 	Value       string
-	Error       string // what is wrong, naming the bad value; "": nothing
-	Type        string // of an input; "": text
-	Rows        int    // lines of a text area; 0: an input
-	Writing     bool   // what people will read: set in the reading serif
+	Error       string // what is wrong, naming the bad value; empty means nothing
+	Type        string // of an input; empty means text
+	Rows        int    // lines of a text area; 0 means an input
+	Writing     bool   // text for people to read, so set in the reading serif
 	Required    bool
-	Max         int    // characters at most; 0: no limit is told
+	Max         int    // characters at most; 0 means no limit is stated
 	Complete    string // what browsers may fill in: "username"
 }
 
@@ -244,7 +244,7 @@ func (f Field) kind() string {
 	return f.Type
 }
 
-// attributes returns what an input and a text area have in common.
+// attributes returns the attributes that an input and a text area share.
 func (f Field) attributes() templ.Attributes {
 	all := templ.Attributes{"id": f.Name, "name": f.Name, "required": f.Required}
 	if f.Rows > 0 {
@@ -268,7 +268,7 @@ func (f Field) attributes() templ.Attributes {
 	return all
 }
 
-// described returns the ids of what else is said about the field.
+// described returns the ids of the texts that describe the field.
 func (f Field) described() string {
 	switch {
 	case f.Hint != "" && f.Error != "":

@@ -12,10 +12,10 @@ import (
 	"io"
 )
 
-// Footprints is who came by, newest first, a part for each day.
+// Footprints lists visits, newest first, with a section for each day.
 type Footprints struct{ Days []Day }
 
-// Day is the footprints of a day, or of some days.
+// Day holds the footprints of a day or of several days.
 type Day struct {
 	Title  string // "Today"
 	Prints []Footprint

@@ -13,8 +13,8 @@ import (
 
 var gallery = flag.String("gallery", "", "write a page with every component, light and dark, to this file")
 
-// galleryPage is a frame such as an app has. A name in brackets is replaced by
-// the sample of that name.
+// galleryPage is a frame like an app's. The sample of a name replaces that name in
+// brackets.
 const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header class="site"><div>
 <a class="name" href="/">[mark]Ashiato</a>
 <nav aria-label="Main"><a href="/">Home</a><a href="/feed">Feed</a><a href="/ranking" aria-current="page">Ranking</a><a href="/topics">Topics</a><a href="/footprints">Footprints[unread]</a></nav>
@@ -23,7 +23,7 @@ const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header cl
 <main class="page" id="main">
 <div><h1>Small pages by people nearby</h1><p class="lead">3,456 pages by 812 people. <a href="/new">12 are new</a> since you looked yesterday evening.</p></div>
 <div class="columns home"><section>[head-key][feed][pager-first]</section><section>[head][ranks-aside]</section></div>
-<div class="columns"><section>[tabs][ranks][pager]</section><section class="aside"><div class="head"><h2>Around you</h2><p>top 12 %</p></div>[around]</section></div>
+<div class="columns"><section>[tabs][ranks][pager]</section><section class="aside"><div class="head"><h2>Around you</h2><p>top 12%</p></div>[around]</section></div>
 <div class="columns"><div class="stack"><article><h1>The figure two in the snow</h1><p class="lead"><a href="/papercrane">papercrane</a>, 18 January, edited twice</p>
 [facts]<div class="prose"><p>My grandmother kept one pair of wooden clogs for the garden, and on the first white morning of the year she would walk to the gate and back, only so that we could look at what she had left behind.</p><blockquote><p>Snow in the morning.<br/>The figure two, the figure two:<br/>the marks of clogs.</p></blockquote></div>[tags]<p class="after">[button-quiet]</p></article>
 <ul class="rows"><li><div class="gutter">[seal]</div><div class="remark"><p class="meta">papercrane · yesterday</p><p>His twos always looked as if they were leaning into the wind.</p></div></li></ul>
@@ -75,7 +75,7 @@ func TestGallery_ShowsEveryComponent(t *testing.T) {
 	}
 }
 
-// A component that is given no values still writes something, and does not fail.
+// A component without values still writes something and does not fail.
 func TestComponents_NeedNoValues(t *testing.T) {
 	for _, c := range []templ.Component{
 		SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},
@@ -83,12 +83,12 @@ func TestComponents_NeedNoValues(t *testing.T) {
 		RingPicture{Segments: make([]Segment, 3), Newest: 7}, TreePicture{Root: Node{Children: make([]Node, 40)}}, Ruler{Rank: 9, Of: 3},
 	} {
 		if text := render(t, c); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-			t.Errorf("%#v writes a number that is none:\n%s", c, text)
+			t.Errorf("%#v writes something that is not a number:\n%s", c, text)
 		}
 	}
 }
 
-func TestComponents_ContextThatIsDoneIsTold(t *testing.T) {
+func TestComponents_ContextThatIsDoneIsReported(t *testing.T) {
 	for _, s := range samples() {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()

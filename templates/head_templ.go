@@ -12,12 +12,12 @@ import (
 	"io"
 )
 
-// SectionHead is the heading of a section, above its strong rule.
+// SectionHead is the heading of a section, with a strong rule below it.
 type SectionHead struct {
 	Title string
 	ID    string // for a label or a link to the section
-	More  Link   // on the right: one link, or one fact
-	Key   string // on the right instead: a key, in mono
+	More  Link   // on the right: one link or one fact
+	Key   string // on the right instead of More: a key, in a monospaced font
 }
 
 // Render writes the head.
@@ -126,11 +126,11 @@ func sectionHead(h SectionHead) templ.Component {
 	})
 }
 
-// Tabs are the same thing in several ways, one of which is shown below.
+// Tabs lead to several views of the same thing. The page shows one of them below.
 type Tabs struct {
-	Label string // what one chooses, for those who do not see the tabs
+	Label string // what the tabs choose, for those who do not see them
 	Tabs  []Link
-	Now   int    // which of them is shown
+	Now   int    // the index of the view shown
 	Fact  string // on the right
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A token of HTML: a start with its attributes, an end, or text.
+// A token is a piece of HTML: a start tag with its attributes, an end tag, or text.
 type token struct {
 	start      string
 	attributes map[string]string
@@ -20,11 +20,11 @@ type token struct {
 	text       string
 }
 
-// Elements that have no end.
+// void holds the elements that have no end tag.
 var void = []string{"input", "br"}
 
-// tokens reads HTML as components write it: every element is closed but the
-// void ones. A name that is closed out of turn is an error.
+// tokens reads HTML as components write it: every element is closed except the
+// void ones. An end tag out of order is an error.
 func tokens(html string) ([]token, error) {
 	decoder := xml.NewDecoder(strings.NewReader("<all>" + html + "</all>"))
 	decoder.Strict, decoder.Entity = false, xml.HTMLEntity
@@ -57,9 +57,9 @@ func tokens(html string) ([]token, error) {
 	}
 }
 
-// closed returns an error if the reader had to close elements itself.
+// closed returns an error if the decoder had to close elements itself.
 func closed(html string, all []token) error {
-	ends := -1 // That of the element around all.
+	ends := -1 // Do not count the element around all.
 	for _, token := range all {
 		if token.end != "" {
 			ends++
@@ -72,8 +72,8 @@ func closed(html string, all []token) error {
 }
 
 // normal returns html with one tag or text on each line, indented by depth, with
-// attributes in order and blanks run together. Two texts that are equal so look
-// and read alike but for blanks between tags.
+// sorted attributes and without repeated blanks. Two texts with equal results look
+// and read alike except for blanks between tags.
 func normal(t *testing.T, html string) string {
 	t.Helper()
 	all, err := tokens(html)
@@ -122,10 +122,10 @@ func sortedNames(attributes map[string]string) []string {
 	return names
 }
 
-// Elements that stand apart from what is before and after them.
+// Elements that are separate from the text before and after them.
 var blocks = []string{"p", "div", "li", "h2", "h3"}
 
-// said returns what html reads as: its text, with blanks run together.
+// said returns the text of html, without repeated blanks.
 func said(t *testing.T, html string) string {
 	t.Helper()
 	all, err := tokens(html)

@@ -12,7 +12,7 @@ import (
 	"io"
 )
 
-// KeyTable is the keys behind a picture.
+// KeyTable lists the keys behind a picture.
 type KeyTable struct {
 	Caption string
 	Rows    []KeyRow

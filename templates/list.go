@@ -6,21 +6,21 @@ import (
 	"io"
 )
 
-// ListPicture draws the segments of a list, one below the other. After 16 rows
-// the rest is folded into one.
+// ListPicture draws the segments of a list, one below the other. It has at most 16
+// rows; the last one stands for all further segments.
 type ListPicture struct {
 	Title    string // for those who do not see the picture
 	Segments []ListSegment
 	Room     int64  // members a segment has room for
-	Words    string // below
+	Words    string // below the picture
 }
 
 // ListSegment is one key of a list.
 type ListSegment struct {
 	Name   string
 	Live   int64 // members
-	Stale  int64 // what was removed or said again, until the segment is rolled
-	Sealed bool  // replaced by others, and not read any more
+	Stale  int64 // entries removed or repeated since the segment was rolled
+	Sealed bool  // replaced by others, and no longer read
 	Asked  bool  // the one that was asked about
 }
 
@@ -38,7 +38,7 @@ func (l ListPicture) description() string {
 func (l ListPicture) key() []entry {
 	live, stale := total(l.Segments)
 	return []entry{
-		{"bar", Grouped(live) + " live, fill of " + Grouped(l.Room)},
+		{"bar", Grouped(live) + " live, full at " + Grouped(l.Room)},
 		{"half", Grouped(stale) + " stale"},
 		{"shut", "sealed"},
 	}
@@ -60,7 +60,7 @@ const (
 	listNameMax  = 18
 	listBars     = 172.0
 	listBarWidth = 222.0
-	listParts    = 4 // of the bar that stands for the rest
+	listParts    = 4 // of the bar for all further segments
 )
 
 // A listRowDrawing is one row of the picture.
@@ -73,7 +73,7 @@ func (l ListPicture) height() float64 {
 	return listRow * float64(max(1, min(listRows, len(l.Segments))))
 }
 
-// rows returns what is drawn, from the top.
+// rows returns the rows from the top.
 func (l ListPicture) rows() []listRowDrawing {
 	shown := l.Segments
 	if len(shown) > listRows {
@@ -104,7 +104,7 @@ func (l ListPicture) row(i int, s ListSegment) listRowDrawing {
 	return drawn
 }
 
-// folded is one row for many segments: a small bar for each quarter of them.
+// folded returns one row for many segments: a small bar for each quarter of them.
 func (l ListPicture) folded(i int, rest []ListSegment) listRowDrawing {
 	live, _ := total(rest)
 	drawn := listRowDrawing{barAt(i), Grouped(int64(len(rest))) + " more", Grouped(live)}
@@ -117,7 +117,7 @@ func (l ListPicture) folded(i int, rest []ListSegment) listRowDrawing {
 	return drawn
 }
 
-// part returns how full n segments are. What is stale takes no more than is left.
+// part returns how full n segments are. Stale entries take at most the rest.
 func (l ListPicture) part(live, stale, n int64) part {
 	full := share(live, n*l.Room)
 	return part{full: full, half: min(1-full, share(stale, n*l.Room))}

@@ -13,11 +13,11 @@ import (
 )
 
 // Pager leads from one page of a list to the next. The cursors are in the
-// addresses. A missing end leaves its place empty.
+// addresses. Where there is no further page, it shows no link.
 type Pager struct {
-	Back  Link   // to what comes before: "Newer"
-	On    Link   // to what comes after: "Older"
-	Words string // where this page stands: Span
+	Back  Link   // to the page before: "Newer"
+	On    Link   // to the page after: "Older"
+	Words string // which entries this page shows; see Span
 }
 
 // Render writes the pager.

@@ -71,7 +71,7 @@ func TestTreePicture_RowsNeverOverlap(t *testing.T) {
 	}
 }
 
-// strokes returns how many strokes a path has.
+// strokes returns the number of strokes in a path.
 func strokes(path string) int { return strings.Count(path, "M") }
 
 func TestRingPicture_DrawsAStrokeForEachPlace(t *testing.T) {

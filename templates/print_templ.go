@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// Mark is the sign of the site: two prints, side by side.
+// Mark is the logo of the site: two prints, side by side.
 type Mark struct{}
 
 // Render writes the mark.
@@ -60,7 +60,7 @@ func twoPrints() templ.Component {
 	})
 }
 
-// aPrint is the mark of a clog in snow: a sole, and the bars of its two teeth.
+// aPrint is the print of a clog in snow: a sole and the bars of its two teeth.
 func aPrint(left bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -188,7 +188,7 @@ func printAt(transform, opacity string) templ.Component {
 	})
 }
 
-// Walk is a few prints that go to the right and fade in.
+// Walk is a row of prints that leads to the right and fades in.
 func Walk(steps int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -254,7 +254,8 @@ func Walk(steps int) templ.Component {
 	})
 }
 
-// step returns where print i of a walk lies: left and right of the way in turn.
+// step returns the transform for print i of a walk, alternately left and right of
+// the path.
 func step(i int) string {
 	if i%2 == 0 {
 		return "translate(" + strconv.Itoa(22+44*i) + " 14) rotate(82)"

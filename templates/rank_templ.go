@@ -12,10 +12,10 @@ import (
 	"io"
 )
 
-// RankList is a part of a ranking, best first. The rule under a row is its bar.
+// RankList is a part of a ranking, best first. The line under a row is its bar.
 type RankList struct {
 	Rows  []Ranked
-	Moves bool // tell how each has moved
+	Moves bool // show how each row has moved
 }
 
 // Ranked is one row of a ranking.
@@ -24,8 +24,8 @@ type Ranked struct {
 	Title  Link
 	Meta   []Link
 	Figure Figure
-	Share  float64 // of the first, 0 to 1: how long the bar is
-	Moved  int     // places up; down if negative
+	Share  float64 // of the first row's figure, 0 to 1: how long the bar is
+	Moved  int     // ranks up, or down if negative
 	New    bool    // was not in the ranking before
 	Yours  bool
 }
@@ -302,7 +302,7 @@ func movement(row Ranked) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"moved\"><span aria-hidden=\"true\">–</span><span class=\"sr\">not moved</span></span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"moved\"><span aria-hidden=\"true\">–</span><span class=\"sr\">unchanged</span></span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -311,16 +311,15 @@ func movement(row Ranked) templ.Component {
 	})
 }
 
-// Around is where one stands: the neighbours, and a ruler over the whole
-// ranking.
+// Around shows one rank: its neighbors, and a ruler over the whole ranking.
 type Around struct {
-	Rows []Ranked // one of them Yours
+	Rows []Ranked // one of them is Yours
 	Next string   // what it takes to rise: "3 more views to pass #411."
 	Rank int64
 	Of   int64
 }
 
-// Render writes the neighbours and the ruler.
+// Render writes the neighbors and the ruler.
 func (a Around) Render(ctx context.Context, w io.Writer) error { return around(a).Render(ctx, w) }
 
 func around(a Around) templ.Component {
@@ -360,7 +359,7 @@ func around(a Around) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(a.Next)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `rank.templ`, Line: 94, Col: 27}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `rank.templ`, Line: 93, Col: 27}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {

@@ -7,15 +7,15 @@ import (
 	"math"
 )
 
-// RingPicture draws a ring: its segments in order from the top, clockwise, each
-// with its places.
+// RingPicture draws a ring: its segments clockwise from the top, each with its
+// places.
 type RingPicture struct {
 	Title    string // for those who do not see the picture
 	Segments []Segment
-	Newest   int    // the segment that is written to; the head follows its last place that is not Unwritten
+	Newest   int    // the segment being written; the head follows its last place that is not Unwritten
 	Counter  int64  // in the middle
 	Counts   string // what the counter counts: "numbers given, 256 kept"
-	Words    string // below
+	Words    string // below the picture
 }
 
 // Segment is one key of a ring.
@@ -31,8 +31,8 @@ type Place uint8
 const (
 	Unwritten Place = iota // not reached yet
 	Filled
-	Stale   // names what is no longer there
-	Missing // was never written, though its number was given
+	Stale   // refers to something that is no longer there
+	Missing // never written, though its number was given
 )
 
 // Render writes the picture with its key.
@@ -53,7 +53,7 @@ func (r RingPicture) headWords() string {
 	return ""
 }
 
-// head returns the name of the segment that is written to.
+// head returns the name of the segment being written, or "".
 func (r RingPicture) head() string {
 	if r.Newest < 0 || r.Newest >= len(r.Segments) {
 		return ""
@@ -108,8 +108,8 @@ const (
 	ringRadius  = 212.0 // of the outer end of strokes, if names are short
 	ringStroke  = 34.0
 	ringGlyph   = 8.8 // the width of a character
-	ringStrokes = 512 // above so many places a stroke stands for several
-	ringNames   = 16  // above so many segments only some have their name
+	ringStrokes = 512 // with more places, a stroke stands for several
+	ringNames   = 16  // with more segments, only some show their names
 )
 
 // A ringDrawing is a ring as paths.
@@ -117,7 +117,7 @@ type ringDrawing struct {
 	height         float64
 	middle         point
 	radius         float64
-	per            int // places a stroke stands for
+	per            int // places for each stroke
 	width          float64
 	rim            string
 	filled, newest string
@@ -125,7 +125,7 @@ type ringDrawing struct {
 	names          []ringName
 	hand           string
 	knob           point
-	gap, turn      float64 // between segments; of a segment, gap included
+	gap, turn      float64 // the angles between segments, and of a segment with its gap
 	strokes        int     // of the longest segment
 }
 
@@ -148,8 +148,8 @@ func (r RingPicture) draw() *ringDrawing {
 	return d
 }
 
-// measure settles the sizes: the longest name decides how large the ring can be,
-// the number of strokes how thick they are.
+// measure decides the sizes. The longest name limits the radius, and the number
+// of strokes limits their width.
 func (r RingPicture) measure() *ringDrawing {
 	d := &ringDrawing{per: (r.places()-1)/ringStrokes + 1}
 	longest := 0
@@ -169,8 +169,8 @@ func (r RingPicture) measure() *ringDrawing {
 
 const ringNameMax = 10
 
-// at returns the point at a distance from the middle, in a direction clockwise
-// from the top.
+// at returns the point at distance from the middle, in direction, which is
+// clockwise from the top.
 func (d *ringDrawing) at(direction, distance float64) point {
 	sin, cos := math.Sincos(direction)
 	return point{d.middle.x + distance*sin, d.middle.y - distance*cos}
@@ -205,8 +205,8 @@ func (d *ringDrawing) arc(start, end float64) {
 	d.rim += points("M", from.x, from.y) + points("A", inner, inner) + " 0 " + large + " 1" + points(" ", to.x, to.y)
 }
 
-// stroke adds what stands for places: a stroke as high as their filled share; if
-// none is filled, half a stroke if one is stale, else a dot.
+// stroke draws places: a stroke as high as their filled share. If none is filled,
+// it draws half a stroke if one is stale, or a dot if one is missing.
 func (d *ringDrawing) stroke(direction float64, places []Place, now bool) {
 	filled := float64(countOf(Filled, places)) / float64(len(places))
 	switch {
@@ -228,14 +228,14 @@ func (d *ringDrawing) radial(direction, height float64) string {
 	return points("M", from.x, from.y) + points("L", to.x, to.y)
 }
 
-// head sets the hand, which reaches out over the strokes and in over the rim.
+// head places the hand, which extends beyond the strokes and inside the rim.
 func (d *ringDrawing) head(direction float64) {
 	outer := d.at(direction, d.radius+9)
 	d.knob = d.at(direction, d.radius-ringStroke-30)
 	d.hand = points("M", outer.x, outer.y) + points("L", d.knob.x, d.knob.y)
 }
 
-// name sets the name of segment i outside its middle.
+// name places the name of segment i outside the ring, at the segment's middle.
 func (d *ringDrawing) name(i int, name string, now bool) {
 	direction := (float64(i) + .5) * d.turn
 	at := d.at(direction, d.radius+11)

@@ -393,9 +393,9 @@ func ringPicture(r RingPicture, d *ringDrawing) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var28 string
-				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs("a stroke is " + Grouped(int64(d.per)) + " places")
+				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs("each stroke is " + Grouped(int64(d.per)) + " places")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ring.templ`, Line: 34, Col: 115}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ring.templ`, Line: 34, Col: 118}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {

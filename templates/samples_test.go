@@ -9,8 +9,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// A sample is a component with values like those of an app. What it writes is in
-// testdata under its name.
+// A sample is a component with values like an app's. The file of its name in
+// testdata holds what it writes.
 type sample struct {
 	name      string
 	component templ.Component
@@ -53,17 +53,17 @@ func samples() []sample {
 		{"unread-many", Unread(1200)},
 		{"button", Button{Text: "Write", Href: "/write"}},
 		{"button-quiet", Button{Text: "Mark all as seen", Quiet: true, Form: "seen", Name: "until", Value: "p81A"}},
-		{"field", Field{Name: "title", Label: "Title", Value: "Mending a wool jumper in the wrong colour", Writing: true, Required: true, Max: 120}},
+		{"field", Field{Name: "title", Label: "Title", Value: "Mending a wool jumper in the wrong color", Writing: true, Required: true, Max: 120}},
 		{"field-text", Field{
 			Name: "text", Label: "Text", Hint: "Blank line: new paragraph. ## heading, *emphasis*.", Rows: 6, Writing: true,
 			Value: "\nThe jumper was my uncle’s and the elbow went in November.\n\n## What you need",
 		}},
 		{"field-wrong", Field{
-			Name: "tags", Label: "Tags", Hint: "Up to five, with commas between.", Value: "repair, wool, a very long tag that nobody would ever look for",
-			Error: "“a very long tag that nobody would ever look for” is longer than 24 characters.",
+			Name: "tags", Label: "Tags", Hint: "Up to five, with commas between.", Value: "repair, wool, a very long tag that no one would ever look for",
+			Error: "“a very long tag that no one would ever look for” is longer than 24 characters.",
 		}},
 		{"notice", sampleNotice},
-		{"empty", Empty{Words: "Nobody has walked past yet.", Way: Link{"Leave a print on somebody’s page", "/feed"}}},
+		{"empty", Empty{Words: "Nobody has walked past yet.", Way: Link{"Leave a print on someone’s page", "/feed"}}},
 		{"failure", Failure{
 			Title: "The store does not answer", Words: "Nothing is lost. Try again in a moment.",
 			Buttons: []Button{{Text: "Try again", Href: "/feed"}, {Text: "Home", Href: "/", Quiet: true}},
@@ -115,7 +115,7 @@ var sampleAround = Around{
 	Rows: []Ranked{
 		{Rank: 410, Title: to("An owl, and the other owl"), Meta: []Link{to("jackdaw")}, Figure: Figure{Value: "63"}, Moved: -1},
 		{Rank: 411, Title: to("Letters to the bus driver"), Meta: []Link{to("longstride")}, Figure: Figure{Value: "62"}},
-		{Rank: 412, Title: to("Mending a wool jumper in the wrong colour"), Meta: []Link{words("your page")}, Figure: Figure{Value: "60"}, Moved: 18, Yours: true},
+		{Rank: 412, Title: to("Mending a wool jumper in the wrong color"), Meta: []Link{words("your page")}, Figure: Figure{Value: "60"}, Moved: 18, Yours: true},
 		{Rank: 413, Title: to("Plums, and what the wasps left"), Meta: []Link{to("figtree")}, Figure: Figure{Value: "59"}, Moved: -2},
 		{Rank: 414, Title: to("A drawer for odd buttons"), Meta: []Link{to("crumb")}, Figure: Figure{Value: "59"}, New: true},
 	},
@@ -135,14 +135,14 @@ var sampleFootprints = Footprints{[]Day{
 	}},
 }}
 
-// sampleCard stands around children, as a page would write it.
+// sampleCard is a card around children, as a page would write it.
 var sampleCard = templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 	inside := templ.Join(markup(`<p>Your last 256 visitors. Each appears once, at the latest visit; older prints melt.</p>`),
 		buttons([]Button{{Text: "Mark all as seen", Quiet: true}}))
 	return Card("What is kept").Render(templ.WithChildren(ctx, inside), w)
 })
 
-// markup is HTML that a sample is given as it is.
+// markup returns a component that writes text as it is.
 func markup(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, text)
@@ -154,14 +154,14 @@ var sampleNotice = Notice{
 	Title: "This page changed while you were writing",
 	Words: "You saved it from another window at 14:18. Nothing is lost: your text is below, and the marked words differ.",
 	Versions: []Version{
-		{"Saved at 14:18 (edit 3)", []Piece{{"The yarn I had was ", false}, {"the grey of a wet street", true}, {", so the elbow ", false}, {"can be seen", true}, {".", false}}},
+		{"Saved at 14:18 (edit 3)", []Piece{{"The yarn I had was ", false}, {"the gray of a wet street", true}, {", so the elbow ", false}, {"can be seen", true}, {".", false}}},
 		{"Yours, not saved", []Piece{{"The yarn I had was ", false}, {"red", true}, {", so the elbow ", false}, {"is now a small red field", true}, {".", false}}},
 	},
 	Hint:    "Bring over what you want to keep, then save. Saving makes your text edit 4; edit 3 stays in the history.",
 	Buttons: []Button{{Text: "Save mine as edit 4", Form: "edit"}, {Text: "Discard mine", Href: "/pages/jumper", Quiet: true}},
 }
 
-// sampleRing is a ring with some places that are stale or missing; the last
+// sampleRing returns a ring in which some places are stale or missing. The last
 // segment is not full.
 func sampleRing(segments, width int) RingPicture {
 	r := RingPicture{
@@ -192,7 +192,7 @@ func samplePlace(i, j int) Place {
 	return Filled
 }
 
-// leaves returns four children of name with these counts, highest first.
+// leaves returns the router name over four leaves with counts, highest first.
 func leaves(name string, counts ...int64) Node {
 	router := Node{Name: name}
 	for i, n := range counts {
@@ -221,7 +221,7 @@ var sampleTree = TreePicture{
 		router("key000", leaves("key00011", 80, 70, 60, 53), Node{Name: "key00010", Count: 127}, leaves("key00001", 61, 58, 50, 41), Node{Name: "key00000", Count: 119})),
 }
 
-// sampleDeepTree is a tree with more than fits, and a chain at its top.
+// sampleDeepTree returns a tree that is too large to draw, with a chain at its top.
 func sampleDeepTree() TreePicture {
 	var grow func(name string, depth int) Node
 	grow = func(name string, depth int) Node {

@@ -13,8 +13,8 @@ import (
 	"strconv"
 )
 
-// Seal is the first letter of a name, instead of a picture. The name itself
-// stands beside it, so it says nothing to those who listen.
+// Seal is the first letter of a name, in place of a picture. Screen readers skip
+// it, because the name itself is beside it.
 type Seal struct {
 	Name  string
 	Large bool
@@ -83,10 +83,10 @@ func seal(s Seal) templ.Component {
 	})
 }
 
-// Tags are topics, each with what is in it.
+// Tags are links to topics.
 type Tags struct {
 	Tags  []Link
-	Label string // what they are, for those who do not see them; "": Tags
+	Label string // what they are, for those who do not see them; empty means Tags
 }
 
 // Render writes the tags.
@@ -152,8 +152,8 @@ func tags(t Tags) templ.Component {
 	})
 }
 
-// Unread is how many things one has not seen, for the main navigation; nothing
-// if there are none.
+// Unread is the number of unread things, for the main navigation. It renders
+// nothing if there are none.
 type Unread int
 
 // Render writes the number.

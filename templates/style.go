@@ -19,12 +19,12 @@ func sum(text []byte) []byte {
 	return hash[:]
 }
 
-// StyleName returns the stylesheet's file name. It changes when the stylesheet
-// does, so what is served under it may be kept for ever.
+// StyleName returns the stylesheet's file name. It changes with the stylesheet, so
+// clients may cache the file forever.
 func StyleName() string { return styleName }
 
-// Style serves the stylesheet, whatever the path: mount it at a path that ends
-// in StyleName.
+// Style returns a handler that serves the stylesheet at any path. Mount it at a
+// path that ends in StyleName.
 func Style() http.Handler { return http.HandlerFunc(serveStyle) }
 
 func serveStyle(w http.ResponseWriter, r *http.Request) {

@@ -27,8 +27,8 @@ func TestStyle_KeepsTheRules(t *testing.T) {
 	}
 }
 
-// colours returns the tokens of the stylesheet: name, light, dark.
-func colours(t *testing.T) map[string][2]string {
+// colors returns the light and dark colors of the stylesheet's tokens by name.
+func colors(t *testing.T) map[string][2]string {
 	t.Helper()
 	found := map[string][2]string{}
 	for _, match := range regexp.MustCompile(`--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)`).FindAllStringSubmatch(string(style), -1) {
@@ -37,15 +37,15 @@ func colours(t *testing.T) map[string][2]string {
 	return found
 }
 
-// Every colour is a token: no rule has one of its own.
-func TestStyle_HasNoColourButTheTokens(t *testing.T) {
-	if tokens, all := 2*len(colours(t)), len(regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b|rgb|hsl`).FindAll(style, -1)); tokens != all || tokens != 22 {
-		t.Errorf("the stylesheet has %d colours and %d in tokens, want 22 and 22", all, tokens)
+// Every color is a token: no rule has its own.
+func TestStyle_HasNoColorButTheTokens(t *testing.T) {
+	if tokens, all := 2*len(colors(t)), len(regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b|rgb|hsl`).FindAll(style, -1)); tokens != all || tokens != 22 {
+		t.Errorf("the stylesheet has %d colors and %d in tokens, want 22 and 22", all, tokens)
 	}
 }
 
 func TestStyle_ContrastSuffices(t *testing.T) {
-	tokens := colours(t)
+	tokens := colors(t)
 	for _, test := range []struct {
 		least    float64
 		front    []string
@@ -87,11 +87,11 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(light, dark) + .05) / (min(light, dark) + .05)
 }
 
-func luminance(t *testing.T, colour string) float64 {
+func luminance(t *testing.T, color string) float64 {
 	t.Helper()
-	bits, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 32)
+	bits, err := strconv.ParseUint(strings.TrimPrefix(color, "#"), 16, 32)
 	if err != nil {
-		t.Fatalf("%q is no colour: %v", colour, err)
+		t.Fatalf("%q is no color: %v", color, err)
 	}
 	linear := func(shift int) float64 {
 		c := float64(bits>>shift&0xff) / 255
@@ -103,10 +103,10 @@ func luminance(t *testing.T, colour string) float64 {
 	return .2126*linear(16) + .7152*linear(8) + .0722*linear(0)
 }
 
-// The stylesheet has a rule for each class that is used, and none for others.
+// The stylesheet has a rule for each class in use, and for no other.
 func TestStyle_AndMarkupUseTheSameClasses(t *testing.T) {
 	used := map[string]bool{}
-	// These are for the body of an app's page alone.
+	// These are only for the body of an app's page.
 	for _, class := range []string{"stack"} {
 		used[class] = true
 	}
@@ -119,7 +119,7 @@ func TestStyle_AndMarkupUseTheSameClasses(t *testing.T) {
 	for _, match := range regexp.MustCompile(`\.([a-z][\w-]*)`).FindAllSubmatch(style, -1) {
 		styled[string(match[1])] = true
 	}
-	// These say what something is, for tests and for an app's own rules.
+	// These name things for tests and for an app's own rules.
 	for _, class := range []string{"moment", "day", "list", "tree", "left"} {
 		styled[class] = styled[class] || used[class]
 	}

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// TreePicture draws the tree of a ranking, the root on the left and the highest
-// at the top. It draws at most 16 rows: what has no room is folded, the way to
-// one leaf last.
+// TreePicture draws the tree of a ranking, with the root on the left and the
+// highest entries at the top. It draws at most 16 rows and folds what does not
+// fit, the way to one leaf last.
 type TreePicture struct {
 	Title string // for those who do not see the picture
 	Root  Node
 	Room  int64  // entries a leaf has room for
-	Way   string // the name of the leaf to show the way to; "": none
-	Goal  string // what that leaf holds: "way to one page"
-	Words string // below
+	Way   string // the name of the leaf to show the way to; empty means none
+	Goal  string // what the key says of the way: "way to one page"
+	Words string // below the picture
 }
 
 // Node is a router if it has children, else a leaf.
@@ -44,7 +44,7 @@ func (t TreePicture) description() string {
 func (t TreePicture) key() []entry {
 	key := []entry{
 		{"router", "router"},
-		{"bar", "leaf, fill of " + Grouped(t.Room)},
+		{"bar", "leaf, full at " + Grouped(t.Room)},
 		{"bars", "router and its leaves"},
 		{"shut", "shut, empty"},
 	}
@@ -61,7 +61,7 @@ func (t TreePicture) goal() string {
 	return t.Goal
 }
 
-// leads tells whether the node called name is n or below it.
+// leads reports whether the node called name is n or below it.
 func leads(n Node, name string) bool {
 	if name == "" {
 		return false
@@ -69,10 +69,10 @@ func leads(n Node, name string) bool {
 	return n.Name == name || slices.ContainsFunc(n.Children, func(child Node) bool { return leads(child, name) })
 }
 
-// A branch is a node as it is drawn: a router with its branches, or a row.
+// A branch is a drawn node: a router with its branches, or a row.
 type branch struct {
 	node     Node
-	above    string // the first router of a chain that is folded into this one
+	above    string // the first router of the chain that is folded into this node
 	depth    int
 	onWay    bool
 	branches []*branch
@@ -84,8 +84,8 @@ const (
 	treeColumns = 3 // of routers
 )
 
-// grow returns the tree as it is drawn. It opens routers on the way first, then
-// all others level by level, as long as the rows suffice.
+// grow returns the tree as it is drawn. It opens the routers on the way first,
+// then all others level by level, as long as there are rows left.
 func (t TreePicture) grow() *branch {
 	root := t.branch(t.Root, 0)
 	rows, shut := 1, []*branch{root}
@@ -106,8 +106,8 @@ func (t TreePicture) grow() *branch {
 	return root
 }
 
-// branch returns n as a row. Of a chain of routers with one open child each it
-// is the last.
+// branch returns n as a row. If n begins a chain of routers with one open child
+// each, the row is the last of the chain.
 func (t TreePicture) branch(n Node, depth int) *branch {
 	first := n.Name
 	for {
@@ -142,7 +142,7 @@ func onlyRouter(n Node) (Node, bool) {
 	return n.Children[open], true
 }
 
-// rows returns the rows of b from the top.
+// rows returns b's rows from the top.
 func (b *branch) rows() []*branch {
 	if len(b.branches) == 0 {
 		return []*branch{b}
@@ -154,7 +154,7 @@ func (b *branch) rows() []*branch {
 	return all
 }
 
-// routers returns b and what is below it, as far as they are drawn as routers.
+// routers returns those of b and the nodes below it that are drawn as routers.
 func (b *branch) routers() []*branch {
 	if len(b.branches) == 0 {
 		return nil
@@ -166,12 +166,12 @@ func (b *branch) routers() []*branch {
 	return all
 }
 
-// name returns what stands at a row.
+// name returns the text at a row.
 func (b *branch) name() string {
 	return shortened(b.node.Name, treeNameMax)
 }
 
-// label returns what stands at a router, which has less room than a row.
+// label returns the text at a router, which has less room than a row.
 func (b *branch) label() string {
 	if b.above != "" {
 		return shortened(b.above, treeLabelMax) + "…" + shortened(b.node.Name, treeLabelMax)
@@ -184,7 +184,7 @@ const (
 	treeNameMax  = 10
 	treeLabelMax = 8
 	treeRow      = 30.0
-	treeBetween  = 16.0 // more, between rows of different routers
+	treeBetween  = 16.0 // extra space between rows of different routers
 	treeRoot     = 18.0
 	treeRouters  = 108.0 // the last column of routers, if there are two
 	treeDeep     = 172.0 // the last column, if there are more
@@ -193,7 +193,7 @@ const (
 	treeBarWidth = 70.0
 )
 
-// A treeDrawing is a tree with all that is in it at its place.
+// A treeDrawing is a tree with everything in its position.
 type treeDrawing struct {
 	height      float64
 	routers     []*branch
@@ -210,8 +210,8 @@ func (t TreePicture) draw() *treeDrawing {
 	return d
 }
 
-// placeRows sets the rows one below the other, with more room after the last row
-// of each router.
+// placeRows positions the rows one below the other, with extra space after the
+// last row of each router.
 func (d *treeDrawing) placeRows(root *branch) {
 	y := 14.0
 	parents := map[*branch]*branch{}
@@ -235,8 +235,8 @@ func (d *treeDrawing) placeRows(root *branch) {
 	}
 }
 
-// placeRouters sets each router in the column of its depth, between its first
-// branch and its last.
+// placeRouters positions each router in the column for its depth, halfway between
+// its first and last branch.
 func (d *treeDrawing) placeRouters(b *branch) {
 	if len(b.branches) == 0 {
 		return
@@ -277,8 +277,8 @@ func (d *treeDrawing) wire(b *branch) {
 	}
 }
 
-// bar returns how full a row is: a leaf as one bar, a router as one for each of
-// its children.
+// bar returns the bar of a row: one part for a leaf, or one for each child of a
+// router.
 func (t TreePicture) bar(b *branch) bar {
 	drawn := bar{x: treeBars, y: b.y, width: treeBarWidth, now: b.onWay, shut: b.node.Shut}
 	switch {
@@ -293,7 +293,7 @@ func (t TreePicture) bar(b *branch) bar {
 	return drawn
 }
 
-// fill returns the share of the leaves below n that is full.
+// fill returns how full the leaves below n are, as a share of their room.
 func (t TreePicture) fill(n Node) float64 {
 	return share(n.Count, t.Room*leavesOf(n))
 }
@@ -309,7 +309,7 @@ func leavesOf(n Node) int64 {
 	return leaves
 }
 
-// count returns what stands behind a row's bar.
+// count returns the text after a row's bar.
 func (b *branch) count() string {
 	if b.node.Shut {
 		return "shut"
@@ -317,8 +317,8 @@ func (b *branch) count() string {
 	return Grouped(b.node.Count)
 }
 
-// text returns where a router's words stand: in its middle, but those of the
-// first column begin at the edge.
+// text returns the mark of a router: centered on it, but at the edge in the first
+// column.
 func (b *branch) text() mark {
 	if b.x < 30 {
 		return mark{2, "start", b.label()}
@@ -326,7 +326,7 @@ func (b *branch) text() mark {
 	return mark{b.x, "middle", b.label()}
 }
 
-// radius returns the size of a router's dot: the root's is larger.
+// radius returns the radius of a router's dot; the root's is larger.
 func (b *branch) radius() float64 {
 	if b.depth == 0 {
 		return 7

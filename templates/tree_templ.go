@@ -430,7 +430,7 @@ func treePicture(t TreePicture, d *treeDrawing) templ.Component {
 	})
 }
 
-// shade is the class of what belongs to a branch.
+// shade returns the class for the marks of a branch.
 func shade(b *branch) string {
 	switch {
 	case b.onWay:

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// Link is words that lead somewhere. Without an address it is only the words.
+// Link is a link with its text, or only the text if Href is empty.
 type Link struct{ Text, Href string }
 
-// Figure is a number as it is read and what it counts: "1,234" and "views".
+// Figure is a number as people read it and what it counts: "1,234" and "views".
 type Figure struct{ Value, Unit string }
 
-// Counted returns n of one or of many: "1 view", "1,234 views".
+// Counted returns n with the singular or the plural: "1 view", "1,234 views".
 func Counted(n int64, one, many string) Figure {
 	if n == 1 {
 		return Figure{"1", one}
@@ -22,7 +22,7 @@ func Counted(n int64, one, many string) Figure {
 	return Figure{Grouped(n), many}
 }
 
-// Grouped returns n with a comma before each three digits.
+// Grouped returns n with its digits in groups of three: "1,234".
 func Grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	first := 0
@@ -35,8 +35,8 @@ func Grouped(n int64) string {
 	return digits
 }
 
-// Span returns where a page of a list stands: "1–10 of 3,456", or "1–10" if of
-// is 0, which is a list that nobody has counted.
+// Span returns which entries of a list a page shows: "1–10 of 3,456", or "1–10" if
+// of is 0, because the length of the list is not known.
 func Span(from, to, of int64) string {
 	span := Grouped(from) + "–" + Grouped(to)
 	if of > 0 {
@@ -45,11 +45,10 @@ func Span(from, to, of int64) string {
 	return span
 }
 
-// Moment is a time as a reader sees it, "2 min" or "yesterday", and, unless it
-// is zero, as it is.
+// Moment is a time, and how it reads: "2 min" or "yesterday".
 type Moment struct {
 	Words string
-	At    time.Time
+	At    time.Time // zero if only the words are known
 }
 
 func (m Moment) machine() string { return m.At.UTC().Format(time.RFC3339) }
@@ -64,8 +63,8 @@ func initial(name string) string {
 	return "·"
 }
 
-// shortened returns name in at most width characters: what tells names of one
-// tree or list apart is at their end.
+// shortened returns name in at most width characters. It keeps the end, where the
+// names of a tree or a list differ.
 func shortened(name string, width int) string {
 	runes := []rune(name)
 	if len(runes) <= width {
@@ -74,7 +73,7 @@ func shortened(name string, width int) string {
 	return "…" + string(runes[len(runes)-width+1:])
 }
 
-// decimal returns x as SVG takes it, to a tenth of a unit.
+// decimal returns x as SVG writes it, to a tenth of a unit.
 func decimal(x float64) string {
 	text := strconv.FormatFloat(x, 'f', 1, 64)
 	text = strings.TrimSuffix(text, ".0")
@@ -84,7 +83,7 @@ func decimal(x float64) string {
 	return text
 }
 
-// points returns coordinates in pairs, after the letter of a path's command.
+// points returns a command of a path: its letter and its coordinates.
 func points(command string, coordinates ...float64) string {
 	var path strings.Builder
 	path.WriteString(command)
@@ -97,7 +96,7 @@ func points(command string, coordinates ...float64) string {
 	return path.String()
 }
 
-// bytesOf returns a number of bytes as people say it.
+// bytesOf returns a number of bytes in readable units.
 func bytesOf(n int64) Figure {
 	switch {
 	case n < 1000:
@@ -108,7 +107,7 @@ func bytesOf(n int64) Figure {
 	return Figure{brief(float64(n) / 1e6), "MB"}
 }
 
-// lasted returns a duration as people say it.
+// lasted returns a duration in readable units.
 func lasted(d time.Duration) Figure {
 	if d < time.Second {
 		return Figure{brief(float64(d) / 1e6), "ms"}
@@ -116,7 +115,7 @@ func lasted(d time.Duration) Figure {
 	return Figure{brief(d.Seconds()), "s"}
 }
 
-// brief returns x with one decimal below ten and none from there on.
+// brief returns x with one decimal below ten, and with none above.
 func brief(x float64) string {
 	if x < 9.95 {
 		return fmt.Sprintf("%.1f", x)

@@ -9,20 +9,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// appended is one key for each owner, or some that take turns if events end:
-// position is the order, and what is too old to count stays until somebody
-// happens to trim.
+// appended is one key for each owner, or several that take turns if events have a
+// TTL. The order of the entries is that in which they were appended, and entries too
+// old to count stay until some process trims the key.
 type appended struct{ common }
 
-// trimOdds: one push in so many trims.
+// trimOdds: one push in so many trims its key.
 const trimOdds = 64
 
-// slack is how many entries more than it needs a reader leaves alone.
+// slack is how many entries more than needed a reader leaves alone.
 const slack = 16
 
-// keys returns the keys that can hold events that count, the newest one first:
-// that of the next turn, which is another process's if its clock is ahead, that
-// of now, and that of the one before.
+// keys returns the keys that can hold events that count, newest first: that of the
+// next turn, which a process whose clock is ahead may use, that of the current turn,
+// and that of the one before.
 func (a *appended) keys(owner string) []string {
 	if a.ttl == 0 {
 		return []string{a.key(owner)}
@@ -31,8 +31,8 @@ func (a *appended) keys(owner string) []string {
 	return []string{a.keyOf(owner, now+1), a.keyOf(owner, now), a.keyOf(owner, now-1)}
 }
 
-// key returns the key that events are put into now. With a TTL it gets events for
-// the length of one TTL and lives for two, so it never ends before its events do.
+// key returns the key for new events. With a TTL, a key takes events for the length
+// of one TTL and lives for two, so it never expires before its events do.
 func (a *appended) key(owner string) string {
 	if a.ttl == 0 {
 		return a.base(owner) + "#a"
@@ -72,17 +72,10 @@ func (a *appended) latest(ctx context.Context, s kv.Store, owner string, _ int) 
 	return all, nil
 }
 
-// trim drops what does not count any more. Anybody may do it at any time: the
-// swap fails if an entry has come meanwhile.
+// trim drops the entries that no longer count. Any process may do so at any time:
+// the swap fails if an entry has come since the key was read.
 func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
-	r, err := kv.One(ctx, s, kv.OpGet(key))
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	entries, err := decodeKey(key, r)
+	entries, version, err := readKey(ctx, s, key)
 	if err != nil {
 		return err
 	}
@@ -90,8 +83,8 @@ func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	if len(kept) == len(entries) {
 		return nil
 	}
-	_, err = kv.One(ctx, s, kv.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl))
-	return unlessChanged(err)
+	_, err = kv.One(ctx, s, kv.OpSwap(key, version, encodeAll(kept)).For(2*a.ttl))
+	return unlessRaced(err)
 }
 
 func (a *appended) clear(ctx context.Context, s kv.Store, owner string) error {
@@ -101,7 +94,7 @@ func (a *appended) clear(ctx context.Context, s kv.Store, owner string) error {
 func (a *appended) tidy(owners []string) {
 	var keys []string
 	for _, owner := range owners {
-		if chance(trimOdds) == 0 {
+		if kv.Random()%trimOdds == 0 {
 			keys = append(keys, a.key(owner))
 		}
 	}

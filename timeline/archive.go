@@ -2,33 +2,33 @@ package timeline
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// WithArchive returns a listing that begins as ring and goes on in an archive
-// where the ring ends: a listing of all the records there are, such as
-// Records.Before of a model whose ids are given in order, or a ranking by time.
+// WithArchive returns a listing that begins as ring and goes on in an archive where
+// the ring ends. The archive is a listing of all records, such as Records.Before of a
+// model whose ids are given in order, or a ranking by time.
 //
-// mark returns where in the archive a record stands, and archive returns the
-// archive from about there on: that of the last record shown, or the zero M if
-// the ring shows none. It may begin with some that the ring has shown, or hold
-// such as never belonged in the ring: these are left out. To begin a little above
-// the mark helps where the orders of the two differ.
+// mark returns where a record stands in the archive. archive returns the archive from
+// about a mark on: that of the last record shown, or the zero M if the ring shows
+// none. The archive may begin with records that the ring has shown, or hold records
+// that never belonged in the ring; these are left out. If the orders of the two
+// differ, let it begin a little above the mark.
 //
 //	all := timeline.WithArchive(m.Stories.Newest,
 //		func(s *Story) int64 { return s.ID },
 //		func(id int64) kvmodel.Lister[Story] { return m.Stories.Before(id + 9) })
 //
-// What it keeps true: a page has either a record of the ring or, after all of
-// these, one that the ring has forgotten; a record is not in both. The page on
-// which the ring ends is filled up from the archive. A page of the archive costs
-// what one of the listing does, and one trip more.
+// What it keeps true: the records of the ring come first, and after them those that
+// the ring has forgotten; no record is in both. The page on which the ring ends is
+// filled up from the archive. A page of the archive costs one trip more than a page
+// of the listing that archive returns.
 func WithArchive[T, M any](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
 	return &archived[T, M]{ring, mark, archive}
 }
@@ -40,10 +40,10 @@ type archived[T, M any] struct {
 	archive func(M) kvmodel.Lister[T]
 }
 
-// A stop is what a cursor of an archived ring stands for: a place in the ring,
-// or one in the archive of what is below that place.
+// A stop is what a cursor of an archived ring stands for: a position in the ring, or
+// a position in the archive of what is below that one.
 type stop[M any] struct {
-	place
+	position
 	part   part
 	inner  string // the archive's own cursor
 	oldest M      // the mark of the last record shown
@@ -57,7 +57,7 @@ const (
 	goingBack part = 'b' // in the archive, towards the ring
 )
 
-// Page returns n records from the place on that cursor stands for, newest first.
+// Page returns n records, newest first, from the position that cursor stands for.
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	var none kvmodel.Listing[T]
 	if n < 1 {
@@ -81,7 +81,7 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 
 // young returns a page that begins in the ring.
 func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	f, err := a.ring.leaf(ctx, at.place, n, keep)
+	f, err := a.ring.page(ctx, at.position, n, keep)
 	if err != nil {
 		return kvmodel.Listing[T]{}, err
 	}
@@ -90,13 +90,13 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []fu
 	}
 	l := kvmodel.Listing[T]{Items: f.items}
 	if f.prev != nil {
-		l.Prev = a.cursor(stop[M]{place: *f.prev, part: inRing, oldest: at.oldest})
+		l.Prev = a.cursor(stop[M]{position: *f.prev, part: inRing, oldest: at.oldest})
 	}
 	if f.next != nil {
-		l.Next = a.cursor(stop[M]{place: *f.next, part: inRing, oldest: at.oldest})
+		l.Next = a.cursor(stop[M]{position: *f.next, part: inRing, oldest: at.oldest})
 		return l, nil
 	}
-	rest := stop[M]{place: place{cuts: f.bottom}, part: inArchive, oldest: at.oldest}
+	rest := stop[M]{position: position{cuts: f.bottom}, part: inArchive, oldest: at.oldest}
 	if len(f.items) == n {
 		l.Next = a.cursor(rest)
 		return l, nil
@@ -106,8 +106,8 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []fu
 	return l, err
 }
 
-// old returns a page of the archive, filled up where records of the ring were
-// left out.
+// old returns a page of the archive, filled up where records of the ring were left
+// out.
 func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	var l kvmodel.Listing[T]
 	for batch := 0; batch < maxBatches && len(l.Items) < n; batch++ {
@@ -127,8 +127,8 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 	return l, nil
 }
 
-// back returns the page of the archive before one that was shown, which is short
-// where the ring has ended.
+// back returns the page of the archive before one that was shown. It is short where
+// the ring ends.
 func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	var l kvmodel.Listing[T]
 	for batch := 0; batch < maxBatches && len(l.Items) < n && at.part == goingBack; batch++ {
@@ -137,7 +137,7 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []fun
 			return kvmodel.Listing[T]{}, err
 		}
 		if batch == 0 && inner.Next != "" {
-			l.Next = a.cursor(stop[M]{at.place, inArchive, inner.Next, at.oldest})
+			l.Next = a.cursor(stop[M]{at.position, inArchive, inner.Next, at.oldest})
 		}
 		l.Items = a.above(items, l.Items)
 		at = at.before(inner.Prev)
@@ -149,8 +149,8 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []fun
 	return l, nil
 }
 
-// above returns the items and those below them. A listing whose pages begin anew
-// at its top may bring some again.
+// above returns items followed by below, each once. A listing may repeat some items,
+// since it begins a short page at its top.
 func (a *archived[T, M]) above(items, below []*T) []*T {
 	for _, rec := range below {
 		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
@@ -161,8 +161,8 @@ func (a *archived[T, M]) above(items, below []*T) []*T {
 	return items
 }
 
-// before returns what is before a page of the archive, whose own cursor to it is
-// inner: at its beginning that is the end of the ring.
+// before returns the stop before a page of the archive whose own cursor to it is
+// inner. At the archive's beginning that is the end of the ring.
 func (at stop[M]) before(inner string) stop[M] {
 	if at.part, at.inner = goingBack, inner; inner == "" {
 		at.part, at.up = inRing, true
@@ -170,8 +170,8 @@ func (at stop[M]) before(inner string) stop[M] {
 	return at
 }
 
-// read returns one page of the archive and, of its records, those that the ring
-// has forgotten.
+// read returns a page of the archive and, as items, those of its records that the
+// ring has forgotten.
 func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
 	if inner, err = a.archive(at.oldest).Page(ctx, at.inner, n, keep...); err != nil || len(inner.Items) == 0 {
 		return nil, inner, err
@@ -193,7 +193,7 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []fun
 	return items, inner, nil
 }
 
-// hasBelow tells whether rec belongs in the ring and stands below the cuts.
+// hasBelow reports whether rec belongs in the ring and stands below the cuts.
 func (r *Ring[T]) hasBelow(cuts []cut, rec *plug.Seen[T]) bool {
 	l, stamp := r.core.stand(rec)
 	for i, own := range r.lanes {
@@ -206,15 +206,14 @@ func (r *Ring[T]) hasBelow(cuts []cut, rec *plug.Seen[T]) bool {
 
 func (a *archived[T, M]) name() string { return a.ring.name + " and on" }
 
-// cursor puts what the archive needs behind the place in the ring: the part, the
-// archive's cursor as a text, and the mark in JSON.
+// cursor encodes at as a position in the ring whose mark is what the archive needs:
+// the part, the archive's cursor as a text, and the mark in JSON.
 func (a *archived[T, M]) cursor(at stop[M]) string {
-	rest := binary.AppendUvarint([]byte{byte(at.part)}, uint64(len(at.inner)))
-	rest = append(rest, at.inner...)
-	// A mark is a number, a text or a time: there is JSON of it.
+	rest := wire.AppendText([]byte{byte(at.part)}, at.inner)
+	// A mark is a number, a text or a time, which JSON can encode.
 	mark, _ := json.Marshal(at.oldest)
-	at.place.mark = append(rest, mark...)
-	return kvmodel.Cursor(a.name(), at.place.encode())
+	at.position.mark = append(rest, mark...)
+	return kvmodel.Cursor(a.name(), at.position.encode())
 }
 
 func (a *archived[T, M]) parse(cursor string) (at stop[M], err error) {
@@ -222,19 +221,13 @@ func (a *archived[T, M]) parse(cursor string) (at stop[M], err error) {
 	if err != nil {
 		return at, err
 	}
-	if at.place, err = decodePlace(b, len(a.ring.lanes)); err != nil {
+	if at.position, err = decodePosition(b, len(a.ring.lanes)); err != nil {
 		return at, fmt.Errorf("%s: %w", a.name(), err)
 	}
-	rest := at.place.mark
-	if len(rest) > 0 {
-		size, n := binary.Uvarint(rest[1:])
-		if n > 0 && size <= uint64(len(rest)-1-n) {
-			at.part, at.inner = part(rest[0]), string(rest[1+n:1+n+int(size)])
-			err = json.Unmarshal(rest[1+n+int(size):], &at.oldest)
-		}
-	}
-	if err != nil || at.part != inRing && at.part != inArchive && at.part != goingBack {
-		return at, fmt.Errorf("%s: %w: a place of another form", a.name(), kvmodel.ErrBadCursor)
+	r := wire.Reader{Rest: at.position.mark}
+	at.part, at.inner = part(r.Byte()), r.Text("cursor")
+	if at.part != inRing && at.part != inArchive && at.part != goingBack || json.Unmarshal(r.Rest, &at.oldest) != nil {
+		return at, fmt.Errorf("%s: %w: a position of another form", a.name(), kvmodel.ErrBadCursor)
 	}
 	return at, nil
 }

@@ -51,9 +51,7 @@ func (p *posts) make(t testing.TB, n int) []int64 {
 	var ids []int64
 	for i := range n {
 		v := &post{Author: []string{"ann", "bob"}[i%2]}
-		if err := p.Create(ctx, v); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Create(ctx, v))
 		ids = append(ids, v.ID)
 	}
 	slices.Reverse(ids)
@@ -76,15 +74,12 @@ func postIDs(items []*post) []int64 {
 	return all
 }
 
-// through returns the ids on all pages of n, and the pages. Between two of them
-// it calls f.
+// through returns the ids on all pages of n, and the pages. It calls f between pages.
 func through(t testing.TB, l kvmodel.Lister[post], n int, f func()) (all []int64, pages []kvmodel.Listing[post]) {
 	t.Helper()
 	for cursor := "?"; cursor != ""; f() {
 		page, err := l.Page(ctx, strings.TrimPrefix(cursor, "?"), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all, pages, cursor = append(all, postIDs(page.Items)...), append(pages, page), page.Next
 		if len(pages) > 1000 {
 			t.Fatal("the pages do not end")
@@ -99,9 +94,7 @@ func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		for _, made := range []int{0, 3, 12, 13, 100} {
 			own, err := kv.Prefix(survivor{s}, fmt.Sprint("of", made))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			p := openPosts(t, own, timeline.Shape{Size: 12, Segment: 4})
 			want := p.make(t, made)
 			all, pages := through(t, p.all(p.newest), 5, nothing)
@@ -126,22 +119,20 @@ func TestWithArchive_LeadsBackOverTheSeam(t *testing.T) {
 	cursor := pages[len(pages)-1].Prev
 	for cursor != "" {
 		page, err := list.Page(ctx, cursor, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids := postIDs(page.Items)
 		if !slices.IsSortedFunc(ids, func(a, b int64) int { return int(b - a) }) || len(ids) == 0 {
 			t.Errorf("a page on the way back: %v", ids)
 		}
 		back, cursor = append(back, ids...), page.Prev
 	}
-	// A page that would be short at the top begins there, so some come twice.
+	// A page that would be short at the top begins there, so some ids come twice.
 	if missing := slices.DeleteFunc(want[:55], func(id int64) bool { return slices.Contains(back, id) }); len(missing) > 0 {
 		t.Errorf("on the way back %v are not shown, only %v", missing, back)
 	}
 }
 
-// It could begin further up as well, but only to read again what was shown.
+// It could begin further up, but that would only read again what was shown.
 func TestWithArchive_AsksForTheArchiveBelowTheLastRecordShown(t *testing.T) {
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
 	made := p.make(t, 60)
@@ -160,7 +151,8 @@ func TestWithArchive_AsksForTheArchiveBelowTheLastRecordShown(t *testing.T) {
 	}
 }
 
-// While somebody turns pages, others write, and the ring passes the reader.
+// While one process reads page after page, others write, and the ring passes the
+// reader.
 func TestWithArchive_IsStableWhileTheRingMovesOn(t *testing.T) {
 	for _, n := range []int{1, 5, 7} {
 		p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
@@ -172,16 +164,14 @@ func TestWithArchive_IsStableWhileTheRingMovesOn(t *testing.T) {
 	}
 }
 
-func TestWithArchive_HoldsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
+func TestWithArchive_ShowsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
 	made := p.make(t, 60)
 	want := []int64{}
 	for _, id := range made {
 		switch {
 		case id%10 == 1:
-			if err := p.Delete(ctx, id); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.Delete(ctx, id))
 		case id%10 == 3:
 			if _, err := p.Update(ctx, id, func(p *post) error { p.Draft = true; return nil }); err != nil {
 				t.Fatal(err)
@@ -204,9 +194,7 @@ func TestWithArchive_HoldsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
 	}
 	even := func(p *post) bool { return p.ID%4 == 1 }
 	l, err := p.all(p.byAuthor.Of("ann")).Page(ctx, pages[2].Next, 3, even)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range l.Items {
 		if !even(p) {
 			t.Errorf("%d is not to be kept", p.ID)
@@ -217,26 +205,24 @@ func TestWithArchive_HoldsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWithArchive_RefusesWhatIsNoPageOfIt(t *testing.T) {
+func TestWithArchive_RefusesBadCursorsAndSizes(t *testing.T) {
 	p := openPosts(t, memkv.New(memkv.Options{}), timeline.Shape{Size: 12, Segment: 4})
 	p.make(t, 30)
 	list := p.all(p.newest)
 	ring, err := p.newest.Page(ctx, "", 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, test := range map[string]struct {
 		cursor string
 		n      int
 		want   error
 	}{
-		"no records":          {"", 0, kvmodel.ErrInvalid},
-		"no cursor":           {"x", 5, kvmodel.ErrBadCursor},
-		"one of the ring":     {ring.Next, 5, kvmodel.ErrBadCursor},
-		"a place and no more": {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0}), 5, kvmodel.ErrBadCursor},
-		"an unknown part":     {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'x', 0, '1'}), 5, kvmodel.ErrBadCursor},
-		"a cursor too long":   {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'r', 9, '1'}), 5, kvmodel.ErrBadCursor},
-		"no mark":             {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'r', 0}), 5, kvmodel.ErrBadCursor},
+		"no records":        {"", 0, kvmodel.ErrInvalid},
+		"no cursor":         {"x", 5, kvmodel.ErrBadCursor},
+		"one of the ring":   {ring.Next, 5, kvmodel.ErrBadCursor},
+		"only a position":   {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0}), 5, kvmodel.ErrBadCursor},
+		"an unknown part":   {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'x', 0, '1'}), 5, kvmodel.ErrBadCursor},
+		"a cursor too long": {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'r', 9, '1'}), 5, kvmodel.ErrBadCursor},
+		"no mark":           {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'r', 0}), 5, kvmodel.ErrBadCursor},
 	} {
 		if _, err := list.Page(ctx, test.cursor, test.n); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)

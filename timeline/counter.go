@@ -9,14 +9,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// errAgain: somebody else was faster, or nobody can tell; look again.
+// errAgain: someone else was first, or it is unclear; look again.
 var errAgain = errors.New("again")
 
-// pushTries bounds how often a push tries anything again.
+// pushTries bounds how many times a push tries each step.
 const pushTries = 8
 
-// take returns a number that nobody else has, above all that were acknowledged
-// before it was asked for. This is P1.
+// take returns a number that no one else has, above all numbers acknowledged before
+// the call. This is P1.
 func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
 	var err error
 	for range pushTries {
@@ -26,7 +26,7 @@ func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
 			return n, err
 		}
 	}
-	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counter, kv.ErrUnavailable, pushTries)
+	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counterKey, kv.ErrUnavailable, pushTries)
 }
 
 func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
@@ -36,7 +36,7 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	}
 	g := l.shape()
 	if !l.atomic && (n <= known || g.block(n) <= g.block(l.top())-g.blocks) {
-		// The counter has gone back, or the ring has passed us meanwhile.
+		// The counter has gone back, or the ring has passed this number by now.
 		if err := l.raise(ctx, s, max(known, l.top())); err != nil {
 			return 0, err
 		}
@@ -46,14 +46,14 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// ask increments the counter. known is the highest number this process knew
-// before; at its first use of the lane it looks for that in the segments.
+// ask increments the counter. known is the highest number that this process knew
+// before; at its first use of the lane, the process reads it from the segments.
 func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) {
 	known, first := l.meet()
 	switch {
 	case l.atomic:
-		// Inside a transaction counter and segments never part, and what was
-		// known may have come to nothing.
+		// In a transaction counter and segments never disagree, and what was
+		// known may have been rolled back.
 		known, first = 0, false
 		n, err = l.increment(ctx, s)
 	case !first:
@@ -75,19 +75,19 @@ func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) 
 	return known, n, err
 }
 
-// wholeRing is up to how many segments a lane is read as a whole by a process
-// that meets it.
+// wholeRing bounds the segments of a lane that a process reads as a whole at its
+// first use of the lane.
 const wholeRing = 32
 
-// join returns the highest stamp in the lane, as far as that can be seen at a
-// fair price. Of a large ring only the segment after the counter's is read: it
-// holds newer entries than the counter knows if that has gone back.
+// join returns the highest stamp in the lane, as far as it can be seen at a fair
+// price. Of a large ring it reads only the segment after the counter's, which holds
+// newer entries if the counter has gone back.
 func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	g := l.shape()
 	if g.blocks <= wholeRing {
 		return l.scan(ctx, s)
 	}
-	n, _, err := l.count(ctx, s)
+	n, _, err := l.readCounter(ctx, s)
 	if err != nil || n < 0 {
 		return 0, err
 	}
@@ -95,23 +95,23 @@ func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	return l.scanSome(ctx, s, g, i, i+1)
 }
 
-// errNoCounter: the counter is absent, or no number that can be gone on from.
+// errNoCounter: the counter is absent, or is not a number to go on from.
 var errNoCounter = errors.New("no counter")
 
 // increment is the incr of P1.
 func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
-	r, err := kv.One(ctx, s, kv.OpIncrement(l.counter, 1))
+	r, err := kv.One(ctx, s, kv.OpIncrement(l.counterKey, 1))
 	if err == nil && r.Number > lastStamp || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrNotNumber) {
 		return 0, errNoCounter
 	}
 	return r.Number, err
 }
 
-// recover makes the counter anew and returns its value, which is the caller's
-// own number. top is the highest stamp known; scanned tells that it is that of
+// recover creates the counter again and returns its value, which is the caller's own
+// number. top is the highest stamp known; scanned reports that it is the highest in
 // all segments. This is RECOVER.
 func (l *lane) recover(ctx context.Context, s kv.Store, top int64, scanned bool) (int64, error) {
-	count, version, err := l.count(ctx, s)
+	count, version, err := l.readCounter(ctx, s)
 	if err != nil {
 		return 0, err
 	}
@@ -130,7 +130,7 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64, scanned bool)
 		n = l.shape().next(top)
 	}
 	if n > lastStamp {
-		return 0, fmt.Errorf("%s: %w: all numbers are given, up to %d; somebody has set it too high", l.counter, kv.ErrNotNumber, int64(lastStamp))
+		return 0, fmt.Errorf("%s: %w: all numbers up to %d are used; the counter was set too high", l.counterKey, kv.ErrNotNumber, int64(lastStamp))
 	}
 	if err := l.setCounter(ctx, s, version, n); err != nil || l.atomic {
 		return n, err
@@ -138,8 +138,8 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64, scanned bool)
 	return n, l.confirm(ctx, s, n)
 }
 
-// confirm looks, once the counter is made, whether others had made and lost
-// one meanwhile: then n is too low.
+// confirm checks, once the counter is created, whether others have created and lost
+// one in between: then n is too low.
 func (l *lane) confirm(ctx context.Context, s kv.Store, n int64) error {
 	top, err := l.scan(ctx, s)
 	if err != nil || top < n {
@@ -152,23 +152,23 @@ func (l *lane) confirm(ctx context.Context, s kv.Store, n int64) error {
 	return errAgain
 }
 
-// absent and poisoned are what count returns instead of a number.
+// absent and poisoned stand for a counter without a usable number.
 const (
 	absent   = -1
 	poisoned = -2
 )
 
-// count reads the counter.
-func (l *lane) count(ctx context.Context, s kv.Store) (int64, kv.Version, error) {
-	r, err := kv.One(ctx, s, kv.OpGet(l.counter))
+// readCounter reads the counter.
+func (l *lane) readCounter(ctx context.Context, s kv.Store) (int64, kv.Version, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return 0, 0, err
 	}
-	return counted(r), r.Version, nil
+	return numberIn(r), r.Version, nil
 }
 
-// counted returns the number in a counter that was read.
-func counted(r kv.Result) int64 {
+// numberIn returns the number in a counter that was read.
+func numberIn(r kv.Result) int64 {
 	if r.Err != nil {
 		return absent
 	}
@@ -179,35 +179,26 @@ func counted(r kv.Result) int64 {
 	return n
 }
 
-// setCounter makes the counter n if it still has version, 0 if it was absent.
+// setCounter sets the counter to n if it still has version, 0 if it was absent.
 func (l *lane) setCounter(ctx context.Context, s kv.Store, version kv.Version, n int64) error {
-	op := kv.OpAdd(l.counter, strconv.AppendInt(nil, n, 10))
-	if version != 0 {
-		op = kv.OpSwap(l.counter, version, op.Value)
-	}
-	_, err := kv.One(ctx, s, op)
-	if changed(err) || errors.Is(err, kv.ErrUnclear) {
+	_, err := kv.One(ctx, s, kv.OpReplace(l.counterKey, version, strconv.AppendInt(nil, n, 10)))
+	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
 		return errAgain
 	}
 	return err
 }
 
-// changed tells whether err is the answer that somebody else was faster.
-func changed(err error) bool {
-	return errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrNotFound)
-}
-
-// unlessChanged returns nil for the answer that somebody else was faster.
-func unlessChanged(err error) error {
-	if changed(err) {
+// unlessRaced returns nil if err is the answer that someone else was first.
+func unlessRaced(err error) error {
+	if kv.Raced(err) {
 		return nil
 	}
 	return err
 }
 
-// raise puts the counter above m if it is not there. This is RAISE.
+// raise sets the counter above m unless it is there already. This is RAISE.
 func (l *lane) raise(ctx context.Context, s kv.Store, m int64) error {
-	n, version, err := l.count(ctx, s)
+	n, version, err := l.readCounter(ctx, s)
 	if err != nil || n < 0 || n >= m {
 		return err
 	}

@@ -3,25 +3,28 @@ package timeline
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An entry is one thing in a timeline. It tells its own length, so that entries
-// can be appended to each other. Two with the same stamp and body are the same
-// entry, however often it stands there.
+// An entry is one thing in a timeline. Its length stands before it, so that entries
+// can be appended to each other. Entries with the same stamp and body are one entry,
+// however often it is stored.
 type entry struct {
 	stamp int64  // its number in the ring
-	at    int64  // when it was made, in unix milliseconds
+	at    int64  // when it was made, in Unix milliseconds
 	body  []byte // the text of a record's id, or an event
 }
 
-// lastStamp is the highest number that is handed out. A counter above it has
-// been tampered with.
+// lastStamp is the highest number that is handed out. A counter above it was
+// tampered with.
 const lastStamp = kv.MaxNumber - 1<<32
 
 // encode appends e to dst.
@@ -47,38 +50,57 @@ func encodeAll(entries []entry) []byte {
 	return data
 }
 
-// decodeEntries returns the entries in data, of which they are parts. Those
-// with a stamp that is never handed out are left out.
+// decodeEntries returns the entries in data, of which they are parts, without those
+// whose stamp is never handed out.
 func decodeEntries(data []byte) ([]entry, error) {
 	entries := make([]entry, 0, len(data)/24)
 	for rest := data; len(rest) > 0; {
-		e, size, ok := decodeEntry(rest)
-		if !ok {
-			return nil, fmt.Errorf("%w: entry at byte %d of %d", kvmodel.ErrCorrupt, len(data)-len(rest), len(data))
+		e, next, err := decodeEntry(rest)
+		if err != nil {
+			return nil, fmt.Errorf("entry at byte %d of %d: %w", len(data)-len(rest), len(data), err)
 		}
 		if e.stamp <= lastStamp {
 			entries = append(entries, e)
 		}
-		rest = rest[size:]
+		rest = next
 	}
 	return entries, nil
 }
 
-func decodeEntry(data []byte) (e entry, size int, ok bool) {
-	length, n := binary.Uvarint(data)
-	if n <= 0 || length > uint64(len(data)-n) {
-		return e, 0, false
+// decodeEntry returns the first entry in data and what follows it.
+func decodeEntry(data []byte) (e entry, rest []byte, err error) {
+	all := wire.Reader{Rest: data}
+	size := all.Count("length", 1)
+	one := wire.Reader{Rest: all.Rest[:size], Err: all.Err}
+	e.stamp = int64(one.Number("stamp", math.MaxInt64))
+	e.at = int64(one.Number("time", 1<<62))
+	e.body = one.Rest
+	return e, all.Rest[size:], one.Err
+}
+
+// decodeKey returns the entries that a get of key answered.
+func decodeKey(key string, r kv.Result) ([]entry, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
+		return nil, nil
 	}
-	rest := data[n : n+int(length)]
-	stamp, a := binary.Uvarint(rest)
-	if a <= 0 {
-		return e, 0, false
+	if r.Err != nil {
+		return nil, r.Err
 	}
-	at, b := binary.Uvarint(rest[a:])
-	if b <= 0 || stamp > 1<<63-1 || at > 1<<62 {
-		return e, 0, false
+	entries, err := decodeEntries(r.Value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	return entry{int64(stamp), int64(at), rest[a+b:]}, n + int(length), true
+	return entries, nil
+}
+
+// readKey returns the entries under key and its version, 0 if it is absent.
+func readKey(ctx context.Context, s kv.Store, key string) ([]entry, kv.Version, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(key))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, 0, err
+	}
+	entries, err := decodeKey(key, r)
+	return entries, r.Version, err
 }
 
 // compare orders entries of one ring from the oldest to the newest.
@@ -86,7 +108,7 @@ func (e entry) compare(other entry) int {
 	return cmp.Or(cmp.Compare(e.stamp, other.stamp), bytes.Compare(e.body, other.body))
 }
 
-// highest returns the highest stamp among entries, 0 if there is none.
+// highest returns the highest stamp of entries, 0 if there are none.
 func highest(entries []entry) int64 {
 	var top int64
 	for _, e := range entries {

@@ -2,8 +2,6 @@ package timeline
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -12,22 +10,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// DefaultKeep is how many events an owner has where the spec does not say.
+// DefaultKeep is how many events an owner has if the spec does not say.
 const DefaultKeep = 100
 
-// MaxEvent is the limit of an encoded event, in bytes.
+// MaxEvent is the size limit of an encoded event, in bytes.
 const MaxEvent = 8 << 10
 
-// EventsSpec says what events of type T, which belong to owners of type V, are
-// about. kvgen writes it from a tag.
+// EventsSpec describes events of type T that belong to owners of type V. kvgen writes
+// it from a tag.
 type EventsSpec[T, V any] struct {
 	Name  string // Visit: part of the keys
 	Key   kvmodel.KeyOf[V]
 	By    func(*T) V // the owner
 	Codec kvmodel.Codec[T]
 
-	// Once, if not nil, says what an event is about: of those about the same
-	// only the newest counts. Text is the usual means.
+	// Once, if not nil, returns what an event is about. Of events about the same,
+	// only the newest counts. It usually calls Text.
 	Once func(*T) string
 
 	Keep   int // how many an owner has; 0: DefaultKeep
@@ -35,12 +33,11 @@ type EventsSpec[T, V any] struct {
 	TTL    time.Duration // after which an event is gone; 0: never
 }
 
-// Events keeps the last events of each owner: footprints, a feed,
-// notifications. They have no id and are not changed, and an owner's take
-// constant space.
+// Events keeps the last events of each owner: footprints, a feed, notifications.
+// Events have no id and do not change. An owner's events take constant space.
 //
-// What it keeps true: an event that Push has returned for is among Latest until
-// Keep others about something else have come.
+// What it keeps true: once Push has returned, an event is among Latest until Keep
+// others about something else have come.
 type Events[T, V any] struct {
 	spec   EventsSpec[T, V]
 	db     *kvmodel.DB
@@ -75,17 +72,16 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 // ModelName returns the name of the events.
 func (e *Events[T, V]) ModelName() string { return e.spec.Name }
 
-// Rebuild does nothing: events are kept nowhere else.
+// Rebuild does nothing, since events are stored nowhere else.
 func (e *Events[T, V]) Rebuild(context.Context) error { return nil }
 
 // pushedAtOnce is how many owners' events go out in one trip.
 const pushedAtOnce = 500
 
-// Push adds events, each to those of its owner. Events of any number of owners
-// go out in the trips of one, 500 owners at a time: one trip, one more for an
-// owner's first. Those of one owner stay in their order. Each owner is on its
-// own: the error joins an *ItemError for every event that was not added, or of
-// which nobody can tell.
+// Push adds each event to those of its owner. Events of up to 500 owners go out in
+// the trips of one: one trip, and one more for an owner's first event. The events of
+// an owner stay in their order. Each owner stands alone: the error joins an
+// *ItemError for every event that was not added or may not have been.
 func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	batches, errs := e.sort(events)
 	for len(batches) > 0 {
@@ -100,11 +96,11 @@ func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 type batch struct {
 	owner   string
 	entries []entry
-	places  []int // in the call
+	indexes []int // in the call
 }
 
-// sort returns events by owner, in the order in which the owners first come,
-// and an error for each that cannot be stored.
+// sort returns events by owner, in the order in which the owners first occur, and an
+// error for each event that cannot be stored.
 func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	byOwner := make(map[string]*batch)
 	now := e.db.Now().UnixMilli()
@@ -125,27 +121,19 @@ func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 			byOwner[text] = b
 			batches = append(batches, b)
 		}
-		b.entries, b.places = append(b.entries, en), append(b.places, i)
+		b.entries, b.indexes = append(b.entries, en), append(b.indexes, i)
 	}
 	return batches, errs
 }
 
-// encode returns ev as an entry. Its stamp only tells two events apart that are
-// the same and came in the same millisecond.
+// encode returns ev as an entry. The stamp only distinguishes equal events of the
+// same millisecond.
 func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 	body, err := e.spec.Codec.Append(nil, ev)
 	if err == nil && len(body) > MaxEvent {
-		err = fmt.Errorf("%w: an event of %d bytes, at most %d", kv.ErrTooLarge, len(body), MaxEvent)
+		err = fmt.Errorf("%w: an event of %d bytes; at most %d", kv.ErrTooLarge, len(body), MaxEvent)
 	}
-	return entry{int64(1 + chance(1<<14-1)), now, body}, err
-}
-
-// chance returns a number from 0 to n-1.
-func chance(n uint64) uint64 {
-	var b [8]byte
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(b[:])
-	return binary.BigEndian.Uint64(b[:]) % n
+	return entry{int64(1 + kv.Random()%(1<<14-1)), now, body}, err
 }
 
 func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []error) {
@@ -159,7 +147,7 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 		if err == nil {
 			continue
 		}
-		for _, at := range batches[i].places {
+		for _, at := range batches[i].indexes {
 			errs = append(errs, &kvmodel.ItemError{Index: at, Err: e.failure(err)})
 		}
 	}
@@ -167,8 +155,8 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 	return errs
 }
 
-// Latest returns the last n events of owner, newest first, fewer if there are
-// not so many. One trip.
+// Latest returns the last n events of owner, newest first, or fewer if there are
+// fewer. One trip.
 func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) {
 	if n < 1 {
 		return nil, e.failure(fmt.Errorf("%w: the last %d", kvmodel.ErrInvalid, n))
@@ -186,9 +174,8 @@ func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) 
 	return events, nil
 }
 
-// Unread returns how many of owner's events came after a time, such as the one
-// at which the owner last looked. At most Keep: then there may have been more.
-// One trip.
+// Unread returns how many of owner's events came after a time, such as when the owner
+// last looked. It returns at most Keep; then there may have been more. One trip.
 func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (int, error) {
 	entries, err := e.entries(ctx, owner, e.spec.Keep)
 	if err != nil {
@@ -227,7 +214,8 @@ func (e *Events[T, V]) Clear(ctx context.Context, owner V) error {
 	return e.failure(e.layout.clear(ctx, e.db.Store(), e.spec.Key.Text(owner)))
 }
 
-// what returns what an entry is about: itself, if the spec does not say.
+// what returns what an entry is about, which is the entry itself if the spec does
+// not say.
 func (e *Events[T, V]) what(en entry) string {
 	if e.spec.Once == nil {
 		return string(en.encode(nil))

@@ -46,9 +46,7 @@ func eachLayout(t *testing.T, f func(t *testing.T, s kv.Store, layout timeline.L
 func openDB(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	t.Helper()
 	db, err := kvmodel.Open(s, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(ctx); err != nil {
 			t.Error("close:", err)
@@ -60,9 +58,7 @@ func openDB(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 func guests(t testing.TB, v *visits, owner string, n int) []string {
 	t.Helper()
 	latest, err := v.Latest(ctx, owner, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := []string{}
 	for _, visit := range latest {
 		if visit.Owner != owner {
@@ -79,9 +75,7 @@ func visited(t testing.TB, v *visits, owner string, who ...string) {
 	for _, guest := range who {
 		all = append(all, visit{owner, guest})
 	}
-	if err := v.Push(ctx, all...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.Push(ctx, all...))
 }
 
 func wantGuests(t testing.TB, v *visits, owner string, n int, want ...string) {
@@ -104,9 +98,7 @@ func TestEvents_Latest_NewestFirstAndNoMoreThanAreKept(t *testing.T) {
 			visited(t, v, "ann", fmt.Sprint("g", i))
 		}
 		wantGuests(t, v, "ann", 50, names("g", 499, 490)...)
-		if err := v.Clear(ctx, "ann"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Clear(ctx, "ann"))
 		wantGuests(t, v, "ann", 5)
 		visited(t, v, "ann", "again")
 		wantGuests(t, v, "ann", 5, "again")
@@ -117,7 +109,7 @@ func TestEvents_Latest_OnceAtItsNewestTime(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		keep := 3
 		if layout == timeline.Numbered {
-			keep = 30 // a ring forgets by number, whoever it was
+			keep = 30 // a ring forgets by number, not by guest
 		}
 		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, keep, true))
 		visited(t, v, "ann", "a", "b", "c", "a", "a")
@@ -129,7 +121,7 @@ func TestEvents_Latest_OnceAtItsNewestTime(t *testing.T) {
 	})
 }
 
-func TestEvents_Push_KeepsTheLastDistinctHoweverOftenOneComes(t *testing.T) {
+func TestEvents_Push_KeepsTheLastDistinctEventsHoweverOftenOneComes(t *testing.T) {
 	for _, layout := range []timeline.Layout{timeline.Appended, timeline.Packed} {
 		v := timeline.NewEvents(openDB(t, memkv.New(memkv.Options{})), visitSpec(layout, 5, true))
 		visited(t, v, "ann", "a", "b", "c", "d")
@@ -140,8 +132,8 @@ func TestEvents_Push_KeepsTheLastDistinctHoweverOftenOneComes(t *testing.T) {
 	}
 }
 
-// Of two processes one clock may be behind, and one clock may be set back: here
-// from where an hour has just begun, at which a TTL of an hour changes keys.
+// One process's clock may be behind another's, or be set back. Here that happens just
+// after an hour has begun, which is when a TTL of an hour changes keys.
 func TestEvents_TheClockMayGoBackwards(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		for _, ttl := range []time.Duration{0, time.Hour} {
@@ -205,7 +197,7 @@ func TestEvents_Unread_CountsWhatCameSince(t *testing.T) {
 	})
 }
 
-func TestEvents_Push_RefusesWhatCannotBeKeptAndKeepsTheRest(t *testing.T) {
+func TestEvents_Push_RefusesBadEventsAndKeepsTheRest(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, 10, false))
 		err := v.Push(ctx, visit{"ann", "a"}, visit{"", "b"}, visit{"bob", strings.Repeat("x", timeline.MaxEvent)}, visit{"cid", "c"})
@@ -229,7 +221,7 @@ func TestEvents_Push_RefusesWhatCannotBeKeptAndKeepsTheRest(t *testing.T) {
 	})
 }
 
-func TestEvents_Push_ManyOwnersInTheTripsOfOne(t *testing.T) {
+func TestEvents_Push_ToManyOwnersTakesTheTripsOfOne(t *testing.T) {
 	for layout, most := range map[timeline.Layout]int{timeline.Appended: 2, timeline.Packed: 2, timeline.Numbered: 5} {
 		v := timeline.NewEvents(openDB(t, plain{memkv.New(memkv.Options{})}), visitSpec(layout, 10, false))
 		owners := 1_000
@@ -245,9 +237,7 @@ func TestEvents_Push_ManyOwnersInTheTripsOfOne(t *testing.T) {
 				all = append(all, visit{fmt.Sprint("o", i), fmt.Sprint("g", round)})
 			}
 			mctx, m := kv.Metered(ctx)
-			if err := v.Push(mctx, all...); err != nil {
-				t.Fatal(err)
-			}
+			must(t, v.Push(mctx, all...))
 			if c := m.Cost(); c.Trips > most*owners/500 {
 				t.Errorf("layout %d, round %d: %v", layout, round, c)
 			}
@@ -258,7 +248,7 @@ func TestEvents_Push_ManyOwnersInTheTripsOfOne(t *testing.T) {
 	}
 }
 
-func TestEvents_Push_ByManyAtOnceLosesNone(t *testing.T) {
+func TestEvents_Push_ByManyWritersLosesNone(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		const writers, each = 8, 25
 		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, writers*each, false))
@@ -287,7 +277,7 @@ func TestEvents_Push_ByManyAtOnceLosesNone(t *testing.T) {
 	})
 }
 
-// The space of an owner does not grow with what has ever come.
+// An owner's events take no more space however many have come.
 func TestEvents_AnOwnersSpaceIsConstant(t *testing.T) {
 	for _, layout := range []timeline.Layout{timeline.Appended, timeline.Numbered, timeline.Packed} {
 		mem := memkv.New(memkv.Options{})
@@ -300,9 +290,7 @@ func TestEvents_AnOwnersSpaceIsConstant(t *testing.T) {
 			if i%10 == 0 {
 				guests(t, v, "ann", 10)
 			}
-			if err := db.Flush(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, db.Flush(ctx))
 			if k, b := space(t, mem); i > 5*30 {
 				keys, most = max(keys, k), max(most, b)
 			}
@@ -318,9 +306,7 @@ func space(t testing.TB, s *memkv.Store) (keys, size int) {
 	t.Helper()
 	all := s.Keys()
 	results, err := kv.GetAll(ctx, s, all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, r := range results {
 		size += len(all[i]) + len(r.Value)
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-func TestRing_ARingOfOneOrTwoPlacesIsARing(t *testing.T) {
+func TestRing_OfAFewSlotsIsARing(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		eachStore(t, func(t *testing.T, s kv.Store) {
 			p := openPages(s, timeline.Shape{Size: size})
 			defer p.close(t)
 			for i := range 20 {
 				p.create(t, fmt.Sprint("p", i), "ann", "text")
-				wantIDs(t, fmt.Sprint(size, " places after ", i), names("p", i, max(0, i-size+1)), listed(t, p.newest, "", 20).Items)
+				wantIDs(t, fmt.Sprint(size, " slots after ", i), names("p", i, max(0, i-size+1)), listed(t, p.newest, "", 20).Items)
 			}
 		})
 	}
@@ -45,7 +45,7 @@ func TestRing_AnItemUpdatedTenTimesInARowIsShownOnce(t *testing.T) {
 	})
 }
 
-// A page of 20 has 20 as long as the ring has them, whatever was deleted.
+// A page of 20 has 20 records as long as the ring has them, whatever was deleted.
 func TestRing_Page_IsFilledUpOverDeletedRecords(t *testing.T) {
 	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{})
 	defer p.close(t)
@@ -53,24 +53,18 @@ func TestRing_Page_IsFilledUpOverDeletedRecords(t *testing.T) {
 		p.create(t, fmt.Sprint("p", i), "ann", "text")
 	}
 	for i := 299; i >= 290; i-- {
-		if err := p.Delete(ctx, fmt.Sprint("p", i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Delete(ctx, fmt.Sprint("p", i)))
 	}
 	if c := cost(t, readPage(20), p); c.Trips != 3 {
 		t.Errorf("with ten of the twenty deleted: %v; want one trip more", c)
 	}
 	wantIDs(t, "ten deleted", names("p", 289, 270), listed(t, p.newest, "", 20).Items)
 	for i := 289; i >= 240; i-- {
-		if err := p.Delete(ctx, fmt.Sprint("p", i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Delete(ctx, fmt.Sprint("p", i)))
 	}
 	wantIDs(t, "sixty deleted", names("p", 239, 220), listed(t, p.newest, "", 20).Items)
 	for i := 239; i >= 1; i-- {
-		if err := p.Delete(ctx, fmt.Sprint("p", i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Delete(ctx, fmt.Sprint("p", i)))
 	}
 	var found []string
 	pages := 0
@@ -83,7 +77,7 @@ func TestRing_Page_IsFilledUpOverDeletedRecords(t *testing.T) {
 	}
 }
 
-func TestRing_Page_KeepFillsUpFromBelow(t *testing.T) {
+func TestRing_Page_WithKeepIsFilledUpFromBelow(t *testing.T) {
 	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{})
 	defer p.close(t)
 	for i := range 400 {
@@ -91,23 +85,19 @@ func TestRing_Page_KeepFillsUpFromBelow(t *testing.T) {
 	}
 	of := func(author string) func(*page) bool { return func(p *page) bool { return p.Author == author } }
 	l, err := p.newest.Page(ctx, "", 10, of("ann"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{}
 	for i := 396; i > 356; i -= 4 {
 		want = append(want, fmt.Sprint("p", i))
 	}
 	wantIDs(t, "every fourth", want, l.Items)
 
-	// Where next to nothing is kept, a page is short and the next one goes on.
+	// Where almost nothing is kept, a page is short and the next one goes on.
 	rare := func(p *page) bool { return p.ID == "p7" }
 	turned, found := 0, 0
 	for cursor := "?"; cursor != ""; turned++ {
 		l, err := p.newest.Page(ctx, strings.TrimPrefix(cursor, "?"), 10, rare)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found, cursor = found+len(l.Items), l.Next
 	}
 	if found != 1 || turned < 2 || turned > 9 {
@@ -119,8 +109,8 @@ func TestRing_Page_KeepFillsUpFromBelow(t *testing.T) {
 	}
 }
 
-// Every segment of the newest page is lost: what stands below is shown.
-func TestRing_Page_GoesOnOverSegmentsThatAreGone(t *testing.T) {
+// Every segment of the newest page is lost. What stands below is shown.
+func TestRing_Page_GoesOnPastLostSegments(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4})
 	defer p.close(t)
@@ -130,12 +120,12 @@ func TestRing_Page_GoesOnOverSegmentsThatAreGone(t *testing.T) {
 	for i := 8; i <= 15; i++ {
 		mem.Evict(fmt.Sprint("t:Page:Newest:#4x17.", i))
 	}
-	wantIDs(t, "over 29 missing places", names("p", 31, 12), listed(t, p.newest, "", 20).Items)
+	wantIDs(t, "past 29 missing entries", names("p", 31, 12), listed(t, p.newest, "", 20).Items)
 	p.create(t, "new", "ann", "text")
 	wantIDs(t, "with a new one", append([]string{"new"}, names("p", 31, 13)...), listed(t, p.newest, "", 20).Items)
 }
 
-// What the ring still has room for comes back to where it was.
+// What the ring still has room for comes back to where it stood.
 func TestRing_RebuildBringsBackWhatALostSegmentHeld(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4})
@@ -148,9 +138,7 @@ func TestRing_RebuildBringsBackWhatALostSegmentHeld(t *testing.T) {
 	if n := len(listed(t, p.newest, "", 40).Items); n != 32 {
 		t.Errorf("with two segments lost %d are shown, want 32", n)
 	}
-	if err := p.Rebuild(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Rebuild(ctx))
 	wantIDs(t, "after a rebuild", want, listed(t, p.newest, "", 40).Items)
 }
 
@@ -172,9 +160,7 @@ func TestRing_AnotherShapeLosesNothing(t *testing.T) {
 			wantIDs(t, fmt.Sprint("in shape ", shape), names("p", made-1, made-n), listed(t, p.newest, "", n).Items)
 			var all []string
 			for rec, err := range p.newest.All(ctx) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				all = append(all, rec.ID)
 			}
 			if d := cmp.Diff(names("p", made-1, made-len(all)), all); d != "" || len(all) < n {
@@ -202,7 +188,7 @@ func TestRing_TheClockMayGoBackwards(t *testing.T) {
 	wantIDs(t, "while the clock goes back", names("p", 9, 0), listed(t, p.newest, "", 20).Items)
 }
 
-func TestRing_ACorruptSegmentIsAClearError(t *testing.T) {
+func TestRing_ACorruptSegmentIsAnErrorThatNamesItsKey(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := openPages(plain{mem}, timeline.Shape{})
 	defer p.close(t)
@@ -216,16 +202,14 @@ func TestRing_ACorruptSegmentIsAClearError(t *testing.T) {
 	}
 }
 
-func TestRing_HeadTellsOfNewEntriesAndSinceCountsThem(t *testing.T) {
+func TestRing_HeadShowsThatThereAreNewEntriesAndSinceCountsThem(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		p := openPages(s, timeline.Shape{})
 		defer p.close(t)
 		head := func() string {
 			t.Helper()
 			text, err := p.newest.Head(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return text
 		}
 		since := func(cursor string, want int) {
@@ -241,7 +225,7 @@ func TestRing_HeadTellsOfNewEntriesAndSinceCountsThem(t *testing.T) {
 		}
 		looked := head()
 		if looked == empty || looked != head() {
-			t.Error("the head does not tell 30 entries from none, or two times the same apart")
+			t.Error("the head is the same for no entries and 30, or changes without a new entry")
 		}
 		since(empty, 30)
 		since(looked, 0)
@@ -322,8 +306,8 @@ func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 	})
 }
 
-// What was written in the same millisecond stands by owner, in the order of their
-// texts, and within an owner by stamp. Pages lead there and back alike.
+// Entries of the same millisecond are in the order of their owners' texts, and within
+// an owner in the order of their stamps, on the way down and on the way back up.
 func TestRings_Of_TheSameMillisecondIsOrderedByOwner(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		stopped := kvmodel.Clock(func() time.Time { return time.Unix(1_800_000_000, 0) })
@@ -364,9 +348,7 @@ func constantSpace(t *testing.T, s kv.Store, shape timeline.Shape) {
 		for i := range shape.Size {
 			p.edit(t, "a", func(p *page) { p.Body = fmt.Sprint(lap, "-", i) })
 		}
-		if err := p.db.Flush(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.db.Flush(ctx))
 		after[lap] = ringSize(t, s, shape)
 	}
 	most := 0
@@ -393,38 +375,28 @@ func ringSize(t *testing.T, s kv.Store, shape timeline.Shape) int {
 	return size
 }
 
-// A timeline that is added to a model with records is built by Rebuild, and
-// another rebuild moves nothing.
+// Rebuild builds a timeline that is added to a model with records. Another rebuild
+// moves nothing.
 func TestRing_RebuildEntersEveryRecordOnce(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	bare, err := kvmodel.Open(plain{mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := kvmodel.NewRecords(bare, pageSchema)
 	for i := range 50 {
-		if err := r.Create(ctx, &page{ID: fmt.Sprint("p", i), Author: "ann", Body: "text"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Create(ctx, &page{ID: fmt.Sprint("p", i), Author: "ann", Body: "text"}))
 	}
-	if err := bare.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, bare.Close(ctx))
 	p := openPages(plain{mem}, timeline.Shape{})
 	defer p.close(t)
 	if _, err := p.newest.Page(ctx, "", 5); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
 		t.Fatal("before:", err)
 	}
-	if err := p.Rebuild(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Rebuild(ctx))
 	first := ids(listed(t, p.newest, "", 60).Items)
 	if len(first) != 50 {
 		t.Fatalf("%d of 50 are entered", len(first))
 	}
-	if err := p.Rebuild(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Rebuild(ctx))
 	wantIDs(t, "after another rebuild", first, listed(t, p.newest, "", 60).Items)
 	p.edit(t, "p7", func(p *page) { p.Body = "new" })
 	if top := listed(t, p.newest, "", 1).Items[0].ID; top != "p7" {

@@ -6,25 +6,26 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// maxBatches is how many trips for records one page may take: more than one if
-// entries were stale, or if keep leaves out many.
+// maxBatches bounds the trips for records that a page may take. It takes more than
+// one if entries are stale or keep leaves out many records.
 const maxBatches = 5
 
-// filling is the records of one page being found.
+// filling is a page that is being filled with records.
 type filling[T any] struct {
 	core   *core[T]
 	merge  *merge
 	keep   []func(*T) bool
 	deep   bool                     // the page is not the newest
 	loaded map[string]*plug.Seen[T] // by id
-	passed int                      // entries looked at
+	passed int                      // how many entries it has looked at
 }
 
 func newFilling[T any](c *core[T], m *merge) *filling[T] {
 	return &filling[T]{core: c, merge: m, loaded: make(map[string]*plug.Seen[T])}
 }
 
-// fill returns the next n records. It moves the cuts past all it has looked at.
+// fill returns the next n records. It moves the cuts past all entries it has looked
+// at.
 func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }
 	for batch := 0; batch < maxBatches && len(found) < n; batch++ {
@@ -44,18 +45,19 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 	if len(f.keep) == 0 && len(found) > 0 {
 		f.merge.noteStale(10 * f.passed / len(found))
 	}
-	// What is known to be stale behind the page is no reason for another one.
+	// Entries after the page that are known to be stale are no reason for another
+	// page.
 	if items, _, _ := f.merge.upcoming(0, known); len(found) == n {
 		f.passStale(items)
 	}
 	return found, nil
 }
 
-// ask returns how many records to look at for so many that are missing: at first
-// just these, and then twice as many as it will take if it goes on as before, and a
-// few on top since so few tell little, so that one trip more is enough. Far from the
-// newest entries nothing tells that a record has a newer place, so there the last
-// pages are gone by at first.
+// ask returns how many records to look at to find those that are missing. At first
+// these are just the missing ones, and then twice as many as the page takes at its
+// rate so far, plus a few, so that one more trip is enough. Far from the newest
+// entries nothing shows that a record has a newer entry, so there the first guess
+// goes by the last pages.
 func (f *filling[T]) ask(missing, found int) int {
 	ask := missing
 	if len(f.loaded) > 0 {
@@ -69,7 +71,7 @@ func (f *filling[T]) ask(missing, found int) int {
 // maxAsked bounds how many records a page looks at in one trip.
 const maxAsked = 80
 
-// load reads the records of items that are not known, in one trip.
+// load reads, in one trip, the records of items that are not known.
 func (f *filling[T]) load(ctx context.Context, items []item) error {
 	var ids []string
 	for _, it := range items {
@@ -88,15 +90,15 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 	return err
 }
 
-// pick returns the first n records whose places items are, and moves the cuts
-// past what it has looked at.
+// pick returns the first n records that stand where items do, and moves the cuts past
+// the items it has looked at.
 func (f *filling[T]) pick(items []item, n int) []*T {
 	var found []*T
 	for _, it := range items {
 		if len(found) == n {
 			break
 		}
-		it.view.pass(it.entry)
+		it.reader.pass(it.entry)
 		f.passed++
 		if rec := f.loaded[string(it.body)]; f.stands(rec, it) && f.keeps(rec.Value) {
 			found = append(found, rec.Value)
@@ -105,21 +107,20 @@ func (f *filling[T]) pick(items []item, n int) []*T {
 	return found
 }
 
-// passStale moves the cuts past those of items at the beginning that count for
-// nothing.
+// passStale moves the cuts past the stale items at the beginning.
 func (f *filling[T]) passStale(items []item) {
 	for _, it := range items {
 		if f.stands(f.loaded[string(it.body)], it) {
 			return
 		}
-		it.view.pass(it.entry)
+		it.reader.pass(it.entry)
 	}
 }
 
-// stands tells whether rec stands at the place it.
+// stands reports whether rec stands where it does: it is not stale.
 func (f *filling[T]) stands(rec *plug.Seen[T], it item) bool {
 	l, stamp := f.core.stand(rec)
-	return l != nil && stamp == it.stamp && l.base == it.view.base
+	return l != nil && stamp == it.stamp && l.base == it.reader.base
 }
 
 func (f *filling[T]) keeps(rec *T) bool {

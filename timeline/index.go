@@ -13,9 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// core is what the rings of one index have in common, and the index as the
-// write path sees it: a record's place is its owner and, behind a #, a hash of
-// the value whose change moves it.
+// core is what the rings of an index share, and the index as the write path sees
+// it. A record's place is its owner and, after a #, a hash of the value whose change
+// moves the record.
 type core[T any] struct {
 	spec   Spec[T]
 	owner  func(*T) (text string, ok bool)
@@ -30,7 +30,7 @@ var _ plug.Index[struct{}] = (*core[struct{}])(nil)
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
-// newCore makes the core of an index. What the wiring has wrong, it panics at.
+// newCore returns the core of an index. It panics if spec is impossible.
 func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
 	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), shapes: []shape{spec.Shape.shape()}}
 	if c.shards > MaxLanes {
@@ -50,7 +50,7 @@ func (c *core[T]) plug(host plug.Host[T], idText func(*T) string) {
 	c.process = newProcess(host.DB())
 }
 
-// idTextOf returns what gives the text of a record's id.
+// idTextOf returns a function that returns the text of a record's id.
 func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(*T) string {
 	key := records.IDs()
 	return func(rec *T) string { return key.Text(records.ID(rec)) }
@@ -73,8 +73,8 @@ func (c *core[T]) shard(owner string, i int) *lane {
 	return newLane(c.process, base, c.shapes)
 }
 
-// lane returns the lane of the record id in the rings of owner: always the same
-// shard, so that its entries compare.
+// lane returns the lane of the record with this id in the rings of owner. It is
+// always the same shard, so that the record's entries compare.
 func (c *core[T]) lane(owner, id string) *lane {
 	if c.shards == 1 {
 		return c.shard(owner, 0)
@@ -90,7 +90,7 @@ func (c *core[T]) Name() string { return c.spec.Name }
 // Def returns the index's definition.
 func (c *core[T]) Def() string { return c.spec.Def }
 
-// Places returns the one place rec belongs in, or none.
+// Places returns the one place that rec belongs in, or none.
 func (c *core[T]) Places(rec *T) []string {
 	if c.spec.If != nil && !c.spec.If(rec) {
 		return nil
@@ -103,7 +103,7 @@ func (c *core[T]) Places(rec *T) []string {
 	return []string{owner + "#" + digest(value)}
 }
 
-// stand returns the lane that rec stands in, nil if in none, and its stamp.
+// stand returns the lane that rec stands in, nil if there is none, and its stamp.
 func (c *core[T]) stand(rec *plug.Seen[T]) (*lane, int64) {
 	if rec.Value == nil || len(rec.Places) == 0 {
 		return nil, 0
@@ -111,13 +111,13 @@ func (c *core[T]) stand(rec *plug.Seen[T]) (*lane, int64) {
 	return c.lane(ownerOf(rec.Places[0]), rec.ID), decodeMark(rec.Mark).stamp
 }
 
-// ownerOf returns whose place it is.
+// ownerOf returns the owner in place.
 func ownerOf(place string) string {
 	owner, _, _ := strings.Cut(place, "#")
 	return owner
 }
 
-// Prepare takes a number for the record, which is to be its stamp.
+// Prepare takes the number that becomes the record's stamp.
 func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) (err error) {
 	place, ok := entered(m)
 	if !ok {
@@ -129,7 +129,7 @@ func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) (err er
 	return err
 }
 
-// number returns the mark of an entry to be made now.
+// number returns a mark with a new number.
 func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) ([]byte, error) {
 	n, err := c.lane(owner, id).take(ctx, s)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) ([]b
 	return mark{n, c.db.Now().UnixMilli()}.encode(), nil
 }
 
-// entered returns the place where m needs a new entry.
+// entered returns the place where m needs a new entry, if there is one.
 func entered(m *plug.Move) (place string, ok bool) {
 	for _, place := range m.Gained {
 		if !slices.Contains(m.Had, place) {
@@ -148,8 +148,8 @@ func entered(m *plug.Move) (place string, ok bool) {
 	return "", false
 }
 
-// Beside puts the entry in. A reader who finds it before the record has its
-// stamp does not show it.
+// Beside adds the entry. A reader that finds it before the record has its stamp does
+// not show it.
 func (c *core[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	place, ok := entered(m)
 	if !ok {
@@ -167,11 +167,11 @@ func (c *core[T]) enter(ctx context.Context, s kv.Store, id, place string, m mar
 	return nil
 }
 
-// After does nothing: an old entry stays until its ring has come around. That
-// the record's stamp is another one tells readers.
+// After does nothing. An old entry stays until its ring has come around; readers
+// pass over it since the record has another stamp.
 func (c *core[T]) After(context.Context, kv.Store, *plug.Move) error { return nil }
 
-// Repair makes rec's entry again if it is missing.
+// Repair adds rec's entry if it is missing.
 func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ []string) error {
 	m := decodeMark(rec.Mark)
 	if len(rec.Places) == 0 || m.stamp == 0 {
@@ -197,7 +197,7 @@ func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]s
 	if err != nil || there {
 		return nil, c.failure(err)
 	}
-	return []string{fmt.Sprintf("%s.%s: %s has the stamp %d, but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
+	return []string{fmt.Sprintf("%s.%s: %s has the stamp %d but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
 }
 
 func (c *core[T]) failure(err error) error {
@@ -207,40 +207,13 @@ func (c *core[T]) failure(err error) error {
 	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
 }
 
-// holds tells whether the entry of n and id is in the lane, or was lapped.
-func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (bool, error) {
-	keys := []string{l.counter}
-	for _, g := range l.shapes {
-		keys = append(keys, l.key(g, g.segment(g.block(n))))
-	}
-	results, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
-		return false, err
-	}
-	if n < l.shape().oldest(max(counted(results[0]), 0)) {
-		return true, nil
-	}
-	for i, g := range l.shapes {
-		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
-		if err != nil {
-			return false, err
-		}
-		for _, e := range seg.entries {
-			if e.stamp == n && string(e.body) == id {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
-}
-
-// unowned is the index of a timeline that all records share: which one a change
-// will move a record in is known before the record is.
+// unowned is the index of a timeline that all records share. In which ring a change
+// moves a record is known before the record is.
 type unowned[T any] struct{ *core[T] }
 
 var _ plug.Early = unowned[struct{}]{}
 
-// Early takes the number that Prepare would.
+// Early takes the number that Prepare would take.
 func (u unowned[T]) Early(ctx context.Context, s kv.Store, id string) ([]byte, error) {
 	return u.number(ctx, s, "", id)
 }

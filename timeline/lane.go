@@ -2,26 +2,24 @@ package timeline
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A lane is one counter and the segments that entries with its numbers go to:
-// the ring of one owner, or one of its shards.
+// A lane is a counter and the segments for entries with its numbers: the ring of one
+// owner, or one of its shards.
 type lane struct {
 	*process
 	*knowledge
-	base    string  // what its keys begin with
-	counter string  // its key
-	shapes  []shape // the first is written to; the others were, and are read on
+	base       string  // what its keys begin with
+	counterKey string  // its key
+	shapes     []shape // the first is written to; the others were, and are still read
 }
 
 // newLane returns the lane whose keys begin with base.
 func newLane(p *process, base string, shapes []shape) *lane {
-	return &lane{process: p, knowledge: p.recall(base), base: base, counter: base + "#n", shapes: shapes}
+	return &lane{process: p, knowledge: p.recall(base), base: base, counterKey: base + "#n", shapes: shapes}
 }
 
 func (l *lane) shape() shape { return l.shapes[0] }
@@ -30,27 +28,21 @@ func (l *lane) key(g shape, segment int64) string {
 	return l.base + "#" + g.name + "." + strconv.FormatInt(segment, 10)
 }
 
-// segment is what was read of one key.
+// segment is what was read of a key.
 type segment struct {
 	key     string
-	version kv.Version // 0: it is absent
+	version kv.Version // 0 if the key is absent
 	bytes   int        // of the value
 	entries []entry
 }
 
-// decode returns what a get of the segment i of g answered, without entries
-// that do not belong there.
+// decode returns the segment i of g that a get answered, without entries that do
+// not belong there.
 func (l *lane) decode(g shape, i int64, r kv.Result) (segment, error) {
 	seg := segment{key: l.key(g, i)}
-	if errors.Is(r.Err, kv.ErrNotFound) {
-		return seg, nil
-	}
-	if r.Err != nil {
-		return seg, r.Err
-	}
-	all, err := decodeEntries(r.Value)
+	all, err := decodeKey(seg.key, r)
 	if err != nil {
-		return seg, fmt.Errorf("%s: %w", seg.key, err)
+		return seg, err
 	}
 	seg.version, seg.bytes, seg.entries = r.Version, len(r.Value), all[:0]
 	for _, e := range all {
@@ -61,11 +53,11 @@ func (l *lane) decode(g shape, i int64, r kv.Result) (segment, error) {
 	return seg, nil
 }
 
-// atOnce is how many keys of a lane are read in one trip at most.
+// atOnce bounds how many keys of a lane one trip reads.
 const atOnce = 128
 
-// scan returns the highest stamp in all segments of the lane, each of which
-// has to answer.
+// scan returns the highest stamp in all segments of the lane. It fails if any of
+// them cannot be read.
 func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
 	for _, g := range l.shapes {
 		for first := int64(0); first < g.blocks; first += atOnce {
@@ -96,4 +88,32 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, g shape, first, end int
 		top = max(top, highest(seg.entries))
 	}
 	return top, nil
+}
+
+// holds reports whether the entry with stamp n and this id is in the lane, or was
+// lapped.
+func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (bool, error) {
+	keys := []string{l.counterKey}
+	for _, g := range l.shapes {
+		keys = append(keys, l.key(g, g.segment(g.block(n))))
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return false, err
+	}
+	if n < l.shape().oldest(max(numberIn(results[0]), 0)) {
+		return true, nil
+	}
+	for i, g := range l.shapes {
+		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
+		if err != nil {
+			return false, err
+		}
+		for _, e := range seg.entries {
+			if e.stamp == n && string(e.body) == id {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }

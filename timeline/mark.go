@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A mark is what a timeline keeps in a record: the stamp of its entry and when
-// that was made. An entry counts only while the record has its stamp.
+// A mark is what a timeline keeps in a record: the stamp of its entry and when the
+// entry was made. An entry counts only while the record has its stamp.
 type mark struct {
 	stamp int64 // 0: none
 	at    int64
@@ -21,7 +21,7 @@ func (m mark) encode() []byte {
 	return binary.AppendUvarint(b, uint64(max(m.at, 0)))
 }
 
-// decodeMark returns the mark in b, an empty one if there is none.
+// decodeMark returns the mark in b, an empty mark if there is none.
 func decodeMark(b []byte) mark {
 	stamp, n := binary.Uvarint(b)
 	if n <= 0 || stamp > lastStamp {
@@ -31,10 +31,10 @@ func decodeMark(b []byte) mark {
 	return mark{int64(stamp), int64(at)}
 }
 
-// Text returns a text that two values have in common only if they are equal,
-// for a Spec's Value. It is empty for what counts as no value: an empty text or
-// slice, and the zero time. v is a text, a number, a bool, a time, a slice or
-// array of these, or a struct of them.
+// Text returns a text for a Spec's Value. Two values have the same text only if they
+// are equal. The text is empty for what counts as no value: an empty string or slice
+// and the zero time. v is a string, a number, a bool, a time, a slice or array of
+// these, or a struct of them.
 func Text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -57,7 +57,7 @@ func Text(v any) string {
 
 var digestText = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// digest returns a short text that stands for value in the name of a place.
+// digest returns a short text that stands for value in a place.
 func digest(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return digestText.EncodeToString(sum[:10])

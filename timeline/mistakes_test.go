@@ -3,18 +3,18 @@ package timeline_test
 import (
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// Each mistake is one that the protocol was designed around. docs/timeline.md
-// tells what goes wrong with it.
+// Each mistake is one that the protocol was designed around. docs/timeline.md explains
+// what goes wrong with it.
 func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
-	const push, shape, trim, view = "timeline/push.go", "timeline/shape.go", "timeline/trim.go", "timeline/view.go"
-	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_Nothing", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
-		kvtest.Wrong("a segment is trimmed by set",
+	const push, shape, trim, reader = "timeline/push.go", "timeline/shape.go", "timeline/trim.go", "timeline/reader.go"
+	proof.Mistakes(t, "./timeline", "TestSweep_Lane_Nothing", []string{"RINGTREE_SEEDS=3000"}, []proof.Mistake{
+		proof.Wrong("a segment is trimmed by set",
 			trim, "kv.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:]))", "kv.OpSet(seg.key, encodeAll(seg.entries[from:]))",
 		),
-		kvtest.Wrong("a segment is trimmed to the trimmer's own block",
+		proof.Wrong("a segment is trimmed to the trimmer's own block",
 			trim, "	return l.cut(ctx, s, seg)\n", "	return l.cutTo(ctx, s, seg, own)\n",
 			trim, "// cut is T2,", `func (l *lane) cutTo(ctx context.Context, s kv.Store, seg segment, own int64) error {
 	var data []byte
@@ -27,7 +27,7 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 		return l.cut(ctx, s, seg)
 	}
 	_, err := kv.One(ctx, s, kv.OpSwap(seg.key, seg.version, data))
-	if changed(err) {
+	if kv.Raced(err) {
 		return nil
 	}
 	return err
@@ -35,116 +35,116 @@ func TestSweep_Lane_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 
 // cut is T2,`,
 		),
-		kvtest.Wrong("the first of a block opens its segment by set",
+		proof.Wrong("the first of a block opens its segment by set",
 			push, "	a := addition{key", "	if e.stamp%g.width == 0 {\n		_, err := kv.One(ctx, s, kv.OpSet(l.key(g, i), e.encode(nil)))\n		return err\n	}\n	a := addition{key",
 		),
-		kvtest.Wrong("the first of a block deletes its segment",
+		proof.Wrong("the first of a block deletes its segment",
 			push, "	a := addition{key", "	if e.stamp%g.width == 0 {\n		_, _ = kv.One(ctx, s, kv.OpDelete(l.key(g, i)))\n	}\n	a := addition{key",
 		),
-		kvtest.Wrong("an absent segment is made by set",
+		proof.Wrong("an absent segment is made by set",
 			push, "_, err := kv.One(ctx, s, kv.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kv.One(ctx, s, kv.OpSet(a.key, a.data).For(a.ttl))",
 		),
-		kvtest.Wrong("a reader has no floor",
-			view, "return v.from.isOver(e) && e.stamp >= reach", "return v.from.isOver(e)",
-			view, "		oldest := v.oldest(k)\n", "		oldest := int64(k)\n",
+		proof.Wrong("a reader has no floor",
+			reader, "return r.from.isOver(e) && e.stamp >= reach", "return r.from.isOver(e)",
+			reader, "		oldest := r.oldest(k)\n", "		oldest := int64(k)\n",
 		),
-		kvtest.Wrong("a reader has no counter",
-			view, "		v.top = max(v.top, v.count)\n", "",
+		proof.Wrong("a reader has no counter",
+			reader, "		r.top = max(r.top, r.counter)\n", "",
 		),
-		kvtest.Wrong("a segment is cut where its newest block ends",
+		proof.Wrong("a segment is cut where its newest block ends",
 			trim, "l.shape().block(seg.entries[from].stamp) != newest {", "l.shape().block(seg.entries[from].stamp) != newest-newest%2 {",
 		),
-		kvtest.Wrong("the ring has no segment to spare",
+		proof.Wrong("the ring has no segment to spare",
 			shape, "	blocks := (size+width-1)/width + 1\n", "	blocks := (size + width - 1) / width\n",
 		),
 	})
 }
 
 func TestSweep_Lane_NoticesEveryMistakeAboutTheCounter(t *testing.T) {
-	const counter, shape, view = "timeline/counter.go", "timeline/shape.go", "timeline/view.go"
-	kvtest.Mistakes(t, "./timeline", "TestSweep_Lane_A.*Counter|TestLane_Take", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
-		kvtest.Wrong("a lost counter goes on a ring further",
+	const counter, shape, reader = "timeline/counter.go", "timeline/shape.go", "timeline/reader.go"
+	proof.Mistakes(t, "./timeline", "TestSweep_Lane_A.*Counter|TestLane_Take", []string{"RINGTREE_SEEDS=3000"}, []proof.Mistake{
+		proof.Wrong("a lost counter goes on a ring further",
 			counter, "		n = l.shape().next(top)\n", "		n = top + l.shape().width*l.shape().blocks\n",
 		),
-		kvtest.Wrong("a lost counter goes on in the next block",
+		proof.Wrong("a lost counter goes on in the next block",
 			shape, "skip := min(2, (g.blocks-1)/4)", "skip := min(0, (g.blocks-1)/4)",
 		),
-		kvtest.Wrong("a lost counter starts from the beginning",
+		proof.Wrong("a lost counter starts from the beginning",
 			counter, "	if top > 0 {\n		n = l.shape().next(top)\n	}\n", "",
 			counter, "	if err != nil || top < n {\n", "	if true {\n",
 		),
-		kvtest.Wrong("a lost counter is made without a look at the ring",
+		proof.Wrong("a lost counter is made without a look at the ring",
 			counter, "		top = max(top, high)\n", "		top = max(top, min(high, 0))\n",
 			counter, "	if err != nil || top < n {\n", "	if true {\n",
 		),
-		kvtest.Wrong("nobody looks again once the counter is made",
+		proof.Wrong("the ring is not read again once the counter is made",
 			counter, "	if err != nil || top < n {\n", "	if true {\n",
 		),
-		kvtest.Wrong("a counter that has gone back is not noticed",
+		proof.Wrong("a counter that has gone back is not noticed",
 			counter, "	if !l.atomic && (n <= known || ", "	if l.atomic && (n <= known || ",
 		),
-		kvtest.Wrong("a new process does not look what is in the ring",
+		proof.Wrong("a new process does not read the ring",
 			counter, "	case !first:\n", "	case !first || first:\n",
 			counter, "first && l.shape().blocks <= wholeRing)", "first && false)",
 		),
-		kvtest.Wrong("what a new process has found is forgotten when it tries again",
+		proof.Wrong("a new process forgets what it has found when it tries again",
 			counter, "		l.learn(known)\n", "",
 		),
-		kvtest.Wrong("a reader keeps to the counter it has read",
-			view, "		v.top = max(v.top, highest(seg.entries))\n", "",
-			view, "if e.stamp >= oldest && v.shows(e, reach) {", "if e.stamp >= oldest && e.stamp <= v.top && v.shows(e, reach) {",
+		proof.Wrong("a reader keeps to the counter it has read",
+			reader, "		r.top = max(r.top, highest(seg.entries))\n", "",
+			reader, "if e.stamp >= oldest && r.shows(e, reach) {", "if e.stamp >= oldest && e.stamp <= r.top && r.shows(e, reach) {",
 		),
 	})
 }
 
 func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 	const appended, layout, packed, push = "timeline/appended.go", "timeline/layout.go", "timeline/packed.go", "timeline/push.go"
-	kvtest.Mistakes(t, "./timeline", "TestSweep_Events_W|TestEvents_(Push_Keeps|TheClock|AnEvent)", []string{"RINGTREE_SEEDS=3000"}, []kvtest.Mistake{
-		kvtest.Wrong("the last entries are kept, not the last different ones",
+	proof.Mistakes(t, "./timeline", "TestSweep_Events_W|TestEvents_(Push_Keeps|TheClock|AnEvent)", []string{"RINGTREE_SEEDS=3000"}, []proof.Mistake{
+		proof.Wrong("the last entries are kept, not the last different ones",
 			layout, "	kept := distinct(entries, c.keep, c.what)\n", "	kept := slices.Clone(entries[:min(len(entries), c.keep)])\n",
 		),
-		kvtest.Wrong("what is appended to is trimmed by set",
-			appended, "kv.OpSwap(key, r.Version, encodeAll(kept)).For(2*a.ttl)", "kv.OpSet(key, encodeAll(kept)).For(2*a.ttl)",
+		proof.Wrong("what is appended to is trimmed by set",
+			appended, "kv.OpSwap(key, version, encodeAll(kept)).For(2*a.ttl)", "kv.OpSet(key, encodeAll(kept)).For(2*a.ttl)",
 		),
-		kvtest.Wrong("an absent key is made by set",
+		proof.Wrong("an absent key is made by set",
 			push, "_, err := kv.One(ctx, s, kv.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kv.One(ctx, s, kv.OpSet(a.key, a.data).For(a.ttl))",
 		),
-		kvtest.Wrong("a clock that is ahead hides events from others",
+		proof.Wrong("a clock that is ahead hides events from others",
 			appended, "a.keyOf(owner, now+1), ", "",
 		),
-		kvtest.Wrong("a key with a TTL ends when the next one begins",
+		proof.Wrong("a key with a TTL ends when the next one begins",
 			appended, ", a.keyOf(owner, now-1)}", "}",
 		),
-		kvtest.Wrong("a packed value is replaced by set",
-			packed, "		op = kv.OpSwap(key, old.Version, op.Value)\n", "		op = kv.OpSet(key, op.Value)\n",
+		proof.Wrong("a packed value is replaced by set",
+			packed, "kv.OpReplace(key, version, data)", "kv.OpSet(key, data)",
 		),
 	})
 }
 
 func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
-	const filling, index, commit = "timeline/filling.go", "timeline/index.go", "kvmodel/commit.go"
-	kvtest.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2500"}, []kvtest.Mistake{
-		kvtest.Wrong("a reader does not compare the stamp",
+	const filling, index, commit = "timeline/filling.go", "timeline/index.go", "kvmodel/write_commit.go"
+	proof.Mistakes(t, "./timeline", "TestSweep_Records_[^N]|TestRing_(Page_N|AnEntry)", []string{"RINGTREE_SEEDS=2500"}, []proof.Mistake{
+		proof.Wrong("a reader does not compare the stamp",
 			filling, "return l != nil && stamp == it.stamp && ", "return l != nil && stamp >= 0 && ",
 		),
-		kvtest.Wrong("a reader does not ask whose record it is",
-			filling, " && stamp == it.stamp && l.base == it.view.base", " && stamp == it.stamp",
+		proof.Wrong("a reader does not ask whose record it is",
+			filling, " && stamp == it.stamp && l.base == it.reader.base", " && stamp == it.stamp",
 		),
-		kvtest.Wrong("a reader takes the newest entry of a record for its place",
-			filling, "	for _, it := range items {\n		if len(found) == n {", "	seen := map[string]bool{}\n	for _, it := range items {\n		if seen[string(it.body)] {\n			it.view.pass(it.entry)\n			continue\n		}\n		seen[string(it.body)] = true\n		if len(found) == n {",
+		proof.Wrong("a reader shows a record only at its newest entry",
+			filling, "	for _, it := range items {\n		if len(found) == n {", "	seen := map[string]bool{}\n	for _, it := range items {\n		if seen[string(it.body)] {\n			it.reader.pass(it.entry)\n			continue\n		}\n		seen[string(it.body)] = true\n		if len(found) == n {",
 		),
-		kvtest.Wrong("repair makes no entry",
+		proof.Wrong("repair makes no entry",
 			index, "	return c.enter(ctx, s, rec.ID, rec.Places[0], m)\n", "	return nil\n",
 		),
-		kvtest.Wrong("a number is taken early without a line",
-			"kvmodel/early.go", "		err := c.note(s, l)\n", "		var err error\n",
-			"kvmodel/early.go", "	l.touched = append", "	_ = append",
-			"kvmodel/early.go", "	l := line{model: c.name, id: c.id, rev: fenceAlways}\n", "	l := line{}\n",
+		proof.Wrong("a number is taken early without a line",
+			"kvmodel/write_early.go", "		err := c.note(s, l)\n", "		var err error\n",
+			"kvmodel/write_early.go", "	l.Touched = append", "	_ = append",
+			"kvmodel/write_early.go", "	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}\n", "	l := journal.Line{}\n",
 		),
-		kvtest.Wrong("what fails beside the commit is not made up for",
+		proof.Wrong("what fails beside the commit is not made up for",
 			commit, "	if !settled {\n", "	if false {\n",
 		),
-		kvtest.Wrong("another number is taken for the entry than for the record",
+		proof.Wrong("another number is taken for the entry than for the record",
 			index, "	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))\n", "	stamped := decodeMark(m.Mark)\n	stamped.stamp++\n	return c.enter(ctx, s, m.ID, place, stamped)\n",
 		),
 	})
@@ -152,21 +152,21 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 
 func TestRing_NoticesEveryMistakeOfWhatIsBuiltOnIt(t *testing.T) {
 	const archive, merge = "timeline/archive.go", "timeline/merge.go"
-	kvtest.Mistakes(t, "./timeline", "TestWithArchive_|TestRings_Of_|TestSweep_Feed_", nil, []kvtest.Mistake{
-		kvtest.Wrong("an archive shows what the ring has shown",
+	proof.Mistakes(t, "./timeline", "TestWithArchive_|TestRings_Of_|TestSweep_Feed_", nil, []proof.Mistake{
+		proof.Wrong("an archive shows what the ring has shown",
 			archive, "			return cuts[i].isOver(entry{stamp: stamp, body: []byte(rec.ID)})\n", "			return cuts[i].stamp >= 0 || stamp >= 0\n",
 		),
-		kvtest.Wrong("an archive goes on from the first record of a page",
+		proof.Wrong("an archive goes on from the first record of a page",
 			archive, "a.mark(f.items[len(f.items)-1])", "a.mark(f.items[0])",
 		),
-		kvtest.Wrong("a page that the ring has passed goes on from the beginning of the archive",
-			archive, "stop[M]{place: *f.next, part: inRing, oldest: at.oldest}", "stop[M]{place: *f.next, part: inRing}",
+		proof.Wrong("a page that the ring has passed goes on from the beginning of the archive",
+			archive, "stop[M]{position: *f.next, part: inRing, oldest: at.oldest}", "stop[M]{position: *f.next, part: inRing}",
 		),
-		kvtest.Wrong("the same millisecond is the other way round on the way up",
+		proof.Wrong("the same millisecond is the other way round on the way up",
 			merge, "return a.at <= b.at", "return a.at < b.at",
 		),
-		kvtest.Wrong("whoever repairs does not fan out",
-			"kvmodel/repair.go", "m.changed(ctx, l.id, l.created)", "error(nil)",
+		proof.Wrong("a repair does not fan out",
+			"kvmodel/internal/repair/repair.go", "m.Changed(ctx, r.signs.deadFor(j.Process), l.ID, l.Created)", "error(nil)",
 		),
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// packed is one key for each owner with the entries that count, oldest first.
+// packed is one key for each owner, with the entries that count, oldest first.
 type packed struct{ common }
 
 func (p *packed) key(owner string) string { return p.base(owner) + "#p" }
@@ -18,42 +18,26 @@ func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []e
 	const tries = 16
 	key := p.key(owner)
 	for range tries {
-		r, err := kv.One(ctx, s, kv.OpGet(key))
-		if err != nil && !errors.Is(err, kv.ErrNotFound) {
-			return err
-		}
-		there, err := decodeKey(key, r)
+		there, version, err := readKey(ctx, s, key)
 		if err != nil || contains(there, entries) {
 			return err
 		}
-		err = p.store(ctx, s, key, r, p.cut(append(there, entries...)))
-		if !changed(err) && !errors.Is(err, kv.ErrUnclear) {
+		data := encodeAll(p.cut(append(there, entries...)))
+		_, err = kv.One(ctx, s, kv.OpReplace(key, version, data).For(p.ttl))
+		if !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
 	return fmt.Errorf("%s: %w: %d tries lost against others", key, kv.ErrConflict, tries)
 }
 
-// contains tells whether an earlier try, thought lost, has put entries in.
+// contains reports whether an earlier try, whose answer was lost, has stored entries.
 func contains(there, entries []entry) bool {
 	return slices.ContainsFunc(there, func(e entry) bool { return e.compare(entries[len(entries)-1]) == 0 })
 }
 
-func (p *packed) store(ctx context.Context, s kv.Store, key string, old kv.Result, entries []entry) error {
-	op := kv.OpAdd(key, encodeAll(entries))
-	if old.Err == nil {
-		op = kv.OpSwap(key, old.Version, op.Value)
-	}
-	_, err := kv.One(ctx, s, op.For(p.ttl))
-	return err
-}
-
 func (p *packed) latest(ctx context.Context, s kv.Store, owner string, _ int) ([]entry, error) {
-	r, err := kv.One(ctx, s, kv.OpGet(p.key(owner)))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return nil, err
-	}
-	entries, err := decodeKey(p.key(owner), r)
+	entries, _, err := readKey(ctx, s, p.key(owner))
 	slices.Reverse(entries)
 	return entries, err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// drawn returns a picture as a line: its slots, and a | after each segment.
+// drawn returns a picture as a line: the slots, with a | after each segment.
 func drawn(p timeline.Picture) string {
 	var line strings.Builder
 	for _, segment := range p.Segments {
@@ -24,7 +24,7 @@ func drawn(p timeline.Picture) string {
 	return line.String()
 }
 
-// pictureOf returns the picture of a ring that is just one.
+// pictureOf returns the picture of a ring that is made of just one.
 func pictureOf(t testing.TB, r *timeline.Ring[page]) timeline.Picture {
 	t.Helper()
 	pictures, err := r.Pictures(ctx)
@@ -41,7 +41,7 @@ func wantPicture(t testing.TB, what string, want string, got timeline.Picture) {
 	}
 }
 
-func TestRing_Pictures_TellWhatEachPlaceHolds(t *testing.T) {
+func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		p := openRing(s, timeline.Shape{Size: 8, Segment: 4})
 		defer p.close(t)
@@ -51,15 +51,13 @@ func TestRing_Pictures_TellWhatEachPlaceHolds(t *testing.T) {
 		}
 		wantPicture(t, "six, and no number 0", ".FFF|FFF.|....|", pictureOf(t, p.newest))
 		p.edit(t, "p1", func(p *page) { p.Body = "moves to 7" })
-		if err := p.Delete(ctx, "p3"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Delete(ctx, "p3"))
 		wantPicture(t, "one moved and one deleted", ".FSF|SFFF|....|", pictureOf(t, p.newest))
 		if _, err := kv.One(ctx, s, kv.OpIncrement("t:Page:Newest:#n", 1)); err != nil {
 			t.Fatal(err)
 		}
 		got := pictureOf(t, p.newest)
-		wantPicture(t, "a number was given and not used", ".FSF|SFFF|M...|", got)
+		wantPicture(t, "a number was handed out and not used", ".FSF|SFFF|M...|", got)
 		if got.Head != 8 || got.Newest != 2 {
 			t.Errorf("the head is %d in segment %d, want 8 in 2", got.Head, got.Newest)
 		}
@@ -75,7 +73,7 @@ func TestRing_Pictures_TellWhatEachPlaceHolds(t *testing.T) {
 	})
 }
 
-func TestRing_Pictures_NameTheKeysThatAreStored(t *testing.T) {
+func TestRing_Pictures_NameTheStoredKeys(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := openRing(plain{mem}, timeline.Shape{Size: 40, Segment: 8})
 	defer p.close(t)
@@ -99,8 +97,8 @@ func TestRing_Pictures_NameTheKeysThatAreStored(t *testing.T) {
 	}
 }
 
-// Whatever has happened, the places that are filled are those of the records
-// that pages show, be it in several rings or in one whose shape has changed.
+// Whatever has happened, the filled slots are those of the records that pages show, in
+// several rings as well as in one whose shape has changed.
 func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -130,7 +128,7 @@ func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
 				filled += strings.Count(drawn(picture), "F")
 			}
 			if shown != filled {
-				t.Errorf("seed %d: %d places are filled, and pages show %d records", seed, filled, shown)
+				t.Errorf("seed %d: %d slots are filled, and pages show %d records", seed, filled, shown)
 			}
 		}
 		p.close(t)
@@ -149,9 +147,7 @@ func churn(t testing.TB, p *pages, rng *rand.Rand) {
 			p.create(t, id, []string{"ann", "bob"}[rng.IntN(2)], "text")
 			err = nil
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
@@ -181,7 +177,7 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	}
 }
 
-func TestRing_Pictures_RefuseARingThatIsNone(t *testing.T) {
+func TestRing_Pictures_RefuseARingWithoutOwners(t *testing.T) {
 	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
 	defer p.close(t)
 	if _, err := p.byAuthor.Of().Pictures(ctx); err == nil {

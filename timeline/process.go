@@ -8,11 +8,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// process is what a process has for the lanes of one index: the store, work
-// for later, and what it knows of each lane.
+// process is what a process has for the lanes of one index: the database, and what
+// it knows of each lane.
 type process struct {
 	db     plug.DB
-	atomic bool // a change is one transaction: its numbers may come to nothing
+	atomic bool // a change is one transaction, so its numbers may be rolled back
 
 	mu         sync.Mutex // never held during a trip
 	young, old map[string]*knowledge
@@ -46,20 +46,20 @@ func (p *process) recall(base string) *knowledge {
 	return k
 }
 
-// knowledge is what a process knows of a lane: the highest number, which is
-// never lowered. It is a hint for readers, and shows writers a counter that has
-// gone back.
+// knowledge is what a process knows of a lane, above all the highest number, which is
+// never lowered. It is a hint for readers, and shows writers that a counter has gone
+// back.
 type knowledge struct {
 	highest atomic.Int64
 	met     atomic.Bool
-	stale   atomic.Int64 // how many entries the last pages passed for ten records
-	trimmed atomic.Int64 // the last block whose segment was found or made free of older ones
+	stale   atomic.Int64 // how many entries recent pages have passed for every ten records
+	trimmed atomic.Int64 // the last block whose segment has no older blocks
 }
 
 // top returns the highest number known, 0 if there is none.
 func (k *knowledge) top() int64 { return k.highest.Load() }
 
-// learn takes note that n was handed out.
+// learn notes that n was handed out.
 func (k *knowledge) learn(n int64) {
 	for {
 		old := k.highest.Load()
@@ -69,12 +69,12 @@ func (k *knowledge) learn(n int64) {
 	}
 }
 
-// meet returns the highest number known. first: this process has not met the
-// lane before, and the caller should look what is in it.
+// meet returns the highest number known. first reports that this process has not met
+// the lane before, so the caller should read what is in it.
 func (k *knowledge) meet() (top int64, first bool) {
 	first = !k.met.Load() && k.met.CompareAndSwap(false, true)
 	return k.top(), first
 }
 
-// forget makes the next one to meet the lane the first again.
+// forget makes the next call of meet the first again.
 func (k *knowledge) forget() { k.met.Store(false) }

@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// publish puts e into its segment. When it returns nil, whoever begins to read
-// finds it. This is P2.
+// publish puts e into its segment. Once it returns nil, every read that begins finds
+// e. This is P2.
 func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	g := l.shape()
 	i := g.segment(g.block(e.stamp))
@@ -18,16 +18,15 @@ func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, e.stamp) })
 }
 
-// An addition is entries to be put at the end of what a key holds.
+// An addition is entries to append to a key.
 type addition struct {
 	key   string
 	data  []byte
-	ttl   time.Duration // of the key, if it is made
+	ttl   time.Duration // of the key, if it is created
 	opens bool          // the key is likely to be absent
 }
 
-// put carries out a. It calls trim where the key is full, which a few times has
-// to make room.
+// put carries out a. If the key is full it calls trim, up to twice, to make room.
 func (a addition) put(ctx context.Context, s kv.Store, trim func() error) error {
 	trims := 0
 	for tries := range pushTries {
@@ -54,11 +53,11 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) error 
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w: not put there after %d tries", a.key, kv.ErrUnclear, pushTries)
+	return fmt.Errorf("%s: %w: not added after %d tries", a.key, kv.ErrUnclear, pushTries)
 }
 
-// again tells whether the op that ended in err is to be sent once more: an
-// entry that stands twice is one entry.
+// again reports whether to send an op that ended in err again. An entry that is
+// stored twice is one entry.
 func again(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrUnavailable))
 }

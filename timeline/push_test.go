@@ -17,7 +17,7 @@ type plainly struct{ kv.Store }
 
 func (plainly) Powers() kv.Powers { return kv.Powers{} }
 
-// counting is a store that counts its trips, also those after the reply.
+// counting is a store that counts its trips, including those after the reply.
 type counting struct {
 	kv.Store
 	trips *int
@@ -33,22 +33,23 @@ func (c counting) Do(ctx context.Context, ops []kv.Op) error {
 func openLane(t testing.TB, s kv.Store, shapes ...Shape) *lane {
 	t.Helper()
 	db, err := kvmodel.Open(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	var all []shape
-	for _, s := range shapes {
-		all = append(all, s.shape())
-	}
-	return newLane(newProcess(db), "t:T:N:", all)
+	return laneOf(db, shapes)
 }
 
-// push is a push alone, as one that belongs to no record.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// push is a push by itself, of an entry that belongs to no record.
 func (l *lane) push(ctx context.Context, body string) (int64, error) {
 	n, err := l.take(ctx, l.db.Store())
 	if err == nil {
@@ -60,7 +61,7 @@ func (l *lane) push(ctx context.Context, body string) (int64, error) {
 	return n, err
 }
 
-func TestLane_Push_CostsTwoTripsAndAFewForTrims(t *testing.T) {
+func TestLane_Push_CostsTwoTripsAndAFewTrims(t *testing.T) {
 	trips := 0
 	l := openLane(t, counting{plainly{memkv.New(memkv.Options{})}, &trips}, Shape{})
 	ctx := context.Background()
@@ -70,9 +71,7 @@ func TestLane_Push_CostsTwoTripsAndAFewForTrims(t *testing.T) {
 		if _, err := l.push(ctx, strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.db.Flush(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.db.Flush(ctx))
 	}
 	if per := float64(trips) / float64(n); per > 2.1 {
 		t.Errorf("%.3f trips to a push, more than 2.1", per)
@@ -81,8 +80,8 @@ func TestLane_Push_CostsTwoTripsAndAFewForTrims(t *testing.T) {
 	}
 }
 
-// interfering is a store that another writer gets at right before the first swap
-// of a key.
+// interfering is a store in which another writer acts right before the first swap of
+// a key.
 type interfering struct {
 	kv.Store
 	key string
@@ -100,25 +99,18 @@ func (i *interfering) Do(ctx context.Context, ops []kv.Op) error {
 	return i.Store.Do(ctx, ops)
 }
 
-// A process that knows less raises the counter too, but not far enough.
-func TestLane_Take_ACounterThatIsNotRaisedFarEnoughIsRaisedAgain(t *testing.T) {
+// A process that knows less raises the counter at the same time, but not far enough.
+func TestLane_Take_RaisesACounterAgainThatIsStillTooLow(t *testing.T) {
 	ctx, mem := context.Background(), memkv.New(memkv.Options{})
-	set := func(n string) {
-		if _, err := kv.One(ctx, mem, kv.OpSet("t:T:N:#n", []byte(n))); err != nil {
-			t.Fatal(err)
-		}
-	}
 	first := openLane(t, still{mem}, Shape{Size: 64, Segment: 4})
 	top := int64(0)
 	for range 12 {
 		n, err := first.push(ctx, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		top = n
 	}
-	set("4")
-	s := &interfering{Store: still{mem}, key: "t:T:N:#n", do: func() { set(strconv.FormatInt(top-1, 10)) }}
+	setCounter(t, mem, 4)
+	s := &interfering{Store: still{mem}, key: "t:T:N:#n", do: func() { setCounter(t, mem, top-1) }}
 	if n, err := openLane(t, s, Shape{Size: 64, Segment: 4}).take(ctx, s); n <= top || err != nil {
 		t.Errorf("the number is %d, %v; want one above %d, which is in the ring", n, err, top)
 	}
@@ -126,23 +118,18 @@ func TestLane_Take_ACounterThatIsNotRaisedFarEnoughIsRaisedAgain(t *testing.T) {
 
 func setCounter(t testing.TB, s kv.Store, n int64) {
 	t.Helper()
-	if _, err := kv.One(context.Background(), s, kv.OpSet("t:T:N:#n", strconv.AppendInt(nil, n, 10))); err != nil {
-		t.Fatal(err)
-	}
+	_, err := kv.One(context.Background(), s, kv.OpSet("t:T:N:#n", strconv.AppendInt(nil, n, 10)))
+	must(t, err)
 }
 
-// newest returns the bodies of the n newest entries, as a process sees them that
-// has just been started.
+// newest returns the bodies of the n newest entries, as a process that has just
+// started sees them.
 func newest(t testing.TB, s kv.Store, shape Shape, n int) []string {
 	t.Helper()
 	ctx, m := context.Background(), newMerge(s, []*lane{openLane(t, s, shape)}, false, nil, n)
-	if err := m.open(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.open(ctx))
 	items, err := m.gather(ctx, n, func(string) bool { return false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var bodies []string
 	for _, it := range items[:min(n, len(items))] {
 		bodies = append(bodies, string(it.body))
@@ -150,7 +137,7 @@ func newest(t testing.TB, s kv.Store, shape Shape, n int) []string {
 	return bodies
 }
 
-// Whatever somebody has set a counter to, what is acknowledged is shown.
+// Whatever a counter was set to, what is acknowledged is shown.
 func TestLane_Push_NearTheLastNumberIsShownOrRefused(t *testing.T) {
 	ctx := context.Background()
 	for _, from := range []int64{lastStamp - 10, lastStamp - 3, lastStamp, lastStamp + 1, kv.MaxNumber - 1, kv.MaxNumber} {
@@ -179,14 +166,12 @@ func TestLane_Push_NearTheLastNumberIsShownOrRefused(t *testing.T) {
 	}
 }
 
-// A writer who has its number sleeps while the others go around the ring.
+// A writer with a number sleeps while the others go around the ring.
 func TestLane_Publish_AfterALapsSleepClobbersNothing(t *testing.T) {
 	ctx, s, shape := context.Background(), still{memkv.New(memkv.Options{})}, Shape{Size: 8, Segment: 2}
 	sleeper, others := openLane(t, s, shape), openLane(t, s, shape)
 	n, err := sleeper.take(ctx, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []string
 	for i := range 23 {
 		if _, err := others.push(ctx, strconv.Itoa(i)); err != nil {
@@ -194,9 +179,7 @@ func TestLane_Publish_AfterALapsSleepClobbersNothing(t *testing.T) {
 		}
 		want = append([]string{strconv.Itoa(i)}, want...)
 	}
-	if err := sleeper.publish(ctx, s, entry{n, 1, []byte("late")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sleeper.publish(ctx, s, entry{n, 1, []byte("late")}))
 	if d := cmp.Diff(want[:8], newest(t, s, shape, 100)); d != "" {
 		t.Errorf("mismatch (-want +got):\n%s", d)
 	}

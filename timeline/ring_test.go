@@ -55,31 +55,28 @@ func openPages(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages 
 }
 
 func openSpec(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pages {
-	db, err := kvmodel.Open(s, opts...)
-	if err != nil {
-		panic(err)
-	}
-	r := kvmodel.NewRecords(db, pageSchema)
-	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	spec.If = func(p *page) bool { return !p.Draft }
-	p := &pages{Records: r, db: db}
-	spec.Name, spec.Def = "Newest", "timeline Body"
-	p.newest = timeline.NewRing(r, spec)
+	p := openNewest(s, spec, opts...)
+	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	spec.Name, spec.Def = "NewestByAuthor", "timeline Body by Author"
-	p.byAuthor = timeline.NewRings(r, spec, kvmodel.StringKey[string](), func(p *page) string { return p.Author })
+	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.StringKey[string](), func(p *page) string { return p.Author })
 	return p
 }
 
-// openRing opens pages with the timeline that all share and no other.
+// openRing opens pages with only the timeline that all share.
 func openRing(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
+	return openNewest(s, timeline.Spec[page]{Shape: shape}, opts...)
+}
+
+func openNewest(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pages {
 	db, err := kvmodel.Open(s, opts...)
 	if err != nil {
 		panic(err)
 	}
 	r := kvmodel.NewRecords(db, pageSchema)
-	return &pages{Records: r, db: db, newest: timeline.NewRing(r, timeline.Spec[page]{
-		Name: "Newest", Def: "timeline Body", Value: func(p *page) string { return timeline.Text(p.Body) }, Shape: shape,
-	})}
+	spec.Name, spec.Def = "Newest", "timeline Body"
+	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
+	return &pages{Records: r, db: db, newest: timeline.NewRing(r, spec)}
 }
 
 // plain hides what a store can do beyond the contract, and outlives its users.
@@ -96,7 +93,7 @@ func eachStore(t *testing.T, f func(t *testing.T, s kv.Store)) {
 
 var ctx = context.Background()
 
-// clock is one that a test moves.
+// clock is a clock that a test moves.
 type clock struct{ nanos atomic.Int64 }
 
 func newClock() *clock {
@@ -108,16 +105,21 @@ func newClock() *clock {
 func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()) }
 func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
 
-// tick returns another millisecond each time.
+// tick returns a later millisecond each time.
 func (c *clock) tick() time.Time {
 	return time.Unix(0, c.nanos.Add(int64(time.Millisecond)))
 }
 
-func (p *pages) create(t testing.TB, id, author, body string) {
+func must(t testing.TB, err error) {
 	t.Helper()
-	if err := p.Create(ctx, &page{ID: id, Author: author, Body: body}); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func (p *pages) create(t testing.TB, id, author, body string) {
+	t.Helper()
+	must(t, p.Create(ctx, &page{ID: id, Author: author, Body: body}))
 }
 
 func (p *pages) edit(t testing.TB, id string, f func(*page)) {
@@ -145,9 +147,7 @@ func ids(items []*page) []string {
 func listed(t testing.TB, r *timeline.Ring[page], cursor string, n int) kvmodel.Listing[page] {
 	t.Helper()
 	l, err := r.Page(ctx, cursor, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -189,9 +189,7 @@ func TestRing_Page_NewestFirst(t *testing.T) {
 		wantIDs(t, "by author", []string{"p1", "p4", "p3", "p2"}, listed(t, p.byAuthor.Of("ann"), "", 20).Items)
 		wantIDs(t, "by author, moved", []string{"p0"}, listed(t, p.byAuthor.Of("bob"), "", 20).Items)
 		p.edit(t, "p4", func(p *page) { p.Draft = true })
-		if err := p.Delete(ctx, "p3"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Delete(ctx, "p3"))
 		wantIDs(t, "left and deleted", []string{"p1", "p2", "p0"}, listed(t, p.newest, "", 20).Items)
 		p.edit(t, "p4", func(p *page) { p.Draft = false })
 		wantIDs(t, "back", []string{"p4", "p1", "p2", "p0"}, listed(t, p.newest, "", 20).Items)
@@ -213,9 +211,7 @@ func pagesThrough(t *testing.T, s kv.Store, shape timeline.Shape) {
 	for i := range made {
 		p.create(t, fmt.Sprint("p", i), "ann", "text")
 	}
-	if err := p.db.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.db.Flush(ctx))
 	size := min(made, shape.Size)
 	if size == 0 {
 		size = made
@@ -254,7 +250,7 @@ func pagesThrough(t *testing.T, s kv.Store, shape timeline.Shape) {
 	}
 }
 
-func TestRing_Page_RefusesWhatIsNoPageOfIt(t *testing.T) {
+func TestRing_Page_RefusesBadCursorsAndSizes(t *testing.T) {
 	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
 	defer p.close(t)
 	p.create(t, "a", "ann", "x")
@@ -278,7 +274,7 @@ func TestRing_Page_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	}
 }
 
-// broken is a store that does not carry out what refuses chooses.
+// broken is a store that does not carry out the ops that refuses chooses.
 type broken struct {
 	kv.Store
 	refuses func(kv.Op) bool
@@ -297,7 +293,7 @@ func (b *broken) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-func TestRing_AnEntryThatFailedBesideTheCommitIsMadeUpFor(t *testing.T) {
+func TestRing_AnEntryThatFailedBesideTheCommitIsAddedLater(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	s := &broken{Store: plain{mem}}
 	p := openPages(s, timeline.Shape{})
@@ -312,8 +308,8 @@ func TestRing_AnEntryThatFailedBesideTheCommitIsMadeUpFor(t *testing.T) {
 	wantIDs(t, "once it can", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
 }
 
-// The newest entry of a record may be one whose change has never committed.
-func TestRing_AnEntryWithoutItsCommitHidesNoOlderOne(t *testing.T) {
+// The newest entry of a record may be one whose change never committed.
+func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := openPages(plain{mem}, timeline.Shape{})
 	defer p.close(t)

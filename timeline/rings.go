@@ -6,15 +6,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Rings are timelines of records by a value that each of them has, its owner:
-// the newest pages of each author.
+// Rings is a timeline of records for each value of a field, the records' owner: the
+// newest pages of each author.
 type Rings[T, V any] struct {
 	core *core[T]
 	key  kvmodel.KeyOf[V]
 }
 
-// NewRings returns the timelines that spec describes, one for each value that
-// by returns and key does not call empty, and plugs them into records.
+// NewRings returns the timelines that spec describes, one for each value that by
+// returns unless key calls it empty, and plugs them into records.
 func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], key kvmodel.KeyOf[V], by func(*T) V) *Rings[T, V] {
 	c := newCore(spec, func(rec *T) (string, bool) {
 		v := by(rec)
@@ -24,9 +24,9 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 	return &Rings[T, V]{c, key}
 }
 
-// Of returns the timeline of one owner, or of several as one: their newest by
-// the time of the change, in milliseconds by the clock of who made it, and within
-// a millisecond by owner. It asks nothing of the store.
+// Of returns the timeline of one owner, or of several owners as one. Those are merged
+// by the time of each change, in milliseconds by the clock of the process that made
+// it, and within a millisecond by owner. Of takes no trip.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
 	var texts []string
 	for _, v := range owners {

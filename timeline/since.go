@@ -5,18 +5,18 @@ import (
 	"crypto/sha256"
 )
 
-// Head returns a text that is another one whenever there is a new entry among
-// the newest, in one trip: an ETag for the newest page, as far as its records
-// change their places only. It is a cursor as well: Page gives what is newer
-// than the entries it stands for, and Since counts that.
+// Head returns a text that changes whenever there is a new entry among the newest. It
+// can be an ETag for the newest page, if the page shows nothing that changes without
+// moving a record. It is also a cursor: Page returns what is newer than the head, and
+// Since counts it. One trip.
 func (r *Ring[T]) Head(ctx context.Context) (string, error) {
 	m, err := r.open(ctx, false, nil, 1)
 	if err != nil {
 		return "", err
 	}
-	window := make([]cut, len(m.views))
-	for i, v := range m.views {
-		window[i] = cut{stamp: max(1, v.top-defaultSegment+1)}
+	window := make([]cut, len(m.readers))
+	for i := range window {
+		window[i] = cut{stamp: max(1, m.readers[i].top-defaultSegment+1)}
 	}
 	entries, err := m.above(ctx, window)
 	if err != nil {
@@ -26,14 +26,13 @@ func (r *Ring[T]) Head(ctx context.Context) (string, error) {
 	for _, e := range entries {
 		sum.Write(e.encode(nil))
 	}
-	return r.cursor(place{up: true, cuts: m.newest(), mark: sum.Sum(nil)[:8]}), nil
+	return r.cursor(position{up: true, cuts: m.newest(), mark: sum.Sum(nil)[:8]}), nil
 }
 
-// Since returns how many records are newer than the cursor, which is one of
-// this ring's, such as a Head that was taken when somebody looked. They are
-// counted by their entries, without asking whether each still stands there.
-// One trip if they are few, and otherwise at most seven: then there are more
-// than it returns.
+// Since returns how many records are newer than a cursor of this ring, such as the
+// Head when a visitor last looked. It counts records by their entries, without
+// checking whether each still stands there. One trip if they are few, and at most
+// seven; if those do not reach the cursor, there are more than it returns.
 func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 	p, err := r.parse(cursor)
 	if err != nil {
@@ -51,10 +50,10 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 	return len(newer), r.core.failure(err)
 }
 
-// InUse returns the lowest and the highest stamp that the ring shows, 0 if it
-// is empty: how long it is, and how much has ever passed through it. The
-// entries may be stale. Of several owners or shards it is those of the oldest
-// and of the newest entry. Two trips.
+// InUse returns the lowest and the highest stamp that the ring shows, 0 if it is
+// empty: how long the ring is, and how much has ever passed through it. The entries
+// may be stale. Of several owners or shards, they are the stamps of the oldest and
+// the newest entry. Two trips.
 func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) {
 	oldest := make([]cut, len(r.lanes))
 	for i := range oldest {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -30,23 +28,19 @@ func (plainJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, j
 func (plainJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
 func openFeet(s kv.Store, layout Layout, keep int) *Events[foot, string] {
-	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
-	if err != nil {
-		panic(err)
-	}
-	return NewEvents(db, EventsSpec[foot, string]{
+	return NewEvents(quietDB(s), EventsSpec[foot, string]{
 		Name: "Foot", Key: kvmodel.StringKey[string](), By: func(f *foot) string { return f.Owner }, Codec: plainJSON[foot]{},
 		Once: func(f *foot) string { return f.Guest }, Keep: keep, Layout: layout,
 	})
 }
 
-// footprints is what a test knows of an owner's events: when the guests' pushes
-// began and were acknowledged, in a count of both.
+// footprints is what a test knows of an owner's events: when each guest's pushes began
+// and were acknowledged, by a clock that ticks at each.
 type footprints struct {
 	mu     sync.Mutex
 	now    int
 	visits map[string][]span
-	late   map[string]bool // guests of whom something may land again at any time
+	late   map[string]bool // guests whose event may arrive again at any time
 }
 
 // span is one push; end is 0 while it is not acknowledged.
@@ -66,8 +60,8 @@ func (f *footprints) ack(guest string) {
 	f.visits[guest][len(f.visits[guest])-1].end = f.now
 }
 
-// check asserts that every acknowledged guest is among the last, unless as many
-// others as are kept may have come after.
+// check asserts that every acknowledged guest is among the last, unless as many others
+// as are kept may have come later.
 func (f *footprints) check(t *testing.T, latest []foot, keep int) {
 	t.Helper()
 	shown := map[string]int{}
@@ -86,8 +80,8 @@ func (f *footprints) check(t *testing.T, latest []foot, keep int) {
 	}
 }
 
-// after returns how many others may have come after the last acknowledged push
-// of guest, -1 if there is none.
+// after returns how many others may have come after the last acknowledged push of
+// guest, -1 if there is none.
 func (f *footprints) after(guest string, visits []span) int {
 	last := span{}
 	for _, v := range visits {
@@ -149,14 +143,12 @@ func sweepEvents(t *testing.T, layout Layout) {
 		sim.Wait()
 		e := openFeet(still{sim.Store()}, layout, keep)
 		latest, err := e.Latest(context.Background(), "o", keep)
-		if err != nil {
-			sim.T().Fatal(err)
-		}
+		must(sim.T(), err)
 		f.check(sim.T(), latest, keep)
 	})
 }
 
-// pushSome pushes as one process, each guest more than once.
+// pushSome pushes as one process, each guest twice.
 func (f *footprints) pushSome(e *Events[foot, string], name string) {
 	for i := range 4 {
 		guest := fmt.Sprint(name, i%2)

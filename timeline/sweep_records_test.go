@@ -16,14 +16,29 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// The sweep lets two processes change the same few pages on a simulated store
-// and kills one of them somewhere. Then a third repairs, and the timelines must
-// be the function of the records: each where its last change put it, once.
+// In the sweep, two processes change the same few pages on a simulated store, and one
+// of them is killed at some point. Then a third repairs, and the timelines must be
+// the function of the records: each stands once, where its last change has put it.
 
 var sweptShape = timeline.Shape{Size: 64, Segment: 4}
 
-func openQuietly(s kv.Store) *pages {
-	return openPages(s, sweptShape, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+// quiet is the option of a DB that logs nothing.
+var quiet = kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
+
+func openQuietly(s kv.Store) *pages { return openPages(s, sweptShape, quiet) }
+
+// sparingFixer returns a hostile world in which the process that repairs meets no
+// faults.
+func sparingFixer(powers kvtest.Powers) kvtest.World {
+	world := kvtest.Hostile(powers)
+	world.Crash, world.Pause = 0, 0
+	world.Fault = func(m kvtest.Moment) kvtest.Fault {
+		if m.Client == "fixer" {
+			return kvtest.None
+		}
+		return kvtest.ByRate
+	}
+	return world
 }
 
 // diary is what the writers know of their changes, by the body each wrote.
@@ -33,8 +48,12 @@ type diary struct {
 	begun map[string]int
 	acked map[string]int
 
-	toggled map[string]bool // ids that may have left and come back, which moves them without another body
+	toggled map[string]bool // ids that may have left and come back, which moves them without a new body
 	wrong   []string
+}
+
+func newDiary() *diary {
+	return &diary{begun: map[string]int{}, acked: map[string]int{}, toggled: map[string]bool{}}
 }
 
 func (d *diary) toggle(id string) {
@@ -101,8 +120,8 @@ func (d *diary) read(ctx context.Context, p *pages) {
 	}
 }
 
-// repairAll is a process that comes when all others have ended, and stays for
-// longer than the grace.
+// repairAll is a process that starts when all others have ended, and stays for longer
+// than the grace period.
 func repairAll(sim *kvtest.Sim, open func(kv.Store) *pages) {
 	sim.Spare("fixer")
 	sim.Do("fixer", func(s kv.Store) {
@@ -126,9 +145,7 @@ func (d *diary) check(sim *kvtest.Sim, p *pages) {
 	shown := map[string]int{}
 	var order []*page
 	for rec, err := range p.newest.All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		shown[rec.ID]++
 		order = append(order, rec)
 	}
@@ -163,8 +180,8 @@ func (d *diary) check(sim *kvtest.Sim, p *pages) {
 	}
 }
 
-// checkOrder asserts that what was written after something else was
-// acknowledged stands above it.
+// checkOrder asserts that what was written after something else was acknowledged
+// stands above it.
 func (d *diary) checkOrder(t *testing.T, order []*page) {
 	for i, above := range order {
 		for _, below := range order[i+1:] {
@@ -177,16 +194,8 @@ func (d *diary) checkOrder(t *testing.T, order []*page) {
 }
 
 func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) {
-	world := kvtest.Hostile(powers)
-	world.Crash, world.Pause = 0, 0
-	world.Fault = func(m kvtest.Moment) kvtest.Fault {
-		if m.Client == "fixer" {
-			return kvtest.None
-		}
-		return kvtest.ByRate
-	}
-	kvtest.SimulateMany(t, 300, world, func(sim *kvtest.Sim) {
-		d := &diary{begun: map[string]int{}, acked: map[string]int{}, toggled: map[string]bool{}}
+	kvtest.SimulateMany(t, 300, sparingFixer(powers), func(sim *kvtest.Sim) {
+		d := newDiary()
 		if step := at(sim); step > 0 {
 			sim.CrashAt("p", step)
 		}
@@ -200,21 +209,12 @@ func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) 
 	})
 }
 
-// Where the last changes have all bumped the timeline, the next takes its number
-// while it reads the record.
-func TestSweep_Records_ANumberThatIsTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
-	quiet := kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
+// After changes that have all bumped the timeline, the next one takes its number while
+// it reads the record.
+func TestSweep_Records_ANumberTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
 	open := func(s kv.Store) *pages { return openRing(s, sweptShape, quiet) }
-	world := kvtest.Hostile(kvtest.NoPowers)
-	world.Crash, world.Pause = 0, 0
-	world.Fault = func(m kvtest.Moment) kvtest.Fault {
-		if m.Client == "fixer" {
-			return kvtest.None
-		}
-		return kvtest.ByRate
-	}
-	kvtest.SimulateMany(t, 300, world, func(sim *kvtest.Sim) {
-		d := &diary{begun: map[string]int{}, acked: map[string]int{}, toggled: map[string]bool{}}
+	kvtest.SimulateMany(t, 300, sparingFixer(kvtest.NoPowers), func(sim *kvtest.Sim) {
+		d := newDiary()
 		first := open(plain{sim.Store()})
 		for _, id := range sweptIDs {
 			first.create(t, id, "ann", "first "+id)
@@ -223,7 +223,7 @@ func TestSweep_Records_ANumberThatIsTakenEarlyIsRepairedLikeAnyOther(t *testing.
 		sim.CrashAt("p", 60+sim.Rand().IntN(120))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			// Nobody else's change may make up for the last one of p.
+			// No other process's change may make up for the last one of p.
 			sim.Go(name, func(s kv.Store) { d.bump(open(s), name, rng, 14-10*i) })
 		}
 		sim.Wait()
@@ -262,8 +262,7 @@ func TestSweep_Records_InAnyOrderOfATrip(t *testing.T) { sweepRecords(t, kvtest.
 
 func TestSweep_Records_InATransaction(t *testing.T) { sweepRecords(t, kvtest.AllPowers, anyStep) }
 
-// Without a crash, what fails beside the commit is made up for by the process
-// itself.
+// Without a crash, the process itself does later what has failed beside the commit.
 func TestSweep_Records_WithoutACrashAProcessCleansUpItself(t *testing.T) {
 	sweepRecords(t, kvtest.NoPowers, func(*kvtest.Sim) int { return 0 })
 }

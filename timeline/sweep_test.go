@@ -17,9 +17,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The sweeps let processes push to one lane, read it and trim it, on a
-// simulated store where requests fail, time out and arrive late, clients sleep
-// and crash, and counters are lost. They assert what docs/timeline.md promises:
+// In the sweeps, processes push to a lane, read it and trim it, on a simulated store
+// where requests fail, time out and arrive late, clients sleep and crash, and
+// counters are lost. The sweeps assert what docs/timeline.md promises:
 //
 //	S1  what was acknowledged leaves its segment only when a newer block is there
 //	S2  and is shown until Size newer numbers were handed out
@@ -30,7 +30,7 @@ import (
 type ledger struct {
 	mu    sync.Mutex
 	acked map[string]int64 // stamps by body
-	lost  int64            // numbers that may have come to nothing
+	lost  int64            // how many numbers may be unused
 	wrong []string
 }
 
@@ -48,7 +48,7 @@ func (b *ledger) ack(body string, n int64) {
 	b.acked[body] = n
 }
 
-// known returns what has been acknowledged so far, and the highest stamp of it.
+// known returns what was acknowledged so far, and its highest stamp.
 func (b *ledger) known() (acked map[string]int64, top int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,12 +58,12 @@ func (b *ledger) known() (acked map[string]int64, top int64) {
 	return maps.Clone(b.acked), top
 }
 
-// simLane is the lane that a process works on.
+// simLane returns the lane that a process works on.
 func simLane(s kv.Store, shapes ...Shape) *lane {
-	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
-	if err != nil {
-		panic(err)
-	}
+	return laneOf(quietDB(s), shapes)
+}
+
+func laneOf(db *kvmodel.DB, shapes []Shape) *lane {
 	var all []shape
 	for _, s := range shapes {
 		all = append(all, s.shape())
@@ -71,12 +71,21 @@ func simLane(s kv.Store, shapes ...Shape) *lane {
 	return newLane(newProcess(db), "t:T:N:", all)
 }
 
+// quietDB opens a DB that logs nothing.
+func quietDB(s kv.Store) *kvmodel.DB {
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
 func (l *lane) close() {
-	// What it owes takes a crashed process no longer than its sleep.
+	// The upkeep of a crashed process takes no longer than its sleep.
 	_ = l.db.(*kvmodel.DB).Close(context.Background())
 }
 
-// pushSome pushes n entries as one process, each with its check of S3.
+// pushSome pushes n entries as one process and checks S3 for each.
 func (b *ledger) pushSome(l *lane, name string, n int, ordered bool) {
 	for i := range n {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -94,7 +103,7 @@ func (b *ledger) pushSome(l *lane, name string, n int, ordered bool) {
 	l.close()
 }
 
-// readSome reads n pages as one process, each with its check of S4.
+// readSome reads n pages as one process and checks S4 for each.
 func (b *ledger) readSome(l *lane, n, size int) {
 	for range n {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -107,7 +116,7 @@ func (b *ledger) readSome(l *lane, n, size int) {
 func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 	acked, _ := b.known()
 	m := newMerge(s, []*lane{l}, false, nil, size)
-	m.views[0].step = 1 // so that small rings need more than one look
+	m.readers[0].step = 1 // so that small rings take more than one trip
 	if m.open(ctx) != nil {
 		return
 	}
@@ -117,7 +126,7 @@ func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 	}
 	lowest := int64(0)
 	if len(items) < size {
-		lowest = l.shape().oldest(m.views[0].top)
+		lowest = l.shape().oldest(m.readers[0].top)
 	} else {
 		lowest = items[len(items)-1].stamp
 	}
@@ -137,23 +146,18 @@ func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 	}
 }
 
-// check asserts S1 and S2 when nothing is in flight. hurt are segments that the
-// store has lost.
+// check asserts S1 and, if whole, S2, once nothing is in flight.
 func (b *ledger) check(sim *kvtest.Sim, l *lane, whole bool) {
 	t, ctx := sim.T(), context.Background()
 	g := l.shape()
-	top, _, err := l.count(ctx, sim.Store())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top, _, err := l.readCounter(ctx, sim.Store())
+	must(t, err)
 	bodies := slices.Sorted(maps.Keys(b.acked))
 	for _, body := range bodies {
 		n := b.acked[body]
 		r, _ := kv.One(ctx, sim.Store(), kv.OpGet(l.key(g, g.segment(g.block(n)))))
 		seg, err := l.decode(g, g.segment(g.block(n)), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		there := slices.ContainsFunc(seg.entries, func(e entry) bool { return e.stamp == n && string(e.body) == body })
 		if !there && g.block(highest(seg.entries)) <= g.block(n) {
 			t.Errorf("%s of stamp %d was acknowledged and is gone, and no newer block has its segment", body, n)
@@ -217,7 +221,7 @@ func TestSweep_Lane_NothingIsLostAndNoPageHasAHole(t *testing.T) {
 	}
 }
 
-// A sleeper has its number and sleeps while the others go round the ring.
+// A sleeper has a number and sleeps while the others go around the ring.
 func TestSweep_Lane_ASleeperClobbersNothing(t *testing.T) {
 	world := kvtest.World{Slow: 0.3, Late: 0.05}
 	sweepLane(t, 400, world, func(sim *kvtest.Sim, b *ledger, shape Shape) { allAtOnce(sim, b, shape, true) })
@@ -225,7 +229,7 @@ func TestSweep_Lane_ASleeperClobbersNothing(t *testing.T) {
 
 func isCounter(key string) bool { return strings.HasSuffix(key, "#n") }
 
-// With few pushes under way at the time, order is kept across a loss as well.
+// If few pushes are under way at the time of a loss, the order is kept across it.
 func TestSweep_Lane_ALostCounterHidesNothingAndKeepsTheOrder(t *testing.T) {
 	world := kvtest.World{Late: 0.03, Fault: func(m kvtest.Moment) kvtest.Fault {
 		if isCounter(m.Op.Key) {
@@ -239,8 +243,8 @@ func TestSweep_Lane_ALostCounterHidesNothingAndKeepsTheOrder(t *testing.T) {
 	}, true)
 }
 
-// Lost again and again, also while it is made anew, it still takes nothing with
-// it. The order suffers then, and a page may miss what the moment hides.
+// A counter that is lost again and again, even while it is created, still takes
+// nothing with it. Then the order suffers, and a page may miss an entry for a moment.
 func TestSweep_Lane_ACounterLostOftenTakesNothingWithIt(t *testing.T) {
 	world := kvtest.World{Evict: 0.03, Evictable: isCounter, Late: 0.05, Mute: 0.03}
 	lostCounter(t, world, func(*kvtest.Sim) {}, false)
@@ -249,8 +253,8 @@ func TestSweep_Lane_ACounterLostOftenTakesNothingWithIt(t *testing.T) {
 func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), ordered bool) {
 	kvtest.SimulateMany(t, 400, world, func(sim *kvtest.Sim) {
 		b, shape := newLedger(), Shape{Size: 32, Segment: 2}
-		// While nothing has been written, a new counter cannot tell how far the
-		// old one was.
+		// Before anything is written, a new counter cannot know how far the old one
+		// was.
 		b.pushSome(simLane(still{sim.Store()}, shape), "first", 2, true)
 		for _, name := range []string{"a", "b"} {
 			sim.Go(name, func(s kv.Store) { b.pushSome(simLane(s, shape), name, 6, ordered) })
@@ -266,10 +270,10 @@ func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), order
 	})
 }
 
-// Each process comes, pushes and goes; in between the counter goes back, by
-// some numbers or by laps, or is lost, or is no number any more. The last push
-// is the newest entry of whoever looks then.
-func TestSweep_Lane_ACounterThatIsWrongHidesNothingThatIsPushedAfter(t *testing.T) {
+// Processes start, push and end, one after another. In between the counter goes back,
+// by a few numbers or by laps, or is lost or no longer a number. A read after each
+// push shows that push as the newest entry.
+func TestSweep_Lane_AWrongCounterHidesNoLaterPush(t *testing.T) {
 	kvtest.SimulateMany(t, 400, kvtest.World{}, func(sim *kvtest.Sim) {
 		shape := sweptShapes[int(sim.Seed())%len(sweptShapes)]
 		b := newLedger()
@@ -282,18 +286,14 @@ func TestSweep_Lane_ACounterThatIsWrongHidesNothingThatIsPushedAfter(t *testing.
 					l = known
 				}
 				n, err := l.push(context.Background(), name)
-				if err != nil {
-					sim.T().Fatal(err)
-				}
+				must(sim.T(), err)
 				b.ack(name, n)
 				known = l
 			})
 			sim.Do("reader"+name, func(s kv.Store) {
 				l := simLane(s, shape)
 				m := newMerge(s, []*lane{l}, false, nil, 1)
-				if err := m.open(context.Background()); err != nil {
-					sim.T().Fatal(err)
-				}
+				must(sim.T(), m.open(context.Background()))
 				items, err := m.gather(context.Background(), 1, func(string) bool { return false })
 				if err != nil || len(items) != 1 || string(items[0].body) != name {
 					sim.T().Errorf("after %s was pushed with %d the newest is %v, %v", name, b.acked[name], items, err)
@@ -321,7 +321,7 @@ func damage(sim *kvtest.Sim) {
 }
 
 // A lost segment takes its own entries with it and no others.
-func TestSweep_Lane_ALostSegmentTakesNoOther(t *testing.T) {
+func TestSweep_Lane_ALostSegmentTakesNoOtherWithIt(t *testing.T) {
 	world := kvtest.World{Evict: 0.05, Evictable: func(key string) bool { return strings.HasSuffix(key, ".0") }, Late: 0.03}
 	kvtest.SimulateMany(t, 300, world, func(sim *kvtest.Sim) {
 		b, shape := newLedger(), Shape{Size: 6, Segment: 2}

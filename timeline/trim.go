@@ -6,11 +6,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// tidy does what the push of n owes: the first of a block trims its segment, and
-// where it may have lost against other pushes, somebody does half a block later
-// in the segment before, by then quiet. In
-// a transaction that is a part of it, and otherwise it comes after the reply.
-// This is P3.
+// tidy does what the push of n owes. The first push of a block trims its segment. If
+// that may have lost against other pushes, the push half a block later trims the
+// segment before, which is quiet by then. In a transaction this is a part of it, and
+// otherwise it follows the reply. This is P3.
 func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
 	i, due := l.due(n)
 	switch {
@@ -23,7 +22,7 @@ func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
 	}
 }
 
-// due returns the segment that is to be trimmed after n.
+// due returns the segment to trim after n, if there is one.
 func (l *lane) due(n int64) (segment int64, due bool) {
 	g := l.shape()
 	lap := n / (g.width * g.blocks)
@@ -31,7 +30,7 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 	case lap == 0:
 		return 0, false
 	case g.width < 4 && lap%(4/g.width) != 0:
-		// A segment of few stamps need not be trimmed on each lap.
+		// A segment of few stamps need not be trimmed on every lap.
 		return 0, false
 	case n%g.width == 0:
 		return g.segment(g.block(n)), true
@@ -41,11 +40,11 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 	return 0, false
 }
 
-// trim cuts off what was lapped in segment i. Anybody may do it at any time.
-// own is a number the caller knows to be handed out: a higher one in the
-// segment shows whether the counter has gone back. These are T1 and T2.
+// trim cuts off what was lapped in segment i. Any process may do so at any time. own
+// is a number that the caller knows was handed out. A higher one in the segment is
+// compared with the counter, which may have gone back. This is T1 and T2.
 func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
-	results, err := kv.GetAll(ctx, s, l.key(l.shape(), i), l.counter)
+	results, err := kv.GetAll(ctx, s, l.key(l.shape(), i), l.counterKey)
 	if err != nil {
 		return err
 	}
@@ -53,14 +52,14 @@ func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
 	if err != nil {
 		return err
 	}
-	if top := highest(seg.entries); top > own && counted(results[1]) < top {
+	if top := highest(seg.entries); top > own && numberIn(results[1]) < top {
 		return l.raise(ctx, s, top)
 	}
 	return l.cut(ctx, s, seg)
 }
 
-// cut is T2, with the segment in hand: what stands from the first entry of the
-// newest block on stays.
+// cut is T2, on a segment that was read: the first entry of the newest block and all
+// that follow it stay.
 func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
 	newest := l.shape().block(highest(seg.entries))
 	from := 0
@@ -70,7 +69,7 @@ func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
 	if from > 0 && seg.version != 0 {
 		_, err := kv.One(ctx, s, kv.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
 		if err != nil {
-			return unlessChanged(err)
+			return unlessRaced(err)
 		}
 	}
 	l.trimmed.Store(newest)

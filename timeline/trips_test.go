@@ -17,9 +17,7 @@ func cost(t testing.TB, f func(p *pages) error, p *pages) kv.Cost {
 	defer func() { ctx = old }()
 	mctx, m := kv.Metered(ctx)
 	ctx = mctx
-	if err := f(p); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f(p))
 	return m.Cost()
 }
 
@@ -33,7 +31,7 @@ func readPage(n int) func(*pages) error {
 	}
 }
 
-func TestRing_Page_TwoTripsWhateverWasReUpdated(t *testing.T) {
+func TestRing_Page_TakesTwoTripsHoweverManyEntriesAreStale(t *testing.T) {
 	for _, stale := range []int{0, 30, 70} {
 		for _, seed := range []uint64{1, 2, 3} {
 			t.Run(fmt.Sprint(stale, "%/", seed), func(t *testing.T) {
@@ -62,8 +60,8 @@ func TestRing_Page_TwoTripsWhateverWasReUpdated(t *testing.T) {
 	}
 }
 
-// fillRing makes n entries, of which so many percent are of records that have
-// one already.
+// fillRing makes n entries. stale percent of them are of records that have an entry
+// already.
 func fillRing(t testing.TB, p *pages, rng *rand.Rand, n, stale int) *int {
 	made := new(int)
 	for i := range n {

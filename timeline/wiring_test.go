@@ -10,8 +10,8 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// What cannot be is a mistake in the program, and said when it starts.
-func TestWiring_OfWhatCannotBePanicsAndSaysWhat(t *testing.T) {
+// An impossible spec is a mistake in the program, reported at start-up.
+func TestWiring_OfAnImpossibleSpecPanicsAndSaysWhy(t *testing.T) {
 	feet := func(keep int, ttl time.Duration) func() {
 		return func() {
 			spec := visitSpec(timeline.Appended, keep, false)
@@ -26,8 +26,8 @@ func TestWiring_OfWhatCannotBePanicsAndSaysWhat(t *testing.T) {
 		wire func()
 		want string
 	}{
-		"a negative ring":     {ring(timeline.Spec[page]{Shape: timeline.Shape{Size: -1}}), "a ring of -1 places"},
-		"a negative segment":  {ring(timeline.Spec[page]{Shape: timeline.Shape{Size: 9, Segment: -2}}), "9 places by -2"},
+		"a negative ring":     {ring(timeline.Spec[page]{Shape: timeline.Shape{Size: -1}}), "a ring of -1 slots"},
+		"a negative segment":  {ring(timeline.Spec[page]{Shape: timeline.Shape{Size: 9, Segment: -2}}), "9 slots by -2"},
 		"too many shards":     {ring(timeline.Spec[page]{Shards: timeline.MaxLanes + 1}), "65 shards; there can be 64"},
 		"events kept -1":      {feet(-1, 0), "events of Visit: keep -1"},
 		"events for too long": {feet(5, 1<<62), "events of Visit: keep 5 for"},
@@ -51,7 +51,7 @@ func TestRing_TheZeroShapeIsARingOfTheDefaultSize(t *testing.T) {
 	for i := range timeline.DefaultSize - 2 {
 		p.edit(t, "p", func(p *page) { p.Body = fmt.Sprint(i) })
 	}
-	wantIDs(t, "as many entries as there are places", []string{"p", "first"}, listed(t, p.newest, "", 9).Items)
+	wantIDs(t, "as many entries as slots", []string{"p", "first"}, listed(t, p.newest, "", 9).Items)
 	p.edit(t, "p", func(p *page) { p.Body = "one more" })
 	wantIDs(t, "one entry more", []string{"p"}, listed(t, p.newest, "", 9).Items)
 }

@@ -11,18 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// BenchmarkWriters compares 64 writers of one timeline with 64 that increment
-// and append and do nothing else, by turns. The trims count. x-bare is how many
-// times as fast the timeline is, the median of all turns.
+// BenchmarkWriters compares 64 writers of a timeline with 64 that only increment and
+// append, by turns. Trims are included. x-bare is how many times as fast the timeline
+// is, the median of all turns.
 func BenchmarkWriters(b *testing.B) {
 	for _, store := range []struct {
 		name string
@@ -54,7 +54,7 @@ func compareWriters(b *testing.B, s kv.Store) {
 	b.ReportMetric(ratios[len(ratios)/2], "x-bare")
 }
 
-// writing is one way to write: an entry, and what is to be done in the end.
+// writing is one way to write: write stores an entry, and end finishes a turn.
 type writing struct {
 	write func(i int) error
 	end   func() error
@@ -83,51 +83,37 @@ func took(b *testing.B, w writing) time.Duration {
 
 func openBolt(b *testing.B) kv.Store {
 	s, err := boltkv.Open(filepath.Join(b.TempDir(), "store.db"), boltkv.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return s
 }
 
 func openMemcached(b *testing.B) kv.Store {
 	servers.Need(b, "memcached")
 	p, err := servers.Memcached()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(p.Stop)
 	s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return s
 }
 
 func openRedis(b *testing.B) kv.Store {
 	servers.Need(b, "redis-server")
 	p, err := servers.Redis()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(p.Stop)
 	s, err := rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return s
 }
 
 func openCluster(b *testing.B) kv.Store {
 	servers.Need(b, "redis-server")
 	cluster, err := servers.RedisCluster()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(cluster.Stop)
 	s, err := rediskv.Open(context.Background(), rediskv.Options{Addrs: cluster.Addrs()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return s
 }
 
@@ -135,9 +121,7 @@ const writers = 64
 
 func newRingWriters(b *testing.B, s kv.Store) writing {
 	db, err := kvmodel.Open(still{s})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(func() { _ = db.Close(context.Background()) })
 	l := newLane(newProcess(db), "t:T:N:", []shape{Shape{}.shape()})
 	write := func(i int) error {
@@ -147,8 +131,8 @@ func newRingWriters(b *testing.B, s kv.Store) writing {
 	return writing{write, func() error { return db.Flush(context.Background()) }}
 }
 
-// newBareWriters keeps its keys from growing too, by emptying one before it is
-// used again.
+// newBareWriters keeps its keys from growing, too, by emptying each before it is used
+// again.
 func newBareWriters(b *testing.B, s kv.Store) writing {
 	ctx := context.Background()
 	set := func(key string, value string) error {
@@ -157,13 +141,9 @@ func newBareWriters(b *testing.B, s kv.Store) writing {
 	}
 	g := Shape{}.shape()
 	segment := func(n int64) string { return fmt.Sprint("bare:", g.segment(g.block(n))) }
-	if err := set("bare", "0"); err != nil {
-		b.Fatal(err)
-	}
+	must(b, set("bare", "0"))
 	for n := int64(0); n < g.width*g.blocks; n += g.width {
-		if err := set(segment(n), ""); err != nil {
-			b.Fatal(err)
-		}
+		must(b, set(segment(n), ""))
 	}
 	write := func(i int) error {
 		r, err := kv.One(ctx, s, kv.OpIncrement("bare", 1))

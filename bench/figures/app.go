@@ -26,8 +26,8 @@ var appFigures = []func(*bench) error{
 	appOnDisk,
 }
 
-// manyDemoPages fills the sample app with 100,000 pages and looks at what each of
-// its pages costs then.
+// manyDemoPages fills the sample app with 100,000 pages and reports what each of
+// its pages then costs.
 func manyDemoPages(b *bench) error {
 	store := &kvtest.Slow{Store: memkv.New(memkv.Options{})}
 	n := b.size(100_000)
@@ -59,8 +59,8 @@ const (
 	maxAppDeep  = 5
 )
 
-// appOnDisk tells how fast the app is as it starts by itself: on the embedded
-// store, with 400 pages.
+// appOnDisk reports how fast the app is with its defaults: on the embedded store,
+// with 400 pages.
 func appOnDisk(b *bench) error {
 	store, err := boltkv.Open(b.dir+"/app.db", boltkv.Options{})
 	if err != nil {
@@ -92,7 +92,7 @@ func appOnDisk(b *bench) error {
 	return err
 }
 
-// named is a path without what differs from run to run.
+// named returns a path without the parts that differ from run to run.
 func named(path string) string {
 	return regexp.MustCompile(`(at|comments)=[^&#]+`).ReplaceAllString(path, "$1=…")
 }
@@ -107,7 +107,7 @@ type sampleApp struct {
 
 const appPassword = "a password for figures"
 
-// openApp returns the sample app with so many demo pages on s, which it closes.
+// openApp returns the sample app with that many demo pages on s, which it closes.
 func (b *bench) openApp(s kvmodel.Store, pages int) (*sampleApp, error) {
 	cheap := ashiato.Hash{Passes: 1, Memory: 64, Threads: 1}
 	if _, err := demo.Fill(b.ctx, s, demo.Plan{Pages: pages, Password: appPassword, Hash: cheap}); err != nil {
@@ -133,7 +133,7 @@ func (b *bench) openApp(s kvmodel.Store, pages int) (*sampleApp, error) {
 	return app, resp.Body.Close()
 }
 
-// eachPage calls f for each page of the app and of what it leads on to, as a
+// eachPage calls f for each page of the app and each page that it links to, as a
 // member and as a stranger.
 func (a *sampleApp) eachPage(f func(v *appVisitor, path string) error) error {
 	paths := []string{
@@ -164,7 +164,7 @@ type appVisitor struct {
 }
 
 func (a *sampleApp) visitor() *appVisitor {
-	// It fails for no options.
+	// Without options it cannot fail.
 	jar, _ := cookiejar.New(nil)
 	return &appVisitor{a.url, &http.Client{Jar: jar, Transport: &http.Transport{}}}
 }
@@ -204,7 +204,7 @@ func (v *appVisitor) get(path string) (page appPage, err error) {
 }
 
 // cheapest is the page when its store is far away. A busy machine can make it look
-// deeper than it is, so the least of a few looks counts.
+// deeper than it is, so the least of a few measurements counts.
 func (v *appVisitor) cheapest(path string, store *kvtest.Slow) (appPage, error) {
 	best, err := v.get(path)
 	store.Wait(4 * time.Millisecond)
@@ -221,7 +221,7 @@ func (v *appVisitor) cheapest(path string, store *kvtest.Slow) (appPage, error) 
 	return best, err
 }
 
-// medianTime is how long the page takes from asking to its last byte.
+// medianTime is how long the page takes from the request to its last byte.
 func (v *appVisitor) medianTime(path string) (time.Duration, error) {
 	var all []time.Duration
 	for range turns {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// figure is one thing that is promised, and what it is.
+// figure is one promise and its measured value.
 type figure struct {
 	group  string
 	name   string
@@ -32,7 +32,7 @@ func (f figure) String() string {
 	return fmt.Sprintf("%-58s %10s  %-14s %s", f.name, value, f.target, verdict)
 }
 
-// target is what a value must keep to.
+// target is the bound that a value must keep.
 type target struct {
 	sign  string // =, <= or >=
 	limit float64
@@ -78,7 +78,7 @@ func (t target) String() string {
 	return t.sign + " " + strconv.FormatFloat(t.limit, 'f', -1, 64) + t.unit
 }
 
-// show returns value with as many digits as it deserves.
+// show returns value with as many digits as make sense.
 func (t target) show(value float64) string {
 	if t.unit != "" {
 		return strconv.FormatFloat(value, 'f', 2, 64) + t.unit
@@ -86,7 +86,7 @@ func (t target) show(value float64) string {
 	return strconv.FormatFloat(value, 'f', -1, 64)
 }
 
-// bench is one run of the command: what it was asked for and what it has found.
+// bench is one run of the command: its flags and its results.
 type bench struct {
 	ctx context.Context
 	n   int    // as -n says
@@ -97,8 +97,8 @@ type bench struct {
 	figures []figure
 }
 
-// run measures a group. What cannot be measured is short, and the rest is
-// measured all the same.
+// run measures a group. A figure that cannot be measured is short, and the rest is
+// still measured.
 func (b *bench) run(g group) {
 	b.group = g.name
 	for _, measure := range g.measure {
@@ -132,7 +132,7 @@ func (b *bench) short() int {
 	return short
 }
 
-// size returns what -n says, or what the figure has by itself.
+// size returns what -n says, or else the figure's own size.
 func (b *bench) size(own int) int {
 	if b.n > 0 {
 		return b.n

@@ -60,7 +60,7 @@ func (b *bench) lastTen(name string, n *news, visit func() error, owners int) er
 				return err
 			}
 		}
-		// Between visits there is time for what is to be done after replies.
+		// Between visits there is time for the work after replies.
 		if err := n.db.Flush(b.ctx); err != nil {
 			return err
 		}
@@ -96,8 +96,8 @@ func homeFeeds(b *bench) error {
 	return errors.Join(n.fanOut(1000), n.fanIn(4), n.fanIn(16), n.fanIn(authors))
 }
 
-// fanOut reports what it costs to tell followers of a note, and a reader to see
-// the last 20.
+// fanOut reports what it costs to push a note to followers, and to read the last
+// 20.
 func (n *news) fanOut(followers int) error {
 	var push kvmodel.Cost
 	for i := range 20 {
@@ -126,7 +126,7 @@ func (n *news) fanOut(followers int) error {
 	})
 }
 
-// fanIn reports what a page of the notes of so many authors costs.
+// fanIn reports what a page of the notes of that many authors costs.
 func (n *news) fanIn(authors int) error {
 	var of []string
 	for i := range authors {
@@ -174,7 +174,7 @@ func footprintSpace(b *bench) error {
 	return nil
 }
 
-// spaceOwners is over how many owners the bytes are averaged.
+// spaceOwners is the number of owners over which the bytes are averaged.
 const spaceOwners = 300
 
 func perOwner[T any](f func(owner string) T) []T {
@@ -187,9 +187,9 @@ func perOwner[T any](f func(owner string) T) []T {
 
 func guest(visit int) string { return fmt.Sprint("u", visit%200) }
 
-// spaceOf reports the bytes of an owner's footprints of whom 30 are kept, after 20
-// laps of as many visits, when trims have come to be as frequent as they will be,
-// and after 100.
+// spaceOf reports the bytes of an owner's footprints, of which 30 are kept: after 20
+// laps of as many visits, when trims are as frequent as they will ever be, and after
+// 100.
 func (b *bench) spaceOf(layout string, push func(*news, int) error) error {
 	mem := memkv.New(memkv.Options{})
 	n, err := b.openNews(plain{mem}, "feet")

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
@@ -38,8 +38,8 @@ type backend struct {
 	name  string
 	store kvmodel.Store
 
-	// settle is how many trips a write takes that has been appended: the look at
-	// the head where a store cannot refuse an append after a seal.
+	// settle is how many trips a write takes after its append: a read of the head,
+	// where a store cannot refuse an append after a seal.
 	settle float64
 }
 
@@ -135,14 +135,14 @@ const (
 	readAtOnce   = 32
 )
 
-// differentIDs returns how many ids so many changes are about.
+// differentIDs returns how many ids that many changes concern.
 func differentIDs(ops int) int { return max(ops/5, 10) }
 
 // liveSet returns how many bytes these take.
 func liveSet(ops int) int { return differentIDs(ops) * entryBytes }
 
 // listWriters reports what additions to and removals from one list cost, and
-// whether that grows with how many there were.
+// whether that grows with their number.
 func listWriters(b *bench) error {
 	return b.eachRoomyBackend(func(on backend) error {
 		ops := b.size(100_000)
@@ -221,9 +221,8 @@ func (b *bench) writeList(on backend, ops int) error {
 	return nil
 }
 
-// besideBare has the clients make so many changes, in turns with appends to keys
-// of their own under prefix, and returns the median of how fast they are beside
-// these.
+// besideBare has the clients make that many changes, in turns with appends to keys
+// of their own under prefix, and returns the median ratio of their speeds.
 func (b *bench) besideBare(s kvmodel.Store, prefix string, ops int, change func(client, call int) error) (float64, error) {
 	key := func(client int) string { return fmt.Sprint(prefix, ":", client) }
 	err := together(listClients, listClients, func(client, _ int) error {
@@ -252,8 +251,8 @@ func (b *bench) besideBare(s kvmodel.Store, prefix string, ops int, change func(
 	return median(speeds), nil
 }
 
-// onlooker is a store that cannot be written to, so that who looks at it does
-// not tend it.
+// onlooker is a store that cannot be written to, so a reader of it does not tend
+// the list.
 type onlooker struct{ kvmodel.Store }
 
 func (onlooker) Close() error { return nil }
@@ -267,8 +266,8 @@ func (o onlooker) Do(ctx context.Context, ops []kv.Op) error {
 	return o.Store.Do(ctx, ops)
 }
 
-// watchLog looks at how large the list is until stop is called, which returns
-// the most bytes there were.
+// watchLog watches the size of the list until stop is called, which returns the
+// most bytes there were.
 func (b *bench) watchLog(s kvmodel.Store, ops int) (stop func() (float64, error), err error) {
 	t, err := openTopic(onlooker{s})
 	if err != nil {
@@ -285,7 +284,7 @@ func (b *bench) watchLog(s kvmodel.Store, ops int) (stop func() (float64, error)
 			if _, err := t.Count(metered); err == nil && meter.Cost().Trips <= 1+liveSet(ops)/segmentBytes/readAtOnce {
 				largest = max(largest, float64(meter.Cost().Read))
 			}
-			// It must not cost the others more, the longer the list is.
+			// Watching must not cost the writers more for a longer list.
 			sleepFor(ctx, max(50*time.Millisecond, 20*time.Since(begun)))
 		}
 	})
@@ -369,8 +368,8 @@ func (b *bench) readList(on backend, members int) error {
 	return errors.Join(b.walk(what, on, members), b.sizeOf(what, writer, members))
 }
 
-// tend goes through a list and brings into shape what it meets, until there is
-// nothing left to do: what a process can be asked for at once is bounded.
+// tend goes through a list and tends the segments it meets, until there is nothing
+// left to do: one call does only a bounded part.
 func (b *bench) tend(on backend) error {
 	for least := math.MaxInt; ; {
 		t, err := openTopic(on.store)
@@ -405,7 +404,7 @@ func (b *bench) walk(what string, on backend, members int) error {
 	return err
 }
 
-// pages is what those of a list came to.
+// pages is what the pages of a list add up to.
 type pages struct{ pages, members, trips, mostTrips, bytes, mostBytes int }
 
 func (b *bench) allPages(t *topic) (w pages, err error) {
@@ -463,7 +462,7 @@ func smallListAllocs(b *bench) error {
 		}
 		return nil
 	}
-	// What the first reader meets is tended.
+	// The first reader tends what it meets.
 	if err := errors.Join(all(b.ctx), t.db.Flush(b.ctx)); err != nil {
 		return err
 	}

@@ -9,45 +9,45 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// lockstep is a store on which all who use it take a trip at the same time: once
-// each of them waits, all trips are made, in an order drawn by chance, and none
-// sees an answer before. So a trip takes as long for everybody, as over a network,
-// and what they lose against each other is the same on every machine.
+// lockstep is a store whose users all take a trip at the same time. Once each of
+// them waits, all trips are made, in a random order, and no user sees an answer
+// before that. So a trip takes equally long for all, as over a network, and they lose
+// the same races against each other on every machine.
 type lockstep struct {
 	store kvmodel.Store
 	rng   *rand.Rand
 
 	mu      sync.Mutex
-	seats   int // who is there
+	joined  int // and not left
 	waiting []chan struct{}
 }
 
 func newLockstep(s kvmodel.Store, rng *rand.Rand) *lockstep { return &lockstep{store: s, rng: rng} }
 
-// seat is the store of one of those who go in step.
-type seat struct {
+// stepper is the store of one user of a lockstep.
+type stepper struct {
 	*lockstep
 	busy sync.Mutex // one trip at a time
 }
 
-func (l *lockstep) seat() *seat {
+func (l *lockstep) join() *stepper {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seats++
-	return &seat{lockstep: l}
+	l.joined++
+	return &stepper{lockstep: l}
 }
 
-// leave is for who takes no further trip.
-func (s *seat) leave() {
+// leave is called by a user who takes no further trip.
+func (s *stepper) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seats--
+	s.joined--
 	s.goOn()
 }
 
-// goOn lets a round of trips begin if all wait for it.
+// goOn starts a round of trips if all users wait for it.
 func (l *lockstep) goOn() {
-	if len(l.waiting) < l.seats {
+	if len(l.waiting) < l.joined {
 		return
 	}
 	l.rng.Shuffle(len(l.waiting), func(i, j int) { l.waiting[i], l.waiting[j] = l.waiting[j], l.waiting[i] })
@@ -62,13 +62,13 @@ func (l *lockstep) goOn() {
 }
 
 // Do waits for the round, and answers when it is over.
-func (s *seat) Do(ctx context.Context, ops []kv.Op) error {
+func (s *stepper) Do(ctx context.Context, ops []kv.Op) error {
 	s.busy.Lock()
 	defer s.busy.Unlock()
 	turn := make(chan struct{})
 	s.mu.Lock()
 	s.waiting = append(s.waiting, turn)
-	last := len(s.waiting) == s.seats
+	last := len(s.waiting) == s.joined
 	s.mu.Unlock()
 	if last {
 		go func() {
@@ -84,6 +84,6 @@ func (s *seat) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-func (s *seat) Close() error { return nil }
+func (s *stepper) Close() error { return nil }
 
-func (s *seat) Powers() kv.Powers { return kv.Powers{} }
+func (s *stepper) Powers() kv.Powers { return kv.Powers{} }

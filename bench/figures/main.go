@@ -5,8 +5,8 @@
 //	go run ./figures [-only GROUP] [-n N] [-o FILE]
 //
 // Counts (trips, operations, keys, bytes, allocations) are exact and the same
-// on every machine. What takes time is given as a ratio of two things that were
-// measured in turns in the same run, the median of many turns.
+// on every machine. A time is given as a ratio of two that were measured in turns in
+// the same run, the median of many turns.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"syscall"
 )
 
-// group is a part of what is promised. A later one is added here.
+// group is a part of the promises. A new one is added here.
 type group struct {
 	name    string
 	measure []func(*bench) error
@@ -50,8 +50,8 @@ func main() {
 	}
 }
 
-// run measures groups as args say. The error says that a figure is short, or
-// what else went wrong.
+// run measures the groups that args choose. The error says that a figure is short,
+// or what else went wrong.
 func run(ctx context.Context, args []string, out io.Writer, groups []group) error {
 	flags := flag.NewFlagSet("figures", flag.ContinueOnError)
 	flags.SetOutput(out)

@@ -28,9 +28,9 @@ func allocs(f func() error) (float64, error) {
 // turns is how often each of two things is measured.
 const turns = 15
 
-// compare measures ours and theirs in turns, and returns the median of how
-// many times as long theirs took: above 1, ours is the faster one. Both are
-// run once before, so that connections are open and caches warm.
+// compare measures ours and theirs in turns, and returns the median ratio of their
+// times: above 1, ours is faster. Both run once before, so that connections are open
+// and caches warm.
 func compare(ours, theirs func() error) (float64, error) {
 	if _, err := timeBoth(ours, theirs); err != nil {
 		return 0, err
@@ -53,7 +53,7 @@ func compare(ours, theirs func() error) (float64, error) {
 	return median(ratios), nil
 }
 
-// timed is how often what takes nanoseconds is called to be timed.
+// timed is how often a function that takes nanoseconds is called to be timed.
 const timed = 1000
 
 // nanoseconds returns how long a call of f takes, the median of many turns.
@@ -69,7 +69,7 @@ func nanoseconds(f func() error) (float64, error) {
 	return median(took), nil
 }
 
-// repeated returns what calls f so often that it can be timed.
+// repeated returns a function that calls f so often that it can be timed.
 func repeated(f func() error) func() error {
 	return func() error {
 		for range timed {

@@ -40,8 +40,8 @@ func rankElsewhere(b *bench) error {
 	}, b.unsyncedBolt, b.roomyMemcached, b.roomyRedis)
 }
 
-// unsyncedBolt opens an embedded store that does not wait for the disk, on which
-// what is counted does not depend.
+// unsyncedBolt opens an embedded store that does not wait for the disk. The counts
+// do not depend on that.
 func (b *bench) unsyncedBolt() (backend, func(), error) {
 	dir, err := os.MkdirTemp(b.dir, "ranking-")
 	if err != nil {
@@ -62,7 +62,7 @@ var (
 	equalLoad = rankLoad{"one score", func(*rand.Rand) int64 { return 7 }}
 )
 
-// tally is a store that counts all that is asked of it, also after the reply.
+// tally is a store that counts every op it is asked for, also after the reply.
 type tally struct {
 	trips, ops, read, wrote, lost atomic.Int64
 }
@@ -88,7 +88,7 @@ func (t *tally) now() counted {
 	return counted{float64(t.trips.Load()), float64(t.ops.Load()), float64(t.read.Load()), float64(t.wrote.Load()), float64(t.lost.Load())}
 }
 
-// since returns what was counted since before, for each of n.
+// since returns what was counted since before, per each of n.
 func (t *tally) since(before counted, n int) counted {
 	now, of := t.now(), float64(n)
 	return counted{
@@ -208,8 +208,8 @@ func (r *ranked) popular() func() string {
 	return r.zipf(ids)
 }
 
-// any returns a source of members of which some are viewed the most, whatever their
-// scores.
+// any returns a source of members of which some are viewed the most, independently of
+// their scores.
 func (r *ranked) any() func() string { return r.zipf(r.ids) }
 
 func (r *ranked) zipf(ids []string) func() string {
@@ -308,8 +308,8 @@ func (r *ranked) queries() error {
 	return nil
 }
 
-// cold measures processes that know nothing of the tree. What follows is asked of
-// the one that has made it.
+// cold measures processes that know nothing of the tree. The figures after it are
+// those of the process that made the tree.
 func (r *ranked) cold() error {
 	defer func(db *kvmodel.DB, tree *ranking.Tree[int64]) { r.db, r.tree = db, tree }(r.db, r.tree)
 	nothing := func() error { return nil }
@@ -330,7 +330,7 @@ func (r *ranked) cold() error {
 	)
 }
 
-// first reports the most trips of what is the first question of a process.
+// first reports the most trips that the first query of a process takes.
 func (r *ranked) first(what string, trips float64, before func() error, ask func(context.Context) error) error {
 	worst := 0
 	for range 10 {
@@ -372,8 +372,8 @@ func (r *ranked) pages() error {
 	return nil
 }
 
-// moves measures changes of score within a leaf, as that of one who has many views
-// by one more, and to another leaf.
+// moves measures changes of score within a leaf, as when a much viewed member gets
+// one more view, and to another leaf.
 func (r *ranked) moves() error {
 	large := slices.DeleteFunc(slices.Clone(r.ids), func(id string) bool { return r.scores[id] < 1000 })
 	near := func(ctx context.Context) error {
@@ -389,8 +389,8 @@ func (r *ranked) moves() error {
 	return r.move("score anywhere", 5.3, 7.5, far)
 }
 
-// move reports what a change costs, of which reports of counts and splits come
-// after the reply.
+// move reports what a change costs. Reports of counts and splits come after the
+// reply.
 func (r *ranked) move(what string, trips, ops float64, change func(context.Context) error) error {
 	n := max(1000, min(r.n/20, 50_000))
 	c, all, err := r.cost(n, change)
@@ -410,8 +410,8 @@ func (r *ranked) move(what string, trips, ops float64, change func(context.Conte
 	return nil
 }
 
-// inOrder returns how many members stand before each, by a sorted slice. What
-// stands among equals is not known.
+// inOrder returns how many members stand before each, by a sorted slice. The order
+// among equals is not known.
 func (r *ranked) inOrder() (scores []int64) {
 	for _, s := range r.scores {
 		scores = append(scores, s)
@@ -591,9 +591,9 @@ type rival struct {
 	view  func() string // a member that is viewed
 }
 
-// rivals lets many processes work in step, each trip of one at the same time as
-// one of every other, in an order that changes. It returns how many writes were
-// lost against others, and how many records were written.
+// rivals lets many processes work in step: each trip of one happens at the same time
+// as a trip of every other, in an order that changes. It returns how many writes lost
+// against others, and how many records were written.
 func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int) (lost, updates float64, err error) {
 	step := newLockstep(r.store, r.rng)
 	var mu sync.Mutex
@@ -606,8 +606,8 @@ func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int)
 	failed := make(chan error, writers)
 	var written, refused atomic.Int64
 	for range writers {
-		seat := step.seat()
-		store := kvmodel.Trace(seat, func(_ context.Context, trip kvmodel.Trip) {
+		stepper := step.join()
+		store := kvmodel.Trace(stepper, func(_ context.Context, trip kvmodel.Trip) {
 			for _, op := range trip.Ops {
 				switch {
 				case op.Kind == kv.Get || !strings.HasPrefix(op.Key, "rank:"):
@@ -623,7 +623,7 @@ func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int)
 			return 0, 0, err
 		}
 		p := &rival{store, ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch}), next}
-		go func() { failed <- p.run(r.ctx, db, seat, work, times) }()
+		go func() { failed <- p.run(r.ctx, db, stepper, work, times) }()
 	}
 	for range writers {
 		if e := <-failed; e != nil {
@@ -633,14 +633,14 @@ func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int)
 	return float64(refused.Load()), max(1, float64(written.Load())), err
 }
 
-func (p *rival) run(ctx context.Context, db *kvmodel.DB, seat *seat, work func(*rival) error, times int) error {
-	defer seat.leave()
+func (p *rival) run(ctx context.Context, db *kvmodel.DB, stepper *stepper, work func(*rival) error, times int) error {
+	defer stepper.leave()
 	for range times {
 		if err := work(p); err != nil {
 			return err
 		}
-		// What is done after the reply is done here, so that a process has one
-		// trip under way at a time.
+		// The work after the reply is done here, so that a process has one trip
+		// under way at a time.
 		if err := db.Flush(ctx); err != nil {
 			return err
 		}

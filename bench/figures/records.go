@@ -26,7 +26,7 @@ var recordFigures = []func(*bench) error{
 	recordCodec,
 	recordTrips,
 	recordCommits,
-	outbox,
+	journalAppends,
 	manyUpdates,
 	manyCreators,
 	recovery,
@@ -35,7 +35,7 @@ var recordFigures = []func(*bench) error{
 //go:embed models/shelf_kv.go
 var shelfText string
 
-// generated looks at what kvgen has written for a model with five indexes.
+// generated measures what kvgen has written for a model with five indexes.
 func generated(b *bench) error {
 	_, wiring, _ := strings.Cut(shelfText, "// Shelves holds")
 	wiring, _, _ = strings.Cut(wiring, "// These lines stop compiling")
@@ -219,8 +219,9 @@ func recordCommits(b *bench) error {
 	return nil
 }
 
-// outbox counts what changes that move an index entry write into the journal.
-func outbox(b *bench) error {
+// journalAppends counts what changes that move an index entry write into the
+// journal.
+func journalAppends(b *bench) error {
 	var appends, size atomic.Int64
 	watched := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, trip kvmodel.Trip) {
 		for _, op := range trip.Ops {
@@ -252,8 +253,8 @@ func outbox(b *bench) error {
 			return err
 		}
 	}
-	b.report("outbox: appends for a change that moves an entry", float64(appends.Load())/n, atMost(1.1).varying())
-	b.report("outbox: bytes of it, with values of 20 bytes", float64(size.Load())/n, atMost(100))
+	b.report("journal: appends for a change that moves an entry", float64(appends.Load())/n, atMost(1.1).varying())
+	b.report("journal: bytes of it, with values of 20 bytes", float64(size.Load())/n, atMost(100))
 	return nil
 }
 
@@ -329,7 +330,7 @@ func manyUpdates(b *bench) error {
 }
 
 // manyCreators lets many writers create records with the same unique values,
-// and looks for values with no owner, or with one who was refused.
+// and looks for values with no owner, or with an owner that was refused.
 func manyCreators(b *bench) error {
 	ms, _, done, err := b.contended()
 	if err != nil {
@@ -362,8 +363,8 @@ func manyCreators(b *bench) error {
 	return done()
 }
 
-// mortal is a store as a process sees it that dies before it has released any
-// unique value: it fails to do that, and once dead all else.
+// mortal is the store of a process that dies before it has released any unique
+// value: it refuses to do that, and once dead it refuses everything.
 type mortal struct {
 	plain
 	dead atomic.Bool
@@ -380,8 +381,8 @@ func (s *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Fail(ops, fmt.Errorf("%w: killed", kvmodel.ErrUnavailable))
 }
 
-// recovery kills a process that has moved unique values and cleaned up behind
-// none of them, and times how another repairs that.
+// recovery kills a process that has moved unique values without removing the old
+// claims, and times how long another takes to repair that.
 func recovery(b *bench) error {
 	shared := plain{memkv.New(memkv.Options{})}
 	victim := &mortal{plain: shared}

@@ -26,7 +26,7 @@ func openTickets(s kvmodel.Store) (*kvmodel.DB, *index.Sequence[models.Page], er
 	return db, index.NewSequence(db, "tickets", models.PageCodec()), nil
 }
 
-// creators reports what it costs 64 to number things at the same time, and
+// creators reports what it costs 64 processes to number things at the same time, and
 // whether they leave a gap.
 func creators(b *bench) error {
 	const creators = 64
@@ -113,7 +113,7 @@ func lastNumbers(b *bench) error {
 			return err
 		}
 	}
-	// The hint is at most so far behind as it says, if all goes well.
+	// If all goes well, the hint is at most this far behind.
 	for _, v := range []struct {
 		name string
 		hint int

@@ -35,8 +35,8 @@ var storeFigures = []func(*bench) error{
 	clusterKill,
 }
 
-// suite is in the names of the tests that run the suite; what follows it tells
-// on which of the store's set-ups.
+// suite is in the names of the tests that run the suite. The set-up of the store
+// follows it.
 const suite = "KeepsTheContract"
 
 // conformance runs the suite on every store, as the stores' own tests do, and
@@ -120,8 +120,6 @@ func helperCosts(b *bench) error {
 		}},
 		{"Next, the first of a key", 3, next},
 		{"Next, any later one", 1, next},
-		{"AddOrGet that adds", 1, addOrGet},
-		{"AddOrGet that finds", 2, addOrGet},
 	} {
 		cost, err := b.cost(s, h.work)
 		if err != nil {
@@ -134,11 +132,6 @@ func helperCosts(b *bench) error {
 
 func next(ctx context.Context, s kvmodel.Store) error {
 	_, err := kv.Next(ctx, s, "views", 0, 1)
-	return err
-}
-
-func addOrGet(ctx context.Context, s kvmodel.Store) error {
-	_, _, err := kv.AddOrGet(ctx, s, "first", []byte("mine"))
 	return err
 }
 
@@ -176,8 +169,7 @@ func linkedModules(b *bench) error {
 	return nil
 }
 
-// isUnwanted tells whether a module is one that is compared with or that tests
-// use.
+// isUnwanted reports whether a module is one that only comparisons or tests use.
 func isUnwanted(name string) bool {
 	return slices.ContainsFunc([]string{"gorm", "pgx", "go-cmp", "porcupine", "go-internal", "testify", "chromedp"},
 		func(part string) bool { return strings.Contains(name, part) })

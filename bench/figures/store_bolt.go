@@ -10,10 +10,10 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/proof/crash"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/crash"
 )
 
 var bucket = []byte("items")
@@ -138,7 +138,7 @@ func writeUntilKilled(file string) {
 	os.Exit(1)
 }
 
-// boltKills kills writers and looks for what they had been promised.
+// boltKills kills writers and looks for the writes that were acknowledged.
 func boltKills(b *bench) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -133,7 +133,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// errStale ends a check that found something, and has said so.
+// errStale ends a check that has printed what it found.
 var errStale = errors.New("stale")
 
 // do carries out the run and returns what to print.
@@ -145,10 +145,10 @@ func do(r codegen.Run, check, plan bool) (string, error) {
 		return r.Plan()
 	case check:
 		lines, err := r.Check()
-		if err == nil && len(lines) > 0 {
-			return strings.Join(lines, "\n") + "\n", errStale
+		if lines != "" {
+			err = errStale
 		}
-		return "", err
+		return lines, err
 	}
 	return "", r.Generate()
 }

@@ -1,25 +1,27 @@
 package apptest
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/example-app/internal/browser"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
 // sight is something to be seen in a browser.
 type sight struct {
 	name string
-	page *browser.Page
+	page *tab
 	show func()
 }
 
 // sights are all pages as a member and as a stranger see them, and those that
 // only a form leads to.
-func (c *community) sights(t *testing.T, chromium *browser.Browser) []sight {
+func (c *community) sights(t *testing.T, chromium context.Context) []sight {
 	ann, stranger := newWalker(t, chromium, c.url, "ann", true), newWalker(t, chromium, c.url, "", true)
 	ann.Open("/login")
 	ann.logIn()
@@ -28,9 +30,9 @@ func (c *community) sights(t *testing.T, chromium *browser.Browser) []sight {
 		if strings.Contains(path, ".") || path == "/healthz" || path == "/metrics" {
 			continue // These are no pages.
 		}
-		all = append(all, sight{"ann " + path, ann.Page, func() { ann.Open(path) }})
+		all = append(all, sight{"ann " + path, ann.tab, func() { ann.Open(path) }})
 		if c.nobody.get(path).status != 303 {
-			all = append(all, sight{"stranger " + path, stranger.Page, func() { stranger.Open(path) }})
+			all = append(all, sight{"stranger " + path, stranger.tab, func() { stranger.Open(path) }})
 		}
 	}
 	forms := map[string]func(){
@@ -58,9 +60,9 @@ func (c *community) sights(t *testing.T, chromium *browser.Browser) []sight {
 		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(forms)) {
-		all = append(all, sight{name, ann.Page, forms[name]})
+		all = append(all, sight{name, ann.tab, forms[name]})
 	}
-	return append(all, sight{"refused log-in", stranger.Page, func() {
+	return append(all, sight{"refused log-in", stranger.tab, func() {
 		stranger.Open("/login")
 		stranger.Fill("Handle", "ann")
 		stranger.Fill("Password", "wrong horse 17")
@@ -71,17 +73,17 @@ func (c *community) sights(t *testing.T, chromium *browser.Browser) []sight {
 // Every page can be used with a keyboard, a screen reader, poor sight, by night,
 // and on a phone.
 func TestPages_AreForEverybody(t *testing.T) {
-	servers.Need(t, browser.Program)
+	servers.Need(t, program)
 	c := newCommunity(t)
 	c.ann.want(c.ann.fill("/edit/"+c.page, "/edit/"+c.page, "body", "One cup, or two."), 303)
 	c.ann.want(c.ann.post("/t/drinks/follow"), 303)
 	c.ben.want(c.ben.post("/m/ann/follow"), 303)
-	for _, s := range c.sights(t, browser.Start(t)) {
+	for _, s := range c.sights(t, startBrowser(t)) {
 		s.show()
-		for _, width := range []int{browser.Phone, browser.Desktop} {
+		for _, width := range []int64{phoneWidth, desktopWidth} {
 			s.page.SetViewport(width)
 			for _, colours := range []string{"light", "dark"} {
-				s.page.SetColours(colours)
+				s.page.SetColors(colours)
 				for _, complaint := range s.page.Audit() {
 					t.Errorf("%s, %d px, %s: %s", s.name, width, colours, complaint)
 				}
@@ -93,24 +95,24 @@ func TestPages_AreForEverybody(t *testing.T) {
 // With the keyboard alone one gets from the top of a page to its first link, and
 // sees where one is.
 func TestPages_ShowWhereTheKeyboardIs(t *testing.T) {
-	servers.Need(t, browser.Program)
+	servers.Need(t, program)
 	c := newCommunity(t)
-	w := newWalker(t, browser.Start(t), c.url, "", true)
+	w := newWalker(t, startBrowser(t), c.url, "", true)
 	w.Open("/")
 	var first, last, reached int
-	w.Press("Tab")
+	w.Press(kb.Tab)
 	w.Eval("document.activeElement.matches('.skip') ? 1 : 0", &first)
 	if first != 1 {
 		t.Error("want the first Tab to reach the way past the navigation")
 	}
-	w.Press("Enter")
-	w.Press("Tab")
+	w.Press(kb.Enter)
+	w.Press(kb.Tab)
 	w.Eval("document.activeElement.closest('main') ? 1 : 0", &last)
 	if last != 1 {
 		t.Errorf("want the next Tab to be on the page itself, got %s", activeElement(w))
 	}
 	for range 8 {
-		w.Press("Tab")
+		w.Press(kb.Tab)
 		var visible bool
 		w.Eval("(() => { const s = getComputedStyle(document.activeElement); return parseFloat(s.outlineWidth) >= 2 && s.outlineStyle !== 'none'; })()", &visible)
 		if visible {

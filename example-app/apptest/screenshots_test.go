@@ -15,8 +15,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/demo"
-	"github.com/ringtree/ringtree/example-app/internal/browser"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -27,6 +26,7 @@ const (
 	shotsFolder = "../../docs/screenshots"
 	shotsPage   = "../../docs/sample-app.md"
 	maxShot     = 150 << 10
+	maxHeight   = 2400
 )
 
 // shot is a picture of a page of the demo, as heron sees it, who is one of its
@@ -85,14 +85,14 @@ func TestScreenshots_AreThereAndShown(t *testing.T) {
 }
 
 func takeAll(t *testing.T, folder string) {
-	servers.Need(t, browser.Program)
+	servers.Need(t, program)
 	store := memkv.New(memkv.Options{})
 	if _, err := demo.Fill(t.Context(), store, demo.Plan{Pages: 400, Password: password, Hash: cheap}); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, store)
 	s.settle()
-	chromium := browser.Start(t)
+	chromium := startBrowser(t)
 	heron, stranger := newWalker(t, chromium, s.url, "heron", true), newWalker(t, chromium, s.url, "", true)
 	heron.Open("/login")
 	heron.logIn()
@@ -101,14 +101,14 @@ func takeAll(t *testing.T, folder string) {
 		if shot.stranger {
 			w = stranger
 		}
-		w.SetViewport(browser.Desktop)
-		w.SetColours("light")
+		w.SetViewport(desktopWidth)
+		w.SetColors("light")
 		if shot.phone {
-			w.SetViewport(browser.Phone)
-			w.SetColours("dark")
+			w.SetViewport(phoneWidth)
+			w.SetColors("dark")
 		}
 		s.show(w, shot.path)
-		picture := fewColours(t, w.Screenshot(2400))
+		picture := fewColours(t, w.Screenshot())
 		if err := os.WriteFile(filepath.Join(folder, shot.name+".png"), picture, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -165,13 +165,13 @@ func (s *site) conflict(w *walker) {
 	v.want(v.fill("/edit/"+page.ID, "/edit/"+page.ID, "body", "The gate was open in the morning, and there were two rows of marks that led out of it."), 303)
 	w.Fill("Text", "The gate was shut in the morning, and there was one row of marks that led out of it.")
 	w.Submit("Save page")
-	if w.Status() != 409 {
-		s.t.Fatalf("%s: want a conflict, got status %d", heron.Handle, w.Status())
+	if w.status != 409 {
+		s.t.Fatalf("%s: want a conflict, got status %d", heron.Handle, w.status)
 	}
 }
 
 // fewColours is a picture with its most frequent 256 colours, to which all others
-// are near: a page of text has hardly more.
+// are near: a page of text has hardly more. It ends at maxHeight.
 func fewColours(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(picture))
@@ -179,7 +179,7 @@ func fewColours(t *testing.T, picture []byte) []byte {
 		t.Fatal(err)
 	}
 	count := map[color.RGBA]int{}
-	bounds := full.Bounds()
+	bounds := full.Bounds().Intersect(image.Rect(0, 0, desktopWidth, maxHeight))
 	for y := range bounds.Dy() {
 		for x := range bounds.Dx() {
 			count[color.RGBAModel.Convert(full.At(x, y)).(color.RGBA)]++

@@ -8,11 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/example-app/internal/browser"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
 // stores are the kinds of store that the app is tested on.
@@ -50,8 +49,8 @@ func openStore(t *testing.T, url string) kvmodel.Store {
 
 // The whole of what a visitor may do, with a browser and each kind of store.
 func TestVisitor_FindsTheirWay(t *testing.T) {
-	servers.Need(t, browser.Program)
-	chromium := browser.Start(t)
+	servers.Need(t, program)
+	chromium := startBrowser(t)
 	for kind, store := range stores {
 		t.Run(kind, func(t *testing.T) {
 			s := store(t)
@@ -81,26 +80,26 @@ func tenant(t *testing.T, s kvmodel.Store, name string) kvmodel.Store {
 
 // walker is one visitor with a browser of their own.
 type walker struct {
-	*browser.Page
+	*tab
 	t       *testing.T
 	handle  string
 	scripts bool
 }
 
-func newWalker(t *testing.T, chromium *browser.Browser, url, handle string, scripts bool) *walker {
+func newWalker(t *testing.T, chromium context.Context, url, handle string, scripts bool) *walker {
 	t.Helper()
-	w := &walker{chromium.Profile(t, url).Page(), t, handle, scripts}
+	w := &walker{newTab(t, chromium, url), t, handle, scripts}
 	w.SetScripts(scripts)
-	w.SetColours("light")
+	w.SetColors("light")
 	return w
 }
 
-// tab opens another tab of the same browser.
-func (w *walker) tab() *walker {
+// another opens another tab of the same browser.
+func (w *walker) another() *walker {
 	w.t.Helper()
-	other := &walker{w.Profile.Page(), w.t, w.handle, w.scripts}
+	other := &walker{openTab(w.t, w.ctx, w.site), w.t, w.handle, w.scripts}
 	other.SetScripts(w.scripts)
-	other.SetColours("light")
+	other.SetColors("light")
 	return other
 }
 
@@ -134,7 +133,7 @@ func (w *walker) write(title, text, topics string) {
 func (w *walker) wantHeading(want string) {
 	w.t.Helper()
 	if got := w.Text("h1"); got != want {
-		w.t.Errorf("%s at %s: want the page %q, got %q", w.handle, w.Path(), want, got)
+		w.t.Errorf("%s at %s: want the page %q, got %q", w.handle, w.where(), want, got)
 	}
 }
 
@@ -149,7 +148,7 @@ func (w *walker) ranking() []string {
 }
 
 // walk is the story of ann, ben and carol.
-func walk(t *testing.T, chromium *browser.Browser, s *site, scripts bool) {
+func walk(t *testing.T, chromium context.Context, s *site, scripts bool) {
 	s.t = t
 	url := s.url
 	ann, ben := newWalker(t, chromium, url, "ann", scripts), newWalker(t, chromium, url, "ben", scripts)
@@ -191,7 +190,7 @@ func followsAndFeed(t *testing.T, ann, ben, carol *walker) {
 	ben.Follow("ann")
 	ben.Submit("Unfollow")
 	ben.WithoutText("You follow ann")
-	if n := ben.Status(); n != 200 {
+	if n := ben.status; n != 200 {
 		t.Errorf("want a page after Unfollow, got status %d", n)
 	}
 }
@@ -257,7 +256,7 @@ func liveCount(ann, ben *walker) {
 // own text and can save it after all.
 func conflict(t *testing.T, ann *walker) {
 	ann.Open("/p/snow-at-the-gate")
-	second := ann.tab()
+	second := ann.another()
 	second.Open("/p/snow-at-the-gate")
 	for _, tab := range []*walker{ann, second} {
 		tab.Follow("Edit page")
@@ -266,12 +265,14 @@ func conflict(t *testing.T, ann *walker) {
 	ann.Submit("Save page")
 	second.Fill("Text", "It fell in the second tab.")
 	second.Submit("Save page")
-	if second.Status() != 409 {
-		t.Errorf("want a conflict, got status %d", second.Status())
+	if second.status != 409 {
+		t.Errorf("want a conflict, got status %d", second.status)
 	}
 	second.WantText("It fell in the first tab.", "It fell in the second tab.", "Nothing is lost")
-	if got := second.Value("Text"); got != "It fell in the second tab." {
-		t.Errorf("want the second tab's text in its form, got %q", got)
+	var text string
+	second.Eval("document.querySelector('[name=body]').value", &text)
+	if text != "It fell in the second tab." {
+		t.Errorf("want the second tab's text in its form, got %q", text)
 	}
 	second.Submit("Save")
 	ann.Reload()
@@ -291,9 +292,9 @@ func underTheHood(t *testing.T, w *walker) {
 }
 
 // Ann signs the browser on her phone out from her desk.
-func otherSession(t *testing.T, chromium *browser.Browser, url string, ann *walker) {
+func otherSession(t *testing.T, chromium context.Context, url string, ann *walker) {
 	phone := newWalker(t, chromium, url, "ann", ann.scripts)
-	phone.SetViewport(browser.Phone)
+	phone.SetViewport(phoneWidth)
 	phone.Open("/settings")
 	phone.logIn()
 	phone.wantHeading("Settings")

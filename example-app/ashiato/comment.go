@@ -2,9 +2,9 @@ package ashiato
 
 import "context"
 
-// Comment adds a comment to the page with that id. form is of the form: NewID.
-// It returns Problems of "text", ErrNotFound, ErrTrashed, or ErrSentBefore. A
-// form that is sent twice makes one comment.
+// Comment adds a comment to the page with the given id. form is the id of the
+// form, from NewID: a form that is sent twice makes one comment. It returns
+// Problems with "text", ErrNotFound, ErrTrashed, or ErrSentBefore.
 func (s *Site) Comment(ctx context.Context, who, page, form, text string) (*Comment, error) {
 	c := &Comment{ID: form, Page: page, Author: who, Text: lines(text), At: s.now()}
 	problems := problemsOf(c.Validate())
@@ -29,8 +29,8 @@ func (s *Site) Comment(ctx context.Context, who, page, form, text string) (*Comm
 	return c, nil
 }
 
-// commentedBefore returns the comment that a form has made, if it says the same
-// as c.
+// commentedBefore returns the comment that the form of c made before, if it says
+// the same as c.
 func (s *Site) commentedBefore(ctx context.Context, c *Comment) (*Comment, error) {
 	there, err := s.Models.Comments.Get(ctx, c.ID)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Site) commentedBefore(ctx context.Context, c *Comment) (*Comment, error
 	return there, nil
 }
 
-// Retract removes a comment, which its author may do and the author of the page.
-// ErrNotFound; ErrNotYours.
+// Retract removes a comment. Its author may do so, and the author of the page. It
+// returns ErrNotFound or ErrNotYours.
 func (s *Site) Retract(ctx context.Context, who, id string) error {
 	c, err := s.Models.Comments.Get(ctx, id)
 	if err != nil {
@@ -59,13 +59,4 @@ func (s *Site) Retract(ctx context.Context, who, id string) error {
 		}
 	}
 	return s.Models.Comments.Delete(ctx, id)
-}
-
-// remarks returns comments with who made them.
-func remarks(comments []*Comment, members map[string]*Member) []Remark {
-	all := make([]Remark, len(comments))
-	for i, c := range comments {
-		all[i] = Remark{c, members[c.Author]}
-	}
-	return all
 }

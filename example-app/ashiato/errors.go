@@ -12,27 +12,28 @@ import (
 )
 
 var (
-	// ErrNoLogIn says that nobody has this handle and this password: not which
-	// of the two is wrong.
+	// ErrNoLogIn is returned when no member has this handle and this password.
+	// It does not say which of the two is wrong.
 	ErrNoLogIn = errors.New("the handle or the password is wrong")
 
-	// ErrNotYours says that only whoever wrote something may change it.
-	ErrNotYours = errors.New("somebody else has written this")
+	// ErrNotYours is returned when a member changes what another one wrote.
+	ErrNotYours = errors.New("another member wrote this")
 
-	// ErrTrashed says that a page cannot be changed, since it is in the trash.
+	// ErrTrashed is returned when a page cannot be changed because it is in the
+	// trash.
 	ErrTrashed = errors.New("the page is in the trash")
 
-	// ErrYourself says that nobody can follow themselves.
-	ErrYourself = errors.New("nobody can follow themselves")
+	// ErrYourself is returned when a member follows themselves.
+	ErrYourself = errors.New("members cannot follow themselves")
 
-	// ErrSentBefore says that a form has been sent before, with something else
-	// in it. Nothing was changed: a form with a new id can be sent.
-	ErrSentBefore = errors.New("this form was sent before, with something else in it")
+	// ErrSentBefore is returned when a form was sent before with other contents.
+	// Nothing was changed; the contents can be sent in a form with a new id.
+	ErrSentBefore = errors.New("this form was sent before with other contents")
 )
 
-// Problems says what is wrong with what somebody typed, by the name of the field
-// in the form: handle, password, old, about, slug, title, body, topics, text.
-// It is an ErrInvalid.
+// Problems says what is wrong with a form, by the name of the field: handle,
+// password, old, about, slug, title, body, topics, text, or id for the form
+// itself. It is an ErrInvalid.
 type Problems map[string]string
 
 func (p Problems) Error() string {
@@ -46,7 +47,7 @@ func (p Problems) Error() string {
 // Is makes Problems an ErrInvalid.
 func (p Problems) Is(target error) bool { return target == kvmodel.ErrInvalid }
 
-// orNil returns p as an error if there are any.
+// orNil returns p as an error, or nil if there are no problems.
 func (p Problems) orNil() error {
 	if len(p) == 0 {
 		return nil
@@ -54,35 +55,35 @@ func (p Problems) orNil() error {
 	return p
 }
 
-// check notes says for field unless it is empty.
-func (p Problems) check(field, says string) {
-	if says != "" {
-		p[field] = says
+// check notes problem for field, unless it is empty.
+func (p Problems) check(field, problem string) {
+	if problem != "" {
+		p[field] = problem
 	}
 }
 
-// TooManyError says that somebody has tried too often, and how long to wait.
+// TooManyError says that there were too many tries, and how long to wait.
 type TooManyError struct{ Wait time.Duration }
 
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("too many tries; the next one is in %s", e.Wait.Round(time.Second))
+	return fmt.Sprintf("too many tries; wait %s", e.Wait.Round(time.Second))
 }
 
-// EditConflict says that somebody has saved a page since the draft was begun. It
-// is an ErrConflict, and has both: nothing is lost.
+// EditConflict says that a page was saved after the draft of it was begun. It is
+// an ErrConflict. It holds both versions, so nothing is lost.
 type EditConflict struct {
 	Saved *Page // as it is now
 	Yours Draft // what was sent
 }
 
 func (e *EditConflict) Error() string {
-	return fmt.Sprintf("the page has been saved meanwhile: it is at version %d, not %d", e.Saved.Version, e.Yours.Version)
+	return fmt.Sprintf("the page was saved in between: it is at version %d, not %d", e.Saved.Version, e.Yours.Version)
 }
 
 // Is makes an EditConflict an ErrConflict.
 func (e *EditConflict) Is(target error) bool { return target == kvmodel.ErrConflict }
 
-// problemsOf returns what Validate has said.
+// problemsOf returns the Problems that Validate found, empty for none.
 func problemsOf(err error) Problems {
 	if problems, ok := errors.AsType[Problems](err); ok {
 		return problems
@@ -90,10 +91,10 @@ func problemsOf(err error) Problems {
 	return Problems{}
 }
 
-// fieldOf says which field of a form the values of a unique index come from.
+// fieldOf maps a unique index to the field of the form that its values come from.
 var fieldOf = map[string]string{"BySlug": "slug", "ByHandle": "handle"}
 
-// taken returns err as Problems if it says that a unique value is taken.
+// taken returns err, or Problems if it says that a unique value is taken.
 func taken(err error) error {
 	if e, ok := errors.AsType[*kvmodel.TakenError](err); ok {
 		return Problems{fieldOf[e.Index]: "“" + e.Value + "” is taken."}
@@ -101,7 +102,8 @@ func taken(err error) error {
 	return err
 }
 
-// usedUp tells whether err says that there is a record with that very id.
+// usedUp reports whether err says that a record with the same id exists, rather
+// than one with the same unique value.
 func usedUp(err error) bool {
 	_, taken := errors.AsType[*kvmodel.TakenError](err)
 	return errors.Is(err, kvmodel.ErrExists) && !taken

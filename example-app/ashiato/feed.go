@@ -2,32 +2,31 @@ package ashiato
 
 import (
 	"context"
-	"errors"
+	"iter"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// A home feed is written when a page is published, and not gathered when it is
-// read: reading takes three trips however many members and topics one follows,
-// where gathering would take a timeline for each of them. What it costs is a push
-// for each follower, 500 in a trip, after the reply.
+// A home feed is written when a page is published, not gathered when it is read.
+// Reading it takes three trips, however many members and topics a reader follows;
+// gathering it would take reading a timeline for each of them. The price is one
+// push for each follower, after the reply, with 500 pushes in a trip.
 
-const (
-	feedKept = 200            // as the tag of FeedItem says
-	newFor   = 24 * time.Hour // how long after it was published a page is news
-)
+// newFor is how long after its publication a page is news.
+const newFor = 24 * time.Hour
 
-// Feed returns what is new by the members and on the topics that who follows,
-// from the cursor on. It goes 200 pages back, and keeps what came while who
-// followed. ErrBadCursor.
+// Feed returns the feed of who from the cursor on: pages by the members and on the
+// topics that who follows. It holds as many pages as FeedItem keeps. Pages that
+// came before an unfollow stay. It returns ErrBadCursor.
 func (s *Site) Feed(ctx context.Context, who, cursor string) (Listing, error) {
 	items, err := s.feedItems(ctx, who)
 	if err != nil {
 		return Listing{}, err
 	}
-	from, err := feedPlace(items, cursor)
+	from, err := feedStart(items, cursor)
 	if err != nil {
 		return Listing{}, err
 	}
@@ -41,8 +40,8 @@ func (s *Site) Feed(ctx context.Context, who, cursor string) (Listing, error) {
 	return s.listing(ctx, listing)
 }
 
-// FeedTop returns the first n pages of the feed of who, without their authors,
-// which would be one trip more.
+// FeedTop returns the first n pages of the feed of who. It leaves out their
+// authors, which saves a trip.
 func (s *Site) FeedTop(ctx context.Context, who string, n int) ([]Entry, error) {
 	items, err := s.feedItems(ctx, who)
 	if err != nil {
@@ -52,15 +51,16 @@ func (s *Site) FeedTop(ctx context.Context, who string, n int) ([]Entry, error) 
 	return listingBy(kvmodel.Listing[Page]{Items: pages}, nil).Entries, err
 }
 
-// feedItems returns what is in the feed of who, the page that was published last
-// first.
+// feedItems returns the items in the feed of who, sorted by the time of
+// publication, latest first.
 func (s *Site) feedItems(ctx context.Context, who string) ([]FeedItem, error) {
-	items, err := s.Models.FeedItems.Latest(ctx, who, feedKept)
+	items, err := s.Models.FeedItems.Latest(ctx, who, math.MaxInt)
 	slices.SortStableFunc(items, func(a, b FeedItem) int { return b.At.Compare(a.At) })
 	return items, err
 }
 
-// livePages returns the pages that items name, without those in the trash.
+// livePages returns the pages of items, without those that are gone or in the
+// trash.
 func (s *Site) livePages(ctx context.Context, items []FeedItem) ([]*Page, error) {
 	ids := make([]string, len(items))
 	for i, item := range items {
@@ -72,9 +72,9 @@ func (s *Site) livePages(ctx context.Context, items []FeedItem) ([]*Page, error)
 
 const feedListing = "FeedItem"
 
-// feedPlace returns where among items the page at cursor begins: behind the item
-// that it names, at the end if that is no longer there.
-func feedPlace(items []FeedItem, cursor string) (int, error) {
+// feedStart returns the index in items at which the listing at cursor begins:
+// after the item that the cursor names, or at the end if that is gone.
+func feedStart(items []FeedItem, cursor string) (int, error) {
 	if cursor == "" {
 		return 0, nil
 	}
@@ -89,78 +89,71 @@ func feedPlace(items []FeedItem, cursor string) (int, error) {
 	return at + 1, nil
 }
 
-// feedCursors returns the cursors of the pages around that which begins at from.
+// feedCursors returns the cursors of the listings after and before the one that
+// begins at from.
 func feedCursors(items []FeedItem, from int) (next, prev string) {
 	if end := from + pageSize; end < len(items) {
 		next = kvmodel.Cursor(feedListing, []byte(items[end-1].Page))
 	}
-	switch before := from - pageSize; {
-	case from == 0:
-	case before <= 0:
-		prev = kvmodel.Cursor(feedListing, nil)
-	default:
+	if before := from - pageSize; before > 0 {
 		prev = kvmodel.Cursor(feedListing, []byte(items[before-1].Page))
+	} else if from > 0 {
+		prev = kvmodel.Cursor(feedListing, nil)
 	}
 	return next, prev
 }
 
-// spread pushes a page that was just published to the home feeds of those who
-// follow its author or one of its topics. It may be called again: a page is in a
-// feed once.
+// pushedAtOnce is how many feeds receive a page in one trip.
+const pushedAtOnce = 500
+
+// spread pushes a page that was just published to the feeds of its readers. It may
+// be called again for the same page: a feed holds a page once.
 func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error {
 	p := c.Record
 	if p == nil || !p.Live() || p.Published.Before(s.now().Add(-newFor)) || !c.Created && p.Version > 1 {
 		return nil
 	}
-	sp := &spreading{site: s, page: p}
-	for id, err := range s.Models.Follows.ByFollowed.Of(p.Author).IDs(ctx) {
-		if err := errors.Join(err, sp.to(ctx, id.Follower)); err != nil {
+	var items []FeedItem
+	for reader, err := range s.readers(ctx, p) {
+		if err == nil && len(items) == pushedAtOnce {
+			err = s.Models.FeedItems.Push(ctx, items...)
+			items = items[:0]
+		}
+		if err != nil {
 			return err
 		}
+		if reader != p.Author {
+			items = append(items, feedItem(reader, p))
+		}
 	}
-	for _, topic := range p.Topics {
-		for id, err := range s.Models.Interests.ByTopic.Of(topic).IDs(ctx) {
-			if err := errors.Join(err, sp.to(ctx, id.Member)); err != nil {
-				return err
+	return s.Models.FeedItems.Push(ctx, items...)
+}
+
+// readers yields the ids of the members who follow the author of p or one of its
+// topics, some of them repeatedly.
+func (s *Site) readers(ctx context.Context, p *Page) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for id, err := range s.Models.Follows.ByFollowed.Of(p.Author).IDs(ctx) {
+			if !yield(id.Follower, err) {
+				return
+			}
+		}
+		for _, topic := range p.Topics {
+			for id, err := range s.Models.Interests.ByTopic.Of(topic).IDs(ctx) {
+				if !yield(id.Member, err) {
+					return
+				}
 			}
 		}
 	}
-	return sp.push(ctx)
-}
-
-// spreading gathers those whose feeds a page comes into.
-type spreading struct {
-	site  *Site
-	page  *Page
-	items []FeedItem
-}
-
-// pushedAtOnce is how many feeds get a page in one trip.
-const pushedAtOnce = 500
-
-func (sp *spreading) to(ctx context.Context, reader string) error {
-	if reader == sp.page.Author {
-		return nil
-	}
-	sp.items = append(sp.items, feedItem(reader, sp.page))
-	if len(sp.items) < pushedAtOnce {
-		return nil
-	}
-	return sp.push(ctx)
-}
-
-func (sp *spreading) push(ctx context.Context) error {
-	items := sp.items
-	sp.items = nil
-	return sp.site.Models.FeedItems.Push(ctx, items...)
 }
 
 func feedItem(reader string, p *Page) FeedItem {
 	return FeedItem{Reader: reader, Page: p.ID, At: p.Published}
 }
 
-// catchUp brings pages that were there before into the feed of a reader who has
-// begun to follow.
+// catchUp puts older pages into the feed of a reader who has just begun to follow
+// their author.
 func (s *Site) catchUp(ctx context.Context, reader string, pages []*Page) error {
 	var items []FeedItem
 	for _, p := range slices.Backward(pages) {

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Follow makes who follow the member with the id whom, who may be followed
-// already. The newest pages of whom come into the feed of who. ErrNotFound;
-// ErrYourself.
+// Follow makes who follow the member whom, and adds the newest pages of whom to
+// the feed of who. If who follows whom already, it changes nothing. It returns
+// ErrNotFound or ErrYourself.
 func (s *Site) Follow(ctx context.Context, who, whom string) error {
 	if who == whom {
 		return ErrYourself
@@ -35,31 +36,27 @@ func (s *Site) Follow(ctx context.Context, who, whom string) error {
 	return nil
 }
 
-// Unfollow makes who not follow whom any more.
+// Unfollow makes who stop following whom. It changes nothing if who does not
+// follow whom.
 func (s *Site) Unfollow(ctx context.Context, who, whom string) error {
 	return unlessGone(s.Models.Follows.Delete(ctx, FollowID{Follower: who, Followed: whom}))
 }
 
-// Followers returns who follows the member with that id, in no order, from the
-// cursor on. ErrBadCursor.
+// Followers returns the followers of the member with the given id, in no
+// particular order, from the cursor on. It returns ErrBadCursor.
 func (s *Site) Followers(ctx context.Context, id, cursor string) (kvmodel.Listing[Member], error) {
-	page, err := s.Models.Follows.ByFollowed.Of(id).Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[Member]{}, err
-	}
-	return membersOf(ctx, s, page, func(f *Follow) string { return f.Follower })
+	followers := s.Models.Follows.ByFollowed.Of(id)
+	return ends(ctx, s.Models.Members.Records, followers, cursor, func(f *Follow) string { return f.Follower })
 }
 
-// Following returns whom the member with that id follows, as Followers does.
+// Following returns the members that the member with the given id follows, in the
+// way of Followers.
 func (s *Site) Following(ctx context.Context, id, cursor string) (kvmodel.Listing[Member], error) {
-	page, err := s.Models.Follows.ByFollower.Of(id).Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[Member]{}, err
-	}
-	return membersOf(ctx, s, page, func(f *Follow) string { return f.Followed })
+	followed := s.Models.Follows.ByFollower.Of(id)
+	return ends(ctx, s.Models.Members.Records, followed, cursor, func(f *Follow) string { return f.Followed })
 }
 
-// follows tells whether who follows whom.
+// follows reports whether who follows whom.
 func (s *Site) follows(ctx context.Context, who, whom string) (bool, error) {
 	if who == "" || who == whom {
 		return false, nil
@@ -68,22 +65,23 @@ func (s *Site) follows(ctx context.Context, who, whom string) (bool, error) {
 	return err == nil, unlessGone(err)
 }
 
-// membersOf returns the members that a page of edges is about, without those who
-// are gone.
-func membersOf[E any](ctx context.Context, s *Site, page kvmodel.Listing[E], memberOf func(*E) string) (kvmodel.Listing[Member], error) {
+// ends returns the records that a list of edges leads to, from the cursor on,
+// without those that are gone. The id of an edge's record is what end returns.
+func ends[T, E any, K comparable](ctx context.Context, records *kvmodel.Records[T, string], edges *index.List[E, K], cursor string, end func(*E) string) (kvmodel.Listing[T], error) {
+	page, err := edges.Page(ctx, cursor, pageSize)
+	if err != nil {
+		return kvmodel.Listing[T]{}, err
+	}
 	ids := make([]string, len(page.Items))
 	for i, edge := range page.Items {
-		ids[i] = memberOf(edge)
+		ids[i] = end(edge)
 	}
-	members, err := s.Models.Members.GetMulti(ctx, ids)
-	if err != nil {
-		return kvmodel.Listing[Member]{}, err
-	}
-	members = slices.DeleteFunc(members, func(m *Member) bool { return m == nil })
-	return kvmodel.Listing[Member]{Items: members, Next: page.Next, Prev: page.Prev}, nil
+	items, err := records.GetMulti(ctx, ids)
+	items = slices.DeleteFunc(items, func(item *T) bool { return item == nil })
+	return kvmodel.Listing[T]{Items: items, Next: page.Next, Prev: page.Prev}, err
 }
 
-// unlessGone returns err unless it says that there is no such record.
+// unlessGone returns err, or nil if it says that there is no such record.
 func unlessGone(err error) error {
 	if errors.Is(err, kvmodel.ErrNotFound) {
 		return nil

@@ -2,23 +2,21 @@ package ashiato
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// visitsKept is how many footprints a profile has, as the tag of Visit says.
-const visitsKept = 100
-
-// Footprint is who has visited a profile; nil: they are gone.
+// Footprint is the latest visit of a guest to a profile.
 type Footprint struct {
-	Guest *Member
+	Guest *Member // nil if they are gone
 	At    time.Time
-	New   bool // since the owner has looked last
+	New   bool // since the owner last looked
 }
 
-// Visit leaves a footprint of who on the profile of the member with the id
-// owner, once for each visitor. It leaves none of oneself or of "".
+// Visit leaves a footprint of who on the profile of owner. A profile has one of
+// each guest, and none of its owner or of "".
 func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	if who == "" || who == owner {
 		return nil
@@ -26,8 +24,8 @@ func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	return s.Models.Visits.Push(ctx, Visit{Owner: owner, Guest: who, At: s.now()})
 }
 
-// Footprints returns who has visited the profile of who within 30 days, the last
-// 100 at most, newest first.
+// Footprints returns the footprints on the profile of who, newest first: as many
+// as Visit keeps, for as long as it keeps them.
 func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) {
 	var owner *Member
 	var visits []Visit
@@ -36,7 +34,7 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 		owner, err = s.Models.Members.Get(ctx, who)
 		return err
 	}, func(ctx context.Context) (err error) {
-		visits, err = s.Models.Visits.Latest(ctx, who, visitsKept)
+		visits, err = s.visits(ctx, who)
 		if err != nil {
 			return err
 		}
@@ -53,8 +51,13 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 	return prints, nil
 }
 
-// Looked notes that who has looked at their footprints as far as they not from
-// after at: those are not new any more.
+// visits returns all visits to the profile of owner that are kept, newest first.
+func (s *Site) visits(ctx context.Context, owner string) ([]Visit, error) {
+	return s.Models.Visits.Latest(ctx, owner, math.MaxInt)
+}
+
+// Looked notes that who has seen their footprints up to the time at: these are no
+// longer new. A time before that of an earlier call changes nothing.
 func (s *Site) Looked(ctx context.Context, who string, at time.Time) error {
 	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		if at.After(m.Looked) {

@@ -7,16 +7,16 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// Hood is what the store looks like, for the pictures under the hood.
+// Hood is what the page under the hood shows of the store.
 type Hood struct {
-	Ring timeline.Picture // of the newest pages
-	Tree ranking.Picture  // of the ranking by all views
+	Ring timeline.Picture // the newest pages
+	Tree ranking.Picture  // the ranking by all views
 
-	RingKeys []KeyInfo // the newest segment first
-	TreeKeys []KeyInfo // as far as the tree was read, the root first
+	RingKeys []KeyInfo // newest segment first
+	TreeKeys []KeyInfo // root first; only of the nodes that were read
 }
 
-// KeyInfo is one key of the store and what it holds.
+// KeyInfo is a key of the store and what it holds.
 type KeyInfo struct {
 	Key     string
 	Holds   string
@@ -24,11 +24,11 @@ type KeyInfo struct {
 	Bytes   int64
 }
 
-// hoodPages is how many pages of the tree are read.
-const hoodPages = 64
+// hoodNodes is how many nodes of the tree are read at most.
+const hoodNodes = 64
 
-// UnderHood reads what the store looks like now. The way to the page with that
-// slug is marked in the tree, unless it is empty or there is no such page.
+// UnderHood reads what the store looks like now. In the tree it marks the way to
+// the page with that slug, if there is such a page.
 func (s *Site) UnderHood(ctx context.Context, slug string) (*Hood, error) {
 	ids, err := s.idsOf(ctx, slug)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Site) UnderHood(ctx context.Context, slug string) (*Hood, error) {
 	err = s.db.SideBySide(ctx,
 		func(ctx context.Context) (err error) { rings, err = s.Models.Pages.Newest.Pictures(ctx); return err },
 		func(ctx context.Context) (err error) {
-			h.Tree, err = s.Models.Pages.TopViews.Picture(ctx, hoodPages, ids...)
+			h.Tree, err = s.Models.Pages.TopViews.Picture(ctx, hoodNodes, ids...)
 			return err
 		})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Site) idsOf(ctx context.Context, slug string) ([]string, error) {
 	return []string{p.ID}, nil
 }
 
-// ringKeys returns the keys of the ring that are in the store, the newest segment
+// ringKeys returns the keys of the ring that are in the store, newest segment
 // first.
 func ringKeys(ring timeline.Picture) (keys []KeyInfo) {
 	n := len(ring.Segments)
@@ -78,7 +78,7 @@ func ringKeys(ring timeline.Picture) (keys []KeyInfo) {
 	return keys
 }
 
-// treeKeys returns the keys from n down that were read.
+// treeKeys returns the keys of n and the nodes below it, as far as they were read.
 func treeKeys(n ranking.Node) []KeyInfo {
 	if !n.Read {
 		return nil
@@ -94,7 +94,8 @@ func treeKeys(n ranking.Node) []KeyInfo {
 	return keys
 }
 
-// Health asks the store whether it answers: nil, or kvmodel.ErrUnavailable.
+// Health asks the store for something. It returns nil if the store answers, and
+// kvmodel.ErrUnavailable if it does not.
 func (s *Site) Health(ctx context.Context) error {
 	_, err := s.Models.Members.Get(ctx, "nobody")
 	return unlessGone(err)

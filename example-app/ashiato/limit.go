@@ -10,36 +10,34 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Limit is how often something may be done by one within a time.
+// Limit says how often something may be done in a span of time.
 type Limit struct {
-	What  string // part of the key: "log-in-of"
+	What  string // part of the key, such as "log-in-of"
 	Times int64
 	Per   time.Duration
 }
 
-// The limits of trying passwords. Those of a handle stop whoever tries one
-// member's passwords from many addresses, at the price that the member waits as
-// well.
+// The limits of trying passwords. logInsOf stops an attacker who tries one handle
+// from many addresses; the price is that the member with that handle waits too.
 var (
 	logInsFrom      = Limit{"log-in-from", 50, 15 * time.Minute}
 	logInsOf        = Limit{"log-in-of", 20, 15 * time.Minute}
 	passwordChanges = Limit{"password", 10, 15 * time.Minute}
 )
 
-// Try is one try under a limit, by whoever is limited.
+// Try is one try under a limit.
 type Try struct {
 	Limit Limit
-	Who   string
+	Who   string // whom the limit counts: an address, a handle, a member's id
 }
 
 var limitKey = kv.NewClass("limit", 3) // what, who, number of the time window
 
-// Allow counts tries, and returns a *TooManyError if one was one too many. Tries
-// at the same time, in any number of processes, never get more than there are. One
-// trip, three for the first in a window.
+// Allow counts tries, and returns a *TooManyError if one of them exceeds its
+// limit. Concurrent tries never exceed it together, in any number of processes.
+// One trip; three for the first try in a window.
 //
-// Time is cut into windows, so around the border of two there may be twice as
-// many.
+// Time is divided into windows, so twice as many tries fit around the end of one.
 func (s *Site) Allow(ctx context.Context, tries ...Try) error {
 	now := s.now()
 	works := make([]func(kvmodel.Store) error, len(tries))
@@ -68,7 +66,8 @@ func (t Try) count(ctx context.Context, store kvmodel.Store, now time.Time) erro
 	return nil
 }
 
-// countUp adds 1 to the number under key, which is gone after ttl.
+// countUp adds 1 to the number under key and returns the sum. A new number
+// expires after ttl.
 func countUp(ctx context.Context, store kvmodel.Store, key string, ttl time.Duration) (int64, error) {
 	result, err := kv.One(ctx, store, kv.OpIncrement(key, 1))
 	if !errors.Is(err, kvmodel.ErrNotFound) {

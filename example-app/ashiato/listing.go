@@ -7,28 +7,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Entry is a page in a list, with who wrote it; nil: they are gone.
+// Entry is a page in a listing, with its author.
 type Entry struct {
 	*Page
-	By *Member
+	By *Member // nil if they are gone
 }
 
-// Listing is one page of pages, with the cursors of those around it, which are
-// empty where there is nothing.
+// Listing is a part of a list of pages, with the cursors of the parts after and
+// before it. A cursor is empty if there is no such part.
 type Listing struct {
 	Entries    []Entry
 	Next, Prev string
 }
 
-// Home is what the first page of the site shows.
+// Home is what the home page of the site shows.
 type Home struct {
 	Newest Listing
-	Week   []Placed // the first of this week's ranking
+	Week   []Placed // the top of this week's ranking
 }
 
 const homeRanked = 10
 
-// Home returns the first page of the site.
+// Home returns what the home page of the site shows.
 func (s *Site) Home(ctx context.Context) (*Home, error) {
 	var newest kvmodel.Listing[Page]
 	var week []viewPlace
@@ -53,7 +53,7 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 	return &Home{listingBy(newest, authors), placedBy(week, authors)}, nil
 }
 
-// Newest returns the pages that were published last, from the cursor on.
+// Newest returns the pages published last, from the cursor on. It returns
 // ErrBadCursor.
 func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) {
 	page, err := s.Models.Pages.Newest.Page(ctx, cursor, pageSize)
@@ -74,7 +74,7 @@ func (s *Site) listing(ctx context.Context, page kvmodel.Listing[Page]) (Listing
 
 func authorOf(p *Page) string { return p.Author }
 
-// listingBy returns page with authors by their ids.
+// listingBy returns page with authors, which are by id.
 func listingBy(page kvmodel.Listing[Page], authors map[string]*Member) Listing {
 	l := Listing{Entries: make([]Entry, len(page.Items)), Next: page.Next, Prev: page.Prev}
 	for i, p := range page.Items {

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Joining is the form with which somebody signs up.
+// Joining is the form for signing up.
 type Joining struct {
 	ID       string // of the form: NewID
 	Handle   string
@@ -18,8 +18,8 @@ type Joining struct {
 	About    string
 }
 
-// SignUp makes a member. It returns Problems, of which "taken" is one, or
-// ErrSentBefore. A form that is sent twice makes one member.
+// SignUp makes a member. A form that is sent twice makes one member. It returns
+// ErrSentBefore, or Problems, including one with a handle that is taken.
 func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 	m := &Member{ID: form.ID, Handle: form.Handle, About: lines(form.About), Joined: s.now()}
 	problems := problemsOf(m.Validate())
@@ -42,7 +42,8 @@ func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 	return m, nil
 }
 
-// joinedBefore returns the member that a form has made, if it says the same now.
+// joinedBefore returns the member that form made before, if it has the same handle
+// and password.
 func (s *Site) joinedBefore(ctx context.Context, form Joining) (*Member, error) {
 	there, err := s.Models.Members.Get(ctx, form.ID)
 	if err != nil {
@@ -59,9 +60,9 @@ func (s *Site) joinedBefore(ctx context.Context, form Joining) (*Member, error) 
 }
 
 // LogIn returns the member with that handle and password. from is where the try
-// comes from, such as the visitor's address: each address and each handle has so
-// many tries. Otherwise it returns ErrNoLogIn or a *TooManyError, after the same
-// work whether or not there is such a member.
+// comes from, such as the visitor's address: tries are limited for each address and
+// each handle. If it fails, it returns ErrNoLogIn or a *TooManyError. It does the
+// same work whether or not there is such a member.
 func (s *Site) LogIn(ctx context.Context, handle, password, from string) (*Member, error) {
 	name := strings.ToLower(handle)
 	if utf8.RuneCountInString(name) > MaxHandle || len(password) > MaxPassword {
@@ -86,9 +87,9 @@ func (s *Site) LogIn(ctx context.Context, handle, password, from string) (*Membe
 	return m, nil
 }
 
-// ChangePassword gives who another password. It returns Problems: of "old" if
-// that is not the present password, of "password" for the new one; or a
-// *TooManyError.
+// ChangePassword gives who a new password. It returns a *TooManyError, or Problems
+// with "old" if that is not the current password or with "password" if the new one
+// is not allowed.
 func (s *Site) ChangePassword(ctx context.Context, who, old, password string) error {
 	problems := Problems{}
 	problems.check("password", passwordProblem(password))
@@ -107,18 +108,19 @@ func (s *Site) ChangePassword(ctx context.Context, who, old, password string) er
 		return err
 	}
 	if !ok {
-		return Problems{"old": "This is not your present password."}
+		return Problems{"old": "This is not your current password."}
 	}
 	return s.setPassword(ctx, m, password)
 }
 
-// HashPassword returns the stored form of a password, for whoever makes members
+// HashPassword returns the stored form of a password, for code that makes members
 // without SignUp.
 func (s *Site) HashPassword(ctx context.Context, password string) (string, error) {
 	return s.passwords.hash(ctx, password)
 }
 
-// setPassword gives m a password, unless m has got another one since it was read.
+// setPassword gives m a password, unless the password of m has changed since it
+// was read.
 func (s *Site) setPassword(ctx context.Context, m *Member, password string) error {
 	stored, err := s.passwords.hash(ctx, password)
 	if err != nil {
@@ -126,7 +128,7 @@ func (s *Site) setPassword(ctx context.Context, m *Member, password string) erro
 	}
 	_, err = s.Models.Members.Update(ctx, m.ID, func(now *Member) error {
 		if now.Password != m.Password {
-			return fmt.Errorf("%w: the password is another one by now", kvmodel.ErrConflict)
+			return fmt.Errorf("%w: the password has changed", kvmodel.ErrConflict)
 		}
 		now.Password = stored
 		return nil
@@ -134,7 +136,7 @@ func (s *Site) setPassword(ctx context.Context, m *Member, password string) erro
 	return err
 }
 
-// Describe changes what a member says about themselves. It returns Problems of
+// Describe changes what a member says about themselves. It returns Problems with
 // "about".
 func (s *Site) Describe(ctx context.Context, who, about string) (*Member, error) {
 	return s.Models.Members.Update(ctx, who, func(m *Member) error {
@@ -143,14 +145,14 @@ func (s *Site) Describe(ctx context.Context, who, about string) (*Member, error)
 	})
 }
 
-// Visitor is what the frame of every page shows of who looks at it.
+// Visitor is what the frame of every page shows of its visitor.
 type Visitor struct {
 	Member *Member
-	Unread int // footprints they have not seen; 100 may be more
+	Unread int // footprints they have not seen, of those that Visit keeps
 }
 
-// Visitor returns who is logged in; nil, without asking, for "". ErrNotFound if
-// the member is gone.
+// Visitor returns the logged-in visitor who. For "" it returns nil without asking
+// the store. It returns ErrNotFound if the member is gone.
 func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 	if who == "" {
 		return nil, nil
@@ -161,7 +163,7 @@ func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 		v.Member, err = s.Models.Members.Get(ctx, who)
 		return err
 	}, func(ctx context.Context) (err error) {
-		visits, err = s.Models.Visits.Latest(ctx, who, visitsKept)
+		visits, err = s.visits(ctx, who)
 		return err
 	})
 	if err != nil {
@@ -178,13 +180,13 @@ func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 // Profile is the page of a member.
 type Profile struct {
 	Member   *Member
-	Followed bool // by who looks
+	Followed bool // by the visitor
 	Pages    Listing
 }
 
-// Profile returns what who sees of the member with that handle, whose pages are
-// shown from the cursor on. ErrNotFound; ErrBadCursor. It leaves no footprint:
-// see Visit.
+// Profile returns the profile of the member with that handle as who sees it, with
+// the member's pages from the cursor on. It leaves no footprint; Visit does. It
+// returns ErrNotFound or ErrBadCursor.
 func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profile, error) {
 	m, err := s.Find(ctx, handle)
 	if err != nil {
@@ -210,7 +212,8 @@ func (s *Site) Find(ctx context.Context, handle string) (*Member, error) {
 	return s.Models.Members.ByHandle.Find(ctx, strings.ToLower(handle))
 }
 
-// Newcomers returns the members who joined last.
+// Newcomers returns the members who joined last, latest first, from the cursor on.
+// It returns ErrBadCursor.
 func (s *Site) Newcomers(ctx context.Context, cursor string) (kvmodel.Listing[Member], error) {
 	return s.Models.Members.Newest.Page(ctx, cursor, pageSize)
 }

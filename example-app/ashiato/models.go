@@ -1,10 +1,10 @@
 // Package ashiato is the domain of the sample app: a small community whose
 // members write pages, follow each other and leave footprints.
 //
-// This file is its whole data design. What is stored is in the structs; how it
-// is found, counted and ordered is in their tags, from which kvgen writes the
-// rest. What people may do is in the other files, one for each thing there is,
-// as methods of Site.
+// This file is the whole data design. The structs say what is stored. Their tags
+// say how it is found, counted and ordered, and kvgen generates the code for
+// that. The other files, one for each thing there is, say what people may do, as
+// methods of Site.
 package ashiato
 
 import (
@@ -14,25 +14,25 @@ import (
 
 //go:generate go tool kvgen
 
-// Member is somebody who has signed up and goes by a handle.
+// Member is a person who has signed up, known by a handle.
 type Member struct {
 	ID        string `kv:"id"`
 	Handle    string
-	Password  string // the argon2id hash of it; empty: nobody can log in
+	Password  string // its argon2id hash; if empty, nobody can log in
 	About     string
 	Joined    time.Time `kv:"timeline"`
-	Looked    time.Time // when they last looked at the footprints on their profile
+	Looked    time.Time // when they last saw the footprints on their profile
 	Followers int64     `kv:"counter"`
 	Following int64     `kv:"counter"`
 }
 
-// Name is the handle in small letters: nobody can be Ann where there is an ann.
+// Name is the handle in lower case: nobody can be Ann if there is an ann.
 //
 //kv:unique,name=ByHandle
 func (m *Member) Name() string { return strings.ToLower(m.Handle) }
 
-// Page is something a member has written. One in the trash keeps its record and
-// its comments, is in no index, and leaves its address to others.
+// Page is something that a member wrote. A page in the trash keeps its record and
+// its comments. It is in no index, and another page can take its address.
 type Page struct {
 	_         struct{} `kv:"model,if=Live,history=20"`
 	ID        string   `kv:"id"`
@@ -45,14 +45,14 @@ type Page struct {
 	Comments  int64     `kv:"counter"`
 	Published time.Time `kv:"timeline; timeline,by=Author"`
 	Edited    time.Time
-	Trashed   time.Time // zero while it is not in the trash
+	Trashed   time.Time // zero unless it is in the trash
 	Version   int64     `kv:"version"`
 }
 
 // Live reports whether the page is not in the trash.
 func (p *Page) Live() bool { return p.Trashed.IsZero() }
 
-// Comment is what a member has said about a page.
+// Comment is what a member said about a page.
 type Comment struct {
 	ID     string `kv:"id"`
 	Page   string `kv:"list; count=Page.Comments"`
@@ -61,7 +61,7 @@ type Comment struct {
 	At     time.Time `kv:"timeline,by=Page"`
 }
 
-// Topic is a word that pages are about, and that members can follow.
+// Topic is a word for what pages are about. Members can follow it.
 type Topic struct {
 	Name      string `kv:"id"`
 	Since     time.Time
@@ -69,22 +69,23 @@ type Topic struct {
 	Followers int64 `kv:"counter"`
 }
 
-// Follow is that one member follows another: that there is a record is the fact.
+// Follow records that one member follows another, by the mere existence of the
+// record.
 type Follow struct {
 	Follower string    `kv:"id; list; count=Member.Following"`
 	Followed string    `kv:"id; list; count=Member.Followers"`
 	Since    time.Time `kv:"created"`
 }
 
-// Interest is that a member follows a topic.
+// Interest records that a member follows a topic.
 type Interest struct {
 	Member string    `kv:"id; list"`
 	Topic  string    `kv:"id; list; count=Topic.Followers"`
 	Since  time.Time `kv:"created"`
 }
 
-// FeedItem is what is new at somebody's home: a page by a member, or on a topic,
-// that they follow.
+// FeedItem is an item of a reader's home feed: a page by a member or on a topic that
+// the reader follows.
 type FeedItem struct {
 	_      struct{} `kv:"events,by=Reader,once=Page,keep=200"`
 	Reader string
@@ -92,8 +93,7 @@ type FeedItem struct {
 	At     time.Time // when the page was published
 }
 
-// Visit is a footprint: who looked at a member's profile, each once, at the last
-// time.
+// Visit is a footprint: when a guest last looked at a member's profile.
 type Visit struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=100,ttl=720h"`
 	Owner string

@@ -8,16 +8,26 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Draft is the form with which a page is written or changed.
+// Draft is the form for writing or editing a page.
 type Draft struct {
-	ID                string // of the form: NewID; where a page is changed, it is not looked at
+	ID                string // of the form, from NewID; Edit ignores it
 	Slug, Title, Body string
 	Topics            []string
-	Version           int64 // that the page had when the draft was begun; not looked at where it is written
+	Version           int64 // of the page when the draft was begun; Write ignores it
 }
 
-// Write makes a page. It returns Problems, of which a slug that is taken is one, or
-// ErrSentBefore. A form that is sent twice makes one page.
+// page returns the page that d describes, by author.
+func (d Draft) page(author string) *Page {
+	return &Page{ID: d.ID, Slug: d.Slug, Title: d.Title, Body: lines(d.Body), Topics: d.Topics, Author: author}
+}
+
+// says reports whether p says the same as q.
+func (p *Page) says(q *Page) bool {
+	return p.Slug == q.Slug && p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
+}
+
+// Write makes a page. A form that is sent twice makes one page. It returns
+// ErrSentBefore, or Problems, including one with a slug that is taken.
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	p := d.page(who)
 	p.Published = s.now()
@@ -39,7 +49,8 @@ func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	return p, nil
 }
 
-// writtenBefore returns the page that a form has made, if it says the same as p.
+// writtenBefore returns the page that the form of p made before, if it says the
+// same as p.
 func (s *Site) writtenBefore(ctx context.Context, p *Page) (*Page, error) {
 	there, err := s.Models.Pages.Get(ctx, p.ID)
 	if err != nil {
@@ -51,10 +62,10 @@ func (s *Site) writtenBefore(ctx context.Context, p *Page) (*Page, error) {
 	return there, nil
 }
 
-// Edit makes the page what d says and returns it. Where it says so already, as
-// after a form that was sent twice, nothing changes. It returns Problems,
-// ErrNotFound, ErrNotYours, ErrTrashed, or an *EditConflict if somebody has
-// saved the page since.
+// Edit makes the page say what d says and returns it. If the page says so already,
+// as after a form that is sent twice, it changes nothing. It returns Problems,
+// ErrNotFound, ErrNotYours, ErrTrashed, or an *EditConflict if the page was saved
+// after d was begun.
 func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error) {
 	next := d.page(who)
 	if err := next.Validate(); err != nil {
@@ -79,9 +90,9 @@ func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error)
 	})
 }
 
-// Trash puts the page into the trash, where it may be already. It returns
-// ErrNotFound, ErrNotYours, or an *EditConflict if somebody has saved the page
-// since version: what goes is what was looked at.
+// Trash puts the page into the trash, if it is not there already. It returns
+// ErrNotFound, ErrNotYours, or an *EditConflict if the page was saved after version,
+// so that only what its author has seen goes.
 func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page, error) {
 	return s.change(ctx, who, id, func(p *Page) error {
 		if !p.Live() {
@@ -95,8 +106,8 @@ func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page,
 	})
 }
 
-// Restore takes the page out of the trash. It returns Problems of "slug" if
-// another page has its address by now, ErrNotFound or ErrNotYours.
+// Restore takes the page out of the trash. It returns ErrNotFound, ErrNotYours, or
+// Problems with "slug" if another page has taken its address.
 func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	return s.change(ctx, who, id, func(p *Page) error {
 		p.Trashed = time.Time{}
@@ -104,7 +115,7 @@ func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	})
 }
 
-// change changes the page by f for whoever wrote it.
+// change lets f change the page, if who wrote it.
 func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) (*Page, error) {
 	p, err := s.Models.Pages.Update(ctx, id, func(p *Page) error {
 		if p.Author != who {
@@ -115,15 +126,15 @@ func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) 
 	return p, taken(err)
 }
 
-// copyOf returns a copy of p that keeps what p is now.
+// copyOf returns a copy of p that later changes of p do not reach.
 func copyOf(p *Page) *Page {
 	c := *p
 	c.Topics = slices.Clone(p.Topics)
 	return &c
 }
 
-// Revisions returns the last n bodies of the page, newest first, for whoever
-// wrote it: ErrNotFound, ErrNotYours.
+// Revisions returns the last n revisions of the page to its author, newest first.
+// It returns ErrNotFound or ErrNotYours.
 func (s *Site) Revisions(ctx context.Context, who, id string, n int) ([]kvmodel.Revision[Page], error) {
 	if _, err := s.Own(ctx, who, id); err != nil {
 		return nil, err
@@ -131,8 +142,9 @@ func (s *Site) Revisions(ctx context.Context, who, id string, n int) ([]kvmodel.
 	return s.Models.Pages.History.Of(ctx, id, n)
 }
 
-// Own returns the page with that id for whoever wrote it, also from the trash:
-// what the forms to edit and to restore begin with. ErrNotFound, ErrNotYours.
+// Own returns the page with that id to its author, even from the trash: the forms
+// to edit and to restore a page begin with it. It returns ErrNotFound or
+// ErrNotYours.
 func (s *Site) Own(ctx context.Context, who, id string) (*Page, error) {
 	p, err := s.Models.Pages.Get(ctx, id)
 	if err != nil {
@@ -144,29 +156,29 @@ func (s *Site) Own(ctx context.Context, who, id string) (*Page, error) {
 	return p, nil
 }
 
-// Reading is a page as somebody reads it.
+// Reading is a page as a reader sees it.
 type Reading struct {
 	Entry
-	Followed bool    // its author, by who reads
-	More     []*Page // the newest of the author, without this one
-	Rank     int     // its place by all views, from 1; 0: not ranked yet
-	Of       int     // of so many
+	Followed bool    // whether the reader follows the author
+	More     []*Page // the newest other pages of the author
+	Rank     int     // by all views, from 1; 0 if it is not ranked yet
+	Of       int     // how many pages are ranked
 	Remarks  []Remark
 	Next     string // the cursor of older comments
-	Prev     string // of newer ones
+	Prev     string // the cursor of newer ones
 }
 
 // moreByAuthor is how many other pages of its author a page names.
 const moreByAuthor = 3
 
-// Remark is a comment with who made it; nil: they are gone.
+// Remark is a comment with its author.
 type Remark struct {
 	*Comment
-	By *Member
+	By *Member // nil if they are gone
 }
 
-// View returns the page with that slug as who reads it, and counts a view of it.
-// ErrNotFound.
+// View returns the page with that slug as who sees it, and counts a view of it. It
+// returns ErrNotFound.
 func (s *Site) View(ctx context.Context, who, slug string) (*Reading, error) {
 	return s.read(ctx, who, slug, "", func(ctx context.Context, p *Page) (err error) {
 		p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
@@ -174,15 +186,15 @@ func (s *Site) View(ctx context.Context, who, slug string) (*Reading, error) {
 	})
 }
 
-// Read returns the page with that slug as who reads it, with its comments from the
-// cursor on, and counts no view. ErrNotFound; ErrBadCursor.
+// Read returns the page with that slug as who sees it, with its comments from the
+// cursor on. It counts no view. It returns ErrNotFound or ErrBadCursor.
 func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, error) {
 	return s.read(ctx, who, slug, cursor, func(context.Context, *Page) error { return nil })
 }
 
-// read returns the page with that slug as who reads it, and does besides what the
-// page is found for.
-func (s *Site) read(ctx context.Context, who, slug, cursor string, besides func(context.Context, *Page) error) (*Reading, error) {
+// read returns the page with that slug as who sees it. It calls also with the page
+// while it reads the rest.
+func (s *Site) read(ctx context.Context, who, slug, cursor string, also func(context.Context, *Page) error) (*Reading, error) {
 	p, err := s.Models.Pages.BySlug.Find(ctx, slug)
 	if err != nil {
 		return nil, err
@@ -190,7 +202,7 @@ func (s *Site) read(ctx context.Context, who, slug, cursor string, besides func(
 	r := &Reading{Entry: Entry{Page: p}}
 	err = s.db.SideBySide(ctx,
 		func(ctx context.Context) error { return s.discuss(ctx, r, cursor) },
-		func(ctx context.Context) error { return besides(ctx, p) },
+		func(ctx context.Context) error { return also(ctx, p) },
 		func(ctx context.Context) (err error) { r.Rank, r.Of, err = s.standing(ctx, p.ID); return err },
 		func(ctx context.Context) (err error) { r.Followed, err = s.follows(ctx, who, p.Author); return err },
 		func(ctx context.Context) (err error) { r.More, err = s.moreBy(ctx, p); return err })
@@ -200,14 +212,14 @@ func (s *Site) read(ctx context.Context, who, slug, cursor string, besides func(
 	return r, nil
 }
 
-// moreBy returns a few of the newest pages by the author of p.
+// moreBy returns the newest other pages by the author of p.
 func (s *Site) moreBy(ctx context.Context, p *Page) ([]*Page, error) {
 	newest, err := s.Models.Pages.NewestByAuthor.Of(p.Author).Page(ctx, "", moreByAuthor+1)
 	others := slices.DeleteFunc(newest.Items, func(other *Page) bool { return other.ID == p.ID })
 	return others[:min(moreByAuthor, len(others))], err
 }
 
-// discuss fills in the comments of r, and who wrote them and the page.
+// discuss fills in the comments of r, their authors and the author of the page.
 func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	comments, err := s.Models.Comments.NewestByPage.Of(r.ID).Page(ctx, cursor, pageSize)
 	if err != nil {
@@ -221,7 +233,9 @@ func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	if err != nil {
 		return err
 	}
-	r.By, r.Remarks = members[r.Author], remarks(comments.Items, members)
-	r.Next, r.Prev = comments.Next, comments.Prev
+	r.By, r.Next, r.Prev = members[r.Author], comments.Next, comments.Prev
+	for _, c := range comments.Items {
+		r.Remarks = append(r.Remarks, Remark{c, members[c.Author]})
+	}
 	return nil
 }

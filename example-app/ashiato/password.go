@@ -10,16 +10,18 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/argon2"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Hash is what argon2id spends on one password.
+// Hash is how much work argon2id does for one password.
 type Hash struct {
 	Passes  uint32
 	Memory  uint32 // in KiB
 	Threads uint8
 }
 
-// owasp is what the Password Storage Cheat Sheet of OWASP asks for at least.
+// owasp is the minimum that OWASP's Password Storage Cheat Sheet asks for.
 var owasp = Hash{Passes: 2, Memory: 19 << 10, Threads: 1}
 
 const (
@@ -27,14 +29,14 @@ const (
 	sumSize  = 32
 )
 
-// passwords hashes passwords, as many at a time as there are processors: a
-// flood of log-ins takes its turns and not the machine's memory.
+// passwords hashes passwords, as many at a time as there are processors. In a
+// flood of log-ins they wait for their turn instead of filling the memory.
 type passwords struct {
 	cost  Hash
 	turns chan struct{}
 
-	// nobody is the hash of a password that nobody knows, for handles that
-	// nobody has.
+	// nobody is the hash of a password that nobody knows. A password for a handle
+	// that no member has is matched with it, to take as long as any other.
 	nobody string
 }
 
@@ -53,8 +55,8 @@ func (p *passwords) hash(ctx context.Context, password string) (stored string, e
 	return stored, err
 }
 
-// match tells whether stored is of password. It takes as long where stored is
-// empty, and then says no.
+// match reports whether stored is the stored form of password. If stored is empty,
+// it returns false after the same time.
 func (p *passwords) match(ctx context.Context, stored, password string) (ok bool, err error) {
 	known := stored != ""
 	if !known {
@@ -64,7 +66,7 @@ func (p *passwords) match(ctx context.Context, stored, password string) (ok bool
 	return ok, err
 }
 
-// turn does work when there is a processor for it, unless ctx ends before.
+// turn does work once there is a processor for it, unless ctx ends first.
 func (p *passwords) turn(ctx context.Context, work func()) error {
 	select {
 	case p.turns <- struct{}{}:
@@ -76,38 +78,27 @@ func (p *passwords) turn(ctx context.Context, work func()) error {
 	return nil
 }
 
-// sum returns the hash of password with a salt of its own, and with all that it
-// takes to try another one: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
+// sum returns the hash of password with a new salt, and with all that is needed to
+// check another password against it: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
 func (h Hash) sum(password string) string {
-	salt := make([]byte, saltSize)
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(salt)
+	salt := kv.RandomBytes(saltSize)
 	sum := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.Memory, h.Passes, h.Threads,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum))
 }
 
-// matches tells whether stored, which sum has returned, is of password.
+// matches reports whether sum returned stored for password.
 func matches(stored, password string) bool {
-	head, sum64, ok1 := cutLast(stored)
-	head, salt64, ok2 := cutLast(head)
-	var version int
 	var h Hash
-	_, err := fmt.Sscanf(head, "$argon2id$v=%d$m=%d,t=%d,p=%d", &version, &h.Memory, &h.Passes, &h.Threads)
+	var version int
+	var tail string
+	_, err := fmt.Sscanf(stored, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.Memory, &h.Passes, &h.Threads, &tail)
+	salt64, sum64, _ := strings.Cut(tail, "$")
 	salt, err2 := base64.RawStdEncoding.DecodeString(salt64)
 	sum, err3 := base64.RawStdEncoding.DecodeString(sum64)
-	if !ok1 || !ok2 || err != nil || err2 != nil || err3 != nil || version != argon2.Version || len(sum) != sumSize {
+	if err != nil || err2 != nil || err3 != nil || version != argon2.Version || len(sum) != sumSize {
 		return false
 	}
 	got := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)
 	return subtle.ConstantTimeCompare(got, sum) == 1
-}
-
-// cutLast returns what stands before and behind the last $ of s.
-func cutLast(s string) (before, behind string, ok bool) {
-	at := strings.LastIndexByte(s, '$')
-	if at < 0 {
-		return "", "", false
-	}
-	return s[:at], s[at+1:], true
 }

@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// Period is what a ranking counts the views of: Today, ThisWeek, or AllTime.
+// Period is the time in which a ranking counts views: Today, ThisWeek, or AllTime.
 type Period string
 
-// The periods, as they stand in addresses. A day is one of UTC; the week is today
-// and the six days before.
+// The periods, as addresses name them. Days are in UTC. The week is today and the
+// six days before.
 const (
 	Today    Period = "today"
 	ThisWeek Period = "week"
@@ -23,17 +24,17 @@ const (
 
 const (
 	weekDays   = 7
-	weekRanked = 100 // how many places the ranking of the week has
+	weekRanked = 100 // how many pages the ranking of the week has
 )
 
-// Placed is a page at its place in a ranking.
+// Placed is a page with its rank.
 type Placed struct {
 	Entry
 	Rank  int
 	Score int64 // its views in the period
 }
 
-// Ranks is a part of a ranking, with the cursors of those around it.
+// Ranks is a part of a ranking, with the cursors of the parts after and before it.
 type Ranks struct {
 	Period     Period
 	Rows       []Placed
@@ -41,9 +42,9 @@ type Ranks struct {
 	Next, Prev string
 }
 
-// Ranking returns the most viewed pages of a period, from the cursor on. That of
-// the week ends with the hundredth. ErrNotFound for a period that there is not;
-// ErrBadCursor.
+// Ranking returns the most viewed pages of a period, from the cursor on. The
+// ranking of the week ends with the 100th page. It returns ErrNotFound for an
+// unknown period, or ErrBadCursor.
 func (s *Site) Ranking(ctx context.Context, p Period, cursor string) (*Ranks, error) {
 	table, err := s.table(ctx, p, cursor)
 	if err != nil {
@@ -70,13 +71,13 @@ func (s *Site) table(ctx context.Context, p Period, cursor string) (viewTable, e
 	case ThisWeek:
 		return s.weekTable(ctx, cursor)
 	}
-	return viewTable{}, fmt.Errorf("%w: a ranking of %q", kvmodel.ErrNotFound, p)
+	return viewTable{}, fmt.Errorf("%w: no ranking of %q", kvmodel.ErrNotFound, p)
 }
 
-// weekTable returns a part of the week's ranking: its cursors hold how many places stand
-// before.
+// weekTable returns a part of the week's ranking. Its cursors hold how many pages
+// come before that part.
 func (s *Site) weekTable(ctx context.Context, cursor string) (viewTable, error) {
-	before, err := weekPlace(cursor)
+	before, err := weekStart(cursor)
 	if err != nil {
 		return viewTable{}, err
 	}
@@ -98,7 +99,7 @@ func weekCursor(before int) string {
 	return kvmodel.Cursor(weekListing, strconv.AppendInt(nil, int64(before), 10))
 }
 
-func weekPlace(cursor string) (before int, err error) {
+func weekStart(cursor string) (before int, err error) {
 	if cursor == "" {
 		return 0, nil
 	}
@@ -108,12 +109,12 @@ func weekPlace(cursor string) (before int, err error) {
 	}
 	before, err = strconv.Atoi(string(text))
 	if err != nil || before < 0 || before > weekRanked {
-		return 0, fmt.Errorf("%w: behind the end of the week's ranking", kvmodel.ErrBadCursor)
+		return 0, fmt.Errorf("%w: past the end of the week's ranking", kvmodel.ErrBadCursor)
 	}
 	return before, nil
 }
 
-// week returns the first n places of this week.
+// week returns the top n pages of this week.
 func (s *Site) week(ctx context.Context, n int) ([]viewPlace, error) {
 	places, err := s.Models.Pages.TopViewsPerDay.Last(ctx, weekDays, n)
 	for i := range places {
@@ -122,7 +123,7 @@ func (s *Site) week(ctx context.Context, n int) ([]viewPlace, error) {
 	return places, err
 }
 
-// placed returns places with the authors of the pages. One trip.
+// placed returns places with the authors of their pages. One trip.
 func (s *Site) placed(ctx context.Context, places []viewPlace) ([]Placed, error) {
 	authors, err := kvmodel.Load(ctx, s.Models.Members.Records, places, func(p viewPlace) string { return p.Item.Author })
 	if err != nil {
@@ -144,12 +145,12 @@ type Place struct {
 	Page       *Page
 	Rank, Of   int
 	Percentile float64  // the share of pages behind it, 0 to 100
-	Around     []Placed // it and up to two before and behind it
-	ToRise     int64    // how many views more than it the next one before it has; 0: it is first
+	Around     []Placed // the page, with up to two before it and two behind it
+	ToRise     int64    // how many views the page before it is ahead; 0 if it is first
 }
 
-// Place returns where the page with that slug stands. ErrNotFound if there is
-// no such page, or if nobody has looked at it.
+// Place returns where the page with that slug stands. It returns ErrNotFound if
+// there is no such page, or if nobody has viewed it.
 func (s *Site) Place(ctx context.Context, slug string) (*Place, error) {
 	page, err := s.Models.Pages.BySlug.Find(ctx, slug)
 	if err != nil {
@@ -175,20 +176,18 @@ func (s *Site) Place(ctx context.Context, slug string) (*Place, error) {
 	return place, nil
 }
 
-// toRise returns by how much the last one that stands before the page with id,
-// and has more, is ahead of it.
+// toRise returns how many views the page before the one with id is ahead, 0 if
+// there is none.
 func toRise(around []viewPlace, id string) int64 {
-	ahead := int64(0)
-	for i, p := range around {
-		if p.Item.ID == id && i > 0 {
-			ahead = around[i-1].Score - p.Score
-		}
+	at := slices.IndexFunc(around, func(p viewPlace) bool { return p.Item.ID == id })
+	if at < 1 {
+		return 0
 	}
-	return ahead
+	return around[at-1].Score - around[at].Score
 }
 
-// standing returns where the page with id stands in the ranking by all views; 0
-// of so many, if it is not ranked yet.
+// standing returns the rank of the page with id by all views, and how many pages
+// are ranked. Both are 0 if the page is not ranked yet.
 func (s *Site) standing(ctx context.Context, id string) (rank, of int, err error) {
 	standing, err := s.Models.Pages.TopViews.Standing(ctx, id)
 	if errors.Is(err, kvmodel.ErrNotFound) {

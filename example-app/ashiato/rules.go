@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is typed, in characters; of a password in bytes.
+// The limits of what people type, in characters. The maximum of a password is in
+// bytes.
 const (
 	MinHandle, MaxHandle     = 2, 20
 	MinPassword, MaxPassword = 10, 200
@@ -20,7 +21,7 @@ const (
 	MaxComment               = 1_000
 )
 
-// Validate says what is wrong with a Member, whatever is.
+// Validate returns all Problems with a Member.
 func (m *Member) Validate() error {
 	p := Problems{}
 	p.check("handle", handleProblem(m.Handle))
@@ -52,7 +53,7 @@ func passwordProblem(password string) string {
 	return ""
 }
 
-// Validate says what is wrong with a Page, whatever is.
+// Validate returns all Problems with a Page.
 func (p *Page) Validate() error {
 	problems := Problems{}
 	problems.check("slug", slugProblem(p.Slug))
@@ -84,7 +85,7 @@ func topicsProblem(topics []string) string {
 		case strings.ContainsFunc(topic, func(r rune) bool { return !inSlug(r) }):
 			return fmt.Sprintf("A topic has letters from a to z, digits and - only; %q has others.", topic)
 		case topic == "" || slices.Contains(topics[:i], topic):
-			return fmt.Sprintf("Each topic is another word; %q is none.", topic)
+			return fmt.Sprintf("Topics are different words; %q is empty or repeated.", topic)
 		case n > MaxTopic:
 			return fmt.Sprintf("A topic has at most %d characters; %q has %d.", MaxTopic, topic, n)
 		}
@@ -95,8 +96,9 @@ func topicsProblem(topics []string) string {
 	return ""
 }
 
-// ParseTopics returns the topics that somebody has typed, with commas or blanks
-// between them: in small letters, each once, in their order.
+// ParseTopics returns the topics in typed, which are separated by commas or blanks.
+// It returns them in lower case, without a # before them, each once, in their
+// order.
 func ParseTopics(typed string) []string {
 	var topics []string
 	between := func(r rune) bool { return r == ',' || unicode.IsSpace(r) }
@@ -108,7 +110,7 @@ func ParseTopics(typed string) []string {
 	return topics
 }
 
-// Validate says what is wrong with a Comment.
+// Validate returns all Problems with a Comment.
 func (c *Comment) Validate() error {
 	problems := Problems{}
 	problems.check("text", neededProblem("A comment needs a text.", c.Text))
@@ -116,15 +118,16 @@ func (c *Comment) Validate() error {
 	return problems.orNil()
 }
 
-func neededProblem(says, text string) string {
+// neededProblem returns problem if text is blank.
+func neededProblem(problem, text string) string {
 	if strings.TrimSpace(text) == "" {
-		return says
+		return problem
 	}
 	return ""
 }
 
-// textProblem says what is wrong with a text of at most limit characters, in
-// which there are no control characters but those of allowed.
+// textProblem says what is wrong with a text that may have limit characters, and
+// no control characters but the allowed ones.
 func textProblem(name, text string, limit int, allowed string) string {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text):
@@ -137,14 +140,15 @@ func textProblem(name, text string, limit int, allowed string) string {
 	return ""
 }
 
-// formProblem says what is wrong with the id of a form, which is one of NewID or
-// empty.
+// formProblem says what is wrong with the id of a form, which must be empty or
+// from NewID.
 func formProblem(id string) string {
 	if id == "" || len(id) == 26 && !strings.ContainsFunc(id, func(r rune) bool { return !inSlug(r) || r == '-' }) {
 		return ""
 	}
-	return "This form is not one of this site."
+	return "This form does not come from this site."
 }
 
-// lines returns a text as it is stored: browsers end a line with two characters.
+// lines returns a text as it is stored, with \n between its lines. Browsers send
+// \r\n.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

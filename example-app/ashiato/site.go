@@ -6,11 +6,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Site is what people can do in one database. Its methods take who does it as
-// the id of a member, which must come from that member's session; "" is a
-// visitor who has not logged in. They are safe for use by many at once.
+// Site is what people can do in one database. Its methods take the person who acts
+// as the id of a member, which must come from that member's session; "" is a
+// visitor who is not logged in. A Site is safe for concurrent use.
 //
-// Errors are those of kvmodel, and the ones of errors.go.
+// Its errors are those of kvmodel and those in errors.go.
 type Site struct {
 	Models *Models
 
@@ -18,15 +18,15 @@ type Site struct {
 	passwords *passwords
 }
 
-// Options are how a Site behaves. The zero Options are good.
+// Options configure a Site. The zero Options are good defaults.
 type Options struct {
-	// Hash is what a password costs to try. The zero Hash is what OWASP asks
-	// for; tests take less.
+	// Hash is how much work it is to try a password. The zero Hash means what
+	// OWASP asks for; tests use less.
 	Hash Hash
 }
 
-// NewSite returns the Site in db. It belongs into the program's wiring: before
-// the first write, and once for a db.
+// NewSite returns the Site in db. Call it once for a db, at start-up, before the
+// first write.
 func NewSite(db *kvmodel.DB, o Options) *Site {
 	s := &Site{Models: New(db), db: db, passwords: newPasswords(o.Hash)}
 	s.Models.Pages.OnChange(s.spread)
@@ -36,8 +36,8 @@ func NewSite(db *kvmodel.DB, o Options) *Site {
 // DB returns the database of the site.
 func (s *Site) DB() *kvmodel.DB { return s.db }
 
-// NewID returns an id for a form: what is made under it is made once, however
-// often the form is sent.
+// NewID returns an id for a form. What the form makes is made once, however often
+// the form is sent.
 func (s *Site) NewID() string { return kvmodel.NewID(s.db.Now()) }
 
 func (s *Site) now() time.Time { return s.db.Now().UTC() }

@@ -100,7 +100,7 @@ func slugs(l ashiato.Listing) []string {
 	return all
 }
 
-func TestSite_SignUp_AFormThatIsSentTwiceMakesOneMember(t *testing.T) {
+func TestSite_SignUp_MakesOneMemberOfAFormSentTwice(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		form := ashiato.Joining{ID: s.NewID(), Handle: "Heron", Password: password, About: "one\r\ntwo"}
 		first, err := s.SignUp(t.Context(), form)
@@ -119,7 +119,7 @@ func TestSite_SignUp_AFormThatIsSentTwiceMakesOneMember(t *testing.T) {
 	})
 }
 
-func TestSite_SignUp_RefusesWhatIsNoHandleOrPassword(t *testing.T) {
+func TestSite_SignUp_RefusesBadHandlesAndPasswords(t *testing.T) {
 	s := open(t, memkv.New(memkv.Options{}))
 	good := ashiato.Joining{Handle: "heron", Password: password}
 	for name, test := range map[string]struct {
@@ -146,7 +146,7 @@ func TestSite_SignUp_RefusesWhatIsNoHandleOrPassword(t *testing.T) {
 	}
 }
 
-func TestSite_LogIn_SaysNotWhichIsWrong(t *testing.T) {
+func TestSite_LogIn_DoesNotSayWhichIsWrong(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "Heron")
 		got, err := s.LogIn(t.Context(), "hErOn", password, "here")
@@ -160,7 +160,7 @@ func TestSite_LogIn_SaysNotWhichIsWrong(t *testing.T) {
 	})
 }
 
-func TestSite_LogIn_HasSoManyTriesAndNoMore(t *testing.T) {
+func TestSite_LogIn_LimitsTries(t *testing.T) {
 	s := open(t, memkv.New(memkv.Options{}))
 	join(t, s, "heron")
 	var asked atomic.Int64
@@ -174,9 +174,9 @@ func TestSite_LogIn_HasSoManyTriesAndNoMore(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// A window may end meanwhile.
+	// A window may end during the tries.
 	if n := asked.Load(); n < 20 || n > 40 {
-		t.Errorf("want 20 tries to be looked at, or 40 around the border of two windows, got %d", n)
+		t.Errorf("want 20 tries to be checked, or 40 around the end of a window, got %d", n)
 	}
 	_, err := s.LogIn(t.Context(), "moss", "wrong password", "elsewhere")
 	wantErr(t, "another handle from elsewhere", err, ashiato.ErrNoLogIn)
@@ -259,7 +259,7 @@ func TestSite_Write_IsFoundEverywhere(t *testing.T) {
 	})
 }
 
-func TestSite_Write_TwiceIsOnePage(t *testing.T) {
+func TestSite_Write_MakesOnePageOfAFormSentTwice(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m, other := join(t, s, "heron"), join(t, s, "moss")
 		d := ashiato.Draft{ID: s.NewID(), Slug: "tea", Title: "Tea", Body: "a\r\nb"}
@@ -272,14 +272,14 @@ func TestSite_Write_TwiceIsOnePage(t *testing.T) {
 			t.Errorf("again: want the page, got %+v, %v", again, err)
 		}
 		_, err = s.Write(t.Context(), other.ID, d)
-		wantErr(t, "somebody else with the form", err, ashiato.ErrSentBefore)
+		wantErr(t, "another member with the form", err, ashiato.ErrSentBefore)
 		d.ID = s.NewID()
 		_, err = s.Write(t.Context(), other.ID, d)
 		wantProblem(t, "an address that is taken", err, "slug")
 	})
 }
 
-func TestSite_Edit_OfTwoWritersNeitherLosesAnything(t *testing.T) {
+func TestSite_Edit_LosesNothingOfTwoWriters(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "heron")
 		p := write(t, s, m, "tea")
@@ -309,7 +309,7 @@ func TestSite_Edit_OfTwoWritersNeitherLosesAnything(t *testing.T) {
 	})
 }
 
-func TestSite_Page_IsItsAuthorsAlone(t *testing.T) {
+func TestSite_Page_BelongsToItsAuthorOnly(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m, other := join(t, s, "heron"), join(t, s, "moss")
 		p := write(t, s, m, "tea")
@@ -407,7 +407,7 @@ func TestSite_View_IsCountedAndRanked(t *testing.T) {
 	})
 }
 
-func TestSite_Comment_IsTheirsAndThePageAuthors(t *testing.T) {
+func TestSite_Comment_BelongsToItsAuthorAndThePagesAuthor(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		author, guest, other := join(t, s, "heron"), join(t, s, "moss"), join(t, s, "otter")
 		p := write(t, s, author, "tea")
@@ -434,7 +434,7 @@ func TestSite_Comment_IsTheirsAndThePageAuthors(t *testing.T) {
 		if err != nil || reading.Page.Comments != 2 || len(reading.Remarks) != 2 || reading.Remarks[0].Text != "Better." || reading.Remarks[0].By.Handle != "moss" {
 			t.Errorf("want two comments, the newest first, got %+v, %v", reading, err)
 		}
-		wantErr(t, "somebody else", s.Retract(t.Context(), other.ID, first.ID), ashiato.ErrNotYours)
+		wantErr(t, "another member", s.Retract(t.Context(), other.ID, first.ID), ashiato.ErrNotYours)
 		if err := errors.Join(s.Retract(t.Context(), author.ID, first.ID), s.Retract(t.Context(), guest.ID, second.ID)); err != nil {
 			t.Error(err)
 		}
@@ -446,7 +446,7 @@ func TestSite_Comment_IsTheirsAndThePageAuthors(t *testing.T) {
 	})
 }
 
-func TestSite_Feed_HasWhatOneFollows(t *testing.T) {
+func TestSite_Feed_HoldsWhatItsReaderFollows(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		reader, author, other := join(t, s, "heron"), join(t, s, "moss"), join(t, s, "otter")
 		write(t, s, author, "before")
@@ -493,7 +493,7 @@ func TestSite_Feed_HasWhatOneFollows(t *testing.T) {
 	})
 }
 
-func TestSite_Visit_LeavesOneFootprintOfEach(t *testing.T) {
+func TestSite_Visit_LeavesOneFootprintPerGuest(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		owner, guest := join(t, s, "heron"), join(t, s, "moss")
 		for _, who := range []string{guest.ID, guest.ID, owner.ID, ""} {
@@ -521,8 +521,8 @@ func TestSite_Visit_LeavesOneFootprintOfEach(t *testing.T) {
 	})
 }
 
-// What a verb costs is part of what it promises: so many trips, so many of them
-// one after another. A change is one trip where the store commits at once.
+// The cost of a verb is part of its contract: how many trips, and how many of them
+// one after another. A change is one trip if the store commits at once.
 func TestSite_TripsOfEachVerb(t *testing.T) {
 	store := &kvtest.Slow{Store: memkv.New(memkv.Options{})}
 	s := open(t, store)
@@ -579,7 +579,7 @@ func TestSite_TripsOfEachVerb(t *testing.T) {
 			return err
 		}},
 	} {
-		if err := test.do(t.Context()); err != nil { // once, so that it is warm
+		if err := test.do(t.Context()); err != nil { // to warm up
 			t.Fatalf("%s: %v", test.name, err)
 		}
 		ctx, meter := kvmodel.Metered(t.Context())
@@ -648,7 +648,7 @@ func TestSite_Follow_IsSeenFromBothSides(t *testing.T) {
 }
 
 // A large list is paged, and names each follower once.
-func TestSite_Followers_AreAllOnSomePage(t *testing.T) {
+func TestSite_Followers_ListsEachOnOnePage(t *testing.T) {
 	s := open(t, memkv.New(memkv.Options{}))
 	moss := join(t, s, "moss")
 	var want, got []string
@@ -675,7 +675,7 @@ func TestSite_Followers_AreAllOnSomePage(t *testing.T) {
 	}
 }
 
-func TestSite_Interests_AreTheTopicsThatAMemberFollows(t *testing.T) {
+func TestSite_Interests_ListsTheTopicsOfAMember(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		heron := join(t, s, "heron")
 		write(t, s, heron, "tea", "drinks", "kitchen", "words")
@@ -706,7 +706,7 @@ func TestSite_Interests_AreTheTopicsThatAMemberFollows(t *testing.T) {
 	})
 }
 
-func TestSite_Newcomers_StandLastJoinedFirst(t *testing.T) {
+func TestSite_Newcomers_ListsTheLatestFirst(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		for _, handle := range []string{"heron", "moss", "otter"} {
 			join(t, s, handle)
@@ -727,9 +727,9 @@ func TestSite_Newcomers_StandLastJoinedFirst(t *testing.T) {
 	})
 }
 
-// A page names its author's other pages, and tells whether who reads it follows
+// A page names its author's other pages, and reports whether the reader follows
 // the author.
-func TestSite_Read_TellsOfTheAuthor(t *testing.T) {
+func TestSite_Read_ShowsTheAuthor(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		heron, moss := join(t, s, "heron"), join(t, s, "moss")
 		for _, slug := range []string{"one", "two", "three", "four", "five"} {
@@ -762,7 +762,7 @@ func TestSite_Read_TellsOfTheAuthor(t *testing.T) {
 	})
 }
 
-// The picture of the ring tells a page that is there from one in the trash.
+// The picture of the ring distinguishes a live page from one in the trash.
 func TestSite_UnderHood_ShowsWhatIsStale(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "heron")
@@ -788,7 +788,7 @@ func TestSite_UnderHood_ShowsWhatIsStale(t *testing.T) {
 	})
 }
 
-func TestSite_Health_TellsThatTheStoreIsDown(t *testing.T) {
+func TestSite_Health_ReportsAStoreThatIsDown(t *testing.T) {
 	if err := open(t, memkv.New(memkv.Options{})).Health(t.Context()); err != nil {
 		t.Error(err)
 	}

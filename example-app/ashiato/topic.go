@@ -10,12 +10,13 @@ import (
 // TopicView is the page of a topic.
 type TopicView struct {
 	Topic    *Topic
-	Followed bool // by who looks
+	Followed bool // by the visitor
 	Pages    Listing
 }
 
-// Topic returns what who sees of a topic, whose pages are shown, in no order, from the
-// cursor on. ErrNotFound; ErrBadCursor.
+// Topic returns the page of a topic as who sees it, with the pages on that topic
+// from the cursor on, in no particular order. It returns ErrNotFound or
+// ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
 	v := &TopicView{}
 	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
@@ -38,14 +39,14 @@ func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView,
 	return v, nil
 }
 
-// Topics returns the topics, the one with the most pages first, from the cursor
-// on. ErrBadCursor.
+// Topics returns the topics from the cursor on, those with the most pages first. It
+// returns ErrBadCursor.
 func (s *Site) Topics(ctx context.Context, cursor string) (kvmodel.Listing[Topic], error) {
 	return s.Models.Topics.TopPages.Page(ctx, cursor, pageSize)
 }
 
-// FollowTopic makes who follow a topic, which may be followed already.
-// ErrNotFound.
+// FollowTopic makes who follow a topic. If who follows it already, it changes
+// nothing. It returns ErrNotFound.
 func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	if _, err := s.Models.Topics.Get(ctx, name); err != nil {
 		return err
@@ -57,42 +58,27 @@ func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	return err
 }
 
-// UnfollowTopic makes who not follow a topic any more.
+// UnfollowTopic makes who stop following a topic. It changes nothing if who does
+// not follow it.
 func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
 	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: name}))
 }
 
-// FollowersOf returns who follows a topic, in no order, from the cursor on.
-// ErrBadCursor.
+// FollowersOf returns the followers of a topic, in no particular order, from the
+// cursor on. It returns ErrBadCursor.
 func (s *Site) FollowersOf(ctx context.Context, name, cursor string) (kvmodel.Listing[Member], error) {
-	page, err := s.Models.Interests.ByTopic.Of(name).Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[Member]{}, err
-	}
-	return membersOf(ctx, s, page, func(i *Interest) string { return i.Member })
+	interests := s.Models.Interests.ByTopic.Of(name)
+	return ends(ctx, s.Models.Members.Records, interests, cursor, func(i *Interest) string { return i.Member })
 }
 
-// Interests returns the topics that who follows, in no order, from the cursor
-// on. ErrBadCursor.
+// Interests returns the topics that who follows, in no particular order, from the
+// cursor on. It returns ErrBadCursor.
 func (s *Site) Interests(ctx context.Context, who, cursor string) (kvmodel.Listing[Topic], error) {
-	page, err := s.Models.Interests.ByMember.Of(who).Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[Topic]{}, err
-	}
-	topics, err := kvmodel.Load(ctx, s.Models.Topics.Records, page.Items, func(i *Interest) string { return i.Topic })
-	if err != nil {
-		return kvmodel.Listing[Topic]{}, err
-	}
-	listing := kvmodel.Listing[Topic]{Next: page.Next, Prev: page.Prev}
-	for _, i := range page.Items {
-		if topic := topics[i.Topic]; topic != nil {
-			listing.Items = append(listing.Items, topic)
-		}
-	}
-	return listing, nil
+	interests := s.Models.Interests.ByMember.Of(who)
+	return ends(ctx, s.Models.Topics.Records, interests, cursor, func(i *Interest) string { return i.Topic })
 }
 
-// interested tells whether who follows a topic.
+// interested reports whether who follows a topic.
 func (s *Site) interested(ctx context.Context, who, name string) (bool, error) {
 	if who == "" {
 		return false, nil
@@ -101,7 +87,7 @@ func (s *Site) interested(ctx context.Context, who, name string) (bool, error) {
 	return err == nil, unlessGone(err)
 }
 
-// addTopics makes those of the topics that are not there yet.
+// addTopics makes those of the topics that do not exist yet.
 func (s *Site) addTopics(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -122,8 +108,8 @@ func (s *Site) addTopics(ctx context.Context, names []string) error {
 	return unlessThere(s.Models.Topics.CreateMulti(ctx, missing))
 }
 
-// unlessThere returns what CreateMulti has returned, unless all it says is that
-// others have made the same records meanwhile.
+// unlessThere returns an error of CreateMulti, or nil if all it says is that the
+// records exist, because others made them first.
 func unlessThere(err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,19 +11,17 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// chanceOf returns the chance by which thing number i of a kind is made: the same
-// each time.
+// chanceOf returns the random numbers from which thing i of a kind is made. They
+// are the same every time.
 func chanceOf(kind string, i int) *rand.Rand {
-	seed := uint64(14695981039346656037)
-	for _, c := range []byte(kind) {
-		seed = (seed ^ uint64(c)) * 1099511628211
-	}
-	return rand.New(rand.NewPCG(seed, uint64(i)))
+	seed := fnv.New64a()
+	seed.Write([]byte(kind))
+	return rand.New(rand.NewPCG(seed.Sum64(), uint64(i)))
 }
 
 func oneOf[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
 
-// some returns n of all, in any order.
+// some returns n of all, in random order.
 func some[T any](r *rand.Rand, all []T, n int) []T {
 	picked := make([]T, 0, n)
 	for _, i := range r.Perm(len(all))[:min(n, len(all))] {
@@ -42,7 +41,7 @@ func member(i int) *ashiato.Member {
 	return &ashiato.Member{ID: memberID(i), Handle: handle, About: oneOf(chanceOf("about", i), abouts)}
 }
 
-// page returns the page number i of a site with so many members.
+// page returns page i of a site with the given number of members.
 func page(i, members int) *ashiato.Page {
 	p := &ashiato.Page{ID: pageID(i)}
 	r := chanceOf("page", i)
@@ -68,16 +67,16 @@ func page(i, members int) *ashiato.Page {
 	return p
 }
 
-// capital returns a title with a great letter first; all of the demo's are ASCII.
+// capital returns title, which is ASCII, with its first letter in upper case.
 func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
 
-// slugOf returns the address that goes with a title.
+// slugOf returns the slug made from a title.
 func slugOf(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return strings.Join(words, "-")
 }
 
-// body puts a text together from a theme's sentences, each once.
+// body returns a text made of sentences of a theme, each used once.
 func body(r *rand.Rand, theme theme, thing string) string {
 	sentences := some(r, theme.sentences, 4+r.IntN(4))
 	for i, s := range sentences {
@@ -91,13 +90,14 @@ func body(r *rand.Rand, theme theme, thing string) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// views returns how many look at page number i on the day it is published: a few
-// pages have many, most have few.
+// views returns how many views page i gets on the day it is published: many for a
+// few pages, few for most.
 func views(i int) int64 {
 	r := chanceOf("views", i)
 	return int64(400/(1+r.IntN(200))) + int64(r.IntN(12))
 }
 
+// remarks returns the comments on page i, oldest first.
 func remarks(i, members int, now time.Time) []*ashiato.Comment {
 	r := chanceOf("comments", i)
 	var all []*ashiato.Comment
@@ -112,7 +112,7 @@ func remarks(i, members int, now time.Time) []*ashiato.Comment {
 	return all
 }
 
-// visits returns who has looked at whose profile, the last one at last.
+// visits returns who looked at whose profile, oldest first.
 func visits(members int, now time.Time) []ashiato.Visit {
 	var all []ashiato.Visit
 	for owner := range members {
@@ -128,7 +128,7 @@ func visits(members int, now time.Time) []ashiato.Visit {
 	return all
 }
 
-// follows returns who follows whom, each once.
+// follows returns who follows whom, each pair once.
 func follows(members int) []*ashiato.Follow {
 	var all []*ashiato.Follow
 	for who := range members {
@@ -141,7 +141,7 @@ func follows(members int) []*ashiato.Follow {
 	return all
 }
 
-// interests returns who follows which topics; nearly all follow the first.
+// interests returns who follows which topics. Nearly all follow the first.
 func interests(members int) []*ashiato.Interest {
 	names := topicNames()
 	var all []*ashiato.Interest
@@ -158,24 +158,19 @@ func interests(members int) []*ashiato.Interest {
 	return all
 }
 
-// topicNames returns all topics of the demo pages, each once.
+// topicNames returns the topics of all demo pages, each once.
 func topicNames() []string {
-	var names []string
-	add := func(topics ...string) {
-		for _, topic := range topics {
-			if !slices.Contains(names, topic) {
-				names = append(names, topic)
-			}
-		}
-	}
+	var names, also []string
 	for _, t := range themes {
-		add(t.topic)
-	}
-	for _, t := range themes {
-		add(t.also...)
+		names, also = append(names, t.topic), append(also, t.also...)
 	}
 	for _, p := range firstPages {
-		add(p.topics...)
+		also = append(also, p.topics...)
+	}
+	for _, name := range also {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

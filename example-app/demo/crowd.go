@@ -14,41 +14,43 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Crowd is visitors who walk through a site: each begins at its first page and
-// follows one link after another. They have not logged in and send no form.
+// Crowd is a number of visitors who walk through a site. Each begins at the first
+// page and follows one link after another. They do not log in or send forms.
 type Crowd struct {
 	URL      string // of the first page, on this machine
 	Visitors int    // at the same time, 1 to 256
 
-	// Report, if not nil, is told each second what was got in it.
+	// Report, if not nil, is called every second with the rate in that second.
 	Report func(Rate)
 }
 
 // Rate is what visitors got in some time.
 type Rate struct {
-	Pages  int
-	Failed int // pages that did not come, or with a status of 500 or more
+	Pages  int // that came
+	Failed int // pages that did not come, or came with a status of 500 or more
 	Took   time.Duration
 	Median time.Duration // of the pages that came
 	Worst  time.Duration
 }
 
 func (r Rate) String() string {
-	return fmt.Sprintf("%.0f pages a second, %d failed, median %s, worst %s",
+	return fmt.Sprintf("%.0f pages per second, %d failed, median %s, worst %s",
 		float64(r.Pages)/max(r.Took.Seconds(), 1e-3), r.Failed, r.Median.Round(100*time.Microsecond), r.Worst.Round(100*time.Microsecond))
 }
 
-// Walk lets the visitors walk until ctx ends, and returns what they got in all.
-// The error says what is wrong with c, or that the first page did not come.
+// Walk lets the visitors walk until ctx ends, and returns the rate over the whole
+// time. The error says what is wrong with c, or that the first page did not come.
 func (c Crowd) Walk(ctx context.Context) (Rate, error) {
 	first, err := url.Parse(c.URL)
 	if err != nil || first.Scheme != "http" && first.Scheme != "https" {
-		return Rate{}, fmt.Errorf("demo: %q is no address of a site", c.URL)
+		return Rate{}, fmt.Errorf("demo: %q is not the URL of a site", c.URL)
 	}
 	if !loopback(first.Hostname()) {
-		return Rate{}, fmt.Errorf("demo: %s is another machine: visitors go only to this one", first.Host)
+		return Rate{}, fmt.Errorf("demo: %s is another machine; visitors go to this one only", first.Host)
 	}
 	if c.Visitors < 1 || c.Visitors > 256 {
 		return Rate{}, fmt.Errorf("demo: %d visitors: want 1 to 256", c.Visitors)
@@ -75,7 +77,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// report tells each second's rate until ctx ends.
+// report reports the rate of every second until ctx ends.
 func (c Crowd) report(ctx context.Context, w *walk) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -101,14 +103,14 @@ type walk struct {
 	second, whole tally
 }
 
-// tally is what was got so far.
+// tally is what visitors got so far.
 type tally struct {
-	took   []time.Duration // of pages that came; a sample of them where there are many
+	took   []time.Duration // of the pages that came, or of a random sample of them
 	pages  int
 	failed int
 }
 
-// sampled is how many times a tally keeps.
+// sampled is how many durations a tally keeps.
 const sampled = 10_000
 
 func (t *tally) add(took time.Duration, err error) {
@@ -124,7 +126,7 @@ func (t *tally) add(took time.Duration, err error) {
 	}
 }
 
-// rate returns what t holds and empties it.
+// rate returns the rate in t and empties t.
 func (w *walk) rate(t *tally, took time.Duration) Rate {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +139,7 @@ func (w *walk) rate(t *tally, took time.Duration) Rate {
 	return r
 }
 
-// farthest is how many links a visitor follows before another one comes.
+// farthest is how many links a visitor follows before the next visitor comes.
 const farthest = 30
 
 func (w *walk) visitor(ctx context.Context) {
@@ -153,8 +155,8 @@ func (w *walk) visitor(ctx context.Context) {
 	}
 }
 
-// timed gets a page and counts it, unless the walk ended meanwhile. After a
-// failure it waits a moment.
+// timed gets a page and counts it, unless the walk ends first. After a failure it
+// waits a moment.
 func (w *walk) timed(ctx context.Context, at *url.URL) ([]*url.URL, error) {
 	begin := time.Now()
 	links, err := w.get(ctx, at)
@@ -166,10 +168,7 @@ func (w *walk) timed(ctx context.Context, at *url.URL) ([]*url.URL, error) {
 	w.whole.add(time.Since(begin), err)
 	w.mu.Unlock()
 	if err != nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-		}
+		kv.Sleep(ctx, 100*time.Millisecond)
 	}
 	return links, err
 }
@@ -178,7 +177,7 @@ const largestPage = 1 << 20
 
 var errFailed = errors.New("the site failed")
 
-// get returns the links of a page. A page that is not there has none.
+// get returns the links on a page. A page that does not exist has none.
 func (w *walk) get(ctx context.Context, at *url.URL) ([]*url.URL, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -191,14 +190,14 @@ func (w *walk) get(ctx context.Context, at *url.URL) ([]*url.URL, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, largestPage))
 	if err == nil && response.StatusCode >= http.StatusInternalServerError {
-		err = fmt.Errorf("%w: %s answers %s", errFailed, at, response.Status)
+		err = fmt.Errorf("%w: %s returned %s", errFailed, at, response.Status)
 	}
 	return w.links(at, string(body)), err
 }
 
 var href = regexp.MustCompile(`<a [^>]*href="(/[^"]*)"`)
 
-// links returns where the links of a page lead within the site.
+// links returns where the links on a page lead within the site.
 func (w *walk) links(at *url.URL, body string) []*url.URL {
 	var all []*url.URL
 	for _, match := range href.FindAllStringSubmatch(body, -1) {

@@ -34,7 +34,7 @@ func wantFilled(t *testing.T, store kvmodel.Store, pages, want int) {
 	}
 }
 
-// open returns the site in store, which stays open.
+// open returns the site in store.
 func open(t *testing.T, store kvmodel.Store) *ashiato.Site {
 	t.Helper()
 	db, err := kvmodel.Open(store)
@@ -49,7 +49,7 @@ func open(t *testing.T, store kvmodel.Store) *ashiato.Site {
 	return ashiato.NewSite(db, ashiato.Options{Hash: cheap})
 }
 
-// contents returns the live pages by slug, as far as they do not depend on time.
+// contents returns the live pages by slug, without what depends on time.
 func contents(t *testing.T, s *ashiato.Site) map[string]ashiato.Page {
 	t.Helper()
 	all := map[string]ashiato.Page{}
@@ -73,11 +73,11 @@ func TestFill_IsTheSameEverywhere(t *testing.T) {
 		t.Errorf("pages mismatch (-one +two):\n%s", diff)
 	}
 	if len(want) != 150 {
-		t.Errorf("want 150 pages with slugs of their own, got %d", len(want))
+		t.Errorf("want 150 pages with different slugs, got %d", len(want))
 	}
 }
 
-// Every text keeps the rules of the site, which refuses what does not.
+// Every text keeps the rules of the site, which refuses any other.
 func TestFill_MakesOnlyWhatIsMissing(t *testing.T) {
 	store := newStore(t)
 	wantFilled(t, store, 0, 0)
@@ -113,7 +113,7 @@ func TestFill_KeepsWhatPeopleDid(t *testing.T) {
 	wantFilled(t, store, 4, 1)
 	got := contents(t, open(t, store))
 	if got["tide-table"].Title != "Mine" || got["sourdough"].Title != "" || len(got) != 3 {
-		t.Errorf("want the own tide-table and no sourdough among 3 pages, got %v", got)
+		t.Errorf("want the member's own tide-table and no sourdough among 3 pages, got %v", got)
 	}
 }
 
@@ -122,7 +122,7 @@ type lasting struct{ kvmodel.Store }
 func (l lasting) Powers() kv.Powers { return kv.PowersOf(l.Store) }
 func (lasting) Close() error        { return nil }
 
-func TestFill_SaysThatTheStoreIsDown(t *testing.T) {
+func TestFill_ReportsAStoreThatIsDown(t *testing.T) {
 	if _, err := demo.Fill(t.Context(), down{}, demo.Plan{Pages: 3}); !errors.Is(err, kvmodel.ErrUnavailable) {
 		t.Errorf("want ErrUnavailable, got %v", err)
 	}
@@ -135,7 +135,7 @@ func (down) Do(_ context.Context, ops []kv.Op) error {
 }
 func (down) Close() error { return nil }
 
-func TestFill_ThatIsStoppedGoesOn(t *testing.T) {
+func TestFill_GoesOnAfterItWasStopped(t *testing.T) {
 	store := newStore(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -1,7 +1,7 @@
-// Package demo fills a site with members, pages and what they do, so that there
-// is something to look at, and sends visitors to a site that runs.
+// Package demo fills a site with members, their pages and their activity, so that
+// there is something to look at, and sends visitors to a running site.
 //
-// What it makes is the same everywhere but for the times: a fortnight up to now.
+// What it makes is always the same, except for the times: the two weeks up to now.
 package demo
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plan is what there is to be. The zero Plan is nothing.
+// Plan says what to make. The zero Plan makes nothing.
 type Plan struct {
 	Pages    int
-	Password string       // of all members; empty: nobody can log in as one of them
-	Hash     ashiato.Hash // what it costs to try that
+	Password string       // of all members; if empty, nobody can log in as one of them
+	Hash     ashiato.Hash // how much work it is to try Password
 
-	// Progress, if not nil, is told how many of the pages there are, as often as
-	// some were made.
+	// Progress, if not nil, is called whenever pages were made, with the number
+	// of pages there are.
 	Progress func(there int)
 }
 
@@ -33,23 +33,23 @@ const (
 	batch = 500 // pages made in one call
 
 	lot     = 64 // pages viewed at the same time
-	ordered = 40 // pages, the last ones, made one after another, so that they stand in the order of their times
+	ordered = 40 // how many of the last pages are made one by one, to stand in the order of their times
 
-	viewedOf = 64 // how many of a batch somebody looks at at all
-	lookedAt = 40 // how many pages of earlier days people still look at
+	viewedOf = 64 // how many pages of a batch are viewed at all
+	lookedAt = 40 // how many pages of earlier days are still viewed
 )
 
-// Fill makes what of plan is not in the store yet, and returns how many pages it
-// has made. What of it people have changed, or put into the trash, stays so. It
-// may be stopped at any time and goes on when it is called again.
+// Fill makes what is missing of plan in the store, and returns how many pages it
+// made. What people changed or put into the trash stays as it is. Fill may be
+// stopped at any time; another call goes on from there.
 //
-// It lives through the fortnight with a clock of its own, so nobody else should use the
-// store meanwhile. It leaves the store open.
+// Fill goes through the two weeks with a clock of its own, so nothing else should
+// use the store at the same time. It leaves the store open.
 func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err error) {
 	if plan.Pages <= 0 {
 		return 0, nil
 	}
-	calendar := newCalendar(time.Now())
+	calendar := new(calendar)
 	db, err := kvmodel.Open(unclosed{store}, kvmodel.Clock(calendar.now))
 	if err != nil {
 		return 0, err
@@ -64,23 +64,20 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 	return f.made, err
 }
 
-// unclosed is a store that its DB leaves open.
+// unclosed is a store that stays open when its DB is closed.
 type unclosed struct{ kvmodel.Store }
 
 func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }
 func (unclosed) Close() error        { return nil }
 
-// calendar is a clock that goes on from any moment it is set to.
+// calendar is a clock that runs behind by whole days.
 type calendar struct {
-	end    time.Time
-	behind atomic.Int64 // how far it is behind, in nanoseconds
+	behind atomic.Int64 // in nanoseconds
 }
-
-func newCalendar(end time.Time) *calendar { return &calendar{end: end} }
 
 func (c *calendar) now() time.Time { return time.Now().Add(-time.Duration(c.behind.Load())) }
 
-// day sets the clock to the day with that number, the last of which is today.
+// day sets the clock to day n, from 0. The last day is today.
 func (c *calendar) day(n int) { c.behind.Store(int64(days-1-n) * int64(24*time.Hour)) }
 
 // filling is one call of Fill.
@@ -91,7 +88,7 @@ type filling struct {
 	made     int
 }
 
-// whole tells whether all is there: what is made last is.
+// whole reports whether the plan is complete: whether what is made last exists.
 func (f *filling) whole(ctx context.Context) (bool, error) {
 	last := f.follows()[len(f.follows())-1]
 	_, err := f.site.Models.Follows.Get(ctx, ashiato.FollowID{Follower: last.Follower, Followed: last.Followed})
@@ -119,7 +116,7 @@ func (f *filling) fill(ctx context.Context) error {
 	return nil
 }
 
-// handles returns how many members there are: more where there are many pages.
+// handles returns how many members there are, which grows with the pages.
 func (f *filling) handles() int { return min(max(len(firstHandles), f.Pages/50), 400) }
 
 func (f *filling) makeMembers(ctx context.Context) error {
@@ -150,7 +147,7 @@ func (f *filling) makeTopics(ctx context.Context) error {
 	return err
 }
 
-// live makes the pages of a day, and has them and older ones viewed.
+// live makes the pages of a day, and views for them and for older ones.
 func (f *filling) live(ctx context.Context, day int) error {
 	f.calendar.day(day)
 	begin, end := f.firstOf(day), f.firstOf(day+1)
@@ -162,11 +159,11 @@ func (f *filling) live(ctx context.Context, day int) error {
 	return f.view(ctx, max(0, begin-lookedAt), begin, 3)
 }
 
-// firstOf returns the number of the first page of a day.
+// firstOf returns which page is the first of a day.
 func (f *filling) firstOf(day int) int { return f.Pages * day / days }
 
-// makePages makes the pages from begin to end, and has the last of them viewed if
-// they were not there.
+// makePages makes the pages from begin to end, and views for the last of them
+// unless all of them existed.
 func (f *filling) makePages(ctx context.Context, begin, end int) error {
 	var pages []*ashiato.Page
 	now := f.calendar.now()
@@ -195,9 +192,9 @@ func (f *filling) makePages(ctx context.Context, begin, end int) error {
 	return f.view(ctx, max(begin, end-viewedOf), end, 1)
 }
 
-// view has the pages from begin to end viewed: by a part of all who will. A young
-// ranking is a single key, on which many pages at once would be in each other's
-// way, so each lot waits until the one before it is ranked.
+// view adds views to the pages from begin to end: their views divided by part. A
+// young ranking is a single key, at which many pages at once would get in each
+// other's way, so each lot waits until the one before it is ranked.
 func (f *filling) view(ctx context.Context, begin, end, part int) error {
 	for at := begin; at < end; at += lot {
 		err := each(ctx, at, min(at+lot, end), func(i int) error {
@@ -215,7 +212,7 @@ func (f *filling) view(ctx context.Context, begin, end, part int) error {
 	return nil
 }
 
-// talk has members comment on the last pages.
+// talk makes the comments on the last pages.
 func (f *filling) talk(ctx context.Context) error {
 	var comments []*ashiato.Comment
 	for i := max(0, f.Pages-300); i < f.Pages; i++ {
@@ -225,7 +222,7 @@ func (f *filling) talk(ctx context.Context) error {
 	return err
 }
 
-// visit has members look at each other's profiles.
+// visit makes members visit each other's profiles.
 func (f *filling) visit(ctx context.Context) error {
 	return f.site.Models.Visits.Push(ctx, visits(f.handles(), f.calendar.now())...)
 }
@@ -237,8 +234,8 @@ func (f *filling) makeInterests(ctx context.Context) error {
 
 func (f *filling) follows() []*ashiato.Follow { return follows(f.handles()) }
 
-// makeFollows has members follow each other. The verb brings the pages that are
-// there into their feeds.
+// makeFollows makes members follow each other, through Site.Follow, which puts
+// existing pages into their feeds. The last of them tells whole that all is done.
 func (f *filling) makeFollows(ctx context.Context) error {
 	all := f.follows()
 	last := len(all) - 1
@@ -251,8 +248,8 @@ func (f *filling) makeFollows(ctx context.Context) error {
 	return f.site.Follow(ctx, all[last].Follower, all[last].Followed)
 }
 
-// made takes what CreateMulti returned and returns how many of its records, or
-// their unique values, were there already. All else is an error.
+// made takes the error of a CreateMulti and returns how many of the records, or of
+// their unique values, existed already. Any other failure is an error.
 func made(err error) (there int, _ error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -267,8 +264,8 @@ func made(err error) (there int, _ error) {
 	return there, nil
 }
 
-// workers is how many things are done at the same time: a store in a file writes
-// together what comes together.
+// workers is how many things are done at the same time. A store in a file writes
+// at once what comes at the same time.
 const workers = 32
 
 // each calls f for the numbers from begin to end, many at a time, until one
@@ -276,12 +273,10 @@ const workers = 32
 func each(ctx context.Context, begin, end int, f func(i int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var next atomic.Int64
-	next.Store(int64(begin))
 	var all sync.WaitGroup
-	for range workers {
+	for worker := range workers {
 		all.Go(func() {
-			for i := int(next.Add(1) - 1); i < end && ctx.Err() == nil; i = int(next.Add(1) - 1) {
+			for i := begin + worker; i < end && ctx.Err() == nil; i += workers {
 				if err := f(i); err != nil {
 					stop(fmt.Errorf("demo: number %d: %w", i, err))
 				}

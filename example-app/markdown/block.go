@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// deepest is how deep quotes, and the parts of a line, may stand in each other.
-// What stands deeper is text.
+// deepest is how deep quotes, and the parts of a line, may be nested. What is
+// nested deeper is text.
 const deepest = 4
 
 // Parse returns the blocks of text.
@@ -21,9 +21,10 @@ func blocks(text string, depth int) []Node {
 	return b.nodes
 }
 
-// builder turns lines into blocks. The lines of a paragraph wait until it ends.
+// builder turns lines into blocks. It gathers the lines of a paragraph until that
+// ends.
 type builder struct {
-	lines     []string // those that are not read yet
+	lines     []string // not read yet
 	depth     int
 	paragraph []string
 	nodes     []Node
@@ -75,7 +76,7 @@ func (b *builder) add(n Node) {
 	b.nodes = append(b.nodes, n)
 }
 
-// code reads a block of code, which ends with the text if nothing else ends it.
+// code reads a block of code. A block without an end ends with the text.
 func (b *builder) code() Node {
 	n := 1
 	for n < len(b.lines) && strings.TrimSpace(b.lines[n]) != fence {
@@ -92,30 +93,31 @@ func (b *builder) heading() Node {
 	return Node{Kind: Heading, Level: len(parts[1]), Children: inline(parts[2], 0)}
 }
 
-// take reads the lines that look like a and returns what stands behind the mark.
-func (b *builder) take(a *regexp.Regexp) []string {
-	var inner []string
-	for len(b.lines) > 0 {
-		parts := a.FindStringSubmatch(b.lines[0])
-		if parts == nil {
-			break
-		}
-		inner = append(inner, parts[1])
-		b.lines = b.lines[1:]
+// next reads the next line if it has the mark, and returns what follows the mark.
+func (b *builder) next(mark *regexp.Regexp) (inner string, ok bool) {
+	if len(b.lines) == 0 {
+		return "", false
+	}
+	parts := mark.FindStringSubmatch(b.lines[0])
+	if parts == nil {
+		return "", false
+	}
+	b.lines = b.lines[1:]
+	return parts[1], true
+}
+
+// take reads the next lines that have the mark, and returns what follows it.
+func (b *builder) take(mark *regexp.Regexp) (inner []string) {
+	for line, ok := b.next(mark); ok; line, ok = b.next(mark) {
+		inner = append(inner, line)
 	}
 	return inner
 }
 
-// items reads the items of a list, each with the indented lines behind it.
-func (b *builder) items(mark *regexp.Regexp) []Node {
-	var items []Node
-	for len(b.lines) > 0 {
-		parts := mark.FindStringSubmatch(b.lines[0])
-		if parts == nil {
-			break
-		}
-		b.lines = b.lines[1:]
-		text := append([]string{parts[1]}, b.take(indented)...)
+// items reads the items of a list, each with the indented lines after it.
+func (b *builder) items(mark *regexp.Regexp) (items []Node) {
+	for line, ok := b.next(mark); ok; line, ok = b.next(mark) {
+		text := append([]string{line}, b.take(indented)...)
 		items = append(items, Node{Kind: Item, Children: inline(strings.Join(text, "\n"), 0)})
 	}
 	return items

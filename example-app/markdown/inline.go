@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// inline returns the parts of text, which stands depth deep in others.
+// inline returns the parts of text, which is nested depth deep in other parts.
 func inline(text string, depth int) []Node {
 	p := new(parts)
 	for text != "" {
@@ -22,10 +22,10 @@ func inline(text string, depth int) []Node {
 	return p.nodes
 }
 
-// parts gathers nodes, and joins texts that follow each other.
+// parts gathers nodes, and joins adjacent texts.
 type parts struct {
 	nodes []Node
-	text  []byte // that follows them
+	text  []byte // after the nodes
 }
 
 func (p *parts) add(n Node) {
@@ -46,8 +46,8 @@ func (p *parts) endText() {
 
 const marks = "\\`*[\n"
 
-// plain returns how long text is up to the next mark: at least one byte, since
-// the first one turned out to be none.
+// plain returns the length of text up to the next mark. It is at least 1: if text
+// begins with a mark, that mark has no meaning.
 func plain(text string) int {
 	if next := strings.IndexAny(text[1:], marks); next >= 0 {
 		return 1 + next
@@ -55,8 +55,8 @@ func plain(text string) int {
 	return len(text)
 }
 
-// part returns the part that text begins with and its length, 0 if it begins with
-// none.
+// part returns the part that text begins with and its length, or 0 if text does
+// not begin with one.
 func part(text string, depth int) (Node, int) {
 	switch {
 	case text[0] == '\n':
@@ -78,19 +78,19 @@ func part(text string, depth int) (Node, int) {
 }
 
 func code(text string) (Node, int) {
-	end := strings.IndexByte(text[1:], '`')
-	if end < 1 {
+	inner, _, closed := strings.Cut(text[1:], "`")
+	if !closed || inner == "" {
 		return Node{}, 0
 	}
-	return Node{Kind: Code, Text: text[1 : 1+end]}, end + 2
+	return Node{Kind: Code, Text: inner}, len(inner) + 2
 }
 
-// longest is how many bytes an emphasis or a link can have: nobody has to look
-// further for its end.
+// longest is how many bytes an emphasis or a link can have, so the search for its
+// end never goes further.
 const longest = 2000
 
-// between returns the part that stands between two marks, with no blank inside
-// of them.
+// between returns the part between two marks. There is no blank next to the marks
+// inside them.
 func between(text, mark string, kind Kind, depth int) (Node, int) {
 	inner := text[len(mark):min(len(text), longest)]
 	end := closing(inner, mark)
@@ -100,8 +100,8 @@ func between(text, mark string, kind Kind, depth int) (Node, int) {
 	return Node{Kind: kind, Children: inline(inner[:end], depth+1)}, end + 2*len(mark)
 }
 
-// closing returns where mark closes what text begins with: a single star is not
-// one of two.
+// closing returns where in text the mark is that closes it, or -1. A single star
+// is not one of a pair of stars.
 func closing(text, mark string) int {
 	at := 0
 	for {
@@ -117,8 +117,8 @@ func closing(text, mark string) int {
 	}
 }
 
-// link returns the link that text begins with. One that leads where a link may
-// not lead is text.
+// link returns the link that text begins with. A link to an address that is not
+// safe is text.
 func link(text string, depth int) (Node, int) {
 	text = text[:min(len(text), longest)]
 	middle := strings.IndexByte(text, ']')
@@ -137,8 +137,8 @@ func link(text string, depth int) (Node, int) {
 	return Node{Kind: Link, Href: href, Children: inline(text[1:middle], deepest)}, end + 1
 }
 
-// safe tells whether a link may lead to href: over http or https, or to another
-// place of the site. Browsers take a backslash for a slash, so there must be none.
+// safe reports whether a link may lead to href: over http or https, or within the
+// site. It allows no backslash, since browsers take it for a slash.
 func safe(href string) bool {
 	if strings.ContainsFunc(href, func(r rune) bool { return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return false

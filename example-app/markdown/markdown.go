@@ -1,11 +1,12 @@
-// Package markdown turns what members write into a tree of harmless parts: a
-// subset of Markdown without raw HTML. The tree holds plain text; whoever shows
-// it escapes that, so that nothing a member writes is markup.
+// Package markdown parses what members write, in a subset of Markdown without raw
+// HTML, into a tree of harmless parts. The tree holds plain text. Code that shows
+// it must escape that text, so that nothing a member writes becomes markup.
 //
-// It knows paragraphs, headings (#, ##, ###), quotes (>), lists (-, *, 1.),
-// blocks of code (```), *emphasis*, **strong**, `code` and [links](https://...).
-// What looks like none of these is text, and so is an emphasis or a link of more
-// than 2,000 bytes: the time a text takes grows with its length only.
+// The package knows paragraphs, headings (#, ##, ###), quotes (>), lists (-, *,
+// 1.), blocks of code (```), *emphasis*, **strong**, `code` and
+// [links](https://...). Everything else is text. So is an emphasis or a link of
+// more than 2,000 bytes, so that parsing takes time proportional to the length of
+// the text.
 package markdown
 
 // Kind is what a Node is.
@@ -29,8 +30,7 @@ const (
 	Break // of a line
 )
 
-// Node is a part of a text. Only the fields that are named for its kind are
-// filled in.
+// Node is a part of a text. Only the fields that list its kind are filled in.
 type Node struct {
 	Kind     Kind
 	Level    int    // Heading: 1 to 3

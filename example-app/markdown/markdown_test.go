@@ -66,7 +66,7 @@ func TestParse_KnowsItsParts(t *testing.T) {
 	}
 }
 
-func TestParse_ALinkLeadsNowhereElse(t *testing.T) {
+func TestParse_LinksLeadToSafePlacesOnly(t *testing.T) {
 	for _, href := range []string{
 		"javascript:alert(1", "JaVaScRiPt:x", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "mailto:a@b.example",
 		"//evil.example", "/\\evil.example", "\\\\evil.example", "http:evil.example", "https://", "http:///x", "page", "", " /p",
@@ -89,8 +89,8 @@ func TestParse_KeepsHTMLAsText(t *testing.T) {
 	}
 }
 
-// Whatever is repeated, the longest page is read within the blink of an eye, and
-// its tree stays flat enough for whoever walks it.
+// Whatever it repeats, the longest page is parsed quickly, and into a tree that is
+// flat enough to be walked.
 func TestParse_HostileTextIsNeitherSlowNorDeep(t *testing.T) {
 	for _, part := range []string{"*", "**", "[", "[a](", "`", "> ", "- ", "*a **b ", "\\", "[*", "#", "1. ", "```\n", "\x00", "ä*"} {
 		begin := time.Now()

@@ -6,12 +6,8 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// How often a member may do what others see.
-var (
-	commenting = ashiato.Limit{What: "comments", Times: 60, Per: time.Hour}
-	writing    = ashiato.Limit{What: "pages", Times: 60, Per: time.Hour}
-	joining    = ashiato.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
-)
+// commenting is how often a member may comment.
+var commenting = ashiato.Limit{What: "comments", Times: 60, Per: time.Hour}
 
 // comment adds what was typed to the page with the id in the path.
 func (s *Site) comment(v *visit) (answer, error) {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
 func TestSite_WriteEditAndDeleteOnEachStore(t *testing.T) {

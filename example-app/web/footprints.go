@@ -37,7 +37,7 @@ func (s *Site) footprints(v *visit) (answer, error) {
 	shown := all[begin:min(begin+printsShown, len(all))]
 	page := pages.Footprints{
 		Words:  walkedPast(unread, len(all)),
-		Prints: templates.Footprints{Days: days(shown, now)},
+		Prints: templates.Footprints{Days: byDay(shown, now)},
 		Pager:  printPager(begin, len(shown), len(all)),
 		Keep:   "Your last 100 visitors of 30 days. Each appears once, at the latest visit; older prints melt.",
 		Until:  strconv.FormatInt(now.UnixMilli(), 10),
@@ -56,8 +56,8 @@ func walkedPast(unread, all int) string {
 	return "Whoever looks at your profile leaves a print here."
 }
 
-// days returns prints, newest first, by the day.
-func days(prints []ashiato.Footprint, now time.Time) []templates.Day {
+// byDay returns prints, newest first, by the day.
+func byDay(prints []ashiato.Footprint, now time.Time) []templates.Day {
 	var all []templates.Day
 	for _, p := range prints {
 		title, when := dayOf(p.At.UTC(), now)

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -61,16 +60,6 @@ func refuse(v *visit, err error) refused {
 		}
 	}
 	return r
-}
-
-// local returns path if it leads to a place on this site, or "/".
-func local(path string) string {
-	u, err := url.Parse(path)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") ||
-		strings.HasPrefix(path, "//") || strings.Contains(path, `\`) {
-		return "/"
-	}
-	return path
 }
 
 // version is that of the page a form was made of.

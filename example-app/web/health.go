@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync/atomic"
 )
 
 // health says whether the store answers: 200 if it does, 503 if not.
@@ -19,16 +18,6 @@ func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = io.WriteString(w, "ok\n")
 }
-
-// counts is what the site has done since it was started.
-type counts struct {
-	requests [6]atomic.Int64 // by the hundreds of their status
-	bytes    atomic.Int64
-	micros   atomic.Int64
-	open     atomic.Int64
-}
-
-func newCounts() *counts { return new(counts) }
 
 // metrics writes the counts and what the database is doing, one a line, in the text
 // format of Prometheus.

@@ -2,11 +2,15 @@ package web
 
 import (
 	"errors"
+	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
 	"github.com/ringtree/ringtree/templates"
 )
+
+// joining is how often somebody may sign up from one address.
+var joining = ashiato.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
 // signUpForm shows the form of a new member.
 func (s *Site) signUpForm(*visit) (answer, error) {
@@ -57,24 +61,6 @@ func (s *Site) join(v *visit, j ashiato.Joining) (*ashiato.Member, error) {
 		return nil, err
 	}
 	return s.app.SignUp(v.Context(), j)
-}
-
-// begin signs the member in under a new cookie: the old one, which somebody may
-// have slipped in, is worth nothing from then on. The ranking is shown around the
-// member's newest page.
-func (s *Site) begin(v *visit, member *ashiato.Member) error {
-	h, err := v.holder()
-	if err != nil {
-		return err
-	}
-	newest, err := s.app.Models.Pages.NewestByAuthor.Of(member.ID).Page(v.Context(), "", 1)
-	if err != nil {
-		return err
-	}
-	for _, page := range newest.Items {
-		h.session.Values[pageKey] = page.ID
-	}
-	return s.sessions.SignIn(v.Request, v.w, h.session, member.ID)
 }
 
 // logInForm shows the form of a member who comes back.

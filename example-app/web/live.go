@@ -4,15 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 )
 
 const (
-	// maxStreams is how many streams there are at once. Others are told to come
-	// back by reloading the page.
-	maxStreams = 64
-
 	// pulse is how often a stream looks for what is new.
 	pulse = 3 * time.Second
 
@@ -20,33 +15,6 @@ const (
 	// if the page is still shown.
 	streamLife = 5 * time.Minute
 )
-
-// streams are those that are open. They end together.
-type streams struct {
-	seats chan struct{}
-	ended chan struct{}
-	end   sync.Once
-}
-
-func newStreams() *streams {
-	return &streams{seats: make(chan struct{}, maxStreams), ended: make(chan struct{})}
-}
-
-func (s *streams) close() { s.end.Do(func() { close(s.ended) }) }
-
-// enter takes a seat, if there is one.
-func (s *streams) enter() bool {
-	select {
-	case <-s.ended:
-		return false
-	case s.seats <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *streams) leave() { <-s.seats }
 
 // live tells, as server-sent events, how many pages were published since the
 // stream began, or since the head of the ring that ?since= names.

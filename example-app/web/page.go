@@ -32,7 +32,7 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 		Text:     reading.Body,
 		Topics:   linksTo(reading.Topics),
 		Comments: s.comments(reading, member, now),
-		More:     more(reading, now),
+		More:     moreBy(reading, now),
 	}
 	if member == reading.Author {
 		page.Edit = editPath(reading.ID)
@@ -90,8 +90,8 @@ func factsOf(r *ashiato.Reading) templates.Facts {
 		templates.Fact{Figure: templates.Link{Text: said.Value, Href: "#comments"}, After: said.Unit})}
 }
 
-// more returns rows of other pages by the author.
-func more(r *ashiato.Reading, now time.Time) []templates.Row {
+// moreBy returns rows of other pages by the author.
+func moreBy(r *ashiato.Reading, now time.Time) []templates.Row {
 	var others []ashiato.Entry
 	for _, p := range r.More {
 		others = append(others, ashiato.Entry{Page: p})

@@ -129,15 +129,15 @@ func aroundOf(places []standing, id string, of int64) (*templates.Around, string
 		}
 		a.Rows = append(a.Rows, row)
 	}
-	return a, top(a.Rank, of)
+	return a, topShare(a.Rank, of)
 }
 
 func rise(above, p standing) string {
 	return counted(above.Score-p.Score+1, "more view", "more views") + " to pass #" + templates.Grouped(int64(above.Rank)) + "."
 }
 
-// top is the share of a ranking that is no lower than a rank.
-func top(rank, of int64) string {
+// topShare is the share of a ranking that is no lower than a rank.
+func topShare(rank, of int64) string {
 	if of == 0 {
 		return ""
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// done is what the settings say was just done, by what is in the address.
-var done = map[string]string{
+// justDone is what the settings say was just done, by what is in the address.
+var justDone = map[string]string{
 	"profile":  "Your profile is saved.",
 	"password": "Your password is changed, and all other sessions are signed out.",
 	"session":  "That session is signed out.",
@@ -45,7 +45,7 @@ func (s *Site) settingsWith(v *visit, r refusals) (answer, error) {
 		about = r.about
 	}
 	page := pages.Settings{
-		Done:     done[v.URL.Query().Get("done")],
+		Done:     justDone[v.URL.Query().Get("done")],
 		Sessions: sessionsOf(v, infos),
 		Profile:  profileForm(about, r.profile),
 		Password: passwordForm(me.Handle, r.password),

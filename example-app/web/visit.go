@@ -136,36 +136,3 @@ func firstIn(text, none string, signs ...string) string {
 	}
 	return none
 }
-
-// signedIn returns the id of who is signed in, or errSignedOut.
-func (v *visit) signedIn() (string, error) {
-	member, err := v.member()
-	if err == nil && member == "" {
-		return "", errSignedOut
-	}
-	return member, err
-}
-
-// The session remembers which page the ranking is shown around: the one saved
-// last.
-const pageKey = "page"
-
-// remember makes the page with that id the one that remembered returns.
-func (v *visit) remember(id string) error {
-	h, err := v.holder()
-	if err != nil {
-		return err
-	}
-	h.session.Values[pageKey] = id
-	return nil
-}
-
-// remembered returns the id of the member's own page, or "".
-func (v *visit) remembered() string {
-	h, err := v.holder()
-	if err != nil {
-		return ""
-	}
-	id, _ := h.session.Values[pageKey].(string)
-	return id
-}

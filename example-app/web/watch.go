@@ -43,12 +43,6 @@ func (s *Site) settle(w *watchedWriter, r *http.Request, id string, begun time.T
 	slog.Debug("request", "request", id, "method", r.Method, "path", r.URL.Path, "status", w.status, "bytes", w.bytes, "took", took)
 }
 
-func (c *counts) add(status int, bytes int64, took time.Duration) {
-	c.requests[min(max(status/100, 1), 5)].Add(1)
-	c.bytes.Add(bytes)
-	c.micros.Add(took.Microseconds())
-}
-
 func requestID() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:])

@@ -3,6 +3,7 @@ package web
 import (
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
@@ -24,6 +25,16 @@ func hoodPath(slug string) string {
 func logInPath(next string) string    { return "/login?next=" + url.QueryEscape(local(next)) }
 func at(path, cursor string) string   { return with(path, "at", cursor) }
 func with(path, key, v string) string { return path + "?" + url.Values{key: {v}}.Encode() }
+
+// local returns path if it leads to a place on this site, or "/".
+func local(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") ||
+		strings.HasPrefix(path, "//") || strings.Contains(path, `\`) {
+		return "/"
+	}
+	return path
+}
 
 // around returns the pager of a listing: to what is newer and to what is older.
 func around(path, prev, next string, newer, older string) templates.Pager {

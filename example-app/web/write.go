@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
@@ -15,6 +16,9 @@ const (
 	writeTitle = "Write a page"
 	editTitle  = "Edit page"
 )
+
+// writing is how often a member may save a page.
+var writing = ashiato.Limit{What: "pages", Times: 60, Per: time.Hour}
 
 // writeForm shows the form of a new page.
 func (s *Site) writeForm(*visit) (answer, error) {

@@ -1,3 +1,4 @@
+// Package envelope is what is stored under a record's key around its body.
 package envelope
 
 import (
@@ -13,8 +14,8 @@ import (
 )
 
 // Envelope is what is stored under a record's key: the body with what the
-// write path must know about it. A record that is deleted keeps its envelope
-// for a while, so that whoever prepared a change on it learns that it moved on.
+// write path must know about it. A deleted record keeps its envelope for a while,
+// so that a change prepared on it fails to commit.
 type Envelope struct {
 	Model   int    // the model's version when the body was written
 	Rev     uint64 // raised by every change, never lowered
@@ -26,8 +27,8 @@ type Envelope struct {
 	Body    []byte
 }
 
-// Try is one change of a record: it tells, after an unclear answer, whether
-// one's own change was carried out although others followed.
+// Try is one change of a record. After an unclear answer it shows whether a change
+// was carried out, even if others followed.
 type Try struct {
 	Rev   uint64
 	Nonce uint64
@@ -57,8 +58,8 @@ const (
 	stateDeleted = 2
 )
 
-// Live tells whether e, which may be nil for an absent record, is there for
-// users.
+// Live reports whether users see the record of e, which is nil if the record is
+// absent.
 func (e *Envelope) Live() bool { return e != nil && !e.Deleted }
 
 // Revision returns e's rev; an absent record has 0.
@@ -69,9 +70,8 @@ func (e *Envelope) Revision() uint64 {
 	return e.Rev
 }
 
-// TTL returns how long e's item is to live from now on, 0 for ever, where one
-// that is deleted stays for tombstone. A record that is past its time gets the
-// shortest there is.
+// TTL returns how long e's item is to live from now on, 0 meaning forever. A
+// deleted one lives for tombstone. A record past its time gets the shortest TTL.
 func (e *Envelope) TTL(now time.Time, tombstone time.Duration) time.Duration {
 	if e.Deleted {
 		return tombstone
@@ -82,8 +82,8 @@ func (e *Envelope) TTL(now time.Time, tombstone time.Duration) time.Duration {
 	return min(max(time.UnixMilli(e.Expires).Sub(now), time.Second), kv.MaxTTL)
 }
 
-// HasTry tells whether the change with nonce was carried out. sure is false
-// if e has seen too many changes since base to know.
+// HasTry reports whether the change with nonce was carried out. sure is false if
+// e has seen too many changes since base to know.
 func (e *Envelope) HasTry(nonce, base uint64) (did, sure bool) {
 	if e == nil {
 		return false, base == 0
@@ -96,6 +96,7 @@ func (e *Envelope) HasTry(nonce, base uint64) (did, sure bool) {
 	return false, len(e.Tries) < keptTries || e.Tries[0].Rev <= base
 }
 
+// Mark returns what index keeps in the record, nil if nothing.
 func (e *Envelope) Mark(index string) []byte {
 	if e == nil {
 		return nil
@@ -108,6 +109,7 @@ func (e *Envelope) Mark(index string) []byte {
 	return nil
 }
 
+// SetMark makes value what index keeps in the record.
 func (e *Envelope) SetMark(index string, value []byte) {
 	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return m.index == index })
 	e.Marks = append(e.Marks, mark{index, value})
@@ -147,8 +149,8 @@ func (e *Envelope) Encode(dst []byte) []byte {
 	return append(dst, e.Body...)
 }
 
-// Decode returns the envelope in data, whose bytes it keeps. Every
-// count is checked against the bytes that remain.
+// Decode returns the envelope in data, whose bytes it keeps. It checks every
+// number of things against the bytes that remain.
 func Decode(data []byte) (*Envelope, error) {
 	r := wire.Reader{Rest: data}
 	if format := r.Byte(); r.Err == nil && format != envelopeFormat {
@@ -178,6 +180,7 @@ func Decode(data []byte) (*Envelope, error) {
 	return e, nil
 }
 
+// AppendTouched appends all to dst.
 func AppendTouched(dst []byte, all []Touched) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(all)))
 	for _, t := range all {
@@ -190,6 +193,7 @@ func AppendTouched(dst []byte, all []Touched) []byte {
 	return dst
 }
 
+// ReadTouched takes what AppendTouched wrote off the front of r.
 func ReadTouched(r *wire.Reader) []Touched {
 	all := make([]Touched, 0, r.Few("indexes", 3, MaxIndexes))
 	for range cap(all) {

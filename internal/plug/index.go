@@ -1,3 +1,4 @@
+// Package plug is what an index class and the data class know of each other.
 package plug
 
 import (
@@ -14,8 +15,8 @@ import (
 // this order, for every index whose places a change touches; what they ask of
 // their store at the same time goes out as one trip.
 //
-// Every method must bear being called again for the same change, by another
-// process, at any later time: that is how a crash is repaired.
+// Every method may be called again for the same change, by another process, at any
+// later time: that is how a crash is repaired.
 type Index[T any] interface {
 	// Name is unique among the model's indexes and part of stored keys.
 	Name() string
@@ -27,18 +28,18 @@ type Index[T any] interface {
 	// Places returns the places rec belongs in. It is a pure function of rec.
 	Places(rec *T) []string
 
-	// Prepare makes entries at m.Gained, before the record commits. Until then
-	// nobody may take them for true. An error ends the change; ErrConflict
-	// means that m.Base is old and the change starts over.
+	// Prepare makes entries at m.Gained, before the record commits. Until then no
+	// reader may trust them. An error ends the change; ErrConflict means that
+	// m.Base is old and the change starts over.
 	Prepare(ctx context.Context, s kv.Store, m *Move) error
 
-	// Beside runs next to the record's commit, in the same trip. What it could
-	// not do is repaired after the reply.
+	// Beside runs next to the record's commit, in the same trip. If it fails, the
+	// entries are repaired after the reply.
 	Beside(ctx context.Context, s kv.Store, m *Move) error
 
 	// After removes what stands at m.Lost, once the record has committed. It is
-	// called for every change that moves the record, also where nothing is lost:
-	// an index that follows something else than the record does so here.
+	// called for every change that moves the record, even if nothing is lost: an
+	// index that follows something other than the record does so here.
 	After(ctx context.Context, s kv.Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
@@ -55,10 +56,10 @@ type Move struct {
 	ID     string        // the text of the record's id
 	Base   uint64        // the record's rev before, 0 if it was absent
 	Rev    uint64        // its rev if the change commits
-	TTL    time.Duration // how long the record lives, 0: for ever
+	TTL    time.Duration // how long the record lives, 0: forever
 	Gained []string      // places it will be in that need an entry
 	Had    []string      // of Gained, those it was in before: only its expiry has changed
-	Lost   []string      // places it will not be in any more
+	Lost   []string      // places it will no longer be in
 	Was    []string      // all places it is in by the record at Base
 	Is     []string      // all places it is in if the change commits
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
@@ -68,19 +69,19 @@ type Move struct {
 }
 
 // Early is an Index that can do what Prepare asks of the store before the
-// record has been read, and so save the trip of Prepare. It is asked to where
-// the last changes of the model have always moved records of the index; what
-// it returns may come to nothing.
+// record has been read, and so save the trip of Prepare. It is called when the
+// last few changes of the model have all moved records of the index. What it
+// returns may go unused.
 type Early interface {
 	// Early returns what will be Move.Early, if the change of the record id
 	// turns out to move it. Prepare should then ask for nothing.
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
-// Finisher is an Index that has more to do when a rebuild has entered every
+// Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {
-	// Finish does it. It may take its time, though not for ever: then it returns
+	// Finish does it. It may take a while, but not forever: if it would, it returns
 	// an ErrNotYet, and the index counts as built all the same.
 	Finish(ctx context.Context) error
 }
@@ -92,13 +93,13 @@ type Seen[T any] struct {
 	Value  *T       // nil if it is absent or deleted
 	Places []string // where it belongs in the index that asked
 	Mark   []byte   // what that index keeps in it
-	Doubt  Doubt    // to Repair: what may be wrong beside its places
+	Doubt  Doubt    // to Repair: what may be wrong besides its places
 
 	Version  kv.Version         // of the stored record
 	Envelope *envelope.Envelope // nil if it is absent
 }
 
-// Doubt is what a repair cannot see in a record: what was counted of it.
+// Doubt is what a repair cannot see in the record: whether it was counted.
 type Doubt uint8
 
 const (
@@ -107,7 +108,7 @@ const (
 	Undone        // what a change prepared and then gave up may have been counted until now
 )
 
-// Holds tells whether the record belongs at place.
+// Holds reports whether the record belongs at place.
 func (r *Seen[T]) Holds(place string) bool {
 	for _, p := range r.Places {
 		if p == place {
@@ -117,7 +118,7 @@ func (r *Seen[T]) Holds(place string) bool {
 	return false
 }
 
-// Expires returns when the record ends by itself; the zero time: never.
+// Expires returns when the record expires, the zero time if never.
 func (r *Seen[T]) Expires() time.Time {
 	if !r.Envelope.Live() || r.Envelope.Expires == 0 {
 		return time.Time{}
@@ -133,7 +134,7 @@ type Host[T any] interface {
 	// DB returns the database of the model.
 	DB() DB
 
-	// Store returns the store for reading outside of a change.
+	// Store returns the store for reading outside a change.
 	Store() kv.Store
 
 	// Ready returns nil if the index may be read: an ErrNeedsRebuild if the
@@ -148,9 +149,9 @@ type Host[T any] interface {
 	// fenced.
 	Fence(ctx context.Context, s kv.Store, rec *Seen[T]) error
 
-	// Meet repairs, in the background, what a reader found at place to be at
-	// odds with the record id. Every change prepared for a rev up to past is
-	// made to fail first, if it has not committed.
+	// Meet repairs in the background what a reader found at place: an entry that
+	// does not agree with the record id. First, every change prepared for a rev up
+	// to past is made to fail, unless it has committed.
 	Meet(id, place string, past uint64)
 
 	// Rebuilds returns the numbers of the last rebuild of the data class that
@@ -167,8 +168,7 @@ type DB interface {
 	// Later does work in the background; Flush waits for it.
 	Later(work func(context.Context) error)
 
-	// Soon is Later for upkeep that others can do as well: it may be left
-	// undone.
+	// Soon is Later for upkeep that others can do as well. It may not happen.
 	Soon(work func(context.Context) error)
 
 	// AtFlush makes Flush call f first.

@@ -1,3 +1,4 @@
+// Package wire writes and reads the numbers and texts of stored bytes.
 package wire
 
 import (
@@ -13,15 +14,35 @@ func AppendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
+// AppendTexts appends all texts, each with its length before it, to dst.
+func AppendTexts(dst []byte, texts []string) []byte {
+	for _, text := range texts {
+		dst = AppendText(dst, text)
+	}
+	return dst
+}
+
+// ReadTexts returns the texts that AppendTexts has put into data. what names one
+// of them in an error.
+func ReadTexts(data []byte, what string) ([]string, error) {
+	var texts []string
+	r := Reader{Rest: data}
+	for len(r.Rest) > 0 {
+		texts = append(texts, r.Text(what))
+	}
+	return texts, r.Err
+}
+
 const maxCount = 1<<48 - 1 // of things that follow
 
-// Reader takes numbers and texts off the front of stored bytes. After the
-// first thing that does not fit it has an err and returns zeros.
+// Reader takes numbers and texts off the front of stored bytes. After the first
+// thing that does not fit, Err is set and it returns zeros.
 type Reader struct {
 	Rest []byte
 	Err  error
 }
 
+// Fail sets Err, unless it is set: what names the thing that does not fit.
 func (r *Reader) Fail(what string) {
 	if r.Err == nil {
 		r.Err = fmt.Errorf("%w: bad %s with %d bytes left", codec.ErrCorrupt, what, len(r.Rest))
@@ -29,6 +50,7 @@ func (r *Reader) Fail(what string) {
 	r.Rest = nil
 }
 
+// Byte returns the next byte.
 func (r *Reader) Byte() byte {
 	if len(r.Rest) == 0 {
 		r.Fail("end")
@@ -39,6 +61,7 @@ func (r *Reader) Byte() byte {
 	return b
 }
 
+// Uint64 returns a number of eight bytes.
 func (r *Reader) Uint64() uint64 {
 	if len(r.Rest) < 8 {
 		r.Fail("end")
@@ -71,7 +94,7 @@ func (r *Reader) Count(what string, size int) int {
 	return int(n)
 }
 
-// Few is count for things there are at most limit of.
+// Few is Count for things of which there are at most limit.
 func (r *Reader) Few(what string, size, limit int) int {
 	n := r.Count(what, size)
 	if n > limit {
@@ -81,6 +104,7 @@ func (r *Reader) Few(what string, size, limit int) int {
 	return n
 }
 
+// Text returns a text with its length before it.
 func (r *Reader) Text(what string) string {
 	n := r.Count(what, 1)
 	if r.Err != nil {

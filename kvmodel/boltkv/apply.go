@@ -10,7 +10,8 @@ import (
 )
 
 // space is what ops run on: the items in the file, or an atomic change's view
-// of them. The value of an item it returns is only read, and only at once.
+// of them. The value of an item it returns may only be read, and only until the
+// next call.
 type space interface {
 	get(key string) (it item, ok bool) // not ok if absent or expired
 	put(key string, it item)           // gives it a new version
@@ -54,7 +55,7 @@ func read(it item, ok bool) kv.Result {
 	return kv.Result{Value: append([]byte{}, it.value...), Version: it.version}
 }
 
-// mayChange returns why op must not replace or remove it, or nil.
+// mayChange returns nil if op may replace or remove it, otherwise why not.
 func mayChange(op *kv.Op, it item, ok bool) error {
 	compares := op.Kind == kv.CompareAndSwap || op.Kind == kv.CompareAndDelete
 	switch {
@@ -97,7 +98,7 @@ func increment(op *kv.Op, it item, ok bool, in space) kv.Result {
 		return kv.Result{Err: err}
 	}
 	if op.Delta > kv.MaxNumber-n {
-		return kv.Result{Err: fmt.Errorf("%w: %d and %d more", kv.ErrNotNumber, n, op.Delta)}
+		return kv.Result{Err: fmt.Errorf("%w: %d%+d is past the largest", kv.ErrNotNumber, n, op.Delta)}
 	}
 	n = max(n+op.Delta, 0)
 	in.put(op.Key, item{value: strconv.AppendInt(nil, n, 10), expires: it.expires})

@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f on a view of the items during its turn, and puts what f wrote
-// into the batch if f succeeds. Even what f says waits for the commit, because
+// atomic runs f on a view of the items during its turn and, if f succeeds, puts
+// what f wrote into the batch. Even f's own error waits for the commit, because
 // f has seen what others did in the same batch.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	var err error
@@ -25,15 +25,15 @@ func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	case fail == nil:
 		return err
 	case err != nil:
-		// However the commit ended, it held nothing of f's.
+		// However the commit ended, it held no write of f.
 		return unavailable(fail.cause)
 	default:
 		return fail
 	}
 }
 
-// view is a space that keeps changes apart from the live items until they are
-// merged, and a store for the function that makes them.
+// view is a space that keeps changes apart from the live items until it merges
+// them. It is also the store of the function that makes them.
 type view struct {
 	live    *live
 	changed map[string]*item // nil: dropped
@@ -62,7 +62,7 @@ func (v *view) Do(ctx context.Context, ops []kv.Op) error {
 
 func (v *view) Close() error { return nil }
 
-// Powers leaves out Atomic: an atomic change has none inside it.
+// Powers leaves out Atomic: atomic changes do not nest.
 func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
 func (v *view) now() int64 { return v.live.now() }
@@ -93,7 +93,7 @@ func (v *view) note(key string, it *item) {
 	v.changed[key] = it
 }
 
-// merge puts the changes into the batch, unless ctx has ended meanwhile.
+// merge puts the changes into the batch, unless ctx has ended.
 func (v *view) merge(ctx context.Context) *failure {
 	if err := ctx.Err(); err != nil {
 		return unavailable(err)

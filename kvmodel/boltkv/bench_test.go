@@ -20,7 +20,7 @@ const (
 	benchRound = 500 * time.Millisecond
 )
 
-// BenchmarkGet reads one item of 1 KiB, in turns through a Store and through
+// BenchmarkGet reads one item of 1 KiB, alternately through a Store and through
 // bbolt itself, and reports the ratio of the medians.
 func BenchmarkGet(b *testing.B) {
 	s, raw := benchStore(b), benchBolt(b)
@@ -36,8 +36,9 @@ func BenchmarkGet(b *testing.B) {
 	b.ReportMetric(ratio(median(ours), median(theirs)), "x-raw")
 }
 
-// BenchmarkSyncedWriters compares, in turns, what 32 writers get done with
-// what one does, and what 64 get done with what bbolt's own Batch does.
+// BenchmarkSyncedWriters compares, in alternation, how much 32 writers get done
+// with how much one does, and how much 64 do with how much bbolt's own Batch
+// does.
 func BenchmarkSyncedWriters(b *testing.B) {
 	s, raw := benchStore(b), benchBolt(b)
 	raw.MaxBatchDelay = time.Millisecond
@@ -62,7 +63,8 @@ func BenchmarkSyncedWriters(b *testing.B) {
 	b.ReportMetric(float64(median(perCommit)), "ops/commit-of-64")
 }
 
-// commitShare returns how many ops had a commit in common between two counts.
+// commitShare returns how many ops shared a commit, on average, between two
+// Stats.
 func commitShare(before, after boltkv.Stats) int {
 	return int((after.Ops - before.Ops) / max(after.Commits-before.Commits, 1))
 }

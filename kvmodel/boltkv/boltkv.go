@@ -1,20 +1,20 @@
 // Package boltkv is the embedded store: one bbolt file, no server. It is the
-// default of everything built on kvmodel.
+// default for everything built on kvmodel.
 //
-// [Open] gives a [Store]. Trips that only read run side by side, each on one
-// snapshot of the file. Trips that write share commits: what gathered while
-// the last commit ran is the next one, and a lone writer never waits. By
-// default a write is on the disk before it is answered; [Durability] names the
-// weaker choices. [Compact] makes a file as small as what is in it.
+// [Open] returns a [Store]. Trips that only read run side by side, each on one
+// snapshot of the file. Trips that write share commits: those that arrive while
+// a commit runs make up the next one, and a lone writer never waits. By default
+// a write is on disk before it is answered; [Durability] names the weaker
+// choices. [Compact] rewrites a file without its unused space.
 //
 // Caveats:
 //
 //   - One process uses a file at a time; a second one gets [ErrInUse].
-//   - A file never shrinks by itself: pages that fall free are used again.
-//   - A file found damaged stops the store: from then on every op is
-//     unavailable, wrapping [ErrDamaged], until the file is opened again. The
-//     same holds after a commit of which nobody can say whether it is on the
-//     disk; that one is unclear.
+//   - A file never shrinks by itself, but its free space is reused.
+//   - A store whose file turns out to be damaged stops: every later op is
+//     unavailable, wrapping [ErrDamaged], until the file is opened again. A
+//     store also stops after a commit that may or may not be on disk; the
+//     writes of that commit are unclear.
 package boltkv
 
 import (
@@ -32,39 +32,39 @@ import (
 )
 
 var (
-	// ErrInUse: the file is open already, in another process or in this one.
+	// ErrInUse: the file is already open, in another process or in this one.
 	ErrInUse = errors.New("it is open in another process")
 
-	// ErrDamaged: the file is not a store of this package, or no longer a
-	// whole one.
+	// ErrDamaged: the file is not a store of this package, or is no longer
+	// intact.
 	ErrDamaged = errors.New("not a ringtree store, or a damaged one")
 )
 
 // Options change how a Store behaves. The zero value is the safe choice.
 type Options struct {
-	// Durability says what a crash can take back.
+	// Durability says which writes a crash can undo.
 	Durability Durability
 
-	// Now is the clock that TTLs go by, safe for many goroutines at once; nil
-	// means time.Now.
+	// Now is the clock for TTLs. It must be safe for concurrent use; nil means
+	// time.Now.
 	Now func() time.Time
 }
 
-// Store is a kv.Store in a bbolt file. Every write it has answered is in
-// the file, and is there as a whole.
+// Store is a kv.Store in a bbolt file. The file holds every write the store has
+// answered, each of them whole.
 type Store struct {
 	db   *bolt.DB
 	path string
 	opts Options
 
-	turn    chan *batch   // the open batch, offered to one writer after the other
+	turn    chan *batch   // offers the open batch to one writer after another
 	back    chan struct{} // the writer hands the batch back
 	closing chan struct{} // closed by Close
 	stopped chan struct{} // closed when the committer has ended
 	close   func() error  // runs once
 
-	failed  atomic.Pointer[failure] // why every op is refused, if not nil
-	version uint64                  // the last one given; owned by who has the batch
+	failed  atomic.Pointer[failure] // if not nil, why every op is refused
+	version uint64                  // the last one given; whoever has the batch owns it
 	commit  func(*bolt.Tx) error    // tests make it fail
 
 	commits, trips, ops, swept atomic.Uint64
@@ -75,13 +75,13 @@ var _ kv.Store = (*Store)(nil)
 // Stats is what a Store has done since it was opened.
 type Stats struct {
 	Commits uint64 // transactions written to the file
-	Trips   uint64 // calls of Do that write, and of Atomic, that had their turn
+	Trips   uint64 // calls of Atomic, and of Do with writes, that got their turn
 	Ops     uint64 // operations in them
 	Swept   uint64 // expired items removed
 }
 
-// Do carries out ops: all of them on one snapshot if they only read, and
-// otherwise in their order in one commit.
+// Do carries out ops: on one snapshot if they only read, otherwise in order and
+// in one commit.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, kv.Powers{Unless: true}) == 0 {
 		return nil
@@ -98,10 +98,10 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// Close waits for the commit that is running, syncs the file and closes it.
+// Close waits for a running commit, syncs the file and closes it.
 func (s *Store) Close() error { return s.close() }
 
-// Powers returns all there are.
+// Powers returns all the powers there are.
 func (s *Store) Powers() kv.Powers {
 	return kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
 }
@@ -145,16 +145,16 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 	return fail
 }
 
-// run carries out ops in a transaction that others' ops are in as well.
+// run carries out ops in a transaction that other callers share.
 func (s *Store) run(ops []kv.Op, in *live) *failure {
 	s.ops.Add(uint64(len(ops)))
 	return s.guard(func() { run(ops, in) })
 }
 
-// guard runs f, which touches the file, and turns the panic that bbolt or the
-// memory map ends in where the file is damaged into the store's failure. The
-// store stops then, and with it the batch that is under way: bbolt may have
-// died holding its locks.
+// guard runs f, which touches the file. Where the file is damaged, bbolt or the
+// memory map panics; guard turns the panic into the store's failure. The store
+// stops then, and with it the batch under way, because bbolt may still hold its
+// locks.
 func (s *Store) guard(f func()) (fail *failure) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -182,7 +182,7 @@ func (s *Store) closer() func() error {
 		if damaged == nil {
 			return s.closeFile()
 		}
-		// A lock that bbolt died with would hold Close for ever.
+		// If bbolt panicked with a lock held, closing the file never returns.
 		done := make(chan error, 1)
 		go func() { done <- s.closeFile() }()
 		select {

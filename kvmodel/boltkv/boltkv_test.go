@@ -17,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// must returns v, or panics: what a test or benchmark needs to go on.
+// must returns v, or panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -25,14 +25,14 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check is must for what returns nothing else.
+// check panics if err is not nil.
 func check(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// open opens a store on a new file, closed when the test ends.
+// open opens a store on a new file and closes it when the test ends.
 func open(t testing.TB, opts boltkv.Options) *boltkv.Store {
 	t.Helper()
 	return openAt(t, filepath.Join(t.TempDir(), "store.db"), opts)
@@ -186,7 +186,7 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 			}))
 		})
 	}
-	// All of them are waiting for their turn well before this has passed.
+	// All of them wait for their turn well before this has passed.
 	time.Sleep(200 * time.Millisecond)
 	release()
 	writers.Wait()
@@ -227,7 +227,7 @@ func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
 	writing.Wait()
 }
 
-func TestStore_Do_CancelledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
+func TestStore_Do_CanceledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
 	s := open(t, boltkv.Options{})
 	release := holdTurn(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof/crash"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/crash"
 )
 
-// children are what this test binary does instead of testing where the
-// environment names one of them and a path.
+// children are what this test binary does instead of testing if the environment
+// names one of them and a path.
 var children = map[string]func(path string) error{
 	"write": writeForEver,
 	"open":  openForAnother,
@@ -45,7 +45,8 @@ func writeForEver(path string) error {
 	return crash.Write(s, os.Stdout)
 }
 
-// openForAnother says how opening went and how long it took.
+// openForAnother prints the error of opening a file that another process has
+// open. It fails if that took more than a second.
 func openForAnother(path string) error {
 	start := time.Now()
 	s, err := boltkv.Open(path, boltkv.Options{})
@@ -71,7 +72,7 @@ func TestOpen_SecondProcessIsToldWithinASecond(t *testing.T) {
 	}
 }
 
-// The number of kills is 6, or what BOLTKV_KILLS says.
+// BOLTKV_KILLS sets the number of kills; the default is 6.
 func TestStore_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
 	kills := 6
 	if text := os.Getenv("BOLTKV_KILLS"); text != "" {

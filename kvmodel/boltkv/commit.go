@@ -11,16 +11,15 @@ import (
 
 const (
 	maxTurns  = 1000     // that share a commit
-	maxBytes  = 16 << 20 // of values in a commit, beyond which there is no further turn
+	maxBytes  = 16 << 20 // of values in a commit; beyond it no one gets a turn
 	tickEvery = time.Second
-	sweepTick = 1000 // expired items removed by one tick
-	sweepTurn = 2    // and by each turn: more than it can have made
+	sweepTick = 1000 // expired items that a tick removes at most
+	sweepTurn = 2    // and by a commit per turn: more than a turn of one op adds
 )
 
-// batch is a transaction on its way to its commit. Whoever wants to write gets
-// it for a turn, on the writer's own goroutine, so that nothing of a caller's
-// is ever touched by another one. What was done in the turns is answered when
-// done is closed.
+// batch is a transaction on its way to its commit. Each writer gets it for a
+// turn, on the writer's own goroutine, so no goroutine ever touches another
+// caller's data. Writers answer their callers when done is closed.
 type batch struct {
 	turns int
 	in    *live // nil before the first turn
@@ -32,8 +31,8 @@ type batch struct {
 	fail *failure // valid once done is closed
 }
 
-// write waits for a turn, has change make its changes in it, and returns when
-// they are committed. A failure that change returns is write's at once: it has
+// write waits for a turn, runs change in it, and returns when the changes are
+// committed. If change fails, write returns the failure at once: either change
 // changed nothing, or the batch will not be committed. If ctx ends before the
 // turn, change does not run; if it ends between the turn and the commit, the
 // commit goes on without the caller.
@@ -61,7 +60,7 @@ func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure
 func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*batch, *failure) {
 	select {
 	case b := <-s.turn:
-		// The turn ends even where change panics.
+		// The turn ends even if change panics.
 		defer func() { s.back <- struct{}{} }()
 		if err := ctx.Err(); err != nil {
 			return nil, unavailable(err)
@@ -79,7 +78,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 	}
 }
 
-// begin makes sure that b has a transaction.
+// begin gives b a transaction if it has none yet.
 func (s *Store) begin(b *batch) (fail *failure) {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
@@ -99,8 +98,8 @@ func (s *Store) begin(b *batch) (fail *failure) {
 	return fail
 }
 
-// commitBatches is the committer: it offers a batch to all who want to write,
-// commits it, and offers the next.
+// commitBatches is the committer: it offers a batch to the writers, commits it,
+// and offers the next.
 func (s *Store) commitBatches() {
 	defer close(s.stopped)
 	tick := time.NewTicker(tickEvery)
@@ -121,11 +120,11 @@ func (s *Store) commitBatches() {
 	}
 }
 
-// gather gives a turn to everybody who is waiting for one.
+// gather gives a turn to every writer who is waiting for one.
 func (s *Store) gather(b *batch) {
 	for b.turns < maxTurns && (b.in == nil || b.in.bytes < maxBytes) {
-		// Those whom the last commit has just woken come back now, or else
-		// would need a commit of their own. Nobody there, nobody is waited for.
+		// Let the writers that the last commit woke come back now; otherwise
+		// they would need a commit of their own. If no one is there, go on.
 		runtime.Gosched()
 		select {
 		case s.turn <- b:
@@ -136,7 +135,7 @@ func (s *Store) gather(b *batch) {
 	}
 }
 
-// finish commits what b holds, and with it the removal of some expired items.
+// finish commits what b holds, together with the removal of some expired items.
 func (s *Store) finish(b *batch) *failure {
 	if b.tx == nil {
 		return s.failed.Load()
@@ -146,7 +145,7 @@ func (s *Store) finish(b *batch) *failure {
 	if broken == nil {
 		return fail
 	}
-	// Rolling back frees bbolt's lock, if it still can.
+	// A rollback releases bbolt's lock, if it still can.
 	_ = s.guard(func() { _ = b.tx.Rollback() })
 	if b.committing {
 		return unclear(broken.cause)
@@ -178,12 +177,12 @@ func (s *Store) settle(b *batch) *failure {
 	return nil
 }
 
-// afterFailed tells what has become of a transaction whose commit failed.
-// bbolt writes its pages, syncs them, writes the page that makes them count,
-// and syncs that. If that page does not show the transaction, it was not
-// carried out. If it does, only its last sync failed, and nobody knows what is
-// on the disk; another commit could then overwrite pages that the disk still
-// counts on, so there is none.
+// afterFailed returns what became of a transaction whose commit failed. bbolt
+// writes the data, syncs it, writes the header that makes the data valid, and
+// syncs that. If the header does not show the transaction, it was not carried
+// out. If it does, only the last sync failed, and no one knows what is on disk.
+// Another commit could then overwrite data that the header on disk still refers
+// to, so the store stops.
 func (s *Store) afterFailed(id int, cause error) *failure {
 	cause = fmt.Errorf("commit %s: %w", s.path, cause)
 	shows := true
@@ -198,7 +197,7 @@ func (s *Store) afterFailed(id int, cause error) *failure {
 	return unclear(cause)
 }
 
-// tick does what falls due each second.
+// tick does what is due every second.
 func (s *Store) tick(b *batch) {
 	if s.opts.Durability == Periodic {
 		s.syncPeriodically()

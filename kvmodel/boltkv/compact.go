@@ -14,19 +14,19 @@ import (
 // Compaction is what Compact did: bytes of the file before and after.
 type Compaction struct{ Before, After int64 }
 
-// compactTx is how many bytes one transaction of the copy holds, which bounds
-// the memory that Compact takes.
+// compactTx is how many bytes a transaction of the copy holds. It bounds the
+// memory that Compact takes.
 const compactTx = 1 << 20
 
-// Compact writes the store at path anew without its unused space, beside it
-// under the name path.compact, and puts that in its place. A crash leaves
-// either the old file or the new one, and perhaps path.compact, which the next
-// Compact overwrites. Versions, and so what callers hold, stay good.
+// Compact rewrites the store at path without its unused space: it writes a copy
+// to path.compact and then renames that to path. A crash leaves either the old
+// file or the new one, and perhaps path.compact, which the next Compact
+// overwrites. Versions that callers hold stay valid.
 //
-// No process may have the store open, else it returns ErrInUse; those that try
-// to open it meanwhile get ErrInUse, or the new file. It needs free disk space
-// of up to the file's size. Other errors are those of Open; whatever goes
-// wrong, the file at path stays as it was.
+// If a process has the store open, Compact returns ErrInUse. A process that
+// opens the store while Compact runs gets ErrInUse, or the new file. Compact
+// needs as much free disk space as the file takes, at most. Other errors are
+// those of Open. After any error the file at path is as it was.
 func Compact(path string) (Compaction, error) {
 	done, err := compact(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func Compact(path string) (Compaction, error) {
 }
 
 func compact(path string) (done Compaction, err error) {
-	// A link stays one: what it leads to is replaced.
+	// A link stays a link: the file it points to is replaced.
 	path, err = filepath.EvalSymlinks(path)
 	if err != nil {
 		return done, err
@@ -61,8 +61,8 @@ func compact(path string) (done Compaction, err error) {
 	return Compaction{before.Size(), after.Size()}, syncDir(filepath.Dir(path))
 }
 
-// writeCompacted copies src to a synced file at path, with the mode and the
-// owner of original. It leaves nothing behind if it fails.
+// writeCompacted copies src to a synced file at path, with the mode and owner
+// of original. If it fails, it leaves nothing behind.
 func writeCompacted(src *bolt.DB, path string, original fs.FileInfo) (info fs.FileInfo, err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

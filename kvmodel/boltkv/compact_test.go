@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// sparseFile makes a closed store in which little is left of much.
+// sparseFile makes a closed store whose items have been mostly deleted.
 func sparseFile(t *testing.T) (path string, kept kv.Result) {
 	t.Helper()
 	path = storeFile(t)

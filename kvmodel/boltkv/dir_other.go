@@ -7,5 +7,5 @@ import "io/fs"
 // syncDir does nothing where directories cannot be synced.
 func syncDir(string) error { return nil }
 
-// keepOwner does nothing where a new file gets the directory's owner.
+// keepOwner does nothing where files have no Unix owner.
 func keepOwner(string, fs.FileInfo) error { return nil }

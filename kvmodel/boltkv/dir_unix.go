@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// syncDir makes the entries of dir last.
+// syncDir syncs the entries of dir to disk.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -18,7 +18,7 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// keepOwner gives the file at path the owner of the one that info is of.
+// keepOwner gives the file at path the owner that info names.
 func keepOwner(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -2,25 +2,25 @@ package boltkv
 
 import "fmt"
 
-// Durability says what can be lost of the writes that were answered. No choice
-// loses anything when the process ends, however it ends: kill -9 included. They
-// differ in what a crash of the machine, such as a power cut, can do.
+// Durability says which answered writes can be lost. None are lost when the
+// process ends, even by kill -9. The choices differ in what a crash of the
+// machine, such as a power cut, can do.
 type Durability int
 
 const (
-	// Synced: a write is on the disk before it is answered. A crash of the
-	// machine loses nothing.
+	// Synced: a write is on disk before it is answered. A crash of the machine
+	// loses nothing.
 	Synced Durability = iota
 
 	// Periodic: the file is synced once a second. A crash of the machine loses
-	// the writes of the last second, or, because their pages reach the disk in
-	// any order, leaves a file that cannot be opened. For data that can be
-	// made again.
+	// the writes of the last second or, because parts of the file reach the disk
+	// in any order, leaves a file that cannot be opened. For data that can be
+	// created again.
 	Periodic
 
-	// Unsynced: the operating system writes the file when it likes, and Close
-	// syncs it. A crash of the machine has the effects of Periodic, for the
-	// writes of the last half minute or so. For tests and imports.
+	// Unsynced: the operating system decides when to write the file, and Close
+	// syncs it. A crash of the machine does what it does to a Periodic file, to
+	// the writes of the last half minute or so. For tests and imports.
 	Unsynced
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// clock is a clock that stands still unless it is moved.
+// clock stands still unless it is advanced.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -75,7 +75,7 @@ func TestStore_Sweep_OneCommitRemovesFewItems(t *testing.T) {
 	before := s.Stats()
 	one(t, s, kv.OpSet("k", nil))
 	after := s.Stats()
-	// A tick may have come between.
+	// A tick may have run in between.
 	if n, most := after.Swept-before.Swept, 1000*(after.Commits-before.Commits); n == 0 || n > most {
 		t.Errorf("%d items went in %d commits, want some and at most %d", n, after.Commits-before.Commits, most)
 	}

@@ -24,9 +24,9 @@ func unclear(cause error) *failure { return &failure{kv.ErrUnclear, cause} }
 
 var errClosed = unavailable(errors.New("the store is closed"))
 
-// fill makes f the result of all ops that were not refused. What they were
-// answered in a transaction that came to nothing counts no more: it may rest
-// on somebody else's write that came to nothing too.
+// fill makes f the result of all ops that were not refused. It discards the
+// answers they got in the failed transaction, since an answer may depend on
+// another caller's write that failed with it.
 func (f *failure) fill(ops []kv.Op) {
 	for i := range ops {
 		switch op := &ops[i]; {

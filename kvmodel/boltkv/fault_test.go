@@ -14,7 +14,7 @@ import (
 
 var errDisk = errors.New("the disk says no")
 
-// open returns a store whose commits are carried out by commit.
+// open returns a store that commits by calling commit.
 func open(t *testing.T, commit func(*bolt.Tx) error) *Store {
 	t.Helper()
 	s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{})
@@ -43,7 +43,7 @@ func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
 		if !fails {
 			return tx.Commit()
 		}
-		// As bbolt does when it cannot write or sync its pages.
+		// As bbolt does when it cannot write or sync its data.
 		return errors.Join(errDisk, tx.Rollback())
 	})
 	ops := []kv.Op{
@@ -51,7 +51,7 @@ func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
 	}
 	wantErr(t, s.Do(t.Context(), ops), kv.ErrUnavailable, kv.ErrUnclear)
 	for _, op := range ops[:4] {
-		// Also ErrExists was an answer about what has come to nothing.
+		// Even ErrExists was an answer about a write that then failed.
 		wantErr(t, op.Err(), kv.ErrUnavailable, kv.ErrExists)
 		wantErr(t, op.Err(), errDisk, kv.ErrNotFound)
 	}
@@ -97,7 +97,7 @@ func TestStore_Do_PanicInACommitStopsTheStoreAndNotTheProgram(t *testing.T) {
 	wantErr(t, err, ErrDamaged, kv.ErrNotFound)
 }
 
-func TestStore_Do_CancelledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
+func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 	committing, goOn := make(chan struct{}, 9), make(chan struct{})
 	s := open(t, func(tx *bolt.Tx) error {
 		committing <- struct{}{}
@@ -118,12 +118,12 @@ func TestStore_Do_CancelledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 		t.Errorf("it took %v to return", took)
 	}
 	close(goOn)
-	// The next commit comes after the one that was left.
+	// The next commit comes after the abandoned one.
 	if _, err := kv.One(t.Context(), s, kv.OpSet("b", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil {
-		t.Errorf("the write that was left is not there: %v", err)
+		t.Errorf("the abandoned write is not there: %v", err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestStore_Atomic_ErrorThatRestsOnAFailedCommitIsNotGiven(t *testing.T) {
 	go func() {
 		first <- s.atomic(context.Background(), func(s kv.Store) error {
 			close(setting)
-			// The second change is waiting for its turn when this ends.
+			// The second change waits for its turn when this one ends.
 			time.Sleep(100 * time.Millisecond)
 			_, err := kv.One(context.Background(), s, kv.OpAdd("name", nil))
 			return err

@@ -11,7 +11,7 @@ import (
 type item struct {
 	value   []byte
 	version kv.Version
-	expires int64 // nanoseconds since 1970; 0: never
+	expires int64 // nanoseconds since 1970; 0 means never
 }
 
 const itemHeader = 16
@@ -23,7 +23,7 @@ func (it *item) encode() []byte {
 	return append(buf, it.value...)
 }
 
-// decode returns the item in buf. Its value is a part of buf.
+// decode returns the item in buf. The value shares buf's memory.
 func decode(buf []byte) item {
 	return item{
 		version: kv.Version(binary.BigEndian.Uint64(buf)),

@@ -8,22 +8,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// live is the space of the items in the file, in one transaction. It keeps the
-// index of expiries in step with the items.
+// live is the space of the items in the file, within one transaction. It keeps
+// the index of expiries in step with the items.
 type live struct {
 	*Store
 	tx      *bolt.Tx
 	items   *bolt.Bucket
 	changed bool
-	bytes   int // put
-	swept   int
+	bytes   int // of values put
+	swept   int // expired items removed
 }
 
 func (s *Store) live(tx *bolt.Tx) *live {
 	return &live{Store: s, tx: tx, items: tx.Bucket(itemsBucket)}
 }
 
-// expiry returns the index of expiries. Reading does without it.
+// expiry returns the index of expiries. Reads do not need it.
 func (l *live) expiry() *bolt.Bucket { return l.tx.Bucket(expiryBucket) }
 
 func (l *live) now() int64 { return l.opts.Now().UnixNano() }
@@ -55,7 +55,7 @@ func (l *live) nextVersion() kv.Version {
 	return kv.Version(l.version)
 }
 
-// place puts it under key as it is.
+// place stores it under key as it is.
 func (l *live) place(key string, it item) {
 	k := []byte(key)
 	l.unlist(k)
@@ -75,7 +75,7 @@ func (l *live) remove(key []byte) {
 	l.changed = true
 }
 
-// unlist takes what key holds out of the index of expiries.
+// unlist removes the entry for key from the index of expiries.
 func (l *live) unlist(key []byte) {
 	if it, ok := l.stored(key); ok && it.expires != 0 {
 		must(l.expiry().Delete(expiryKey(it.expires, key)))
@@ -101,12 +101,12 @@ func (l *live) removeListed(entry []byte) {
 		l.remove(key)
 		return
 	}
-	// An entry without its item is damage; the item is none of its business.
+	// An entry without its item is damage: remove the entry, not the item.
 	must(l.expiry().Delete(entry))
 	l.changed = true
 }
 
-// due returns the first entry of the index of expiries if its time has come.
+// due returns the first entry of the index of expiries if its item has expired.
 func (l *live) due() []byte {
 	entry, _ := l.expiry().Cursor().First()
 	if entry == nil {
@@ -118,8 +118,8 @@ func (l *live) due() []byte {
 	return entry
 }
 
-// must panics with an error that bbolt gives only for a bucket that is not
-// what this package has made it, which is damage.
+// must panics if err is not nil. bbolt returns such an error only if a bucket
+// is not as this package made it, which is damage.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -13,7 +13,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The file holds three buckets. A file with other ones is somebody else's.
+// The file holds three buckets. A file with others belongs to another program.
 var (
 	metaBucket   = []byte("ringtree") // formatKey: formatMark
 	itemsBucket  = []byte("items")    // its sequence: the last version given
@@ -23,19 +23,19 @@ var (
 	formatMark = []byte("1")
 )
 
-// lockWait is how long Open waits for another process to let go of the file,
-// as the one before does when a program is started anew.
+// lockWait is how long Open waits for another process to close the file, as
+// happens when a program is restarted.
 const lockWait = 700 * time.Millisecond
 
-// smallest is the least size of a file: its two pages that say where all else is.
+// smallest is the size of bbolt's two headers, which every file has.
 const smallest = 2 * 4096
 
-// Open opens the store in the file at path. It creates the file if there is
-// none, and its directory too, both for this user alone.
+// Open opens the store in the file at path. If there is no file, it creates the
+// file, and its directory if need be, accessible to this user only.
 //
 // It returns ErrInUse within a second if another process has the file open,
-// ErrDamaged if the file is not a store, and what the system said where the
-// file or its directory cannot be used, all wrapped with the path.
+// ErrDamaged if the file is not a store, and the system's error if the file or
+// its directory cannot be used, all wrapped with the path.
 func Open(path string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -64,7 +64,7 @@ func Open(path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openFile opens the file, which may have to be made, and locks it.
+// openFile opens the file, or creates it, and locks it.
 func openFile(path string, durability Durability) (*bolt.DB, error) {
 	if path == "" {
 		return nil, errors.New("the path is empty")
@@ -83,16 +83,15 @@ func openFile(path string, durability Durability) (*bolt.DB, error) {
 		if err != nil || same {
 			return db, err
 		}
-		// While we waited for its lock, the file was replaced by a compacted one.
+		// A compacted file replaced this one while we waited for its lock.
 		if err := db.Close(); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// checkWhole returns an ErrDamaged if there is something at path but no file,
-// which could block, or a file that lacks its end, which to bbolt is a fault of
-// memory.
+// checkWhole returns an ErrDamaged if what is at path is not a regular file, on
+// which opening could block, or is a truncated one, on which bbolt would fault.
 func checkWhole(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,13 +101,13 @@ func checkWhole(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: not a file but %v", ErrDamaged, info.Mode())
+		return fmt.Errorf("%w: not a regular file but %v", ErrDamaged, info.Mode())
 	}
 	if info.Size() == 0 {
 		return nil
 	}
 	if info.Size() < smallest {
-		return fmt.Errorf("%w: of %d bytes", ErrDamaged, info.Size())
+		return fmt.Errorf("%w: it has only %d bytes", ErrDamaged, info.Size())
 	}
 	db, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true, Timeout: lockWait})
 	if err != nil {
@@ -122,10 +121,10 @@ func checkWhole(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// openLocked opens the file, and tells whether it is still the one at path
-// after its lock was got.
+// openLocked opens and locks the file, and reports whether it is then still the
+// one at path.
 func openLocked(path string, durability Durability) (db *bolt.DB, same bool, err error) {
-	// bbolt's freelist may be another page than it should be.
+	// In a damaged file, bbolt may find something other than its freelist.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -136,13 +135,13 @@ func openLocked(path string, durability Durability) (db *bolt.DB, same bool, err
 	db, err = bolt.Open(path, 0o600, &bolt.Options{
 		Timeout: lockWait,
 		NoSync:  durability != Synced,
-		// The map finds free pages in constant time, however many there are.
+		// The map finds free space in constant time, however much there is.
 		FreelistType: bolt.FreelistMapType,
-		// Stats would cost every reader a lock.
+		// Statistics would cost every reader a lock.
 		NoStatistics: true,
 		// The freelist stays synced: without it, opening would read the whole
-		// file. The memory map starts small: a large one makes a new file
-		// large, and readers are too short to keep it from growing.
+		// file. The memory map starts small: a large one would make a new file
+		// large, and reads are too short to keep it from growing.
 		OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 			if f, err = os.OpenFile(name, flag, mode); err == nil {
 				opened, err = f.Stat()
@@ -157,7 +156,7 @@ func openLocked(path string, durability Durability) (db *bolt.DB, same bool, err
 	return db, err == nil && os.SameFile(opened, there), nil
 }
 
-// prepare checks that the file is ours, or makes it so if it is new.
+// prepare checks that the file is ours, or formats it if it is new.
 func (s *Store) prepare() error {
 	fresh := false
 	var err error
@@ -178,18 +177,18 @@ func (s *Store) prepare() error {
 	if fail != nil {
 		return fail.cause
 	}
-	// A crash of the machine may have taken back unsynced writes. Starting from
-	// the time of day, their versions are not given again.
+	// A crash of the machine may have undone unsynced writes. Versions start from
+	// the current time, so those of the lost writes are not given again.
 	s.version = max(s.version, uint64(time.Now().UnixNano()))
 	return err
 }
 
-// check returns the last version given in a file of ours, and an ErrDamaged
-// for another one.
+// check returns the last version given in a file of ours, or an ErrDamaged if
+// it is not ours.
 func check(tx *bolt.Tx) (version uint64, err error) {
 	meta, items := tx.Bucket(metaBucket), tx.Bucket(itemsBucket)
 	if meta == nil || items == nil || tx.Bucket(expiryBucket) == nil {
-		return 0, fmt.Errorf("%w: a bolt file of another program", ErrDamaged)
+		return 0, fmt.Errorf("%w: it is a bolt file of another program", ErrDamaged)
 	}
 	if mark := meta.Get(formatKey); string(mark) != string(formatMark) {
 		return 0, fmt.Errorf("%w: its format is %.20q, this program reads %q", ErrDamaged, mark, formatMark)
@@ -197,7 +196,7 @@ func check(tx *bolt.Tx) (version uint64, err error) {
 	return items.Sequence(), nil
 }
 
-// format makes a new file ours. A crash before its end leaves a new file.
+// format makes a new file ours. After a crash halfway the file is still new.
 func (s *Store) format() error {
 	err := s.db.Update(func(tx *bolt.Tx) error {
 		for _, name := range [][]byte{itemsBucket, expiryBucket, metaBucket} {
@@ -213,7 +212,7 @@ func (s *Store) format() error {
 	return syncDir(filepath.Dir(s.path))
 }
 
-// makeDir makes sure that dir exists, and will after a crash.
+// makeDir makes sure that dir exists, even after a crash.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -228,8 +227,8 @@ func makeDir(dir string) error {
 	return syncDir(parent)
 }
 
-// plainer returns err, of the file at path, in this package's words where it is
-// bbolt's, and without the path where it has it already: whoever calls adds it.
+// plainer returns err, about the file at path, in this package's words if it is
+// bbolt's, and without the path, which the caller adds.
 func plainer(path string, err error) error {
 	var onPath *fs.PathError
 	switch {

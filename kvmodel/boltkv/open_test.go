@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// storeFile makes a closed store of some hundred pages and returns its path.
+// storeFile makes a closed store of several hundred KiB and returns its path.
 func storeFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -97,7 +97,7 @@ func TestOpen_WaitsAMomentForTheOneBefore(t *testing.T) {
 	openAt(t, path, boltkv.Options{})
 }
 
-func TestOpen_FileReplacedMeanwhileIsTheNewOne(t *testing.T) {
+func TestOpen_FileReplacedWhileItWaitsIsTheNewOne(t *testing.T) {
 	path := storeFile(t)
 	old := must(bolt.Open(path, 0o600, nil))
 	opened := make(chan *boltkv.Store)
@@ -162,7 +162,7 @@ func TestOpen_FormatOfALaterVersionIsRefused(t *testing.T) {
 }
 
 func TestOpen_DirectoryIsNotAStore(t *testing.T) {
-	wantOpenErr(t, t.TempDir(), boltkv.ErrDamaged, "not a file")
+	wantOpenErr(t, t.TempDir(), boltkv.ErrDamaged, "not a regular file")
 }
 
 func TestOpen_FileInPlaceOfTheDirectoryIsAnError(t *testing.T) {
@@ -179,14 +179,14 @@ func TestOpen_BadArgumentsAreNamed(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "store.db")
 	if _, err := boltkv.Open(path, boltkv.Options{Durability: 7}); err == nil || !strings.Contains(err.Error(), "Durability(7)") {
-		t.Errorf("Open with a durability there is not returned %v", err)
+		t.Errorf("Open with an unknown durability returned %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it left a file: %v", err)
 	}
 }
 
-// damage overwrites the pages of a closed store's file from the third on.
+// damage overwrites all of a closed store's file but bbolt's two headers.
 func damage(t *testing.T, path string, with byte) {
 	t.Helper()
 	file := must(os.ReadFile(path))
@@ -196,7 +196,7 @@ func damage(t *testing.T, path string, with byte) {
 	check(os.WriteFile(path, file, 0o600))
 }
 
-func TestOpen_FileWithDamagedPagesIsDamaged(t *testing.T) {
+func TestOpen_FileWithDamagedDataIsDamaged(t *testing.T) {
 	for _, with := range []byte{0, 0xff, 'x'} {
 		path := storeFile(t)
 		damage(t, path, with)
@@ -208,20 +208,20 @@ func TestOpen_FileWithDamagedPagesIsDamaged(t *testing.T) {
 	}
 }
 
-// damageItems overwrites every page that has items of fillWith in it.
+// damageItems overwrites every block that has items of fillWith in it.
 func damageItems(t *testing.T, path string) {
 	t.Helper()
 	file := must(os.ReadFile(path))
 	size := os.Getpagesize()
-	for page := 4 * size; page+size <= len(file); page += size {
-		if bytes.Contains(file[page:page+size], []byte("bench:")) {
-			clear(file[page : page+size])
+	for at := 4 * size; at+size <= len(file); at += size {
+		if bytes.Contains(file[at:at+size], []byte("bench:")) {
+			clear(file[at : at+size])
 		}
 	}
 	check(os.WriteFile(path, file, 0o600))
 }
 
-func TestStore_Do_DamagedPageIsUnavailableAndNotAbsent(t *testing.T) {
+func TestStore_Do_DamagedDataIsUnavailableAndNotAbsent(t *testing.T) {
 	for _, op := range []kv.Op{kv.OpGet(benchKey(500)), kv.OpSet(benchKey(500), nil)} {
 		t.Run(op.Kind.String(), func(t *testing.T) {
 			path := storeFile(t)
@@ -235,7 +235,7 @@ func TestStore_Do_DamagedPageIsUnavailableAndNotAbsent(t *testing.T) {
 	}
 }
 
-func TestStore_Atomic_DamagedPageEndsTheChange(t *testing.T) {
+func TestStore_Atomic_DamagedDataEndsTheChange(t *testing.T) {
 	path := storeFile(t)
 	damageItems(t, path)
 	s := openAt(t, path, boltkv.Options{})

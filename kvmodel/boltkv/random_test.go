@@ -18,8 +18,8 @@ import (
 )
 
 // twoStores carries out the same random operations on a store and on the
-// specification. Versions differ between the two, so each keeps its own: the
-// i-th of one is the i-th of the other.
+// specification. The two give different versions, so each has a list of its
+// own, and the i-th of one matches the i-th of the other.
 type twoStores struct {
 	random   *rand.Rand
 	clock    *clock
@@ -44,7 +44,7 @@ func TestStore_RandomOpsAnswerAsMemkvDoes(t *testing.T) {
 	}
 }
 
-// step does one trip or atomic change on both stores and returns how their
+// step makes one trip or atomic change on both stores and returns how their
 // answers differ.
 func (two *twoStores) step() string {
 	two.clock.Advance(time.Duration(two.random.IntN(10)) * time.Second)
@@ -64,7 +64,7 @@ func (two *twoStores) step() string {
 		cmpopts.IgnoreFields(kv.Op{}, "Version"), cmpopts.IgnoreFields(kv.Result{}, "Version"))
 }
 
-// sameSentinel tells whether two errors are the same but for their words.
+// sameSentinel reports whether two errors wrap the same sentinel.
 func sameSentinel(a, b error) bool {
 	for a != nil && errors.Unwrap(a) != nil {
 		a = errors.Unwrap(a)
@@ -89,7 +89,7 @@ func doAtomically(s kv.Store, ops []kv.Op, fails bool) {
 	}
 }
 
-// trip returns random ops. Their versions are places in versions.
+// trip returns random ops. Their versions are positions in versions, from 1.
 func (two *twoStores) trip() []kv.Op {
 	ops := make([]kv.Op, 1+two.random.IntN(4))
 	for i := range ops {
@@ -133,7 +133,7 @@ func (two *twoStores) versioned(i int, trip []kv.Op) []kv.Op {
 	return ops
 }
 
-// learn notes the versions both stores gave, and forgets the oldest.
+// learn records the versions both stores gave, and forgets the oldest.
 func (two *twoStores) learn(answers [2][]kv.Op) {
 	for j := range answers[0] {
 		if answers[0][j].Result.Version == 0 {

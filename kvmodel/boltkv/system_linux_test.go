@@ -19,8 +19,8 @@ import (
 
 func init() { children["full"] = fillUp }
 
-// asNobody runs f without the rights of root, which no file mode keeps out. It
-// runs on a thread that ends with it.
+// asNobody runs f without the rights of root, whom no file mode keeps out. It
+// runs f on a thread that ends with it.
 func asNobody(f func()) {
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -58,7 +58,7 @@ func TestOpen_ReadOnlyDirectoryIsPermissionDenied(t *testing.T) {
 func TestOpen_PipeIsRefusedAndDoesNotBlock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	check(syscall.Mkfifo(path, 0o600))
-	wantOpenErr(t, path, boltkv.ErrDamaged, "not a file")
+	wantOpenErr(t, path, boltkv.ErrDamaged, "not a regular file")
 }
 
 func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
@@ -67,7 +67,7 @@ func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
 			t.Run(fmt.Sprintf("%v-after-%d", op.Kind, keep), func(t *testing.T) {
 				path := storeFile(t)
 				s := must(boltkv.Open(path, boltkv.Options{}))
-				// bbolt may die with its locks held: that ends with the process.
+				// bbolt may panic with its locks held, until the process ends.
 				defer func() { _ = s.Close() }()
 				check(os.Truncate(path, keep))
 				for range 2 {

@@ -6,7 +6,7 @@ const (
 	codeFixArray = 0x90
 	codeFixStr   = 0xa0
 	codeNil      = 0xc0
-	codeNone     = 0xc1 // never used by msgpack; here: no code at all
+	codeNone     = 0xc1 // never used by msgpack; here it means no code
 	codeFalse    = 0xc2
 	codeTrue     = 0xc3
 	codeBin8     = 0xc4
@@ -63,10 +63,10 @@ func (k kind) String() string {
 		"a string", "bytes", "an array", "a map", "an extension"}[k]
 }
 
-// shape is what follows a first byte: a count in width bytes (or the count the
-// first byte itself holds), payload bytes that are always there, then what is
-// counted: bytes of a string, bytes or extension, values of an array, pairs of
-// a map.
+// shape is what follows a first byte: a count in width bytes (or the count in the
+// first byte itself), payload bytes that are always there, and then what is
+// counted: the bytes of a string, of bytes or of an extension, the values of an
+// array, or the pairs of a map.
 type shape struct {
 	kind    kind
 	width   uint8
@@ -89,7 +89,7 @@ func shapeOf(c byte) shape {
 	return shapes[c]
 }
 
-// shapes is indexed by those first bytes that hold no count.
+// shapes is indexed by the first bytes that contain no count.
 var shapes = [256]shape{
 	codeNil:      {kind: kindNil},
 	codeNone:     {kind: kindNone},

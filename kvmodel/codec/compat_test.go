@@ -10,13 +10,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 )
 
-// reflectedKitchen is a Kitchen without methods: msgpack v5 takes it by
-// reflection.
+// reflectedKitchen is a Kitchen without methods, so msgpack v5 uses reflection.
 type reflectedKitchen sample.Kitchen
 
 func TestModel_Unmarshal_ReadsWhatReflectionWrites(t *testing.T) {
 	want := newKitchen()
-	want.Extra, want.Raised = nil, sample.Raised{} // Reflection spreads out the one and cannot see into the other.
+	want.Extra, want.Raised = nil, sample.Raised{} // Reflection inlines the first and cannot see into the second.
 	data, err := msgpack.Marshal((*reflectedKitchen)(want))
 	if err != nil {
 		t.Fatal(err)

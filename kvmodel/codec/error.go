@@ -8,13 +8,13 @@ import (
 )
 
 var (
-	// ErrCorrupt is wrapped by every error about stored bytes: truncated,
-	// trailing, of the wrong kind, out of range, too deep or too large.
+	// ErrCorrupt is wrapped by every error about stored bytes: they are
+	// truncated, trailing, of the wrong kind, out of range, too deep or too large.
 	ErrCorrupt = errors.New("corrupt data")
 
 	// ErrNotStorable is wrapped by every error about a value that has no stored
-	// form: one that contains itself, takes far more memory than bytes, or whose
-	// own marshaller failed. Nothing was written.
+	// form: it contains itself, takes far more memory than stored bytes, or its
+	// own marshaler failed. Nothing was written.
 	ErrNotStorable = errors.New("value cannot be stored")
 )
 
@@ -23,13 +23,13 @@ var (
 type Error struct {
 	Offset int    // of the value's first byte
 	Reason string // what was wanted and what was found
-	Cause  error  // from a type that decodes itself; else nil
+	Cause  error  // from a type that decodes itself, otherwise nil
 
 	steps []string // the path to the field, innermost first
 }
 
-// Path returns the field the bytes were for, such as "Author.Emails[3]". It is
-// empty if the record as a whole is wrong.
+// Path returns the field that the bytes belong to, such as "Author.Emails[3]". It
+// is empty if the record as a whole is wrong.
 func (e *Error) Path() string {
 	var path strings.Builder
 	for _, step := range slices.Backward(e.steps) {
@@ -56,7 +56,7 @@ func (e *Error) Unwrap() []error {
 	return []error{ErrCorrupt, e.Cause}
 }
 
-// within notes that the failed value is part of step: a field or "[index]".
+// within records that the failed value is part of step: a field or "[index]".
 func (e *Error) within(step string) {
 	e.steps = append(e.steps, step)
 }

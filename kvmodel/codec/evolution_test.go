@@ -90,8 +90,8 @@ func TestModel_Merge_OldReleaseLosesNothingOfANewRecord(t *testing.T) {
 
 	want := newNote()
 	want.ID, want.Author.Name = "changed", "B"
-	want.Lines[0].Mark = false // The documented limit: elements of slices keep only what is known.
-	want.Fresh = "fresh"       // The new name stands behind the old one, and the later counts.
+	want.Lines[0].Mark = false // The documented limit: elements of slices keep only known fields.
+	want.Fresh = "fresh"       // The new name follows the old one, and the later one wins.
 	got, _ := unmarshal(t, sample.NewNotes(), merged)
 	if diff := cmp.Diff(want, got, exact); diff != "" {
 		t.Errorf("note mismatch (-want +got)\n%s", diff)

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 )
 
-// reflectedPage is a Page without methods: msgpack v5 takes it by reflection.
+// reflectedPage is a Page without methods, so msgpack v5 uses reflection.
 type reflectedPage sample.Page
 
 func newPage() *sample.Page {
@@ -62,8 +62,8 @@ func TestModel_Marshal_ResultIsJustItsSize(t *testing.T) {
 	}
 }
 
-// BenchmarkEncodeAgainstReflection prints the figures of encoding the ten-field
-// record; the promise is 350 ns, and 8 times as fast as reflection.
+// BenchmarkEncodeAgainstReflection prints the figures for encoding the record of
+// ten fields. The promise is 350 ns, and 8 times as fast as reflection.
 func BenchmarkEncodeAgainstReflection(b *testing.B) {
 	page, buf := newPage(), make([]byte, 0, 4096)
 	against(b,
@@ -71,8 +71,8 @@ func BenchmarkEncodeAgainstReflection(b *testing.B) {
 		func() error { _, err := msgpack.Marshal((*reflectedPage)(page)); return err })
 }
 
-// BenchmarkDecodeAgainstReflection prints the figures of decoding the ten-field
-// record; the promise is 1,300 ns, and 1.7 times as fast as reflection.
+// BenchmarkDecodeAgainstReflection prints the figures for decoding the record of
+// ten fields. The promise is 1,300 ns, and 1.7 times as fast as reflection.
 func BenchmarkDecodeAgainstReflection(b *testing.B) {
 	data := marshalPage(b, newPage())
 	against(b,
@@ -80,9 +80,9 @@ func BenchmarkDecodeAgainstReflection(b *testing.B) {
 		func() error { return msgpack.Unmarshal(data, new(reflectedPage)) })
 }
 
-// against takes turns between own and reflected, so that whatever else the
-// machine does meets both alike, and reports the median turn of each and the
-// ratio of the medians.
+// against alternates between own and reflected, so that other load on the machine
+// affects both alike. It reports the median round of each and the ratio of the
+// medians.
 func against(b *testing.B, own, reflected func() error) {
 	var owns, reflecteds []float64
 	for b.Loop() {
@@ -95,7 +95,7 @@ func against(b *testing.B, own, reflected func() error) {
 	b.ReportMetric(median(reflecteds)/median(owns), "times")
 }
 
-// turn returns the nanoseconds of one call of f, over many.
+// turn returns the average nanoseconds of a call of f, over many.
 func turn(b *testing.B, f func() error) float64 {
 	const calls = 500
 	start := time.Now()

@@ -12,9 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 )
 
-// FuzzUnmarshal holds for any bytes: they are read, or are an error that wraps
-// ErrCorrupt; memory is bounded; a stream reads them alike; and what was read
-// is stored and read as the same again.
+// FuzzUnmarshal checks that any bytes are read, or are an error that wraps
+// ErrCorrupt; that memory is bounded; that a stream reads them the same way; and
+// that what was read stores and reads back as the same.
 func FuzzUnmarshal(f *testing.F) {
 	for _, test := range hostile {
 		f.Add(unhex(f, test.hex))
@@ -43,13 +43,13 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// assertStable stores kitchen, reads it and stores it again: the bytes are the
-// same, whatever NaN it holds.
+// assertStable stores kitchen, reads it, and stores it again: the bytes must be the
+// same, even if it holds NaNs.
 func assertStable(t *testing.T, kitchen *sample.Kitchen) {
 	t.Helper()
 	stored, err := sample.Kitchens().Marshal(kitchen)
 	if errors.Is(err, codec.ErrNotStorable) {
-		return // Read from longer bytes, which allow it more memory.
+		return // The longer input allowed it more memory.
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -68,8 +68,8 @@ func assertStable(t *testing.T, kitchen *sample.Kitchen) {
 	}
 }
 
-// FuzzMerge holds for any two values that read as notes: merged, they read as
-// the next one.
+// FuzzMerge checks that any two values that read as notes read as the second one
+// when merged.
 func FuzzMerge(f *testing.F) {
 	data, err := sample.NewNotes().Marshal(newNote())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // stored is a value, its stored form, and other forms that read as the same
-// value. Changing a form here means that records written before cannot be read.
+// value. If a form here has to change, existing records can no longer be read.
 type stored interface{ check(*testing.T) }
 
 type form[T any] struct {

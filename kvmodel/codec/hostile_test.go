@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 )
 
-// hostile holds stored Kitchens that are none, and what is said of them.
+// hostile holds bytes that are not valid Kitchens, and the errors they cause.
 var hostile = map[string]struct{ hex, want string }{
 	"nothing":             {"", "offset 0: truncated: a value is missing"},
 	"not a struct":        {"91 00", "offset 0: want a map, found an array"},
@@ -72,7 +72,7 @@ var hostile = map[string]struct{ hex, want string }{
 	"own text":            {"81 a3486578 a17a", "Hex at offset 5: encoding/hex: invalid byte: U+007A 'z'"},
 	"own text is int":     {"81 a3486578 01", "Hex at offset 5: want a string, found an integer"},
 	"own msgpack":         {"81 a756657273696f6e 91 01", "Version at offset 9: a version has two numbers"},
-	"own marshaller":      {"81 a65061636b6564 01", "Packed at offset 8: not a packed number"},
+	"own marshaler":       {"81 a65061636b6564 01", "Packed at offset 8: not a packed number"},
 	"own binary":          {"81 a441646472 c40101", "Addr at offset 6: unexpected slice size"},
 	"own msgpack bomb":    {"81 a756657273696f6e dd ffffffff", "Version at offset 9: truncated: an array of at least 4294967295 bytes in the 0 that remain"},
 }
@@ -118,7 +118,7 @@ func TestKitchen_DecodeMsgpack_HostileBytesThroughMsgpackV5AreErrors(t *testing.
 	for name, test := range hostile {
 		t.Run(name, func(t *testing.T) {
 			if name == "trailing" {
-				return // A stream may go on after the value.
+				return // A stream may continue after the value.
 			}
 			var kitchen sample.Kitchen
 			err := kitchen.DecodeMsgpack(msgpack.NewDecoder(bytes.NewReader(unhex(t, test.hex))))
@@ -200,8 +200,8 @@ func TestModel_Unmarshal_MemoryIsAtMostSixteenTimesTheInput(t *testing.T) {
 	}
 }
 
-// assertMemoryBound reads data as a Kitchen, from memory and by msgpack, and
-// holds the memory of the first against what the package promises.
+// assertMemoryBound reads data as a Kitchen, from memory and by msgpack, and checks
+// that the former takes no more memory than the package promises.
 func assertMemoryBound(t *testing.T, data []byte) {
 	t.Helper()
 	var kitchen sample.Kitchen
@@ -211,8 +211,8 @@ func assertMemoryBound(t *testing.T, data []byte) {
 	}
 }
 
-// allocationSlack is for what does not grow with the input: an error, a pooled
-// reader, what the test itself and the runtime allocate meanwhile.
+// allocationSlack covers what does not grow with the input: an error, a pooled
+// reader, and what the test itself and the runtime allocate.
 const allocationSlack = 16 << 10
 
 // allocated returns the bytes that f allocates.
@@ -224,7 +224,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// slowReader gives one byte at a time, and then an error.
+// slowReader returns one byte at a time, and then an error.
 type slowReader struct {
 	data []byte
 	err  error

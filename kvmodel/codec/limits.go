@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// MaxDepth is how deep slices, maps and pointers may be nested in a stored
-// value. It bounds the stack whatever the bytes say, and ends the writing of a
-// value that contains itself.
+// MaxDepth is how deep slices, maps and pointers may be nested in a stored value.
+// It bounds the stack whatever the bytes say, and makes writing a value that
+// contains itself fail.
 const MaxDepth = 256
 
-// maxNesting is how deep stored arrays and maps may be nested where no type says
-// what they hold. Structs are maps too, so it is well over MaxDepth.
+// maxNesting is how deep stored arrays and maps may be nested where no type
+// limits them. Structs are maps too, so it is well over MaxDepth.
 const maxNesting = 16 * MaxDepth
 
 const (
@@ -19,13 +19,13 @@ const (
 	memoryFloor  = 64 << 10 // always allowed, however short the input
 )
 
-// memoryLimit returns how many bytes of slices, maps and pointers a value of
-// size stored bytes may take.
+// memoryLimit returns how many bytes of slices, maps and pointers a value of size
+// stored bytes may take.
 func memoryLimit(size int) int64 {
 	return max(memoryFloor, memoryFactor*int64(size))
 }
 
-// account keeps the depth and the memory of the value being read or written.
+// account tracks the depth and the memory of the value being read or written.
 type account struct {
 	depth  int
 	memory int64
@@ -37,8 +37,9 @@ func sliceSize[T any](n int) int64 {
 	return int64(n) * int64(unsafe.Sizeof(v))
 }
 
-// mapSize returns the bytes of a map with n entries: its slots are a power of
-// two, at most seven of eight in use, with one byte of control each.
+// mapSize returns the bytes of a map with n entries. The number of its slots is a
+// power of two, at most seven eighths of them are in use, and each has a control
+// byte.
 func mapSize[K comparable, V any](n int) int64 {
 	if n == 0 {
 		return 0

@@ -1,9 +1,9 @@
 package codec
 
-// Merge returns next with the fields of prev that T does not know, byte for
-// byte, behind the other fields of their struct. It is for rewriting a record
-// whose reading reported unknown fields, so that a program older than the record
-// loses nothing of it. A struct that next holds as nil takes none.
+// Merge returns next with the fields of prev that T does not know added, byte for
+// byte, after the other fields of their struct. Use it to rewrite a record whose
+// reading reported unknown fields, so that a program older than the record loses
+// nothing of it. A struct that is nil in next gets no fields.
 //
 // The error wraps ErrCorrupt.
 func (m *Model[T]) Merge(prev, next []byte) ([]byte, error) {
@@ -20,13 +20,13 @@ type merger struct {
 	err error
 }
 
-// pair is a stored field: its name, its value and the bytes of both together.
+// pair is a stored field: its name, its value, and the bytes of both.
 type pair struct {
 	name, value, raw []byte
 }
 
-// value writes the struct next with what fields does not know of prev. Anything
-// else than two structs it leaves as next has it.
+// value writes the struct next with the fields of prev that fields does not know.
+// If prev and next are not both structs, it writes next as it is.
 func (m *merger) value(prev, next []byte, fields Fields) {
 	if !isStruct(prev) || !isStruct(next) {
 		m.w.buf = append(m.w.buf, next...)

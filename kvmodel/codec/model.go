@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// Model is the codec of one struct type, made of the functions kvgen wrote for
-// it. It is safe for concurrent use.
+// Model is the codec of a struct type, made of the functions that kvgen wrote for
+// the type. It is safe for concurrent use.
 type Model[T any] struct {
 	Write  func(*Writer, *T) // writes all of a value
 	Read   func(*Reader, *T) // reads what Write wrote, over a value
 	Fields Fields            // the names Read knows
 }
 
-// Fields reports whether a struct has a field stored as name. If the field is a
-// struct itself, or a pointer to one, its own fields are returned as well.
+// Fields reports whether a struct has a field stored as name. If the field is
+// itself a struct, or a pointer to one, it also returns the field's own fields.
 type Fields func(name []byte) (nested Fields, known bool)
 
 // Append appends the stored form of v to dst. On an error, which wraps
@@ -29,8 +29,8 @@ func (m *Model[T]) Append(dst []byte, v *T) ([]byte, error) {
 	return w.buf, nil
 }
 
-// Marshal returns the stored form of v in memory of just that size. Its error
-// wraps ErrNotStorable.
+// Marshal returns the stored form of v in a slice of exactly that capacity. Its
+// error wraps ErrNotStorable.
 func (m *Model[T]) Marshal(v *T) ([]byte, error) {
 	w := takeWriter()
 	defer w.release()
@@ -44,11 +44,11 @@ func (m *Model[T]) Marshal(v *T) ([]byte, error) {
 }
 
 // Unmarshal reads data, one stored value and nothing after it, into v. Fields
-// that data does not have stay as they are. Unknown says that data has fields
-// that T, or a struct T reaches by fields and pointers alone, does not know:
-// rewriting the record without Merge would lose them. Fields unknown to structs
-// in slices, arrays and maps are passed over: their elements have no name by which to find
-// them again after a change.
+// that data lacks stay as they are. It reports unknown if data has fields that T
+// does not know, or that a struct does not know which T reaches by fields and
+// pointers alone: rewriting the record without Merge would lose them. It ignores
+// unknown fields of structs in slices, arrays and maps: such elements have no
+// name by which Merge could find them again after a change.
 //
 // The error wraps ErrCorrupt and is an *Error; v is then partly filled.
 func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
@@ -65,7 +65,7 @@ func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
 	return r.unknown, nil
 }
 
-// write writes v behind the first start bytes of w.
+// write writes v after the first start bytes of w.
 func write[T any](w *Writer, start int, v *T, put func(*Writer, *T)) error {
 	if v == nil {
 		w.nil()
@@ -84,7 +84,7 @@ var (
 	readers = sync.Pool{New: func() any { return new(Reader) }}
 )
 
-// maxScratch is the largest buffer a pooled Writer keeps.
+// maxScratch is the largest buffer that a pooled Writer keeps.
 const maxScratch = 64 << 10
 
 func takeWriter() *Writer { return writers.Get().(*Writer) }
@@ -105,7 +105,7 @@ func (r *Reader) reset(data []byte) {
 	r.limit = memoryLimit(len(data))
 }
 
-// release lets go of everything the reader has seen.
+// release drops all that the reader refers to and returns it to the pool.
 func (r *Reader) release() {
 	r.raw.Reset(nil)
 	*r = Reader{decoder: r.decoder}

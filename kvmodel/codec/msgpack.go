@@ -8,7 +8,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// Encode writes v by e: the EncodeMsgpack of a generated type.
+// Encode writes v to e. It is the EncodeMsgpack of a generated type.
 func (m *Model[T]) Encode(e *msgpack.Encoder, v *T) error {
 	w := takeWriter()
 	defer w.release()
@@ -22,9 +22,9 @@ func (m *Model[T]) Encode(e *msgpack.Encoder, v *T) error {
 	return err
 }
 
-// Decode reads one value from d into v: the DecodeMsgpack of a generated type.
-// The end of the input before the value is io.EOF; other errors of the
-// underlying reader are returned as they are, those of the bytes wrap
+// Decode reads one value from d into v. It is the DecodeMsgpack of a generated
+// type. If the input ends before the value, the error is io.EOF. Other errors of
+// the underlying reader are returned as they are; those about the bytes wrap
 // ErrCorrupt.
 func (m *Model[T]) Decode(d *msgpack.Decoder, v *T) error {
 	s := stream{from: d}
@@ -36,8 +36,8 @@ func (m *Model[T]) Decode(d *msgpack.Decoder, v *T) error {
 	return err
 }
 
-// stream gathers the bytes of one value from a decoder. It holds no more memory
-// than bytes that have arrived, twice over, whatever lengths they claim.
+// stream gathers the bytes of one value from a decoder. It allocates at most
+// about twice the bytes that have arrived, whatever lengths they claim.
 type stream struct {
 	from *msgpack.Decoder
 	data []byte
@@ -46,7 +46,7 @@ type stream struct {
 
 const minStep = 512
 
-// value gathers a value nested depth deep.
+// value gathers a value at the given depth.
 func (s *stream) value(depth int) {
 	at := len(s.data)
 	head := s.take(1)
@@ -78,8 +78,8 @@ func (s *stream) values(n, depth int) {
 	}
 }
 
-// take gathers n bytes and returns them. It asks for them in steps that double
-// what has arrived.
+// take gathers n bytes and returns them. It reads them in steps that at most
+// double what has arrived.
 func (s *stream) take(n int) []byte {
 	start := len(s.data)
 	for left := n; left > 0 && s.err == nil; {
@@ -94,7 +94,7 @@ func (s *stream) take(n int) []byte {
 	return s.data[start:]
 }
 
-// read fills the gathered bytes from at on.
+// read reads into the gathered bytes from offset at on.
 func (s *stream) read(at int) {
 	err := s.from.ReadFull(s.data[at:])
 	switch {

@@ -8,13 +8,13 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// A type that marshals itself is stored as it says: its own msgpack as it is,
-// binary as bytes, text as a string. Its bytes are checked to be one value
-// before they are stored, and before it gets to see them again.
+// A type that marshals itself determines its stored form: its own msgpack is
+// stored as it is, binary as bytes, text as a string. Its bytes are checked to be
+// one value before they are stored, and again before the type reads them.
 
-var errNotOneValue = errors.New("its own encoder wrote something else than one msgpack value")
+var errNotOneValue = errors.New("its own encoder did not write exactly one msgpack value")
 
-// WriteCustom writes *v by its EncodeMsgpack; if that writes nothing, nil.
+// WriteCustom writes *v by its EncodeMsgpack, or nil if that writes nothing.
 func WriteCustom[T any, P interface {
 	*T
 	msgpack.CustomEncoder
@@ -27,7 +27,7 @@ func WriteCustom[T any, P interface {
 	w.own(start, P(v).EncodeMsgpack(w.encoder))
 }
 
-// WriteMarshaler writes *v by its MarshalMsgpack; if that returns nothing, nil.
+// WriteMarshaler writes *v by its MarshalMsgpack, or nil if that returns nothing.
 func WriteMarshaler[T any, P interface {
 	*T
 	msgpack.Marshaler
@@ -38,7 +38,7 @@ func WriteMarshaler[T any, P interface {
 	w.own(start, err)
 }
 
-// WriteBinary writes what the MarshalBinary of *v returns as bytes.
+// WriteBinary writes the result of *v's MarshalBinary as bytes.
 func WriteBinary[T any, P interface {
 	*T
 	encoding.BinaryMarshaler
@@ -50,7 +50,7 @@ func WriteBinary[T any, P interface {
 	w.bytes(b)
 }
 
-// WriteText writes what the MarshalText of *v returns as a string.
+// WriteText writes the result of *v's MarshalText as a string.
 func WriteText[T any, P interface {
 	*T
 	encoding.TextMarshaler
@@ -62,7 +62,7 @@ func WriteText[T any, P interface {
 	w.string(string(b))
 }
 
-// WriteOrNil writes *v by write, or as nil if it is.
+// WriteOrNil writes nil if isNil, otherwise *v by write.
 func WriteOrNil[T any](w *Writer, v *T, isNil bool, write func(*Writer, *T)) {
 	if isNil {
 		w.nil()
@@ -119,7 +119,7 @@ func ReadBinary[T any, P interface {
 	r.cause(at, P(v).UnmarshalBinary(r.take(n)))
 }
 
-// ReadText reads *v from a string, or bytes, by its UnmarshalText.
+// ReadText reads *v from a string or bytes by its UnmarshalText.
 func ReadText[T any, P interface {
 	*T
 	encoding.TextUnmarshaler
@@ -137,7 +137,7 @@ func ReadText[T any, P interface {
 	}
 }
 
-// own ends what a value's own encoder wrote from start on, or failed to.
+// own completes what a value's own encoder wrote from start on, with error err.
 func (w *Writer) own(start int, err error) {
 	if err != nil {
 		w.fail(err)
@@ -166,8 +166,8 @@ func (w *Writer) WriteByte(c byte) error {
 	return nil
 }
 
-// own passes over a value and returns its bytes, none for nil and after a
-// failure.
+// own skips a value and returns its bytes. It returns none for nil, and none after
+// a failure.
 func (r *Reader) own() (at int, raw []byte) {
 	at = r.at
 	if r.skipNil() {
@@ -180,7 +180,7 @@ func (r *Reader) own() (at int, raw []byte) {
 	return at, r.data[at:r.at]
 }
 
-// cause fails because the decoder of the value at at did, unless err is nil.
+// cause fails with err, from the decoder of the value at at, unless err is nil.
 func (r *Reader) cause(at int, err error) {
 	if err != nil {
 		r.fail(at, err.Error())

@@ -11,23 +11,23 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// Reader reads one value from stored bytes. The first failure stays, and ends
-// the bytes: every later read finds none.
+// Reader reads one value from stored bytes. The first failure stays; after it
+// there are no more bytes to read.
 type Reader struct {
 	account
 	data     []byte
 	at       int
 	limit    int64
-	elements int  // how many slices and maps the value being read is inside of
-	unknown  bool // a field no struct knows was skipped outside of them
+	elements int  // how many slices and maps contain the value being read
+	unknown  bool // an unknown field was skipped outside slices and maps
 	window   window
 	err      *Error
 	decoder  *msgpack.Decoder
 	raw      bytes.Reader
 }
 
-// ReadStruct reads the fields of *v by field, which reads the one called name
-// or reports false if there is none.
+// ReadStruct reads the fields of *v by field, which reads the field called name
+// or returns false if there is none.
 func ReadStruct[T any](r *Reader, v *T, field func(r *Reader, v *T, name []byte) bool) {
 	n := r.open(kindMap)
 	if n < 0 {
@@ -85,7 +85,7 @@ func ReadUint[T unsigned](r *Reader, v *T) {
 	*v = T(n)
 }
 
-// ReadFloat reads *v from a float of any width or an integer, if T holds
+// ReadFloat reads *v from a float of any width or an integer, if T can hold
 // exactly that number.
 func ReadFloat[T float](r *Reader, v *T) {
 	at := r.at
@@ -100,7 +100,7 @@ func ReadFloat[T float](r *Reader, v *T) {
 // ReadString reads *v.
 func ReadString[T ~string](r *Reader, v *T) { *v = T(r.string()) }
 
-// ReadBytes reads *v into memory of its own; nil stays nil.
+// ReadBytes reads *v into newly allocated memory; nil stays nil.
 func ReadBytes[T ~[]byte](r *Reader, v *T) {
 	n := r.open(kindBytes)
 	if n < 0 {
@@ -110,8 +110,8 @@ func ReadBytes[T ~[]byte](r *Reader, v *T) {
 	*v = append(make(T, 0, n), r.take(n)...)
 }
 
-// ReadByteArray reads an array of bytes, given as a slice of it. Fewer stored
-// bytes leave the rest zero; more are an error.
+// ReadByteArray reads an array of bytes, given as a slice of it. If fewer bytes
+// are stored, the rest is zero; if more are, it is an error.
 func ReadByteArray(r *Reader, v []byte) {
 	at := r.at
 	n := r.open(kindBytes)
@@ -177,8 +177,8 @@ func ReadSlice[S ~[]T, T any](r *Reader, v *S, read func(*Reader, *T)) {
 	r.depth--
 }
 
-// ReadArray reads an array, given as a slice of it, by read. Fewer stored
-// elements leave the rest zero; more are an error.
+// ReadArray reads an array, given as a slice of it, by read. If fewer elements are
+// stored, the rest is zero; if more are, it is an error.
 func ReadArray[T any](r *Reader, v []T, read func(*Reader, *T)) {
 	at := r.at
 	n := r.open(kindArray)
@@ -203,7 +203,7 @@ func readElements[T any](r *Reader, v []T, read func(*Reader, *T)) {
 }
 
 // ReadMap reads a new *v by readKey and read; nil stays nil. Of two entries with
-// one key the later counts.
+// the same key, the later one wins.
 func ReadMap[M ~map[K]V, K key, V any](r *Reader, v *M, readKey func(*Reader, *K), read func(*Reader, *V)) {
 	*v = nil
 	n := r.open(kindMap)
@@ -250,7 +250,7 @@ func (r *Reader) skipNil() bool {
 }
 
 // open reads the beginning of a value of kind k and returns its count of bytes,
-// values or pairs, which the remaining bytes can hold. It is -1 for nil, and
+// values or pairs, which the remaining bytes can hold. It returns -1 for nil, and
 // after a failure.
 func (r *Reader) open(k kind) int {
 	at, c := r.code()
@@ -298,7 +298,7 @@ func (r *Reader) take(n int) []byte {
 	return r.data[r.at-n : r.at]
 }
 
-// text returns the bytes of a string, in the input.
+// text returns the bytes of a string, which stay in the input.
 func (r *Reader) text(want string) []byte {
 	at, c := r.code()
 	if c&0xe0 == codeFixStr {
@@ -320,8 +320,8 @@ func (r *Reader) string() string {
 	return r.window.cut(r.data, r.at-len(b), r.at)
 }
 
-// integer returns an integer of any width. If big, it is over the int64 range
-// and n holds its bits as a uint64.
+// integer returns an integer of any width. If big, it exceeds an int64, and n has
+// its bits as a uint64.
 func (r *Reader) integer() (n int64, big bool) {
 	at, c := r.code()
 	if c < codeFixMap || c >= codeNegative {
@@ -365,7 +365,7 @@ func (r *Reader) fixed(c byte, b []byte) (n int64, big bool) {
 	return 0, false
 }
 
-// float returns a number; exact is false if a float64 does not hold it.
+// float returns a number. It is exact unless a float64 cannot hold it.
 func (r *Reader) float() (n float64, exact bool) {
 	at, c := r.code()
 	switch c {
@@ -396,7 +396,8 @@ func (r *Reader) float() (n float64, exact bool) {
 	return n, n < 1<<63 && int64(n) == i
 }
 
-// openTime reads the beginning of a timestamp and returns its length, -1 for nil.
+// openTime reads the beginning of a timestamp and returns its length, or -1 for
+// nil.
 func (r *Reader) openTime() int {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -417,7 +418,7 @@ func (r *Reader) openTime() int {
 	return n
 }
 
-// skip passes over one value, whatever its kind, that is nested depth deep.
+// skip skips a value of any kind at the given depth.
 func (r *Reader) skip(depth int) {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -446,7 +447,7 @@ func (r *Reader) skipAll(at, n, depth int) {
 	}
 }
 
-// enter goes one level down into a value that takes size bytes of memory.
+// enter goes one level deeper, into a value that takes size bytes of memory.
 func (r *Reader) enter(size int64) bool {
 	r.memory += size
 	switch {
@@ -469,7 +470,7 @@ func (r *Reader) fail(at int, reason string) {
 	r.at = len(r.data)
 }
 
-// unexpected fails because something else than want begins at at.
+// unexpected fails because the value at at is not what was wanted.
 func (r *Reader) unexpected(at int, want string) {
 	if r.err == nil {
 		r.fail(at, fmt.Sprintf("want %s, found %v", want, shapeOf(r.data[at]).kind))

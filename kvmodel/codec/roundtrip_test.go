@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
 )
 
-// exact compares every field, and times with their location.
+// exact compares every field, and times including their location.
 var exact = cmp.Options{
 	cmp.AllowUnexported(sample.Kitchen{}, geo.Point{}, geo.Region{}),
 	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
@@ -77,7 +77,7 @@ func TestModel_Unmarshal_GivesBackEveryKindOfField(t *testing.T) {
 	}
 }
 
-// emptyKitchen returns a Kitchen whose slices, maps and pointers are empty, not
+// emptyKitchen returns a Kitchen whose slices, maps and pointers are empty but not
 // nil.
 func emptyKitchen() *sample.Kitchen {
 	return &sample.Kitchen{
@@ -193,8 +193,8 @@ func TestModel_Append_WhatCannotBeStoredIsAnErrorAndWritesNothing(t *testing.T) 
 	}{
 		"contains itself": {loop, "value cannot be stored: at field Next: nested deeper than 256, or contains itself"},
 		"own encoder":     {&sample.Kitchen{Version: sample.Version{Major: -1}}, "value cannot be stored: at field Version: negative version"},
-		"two values":      {&sample.Kitchen{Raw: msgpack.RawMessage{1, 2}}, "value cannot be stored: at field Raw: its own encoder wrote something else than one msgpack value"},
-		"half a value":    {&sample.Kitchen{Raw: msgpack.RawMessage{0x92, 2}}, "value cannot be stored: at field Raw: its own encoder wrote something else than one msgpack value"},
+		"two values":      {&sample.Kitchen{Raw: msgpack.RawMessage{1, 2}}, "value cannot be stored: at field Raw: its own encoder did not write exactly one msgpack value"},
+		"half a value":    {&sample.Kitchen{Raw: msgpack.RawMessage{0x92, 2}}, "value cannot be stored: at field Raw: its own encoder did not write exactly one msgpack value"},
 		"nothing but nil": {&sample.Kitchen{Slices: make([][]int, 100_000)}, "value cannot be stored: its slices, maps and pointers take 2400000 bytes, over the 1309386 that 100722 stored bytes may take"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package codec
 
-// window is a part of the input as a string, from which short strings are cut:
-// one allocation serves all that lie close together.
+// window is a part of the input as a string. Short strings are cut from it, so
+// those that lie close together share an allocation.
 type window struct {
 	from int
 	text string
@@ -9,7 +9,7 @@ type window struct {
 
 const (
 	windowSize = 128
-	shortText  = 64 // longer text gets memory of its own
+	shortText  = 64 // longer text gets its own allocation
 )
 
 // cut returns data[from:to] as a string.

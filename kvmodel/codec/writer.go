@@ -13,7 +13,7 @@ import (
 )
 
 // Writer holds the bytes of one value while they are written. The first failure
-// stays; what is written after it is thrown away.
+// stays; what is written after it is discarded.
 type Writer struct {
 	account
 	buf     []byte
@@ -38,7 +38,7 @@ type (
 	}
 )
 
-// Struct begins a struct of n fields: Name and a value follow n times.
+// Struct begins a struct of n fields. Each is a call of Name followed by a value.
 func (w *Writer) Struct(n int) { w.mapLen(n) }
 
 // Name writes the name of the field that follows and returns w.
@@ -72,7 +72,7 @@ func WriteFloat[T float](w *Writer, v *T) {
 	w.buf = binary.BigEndian.AppendUint64(append(w.buf, codeFloat64), math.Float64bits(float64(*v)))
 }
 
-// WriteString writes *v, whatever bytes it holds.
+// WriteString writes *v, which may hold any bytes.
 func WriteString[T ~string](w *Writer, v *T) { w.string(string(*v)) }
 
 // WriteBytes writes *v; nil stays nil.
@@ -88,7 +88,7 @@ func WriteBytes[T ~[]byte](w *Writer, v *T) {
 func WriteByteArray(w *Writer, v []byte) { w.bytes(v) }
 
 // WriteTime writes *v as the msgpack timestamp extension: the instant to the
-// nanosecond, without its location.
+// nanosecond, without the location.
 func WriteTime(w *Writer, v *time.Time) {
 	seconds, nanos := uint64(v.Unix()), uint64(v.Nanosecond())
 	switch {
@@ -142,7 +142,7 @@ func WriteArray[T any](w *Writer, v []T, write func(*Writer, *T)) {
 	}
 }
 
-// WriteMap writes the entries of *v in the order of their keys; nil stays nil.
+// WriteMap writes the entries of *v sorted by key; nil stays nil.
 func WriteMap[M ~map[K]V, K key, V any](w *Writer, v *M, writeKey func(*Writer, *K), write func(*Writer, *V)) {
 	if *v == nil {
 		w.nil()
@@ -226,8 +226,8 @@ func (w *Writer) mapLen(n int) {
 	w.length(n, codeNone, codeMap16, codeMap32)
 }
 
-// length writes n behind the code of the shortest form that holds it. Arrays
-// and maps have no form of one byte.
+// length writes the code of the shortest form that holds n, and n. Arrays and maps
+// have no form of one byte.
 func (w *Writer) length(n int, code8, code16, code32 byte) {
 	switch {
 	case n <= math.MaxUint8 && code8 != codeNone:
@@ -237,11 +237,11 @@ func (w *Writer) length(n int, code8, code16, code32 byte) {
 	case uint64(n) <= math.MaxUint32:
 		w.buf = binary.BigEndian.AppendUint32(append(w.buf, code32), uint32(n))
 	default:
-		w.fail(fmt.Errorf("length %d is over the 4 GiB of msgpack", n))
+		w.fail(fmt.Errorf("length %d exceeds the 4 GiB that msgpack allows", n))
 	}
 }
 
-// enter goes one level down into a value that takes size bytes of memory.
+// enter goes one level deeper, into a value that takes size bytes of memory.
 func (w *Writer) enter(size int64) bool {
 	w.memory += size
 	if w.depth == MaxDepth {

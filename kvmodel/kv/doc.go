@@ -2,10 +2,10 @@
 //
 // A backend implements [Store]: one method that carries out a batch of
 // single-key operations in one round trip, called a trip. Nothing in this
-// project asks more of a store than that. What a store can do beyond it, it
-// says through [PowersOf].
+// project requires more of a store than that. [PowersOf] returns what a store
+// can do beyond it.
 //
-// Small wrappers add what has nothing to do with a backend: [Count] adds up what
+// Small wrappers add what no backend needs to know: [Count] adds up what
 // a request costs, [Trace] shows each trip to a hook, [Prefix] gives a tenant
 // keys of its own, [Retry] repeats what may be repeated.
 //

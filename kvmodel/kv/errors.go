@@ -2,8 +2,8 @@ package kv
 
 import "errors"
 
-// What an op can end in besides success. The first block are answers: the
-// store was asked and said so.
+// What an op can end in besides success. These are answers: the store was
+// asked, and this is what it said.
 var (
 	// ErrNotFound: the key is absent, and the store said so.
 	ErrNotFound = errors.New("not found")
@@ -12,7 +12,7 @@ var (
 	ErrExists = errors.New("already exists")
 
 	// ErrConflict: the item is present but no longer has the version given.
-	ErrConflict = errors.New("changed by somebody else")
+	ErrConflict = errors.New("changed by someone else")
 
 	// ErrNotStored: an Append found the key absent or the value full. Every
 	// store gives this one answer for both, because some cannot tell.
@@ -35,15 +35,15 @@ var (
 	// ErrTooLarge: the value is longer than MaxValue.
 	ErrTooLarge = errors.New("value too large")
 
-	// ErrBadOp: the op makes no sense, such as one with a negative TTL. It is
-	// a mistake in the program.
+	// ErrBadOp: the op makes no sense, such as one with a negative TTL. That
+	// is a mistake in the program.
 	ErrBadOp = errors.New("bad operation")
 )
 
 // Failures: the store could not be asked, or did not answer.
 var (
 	// ErrUnavailable: the op was not carried out and will not be. It may be
-	// tried again.
+	// retried.
 	ErrUnavailable = errors.New("store unavailable")
 
 	// ErrUnclear: the write may or may not have been carried out, and may even
@@ -61,7 +61,7 @@ var (
 	ErrLost = errors.New("store has lost its data")
 )
 
-// OpError is an error with the operation it befell.
+// OpError is an error with the operation that failed.
 type OpError struct {
 	Kind Kind
 	Key  string

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A key is "class:part:part...". Parts are escaped so that different parts
-// never give the same key, and a key that would be long is cut and ends in a
-// hash of the whole.
+// A key is "class:part:part...". Parts are escaped, so different parts never
+// give the same key. A key that would be long is cut and ends in a hash of the
+// whole.
 const (
 	longKey    = 160 // a longer text is hashed
 	keptOfLong = 90  // bytes of it that stay readable
@@ -95,8 +95,8 @@ func TextParts(text string, n int) ([]string, error) {
 }
 
 // CheckKey returns an ErrBadKey that says what is wrong with key, or nil. Good
-// bytes are the printable ones of ASCII without the blank and without braces,
-// which would choose the node of a Redis Cluster.
+// bytes are the printable ASCII bytes except the space and braces, which would
+// choose the node of a Redis Cluster.
 func CheckKey(key string) error {
 	if key == "" {
 		return fmt.Errorf("%w: it is empty", ErrBadKey)

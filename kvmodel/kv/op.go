@@ -12,7 +12,7 @@ import (
 // OpGet returns an op that reads key.
 func OpGet(key string) Op { return Op{Kind: Get, Key: key} }
 
-// OpSet returns an op that stores value under key whatever was there.
+// OpSet returns an op that stores value under key, whatever was there.
 func OpSet(key string, value []byte) Op { return Op{Kind: Set, Key: key, Value: value} }
 
 // OpAdd returns an op that stores value under key if the key is absent.
@@ -58,11 +58,15 @@ func (op *Op) Err() error {
 	return &OpError{Kind: op.Kind, Key: op.Key, Err: op.Result.Err}
 }
 
-// Failed tells whether err says that a store could not be asked or did not
-// answer, which is never to be taken for an answer such as "absent".
+// Failed reports whether err says that a store could not be asked or did not
+// answer. Never take that for an answer such as "absent".
 func Failed(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnclear) || errors.Is(err, ErrLost)
 }
+
+// Unavailable returns an ErrUnavailable that wraps cause: the reason why
+// something was not even tried.
+func Unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
 
 // Raced reports whether err is the answer that someone else was first: the key
 // is not as it was read, or is there and should not be.
@@ -81,9 +85,9 @@ func Unanswered(ops []Op) error {
 	return nil
 }
 
-// Check empties the results of ops, refuses in them whatever breaks the
-// contract's limits, and returns the number that may be sent: those without
-// an error. Backends call it first.
+// Check clears the results of ops, refuses each op that breaks the contract's
+// limits, and returns how many may be sent: those without an error. Backends
+// call it first.
 func Check(ops []Op, powers Powers) int {
 	good := 0
 	for i := range ops {
@@ -96,7 +100,7 @@ func Check(ops []Op, powers Powers) int {
 }
 
 // Fail puts err into every op of ops that has no error yet, and returns what
-// Do owes. It is for a trip that came to nothing.
+// Do owes. It is for a trip that failed as a whole.
 func Fail(ops []Op, err error) error {
 	for i := range ops {
 		if ops[i].Result.Err == nil {
@@ -144,8 +148,8 @@ func One(ctx context.Context, s Store, op Op) (Result, error) {
 }
 
 // GetAll reads keys in one trip. The results are in the order of keys; an
-// absent one has ErrNotFound. The error is not nil if some key could not be
-// asked for, and then what is missing must not be taken for absent.
+// absent one has ErrNotFound. The error is not nil if the store could not be
+// asked for some key; that key must then not be taken for absent.
 func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 	space := getOps.Get().(*[]Op)
 	defer getOps.Put(space)
@@ -164,31 +168,26 @@ func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 	return results, err
 }
 
-// getOps are slices of ops for GetAll to use again, since they are the larger
-// part of what it would allocate.
+// getOps holds slices of ops for GetAll to reuse, since they are most of what it
+// would allocate.
 var getOps = sync.Pool{New: func() any { return new([]Op) }}
 
-// AddOrGet stores value under key if the key is absent, and otherwise returns
-// what is there. It costs one trip when it adds and two when it does not.
-// After ErrUnclear the key may or may not hold value.
-func AddOrGet(ctx context.Context, s Store, key string, value []byte) (stored Result, added bool, err error) {
+// AppendSurely adds value to the end of what key holds, and again where it is
+// unclear whether that was done: value may then be there twice.
+func AppendSurely(ctx context.Context, s Store, key string, value []byte) error {
+	var err error
 	for range 3 {
-		if _, err = One(ctx, s, OpAdd(key, value)); err == nil {
-			return Result{Value: value}, true, nil
-		}
-		if !errors.Is(err, ErrExists) {
-			return Result{}, false, err
-		}
-		// Between the two trips the item can vanish; then the add may succeed.
-		if stored, err = One(ctx, s, OpGet(key)); !errors.Is(err, ErrNotFound) {
-			return stored, false, err
+		_, err = One(ctx, s, OpAppend(key, value))
+		if !errors.Is(err, ErrUnclear) {
+			return err
 		}
 	}
-	return Result{}, false, err
+	return err
 }
 
 // Next adds delta to the number under key and returns the sum; where
-// the key is absent it starts from first. It costs one trip but for the first.
+// the key is absent it starts from first. It costs one trip, and three the first
+// time.
 func Next(ctx context.Context, s Store, key string, first, delta int64) (int64, error) {
 	for {
 		r, err := One(ctx, s, OpIncrement(key, delta))

@@ -14,7 +14,7 @@ type Powers struct {
 
 	// Atomic, if not nil, runs f with a store whose ops take effect together
 	// when f returns nil and not at all when it returns an error, which Atomic
-	// then returns as it is. Nobody else's op comes between them. The store
+	// then returns as it is. No other op comes between them. The store
 	// is f's own: f must not keep it, and must not use the outer one. What f
 	// has written it also reads. If Atomic itself cannot commit, nothing was
 	// carried out, and the error is ErrUnavailable. If ctx ends or the store

@@ -6,7 +6,7 @@ import (
 )
 
 // Prefix returns a store whose keys all live under tenant in s, apart from
-// those of every other tenant. A tenant comes from the session or the
+// those of every other tenant. Take the tenant from the session or the
 // configuration, never from the request. It returns an ErrBadKey if the
 // escaped tenant is empty or longer than MaxTenant.
 func Prefix(s Store, tenant string) (Store, error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// All chance comes from crypto/rand, so that a simulation can seed it.
+// All randomness comes from crypto/rand, which a simulation can seed.
 
 // RandomBytes returns n random bytes.
 func RandomBytes(n int) []byte {
@@ -16,10 +16,11 @@ func RandomBytes(n int) []byte {
 	return b
 }
 
-// Random returns a random number of 64 bits, which no one else has.
+// Random returns a random 64-bit number. No other call returns the same one.
 func Random() uint64 { return binary.BigEndian.Uint64(RandomBytes(8)) }
 
-// RandomName returns 26 characters that no one else has, fit for a key.
+// RandomName returns 26 random characters that fit in a key. No other call
+// returns the same ones.
 func RandomName() string { return nameEncoding.EncodeToString(RandomBytes(16)) }
 
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -6,7 +6,7 @@ import (
 )
 
 // Limits that hold on every store. What exceeds them is refused before it is
-// sent, so that nothing that is stored already can come to harm.
+// sent, so what is already stored is never harmed.
 const (
 	MaxKey    = 250           // bytes of a key
 	MaxValue  = 1<<20 - 8<<10 // bytes of a value
@@ -53,7 +53,7 @@ const (
 	// Get reads the value and its version. ErrNotFound.
 	Get
 
-	// Set stores the value whatever was there.
+	// Set stores the value, whatever was there before.
 	Set
 
 	// Add stores the value if the key is absent. ErrExists.
@@ -98,13 +98,12 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Writes tells whether an op of this kind can change the store.
+// Writes reports whether an op of this kind can change the store.
 func (k Kind) Writes() bool { return k != Get }
 
 // Version identifies one state of one item. Every change of an item gives it
 // a version it never had before, also across a deletion. A version comes from
-// a Get and is good for nothing but a compare on the same key of the same
-// store. The zero Version belongs to no item.
+// a Get and can only be compared, on the same key of the same store. The zero Version belongs to no item.
 type Version uint64
 
 // Op is one operation on one key, and after Do its result.
@@ -113,7 +112,7 @@ type Op struct {
 	Key     string
 	Value   []byte        // Set, Add, CompareAndSwap, Append
 	Version Version       // CompareAndSwap, CompareAndDelete
-	TTL     time.Duration // Set, Add, CompareAndSwap; 0 means for ever
+	TTL     time.Duration // Set, Add, CompareAndSwap; 0 means forever
 	Unless  []byte        // Append, on stores with Powers.Unless
 	Delta   int64         // Increment
 

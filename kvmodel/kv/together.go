@@ -14,9 +14,8 @@ import (
 //
 // Works run one at a time, in one goroutine, from the last to the first, and
 // their ops stand in the trip from the first to the last. A key that several of
-// them read in one trip is read once. A work must use its
-// store from nowhere else, must not keep it, and must not wait for another
-// work. Together returns what the works returned, in their order.
+// them read in one trip is read once. A work must use its store from nowhere
+// else, must not keep it, and must not wait for another work. Together returns what the works returned, in their order.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
 	if len(works) == 1 {
 		return []error{works[0](s)}
@@ -31,7 +30,7 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 		if len(flight) == 0 {
 			break
 		}
-		// Each op tells in its result what became of it.
+		// Each op's result says what became of it.
 		_ = s.Do(ctx, flight)
 		deliver(parts, flight)
 	}
@@ -42,22 +41,22 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	return errs
 }
 
-// load returns the ops of a trip, and notes in parts where their ops stand in it.
+// load returns the ops of a trip, and notes in parts where their ops are in it.
 func load(parts []*part) []Op {
 	var flight []Op
 	reads := make(map[string]int)
 	for _, p := range parts {
-		p.seats = p.seats[:0]
+		p.positions = p.positions[:0]
 		for _, op := range p.ops {
-			seat, taken := reads[op.Key]
+			position, taken := reads[op.Key]
 			if op.Kind != Get || !taken {
-				seat = len(flight)
+				position = len(flight)
 				flight = append(flight, op)
 			}
 			if op.Kind == Get {
-				reads[op.Key] = seat
+				reads[op.Key] = position
 			}
-			p.seats = append(p.seats, seat)
+			p.positions = append(p.positions, position)
 		}
 	}
 	return flight
@@ -67,13 +66,13 @@ func load(parts []*part) []Op {
 func deliver(parts []*part, flight []Op) {
 	owned := make([]bool, len(flight))
 	for _, p := range slices.Backward(parts) {
-		for i, seat := range p.seats {
-			result := flight[seat].Result
-			// A value belongs to whoever gets it.
-			if owned[seat] {
+		for i, position := range p.positions {
+			result := flight[position].Result
+			// A value belongs to the work that gets it.
+			if owned[position] {
 				result.Value = bytes.Clone(result.Value)
 			}
-			owned[seat] = true
+			owned[position] = true
 			p.ops[i].Result = result
 		}
 	}
@@ -84,16 +83,16 @@ func deliver(parts []*part, flight []Op) {
 	}
 }
 
-// part is one work of Together: a coroutine that stops wherever it has ops to
+// part is one work of Together: a coroutine that stops when it has ops to
 // send.
 type part struct {
-	ops    []Op  // waiting to be sent; empty when the work has ended
-	seats  []int // where they stand in the trip
-	err    error
-	powers Powers
-	next   func() ([]Op, bool)
-	stop   func()
-	yield  func([]Op) bool
+	ops       []Op  // waiting to be sent; empty when the work has ended
+	positions []int // where they are in the trip
+	err       error
+	powers    Powers
+	next      func() ([]Op, bool)
+	stop      func()
+	yield     func([]Op) bool
 }
 
 func startPart(work func(Store) error, powers Powers) *part {

@@ -15,7 +15,7 @@ type Trip struct {
 
 // Trace returns a store that shows each trip to hook after it has ended. The
 // hook runs in the caller's goroutine, must not keep or change Ops, and should
-// be quick; a logger, a tracer's span or a metric fits in a few lines.
+// be quick. A logger, a span or a metric is a hook of a few lines.
 func Trace(s Store, hook func(context.Context, Trip)) Store { return &traced{s, hook} }
 
 type traced struct {

@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// address is where servers are and who logs in there.
+// address says where servers are and who logs in there.
 type address struct {
 	user, password string
-	hosts          []string // HOST:PORT each, no two alike
+	hosts          []string // each HOST:PORT, no two alike
 	path           string   // what follows the hosts, without the slash
 }
 
-// parseAddress takes //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH apart. Where no
-// host is given it is this machine, and where no port is given it is port.
+// parseAddress splits //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH. The default host
+// is this machine, and the default port is port.
 func parseAddress(rest, port string) (address, error) {
 	rest, ok := strings.CutPrefix(rest, "//")
 	if !ok {
 		return address{}, errors.New("two slashes must follow the colon")
 	}
 	var a address
-	// A password may hold a slash: only what follows the last @ is an address.
+	// A password may contain a slash: only what follows the last @ is an address.
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		if err := a.logIn(rest[:at]); err != nil {
 			return address{}, err
@@ -56,19 +56,19 @@ func (a *address) logIn(text string) error {
 	a.user, errUser = url.PathUnescape(user)
 	a.password, errPassword = url.PathUnescape(password)
 	if errUser != nil || errPassword != nil {
-		// Those errors hold a piece of the password.
-		return errors.New("user name or password: a % in it must be written %25")
+		// Those errors show a part of the password.
+		return errors.New("user name or password: write % as %25")
 	}
 	return nil
 }
 
-// hostPort returns text as HOST:PORT, with port where it has none.
+// hostPort returns text as HOST:PORT, with port if it has none.
 func hostPort(text, port string) (string, error) {
 	host := text
 	if strings.Contains(text, ":") && !strings.HasSuffix(text, "]") {
 		var err error
 		if host, port, err = net.SplitHostPort(text); err != nil {
-			return "", errors.New("it is not HOST:PORT; an IPv6 address is written [::1]:PORT")
+			return "", errors.New("it is not HOST:PORT; write an IPv6 address as [::1]:PORT")
 		}
 	}
 	host = strings.Trim(host, "[]")
@@ -76,7 +76,7 @@ func hostPort(text, port string) (string, error) {
 		return "", errors.New("the name is missing")
 	}
 	if i := strings.IndexFunc(host, notInHost); i >= 0 {
-		return "", fmt.Errorf("it holds %q", host[i])
+		return "", fmt.Errorf("it contains %q", host[i])
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return "", fmt.Errorf("port %q is not in 1..65535", port)

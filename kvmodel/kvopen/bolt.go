@@ -23,7 +23,7 @@ func openBolt(_ context.Context, path string, opts *options) (kv.Store, error) {
 		return nil, errors.New("the file's path is missing: bolt:PATH")
 	}
 	if strings.HasPrefix(path, "//") {
-		return nil, errors.New("no two slashes follow the colon: bolt:dir/file, or bolt:/dir/file from the root")
+		return nil, errors.New("two slashes must not follow the colon: write bolt:dir/file, or bolt:/dir/file from the root")
 	}
 	return boltkv.Open(path, settings)
 }

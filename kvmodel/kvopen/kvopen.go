@@ -1,18 +1,18 @@
 // Package kvopen opens a database, or a bare store, from the store's URL, so
-// that an app chooses its store by configuration.
+// that an app can choose its store by configuration.
 //
-//	mem:                                   in memory, gone with the process
+//	mem:                                   in memory, lost with the process
 //	bolt:PATH                              embedded, one file
 //	memcached://HOST:PORT,HOST:PORT        memcached servers
 //	redis://USER:PASSWORD@HOST:PORT/DB     one Redis or Valkey server
 //	redis-cluster://HOST:PORT,HOST:PORT    some nodes of a cluster
 //
-// Ports may be left out for the usual ones, and all hosts for this machine.
-// Options follow a question mark, as in
-// bolt:app.db?durability=periodic; docs/stores.md lists them. In a user name or a
-// password the bytes % @ ? are written as in any URL: %25 %40 %3F.
+// A missing port means the usual one, and no hosts at all mean this machine.
+// Options follow a question mark, as in bolt:app.db?durability=periodic;
+// docs/stores.md lists them. In a user name or a password, write the bytes % @ ?
+// as in any URL: %25 %40 %3F.
 //
-// Whoever needs what a URL cannot say uses a backend's own constructor.
+// To configure what a URL cannot express, use a backend's own constructor.
 package kvopen
 
 import (
@@ -31,7 +31,7 @@ import (
 // scheme is one kind of store a URL can name.
 type scheme struct {
 	name string
-	form string // of its URLs, for error messages
+	form string // what its URLs look like, for error messages
 	open func(ctx context.Context, rest string, opts *options) (kv.Store, error)
 }
 
@@ -43,8 +43,8 @@ var schemes = []scheme{
 	{"redis-cluster", "redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT", openRedisCluster},
 }
 
-// Open returns the database in the store that url names, which its Close
-// closes. Errors are those of Store and of kvmodel.Open.
+// Open returns the database in the store that url names. Closing the database
+// closes the store. Errors are those of Store and of kvmodel.Open.
 func Open(ctx context.Context, url string, opts ...kvmodel.Option) (*kvmodel.DB, error) {
 	s, err := Store(ctx, url)
 	if err != nil {
@@ -58,7 +58,7 @@ func Open(ctx context.Context, url string, opts ...kvmodel.Option) (*kvmodel.DB,
 }
 
 // Store opens the store that url names. An error says what is wrong with the
-// URL, or why the store could not be opened, and never holds a password.
+// URL, or why the store could not be opened, and never shows a password.
 func Store(ctx context.Context, url string) (kv.Store, error) {
 	s, rest, opts, err := parse(url)
 	if err != nil {
@@ -73,8 +73,8 @@ func Store(ctx context.Context, url string) (kv.Store, error) {
 
 var schemeName = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
-// parse takes a URL apart into its scheme, its options, and the rest between
-// them. Its errors show nothing of the URL that could be a password.
+// parse splits a URL into its scheme, its options, and the rest between them.
+// Its errors show no part of the URL that could be a password.
 func parse(text string) (s scheme, rest string, opts *options, err error) {
 	name, rest, ok := strings.Cut(text, ":")
 	if !ok || !schemeName.MatchString(name) {
@@ -115,7 +115,7 @@ func forms() string {
 
 func openMem(_ context.Context, rest string, opts *options) (kv.Store, error) {
 	if rest != "" {
-		return nil, fmt.Errorf("nothing follows the colon")
+		return nil, errors.New("nothing may follow the colon")
 	}
 	if err := opts.check(); err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func TestOpen_AfterAnErrorNothingStaysOpen(t *testing.T) {
 	if _, err := Open(t.Context(), url, kvmodel.Tenant(strings.Repeat("x", 300))); !errors.Is(err, kv.ErrBadKey) {
 		t.Errorf("want an ErrBadKey, got %v", err)
 	}
-	// The file is locked as long as it is open.
+	// The file is locked while it is open.
 	db, err := Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -88,14 +88,14 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"MEM:", "must start with one of mem:, "},
 		{"sqlite:app.db", `unknown scheme "sqlite"; a store URL is one of mem:, `},
 		{"memcache://a", `unknown scheme "memcache": did you mean memcached?`},
-		{"mem:x", "mem URL: nothing follows the colon"},
-		{"mem:?size=1", `mem URL: unknown option "size"; this kind of store takes none`},
+		{"mem:x", "mem URL: nothing may follow the colon"},
+		{"mem:?size=1", `mem URL: unknown option "size"; this kind of store has no options`},
 		{"mem:?a=%zz", `mem URL: options: invalid URL escape "%zz"`},
 
 		{"bolt:", "bolt URL: the file's path is missing"},
-		{"bolt://app.db", "bolt URL: no two slashes follow the colon"},
+		{"bolt://app.db", "bolt URL: two slashes must not follow the colon"},
 		{"bolt:" + folder, "bolt URL: boltkv: open " + folder},
-		{"bolt:app.db?durable=synced", `unknown option "durable"; known are durability=synced|periodic|unsynced`},
+		{"bolt:app.db?durable=synced", `unknown option "durable"; the options are durability=synced|periodic|unsynced`},
 		{"bolt:app.db?durability=none", "option durability=none: it must be one of synced|periodic|unsynced"},
 		{"bold:app.db", `unknown scheme "bold": did you mean bolt?`},
 
@@ -107,11 +107,11 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"memcached://::1", `host "::1": it is not HOST:PORT`},
 		{"memcached://a,,b", `host "": the name is missing`},
 		{"memcached://:11211", `host ":11211": the name is missing`},
-		{"memcached://a b", `host "a b": it holds ' '`},
+		{"memcached://a b", `host "a b": it contains ' '`},
 		{"memcached://h,h:11211", `host "h:11211" is given twice`},
-		{"memcached://h/0", "memcached URL: nothing follows the hosts but options"},
-		{"memcached://u@h", "memcached URL: memcached knows no user and no password"},
-		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; known are timeout=DURATION, conns=1..10000`},
+		{"memcached://h/0", "memcached URL: only options may follow the hosts"},
+		{"memcached://u@h", "memcached URL: memcached has no users and passwords"},
+		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; the options are timeout=DURATION, conns=1..10000`},
 		{"memcached://h?timeout=1s&timeout=2s", "option timeout is given 2 times"},
 		{"memcached://h?timeout=1", "option timeout=1: it must be a duration above 0 such as 500ms"},
 		{"memcached://h?timeout=-1s", "option timeout=-1s: it must be a duration above 0"},
@@ -120,12 +120,12 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 
 		{"redsi://h", `unknown scheme "redsi": did you mean redis?`},
 		{"redis:h", "redis URL: two slashes must follow the colon"},
-		{"redis://g,h", "redis URL: it names one server; a cluster is redis-cluster://"},
+		{"redis://g,h", "redis URL: it must name one server; a cluster is redis-cluster://"},
 		{"redis://h/zero", `redis URL: database "zero" is not a number from 0`},
 		{"redis://h/-1", `redis URL: database "-1" is not a number from 0`},
-		{"redis://:%@h", "redis URL: user name or password: a % in it must be written %25"},
+		{"redis://:%@h", "redis URL: user name or password: write % as %25"},
 		{"redis://:a?b@h", "redis URL: an @ after the question mark; write ? in a password as %3F"},
-		{"redis://h?pacience=1s", `unknown option "pacience": did you mean patience?; known are patience=DURATION, ` +
+		{"redis://h?pacience=1s", `unknown option "pacience": did you mean patience?; the options are patience=DURATION, ` +
 			"wait-replicas=0..100, wait-timeout=DURATION, tls=off|on"},
 		{"redis://h?tls=yes", "option tls=yes: it must be one of off|on"},
 		{"redis-cluster://h/1", "redis-cluster URL: a cluster has no databases"},
@@ -166,8 +166,8 @@ func TestParseAddress_TakesAddressesApart(t *testing.T) {
 	}
 }
 
-// FuzzStore_ErrorsHideThePassword puts a password where one belongs, into a URL
-// that is otherwise anything, and looks for it in what is said about the URL.
+// FuzzStore_ErrorsHideThePassword puts a password into an otherwise arbitrary URL
+// and looks for it in the error about the URL.
 func FuzzStore_ErrorsHideThePassword(f *testing.F) {
 	f.Add("redis://user:", "host:1/0?timeout=1s")
 	f.Add("redsi://:", "host")

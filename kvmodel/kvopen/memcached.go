@@ -21,10 +21,10 @@ func openMemcached(_ context.Context, rest string, opts *options) (kv.Store, err
 		return nil, err
 	}
 	if a.user != "" || a.password != "" {
-		return nil, errors.New("memcached knows no user and no password")
+		return nil, errors.New("memcached has no users and passwords")
 	}
 	if a.path != "" {
-		return nil, errors.New("nothing follows the hosts but options")
+		return nil, errors.New("only options may follow the hosts")
 	}
 	return memcachekv.OpenVolatile(a.hosts, settings)
 }

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// options are those of one URL. Each is asked for by its name once; then check
-// knows all the names there are and what was wrong.
+// options are the options of one URL. The caller asks for each by name, once;
+// then check knows all valid names and what was wrong.
 type options struct {
 	given url.Values
 	known []string // names
 	forms []string // the same as name=form
-	err   error    // the first value that was wrong
+	err   error    // about the first bad value
 }
 
-// check returns what is wrong with the options, if anything: one that nobody
-// asked for, one given twice, or a bad value.
+// check returns what is wrong with the options, if anything: an unknown one, one
+// given twice, or a bad value.
 func (o *options) check() error {
 	for _, name := range slices.Sorted(maps.Keys(o.given)) {
 		if !slices.Contains(o.known, name) {
@@ -35,9 +35,9 @@ func (o *options) check() error {
 
 func (o *options) list() string {
 	if len(o.known) == 0 {
-		return "this kind of store takes none"
+		return "this kind of store has no options"
 	}
-	return "known are " + strings.Join(o.forms, ", ")
+	return "the options are " + strings.Join(o.forms, ", ")
 }
 
 // text returns the value of an option, and whether it was given.
@@ -53,7 +53,7 @@ func (o *options) bad(name, value, form string) {
 	}
 }
 
-// number returns the value of an option in low..high, 0 if it is not given.
+// number returns the value of an option in low..high, or 0 if it is not given.
 func (o *options) number(name string, low, high int) int {
 	form := fmt.Sprintf("%d..%d", low, high)
 	text, ok := o.text(name, form)
@@ -68,7 +68,7 @@ func (o *options) number(name string, low, high int) int {
 	return n
 }
 
-// duration returns the value of an option such as 500ms, 0 if it is not given.
+// duration returns the value of an option such as 500ms, or 0 if it is not given.
 func (o *options) duration(name string) time.Duration {
 	text, ok := o.text(name, "DURATION")
 	if !ok {
@@ -82,7 +82,8 @@ func (o *options) duration(name string) time.Duration {
 	return d
 }
 
-// choice returns which of names an option is, 0 if it is not given.
+// choice returns the index in names of an option's value, or 0 if it is not
+// given.
 func (o *options) choice(name string, names ...string) int {
 	form := strings.Join(names, "|")
 	text, ok := o.text(name, form)
@@ -97,8 +98,8 @@ func (o *options) choice(name string, names ...string) int {
 	return i
 }
 
-// suggest returns "; did you mean NAME?" for the one of names that text may
-// be a misspelling of, or "".
+// suggest returns ": did you mean NAME?" if text may be a misspelling of one of
+// names, otherwise "".
 func suggest(text string, names []string) string {
 	best, least := "", 3
 	for _, name := range names {
@@ -112,8 +113,8 @@ func suggest(text string, names []string) string {
 	return fmt.Sprintf(": did you mean %s?", best)
 }
 
-// distance returns how many bytes must be added, removed or replaced to make b
-// of a.
+// distance returns how many bytes must be added, removed or replaced to turn a
+// into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

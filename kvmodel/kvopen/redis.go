@@ -17,7 +17,7 @@ func openRedis(ctx context.Context, rest string, opts *options) (kv.Store, error
 		return nil, err
 	}
 	if len(settings.Addrs) > 1 {
-		return nil, errors.New("it names one server; a cluster is redis-cluster://HOST:PORT,HOST:PORT")
+		return nil, errors.New("it must name one server; a cluster is redis-cluster://HOST:PORT,HOST:PORT")
 	}
 	if path != "" {
 		if settings.DB, err = strconv.Atoi(path); err != nil || settings.DB < 0 {
@@ -33,13 +33,13 @@ func openRedisCluster(ctx context.Context, rest string, opts *options) (kv.Store
 		return nil, err
 	}
 	if path != "" {
-		return nil, errors.New("a cluster has no databases: nothing follows the hosts but options")
+		return nil, errors.New("a cluster has no databases: only options may follow the hosts")
 	}
 	return rediskv.Open(ctx, settings)
 }
 
-// redisSettings returns what is common to a server's URL and a cluster's, and
-// what follows the hosts.
+// redisSettings returns the settings that the URLs of a server and of a cluster
+// have in common, and what follows the hosts.
 func redisSettings(rest string, opts *options) (settings rediskv.Options, path string, err error) {
 	settings = rediskv.Options{
 		Patience:     opts.duration("patience"),

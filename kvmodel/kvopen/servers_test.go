@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
-// wantCount opens url and counts in it, from 0.
+// wantCount opens url, increments a number there, and wants the sum.
 func wantCount(t *testing.T, url string, want int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -100,7 +100,7 @@ func TestStore_RedisSpeaksTLSIfTold(t *testing.T) {
 		first <- b[0]
 	}()
 	if _, err := kvopen.Store(t.Context(), "redis://"+listener.Addr().String()+"?tls=on"); err == nil {
-		t.Error("want an error, since nobody answers")
+		t.Error("want an error, since no one answers")
 	}
 	const handshake = 22 // the type of a TLS record
 	if got := <-first; got != handshake {

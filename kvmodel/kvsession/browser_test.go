@@ -21,7 +21,7 @@ const cookieName = "app"
 
 var testKey = bytes.Repeat([]byte("k"), 32)
 
-// open returns a Store on store; change, if given, changes its options.
+// open returns a Store on store, with options changed by change.
 func open(t testing.TB, store kv.Store, change ...func(*kvsession.Options)) *kvsession.Store {
 	t.Helper()
 	options := kvsession.Options{Keys: [][]byte{testKey}}
@@ -37,7 +37,7 @@ func open(t testing.TB, store kv.Store, change ...func(*kvsession.Options)) *kvs
 
 func newMem() *memkv.Store { return memkv.New(memkv.Options{}) }
 
-// browser keeps the cookie that a response has set last.
+// browser keeps the cookie that a response set last.
 type browser struct{ cookie *http.Cookie }
 
 // visit is one request that works with the session.
@@ -60,7 +60,7 @@ func (b *browser) open(ctx context.Context, s *kvsession.Store) (*visit, error) 
 	return v, err
 }
 
-// mustOpen begins a request that finds the store up.
+// mustOpen begins a request, and fails the test if the store is down.
 func (b *browser) mustOpen(t testing.TB, s *kvsession.Store) *visit {
 	t.Helper()
 	v, err := b.open(t.Context(), s)
@@ -70,7 +70,7 @@ func (b *browser) mustOpen(t testing.TB, s *kvsession.Store) *visit {
 	return v
 }
 
-// received hands what the response has set to the browser, and err on.
+// received gives the response's cookies to the browser, and returns err.
 func (v *visit) received(err error) error {
 	for _, cookie := range v.cookies() {
 		v.b.cookie = cookie
@@ -88,12 +88,12 @@ func (v *visit) signOut() error           { return v.received(v.s.SignOut(v.r, v
 func (v *visit) user() string             { return v.s.User(v.Session) }
 func (v *visit) sentCookie() bool         { return len(v.cookies()) > 0 }
 
-// cookies returns what the response sets so far.
+// cookies returns the cookies that the response has set so far.
 func (v *visit) cookies() []*http.Cookie {
 	return (&http.Response{Header: v.w.Header()}).Cookies()
 }
 
-// set is a request that sets one value and saves.
+// set makes a request that sets one value and saves.
 func (b *browser) set(t testing.TB, s *kvsession.Store, key string, value any) {
 	t.Helper()
 	v := b.mustOpen(t, s)
@@ -101,7 +101,7 @@ func (b *browser) set(t testing.TB, s *kvsession.Store, key string, value any) {
 	must(t, v.save())
 }
 
-// values is a request that looks at all values.
+// values makes a request and returns all values of its session.
 func (b *browser) values(t testing.TB, s *kvsession.Store) map[any]any {
 	t.Helper()
 	return b.mustOpen(t, s).Values
@@ -156,7 +156,8 @@ func (b *breaker) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Fail(ops, down)
 }
 
-// before is a store that calls happen once, before the first op of a kind.
+// before is a store that calls happen once, before the first op of the given
+// kind.
 type before struct {
 	kv.Store
 	kind   kv.Kind

@@ -1,7 +1,6 @@
 package kvsession
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -14,18 +13,10 @@ import (
 
 const secretSize = 32
 
-// newSecret returns what nobody can guess.
-func newSecret() []byte {
-	secret := make([]byte, secretSize)
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(secret)
-	return secret
-}
-
 // hash is the binary form of an id.
 type hash [sha256.Size]byte
 
-// hashOf returns the hash by which the store knows the session with this secret.
+// hashOf returns the hash by which the store knows the session with secret.
 func hashOf(secret []byte) hash { return sha256.Sum256(secret) }
 
 // String returns the id.
@@ -40,10 +31,10 @@ func parseID(id string) (h hash, ok bool) {
 	return hash(b), true
 }
 
-// readCookie returns the secret in the request's cookie called name, and
-// whether it was signed with the first key. It returns nil if there is no such
-// cookie or it is not one of ours. The name is signed too, so that a cookie is
-// good under its own name only.
+// readCookie returns the secret in the request's cookie called name, and whether
+// it was signed with the first key. It returns nil if there is no such cookie or
+// it is not one of ours. The signature covers the name, so a cookie is valid only
+// under its own name.
 func (s *Store) readCookie(r *http.Request, name string) (secret []byte, current bool) {
 	cookie, err := r.Cookie(name)
 	if err != nil {
@@ -57,7 +48,7 @@ func (s *Store) readCookie(r *http.Request, name string) (secret []byte, current
 	return nil, false
 }
 
-// writeCookie sends the session's secret, which is good for the time left.
+// writeCookie sends the session's secret in a cookie that expires with it.
 func (s *Store) writeCookie(w http.ResponseWriter, session *sessions.Session, secret []byte, left time.Duration) error {
 	value, err := s.signers[0].Encode(session.Name(), secret)
 	if err != nil {
@@ -78,8 +69,8 @@ func dropCookie(w http.ResponseWriter, session *sessions.Session) {
 	setCookie(w, sessions.NewCookie(session.Name(), "", &options))
 }
 
-// setCookie sets a cookie in place of what the response has said of it before,
-// so that a browser never has to choose.
+// setCookie sets a cookie and removes an earlier one of that name from the
+// response, so a browser never has to choose.
 func setCookie(w http.ResponseWriter, cookie *http.Cookie) {
 	const header = "Set-Cookie"
 	before := w.Header()[header]

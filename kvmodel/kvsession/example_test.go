@@ -15,7 +15,7 @@ import (
 // A visitor fills a cart, signs in, and signs out everywhere.
 func Example() {
 	store, err := kvsession.New(memkv.New(memkv.Options{}), kvsession.Options{
-		Keys:     [][]byte{bytes.Repeat([]byte("k"), 32)}, // An app has random ones.
+		Keys:     [][]byte{bytes.Repeat([]byte("k"), 32)}, // An app uses random keys.
 		Insecure: true,                                    // This server speaks plain HTTP.
 	})
 	if err != nil {

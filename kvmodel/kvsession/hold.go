@@ -8,24 +8,24 @@ import (
 	"github.com/gorilla/sessions"
 )
 
-// hold is what the store knows of a session that a request holds. The zero hold
-// is that of a session of which nothing is stored.
+// hold is what the store knows about a session that a request holds. The zero
+// hold belongs to a session of which nothing is stored.
 type hold struct {
-	stored         // what Values was made of
-	secret  []byte // of the cookie
+	stored         // what Values was made from
+	secret  []byte // in the cookie
 	current bool   // the cookie is signed with the first key
 	err     error  // why it must not be saved
 }
 
-// holds has the hold of each session for as long as somebody holds the session.
-// A sessions.Session has no room for it: Values belongs to the app, which may
-// clear it.
+// holds keeps the hold of each session as long as the session is in use. A
+// sessions.Session has no room for it: Values belongs to the app, which may clear
+// it.
 type holds struct {
 	mu sync.Mutex
 	of map[weak.Pointer[sessions.Session]]*hold
 }
 
-// get returns the session's hold, which is new if the session is.
+// get returns the session's hold, or a new one for a new session.
 func (h *holds) get(session *sessions.Session) *hold {
 	place := weak.Make(session)
 	h.mu.Lock()

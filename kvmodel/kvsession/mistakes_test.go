@@ -3,45 +3,45 @@ package kvsession_test
 import (
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // Each of these makes a test fail that says what would be lost.
 func TestMistakes_AreNoticed(t *testing.T) {
 	const dir = "kvmodel/kvsession/"
-	kvtest.Mistakes(t, "./kvmodel/kvsession", "^Test(Store|Sweep|Values|Holds)_[^W]", []string{"RINGTREE_SEEDS=400"}, []kvtest.Mistake{
-		kvtest.Wrong("a save stores all it knows", dir+"save.go",
+	proof.Mistakes(t, "./kvmodel/kvsession", "^Test(Store|Sweep|Values|Holds)_[^W]", []string{"RINGTREE_SEEDS=400"}, []proof.Mistake{
+		proof.Wrong("a save stores all it knows", dir+"save.go",
 			"rec.Values = e.changes.on(rec.Values)", "rec.Values = e.changes.on(e.base)",
 			dir+"save.go", "	maxAge int\n	aged", "	base   entries\n	maxAge int\n	aged",
 			dir+"save.go", "		maxAge:  session.Options.MaxAge,", "		base:    held.record.Values,\n		maxAge:  session.Options.MaxAge,"),
-		kvtest.Wrong("an ended session is begun anew", dir+"save.go",
+		proof.Wrong("an ended session is begun anew", dir+"save.go",
 			"	if err != nil || held.current && !wrote {", "	if errors.Is(err, ErrEnded) {\n		*held = hold{}\n		return s.Save(r, w, session)\n	}\n	if err != nil || held.current && !wrote {"),
-		kvtest.Wrong("an outage is no session", dir+"store.go",
+		proof.Wrong("an outage is no session", dir+"store.go",
 			"	if errors.Is(err, kv.ErrNotFound) {\n		return found, ErrEnded", "	if err != nil {\n		return found, ErrEnded"),
-		kvtest.Wrong("what could not be read is saved", dir+"save.go",
+		proof.Wrong("what could not be read is saved", dir+"save.go",
 			"	case held.err != nil:\n", "	case false:\n"),
-		kvtest.Wrong("the old session is left alone", dir+"renew.go",
+		proof.Wrong("the old session is left alone", dir+"renew.go",
 			"	if old.id == \"\" {\n		return nil\n	}\n	t := now()", "	if next != \"\" {\n		return nil\n	}\n	t := now()"),
-		kvtest.Wrong("the old session is marked whatever it is now", dir+"renew.go",
+		proof.Wrong("the old session is marked whatever it is now", dir+"renew.go",
 			"		err := s.swap(ctx, old, mark, grace)", "		if again, err := s.read(ctx, old.id); err == nil {\n			old = again\n		}\n		err := s.swap(ctx, old, mark, grace)"),
-		kvtest.Wrong("a lost answer to the mark is a failure", dir+"renew.go",
+		proof.Wrong("a lost answer to the mark is a failure", dir+"renew.go",
 			"		case found.record.Next == next:", "		case false:"),
-		kvtest.Wrong("the values of another user stay", dir+"renew.go",
+		proof.Wrong("the values of another user stay", dir+"renew.go",
 			"if old.User == \"\" || old.User == user {", "if true {"),
-		kvtest.Wrong("revoke all looks once", dir+"user.go",
+		proof.Wrong("revoke all looks once", dir+"user.go",
 			"		case err == nil && !ended:", "		case err == nil && (!ended || true):"),
-		kvtest.Wrong("anybody's session is revoked", dir+"user.go",
+		proof.Wrong("anybody's session is revoked", dir+"user.go",
 			"	case found.record.User != user || user == \"\":", "	case false:"),
-		kvtest.Wrong("tidying up forgets what is about to be added", dir+"user.go",
+		proof.Wrong("tidying up forgets what is about to be added", dir+"user.go",
 			"if present || time.Since(p.since) < grace {", "if present {"),
-		kvtest.Wrong("a list only grows", dir+"user.go",
+		proof.Wrong("a list only grows", dir+"user.go",
 			"	if err == nil && len(ops[2].Result.Value) > 2*s.options.PerUser*seatSize {", "	if false {"),
-		kvtest.Wrong("a moved session is as good as none", dir+"store.go",
+		proof.Wrong("a moved session is as good as none", dir+"store.go",
 			"		held.err = ErrEnded\n", "		held.err = nil\n"),
-		kvtest.Wrong("an error tells what the bytes were", dir+"values.go",
+		proof.Wrong("an error tells what the bytes were", dir+"values.go",
 			"	return fmt.Errorf(\"kvsession: %w: a stored session, at offset %d\", codec.ErrCorrupt, offset)",
 			"	return fmt.Errorf(\"kvsession: %w: a stored session, at offset %d\", err, offset)"),
-		kvtest.Wrong("use does not lengthen", dir+"save.go",
+		proof.Wrong("use does not lengthen", dir+"save.go",
 			"	if e.empty() && !there.record.due(&s.options, now()) {", "	if e.empty() {"),
 	})
 }

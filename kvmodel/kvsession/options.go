@@ -12,35 +12,35 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Options says how sessions are kept. Zero values but for Keys are defaults.
+// Options says how sessions are kept. Only Keys is required.
 type Options struct {
-	// Keys sign the cookies, with at least 32 random bytes each. The first
-	// signs, all are accepted: to change the key put a new one before it, and
-	// take the old one away when Lifetime has passed. A cookie with an old
-	// signature gets a new one at the next Save.
+	// Keys sign the cookies; each has at least 32 random bytes. The first one
+	// signs, and all are accepted. To change the key, put a new one in front and
+	// remove the old one after Lifetime has passed. The next Save signs a cookie
+	// again that has an old signature.
 	Keys [][]byte
 
-	// Idle is how long a session lives without being used. 0 means 14 days, or
-	// Lifetime if that is shorter.
+	// Idle is how long an unused session lives. 0 means 14 days, or Lifetime if
+	// that is shorter.
 	Idle time.Duration
 
-	// Lifetime is how long a session lives however much it is used, counted
-	// from its beginning or the last SignIn. 0 means 90 days.
+	// Lifetime is how long a session lives even if it is used, from its beginning
+	// or its last SignIn. 0 means 90 days.
 	Lifetime time.Duration
 
 	Path     string        // of the cookie; empty means /
 	Domain   string        // of the cookie; empty means the host alone
 	SameSite http.SameSite // of the cookie; 0 means Lax
 
-	// Insecure lets the cookie travel without TLS: for development.
+	// Insecure lets browsers send the cookie without TLS, for development.
 	Insecure bool
 
-	// PerUser is how many signed-in sessions a user keeps. When there are twice
-	// as many, the oldest are ended until there are PerUser. 0 means 50.
+	// PerUser is how many signed-in sessions a user may keep. When there are
+	// twice as many, the oldest end until PerUser are left. 0 means 50.
 	PerUser int
 
-	// Label, if not nil, says what List is to show of a session that is signed
-	// in by a request, such as its browser. It is cut after MaxLabel bytes.
+	// Label, if not nil, returns what List shows for a session that a request
+	// signs in, such as the browser's name. It is cut to MaxLabel bytes.
 	Label func(*http.Request) string
 }
 
@@ -71,7 +71,7 @@ func (o Options) withDefaults() Options {
 func (o *Options) check() error {
 	switch {
 	case len(o.Keys) == 0:
-		return errors.New("option Keys is empty: cookies need one to be signed with")
+		return errors.New("option Keys is empty: signing cookies needs one")
 	case o.Lifetime < time.Second || o.Lifetime > kv.MaxTTL:
 		return fmt.Errorf("option Lifetime %v is not in 1s..%v", o.Lifetime, kv.MaxTTL)
 	case o.Idle < time.Second || o.Idle > o.Lifetime:
@@ -89,7 +89,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// cookie returns the options of a new session.
+// cookie returns the cookie options of a new session.
 func (o *Options) cookie() *sessions.Options {
 	return &sessions.Options{
 		Path: o.Path, Domain: o.Domain, SameSite: o.SameSite,
@@ -97,11 +97,11 @@ func (o *Options) cookie() *sessions.Options {
 	}
 }
 
-// signers returns what signs and verifies with each of the keys.
+// signers returns a signer for each key, which also verifies.
 func (o *Options) signers() []*securecookie.SecureCookie {
 	var all []*securecookie.SecureCookie
 	for _, key := range o.Keys {
-		// What the cookie is good for is decided by the store and not by its age.
+		// The store decides whether a session is valid, not the age of its cookie.
 		all = append(all, securecookie.New(key, nil).MaxAge(0).SetSerializer(securecookie.NopEncoder{}))
 	}
 	return all

@@ -8,17 +8,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// record is what is stored of a session. Its key is added once, when the
-// session begins, and changed only by compare-and-swap, so once it is gone
-// nothing brings it back.
+// record is the stored form of a session. Its key is added once, when the session
+// begins, and changed only by compare-and-swap, so nothing brings it back once it
+// is gone.
 type record struct {
 	User    string    // who is signed in; the same for the whole life of a key
 	Label   string    // what List shows
 	Created time.Time // or signed in
 	Used    time.Time // when it was last written
-	Ends    time.Time // however much it is used
-	MaxAge  int       // seconds; 0: the cookie goes with the browser
-	Next    string    // the id of the session that has taken its place; empty: it is live
+	Ends    time.Time // even if it is used
+	MaxAge  int       // seconds; 0 means that the cookie ends with the browser
+	Next    string    // the id of the session that replaced it; empty while it is live
 	Values  entries
 }
 
@@ -45,7 +45,7 @@ func (rec *record) encode() ([]byte, error) {
 	return data, nil
 }
 
-// idle returns how long the session lives without being used.
+// idle returns how long the session lives if it is not used.
 func (rec *record) idle(o *Options) time.Duration {
 	if rec.MaxAge == 0 {
 		return o.Idle
@@ -53,13 +53,13 @@ func (rec *record) idle(o *Options) time.Duration {
 	return seconds(min(rec.MaxAge, int(o.Lifetime/time.Second)))
 }
 
-// left returns how long the session lives from now on if it is not used; it is
-// not positive if it has ended.
+// left returns how long the session still lives if it is not used. The result is
+// not positive if the session has ended.
 func (rec *record) left(o *Options, now time.Time) time.Duration {
 	return min(rec.idle(o), rec.Ends.Sub(now))
 }
 
-// due tells whether the session must be written to live on.
+// due reports whether the session must be written to stay alive.
 func (rec *record) due(o *Options, now time.Time) bool {
 	return now.Sub(rec.Used) >= rec.idle(o)/10
 }

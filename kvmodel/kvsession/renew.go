@@ -13,26 +13,24 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A session gets a new cookie in three steps, of which the first two are one
-// trip:
+// A session gets a new cookie in three steps. The first two are one trip:
 //
-//  1. its successor is added under a fresh id that nobody knows yet,
-//  2. and put into the user's list;
-//  3. the old session is marked as replaced by it, if it still is what was read.
+//  1. add its successor under a fresh id that no one knows yet,
+//  2. and put that into the user's list;
+//  3. mark the old session as replaced, if it is still as it was read.
 //
 // Only then is the cookie sent. A crash before step 3 leaves the old session as
-// it was, and a successor that nobody can use. Whoever ends the old session
-// before step 3 makes it fail, and whoever comes later finds the successor in
-// the list.
+// it was, and a successor that no one can use. If the old session is ended before
+// step 3, that step fails; a request that comes later finds the successor in the
+// list.
 
-// SignIn gives the session a new cookie and binds it to user, from whom List and
-// RevokeAll know it. The old cookie, which somebody may have slipped in, is
-// worth nothing from then on. Values stay, but for those of another user: of
-// these only what this request has set.
+// SignIn gives the session a new cookie and binds it to user, under whom List and
+// RevokeAll find it. The old cookie, which an attacker may have planted, is
+// worthless from then on. Values stay, unless another user was signed in: then
+// only those stay that this request has set.
 //
-// The errors are those of Save. After one the session and its cookie are as
-// before, but for kv.ErrUnclear, after which the old session may yet turn
-// out to have ended.
+// The errors are those of Save. After an error the session and its cookie are as
+// before. Only after kv.ErrUnclear may the old session turn out to have ended.
 func (s *Store) SignIn(r *http.Request, w http.ResponseWriter, session *sessions.Session, user string) error {
 	if user == "" {
 		return errors.New("kvsession: sign in: the user is empty")
@@ -47,15 +45,15 @@ func (s *Store) SignIn(r *http.Request, w http.ResponseWriter, session *sessions
 	})
 }
 
-// Regenerate gives the session a new cookie, as is due when what it may do
-// changes. All else stays. The errors are those of SignIn.
+// Regenerate gives the session a new cookie, and changes nothing else. Call it
+// when the session's rights change. The errors are those of SignIn.
 func (s *Store) Regenerate(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	return s.renew(r, w, session, func(old record) record { return old })
 }
 
 // SignOut ends the session, empties it and drops the cookie. The session may be
-// used again and is then another one. If the store cannot be asked, the session
-// and the cookie stay, and the error says why: the visitor is still signed in.
+// used again, as a new one. If the store cannot be asked, the session and the
+// cookie stay, and the error says why: the visitor is still signed in.
 func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -71,14 +69,14 @@ func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *session
 	return nil
 }
 
-// end removes the session called id. It is no error if there is none.
+// end removes the session called id. It is not an error if there is none.
 func (s *Store) end(ctx context.Context, id string) error {
 	for turn := new(turn); ; {
 		_, err := kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id)))
 		if err == nil || errors.Is(err, kv.ErrNotFound) {
 			return nil
 		}
-		// The key is never used again, so to repeat it does no harm.
+		// The key is never used again, so repeating the delete does no harm.
 		if !turn.again(ctx, err) {
 			return fmt.Errorf("kvsession: %w", err)
 		}
@@ -99,7 +97,7 @@ func (s *Store) label(r *http.Request) string {
 	return strings.ToValidUTF8(text[:min(len(text), MaxLabel)], "")
 }
 
-// renew puts what become makes of the session in its place, under a new cookie.
+// renew replaces the session with what become makes of it, under a new cookie.
 func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.Session, become func(old record) record) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -113,7 +111,7 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 	e.aged = true
 	var secret []byte
 	next, err := s.replace(r.Context(), held.stored, func(old record) record { return e.on(become(old)) },
-		func() hash { secret = newSecret(); return hashOf(secret) })
+		func() hash { secret = kv.RandomBytes(secretSize); return hashOf(secret) })
 	if err != nil {
 		return err
 	}
@@ -125,7 +123,7 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 }
 
 // replace adds what become makes of old under a fresh id, retires old, and
-// returns the new session. If old was saved meanwhile, it starts over.
+// returns the new session. If old was saved in between, replace starts over.
 func (s *Store) replace(ctx context.Context, old stored, become func(record) record, fresh func() hash) (stored, error) {
 	for turn := new(turn); ; {
 		var err error
@@ -149,8 +147,8 @@ func (s *Store) replace(ctx context.Context, old stored, become func(record) rec
 	}
 }
 
-// known returns old with its version, read again if this is not known; if
-// nothing is stored, the beginning of a session.
+// known returns old with its version, and reads it again if the version is not
+// known. If nothing is stored, it returns a session that begins now.
 func (s *Store) known(ctx context.Context, old stored) (stored, error) {
 	switch {
 	case old.id == "":
@@ -173,13 +171,13 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 	if rec.User != "" {
 		ops = append(ops, enlist(rec.User, seat{id, began})...)
 	}
-	// Each op tells in its result what became of it.
+	// The results of the ops say more than the error.
 	_ = s.store.Do(ctx, ops)
 	if err = ops[0].Err(); err == nil && rec.User != "" {
 		err = s.enlisted(ctx, rec.User, ops[1:])
 	}
 	if err == nil && time.Now().Round(0).Sub(began) > grace/2 {
-		err = fmt.Errorf("it took so long that the user's list may have lost it: %w", kv.ErrUnavailable)
+		err = fmt.Errorf("it took so long that the user's list may have dropped it: %w", kv.ErrUnavailable)
 	}
 	if err != nil {
 		s.drop(ctx, id)
@@ -188,17 +186,17 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 	return nil
 }
 
-// drop removes a session whose cookie nobody was given.
+// drop removes a session whose cookie was never sent.
 func (s *Store) drop(ctx context.Context, id hash) {
-	// If it stays, nobody can use it, and it expires.
+	// If it stays, no one can use it, and it expires.
 	_, _ = kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id.String())))
 }
 
-// retire marks old as replaced by the session called next. The error is
-// ErrEnded if it has ended otherwise, kv.ErrConflict if it was saved.
+// retire marks old as replaced by the session called next. The error is ErrEnded
+// if old has ended in another way, kv.ErrConflict if it was saved.
 //
-// The mark stays for as long as a request can be under way: a RevokeAll that
-// finds it looks again for what took its place.
+// The mark stays as long as a request can be under way: a RevokeAll that finds it
+// looks again, for what replaced old.
 func (s *Store) retire(ctx context.Context, old stored, next string) error {
 	if old.id == "" {
 		return nil

@@ -2,8 +2,6 @@ package kvsession
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,15 +12,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Save stores what has changed in the session and sends its cookie if need be;
-// call it before the response is written. A new session without values is not
-// stored. With a negative Options.MaxAge it is SignOut.
+// Save stores what has changed in the session and sends its cookie if need be.
+// Call it before the response is written. Save does not store a new session
+// without values. If Options.MaxAge is negative, it is SignOut.
 //
-// The error is ErrEnded if the session has ended meanwhile; that of New if it
-// could not be read; a codec.ErrNotStorable or kv.ErrTooLarge if Values
-// cannot be stored; kv.ErrConflict if others were faster time and again; or
-// the store's. Nothing is stored then, but for kv.ErrUnclear. Values stay
-// as they are, and Save may be called again.
+// The error is ErrEnded if the session has ended; that of New if it could not be
+// read; a codec.ErrNotStorable or kv.ErrTooLarge if Values cannot be stored;
+// kv.ErrConflict if others were faster time after time; or the store's. Unless it
+// is kv.ErrUnclear, nothing was stored. Values stay as they are, and Save may be
+// called again.
 func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -43,7 +41,7 @@ func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.S
 	return s.send(w, session, held)
 }
 
-// complete gives a session that is not from New what it lacks.
+// complete gives a session that New did not make what it lacks.
 func (s *Store) complete(session *sessions.Session) {
 	if session.Options == nil {
 		session.Options = s.options.cookie()
@@ -57,7 +55,7 @@ func notSaved(err error) error {
 	if errors.Is(err, ErrEnded) {
 		return err
 	}
-	return fmt.Errorf("kvsession: not saved, since it could not be read: %w", err)
+	return fmt.Errorf("kvsession: not saved, because it could not be read: %w", err)
 }
 
 // send sends the session's cookie, signed with the first key.
@@ -66,8 +64,7 @@ func (s *Store) send(w http.ResponseWriter, session *sessions.Session, held *hol
 	return s.writeCookie(w, session, held.secret, held.record.left(&s.options, now()))
 }
 
-// update makes in the store the changes made in the session, and tells whether
-// it wrote.
+// update stores the changes made in the session, and reports whether it wrote.
 func (s *Store) update(ctx context.Context, session *sessions.Session, held *hold) (wrote bool, err error) {
 	e, err := editOf(session, held)
 	if err != nil {
@@ -98,13 +95,13 @@ func (s *Store) update(ctx context.Context, session *sessions.Session, held *hol
 		}
 		there.version = 0
 	}
-	// A write gives no version.
+	// A write returns no version.
 	there.version = 0
 	held.stored = there
 	return wrote, show(session, there)
 }
 
-// edit is what a request wants of the stored session.
+// edit is what a request wants to change in the stored session.
 type edit struct {
 	changes
 	maxAge int
@@ -136,8 +133,8 @@ func (rec *record) same(other *record) bool {
 	return rec.MaxAge == other.MaxAge && rec.Values.equal(other.Values)
 }
 
-// turn decides whether to try again what others were faster with, or what may
-// or may not have been done.
+// turn decides whether to try again after others were faster, or after an unclear
+// answer.
 type turn struct{ conflicts, unclear int }
 
 const (
@@ -145,7 +142,7 @@ const (
 	maxUnclear   = 3
 )
 
-// again waits a little and returns true if err is worth another try.
+// again reports whether err is worth another try. If so, it first waits a little.
 func (t *turn) again(ctx context.Context, err error) bool {
 	switch {
 	case errors.Is(err, kv.ErrConflict):
@@ -158,34 +155,14 @@ func (t *turn) again(ctx context.Context, err error) bool {
 	if t.conflicts == maxConflicts || t.unclear == maxUnclear {
 		return false
 	}
-	return sleep(ctx, jitter(time.Millisecond<<min(t.conflicts+t.unclear, 5)))
+	return kv.Sleep(ctx, kv.Jitter(time.Millisecond<<min(t.conflicts+t.unclear, 5)))
 }
 
-// doubt returns err, as an ErrUnclear if an earlier try may have been carried
-// out or may still be.
+// doubt returns err, as an ErrUnclear if an earlier try may have been carried out
+// or still may be.
 func (t *turn) doubt(err error) error {
 	if t.unclear == 0 || errors.Is(err, ErrEnded) || errors.Is(err, kv.ErrUnclear) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
-}
-
-// jitter returns a duration from 0 to limit.
-func jitter(limit time.Duration) time.Duration {
-	var b [8]byte
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(b[:])
-	return time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(limit+1))
-}
-
-// sleep returns true after d, or false as soon as ctx ends.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

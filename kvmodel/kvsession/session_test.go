@@ -305,7 +305,7 @@ func TestStore_SignIn_AnotherUserSeesNothingOfTheFirst(t *testing.T) {
 	}
 }
 
-func TestStore_Regenerate_KeepsWhatOthersSavedMeanwhile(t *testing.T) {
+func TestStore_Regenerate_KeepsWhatOthersHaveSavedSince(t *testing.T) {
 	store := &before{Store: newMem(), kind: kv.CompareAndSwap}
 	s, b := open(t, store), new(browser)
 	must(t, b.mustOpen(t, s).signIn("jo"))
@@ -432,7 +432,7 @@ func TestStore_Expiry_MaxAgeOfASessionIsRemembered(t *testing.T) {
 	})
 }
 
-func TestStore_Outage_LogsNobodyOut(t *testing.T) {
+func TestStore_Outage_LogsNoOneOut(t *testing.T) {
 	for _, down := range []error{kv.ErrUnavailable, kv.ErrLost} {
 		store := &breaker{Store: newMem()}
 		s := open(t, store)
@@ -444,7 +444,7 @@ func TestStore_Outage_LogsNobodyOut(t *testing.T) {
 		v, err := b.open(t.Context(), s)
 		wantErr(t, down, err)
 		if !v.IsNew || len(v.Values) > 0 || v.user() != "" {
-			t.Errorf("want nobody's data, got user %q, %v", v.user(), v.Values)
+			t.Errorf("want no user's data, got user %q, %v", v.user(), v.Values)
 		}
 		v.Values["a"] = 1
 		before.Values["a"] = 1
@@ -461,7 +461,8 @@ func TestStore_Outage_LogsNobodyOut(t *testing.T) {
 			t.Errorf("List: want %v, got %v", down, err)
 		}
 		store.set(nil)
-		// What could not be read must not be saved even now: it would be another session.
+		// A session that could not be read must not be saved even now: it would be
+		// another session.
 		wantErr(t, down, v.save())
 		if v.sentCookie() || b.cookie != cookie {
 			t.Error("a cookie was sent")
@@ -473,7 +474,7 @@ func TestStore_Outage_LogsNobodyOut(t *testing.T) {
 	}
 }
 
-func TestStore_ContextsAreHonoured(t *testing.T) {
+func TestStore_ContextsAreHonored(t *testing.T) {
 	s := open(t, newMem())
 	b := signedIn(t, s, "jo")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -492,8 +493,8 @@ func TestStore_ContextsAreHonoured(t *testing.T) {
 	}
 }
 
-// Each op of a flow is lost or mute in its turn, and the flow ends as it should:
-// what is unclear is found out.
+// One op of a flow after another is lost or mute, and each time the flow ends as
+// it should: the store finds out what was unclear.
 func TestStore_UnclearAnswersAreFoundOut(t *testing.T) {
 	for _, fault := range []kvtest.Fault{kvtest.Lost, kvtest.Mute} {
 		for n := 1; n <= 12; n++ {
@@ -553,7 +554,7 @@ func TestStore_Save_ManyTabsAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
-// Nothing that is logged, and no error, shows a value or the secret.
+// No log line and no error shows a value or the secret.
 func TestStore_ShowsNoSecret(t *testing.T) {
 	const value = "s3cretvalue"
 	var shown strings.Builder

@@ -14,13 +14,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrEnded says that the session was signed out, revoked, replaced by another cookie or
-// has expired since it was read. Nothing was stored.
+// ErrEnded says that, since it was read, the session was signed out, was revoked,
+// got a new cookie or expired. Nothing was stored.
 var ErrEnded = errors.New("the session has ended")
 
-// Store keeps sessions in a kv.Store: in what an app holds of it there is
-// no state but what its requests hold at the moment. It is safe for use by many
-// goroutines at once; one session is not.
+// Store keeps sessions in a kv.Store. Its only own state is about the sessions
+// that requests hold at the moment. A Store is safe for use by many goroutines at
+// once; a session is not.
 type Store struct {
 	store   kv.Store
 	options Options
@@ -30,8 +30,8 @@ type Store struct {
 
 var _ sessions.Store = (*Store)(nil)
 
-// New returns a Store that keeps sessions in store. The error says which option is
-// wrong.
+// New returns a Store that keeps sessions in store. The error says which option
+// is wrong.
 func New(store kv.Store, o Options) (*Store, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
@@ -43,17 +43,17 @@ func New(store kv.Store, o Options) (*Store, error) {
 	}, nil
 }
 
-// Get returns the request's session called name, the same one each time. See
-// New for the errors.
+// Get returns the request's session called name, the same one each time. The
+// errors are those of Store.New.
 func (s *Store) Get(r *http.Request, name string) (*sessions.Session, error) {
 	return sessions.GetRegistry(r).Get(s, name)
 }
 
-// New reads the request's session called name anew. It is never nil: without a
-// cookie of ours, or if the session has ended, it is an empty one with IsNew.
-// If the store could not be asked, or what it holds is an ErrCorrupt, the
-// session is empty as well, cannot be saved or signed in, and the error says
-// why; SignOut ends it also then.
+// New reads the request's session called name from the store. The session is
+// never nil: without a cookie of ours, or if the session has ended, it is empty
+// and IsNew. If the store could not be asked or holds corrupt data, the session
+// is empty too, cannot be saved or signed in, and the error says why. Even then
+// SignOut ends it.
 func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 	session := sessions.NewSession(s, name)
 	session.Options = s.options.cookie()
@@ -79,8 +79,8 @@ func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 	return session, nil
 }
 
-// overlap is how long after a session was replaced requests may still be under
-// way with its old cookie. They are not to replace the new one.
+// overlap is how long after a session was replaced there may be requests with its
+// old cookie. They must not replace the new cookie.
 const overlap = time.Minute
 
 // User returns who is signed in, or "".
@@ -90,11 +90,11 @@ func (s *Store) User(session *sessions.Session) string { return s.holds.get(sess
 type stored struct {
 	id      string // empty: nothing is stored
 	record  record
-	version kv.Version // 0: not known
+	version kv.Version // 0 if not known
 }
 
-// read returns the session called id. If it is absent, replaced or expired the
-// error is ErrEnded.
+// read returns the session called id. The error is ErrEnded if the session is
+// absent, replaced or expired.
 func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	found := stored{id: id}
 	result, err := kv.One(ctx, s.store, kv.OpGet(sessionKey.Key(id)))
@@ -114,8 +114,8 @@ func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	return found, nil
 }
 
-// swap stores next in place of old, if this is still what is stored. The error
-// is ErrEnded if nothing is.
+// swap replaces old with next, if old is still what is stored. The error is
+// ErrEnded if nothing is stored.
 func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Duration) error {
 	if ttl <= 0 {
 		return ErrEnded
@@ -134,7 +134,7 @@ func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Dura
 	return nil
 }
 
-// show puts into the session what is stored.
+// show makes the session what is stored.
 func show(session *sessions.Session, found stored) error {
 	values, err := found.record.Values.decode()
 	if err != nil {

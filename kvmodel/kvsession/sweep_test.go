@@ -15,13 +15,13 @@ import (
 // old one and a third signs the user out everywhere, on a store where requests
 // fail, time out and arrive late, and a process may crash between any two steps.
 
-// renewal is what is known of a request that renews a session.
+// renewal is what is known about a request that renews a session.
 type renewal struct {
 	browser *browser
 	err     error
 }
 
-// renew is the request of one process, which has its answer unless it crashes.
+// renew is the request of one process, which gets its answer unless it crashes.
 func renew(t testing.TB, store kv.Store, b *browser, how func(*visit) error) *renewal {
 	v, err := b.open(context.Background(), open(t, store))
 	switch {
@@ -102,7 +102,7 @@ func sweep(t *testing.T, powers kvtest.Powers, revoke bool) {
 		case answered && !errors.Is(renewed.err, kv.ErrUnclear):
 			t.Errorf("Regenerate failed clearly (%v), and yet the old cookie is of %q", renewed.err, before.user())
 		case !answered && !errors.Is(renewed.err, kv.ErrUnclear):
-			// It crashed when all was done but the answer.
+			// It crashed when all was done except the answer.
 			if infos, err := plain.List(context.Background(), "jo"); err != nil || len(infos) == 0 {
 				t.Errorf("neither the old session nor its successor is left: %v", err)
 			}

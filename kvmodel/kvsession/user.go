@@ -13,9 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The list of a user's sessions is one value, seats one after another in the
+// The list of a user's sessions is one value: seats one after another, in the
 // order in which they were appended. A session is in the list before its cookie
-// is sent; a seat whose session has ended stays until somebody tidies up.
+// is sent. The seat of an ended session stays until a request tidies up.
 
 var listKey = kv.NewClass("sessions", 1)
 
@@ -27,8 +27,8 @@ type seat struct {
 
 const seatSize = len(hash{}) + 8
 
-// grace is for how long a seat is kept though its session is not there, which
-// may be about to be added. It must exceed how long a request can be under way.
+// grace is how long the seat of an absent session is kept, because the session
+// may be about to be added. It must exceed how long a request can take.
 const grace = time.Hour
 
 const maxPerUser = 1000
@@ -37,7 +37,7 @@ func (p seat) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(append(b, p.id[:]...), uint64(p.since.Unix()))
 }
 
-// readSeats returns the seats in data, each session once. The error wraps
+// readSeats returns the seats in data, one for each session. The error wraps
 // codec.ErrCorrupt.
 func readSeats(data []byte) ([]seat, error) {
 	if len(data)%seatSize != 0 {
@@ -55,16 +55,16 @@ func readSeats(data []byte) ([]seat, error) {
 	return seats, nil
 }
 
-// enlist returns the ops that put p into a user's list: whether it is there yet
-// or not, one of the first two succeeds, or both, which does no harm. The third
-// shows how long the list has become.
+// enlist returns the ops that put p into a user's list. Whether or not the list
+// exists, one of the first two succeeds, or both, which does no harm. The third
+// reads how long the list has become.
 func enlist(user string, p seat) []kv.Op {
 	key, data := listKey.Key(user), p.append(nil)
 	return []kv.Op{kv.OpAppend(key, data), kv.OpAdd(key, data), kv.OpGet(key)}
 }
 
-// enlisted looks at what became of the ops of enlist, and sends them again if
-// the list was full, or came or went in between.
+// enlisted checks the results of enlist's ops. It sends them again if the list
+// was full, or was created or deleted in between.
 func (s *Store) enlisted(ctx context.Context, user string, ops []kv.Op) error {
 	err := listedBy(ops)
 	if errors.Is(err, kv.ErrNotStored) {
@@ -75,13 +75,13 @@ func (s *Store) enlisted(ctx context.Context, user string, ops []kv.Op) error {
 		return listedBy(ops)
 	}
 	if err == nil && len(ops[2].Result.Value) > 2*s.options.PerUser*seatSize {
-		// The session is in the list; whoever comes next tidies up otherwise.
+		// The session is in the list; if tidying fails, a later request tidies up.
 		_ = s.tidy(ctx, user)
 	}
 	return err
 }
 
-// listedBy returns nil if one of the first two ops of enlist was certainly done.
+// listedBy returns nil if one of the first two ops of enlist certainly succeeded.
 func listedBy(ops []kv.Op) error {
 	appended, added := ops[0].Err(), ops[1].Err()
 	switch {
@@ -96,13 +96,13 @@ func listedBy(ops []kv.Op) error {
 // Info is what List shows of a session.
 type Info struct {
 	ID       string // as in sessions.Session.ID, for Revoke
-	Label    string // what Options.Label said when it was signed in
+	Label    string // what Options.Label returned at the SignIn
 	SignedIn time.Time
-	Used     time.Time // when it was last written: a tenth of the idle time late at most
+	Used     time.Time // when it was last written: its last use, or up to a tenth of the idle time earlier
 }
 
-// List returns the sessions in which user is signed in, the last used first. The
-// error is the store's, or a codec.ErrCorrupt.
+// List returns the sessions in which user is signed in, most recently used first.
+// The error is the store's, or a codec.ErrCorrupt.
 func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 	seats, _, err := s.seats(ctx, user)
 	if err != nil || len(seats) == 0 {
@@ -130,7 +130,7 @@ func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 }
 
 // Revoke ends the session of user called id. If there is none, or it is another
-// user's, nothing happens, and it is no error.
+// user's, Revoke does nothing and returns nil.
 func (s *Store) Revoke(ctx context.Context, user, id string) error {
 	h, ok := parseID(id)
 	if !ok {
@@ -148,10 +148,10 @@ func (s *Store) Revoke(ctx context.Context, user, id string) error {
 	return s.end(ctx, found.id)
 }
 
-// RevokeAll ends all sessions in which user is signed in but for those called
-// keep: "sign out everywhere". A session that is being given a new cookie
-// meanwhile is ended too; a SignIn that begins later is not. After an error some
-// may be left, and it may be called again.
+// RevokeAll ends all sessions in which user is signed in except those called
+// keep: "sign out everywhere". It also ends a session that is getting a new
+// cookie at the same time, but not one whose SignIn begins later. After an error
+// some may be left; call it again.
 func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) error {
 	for turn := new(turn); ; {
 		ended, err := s.revokeListed(ctx, user, keep)
@@ -159,15 +159,15 @@ func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) erro
 		case err == nil && !ended:
 			return nil
 		case err == nil:
-			// Among what it ended may be one that was just being replaced.
+			// One that it ended may have just been replaced.
 		case !turn.again(ctx, err):
 			return err
 		}
 	}
 }
 
-// revokeListed ends all that is in the list now and tells whether there was
-// anything to end.
+// revokeListed ends all sessions now in the list but keep, and reports whether
+// there was one to end.
 func (s *Store) revokeListed(ctx context.Context, user string, keep []string) (ended bool, err error) {
 	seats, version, err := s.seats(ctx, user)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *Store) revokeListed(ctx context.Context, user string, keep []string) (e
 	if err != nil || len(gone) == 0 {
 		return false, err
 	}
-	// They have ended. Should the list keep them, somebody tidies up later.
+	// They have ended. If the list keeps their seats, a later request tidies up.
 	_ = s.fold(ctx, user, version, slices.DeleteFunc(seats, func(p seat) bool { return gone[p.id] }))
 	return true, nil
 }
@@ -204,8 +204,8 @@ func (s *Store) endAll(ctx context.Context, seats []seat) (gone map[hash]bool, e
 	return gone, nil
 }
 
-// tidy takes the seats of ended sessions out of a list, and ends the oldest
-// sessions of more than PerUser.
+// tidy removes the seats of ended sessions from a list. If there are more than
+// PerUser sessions, it ends the oldest.
 func (s *Store) tidy(ctx context.Context, user string) error {
 	seats, version, err := s.seats(ctx, user)
 	if err != nil || len(seats) == 0 {

@@ -70,7 +70,7 @@ func TestStore_Revoke_EndsOneOfTheUsersOwnOnly(t *testing.T) {
 		must(t, s.Revoke(t.Context(), "jo", id))
 		must(t, s.Revoke(t.Context(), "", id))
 		if b.mustOpen(t, s).IsNew {
-			t.Error("a session of somebody else was ended")
+			t.Error("a session of someone else was ended")
 		}
 	}
 	for _, id := range []string{"", "x", "\x00", strings.Repeat("A", 43), strings.Repeat("A", 1000)} {
@@ -100,15 +100,15 @@ func TestStore_RevokeAll_EndsAllButThoseToKeep(t *testing.T) {
 	must(t, s.RevokeAll(t.Context(), "jo"))
 	must(t, s.RevokeAll(t.Context(), "nobody"))
 	if al.mustOpen(t, s).user() != "al" {
-		t.Error("somebody else was signed out")
+		t.Error("someone else was signed out")
 	}
 	if mem.Len() != 2 {
 		t.Errorf("want the session and the list of al alone, got %q", mem.Keys())
 	}
 }
 
-// However a Regenerate and a RevokeAll fall together, nothing of what was signed
-// in before is left: before each trip of the one, the other happens as a whole.
+// However a Regenerate and a RevokeAll interleave, no session that was signed in
+// before is left: before each trip of the one, the other happens as a whole.
 func TestStore_RevokeAll_FindsASessionThatIsBeingReplaced(t *testing.T) {
 	kinds := []kv.Kind{kv.Get, kv.Delete, kv.CompareAndSwap, kv.CompareAndDelete, kv.Add}
 	for _, kind := range kinds {
@@ -165,7 +165,7 @@ func TestStore_PerUser_TheOldestMakeRoomAndTheListStaysShort(t *testing.T) {
 	})
 }
 
-// listBytes returns how long the one list in mem is.
+// listBytes returns the length of the only list in mem.
 func listBytes(t testing.TB, mem *memkv.Store) int {
 	t.Helper()
 	for _, key := range mem.Keys() {

@@ -10,8 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// entries are the values of a session by their keys, each in its stored form:
-// a struct with one field that is named as its type, or with none for nil.
+// entries are the values of a session by key, each in its stored form: a struct
+// with one field named after the value's type, or with no field for nil.
 type entries map[string][]byte
 
 // encodeValues returns values in their stored form. The error wraps
@@ -47,11 +47,11 @@ func (e entries) decode() (map[any]any, error) {
 
 func (e entries) equal(other entries) bool { return maps.EqualFunc(e, other, bytes.Equal) }
 
-// changes are what a request did to entries: by key the new form, or nil where
-// the value was deleted.
+// changes are what a request did to entries: the new form by key, or nil if the
+// value was deleted.
 type changes map[string][]byte
 
-// changesOf returns what makes now out of base.
+// changesOf returns the changes that turn base into now.
 func changesOf(base, now entries) changes {
 	c := changes{}
 	for name, data := range now {
@@ -153,8 +153,8 @@ func decodeValue(data []byte) (value any, err error) {
 	return value, nil
 }
 
-// corrupt returns err, of the codec, without its text, which can hold what was
-// stored.
+// corrupt returns the codec's err without its text, which can contain stored
+// data.
 func corrupt(err error) error {
 	offset := 0
 	if e, ok := errors.AsType[*codec.Error](err); ok {
@@ -163,8 +163,8 @@ func corrupt(err error) error {
 	return fmt.Errorf("kvsession: %w: a stored session, at offset %d", codec.ErrCorrupt, offset)
 }
 
-// decoder reads one value; it is strange if not every struct in it has one
-// field of a known name, or none.
+// decoder reads one value. It is strange if a struct in the value has more than
+// one field, or one of an unknown name.
 type decoder struct{ strange bool }
 
 func (d *decoder) value(r *codec.Reader, v *any) {

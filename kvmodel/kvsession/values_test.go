@@ -82,8 +82,8 @@ func TestValues_HostileBytesAreCorrupt(t *testing.T) {
 	}
 }
 
-// FuzzRecord holds for any bytes: they are read, or are an ErrCorrupt; and what
-// was read is stored and read as the same again.
+// FuzzRecord checks that any bytes either are an ErrCorrupt, or are read as a
+// record that stores and reads back as the same.
 func FuzzRecord(f *testing.F) {
 	values, err := encodeValues(everyKind)
 	if err != nil {
@@ -120,7 +120,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		again, err := encodeValues(values)
 		if err != nil {
-			return // Read from longer bytes, which allow it more memory.
+			return // The longer input allowed it more memory.
 		}
 		rec.Values = again
 		first, err := rec.encode()
@@ -138,8 +138,8 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzSeats holds for any bytes: they are a list in which each session is once,
-// or are an ErrCorrupt.
+// FuzzSeats checks that any bytes are either an ErrCorrupt or a list in which
+// each session occurs once.
 func FuzzSeats(f *testing.F) {
 	p := seat{hash{1}, now()}
 	f.Add(p.append(p.append(nil)))
@@ -165,7 +165,7 @@ func FuzzSeats(f *testing.F) {
 	})
 }
 
-func TestHolds_ForgetASessionNobodyHolds(t *testing.T) {
+func TestHolds_ForgetASessionThatIsNotInUse(t *testing.T) {
 	h := &holds{of: map[weak.Pointer[sessions.Session]]*hold{}}
 	kept := sessions.NewSession(nil, "kept")
 	h.get(kept).id = "id"

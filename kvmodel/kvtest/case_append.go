@@ -6,9 +6,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// big is a value of n bytes.
-func big(n int) []byte { return []byte(strings.Repeat("x", n)) }
-
 var appendCases = []Case{
 	{"append/present", "an Append adds the bytes to the end", 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("ab")), kv.OpAppend("k", []byte("cd")))

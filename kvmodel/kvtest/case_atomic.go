@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -71,10 +72,10 @@ var atomicCases = []Case{
 			if _, err := f.one(s, kv.OpSwap("k", first.Version, []byte("2"))); err != nil {
 				return err
 			}
-			if _, err := f.one(s, kv.OpSwap("k", first.Version, []byte("3"))); !endsIn(err, kv.ErrConflict) {
+			if _, err := f.one(s, kv.OpSwap("k", first.Version, []byte("3"))); !optest.EndsIn(err, kv.ErrConflict) {
 				return fmt.Errorf("a stale version inside ended in %w, want ErrConflict", err)
 			}
-			if _, err := f.one(s, kv.OpDrop("k", first.Version)); !endsIn(err, kv.ErrConflict) {
+			if _, err := f.one(s, kv.OpDrop("k", first.Version)); !optest.EndsIn(err, kv.ErrConflict) {
 				return fmt.Errorf("a stale version inside ended in %w, want ErrConflict", err)
 			}
 			return nil
@@ -183,7 +184,7 @@ var atomicCases = []Case{
 		})
 		f.holds("k7", string(big(kv.MaxValue)))
 	}},
-	{"atomic/context", "under a cancelled context Atomic is ErrUnavailable, wraps the reason and does not run its function", atomically, func(f *fixture) {
+	{"atomic/context", "under a canceled context Atomic is ErrUnavailable, wraps the reason and does not run its function", atomically, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
 		err := kv.PowersOf(f.store).Atomic(ctx, func(kv.Store) error {
@@ -226,7 +227,7 @@ var atomicCases = []Case{
 		})
 		f.holds("k", "v")
 	}},
-	{"atomic/isolated", "nobody sees a part of what a function writes, and nobody's op comes between its own", atomically, func(f *fixture) {
+	{"atomic/isolated", "no client sees a part of what a function writes, and no client's op comes between its own", atomically, func(f *fixture) {
 		f.isolated()
 	}},
 	{"atomic/counts", "increments inside Atomic and outside add up", atomically, func(f *fixture) {
@@ -238,11 +239,7 @@ var atomicCases = []Case{
 					_, err = f.one(f.store, kv.OpIncrement("k", 1))
 				} else {
 					err = kv.PowersOf(f.store).Atomic(f.ctx, func(s kv.Store) error {
-						r, err := f.one(s, kv.OpGet("k"))
-						if err != nil {
-							return err
-						}
-						n, err := kv.ParseNumber(r.Value)
+						n, err := f.numberOf(s, "k")
 						if err != nil {
 							return err
 						}
@@ -260,20 +257,7 @@ var atomicCases = []Case{
 	}},
 }
 
-// atomic runs work atomically and wants Atomic to return want, the very same
-// unless same compares otherwise.
-func (f *fixture) atomic(want error, work func(kv.Store) error, same ...func(err, want error) bool) {
-	f.Helper()
-	err := kv.PowersOf(f.store).Atomic(f.ctx, work)
-	if len(same) > 0 && same[0](err, want) {
-		return
-	}
-	if err != want {
-		f.Fatalf("Atomic returned %v, want %v", err, want)
-	}
-}
-
-// isolated moves an amount to and fro between two keys while others read both.
+// isolated moves an amount from one key to another while others read both.
 func (f *fixture) isolated() {
 	f.Helper()
 	f.ok(kv.OpSet("a", []byte("100")), kv.OpSet("b", []byte("0")))
@@ -297,11 +281,7 @@ func (f *fixture) isolated() {
 			var sum int64
 			err := atomic(f.ctx, func(s kv.Store) error {
 				for _, key := range []string{"a", "b"} {
-					r, err := f.one(s, kv.OpGet(key))
-					if err != nil {
-						return err
-					}
-					n, err := kv.ParseNumber(r.Value)
+					n, err := f.numberOf(s, key)
 					if err != nil {
 						return err
 					}

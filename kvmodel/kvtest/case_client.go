@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -21,17 +22,12 @@ var closeCases = []Case{
 		if err := f.store.Close(); err != nil {
 			f.Fatalf("Close: %v", err)
 		}
-		ops := []kv.Op{
-			kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
-			kv.OpDrop("k", v), kv.OpAppend("k", []byte("8")), kv.OpIncrement("k", 1),
-		}
+		ops := everyKind(v)
 		if err := f.try(f.ctx, f.store, ops); !errors.Is(err, kv.ErrUnavailable) {
 			f.Errorf("Do after Close returned %v, want ErrUnavailable", err)
 		}
 		for _, op := range ops {
-			if !endsIn(op.Result.Err, kv.ErrUnavailable) {
-				f.Errorf("%s ended in %v, want ErrUnavailable", show(op), op.Result.Err)
-			}
+			f.ended(op, kv.ErrUnavailable)
 		}
 	}},
 	{"close/atomic-later", "after Close Atomic is ErrUnavailable and does not run its function", atomically, func(f *fixture) {
@@ -75,13 +71,13 @@ var clientCases = []Case{
 			f.ok(kv.OpSet("k", []byte(want)))
 			r, err := f.one(other, kv.OpGet("k"))
 			if err != nil || string(r.Value) != want {
-				f.Fatalf("the other client reads %s, want %q", showResult(r), want)
+				f.Fatalf("the other client reads %s, want %q", optest.ShowItem(r), want)
 			}
 		}
 	}},
 	{"clients/add", "an Add finds what another client has added", shared, func(f *fixture) {
 		f.ok(kv.OpAdd("k", []byte("v")))
-		if _, err := f.one(f.open(), kv.OpAdd("k", nil)); !endsIn(err, kv.ErrExists) {
+		if _, err := f.one(f.open(), kv.OpAdd("k", nil)); !optest.EndsIn(err, kv.ErrExists) {
 			f.Errorf("the other client's add ended in %v, want ErrExists", err)
 		}
 	}},
@@ -114,7 +110,7 @@ var clientCases = []Case{
 		other := f.maker.Open(f.TB, newName())
 		defer other.Close()
 		f.ok(kv.OpSet("k", []byte("v")))
-		if _, err := f.one(other, kv.OpGet("k")); !endsIn(err, kv.ErrNotFound) {
+		if _, err := f.one(other, kv.OpGet("k")); !optest.EndsIn(err, kv.ErrNotFound) {
 			f.Errorf("another store's get ended in %v, want ErrNotFound", err)
 		}
 	}},

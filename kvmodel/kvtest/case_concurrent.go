@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -99,7 +100,7 @@ var concurrentCases = []Case{
 				switch _, err := f.one(f.store, op); {
 				case err == nil:
 					count.Add(1)
-				case !endsIn(err, refusal):
+				case !optest.EndsIn(err, refusal):
 					return err
 				}
 			}
@@ -369,7 +370,7 @@ func (f *fixture) ownKeys(i, round int) error {
 	}
 	for _, op := range gets {
 		if want := fmt.Sprintf("%s.%d", op.Key, round); string(op.Result.Value) != want {
-			return fmt.Errorf("%q is %s, want %q", op.Key, showResult(op.Result), want)
+			return fmt.Errorf("%q is %s, want %q", op.Key, optest.ShowItem(op.Result), want)
 		}
 	}
 	return nil

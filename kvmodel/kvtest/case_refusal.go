@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -40,9 +41,7 @@ func refusalCases() []Case {
 		}},
 		{"too-large/among-good", "an op past the limit does not keep the others of its trip from being done", 0, func(f *fixture) {
 			ops := f.do(kv.OpSet("a", []byte("1")), kv.OpSet("b", over), kv.OpSet("c", []byte("3")))
-			if !endsIn(ops[1].Result.Err, kv.ErrTooLarge) {
-				f.Errorf("the large one ended in %v", ops[1].Result.Err)
-			}
+			f.ended(ops[1], kv.ErrTooLarge)
 			f.holds("a", "1")
 			f.absent("b")
 			f.holds("c", "3")
@@ -82,8 +81,8 @@ func refusalCases() []Case {
 		}})
 }
 
-// badOp is a case in which op makes no sense. Where it compares, it gets the
-// version that would let it through.
+// badOp is a case in which op makes no sense. If it compares, it has the version
+// that would otherwise let it through.
 func badOp(name, rule string, op kv.Op) Case {
 	return Case{"bad-op/" + name, rule, 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("7")))
@@ -94,7 +93,7 @@ func badOp(name, rule string, op kv.Op) Case {
 	}}
 }
 
-// keyCases are the keys that every store takes, and those that none does.
+// keyCases check the keys that every store accepts, and those that none does.
 func keyCases() []Case {
 	cases := []Case{
 		{"key/case-sensitive", "keys that differ in case are different", 0, func(f *fixture) { f.differ("key", "Key", "KEY") }},
@@ -119,11 +118,8 @@ func keyCases() []Case {
 		}},
 		{"key/bad-among-good", "a bad key does not keep the other ops of its trip from being done", 0, func(f *fixture) {
 			ops := f.do(kv.OpSet("a", []byte("1")), kv.OpSet("b c", []byte("2")), kv.OpSet("", nil), kv.OpSet("d", []byte("4")))
-			for _, i := range []int{1, 2} {
-				if !endsIn(ops[i].Result.Err, kv.ErrBadKey) {
-					f.Errorf("%s ended in %v, want ErrBadKey", show(ops[i]), ops[i].Result.Err)
-				}
-			}
+			f.ended(ops[1], kv.ErrBadKey)
+			f.ended(ops[2], kv.ErrBadKey)
 			f.holds("a", "1")
 			f.holds("d", "4")
 		}},
@@ -163,8 +159,8 @@ func (f *fixture) differ(keys ...string) {
 	}
 }
 
-// badKey wants ops of every kind on key to be refused, and the store to be
-// well afterwards.
+// badKey wants ops of every kind on key to be refused, and the store to work
+// afterwards.
 func (f *fixture) badKey(key string) {
 	f.Helper()
 	f.ok(kv.OpSet("good", []byte("v")))
@@ -178,7 +174,7 @@ func (f *fixture) badKey(key string) {
 	f.holds("good", "v")
 }
 
-// valueCases are values that must come back as they were given.
+// valueCases check values that must come back unchanged.
 func valueCases() []Case {
 	var all bytes.Buffer
 	for c := range 256 {
@@ -211,7 +207,7 @@ func (f *fixture) keeps(value string) {
 	}
 	for _, op := range f.do(kv.OpGet("set"), kv.OpGet("none"), kv.OpGet("append")) {
 		if errors.Is(op.Result.Err, kv.ErrNotFound) != (op.Key == "none") || op.Key != "none" && string(op.Result.Value) != value {
-			f.Errorf("in one trip %q is %s", op.Key, showResult(op.Result))
+			f.Errorf("in one trip %q is %s", op.Key, optest.ShowItem(op.Result))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -26,9 +27,7 @@ var tripCases = []Case{
 			kv.OpGet(""), kv.OpDrop("k", 0))
 		wants := []error{kv.ErrNotFound, kv.ErrExists, kv.ErrNotNumber, kv.ErrNotStored, kv.ErrBadKey, kv.ErrBadOp}
 		for i, want := range wants {
-			if !endsIn(ops[i].Result.Err, want) {
-				f.Errorf("%s ended in %v, want %v", show(ops[i]), ops[i].Result.Err, want)
-			}
+			f.ended(ops[i], want)
 		}
 	}},
 	{"trip/every-kind", "ops of every kind go in one trip, each with its own answer", 0, func(f *fixture) { f.mixed(1) }},
@@ -47,7 +46,7 @@ var tripCases = []Case{
 		}
 		for i, op := range f.do(ops...) {
 			if op.Result.Err != nil || string(op.Result.Value) != fmt.Sprint(i) {
-				f.Fatalf("%q is %s", op.Key, showResult(op.Result))
+				f.Fatalf("%q is %s", op.Key, optest.ShowItem(op.Result))
 			}
 		}
 	}},
@@ -60,7 +59,7 @@ var tripCases = []Case{
 		}
 		for i, op := range f.do(gets...) {
 			if !bytes.Equal(op.Result.Value, bytes.Repeat([]byte{byte(i)}, kv.MaxValue)) {
-				f.Errorf("%q is %s", op.Key, showResult(op.Result))
+				f.Errorf("%q is %s", op.Key, optest.ShowItem(op.Result))
 			}
 		}
 	}},
@@ -151,7 +150,7 @@ var tripCases = []Case{
 		f.do(ops...)
 		for _, op := range ops {
 			if op.Result.Value != nil || op.Result.Version != 0 || errors.Is(op.Result.Err, kv.ErrLost) || op.Result.Number == 99 {
-				f.Errorf("%s: something of the old result is left: %+v", show(op), op.Result)
+				f.Errorf("%s: something of the old result is left: %+v", optest.Show(op), op.Result)
 			}
 		}
 	}},
@@ -162,8 +161,8 @@ var tripCases = []Case{
 		f.do(ops[:1]...)
 		f.do(ops[1:]...)
 		for i := range ops {
-			if !endsIn(ops[i].Result.Err, kv.ErrNotFound) || ops[i].Result.Value != nil {
-				f.Errorf("%s is %+v, want ErrNotFound", show(ops[i]), ops[i].Result)
+			if !optest.EndsIn(ops[i].Result.Err, kv.ErrNotFound) || ops[i].Result.Value != nil {
+				f.Errorf("%s is %+v, want ErrNotFound", optest.Show(ops[i]), ops[i].Result)
 			}
 		}
 	}},
@@ -187,7 +186,7 @@ var tripCases = []Case{
 			f.Errorf("the value read as 10 has become %q", got)
 		}
 	}},
-	{"result/neighbours", "growing one value of a trip does not touch the next one", 0, func(f *fixture) {
+	{"result/neighbors", "growing one value of a trip does not touch the next one", 0, func(f *fixture) {
 		f.ok(kv.OpSet("a", []byte("aa")), kv.OpSet("b", []byte("bb")))
 		ops := f.do(kv.OpGet("a"), kv.OpGet("b"))
 		_ = append(ops[0].Result.Value, "xxxxxxxx"...)
@@ -214,8 +213,8 @@ var tripCases = []Case{
 	}},
 }
 
-// mixed carries out times eight ops of all kinds in one trip, each op on a key
-// of its own, and checks every answer and what is left.
+// mixed carries out eight ops of all kinds, that many times over, in one trip and
+// on different keys. It checks every answer and what is stored afterwards.
 func (f *fixture) mixed(times int) {
 	f.Helper()
 	var sets, gets, ops []kv.Op
@@ -247,17 +246,6 @@ func (f *fixture) mixed(times int) {
 	}
 }
 
-// wantResults compares the results of ops, but for versions, with wants.
-func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
-	f.Helper()
-	for i, want := range wants {
-		got := ops[i].Result
-		if !endsIn(got.Err, want.Err) || got.Number != want.Number || !bytes.Equal(got.Value, want.Value) {
-			f.Errorf("op %d, %s: got %+v, want %+v", i, show(ops[i]), got, want)
-		}
-	}
-}
-
 // manyGets reads n keys in one trip, of which every third is absent.
 func (f *fixture) manyGets(n int) {
 	f.Helper()
@@ -271,15 +259,15 @@ func (f *fixture) manyGets(n int) {
 	}
 	f.do(sets...)
 	for i, op := range f.do(gets...) {
-		if i%3 == 0 && !endsIn(op.Result.Err, kv.ErrNotFound) ||
+		if i%3 == 0 && !optest.EndsIn(op.Result.Err, kv.ErrNotFound) ||
 			i%3 != 0 && (op.Result.Err != nil || string(op.Result.Value) != fmt.Sprint(i)) {
-			f.Fatalf("%q is %s", op.Key, showResult(op.Result))
+			f.Fatalf("%q is %s", op.Key, optest.ShowItem(op.Result))
 		}
 	}
 }
 
 // onlyWinner wants one op to have succeeded and the others to have ended in
-// lost, and returns the place of the one.
+// lost, and returns the index of the one that succeeded.
 func (f *fixture) onlyWinner(ops []kv.Op, lost error) int {
 	f.Helper()
 	winner := -1
@@ -287,8 +275,8 @@ func (f *fixture) onlyWinner(ops []kv.Op, lost error) int {
 		switch {
 		case op.Result.Err == nil && winner < 0:
 			winner = i
-		case !endsIn(op.Result.Err, lost):
-			f.Errorf("op %d, %s, ended in %v though op %d succeeded", i, show(op), op.Result.Err, winner)
+		case !optest.EndsIn(op.Result.Err, lost):
+			f.Errorf("op %d, %s, ended in %v though op %d succeeded", i, optest.Show(op), op.Result.Err, winner)
 		}
 	}
 	if winner < 0 {
@@ -311,7 +299,7 @@ func (f *fixture) oneToN(got []int64, n int64) {
 }
 
 var contextCases = []Case{
-	{"context/cancelled", "under a cancelled context nothing is sent: every op is ErrUnavailable and wraps context.Canceled", 0, func(f *fixture) {
+	{"context/canceled", "under a canceled context nothing is sent: every op is ErrUnavailable and wraps context.Canceled", 0, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
 		f.unsent(ctx, context.Canceled)
@@ -321,7 +309,7 @@ var contextCases = []Case{
 		defer cancel()
 		f.unsent(ctx, context.DeadlineExceeded)
 	}},
-	{"context/refused-first", "what would be refused anyway keeps its own error under a cancelled context", 0, func(f *fixture) {
+	{"context/refused-first", "what would be refused anyway keeps its own error under a canceled context", 0, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
 		ops := []kv.Op{kv.OpGet("a b"), kv.OpGet("k"), kv.OpDrop("k", 0)}
@@ -329,12 +317,10 @@ var contextCases = []Case{
 			f.Errorf("Do returned %v, want it to wrap context.Canceled", err)
 		}
 		for i, want := range []error{kv.ErrBadKey, kv.ErrUnavailable, kv.ErrBadOp} {
-			if !endsIn(ops[i].Result.Err, want) {
-				f.Errorf("%s ended in %v, want %v", show(ops[i]), ops[i].Result.Err, want)
-			}
+			f.ended(ops[i], want)
 		}
 	}},
-	{"context/well-afterwards", "a cancelled trip does not harm the next one", 0, func(f *fixture) {
+	{"context/well-afterwards", "a canceled trip does not harm the next one", 0, func(f *fixture) {
 		for i := range 20 {
 			ctx, cancel := context.WithCancel(f.ctx)
 			cancel()
@@ -344,7 +330,7 @@ var contextCases = []Case{
 			f.holds("k", want)
 		}
 	}},
-	{"context/cancelled-under-way", "a write whose context ends under way is done, or not, or ErrUnclear, and never done twice", 0, func(f *fixture) {
+	{"context/canceled-under-way", "a write whose context ends under way is done, or not, or ErrUnclear, and never done twice", 0, func(f *fixture) {
 		f.cancelUnderWay()
 	}},
 }
@@ -355,16 +341,13 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("7")))
 	v := f.version("k")
-	ops := []kv.Op{
-		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
-		kv.OpDrop("k", v), kv.OpAppend("k", []byte("8")), kv.OpIncrement("k", 1),
-	}
+	ops := everyKind(v)
 	if err := f.try(ctx, f.store, ops); !errors.Is(err, reason) {
 		f.Errorf("Do returned %v, want it to wrap %v", err, reason)
 	}
 	for _, op := range ops {
-		if !endsIn(op.Result.Err, kv.ErrUnavailable) || !errors.Is(op.Result.Err, reason) {
-			f.Errorf("%s ended in %v, want ErrUnavailable that wraps %v", show(op), op.Result.Err, reason)
+		if !optest.EndsIn(op.Result.Err, kv.ErrUnavailable) || !errors.Is(op.Result.Err, reason) {
+			f.Errorf("%s ended in %v, want ErrUnavailable that wraps %v", optest.Show(op), op.Result.Err, reason)
 		}
 	}
 	f.holds("k", "7")
@@ -375,8 +358,8 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 }
 
 // cancelUnderWay increments one key many times under contexts that end at any
-// moment. The sum lies between the increments that surely were done and those
-// that may have been.
+// moment. The sum must lie between the increments that were certainly done and
+// those that may have been.
 func (f *fixture) cancelUnderWay() {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))
@@ -389,9 +372,9 @@ func (f *fixture) cancelUnderWay() {
 		switch err := ops[0].Result.Err; {
 		case err == nil:
 			done++
-		case endsIn(err, kv.ErrUnclear) && errors.Is(err, context.DeadlineExceeded):
+		case optest.EndsIn(err, kv.ErrUnclear) && errors.Is(err, context.DeadlineExceeded):
 			unclear++
-		case !endsIn(err, kv.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded):
+		case !optest.EndsIn(err, kv.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded):
 			f.Fatalf("the increment ended in %v, want ErrUnavailable or ErrUnclear that wraps context.DeadlineExceeded", err)
 		}
 	}

@@ -3,11 +3,9 @@ package kvtest
 import (
 	"time"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
-
-// shortly is the TTL of items that are to expire while the suite waits.
-const shortly = 2 * time.Second
 
 var ttlCases = []Case{
 	{"ttl/set", "an item Set with a TTL is there until it has passed, and gone two seconds later", sleeps, func(f *fixture) {
@@ -43,8 +41,8 @@ var ttlCases = []Case{
 			sets[i] = kv.OpGet(sets[i].Key)
 		}
 		for _, op := range f.do(sets...) {
-			if !endsIn(op.Result.Err, kv.ErrNotFound) {
-				f.Fatalf("%q is %s", op.Key, showResult(op.Result))
+			if !optest.EndsIn(op.Result.Err, kv.ErrNotFound) {
+				f.Fatalf("%q is %s", op.Key, optest.ShowItem(op.Result))
 			}
 		}
 	}},
@@ -158,7 +156,8 @@ func (f *fixture) stays(change func()) {
 // expired leaves key k expired, and returns the version it had.
 func (f *fixture) expired() kv.Version {
 	f.Helper()
-	// Nothing asks for k meanwhile: a store that expires lazily still has it.
+	// Nothing reads k while the time passes, so a store that expires lazily still
+	// has it.
 	f.ok(kv.OpSet("k", []byte("7")).For(shortly))
 	version := f.version("k")
 	f.pass(shortly + slack + 100*time.Millisecond)

@@ -266,7 +266,7 @@ var versionCases = []Case{
 	}},
 }
 
-// changes is a case in which change turns a version of key k, which holds 7,
+// changes is a case in which change makes the version of key k, which holds 7,
 // stale.
 func changes(name, rule string, change func(*fixture)) Case {
 	return Case{"version/" + name, rule, 0, func(f *fixture) {
@@ -281,13 +281,7 @@ func changes(name, rule string, change func(*fixture)) Case {
 	}}
 }
 
-// and returns the case with more needs.
-func (c Case) and(more need) Case {
-	c.needs |= more
-	return c
-}
-
-// changeInTurn returns the i-th of changes of key k that go round.
+// changeInTurn returns a change of key k, of the i-th kind in turn.
 func changeInTurn(f *fixture, i int) []kv.Op {
 	switch i % 6 {
 	case 0:

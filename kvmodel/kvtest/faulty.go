@@ -7,11 +7,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Faulty returns s with a fault of the given kind on the nth op that is sent
-// to it, from 1; the ops of one trip count in their order. All other ops, also
-// those beside it in its trip, go as always. Late is as good as Mute here, and
-// ByRate and None are no fault. Ops inside Atomic are not counted, and the
-// store does not claim to be ordered.
+// Faulty returns s with a fault of the given kind on the nth op sent to it,
+// counted from 1; the ops of one trip count in their order. All other ops work as
+// always, those in the same trip included. Late does what Mute does, and ByRate
+// and None are no fault. Ops inside Atomic are not counted, and the store does not
+// claim to be ordered.
 func Faulty(s kv.Store, n int, fault Fault) kv.Store {
 	return &faulty{Store: s, left: n, fault: fault}
 }
@@ -44,7 +44,7 @@ func (f *faulty) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// place counts ops and returns the place of the one with the fault, or -1.
+// place counts ops and returns the index of the one with the fault, or -1.
 func (f *faulty) place(ops []kv.Op) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,10 +59,10 @@ func (f *faulty) place(ops []kv.Op) int {
 	return -1
 }
 
-// others carries out all ops but the one at a place, in one trip.
+// others carries out all ops but ops[at], in one trip.
 func (f *faulty) others(ctx context.Context, ops []kv.Op, at int) {
 	rest := append(append([]kv.Op{}, ops[:at]...), ops[at+1:]...)
-	// The results tell as much as the error.
+	// The results say all that the error does.
 	_ = f.Store.Do(ctx, rest)
 	for i := range rest {
 		place := i

@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// fixture is one case's test, its store and the words cases are written in.
+// fixture is the test of one case: its store, and the methods cases are written
+// with.
 type fixture struct {
 	testing.TB
 	maker Maker
@@ -45,8 +45,8 @@ func (f *fixture) reopen() {
 	f.store = f.open()
 }
 
-// do carries out ops in one trip and returns them with their results. The
-// store must have answered each of them.
+// do carries out ops in one trip and returns them with their results. It fails
+// unless the store answered each of them.
 func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	f.Helper()
 	if err := f.try(f.ctx, f.store, ops); err != nil {
@@ -55,8 +55,8 @@ func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	return ops
 }
 
-// try carries out ops on s and checks what holds for any Do: that its error is
-// what the results say, and that it changes nothing in ops but the results.
+// try carries out ops on s and checks what holds for any Do: its error agrees
+// with the results, and it changes nothing in ops but the results.
 func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	f.Helper()
 	before := make([]kv.Op, len(ops))
@@ -73,7 +73,7 @@ func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	}
 	for i := range ops {
 		if !sameOp(before[i], ops[i]) {
-			f.Errorf("Do changed an op it was given from %s to %s", show(before[i]), show(ops[i]))
+			f.Errorf("Do changed an op it was given from %s to %s", optest.Show(before[i]), optest.Show(ops[i]))
 		}
 	}
 	for i := range ops {
@@ -85,21 +85,38 @@ func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	return err
 }
 
-// sameOp tells whether a and b are the same but for their results.
+// sameOp reports whether a and b are equal apart from their results.
 func sameOp(a, b kv.Op) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && bytes.Equal(a.Value, b.Value) && a.Version == b.Version &&
 		a.TTL == b.TTL && bytes.Equal(a.Unless, b.Unless) && a.Delta == b.Delta
 }
 
-// answer carries out op, wants it to end in the sentinel want (nil: to
-// succeed), and returns the result.
+// answer carries out op, wants it to end in the sentinel want, or to succeed if
+// want is nil, and returns the result.
 func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	f.Helper()
 	r := f.do(op)[0].Result
-	if !endsIn(r.Err, want) {
-		f.Fatalf("%s ended in: %v\nwant: %v", show(op), r.Err, want)
+	if !optest.EndsIn(r.Err, want) {
+		f.Fatalf("%s ended in: %v\nwant: %v", optest.Show(op), r.Err, want)
 	}
 	return r
+}
+
+// ended wants op, which has been carried out, to have ended in want.
+func (f *fixture) ended(op kv.Op, want error) {
+	f.Helper()
+	if !optest.EndsIn(op.Result.Err, want) {
+		f.Errorf("%s ended in %v, want %v", optest.Show(op), op.Result.Err, want)
+	}
+}
+
+// everyKind returns an op of every kind on key k, whose version is v. Only the
+// Add has another key, new.
+func everyKind(v kv.Version) []kv.Op {
+	return []kv.Op{
+		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
+		kv.OpDrop("k", v), kv.OpAppend("k", []byte("8")), kv.OpIncrement("k", 1),
+	}
 }
 
 // ok carries out ops one after another and wants each to succeed.
@@ -110,15 +127,15 @@ func (f *fixture) ok(ops ...kv.Op) {
 	}
 }
 
-// refused carries out op, wants it to end in want, and wants the item of its
-// key to be what it was before, in value and version.
+// refused carries out op, wants it to end in want, and wants it to leave the
+// value and the version of its key unchanged.
 func (f *fixture) refused(op kv.Op, want error) {
 	f.Helper()
 	before := f.do(kv.OpGet(op.Key))[0].Result
 	f.answer(op, want)
 	after := f.do(kv.OpGet(op.Key))[0].Result
 	if !sameItem(before, after) {
-		f.Errorf("%s was refused, but the item changed from %s to %s", show(op), showResult(before), showResult(after))
+		f.Errorf("%s was refused, but the item changed from %s to %s", optest.Show(op), optest.ShowItem(before), optest.ShowItem(after))
 	}
 }
 
@@ -154,7 +171,7 @@ func (f *fixture) version(key string) kv.Version {
 func (f *fixture) number(op kv.Op, want int64) {
 	f.Helper()
 	if got := f.answer(op, nil).Number; got != want {
-		f.Fatalf("%s answered %d, want %d", show(op), got, want)
+		f.Fatalf("%s answered %d, want %d", optest.Show(op), got, want)
 	}
 }
 
@@ -184,10 +201,49 @@ func (f *fixture) one(s kv.Store, op kv.Op) (kv.Result, error) {
 	return kv.One(f.ctx, s, op)
 }
 
-// slack is how late, by the contract, an item with a TTL may go.
+// wantResults compares the results of ops, but for versions, with wants.
+func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
+	f.Helper()
+	for i, want := range wants {
+		got := ops[i].Result
+		if !optest.EndsIn(got.Err, want.Err) || got.Number != want.Number || !bytes.Equal(got.Value, want.Value) {
+			f.Errorf("op %d, %s: got %+v, want %+v", i, optest.Show(ops[i]), got, want)
+		}
+	}
+}
+
+// atomic runs work atomically and wants Atomic to return want itself, or what
+// same takes for it.
+func (f *fixture) atomic(want error, work func(kv.Store) error, same ...func(err, want error) bool) {
+	f.Helper()
+	err := kv.PowersOf(f.store).Atomic(f.ctx, work)
+	if len(same) > 0 && same[0](err, want) {
+		return
+	}
+	if err != want {
+		f.Fatalf("Atomic returned %v, want %v", err, want)
+	}
+}
+
+// big is a value of n bytes.
+func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
+
+// numberOf reads a number for a goroutine, which must not end the test.
+func (f *fixture) numberOf(s kv.Store, key string) (int64, error) {
+	r, err := f.one(s, kv.OpGet(key))
+	if err != nil {
+		return 0, err
+	}
+	return kv.ParseNumber(r.Value)
+}
+
+// slack is how long after its TTL an item may stay, by the contract.
 const slack = 2 * time.Second
 
-// pass lets d pass for TTLs.
+// shortly is the TTL of items that expire while the suite waits.
+const shortly = 2 * time.Second
+
+// pass lets d pass on the clock used for TTLs.
 func (f *fixture) pass(d time.Duration) {
 	if f.maker.Advance != nil {
 		f.maker.Advance(d)
@@ -196,8 +252,8 @@ func (f *fixture) pass(d time.Duration) {
 	time.Sleep(d)
 }
 
-// expires runs write, which gives key that TTL, and wants the item to be there
-// until the TTL has passed and to be gone when the slack has passed as well.
+// expires runs write, which gives key that TTL. It wants the item to be there
+// until the TTL has passed, and to be gone once the slack has passed too.
 func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 	f.Helper()
 	start := time.Now()
@@ -212,8 +268,8 @@ func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 	f.absent(key)
 }
 
-// expiresInRealTime asks again and again. An answer "absent" that came before
-// notBefore is wrong, as is a question asked after notAfter that finds it.
+// expiresInRealTime polls key. It must not be absent before notBefore, and a Get
+// sent after notAfter must not find it.
 func (f *fixture) expiresInRealTime(key string, notBefore, notAfter time.Time) {
 	f.Helper()
 	for {
@@ -231,57 +287,4 @@ func (f *fixture) expiresInRealTime(key string, notBefore, notAfter time.Time) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-}
-
-// sentinels are the errors of the contract: an op ends in one of them.
-var sentinels = []error{
-	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed,
-	kv.ErrNotNumber, kv.ErrBadKey, kv.ErrTooLarge, kv.ErrBadOp, kv.ErrUnavailable,
-	kv.ErrUnclear, kv.ErrLost,
-}
-
-// endsIn tells whether err is want and no other sentinel as well.
-func endsIn(err, want error) bool {
-	if err == nil || want == nil {
-		return err == nil && want == nil
-	}
-	return !slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) != (s == want) })
-}
-
-// show returns op as a failure shows it.
-func show(op kv.Op) string { return showSized(op, len(op.Value)) }
-
-// showSized is show for an op whose value had size bytes before it was cut.
-func showSized(op kv.Op, size int) string {
-	text := fmt.Sprintf("%v %.40q", op.Kind, op.Key)
-	if op.Value != nil {
-		text += " " + showValue(op.Value, size)
-	}
-	if op.Version != 0 {
-		text += fmt.Sprintf(" version %d", op.Version)
-	}
-	if op.Delta != 0 {
-		text += fmt.Sprintf(" delta %d", op.Delta)
-	}
-	if op.TTL != 0 {
-		text += fmt.Sprintf(" TTL %v", op.TTL)
-	}
-	if len(op.Unless) > 0 {
-		text += fmt.Sprintf(" unless %.40q", op.Unless)
-	}
-	return text
-}
-
-func showResult(r kv.Result) string {
-	if r.Err != nil {
-		return fmt.Sprintf("(%v)", r.Err)
-	}
-	return fmt.Sprintf("%s (version %d)", showValue(r.Value, len(r.Value)), r.Version)
-}
-
-func showValue(value []byte, size int) string {
-	if size <= shownBytes {
-		return fmt.Sprintf("%q", value)
-	}
-	return fmt.Sprintf("%.*q... (%d bytes)", shownBytes, value, size)
 }

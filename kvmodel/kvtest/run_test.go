@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -109,7 +110,7 @@ func TestRun_WrappersKeepTheContract(t *testing.T) {
 			}
 			return p
 		}},
-		{"without powers", 0, func(s kv.Store) kv.Store { return plain{s} }},
+		{"without powers", 0, proof.Plain},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := inMemory(memkv.Options{MaxItems: 1 << 20, Strict: true}, c.wrap)
@@ -117,26 +118,4 @@ func TestRun_WrappersKeepTheContract(t *testing.T) {
 			kvtest.Run(t, m)
 		})
 	}
-}
-
-// plain is a store that has none of the powers, as memcached is.
-type plain struct{ kv.Store }
-
-func (p plain) Powers() kv.Powers { return kv.Powers{} }
-
-func (p plain) Do(ctx context.Context, ops []kv.Op) error {
-	kv.Check(ops, p.Powers())
-	var good []kv.Op
-	for _, op := range ops {
-		if op.Result.Err == nil {
-			good = append(good, op)
-		}
-	}
-	err := p.Store.Do(ctx, good)
-	for i := range ops {
-		if ops[i].Result.Err == nil {
-			ops[i].Result, good = good[0].Result, good[1:]
-		}
-	}
-	return err
 }

@@ -16,93 +16,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// World says what may happen in a simulation. The zero World is a kind one:
-// every op is carried out and answered, only the order is left to the seed.
+// Sim is a store with simulated clients. While a client works, the others stand
+// still. Whenever all of them wait for the store or for time to pass, a scheduler
+// lets one thing happen, chosen by the seed. The clients run production code, with
+// its goroutines, tickers and deadlines; time is that of testing/synctest and
+// costs nothing.
 //
-// The numbers are probabilities, from 0 to 1.
-type World struct {
-	// Powers is what the store can do beyond the contract; of Atomic only
-	// whether it is nil counts. See NoPowers and AllPowers.
-	Powers Powers
-
-	// For each op: what goes wrong with it. See Fault.
-	Unsent, Lost, Mute, Late float64
-
-	// Fault, if not nil, is asked about each op first.
-	Fault func(Moment) Fault
-
-	// For each step: a client that is not spared crashes; time passes, from a
-	// millisecond to a minute; an item is evicted; a counter is set back.
-	Crash, Pause, Evict, SetBack float64
-
-	MaxCrashes int                   // at most so many crashes by chance; 0: no limit
-	Evictable  func(key string) bool // which keys may be evicted; nil: all
-	Counters   func(key string) bool // which keys may be set back; nil: none
-
-	// Slow, for each trip: its client sleeps, up to a minute, before it sees
-	// the answers.
-	Slow float64
-
-	// MaxSteps ends a simulation that finds no end; 0 means 100,000.
-	MaxSteps int
-}
-
-// Powers chooses the powers of a simulated store.
-type Powers struct{ Unless, Ordered, Atomic bool }
-
-// NoPowers is what memcached has, ServerPowers a Redis server, AllPowers an
-// embedded store.
-var (
-	NoPowers     = Powers{}
-	ServerPowers = Powers{Unless: true, Ordered: true}
-	AllPowers    = Powers{Unless: true, Ordered: true, Atomic: true}
-)
-
-// Hostile is a world in which everything goes wrong that the contract allows
-// short of lost data: time-outs of all sorts, crashes, pauses, slow clients.
-func Hostile(p Powers) World {
-	return World{
-		Powers: p, Unsent: 0.02, Lost: 0.02, Mute: 0.02, Late: 0.04,
-		Crash: 0.01, MaxCrashes: 1, Pause: 0.02, Slow: 0.02,
-	}
-}
-
-// Fault is what becomes of one op.
-type Fault uint8
-
-const (
-	ByRate Fault = iota // leave it to the probabilities
-	None                // carried out and answered
-	Unsent              // not carried out, ErrUnavailable
-	Lost                // not carried out, ErrUnclear
-	Mute                // carried out, ErrUnclear
-	Late                // ErrUnclear, and carried out at some later step, once
-)
-
-// Moment is when an op is about to be carried out.
-type Moment struct {
-	Step   int
-	Client string
-	Nth    int   // which op of the client this is, from 1
-	Op     kv.Op // the zero Op for an Atomic, for which Late is Mute
-}
-
-// Sim is a store whose clients are simulated: while a client works the others
-// stand still, and whenever all of them wait for the store or for time to
-// pass, a scheduler lets one thing happen, chosen by the seed. What the clients
-// run is production code, with its goroutines, tickers and deadlines; time is
-// that of testing/synctest and costs nothing.
-//
-// One seed gives one run, if the code under test keeps three rules:
+// A seed always gives the same run if the code under test keeps three rules:
 //
 //   - it holds no mutex across a call of Do (that would hang, not fail);
-//   - its chance comes from crypto/rand, which is seeded here, and not from
+//   - its randomness comes from crypto/rand, which is seeded here, and not from
 //     math/rand, the order of a map or a select with two ready cases;
 //   - what its goroutines do at the same moment does not depend on which of
 //     them is first.
 //
-// Its methods are for the test's own goroutine, but for those of the stores it
-// hands out.
+// Call its methods only from the test's own goroutine. The stores it returns may
+// be used from any.
 type Sim struct {
 	t     *testing.T
 	seed  uint64
@@ -115,10 +44,10 @@ type Sim struct {
 	flights []*flight
 	step    int
 
-	crashes int // those that came by chance
+	crashes int // those by chance
 	stirred chan struct{}
 
-	mu           sync.Mutex // guards what clients hand over, below
+	mu           sync.Mutex // guards the fields below, which clients change
 	arrivals     []*request
 	expired      []*request // whose contexts have ended
 	running      int        // functions started by Go
@@ -126,11 +55,11 @@ type Sim struct {
 	trace        trace
 }
 
-// Simulate runs test in a simulation that seed decides. When it fails, it
-// prints the seed and the end of the trace. Whatever still runs when test
-// returns is crashed, and must then come to an end.
+// Simulate runs test in a simulation that seed decides. If it fails, it prints the
+// seed and the end of the trace. Processes that still run when test returns are
+// crashed, and must then end.
 //
-// It cannot be used in parallel tests, since it seeds crypto/rand.
+// It cannot be used in parallel tests, because it seeds crypto/rand.
 func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,15 +73,15 @@ func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
 				t.Logf("seed %d, after %d steps (RINGTREE_SEED=%d runs it alone); the end of the trace:\n%s", seed, s.step, seed, s.trace.tail(60))
 			}
 		})
-		// A Fatal in test comes by here too.
+		// Deferred, since test may call Fatal.
 		defer s.stop()
 		test(s)
 	})
 }
 
-// SimulateMany runs test under n seeds, and stops at the first that fails. The
-// environment may ask for one seed, RINGTREE_SEED, or for another number of
-// them, RINGTREE_SEEDS.
+// SimulateMany runs test under n seeds, and stops at the first that fails. In the
+// environment, RINGTREE_SEED=7 runs that seed alone, and RINGTREE_SEEDS=1000 runs
+// that many.
 func SimulateMany(t *testing.T, n int, world World, test func(*Sim)) {
 	t.Helper()
 	first, n := seeds(t, n)
@@ -184,29 +113,28 @@ func seeds(t testing.TB, n int) (uint64, int) {
 // T returns the test that runs in the simulation.
 func (s *Sim) T() *testing.T { return s.t }
 
-// Seed returns what the run was made from.
+// Seed returns the seed of the run.
 func (s *Sim) Seed() uint64 { return s.seed }
 
-// Rand returns the simulation's source of chance, for the test's own choices.
+// Rand returns the simulation's random source, for the test's own choices.
 func (s *Sim) Rand() *rand.Rand { return s.rng }
 
 // Step returns the number of steps so far.
 func (s *Sim) Step() int { return s.step }
 
-// Store returns the store beneath, without faults and scheduling: for checks
-// at quiet points, and for damage that World does not know.
+// Store returns the underlying store, without faults and scheduling. Use it for
+// checks at quiet points, and for damage that World does not offer.
 func (s *Sim) Store() *memkv.Store { return s.mem }
 
-// Trace returns what has happened, a line each.
+// Trace returns what has happened so far, one line for each event.
 func (s *Sim) Trace() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trace.lines()
 }
 
-// Go starts f as a part of the process called name, with that process's
-// client. All parts of a process crash together. It comes to f's first wait
-// before Go returns.
+// Go starts f as a part of the process called name, with that process's client.
+// All parts of a process crash together. Go returns when f first waits.
 func (s *Sim) Go(name string, f func(kv.Store)) {
 	p := s.process(name)
 	s.mu.Lock()
@@ -217,7 +145,7 @@ func (s *Sim) Go(name string, f func(kv.Store)) {
 		f(p)
 	}()
 	synctest.Wait()
-	// Tickers of different processes then never tick at the same moment.
+	// So tickers of different processes never tick at the same moment.
 	time.Sleep(time.Duration(100 + 7*len(s.procs)))
 }
 
@@ -228,7 +156,7 @@ func (s *Sim) returned() {
 	s.stir()
 }
 
-// Do runs f as Go does and waits until it has returned.
+// Do runs f as Go does, and waits until it returns.
 func (s *Sim) Do(name string, f func(kv.Store)) {
 	var returned atomic.Bool
 	s.Go(name, func(store kv.Store) {
@@ -245,13 +173,12 @@ func (s *Sim) Client(name string) kv.Store { return s.process(name) }
 // nothing is in flight.
 func (s *Sim) Wait() { s.until(func() bool { return s.unfinished() == 0 && s.quiet() }) }
 
-// Quiet lets steps happen until no op is pending and nothing is in flight:
-// also what timed out has landed by then. Clients may be waiting for time to
-// pass.
+// Quiet lets steps happen until no op is pending and nothing is in flight, not
+// even ops that timed out. Clients may still be waiting for time to pass.
 func (s *Sim) Quiet() { s.until(s.quiet) }
 
-// Run lets steps happen until d has passed for the clients, or all of them
-// have returned.
+// Run lets steps happen until d has passed in the simulation, or all clients have
+// returned.
 func (s *Sim) Run(d time.Duration) {
 	end := time.Now().Add(d)
 	timer := time.AfterFunc(d, s.stir)
@@ -279,15 +206,15 @@ func (s *Sim) inTransaction() bool {
 	return s.transactions > 0
 }
 
-// Crash ends the process called name: nothing that it has not sent is sent any
-// more, what is in flight lands or not, and its calls return ErrCrashed.
+// Crash ends the process called name: it sends nothing more, what it has in flight
+// may or may not be carried out, and its calls return ErrCrashed.
 func (s *Sim) Crash(name string) { s.crash(s.process(name), "by the test") }
 
 // CrashAt crashes the process called name before the given step.
 func (s *Sim) CrashAt(name string, step int) { s.process(name).crashStep = step }
 
-// CrashAtLabel crashes the process called name when it reports label for the
-// nth time, from 1. See Label.
+// CrashAtLabel crashes the process called name when it reaches label for the nth
+// time, counted from 1. See Label.
 func (s *Sim) CrashAtLabel(name, label string, nth int) {
 	p := s.process(name)
 	p.mu.Lock()
@@ -298,14 +225,14 @@ func (s *Sim) CrashAtLabel(name, label string, nth int) {
 // Spare keeps the process called name from crashing by chance.
 func (s *Sim) Spare(name string) { s.process(name).spared = true }
 
-// Crashed tells whether the process called name has crashed.
+// Crashed reports whether the process called name has crashed.
 func (s *Sim) Crashed(name string) bool { return s.process(name).crashed() }
 
-// Label returns what code under test that runs as name calls with the name of
-// each step it comes to, so that it can be crashed there.
+// Label returns a function for the code that runs as the process called name. It
+// calls the function with a label at each point where CrashAtLabel may crash it.
 func (s *Sim) Label(name string) func(label string) { return s.process(name).label }
 
-// Labels returns how often the process called name has come to each label.
+// Labels returns how often the process called name has reached each label.
 func (s *Sim) Labels(name string) map[string]int { return s.process(name).labelCounts() }
 
 // Evict drops items without a trace, as a server short of memory does.
@@ -314,8 +241,8 @@ func (s *Sim) Evict(keys ...string) {
 	s.note("", fmt.Sprintf("evicted %q", keys))
 }
 
-// SetBack stores a lower number under key, as a server does that has lost its
-// last writes. It does nothing if there is no number.
+// SetBack lowers the number under key to n, as if a server had lost its last
+// writes. It does nothing if there is no number, or none above n.
 func (s *Sim) SetBack(key string, n int64) {
 	ops := []kv.Op{kv.OpGet(key)}
 	s.direct(ops)

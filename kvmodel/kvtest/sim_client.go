@@ -12,9 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrCrashed is what the calls of a crashed process end in, besides
-// ErrUnavailable. Nobody is there any more to see it: a test takes it for no
-// answer at all.
+// ErrCrashed is what the calls of a crashed process return, together with
+// ErrUnavailable. A real process would see no answer at all, so a test must not
+// take it for one.
 var ErrCrashed = errors.New("the process has crashed")
 
 var (
@@ -25,15 +25,15 @@ var (
 	errUnclear = fmt.Errorf("sim: %w: no answer", kv.ErrUnclear)
 )
 
-// process is a simulated client of the store, and that store for it.
+// process is a simulated client, and the store as that client sees it.
 type process struct {
 	sim    *Sim
 	name   string
 	number int
 
-	// The scheduler's own:
-	speed     float64
-	nth       int // ops carried out
+	// Used by the scheduler alone:
+	speed     float64 // how often its flights are chosen
+	nth       int     // ops carried out
 	crashStep int
 	spared    bool
 
@@ -74,7 +74,7 @@ func (p *process) Do(ctx context.Context, ops []kv.Op) error {
 	}
 	p.sim.await(&request{from: p, ctx: ctx, ops: ops, left: good, done: make(chan struct{})})
 	if p.crashed() {
-		// Nobody is there to see what was answered.
+		// A crashed process sees no answers.
 		for i := range ops {
 			ops[i].Result = kv.Result{Err: errCrashed}
 		}
@@ -106,7 +106,7 @@ func (p *process) gone(ctx context.Context) error {
 	switch {
 	case p.dead:
 		if p.hopeless++; p.hopeless > 10_000 {
-			panic("kvtest: process " + p.name + " goes on asking for ever after its crash")
+			panic("kvtest: process " + p.name + " goes on calling the store after its crash")
 		}
 		return errCrashed
 	case p.closed:
@@ -123,7 +123,7 @@ func (p *process) crashed() bool {
 	return p.dead
 }
 
-// die makes the process a crashed one, and tells whether it was not before.
+// die marks the process as crashed, and reports whether it was alive before.
 func (p *process) die() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,68 +177,10 @@ func (s *Sim) hand(to *[]*request, r *request) {
 	s.stir()
 }
 
-// stir wakes a scheduler that waits for somebody to ask for something.
+// stir wakes a scheduler that waits for a client to do something.
 func (s *Sim) stir() {
 	select {
 	case s.stirred <- struct{}{}:
 	default:
 	}
-}
-
-// atomic runs f, when its turn has come, as one step.
-func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
-	if err := p.gone(ctx); err != nil {
-		return err
-	}
-	r := &request{from: p, ctx: ctx, left: 1, atomic: true, done: make(chan struct{})}
-	p.sim.await(r)
-	if r.err != nil {
-		return r.err
-	}
-	defer p.sim.transactionEnded()
-	err := p.sim.mem.Powers().Atomic(ctx, func(mem kv.Store) error {
-		err := f(&inside{p, mem})
-		switch {
-		case p.crashed():
-			return errCrashed
-		case err == nil:
-			return r.commitErr
-		}
-		return err
-	})
-	if err == nil {
-		return r.afterErr
-	}
-	return err
-}
-
-// inside is the store that a function of Atomic works on.
-type inside struct {
-	*process
-	mem kv.Store
-}
-
-func (in *inside) Do(ctx context.Context, ops []kv.Op) error {
-	if kv.Check(ops, in.Powers()) == 0 {
-		return nil
-	}
-	if in.crashed() {
-		return kv.Fail(ops, errCrashed)
-	}
-	err := in.mem.Do(ctx, ops)
-	for i := range ops {
-		in.sim.noteOp(in.name, &ops[i], "atomically ")
-	}
-	return err
-}
-
-func (in *inside) Close() error { return nil }
-
-func (in *inside) Powers() kv.Powers { return kv.PowersOf(in.mem) }
-
-func (s *Sim) transactionEnded() {
-	s.mu.Lock()
-	s.transactions--
-	s.mu.Unlock()
-	s.stir()
 }

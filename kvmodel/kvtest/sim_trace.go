@@ -5,24 +5,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // trace is what has happened in a simulation.
 type trace []event
 
-// event is kept in parts: most traces are never read.
+// event is formatted only on demand, because most traces are never read.
 type event struct {
 	step int
 	at   time.Duration // since the beginning
-	who  string        // empty: nobody's doing
+	who  string        // the client; empty if no client did it
 	text string
 	op   kv.Op // its value cut short
 	size int   // bytes its value had
 }
-
-// shownBytes is how much of a value a trace keeps.
-const shownBytes = 48
 
 func (s *Sim) note(who, text string) { s.record(event{who: who, text: text}) }
 
@@ -44,7 +42,7 @@ func short(value []byte) []byte {
 	if value == nil {
 		return nil
 	}
-	return append([]byte{}, value[:min(len(value), shownBytes)]...)
+	return append([]byte{}, value[:min(len(value), optest.Shown)]...)
 }
 
 func (e event) String() string {
@@ -52,20 +50,7 @@ func (e event) String() string {
 	if e.op.Kind == 0 {
 		return line
 	}
-	return line + showSized(e.op, e.size) + " -> " + e.outcome()
-}
-
-func (e event) outcome() string {
-	switch r := e.op.Result; {
-	case r.Err != nil:
-		return r.Err.Error()
-	case e.op.Kind == kv.Get:
-		return showResult(r)
-	case e.op.Kind == kv.Increment:
-		return fmt.Sprint(r.Number)
-	default:
-		return "ok"
-	}
+	return line + optest.ShowCut(e.op, e.size) + " -> " + optest.ShowAnswer(e.op)
 }
 
 func (t trace) lines() []string {

@@ -8,21 +8,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Slow is a store as far away as one in the next rack, once it was told to Wait:
-// only then do trips that are sent side by side overlap, so that those in sequence
-// can be counted.
+// Slow is a store with latency, as if it were in the next rack. Trips that are
+// sent at the same time then overlap, so the time a caller takes tells how many
+// it made in sequence. Until Wait is called there is no latency.
 type Slow struct {
 	kv.Store
 	wait atomic.Int64
 }
 
-// Wait has every trip from now on wait for d before it is made.
+// Wait delays every later trip by d.
 func (s *Slow) Wait(d time.Duration) { s.wait.Store(int64(d)) }
 
-// Powers returns those of the store that is slow.
+// Powers returns the powers of the slow store.
 func (s *Slow) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Do waits, and then makes the trip.
+// Do waits and then makes the trip.
 func (s *Slow) Do(ctx context.Context, ops []kv.Op) error {
 	time.Sleep(time.Duration(s.wait.Load()))
 	return s.Store.Do(ctx, ops)

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
-// clients are the raw client and the store on the same server, with the same
+// clients holds the raw client and the store, on the same server with the same
 // twenty items.
 type clients struct {
 	raw   *memcache.Client
@@ -48,7 +48,7 @@ func (c clients) storeGet(ctx context.Context) error {
 	return c.store.Do(ctx, ops[:])
 }
 
-// rawGetMulti puts the items in the order of the keys, as the store does.
+// rawGetMulti returns the items in the order of the keys, as the store does.
 func (c clients) rawGetMulti() error {
 	found, err := c.raw.GetMulti(c.keys)
 	items := make([]*memcache.Item, len(c.keys))
@@ -84,8 +84,8 @@ func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	}
 }
 
-// BenchmarkGet compares a get through the raw client and through the store,
-// whose context can be cancelled as a request's can.
+// BenchmarkGet compares a get through the raw client with one through the store,
+// whose context can be canceled as a request's can.
 func BenchmarkGet(b *testing.B) {
 	c := newClients(b)
 	for _, n := range []int{1, 32} {
@@ -128,8 +128,9 @@ func timed(b *testing.B, clients, calls int, get func(context.Context) error) ti
 	return time.Since(start)
 }
 
-// BenchmarkRatio reports the store's throughput as a part of the raw client's:
-// the median of many short turns, each of both one right after the other.
+// BenchmarkRatio reports the store's throughput as a share of the raw client's:
+// the median of many short rounds, each of which measures one right after the
+// other.
 func BenchmarkRatio(b *testing.B) {
 	c := newClients(b)
 	rawGet := func(context.Context) error { return c.rawGet() }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+
 	"strconv"
 	"time"
 
@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// bootKey holds a server's boot number. Braces are in no key of the
-	// contract, so it is nobody else's.
+	// bootKey holds a server's boot number. The contract allows no key with
+	// braces, so no caller can touch it.
 	bootKey = "ringtree{boot}"
 
-	// lookAgain is the age at which a lane's last look at the boot number is
-	// too old. It also keeps the item in use, far from eviction.
+	// lookAgain is how often a link in use reads the boot number again. Reading
+	// it also keeps the item far from eviction.
 	lookAgain = time.Minute
 )
 
-// meet makes sure that l is connected to the server that was met. The error
-// is a kv.ErrLost if that one has lost its memory.
-func (l *lane) meet() error {
+// meet makes sure that l is connected to the server that the store first met.
+// The error is a kv.ErrLost if that server has lost its memory.
+func (l *link) meet() error {
 	known, err := l.server.standing()
 	if err != nil {
 		return err
@@ -36,8 +36,8 @@ func (l *lane) meet() error {
 	if known == 0 {
 		return l.meetFirst()
 	}
-	// The number was there before this question was put, so that it is absent
-	// or another one means a loss.
+	// The server had the number before, so if it is absent now, or another one,
+	// the server has lost its memory.
 	seen, err := l.bootNumber()
 	if err == nil && seen == known {
 		l.boot, l.looked = seen, time.Now()
@@ -49,7 +49,7 @@ func (l *lane) meet() error {
 	return l.server.lose(known)
 }
 
-func (l *lane) meetFirst() error {
+func (l *link) meetFirst() error {
 	seen, err := l.adopt()
 	if err != nil {
 		return err
@@ -61,15 +61,15 @@ func (l *lane) meetFirst() error {
 	return nil
 }
 
-// adopt returns the server's boot number, a new one if it had none. Where
-// several processes come at once, one adds it and all return the same.
-func (l *lane) adopt() (uint64, error) {
+// adopt returns the server's boot number, and adds one if it has none. If several
+// processes do so at once, one adds its number and all return that.
+func (l *link) adopt() (uint64, error) {
 	seen, err := l.bootNumber()
 	if !errors.Is(err, memcache.ErrCacheMiss) {
 		return seen, err
 	}
-	// 0 is the number of a server that was not met.
-	number := strconv.FormatUint(rand.Uint64()|1, 16)
+	// 0 stands for a server not met yet.
+	number := strconv.FormatUint(kv.Random()|1, 16)
 	err = l.client.Add(&memcache.Item{Key: bootKey, Value: []byte(number)})
 	if err != nil && !errors.Is(err, memcache.ErrNotStored) {
 		return 0, err
@@ -77,19 +77,19 @@ func (l *lane) adopt() (uint64, error) {
 	return l.bootNumber()
 }
 
-// bootNumber asks for the boot number. The error is a memcache.ErrCacheMiss if
-// there is none.
-func (l *lane) bootNumber() (uint64, error) {
+// bootNumber reads the boot number. The error is a memcache.ErrCacheMiss if there
+// is none.
+func (l *link) bootNumber() (uint64, error) {
 	item, err := l.client.Get(bootKey)
 	if l.broke(err) {
-		// The connection was an old one; the library makes a new one now.
+		// The old connection was broken; the library makes a new one now.
 		item, err = l.client.Get(bootKey)
 	}
 	if err != nil {
 		return 0, err
 	}
 	if item.CasID == 0 {
-		return 0, errors.New("it runs without compare-and-swap (option -C), which this store cannot do without")
+		return 0, errors.New("it runs without compare-and-swap (option -C), which this store needs")
 	}
 	number, err := strconv.ParseUint(string(item.Value), 16, 64)
 	if err != nil {
@@ -98,8 +98,8 @@ func (l *lane) bootNumber() (uint64, error) {
 	return number, nil
 }
 
-// standing returns the boot number the server was met with, 0 if it was not
-// met yet, or why it may not be asked.
+// standing returns the boot number the server was met with, or 0 if it was not
+// met yet. The error says why the server must not be asked.
 func (s *server) standing() (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +112,8 @@ func (s *server) standing() (uint64, error) {
 	return s.boot, nil
 }
 
-// met notes number if the server was not met before, and returns the number
-// it is known by.
+// met records number if the server was not met before, and returns the number it
+// is known by.
 func (s *server) met(number uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,12 +123,12 @@ func (s *server) met(number uint64) uint64 {
 	return s.boot
 }
 
-// lose notes that the server no longer is the one known by that number, and
-// returns the error for it.
+// lose records that the server is no longer the one known by that number, and
+// returns the error that says so.
 func (s *server) lose(known uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// If it was accepted meanwhile, this comes from before.
+	// If the boot number differs, the loss has been accepted since.
 	if s.boot == known {
 		s.lost = true
 	}
@@ -136,10 +136,10 @@ func (s *server) lose(known uint64) error {
 }
 
 func (s *server) errLost() error {
-	return fmt.Errorf("memcachekv: %s: %w: it was restarted or flushed, or it evicts", s.addr, kv.ErrLost)
+	return fmt.Errorf("memcachekv: %s: %w: it was restarted or flushed, or it evicts items", s.addr, kv.ErrLost)
 }
 
-// accept meets the server anew if it is lost.
+// accept meets the server again if it is lost.
 func (s *server) accept(ctx context.Context) error {
 	if _, err := s.standing(); !errors.Is(err, kv.ErrLost) {
 		return nil

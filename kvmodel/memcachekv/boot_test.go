@@ -35,7 +35,7 @@ func TestStore_ARestartedServer_IsLostUntilAccepted(t *testing.T) {
 	}
 	one(t, ctx, s, kv.OpGet(key), kv.ErrNotFound)
 	one(t, ctx, s, kv.OpSet(key, []byte("new")))
-	// The server counts its versions from the start, so these would be equal.
+	// The server numbers its versions from the start, so these would be equal.
 	one(t, ctx, s, kv.OpSwap(key, old, nil), kv.ErrConflict)
 	one(t, ctx, s, kv.OpSwap(key, one(t, ctx, s, kv.OpGet(key)).Version, nil))
 
@@ -79,7 +79,7 @@ func TestStore_ALossThatAnotherProcessMetFirst_IsALossHere(t *testing.T) {
 	if err := s.Accept(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// Both know it by the same number now, so their versions are the same.
+	// Both now know it by the same number, so their versions are the same.
 	one(t, ctx, other, kv.OpSet("k", nil))
 	version := one(t, ctx, other, kv.OpGet("k")).Version
 	one(t, ctx, s, kv.OpSwap("k", version, nil))
@@ -101,7 +101,7 @@ func TestStore_ManyClientsThatMeetAServerAtOnce_AgreeOnItsNumber(t *testing.T) {
 	wg.Wait()
 }
 
-func TestStore_Accept_LeavesAloneWhatNobodyWasToldOf(t *testing.T) {
+func TestStore_Accept_LeavesAloneWhatNoOperationHasSeen(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{}, f.Addr)
 	ctx := t.Context()

@@ -2,8 +2,8 @@ package memcachekv
 
 import "time"
 
-// AgeLooks makes the next operation on each idle connection look at the boot
-// number again, as a minute of use does.
+// AgeLooks makes the next operation on each idle connection read the boot number
+// again, as happens after a minute of use.
 func (s *Store) AgeLooks() {
 	for _, srv := range s.servers {
 		srv.mu.Lock()

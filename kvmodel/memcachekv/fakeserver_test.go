@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// fake is a server that speaks as much of memcached's protocol as the store
-// uses, but for expiry and limits, and misbehaves when told to.
+// fake is a server that speaks the part of memcached's protocol that the store
+// uses, without expiry and limits. It misbehaves on request.
 type fake struct {
 	Addr string
 

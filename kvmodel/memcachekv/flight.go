@@ -16,11 +16,11 @@ type flight struct {
 	gets   []*kv.Op
 	writes []*kv.Op
 
-	next  atomic.Int64 // the request that nobody has begun
-	stuck atomic.Bool  // some request ran into a time-out
+	next  atomic.Int64 // the first request that no worker has begun
+	stuck atomic.Bool  // some request timed out
 }
 
-// flights sorts the ops that may be sent by their servers.
+// flights groups the ops that may be sent by server.
 func (s *Store) flights(ops []kv.Op) []*flight {
 	var all []*flight
 	for i := range ops {
@@ -39,7 +39,7 @@ func (s *Store) flights(ops []kv.Op) []*flight {
 	return all
 }
 
-// add takes op in; there are at most that many to come, op among them.
+// add adds op. At most that many ops are still to come, including op.
 func (f *flight) add(op *kv.Op, most int) {
 	list := &f.writes
 	if op.Kind == kv.Get {
@@ -55,7 +55,7 @@ func (f *flight) add(op *kv.Op, most int) {
 func (f *flight) requests() int { return min(len(f.gets), 1) + len(f.writes) }
 
 // fly carries out flights and returns when all their ops have results. The
-// caller's goroutine does a part of it, all of it where one is enough.
+// caller's goroutine is one of the workers, and the only one if one is enough.
 func fly(ctx context.Context, flights []*flight) {
 	var workers []*flight
 	for _, f := range flights {
@@ -71,7 +71,8 @@ func fly(ctx context.Context, flights []*flight) {
 	wg.Wait()
 }
 
-// work carries out requests that nobody has begun until there are none.
+// work carries out requests that no other worker has begun, until there are
+// none.
 func (f *flight) work(ctx context.Context) {
 	for {
 		n := int(f.next.Add(1)) - 1
@@ -91,8 +92,8 @@ func (f *flight) request(ctx context.Context, n int) {
 	if n >= 0 {
 		ops = f.writes[n : n+1]
 	}
-	// Who has waited for this server once does not wait again for each of many
-	// writes.
+	// A trip that has waited for this server once does not wait again for each
+	// of many writes.
 	if f.stuck.Load() {
 		f.server.refuse(ctx, ops, errStuck)
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// answers are the sentinels that are compared: the text around them differs.
+// answers are the sentinels that are compared; the text around them differs.
 var answers = []error{
 	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrNotNumber,
 	kv.ErrUnavailable, kv.ErrUnclear, kv.ErrLost, kv.ErrBadOp,
@@ -30,7 +30,7 @@ func TestMemcached_RandomOperations_AnswerAsInMemory(t *testing.T) {
 		case kv.Set, kv.Add, kv.CompareAndSwap:
 			op.Value = []byte(pick("", "0", "9", "10", "0100", "9 ", " 9", "+5", "abc", "\x00\r\n", "4611686018427387905"))
 		case kv.Append:
-			// What goes behind a number is told in the package's comment.
+			// The package comment says what may be appended to a number.
 			op.Value = []byte(pick("", " ", " 5"))
 			if op.Key > "b" {
 				op.Value = []byte(pick("", " ", "0", "x", "\r\n", "\x00", "+1"))
@@ -57,7 +57,7 @@ func TestMemcached_RandomOperations_AnswerAsInMemory(t *testing.T) {
 	}
 }
 
-// alike tells whether two errors are the same answer.
+// alike reports whether two errors are the same answer.
 func alike(a, b error) bool {
 	if a == nil || b == nil {
 		return a == b

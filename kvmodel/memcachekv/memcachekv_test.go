@@ -128,7 +128,7 @@ func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T)
 	}
 }
 
-// unused returns an address that nobody listens on.
+// unused returns an address that no server listens on.
 func unused(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -194,8 +194,8 @@ func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
 				kv.OpSet("k", nil), kv.OpAdd("k", nil), kv.OpSwap("k", version, nil), kv.OpDelete("k"),
 				kv.OpDrop("k", version), kv.OpAppend("k", nil), kv.OpIncrement("k", 1),
 			} {
-				// The connection is there already, so it is the write itself
-				// that gets no answer.
+				// The connection already exists, so it is the write itself that
+				// gets no answer.
 				f.Mute.Store(false)
 				one(t, t.Context(), s, kv.OpGet("k"))
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -228,7 +228,7 @@ func TestStore_Do_AServerThatNeverSpeaks_MakesWritesUnavailable(t *testing.T) {
 	}
 }
 
-func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNobody(t *testing.T) {
+func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNoOne(t *testing.T) {
 	silent, well := newFake(t), newFake(t)
 	const timeout = 200 * time.Millisecond
 	s := open(t, memcachekv.Options{Timeout: timeout, Conns: 2}, silent.Addr, well.Addr)
@@ -379,7 +379,7 @@ func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
 	}
 	one(t, t.Context(), s, kv.OpGet("k1"), kv.ErrUnavailable)
 	one(t, t.Context(), s, kv.OpSet("k1", nil), kv.ErrUnavailable)
-	// The fake's own goroutines end when they notice.
+	// The fake's own goroutines end a little later.
 	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			stacks := make([]byte, 1<<20)

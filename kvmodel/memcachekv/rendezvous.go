@@ -1,10 +1,10 @@
 package memcachekv
 
-// pick returns the server with the highest score for key. Each server's score
-// depends on its own name and the key alone, so a new server wins its share
-// of the keys from all others and nothing else moves.
+// pick returns the server with the highest score for key. A server's score
+// depends only on its name and the key, so a new server takes its share of the
+// keys from all others and nothing else moves.
 //
-// The scores decide where data lives: to change them is to lose it.
+// The scores decide where data lives: changing them loses it.
 func pick(servers []*server, key string) *server {
 	if len(servers) == 1 {
 		return servers[0]
@@ -28,8 +28,8 @@ func fnv1a(text string) uint64 {
 	return hash
 }
 
-// scatter spreads its argument over all 64 bits; it is the last step of
-// SplitMix64. Different arguments give different results.
+// scatter spreads n over all 64 bits. It is the last step of SplitMix64, and
+// different arguments give different results.
 func scatter(n uint64) uint64 {
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
 	n = (n ^ n>>27) * 0x94d049bb133111eb

@@ -9,7 +9,7 @@ import (
 
 const keys = 10_000
 
-// place returns the address for each of the keys.
+// place returns the address of the server for each key.
 func place(addrs ...string) []string {
 	var servers []*server
 	for _, addr := range addrs {
@@ -46,8 +46,8 @@ func TestPick_ServersInAnyOrder_PlaceAlike(t *testing.T) {
 	}
 }
 
-// The counts stand for the whole placement: data is where another version of
-// this package has put it.
+// The counts stand for the whole placement: a version of this package must find
+// the data where another version put it.
 func TestPick_PlacesKeysWhereItAlwaysHas(t *testing.T) {
 	want := map[string]int{"10.0.0.1:11211": 3340, "10.0.0.2:11211": 3317, "cache:11211": 3343}
 	got := map[string]int{}

@@ -15,7 +15,7 @@ import (
 )
 
 // do carries out op and returns its result.
-func (l *lane) do(op *kv.Op) kv.Result {
+func (l *link) do(op *kv.Op) kv.Result {
 	switch op.Kind {
 	case kv.Get:
 		return l.get(op.Key)
@@ -26,10 +26,10 @@ func (l *lane) do(op *kv.Op) kv.Result {
 	}
 }
 
-func (l *lane) get(key string) kv.Result {
+func (l *link) get(key string) kv.Result {
 	item, err := l.client.Get(key)
 	if l.broke(err) {
-		// The connection may have been an old one, and to ask again is safe.
+		// An old connection may have been broken, and asking again is safe.
 		if err = l.meet(); err == nil {
 			item, err = l.client.Get(key)
 		}
@@ -40,9 +40,9 @@ func (l *lane) get(key string) kv.Result {
 	return l.found(item)
 }
 
-// getAll carries out ops, which are gets. What the server did not get round to
-// saying is a failure, never an absence.
-func (l *lane) getAll(ops []*kv.Op) {
+// getAll carries out ops, which are gets. A key that the server did not get
+// around to is a failure, never an absence.
+func (l *link) getAll(ops []*kv.Op) {
 	keys := make([]string, len(ops))
 	for i, op := range ops {
 		keys[i] = op.Key
@@ -57,36 +57,38 @@ func (l *lane) getAll(ops []*kv.Op) {
 	if err != nil {
 		missing = l.answer(kv.Get, err)
 	}
+	found := 0
 	for _, op := range ops {
 		if item := items[op.Key]; item != nil {
 			op.Result = l.found(item)
-			if item.Key == "" {
-				op.Result.Value = bytes.Clone(op.Result.Value)
-			}
-			// Its bytes are given away: who asks for the key again in this trip
-			// gets a copy.
-			item.Key = ""
+			found++
 		} else {
 			op.Result.Err = missing
 		}
 	}
+	if found > len(items) {
+		// Gets of the same key share its bytes so far, and each caller owns its own.
+		for _, op := range ops {
+			op.Result.Value = bytes.Clone(op.Result.Value)
+		}
+	}
 }
 
-func (l *lane) found(item *memcache.Item) kv.Result {
+func (l *link) found(item *memcache.Item) kv.Result {
 	return kv.Result{Value: decode(item.Value, item.Flags), Version: l.version(item.CasID)}
 }
 
-// version turns the server's number for a state of an item into a version. A
-// server counts from 1 whenever it starts; the boot number makes versions of
-// one life match none of another.
-func (l *lane) version(casID uint64) kv.Version { return kv.Version(casID ^ l.boot) }
+// version returns the version for the server's number of an item's state. A
+// server numbers states from 1 whenever it starts; the boot number makes sure
+// that no version from before a restart matches one from after it.
+func (l *link) version(casID uint64) kv.Version { return kv.Version(casID ^ l.boot) }
 
-// casID is the way back.
-func (l *lane) casID(v kv.Version) uint64 { return uint64(v) ^ l.boot }
+// casID is the inverse of version.
+func (l *link) casID(v kv.Version) uint64 { return uint64(v) ^ l.boot }
 
 // write carries out op, which is no Get and no Increment, and returns the
 // library's error.
-func (l *lane) write(op *kv.Op) error {
+func (l *link) write(op *kv.Op) error {
 	switch op.Kind {
 	case kv.Set:
 		return l.set(l.item(op))
@@ -97,15 +99,15 @@ func (l *lane) write(op *kv.Op) error {
 	case kv.Delete:
 		return l.client.Delete(op.Key)
 	case kv.CompareAndDelete:
-		// It is stored as an item that has expired already.
+		// It stores an item that has already expired.
 		return l.client.CompareAndSwap(&memcache.Item{Key: op.Key, Expiration: -1, CasID: l.casID(op.Version)})
 	default:
 		return l.append(op)
 	}
 }
 
-// item returns what op stores as the library takes it.
-func (l *lane) item(op *kv.Op) *memcache.Item {
+// item returns what op stores, in the library's form.
+func (l *link) item(op *kv.Op) *memcache.Item {
 	value, flags := encode(op.Value)
 	return &memcache.Item{
 		Key:        op.Key,
@@ -116,9 +118,9 @@ func (l *lane) item(op *kv.Op) *memcache.Item {
 	}
 }
 
-// set stores item without the command of that name, which removes the old
-// value when the server has no room for the new one.
-func (l *lane) set(item *memcache.Item) error {
+// set stores item. It avoids memcached's set command, which removes the old value
+// if the server has no room for the new one.
+func (l *link) set(item *memcache.Item) error {
 	for {
 		if err := l.client.Replace(item); !errors.Is(err, memcache.ErrNotStored) {
 			return err
@@ -129,16 +131,16 @@ func (l *lane) set(item *memcache.Item) error {
 	}
 }
 
-func (l *lane) append(op *kv.Op) error {
+func (l *link) append(op *kv.Op) error {
 	if looksPadded(op.Value) {
 		return l.appendBlanks(op)
 	}
 	return l.client.Append(&memcache.Item{Key: op.Key, Value: op.Value})
 }
 
-// appendBlanks appends what would pass for the padding of a number if it came
-// after one. There it stores the whole anew, with a guard.
-func (l *lane) appendBlanks(op *kv.Op) error {
+// appendBlanks appends what would look like padding after a number. If key holds
+// a number, it stores the whole value again, with a guard.
+func (l *link) appendBlanks(op *kv.Op) error {
 	for {
 		item, err := l.client.Get(op.Key)
 		if errors.Is(err, memcache.ErrCacheMiss) {
@@ -159,30 +161,30 @@ func (l *lane) appendBlanks(op *kv.Op) error {
 	}
 }
 
-func (l *lane) increment(op *kv.Op) kv.Result {
-	number, err := l.count(op.Key, op.Delta)
+func (l *link) increment(op *kv.Op) kv.Result {
+	number, err := l.addDelta(op.Key, op.Delta)
 	if err != nil {
 		return kv.Result{Err: l.answer(kv.Increment, err)}
 	}
 	if number <= kv.MaxNumber {
 		return kv.Result{Number: int64(number)}
 	}
-	// The server knows of no such limit: it is held by taking back.
-	if _, err := l.count(op.Key, -op.Delta); err != nil && !errors.Is(err, memcache.ErrCacheMiss) {
+	// The server has no such limit, so undo the increment.
+	if _, err := l.addDelta(op.Key, -op.Delta); err != nil && !errors.Is(err, memcache.ErrCacheMiss) {
 		return kv.Result{Err: l.server.failure(l.ctx, kv.ErrUnclear, err)}
 	}
 	return kv.Result{Err: fmt.Errorf("%w: %d is past the largest", kv.ErrNotNumber, number)}
 }
 
-func (l *lane) count(key string, delta int64) (uint64, error) {
+func (l *link) addDelta(key string, delta int64) (uint64, error) {
 	if delta < 0 {
 		return l.client.Decrement(key, uint64(-delta))
 	}
 	return l.client.Increment(key, uint64(delta))
 }
 
-// answer returns what the library's err means for an op of that kind.
-func (l *lane) answer(kind kv.Kind, err error) error {
+// answer returns what the library's err means for an op of the given kind.
+func (l *link) answer(kind kv.Kind, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -204,9 +206,9 @@ func (l *lane) answer(kind kv.Kind, err error) error {
 	return l.failure(kind, err)
 }
 
-// failure returns err, which is no answer, as the contract has it: a write the
-// server can have got without answering it is unclear.
-func (l *lane) failure(kind kv.Kind, err error) error {
+// failure returns err, which is not an answer, in the terms of the contract: a
+// write that the server can have received, but did not answer, is unclear.
+func (l *link) failure(kind kv.Kind, err error) error {
 	l.broke(err)
 	switch {
 	case errors.Is(err, kv.ErrLost):
@@ -218,10 +220,10 @@ func (l *lane) failure(kind kv.Kind, err error) error {
 	}
 }
 
-// broke tells whether err says that the connection has ended, other than by
-// the end of the context. Then it closes the idle ones to the same server: if
-// that has restarted, they are broken too.
-func (l *lane) broke(err error) bool {
+// broke reports whether err says that the connection has ended, other than by the
+// end of the context. If so, it closes the idle connections to the same server:
+// if the server has restarted, they are broken too.
+func (l *link) broke(err error) bool {
 	if !broken(err) || l.ctx.Err() != nil {
 		return false
 	}
@@ -229,8 +231,8 @@ func (l *lane) broke(err error) bool {
 	return true
 }
 
-// broken tells whether err comes from a connection that ended, or was refused,
-// before the answer.
+// broken reports whether err comes from a connection that was refused, or that
+// ended before the answer.
 func broken(err error) bool {
 	if err == nil {
 		return false
@@ -240,8 +242,8 @@ func broken(err error) bool {
 		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network))
 }
 
-// timedOut tells whether err comes from a server that did not answer in time,
-// or from others waiting for it on every connection.
+// timedOut reports whether err says that the server did not answer in time, or
+// that others are waiting for it on every connection.
 func timedOut(err error) bool {
 	if err == nil {
 		return false
@@ -251,8 +253,8 @@ func timedOut(err error) bool {
 	return errors.As(err, &late) && late.Timeout() || errors.As(err, &never) || errors.Is(err, errBusy)
 }
 
-// refused tells whether err is the server's word that it did not do it. The
-// library has no error for that, but its text holds the server's.
+// refused reports whether err is the server's refusal to do it. The library has
+// no error for that, but the text of its error contains the server's.
 func refused(err error) bool {
 	text := err.Error()
 	return errors.Is(err, memcache.ErrNotStored) || strings.Contains(text, "SERVER_ERROR") ||

@@ -10,18 +10,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// server is one memcached and the lanes to it. It never has more than
-// Options.Conns lanes in use, and it lets no request through to a memcached
-// that is not the one it met.
+// server is one memcached and the links to it. It never has more than
+// Options.Conns links in use, and it sends no request to a memcached other than
+// the one it first met.
 type server struct {
 	addr  string
-	seed  uint64 // of its scores for keys
+	seed  uint64 // for its scores of keys
 	opts  Options
-	slots chan struct{} // holds one token for each lane in use
+	slots chan struct{} // holds one token for each link in use
 
 	mu     sync.Mutex
-	idle   []*lane // the one used last is the last
-	boot   uint64  // the number it was met with; 0: not met yet
+	idle   []*link // the most recently used link is last
+	boot   uint64  // the boot number it was met with; 0 means not met yet
 	lost   bool
 	closed bool
 }
@@ -32,13 +32,13 @@ func newServer(addr string, opts Options) *server {
 
 var (
 	errClosed = errors.New("the store is closed")
-	errBusy   = errors.New("all connections stay in use")
-	errStuck  = errors.New("not sent, since the server did not answer others of the same trip")
+	errBusy   = errors.New("all connections are in use")
+	errStuck  = errors.New("not sent, because the server did not answer other requests of the same trip")
 )
 
 // do carries out op.
 func (s *server) do(ctx context.Context, op *kv.Op) {
-	l, err := s.lane(ctx)
+	l, err := s.link(ctx)
 	if err != nil {
 		op.Result.Err = err
 		return
@@ -49,7 +49,7 @@ func (s *server) do(ctx context.Context, op *kv.Op) {
 
 // getAll carries out ops, which are gets, as one request.
 func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
-	l, err := s.lane(ctx)
+	l, err := s.link(ctx)
 	if err != nil {
 		for _, op := range ops {
 			op.Result.Err = err
@@ -67,9 +67,9 @@ func (s *server) refuse(ctx context.Context, ops []*kv.Op, err error) {
 	}
 }
 
-// lane returns a lane that is connected to the server that was met, for
+// link returns a link that is connected to the server the store first met, for
 // requests under ctx. The caller must release it.
-func (s *server) lane(ctx context.Context) (*lane, error) {
+func (s *server) link(ctx context.Context) (*link, error) {
 	l, err := s.take(ctx)
 	if err != nil {
 		return nil, err
@@ -81,14 +81,14 @@ func (s *server) lane(ctx context.Context) (*lane, error) {
 	return l, nil
 }
 
-// take returns a lane, connected or not. The caller must release it.
-func (s *server) take(ctx context.Context) (*lane, error) {
+// take returns a link, connected or not. The caller must release it.
+func (s *server) take(ctx context.Context) (*link, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, s.failure(ctx, kv.ErrUnavailable, err)
 	}
 	l := s.pop()
 	if l == nil {
-		l = newLane(s)
+		l = newLink(s)
 	}
 	l.ctx = ctx
 	return l, nil
@@ -116,9 +116,9 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// pop returns the lane used last, which is the least likely to have gone
-// stale, or nil.
-func (s *server) pop() *lane {
+// pop returns the most recently used link, which is the least likely to be stale,
+// or nil.
+func (s *server) pop() *link {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.idle) - 1
@@ -131,7 +131,7 @@ func (s *server) pop() *lane {
 }
 
 // release takes l back.
-func (s *server) release(l *lane) {
+func (s *server) release(l *link) {
 	l.ctx = nil
 	if !s.push(l) {
 		l.close()
@@ -139,7 +139,7 @@ func (s *server) release(l *lane) {
 	<-s.slots
 }
 
-func (s *server) push(l *lane) bool {
+func (s *server) push(l *link) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -149,7 +149,7 @@ func (s *server) push(l *lane) bool {
 	return true
 }
 
-// hangUp closes the idle lanes.
+// hangUp closes the idle links.
 func (s *server) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,8 +166,8 @@ func (s *server) close() {
 	s.hangUp()
 }
 
-// failure returns err as the contract has it: with a sentinel, the server, and
-// the end of ctx if that is what it comes from.
+// failure returns err in the terms of the contract: with a sentinel, the server,
+// and ctx's error if ctx is over.
 func (s *server) failure(ctx context.Context, sentinel, err error) error {
 	if end := ended(ctx); end != nil && !errors.Is(err, end) {
 		return fmt.Errorf("memcachekv: %s: %w: %w: %w", s.addr, sentinel, end, err)
@@ -175,8 +175,8 @@ func (s *server) failure(ctx context.Context, sentinel, err error) error {
 	return fmt.Errorf("memcachekv: %s: %w: %w", s.addr, sentinel, err)
 }
 
-// ended returns why ctx is over, or nil. A connection's deadline can come a
-// moment before the context's own, which it was set to.
+// ended returns why ctx is over, or nil. It looks at ctx's deadline too, because
+// a connection's deadline, set to the same time, can pass a moment earlier.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -78,7 +78,7 @@ func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
 	stop.Store(true)
 	wg.Wait()
 	if lost.Load() == 0 {
-		t.Error("nobody was told of the loss")
+		t.Error("no operation reported the loss")
 	}
 }
 
@@ -127,7 +127,7 @@ func TestMemcached_Stopped_EndsWithTheDeadlineAndGoesOnAfterwards(t *testing.T) 
 		}
 	}
 	signal(syscall.SIGSTOP)
-	// It may answer a little longer before it stops.
+	// It may still answer for a moment before it stops.
 	var err error
 	for err == nil {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -141,8 +141,8 @@ func TestMemcached_Stopped_EndsWithTheDeadlineAndGoesOnAfterwards(t *testing.T) 
 	one(t, t.Context(), s, kv.OpGet("k"))
 }
 
-// full starts a server of 2 MB that refuses rather than evicts, and adds items
-// of that size until it does.
+// full starts a server of 2 MB that refuses writes rather than evict, and adds
+// items of the given size until it does.
 func full(t *testing.T, s kv.Store, size int) {
 	t.Helper()
 	for i := 0; ; i++ {

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
@@ -17,7 +17,7 @@ func TestStore_KeepsTheContract_OnTwoServers(t *testing.T) {
 	kvtest.Run(t, suiteMaker(addrs))
 }
 
-// suiteMaker makes stores on the servers at addrs, each name a tenant.
+// suiteMaker makes stores on the servers at addrs, with a tenant for each name.
 func suiteMaker(addrs []string) kvtest.Maker {
 	salt := strconv.FormatUint(rand.Uint64(), 36)
 	return kvtest.Maker{
@@ -48,7 +48,7 @@ func memcached(t testing.TB, args ...string) *servers.Process {
 	return p
 }
 
-// open returns a store on the servers at addrs that is closed with the test.
+// open returns a store on the servers at addrs and closes it when the test ends.
 func open(t testing.TB, opts memcachekv.Options, addrs ...string) *memcachekv.Store {
 	t.Helper()
 	s, err := memcachekv.OpenVolatile(addrs, opts)

@@ -10,19 +10,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// guarded is the flag of an item whose value has one byte before it that is
-// not its own.
+// guarded is the flag of an item with an extra byte before its value.
 const guarded = 1
 
 // blanks are the bytes after which memcached takes digits for a whole number.
 const blanks = " \t\n\v\f\r\x00"
 
-// encode returns value as the server keeps it, with its flags. What memcached
-// would count though it is no number of the contract, such as "9 " and "+5",
-// has a guard before it, so that counting fails. So has the empty value, which
-// could become such a thing by appending.
+// encode returns value as the server stores it, with its flags. A value that
+// memcached would increment though the contract does not call it a number, such
+// as "9 " or "+5", gets a guard before it, so that incrementing fails. The empty
+// value gets one too, since an append could turn it into such a value.
 func encode(value []byte) ([]byte, uint32) {
-	if !countable(value) {
+	if !numeric(value) {
 		return value, 0
 	}
 	if _, err := kv.ParseNumber(value); err == nil {
@@ -31,17 +30,17 @@ func encode(value []byte) ([]byte, uint32) {
 	return append([]byte{'v'}, value...), guarded
 }
 
-// countable tells whether memcached would count value, or could after an
+// numeric reports whether memcached would increment value, or could after an
 // append.
-func countable(value []byte) bool {
+func numeric(value []byte) bool {
 	rest := bytes.TrimLeft(value, blanks)
 	rest = bytes.TrimLeft(rest, "+-")
 	rest = rest[digits(rest):]
 	return len(rest) == 0 || strings.IndexByte(blanks, rest[0]) >= 0
 }
 
-// decode returns the value of an item. A number that has lost digits by
-// counting is followed by blanks instead, which are not part of it.
+// decode returns the value of an item. A number that has lost digits by a
+// decrement has blanks in their place, which are not part of the value.
 func decode(stored []byte, flags uint32) []byte {
 	if flags == guarded && len(stored) > 0 {
 		return stored[1:]
@@ -53,17 +52,17 @@ func decode(stored []byte, flags uint32) []byte {
 	return slices.Concat(stored[:n], bytes.TrimLeft(stored[n:], " "))
 }
 
-// looksPadded tells whether text behind digits would look like a number that
-// has lost some.
+// looksPadded reports whether text, put after digits, would look like a number
+// that has lost some.
 func looksPadded(text []byte) bool {
 	n := digits(text)
 	return n < len(text) && text[n] == ' '
 }
 
-// isDigits tells whether text is nothing but digits, or nothing.
+// isDigits reports whether text consists of digits only, or is empty.
 func isDigits(text []byte) bool { return digits(text) == len(text) }
 
-// digits returns the number of digits that text begins with.
+// digits returns how many digits text begins with.
 func digits(text []byte) int {
 	n := 0
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
@@ -72,12 +71,13 @@ func digits(text []byte) int {
 	return n
 }
 
-// longest is the longest time memcached takes for one; more is a date.
+// longest is the longest duration in seconds: memcached takes a larger number for
+// a date.
 const longest = 30 * 24 * 60 * 60
 
-// expiry returns what memcached is told for an item that must be there until
-// ttl has passed. Its clock ticks once a second, so one second more is needed
-// in order not to be early. 0 is never.
+// expiry returns the expiration that memcached needs to keep an item until ttl
+// has passed; 0 means never. Its clock ticks once a second, so expiry adds a
+// second in order not to be early.
 func expiry(ttl time.Duration, now time.Time) int32 {
 	if ttl == 0 {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f on a view of the items and puts what f wrote in place if f
-// succeeds. The lock is held meanwhile.
+// atomic runs f on a view of the items and, if f succeeds, commits what f
+// wrote. It holds the lock throughout.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,8 +27,8 @@ func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	return v.commit()
 }
 
-// view is a space that keeps changes apart from the live items until they are
-// committed, and a store for the function that makes them.
+// view is a space that keeps changes apart from the live items until it
+// commits them. It is also the store of the function that makes them.
 type view struct {
 	live
 	changed map[string]*item // nil: dropped
@@ -49,7 +49,7 @@ func (v *view) Do(_ context.Context, ops []kv.Op) error {
 
 func (v *view) Close() error { return nil }
 
-// Powers leaves out Atomic: a transaction has none inside it.
+// Powers leaves out Atomic: transactions do not nest.
 func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
 func (v *view) get(key string) *item {
@@ -80,13 +80,13 @@ func (v *view) note(key string, it *item) {
 	v.changed[key] = it
 }
 
-// commit puts the changes in place. A strict store that has no room for all
-// of them takes none.
+// commit makes the changes live. A strict store without room for all of them
+// takes none.
 func (v *view) commit() error {
 	if v.opts.Strict && v.opts.MaxItems > 0 && v.growth() > v.opts.MaxItems-len(v.items) {
 		return errFull
 	}
-	// What goes makes room for what comes.
+	// Drops come first, to make room for what is put.
 	for key, it := range v.changed {
 		if it == nil {
 			v.live.drop(key)

@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// live is the space of the items themselves; the store's lock is held.
+// live is the space of the items themselves. Its user holds the store's lock.
 type live struct{ *Store }
 
 func (l live) now() time.Time { return l.opts.Now() }
@@ -35,7 +35,7 @@ func (l live) nextVersion() kv.Version {
 	return kv.Version(l.clock)
 }
 
-// place puts it under key as it is, making room where it must.
+// place stores it under key as it is, and evicts another item if it must.
 func (l live) place(key string, it *item) error {
 	if l.items[key] == nil && l.opts.MaxItems > 0 && len(l.items) >= l.opts.MaxItems {
 		if l.opts.Strict {

@@ -1,8 +1,8 @@
 // Package memkv is a store in memory. It is the specification: what it does is
 // what the contract means, and every other store is held to it.
 //
-// With its options it also behaves like a memcached that is short of memory,
-// for tests of what eviction does.
+// Its options can make it behave like a memcached that is short of memory, to
+// test what eviction does.
 package memkv
 
 import (
@@ -18,12 +18,12 @@ import (
 
 // Options change how a Store behaves. The zero value keeps everything.
 type Options struct {
-	// Now is the clock that TTLs go by; nil means time.Now.
+	// Now is the clock for TTLs; nil means time.Now.
 	Now func() time.Time
 
-	// MaxItems, if not 0, is the number of items the store holds. What comes
-	// then takes the place of the item that was used least recently, or is
-	// refused as unavailable if Strict is set.
+	// MaxItems, if not 0, is the most items the store holds. A further one
+	// replaces the least recently used item, or is refused as unavailable if
+	// Strict is set.
 	MaxItems int
 	Strict   bool
 }
@@ -34,7 +34,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	items  map[string]*item
-	clock  uint64 // the last version given, and the last use
+	clock  uint64 // counts versions and uses
 	closed bool
 }
 
@@ -55,7 +55,7 @@ func New(opts Options) *Store {
 	return &Store{opts: opts, items: make(map[string]*item)}
 }
 
-// Do carries out ops in their order, all under one lock.
+// Do carries out ops in order, under one lock.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, s.Powers()) == 0 {
 		return nil
@@ -80,20 +80,20 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Powers returns all there are.
+// Powers returns all the powers there are.
 func (s *Store) Powers() kv.Powers {
 	return kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
 }
 
-// Len returns the number of items, expired ones among them until they are met.
+// Len returns the number of items. An expired item counts until an op meets it.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.items)
 }
 
-// Keys returns the keys of all items in no order, for tests and tools: no
-// other store can list its keys.
+// Keys returns the keys of all items, in no particular order. It is for tests
+// and tools: no other store can list its keys.
 func (s *Store) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Store) Keys() []string {
 	return keys
 }
 
-// Evict drops items as a server short of memory would, without a trace.
+// Evict drops items without a trace, as a server short of memory does.
 func (s *Store) Evict(keys ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +209,7 @@ func appendTo(op *kv.Op, it *item, sp space) error {
 		return kv.ErrSealed
 	}
 	// Growing in place is safe: readers hold copies, and a transaction's view
-	// has clipped the capacity.
+	// clips the capacity.
 	return sp.put(op.Key, item{value: append(it.value, op.Value...), expires: it.expires})
 }
 
@@ -221,7 +221,7 @@ func increment(op *kv.Op, it *item, sp space) kv.Result {
 	if err != nil {
 		return kv.Result{Err: err}
 	}
-	// The sum itself could overflow.
+	// Compare before adding: the sum itself could overflow.
 	if op.Delta > kv.MaxNumber-n {
 		return kv.Result{Err: fmt.Errorf("%w: %d%+d is past the largest", kv.ErrNotNumber, n, op.Delta)}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// outcomes are the numbers ops.lua answers with.
+// outcomes maps the numbers that ops.lua answers with to errors.
 var outcomes = [...]error{
 	nil,
 	kv.ErrNotFound,
@@ -25,7 +25,7 @@ func isNoScript(reply rueidis.RedisResult) bool {
 	return ok && err.IsNoScript()
 }
 
-// answer puts the reply to a request into its ops.
+// answer stores the reply to a request in its ops.
 func (s *Store) answer(req request, reply rueidis.RedisResult) {
 	msg, err := reply.ToMessage()
 	switch {
@@ -52,8 +52,8 @@ func (s *Store) answerGets(req request, msg rueidis.RedisMessage) {
 	}
 }
 
-// answerScript reads the script's answers. Where the server refused an op,
-// those after it were not carried out.
+// answerScript reads the script's answers. If the server refused an op, the ops
+// after it were not carried out.
 func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
 	answers, err := msg.ToArray()
 	if err != nil || len(answers) > len(req.ops) {
@@ -69,7 +69,7 @@ func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
 	}
 }
 
-// stop fails the first of ops, which the server refused with err, and those
+// stop fails the first of ops, which the server refused with err, and the ops
 // after it.
 func (s *Store) stop(ops []*kv.Op, err error) {
 	again := false
@@ -125,7 +125,7 @@ func (s *Store) answerGet(op *kv.Op, msg rueidis.RedisMessage) {
 	}
 }
 
-// answerOne reads the reply to a command of Redis's own.
+// answerOne reads the reply to one of Redis's own commands.
 func (s *Store) answerOne(op *kv.Op, msg rueidis.RedisMessage) {
 	op.Result = kv.Result{}
 	switch op.Kind {

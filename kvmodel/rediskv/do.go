@@ -3,7 +3,6 @@ package rediskv
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -15,8 +14,8 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// Do carries out ops in one flight of commands, and repeats what may be
-// repeated while the server fails over.
+// Do carries out ops in one flight of commands, and while the server fails over
+// repeats what may be repeated.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	good := kv.Check(ops, s.Powers())
 	if good == 0 {
@@ -31,7 +30,7 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	for len(pending) > 0 {
 		n := s.flightLen(pending)
 		s.carryOut(ctx, pending[:n])
-		if pending = pending[n:]; len(pending) > 0 && failedAny(ops) {
+		if pending = pending[n:]; len(pending) > 0 && kv.Unanswered(ops) != nil {
 			s.giveUp(pending, errStopped)
 			break
 		}
@@ -39,7 +38,7 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// carryOut sends pending until each op has its answer or may not be repeated.
+// carryOut sends pending until each op has an answer or must not be repeated.
 func (s *Store) carryOut(ctx context.Context, pending []*kv.Op) {
 	var end time.Time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -54,13 +53,16 @@ func (s *Store) carryOut(ctx context.Context, pending []*kv.Op) {
 		if end.IsZero() {
 			end = s.endOf(ctx)
 		}
-		if !sleep(ctx, end, pause/2+rand.N(pause/2)) {
+		d := pause/2 + kv.Jitter(pause/2)
+		if time.Until(end) < d {
 			return
 		}
+		// If ctx ends first, the next round sees it.
+		kv.Sleep(ctx, d)
 	}
 }
 
-// endOf returns when a call that has met a failure stops trying.
+// endOf returns when a call that has failed stops trying.
 func (s *Store) endOf(ctx context.Context) time.Time {
 	if end, ok := ctx.Deadline(); ok {
 		return end
@@ -76,8 +78,8 @@ func (s *Store) over(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// giveUp fails ops that were not carried out, with what was in their way
-// before, if anything was.
+// giveUp fails ops that were not carried out, with err and their earlier failure,
+// if any.
 func (s *Store) giveUp(ops []*kv.Op, err error) {
 	for _, op := range ops {
 		cause := err
@@ -88,15 +90,16 @@ func (s *Store) giveUp(ops []*kv.Op, err error) {
 	}
 }
 
-// fly sends pending once. Requests whose script the server does not have were
-// not carried out; they are sent again with the script's text.
+// fly sends pending once. If the server does not have the script, it did not
+// carry out a request; fly sends that again with the script's text.
 func (s *Store) fly(ctx context.Context, pending []*kv.Op) {
 	if unknown := s.flyOnce(ctx, pending, s.script.sha); unknown != nil {
 		s.flyOnce(ctx, unknown, "")
 	}
 }
 
-// flyOnce returns the ops whose script the server does not know by sha.
+// flyOnce sends pending and returns the ops whose script the server does not know
+// by sha.
 func (s *Store) flyOnce(ctx context.Context, pending []*kv.Op, sha string) []*kv.Op {
 	f := s.newFlight(pending, sha)
 	if err := f.send(ctx); err != nil {
@@ -117,21 +120,4 @@ func repeatable(ops []*kv.Op) []*kv.Op {
 		}
 	}
 	return again
-}
-
-func failedAny(ops []kv.Op) bool { return kv.Unanswered(ops) != nil }
-
-// sleep waits for d, or until ctx ends, and returns true. It returns false at
-// once if d would pass end.
-func sleep(ctx context.Context, end time.Time, d time.Duration) bool {
-	if time.Until(end) < d {
-		return false
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-	return true
 }

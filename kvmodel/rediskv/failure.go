@@ -13,13 +13,13 @@ import (
 
 var (
 	errClosed      = errors.New("the store is closed")
-	errStopped     = errors.New("an op before it in the trip failed")
-	errForeign     = errors.New("the key holds something else than an item of this store")
+	errStopped     = errors.New("an earlier op of the trip failed")
+	errForeign     = errors.New("the key holds something other than an item of this store")
 	errReply       = errors.New("the reply makes no sense")
 	errUnconfirmed = errors.New("not confirmed by enough replicas")
 )
 
-// failure is an error with what the server or the connection said.
+// failure is a sentinel with the error of the server or the connection.
 type failure struct {
 	where    string
 	sentinel error
@@ -37,7 +37,7 @@ func (s *Store) failed(sentinel, cause error) error {
 	return &failure{where: s.where, sentinel: sentinel, cause: cause}
 }
 
-// fail gives all ops of a request the error that came in place of its reply.
+// fail gives all ops of a request the error that came instead of a reply.
 func (s *Store) fail(req request, err error) {
 	reply, replied := rueidis.IsRedisErr(err)
 	switch {
@@ -59,8 +59,8 @@ func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 	}
 }
 
-// lose fails ops that were sent and not answered. The gets among writes are
-// not repeated: in an ordered trip they would read what came after them.
+// lose fails ops that were sent and not answered. Gets among writes are not
+// repeated: in an ordered trip they would read what came after them.
 func (s *Store) lose(ops []*kv.Op, err error) {
 	for _, op := range ops {
 		sentinel := kv.ErrUnavailable
@@ -71,8 +71,8 @@ func (s *Store) lose(ops []*kv.Op, err error) {
 	}
 }
 
-// passing tells whether the server refused for a reason that a failover or a
-// restart ends, and not for one that lasts, such as a full memory.
+// passing reports whether the server refused for a reason that a failover or a
+// restart ends, and not for one that lasts, such as full memory.
 func passing(reply *rueidis.RedisError) bool {
 	code, _, _ := strings.Cut(reply.Error(), " ")
 	switch code {
@@ -82,13 +82,13 @@ func passing(reply *rueidis.RedisError) bool {
 	return false
 }
 
-// brokeOff tells whether a script failed while it ran, so that some of its ops
-// may have been carried out. Every other error is given before a command runs.
+// brokeOff reports whether a script failed while it ran, so some of its ops may
+// have been carried out. Every other error comes before a command runs.
 func brokeOff(reply *rueidis.RedisError) bool {
 	return strings.Contains(reply.Error(), "script") && !passing(reply)
 }
 
-// notSent tells whether err shows that there was no connection to send on.
+// notSent reports whether err says that there was no connection to send on.
 func notSent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot)

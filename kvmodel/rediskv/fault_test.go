@@ -15,12 +15,12 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
-// soon is how much later than its time a call may end on a busy machine. What
-// these tests guard against takes five seconds and more.
+// soon is how late a call may end on a busy machine. What these tests guard
+// against takes five seconds or more.
 const soon = 2 * time.Second
 
 func freeze(t testing.TB, p *servers.Process) {
@@ -37,8 +37,8 @@ func thaw(t testing.TB, p *servers.Process) {
 	}
 }
 
-// kill ends the server and lets s find its idle connections broken: a write
-// on one of them would be unclear.
+// kill ends the server and lets s notice that its idle connections are broken: a
+// write on one of them would be unclear.
 func kill(t testing.TB, p *servers.Process, s *Store) {
 	t.Helper()
 	p.Kill()
@@ -129,7 +129,7 @@ func TestDo_RidesOutARestart(t *testing.T) {
 	kill(t, p, s)
 	restarted := make(chan error, 1)
 	time.AfterFunc(300*time.Millisecond, func() { restarted <- p.Start() })
-	// Also a test that fails must not end before the server it stops is there.
+	// Even a failing test must not end before the server that it stops is there.
 	t.Cleanup(func() {
 		if err := <-restarted; err != nil {
 			t.Error(err)
@@ -245,7 +245,7 @@ func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
 	wantErr(t, err, kv.ErrUnclear)
 	wantErr(t, ops[1].Result.Err, kv.ErrUnavailable)
 	if took := time.Since(start); took > 200*time.Millisecond+soon {
-		t.Errorf("an unclear write was given back after %v", took)
+		t.Errorf("an unclear write returned after %v", took)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 		_, err = kv.One(within(t, time.Second), s, kv.OpSet(fmt.Sprintf("fill:%d", i), big))
 	}
 	wantErr(t, err, kv.ErrUnavailable)
-	// A little more, so that small writes find no room either.
+	// A little more, so that there is no room for small writes either.
 	raw(t, p.Addr, "CONFIG", "SET", "maxmemory", "1mb")
 	for _, op := range []kv.Op{
 		kv.OpSet("old", big), kv.OpAdd("new", nil), kv.OpSwap("old", old.Version, big),
@@ -348,7 +348,7 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 			t.Errorf("%v = %v, want ErrUnavailable that says OOM", op.Kind, r.Err)
 		}
 		if took := time.Since(start); took > soon {
-			t.Errorf("%v took %v: a full memory is not ridden out", op.Kind, took)
+			t.Errorf("%v took %v: a call must not wait for full memory to pass", op.Kind, took)
 		}
 	}
 	ops := []kv.Op{kv.OpAppend("old", []byte("line")), kv.OpDelete("number")}

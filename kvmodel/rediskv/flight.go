@@ -11,15 +11,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// On a single server a trip that writes is cut into flights of at most this.
-// It keeps one run of the script short, and far below the server's limit of
-// one request.
+// On a single server a trip that writes is cut into flights of at most this size.
+// That keeps a run of the script short, and far below the server's limit for a
+// request.
 const (
 	maxFlightOps   = 1000
 	maxFlightBytes = 8 << 20
 )
 
-// request is one command, which carries out some ops.
+// request is one command that carries out some ops.
 type request struct {
 	ops    []*kv.Op
 	cmd    rueidis.Completed
@@ -46,16 +46,16 @@ func (s *Store) flightLen(ops []*kv.Op) int {
 type flight struct {
 	store   *Store
 	reqs    []request
-	replies []rueidis.RedisResult // of each request; valid once it was sent
+	replies []rueidis.RedisResult // to each request; valid once it was sent
 	done    chan struct{}         // gets a token when a sender has sent it
 
-	// A flight of one request, the most frequent, is one piece of memory.
+	// A flight of one request, the most common, is one allocation.
 	oneReq   [1]request
 	oneReply [1]rueidis.RedisResult
 }
 
-// newFlight returns the flight that carries out ops. The script is named by
-// sha, or sent as text if sha is empty.
+// newFlight returns the flight that carries out ops. It names the script by sha,
+// or sends its text if sha is empty.
 func (s *Store) newFlight(ops []*kv.Op, sha string) *flight {
 	f := s.emptyFlight()
 	if !s.cluster || len(ops) == 1 {
@@ -69,7 +69,7 @@ func (s *Store) newFlight(ops []*kv.Op, sha string) *flight {
 	return f
 }
 
-// emptyFlight returns one that was used before, if there is one.
+// emptyFlight returns a recycled flight, or a new one if there is none.
 func (s *Store) emptyFlight() *flight {
 	if f, ok := s.flights.Get().(*flight); ok {
 		return f
@@ -77,14 +77,15 @@ func (s *Store) emptyFlight() *flight {
 	return &flight{store: s, done: make(chan struct{}, 1)}
 }
 
-// recycle keeps a flight that has landed for another use. One that was
-// abandoned is still its sender's.
+// recycle keeps a flight that has landed for reuse. An abandoned flight still
+// belongs to its sender.
 func (f *flight) recycle() {
 	*f = flight{store: f.store, done: f.done}
 	f.store.flights.Put(f)
 }
 
-// request returns the command that carries out ops, and stops where it fails.
+// request returns the command that carries out ops and stops at the first that
+// fails.
 func (s *Store) request(ops []*kv.Op, sha string) request {
 	req := request{ops: ops, writes: writes(ops)}
 	b := s.client.B()
@@ -124,8 +125,8 @@ func keysOf(ops []*kv.Op) []string {
 	return keys
 }
 
-// ttl returns the op's TTL in milliseconds, never too short, after the words
-// before it; nothing if it has none.
+// ttl returns the op's TTL in milliseconds, rounded up, preceded by before. It
+// returns nil if the op has none.
 func ttl(op *kv.Op, before ...string) []string {
 	if op.TTL == 0 {
 		return nil
@@ -134,10 +135,10 @@ func ttl(op *kv.Op, before ...string) []string {
 	return append(before, strconv.FormatInt(int64(ms), 10))
 }
 
-// send sends the requests and returns when all are answered, or with ctx's
-// error if it ends before; then the flight must not be used any more. The
-// client never sees ctx: it would close a connection that others use too, and
-// it does not look at ctx while it connects.
+// send sends the requests and returns when all are answered. If ctx ends first,
+// send returns its error, and the flight must not be used again. The client never
+// sees ctx: it would close a connection that others use too, and it ignores ctx
+// while it connects.
 func (f *flight) send(ctx context.Context) error {
 	if ctx.Done() == nil {
 		f.sendAll()
@@ -168,8 +169,7 @@ func (f *flight) sendAll() {
 	}
 }
 
-// sendConfirmed sends each request by itself, with a WAIT after it if it
-// writes.
+// sendConfirmed sends each request separately, followed by a WAIT if it writes.
 func (f *flight) sendConfirmed() {
 	f.replies = make([]rueidis.RedisResult, len(f.reqs))
 	var wg sync.WaitGroup
@@ -185,8 +185,8 @@ func (f *flight) sendConfirmed() {
 	wg.Wait()
 }
 
-// land puts the replies into the ops. It returns the ops whose script the
-// server does not know.
+// land stores the replies in the ops. It returns the ops whose script the server
+// does not know.
 func (f *flight) land() []*kv.Op {
 	var unknown []*kv.Op
 	for i, req := range f.reqs {
@@ -199,16 +199,16 @@ func (f *flight) land() []*kv.Op {
 	return unknown
 }
 
-// abandon fails the ops of a flight whose replies nobody waits for any more.
+// abandon fails the ops of a flight that no longer waits for its replies.
 func (f *flight) abandon(err error) {
 	for _, req := range f.reqs {
 		f.store.lose(req.ops, err)
 	}
 }
 
-// confirm sends a command and waits for the replicas on a connection of its
-// own, since WAIT speaks of what its connection wrote, on the node where it
-// wrote. It returns errUnconfirmed in place of the reply if they are too few.
+// confirm sends a command and waits for the replicas. It uses a connection of its
+// own, since WAIT covers what its connection wrote, on the node where it wrote.
+// If too few replicas confirm, it returns errUnconfirmed instead of the reply.
 func (s *Store) confirm(cmd rueidis.Completed) rueidis.RedisResult {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Patience+s.opts.WaitTimeout)
 	defer cancel()

@@ -8,10 +8,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An item's string in Redis is a head and the value. The head is a byte for
-// the format, which no text begins with, and the version. A version is drawn
-// at random for every write: that two of the same key are ever equal is as
-// likely as two equal numbers in a draw of as many from 2^64.
+// An item's string in Redis is a head and the value. The head is a format byte,
+// which no text begins with, and the version. Every write draws a random version
+// of 64 bits, so two versions of a key are equal as rarely as two random numbers
+// of that size are.
 const (
 	format  = 0xF5
 	headLen = 9
@@ -21,7 +21,7 @@ func head(v kv.Version) []byte {
 	return binary.BigEndian.AppendUint64([]byte{format}, uint64(v))
 }
 
-// newText returns a string of value with a version it never had.
+// newText returns the string that stores value with a new version.
 func newText(value []byte) string {
 	v := rand.Uint64()
 	for v == 0 {
@@ -34,8 +34,8 @@ func newText(value []byte) string {
 	return b.String()
 }
 
-// parseItem returns the value and version in text, of which the value keeps
-// the bytes.
+// parseItem returns the value and version in text. The value shares text's
+// memory.
 func parseItem(text []byte) (kv.Result, error) {
 	if len(text) < headLen || text[0] != format {
 		return kv.Result{}, errForeign

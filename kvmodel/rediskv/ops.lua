@@ -1,15 +1,15 @@
--- Carries out ops in their order, op i on KEYS[i], and stops at the first one
--- the server refuses. ARGV holds four values for each op: its kind, and three
--- that depend on the kind. The reply holds an answer for each op carried out:
--- one of the numbers below, the value of a get (nil if absent), or the decimal
--- sum of an increment. The last may be an error.
+-- Carries out ops in order, op i on KEYS[i], and stops at the first one that the
+-- server refuses. ARGV holds four values for each op: its kind, and three that
+-- depend on the kind. The reply holds an answer for each op carried out: one of
+-- the numbers below, the value of a get (nil if absent), or the decimal sum of
+-- an increment. The last answer may be an error.
 local OK, ABSENT, PRESENT, CONFLICT, NOT_STORED, SEALED, NOT_NUMBER = 0, 1, 2, 3, 4, 5, 6
 
--- A stored string is a head of nine bytes, the format and the version, and
--- then the value.
+-- A stored string is a head of nine bytes (the format and the version) and the
+-- value.
 local FORMAT, HEAD = 0xF5, 9
 
--- A number is kept in two parts, each exact as a double: high * BILLION + low.
+-- A number is held in two parts, each exact as a double: high * BILLION + low.
 local BILLION = 1000000000
 local MAX_HIGH, MAX_LOW = $MAX_HIGH, $MAX_LOW
 
@@ -24,7 +24,7 @@ local function head_of(key)
   local head = call('GETRANGE', key, 0, HEAD - 1)
   if #head == HEAD and string.byte(head) == FORMAT then return head end
   if #head == 0 and call('EXISTS', key) == 0 then return nil end
-  error('FOREIGN the key holds something else than an item', 0)
+  error('FOREIGN the key holds something other than an item', 0)
 end
 
 local function put(key, text, ttl, ...)
@@ -54,7 +54,7 @@ local function parse(digits)
   return high, low
 end
 
--- add returns the two parts of the sum, which is 0 where it would be negative.
+-- add returns the two parts of the sum, which is 0 if it would be negative.
 local function add(high, low, delta_high, delta_low)
   high, low = high + delta_high, low + delta_low
   if low < 0 then

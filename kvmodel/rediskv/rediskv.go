@@ -1,33 +1,32 @@
 // Package rediskv is a store on Redis or Valkey, a single server or a cluster.
 //
-// Each item is one Redis string: a byte that tells the format, the item's
-// version of eight random bytes, and the value. What Redis has no command for
-// (compares, guarded appends and increments) is done by one script, so every
-// op is atomic on its key. Redis 6.0 or later is needed, for SET KEEPTTL.
+// Each item is one Redis string: a format byte, the item's version of eight
+// random bytes, and the value. One script does what Redis has no command for:
+// compares, guarded appends and increments. So every op is atomic on its key.
+// Redis 6.0 or later is needed, for SET KEEPTTL.
 //
-// A trip is one flight of pipelined commands, also across the nodes of a
+// A trip is one flight of pipelined commands, even across the nodes of a
 // cluster. On a single server a trip that writes is one run of the script, so
-// that its ops take effect in their order ([kv.Powers].Ordered); one of
-// more than a thousand ops or eight MiB is several flights, each sent after
-// the one before was answered.
+// its ops take effect in order ([kv.Powers].Ordered). A trip of more than a
+// thousand ops or eight MiB is several flights, each sent after the previous one
+// was answered.
 //
-// While a server fails over, restarts or cannot be reached, a call keeps
-// trying what may be repeated: gets, and ops that were certainly not carried
-// out. A write that was sent and not answered is never sent again; such is
-// also the first write on an idle connection whose server has died within the
-// last second.
+// While a server fails over, restarts or cannot be reached, a call keeps trying
+// what may be repeated: gets, and ops that were certainly not carried out. A
+// write that was sent and not answered is never sent again. That includes the
+// first write on an idle connection whose server has died within the last
+// second.
 //
 // # Caveats
 //
-// Replication is asynchronous: a failover, or the restart of a server that
-// does not write every command to disk, loses writes that were acknowledged,
-// and nothing here notices. [Options].WaitReplicas makes that rarer.
+// Replication is asynchronous: a failover, or the restart of a server that does
+// not write every command to disk, loses acknowledged writes, and nothing here
+// notices. [Options].WaitReplicas makes that rarer.
 //
-// A key that holds something else than an item is ErrUnavailable for all ops
-// but Set and Delete, which replace and remove it, and Add, which is
-// ErrExists. In a trip of several gets to a single server, a key that holds no
-// Redis string at all (a list, a hash) reads as absent, since that is what
-// MGET says.
+// A key that holds something other than an item is ErrUnavailable for all ops
+// but Set and Delete, which replace and remove it, and Add, which is ErrExists.
+// In a trip of several gets to a single server, a key that holds no Redis string
+// at all (a list, a hash) reads as absent, since that is what MGET says.
 package rediskv
 
 import (
@@ -46,28 +45,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Options say which server a Store uses, and how. Only Addrs is needed.
+// Options say which server a Store uses, and how. Only Addrs is required.
 type Options struct {
-	// Addrs are the server's address, host:port, or those of some nodes of one
-	// cluster. One address of a cluster is enough to find the others.
+	// Addrs holds the server's address, host:port, or the addresses of some nodes
+	// of one cluster. One address is enough to find the others.
 	Addrs []string
 
 	Username, Password string
-	DB                 int         // of a single server
-	TLS                *tls.Config // nil: no TLS
+	DB                 int         // on a single server
+	TLS                *tls.Config // nil means no TLS
 
-	// Patience is how long a call under a context without a deadline keeps
-	// trying while the server cannot be reached or refuses for the moment, and
-	// how long a server may be silent before its connection is given up. It
-	// should exceed the time of a failover. 0 means 5 s.
+	// Patience is how long a call whose context has no deadline keeps trying
+	// while the server cannot be reached or temporarily refuses. It is also how
+	// long a server may be silent before its connection is closed. It should
+	// exceed the time of a failover. 0 means 5 s.
 	Patience time.Duration
 
 	// WaitReplicas, if not 0, is the number of replicas that must confirm what
-	// a trip writes, within WaitTimeout (0 means 1 s); otherwise its writes
-	// are ErrUnclear. Such a trip takes connections for itself, in a cluster
-	// one for each write. It makes the loss of an acknowledged write by a
-	// failover rarer and not impossible: the replica that takes over may be
-	// one that did not confirm, and one that confirmed may restart empty.
+	// a trip writes within WaitTimeout (0 means 1 s); otherwise its writes are
+	// ErrUnclear. Such a trip takes connections of its own, in a cluster one for
+	// each write. It makes the loss of an acknowledged write in a failover rarer,
+	// not impossible: the replica that takes over may be one that did not
+	// confirm, and a replica that confirmed may restart empty.
 	WaitReplicas int
 	WaitTimeout  time.Duration
 }
@@ -75,19 +74,19 @@ type Options struct {
 // Store is a kv.Store on Redis.
 type Store struct {
 	opts    Options
-	where   string // the addresses, for messages
+	where   string // the addresses, for error messages
 	client  rueidis.Client
 	cluster bool
 	script  script
 	senders senders
-	flights sync.Pool // of *flight, to use again
+	flights sync.Pool // of *flight, for reuse
 	closed  atomic.Bool
 }
 
 var _ kv.Store = (*Store)(nil)
 
-// Open connects to the server or cluster and finds out which it is. It
-// returns an ErrUnavailable if none of the addresses answers as Redis does.
+// Open connects to the server or cluster and finds out which it is. It returns an
+// ErrUnavailable if no address answers as Redis does.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("rediskv: %w", err)
@@ -114,7 +113,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 
 func (o Options) check() error {
 	if len(o.Addrs) == 0 {
-		return errors.New("no address of a server is given")
+		return errors.New("no address is given")
 	}
 	for _, addr := range o.Addrs {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
@@ -127,8 +126,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// connect returns a client once it has reached a server, or an error when ctx
-// ends.
+// connect returns a client that has reached a server, or an error if there is
+// none or ctx ends first.
 func connect(ctx context.Context, opts Options) (rueidis.Client, error) {
 	type connected struct {
 		client rueidis.Client
@@ -162,15 +161,15 @@ func clientOption(opts Options) rueidis.ClientOption {
 		Dialer:           net.Dialer{Timeout: min(opts.Patience, rueidis.DefaultDialTimeout)},
 		ConnWriteTimeout: opts.Patience,
 		DisableCache:     true,
-		// One connection to a server gathers more commands per write than several.
+		// One connection to a server batches more commands per write than several.
 		PipelineMultiplex: -1,
-		// Do retries, since only it knows what must not be repeated.
+		// Store.Do retries, since only it knows what must not be repeated.
 		DisableRetry:  true,
 		ClusterOption: rueidis.ClusterOption{MaxMovedRedirections: 8},
 	}
 }
 
-// Close gives the connections back. Calls under way end as they may.
+// Close closes the connections. Calls under way may fail.
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		s.client.Close()

@@ -15,13 +15,14 @@ import (
 //go:embed ops.lua
 var opsLua string
 
-// script is what the server runs for the ops Redis has no command for.
+// script is what the server runs for ops that Redis has no command for.
 type script struct {
 	text string
 	sha  string
 }
 
-// billion parts a number for the script, whose own numbers are doubles.
+// billion splits a number into two parts for the script, whose own numbers are
+// doubles.
 const billion = 1_000_000_000
 
 func newScript() script {
@@ -48,7 +49,7 @@ func (sc script) run(b rueidis.Builder, ops []*kv.Op, sha string) rueidis.Comple
 	return b.Evalsha().Sha1(sha).Numkeys(n).Key(keysOf(ops)...).Arg(args...).Build()
 }
 
-// scriptArgs returns what the script's function for the op's kind takes.
+// scriptArgs returns the arguments of the script's function for the op's kind.
 func scriptArgs(op *kv.Op) [3]string {
 	ms := strings.Join(ttl(op), "")
 	switch op.Kind {

@@ -1,22 +1,23 @@
 package rediskv
 
-// maxIdle is how many senders stay when nothing is to be sent.
+// maxIdle is how many idle senders are kept.
 const maxIdle = 64
 
-// senders are goroutines that send flights for callers who may leave before
-// the reply. One that is done stays for the next flight, since starting one
-// anew for each call would cost as much as the rest of the call.
+// senders are goroutines that send flights for callers who may leave before the
+// reply. When done, a sender waits for the next flight: starting a goroutine for
+// each call would cost as much as the rest of the call.
 type senders struct {
-	next chan *flight  // to one that is idle
-	idle chan struct{} // holds a token for each idle one
-	quit chan struct{} // closed when they shall end
+	next chan *flight  // to an idle sender
+	idle chan struct{} // holds a token for each idle sender
+	quit chan struct{} // closed to end idle senders
 }
 
 func newSenders() senders {
 	return senders{make(chan *flight), make(chan struct{}, maxIdle), make(chan struct{})}
 }
 
-// send has f sent by an idle sender or a new one, which then says so on f.done.
+// send hands f to an idle sender or a new one, which signals f.done when f is
+// sent.
 func (s senders) send(f *flight) {
 	select {
 	case s.next <- f:
@@ -33,7 +34,7 @@ func (s senders) run(f *flight) {
 	}
 }
 
-// await returns the next flight, or nil if the sender is not needed any more.
+// await returns the next flight, or nil if the sender is no longer needed.
 func (s senders) await() *flight {
 	select {
 	case s.idle <- struct{}{}:

@@ -14,7 +14,7 @@ func TestDo_AfterManyCallsAtOnceFewSendersStay(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
 	must(t, s, kv.OpSet("k", nil))
-	const others = 10 // the client starts some for itself
+	const others = 10 // the client starts some of its own
 	before := runtime.NumGoroutine()
 	freeze(t, p)
 	var wg sync.WaitGroup

@@ -9,12 +9,12 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest/servers"
 )
 
-// The tests share one server and one cluster, apart from those that break
-// theirs. Each test uses keys of its own.
+// The tests share one server and one cluster, except those that break theirs.
+// Each test uses keys of its own.
 var (
 	server  = sync.OnceValues(func() (*servers.Process, error) { return servers.Redis() })
 	cluster = sync.OnceValues(servers.RedisCluster)
@@ -90,7 +90,7 @@ func bothStores(t testing.TB) map[string]*Store {
 	}
 }
 
-// raw sends a command past the store and returns the reply.
+// raw sends a command to the server directly and returns the reply.
 func raw(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	t.Helper()
 	reply := order(t, addr, command...)
@@ -100,7 +100,7 @@ func raw(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	return reply
 }
 
-// order is raw for any goroutine: it does not end the test.
+// order is like raw, but works in any goroutine: it does not end the test.
 func order(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	c, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true,
@@ -123,14 +123,14 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// do carries out one op with ten seconds' time and returns its result.
+// do carries out one op, with ten seconds to do so, and returns its result.
 func do(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r, _ := kv.One(within(t, 10*time.Second), s, op)
 	return r
 }
 
-// must is do for an op that has to succeed.
+// must is like do, but fails the test if the op fails.
 func must(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r := do(t, s, op)

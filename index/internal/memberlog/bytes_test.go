@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// readDamaged returns what a process that knows nothing reads of the list with
-// value under key.
+// readDamaged puts value under key and returns what a process that remembers nothing
+// reads of the list.
 func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []string, err error) {
 	t.Helper()
 	ctx := context.Background()
@@ -66,7 +66,7 @@ func TestLogs_CutOrChangedBytesAreCorruptAndNameTheKey(t *testing.T) {
 	}
 }
 
-// What was appended is cut unnoticed only between two records.
+// A cut in the tail is unnoticed only between two records.
 func TestLogs_ACutRecordOfTheTailIsCorrupt(t *testing.T) {
 	ctx := t.Context()
 	s := server{memkv.New(memkv.Options{})}
@@ -90,8 +90,8 @@ func TestLogs_ACutRecordOfTheTailIsCorrupt(t *testing.T) {
 	}
 }
 
-// Whoever folds what cannot be read would make the damage good.
-func TestLogs_WhatIsCorruptIsNotFolded(t *testing.T) {
+// Folding a corrupt segment would hide the damage.
+func TestLogs_ACorruptSegmentIsNotFolded(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l, _ := prompt(s, small)
@@ -109,8 +109,8 @@ func TestLogs_WhatIsCorruptIsNotFolded(t *testing.T) {
 	})
 }
 
-// FuzzParse: whatever stands in a store, reading it is an error or a list with
-// each member once, in order.
+// FuzzParse claims that whatever a store holds, reading it returns an error or a
+// list with each member once, in order.
 func FuzzParse(f *testing.F) {
 	seg := encodeSegment(nil)
 	for i, id := range []string{"ann", "", "\xff"} {

@@ -13,21 +13,22 @@ import (
 // MaxID is the length limit of a member's id.
 const MaxID = kvmodel.MaxID
 
-// Entry is what somebody has said of one member of a list. Of all that was said
-// of a member the entry with the highest Rev counts, and of those with the same
-// Rev one that says it is out: so the order in which entries arrive does not
-// matter, and to say the same twice changes nothing.
+// Entry says of one member that it is in a list or out of it. Of the entries of a
+// member the one with the highest Rev counts, and of those with the same Rev the
+// one that says it is out. So the order in which entries arrive does not matter,
+// and saying the same twice changes nothing.
 type Entry struct {
 	ID  string
 	Rev uint64
 	In  bool
 
-	// At is, in Unix seconds, when a member that is in goes out by itself, 0
-	// for never; of one that is out, when that was said.
+	// At is a time in Unix seconds. For a member that is in, it is when the
+	// membership ends by itself, 0 for never; for one that is out, when that
+	// was said.
 	At int64
 }
 
-// counts tells whether e, of two entries of one member, is the one that counts.
+// counts reports whether e, of two entries of one member, is the one that counts.
 func (e *Entry) counts(than *Entry) bool {
 	if e.Rev != than.Rev {
 		return e.Rev > than.Rev
@@ -38,30 +39,30 @@ func (e *Entry) counts(than *Entry) bool {
 	return e.At > than.At
 }
 
-// member tells whether e's member is in the list at the time now.
+// member reports whether e's member is in the list at the time now.
 func (e *Entry) member(now int64) bool { return e.In && (e.At == 0 || now < e.At) }
 
-// forgettable tells whether nobody can need e any more: its member has been out
-// for so long that every entry that e might still have to outdo has arrived.
+// forgettable reports whether e is no longer needed: its member has been out for so
+// long that every entry that e might have to outdo has arrived.
 func (e *Entry) forgettable(now int64, grace time.Duration) bool {
 	return e.At != 0 && now-e.At > int64(grace/time.Second)
 }
 
 func (e *Entry) check() error {
 	if len(e.ID) > MaxID {
-		return fmt.Errorf("%w: a member's id of %d bytes, at most %d", kv.ErrTooLarge, len(e.ID), MaxID)
+		return fmt.Errorf("%w: a member's id of %d bytes; at most %d", kv.ErrTooLarge, len(e.ID), MaxID)
 	}
 	return nil
 }
 
-// Position is a place in the order of a list: that of the hashes of its
-// members' ids.
+// Position is a position in a list, whose members are in the order of the hashes
+// of their ids.
 type Position struct {
 	Hash uint64
 	ID   string
 }
 
-// PositionOf returns where id stands.
+// PositionOf returns the position of id.
 func PositionOf(id string) Position { return Position{hashOf(id), id} }
 
 func (p Position) compare(q Position) int {
@@ -71,7 +72,7 @@ func (p Position) compare(q Position) int {
 	return strings.Compare(p.ID, q.ID)
 }
 
-// row is an entry with its place in the order.
+// row is an entry with the hash that says where it stands.
 type row struct {
 	Entry
 	hash uint64
@@ -86,9 +87,9 @@ func compareRows(a, b row) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// hashOf spreads ids over the segments of a list. It is part of the stored
-// format. Ids that somebody makes collide share a segment that cannot be split,
-// which harms nobody else.
+// hashOf spreads ids over the segments of a list. It is part of the stored format.
+// Ids that are made to collide share a segment that cannot be split, which harms
+// no other list.
 func hashOf(id string) uint64 {
 	const k = 0x9e3779b97f4a7c15
 	h := uint64(len(id)) * k
@@ -101,7 +102,7 @@ func hashOf(id string) uint64 {
 	for i := len(id) - 1; i >= 0; i-- {
 		rest = rest<<8 | uint64(id[i])
 	}
-	// The last step is that of SplitMix64, after which all bits are as good.
+	// The last step is that of SplitMix64, after which all bits are equally good.
 	h = (h ^ rest) * k
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb

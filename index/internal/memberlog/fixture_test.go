@@ -17,7 +17,7 @@ type server struct{ kv.Store }
 
 func (server) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
-// eachKind runs f on an empty store of each kind there is by its powers.
+// eachKind runs f on an empty store for each set of powers.
 func eachKind(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kv.Store)) {
 	for _, kind := range []struct {
 		name string
@@ -34,7 +34,7 @@ func eachKind(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kv.Store)) 
 	}
 }
 
-// prompt returns logs whose upkeep is done when wait is called, and not before.
+// prompt returns logs that do their upkeep when wait is called.
 func prompt(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	var todo []func(context.Context) error
 	l = &Logs{
@@ -53,7 +53,7 @@ func prompt(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	}
 }
 
-// fill adds n members, as by one writer after another, and tends the list.
+// fill adds n members, one after another, and tends the list.
 func fill(t testing.TB, l *Logs, wait func(), n int) (ids []string) {
 	t.Helper()
 	ctx := context.Background()

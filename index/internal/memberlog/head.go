@@ -2,6 +2,7 @@ package memberlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
@@ -10,24 +11,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// head names the segments of a list. Each holds the members whose hashes begin
-// with its prefix; the prefixes divide all hashes among them. A list without a
+// head names the segments of a list. Each segment holds the members whose hashes
+// begin with its prefix; together the prefixes cover all hashes. A list without a
 // head has one segment, the first.
 //
-// A head does not change once it is made, but for what its process has seen of
-// the segments.
+// A head does not change once it is made, except for seen.
 type head struct {
 	stored  bool
-	version kv.Version // of the stored one, if it was just read
-	value   []byte     // of it, nil if it was not read
+	version kv.Version // of the stored head, if it was just read
+	value   []byte     // of the stored head, nil if it was not read
 	parts   []part     // in the order of their prefixes
 
-	// lost is not 0 if a segment of the list, with what was in it, has
-	// vanished from the store: then it is the number that a rebuild must have
-	// to make up for that.
+	// lost is not 0 if the store has lost a segment of the list. Then it is the
+	// number of the first rebuild that makes up for the loss.
 	lost uint64
 
-	// seen are the members of each part when this process last read it.
+	// seen is how many members each part had when this process last read it.
 	seen []atomic.Int32
 }
 
@@ -36,12 +35,12 @@ type part struct {
 	name    name
 	depth   uint8  // the number of bits of its prefix
 	from    uint64 // its first hash
-	rolling bool   // somebody is about to replace it
+	rolling bool   // a process is about to replace it
 	members int    // when it was made
 }
 
-// name tells the segments of a list apart. It is random and never used twice;
-// the zero name is that of the first segment.
+// name identifies a segment of a list. It is random and never used twice; the zero
+// name is the first segment's.
 type name [16]byte
 
 const (
@@ -51,15 +50,14 @@ const (
 
 	flagRolling = 1
 
-	// lostLately is what lost is until somebody has looked which rebuild it
-	// takes.
-	lostLately = 1 << 62
+	// lossUndated is the value of lost until the number of the rebuild is known.
+	lossUndated = 1 << 62
 )
 
-// noHead is the head of a list that has none.
+// noHead returns the head of a list that has none.
 func noHead() *head { return &head{parts: []part{{}}, seen: make([]atomic.Int32, 1)} }
 
-// saysSame tells whether h, which may be nil, was made from an answer like r.
+// saysSame reports whether h, which may be nil, was made from an answer like r.
 // Writers that verify what they append read the same head again and again.
 func (h *head) saysSame(r kv.Result) bool {
 	return h != nil && h.value != nil && h.version == r.Version && bytes.Equal(h.value, r.Value)
@@ -68,35 +66,28 @@ func (h *head) saysSame(r kv.Result) bool {
 // last returns the last hash of p.
 func (p *part) last() uint64 { return p.from + (^uint64(0) >> p.depth) }
 
-// share returns which part of all hashes p holds.
+// share returns the fraction of all hashes that p holds.
 func (p *part) share() float64 { return 1 / float64(uint64(1)<<p.depth) }
 
-// find returns the place of the part that holds hash.
+// find returns the index of the part that holds hash.
 func (h *head) find(hash uint64) int {
-	i, found := slices.BinarySearchFunc(h.parts, hash, func(p part, hash uint64) int {
-		switch {
-		case p.from < hash:
-			return -1
-		case p.from > hash:
-			return 1
-		}
-		return 0
-	})
+	i, found := slices.BinarySearchFunc(h.parts, hash, func(p part, hash uint64) int { return cmp.Compare(p.from, hash) })
 	if !found {
 		i--
 	}
 	return i
 }
 
-// place returns where h names the segment n, -1 if it does not.
-func (h *head) place(n name) int {
+// indexOf returns the index of the part that names the segment n, -1 if there is
+// none.
+func (h *head) indexOf(n name) int {
 	return slices.IndexFunc(h.parts, func(p part) bool { return p.name == n })
 }
 
-// places returns where h names the segments ns, which must lie side by side,
-// -1 if it does not name them all.
-func (h *head) places(ns []name) int {
-	first := h.place(ns[0])
+// indexOfRun returns the index of the first of the parts that name the segments
+// ns, side by side, -1 if there are no such parts.
+func (h *head) indexOfRun(ns []name) int {
+	first := h.indexOf(ns[0])
 	if first < 0 || first+len(ns) > len(h.parts) {
 		return -1
 	}
@@ -108,7 +99,7 @@ func (h *head) places(ns []name) int {
 	return first
 }
 
-// with returns h with count parts, from the place first on, replaced.
+// with returns h with count of its parts, from first on, replaced by parts.
 func (h *head) with(first, count int, parts []part) *head {
 	next := &head{stored: h.stored, version: h.version, lost: h.lost}
 	next.parts = slices.Concat(h.parts[:first], parts, h.parts[first+count:])
@@ -119,7 +110,7 @@ func (h *head) with(first, count int, parts []part) *head {
 	return next
 }
 
-// split returns the parts that p is divided into by the next bits of the hash.
+// split returns the parts into which the next bits of the hash divide p.
 func (p *part) split(bits uint8) []part {
 	parts := make([]part, 1<<bits)
 	for i := range parts {
@@ -159,7 +150,6 @@ func parseHead(value []byte, version kv.Version) (*head, error) {
 	}
 	p := parser{data: value, at: 1, end: end}
 	h := &head{stored: true, version: version, value: value}
-	var ok bool
 	h.lost, _ = p.number()
 	count, ok := p.number()
 	if !ok || count == 0 || count > uint64(end-p.at)/19 {
@@ -190,14 +180,14 @@ func (p *parser) part() (s part, ok bool) {
 	return s, ok && members <= maxMembers && s.depth <= maxDepth
 }
 
-// divide gives each part its first hash. It tells whether they divide all
-// hashes among them.
+// divide gives each part its first hash. It reports whether the parts cover all
+// hashes, each once.
 func (h *head) divide() bool {
 	var from uint64
 	for i := range h.parts {
 		p := &h.parts[i]
 		p.from = from
-		width := ^uint64(0) >> p.depth // one less than it is, which may be 2^64
+		width := ^uint64(0) >> p.depth // less 1, since the width may be 2^64
 		if from&width != 0 {
 			return false
 		}

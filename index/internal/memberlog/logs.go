@@ -1,15 +1,18 @@
-// Package memberlog keeps lists of members on a store that can do no more than
-// one key at a time. Writers only append, so that any number of them get on
-// without a conflict; what was appended is folded now and then by somebody who
-// happens to be there.
+// Package memberlog keeps lists of members on a store that changes one key at a
+// time. Writers only append, so any number of them work without a conflict. A
+// process that reads or writes a list folds now and then what was appended.
 //
 // A list is a log of entries in one or more segments. A [Logs] holds one list
-// for each place. Whoever folds a segment that others write to puts a seal at its
-// end, which nothing that counts can follow, copies what stands before the seal
-// to a new segment under a name that never was, and makes the head of the list
-// name the new one by a single compare-and-swap. Everything before that can be
-// ignored, everything after it is cleaning, and any of it may be done by several
-// at once or be left half done.
+// for each place. To fold a segment that others write to, a process
+//
+//   - puts a seal at its end, which nothing that counts can follow,
+//   - copies what stands before the seal to a new segment under a name that was
+//     never used, and
+//   - makes the head of the list name the new segment, by a single
+//     compare-and-swap.
+//
+// Everything before the swap can be ignored, and everything after it is cleaning.
+// Several processes may do any of it at once or leave it half done.
 //
 // What is kept true:
 //
@@ -25,7 +28,6 @@ package memberlog
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base32"
 	"errors"
 	"fmt"
@@ -35,14 +37,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Logs is a list for each place. Its fields are set before it is used. It is
-// safe for use by many goroutines at once.
+// Logs is a list for each place. Set its fields before using it. It is then safe
+// for concurrent use.
 type Logs struct {
-	// Key returns the key of a place's head, to which a segment's name is added.
+	// Key returns the key of a place's head. The keys of its segments begin with
+	// it.
 	Key func(place string) string
 
-	// Hot is how often a list is divided from the start: it has 2^Hot segments
-	// at least.
+	// Hot is how many times a list is divided from the start: it has at least
+	// 2^Hot segments.
 	Hot uint8
 
 	// Store is where upkeep is done.
@@ -50,11 +53,11 @@ type Logs struct {
 
 	Now func() time.Time
 
-	// Soon does upkeep in the background, or not at all.
+	// Soon does upkeep in the background. It may leave it undone.
 	Soon func(work func(context.Context) error)
 
 	// Rebuilds returns the numbers of the last rebuild that has begun and of the
-	// last that has ended. nil: what is lost can only be accepted.
+	// last that has ended. If it is nil, a loss can only be accepted.
 	Rebuilds func(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 
 	Limits Limits
@@ -62,28 +65,28 @@ type Logs struct {
 	heads   heads
 	tending tending
 
-	// names returns what newName does, where a test takes out all chance.
+	// names replaces newName in tests without randomness.
 	names func() name
 }
 
 // Limits are the sizes, in bytes, that upkeep goes by.
 type Limits struct {
-	Split int // of what is folded, from which a segment is divided
-	Merge int // of two neighbours together, up to which they are joined
-	Slack int // of what folding saves, from which it is worth while
-	Look  int // what is appended to a segment, on average, between two looks
+	Split int // a folded segment larger than this is divided
+	Merge int // two neighbors smaller than this together are joined
+	Slack int // folding must save more than this to be worthwhile
+	Look  int // writers look at a segment once in so many bytes, on average
 	Grace time.Duration
 }
 
 // DefaultLimits are for lists that are read by the page: two segments, with what
-// is appended to them before somebody folds them, are 64 KiB.
+// is appended to them before they are folded, take 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
-// maxTries bounds how often one call starts over because others changed what it
-// was about.
+// maxTries bounds how many times a call starts over because others have changed
+// the list.
 const maxTries = 16
 
-// errAgain: others have changed the list meanwhile; look again.
+// errAgain: others may have changed the list; look again.
 var errAgain = errors.New("again")
 
 var nameText = base32.HexEncoding.WithPadding(base32.NoPadding)
@@ -100,19 +103,7 @@ func (l *Logs) newName() (n name) {
 	if l.names != nil {
 		return l.names()
 	}
-	// It never fails: the runtime ends the program rather.
-	_, _ = rand.Read(n[:])
-	return n
-}
-
-// chance is true once in of times, or always if of is 1 or less.
-func chance(of int) bool {
-	if of <= 1 {
-		return true
-	}
-	var b [4]byte
-	_, _ = rand.Read(b[:])
-	return int(uint32(b[0])|uint32(b[1])<<8|uint32(b[2])<<16)%of == 0
+	return name(kv.RandomBytes(len(n)))
 }
 
 func (l *Logs) now() int64 { return max(l.Now().Unix(), 1) }
@@ -124,7 +115,7 @@ func (l *Logs) failure(place string, err error) error {
 	return fmt.Errorf("list %q: %w", l.Key(place), err)
 }
 
-// decodeHead returns what a get of a list's head answered, and remembers it.
+// decodeHead returns the head that a get of its key answered, and remembers it.
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		h := noHead()
@@ -153,25 +144,19 @@ func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, e
 	return l.decodeHead(place, r)
 }
 
-// putHead stores h in the place of the head it was made from. An error that is
-// gone says that somebody else has changed that meanwhile.
+// putHead stores h in place of the head it was made from, unless that has changed.
 func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) error {
-	op := kv.OpAdd(l.Key(place), h.encode())
-	if h.stored {
-		op = kv.OpSwap(op.Key, h.version, op.Value)
-	}
-	_, err := kv.One(ctx, s, op)
+	_, err := kv.One(ctx, s, kv.OpReplace(l.Key(place), h.version, h.encode()))
 	return err
-}
-
-// gone tells whether a write was refused because the item is not what it was.
-func gone(err error) bool {
-	return errors.Is(err, kv.ErrConflict) || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrExists)
 }
 
 func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
-// decodeSegment returns what a get of a segment answered.
+// unsettled reports whether err leaves a write to be looked into: someone else was
+// first, or it is unclear.
+func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
+
+// decodeSegment returns the segment that a get of its key answered.
 func (l *Logs) decodeSegment(op *kv.Op) (segment, error) {
 	g, err := parseSegment(op.Result.Value)
 	if err != nil {
@@ -180,18 +165,18 @@ func (l *Logs) decodeSegment(op *kv.Op) (segment, error) {
 	return g, nil
 }
 
-// absent tells whether the store said that op's key is absent.
+// absent reports whether the store said that op's key is absent.
 func absent(op *kv.Op) bool { return errors.Is(op.Result.Err, kv.ErrNotFound) }
 
-// heads remembers the heads of some lists. An old one costs trips, never an
+// heads remembers the heads of some lists. An outdated head costs trips, never an
 // entry.
 type heads struct {
 	mu         sync.Mutex
 	young, old map[string]*head
-	weight     int // of the young
+	weight     int // how many segments the young heads name
 }
 
-// maxWeight is how many segments the young heads name.
+// maxWeight bounds how many segments the young heads name.
 const maxWeight = 1 << 15
 
 func (c *heads) get(place string) *head {

@@ -17,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// small are limits at which some hundred members take many segments.
+// small are limits at which a few hundred members take many segments.
 var small = Limits{Split: 1 << 10, Merge: 256, Slack: 128, Look: 128, Grace: 24 * time.Hour}
 
 func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
@@ -57,7 +57,7 @@ func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
 	})
 }
 
-func TestLogs_ARemovalIsKeptForTheGraceAndThenForgotten(t *testing.T) {
+func TestLogs_ARemovalIsKeptForTheGracePeriodAndThenForgotten(t *testing.T) {
 	ctx := t.Context()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	mem := memkv.New(memkv.Options{})
@@ -68,7 +68,7 @@ func TestLogs_ARemovalIsKeptForTheGraceAndThenForgotten(t *testing.T) {
 	must(t, l.Write(ctx, l.Store, place, Entry{ID: "b", Rev: 1, In: true, At: now.Unix() + 10}))
 	for _, c := range []struct {
 		after time.Duration
-		want  []string // what is said of a and b after folding
+		want  []string // the entries of a and b after folding
 	}{
 		{5 * time.Second, []string{"a out", "b in"}},
 		{23 * time.Hour, []string{"a out", "b in"}},
@@ -97,7 +97,7 @@ func (l *Logs) nameNow(t testing.TB) name {
 	return h.parts[0].name
 }
 
-func TestLogs_AMemberThatHasEndedIsNoneAnyMore(t *testing.T) {
+func TestLogs_AMembershipEndsAtItsTime(t *testing.T) {
 	ctx := t.Context()
 	now := time.Unix(1000, 0)
 	l, _ := prompt(memkv.New(memkv.Options{}), small)
@@ -125,7 +125,7 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 	})
 }
 
-func TestLogs_AHeadIsParsedOnceAndAgainWhenItHasChanged(t *testing.T) {
+func TestLogs_AHeadIsParsedAgainOnlyWhenItHasChanged(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		l, wait := prompt(s, small)
 		fill(t, l, wait, 300)
@@ -139,7 +139,7 @@ func TestLogs_AHeadIsParsedOnceAndAgainWhenItHasChanged(t *testing.T) {
 			t.Error("the same head was parsed twice")
 		}
 		must(t, fresh(s).roll(t.Context(), s, place, before.parts[0].name))
-		if after := read(); after.place(before.parts[0].name) >= 0 {
+		if after := read(); after.indexOf(before.parts[0].name) >= 0 {
 			t.Error("a head that has changed is taken for the one before")
 		}
 	})
@@ -149,7 +149,7 @@ func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
 	for _, c := range []struct {
 		name                string
 		store               func(kv.Store) kv.Store
-		begin, write, trips int // trips of the first write, of the next, and ops of that
+		begin, write, trips int // trips of the first write and of the next, and that one's ops
 	}{
 		{"unless", func(s kv.Store) kv.Store { return server{s} }, 2, 1, 1},
 		{"plain", func(s kv.Store) kv.Store { return quietStore{s} }, 2, 2, 2},
@@ -196,7 +196,7 @@ func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
 
 func seededID(i int) string { return fmt.Sprintf("0123456789abcdef%010d", i) }
 
-// seed makes a list of n members at once, as splitting would have made it.
+// seed makes a list of n members at once, like one that has grown by splitting.
 func seed(t testing.TB, s kv.Store, n int) (place string) {
 	t.Helper()
 	place = fmt.Sprint("seeded-", n)
@@ -241,7 +241,7 @@ func TestLogs_Size_IsExactForSmallListsAndWithinFivePercentOfLargeOnes(t *testin
 		if n == 0 || n > 20_000 {
 			continue
 		}
-		// What came since the segments were made is estimated.
+		// Members that came after the segments were made are estimated.
 		for i := range n {
 			must(t, l.Write(t.Context(), s, place, Entry{ID: fmt.Sprint("more", i), Rev: 1, In: true}))
 		}
@@ -344,10 +344,10 @@ func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
 	})
 }
 
-func TestLogs_AFullSegmentIsReplacedByTheWriterWhoMeetsIt(t *testing.T) {
+func TestLogs_AFullSegmentIsReplacedByTheWriterThatMeetsIt(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
-		// Nobody tends the list, so that it fills up.
+		// The list is never tended, so it fills up.
 		l, _ := prompt(s, DefaultLimits)
 		id := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("x", 4000), i) }
 		const n = 300 // of 4 KiB each: more than a value holds
@@ -363,7 +363,7 @@ func TestLogs_AFullSegmentIsReplacedByTheWriterWhoMeetsIt(t *testing.T) {
 	})
 }
 
-func TestLogs_ASegmentThatIsFullToTheLastByteIsSealedAllTheSame(t *testing.T) {
+func TestLogs_ASegmentFullToTheLastByteIsStillSealed(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l, _ := prompt(s, DefaultLimits)
@@ -392,19 +392,19 @@ func fullSegment(t testing.TB) (value []byte, n int) {
 		n++
 	}
 	if len(value) != kv.MaxValue {
-		t.Fatalf("the test's own arithmetic is wrong: %d bytes", len(value))
+		t.Fatalf("this test's arithmetic is wrong: %d bytes", len(value))
 	}
 	return value, n
 }
 
-func TestLogs_ARetiredFirstSegmentDoesNotGrowForEver(t *testing.T) {
+func TestLogs_ARetiredFirstSegmentDoesNotGrowForever(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
 	s := quietStore{mem}
 	l, wait := prompt(s, small)
 	fill(t, l, wait, 300)
 	for range 60 {
-		// A process that knows nothing appends to it in vain.
+		// A process that remembers nothing appends to it, to no effect.
 		stranger, _ := prompt(s, small)
 		must(t, stranger.Write(ctx, s, place, Entry{ID: "a", Rev: 1, In: true}))
 	}
@@ -424,11 +424,11 @@ func TestLogs_ARetiredFirstSegmentDoesNotGrowForEver(t *testing.T) {
 	members(t, stranger)
 	wait()
 	if size() != len(retired) {
-		t.Errorf("it has %d bytes after a reader has met it", size())
+		t.Errorf("it still has %d bytes after a reader has met it", size())
 	}
 }
 
-func TestLogs_LostKeysAreMissedAndNeverLookLikeAShorterList(t *testing.T) {
+func TestLogs_LostKeysAreReportedAndNeverLookLikeAShorterList(t *testing.T) {
 	for mask := 1; mask < 8; mask++ {
 		eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 			ctx := t.Context()
@@ -459,9 +459,9 @@ func TestLogs_LostKeysAreMissedAndNeverLookLikeAShorterList(t *testing.T) {
 	}
 }
 
-// Most lists have no head, so that only who has just seen the first segment can
-// tell that it is lost and not an empty list.
-func TestLogs_AFirstSegmentThatIsLostWhileItIsReplacedIsMissed(t *testing.T) {
+// Most lists have no head, so only a process that has just seen the first segment
+// can tell a lost list from an empty one.
+func TestLogs_AFirstSegmentLostWhileItIsReplacedIsReported(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l, _ := prompt(s, small)
@@ -493,13 +493,13 @@ func (b *beforeFirst) Do(ctx context.Context, ops []kv.Op) error {
 	return b.Store.Do(ctx, ops)
 }
 
-// fresh returns the logs of a process that knows nothing, and tends nothing.
+// fresh returns the logs of a process that remembers nothing and tends nothing.
 func fresh(s kv.Store) *Logs {
 	l, _ := prompt(s, small)
 	return l
 }
 
-func TestLogs_Accept_TakesWhatIsLeftForTheWhole(t *testing.T) {
+func TestLogs_Accept_DeclaresTheRestToBeTheWhole(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
 	l, wait := prompt(server{mem}, small)
@@ -537,8 +537,8 @@ func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
 	}
 }
 
-// halfway is a store whose transaction waits, before it is committed, until
-// somebody else has had one look at the store.
+// halfway is a store whose transaction waits, before it commits, until another
+// process has read the store once.
 type halfway struct {
 	kv.Store
 	begun, looked, ended chan struct{}
@@ -573,9 +573,9 @@ func (o *onlooker) Do(ctx context.Context, ops []kv.Op) error {
 	return o.Store.Do(ctx, ops)
 }
 
-// A process that tends a list in a transaction knows of the new segments before
-// they are there for anybody else, also in that process.
-func TestLogs_WhatIsNotCommittedYetIsNotTakenForLost(t *testing.T) {
+// A transaction that tends a list knows the new segments before anything outside of
+// it can see them, even in the same process.
+func TestLogs_AnUncommittedSegmentIsNotTakenForLost(t *testing.T) {
 	bolt, err := boltkv.Open(filepath.Join(t.TempDir(), "lists.db"), boltkv.Options{})
 	must(t, err)
 	defer bolt.Close()

@@ -9,22 +9,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A store that is short of memory may drop a segment, or a head whose first
-// segment is marked as retired. That must not look like an empty list. Whoever
-// meets it puts an empty segment in the place of the lost one, so that writers
-// can go on, and notes in the head that something is missing: readers refuse the
-// list until a rebuild has begun after that and ended.
+// A store that is short of memory may drop a segment, or the head of a list whose
+// first segment is marked as retired. That must not look like an empty list. The
+// process that finds the loss puts an empty segment in place of the lost one, so
+// that writers can go on, and notes in the head that something is missing. Readers
+// refuse the list until a rebuild that begins after that has ended.
 
-// heal makes up for the loss of the segment n of a list that there is, if it is
-// lost: if it is absent, or retired, while the head names it. That an earlier look
-// has found it so proves nothing: n may have been replaced since, or may have been
-// known before others could see it. Whoever calls heal looks again afterwards.
+// heal makes up for the loss of the segment n, if it is lost: absent or retired,
+// while the head names it. An earlier look proves nothing, since n may have been
+// replaced since then, or its name may have been known before others could see it.
+// The caller looks again afterwards.
 func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
 		return err
 	}
-	at := h.place(n)
+	at := h.indexOf(n)
 	if at < 0 {
 		return nil
 	}
@@ -39,23 +39,23 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 	p.name, p.rolling, p.members = l.newName(), false, 0
 	_, err = kv.One(ctx, s, kv.OpAdd(l.key(place, p.name), encodeSegment(nil)))
 	if unclear(err) {
-		return nil // Who asked looks again.
+		return nil // The caller looks again.
 	}
 	if err != nil {
 		return err
 	}
 	next := h.with(at, 1, []part{p})
-	next.lost = lostLately
-	if err := l.putHead(ctx, s, place, next); err != nil && !gone(err) && !unclear(err) {
+	next.lost = lossUndated
+	if err := l.putHead(ctx, s, place, next); err != nil && !unsettled(err) {
 		return err
 	}
 	l.heads.drop(place)
-	return l.date(ctx, s, place)
+	return l.dateLoss(ctx, s, place)
 }
 
-// date finds out which rebuild it takes to make up for what was just lost. Only
-// one that begins from now on will do.
-func (l *Logs) date(ctx context.Context, s kv.Store, place string) error {
+// dateLoss notes in the head which rebuild makes up for a loss that was just
+// found: the next one to begin.
+func (l *Logs) dateLoss(ctx context.Context, s kv.Store, place string) error {
 	if l.Rebuilds == nil {
 		return nil
 	}
@@ -64,12 +64,12 @@ func (l *Logs) date(ctx context.Context, s kv.Store, place string) error {
 		return err
 	}
 	// If it fails, the next reader does it.
-	_ = l.setLost(ctx, s, place, lostLately, uint64(begun)+1)
+	_ = l.setLost(ctx, s, place, lossUndated, uint64(begun)+1)
 	return nil
 }
 
-// whole returns nil if the list with head h has all that was ever put in, and
-// ErrNeedsRebuild if not.
+// whole returns nil if the list with head h has lost nothing, and ErrNeedsRebuild
+// if it has.
 func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) error {
 	if h.lost == 0 {
 		return nil
@@ -77,8 +77,8 @@ func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) err
 	if l.Rebuilds == nil {
 		return errLost
 	}
-	if h.lost == lostLately {
-		return cmp.Or(l.date(ctx, s, place), errLost)
+	if h.lost == lossUndated {
+		return cmp.Or(l.dateLoss(ctx, s, place), errLost)
 	}
 	_, ended, err := l.Rebuilds(ctx, s)
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) err
 
 var errLost = fmt.Errorf("%w: the store has lost a part of the list", kvmodel.ErrNeedsRebuild)
 
-// setLost changes what the head says of a loss from was to is.
+// setLost changes lost in the head from was to is.
 func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is uint64) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil || h.lost != was {
@@ -107,7 +107,7 @@ func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is ui
 	return err
 }
 
-// Accept takes what is left of a list for the whole of it.
+// Accept declares what is left of a list to be the whole list.
 func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
 	h, err := l.readHead(ctx, s, place)
 	if err == nil && h.lost != 0 {

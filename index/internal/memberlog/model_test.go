@@ -10,32 +10,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The models are small worlds of two or three processes on one list, in which
-// every order of their operations is gone through, with every crash and with
-// writes that are carried out late. In every state all that was acknowledged, or
-// seen by a reader, must be there, and each member once.
+// The models are small worlds of two or three processes on one list. The test tries
+// every order of their operations, with every crash and with writes that are carried
+// out late. In every state, everything that was acknowledged or seen by a reader
+// must be there, and each member once.
 
 // modelWorld is one world.
 type modelWorld struct {
 	name    string
-	vast    bool // among writers that verify it has millions of states: sweeps try some
-	bounds  kvtest.Bounds
+	vast    bool // it has millions of states if writers verify; sweeps try some of them
+	bounds  proof.Bounds
 	limits  Limits
-	begin   func(l *Logs) error // what is there before
+	begin   func(l *Logs) error // fills the list first
 	clients []modelClient
 }
 
-// modelClient is what one process does; it notes in w what it was told.
+// modelClient is a process. It notes in w what it was told.
 type modelClient struct {
 	name string
 	work func(l *Logs, w *truth)
 }
 
-// modelMembers are those that the worlds are about.
+// modelMembers are the members that the worlds are about.
 var modelMembers = []string{"ann", "bob"}
 
 func modelLogs(s kv.Store, limits Limits, process string) *Logs {
@@ -63,7 +64,7 @@ func said(id string, rev uint64, in bool) Entry {
 	return e
 }
 
-// writes is a process that says entries one after another.
+// writes is a process that writes entries, one after another.
 func writes(entries ...Entry) modelClient {
 	return modelClient{fmt.Sprint("writer of ", entries[0].ID), func(l *Logs, w *truth) {
 		for _, e := range entries {
@@ -76,7 +77,7 @@ func writes(entries ...Entry) modelClient {
 	}}
 }
 
-// reads is a process that reads a member so many times.
+// reads is a process that reads a member several times.
 func reads(id string, times int) modelClient {
 	return modelClient{"reader", func(l *Logs, w *truth) {
 		for range times {
@@ -91,8 +92,8 @@ func reads(id string, times int) modelClient {
 	}}
 }
 
-// rolls is a process that replaces the segment at a place of the head, or that
-// and the next.
+// rolls is a process that replaces count neighboring segments, from the one at an
+// index of the head.
 func rolls(at, count int) modelClient {
 	return modelClient{"roller", func(l *Logs, w *truth) {
 		ctx := context.Background()
@@ -110,7 +111,7 @@ func rolls(at, count int) modelClient {
 	}}
 }
 
-// tends is a process that does what a segment needs.
+// tends is a process that does the upkeep of a segment.
 func tends(at int) modelClient {
 	return modelClient{"keeper", func(l *Logs, w *truth) {
 		ctx := context.Background()
@@ -124,15 +125,15 @@ func tends(at int) modelClient {
 	}}
 }
 
-// explore goes through the world and returns how many states it has.
+// explore visits every state of the world and returns how many there are.
 func (m *modelWorld) explore(t *testing.T) int {
-	return kvtest.Explore(t, m.bounds, func(x *kvtest.Exploration) {
+	return proof.Explore(t, m.bounds, func(x *proof.Exploration) {
 		w := newTruth()
 		if m.begin != nil {
 			must(t, m.begin(modelLogs(x.Store(), m.limits, "before")))
 		}
 		for _, id := range modelMembers {
-			// Whatever the processes are going to say may be read.
+			// Anything that the processes are going to write may be read.
 			w.said[id] = map[uint64]bool{0: false, 1: false, 2: false, 3: false}
 			if e, err := modelLogs(x.Store(), m.limits, "").Entry(context.Background(), x.Store(), place, id); err == nil && e.Rev > 0 {
 				w.acknowledged(e)
@@ -146,7 +147,7 @@ func (m *modelWorld) explore(t *testing.T) int {
 	})
 }
 
-// holds tells what is wrong with a state.
+// holds returns what is wrong with a state, nil if nothing is.
 func (m *modelWorld) holds(s kv.Store, w *truth) error {
 	if len(w.wrong) > 0 {
 		return errors.New(w.wrong[0])
@@ -168,13 +169,13 @@ func (m *modelWorld) holds(s kv.Store, w *truth) error {
 	}
 	slices.Sort(ids)
 	if len(slices.Compact(slices.Clone(ids))) != len(ids) {
-		return fmt.Errorf("one is twice in %v", ids)
+		return fmt.Errorf("a member is twice in %v", ids)
 	}
 	return nil
 }
 
-// roomy are limits at which nothing is divided, and narrow those at which two
-// members are.
+// roomy are limits at which no list is divided; at narrow, a list of two members
+// is.
 var (
 	roomy  = Limits{Split: 1 << 10, Merge: 1, Slack: 1 << 10, Look: 1 << 60, Grace: time.Hour}
 	narrow = Limits{Split: 8, Merge: 1, Slack: 1, Look: 1 << 60, Grace: time.Hour}
@@ -202,47 +203,47 @@ func divided(l *Logs) error {
 var modelWorlds = []modelWorld{
 	{
 		name: "a list begins while another adds", limits: roomy,
-		bounds:  kvtest.Bounds{Crashes: 1, Unclear: 1},
+		bounds:  proof.Bounds{Crashes: 1, Unclear: 1},
 		clients: []modelClient{writes(said("ann", 1, true)), writes(said("bob", 1, true))},
 	},
 	{
 		name: "a writer, and one who replaces the first segment", limits: roomy,
-		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1, Unclear: 1},
+		begin: beginWith(said("ann", 1, true)), bounds: proof.Bounds{Crashes: 1, Unclear: 1},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1)},
 	},
 	{
 		name: "a removal overtakes the addition it follows", vast: true, limits: roomy,
-		begin: beginWith(said("bob", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		begin: beginWith(said("bob", 1, true)), bounds: proof.Bounds{Crashes: 1},
 		clients: []modelClient{writes(said("ann", 1, true)), writes(said("ann", 2, false)), rolls(0, 1)},
 	},
 	{
 		name: "a writer, and two who replace the first segment", vast: true, limits: roomy,
-		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		begin: beginWith(said("ann", 1, true)), bounds: proof.Bounds{Crashes: 1},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), rolls(0, 1)},
 	},
 	{
 		name: "a reader beside a writer and one who replaces the first segment", limits: roomy,
-		begin: beginWith(said("ann", 1, true)), bounds: kvtest.Bounds{Crashes: 1},
+		begin: beginWith(said("ann", 1, true)), bounds: proof.Bounds{Crashes: 1},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), reads("ann", 2)},
 	},
 	{
 		name: "two writers, and one who folds in place", limits: Limits{Split: 1 << 10, Merge: 1, Slack: 1, Look: 1 << 60, Grace: time.Hour},
-		begin: beginWith(said("ann", 1, true), said("ann", 2, false)), bounds: kvtest.Bounds{Crashes: 1},
+		begin: beginWith(said("ann", 1, true), said("ann", 2, false)), bounds: proof.Bounds{Crashes: 1},
 		clients: []modelClient{writes(said("ann", 3, true)), writes(said("bob", 1, true)), tends(0)},
 	},
 	{
 		name: "a writer, and one who divides the list", limits: narrow,
-		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: kvtest.Bounds{Crashes: 1, Unclear: 1},
+		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: proof.Bounds{Crashes: 1, Unclear: 1},
 		clients: []modelClient{writes(said("ann", 2, false), said("bob", 2, false)), rolls(0, 1)},
 	},
 	{
 		name: "a writer, and two who divide the list", vast: true, limits: narrow,
-		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: kvtest.Bounds{},
+		begin: beginWith(said("ann", 1, true), said("bob", 1, true)), bounds: proof.Bounds{},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 1), rolls(0, 1)},
 	},
 	{
 		name: "a writer, one who joins two segments and one who replaces the first of them", vast: true, limits: roomy,
-		begin: divideNarrow, bounds: kvtest.Bounds{},
+		begin: divideNarrow, bounds: proof.Bounds{},
 		clients: []modelClient{writes(said("ann", 2, false)), rolls(0, 2), rolls(0, 1)},
 	},
 }
@@ -254,13 +255,13 @@ func divideNarrow(l *Logs) error {
 	return divided(l)
 }
 
-// allModels tells whether the models are gone through that take long: make models says
-// so.
+// allModels reports whether to go through the large models too, as make models
+// does.
 func allModels() bool { return os.Getenv("RINGTREE_MODELS") == "all" }
 
-// boundsWith returns how much of m is gone through on a store with powers; false:
-// nothing, since it would take too long.
-func (m *modelWorld) boundsWith(powers kvtest.Powers) (kvtest.Bounds, bool) {
+// boundsWith returns how much of m to go through on a store with powers. It returns
+// false if m would take too long.
+func (m *modelWorld) boundsWith(powers kvtest.Powers) (proof.Bounds, bool) {
 	b, verify, many := m.bounds, !powers.Unless, len(m.clients) > 2
 	b.Powers, b.States = powers, 3_000_000
 	switch {

@@ -8,17 +8,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// found is a segment as it was read, while the head named it.
+// found is a segment that was read while the head named it.
 type found struct {
 	part
-	place int   // in the head
-	rows  []row // of each member, in order, those that are out among them
+	index int   // in the head
+	rows  []row // one for each member, in order, including those that are out
 }
 
-// load reads the segments of place's list that want chooses by their places in
-// the head. The result has them in the order of want's answer. One trip if the
-// head is remembered, two if not, and one more for every time that others have
-// replaced a segment meanwhile.
+// load reads the segments of place's list that want chooses by their indexes in
+// the head, and returns them in that order. One trip if the head is remembered, two
+// if not, and one more each time others have replaced a segment in between.
 func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
 	h := l.heads.get(place)
 	for range maxTries {
@@ -35,17 +34,16 @@ func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*he
 	return nil, nil, l.failure(place, kv.ErrConflict)
 }
 
-// loadBy reads the segments by what h says of them; nil stands for a head that
-// is not known. It returns no segments, and the head to go by next, if h turns
-// out to be an old one.
+// loadBy reads the segments that h names; a nil h is not known yet. If h turns out
+// to be outdated, it returns no segments and the head to try next.
 func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
 	known := h
 	if h == nil {
 		h = noHead()
 	}
-	places := want(h)
-	ops := make([]kv.Op, len(places), len(places)+1)
-	for i, at := range places {
+	chosen := want(h)
+	ops := make([]kv.Op, len(chosen), len(chosen)+1)
+	for i, at := range chosen {
 		ops[i] = kv.OpGet(l.key(place, h.parts[at].name))
 	}
 	// A list without a head may get one at any time.
@@ -56,7 +54,7 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 		return nil, nil, err
 	}
 	if !h.stored {
-		now, err := l.decodeHead(place, ops[len(places)].Result)
+		now, err := l.decodeHead(place, ops[len(chosen)].Result)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -68,19 +66,19 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 			h = now
 		}
 	}
-	return l.check(ctx, s, place, h, places, ops[:len(places)])
+	return l.check(ctx, s, place, h, chosen, ops[:len(chosen)])
 }
 
-// maxRetired is how long a retired first segment may grow. A writer that does
-// not know yet that there are others appends to it in vain.
+// maxRetired is how long a retired first segment may grow. Writers that do not know
+// yet that there are other segments append to it.
 const maxRetired = 1 << 10
 
 // retireAgain marks the first segment, which get has read, as retired if h does
-// not name it: whoever replaced it may have died before that, and it must not
-// come back to life if the head is lost.
+// not name it. The process that replaced it may have died before marking it, and it
+// must not come back to life if the head is lost.
 func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	value := get.Result.Value
-	if h.place(name{}) >= 0 || absent(get) || isRetired(value) && len(value) <= maxRetired {
+	if h.indexOf(name{}) >= 0 || absent(get) || isRetired(value) && len(value) <= maxRetired {
 		return
 	}
 	key := get.Key
@@ -90,13 +88,13 @@ func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	})
 }
 
-// check returns what the gets of h's segments have found, if all of them are
-// still those that the list consists of.
-func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, places []int, ops []kv.Op) (*head, []found, error) {
-	all := make([]found, len(places))
+// check returns the segments that the gets ops have read, if all of them still
+// belong to the list.
+func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, chosen []int, ops []kv.Op) (*head, []found, error) {
+	all := make([]found, len(chosen))
 	var doubtful []int
-	for i, at := range places {
-		all[i].part, all[i].place = h.parts[at], at
+	for i, at := range chosen {
+		all[i].part, all[i].index = h.parts[at], at
 		if absent(&ops[i]) {
 			doubtful = append(doubtful, i)
 			continue
@@ -117,8 +115,8 @@ func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, pla
 	return l.settle(ctx, s, place, h, all, ops, doubtful)
 }
 
-// settle finds out, by the head as it is now, whether doubtful segments, which
-// were sealed or absent, were replaced.
+// settle reads the head again to find out whether doubtful segments, which were
+// sealed or absent, have been replaced.
 func (l *Logs) settle(ctx context.Context, s kv.Store, place string, h *head, all []found, ops []kv.Op, doubtful []int) (*head, []found, error) {
 	now, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -126,19 +124,19 @@ func (l *Logs) settle(ctx context.Context, s kv.Store, place string, h *head, al
 	}
 	for _, i := range doubtful {
 		n := all[i].name
-		if now.place(n) < 0 {
+		if now.indexOf(n) < 0 {
 			return now, nil, nil
 		}
 		if absent(&ops[i]) && !h.stored {
 			if now.stored {
-				return now, nil, nil // a list that was just begun
+				return now, nil, nil // The list has just begun.
 			}
-			continue // an empty one
+			continue // The list is empty.
 		}
 		if absent(&ops[i]) || isRetired(ops[i].Result.Value) {
 			return nil, nil, l.heal(ctx, s, place, n)
 		}
-		// It has held since the seal was seen that the head names the segment.
+		// The head has named the segment ever since the seal was seen.
 		l.tendSoon(place, n)
 	}
 	return h, all, nil
@@ -146,16 +144,17 @@ func (l *Logs) settle(ctx context.Context, s kv.Store, place string, h *head, al
 
 func isRetired(value []byte) bool { return len(value) > 0 && value[0] == retiredFormat }
 
-// notice remembers how many members a segment has, and sees to it that somebody
-// tends it.
+// notice remembers how many members a segment has, and has it tended if it needs
+// that.
 func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 	h.seen[at].Store(int32(count(rows, l.now())))
-	if l.needsTending(h, at, g, rows) {
+	if l.upkeep(h, at, g, rows) != nothing {
 		l.tendSoon(place, h.parts[at].name)
 	}
 }
 
-// between returns the rows, which are in order, from the hash from to last.
+// between returns those of rows, which are in order, with hashes from from to
+// last.
 func between(rows []row, from, last uint64) []row {
 	begin, _ := slices.BinarySearchFunc(rows, from, func(r row, hash uint64) int {
 		if r.hash < hash {
@@ -172,10 +171,10 @@ func between(rows []row, from, last uint64) []row {
 	return rows[begin:end]
 }
 
-// Member is one of a list.
+// Member is a member of a list.
 type Member struct {
 	Position
-	Rev uint64 // at which it came in, or was confirmed
+	Rev uint64 // of the entry that says it is in
 }
 
 // Window is a stretch of a list, in order.
@@ -185,7 +184,7 @@ type Window struct {
 }
 
 // After returns at least n members that stand after from, or all there are. One
-// trip if the head is remembered, two if not, and seldom one more.
+// trip if the head is remembered, two if not, and sometimes one more.
 func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Position, n int) (Window, error) {
 	var w Window
 	at := Position{} // the rest stands here or after
@@ -202,7 +201,7 @@ func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Positi
 		for _, f := range all {
 			w.take(l.now(), between(f.rows, first, ^uint64(0)), func(p Position) bool { return from == nil || p.compare(*from) > 0 })
 		}
-		if last.place == len(h.parts)-1 {
+		if last.index == len(h.parts)-1 {
 			w.Ends = true
 			return w, nil
 		}
@@ -213,8 +212,8 @@ func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Positi
 	}
 }
 
-// Before returns, in order, at least n members that stand before to, the
-// nearest, or all there are. It costs as After.
+// Before returns, in order, at least n members that stand right before to, or all
+// there are. It costs what After does.
 func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position, n int) (Window, error) {
 	var w Window
 	last := to.Hash
@@ -229,14 +228,14 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 		}
 		w.Members = append(more.Members, w.Members...)
 		first := all[len(all)-1]
-		if w.Ends = first.place == 0; w.Ends || len(w.Members) >= n {
+		if w.Ends = first.index == 0; w.Ends || len(w.Members) >= n {
 			return w, nil
 		}
 		last = first.from - 1
 	}
 }
 
-// take adds the members among rows whose places suit.
+// take adds the members among rows whose positions suit.
 func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 	if w.Members == nil {
 		w.Members = make([]Member, 0, len(rows))
@@ -248,11 +247,11 @@ func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 	}
 }
 
-// readAtOnce is how many segments are read in one trip at most.
+// readAtOnce bounds how many segments one trip reads.
 const readAtOnce = 32
 
-// enough returns the places of the parts, from the one at first in steps of
-// step, which probably hold n members beyond hash.
+// enough returns the indexes of parts that probably hold n members beyond hash: the
+// part at first, and more in steps of step.
 func (h *head) enough(first, step int, hash uint64, n int) []int {
 	p := &h.parts[first]
 	width := float64(^uint64(0)>>p.depth) + 1
@@ -260,27 +259,26 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 	if step < 0 {
 		share = float64(hash-p.from) / width
 	}
-	// Two standard deviations more than is needed are seldom too few.
+	// Two standard deviations more than needed are seldom too few.
 	need := float64(n) + 2*math.Sqrt(float64(n))
-	var places []int
-	for at := first; at >= 0 && at < len(h.parts) && len(places) < readAtOnce; at += step {
-		places = append(places, at)
+	var chosen []int
+	for at := first; at >= 0 && at < len(h.parts) && len(chosen) < readAtOnce; at += step {
+		chosen = append(chosen, at)
 		if need -= share * float64(h.seen[at].Load()); need <= 0 {
 			break
 		}
 		share = 1
 	}
-	return places
+	return chosen
 }
 
-// Contains tells whether id is a member. One trip if the head is remembered.
+// Contains reports whether id is a member. One trip if the head is remembered.
 func (l *Logs) Contains(ctx context.Context, s kv.Store, place, id string) (bool, error) {
 	e, err := l.Entry(ctx, s, place, id)
 	return e.member(l.now()), err
 }
 
-// Entry returns what counts of what was said of id, the zero Entry if nothing
-// was.
+// Entry returns the entry of id that counts, the zero Entry if there is none.
 func (l *Logs) Entry(ctx context.Context, s kv.Store, place, id string) (Entry, error) {
 	p := PositionOf(id)
 	_, all, err := l.load(ctx, s, place, func(h *head) []int { return []int{h.find(p.Hash)} })
@@ -295,15 +293,16 @@ func (l *Logs) Entry(ctx context.Context, s kv.Store, place, id string) (Entry, 
 	return Entry{}, nil
 }
 
-// An estimate of a list's size is made from so many members, in so many segments.
+// An estimate of a list's size reads about sampled members, in no fewer and no
+// more segments than these.
 const (
 	sampled  = 4096
 	fewestOf = 4
 	mostOf   = 64
 )
 
-// sample returns the places of parts that lie evenly over h and probably hold as
-// many members as an estimate needs.
+// sample returns the indexes of parts that are spread evenly over h and probably
+// hold as many members as an estimate needs.
 func (h *head) sample() []int {
 	members := 0
 	for i := range h.seen {
@@ -311,16 +310,16 @@ func (h *head) sample() []int {
 	}
 	n := sampled*len(h.parts)/max(members, 1) + 1
 	n = min(max(n, fewestOf), mostOf, len(h.parts))
-	places := make([]int, n)
-	for i := range places {
-		places[i] = (2*i + 1) * len(h.parts) / (2 * n)
+	chosen := make([]int, n)
+	for i := range chosen {
+		chosen[i] = (2*i + 1) * len(h.parts) / (2 * n)
 	}
-	return places
+	return chosen
 }
 
-// Size returns about how many members there are: those of some segments, over
-// their share of all hashes. It is exact if those are all segments. One trip if
-// the head is remembered, two if not.
+// Size returns about how many members there are: the members of some segments,
+// divided by the segments' share of all hashes. It is exact if it reads all
+// segments. One trip if the head is remembered, two if not.
 func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) {
 	_, all, err := l.load(ctx, s, place, (*head).sample)
 	if err != nil {
@@ -334,7 +333,7 @@ func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) 
 	return int(math.Round(float64(members) / share)), nil
 }
 
-// Count returns how many members there are. It reads the whole list, some
+// Count returns how many members there are. It reads the whole list, readAtOnce
 // segments a trip.
 func (l *Logs) Count(ctx context.Context, s kv.Store, place string) (int, error) {
 	n := 0
@@ -351,8 +350,8 @@ func count(rows []row, now int64) (n int) {
 	return n
 }
 
-// Each calls f with the ids of the members, those of some segments at a time,
-// until f returns false.
+// Each calls f with the ids of the members, one segment's at a time, until f
+// returns false.
 func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(ids []string) bool) error {
 	return l.each(ctx, s, place, func(rows []row) bool {
 		ids := make([]string, 0, len(rows))
@@ -371,11 +370,11 @@ func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row)
 	for {
 		h, all, err := l.load(ctx, s, place, func(h *head) []int {
 			first := h.find(from)
-			places := make([]int, 0, readAtOnce)
-			for at := first; at < len(h.parts) && len(places) < readAtOnce; at++ {
-				places = append(places, at)
+			next := make([]int, min(readAtOnce, len(h.parts)-first))
+			for i := range next {
+				next[i] = first + i
 			}
-			return places
+			return next
 		})
 		if err != nil {
 			return err
@@ -386,7 +385,7 @@ func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row)
 			}
 		}
 		last := all[len(all)-1]
-		if last.place == len(h.parts)-1 {
+		if last.index == len(h.parts)-1 {
 			return nil
 		}
 		from = last.last() + 1

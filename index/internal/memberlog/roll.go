@@ -7,9 +7,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// roll replaces the segments named, neighbours in place's list, by as many as
-// what they hold needs. Any number of processes may do so at once, and any of
-// them may die anywhere. It returns nil when they are replaced, whoever did it.
+// roll replaces the named segments, which are neighbors in place's list, by as many
+// as their members need. Any number of processes may do so at once, and any of them
+// may die at any point. It returns nil when the segments are replaced, by this
+// process or another.
 func (l *Logs) roll(ctx context.Context, s kv.Store, place string, names ...name) error {
 	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names}
 	for range maxTries {
@@ -28,13 +29,13 @@ type roll struct {
 	place string
 	names []name
 
-	head  *head // as it was read last, naming names from first on
+	head  *head // as it was last read; from first on it has names
 	first int
 	rows  []row  // what the segments hold
-	parts []part // that take their place
+	parts []part // the new segments
 }
 
-// errReplaced: somebody has replaced the segments already.
+// errReplaced: the segments have been replaced already.
 var errReplaced = errors.New("replaced")
 
 func (r *roll) once() error {
@@ -55,15 +56,15 @@ func (r *roll) find() (err error) {
 	if r.head, err = r.readHead(r.ctx, r.s, r.place); err != nil {
 		return err
 	}
-	if r.first = r.head.places(r.names); r.first < 0 {
+	if r.first = r.head.indexOfRun(r.names); r.first < 0 {
 		return errReplaced
 	}
 	return nil
 }
 
 // announce is C0. On a store that cannot refuse an append after a seal, it also
-// marks the segments in the head, so that a writer which verifies its append by
-// the head alone learns that there may be a seal.
+// marks the segments in the head, so that a writer that verifies its append by the
+// head alone learns that there may be a seal.
 func (r *roll) announce() error {
 	if err := r.find(); err != nil || kv.PowersOf(r.s).Unless {
 		return err
@@ -79,7 +80,7 @@ func (r *roll) announce() error {
 		return nil
 	}
 	err := r.putHead(r.ctx, r.s, r.place, mine)
-	if err == nil || gone(err) || unclear(err) {
+	if err == nil || unsettled(err) {
 		return errAgain
 	}
 	return err
@@ -147,7 +148,7 @@ func (l *Logs) fold(g *segment) []row {
 	return rows
 }
 
-// missing goes on where the segment n is not there.
+// missing handles a segment n that is not there.
 func (r *roll) missing(n name) error {
 	if err := r.heal(r.ctx, r.s, r.place, n); err != nil {
 		return err
@@ -155,17 +156,17 @@ func (r *roll) missing(n name) error {
 	return errReplaced
 }
 
-// sealFull seals a segment to which not even a seal can be appended.
+// sealFull seals a segment that is too full for a seal to be appended.
 func (r *roll) sealFull(op *kv.Op, g *segment) error {
 	value := append(encodeSegment(r.fold(g)), seal...)
 	_, err := kv.One(r.ctx, r.s, kv.OpSwap(op.Key, op.Result.Version, value))
-	if err == nil || gone(err) || unclear(err) {
+	if err == nil || unsettled(err) {
 		return errAgain
 	}
 	return err
 }
 
-// copy is C3: it puts the rows under names that nobody knows yet.
+// copy is C3: it stores the rows under names that no other process knows yet.
 func (r *roll) copy() error {
 	r.divide()
 	rest := make([]int, len(r.parts))
@@ -176,8 +177,8 @@ func (r *roll) copy() error {
 		var again []int
 		ops := make([]kv.Op, len(rest))
 		for i, at := range rest {
-			// A name whose add was unclear may still come into being, so it is
-			// not used again.
+			// The add of a name may still be carried out if it was unclear, so the
+			// name is not used again.
 			r.parts[at].name = r.newName()
 			ops[i] = kv.OpAdd(r.key(r.place, r.parts[at].name), encodeSegment(r.rowsOf(at)))
 		}
@@ -198,7 +199,7 @@ func (r *roll) copy() error {
 	return kv.ErrUnclear
 }
 
-// divide settles which parts the rows need.
+// divide determines which parts the rows need.
 func (r *roll) divide() {
 	whole := r.head.parts[r.first]
 	if len(r.names) == 2 {
@@ -228,8 +229,8 @@ func (r *roll) rowsOf(i int) []row {
 	return between(r.rows, p.from, p.last())
 }
 
-// publish is C4 and C5: the one step that others see. Where it is refused, what
-// the head says now tells whether the segments are still there to be replaced.
+// publish is C4 and C5: the one step that others see. If it is refused, the head
+// says whether the segments still have to be replaced.
 func (r *roll) publish() error {
 	inFlight := false // a request that may still be carried out
 	for range maxTries {
@@ -240,7 +241,7 @@ func (r *roll) publish() error {
 			r.heads.put(r.place, next)
 			return nil
 		}
-		if !gone(err) && !unclear(err) {
+		if !unsettled(err) {
 			if !inFlight {
 				r.discard()
 			}
@@ -261,18 +262,18 @@ func (r *roll) publish() error {
 	return kv.ErrConflict
 }
 
-// published tells whether the head names any of the new segments.
+// published reports whether the head names any of the new segments.
 func (r *roll) published() bool {
 	for _, p := range r.parts {
-		if r.head.place(p.name) >= 0 {
+		if r.head.indexOf(p.name) >= 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// discard removes the new segments, which the head has never named or does not
-// name any more. What is not removed is garbage.
+// discard removes the new segments, which the head has never named or no longer
+// names. What it fails to remove is garbage.
 func (r *roll) discard() {
 	ops := make([]kv.Op, len(r.parts))
 	for i, p := range r.parts {
@@ -281,8 +282,8 @@ func (r *roll) discard() {
 	_ = r.s.Do(r.ctx, ops)
 }
 
-// retire is C6. The first segment has a name that everybody knows, so it stays,
-// marked, for ever. What is not removed is garbage.
+// retire is C6. The first segment has a name that every process knows, so it stays
+// forever, marked. What retire fails to remove is garbage.
 func (r *roll) retire() error {
 	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {

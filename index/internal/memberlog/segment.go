@@ -9,18 +9,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// The value of a segment is a head of nine bytes, the base and the tail. The
-// base is what the segment was made of, each member once, in the order of
-// positions; the head has its length and checksum. The tail is what was appended
-// since, each record with a checksum of its own. A seal ends what counts.
+// The value of a segment is a head of nine bytes, the base and the tail. The base
+// is what the segment was made with, each member once, in the order of positions;
+// the head has its length and checksum. The tail is what was appended since, each
+// record with a checksum of its own. Nothing after a seal counts.
 const (
 	segmentFormat = 0xe3
-	retiredFormat = 0xe5 // of the first segment, when others have taken its place
+	retiredFormat = 0xe5 // of the first segment, once others have replaced it
 	segmentHead   = 1 + 4 + 4
 	sealByte      = 0xff // no record begins or ends with it
 
 	tagIn   = 1
-	tagEnds = 2 // in, until a time
+	tagEnds = 2 // in until a time
 	tagOut  = 3
 )
 
@@ -57,7 +57,7 @@ func appendRecord(dst []byte, e *Entry) []byte {
 	return append(dst, byte(sum&0x7f), byte(sum>>7&0x7f))
 }
 
-// encodeSegment returns a segment with rows, which are in order, as its base.
+// encodeSegment returns a segment whose base is rows, which are in order.
 func encodeSegment(rows []row) []byte {
 	size := segmentHead
 	for i := range rows {
@@ -86,16 +86,16 @@ func baseSize(rows []row) int {
 	return size
 }
 
-// segment is what the value of a segment says.
+// segment is a parsed segment.
 type segment struct {
 	rows    []row // of the base, in order, and then of the tail, up to the first seal
-	folded  int   // how many of them are of the base
-	size    int   // of the value
+	folded  int   // how many rows the base has
+	size    int   // of the value, in bytes
 	sealed  bool
 	retired bool
 }
 
-// parseSegment returns what value says, or an ErrCorrupt.
+// parseSegment returns the segment in value, or an ErrCorrupt.
 func parseSegment(value []byte) (segment, error) {
 	g := segment{size: len(value)}
 	if len(value) >= len(retired) && value[0] == retiredFormat && value[1] == sealByte {
@@ -121,18 +121,20 @@ func parseSegment(value []byte) (segment, error) {
 	return g, p.tail(&g)
 }
 
-// minimum is what a record takes that has an id of any use; it only serves to
-// guess their number.
+// minimum is about the size of a record with a short id. It only serves to guess
+// how many there are.
 const minimum = 16
 
 func corrupt(at int, what string) error {
 	return fmt.Errorf("%w: %s, at byte %d", kvmodel.ErrCorrupt, what, at)
 }
 
-// parser takes records off a segment's value.
+// parser reads records from a segment's value. Unlike wire.Reader it refuses a
+// number that is not as short as it can be, and cuts ids out of one text, so that
+// reading a segment takes few allocations.
 type parser struct {
 	data    []byte
-	text    string // the same, of which the ids are parts
+	text    string // data as a text, of which the ids are parts
 	at, end int
 }
 
@@ -156,7 +158,7 @@ func (p *parser) tail(g *segment) error {
 	for p.at < p.end {
 		begin := p.at
 		if p.data[begin] == sealByte {
-			// What comes after the first seal does not count, whatever it is.
+			// What follows the first seal does not count, whatever it is.
 			g.sealed = true
 			return nil
 		}
@@ -170,8 +172,8 @@ func (p *parser) tail(g *segment) error {
 	return nil
 }
 
-// summed tells whether the two bytes at p are the checksum of what stands
-// between them and begin.
+// summed reports whether the two bytes at p are the checksum of the bytes from begin
+// to there.
 func (p *parser) summed(begin int) bool {
 	sum := crc32.Checksum(p.data[begin:p.at], castag)
 	return p.data[p.at] == byte(sum&0x7f) && p.data[p.at+1] == byte(sum>>7&0x7f)
@@ -196,7 +198,7 @@ func (p *parser) record() (e Entry, ok bool) {
 	return e, ok
 }
 
-// number returns a varint as it is always written: as short as can be.
+// number returns a varint, which must be as short as it can be.
 func (p *parser) number() (n uint64, ok bool) {
 	for shift := 0; p.at < p.end && shift < 64; shift += 7 {
 		b := p.data[p.at]
@@ -210,7 +212,7 @@ func (p *parser) number() (n uint64, ok bool) {
 	return 0, false
 }
 
-// settled returns, in order, the row of each member that counts.
+// settled returns, for each member, the row that counts, in order.
 func (g *segment) settled() []row {
 	base, tail := g.rows[:g.folded], g.rows[g.folded:]
 	if len(tail) == 0 {

@@ -15,16 +15,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The sweeps let writers, readers and those who fold work on one list of a
-// simulated store, in which requests are late, lost or carried out without an
-// answer, and kill some of them anywhere. What was acknowledged must be seen by
-// every read that begins later, and nothing may come back.
+// In a sweep, writers, readers and keepers, which fold, work on one list of a
+// simulated store, where requests are late, lost or carried out without an answer.
+// Some of the processes are killed, at any point. Every read must see what was
+// acknowledged before it began, and nothing may come back.
 
-// truth is what may be read, by what was acknowledged and what was read.
+// truth is what may be read, given what was acknowledged and what was read.
 type truth struct {
 	mu     sync.Mutex
-	rev    map[string]uint64          // the last given out
-	said   map[string]map[uint64]bool // whether in, by member and rev; out wins
+	rev    map[string]uint64          // the last one given out, by member
+	said   map[string]map[uint64]bool // whether it is in, by member and rev; out wins
 	floors map[string]Entry
 	wrong  []string
 }
@@ -33,7 +33,7 @@ func newTruth() *truth {
 	return &truth{rev: map[string]uint64{}, said: map[string]map[uint64]bool{}, floors: map[string]Entry{}}
 }
 
-// next returns something new to say of id.
+// next returns a new entry of id.
 func (w *truth) next(id string, in bool) Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +65,7 @@ func (w *truth) say(e Entry) Entry {
 	return e
 }
 
-// acknowledged notes that nobody may read less than e any more.
+// acknowledged notes that from now on no read may return less than e.
 func (w *truth) acknowledged(e Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,8 +78,8 @@ func (w *truth) raise(e Entry) {
 	}
 }
 
-// outdoes tells whether e, and not f, is to be believed: the test must not ask
-// the code for that.
+// outdoes reports whether e counts and not f. The test must not ask the code for
+// that.
 func outdoes(e, f Entry) bool { return e.Rev > f.Rev || e.Rev == f.Rev && !e.In && f.In }
 
 func (w *truth) floor(id string) Entry {
@@ -88,7 +88,7 @@ func (w *truth) floor(id string) Entry {
 	return w.floors[id]
 }
 
-// read notes what a read has returned that began when floor was the least.
+// read notes the result of a read before which floor was certain.
 func (w *truth) read(who string, got, floor Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *truth) read(who string, got, floor Entry) {
 		return
 	}
 	if _, known := w.said[got.ID][got.Rev]; !known {
-		w.wrong = append(w.wrong, fmt.Sprintf("%s read %+v, which nobody ever said", who, got))
+		w.wrong = append(w.wrong, fmt.Sprintf("%s read %+v, which was never written", who, got))
 	}
 	w.raise(got)
 }
@@ -169,7 +169,7 @@ func readSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, name string, 
 	}
 }
 
-// tend is a process that only does upkeep, without being asked.
+// tendSome is a process that only does upkeep, whether it is needed or not.
 func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 	l, wait := openLogs(s, limits)
 	defer wait()
@@ -178,13 +178,13 @@ func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 		if err != nil {
 			continue
 		}
-		// Nobody tends what they have not seen to exist.
+		// A process tends only a segment that it has seen.
 		if _, err := kv.One(context.Background(), s, kv.OpGet(l.key(place, h.parts[0].name))); err != nil {
 			continue
 		}
 		names := []name{h.parts[rng.IntN(len(h.parts))].name}
-		if at := h.place(names[0]); rng.IntN(3) == 0 && l.neighbour(h, at) >= 0 {
-			first := min(at, l.neighbour(h, at))
+		if at := h.indexOf(names[0]); rng.IntN(3) == 0 && l.neighbor(h, at) >= 0 {
+			first := min(at, l.neighbor(h, at))
 			names = []name{h.parts[first].name, h.parts[first+1].name}
 		}
 		if rng.IntN(3) > 0 {
@@ -198,8 +198,8 @@ func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 	}
 }
 
-// checkList asserts, when nothing is in flight any more, that the list is what
-// was acknowledged or said later, and each member once.
+// checkList asserts, once nothing is in flight, that the list is what was
+// acknowledged or written later, with each member once.
 func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 	t := sim.T()
 	for _, wrong := range w.wrong {
@@ -227,7 +227,7 @@ func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 		}
 	}
 	if n, err := l.Count(ctx, l.Store, place); err != nil || n != len(ids) {
-		t.Errorf("Count says %d, %v of %v", n, err, ids)
+		t.Errorf("Count is %d, %v for %v", n, err, ids)
 	}
 }
 

@@ -9,38 +9,38 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Upkeep is done by whoever reads a segment that needs it, and by writers, who
-// look at the segment they have just written to as often as not to let it grow
-// by more than a few KiB between two looks. It is done in the background, and
-// all of it may as well not be done.
+// Upkeep is done by readers that find a segment in need of it, and by writers, which
+// now and then look at the segment they have just written to, often enough that it
+// grows by only a few KiB between two looks. It runs in the background, and any of
+// it may be left undone.
 
-// lookSometimes looks at a segment to which bytes were appended, by chance.
+// lookSometimes looks, by chance, at a segment to which bytes were appended.
 func (l *Logs) lookSometimes(place string, n name, bytes int) {
-	if bytes >= l.Limits.Look || chance(l.Limits.Look/max(bytes, 1)) {
+	if bytes >= l.Limits.Look || kv.Random()%uint64(l.Limits.Look/max(bytes, 1)) == 0 {
 		l.tendSoon(place, n)
 	}
 }
 
-// tending are the segments that somebody has asked a process to tend. It tends
-// those of one list one after another, since each may have to change the head.
+// tending is the segments that a process has yet to tend. It tends those of one
+// list one after another, since each may have to change the head.
 type tending struct {
 	mu     sync.Mutex
 	places map[string]*wanted
 }
 
-// wanted are the segments of one list that are to be tended.
+// wanted is the segments of one list that are to be tended.
 type wanted struct {
 	names []name
-	busy  bool // somebody is at it
+	busy  bool // a goroutine is tending them
 }
 
-// What is beyond these numbers is left to whoever meets it again.
+// What exceeds these numbers is left until it is met again.
 const (
 	maxWanted = 256  // segments of a list
 	maxLists  = 4096 // lists
 )
 
-// want notes that the segment n of place's list is to be tended.
+// want adds the segment n of place's list.
 func (t *tending) want(place string, n name) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +60,8 @@ func (t *tending) want(place string, n name) {
 	}
 }
 
-// begin tells whether nobody tends place's list, as the caller does from now on.
+// begin reports whether the caller is to tend place's list: it has something to do,
+// and no one else is tending it.
 func (t *tending) begin(place string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,8 +73,8 @@ func (t *tending) begin(place string) bool {
 	return true
 }
 
-// next returns what the one who tends place's list is to tend next. If there is
-// nothing, or that is enough, nobody tends it any more.
+// next returns the segment to tend next in place's list. If there is none, or the
+// caller has had enough, tending the list ends.
 func (t *tending) next(place string, enough bool) (n name, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +92,8 @@ func (l *Logs) tendSoon(place string, n name) {
 	l.Soon(func(ctx context.Context) error { return l.tendWanted(ctx, place) })
 }
 
-// tendWanted tends what is wanted of place's list, unless somebody does.
+// tendWanted tends the segments wanted of place's list, unless another goroutine is
+// at it.
 func (l *Logs) tendWanted(ctx context.Context, place string) error {
 	if !l.tending.begin(place) {
 		return nil
@@ -106,7 +108,7 @@ func (l *Logs) tendWanted(ctx context.Context, place string) error {
 	}
 }
 
-// tend brings the segment n of place's list into shape if it needs that.
+// tend does the upkeep that the segment n of place's list needs.
 func (l *Logs) tend(ctx context.Context, place string, n name) error {
 	if atomic := kv.PowersOf(l.Store).Atomic; atomic != nil {
 		return atomic(ctx, func(s kv.Store) error { return l.tendOn(ctx, s, place, n) })
@@ -114,7 +116,7 @@ func (l *Logs) tend(ctx context.Context, place string, n name) error {
 	return l.tendOn(ctx, l.Store, place, n)
 }
 
-// maxFolds is how often folding a segment where it is is tried.
+// maxFolds bounds how many times folding a segment in place is tried.
 const maxFolds = 3
 
 func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) error {
@@ -127,7 +129,7 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 		if err != nil {
 			return err
 		}
-		at := h.place(n)
+		at := h.indexOf(n)
 		if at < 0 || absent(&ops[0]) {
 			return nil
 		}
@@ -145,14 +147,14 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 			return nil
 		}
 		err = l.foldInPlace(ctx, s, &ops[0], &g)
-		if !gone(err) && !unclear(err) {
+		if !unsettled(err) {
 			return err
 		}
 	}
 }
 
-// foldInPlace puts what g comes to in its place, unless somebody has appended
-// meanwhile.
+// foldInPlace swaps g for what it folds to, unless something was appended since it
+// was read.
 func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, get *kv.Op, g *segment) error {
 	_, err := kv.One(ctx, s, kv.OpSwap(get.Key, get.Result.Version, encodeSegment(l.fold(g))))
 	return err
@@ -168,8 +170,8 @@ const (
 	join
 )
 
-// upkeep returns what the segment g, at the place at of h, needs. rows is what
-// it comes to.
+// upkeep returns what the segment g, the part at of h, needs. rows is what it folds
+// to.
 func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	p := &h.parts[at]
 	folded := baseSize(rows)
@@ -180,19 +182,14 @@ func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 		return replace
 	case l.saves(g, rows, folded):
 		return fold
-	case l.neighbour(h, at) >= 0 && folded+l.guess(h, l.neighbour(h, at), folded, len(rows)) < l.Limits.Merge:
+	case l.neighbor(h, at) >= 0 && folded+l.guess(h, l.neighbor(h, at), folded, len(rows)) < l.Limits.Merge:
 		return join
 	}
 	return nothing
 }
 
-// needsTending tells whether a reader should have somebody tend g.
-func (l *Logs) needsTending(h *head, at int, g *segment, rows []row) bool {
-	return l.upkeep(h, at, g, rows) != nothing
-}
-
-// saves tells whether it is worth while to fold g, which then has a base of
-// folded bytes. Entries that nobody needs any more are among what it saves.
+// saves reports whether it is worthwhile to fold g, which then has a base of folded
+// bytes, less the entries that are no longer needed.
 func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 	now := l.now()
 	for i := range rows {
@@ -203,14 +200,14 @@ func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 	return g.size-segmentHead-folded > max(min(folded/2, l.Limits.Split/4), l.Limits.Slack)
 }
 
-// overgrown tells whether g is more than twice what it comes to.
+// overgrown reports whether g is more than twice the size of what it folds to.
 func (l *Logs) overgrown(g *segment, rows []row) bool {
 	return g.size > 2*baseSize(rows)+l.Limits.Slack
 }
 
-// neighbour returns the place of the part that at could be joined with, -1 if
-// there is none.
-func (l *Logs) neighbour(h *head, at int) int {
+// neighbor returns the index of the part that the part at could be joined with, -1
+// if there is none.
+func (l *Logs) neighbor(h *head, at int) int {
 	p := &h.parts[at]
 	if p.depth == 0 || p.depth <= l.Hot {
 		return -1
@@ -225,16 +222,15 @@ func (l *Logs) neighbour(h *head, at int) int {
 	return other
 }
 
-// guess returns about how many bytes the part at other has, by those of one
-// with as long ids.
+// guess returns about how many bytes the part at other has, if its ids are as long
+// as those of a part with members in size bytes.
 func (l *Logs) guess(h *head, other, size, members int) int {
 	return int(h.seen[other].Load()) * size / max(members, 1)
 }
 
-// join replaces the part at at and its neighbour by one, if both are still
-// small.
+// join replaces the part at and its neighbor by one, if both are still small.
 func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int) error {
-	first := min(at, l.neighbour(h, at))
+	first := min(at, l.neighbor(h, at))
 	names := []name{h.parts[first].name, h.parts[first+1].name}
 	size := 0
 	for _, n := range names {

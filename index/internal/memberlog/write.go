@@ -1,6 +1,7 @@
 package memberlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,17 +10,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ticket says where an entry was appended. On a store that cannot refuse an
-// append after a seal, it has to be settled before the entry may be taken for
-// acknowledged.
+// Ticket says where an entry was appended. On a store that cannot refuse an append
+// after a seal, the ticket must be settled before the entry is acknowledged.
 type Ticket struct {
 	name    name
 	settled bool
 }
 
-// Write makes e part of place's list: when it returns nil, e is there to stay.
-// One trip where the store refuses to append after a seal and the list's head is
-// remembered, and one more elsewhere.
+// Write makes e part of place's list: once it returns nil, e is not lost. One trip
+// if the store refuses to append after a seal and the list's head is remembered, and
+// one more for each of these that is not so.
 func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) error {
 	t, err := l.Append(ctx, s, place, e)
 	if err != nil {
@@ -38,8 +38,8 @@ func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (T
 	return t, l.failure(place, err)
 }
 
-// Settle is the second half of Write: it makes sure that no seal had come before
-// what was appended, or appends again.
+// Settle is the second half of Write: it makes sure that what was appended stands
+// before any seal, or appends it again.
 func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t Ticket) error {
 	if t.settled {
 		return nil
@@ -73,7 +73,7 @@ type write struct {
 
 func (w *write) unless() bool { return kv.PowersOf(w.s).Unless }
 
-// target returns the segment to append to, by what is known.
+// target returns the segment to append to, as far as is known.
 func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
 
 // append is W0 and W1, until the store has taken the entry somewhere.
@@ -90,9 +90,9 @@ func (w *write) append() (Ticket, error) {
 	return Ticket{}, kv.ErrConflict
 }
 
-// try sends the entry to the segment that is thought to be the one. Where
-// nothing is known of the list it is taken for one without a head, which most
-// lists are, and the head is read in the same trip.
+// try appends the entry to the segment that seems to be the right one. If the head
+// is not known, it supposes that there is none, as for most lists, and reads it in
+// the same trip.
 func (w *write) try() (Ticket, error) {
 	n, guessed := name{}, w.head == nil
 	if !guessed {
@@ -105,7 +105,7 @@ func (w *write) try() (Ticket, error) {
 	if guessed {
 		ops = append(ops, kv.OpGet(w.Key(w.place)))
 	}
-	// What became of each op stands in its result.
+	// Each op has its own result.
 	_ = w.s.Do(w.ctx, ops)
 	if guessed {
 		if err := w.learn(ops[1].Result); err != nil {
@@ -118,21 +118,28 @@ func (w *write) try() (Ticket, error) {
 	return w.appended(n, ops[0].Err())
 }
 
+// learn takes the head from the answer to a get of it.
 func (w *write) learn(r kv.Result) (err error) {
-	if w.head, err = w.decodeHead(w.place, r); err == nil {
-		w.read = true
-	}
+	w.head, err = w.decodeHead(w.place, r)
+	w.read = err == nil
 	return err
 }
 
-// appended returns what the answer to an append to n means.
+// ask reads the head.
+func (w *write) ask() (err error) {
+	w.head, err = w.readHead(w.ctx, w.s, w.place)
+	w.read = err == nil
+	return err
+}
+
+// appended acts on the answer to an append to n.
 func (w *write) appended(n name, err error) (Ticket, error) {
 	switch {
 	case err == nil:
 		w.lookSometimes(w.place, n, len(w.data))
 		return Ticket{n, w.unless()}, nil
 	case errors.Is(err, kv.ErrUnclear):
-		// To stand there twice is harmless.
+		// An entry that stands there twice is harmless.
 		return Ticket{}, errAgain
 	case errors.Is(err, kv.ErrSealed):
 		return Ticket{}, w.follow(n)
@@ -142,23 +149,19 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 	return Ticket{}, err
 }
 
-// patience is how often a writer looks whether a sealed segment has been
-// replaced before it does so itself, a little later each time: so long does
-// nobody take who is at it.
+// patience is how many times a writer checks, a little later each time, whether a
+// sealed segment has been replaced, before it replaces the segment itself. The
+// process that sealed it takes less than that if it is alive.
 const patience = 6
 
 // follow returns errAgain when the head names another segment than n, which is
 // sealed.
 func (w *write) follow(n name) error {
 	for try := range patience {
-		if err := pause(w.ctx, 250*time.Microsecond<<try); err != nil {
-			return err
+		if !kv.Sleep(w.ctx, 250*time.Microsecond<<try) {
+			return fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(w.ctx.Err(), context.DeadlineExceeded))
 		}
-		r, err := kv.One(w.ctx, w.s, kv.OpGet(w.Key(w.place)))
-		if err != nil && !errors.Is(err, kv.ErrNotFound) {
-			return err
-		}
-		if err := w.learn(r); err != nil {
+		if err := w.ask(); err != nil {
 			return err
 		}
 		if w.target().name != n {
@@ -168,24 +171,13 @@ func (w *write) follow(n name) error {
 	return w.replace(n)
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
-	}
-}
-
-// replace rolls the segment n and looks where the list is now.
+// replace rolls the segment n and has the head read again.
 func (w *write) replace(n name) error {
 	return w.again(w.roll(w.ctx, w.s, w.place, n))
 }
 
-// begin goes on after an append that was not stored: the segment n is absent or
-// full. An absent one is the first of a new list, or was replaced, or lost.
+// begin handles an append that was not stored, since the segment n is absent or
+// full. An absent segment is the first of a new list, or was replaced or lost.
 func (w *write) begin(n name) (Ticket, error) {
 	if n == (name{}) && w.read && !w.head.stored {
 		return w.beginList()
@@ -208,7 +200,7 @@ func (w *write) begin(n name) (Ticket, error) {
 	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n))
 }
 
-// again forgets the head, so that it is read once more.
+// again forgets the head, so that it is read again.
 func (w *write) again(err error) error {
 	if err != nil {
 		return err
@@ -228,7 +220,7 @@ func (w *write) beginList() (Ticket, error) {
 		if w.Hot > 0 {
 			w.tendSoon(w.place, name{})
 		}
-		// It was added, so it stood there without a seal.
+		// It was added, so there was no seal before it.
 		return Ticket{name{}, true}, nil
 	case errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrUnclear):
 		return Ticket{}, errAgain
@@ -236,14 +228,11 @@ func (w *write) beginList() (Ticket, error) {
 	return Ticket{}, err
 }
 
-// stands is W2: it tells whether what was appended to n stands before any seal.
-// If the head still names n and nobody is about to replace it, there is none.
+// stands is W2: it reports whether what was appended to n stands before any seal.
+// If the head still names n and no process is about to replace it, there is no
+// seal.
 func (w *write) stands(n name) (bool, error) {
-	r, err := kv.One(w.ctx, w.s, kv.OpGet(w.Key(w.place)))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return false, err
-	}
-	if err := w.learn(r); err != nil {
+	if err := w.ask(); err != nil {
 		return false, err
 	}
 	p := w.target()

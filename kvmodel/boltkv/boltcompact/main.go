@@ -1,9 +1,9 @@
-// Boltcompact makes boltkv stores as small as what is in them.
+// Boltcompact rewrites boltkv stores without their unused space.
 //
 //	boltcompact FILE...
 //
-// The files must not be open. Each is written anew beside itself and then
-// replaced, so that a crash leaves the old file or the new one. It stops at
+// The files must not be open. Boltcompact writes each new file beside the old
+// one and then replaces that, so a crash leaves one or the other. It stops at
 // the first file that fails.
 package main
 
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 || os.Args[1] == "-h" || os.Args[1] == "-help" || os.Args[1] == "--help" {
-		fmt.Fprintln(os.Stderr, "usage: boltcompact FILE...\nmakes closed boltkv stores as small as what is in them")
+		fmt.Fprintln(os.Stderr, "usage: boltcompact FILE...\nrewrites closed boltkv stores without their unused space")
 		os.Exit(2)
 	}
 	if err := compactAll(os.Stdout, os.Args[1:]); err != nil {

@@ -21,7 +21,7 @@ type OldLine struct {
 }
 
 // NewNote is the second release: fields were added everywhere, Gone was removed,
-// Old was renamed to Fresh.
+// and Old was renamed to Fresh.
 type NewNote struct {
 	ID     string
 	Stars  uint64

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
 )
 
-// Page is the record of ten fields, about 1 KiB, that the figures are about.
+// Page is the record of ten fields, about 1 KiB, that the figures measure.
 type Page struct {
 	ID        string
 	Slug      string
@@ -113,7 +113,7 @@ type Base struct {
 	Created time.Time
 }
 
-// Extra is embedded by pointer: a field of its own, so that nil stays nil.
+// Extra is embedded by pointer. It is a field of its own, so nil stays nil.
 type Extra struct {
 	Note string
 }
@@ -151,7 +151,7 @@ type Tree struct {
 	Next *Tree
 }
 
-// Forest has no struct to name.
+// Forest contains itself without a struct.
 type Forest map[string]Forest
 
 // Hex is stored as text.
@@ -166,7 +166,7 @@ func (h *Hex) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Version is stored by its own msgpack, an array of two.
+// Version is stored as its own msgpack, an array of two.
 type Version struct{ Major, Minor int }
 
 // EncodeMsgpack implements msgpack.CustomEncoder.

@@ -14,7 +14,7 @@ func (p Point) Checked() Point {
 	return p
 }
 
-// IsChecked tells what is not stored.
+// IsChecked reports whether p is checked, which is not stored.
 func (p Point) IsChecked() bool { return p.checked }
 
 // Region embeds a struct that other packages cannot name.

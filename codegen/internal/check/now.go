@@ -1,0 +1,140 @@
+package check
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/output"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+)
+
+// lockOf returns what p stores as its source says now.
+func lockOf(p *model.Package) *lock {
+	l := &lock{path: filepath.Join(p.Dir, output.LockName)}
+	// What cannot be stored is reported when the codecs are written.
+	f := stored.NewForms(&problem.Reporter{Fset: token.NewFileSet()}, p.Types, p.Has)
+	for _, m := range p.Models {
+		l.models = append(l.models, lockedOf(m, f))
+	}
+	l.sort()
+	return l
+}
+
+// lockedOf returns what m stores, its fields in the form that f gives them.
+func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
+	k := &lockedModel{name: m.Stored, source: m, version: m.Version, fields: storedFields(f, m.Type)}
+	for _, p := range m.ID {
+		form := stored.KeyKind(p.Type)
+		if m.Sequential {
+			form += " seq"
+		}
+		k.id = append(k.id, lockedItem{name: p.Stored, form: form})
+	}
+	for _, c := range m.Counters {
+		k.counters = append(k.counters, lockedItem{name: c.Stored, form: "int"})
+	}
+	if e := m.Events; e != nil {
+		k.id = append(k.id, lockedItem{name: e.By.Stored, form: stored.KeyKind(e.By.Type) + " events " + e.Layout})
+	}
+	for _, x := range m.Indexes {
+		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def})
+		if x.Ring != nil {
+			k.rings = append(k.rings, lockedItem{name: x.Stored, form: shapes(x.Ring)})
+		}
+	}
+	return k
+}
+
+// shapes returns the shapes of r for the lock file, the current one first.
+func shapes(r *model.Ring) string {
+	var texts []string
+	for _, s := range append([]model.RingShape{r.Shape}, r.Before...) {
+		texts = append(texts, fmt.Sprintf("%dx%d", s.Size, s.Segment))
+	}
+	return strings.Join(texts, " ")
+}
+
+// storedFields returns the fields that records of the type named hold, and those
+// of structs within it, under their stored names.
+func storedFields(f *stored.Forms, named *types.Named) []lockedItem {
+	w := &fieldWalk{Forms: f, open: map[types.Type]bool{named: true}}
+	w.walk(named, "")
+	return w.found
+}
+
+// A fieldWalk collects the stored fields of a struct and of the structs in it.
+type fieldWalk struct {
+	*stored.Forms
+	found []lockedItem
+	open  map[types.Type]bool // the types it is in, so that a recursive one ends
+}
+
+// walk collects the fields of the struct t, whose names begin with prefix. A field
+// that is also read under older names is listed under each.
+func (w *fieldWalk) walk(t types.Type, prefix string) {
+	for _, f := range w.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
+		for _, name := range f.Names {
+			form := w.form(f.Type, prefix+name)
+			w.found = append(w.found, lockedItem{name: prefix + name, form: form})
+		}
+	}
+}
+
+// form returns how values of type t are stored: types of one form read each
+// other's values. The fields of a struct are collected under name.
+func (w *fieldWalk) form(t types.Type, name string) string {
+	if stored.IsTime(t) || w.IsTimeLike(t) {
+		return "time"
+	}
+	if w.OwnForm(t) != "" {
+		return types.TypeString(t, nil)
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return basicForm(u)
+	case *types.Pointer:
+		return w.form(u.Elem(), name)
+	case *types.Slice:
+		return w.listForm(u.Elem(), name)
+	case *types.Array:
+		return w.listForm(u.Elem(), name)
+	case *types.Map:
+		return "map[" + w.form(u.Key(), name) + "]" + w.form(u.Elem(), name+"{}")
+	case *types.Struct:
+		return w.structForm(t, name)
+	}
+	return types.TypeString(t, nil)
+}
+
+// structForm collects the fields of the struct t under name.
+func (w *fieldWalk) structForm(t types.Type, name string) string {
+	if w.open[t] {
+		return types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	}
+	w.open[t] = true
+	w.walk(t, name+".")
+	delete(w.open, t)
+	return "struct"
+}
+
+func (w *fieldWalk) listForm(elem types.Type, name string) string {
+	if b, ok := elem.Underlying().(*types.Basic); ok && b.Kind() == types.Uint8 {
+		return "bytes"
+	}
+	return "[]" + w.form(elem, name+"[]")
+}
+
+func basicForm(b *types.Basic) string {
+	switch info := b.Info(); {
+	case info&types.IsInteger != 0:
+		return "int"
+	case info&types.IsFloat != 0:
+		return "float"
+	}
+	return b.Name()
+}

@@ -1,0 +1,228 @@
+package check
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/output"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+)
+
+// A comparison looks for stored data that nothing would read anymore if now replaced
+// old.
+type comparison struct {
+	*problem.Reporter
+	old, now *lock
+}
+
+// Lock returns the lock file of what p stores. Unless accept is set, it compares
+// that with the current lock file: it reports changes that would orphan stored data,
+// and gives the timelines of p their earlier shapes.
+func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
+	var old *lock
+	if !accept {
+		old = readLock(r, p.Dir)
+		recallShapes(r, p, old)
+	}
+	now := lockOf(p)
+	if old != nil {
+		comparison{r, old, now}.refuse()
+	}
+	return output.File{Path: now.path, Text: now.text()}
+}
+
+// refuse reports the changes from old to now that would orphan stored data,
+// each with its remedy. Additions are fine.
+func (c comparison) refuse() {
+	for _, was := range c.old.models {
+		is := c.now.model(was.name)
+		if is == nil {
+			c.modelGone(was)
+			continue
+		}
+		c.version(was, is)
+		c.id(was, is)
+		c.fields(was, is)
+		c.indexes(was, is)
+		c.counters(was, is)
+	}
+}
+
+// gone reports, at a line of the lock file, what is no longer there.
+func (c comparison) gone(line int, format string, args ...any) {
+	c.Line(c.old.path, line, format, args...)
+}
+
+func (c comparison) modelGone(was *lockedModel) {
+	remedy := "if its struct was renamed, say `kv:\"model,was=" + was.name + "\"` there on a field _ struct{}"
+	if heir := c.heir(was); heir != nil {
+		remedy = fmt.Sprintf("if it is %s now, say `kv:\"model,was=%s\"` there on a field _ struct{}", heir.name, was.name)
+	}
+	c.gone(was.line, "no model is stored as %s anymore, and its records would be left behind: %s; if they are not needed, run kvgen -accept", was.name, remedy)
+}
+
+// heir returns the new model that shares the most fields with was, nil if none
+// shares more than half of them.
+func (c comparison) heir(was *lockedModel) *lockedModel {
+	var best *lockedModel
+	most := max(1, len(was.fields)/2)
+	for _, m := range c.now.models {
+		if c.old.model(m.name) != nil {
+			continue
+		}
+		shared := 0
+		for _, f := range was.fields {
+			if _, ok := find(m.fields, f.name); ok {
+				shared++
+			}
+		}
+		if shared > most {
+			best, most = m, shared
+		}
+	}
+	return best
+}
+
+func (c comparison) version(was, is *lockedModel) {
+	if is.version < was.version {
+		c.At(is.source.Pos, "version of %s went from %d back to %d: stored records would be newer than the code; say version=%d or more", is.source.Name, was.version, is.version, was.version)
+	}
+}
+
+// id reports that the id makes other keys: the records would stay under the old ones.
+func (c comparison) id(was, is *lockedModel) {
+	sameForm := func(a, b lockedItem) bool { return a.form == b.form }
+	if !slices.EqualFunc(was.id, is.id, sameForm) || swapped(was.id, is.id) {
+		c.At(is.source.Pos, "the id of %s was %s and is %s: its records would stay under their old keys; keep the old id, or export the records, run kvgen -accept and import them",
+			is.source.Name, describeID(was.id), describeID(is.id))
+	}
+}
+
+// swapped reports whether a part of the id a has moved in b. It would then stand
+// for another part than before.
+func swapped(a, b []lockedItem) bool {
+	for i, part := range a {
+		if j := index(b, part.name); j >= 0 && j != i {
+			return true
+		}
+	}
+	return false
+}
+
+func describeID(id []lockedItem) string {
+	parts := make([]string, len(id))
+	for i, it := range id {
+		parts[i] = it.name + " " + it.form
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// fields reports stored fields that nothing reads anymore, or that are read as
+// something else.
+func (c comparison) fields(was, is *lockedModel) {
+	for _, f := range was.fields {
+		now, ok := find(is.fields, f.name)
+		switch {
+		case !ok:
+			c.gone(f.line, "%s.%s is stored, but no field reads it anymore: %s; if it is not needed, run kvgen -accept (the stored values stay in the records)", is.source.Name, f.name, c.renamed(f, was, is))
+		case now.form != f.form && index(was.id, f.name) < 0:
+			c.gone(f.line, "%s.%s is stored as %s, but is %s now, which cannot read it: store the new form in a field of another name and fill it in Upgrade; if there are no such records, run kvgen -accept", is.source.Name, f.name, f.form, now.form)
+		}
+	}
+}
+
+// renamed returns what to do if the field gone has another name now.
+func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
+	var fresh []string
+	for _, f := range is.fields {
+		_, old := find(was.fields, f.name)
+		if !old && f.form == gone.form && path.Dir(slashed(f.name)) == path.Dir(slashed(gone.name)) {
+			fresh = append(fresh, f.name)
+		}
+	}
+	heir := "it was renamed"
+	if len(fresh) == 1 {
+		heir = "it is " + fresh[0] + " now"
+	} else if meant := english.Nearest(gone.name, fresh); meant != "" {
+		heir = "it is " + meant + " now"
+	}
+	return fmt.Sprintf("if %s, put `msgpack:%q` on that", heir, path.Base(slashed(gone.name)))
+}
+
+// slashed returns the path of a stored field with slashes for its dots.
+func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
+
+// indexes reports entries that nothing reads anymore, or that are read as something
+// else.
+func (c comparison) indexes(was, is *lockedModel) {
+	for _, x := range was.indexes {
+		now, ok := find(is.indexes, x.name)
+		switch {
+		case !ok:
+			c.gone(x.line, "no index of %s is stored as %s anymore (%s), and its entries would be left behind: if it was renamed, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept",
+				is.source.Name, x.name, x.form, x.name, x.name)
+		case entries(now.form) != entries(x.form):
+			c.At(indexOf(is.source, x.name).Pos, "the index stored as %s was %s and is %s: its entries would be misread; give it a name of its own by name=, or run kvgen -accept and rebuild it",
+				x.name, entries(x.form), entries(now.form))
+		}
+	}
+}
+
+// counters reports counters that nothing reads anymore.
+func (c comparison) counters(was, is *lockedModel) {
+	for _, x := range was.counters {
+		if _, ok := find(is.counters, x.name); !ok {
+			c.gone(x.line, "no counter of %s is stored as %s anymore, and its numbers would be left behind: if it was renamed, say was=%s there; if it is not needed, run kvgen -accept",
+				is.source.Name, x.name, x.name)
+		}
+	}
+}
+
+// entries returns what the entries of an index of this form are, without its
+// condition: a rebuild settles that.
+func entries(form string) string {
+	text, _, _ := strings.Cut(form, " if ")
+	return text
+}
+
+// indexOf returns the index of m that is stored as name.
+func indexOf(m *model.Model, name string) *model.Index {
+	i := slices.IndexFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name })
+	return m.Indexes[i]
+}
+
+// recallShapes gives the timelines of p the shapes that old lists, so that entries
+// in them can still be read.
+func recallShapes(r *problem.Reporter, p *model.Package, old *lock) {
+	for _, m := range p.Models {
+		was := old.model(m.Stored)
+		if was == nil {
+			continue
+		}
+		for _, x := range m.Indexes {
+			if item, ok := find(was.rings, x.Stored); ok && x.Ring != nil {
+				if err := recall(x.Ring, item.form); err != nil {
+					r.Line(old.path, item.line, "%v; resolve the merge or undo the edit", err)
+				}
+			}
+		}
+	}
+}
+
+// recall adds the shapes that the lock file has for r.
+func recall(r *model.Ring, form string) error {
+	for text := range strings.FieldsSeq(form) {
+		var s model.RingShape
+		if n, err := fmt.Sscanf(text, "%dx%d", &s.Size, &s.Segment); n != 2 || err != nil || s.Size < 1 || s.Segment < 1 {
+			return fmt.Errorf("%q is not a shape of a ring", text)
+		}
+		if s != r.Shape && !slices.Contains(r.Before, s) {
+			r.Before = append(r.Before, s)
+		}
+	}
+	return nil
+}

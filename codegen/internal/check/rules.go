@@ -1,0 +1,115 @@
+// Package check is the third step: it refuses models that contradict themselves,
+// and changes that would leave stored data behind.
+package check
+
+import (
+	"go/types"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/load"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+)
+
+// rules is the check of one model as a whole.
+type rules struct {
+	*problem.Reporter
+	source *load.Source
+	model  *model.Model
+}
+
+// Models reports what is wrong with the models of p, each taken as a whole.
+// They are declared in s.
+func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
+	for _, m := range p.Models {
+		c := rules{r, s, m}
+		c.kept()
+		c.names()
+		c.hooks()
+		c.codec()
+	}
+}
+
+// recordMethods are the names that a generated type has from kvmodel.Records,
+// which an index of that name would hide.
+var recordMethods = []string{
+	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss",
+	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange", "Plug",
+}
+
+// hookShapes are the methods that the library looks for on a model.
+var hookShapes = []struct {
+	stored.MethodShape
+	form string // as a message shows it
+}{
+	{stored.MethodShape{Name: "Upgrade", Params: "int", Results: "error"}, "func(from int) error"},
+	{stored.MethodShape{Name: "Validate", Results: "error"}, "func() error"},
+}
+
+// hooks reports methods that have the name of a hook but not its form, so that
+// the library would not call them.
+func (c rules) hooks() {
+	methods := types.NewMethodSet(types.NewPointer(c.model.Type))
+	for _, hook := range hookShapes {
+		m := methods.Lookup(c.source.Types, hook.Name)
+		if m != nil && !hook.Fits(m.Obj().(*types.Func)) {
+			c.At(m.Obj().Pos(), "%s of %s has to be %s to be called by the library", hook.Name, c.model.Name, hook.form)
+		}
+	}
+}
+
+// kept reports what cannot go together with how records are kept.
+func (c rules) kept() {
+	m := c.model
+	if m.Sequential && len(m.ID) == 1 && m.IDType != nil && !strings.HasSuffix(stored.KeyKind(m.IDType), "int") {
+		c.At(m.Pos, "the id of %s cannot be a sequence: that is one field of an integer type", m.Name)
+	}
+	if m.Sequential && m.Expires != "" {
+		c.At(m.Pos, "the records of %s cannot expire: what is gone would be a gap in the sequence of their ids", m.Name)
+	}
+	if m.History > 0 && m.Expires != "" {
+		c.At(m.Pos, "the records of %s cannot expire: their history is found by what stays of them", m.Name)
+	}
+}
+
+// names reports counters and indexes whose names clash.
+func (c rules) names() {
+	taken := map[string]string{}
+	for _, name := range recordMethods {
+		taken[name] = "kvmodel.Records has " + name
+	}
+	for name, pos := range c.source.Methods(c.model.Collection) {
+		taken[name] = "a method at " + c.Place(pos).String() + " is called " + name
+	}
+	for _, x := range c.model.Counters {
+		if other, ok := taken[x.Name]; ok {
+			c.At(x.Pos, "the counter %s of %s cannot be called so, since %s: say name=...", x.Name, c.model.Name, other)
+		}
+		taken[x.Name] = "a counter is called " + x.Name
+	}
+	if c.model.Sequential {
+		taken["Sequence"] = "that is the records by their numbers"
+	}
+	storedAs := map[string]bool{}
+	for _, x := range c.model.Indexes {
+		if other, ok := taken[x.Name]; ok {
+			c.At(x.Pos, "the index %s of %s cannot be called so, since %s: say name=...", x.Name, c.model.Name, other)
+		} else if storedAs[x.Stored] {
+			c.At(x.Pos, "two indexes of %s are stored as %s: say another name= or was=", c.model.Name, x.Stored)
+		}
+		taken[x.Name] = "another index is called " + x.Name
+		storedAs[x.Stored] = true
+	}
+}
+
+// codec reports handwritten methods that kvgen would write again, or that nothing
+// would call beside those that it writes.
+func (c rules) codec() {
+	own := c.source.Methods(c.model.Type.Obj().Name())
+	for _, name := range []string{"EncodeMsgpack", "DecodeMsgpack", "MarshalMsgpack", "UnmarshalMsgpack"} {
+		if pos, ok := own[name]; ok {
+			c.At(pos, "kvgen writes how a %s is stored: remove its %s; a field whose type has such methods is stored by them", c.model.Name, name)
+		}
+	}
+}

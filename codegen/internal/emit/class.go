@@ -1,0 +1,162 @@
+package emit
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/model"
+)
+
+// class writes the data class of m and its codec.
+func (w *printer) class(m *model.Model) {
+	codec := w.codecs.emit(m.Type)
+	if m.Events != nil {
+		w.events(m)
+	} else {
+		w.collection(m)
+		for _, k := range m.Keys {
+			w.key(k)
+		}
+		w.constructor(m)
+	}
+	w.guard(m)
+	w.Write(codec)
+}
+
+// collection writes the type that holds the records and indexes of m.
+func (w *printer) collection(m *model.Model) {
+	w.printf("// %s\n", strings.Join(doc(m), "\n// "))
+	w.printf("type %s struct {\n*%s.Records[%s] %s\n\n", m.Collection, w.names.runtime("kvmodel"), w.args(m), comment(m))
+	for _, h := range handles(m, w.names) {
+		w.printf("%s %s // %s\n", h.name, h.typ, h.line)
+	}
+	w.printf("}\n\n")
+}
+
+// args returns the type arguments for the record and id of m.
+func (w *printer) args(m *model.Model) string {
+	return w.names.typeString(m.Type) + ", " + w.names.typeString(m.IDType)
+}
+
+// key writes a key type.
+func (w *printer) key(k model.Key) {
+	w.printf("// %s is %s.\ntype %s struct {\n", k.Name, k.About, k.Name)
+	for _, p := range k.Parts {
+		w.printf("%s %s\n", p.Name, w.names.typeString(p.Type))
+	}
+	w.printf("}\n\n")
+}
+
+// constructor writes the function that makes the collection of m.
+func (w *printer) constructor(m *model.Model) {
+	kvmodel := w.names.runtime("kvmodel")
+	w.printf("// New%s returns the %s in db.\nfunc New%s(db *%s.DB) *%s {\n", m.Collection, m.Collection, m.Collection, kvmodel, m.Collection)
+	w.printf("r := %s.NewRecords(db, %s.Schema[%s]{\n", kvmodel, kvmodel, w.args(m))
+	w.printf("Name: %q, Version: %d,\n", m.Stored, m.Version)
+	w.identity(m)
+	w.printf("Codec: &%s,\n", w.codecs.codecName(m.Type))
+	w.times(m)
+	w.kept(m)
+	w.printf("})\nreturn &%s{\nRecords: r,\n", m.Collection)
+	for _, h := range handles(m, w.names) {
+		w.printf("%s: %s,\n", h.name, h.make)
+	}
+	w.printf("}\n}\n\n")
+}
+
+// identity writes how to read and set the id of a record, and how to make it a key.
+func (w *printer) identity(m *model.Model) {
+	v, typ, id := variable(m), m.Type.Obj().Name(), w.names.typeString(m.IDType)
+	get, set := v+"."+m.ID[0].Name, "id"
+	if len(m.ID) > 1 {
+		get = composite(id, m.ID, v)
+		set = eachPart(m.ID, "id")
+	}
+	w.printf("ID: func(%s *%s) %s { return %s },\n", v, typ, id, get)
+	w.printf("SetID: func(%s *%s, id %s) { %s = %s },\n", v, typ, id, eachPart(m.ID, v), set)
+	w.printf("Key: %s,\n", keyExpr(m.IDType, w.names))
+}
+
+// times writes where to find the fields that the library fills in.
+func (w *printer) times(m *model.Model) {
+	v := variable(m)
+	for _, f := range []struct{ schema, name string }{
+		{"Revision", m.VersionField}, {"Created", m.Created}, {"Updated", m.Updated}, {"Expires", m.Expires},
+	} {
+		if f.name == "" {
+			continue
+		}
+		typ := "int64"
+		if f.schema != "Revision" {
+			typ = w.names.add("time", "time") + ".Time"
+		}
+		w.printf("%s: func(%s *%s) *%s { return &%s.%s },\n", f.schema, v, m.Type.Obj().Name(), typ, v, f.name)
+	}
+}
+
+// guard writes the lines that stop compiling when the struct, its tags or its
+// methods change: struct types are assignable only if their tags are the same.
+func (w *printer) guard(m *model.Model) {
+	typ := m.Type.Obj().Name()
+	w.printf("// These lines stop compiling when %s changes: run kvgen again.\nvar _ struct {\n", typ)
+	s := m.Type.Underlying().(*types.Struct)
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		name := f.Name() + " "
+		if f.Embedded() {
+			name = ""
+		}
+		w.printf("%s%s %s\n", name, w.names.typeString(f.Type()), quoteTag(s.Tag(i)))
+	}
+	w.printf("} = %s{}\n\n", typ)
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(m.Methods))) {
+		w.printf("var _ func(*%s) %s = (*%s).%s\n", typ, w.names.typeString(result(m, name)), typ, name)
+	}
+	w.printf("\n")
+}
+
+// quoteTag returns the struct tag as a literal.
+func quoteTag(tag string) string {
+	switch {
+	case tag == "":
+		return ""
+	case strings.ContainsAny(tag, "`\r\n"):
+		return fmt.Sprintf("%q", tag)
+	}
+	return "`" + tag + "`"
+}
+
+// result returns what the method called name of m returns.
+func result(m *model.Model, name string) types.Type {
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(m.Type), true, m.Type.Obj().Pkg(), name)
+	return obj.(*types.Func).Signature().Results().At(0).Type()
+}
+
+// kept writes how the records of m are kept if that is unusual.
+func (w *printer) kept(m *model.Model) {
+	if m.Sequential {
+		w.printf("Sequential: true,\n")
+	}
+	if m.History > 0 {
+		w.printf("History: %d,\n", m.History)
+	}
+	if len(m.Counters) == 0 {
+		return
+	}
+	v, typ := variable(m), m.Type.Obj().Name()
+	w.printf("Counters: []%s.CounterOf[%s]{\n", w.names.runtime("kvmodel"), typ)
+	for _, c := range m.Counters {
+		w.printf("{Name: %q, Set: func(%s *%s, n int64) { %s.%s = %s }},\n", c.Stored, v, typ, v, c.Field, w.number(c))
+	}
+	w.printf("},\n")
+}
+
+// number returns n as a value of the counter's field.
+func (w *printer) number(c *model.Counter) string {
+	if typ := w.names.typeString(c.Type); typ != "int64" {
+		return typ + "(n)"
+	}
+	return "n"
+}

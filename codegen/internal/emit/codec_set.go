@@ -1,0 +1,179 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+)
+
+// codecSet writes the codecs of one package: those of its models and, once each,
+// those of all other types they reach. The same types in the same order give the
+// same bytes.
+type codecSet struct {
+	*stored.Forms
+	names   map[string]string // helper names by type
+	imports *imports
+	written map[string]bool // the functions written so far, by type and part
+	todo    []codecPart     // what is named but not yet written
+	out     bytes.Buffer
+}
+
+// A codecPart is what a codec has for the type typ, under names made of base: the
+// functions that write and read it, or the one that knows its fields.
+type codecPart struct {
+	typ    types.Type
+	base   string
+	pos    token.Pos
+	fields bool
+}
+
+// newCodecSet returns a set for files that import through names.
+func newCodecSet(f *stored.Forms, names *imports) *codecSet {
+	return &codecSet{Forms: f, names: map[string]string{}, imports: names, written: map[string]bool{}}
+}
+
+// codecOf returns what follows write and read in the names of the functions for t,
+// and has them written. place names a type that has no name.
+func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
+	base := s.helper(t, place)
+	if s.first(base, "codec") {
+		s.todo = append(s.todo, codecPart{typ: t, base: base, pos: pos})
+	}
+	return base
+}
+
+// fieldsOf returns the name of the function that knows the fields of the struct t,
+// and has it written.
+func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
+	base := s.helper(t, place)
+	if s.first(base, "fields") {
+		s.todo = append(s.todo, codecPart{t, base, pos, true})
+	}
+	return lowerFirst(base) + "Fields"
+}
+
+// first reports whether this part of base is asked for the first time.
+func (s *codecSet) first(base, part string) bool {
+	key := base + " " + part
+	first := !s.written[key]
+	s.written[key] = true
+	return first
+}
+
+// codecName returns the name of the variable that holds the codec of model.
+func (s *codecSet) codecName(model *types.Named) string {
+	return lowerFirst(s.helper(model, "")) + "Codec"
+}
+
+// helper returns the name that the functions for t end with. It has a number at
+// its end if otherwise an identifier made of it would be in use.
+func (s *codecSet) helper(t types.Type, place string) string {
+	key := types.TypeString(t, nil)
+	if name := s.names[key]; name != "" {
+		return name
+	}
+	base := mangled(t, s.Pkg)
+	if _, named := types.Unalias(t).(*types.Named); !named {
+		base = place
+	}
+	inUse := func(id string) bool { return s.imports.taken[id] || token.IsKeyword(id) }
+	name, ids := base, identifiers(base)
+	for n := 2; slices.ContainsFunc(ids, inUse); n++ {
+		name = fmt.Sprintf("%s%d", base, n)
+		ids = identifiers(name)
+	}
+	for _, id := range ids {
+		s.imports.taken[id] = true
+	}
+	s.names[key] = name
+	return name
+}
+
+// identifiers returns what may be made of the helper name.
+func identifiers(name string) []string {
+	lower := lowerFirst(name)
+	return []string{"write" + name, "read" + name, "read" + name + "Field", lower + "Fields", lower + "Codec"}
+}
+
+// mangled returns a name for t as part of an identifier: Page, GeoPoint,
+// BoxInt, PairStringSliceInt.
+func mangled(t types.Type, home *types.Package) string {
+	switch t := types.Unalias(t).(type) {
+	case *types.Basic:
+		return english.Capital(t.Name())
+	case *types.Pointer:
+		return "Pointer" + mangled(t.Elem(), home)
+	case *types.Slice:
+		return "Slice" + mangled(t.Elem(), home)
+	case *types.Array:
+		return fmt.Sprintf("Array%d%s", t.Len(), mangled(t.Elem(), home))
+	case *types.Map:
+		return "Map" + mangled(t.Key(), home) + mangled(t.Elem(), home)
+	case *types.Named:
+		name := english.Capital(t.Obj().Name())
+		if pkg := t.Obj().Pkg(); pkg != nil && pkg != home {
+			name = english.Capital(pkg.Name()) + name
+		}
+		for arg := range t.TypeArgs().Types() {
+			name += mangled(arg, home)
+		}
+		return name
+	}
+	return "Value"
+}
+
+// lowerFirst returns name with its first word in lower case: Page is page,
+// HTTPRoute is httpRoute, URL is url.
+func lowerFirst(name string) string {
+	runes := []rune(name)
+	for i, r := range runes {
+		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+			break
+		}
+		runes[i] = unicode.ToLower(r)
+	}
+	return string(runes)
+}
+
+// typeName returns t as the package writes it, and imports what it needs. It
+// complains if the package cannot name a part of t.
+func (s *codecSet) typeName(t types.Type, pos token.Pos) string {
+	s.checkNameable(t, pos)
+	return s.imports.typeString(t)
+}
+
+// checkNameable complains about what the package cannot name in t.
+func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
+	switch t := types.Unalias(t).(type) {
+	case *types.Map:
+		s.checkNameable(t.Key(), pos)
+		s.checkNameable(t.Elem(), pos)
+	case interface{ Elem() types.Type }: // pointers, slices, arrays
+		s.checkNameable(t.Elem(), pos)
+	case *types.Named:
+		obj := t.Obj()
+		if obj.Pkg() != nil && obj.Pkg() != s.Pkg && (!obj.Exported() || !importable(obj.Pkg().Path(), s.Pkg.Path())) {
+			s.At(pos, "%s is out of reach of this package: leave the field out with `kv:\"-\"`, or copy it into a type of your own", stored.Describe(t, s.Pkg))
+		}
+		for arg := range t.TypeArgs().Types() {
+			s.checkNameable(arg, pos)
+		}
+	}
+}
+
+// importable reports whether the package at path may be imported from the one
+// at home, as far as internal directories go.
+func importable(path, home string) bool {
+	whole := "/" + path + "/"
+	i := strings.LastIndex(whole, "/internal/")
+	return i < 0 || i > 0 && strings.HasPrefix("/"+home+"/", whole[:i]+"/")
+}
+
+func (s *codecSet) runtime() string { return s.imports.runtime("kvmodel/codec") }

@@ -1,0 +1,73 @@
+package emit
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+)
+
+// variable returns the name of the record in the closures of m.
+func variable(m *model.Model) string { return receiverName(m.Type.Obj().Name()) }
+
+// receiverName returns the name of the receiver in methods of the type.
+func receiverName(typ string) string {
+	first := strings.ToLower(typ[:1])
+	if first < "a" || first > "z" {
+		return "v"
+	}
+	return first
+}
+
+// composite returns the literal of the key type typ made of the parts of v.
+func composite(typ string, parts []model.Part, v string) string {
+	return typ + "{" + each(parts, func(p model.Part) string { return p.Name + ": " + p.Expr(v) }) + "}"
+}
+
+// eachPart returns the parts of v, separated by commas.
+func eachPart(parts []model.Part, v string) string {
+	return each(parts, func(p model.Part) string { return p.Expr(v) })
+}
+
+// each returns the text of each item, separated by commas.
+func each[T any](items []T, text func(T) string) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = text(item)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// conditionExpr returns the condition as a function of a record.
+func conditionExpr(c *model.Condition, typ, v string) string {
+	if c.Method {
+		return fmt.Sprintf("(*%s).%s", typ, c.Name)
+	}
+	return fmt.Sprintf("func(%s *%s) bool { return %s.%s }", v, typ, v, c.Name)
+}
+
+// keyExpr returns the expression that makes keys of values of type t.
+func keyExpr(t types.Type, names *imports) string {
+	kvmodel := names.runtime("kvmodel")
+	typ := names.typeString(t)
+	s := stored.KeyStruct(t)
+	if s == nil {
+		make, _ := stored.ScalarKey(t)
+		return fmt.Sprintf("%s.%s[%s]()", kvmodel, make, typ)
+	}
+	var keys, types, split, params, join []string
+	for i := range s.NumFields() {
+		f, param := s.Field(i), string(rune('a'+i))
+		keys = append(keys, keyExpr(f.Type(), names))
+		types = append(types, names.typeString(f.Type()))
+		split = append(split, "k."+f.Name())
+		params = append(params, param+" "+types[i])
+		join = append(join, f.Name()+": "+param)
+	}
+	return fmt.Sprintf("%s.Key%d(\n%s,\nfunc(k %s) (%s) { return %s },\nfunc(%s) %s { return %s{%s} },\n)",
+		kvmodel, s.NumFields(), strings.Join(keys, ", "),
+		typ, strings.Join(types, ", "), strings.Join(split, ", "),
+		strings.Join(params, ", "), typ, typ, strings.Join(join, ", "))
+}

@@ -1,0 +1,85 @@
+// Package emit is the last step: it prints models and decides nothing. What cannot
+// be stored comes up here, while codecs are written.
+package emit
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/output"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+)
+
+// Files returns what the generated files of p should hold: kv.go, and one
+// beside each file with models, sorted by path. It reports to r what cannot be
+// stored.
+func Files(r *problem.Reporter, p *model.Package) []output.File {
+	if len(p.Models) == 0 {
+		return nil
+	}
+	byFile := map[string][]*model.Model{}
+	for _, m := range p.Models {
+		byFile[m.File] = append(byFile[m.File], m)
+	}
+	names := newImports(p.Types, takenNames(p))
+	codecs := newCodecSet(stored.NewForms(r, p.Types, p.Has), names)
+	files := []output.File{modelsFile(p, names)}
+	for _, path := range slices.Sorted(maps.Keys(byFile)) {
+		slices.SortFunc(byFile[path], func(a, b *model.Model) int { return int(a.Pos - b.Pos) })
+		files = append(files, modelFile(p, names, codecs, path, byFile[path]))
+	}
+	return files
+}
+
+// takenNames returns the names that generated code must not reuse.
+func takenNames(p *model.Package) map[string]bool {
+	taken := map[string]bool{"Models": true, "New": true}
+	for _, name := range p.Declared {
+		taken[name] = true
+	}
+	for _, m := range p.Models {
+		taken[m.Collection], taken["New"+m.Collection] = true, true
+		taken[variable(m)] = true
+		for _, k := range m.Keys {
+			taken[k.Name] = true
+		}
+	}
+	for _, local := range []string{"a", "b", "c", "d", "k", "m", "r", "v", "w", "id", "db", "enc", "dec", "name"} {
+		taken[local] = true
+	}
+	return taken
+}
+
+// modelsFile returns the package's kv.go.
+func modelsFile(p *model.Package, names *imports) output.File {
+	w := &printer{names: names}
+	kvmodel := w.names.runtime("kvmodel")
+	w.printf("// Models are the models of this package in one database.\ntype Models struct {\n")
+	for _, m := range p.Models {
+		w.printf("%s *%s\n", m.Collection, m.Collection)
+	}
+	w.printf("}\n\n// New returns the models of this package in db.\nfunc New(db *%s.DB) *Models {\nreturn &Models{\n", kvmodel)
+	for _, m := range p.Models {
+		w.printf("%s: New%s(db),\n", m.Collection, m.Collection)
+	}
+	w.printf("}\n}\n\n// All returns every model, sorted by name, as package inspect takes them.\nfunc (m *Models) All() []%s.Model {\nreturn []%s.Model{\n", kvmodel, kvmodel)
+	for _, m := range p.Models {
+		w.printf("m.%s,\n", m.Collection)
+	}
+	w.printf("}\n}\n")
+	return w.file(filepath.Join(p.Dir, "kv.go"), p.Name)
+}
+
+// modelFile returns the generated file for models, which are declared in the file
+// at path.
+func modelFile(p *model.Package, names *imports, codecs *codecSet, path string, models []*model.Model) output.File {
+	w := &printer{names: names, codecs: codecs}
+	for _, m := range models {
+		w.class(m)
+	}
+	return w.file(strings.TrimSuffix(path, ".go")+"_kv.go", p.Name)
+}

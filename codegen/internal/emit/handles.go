@@ -1,0 +1,54 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/ringtree/ringtree/codegen/internal/model"
+)
+
+// A handle is a field of a model's collection: its name, its type, the expression
+// that makes it from r, the records, what it holds, and the trips of using it.
+type handle struct{ name, typ, make, line, read string }
+
+// handles returns what the collection of m has in addition to the records.
+func handles(m *model.Model, n *imports) []handle {
+	var all []handle
+	args := n.typeString(m.Type) + ", " + n.typeString(m.IDType)
+	if m.History > 0 {
+		all = append(all, handle{
+			"History", fmt.Sprintf("*%s.History[%s]", n.runtime("kvmodel"), args),
+			n.runtime("kvmodel") + ".NewHistory(r)",
+			fmt.Sprintf("the last %d bodies of each %s", m.History, m.Name),
+			"Of 1; Restore 4",
+		})
+	}
+	if m.Sequential {
+		all = append(all, handle{
+			"Sequence", fmt.Sprintf("*%s.Sequence[%s]", n.runtime("index"), n.typeString(m.Type)),
+			n.runtime("index") + ".SequenceOf(r)",
+			fmt.Sprintf("the %s by their numbers", m.Collection),
+			"Page 1; Count 1 when warm",
+		})
+	}
+	for _, x := range m.Indexes {
+		e := emissions[x.Word]
+		all = append(all, handle{x.Name, e.typ(x, n), e.make(x, n), indexLine(x), e.read})
+	}
+	for _, c := range m.Counters {
+		all = append(all, handle{
+			c.Name, fmt.Sprintf("*%s.Counter[%s]", n.runtime("index"), n.typeString(m.IDType)),
+			fmt.Sprintf("%s.NewCounter(r, %q)", n.runtime("index"), c.Stored),
+			counterLine(c), counterTrips(c),
+		})
+	}
+	return all
+}
+
+// indexLine returns what x holds, for the comment beside it.
+func indexLine(x *model.Index) string {
+	text := emissions[x.Word].line(x)
+	if x.If != nil {
+		text += "; if " + x.If.Name
+	}
+	return text
+}

@@ -1,0 +1,82 @@
+package emit
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// module is the import path under which generated code finds the library.
+const module = "github.com/ringtree/ringtree/"
+
+// imports name the packages that the generated files of one package import. Each
+// has one name in all these files, which nothing else in the package has.
+type imports struct {
+	own    *types.Package
+	taken  map[string]bool   // the names in use
+	names  map[string]string // by path
+	plain  map[string]string // the packages' own names, by path
+	needed map[string]bool   // the paths that the file being written needs
+}
+
+// newImports returns imports for the package own, in which the names of taken are in
+// use.
+func newImports(own *types.Package, taken map[string]bool) *imports {
+	return &imports{own, maps.Clone(taken), map[string]string{}, map[string]string{}, map[string]bool{}}
+}
+
+// runtime imports the library's package in the directory dir and returns what to call it.
+func (im *imports) runtime(dir string) string { return im.add(module+dir, path.Base(dir)) }
+
+// add imports the package at importPath, which calls itself name, and returns
+// what to call it.
+func (im *imports) add(importPath, name string) string {
+	im.needed[importPath] = true
+	if known, ok := im.names[importPath]; ok {
+		return known
+	}
+	im.plain[importPath] = name
+	chosen := name
+	for n := 2; im.taken[chosen] || token.IsKeyword(chosen); n++ {
+		chosen = fmt.Sprintf("%s%d", name, n)
+	}
+	im.taken[chosen] = true
+	im.names[importPath] = chosen
+	return chosen
+}
+
+// typeString returns t as the file has to write it.
+func (im *imports) typeString(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == im.own.Path() {
+			return ""
+		}
+		return im.add(p.Path(), p.Name())
+	})
+}
+
+// decl returns the import declaration of the file being written, the standard
+// library first, and begins a new file.
+func (im *imports) decl() string {
+	defer clear(im.needed)
+	var std, others []string
+	for _, p := range slices.Sorted(maps.Keys(im.needed)) {
+		line := fmt.Sprintf("%q", p)
+		if im.names[p] != path.Base(p) || im.names[p] != im.plain[p] {
+			line = im.names[p] + " " + line
+		}
+		if first, _, _ := strings.Cut(p, "/"); strings.Contains(first, ".") {
+			others = append(others, line)
+		} else {
+			std = append(std, line)
+		}
+	}
+	if all := append(std, others...); len(all) == 1 {
+		return "import " + all[0] + "\n"
+	}
+	return "import (\n" + strings.Join(std, "\n") + "\n\n" + strings.Join(others, "\n") + "\n)\n"
+}

@@ -1,0 +1,105 @@
+package emit
+
+import (
+	"fmt"
+	"go/types"
+	"strconv"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+)
+
+func uniqueType(x *model.Index, n *imports) string { return generic(x, n, "index", "Unique") }
+
+func makeUnique(x *model.Index, n *imports) string {
+	return n.runtime("index") + ".NewUnique(r, " + indexSpec(x, n) + ")"
+}
+
+func uniqueLine(x *model.Index) string { return "the one " + x.Model.Name + " with " + phrase(x) }
+
+func listsType(x *model.Index, n *imports) string {
+	return generic(x, n, "index", "Lists", x.Model.IDType)
+}
+
+func makeLists(x *model.Index, n *imports) string {
+	return n.runtime("index") + ".NewLists(r, " + indexSpec(x, n) + listOptions(x, n) + ")"
+}
+
+func listsLine(x *model.Index) string {
+	return "the " + x.Model.Collection + " with " + phrase(x) + counted(x)
+}
+
+// phrase returns what finds a record in x: "a Slug", "a value among Tags".
+func phrase(x *model.Index) string {
+	what := english.List(labels(x.Parts))
+	if x.Many {
+		return "a value among " + what
+	}
+	return english.Article(what)
+}
+
+// labels returns the names of the parts for a reader.
+func labels(parts []model.Part) []string {
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = p.Label()
+	}
+	return names
+}
+
+// counted returns which counter follows x, for the comment beside it.
+func counted(x *model.Index) string {
+	if x.Count == nil {
+		return ""
+	}
+	return "; counted in " + x.Count.Model.Name + "." + x.Count.Field
+}
+
+// generic returns the type of an index: the library's type name of the package
+// pkg for the model's records, the types between, and the index's values.
+func generic(x *model.Index, names *imports, pkg, name string, between ...types.Type) string {
+	args := names.typeString(x.Model.Type)
+	for _, t := range append(between, x.Value) {
+		args += ", " + names.typeString(t)
+	}
+	return fmt.Sprintf("*%s.%s[%s]", names.runtime(pkg), name, args)
+}
+
+// listOptions returns the optional arguments of lists: how many segments they start
+// with, and which counter follows them.
+func listOptions(x *model.Index, names *imports) string {
+	options := ""
+	if x.Hot > 0 {
+		options += fmt.Sprintf(", %s.Hot(%d)", names.runtime("index"), x.Hot)
+	}
+	if x.Count != nil {
+		options += fmt.Sprintf(", %s.Counted(%q, %q)", names.runtime("index"), x.Count.Model.Stored, x.Count.Stored)
+	}
+	return options
+}
+
+// indexSpec returns the literal that describes x to the library.
+func indexSpec(x *model.Index, names *imports) string {
+	kvmodel, value := names.runtime("kvmodel"), names.typeString(x.Value)
+	typ, v := x.Model.Type.Obj().Name(), variable(x.Model)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.IndexSpec[%s, %s]{\n", kvmodel, typ, value)
+	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.Def, each(x.Parts, func(p model.Part) string { return strconv.Quote(p.Name) }), keyExpr(x.Value, names))
+	fmt.Fprintf(&b, "Values: func(%s *%s) []%s { return %s },", v, typ, value, values(x, value, v))
+	if c := x.Condition(); c != nil {
+		fmt.Fprintf(&b, " If: %s,", conditionExpr(c, typ, v))
+	}
+	return b.String() + "\n}"
+}
+
+// values returns the expression of the values of x in the record v.
+func values(x *model.Index, typ, v string) string {
+	switch {
+	case x.Many:
+		return x.Parts[0].Expr(v)
+	case len(x.Parts) > 1:
+		return fmt.Sprintf("[]%s{%s}", typ, composite("", x.Parts, v))
+	}
+	return fmt.Sprintf("[]%s{%s}", typ, x.Parts[0].Expr(v))
+}

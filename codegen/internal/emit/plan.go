@@ -1,0 +1,80 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+)
+
+// doc returns the lines of the comment on the generated type of m: its access plan.
+func doc(m *model.Model) []string {
+	if m.Events != nil {
+		return eventsDoc(m)
+	}
+	held := "and the indexes kept over them"
+	if len(m.Indexes) == 0 {
+		held = "by " + english.List(labels(m.ID))
+	}
+	lines := []string{fmt.Sprintf("%s holds the %s records of a database %s.", m.Collection, m.Name, held)}
+	if m.If != nil && len(m.Indexes) > 0 {
+		lines = append(lines, fmt.Sprintf("Indexes hold the %s that are %s, unless their line says otherwise.", m.Collection, m.If.Name))
+	}
+	return append(lines, "Trips: "+trips(m)+".")
+}
+
+// trips returns what the verbs of m cost before the reply.
+func trips(m *model.Model) string {
+	create, listing := 2, ""
+	moves := map[int]bool{} // what an update costs that moves an index
+	for _, x := range m.Indexes {
+		e := emissions[x.Word]
+		if e.deep != nil && e.deep(x) {
+			create = 3
+			moves[4] = true
+		} else {
+			moves[3] = true
+		}
+		if e.listing {
+			listing = "; a listing 2 when warm"
+		}
+	}
+	update := map[[2]bool]string{{}: "2", {true}: "2 or 3", {false, true}: "2 or 4", {true, true}: "2 to 4"}[[2]bool{moves[3], moves[4]}]
+	again := ""
+	if len(m.ID) > 1 {
+		again = " (1 if it exists)"
+	}
+	if m.History > 0 && update == "2" {
+		update = "3"
+	}
+	return fmt.Sprintf("Get 1, Create %d%s, Update %s, Delete 2%s", create, again, update, listing)
+}
+
+// comment returns the comment on the records of m.
+func comment(m *model.Model) string {
+	if m.Version == 1 {
+		return ""
+	}
+	return fmt.Sprintf("// version %d", m.Version)
+}
+
+// Plan returns the access plan of the package: what each model holds, and what
+// each way to it costs in trips.
+func Plan(p *model.Package) string {
+	var b strings.Builder
+	for _, m := range p.Models {
+		if m.Events != nil {
+			fmt.Fprintf(&b, "%s.%s: %s\n  %s\n", p.Path, m.Collection, eventsLine(m), eventsTrips(m.Events))
+			continue
+		}
+		fmt.Fprintf(&b, "%s.%s: %s by %s, version %d\n  %s\n", p.Path, m.Collection, m.Name, english.List(labels(m.ID)), m.Version, trips(m))
+		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+		for _, h := range handles(m, newImports(p.Types, map[string]bool{})) {
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line, h.read)
+		}
+		w.Flush()
+	}
+	return b.String()
+}

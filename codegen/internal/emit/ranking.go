@@ -1,0 +1,130 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+)
+
+// scores returns the type of the scores of x.
+func scores(x *model.Index, n *imports) string {
+	if x.Ranking.Counts {
+		return "int64"
+	}
+	return n.typeString(x.Value)
+}
+
+func rankingType(x *model.Index, n *imports) string {
+	args := []string{n.typeString(x.Model.Type), n.typeString(x.Model.IDType), scores(x, n)}
+	name := "Board"
+	if by := x.Ranking.By; by != nil {
+		name = "Boards"
+		args = append(args, n.typeString(by.Type))
+	}
+	return fmt.Sprintf("*%s.%s[%s]", n.runtime("ranking"), name, strings.Join(args, ", "))
+}
+
+func makeRanking(x *model.Index, n *imports) string {
+	ranking, typ, v := n.runtime("ranking"), x.Model.Type.Obj().Name(), variable(x.Model)
+	spec := rankingSpec(x, n)
+	by := x.Ranking.By
+	if by == nil {
+		return fmt.Sprintf("%s.NewBoard(r, %s)", ranking, spec)
+	}
+	value := n.typeString(by.Type)
+	return fmt.Sprintf("%s.NewBoards(r, %s, %s.By[%s, %s]{\nKey: %s,\nValue: func(%s *%s) %s { return %s },\n})",
+		ranking, spec, ranking, typ, value, keyExpr(by.Type, n), v, typ, value, by.Expr(v))
+}
+
+// rankingSpec returns the literal that describes the ranking x to the library.
+func rankingSpec(x *model.Index, n *imports) string {
+	ranking, typ, v := n.runtime("ranking"), x.Model.Type.Obj().Name(), variable(x.Model)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.Spec[%s, %s]{\nName: %q, Def: %q,\nOf: %s,", ranking, typ, scores(x, n), x.Stored, x.Def, scoreOrder(x, n))
+	if !x.Ranking.Counts {
+		fmt.Fprintf(&b, "\nScore: func(%s *%s) %s { return %s },", v, typ, scores(x, n), x.Parts[0].Expr(v))
+	}
+	if c := x.Condition(); c != nil {
+		fmt.Fprintf(&b, "\nIf: %s,", conditionExpr(c, typ, v))
+	}
+	if x.Ranking.Low {
+		b.WriteString("\nLow: true,")
+	}
+	if x.Ranking.Shared {
+		b.WriteString("\nShared: true,")
+	}
+	b.WriteString(follows(x, n))
+	if per := x.Ranking.Per; per != "" {
+		fmt.Fprintf(&b, "\nPer: %s.%s, Keep: %d,", ranking, english.Capital(per), x.Ranking.Keep)
+	}
+	return b.String() + "\n}"
+}
+
+// follows returns the lines that say which counters the ranking x follows.
+func follows(x *model.Index, n *imports) string {
+	counters := x.Followed()
+	if len(counters) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("\nCounter: %s, Batch: %s.%s,", tally(counters[0]), n.runtime("ranking"), batches[counters[0].Batch].name)
+	if len(counters) == 1 {
+		return text
+	}
+	text += fmt.Sprintf("\nAlso: []%s.Counter{", n.runtime("kvmodel"))
+	for _, c := range counters[1:] {
+		text += tally(c) + ", "
+	}
+	return text + "},"
+}
+
+// scoreOrder returns the expression of how the library orders the scores of x.
+func scoreOrder(x *model.Index, n *imports) string {
+	ranking := n.runtime("ranking")
+	switch kind := x.Ranking.Kind; {
+	case kind == "time":
+		return ranking + ".Time()"
+	case x.Ranking.Scale >= 0:
+		return fmt.Sprintf("%s.Decimal[%s](%d)", ranking, scores(x, n), x.Ranking.Scale)
+	default:
+		return fmt.Sprintf("%s.%s[%s]()", ranking, english.Capital(kind), scores(x, n))
+	}
+}
+
+func rankingLine(x *model.Index) string {
+	r := x.Ranking
+	text := "by " + x.Parts[0].Label()
+	if r.Per != "" {
+		text = fmt.Sprintf("%s of one %s", x.Parts[0].Label(), r.Per)
+	}
+	text += ", " + order(r)
+	if r.By != nil {
+		text += ", per " + r.By.Label()
+	}
+	if r.Shared {
+		text += ", ties share a place"
+	}
+	if r.Per != "" {
+		text += "; " + periods(r)
+	}
+	return text
+}
+
+func order(r *model.Ranking) string {
+	words := [2]string{"highest first", "lowest first"}
+	if r.Kind == "time" {
+		words = [2]string{"latest first", "earliest first"}
+	}
+	if r.Low {
+		return words[1]
+	}
+	return words[0]
+}
+
+func periods(r *model.Ranking) string {
+	if r.Keep == 1 {
+		return "1 " + r.Per
+	}
+	return fmt.Sprintf("%d %ss", r.Keep, r.Per)
+}

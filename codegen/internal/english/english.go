@@ -1,0 +1,83 @@
+// Package english writes names into sentences.
+package english
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// List joins words: a, b and c.
+func List(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// Known returns the part of a message that lists the known words and, if one of
+// them is close to wrong, asks whether it was meant.
+func Known(wrong string, words []string) string {
+	text := "known: " + strings.Join(words, ", ")
+	if wrong == "" {
+		return text
+	}
+	if meant := Nearest(wrong, words); meant != "" {
+		return fmt.Sprintf("did you mean %q? %s", meant, text)
+	}
+	return text
+}
+
+// Nearest returns the word closest to wrong, or "" if none is close enough for
+// wrong to be a typing error.
+func Nearest(wrong string, words []string) string {
+	best, least := "", max(1, len(wrong)/3)+1
+	for _, w := range words {
+		if d := distance(strings.ToLower(wrong), strings.ToLower(w)); d < least {
+			best, least = w, d
+		}
+	}
+	return best
+}
+
+// distance returns how many letters must be changed, added, dropped or swapped
+// with the next one to turn a into b.
+func distance(a, b string) int {
+	var last, row []int
+	next := make([]int, len(b)+1)
+	for j := range next {
+		next[j] = j
+	}
+	for i := range len(a) {
+		last, row, next = row, next, make([]int, len(b)+1)
+		next[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], last[j-1]+1)
+			}
+		}
+	}
+	return next[len(b)]
+}
+
+// Article returns name with "a" or "an" before it.
+func Article(name string) string {
+	first, _ := utf8.DecodeRuneInString(name)
+	if strings.ContainsRune("AEIOaeio", unicode.ToLower(first)) {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// Capital returns name with a capital first letter.
+func Capital(name string) string {
+	r, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(r)) + name[size:]
+}

@@ -1,0 +1,156 @@
+package load
+
+import (
+	"cmp"
+	"go/token"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/tag"
+)
+
+// A nameTable holds the names at the top of a package.
+type nameTable struct {
+	declared  map[string]token.Pos // in handwritten files
+	generated map[string]string    // by kvgen, and for what
+}
+
+// nameDrafts gives the drafts of s and their key types their names and reports
+// names that are taken.
+func (s *Source) nameDrafts(r *problem.Reporter) {
+	t := nameTable{declared: s.Declared(), generated: map[string]string{}}
+	if len(s.Drafts) > 0 {
+		pos := s.Drafts[0].Spec.Pos()
+		t.claim(r, pos, "Models", "all models of the package", "rename that")
+		t.claim(r, pos, "New", "what makes the Models", "rename that")
+	}
+	for _, d := range s.Drafts {
+		d.Names = d.ownNames(r)
+		t.claim(r, d.Spec.Pos(), d.Names.Collection, "the "+d.Names.Model+" records", "say `kv:\"model,plural=...\"` on a field _ struct{}")
+		t.claim(r, d.Spec.Pos(), "New"+d.Names.Collection, "what makes the "+d.Names.Collection, "say `kv:\"model,plural=...\"` on a field _ struct{}")
+	}
+	for _, d := range s.Drafts {
+		d.nameID(r, t)
+		d.nameGroups(r, t)
+	}
+	s.distinctModels(r)
+}
+
+// claim takes name for what kvgen writes, and complains if it is taken.
+func (t nameTable) claim(r *problem.Reporter, pos token.Pos, name, purpose, remedy string) {
+	if at, ok := t.declared[name]; ok {
+		r.At(pos, "kvgen writes %s for %s, but %s declares it: %s", name, purpose, r.Place(at), remedy)
+	} else if other, ok := t.generated[name]; ok {
+		r.At(pos, "kvgen writes %s for %s, but also for %s: %s", name, purpose, other, remedy)
+	}
+	t.generated[name] = purpose
+}
+
+// free reports whether name is not taken.
+func (t nameTable) free(name string) bool {
+	_, declared := t.declared[name]
+	_, generated := t.generated[name]
+	return !declared && !generated
+}
+
+// ownNames returns what d is called, by its struct and its model or events clause.
+func (d *Draft) ownNames(r *problem.Reporter) names {
+	var c tag.Clause
+	for _, word := range []string{"events", "model"} {
+		if t := d.TagOf(word); t != nil {
+			c, _ = t.clause(word)
+			break
+		}
+	}
+	n := names{Model: cmp.Or(c.Get("name"), english.Capital(d.Name))}
+	if !token.IsExported(n.Model) {
+		r.At(d.Spec.Pos(), "no exported name can be made of %s: say `kv:\"model,name=...\"` on a field _ struct{}", d.Name)
+	}
+	n.Stored = cmp.Or(c.Get("was"), n.Model)
+	n.Collection = cmp.Or(c.Get("plural"), plural(n.Model))
+	if n.Collection == "All" {
+		r.At(d.Spec.Pos(), "%s would be the field All of Models, which has a method All: say another plural=", n.Model)
+	}
+	return n
+}
+
+// nameID names the key type of d if its id has several fields.
+func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
+	var parts []*Tagged
+	for _, t := range d.Tags {
+		if _, ok := t.clause("id"); ok {
+			parts = append(parts, t)
+		}
+	}
+	if len(parts) < 2 {
+		return
+	}
+	for _, part := range parts {
+		if c, _ := part.clause("id"); c.Has("seq") {
+			r.At(part.Text.Pos(c.Offset), "%s has an id of several fields, so none of them can be seq: numbers are given to single ids", d.Names.Model)
+		}
+	}
+	name := d.Names.Model + "ID"
+	t.claim(r, d.Spec.Pos(), name, "the id of a "+d.Names.Model, "rename that, or say `kv:\"model,name=...\"` on a field _ struct{}")
+	d.keys = append(d.keys, &KeyDecl{name, Group{}, "the id of " + english.Article(d.Names.Model), parts})
+}
+
+// nameGroups names the key types of the groups of d: By<Group>, with the model
+// before it if that is taken.
+func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
+	var groups []Group
+	members := map[Group][]*Tagged{}
+	for _, tagged := range d.Tags {
+		for _, c := range tagged.Clauses {
+			g, ok := GroupOf(c)
+			if !ok {
+				continue
+			}
+			if members[g] == nil {
+				groups = append(groups, g)
+			}
+			members[g] = append(members[g], tagged)
+		}
+	}
+	for _, g := range groups {
+		name := "By" + g.name
+		if !t.free(name) {
+			name = d.Names.Model + name
+		}
+		about := "unique to one " + d.Names.Model
+		if g.word == "list" {
+			about = "what the " + d.Names.Collection + " of a list have in common"
+		}
+		t.claim(r, d.Spec.Pos(), name, "the values of the "+g.word+" group "+g.name, "take another group name")
+		d.keys = append(d.keys, &KeyDecl{name, g, about, members[g]})
+	}
+}
+
+// distinctModels reports models that share a name or are stored under one.
+func (s *Source) distinctModels(r *problem.Reporter) {
+	named, stored := map[string]*Draft{}, map[string]*Draft{}
+	for _, d := range s.Drafts {
+		if other := named[d.Names.Model]; other != nil {
+			r.At(d.Spec.Pos(), "two models are called %s; the other is at %s: say another name= in one of them", d.Names.Model, r.Place(other.Spec.Pos()))
+		} else if other := stored[d.Names.Stored]; other != nil {
+			r.At(d.Spec.Pos(), "two models are stored as %s; the other is at %s: say another name= or was= in one of them", d.Names.Stored, r.Place(other.Spec.Pos()))
+		}
+		named[d.Names.Model], stored[d.Names.Stored] = d, d
+	}
+}
+
+// plural returns the plural of name.
+func plural(name string) string {
+	last, size := utf8.DecodeLastRuneInString(name)
+	rest := name[:len(name)-size]
+	before, _ := utf8.DecodeLastRuneInString(rest)
+	switch {
+	case last == 'y' && rest != "" && !strings.ContainsRune("aeiouAEIOU", before):
+		return rest + "ies"
+	case strings.ContainsRune("sxz", last), strings.HasSuffix(name, "ch"), strings.HasSuffix(name, "sh"):
+		return name + "es"
+	}
+	return name + "s"
+}

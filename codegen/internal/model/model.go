@@ -1,0 +1,179 @@
+// Package model describes data classes: what resolve makes of tagged structs, what
+// check looks at, and what emit prints.
+package model
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Package is a Go package with models, ready to be written.
+type Package struct {
+	Name, Path, Dir string
+	Types           *types.Package
+	Declared        []string // its handwritten top-level names
+	Models          []*Model // sorted by name
+}
+
+// Has reports whether t is the type of a model of p.
+func (p *Package) Has(t *types.TypeName) bool {
+	return slices.ContainsFunc(p.Models, func(m *Model) bool { return m.Type.Obj() == t })
+}
+
+// A Model is a tagged struct: what its records are and which indexes are kept over them.
+type Model struct {
+	Name       string // Page
+	Stored     string // the name in keys: Page, or what was= says
+	Collection string // the generated type: Pages
+	Version    int
+	Type       *types.Named
+	File       string // that declares the struct
+	ID         []Part // one, or several for an edge
+	IDType     types.Type
+	If         *Condition // of the indexes without their own
+	Indexes    []*Index   // in source order
+	Keys       []Key      // the key types to write
+	Events     *Events    // of a model without an id; nil of one with an id
+
+	Sequential bool // ids are numbers that are given in order
+	History    int  // how many bodies are kept; 0: none
+	Counters   []*Counter
+
+	// The fields that the library fills in, "" where there is none.
+	VersionField, Created, Updated, Expires string
+
+	Pos     token.Pos
+	Methods []string // that generated code calls; some are listed twice
+}
+
+// A Key is a key type that kvgen writes.
+type Key struct {
+	Name, About string
+	Parts       []Part
+}
+
+// A Part is a field or a method that a key is made of.
+type Part struct {
+	Name   string
+	Stored string // the name of the field in stored records; of a method, Name()
+	Type   types.Type
+	Method bool
+}
+
+// Expr returns how the part of the record v is read.
+func (p Part) Expr(v string) string {
+	if p.Method {
+		return v + "." + p.Name + "()"
+	}
+	return v + "." + p.Name
+}
+
+// Label returns the name of the part for a reader.
+func (p Part) Label() string { return strings.TrimPrefix(p.Expr(""), ".") }
+
+// A Condition is the bool field or method that says which records an index holds.
+type Condition struct {
+	Name   string
+	Method bool
+}
+
+// An Index is one index over the records of a model.
+type Index struct {
+	Model  *Model
+	Word   string // of the tag: unique
+	Group  string // of the fields that share it, "" of a single one
+	Name   string // BySlug
+	Stored string // the name in keys: BySlug, or what was= says
+	Def    string // what its entries are; when it changes, they have to be rebuilt
+	Parts  []Part // what its value is made of
+	Value  types.Type
+	Many   bool       // a record has a slice of values
+	If     *Condition // which records it holds; nil: the model's condition
+
+	Hot     int      // how many segments a list starts with at least; 0: the library decides
+	Count   *Counter // that follows the list; nil if none does
+	Ring    *Ring    // of a timeline
+	Ranking *Ranking // of a ranking
+
+	Pos token.Pos
+}
+
+// Condition returns which records x holds, nil if it holds all.
+func (x *Index) Condition() *Condition {
+	if x.If != nil {
+		return x.If
+	}
+	return x.Model.If
+}
+
+// Followed returns the counters that the ranking x follows: the one it ranks by
+// or, if it ranks by a method, all counters of the model, since the method may use
+// any. If there are none, the score depends on the record alone.
+func (x *Index) Followed() []*Counter {
+	if x.Parts[0].Method {
+		return x.Model.Counters
+	}
+	i := slices.IndexFunc(x.Model.Counters, func(c *Counter) bool { return c.Field == x.Parts[0].Name })
+	if i < 0 {
+		return nil
+	}
+	return x.Model.Counters[i : i+1]
+}
+
+// A Ring is what only a timeline has: its owner and its shape.
+type Ring struct {
+	By     *Part // nil: there is one for all records
+	Shape  RingShape
+	Before []RingShape // its earlier shapes, by the lock file: entries in them are still read
+	Shards int
+}
+
+// A RingShape is how many places a ring has and how many of them share a key.
+type RingShape struct{ Size, Segment int }
+
+// A Ranking is what only a ranking has: its owner, its periods and its order.
+type Ranking struct {
+	By     *Part  // nil: there is one for all records
+	Per    string // hour, day, week or month; "": it is kept forever
+	Keep   int    // periods
+	Low    bool
+	Shared bool
+	Kind   string // of its stored scores: int, uint, float, decimal N, time
+	Scale  int    // the decimals that count; -1: scores are as they are
+	Counts bool   // it ranks by a counter
+}
+
+// A Counter is a number that is kept beside each record of a model.
+type Counter struct {
+	Model  *Model
+	Name   string // of its handle
+	Stored string // the name in keys
+	Field  string // that shows it in a record
+	Type   types.Type
+	Batch  string // when rankings follow it
+
+	Pos token.Pos
+}
+
+// Followers returns the rankings that follow c.
+func (c *Counter) Followers() []*Index {
+	var found []*Index
+	for _, x := range c.Model.Indexes {
+		if x.Ranking != nil && slices.Contains(x.Followed(), c) {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// Events is what a model without an id is: values kept in the rings of their owners.
+type Events struct {
+	By     Part
+	Once   *Part // nil: every one counts
+	Keep   int
+	Layout string
+	TTL    time.Duration
+}

@@ -1,0 +1,84 @@
+// Package problem collects what is wrong with what kvgen was given.
+package problem
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A problem is one complaint about what kvgen was given.
+type problem struct {
+	place   token.Position // the file alone where a line would say nothing
+	message string
+}
+
+// A Reporter collects problems, with their places as seen from Dir, the working
+// directory.
+type Reporter struct {
+	Fset     *token.FileSet
+	Dir      string
+	problems []problem
+}
+
+// Err returns the problems, one a line in the order of their places, nil if there
+// are none. A line is file:line:col: message.
+func (r *Reporter) Err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(r.problems, func(a, b problem) int {
+		p, q := a.place, b.place
+		return cmp.Or(strings.Compare(p.Filename, q.Filename), p.Line-q.Line, p.Column-q.Column)
+	})
+	var lines []string
+	for _, p := range slices.Compact(r.problems) {
+		text := p.message
+		if p.place.Filename != "" {
+			text = p.place.String() + ": " + text
+		}
+		lines = append(lines, text)
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// At reports a problem at pos.
+func (r *Reporter) At(pos token.Pos, format string, args ...any) {
+	r.Report(r.Fset.Position(pos), format, args...)
+}
+
+// In reports a problem of a whole file.
+func (r *Reporter) In(file, format string, args ...any) {
+	r.Report(token.Position{Filename: file}, format, args...)
+}
+
+// Line reports a problem at a line of a file that is not Go.
+func (r *Reporter) Line(file string, line int, format string, args ...any) {
+	r.Report(token.Position{Filename: file, Line: line, Column: 1}, format, args...)
+}
+
+// Report reports a problem at place.
+func (r *Reporter) Report(place token.Position, format string, args ...any) {
+	place.Filename = Shorten(r.Dir, place.Filename)
+	r.problems = append(r.problems, problem{place, fmt.Sprintf(format, args...)})
+}
+
+// Place returns pos as seen from the working directory.
+func (r *Reporter) Place(pos token.Pos) token.Position {
+	p := r.Fset.Position(pos)
+	p.Filename = Shorten(r.Dir, p.Filename)
+	return p
+}
+
+// Shorten returns file relative to dir if that is shorter.
+func Shorten(dir, file string) string {
+	rel, err := filepath.Rel(dir, file)
+	if err != nil || len(rel) >= len(file) {
+		return file
+	}
+	return rel
+}

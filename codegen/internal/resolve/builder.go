@@ -1,0 +1,155 @@
+package resolve
+
+import (
+	"go/token"
+	"go/types"
+
+	"github.com/ringtree/ringtree/codegen/internal/load"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+	"github.com/ringtree/ringtree/codegen/internal/tag"
+)
+
+// A member is a field or method under a tag, with its type.
+type member struct {
+	model.Part
+	tagged *load.Tagged
+}
+
+// at returns the place of the clause c of m.
+func (m member) at(c tag.Clause) token.Pos { return m.tagged.Text.Pos(c.Offset) }
+
+// A builder makes one model.
+type builder struct {
+	scope
+	draft  *load.Draft
+	model  *model.Model
+	tags   map[*types.Var]string // by the fields of the struct
+	stored []*types.Var          // the fields that are stored in records
+	counts []pendingCount
+}
+
+// A pendingCount is a count clause. Its counter is looked up once all models are
+// known.
+type pendingCount struct {
+	model         *model.Model
+	field, target string
+	pos           token.Pos
+}
+
+// A meaning is what a word makes of a model: use for most words, the other fields
+// for the words that make indexes.
+type meaning struct {
+	use func(b *builder, m member, c tag.Clause)
+
+	settle func(b *builder, x *model.Index, c tag.Clause) // what x has of its own; nil: nothing
+	name   func(x *model.Index) string                    // the default name
+	def    func(x *model.Index) string                    // what the entries are, without the condition
+}
+
+// member returns the field or method under t, or false if it has been reported.
+func (b *builder) member(t *load.Tagged) (member, bool) {
+	if t.Site == tag.OnModel {
+		return member{model.Part{Name: "_", Type: types.NewStruct(nil, nil)}, t}, true
+	}
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, t.Name)
+	switch o := obj.(type) {
+	case *types.Var:
+		return member{b.part(o), t}, true
+	case *types.Func:
+		result := o.Signature().Results().At(0).Type()
+		if !b.valid(result, t.Pos, t.Name+"()") {
+			return member{}, false
+		}
+		b.model.Methods = append(b.model.Methods, t.Name)
+		return member{model.Part{Name: t.Name, Stored: t.Name + "()", Type: result, Method: true}, t}, true
+	}
+	b.At(t.Pos, "cannot find %s in %s", t.Name, b.model.Name)
+	return member{}, false
+}
+
+// part returns the field f as a part of a key.
+func (b *builder) part(f *types.Var) model.Part {
+	return model.Part{Name: f.Name(), Stored: stored.NameOf(f, b.tags[f]), Type: f.Type()}
+}
+
+// option returns the stored field that the option name of c refers to, nil if
+// the option is not given.
+func (b *builder) option(c tag.Clause, name string) *model.Part {
+	f := b.field(c.Get(name))
+	if f == nil {
+		return nil
+	}
+	part := b.part(f)
+	return &part
+}
+
+// needStored complains if c stands on a field that is not stored.
+func (b *builder) needStored(m member, c tag.Clause) {
+	if !m.Method && b.field(m.Name) == nil {
+		b.At(m.at(c), "%s cannot stand on %s, which is not stored", c.Word, m.Name)
+	}
+}
+
+// countsOn reports whether the field called name is a counter.
+func (b *builder) countsOn(name string) bool {
+	for f, tag := range b.tags {
+		if f.Name() == name {
+			return stored.Says(tag, "counter")
+		}
+	}
+	return false
+}
+
+// condition returns the stored bool field or the method called name, nil if
+// there is none. The guard will hold the method.
+func (b *builder) condition(name string) *model.Condition {
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, name)
+	switch o := obj.(type) {
+	case *types.Func:
+		if types.TypeString(o.Type(), nil) == "func() bool" {
+			b.model.Methods = append(b.model.Methods, name)
+			return &model.Condition{Name: name, Method: true}
+		}
+	case *types.Var:
+		if types.Identical(o.Type(), types.Typ[types.Bool]) && b.field(name) != nil {
+			return &model.Condition{Name: name}
+		}
+	}
+	return nil
+}
+
+// conditions returns the names that if= may refer to.
+func (b *builder) conditions() []string {
+	var names []string
+	for _, f := range b.stored {
+		if types.Identical(f.Type(), types.Typ[types.Bool]) {
+			names = append(names, f.Name())
+		}
+	}
+	methods := types.NewMethodSet(types.NewPointer(b.model.Type))
+	for m := range methods.Methods() {
+		if types.TypeString(m.Type(), nil) == "func() bool" {
+			names = append(names, m.Obj().Name())
+		}
+	}
+	return names
+}
+
+// field returns the stored field of the model called name, nil if there is none.
+func (b *builder) field(name string) *types.Var {
+	for _, f := range b.stored {
+		if f.Name() == name {
+			return f
+		}
+	}
+	return nil
+}
+
+func (b *builder) fieldNames() []string {
+	var names []string
+	for _, f := range b.stored {
+		names = append(names, f.Name())
+	}
+	return names
+}

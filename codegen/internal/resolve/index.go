@@ -1,0 +1,99 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"go/types"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/load"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+	"github.com/ringtree/ringtree/codegen/internal/tag"
+)
+
+// useIndex adds the index that c on m asks for. A group is added at its first member.
+func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
+	if c.Word != "ranking" || !b.countsOn(m.Name) {
+		b.needStored(m, c)
+	}
+	x := &model.Index{Model: b.model, Word: c.Word, Group: c.Value, Parts: []model.Part{m.Part}, Value: m.Type, Pos: m.at(c)}
+	if s, ok := m.Type.Underlying().(*types.Slice); ok {
+		x.Value, x.Many = s.Elem(), true
+	}
+	if c.Value != "" && !b.join(x, m, c) {
+		return
+	}
+	x.If = b.condition(c.Get("if"))
+	if meaning.settle != nil {
+		meaning.settle(b, x, c)
+	}
+	x.Name = cmp.Or(c.Get("name"), meaning.name(x))
+	x.Stored = cmp.Or(c.Get("was"), x.Name)
+	b.model.Indexes = append(b.model.Indexes, x)
+}
+
+// join makes x the index of the group that c names and reports whether to add it:
+// m is the first member of a sound group.
+func (b *builder) join(x *model.Index, m member, c tag.Clause) bool {
+	group, _ := load.GroupOf(c)
+	key := b.draft.KeyOf(group)
+	if x.Many || stored.KeyStruct(m.Type) != nil {
+		b.At(x.Pos, "%s cannot be in the group %s: a member is a string, an integer or a bool", m.Label(), c.Value)
+		return false
+	}
+	if key.Parts[0] != m.tagged {
+		if len(c.Options) > 0 {
+			b.At(x.Pos, "the options of the group %s stand on its first member, %s", c.Value, key.Parts[0].Name)
+		}
+		return false
+	}
+	switch n := len(key.Parts); {
+	case n == 1:
+		b.At(x.Pos, "the group %s has one member only: put %s=%s on the others too, or drop the =%s", c.Value, c.Word, c.Value, c.Value)
+		return false
+	case n > stored.MaxParts:
+		b.At(x.Pos, "the group %s has %d members; a key has at most %d", c.Value, n, stored.MaxParts)
+		return false
+	}
+	named := b.source.Named(key.Name)
+	if named == nil {
+		return false // The name is taken, which has been reported.
+	}
+	x.Parts, x.Value = b.parts(key), named
+	b.model.Keys = append(b.model.Keys, model.Key{Name: key.Name, About: key.About, Parts: x.Parts})
+	return true
+}
+
+// parts returns the parts of key with their types.
+func (b *builder) parts(key *load.KeyDecl) []model.Part {
+	var parts []model.Part
+	for _, t := range key.Parts {
+		if m, ok := b.member(t); ok {
+			parts = append(parts, m.Part)
+		}
+	}
+	return parts
+}
+
+// settleList settles how many segments a list starts with.
+func (b *builder) settleList(x *model.Index, c tag.Clause) { x.Hot = c.Number("hot", 0) }
+
+// bySubject names x after its field, method or group.
+func bySubject(x *model.Index) string {
+	return "By" + cmp.Or(x.Group, english.Capital(x.Parts[0].Name))
+}
+
+// partsDef says that the entries of x are the values of its parts.
+func partsDef(x *model.Index) string {
+	names := make([]string, len(x.Parts))
+	for i, p := range x.Parts {
+		names[i] = p.Stored
+	}
+	text := fmt.Sprintf("%s %s %s", x.Word, strings.Join(names, ","), stored.KeyKind(x.Value))
+	if x.Many {
+		text += " each"
+	}
+	return text
+}

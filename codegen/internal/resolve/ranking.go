@@ -1,0 +1,102 @@
+package resolve
+
+import (
+	"fmt"
+	"go/types"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+	"github.com/ringtree/ringtree/codegen/internal/tag"
+)
+
+// periodsStored is how many periods a ranking can keep: stores keep what ends by
+// itself for five years.
+var periodsStored = map[string]int{"hour": 5*365*24 - 1, "day": 5*365 - 1, "week": 5*365/7 - 1, "month": 5*12 - 2}
+
+// periodsKept is how many periods are kept where the tag does not say: the
+// current one and the one before.
+const periodsKept = 2
+
+// settleRanking settles the owner, the periods and the order of the ranking x.
+func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
+	r := &model.Ranking{
+		By: b.option(c, "by"), Low: c.Has("order"), Shared: c.Has("ties"), Scale: c.Number("scale", -1),
+		Counts: !x.Parts[0].Method && b.countsOn(x.Parts[0].Name), Keep: c.Number("keep", periodsKept),
+	}
+	x.Ranking = r
+	r.Kind = scoreKind(r, x.Value)
+	b.settlePeriod(x, c)
+	if r.Scale >= 0 && (r.Counts || !isFloat(x.Value)) {
+		b.At(x.Pos, "scale=%d on %s, which has no decimals: it says how many of a float64 or float32 count", r.Scale, x.Parts[0].Label())
+	}
+}
+
+// settlePeriod settles the period of the ranking x.
+func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
+	r, per := x.Ranking, c.Get("per")
+	switch most := periodsStored[per]; {
+	case per == "" && c.Has("keep"):
+		b.At(x.Pos, "keep=%d: a ranking without per= is kept forever", r.Keep)
+	case per == "":
+		return
+	case !r.Counts:
+		b.At(x.Pos, "per=%s on %s: it counts what falls into one %s, so it stands on a counter: write counter; ranking,per=%s", per, x.Parts[0].Label(), per, per)
+	case r.Keep > most:
+		b.At(x.Pos, "keep=%d: stores keep what ends by itself for five years, so at most %d of per=%s", r.Keep, most, per)
+	default:
+		r.Per = per
+	}
+}
+
+func isFloat(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsFloat != 0
+}
+
+// scoreKind returns the kind of the stored scores of r, which are of type t: a
+// change of it needs a rebuild. Unsigned integers of up to 32 bits are stored as
+// signed ones.
+func scoreKind(r *model.Ranking, t types.Type) string {
+	if stored.IsTime(t) {
+		return "time"
+	}
+	switch b := t.Underlying().(*types.Basic); {
+	case r.Counts:
+		return "int"
+	case r.Scale >= 0:
+		return fmt.Sprintf("decimal %d", r.Scale)
+	case isFloat(t):
+		return "float"
+	case b.Kind() == types.Uint || b.Kind() == types.Uint64:
+		return "uint"
+	}
+	return "int"
+}
+
+func rankingName(x *model.Index) string {
+	name := "Top" + english.Capital(x.Parts[0].Name)
+	if by := x.Ranking.By; by != nil {
+		name += "By" + english.Capital(by.Name)
+	}
+	if per := x.Ranking.Per; per != "" {
+		name += "Per" + english.Capital(per)
+	}
+	return name
+}
+
+// rankingDef leaves out in which order the scores are read, how ties stand and
+// how many periods are kept: a change of these needs no rebuild.
+func rankingDef(x *model.Index) string {
+	text := fmt.Sprintf("ranking %s %s", x.Parts[0].Stored, x.Ranking.Kind)
+	if len(x.Followed()) > 0 {
+		text += " counted"
+	}
+	if by := x.Ranking.By; by != nil {
+		text += fmt.Sprintf(" by %s %s", by.Stored, stored.KeyKind(by.Type))
+	}
+	if per := x.Ranking.Per; per != "" {
+		text += " per " + per
+	}
+	return text
+}

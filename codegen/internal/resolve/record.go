@@ -1,0 +1,71 @@
+package resolve
+
+import (
+	"github.com/ringtree/ringtree/codegen/internal/load"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+	"github.com/ringtree/ringtree/codegen/internal/tag"
+)
+
+// useModel takes over the options of the model clause.
+func (b *builder) useModel(m member, c tag.Clause) {
+	if b.draft.TagOf("model") != m.tagged {
+		b.At(m.at(c), "%s has two model clauses; merge them", b.model.Name)
+		return
+	}
+	b.model.Version = c.Number("version", b.model.Version)
+	b.model.History = c.Number("history", 0)
+	b.model.If = b.condition(c.Get("if"))
+}
+
+// useID takes the field m as the id, or as a part of it.
+func (b *builder) useID(m member, c tag.Clause) {
+	b.needStored(m, c)
+	b.model.ID = append(b.model.ID, m.Part)
+	b.model.Sequential = b.model.Sequential || c.Has("seq")
+	if len(b.model.ID) > 1 && stored.KeyStruct(m.Type) != nil || len(b.model.ID) > 1 && stored.KeyStruct(b.model.ID[0].Type) != nil {
+		b.At(m.tagged.Pos, "a part of an id cannot itself have parts; take its fields one by one")
+	}
+}
+
+// fill returns the use of a word whose field the library fills in: its name goes
+// to place.
+func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Clause) {
+	return func(b *builder, m member, c tag.Clause) {
+		b.needStored(m, c)
+		name := place(b.model)
+		if *name != "" {
+			b.At(m.at(c), "%s already has a %s field: %s", b.model.Name, c.Word, *name)
+		}
+		*name = m.Name
+	}
+}
+
+// useSkip complains if another clause stands beside the -, which leaves m out of
+// what is stored.
+func (b *builder) useSkip(m member, c tag.Clause) {
+	if len(m.tagged.Clauses) > 1 {
+		b.At(m.at(c), "- leaves %s out of what is stored, so no other clause can stand beside it", m.Name)
+	}
+}
+
+// finishID settles the type of the id.
+func (b *builder) finishID() {
+	m := b.model
+	switch n := len(m.ID); {
+	case n == 0 && (b.draft.TagOf("id") != nil || b.draft.TagOf("events") != nil || b.draft.Faulty()):
+		return // Events have no id; the others have a fault that has been reported.
+	case n == 0:
+		b.At(m.Pos, "%s has no id: put `kv:\"id\"` on a field, or on several; tags of embedded structs do not count", m.Name)
+	case n == 1:
+		m.IDType = m.ID[0].Type
+	case n > stored.MaxParts:
+		b.At(m.Pos, "the id of %s has %d fields; a key has at most %d", m.Name, n, stored.MaxParts)
+	default:
+		key := b.draft.KeyOf(load.Group{})
+		if named := b.source.Named(key.Name); named != nil {
+			m.IDType = named
+		}
+		m.Keys = append([]model.Key{{Name: key.Name, About: key.About, Parts: m.ID}}, m.Keys...)
+	}
+}

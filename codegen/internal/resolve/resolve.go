@@ -1,0 +1,129 @@
+// Package resolve is the second step: it makes models of tagged structs. It decides
+// their ids, indexes and names, and what their entries are.
+package resolve
+
+import (
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/load"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+	"github.com/ringtree/ringtree/codegen/internal/tag"
+)
+
+// Package returns the package that s declares and reports what is wrong with its models.
+func Package(r *problem.Reporter, s *load.Source) *model.Package {
+	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
+	var counts []pendingCount
+	for _, d := range s.Drafts {
+		b := &builder{scope: scope{r, s}, draft: d}
+		if b.build() {
+			p.Models = append(p.Models, b.model)
+			counts = append(counts, b.counts...)
+		}
+	}
+	for _, c := range counts {
+		resolveCount(r, p, c)
+	}
+	slices.SortFunc(p.Models, func(a, b *model.Model) int { return strings.Compare(a.Name, b.Name) })
+	return p
+}
+
+// build makes the model of the draft and reports whether its types are known.
+func (b *builder) build() bool {
+	d := b.draft
+	named := b.resolved(d)
+	if named == nil {
+		return false
+	}
+	b.model = &model.Model{
+		Name: d.Names.Model, Stored: d.Names.Stored, Collection: d.Names.Collection,
+		Version: 1, Type: named, File: d.File.Path, Pos: d.Spec.Pos(),
+	}
+	b.tags = map[*types.Var]string{}
+	fields := named.Underlying().(*types.Struct)
+	for i := range fields.NumFields() {
+		f, tag := fields.Field(i), fields.Tag(i)
+		b.tags[f] = tag
+		if stored.InRecord(f, tag) {
+			b.stored = append(b.stored, f)
+		}
+	}
+	for _, t := range d.Tags {
+		b.useTag(t)
+	}
+	b.finishID()
+	b.finishCounters()
+	b.finishIndexes()
+	return true
+}
+
+// useTag gives the clauses of t their meaning.
+func (b *builder) useTag(t *load.Tagged) {
+	m, ok := b.member(t)
+	if !ok {
+		return
+	}
+	for _, c := range t.Clauses {
+		if wrong := c.Misfit(m.Type); wrong != "" {
+			b.At(t.Text.Pos(c.Offset), "%s cannot stand on %s of type %s: %s", c.Word, m.Label(), stored.Describe(m.Type, b.source.Types), wrong)
+			continue
+		}
+		if !b.checkOptions(t, c) {
+			continue
+		}
+		if meaning := meanings[c.Word]; meaning.use != nil {
+			meaning.use(b, m, c)
+		} else {
+			b.useIndex(m, c, meaning)
+		}
+	}
+}
+
+// checkOptions reports options of c that name what is not there or does not fit.
+func (b *builder) checkOptions(t *load.Tagged, c tag.Clause) bool {
+	ok := true
+	for _, o := range c.Options {
+		at := t.Text.Pos(o.Offset)
+		switch named := c.Reference(o); {
+		case named.Condition && b.condition(o.Value) == nil:
+			b.At(at, "if=%s: want a stored bool field of %s, or a method func (*%s) %s() bool; %s",
+				o.Value, b.model.Name, b.draft.Name, o.Value, english.Known(o.Value, b.conditions()))
+			ok = false
+		case named.Field != nil:
+			ok = b.namesField(o, named.Field, at) && ok
+		}
+	}
+	return ok
+}
+
+// namesField reports whether o names a stored field, of a type that misfit does
+// not complain about.
+func (b *builder) namesField(o tag.Option, misfit func(types.Type) string, at token.Pos) bool {
+	f := b.field(o.Value)
+	if f == nil {
+		b.At(at, "%s=%s: %s has no such field; %s", o.Name, o.Value, b.model.Name, english.Known(o.Value, b.fieldNames()))
+		return false
+	}
+	if wrong := misfit(f.Type()); wrong != "" {
+		b.At(at, "%s=%s: %s is of type %s: %s", o.Name, o.Value, o.Value, stored.Describe(f.Type(), b.source.Types), wrong)
+		return false
+	}
+	return true
+}
+
+// finishIndexes settles what the entries of the indexes are.
+func (b *builder) finishIndexes() {
+	for _, x := range b.model.Indexes {
+		x.Def = meanings[x.Word].def(x)
+		if c := x.Condition(); c != nil {
+			x.Def += " if " + c.Name
+		}
+	}
+}

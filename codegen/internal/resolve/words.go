@@ -1,0 +1,21 @@
+package resolve
+
+import "github.com/ringtree/ringtree/codegen/internal/model"
+
+// meanings are what the words of the grammar make of a model.
+var meanings = map[string]meaning{
+	"id":       {use: (*builder).useID},
+	"unique":   {name: bySubject, def: partsDef},
+	"list":     {name: bySubject, def: partsDef, settle: (*builder).settleList},
+	"timeline": {name: timelineName, def: timelineDef, settle: (*builder).settleTimeline},
+	"ranking":  {name: rankingName, def: rankingDef, settle: (*builder).settleRanking},
+	"counter":  {use: (*builder).useCounter},
+	"count":    {use: (*builder).useCount},
+	"version":  {use: fill(func(m *model.Model) *string { return &m.VersionField })},
+	"created":  {use: fill(func(m *model.Model) *string { return &m.Created })},
+	"updated":  {use: fill(func(m *model.Model) *string { return &m.Updated })},
+	"expires":  {use: fill(func(m *model.Model) *string { return &m.Expires })},
+	"-":        {use: (*builder).useSkip},
+	"model":    {use: (*builder).useModel},
+	"events":   {use: (*builder).useEvents},
+}

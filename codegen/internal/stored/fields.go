@@ -1,0 +1,199 @@
+package stored
+
+import (
+	"cmp"
+	"go/token"
+	"go/types"
+	"reflect"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+)
+
+// A Field is a field of a struct, or of a struct embedded in it, that is part of
+// the stored value.
+type Field struct {
+	Names []string // the stored name, then older ones, which are read as well
+	Path  string   // from the struct: "Title", "Base.Created"
+	Type  types.Type
+	Place Place
+}
+
+// Place is where a type is reached: a name for it if it has none, and the
+// nearest field of the user's own package, for messages.
+type Place struct {
+	Name string
+	Pos  token.Pos
+}
+
+// Fields returns what is stored of the struct st that is the type t. It complains
+// if two fields have one name, or if nothing of t would be stored.
+func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Pos) []Field {
+	c := fieldCollector{Forms: s, root: t, base: base, seen: make(map[string]bool)}
+	c.collect(st, "", pos)
+	if len(c.fields) == 0 && hidesData(st) {
+		s.refuseEmpty(t, pos)
+	}
+	return c.fields
+}
+
+// refuseEmpty complains about t, of which nothing would be stored.
+func (s *Forms) refuseEmpty(t types.Type, pos token.Pos) {
+	s.At(pos, "%s has no exported fields and no marshaling of its own: nothing of it would be stored", Describe(t, s.Pkg))
+}
+
+// hidesData reports whether st has fields at all, none of them exported.
+func hidesData(st *types.Struct) bool {
+	hides := false
+	for f := range st.Fields() {
+		if f.Exported() {
+			return false
+		}
+		hides = hides || f.Name() != "_"
+	}
+	return hides
+}
+
+// A fieldCollector collects the fields of the struct root.
+type fieldCollector struct {
+	*Forms
+	root   types.Type
+	base   string
+	seen   map[string]bool
+	fields []Field
+}
+
+// collect adds the fields of st, which is reached by path from the root.
+func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos) {
+	for i := range st.NumFields() {
+		f, tag := st.Field(i), st.Tag(i)
+		own := pos
+		if f.Pkg() == c.Pkg {
+			own = f.Pos()
+		}
+		msgpack := parseMsgpackTag(tag)
+		switch {
+		case f.Name() == "_msgpack" && msgpack.asArray:
+			c.At(own, "%s is stored as an array (as_array): an array does not survive a change of fields; remove the option", Describe(c.root, c.Pkg))
+		case !InRecord(f, tag):
+		case f.Embedded() && !msgpack.noinline && c.inlined(f, path, own):
+		case f.Exported():
+			c.add(f, msgpack, path, own)
+		}
+	}
+}
+
+// inlined reports whether f, an embedded field, is a struct whose fields are
+// stored as those of the root, and adds them.
+func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos) bool {
+	st, ok := f.Type().Underlying().(*types.Struct)
+	if !ok {
+		if _, pointer := f.Type().Underlying().(*types.Pointer); pointer && !f.Exported() {
+			c.At(pos, "%s embeds a pointer to an unexported type, which would not be stored: name the field or export the type", Describe(c.root, c.Pkg))
+		}
+		return false
+	}
+	if c.StructIn(f.Type()) == nil {
+		return false
+	}
+	if f.Exported() && hidesData(st) {
+		c.refuseEmpty(f.Type(), pos)
+	}
+	if f.Exported() || f.Pkg() == c.Pkg {
+		path += f.Name() + "."
+	}
+	c.collect(st, path, pos)
+	return true
+}
+
+// add adds the field f, which is reached by path from the root.
+func (c *fieldCollector) add(f *types.Var, tag msgpackTag, path string, pos token.Pos) {
+	field := Field{
+		Names: append([]string{cmp.Or(tag.name, f.Name())}, tag.aliases...),
+		Path:  path + f.Name(),
+		Type:  f.Type(),
+		Place: Place{c.base + english.Capital(f.Name()), pos},
+	}
+	if tag.intern {
+		c.At(pos, "field %s: the msgpack option intern has no stored form here: remove it", f.Name())
+	}
+	for _, name := range field.Names {
+		if c.seen[name] {
+			c.At(pos, "two fields of %s are stored as %q: rename one with `msgpack:\"other name\"`", Describe(c.root, c.Pkg), name)
+		}
+		c.seen[name] = true
+	}
+	if !c.selects(field.Path, f) {
+		c.At(pos, "field %s is hidden behind another of its name in %s", f.Name(), Describe(c.root, c.Pkg))
+	}
+	c.fields = append(c.fields, field)
+}
+
+// selects reports whether path from the root is the field f.
+func (c *fieldCollector) selects(path string, f *types.Var) bool {
+	t := c.root
+	var found types.Object
+	for name := range strings.SplitSeq(path, ".") {
+		found, _, _ = types.LookupFieldOrMethod(t, true, c.Pkg, name)
+		if found == nil {
+			return false
+		}
+		t = found.Type()
+	}
+	return found == f
+}
+
+// msgpackTag is a msgpack struct tag: "name,option,option:value". Zero values
+// are always stored, so omitempty says nothing.
+type msgpackTag struct {
+	name     string
+	aliases  []string // alias:older
+	noinline bool
+	intern   bool
+	asArray  bool
+}
+
+// parseMsgpackTag returns what the struct tag says to msgpack.
+func parseMsgpackTag(tag string) msgpackTag {
+	name, options, _ := strings.Cut(reflect.StructTag(tag).Get("msgpack"), ",")
+	parsed := msgpackTag{name: name}
+	for option := range strings.SplitSeq(options, ",") {
+		word, value, _ := strings.Cut(strings.TrimSpace(option), ":")
+		switch word {
+		case "alias":
+			parsed.aliases = append(parsed.aliases, value)
+		case "noinline":
+			parsed.noinline = true
+		case "intern":
+			parsed.intern = true
+		case "as_array", "asArray":
+			parsed.asArray = true
+		}
+	}
+	return parsed
+}
+
+// Belongs reports whether a field with the tag is part of the record: stored in
+// it or, as a counter, beside it.
+func Belongs(f *types.Var, tag string) bool {
+	return (f.Exported() || f.Embedded()) && f.Name() != "_" && parseMsgpackTag(tag).name != "-" && !Says(tag, "-")
+}
+
+// NameOf returns the name under which a field with the tag is stored.
+func NameOf(f *types.Var, tag string) string {
+	return cmp.Or(parseMsgpackTag(tag).name, f.Name())
+}
+
+// InRecord reports whether a field with the tag is part of what is stored as the record.
+func InRecord(f *types.Var, tag string) bool { return Belongs(f, tag) && !Says(tag, "counter") }
+
+// Says reports whether a clause of the struct tag has the word.
+func Says(tag, word string) bool {
+	for clause := range strings.SplitSeq(reflect.StructTag(tag).Get("kv"), ";") {
+		head, _, _ := strings.Cut(clause, ",")
+		if name, _, _ := strings.Cut(head, "="); strings.TrimSpace(name) == word {
+			return true
+		}
+	}
+	return false
+}

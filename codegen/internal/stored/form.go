@@ -1,0 +1,120 @@
+// Package stored knows how Go types are stored: as keys, as values, and as the
+// fields of records.
+package stored
+
+import (
+	"go/types"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+)
+
+// MsgpackPath is the import path of the msgpack library.
+const MsgpackPath = "github.com/vmihailenco/msgpack/v5"
+
+// Forms knows how the types that one package reaches are stored, and reports
+// what cannot be stored at the nearest field of that package.
+type Forms struct {
+	*problem.Reporter
+	Pkg    *types.Package
+	writes func(*types.TypeName) bool // whether kvgen writes the codec of a type
+}
+
+// NewForms returns the forms of pkg, which report to r. Where writes holds for a
+// type, its msgpack methods are not its own but what kvgen writes.
+func NewForms(r *problem.Reporter, pkg *types.Package, writes func(*types.TypeName) bool) *Forms {
+	return &Forms{r, pkg, writes}
+}
+
+// OwnForm returns how a type marshals itself, as the runtime calls it, or "". Both
+// directions must be methods of the type itself: those of something it embeds
+// know only their own part.
+func (s *Forms) OwnForm(t types.Type) string {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || IsTime(named) || s.writes(named.Obj()) || types.IsInterface(named) {
+		return ""
+	}
+	for _, form := range ownForms {
+		if hasMethod(named, form.write) && hasMethod(named, form.read) {
+			return form.name
+		}
+	}
+	return ""
+}
+
+// ownForms are asked in the order of msgpack v5.
+var ownForms = []struct {
+	name        string
+	write, read MethodShape
+}{
+	{"Custom", MethodShape{"EncodeMsgpack", "*" + MsgpackPath + ".Encoder", "error"}, MethodShape{"DecodeMsgpack", "*" + MsgpackPath + ".Decoder", "error"}},
+	{"Marshaler", MethodShape{"MarshalMsgpack", "", "[]byte error"}, MethodShape{"UnmarshalMsgpack", "[]byte", "error"}},
+	{"Binary", MethodShape{"MarshalBinary", "", "[]byte error"}, MethodShape{"UnmarshalBinary", "[]byte", "error"}},
+	{"Text", MethodShape{"MarshalText", "", "[]byte error"}, MethodShape{"UnmarshalText", "[]byte", "error"}},
+}
+
+// A MethodShape is a method by name, parameter types and result types.
+type MethodShape struct{ Name, Params, Results string }
+
+// hasMethod reports whether t itself has the method want.
+func hasMethod(t *types.Named, want MethodShape) bool {
+	found, index, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, want.Name)
+	method, ok := found.(*types.Func)
+	return ok && len(index) == 1 && want.Fits(method)
+}
+
+// Fits reports whether method takes and returns what the shape says.
+func (m MethodShape) Fits(method *types.Func) bool {
+	sig := method.Signature()
+	return typesOf(sig.Params()) == m.Params && typesOf(sig.Results()) == m.Results
+}
+
+func typesOf(tuple *types.Tuple) string {
+	var list []string
+	for v := range tuple.Variables() {
+		list = append(list, types.TypeString(v.Type(), nil))
+	}
+	return strings.Join(list, " ")
+}
+
+// IsTime reports whether t is time.Time.
+func IsTime(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time" && named.Obj().Name() == "Time"
+}
+
+// IsTimeLike reports whether t is declared as "type T time.Time".
+func (s *Forms) IsTimeLike(t types.Type) bool {
+	st, ok := t.Underlying().(*types.Struct)
+	if !ok || IsTime(t) || s.OwnForm(t) != "" {
+		return false
+	}
+	for f := range st.Fields() {
+		return f.Pkg().Path() == "time" && f.Name() == "wall"
+	}
+	return false
+}
+
+// StructIn returns the struct type that t is or points to and that is stored
+// field by field, or nil.
+func (s *Forms) StructIn(t types.Type) types.Type {
+	t = types.Unalias(t)
+	if p, ok := t.Underlying().(*types.Pointer); ok && s.OwnForm(t) == "" {
+		t = types.Unalias(p.Elem())
+	}
+	_, ok := t.Underlying().(*types.Struct)
+	if !ok || IsTime(t) || s.IsTimeLike(t) || s.OwnForm(t) != "" {
+		return nil
+	}
+	return t
+}
+
+// Describe returns t as a message in the package home calls it.
+func Describe(t types.Type, home *types.Package) string {
+	return types.TypeString(t, func(pkg *types.Package) string {
+		if pkg == home {
+			return ""
+		}
+		return pkg.Name()
+	})
+}

@@ -1,0 +1,159 @@
+package tag
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+)
+
+// A Clause is one clause of a kv tag, checked against the table of words:
+//
+//	word [= value] {, option}
+//
+// Offsets count bytes from the start of the tag's text.
+type Clause struct {
+	Word    string
+	Value   string // what stands after the word's "=", "" if nothing does
+	Options []Option
+	Offset  int
+
+	word *word
+}
+
+// An Option is one option of a clause: a flag, or a name with a value.
+type Option struct {
+	Name   string
+	Value  string // "" of a flag
+	Offset int
+}
+
+// Get returns the value of the option called name, "" if it is not given.
+func (c Clause) Get(name string) string {
+	o, _ := c.option(name)
+	return o.Value
+}
+
+// Has reports whether the option called name is given.
+func (c Clause) Has(name string) bool {
+	_, ok := c.option(name)
+	return ok
+}
+
+// Number returns the value of the option called name, or otherwise if it is not given.
+func (c Clause) Number(name string, otherwise int) int {
+	n, err := strconv.Atoi(c.Get(name))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// option returns the option called name, and whether it is given.
+func (c Clause) option(name string) (Option, bool) {
+	i := slices.IndexFunc(c.Options, func(o Option) bool { return o.Name == name })
+	if i < 0 {
+		return Option{}, false
+	}
+	return c.Options[i], true
+}
+
+// Parse returns the clauses of the text of a kv tag that stands on site, and the
+// faults of those that it leaves out.
+func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
+	offset := 0
+	for part := range strings.SplitSeq(text, ";") {
+		c, fault := parseClause(part, offset, site)
+		if fault == nil && !c.word.index && slices.ContainsFunc(clauses, func(other Clause) bool { return other.Word == c.Word }) {
+			fault = &Fault{c.Offset, fmt.Sprintf("%s is given twice", c.Word)}
+		}
+		if fault != nil {
+			faults = append(faults, fault)
+		} else {
+			clauses = append(clauses, c)
+		}
+		offset += len(part) + 1
+	}
+	return clauses, faults
+}
+
+// Misfit returns why c cannot stand on a t, "" if it can.
+func (c Clause) Misfit(t types.Type) string {
+	if c.word.fits == nil {
+		return ""
+	}
+	return c.word.fits(t)
+}
+
+// Reference returns what the value of the option o of c names.
+func (c Clause) Reference(o Option) Reference {
+	takes, _ := c.word.option(o.Name)
+	return takes.refers
+}
+
+// parseClause parses the clause text, which starts at offset of its tag.
+func parseClause(text string, offset int, site Site) (Clause, *Fault) {
+	head, rest, more := strings.Cut(text, ",")
+	name, value, valued, at := parseWord(head, offset)
+	c := Clause{Word: name, Value: value, Offset: at}
+	var fault *Fault
+	if c.word, fault = findWord(name, at, site); fault != nil {
+		return c, fault
+	}
+	if wrong := c.word.value.fault(name, value, valued); wrong != "" {
+		return c, &Fault{at, wrong}
+	}
+	for offset += len(head) + 1; more; offset += len(head) + 1 {
+		head, rest, more = strings.Cut(rest, ",")
+		if c.Options, fault = parseOption(c, head, offset); fault != nil {
+			return c, fault
+		}
+	}
+	return c, nil
+}
+
+// parseOption returns the options of c with the one that text says.
+func parseOption(c Clause, text string, offset int) ([]Option, *Fault) {
+	name, value, valued, at := parseWord(text, offset)
+	takes, ok := c.word.option(name)
+	if !ok {
+		if name == "" {
+			return nil, &Fault{at, fmt.Sprintf("an empty option of %s", c.Word)}
+		}
+		return nil, &Fault{at, fmt.Sprintf("unknown option %q of %s; %s", name, c.Word, c.word.knownOptions(name))}
+	}
+	if c.Has(name) {
+		return nil, &Fault{at, fmt.Sprintf("%s is given twice", name)}
+	}
+	if wrong := takes.value.fault(name, value, valued); wrong != "" {
+		return nil, &Fault{at, wrong}
+	}
+	return append(c.Options, Option{name, value, at}), nil
+}
+
+// parseWord splits "word = value" and returns the offset at which the word stands.
+func parseWord(text string, offset int) (name, value string, valued bool, at int) {
+	at = offset + len(text) - len(strings.TrimLeft(text, " \t"))
+	name, value, valued = strings.Cut(text, "=")
+	return strings.TrimSpace(name), strings.TrimSpace(value), valued, at
+}
+
+// findWord returns the entry of the table for name if the word may stand on site.
+func findWord(name string, at int, site Site) (*word, *Fault) {
+	if name == "" {
+		return nil, &Fault{at, "an empty clause; " + english.Known("", wordsOn(site))}
+	}
+	for _, w := range words {
+		if w.name != name {
+			continue
+		}
+		if w.on&site == 0 {
+			return nil, &Fault{at, fmt.Sprintf("%s stands on %s, not on %s", name, w.on, site)}
+		}
+		return w, nil
+	}
+	return nil, &Fault{at, fmt.Sprintf("unknown word %q; %s", name, english.Known(name, wordsOn(site)))}
+}

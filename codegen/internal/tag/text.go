@@ -1,0 +1,158 @@
+package tag
+
+import (
+	"go/ast"
+	"go/token"
+	"strconv"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+)
+
+// A Text is the text of a kv tag, with the place of each of its bytes.
+type Text struct {
+	Text  string
+	start token.Pos // of the literal or comment it was found in
+	at    []int     // offset of each byte of text, and of its end, from start
+}
+
+// Pos returns the place of the byte at offset.
+func (t Text) Pos(offset int) token.Pos {
+	return t.start + token.Pos(t.at[min(offset, len(t.at)-1)])
+}
+
+// A Fault is a fault in the text of a tag.
+type Fault struct {
+	Offset  int
+	Message string
+}
+
+// Report reports the faults of t to r.
+func (t Text) Report(r *problem.Reporter, faults ...*Fault) {
+	for _, fault := range faults {
+		r.At(t.Pos(fault.Offset), "%s", fault.Message)
+	}
+}
+
+// OfField returns the text of the kv tag in the struct tag lit, and whether there is
+// one. A struct tag that mentions kv and is malformed is a fault of the text of
+// lit, which is returned then: reflect would ignore the tag without a word.
+func OfField(lit *ast.BasicLit) (tag Text, ok bool, fault *Fault) {
+	if lit == nil {
+		return Text{}, false, nil
+	}
+	text, at := unquote(lit.Value)
+	whole := Text{text, lit.Pos(), at}
+	for i := skipBlanks(text, 0); i < len(text); i = skipBlanks(text, i) {
+		key, quoted, found := nextPair(text[i:])
+		if !found && (strings.HasPrefix(text[i:], "kv") || strings.Contains(text, "kv:")) {
+			return whole, false, &Fault{i, "malformed struct tag: write `kv:\"...\"` with nothing between the colon and the quotation mark"}
+		}
+		if !found {
+			return tag, ok, nil
+		}
+		if key == "kv" && ok {
+			return whole, false, &Fault{i, "a second kv tag on one field; separate clauses by a semicolon"}
+		}
+		if key == "kv" {
+			tag, ok = whole.within(i+len("kv:"), quoted), true
+		}
+		i += len(key) + 1 + len(quoted)
+	}
+	return tag, ok, nil
+}
+
+func skipBlanks(text string, i int) int {
+	return len(text) - len(strings.TrimLeft(text[i:], " "))
+}
+
+// nextPair returns the key and the quoted value that text starts with.
+func nextPair(text string) (key, quoted string, ok bool) {
+	colon := strings.IndexByte(text, ':')
+	if colon <= 0 || strings.ContainsAny(text[:colon], " \"\t") {
+		return "", "", false
+	}
+	quoted, err := strconv.QuotedPrefix(text[colon+1:])
+	if err != nil || quoted[0] != '"' {
+		return "", "", false
+	}
+	return text[:colon], quoted, true
+}
+
+// within returns the text in the quoted value that stands at offset i of t.
+func (t Text) within(i int, quoted string) Text {
+	inner, offsets := unquote(quoted)
+	at := make([]int, len(offsets))
+	for j, o := range offsets {
+		at[j] = t.at[i+o]
+	}
+	return Text{inner, t.start, at}
+}
+
+// unquote returns the text of the Go string literal lit and the offset in lit
+// of each of its bytes and of its end.
+func unquote(lit string) (string, []int) {
+	quote := lit[0]
+	body := lit[1 : len(lit)-1]
+	var text []byte
+	var at []int
+	for i := 0; i < len(body); {
+		piece, tail := body[i:i+1], body[i+1:]
+		if quote == '"' && body[i] == '\\' {
+			r, multibyte, rest, err := strconv.UnquoteChar(body[i:], quote)
+			if err != nil {
+				break
+			}
+			piece, tail = string([]byte{byte(r)}), rest
+			if multibyte {
+				piece = string(r)
+			}
+		}
+		for range len(piece) {
+			at = append(at, i+1)
+		}
+		text = append(text, piece...)
+		i = len(body) - len(tail)
+	}
+	return string(text), append(at, len(body)+1)
+}
+
+// OfMethod returns the texts of the //kv: lines in the comment of a method.
+func OfMethod(doc *ast.CommentGroup) []Text {
+	var tags []Text
+	for _, c := range comments(doc) {
+		if text, ok := strings.CutPrefix(c.Text, "//kv:"); ok {
+			tags = append(tags, plainText(text, c.Slash, len("//kv:")))
+		}
+	}
+	return tags
+}
+
+// InProse returns the comment of doc that reads "// kv:word", which to Go is prose,
+// nil if there is none.
+func InProse(doc *ast.CommentGroup) *ast.Comment {
+	for _, c := range comments(doc) {
+		text := strings.TrimPrefix(c.Text, "//")
+		trimmed := strings.TrimLeft(text, " \t")
+		if trimmed != text && strings.HasPrefix(trimmed, "kv:") {
+			return c
+		}
+	}
+	return nil
+}
+
+func comments(doc *ast.CommentGroup) []*ast.Comment {
+	if doc == nil {
+		return nil
+	}
+	return doc.List
+}
+
+// plainText returns text as it stands at offset after start.
+func plainText(text string, start token.Pos, offset int) Text {
+	at := make([]int, len(text)+1)
+	for i := range at {
+		at[i] = offset + i
+	}
+	return Text{text, start, at}
+}

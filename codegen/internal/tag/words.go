@@ -1,0 +1,174 @@
+// Package tag reads kv tags. Its table of words is the grammar.
+package tag
+
+import (
+	"go/types"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+)
+
+// A Site is a place where a tag may stand.
+type Site int
+
+// The places of tags.
+const (
+	OnField  Site = 1 << iota // a field's tag
+	OnModel                   // the tag of the field _ struct{}
+	OnMethod                  // a //kv: comment above a method
+)
+
+// String returns the places of s in words.
+func (s Site) String() string {
+	var places []string
+	for i, place := range []string{"a field", "the field _ struct{}", "a method"} {
+		if s&(1<<i) != 0 {
+			places = append(places, place)
+		}
+	}
+	return strings.Join(places, " or ")
+}
+
+// A word is one word of the grammar: how it is written, where it may stand and
+// what its options are.
+type word struct {
+	name    string
+	on      Site
+	value   operand  // what stands after "="
+	options []option // what stands after ","
+
+	// index means that the word may stand on one field several times, each time
+	// for another index.
+	index bool
+
+	// fits complains about a type that the word cannot stand on; nil fits all.
+	fits func(types.Type) string
+}
+
+// An option is one option of a word.
+type option struct {
+	name   string
+	value  operand
+	refers Reference
+}
+
+// A Reference is what the value of an option names; the zero one names nothing.
+type Reference struct {
+	Field     func(types.Type) string // a field, of a type that this does not complain about
+	Condition bool                    // a bool field or method
+}
+
+// Options that several words have.
+var (
+	nameOption   = option{name: "name", value: operand{form: "Name", wrong: goName}}
+	wasOption    = option{name: "was", value: operand{form: "Name", wrong: goName}}
+	pluralOption = option{name: "plural", value: operand{form: "Names", wrong: goName}}
+	byOption     = option{name: "by", value: operand{form: "Field"}, refers: Reference{Field: keyType}}
+	ifOption     = option{name: "if", value: operand{form: "Method"}, refers: Reference{Condition: true}}
+)
+
+// words is the grammar. What a word makes of a model is in the table of package
+// resolve; how an index is written is in the table of package emit.
+var words = []*word{
+	{name: "id", on: OnField, fits: keyType, options: []option{{name: "seq"}}},
+	{
+		name: "unique", on: OnField | OnMethod, index: true, fits: keysType,
+		value:   operand{form: "Group", optional: true, wrong: goName},
+		options: indexOptions(),
+	},
+	{
+		name: "list", on: OnField | OnMethod, index: true, fits: keysType,
+		value:   operand{form: "Group", optional: true, wrong: goName},
+		options: indexOptions(option{name: "hot", value: number(1, 64)}),
+	},
+	{
+		name: "timeline", on: OnField | OnMethod, index: true, fits: comparableType,
+		options: indexOptions(
+			byOption,
+			option{name: "ring", value: number(1, 1<<30)},
+			option{name: "segment", value: number(1, 1<<12)},
+			option{name: "shards", value: number(1, 64)},
+		),
+	},
+	{
+		name: "ranking", on: OnField | OnMethod, index: true, fits: scoreType,
+		options: indexOptions(
+			byOption,
+			option{name: "per", value: oneOf("hour", "day", "week", "month")},
+			option{name: "keep", value: number(1, 1<<30)},
+			option{name: "order", value: oneOf("low")},
+			option{name: "ties", value: oneOf("shared")},
+			option{name: "scale", value: number(0, 18)},
+		),
+	},
+	{
+		name: "counter", on: OnField, fits: integerType,
+		options: []option{{name: "batch", value: oneOf("sampled", "window", "every")}, nameOption, wasOption},
+	},
+	{name: "count", on: OnField, fits: keysType, value: operand{form: "Model.Field", wrong: modelField}},
+	{name: "version", on: OnField, fits: int64Type},
+	{name: "created", on: OnField, fits: timeType},
+	{name: "updated", on: OnField, fits: timeType},
+	{name: "expires", on: OnField, fits: timeType},
+	{name: "-", on: OnField},
+	{
+		name: "model", on: OnModel,
+		options: []option{
+			nameOption,
+			pluralOption,
+			{name: "version", value: number(1, 1<<31-1)},
+			ifOption,
+			{name: "history", value: number(1, 1<<20)},
+			wasOption,
+		},
+	},
+	{
+		name: "events", on: OnModel,
+		options: []option{
+			byOption,
+			{name: "once", value: operand{form: "Field"}, refers: Reference{Field: comparableType}},
+			{name: "keep", value: number(1, 1<<30)},
+			{name: "layout", value: oneOf("append", "ring", "packed")},
+			{name: "ttl", value: operand{form: "24h", wrong: duration}},
+			nameOption,
+			pluralOption,
+			wasOption,
+		},
+	},
+}
+
+// indexOptions returns own and the options that every index has.
+func indexOptions(own ...option) []option { return append(own, nameOption, wasOption, ifOption) }
+
+// option returns the option of w called name.
+func (w *word) option(name string) (option, bool) {
+	for _, o := range w.options {
+		if o.name == name {
+			return o, true
+		}
+	}
+	return option{}, false
+}
+
+// knownOptions returns the options of w for a message about the unknown option wrong.
+func (w *word) knownOptions(wrong string) string {
+	if len(w.options) == 0 {
+		return "it has none"
+	}
+	names := make([]string, len(w.options))
+	for i, o := range w.options {
+		names[i] = o.name
+	}
+	return english.Known(wrong, names)
+}
+
+// wordsOn returns the words that may stand on site, in the order of the grammar.
+func wordsOn(site Site) []string {
+	var names []string
+	for _, w := range words {
+		if w.on&site != 0 {
+			names = append(names, w.name)
+		}
+	}
+	return names
+}

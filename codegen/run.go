@@ -1,0 +1,103 @@
+package codegen
+
+import (
+	"fmt"
+	"go/token"
+	"os"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/check"
+	"github.com/ringtree/ringtree/codegen/internal/emit"
+	"github.com/ringtree/ringtree/codegen/internal/load"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/output"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/resolve"
+)
+
+// A Run is one run of kvgen over some packages.
+type Run struct {
+	Patterns []string // of packages, as the go command takes them; none: the one in the working directory
+	Accept   bool     // write what the lock file would refuse
+}
+
+// Generate brings the generated files and the lock file of the packages up to
+// date. If there is anything to complain about, it writes nothing.
+func (run Run) Generate() error {
+	changes, err := run.changes()
+	if err != nil {
+		return err
+	}
+	return output.Write(changes)
+}
+
+// Check returns a line for every file that Generate would write or remove.
+func (run Run) Check() (lines string, err error) {
+	changes, err := run.changes()
+	for _, c := range changes {
+		lines += c.String() + "\n"
+	}
+	return lines, err
+}
+
+// Plan returns the access plan of the packages: what their models hold and
+// what each way to it costs in trips.
+func (run Run) Plan() (string, error) {
+	_, packages, err := run.load()
+	if err != nil {
+		return "", err
+	}
+	var plans []string
+	for _, p := range packages {
+		plans = append(plans, emit.Plan(p))
+	}
+	return strings.Join(plans, "\n"), nil
+}
+
+// load returns the packages of the run, resolved and checked.
+func (run Run) load() (*problem.Reporter, []*model.Package, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, nil, err
+	}
+	patterns := run.Patterns
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	r := &problem.Reporter{Fset: token.NewFileSet(), Dir: dir}
+	sources, err := load.Sources(r, patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(sources) == 0 {
+		return nil, nil, fmt.Errorf("no models in %s: a model is a struct with a kv tag, such as `kv:\"id\"` on a field", strings.Join(patterns, " "))
+	}
+	var packages []*model.Package
+	for _, s := range sources {
+		p := resolve.Package(r, s)
+		check.Models(r, s, p)
+		packages = append(packages, p)
+	}
+	return r, packages, r.Err()
+}
+
+// changes returns what has to be done to the files of the packages.
+func (run Run) changes() ([]output.Change, error) {
+	r, packages, err := run.load()
+	if err != nil {
+		return nil, err
+	}
+	var changes []output.Change
+	for _, p := range packages {
+		lock := check.Lock(r, p, run.Accept)
+		files := emit.Files(r, p)
+		if len(files) > 0 {
+			files = append(files, lock)
+		}
+		changes = append(changes, output.Compare(r, p.Dir, files)...)
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return changes, nil
+}

@@ -1,0 +1,59 @@
+package apptest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// program is the browser's name on the PATH.
+const program = "chromium"
+
+// patience is how long one step in the browser may take. It is long because a
+// busy machine is no fault of the page.
+const patience = 20 * time.Second
+
+// flags make Chromium the same on every machine and silent on the network.
+var flags = map[string]any{
+	"disable-gpu": true, "disable-quic": true, "disable-component-update": true, "disable-domain-reliability": true,
+	"disable-features": "Translate,MediaRouter,OptimizationHints", "lang": "en-US",
+	"disable-lcd-text": true, "font-render-hinting": "none",
+	"host-resolver-rules": "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
+}
+
+// startBrowser runs Chromium until the test ends, without a window and with a
+// profile directory of its own. It listens on no port, and ends with the program
+// that started it.
+func startBrowser(t testing.TB) context.Context {
+	t.Helper()
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program)}
+	for name, value := range flags {
+		options = append(options, chromedp.Flag(name, value))
+	}
+	return begin(t, context.Background(), chromedp.WithAllocatorOptions(options...))
+}
+
+// begin starts a browser, or opens a tab if parent has a browser, until the test
+// ends.
+func begin(t testing.TB, parent context.Context, options ...chromedp.ContextOption) context.Context {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(parent, options...)
+	// The context itself must not have a deadline: it lasts as long as the tab.
+	late := time.AfterFunc(patience, stop)
+	defer late.Stop()
+	if err := chromedp.Do(ctx); err != nil {
+		stop()
+		t.Fatalf("start %s: %v", program, err)
+	}
+	t.Cleanup(func() {
+		bounded, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		// A browser that is only stopped leaves files behind; one that does not
+		// end when it is asked to is stopped all the same.
+		_ = chromedp.Cancel(bounded)
+		stop()
+	})
+	return ctx
+}

@@ -1,0 +1,74 @@
+package web
+
+import (
+	"context"
+	"embed"
+	"net/http"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/templates"
+)
+
+// maxForm is how many bytes a form may send: the longest page, escaped.
+const maxForm = 256 << 10
+
+//go:embed mark.svg live.js
+var files embed.FS
+
+// New returns the site that shows app. The error says what of c is wrong.
+func New(app *ashiato.Site, c Config) (*Site, error) {
+	sessions, err := kvsession.New(app.DB().Store(), kvsession.Options{Keys: c.Keys, Insecure: c.Development, Label: browser})
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams(), counts: newCounts()}
+	s.handler = s.watched(s.guarded(s.mux()))
+	return s, nil
+}
+
+// ServeHTTP answers any request.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Close ends the streams that are open, which would keep a server from
+// shutting down.
+func (s *Site) Close() { s.streams.close() }
+
+func (s *Site) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, route := range routes {
+		mux.Handle(route.method+" "+route.path, s.serve(route))
+	}
+	assets := http.FileServerFS(files)
+	mux.Handle("GET /mark.svg", assets)
+	mux.Handle("GET /live.js", assets)
+	mux.Handle("GET /style/"+templates.StyleName(), templates.Style())
+	for pattern, serve := range services {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { serve(s, w, r) })
+	}
+	mux.Handle("GET /", s.serve(route{handle: (*Site).nothing}))
+	return mux
+}
+
+// guarded keeps other sites' forms away, and bounds what a request may send and
+// how long it may take.
+func (s *Site) guarded(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(s.serve(route{handle: (*Site).otherSite}))
+	next = guard.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.protect(w.Header())
+		if r.URL.Path == "/live" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		r = r.WithContext(ctx)
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Site) nothing(*visit) (answer, error)   { return answer{}, errNoSuchPage }
+func (s *Site) otherSite(*visit) (answer, error) { return answer{}, errOtherSite }

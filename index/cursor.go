@@ -1,0 +1,73 @@
+package index
+
+import (
+	"fmt"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// maxPage is how many records a page has at most.
+const maxPage = 1000
+
+// maxBatches bounds how many times a page is filled up after records were left
+// out of it.
+const maxBatches = 5
+
+// A direction is the way a page goes from the position its cursor stands for,
+// which is not on the page. It is the first byte of the cursor.
+type direction byte
+
+const (
+	onward direction = '>'
+	back   direction = '<'
+)
+
+func (d direction) opposite() direction {
+	if d == back {
+		return onward
+	}
+	return back
+}
+
+// inOrder returns the cursors that lead ahead in the direction d and behind as
+// the next and the previous one.
+func (d direction) inOrder(ahead, behind string) (next, prev string) {
+	if d == back {
+		return behind, ahead
+	}
+	return ahead, behind
+}
+
+// parseCursor returns the direction of a page of n items and the position it
+// starts from, nil for the beginning.
+func parseCursor(name, cursor string, n int) (d direction, position []byte, err error) {
+	if n < 1 || n > maxPage {
+		return onward, nil, fmt.Errorf("%s: %w: a page of %d, not of 1 to %d", name, kv.ErrBadOp, n, maxPage)
+	}
+	if cursor == "" {
+		return onward, nil, nil
+	}
+	b, err := kvmodel.ParseCursor(name, cursor)
+	if err != nil {
+		return onward, nil, err
+	}
+	if len(b) == 0 || direction(b[0]) != onward && direction(b[0]) != back {
+		return onward, nil, fmt.Errorf("%s: %w", name, kvmodel.ErrBadCursor)
+	}
+	return direction(b[0]), b[1:], nil
+}
+
+func encodeCursor(name string, d direction, position []byte) string {
+	return kvmodel.Cursor(name, append([]byte{byte(d)}, position...))
+}
+
+// kept reports whether v is among those that keep leaves in.
+func kept[T any](v *T, keep []func(*T) bool) bool {
+	for _, keep := range keep {
+		if !keep(v) {
+			return false
+		}
+	}
+	return true
+}

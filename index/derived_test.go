@@ -1,0 +1,219 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// mumbling is a store that does not carry out the first write of a counter and
+// answers it as unclear.
+type mumbling struct {
+	kv.Store
+	mu   sync.Mutex
+	done bool
+}
+
+func (m *mumbling) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
+func (m *mumbling) Close() error      { return nil }
+
+func (m *mumbling) Do(ctx context.Context, ops []kv.Op) error {
+	var rest []kv.Op
+	at := -1
+	for i, op := range ops {
+		if at < 0 && strings.HasPrefix(op.Key, "n:") && op.Kind.Writes() && m.first() {
+			at = i
+			continue
+		}
+		rest = append(rest, op)
+	}
+	if at < 0 {
+		return m.Store.Do(ctx, ops)
+	}
+	_ = m.Store.Do(ctx, rest)
+	for i := range rest {
+		place := i
+		if i >= at {
+			place++
+		}
+		ops[place].Result = rest[i].Result
+	}
+	ops[at].Result = kv.Result{Err: kv.ErrUnclear}
+	return kv.Unanswered(ops)
+}
+
+func (m *mumbling) first() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.done
+	m.done = true
+	return !was
+}
+
+func wantCount(t testing.TB, ctx context.Context, s kv.Store, want int64) {
+	t.Helper()
+	if n := counterOf(t, ctx, s, "go"); n != want {
+		t.Errorf("the counter says %d, want %d", n, want)
+	}
+}
+
+func TestDerivedCount_AnUnclearAdditionIsNoFailureAndComesOutRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, &mumbling{Store: mem}))
+		heard := 0
+		b.OnChange(func(context.Context, kvmodel.Change[book, string]) error { heard++; return nil })
+		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, b.db.Flush(ctx))
+		failed := b.db.Stats().Failed // the unclear addition
+		if s := b.db.Stats(); failed > 1 || s.Waiting != 1 || s.Lines != 1 {
+			t.Errorf("stats %+v, want one change that waits, with its line", s)
+		}
+		wantCount(t, ctx, mem, 0)
+		time.Sleep(2 * time.Minute)
+		wantCount(t, ctx, mem, 1)
+		if s := b.db.Stats(); s.Failed != failed || s.Waiting != 0 || s.Lines != 0 {
+			t.Errorf("stats %+v, want nothing left and no other failure than before", s)
+		}
+		must(t, b.db.Close(ctx))
+		if heard != 1 {
+			t.Errorf("OnChange was called %d times for the change, want once", heard)
+		}
+	})
+}
+
+// A counter does not go below 0, so a subtraction that overtakes its addition would
+// be lost.
+func TestDerivedCount_ASubtractionThatOvertakesItsAdditionComesOutRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, still{mem}))
+		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, b.db.Flush(ctx))
+		// The addition is still under way.
+		_, err := kv.One(ctx, mem, kv.OpDelete("n:Tag:Books:go"))
+		must(t, err)
+		must(t, b.Delete(ctx, "a"))
+		must(t, b.db.Flush(ctx))
+		wantCount(t, ctx, mem, 0)
+		_, err = kv.Next(ctx, mem, "n:Tag:Books:go", 0, 1)
+		must(t, err)
+		time.Sleep(2 * time.Minute)
+		wantCount(t, ctx, mem, 0)
+		if s := b.db.Stats(); s.Failed != 0 || s.Waiting != 0 || s.Lines != 0 {
+			t.Errorf("stats %+v, want nothing left and no failure", s)
+		}
+		must(t, b.db.Close(ctx))
+	})
+}
+
+func TestDerivedCount_EachOfManyConcurrentDeletesSubtractsItsShare(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	b := newBooks(closing(t, open(t, still{mem})))
+	var all []*book
+	for i := range 60 {
+		all = append(all, &book{ID: fmt.Sprint(i), Tags: []string{"go"}})
+	}
+	must(t, b.CreateMulti(ctx, all))
+	must(t, b.db.Flush(ctx))
+	wantCount(t, ctx, mem, 60)
+	var deleting sync.WaitGroup
+	for _, v := range all[:40] {
+		deleting.Go(func() { must(t, b.Delete(ctx, v.ID)) })
+	}
+	deleting.Wait()
+	must(t, b.db.Flush(ctx))
+	wantCount(t, ctx, mem, 20)
+}
+
+func TestDerivedCount_WhatWaitsWhenAProcessEndsIsCountedByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, &mumbling{Store: mem}))
+		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, b.db.Close(ctx))
+		wantCount(t, ctx, mem, 0)
+
+		next := newBooks(open(t, still{mem}))
+		must(t, next.Create(ctx, &book{ID: "b", Tags: []string{"kv"}}))
+		time.Sleep(3 * time.Minute)
+		wantCount(t, ctx, mem, 1)
+		if s := next.db.Stats(); s.Failed != 0 {
+			t.Errorf("stats %+v, want no failure", s)
+		}
+		must(t, next.db.Close(ctx))
+	})
+}
+
+func TestDerivedCount_RebuildCountsAgainBeforeItReturns(t *testing.T) {
+	for kind, as := range map[string]func(*memkv.Store) kv.Store{
+		"atomic": func(mem *memkv.Store) kv.Store { return shared{mem} },
+		"plain":  func(mem *memkv.Store) kv.Store { return still{mem} },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, mem := t.Context(), memkv.New(memkv.Options{})
+				b := newBooks(open(t, as(mem)))
+				for i := range 250 {
+					must(t, b.Create(ctx, &book{ID: fmt.Sprint(i), Tags: []string{"go", fmt.Sprint("tag", i)}}))
+				}
+				must(t, b.db.Flush(ctx))
+				_, err := kv.One(ctx, mem, kv.OpSet("n:Tag:Books:go", []byte("99")))
+				must(t, err)
+				mem.Evict("n:Tag:Books:tag7")
+				begun := time.Now()
+				must(t, b.Rebuild(ctx))
+				wantCount(t, ctx, mem, 250)
+				if n := counterOf(t, ctx, mem, "tag7"); n != 1 {
+					t.Errorf("the counter that was lost says %d, want 1", n)
+				}
+				took := time.Since(begun)
+				if kind == "atomic" && took != 0 || took > 20*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				must(t, b.db.Close(ctx))
+			})
+		})
+	}
+}
+
+func TestDerivedCount_RebuildReportsACounterThatKeepsChangingAndTheListsAreWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, still{mem}))
+		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, b.db.Flush(ctx))
+		busy, end := context.WithCancel(ctx)
+		var ended sync.WaitGroup
+		ended.Go(func() {
+			for busy.Err() == nil {
+				_, err := kv.Next(ctx, mem, "n:Tag:Books:go", 0, 1)
+				must(t, err)
+				time.Sleep(5 * time.Second)
+			}
+		})
+		begun := time.Now()
+		err := b.Rebuild(ctx)
+		if !errors.Is(err, kvmodel.ErrNotYet) || !strings.Contains(err.Error(), "Book.ByTags: counters of 1 values") {
+			t.Errorf("rebuild: %v, want an ErrNotYet that names the index", err)
+		}
+		if took := time.Since(begun); took > 2*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		wantIDs(t, ctx, b.ByTags.Of("go"), "a")
+		end()
+		ended.Wait()
+		must(t, b.Rebuild(ctx))
+		wantCount(t, ctx, mem, 1)
+		must(t, b.db.Close(ctx))
+	})
+}

@@ -1,0 +1,28 @@
+// Package index holds the index classes that answer questions by value, and the
+// sets, rows and numbers that stand beside records. Which class to take:
+//
+//   - Which person has this e-mail address? [Unique] finds the one record that
+//     holds a value, and keeps it the only one.
+//   - Which pages have this tag? [Lists] has, for each value, a [List] of all
+//     the records that hold it. With [Counted], how many there are is kept as a
+//     number, too.
+//   - Who follows this topic? [Sets] has a [Set] of ids for each value, without
+//     any records.
+//   - What is number 12? [Sequence] is a row of values that are numbered 1, 2,
+//     3, ... without a gap.
+//   - How often was this page read? [Counter] is a number of each record that
+//     changes too often to be in it.
+//
+// What is newest, and what is best, are the questions of the packages timeline
+// and ranking.
+//
+// [NewUnique] and [NewLists] plug an index into a model's records. From then on
+// every change of a record keeps the index in step, and what a crash leaves
+// half done is repaired. kvgen writes these calls from a model's tags.
+//
+// A List and a Set are read by the page. A cursor stands for a position in
+// their order, which never changes but means nothing.
+//
+// docs/lists.md explains how lists and sets work, and docs/write-path.md how an
+// index keeps in step.
+package index

@@ -1,0 +1,210 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Lists is an index from a value to all the records that hold it: one [List] for
+// each value. It keeps true that a live record is in the lists of its values at
+// every moment, and that a reader gets no record that does not hold the value.
+//
+// A change appends the record to the lists of its new values before it commits
+// and takes it out of the lists of its old values after that, so any number of
+// writers can work without a conflict. A reader loads the records anyway, and
+// drops those that no longer hold the value.
+type Lists[T any, K comparable, V any] struct {
+	spec kvmodel.IndexSpec[T, V]
+	ids  kvmodel.KeyOf[K]
+	host plug.Host[T]
+	logs *memberlog.Logs
+
+	derived *derivedCount // nil: there is none
+}
+
+var listKey = kv.NewClass("l", 3) // model, index, value text
+
+// A ListOption changes how lists are kept.
+type ListOption func(*listOptions)
+
+type listOptions struct {
+	hot     uint8
+	derived func(*kvmodel.DB) *derivedCount
+}
+
+// Hot makes each list of at least that many segments from the start, so that
+// concurrent writers to one list seldom meet. The number is rounded up to a power
+// of two, and a page reads that many keys.
+func Hot(segments int) ListOption {
+	return func(o *listOptions) { o.hot = uint8(bits.Len(uint(max(segments, 1) - 1))) }
+}
+
+// NewLists returns the index that spec describes and plugs it into records.
+func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
+	l := &Lists[T, K, V]{spec: spec, ids: records.IDs()}
+	l.host = records.Plug(l)
+	l.logs, l.derived = newLogs(records.DB(), opts)
+	l.logs.Key = func(place string) string {
+		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
+	}
+	l.logs.Rebuilds = l.host.Rebuilds
+	return l
+}
+
+func newLogs(db *kvmodel.DB, opts []ListOption) (*memberlog.Logs, *derivedCount) {
+	var o listOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	logs := &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
+	if o.derived == nil {
+		return logs, nil
+	}
+	return logs, o.derived(db)
+}
+
+// Of returns the list of the records that hold v.
+func (l *Lists[T, K, V]) Of(v V) *List[T, K] {
+	place := l.spec.Key.Text(v)
+	return &List[T, K]{l.host, members[K]{l.logs, l.host.Store(), l.ids, place, l.name(place)}}
+}
+
+func (l *Lists[T, K, V]) name(place string) string {
+	return fmt.Sprintf("%s.%s %q", l.host.Model(), l.spec.Name, place)
+}
+
+// Name returns the index's name.
+func (l *Lists[T, K, V]) Name() string { return l.spec.Name }
+
+// Def returns the index's definition.
+func (l *Lists[T, K, V]) Def() string { return l.spec.Def }
+
+// Places returns the texts of rec's values.
+func (l *Lists[T, K, V]) Places(rec *T) []string { return l.spec.Places(rec) }
+
+// underWay is what one step of a change leaves for the next: the entry, where it
+// was put at each place that was gained, and how far the counting has come.
+type underWay struct {
+	entry   memberlog.Entry
+	tickets []memberlog.Ticket
+	counted counting
+}
+
+// Prepare enters the record into the lists of its new values.
+func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
+	a := &underWay{entry: memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true}, tickets: make([]memberlog.Ticket, len(m.Gained))}
+	if m.TTL > 0 {
+		a.entry.At = l.host.DB().Now().Add(m.TTL).Unix() + 1
+	}
+	m.Kept = a
+	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) (err error) {
+		a.tickets[i], err = l.logs.Append(ctx, s, m.Gained[i], a.entry)
+		return err
+	})
+}
+
+// Beside makes sure that what Prepare appended counts.
+func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
+	a, ok := m.Kept.(*underWay)
+	if !ok {
+		return nil // A deletion gains nothing.
+	}
+	if l.derived != nil && m.Rev == m.Base {
+		l.derived.ask(m.Is) // It is a rebuild.
+	}
+	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error {
+		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, a.tickets[i])
+	})
+}
+
+// After takes the record out of the lists of the values it no longer holds, and
+// adds to the derived counts.
+func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+	a, ok := m.Kept.(*underWay)
+	if !ok {
+		a = new(underWay)
+		m.Kept = a
+	}
+	errs := kv.Together(ctx, s,
+		func(s kv.Store) error {
+			return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
+				return l.logs.Write(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
+			})
+		},
+		func(s kv.Store) error { return l.follow(ctx, s, m, &a.counted) },
+	)
+	return cmp.Or(errs...) // An error of the second may only say that it has to wait.
+}
+
+func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {
+	return memberlog.Entry{ID: id, Rev: rev, At: max(l.host.DB().Now().Unix(), 1)}
+}
+
+// Repair enters rec into the lists at those of places whose values it holds, and
+// takes it out of the others.
+func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
+	if rec.Rev == 0 {
+		return nil // Nothing was ever written.
+	}
+	err := l.atEach(ctx, s, places, func(s kv.Store, i int) error {
+		e := l.out(rec.ID, rec.Rev)
+		if rec.Holds(places[i]) {
+			e.In, e.At = true, 0
+			if at := rec.Expires(); !at.IsZero() {
+				e.At = at.Unix() + 1
+			}
+		}
+		return l.logs.Write(ctx, s, places[i], e)
+	})
+	if err != nil || rec.Doubt == plug.NoDoubt {
+		return err
+	}
+	since := l.host.DB().Now().Add(-quietFor)
+	if rec.Doubt == plug.Unsent {
+		since = since.Add(-recentlyCounted)
+	}
+	return l.recount(ctx, s, places, since)
+}
+
+// Check reports the values of rec whose lists do not have it.
+func (l *Lists[T, K, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
+	var wrong []string
+	for _, place := range rec.Places {
+		in, err := l.logs.Contains(ctx, s, place, rec.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !in {
+			wrong = append(wrong, fmt.Sprintf("%s: %s holds the value but is not in its list", l.name(place), rec.ID))
+		}
+	}
+	return wrong, nil
+}
+
+func (l *Lists[T, K, V]) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, int) error) error {
+	return atEach(ctx, s, len(places), step, func(i int, err error) error {
+		return fmt.Errorf("%s: %w", l.name(places[i]), err)
+	})
+}
+
+// atEach runs step for each of n places, side by side, and returns the first
+// error, wrapped by failure.
+func atEach(ctx context.Context, s kv.Store, n int, step func(kv.Store, int) error, failure func(int, error) error) error {
+	works := make([]func(kv.Store) error, n)
+	for i := range works {
+		works[i] = func(s kv.Store) error { return step(s, i) }
+	}
+	for i, err := range kv.Together(ctx, s, works...) {
+		if err != nil {
+			return failure(i, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Page returns up to n values in the order of their numbers, from the position
+// that cursor stands for, "" for the beginning, with the cursors of the pages
+// around it. keep leaves out values; the page is then filled up in up to four more
+// trips. n is from 1 to 1000. One trip, and one more at the end. The error may be
+// an ErrBadCursor.
+func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	from, err := s.startOf(cursor, n)
+	if err != nil {
+		return kvmodel.Listing[T]{}, err
+	}
+	return s.page(ctx, from, n, keep)
+}
+
+// Latest returns the last n values, in the order of their numbers, with the cursor
+// of the values before them.
+func (s *Sequence[T]) Latest(ctx context.Context, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	if _, err := s.startOf("", n); err != nil {
+		return kvmodel.Listing[T]{}, err
+	}
+	last, err := s.Count(ctx)
+	if err != nil {
+		return kvmodel.Listing[T]{}, err
+	}
+	return s.page(ctx, numberStart{last + 1, back}, n, keep)
+}
+
+// numberStart is where a page of a sequence begins: before or after a number,
+// which is not on the page.
+type numberStart struct {
+	n int64
+	direction
+}
+
+func (s *Sequence[T]) cursorName() string { return "sequence " + s.name }
+
+func (s *Sequence[T]) startOf(cursor string, n int) (numberStart, error) {
+	d, b, err := parseCursor(s.cursorName(), cursor, n)
+	if err != nil || b == nil {
+		return numberStart{direction: d}, err
+	}
+	number, size := binary.Uvarint(b)
+	if size <= 0 || size != len(b) || number > kv.MaxNumber {
+		return numberStart{}, s.failure(kvmodel.ErrBadCursor)
+	}
+	return numberStart{int64(number), d}, nil
+}
+
+func (s *Sequence[T]) cursor(d direction, n int64) string {
+	return encodeCursor(s.cursorName(), d, binary.AppendUvarint(nil, uint64(n)))
+}
+
+// span returns the n numbers that come next after at.
+func (f numberStart) span(at int64, n int) Span {
+	if f.direction == back {
+		return Span{max(at-int64(n), 1), at - 1}
+	}
+	return Span{at + 1, at + int64(n)}
+}
+
+// page fills a page with values on one side of a number.
+func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+	var found []Numbered[T]
+	at, ended := from.n, false
+	for batch := 0; batch < maxBatches && len(found) < n && !ended; batch++ {
+		span := from.span(at, n)
+		if ended = span.Last < span.First; ended {
+			break
+		}
+		values, err := s.numbered(ctx, span)
+		if err != nil {
+			return kvmodel.Listing[T]{}, err
+		}
+		if from.direction == back {
+			slices.Reverse(values)
+		}
+		for _, v := range values {
+			if len(found) == n {
+				break
+			}
+			at = v.N
+			if v.Value != nil && kept(v.Value, keep) {
+				found = append(found, v)
+			}
+		}
+		if ended, err = s.ends(ctx, from.direction, at, values); err != nil {
+			return kvmodel.Listing[T]{}, err
+		}
+	}
+	return s.listing(from, found, at, ended), nil
+}
+
+// ends reports whether nothing comes after the number at, to which values were
+// read. Where some of them are missing, it looks up the last number.
+func (s *Sequence[T]) ends(ctx context.Context, d direction, at int64, values []Numbered[T]) (bool, error) {
+	if d == back {
+		return at <= 1, nil
+	}
+	if !slices.ContainsFunc(values, func(v Numbered[T]) bool { return v.Value == nil }) {
+		return false, nil
+	}
+	last, err := s.Count(ctx)
+	return at >= last, err
+}
+
+// listing returns the page of found, which was filled up to the number at.
+func (s *Sequence[T]) listing(from numberStart, found []Numbered[T], at int64, ended bool) kvmodel.Listing[T] {
+	var l kvmodel.Listing[T]
+	ahead, behind := "", ""
+	if !ended {
+		ahead = s.cursor(from.direction, at)
+	}
+	if first := from.n; first > 0 {
+		if len(found) > 0 {
+			first = found[0].N
+		}
+		behind = s.cursor(from.opposite(), first)
+	}
+	if from.direction == back {
+		slices.Reverse(found)
+	}
+	for _, f := range found {
+		l.Items = append(l.Items, f.Value)
+	}
+	l.Next, l.Prev = from.inOrder(ahead, behind)
+	return l
+}

@@ -1,0 +1,233 @@
+// Package numbering numbers items without a counter.
+package numbering
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Row is a row of items under the keys 1, 2, 3, ... without a counter: the next
+// item is made by adding the key after the last, or, where that is taken, the key
+// after it. There is no gap, because n+1 is tried only after n was seen.
+type Row struct {
+	// Key returns the key of number n.
+	Key func(n int64) string
+
+	// Hint is the key of a number that is known to exist, for processes that
+	// know of none; "" if there is no such key. With it a search takes the
+	// fewest gets, and without it the fewest trips.
+	Hint string
+
+	hint atomic.Int64 // a number known to exist
+}
+
+// Known notes that n exists, which shortens the next search.
+func (r *Row) Known(n int64) {
+	for {
+		old := r.hint.Load()
+		if n <= old || r.hint.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// LastKnown returns the largest number this process knows of, 0 if it knows none.
+func (r *Row) LastKnown() int64 { return r.hint.Load() }
+
+// Last returns the largest number in use, 0 if there is none. It looks up from
+// what it knows in growing steps, and then between the last found and the first
+// missing. If what it knew is gone, because a store lost it or Known was called
+// too early, it begins at the first. But if the number under the hint's key is
+// gone, the store has lost a part of the row, and the error is an ErrLost.
+func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
+	hint, kept := r.hint.Load(), false
+	if hint == 0 && r.Hint != "" {
+		var err error
+		if hint, err = r.keptHint(ctx, s); err != nil {
+			return 0, err
+		}
+		kept = hint > 0
+	}
+	low, begin := hint, hint
+	for round := 0; ; round++ {
+		numbers := r.steps(begin, round)
+		if round == 0 && hint > 0 {
+			numbers = append([]int64{hint}, numbers...)
+		}
+		found, missing, err := r.probe(ctx, s, numbers)
+		switch {
+		case err != nil:
+			return 0, err
+		case missing == hint && kept:
+			return 0, fmt.Errorf("%w: %s says that number %d exists, and it does not", kv.ErrLost, r.Hint, hint)
+		case missing == hint && hint > 0:
+			r.hint.CompareAndSwap(hint, 0)
+			return r.Last(ctx, s)
+		}
+		low = max(low, found)
+		if missing > 0 {
+			return r.between(ctx, s, begin, low, missing)
+		}
+	}
+}
+
+// keptHint returns the number under the hint's key, 0 if there is none.
+func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
+	got, err := kv.One(ctx, s, kv.OpGet(r.Hint))
+	if errors.Is(err, kv.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := kv.ParseNumber(got.Value)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s: %w", codec.ErrCorrupt, r.Hint, err)
+	}
+	return n, nil
+}
+
+// steps returns the numbers above low to look for in one trip, in search of one
+// that is missing.
+func (r *Row) steps(low int64, round int) []int64 {
+	var steps []int64
+	switch {
+	case r.Hint == "":
+		for far := int64(1); far <= 8; far *= 2 {
+			steps = append(steps, low+far<<(4*round))
+		}
+	case round == 0:
+		steps = []int64{low + 1}
+	default:
+		steps = []int64{low + 1<<(20*round-10), low + 1<<(20*round)}
+	}
+	return steps
+}
+
+// between returns the last number in use, which is at least low and less than
+// high, in a search that began at begin.
+func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (int64, error) {
+	for high-low > 1 {
+		found, missing, err := r.probe(ctx, s, r.cuts(begin, low, high))
+		if err != nil {
+			return 0, err
+		}
+		low = max(low, found)
+		if missing > 0 {
+			high = missing
+		}
+	}
+	r.Known(low)
+	return low, nil
+}
+
+// cuts returns the numbers between low and high to look for in one trip.
+func (r *Row) cuts(begin, low, high int64) []int64 {
+	if r.Hint != "" && high-begin <= 1<<10 {
+		// Most often it is not far from where the search began.
+		near := int64(math.Sqrt(float64(max(low-begin, 1)) * float64(high-begin)))
+		return []int64{min(max(begin+near, low+1), high-1)}
+	}
+	if r.Hint != "" {
+		return []int64{low + (high-low)/2}
+	}
+	var cuts []int64
+	width := max((high-low)/8, 1)
+	for n := low + width; n < high; n += width {
+		cuts = append(cuts, n)
+	}
+	return cuts
+}
+
+// probe looks for numbers, which rise, in one trip. It returns the last before
+// the first that is missing, and the first that is missing, each 0 if there is
+// none.
+func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, missing int64, err error) {
+	keys := make([]string, len(numbers))
+	for i, n := range numbers {
+		keys[i] = r.Key(n)
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i, n := range numbers {
+		if results[i].Err != nil {
+			return found, n, nil
+		}
+		found = n
+	}
+	return found, 0, nil
+}
+
+// Add stores value under the number after the last and returns it. Inside a
+// transaction the number may still come to nothing, so the caller calls Known.
+// After an ErrUnclear, Add looks whether the value is there, so value should be
+// one that no one else writes.
+//
+// With a hint's key it costs one trip if this process made the last number.
+// Otherwise it costs about one trip for each other process that adds at the same
+// time.
+func (r *Row) Add(ctx context.Context, s kv.Store, value []byte) (int64, error) {
+	if n := r.hint.Load() + 1; r.Hint != "" && n > 1 {
+		if err := r.add(ctx, s, n, value); !errors.Is(err, kv.ErrExists) {
+			return n, err
+		}
+		r.Known(n)
+	}
+	n, err := r.Last(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		n++
+		if err := r.add(ctx, s, n, value); !errors.Is(err, kv.ErrExists) {
+			return n, err
+		}
+		r.Known(n)
+	}
+}
+
+// hintEvery is how many numbers the hint's key may be behind, if all goes well.
+const hintEvery = 16
+
+// Remind returns the op that stores n, which exists, under the hint's key. It is
+// due for one number in hintEvery. To store it for nothing, or slowly over a
+// larger one, only makes a search longer.
+func (r *Row) Remind(n int64) (op kv.Op, due bool) {
+	return kv.OpSet(r.Hint, strconv.AppendInt(nil, n, 10)), r.Hint != "" && n%hintEvery == 0
+}
+
+// add stores value under n. Where that is unclear it looks, and while nothing
+// is there it sends the same again.
+func (r *Row) add(ctx context.Context, s kv.Store, n int64, value []byte) error {
+	ops := []kv.Op{kv.OpAdd(r.Key(n), value)}
+	if _, due := r.Remind(n); due {
+		before, _ := r.Remind(n - 1)
+		ops = append(ops, before)
+	}
+	var err error
+	for range 3 {
+		// Each op's result says what became of it.
+		_ = s.Do(ctx, ops)
+		if err = ops[0].Err(); !errors.Is(err, kv.ErrUnclear) {
+			return err
+		}
+		got, look := kv.One(ctx, s, kv.OpGet(r.Key(n)))
+		if look == nil && bytes.HasPrefix(got.Value, value) {
+			return nil
+		}
+		if look == nil {
+			return kv.ErrExists
+		}
+	}
+	return err
+}

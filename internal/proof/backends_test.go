@@ -1,0 +1,95 @@
+package proof_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
+)
+
+// backends open an empty store of each kind.
+var backends = []struct {
+	name  string
+	loose bool
+	open  func(t *testing.T) (kv.Store, error)
+}{
+	{"memkv", false, func(*testing.T) (kv.Store, error) { return memkv.New(memkv.Options{}), nil }},
+	{"boltkv", false, func(t *testing.T) (kv.Store, error) {
+		return boltkv.Open(filepath.Join(t.TempDir(), "db"), boltkv.Options{})
+	}},
+	{"memcachekv", true, func(t *testing.T) (kv.Store, error) {
+		servers.Need(t, "memcached")
+		var addrs []string
+		for range 2 {
+			p, err := servers.Memcached()
+			if err != nil {
+				return nil, err
+			}
+			t.Cleanup(p.Stop)
+			addrs = append(addrs, p.Addr)
+		}
+		return memcachekv.OpenVolatile(addrs, memcachekv.Options{})
+	}},
+	{"rediskv", false, func(t *testing.T) (kv.Store, error) {
+		servers.Need(t, "redis-server")
+		p, err := servers.Redis()
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(p.Stop)
+		return rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}})
+	}},
+	{"rediskv cluster", false, func(t *testing.T) (kv.Store, error) {
+		servers.Need(t, "redis-server")
+		c, err := servers.RedisCluster()
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(c.Stop)
+		return rediskv.Open(context.Background(), rediskv.Options{Addrs: c.Addrs()})
+	}},
+}
+
+// opened returns a store that is closed when the test ends.
+func opened(t *testing.T, open func(*testing.T) (kv.Store, error)) kv.Store {
+	t.Helper()
+	s, err := open(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+func TestMetamorphic_EveryBackendAnswersAsMemkv(t *testing.T) {
+	for _, b := range backends[1:] {
+		t.Run(b.name, func(t *testing.T) {
+			mem, other := memkv.New(memkv.Options{}), opened(t, b.open)
+			for seed := range uint64(20) {
+				proof.Metamorphic(t, seed, 200, proof.Named{Name: "memkv", Store: mem}, proof.Named{Name: b.name, Store: other, Loose: b.loose})
+			}
+		})
+	}
+}
+
+func TestLinearizable_EveryBackendIs(t *testing.T) {
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			s := opened(t, b.open)
+			for seed := range uint64(5) {
+				proof.Linearizable(t, s, 8, 50, seed)
+			}
+		})
+	}
+}

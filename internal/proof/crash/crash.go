@@ -1,0 +1,249 @@
+// Package crash shows whether a store loses what it has acknowledged when its
+// process is killed.
+//
+// A program that uses it starts itself again as a child. The child opens the
+// store and calls [Write], which writes until it is killed and reports each
+// acknowledged write. The parent calls [Kill], which kills one child after
+// another and checks what each left.
+package crash
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+const (
+	writers = 8
+	slots   = 256 // keys of a writer; its step n writes the slot n % slots
+	maxLife = 250 * time.Millisecond
+)
+
+// Report is what Kill found.
+type Report struct {
+	Kills int
+	Acked int      // writes that were acknowledged
+	Lost  []string // acknowledged, but missing
+	Torn  []string // incomplete, or changed, or never written
+}
+
+// Err returns an error if anything was lost or torn, or if no write was
+// acknowledged, since that shows nothing.
+func (r Report) Err() error {
+	switch {
+	case len(r.Lost)+len(r.Torn) > 0:
+		return fmt.Errorf("%d kills: of %d acknowledged writes %d lost %.5q, %d torn %.5q",
+			r.Kills, r.Acked, len(r.Lost), r.Lost, len(r.Torn), r.Torn)
+	case r.Acked == 0:
+		return fmt.Errorf("%d kills: no write was acknowledged before them", r.Kills)
+	}
+	return nil
+}
+
+// Write writes to s with several writers, and reports each write to acks once s
+// has acknowledged it. It returns only when every writer has met an error.
+func Write(s kv.Store, acks io.Writer) error {
+	var running sync.WaitGroup
+	var errs [writers]error
+	for w := range writers {
+		running.Go(func() { errs[w] = writeSteps(s, w, acks) })
+	}
+	running.Wait()
+	return errors.Join(errs[:]...)
+}
+
+func writeSteps(s kv.Store, w int, acks io.Writer) error {
+	ctx := context.Background()
+	found, err := read(ctx, s, w)
+	if err != nil {
+		return err
+	}
+	for n := found.last() + 1; ; n++ {
+		if err := step(ctx, s, w, n); err != nil {
+			return err
+		}
+		// A short write to a pipe is atomic.
+		if _, err := fmt.Fprintf(acks, "%d %d\n", w, n); err != nil {
+			return err
+		}
+	}
+}
+
+// step is write number n of writer w: a value and, for every other writer, its
+// twin in the same Atomic, if the store has that power.
+func step(ctx context.Context, s kv.Store, w, n int) error {
+	if atomic := kv.PowersOf(s).Atomic; atomic != nil && twins(w) {
+		return atomic(ctx, func(s kv.Store) error {
+			if _, err := kv.One(ctx, s, kv.OpSet(key("item", w, n), payload(w, n))); err != nil {
+				return err
+			}
+			_, err := kv.One(ctx, s, kv.OpSet(key("twin", w, n), payload(w, n)))
+			return err
+		})
+	}
+	_, err := kv.One(ctx, s, kv.OpSet(key("item", w, n), payload(w, n)))
+	return err
+}
+
+func twins(w int) bool { return w%2 == 0 }
+
+func key(class string, w, n int) string { return fmt.Sprintf("crash:%s:%d:%d", class, w, n%slots) }
+
+// payload returns the value of a step. Its length and every part of it depend on
+// the step.
+func payload(w, n int) []byte {
+	value := binary.BigEndian.AppendUint64(nil, uint64(n))
+	random := rand.NewPCG(uint64(w), uint64(n))
+	for range random.Uint64() % 400 {
+		value = binary.BigEndian.AppendUint64(value, random.Uint64())
+	}
+	return value
+}
+
+// Kill starts that many children, one after another, and kills each at a random
+// moment. Then it opens the store and compares it with what was acknowledged.
+// child returns the command of a program that calls Write with its standard
+// output; open opens the store once the child is dead.
+func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store, error)) (Report, error) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	var report Report
+	var acked [writers]int
+	for range times {
+		before := acked
+		if err := killOne(child(), time.Duration(random.Int64N(int64(maxLife))), &acked); err != nil {
+			return report, err
+		}
+		report.Kills++
+		for w := range acked {
+			report.Acked += acked[w] - before[w]
+		}
+		if err := report.look(open, &acked); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+// killOne lets cmd run for life, kills it, and notes what it acknowledged.
+func killOne(cmd *exec.Cmd, life time.Duration, acked *[writers]int) error {
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
+	readAcks(out, acked)
+	// The child should have been killed; it is an error if it ended before.
+	if err := cmd.Wait(); killer.Stop() {
+		return fmt.Errorf("the child ended by itself: %w: %.500s", err, said.Bytes())
+	}
+	return nil
+}
+
+func readAcks(from io.Reader, acked *[writers]int) {
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
+		var w, n int
+		if _, err := fmt.Sscanf(lines.Text(), "%d %d", &w, &n); err == nil && 0 <= w && w < writers {
+			acked[w] = max(acked[w], n)
+		}
+	}
+}
+
+// look compares the store with what was acknowledged. The write that a writer had
+// under way may be there; if it is, it counts as acknowledged from now on.
+func (r *Report) look(open func() (kv.Store, error), acked *[writers]int) error {
+	s, err := open()
+	if err != nil {
+		return fmt.Errorf("opening after kill %d: %w", r.Kills, err)
+	}
+	ctx := context.Background()
+	canTwin := kv.PowersOf(s).Atomic != nil
+	for w := range acked {
+		found, err := read(ctx, s, w)
+		if err != nil {
+			return fmt.Errorf("reading after kill %d: %w", r.Kills, err)
+		}
+		r.compare(w, found, acked[w], canTwin && twins(w))
+		acked[w] = max(acked[w], found.last())
+	}
+	return s.Close()
+}
+
+func (r *Report) compare(w int, found found, acked int, twins bool) {
+	for slot := range slots {
+		item := found.items[slot]
+		n := number(item)
+		if want := latest(slot, acked); n < want {
+			r.Lost = append(r.Lost, fmt.Sprintf("writer %d step %d: found %d", w, want, n))
+		}
+		if n > acked+1 || item != nil && (n%slots != slot || !bytes.Equal(item, payload(w, n))) {
+			r.Torn = append(r.Torn, fmt.Sprintf("writer %d step %d: not what was written", w, n))
+		}
+		if twins && !bytes.Equal(item, found.twins[slot]) {
+			r.Torn = append(r.Torn, fmt.Sprintf("writer %d step %d: its twin is %d", w, n, number(found.twins[slot])))
+		}
+	}
+}
+
+// latest returns the last step up to n that wrote slot, or 0. Steps begin at 1.
+func latest(slot, n int) int {
+	return max(n-((n-slot)%slots+slots)%slots, 0)
+}
+
+// found is what a writer's slots hold; nil for an empty one.
+type found struct{ items, twins [][]byte }
+
+func read(ctx context.Context, s kv.Store, w int) (f found, err error) {
+	if f.items, err = readSlots(ctx, s, "item", w); err != nil {
+		return f, err
+	}
+	f.twins, err = readSlots(ctx, s, "twin", w)
+	return f, err
+}
+
+func readSlots(ctx context.Context, s kv.Store, class string, w int) ([][]byte, error) {
+	keys := make([]string, slots)
+	for slot := range keys {
+		keys[slot] = key(class, w, slot)
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	values := make([][]byte, slots)
+	for slot, r := range results {
+		values[slot] = r.Value
+	}
+	return values, nil
+}
+
+// last returns the highest step found, or 0.
+func (f found) last() int {
+	last := 0
+	for _, item := range f.items {
+		last = max(last, number(item))
+	}
+	return last
+}
+
+func number(value []byte) int {
+	if len(value) < 8 {
+		return 0
+	}
+	return int(binary.BigEndian.Uint64(value))
+}

@@ -1,0 +1,279 @@
+package proof
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// Bounds limit what Explore goes through.
+type Bounds struct {
+	Powers  kvtest.Powers // Atomic is ignored
+	Crashes int           // how many clients may crash, anywhere
+	Unclear int           // how many writes may be unclear: carried out at any later time, or never
+	States  int           // more than so many states are a failure of the test
+}
+
+// Exploration is one run of the clients, in one of all possible orders.
+type Exploration struct {
+	bounds  Bounds
+	store   items
+	clients []*explorer
+	checks  []func(kv.Store) error
+	views   []func() string
+	trace   []string
+
+	crashes, unclear int     // how many are still allowed
+	flying           []kv.Op // unclear, and not carried out yet
+}
+
+// Explore checks every state that the clients started by world can reach within
+// bounds, in every order of their operations, with every crash and every unclear
+// answer. A [kvtest.Sim] makes some runs of a large world; Explore makes all runs
+// of a very small one. The clients run production code. Each operation is a step
+// of its own, even in a trip with others. Explore returns the number of states.
+//
+// It calls world for every run. What world and the clients do must depend only on
+// the store's answers, so any randomness has to be taken out of the code.
+func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int) {
+	t.Helper()
+	states, err := explore(t, bounds, world)
+	if err != nil {
+		t.Error(err)
+	}
+	return states
+}
+
+func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int, err error) {
+	seen := map[[16]byte]bool{}
+	// In a bubble, waiting for time to pass takes no time.
+	synctest.Test(t, func(*testing.T) {
+		for open := [][]choice{nil}; len(open) > 0 && err == nil; {
+			last := len(open) - 1
+			path := open[last]
+			open = open[:last]
+			x := &Exploration{bounds: bounds, crashes: bounds.Crashes, unclear: bounds.Unclear}
+			world(x)
+			var more [][]choice
+			if more, err = x.run(path, seen); err != nil {
+				err = fmt.Errorf("%w, after\n\t%s", err, strings.Join(x.trace, "\n\t"))
+			} else if len(seen) > bounds.States {
+				err = fmt.Errorf("there are more than %d states", bounds.States)
+			}
+			open = append(open, more...)
+		}
+	})
+	return len(seen), err
+}
+
+// Store returns the store, for what must be there before the clients start.
+func (x *Exploration) Store() kv.Store { return &x.store }
+
+// Go starts a client. Each operation of f waits for its turn, and f may never
+// get past one.
+func (x *Exploration) Go(name string, f func(kv.Store)) {
+	c := &explorer{x: x, name: name, asks: make(chan *kv.Op), told: make(chan fate)}
+	x.clients = append(x.clients, c)
+	c.start = func() {
+		go func() {
+			defer close(c.asks)
+			f(c)
+		}()
+		c.next = <-c.asks
+	}
+}
+
+// Always checks every state with f, which may change the store it is given: it is
+// a copy.
+func (x *Exploration) Always(f func(kv.Store) error) { x.checks = append(x.checks, f) }
+
+// Sees adds f's text to what distinguishes states. It is for what the clients have
+// done that shows neither in the store nor in the answers they got.
+func (x *Exploration) Sees(f func() string) { x.views = append(x.views, f) }
+
+// choice is what happens next: the fate of a client's next operation, or the
+// arrival of an unclear one.
+type choice struct {
+	of   int // the index of the client or, for landed, of the flying operation
+	fate fate
+}
+
+type fate uint8
+
+const (
+	carriedOut fate = iota
+	unclear         // not carried out yet, ErrUnclear
+	crashed         // the client ends, and its operation is not carried out
+	landed          // what was unclear is carried out
+)
+
+// run follows path, and then goes on while it finds states that are not in seen.
+// It returns the paths that branch off.
+func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choice, err error) {
+	defer x.end()
+	for _, c := range x.clients {
+		c.start()
+	}
+	for _, c := range path {
+		x.do(c)
+	}
+	for {
+		state := x.state()
+		if seen[state] {
+			return more, nil
+		}
+		seen[state] = true
+		for _, check := range x.checks {
+			store := items{maps.Clone(x.store.at)}
+			if err := check(&store); err != nil {
+				return nil, err
+			}
+		}
+		choices := x.choices()
+		if len(choices) == 0 {
+			return more, nil
+		}
+		for _, c := range choices[1:] {
+			more = append(more, append(slices.Clone(path), c))
+		}
+		path = append(slices.Clone(path), choices[0])
+		x.do(choices[0])
+	}
+}
+
+// choices returns what can happen next.
+func (x *Exploration) choices() (all []choice) {
+	for i, c := range x.clients {
+		if c.next == nil {
+			continue
+		}
+		all = append(all, choice{i, carriedOut})
+		if x.crashes > 0 {
+			all = append(all, choice{i, crashed})
+		}
+		if x.unclear > 0 && c.next.Kind.Writes() {
+			all = append(all, choice{i, unclear})
+		}
+	}
+	for i := range x.flying {
+		all = append(all, choice{i, landed})
+	}
+	return all
+}
+
+// do carries out a choice, and lets its client go on to the next operation.
+func (x *Exploration) do(what choice) {
+	if what.fate == landed {
+		op := x.flying[what.of]
+		x.flying = slices.Delete(slices.Clone(x.flying), what.of, what.of+1)
+		r := x.store.carryOut(op)
+		x.tell("late: %v %q -> %v", op.Kind, op.Key, r.Err)
+		return
+	}
+	c := x.clients[what.of]
+	op := c.next
+	switch what.fate {
+	case carriedOut:
+		op.Result = x.store.carryOut(*op)
+		x.tell("%s: %v %q -> %v", c.name, op.Kind, op.Key, op.Result.Err)
+	case unclear:
+		late := *op
+		late.Value = slices.Clone(op.Value)
+		x.flying, x.unclear = append(x.flying, late), x.unclear-1
+		op.Result = kv.Result{Err: kv.ErrUnclear}
+		x.tell("%s: %v %q is unclear", c.name, op.Kind, op.Key)
+	case crashed:
+		x.crashes--
+		x.tell("%s: crashes before %v %q", c.name, op.Kind, op.Key)
+	}
+	c.remember(what.fate, op.Result)
+	c.told <- what.fate
+	c.next = <-c.asks
+}
+
+func (x *Exploration) tell(format string, args ...any) {
+	x.trace = append(x.trace, fmt.Sprintf(format, args...))
+}
+
+// state returns a hash that is different for different states.
+func (x *Exploration) state() (sum [16]byte) {
+	h := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(x.store.at)) {
+		item := x.store.at[key]
+		fmt.Fprintf(h, "%q %q %d %v\n", key, item.value, item.version, item.present)
+	}
+	for _, c := range x.clients {
+		h.Write(c.memory[:])
+	}
+	for _, view := range x.views {
+		fmt.Fprintf(h, "%q\n", view())
+	}
+	for _, op := range x.flying {
+		fmt.Fprintf(h, "%v %q %q %d %q\n", op.Kind, op.Key, op.Value, op.Version, op.Unless)
+	}
+	fmt.Fprintln(h, x.crashes, x.unclear)
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
+
+// end ends the clients where they are.
+func (x *Exploration) end() {
+	for _, c := range x.clients {
+		for c.next != nil {
+			c.told <- crashed
+			c.next = <-c.asks
+		}
+	}
+}
+
+// explorer is a client, and the store it works on.
+type explorer struct {
+	x      *Exploration
+	name   string
+	start  func()
+	asks   chan *kv.Op // closed when the client has ended
+	told   chan fate
+	next   *kv.Op   // what it waits for; nil if it has ended
+	memory [32]byte // a hash of its answers, which determine all it does
+}
+
+// remember adds an answer to the client's memory.
+func (c *explorer) remember(f fate, r kv.Result) {
+	h := sha256.New()
+	h.Write(c.memory[:])
+	fmt.Fprintf(h, "%d %v %q %d", f, r.Err, r.Value, r.Number)
+	h.Write(binary.AppendUvarint(nil, uint64(r.Version)))
+	h.Sum(c.memory[:0])
+}
+
+// Do carries out ops one after another, each when its turn comes.
+func (c *explorer) Do(_ context.Context, ops []kv.Op) error {
+	kv.Check(ops, c.Powers())
+	for i := range ops {
+		if ops[i].Result.Err != nil {
+			continue
+		}
+		c.asks <- &ops[i]
+		if <-c.told == crashed {
+			runtime.Goexit()
+		}
+	}
+	return kv.Unanswered(ops)
+}
+
+func (c *explorer) Powers() kv.Powers {
+	p := c.x.bounds.Powers
+	return kv.Powers{Unless: p.Unless, Ordered: p.Ordered}
+}
+
+func (c *explorer) Close() error { return nil }

@@ -1,0 +1,109 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Outage is what callers saw when a master died.
+type Outage struct {
+	Back        time.Duration // from the kill until all slots took a write again
+	Calls       int           // made from before the kill until then
+	Unavailable int           // of these, ended in ErrUnavailable
+	Unclear     int           // of these, ended in ErrUnclear
+	Other       int           // of these, ended in any other error
+	Latest      time.Duration // the longest time a call took past its deadline
+}
+
+// callTime is how long each call of the load may take.
+const callTime = time.Second
+
+// KillMaster ends the first master with kill -9 while 16 clients of store work
+// on keys of all slots, and returns what they saw. It fails if the cluster does
+// not take writes again within limit.
+func (c *Cluster) KillMaster(store kv.Store, limit time.Duration) (Outage, error) {
+	masters := c.Masters()
+	if len(masters) == 0 {
+		return Outage{}, errors.New("the Redis Cluster has no master")
+	}
+	l := &load{store: store, stop: make(chan struct{})}
+	for i := range 16 {
+		l.wg.Go(func() { l.work(i) })
+	}
+	time.Sleep(callTime / 4)
+	killed := time.Now()
+	c.Kill(masters[0])
+	err := awaitWrites(store, limit)
+	l.outage.Back = time.Since(killed)
+	close(l.stop)
+	l.wg.Wait()
+	return l.outage, err
+}
+
+// awaitWrites waits until one trip has written to keys on all masters.
+func awaitWrites(store kv.Store, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var err error
+	for ctx.Err() == nil {
+		var ops []kv.Op
+		for i := range 64 {
+			ops = append(ops, kv.OpSet(fmt.Sprintf("failover:%d", i), nil))
+		}
+		try, done := context.WithTimeout(ctx, callTime)
+		err = store.Do(try, ops)
+		done()
+		if err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("no service within %v after a master died: %w", limit, err)
+}
+
+type load struct {
+	store kv.Store
+	stop  chan struct{}
+	wg    sync.WaitGroup
+
+	mu     sync.Mutex
+	outage Outage
+}
+
+func (l *load) work(client int) {
+	for n := 0; ; n++ {
+		select {
+		case <-l.stop:
+			return
+		default:
+			l.call(fmt.Sprintf("load:%d:%d", client, n%100))
+		}
+	}
+}
+
+// call writes and reads a key, and counts how that ended.
+func (l *load) call(key string) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	err := l.store.Do(ctx, []kv.Op{kv.OpSet(key, nil), kv.OpGet(key)})
+	late := time.Since(deadline)
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outage.Calls++
+	l.outage.Latest = max(l.outage.Latest, late)
+	switch {
+	case err == nil:
+	case errors.Is(err, kv.ErrUnavailable):
+		l.outage.Unavailable++
+	case errors.Is(err, kv.ErrUnclear):
+		l.outage.Unclear++
+	default:
+		l.outage.Other++
+	}
+}

@@ -1,0 +1,22 @@
+package servers
+
+import (
+	"os"
+	"slices"
+)
+
+// Memcached starts a memcached of 64 MB that listens on a free port of the
+// loopback address and nowhere else. Later args override earlier ones, so
+// that "-M" makes it refuse instead of evict, and "-m", "2" makes it small.
+func Memcached(args ...string) (*Process, error) {
+	ports, err := freePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	all := []string{"-l", "127.0.0.1", "-p", ports[0], "-U", "0", "-m", "64"}
+	if os.Getuid() == 0 {
+		// It refuses to run as root unless -u names a user.
+		all = append(all, "-u", "root")
+	}
+	return start("memcached", "127.0.0.1:"+ports[0], slices.Concat(all, args)...)
+}

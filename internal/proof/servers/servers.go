@@ -1,0 +1,148 @@
+// Package servers starts the real servers that tests and figures run against,
+// on free ports of the loopback address, and stops them.
+//
+// A test that needs one calls [Need] first. If the program is not installed, the
+// test is skipped; with RINGTREE_SERVERS=required in the environment, as
+// `make test` sets it, the test fails.
+package servers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Need ends the test unless program is installed. The test is skipped, or fails if
+// servers are required.
+func Need(t testing.TB, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if os.Getenv("RINGTREE_SERVERS") == "required" {
+		t.Fatalf("%s is not installed, and RINGTREE_SERVERS=required (Debian: apt-get install %s)", program, program)
+	}
+	t.Skipf("not tested: %s is not installed", program)
+}
+
+// Process is a server on the loopback address.
+type Process struct {
+	Addr string // 127.0.0.1:port
+
+	program string
+	args    []string
+	dir     string // for its files, if it has any: made by Start, removed by Stop
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when cmd has ended
+	output *bytes.Buffer // what cmd printed; valid once exited is closed
+}
+
+// start runs program, which must listen on addr, and returns when it accepts
+// connections there.
+func start(program, addr string, args ...string) (*Process, error) {
+	p := &Process{Addr: addr, program: program, args: args}
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Start starts the server again, on the same address, after Stop or Kill.
+func (p *Process) Start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir != "" {
+		if err := os.MkdirAll(p.dir, 0o700); err != nil {
+			return fmt.Errorf("start %s: %w", p.program, err)
+		}
+	}
+	p.output = new(bytes.Buffer)
+	p.cmd = exec.Command(p.program, p.args...)
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.program, err)
+	}
+	p.exited = make(chan struct{})
+	go func(cmd *exec.Cmd, exited chan struct{}) {
+		// The exit status of a killed server says nothing.
+		_ = cmd.Wait()
+		close(exited)
+	}(p.cmd, p.exited)
+	return p.await(10 * time.Second)
+}
+
+func (p *Process) await(limit time.Duration) error {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-p.exited:
+			return fmt.Errorf("%s on %s ended at once: %s", p.program, p.Addr, p.output)
+		default:
+		}
+		if conn, err := net.DialTimeout("tcp", p.Addr, time.Second); err == nil {
+			return conn.Close()
+		}
+	}
+	p.stop(os.Kill)
+	return fmt.Errorf("%s on %s did not listen within %v: %s", p.program, p.Addr, limit, p.output)
+}
+
+// Pid returns the server's process id.
+func (p *Process) Pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Pid
+}
+
+// Kill ends the server as a crash would, and waits for it. Its files stay.
+func (p *Process) Kill() { p.signal(os.Kill) }
+
+// Stop asks the server to end, waits for it and removes its files. It may be
+// called on a server that has ended.
+func (p *Process) Stop() {
+	p.signal(os.Interrupt)
+	if p.dir != "" {
+		os.RemoveAll(p.dir)
+	}
+}
+
+func (p *Process) signal(sig os.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop(sig)
+}
+
+func (p *Process) stop(sig os.Signal) {
+	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.cmd.Process.Kill()
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(5 * time.Second):
+		p.cmd.Process.Kill()
+		<-p.exited
+	}
+}
+
+// freePorts returns n ports of the loopback address that were free just now.
+func freePorts(n int) ([]string, error) {
+	var ports []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		// Kept open until all are found, or one could be found twice.
+		defer l.Close()
+		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	}
+	return ports, nil
+}

@@ -1,0 +1,143 @@
+package journal
+
+import (
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+var unexported = cmp.Options{
+	cmp.AllowUnexported(Line{}, head{}),
+	cmpopts.EquateEmpty(),
+}
+
+var (
+	lineForm = Line{
+		Model: "Page", ID: "p1", Rev: 300, Created: true,
+		Touched: []envelope.Touched{{Index: "BySlug", Places: []string{"home"}}, {Index: "ByTags", Places: []string{"go", "kv"}}},
+	}
+	headForm = head{lowest: 3, highest: 200, tick: 1000, shapes: []string{"Page=0a1b", "User=ff"}}
+)
+
+func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
+	for name, form := range map[string]struct {
+		golden string // hex, in the parts of the form
+		encode func() []byte
+		decode func([]byte) (any, error)
+		want   any
+	}{
+		"journal line": {
+			// length; model; id; rev; created; touched: index, places
+			golden: "27 0450616765 027031 ac02 01 02 064279536c7567 01 04686f6d65 0642795461677302 02676f 026b76",
+			encode: func() []byte { return lineForm.encode(nil) },
+			decode: func(b []byte) (any, error) { ls, err := decodeLines(b); return ls, err },
+			want:   []Line{lineForm},
+		},
+		"journal head": {
+			// lowest; highest; tick; shapes
+			golden: "03 c801 e807 02 09 506167653d30613162 07 557365723d6666",
+			encode: func() []byte {
+				return headForm.encode()
+			},
+			decode: func(b []byte) (any, error) { s, err := decodeHead(b); return s, err },
+			want:   headForm,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden, err := hex.DecodeString(strings.ReplaceAll(form.golden, " ", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(hex.EncodeToString(golden), hex.EncodeToString(form.encode())); diff != "" {
+				t.Errorf("encoded (-want +got)\n%s", diff)
+			}
+			got, err := form.decode(golden)
+			if diff := cmp.Diff(form.want, got, unexported); err != nil || diff != "" {
+				t.Errorf("decoded: %v (-want +got)\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestLine_CutAnywhereIsCorruptAndTheLinesBeforeItAreKept(t *testing.T) {
+	first := lineForm.encode(nil)
+	data := lineForm.encode(first)
+	for n := len(first) + 1; n < len(data); n++ {
+		got, err := decodeLines(data[:n])
+		if !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("cut at %d of %d: %v; want ErrCorrupt", n, len(data), err)
+		}
+		if diff := cmp.Diff([]Line{lineForm}, got, unexported); diff != "" {
+			t.Errorf("cut at %d of %d: lines (-want +got)\n%s", n, len(data), diff)
+		}
+	}
+}
+
+func TestHead_CutAnywhereIsCorrupt(t *testing.T) {
+	data := headForm.encode()
+	for n := range len(data) {
+		if got, err := decodeHead(data[:n]); !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("the first %d of %d bytes: got %+v, %v; want ErrCorrupt", n, len(data), got, err)
+		}
+	}
+}
+
+func TestLine_OfATypicalChangeIsAtMost100Bytes(t *testing.T) {
+	l := Line{
+		Model: "Story", ID: kv.NewID(time.Now()), Rev: uint64(time.Now().UnixMilli()), Created: true,
+		Touched: []envelope.Touched{
+			{Index: "BySlug", Places: []string{"a-typical-slug-of-an-article"}},
+			{Index: "ByTags", Places: []string{"golang"}},
+		},
+	}
+	size := len(l.encode(nil))
+	t.Logf("a line for a slug and a tag: %d bytes", size)
+	if size > 100 {
+		t.Errorf("%d bytes, want at most 100", size)
+	}
+}
+
+func FuzzLine(f *testing.F) {
+	f.Add(lineForm.encode(lineForm.encode(nil)))
+	f.Add([]byte{5, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		lines, err := decodeLines(data)
+		if err != nil && !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("got %v, want ErrCorrupt", err)
+		}
+		var b []byte
+		for _, l := range lines {
+			b = l.encode(b)
+		}
+		again, err := decodeLines(b)
+		if diff := cmp.Diff(lines, again, unexported); err != nil || diff != "" {
+			t.Errorf("read, written and read again: %v (-want +got)\n%s", err, diff)
+		}
+	})
+}
+
+func FuzzHead(f *testing.F) {
+	f.Add(headForm.encode())
+	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := decodeHead(data)
+		if err != nil {
+			if !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("got %v, want ErrCorrupt", err)
+			}
+			return
+		}
+		if n := s.highest - s.lowest; n < 0 || n > maxSegments {
+			t.Errorf("a head of %d segments is taken for one", n)
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package journal
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+var headKey = kv.NewClass("out", 1) // process
+
+// ErrNone says that there is no segment to write to: the journal was never
+// opened, or another process took this one for dead and removed its journal.
+var ErrNone = errors.New("no journal")
+
+// head is what the head of a journal says: the segments from lowest to highest
+// may exist, the tick changes while the process lives, and the shapes are those
+// of its models.
+type head struct {
+	lowest, highest int64
+	tick            uint64
+	shapes          []string
+}
+
+// maxSegments is how many segments a journal can have: more than one a second
+// for as long as a change may stay incomplete.
+const maxSegments = 200_000
+
+// closedTick marks the head of a journal that is being removed.
+const closedTick = 1 << 62
+
+func (h head) encode() []byte {
+	b := binary.AppendUvarint(nil, uint64(h.lowest))
+	b = binary.AppendUvarint(b, uint64(h.highest))
+	b = binary.AppendUvarint(b, h.tick)
+	b = binary.AppendUvarint(b, uint64(len(h.shapes)))
+	return append(b, wire.AppendTexts(nil, h.shapes)...)
+}
+
+func decodeHead(data []byte) (head, error) {
+	r := wire.Reader{Rest: data}
+	h := head{
+		lowest:  int64(r.Number("lowest segment", 1<<62)),
+		highest: int64(r.Number("highest segment", 1<<62)),
+		tick:    r.Number("tick", 1<<63),
+	}
+	h.shapes = make([]string, 0, r.Count("shapes", 2))
+	for range cap(h.shapes) {
+		h.shapes = append(h.shapes, r.Name("shape"))
+	}
+	if n := h.highest - h.lowest; n < 0 || n > maxSegments {
+		r.Fail("number of segments")
+	}
+	return h, r.Err
+}
+
+// write stores h in the place of the head of process. It returns ErrNone if the
+// journal was removed or is being removed: no one would find a segment that is
+// made after that.
+func (h head) write(ctx context.Context, s kv.Store, process string) error {
+	key := headKey.Key(process)
+	r, err := kv.One(ctx, s, kv.OpGet(key))
+	if err == nil {
+		var old head
+		if old, err = decodeHead(r.Value); err == nil && old.tick == closedTick {
+			return ErrNone
+		}
+	}
+	if err == nil {
+		_, err = kv.One(ctx, s, kv.OpSwap(key, r.Version, h.encode()))
+	}
+	if kv.Raced(err) {
+		return ErrNone
+	}
+	return err
+}

@@ -1,0 +1,245 @@
+// Package journal is what each process writes down before it makes a change, so
+// that another process can finish the change after a crash.
+//
+// A journal is a row of segments of lines. A [Line] is written before the change
+// it describes commits. When the change is complete nothing is written: the
+// process counts, and removes a segment when all its lines are complete. No one
+// reads a segment while its process lives, except to list ids; another process
+// repairs what a dead one has left. The head of a journal names its segments and
+// shows that its process lives.
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// segmentBytes is the size from which a segment is followed by a new one.
+const segmentBytes = 32 << 10
+
+// Config is what a journal needs of its database.
+type Config struct {
+	Store  kv.Store
+	Log    *slog.Logger
+	Atomic bool // changes put new ids into the enumeration themselves
+	Closed <-chan struct{}
+
+	// Shapes returns the shape of every model of the process.
+	Shapes func() []string
+
+	// Archive puts new ids, by model, into their enumerations.
+	Archive func(ctx context.Context, created map[string][]string) error
+
+	// Opened is called when the process has opened a journal.
+	Opened func()
+}
+
+// Journal writes the lines of this process.
+type Journal struct {
+	Config
+	opening chan struct{} // holds one token while no one opens the journal
+
+	mu       sync.Mutex // never held during a trip
+	process  string     // "" until opened
+	segments []*Segment // those that exist, oldest first; the last is written to
+	tick     uint64
+	ticking  chan struct{} // closed when the loop that ticks has ended; nil while none runs
+	now      chan struct{} // makes the next tick come at once
+}
+
+// New returns a journal that is not open yet.
+func New(c Config) *Journal {
+	j := &Journal{Config: c, opening: make(chan struct{}, 1), now: make(chan struct{}, 1)}
+	j.opening <- struct{}{}
+	return j
+}
+
+// Process returns the name under which this process writes, "" if it has no
+// journal.
+func (j *Journal) Process() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.process
+}
+
+// Ready returns when the journal is open for lines. It costs trips the first
+// time only.
+func (j *Journal) Ready(ctx context.Context) error {
+	if j.Process() != "" {
+		return nil
+	}
+	select {
+	case <-j.opening:
+	case <-ctx.Done():
+		return kv.Unavailable(ctx.Err())
+	}
+	defer func() { j.opening <- struct{}{} }()
+	if j.Process() != "" {
+		return nil
+	}
+	return j.open(ctx)
+}
+
+// open starts a journal under a name that was never used before.
+func (j *Journal) open(ctx context.Context) error {
+	first := newSegment(kv.RandomName(), 0)
+	err := j.Store.Do(ctx, []kv.Op{
+		kv.OpAdd(first.key(), nil),
+		kv.OpSet(headKey.Key(first.process), head{shapes: j.Shapes()}.encode()),
+	})
+	if err != nil {
+		return err
+	}
+	if err := listProcess(ctx, j.Store, first.process, true); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.process = first.process
+	j.segments = []*Segment{first}
+	j.Opened()
+	return nil
+}
+
+// Append writes l through s, which other works may share. It returns the segment
+// that holds l, or may hold it after an error other than ErrNone; the caller owes
+// that segment one Done. After ErrNone, make the journal Ready again.
+func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, error) {
+	data := l.encode(nil)
+	seg := j.enter(l, len(data))
+	if seg == nil {
+		return nil, ErrNone
+	}
+	err := kv.AppendSurely(ctx, s, seg.key(), data)
+	if !errors.Is(err, kv.ErrNotStored) {
+		return seg, err
+	}
+	// Another process took this one for dead and removed its journal.
+	j.Done(seg)
+	j.forget(seg.process)
+	return nil, ErrNone
+}
+
+// enter returns the segment to write the next line to, which counts as one of
+// its open lines from now on, or nil if the journal is not open.
+func (j *Journal) enter(l Line, size int) *Segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.process == "" {
+		return nil
+	}
+	seg := j.segments[len(j.segments)-1]
+	seg.open++
+	seg.size += size
+	if l.Created && !j.Atomic {
+		seg.created[l.Model] = append(seg.created[l.Model], l.ID)
+	}
+	if seg.size > segmentBytes {
+		j.tickNow()
+	}
+	j.startTicking()
+	return seg
+}
+
+// Done says that the change of one line in seg is complete.
+func (j *Journal) Done(seg *Segment) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seg.open--
+}
+
+// forget makes the process open a new journal before its next line.
+func (j *Journal) forget(process string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.process == process {
+		j.process, j.segments = "", nil
+	}
+}
+
+// OpenLines returns how many lines are not complete.
+func (j *Journal) OpenLines() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n := 0
+	for _, seg := range j.segments {
+		n += seg.open
+	}
+	return n
+}
+
+// complete returns the ended segments whose lines are all complete.
+func (j *Journal) complete() []*Segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var all []*Segment
+	for _, seg := range j.segments {
+		if seg.ended && seg.open == 0 {
+			all = append(all, seg)
+		}
+	}
+	return all
+}
+
+// removeComplete removes the complete segments, and returns how many there were.
+func (j *Journal) removeComplete(ctx context.Context) (int, error) {
+	complete := j.complete()
+	for _, seg := range complete {
+		if err := j.remove(ctx, seg); err != nil {
+			return len(complete), err
+		}
+	}
+	return len(complete), nil
+}
+
+// remove deletes a complete segment, once the ids created in it are in the
+// enumeration.
+func (j *Journal) remove(ctx context.Context, seg *Segment) error {
+	if err := j.Archive(ctx, seg.created); err != nil {
+		return err
+	}
+	if _, err := kv.One(ctx, j.Store, kv.OpDelete(seg.key())); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })
+	return nil
+}
+
+// Close removes the journal: nothing more will be written. If a change is not
+// complete, all is left for repair, and the error says so, unless waits says that
+// a change only waits for its time.
+func (j *Journal) Close(ctx context.Context, waits bool) error {
+	if err := j.awaitTicking(ctx); err != nil {
+		return err
+	}
+	process := j.Process()
+	if process == "" {
+		return nil
+	}
+	j.endLast()
+	if _, err := j.removeComplete(ctx); err != nil {
+		return err
+	}
+	if n := j.OpenLines(); n > 0 && waits {
+		return nil
+	} else if n > 0 {
+		return fmt.Errorf("%w: %d changes are not complete; they are left in the journal for repair", kv.ErrUnavailable, n)
+	}
+	return removeNames(ctx, j.Store, process)
+}
+
+func (j *Journal) endLast() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n := len(j.segments); n > 0 {
+		j.segments[n-1].ended = true
+	}
+}

@@ -1,0 +1,25 @@
+package journal
+
+import (
+	"strconv"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+var segmentKey = kv.NewClass("line", 2) // process, number
+
+// Segment is one key of a journal.
+type Segment struct {
+	process string
+	number  int64
+	size    int
+	open    int                 // lines whose change is not complete
+	created map[string][]string // ids for the enumeration, by model
+	ended   bool                // nothing more is written to it
+}
+
+func newSegment(process string, number int64) *Segment {
+	return &Segment{process: process, number: number, created: map[string][]string{}}
+}
+
+func (s *Segment) key() string { return segmentKey.Key(s.process, strconv.FormatInt(s.number, 10)) }

@@ -1,0 +1,177 @@
+// Package repair finishes what processes that died have left half done.
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+const (
+	grace       = time.Hour // between the two passes over a dead process's journal
+	linesAtOnce = 100       // worked on side by side
+)
+
+// Config is what a repair needs of its database.
+type Config struct {
+	Store   kv.Store
+	Now     func() time.Time
+	Process func() string // the name of this process, "" if it has no journal
+
+	// Model returns the model of that name, nil if the process has none.
+	Model func(name string) Model
+
+	// Archive puts new ids, by model, into their enumerations.
+	Archive func(ctx context.Context, created map[string][]string) error
+}
+
+// Model is what a repair asks of a model.
+type Model interface {
+	// RepairLine finishes the change of l.
+	RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
+
+	// Changed calls the handlers of the model for a change of id of that age.
+	Changed(ctx context.Context, age time.Duration, id string, created bool) error
+}
+
+// Repairer repairs the journals of other processes.
+type Repairer struct {
+	Config
+	signs signs
+}
+
+// New returns a repairer that has seen no process yet.
+func New(c Config) *Repairer {
+	return &Repairer{Config: c, signs: signs{now: c.Now, last: make(map[string]*sign)}}
+}
+
+// IsDead reports whether the tick of process, which is seen now, has not changed
+// for long.
+func (r *Repairer) IsDead(process string, tick uint64) bool { return r.signs.isDead(process, tick) }
+
+// Repair looks once at the journals of all other processes, and repairs those of
+// the dead. What has to wait for its time is left to a later call.
+func (r *Repairer) Repair(ctx context.Context) error {
+	others, err := journal.Others(ctx, r.Store, r.Process())
+	if err != nil {
+		return err
+	}
+	r.signs.keep(others)
+	// One that cannot be repaired must not hold up the others.
+	var errs []error
+	for _, other := range others {
+		if err := r.repairIfDead(ctx, other); err != nil && !work.Waits(err) {
+			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", other.Process, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other) error {
+	tick, _, err := other.Head()
+	if err != nil || !r.signs.isDead(other.Process, tick) {
+		return err
+	}
+	j, err := journal.Read(ctx, r.Store, other.Process)
+	if err != nil {
+		return err
+	}
+	return r.repairJournal(ctx, j)
+}
+
+// repairJournal repairs what the lines of a dead process's journal name. After
+// the grace it does so once more, since a claim may have been added late, and
+// removes the journal. Lines of models this process does not have are left to
+// another process, and then so is the journal.
+func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy) error {
+	when, covered, err := journal.Repaired(ctx, r.Store, j.Process)
+	if err != nil {
+		return err
+	}
+	if when.IsZero() || covered != j.Bytes {
+		return r.firstPass(ctx, j)
+	}
+	if r.Now().Sub(when) < grace || !r.knows(j) {
+		return nil
+	}
+	return r.secondPass(ctx, j)
+}
+
+func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
+	wait := r.once(ctx, j, indexes, r.repairLines)
+	if wait != nil && !work.Waits(wait) {
+		return wait
+	}
+	err := r.once(ctx, j, handlers, r.settleLines)
+	if err != nil || wait != nil || !r.knows(j) {
+		return work.FirstError(err, wait)
+	}
+	return j.MarkRepaired(ctx, r.Store, r.Now())
+}
+
+func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) error {
+	if err := r.repairLines(ctx, j); err != nil {
+		return err
+	}
+	return j.Remove(ctx, r.Store)
+}
+
+// once does step for the lines of j, unless it has succeeded for all of them
+// already.
+func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, step func(context.Context, journal.Copy) error) error {
+	if r.signs.covered(j, what) == j.Bytes {
+		return nil
+	}
+	if err := step(ctx, j); err != nil {
+		return err
+	}
+	r.signs.cover(j, what)
+	return nil
+}
+
+// knows reports whether this process has the models of all lines of j.
+func (r *Repairer) knows(j journal.Copy) bool {
+	return !slices.ContainsFunc(j.Lines, func(l journal.Line) bool { return r.Model(l.Model) == nil })
+}
+
+// repairLines works on all lines of j whose models this process has, many side
+// by side. One that cannot be repaired does not keep the others from it.
+func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
+	var errs []error
+	for batch := range slices.Chunk(j.Lines, linesAtOnce) {
+		var works []func(kv.Store) error
+		for _, l := range batch {
+			if m := r.Model(l.Model); m != nil {
+				works = append(works, func(s kv.Store) error { return m.RepairLine(ctx, s, l) })
+			}
+		}
+		errs = append(errs, work.FirstError(kv.Together(ctx, r.Store, works...)...))
+	}
+	return work.FirstError(errs...)
+}
+
+// settleLines does what a change does last: it calls the handlers, which the dead
+// process may not have done, and puts the ids that were created into the
+// enumeration.
+func (r *Repairer) settleLines(ctx context.Context, j journal.Copy) error {
+	created := make(map[string][]string)
+	for _, l := range j.Lines {
+		m := r.Model(l.Model)
+		if m == nil {
+			continue
+		}
+		if err := m.Changed(ctx, r.signs.deadFor(j.Process), l.ID, l.Created); err != nil {
+			return err
+		}
+		if l.Created {
+			created[l.Model] = append(created[l.Model], l.ID)
+		}
+	}
+	return r.Archive(ctx, created)
+}

@@ -1,0 +1,162 @@
+// Package revisions keeps the earlier bodies of a record.
+//
+// They are a log under a key beside the record. An entry is appended before its
+// change commits, with the rev and nonce of that change and of the one before it.
+// An entry whose change never committed is then not in the chain that begins at
+// the record, and readers do not see it.
+package revisions
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+var logKey = kv.NewClass("h", 2) // model, id text
+
+// MaxBytes is how much of a log is kept, however many entries that is, and the
+// size up to which a body is kept at all.
+const MaxBytes = 256 << 10
+
+// maxTries is how often an entry is appended when others write the log as well.
+const maxTries = 8
+
+// Key returns the key of the log of the record with that id text.
+func Key(model, id string) string { return logKey.KeyOfText([]string{model}, id) }
+
+// Entry is one body with what puts it in its place.
+type Entry struct {
+	Of, Prev envelope.Try // the change, if it committed, and the one before; Rev 0: none
+	Number   int64
+	At       time.Time
+	Model    int
+	Kept     bool // there is a body
+	Body     []byte
+}
+
+// Encode appends e to dst.
+func (e *Entry) Encode(dst []byte) []byte {
+	var b []byte
+	for _, t := range []envelope.Try{e.Of, e.Prev} {
+		b = binary.AppendUvarint(b, t.Rev)
+		b = binary.BigEndian.AppendUint64(b, t.Nonce)
+	}
+	b = binary.AppendUvarint(b, uint64(e.Number))
+	b = binary.AppendUvarint(b, uint64(e.At.UnixMilli()))
+	b = binary.AppendUvarint(b, uint64(e.Model))
+	kept := byte(0)
+	if e.Kept {
+		kept = 1
+	}
+	b = append(b, kept)
+	b = append(b, e.Body...)
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// Log is the entries in the order in which they were appended.
+type Log []Entry
+
+// Decode returns the log in data.
+func Decode(data []byte) (Log, error) {
+	var log Log
+	r := wire.Reader{Rest: data}
+	for len(r.Rest) > 0 {
+		in := wire.Reader{Rest: []byte(r.Text("revision"))}
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		e := Entry{Of: readTry(&in), Prev: readTry(&in)}
+		e.Number = int64(in.Number("revision number", 1<<62))
+		e.At = time.UnixMilli(int64(in.Number("time", 1<<62))).UTC()
+		e.Model = int(in.Number("model version", 1<<31-1))
+		e.Kept = in.Byte() == 1
+		e.Body = in.Rest
+		if in.Err != nil {
+			return nil, in.Err
+		}
+		log = append(log, e)
+	}
+	return log, nil
+}
+
+func readTry(r *wire.Reader) envelope.Try {
+	return envelope.Try{Rev: r.Number("rev", envelope.MaxRev), Nonce: r.Uint64()}
+}
+
+// Chain returns the entries that committed, newest first. env is the record's
+// envelope, which names the last changes.
+func (log Log) Chain(env *envelope.Envelope) []Entry {
+	if env == nil {
+		return nil
+	}
+	// A change that was tried again has the same nonce, but another rev.
+	entries := make(map[envelope.Try]Entry, len(log))
+	for _, e := range log {
+		entries[e.Of] = e
+	}
+	var chain []Entry
+	for i := len(env.Tries) - 1; i >= 0; i-- {
+		e, ok := entries[env.Tries[i]]
+		for ok {
+			delete(entries, e.Of)
+			chain = append(chain, e)
+			e, ok = entries[e.Prev]
+		}
+		// The entry of a deletion may be missing, since a deletion does not wait
+		// for it.
+		if len(chain) > 0 {
+			break
+		}
+	}
+	return chain
+}
+
+// Trim returns the encoded log with its newest n revisions and what may still
+// become one, and whether that leaves anything out. env is the record's envelope.
+func (log Log) Trim(env *envelope.Envelope, n int) (data []byte, shorter bool) {
+	stays := make(map[envelope.Try]bool)
+	size := 0
+	for i, e := range log.Chain(env) {
+		if size += len(e.Body); i == n || size > MaxBytes && i > 0 {
+			break
+		}
+		stays[e.Of] = true
+	}
+	for _, e := range log {
+		// A change of a higher rev than the record's may yet commit.
+		if stays[e.Of] || e.Of.Rev > env.Revision() {
+			data = e.Encode(data)
+		} else {
+			shorter = true
+		}
+	}
+	return data, shorter
+}
+
+// Append appends data, an encoded entry, to the log under key. trim is called
+// when the log is full.
+func Append(ctx context.Context, s kv.Store, key string, data []byte, trim func() error) error {
+	for range maxTries {
+		err := kv.AppendSurely(ctx, s, key, data)
+		if !errors.Is(err, kv.ErrNotStored) {
+			return err
+		}
+		// It is absent or full.
+		_, err = kv.One(ctx, s, kv.OpAdd(key, data))
+		if errors.Is(err, kv.ErrExists) {
+			err = trim()
+		} else if !errors.Is(err, kv.ErrUnclear) {
+			return err
+		}
+		if err != nil && !errors.Is(err, kv.ErrUnclear) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", key, kv.ErrConflict)
+}

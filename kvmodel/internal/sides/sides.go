@@ -1,0 +1,88 @@
+// Package sides runs works at the same time and sends what they ask for together.
+package sides
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Run runs works at the same time, each with a context of its own, and returns
+// the first of their errors, in their order. What they ask a [Store] on s for
+// under that context is sent as by [kv.Together]. If a work panics, Run does.
+func Run(ctx context.Context, s kv.Store, works ...func(context.Context) error) error {
+	errs := make([]error, len(works))
+	panics := make([]any, len(works))
+	sides := make([]func(kv.Store) error, len(works))
+	for i, work := range works {
+		w := &side{asks: make(chan *ask), ended: make(chan struct{})}
+		go func() {
+			defer close(w.ended)
+			defer func() { panics[i] = recover() }()
+			errs[i] = work(context.WithValue(ctx, sideKey{}, w))
+		}()
+		sides[i] = func(trip kv.Store) error { return w.serve(ctx, trip) }
+	}
+	_ = kv.Together(ctx, s, sides...)
+	for i, err := range errs {
+		if panics[i] != nil {
+			panic(panics[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type sideKey struct{}
+
+// side is one of the works of a Run.
+type side struct {
+	asks  chan *ask
+	ended chan struct{}
+}
+
+// ask is a request of a work.
+type ask struct {
+	ops  []kv.Op
+	err  error
+	done chan struct{}
+}
+
+// serve sends what the work asks for until the work ends.
+func (s *side) serve(ctx context.Context, trip kv.Store) error {
+	for {
+		select {
+		case <-s.ended:
+			return nil
+		case a := <-s.asks:
+			a.err = trip.Do(ctx, a.ops)
+			close(a.done)
+		}
+	}
+}
+
+// Store sends what it is asked for under the context of a work of [Run] together
+// with what the other works ask for.
+type Store struct{ kv.Store }
+
+// Powers returns those of the store underneath.
+func (s Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+
+// Do carries out ops, with those of the other works where there are any.
+func (s Store) Do(ctx context.Context, ops []kv.Op) error {
+	of, ok := ctx.Value(sideKey{}).(*side)
+	if !ok {
+		return s.Store.Do(ctx, ops)
+	}
+	a := &ask{ops: ops, done: make(chan struct{})}
+	select {
+	case of.asks <- a:
+		<-a.done
+		return a.err
+	case <-of.ended:
+		// What outlives its work is sent alone.
+		return s.Store.Do(ctx, ops)
+	}
+}

@@ -1,0 +1,61 @@
+// Package turns lets what concerns the same key happen one after another.
+package turns
+
+import (
+	"context"
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Turns gives the turn on each key to one goroutine at a time. The changes of one
+// record that this process makes wait for their turn, since side by side all but
+// one would lose the race.
+type Turns struct {
+	mu   sync.Mutex
+	keys map[string]*turn
+}
+
+type turn struct {
+	users int
+	free  chan struct{} // holds one token while no one has the turn
+}
+
+// New returns turns that no one has.
+func New() *Turns { return &Turns{keys: make(map[string]*turn)} }
+
+// Take waits for the turn on key. The returned func gives it back.
+func (t *Turns) Take(ctx context.Context, key string) (func(), error) {
+	mine := t.join(key)
+	select {
+	case <-mine.free:
+		return func() {
+			mine.free <- struct{}{}
+			t.leave(key, mine)
+		}, nil
+	case <-ctx.Done():
+		t.leave(key, mine)
+		return nil, kv.Unavailable(ctx.Err())
+	}
+}
+
+func (t *Turns) join(key string) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	mine := t.keys[key]
+	if mine == nil {
+		mine = &turn{free: make(chan struct{}, 1)}
+		mine.free <- struct{}{}
+		t.keys[key] = mine
+	}
+	mine.users++
+	return mine
+}
+
+func (t *Turns) leave(key string, mine *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if mine.users--; mine.users == 0 {
+		delete(t.keys, key)
+	}
+}

@@ -1,0 +1,166 @@
+package kvmodel
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// MaxID is the length limit of the text of a record's id, in bytes.
+const MaxID = 4 << 10
+
+// KeyOf turns ids and indexed values of type K into text and back. A text has
+// a fixed number of escaped parts, joined by colons.
+type KeyOf[K any] struct {
+	Text  func(K) string
+	Parse func(string) (K, error)
+
+	// Empty reports whether a value counts as none: an empty string, or a key
+	// with an empty part. Numbers and bools are never empty.
+	Empty func(K) bool
+
+	// New returns an id that no other record has; nil if the app gives the ids.
+	New func() K
+
+	// Number returns the id of a number; nil if ids are not numbers.
+	Number func(int64) K
+}
+
+// StringKey is the KeyOf of strings. New ids are 26 random characters that sort
+// by the time they were made.
+func StringKey[K ~string]() KeyOf[K] {
+	return KeyOf[K]{
+		Text:  func(k K) string { return kv.JoinText(string(k)) },
+		Parse: parseOne(func(s string) (K, error) { return K(s), nil }),
+		Empty: func(k K) bool { return k == "" },
+		New:   func() K { return K(kv.NewID(time.Now())) },
+	}
+}
+
+// IntKey is the KeyOf of signed integers.
+func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
+	key := valueKey(
+		func(k K) string { return strconv.FormatInt(int64(k), 10) },
+		func(s string) (K, error) { n, err := strconv.ParseInt(s, 10, 64); return K(n), err },
+	)
+	key.Number = func(n int64) K { return K(n) }
+	return key
+}
+
+// UintKey is the KeyOf of unsigned integers.
+func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
+	key := valueKey(
+		func(k K) string { return strconv.FormatUint(uint64(k), 10) },
+		func(s string) (K, error) { n, err := strconv.ParseUint(s, 10, 64); return K(n), err },
+	)
+	key.Number = func(n int64) K { return K(n) }
+	return key
+}
+
+// BoolKey is the KeyOf of bools.
+func BoolKey[K ~bool]() KeyOf[K] {
+	return valueKey(
+		func(k K) string { return strconv.FormatBool(bool(k)) },
+		func(s string) (K, error) { b, err := strconv.ParseBool(s); return K(b), err },
+	)
+}
+
+// valueKey is a KeyOf without an empty value. Each value has one text. Parse
+// refuses a text that K cannot hold or that Text would write differently.
+func valueKey[K any](text func(K) string, parse func(string) (K, error)) KeyOf[K] {
+	return KeyOf[K]{
+		Text: text,
+		Parse: parseOne(func(s string) (K, error) {
+			k, err := parse(s)
+			if err == nil && text(k) != s {
+				err = fmt.Errorf("%s is out of range or not how it is written", kv.Quote(s))
+			}
+			return k, err
+		}),
+		Empty: func(K) bool { return false },
+	}
+}
+
+// Key2 is the KeyOf of a struct of two fields, which split and join take apart
+// and put together.
+func Key2[K, A, B any](a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A, B) K) KeyOf[K] {
+	return keyOfParts(2, a, b, split, join)
+}
+
+// Key3 is Key2 for three fields.
+func Key3[K, A, B, C any](a KeyOf[A], b KeyOf[B], c KeyOf[C], split func(K) (A, B, C), join func(A, B, C) K) KeyOf[K] {
+	return keyOfParts(3, a, Key2(b, c, pair[B, C].split, newPair[B, C]),
+		func(k K) (A, pair[B, C]) {
+			x, y, z := split(k)
+			return x, newPair(y, z)
+		},
+		func(x A, rest pair[B, C]) K { return join(x, rest.first, rest.second) })
+}
+
+// Key4 is Key2 for four fields.
+func Key4[K, A, B, C, D any](a KeyOf[A], b KeyOf[B], c KeyOf[C], d KeyOf[D], split func(K) (A, B, C, D), join func(A, B, C, D) K) KeyOf[K] {
+	cd := Key2(c, d, pair[C, D].split, newPair[C, D])
+	return keyOfParts(4, a, keyOfParts(3, b, cd, pair[B, pair[C, D]].split, newPair[B, pair[C, D]]),
+		func(k K) (A, pair[B, pair[C, D]]) {
+			x, y, z, w := split(k)
+			return x, newPair(y, newPair(z, w))
+		},
+		func(x A, rest pair[B, pair[C, D]]) K {
+			return join(x, rest.first, rest.second.first, rest.second.second)
+		})
+}
+
+// pair is all fields of a key but those before it.
+type pair[A, B any] struct {
+	first  A
+	second B
+}
+
+func newPair[A, B any](a A, b B) pair[A, B] { return pair[A, B]{a, b} }
+
+func (p pair[A, B]) split() (A, B) { return p.first, p.second }
+
+// keyOfParts is the KeyOf of n parts: one of a, and all others of b.
+func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A, B) K) KeyOf[K] {
+	return KeyOf[K]{
+		Text: func(k K) string {
+			x, y := split(k)
+			return a.Text(x) + ":" + b.Text(y)
+		},
+		Parse: func(text string) (k K, err error) {
+			parts, err := kv.TextParts(text, n)
+			if err != nil {
+				return k, err
+			}
+			x, errX := a.Parse(parts[0])
+			y, errY := b.Parse(strings.Join(parts[1:], ":"))
+			return join(x, y), work.FirstError(errX, errY)
+		},
+		Empty: func(k K) bool {
+			x, y := split(k)
+			return a.Empty(x) || b.Empty(y)
+		},
+	}
+}
+
+// parseOne returns a Parse for texts of one part.
+func parseOne[K any](parse func(string) (K, error)) func(string) (K, error) {
+	return func(text string) (k K, err error) {
+		part := text
+		if !kv.Plain(text) {
+			parts, err := kv.SplitText(text, 1)
+			if err != nil {
+				return k, err
+			}
+			part = parts[0]
+		}
+		if k, err = parse(part); err != nil {
+			return k, fmt.Errorf("id text %s: %w", kv.Quote(text), err)
+		}
+		return k, nil
+	}
+}

@@ -1,0 +1,51 @@
+package kvtest
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// Case checks one rule of the contract.
+type Case struct {
+	Name string // unique, such as add/present
+	Rule string // the rule, as a sentence
+
+	needs need
+	run   func(*fixture)
+}
+
+// need is what a case requires of the store under test. Run leaves out the cases
+// whose needs the store does not meet.
+type need uint8
+
+const (
+	shared need = 1 << iota
+	kept
+	unless
+	noUnless
+	ordered
+	atomically
+	exact
+	sleeps // not a need: the case waits for a TTL, so it runs in parallel
+)
+
+// and returns the case with more needs.
+func (c Case) and(more need) Case {
+	c.needs |= more
+	return c
+}
+
+func (c Case) check(t testing.TB, m Maker) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the rule: %s", c.Rule)
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	f := &fixture{TB: t, maker: m, name: newName(), ctx: ctx}
+	f.store = f.open()
+	c.run(f)
+}

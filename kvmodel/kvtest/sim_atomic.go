@@ -1,0 +1,65 @@
+package kvtest
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// atomic runs f as one step, when its turn comes.
+func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
+	if err := p.gone(ctx); err != nil {
+		return err
+	}
+	r := &request{from: p, ctx: ctx, left: 1, atomic: true, done: make(chan struct{})}
+	p.sim.await(r)
+	if r.err != nil {
+		return r.err
+	}
+	defer p.sim.transactionEnded()
+	err := p.sim.mem.Powers().Atomic(ctx, func(mem kv.Store) error {
+		err := f(&inside{p, mem})
+		switch {
+		case p.crashed():
+			return errCrashed
+		case err == nil:
+			return r.commitErr
+		}
+		return err
+	})
+	if err == nil {
+		return r.afterErr
+	}
+	return err
+}
+
+// inside is the store that a function of Atomic works on.
+type inside struct {
+	*process
+	mem kv.Store
+}
+
+func (in *inside) Do(ctx context.Context, ops []kv.Op) error {
+	if kv.Check(ops, in.Powers()) == 0 {
+		return nil
+	}
+	if in.crashed() {
+		return kv.Fail(ops, errCrashed)
+	}
+	err := in.mem.Do(ctx, ops)
+	for i := range ops {
+		in.sim.noteOp(in.name, &ops[i], "atomically ")
+	}
+	return err
+}
+
+func (in *inside) Close() error { return nil }
+
+func (in *inside) Powers() kv.Powers { return kv.PowersOf(in.mem) }
+
+func (s *Sim) transactionEnded() {
+	s.mu.Lock()
+	s.transactions--
+	s.mu.Unlock()
+	s.stir()
+}

@@ -1,0 +1,218 @@
+package kvtest
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// flight is a queue of ops, of which a step can carry out the next: a single op,
+// or one Atomic, or, if the store is ordered, the remaining ops of one Do.
+type flight struct {
+	req    *request // nil: no caller waits for the answers
+	from   *process
+	ops    []kv.Op // those of req; copies if req is nil
+	places []int   // indexes in ops of those to be carried out, the next one first
+	late   bool
+}
+
+func (f *flight) speed() float64 {
+	if f.late {
+		return lateSpeed
+	}
+	return f.from.speed
+}
+
+// flightsOf returns what can be carried out of r.
+func (s *Sim) flightsOf(r *request) []*flight {
+	if r.atomic {
+		return []*flight{{req: r, from: r.from}}
+	}
+	var places []int
+	for i := range r.ops {
+		if r.ops[i].Result.Err == nil {
+			places = append(places, i)
+		}
+	}
+	if s.world.Powers.Ordered {
+		return []*flight{{req: r, from: r.from, ops: r.ops, places: places}}
+	}
+	flights := make([]*flight, len(places))
+	for i := range places {
+		flights[i] = &flight{req: r, from: r.from, ops: r.ops, places: places[i : i+1]}
+	}
+	return flights
+}
+
+// of returns the flights whose answers r waits for.
+func (s *Sim) of(r *request) []*flight {
+	var found []*flight
+	for _, f := range s.flights {
+		if f.req == r {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// advance carries out the next op of f, or lets it fail. If an op of an ordered
+// flight fails, the later ones fail in the same way.
+func (s *Sim) advance(f *flight) {
+	switch fault := s.fault(f); {
+	case f.req != nil && f.req.atomic:
+		s.begin(f, fault)
+	case fault == Unsent:
+		s.end(f, errUnsent, errUnsent)
+	case fault == Lost:
+		s.end(f, errUnread, errUnclear)
+	case fault == Mute:
+		s.apply(f, "carried out unanswered: ")
+		s.end(f, errUnread, errUnclear)
+	case fault == Late:
+		s.linger(f)
+		s.end(f, errUnread, errUnclear)
+	case f.late:
+		s.land(f)
+	default:
+		s.carryOut(f)
+	}
+}
+
+// fault decides what happens to the next op of f.
+func (s *Sim) fault(f *flight) Fault {
+	if f.req == nil {
+		return None
+	}
+	f.from.nth++
+	if s.world.Fault != nil {
+		m := Moment{Step: s.step, Client: f.from.name, Nth: f.from.nth}
+		if !f.req.atomic {
+			m.Op = f.ops[f.places[0]]
+		}
+		if fault := s.world.Fault(m); fault != ByRate {
+			return fault
+		}
+	}
+	at := s.rng.Float64()
+	for _, odds := range []struct {
+		fault Fault
+		rate  float64
+	}{{Unsent, s.world.Unsent}, {Lost, s.world.Lost}, {Mute, s.world.Mute}, {Late, s.world.Late}} {
+		if at -= odds.rate; at < 0 {
+			return odds.fault
+		}
+	}
+	return None
+}
+
+// carryOut carries out and answers the next op of f.
+func (s *Sim) carryOut(f *flight) {
+	result := s.apply(f, "")
+	place := f.places[0]
+	f.places = f.places[1:]
+	if len(f.places) == 0 {
+		s.remove(f)
+	}
+	s.answer(f.req, place, result)
+}
+
+// apply carries out the next op of f on the store and returns its result.
+func (s *Sim) apply(f *flight, how string) kv.Result {
+	op := f.ops[f.places[0]]
+	ops := []kv.Op{op}
+	s.direct(ops)
+	s.noteOp(f.from.name, &ops[0], how)
+	return ops[0].Result
+}
+
+func (s *Sim) direct(ops []kv.Op) {
+	// The results say all that the error does.
+	_ = s.mem.Do(context.Background(), ops)
+}
+
+// land carries out the next op of a flight whose caller has gone. The connection
+// may break after each op.
+func (s *Sim) land(f *flight) {
+	s.apply(f, "late: ")
+	f.places = f.places[1:]
+	if len(f.places) == 0 || s.chance(0.2) {
+		s.remove(f)
+	}
+}
+
+// linger leaves a copy of the rest of f in flight, if it writes anything: reads
+// would leave no trace.
+func (s *Sim) linger(f *flight) {
+	if f.req.atomic || !slices.ContainsFunc(f.places, func(i int) bool { return f.ops[i].Kind.Writes() }) {
+		return
+	}
+	left := &flight{from: f.from, late: true}
+	for i, place := range f.places {
+		op := f.ops[place]
+		op.Value, op.Unless, op.Result = bytes.Clone(op.Value), bytes.Clone(op.Unless), kv.Result{}
+		left.ops, left.places = append(left.ops, op), append(left.places, i)
+	}
+	s.flights = append(s.flights, left)
+}
+
+// end answers the rest of f with errors: a Get with get, a write with write.
+func (s *Sim) end(f *flight, get, write error) {
+	s.remove(f)
+	for _, place := range f.places {
+		op := f.ops[place]
+		op.Result = kv.Result{Err: write}
+		if !op.Kind.Writes() {
+			op.Result.Err = get
+		}
+		s.noteOp(f.from.name, &op, "")
+		s.answer(f.req, place, op.Result)
+	}
+}
+
+// answer gives the op at place its result. The last result lets Do return.
+func (s *Sim) answer(r *request, place int, result kv.Result) {
+	r.ops[place].Result = result
+	if r.left--; r.left > 0 {
+		return
+	}
+	if s.chance(s.world.Slow) {
+		r.slow = s.someTime()
+	}
+	close(r.done)
+}
+
+// begin lets an Atomic run. It has ended when all clients stand still again,
+// unless its function waits for time to pass.
+func (s *Sim) begin(f *flight, fault Fault) {
+	s.remove(f)
+	switch {
+	case fault == Unsent && s.chance(0.5):
+		s.note(f.from.name, "atomic: not run")
+		f.req.err = errUnsent
+	case fault == Unsent:
+		s.note(f.from.name, "atomic, not to be committed")
+		f.req.commitErr = errUnsent
+	case fault == Lost:
+		s.note(f.from.name, "atomic, not to be committed, unclear")
+		f.req.commitErr = errUnclear
+	case fault == Mute || fault == Late:
+		s.note(f.from.name, "atomic, to be committed, unclear")
+		f.req.afterErr = errUnclear
+	default:
+		s.note(f.from.name, "atomic")
+	}
+	if f.req.err == nil {
+		s.mu.Lock()
+		s.transactions++
+		s.mu.Unlock()
+	}
+	f.req.left = 0
+	close(f.req.done)
+}
+
+func (s *Sim) remove(f *flight) {
+	i := slices.Index(s.flights, f)
+	s.flights = slices.Delete(s.flights, i, i+1)
+}

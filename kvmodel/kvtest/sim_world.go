@@ -1,0 +1,76 @@
+package kvtest
+
+import (
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// World says what may happen in a simulation. The zero World is kind: every op
+// is carried out and answered, and the seed decides only the order.
+//
+// The numbers are probabilities, from 0 to 1.
+type World struct {
+	// Powers is what the store can do beyond the contract. See NoPowers and
+	// AllPowers.
+	Powers Powers
+
+	// For each op: what goes wrong with it. See Fault.
+	Unsent, Lost, Mute, Late float64
+
+	// Fault, if not nil, is asked about each op first.
+	Fault func(Moment) Fault
+
+	// For each step: a client that is not spared crashes; time passes, from a
+	// millisecond to a minute; an item is evicted; a counter is set back.
+	Crash, Pause, Evict, SetBack float64
+
+	MaxCrashes int                   // at most so many crashes by chance; 0: no limit
+	Evictable  func(key string) bool // which keys may be evicted; nil: all
+	Counters   func(key string) bool // which keys may be set back; nil: none
+
+	// Slow, for each trip: its client sleeps for up to a minute before it sees
+	// the answers.
+	Slow float64
+
+	// MaxSteps fails a simulation that takes more steps; 0 means 100,000.
+	MaxSteps int
+}
+
+// Powers chooses the powers of a simulated store.
+type Powers struct{ Unless, Ordered, Atomic bool }
+
+// NoPowers is what memcached has, ServerPowers a Redis server, AllPowers an
+// embedded store.
+var (
+	NoPowers     = Powers{}
+	ServerPowers = Powers{Unless: true, Ordered: true}
+	AllPowers    = Powers{Unless: true, Ordered: true, Atomic: true}
+)
+
+// Hostile returns a world in which everything goes wrong that the contract allows
+// short of lost data: timeouts of all kinds, crashes, pauses, slow clients.
+func Hostile(p Powers) World {
+	return World{
+		Powers: p, Unsent: 0.02, Lost: 0.02, Mute: 0.02, Late: 0.04,
+		Crash: 0.01, MaxCrashes: 1, Pause: 0.02, Slow: 0.02,
+	}
+}
+
+// Fault is what happens to one op.
+type Fault uint8
+
+const (
+	ByRate Fault = iota // leave it to the probabilities
+	None                // carried out and answered
+	Unsent              // not carried out, ErrUnavailable
+	Lost                // not carried out, ErrUnclear
+	Mute                // carried out, ErrUnclear
+	Late                // ErrUnclear, and carried out once at some later step
+)
+
+// Moment is when an op is about to be carried out.
+type Moment struct {
+	Step   int
+	Client string
+	Nth    int   // which op of the client this is, from 1
+	Op     kv.Op // the zero Op for an Atomic, for which Late is Mute
+}

@@ -1,0 +1,145 @@
+package memcachekv
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+)
+
+// link is one connection to a server, with its own library client, used by one
+// goroutine at a time. It adds what the library lacks: requests end with their
+// context, and a failure says whether the server can have received the request.
+// Nothing goes on after a request has ended.
+type link struct {
+	server *server
+	client *memcache.Client
+	conn   net.Conn // nil if not connected
+
+	boot   uint64    // the boot number of the server it is connected to
+	looked time.Time // when the number was last read
+
+	// ctx is the context of the requests under way: the library has no way to
+	// pass it to the connection.
+	ctx   context.Context
+	limit time.Time // when the library or ctx gives up
+	asked bool      // the last request was written in full
+}
+
+func newLink(s *server) *link {
+	l := &link{server: s, client: memcache.NewFromSelector(only{address(s.addr)})}
+	l.client.Timeout = s.opts.Timeout
+	l.client.MaxIdleConns = 1
+	l.client.DialContext = l.dial
+	return l
+}
+
+// close closes the connection, if there is one.
+func (l *link) close() {
+	// Nothing is under way, so the error does not matter.
+	_ = l.client.Close()
+}
+
+// dial connects under the context of the request. The library's own context has
+// only a timeout, the same as here.
+func (l *link) dial(_ context.Context, network, addr string) (net.Conn, error) {
+	l.asked = false
+	dialer := net.Dialer{Timeout: l.server.opts.Timeout}
+	conn, err := dialer.DialContext(l.ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	l.conn = &wire{Conn: conn, link: l}
+	return l.conn, nil
+}
+
+// glance is how often a waiting request checks whether its context was canceled.
+// Polling is much cheaper than a notification, for the many requests that never
+// wait that long.
+const glance = 10 * time.Millisecond
+
+// wire is a link's connection as the library sees it. The deadline of the
+// connection beneath is the next glance.
+type wire struct {
+	net.Conn
+	link *link
+	next time.Time
+}
+
+// Write begins or continues a request.
+func (w *wire) Write(p []byte) (int, error) {
+	w.link.asked = false
+	written := 0
+	for {
+		n, err := w.Conn.Write(p[written:])
+		written += n
+		if err == nil || !w.waits(err) {
+			return written, err
+		}
+	}
+}
+
+// Read waits for the answer. The library calls it only when the whole request
+// was written, and a server ignores an incomplete request.
+func (w *wire) Read(p []byte) (int, error) {
+	w.link.asked = true
+	for {
+		n, err := w.Conn.Read(p)
+		if n > 0 || err == nil || !w.waits(err) {
+			return n, err
+		}
+	}
+}
+
+// SetDeadline sets the library's deadline, which is its timeout from now, or the
+// context's deadline if that is earlier.
+func (w *wire) SetDeadline(t time.Time) error {
+	now := t.Add(-w.link.server.opts.Timeout)
+	if end, ok := w.link.ctx.Deadline(); ok && end.Before(t) {
+		t = end
+	}
+	w.link.limit = t
+	// The library calls this for each item it reads; mostly there is nothing to
+	// do.
+	if w.next.Sub(now) > glance/2 && w.next.Before(t) {
+		return nil
+	}
+	return w.sleep(now)
+}
+
+// sleep lets the connection wait until the next glance or the limit.
+func (w *wire) sleep(now time.Time) error {
+	w.next = now.Add(glance)
+	if w.link.limit.Before(w.next) {
+		w.next = w.link.limit
+	}
+	return w.Conn.SetDeadline(w.next)
+}
+
+// waits reports whether to go on waiting after err, because err is only the end
+// of a glance.
+func (w *wire) waits(err error) bool {
+	now := time.Now()
+	return errors.Is(err, os.ErrDeadlineExceeded) && w.link.ctx.Err() == nil && now.Before(w.link.limit) && w.sleep(now) == nil
+}
+
+// Close closes the connection. The link then needs a new one.
+func (w *wire) Close() error {
+	w.link.conn = nil
+	return w.Conn.Close()
+}
+
+// address is a server's name as the library dials it.
+type address string
+
+func (a address) Network() string { return "tcp" }
+func (a address) String() string  { return string(a) }
+
+// only is the selector of a link's client, which knows one server.
+type only struct{ net.Addr }
+
+func (o only) PickServer(string) (net.Addr, error)   { return o.Addr, nil }
+func (o only) Each(visit func(net.Addr) error) error { return visit(o.Addr) }

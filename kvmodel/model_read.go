@@ -1,0 +1,152 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/tally"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// upgrader is a model that brings records of older versions up to date.
+type upgrader interface{ Upgrade(from int) error }
+
+// see reads records in one trip. Each id has its Seen. The error is not nil if
+// some could not be asked for or are corrupt.
+func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = m.key(id)
+	}
+	results, err := kv.GetAll(ctx, s, m.withCounters(keys, ids)...)
+	if err != nil {
+		return nil, err
+	}
+	recs := make([]*plug.Seen[T], len(ids))
+	counts := results[len(ids):]
+	for i, r := range results[:len(ids)] {
+		if recs[i], err = m.decode(ids[i], r); err != nil {
+			return nil, err
+		}
+		if err := m.fillCounters(recs[i], counts[i*len(m.counters):]); err != nil {
+			return nil, err
+		}
+	}
+	return recs, nil
+}
+
+func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], error) {
+	recs, err := m.see(ctx, s, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	return recs[0], nil
+}
+
+// look reads a record for a user, and keeps it for an update that may follow.
+func (m *model[T]) look(ctx context.Context, id string) (*plug.Seen[T], error) {
+	results, err := kv.GetAll(ctx, m.db.store, m.withCounters([]string{m.key(id)}, []string{id})...)
+	if err != nil {
+		return nil, err
+	}
+	m.db.recent.Keep(m.key(id), results, m.db.now())
+	return m.decodeCounted(id, results)
+}
+
+// values reads records for a user; nil where there is none.
+func (m *model[T]) values(ctx context.Context, ids []string) ([]*T, error) {
+	recs, err := m.see(ctx, m.db.store, ids)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]*T, len(recs))
+	for i, rec := range recs {
+		values[i] = rec.Value
+	}
+	return values, nil
+}
+
+// withCounters returns keys followed by those of the counters of each of ids.
+func (m *model[T]) withCounters(keys []string, ids []string) []string {
+	for _, id := range ids {
+		for _, c := range m.counters {
+			keys = append(keys, CounterKey(m.name, c.Name, id))
+		}
+	}
+	return keys
+}
+
+// fillCounters puts into rec what gets of its counters have answered.
+func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
+	if rec.Value == nil {
+		return nil
+	}
+	for i, c := range m.counters {
+		n, err := tally.NumberOr(0, results[i])
+		if err != nil {
+			return m.failure(rec.ID, fmt.Errorf("counter %s: %w", c.Name, err))
+		}
+		c.Set(rec.Value, n)
+	}
+	return nil
+}
+
+// decodeCounted is decode for the results of a record and its counters.
+func (m *model[T]) decodeCounted(id string, results []kv.Result) (*plug.Seen[T], error) {
+	rec, err := m.decode(id, results[0])
+	if err != nil {
+		return nil, err
+	}
+	return rec, m.fillCounters(rec, results[1:])
+}
+
+// decode returns what a get of id's record answered.
+func (m *model[T]) decode(id string, r kv.Result) (*plug.Seen[T], error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
+		return &plug.Seen[T]{ID: id}, nil
+	}
+	if r.Err != nil {
+		return nil, m.failure(id, r.Err)
+	}
+	env, err := envelope.Decode(r.Value)
+	if err != nil {
+		return nil, m.failure(id, err)
+	}
+	rec := &plug.Seen[T]{ID: id, Rev: env.Rev, Version: r.Version, Envelope: env}
+	if env.Deleted {
+		return rec, nil
+	}
+	rec.Value, err = m.decodeBody(env.Model, env.Body)
+	return rec, m.failure(id, err)
+}
+
+// decodeBody returns the record in a body that the given version of the model has
+// written.
+func (m *model[T]) decodeBody(version int, body []byte) (*T, error) {
+	v := new(T)
+	if _, err := m.codec.Unmarshal(body, v); errors.Is(err, ErrCorrupt) {
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if up, ok := any(v).(upgrader); ok && version < m.version {
+		if err := up.Upgrade(version); err != nil {
+			return nil, fmt.Errorf("upgrade from version %d: %w", version, err)
+		}
+	}
+	if at := m.schema(v).revision; at != nil && *at == 0 {
+		*at = 1
+	}
+	return v, nil
+}
+
+// as fills in what index sees of rec.
+func (m *model[T]) as(rec *plug.Seen[T], index plug.Index[T]) {
+	rec.Places, rec.Mark = nil, rec.Envelope.Mark(index.Name())
+	if rec.Value != nil {
+		rec.Places = index.Places(rec.Value)
+	}
+}

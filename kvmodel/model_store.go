@@ -1,0 +1,85 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// encodeBody returns v's body. What old, which may be nil, holds and T does not
+// know is kept.
+func (m *model[T]) encodeBody(old *envelope.Envelope, v *T) ([]byte, error) {
+	body, err := m.codec.Append(nil, v)
+	if err != nil || !old.Live() {
+		return body, err
+	}
+	unknown, err := m.codec.Unmarshal(old.Body, new(T))
+	if err != nil || !unknown {
+		return body, err
+	}
+	return m.codec.Merge(old.Body, body)
+}
+
+// ttl returns how long env's item is to live. The tombstones of numbered records
+// stay, since the next number is found by them, and so do those of records with a
+// history, since the history is found by them.
+func (m *model[T]) ttl(env *envelope.Envelope) time.Duration {
+	tombstone := tombstoneTTL
+	if m.numbers != nil || m.history > 0 {
+		tombstone = 0
+	}
+	return env.TTL(m.db.now(), tombstone)
+}
+
+// store returns the op that puts env in the place of rec.
+func (m *model[T]) store(rec *plug.Seen[T], env *envelope.Envelope) kv.Op {
+	return kv.OpReplace(m.key(rec.ID), rec.Version, env.Encode(nil)).For(m.ttl(env))
+}
+
+// fence raises rec's rev past every rev up to past, changing nothing else, so
+// that no change prepared for one of them can commit. An absent record becomes a
+// deleted one. The error is an ErrConflict if the record has changed since it was
+// read.
+func (m *model[T]) fence(ctx context.Context, s kv.Store, rec *plug.Seen[T], past uint64) error {
+	env := envelope.Envelope{Deleted: true, Model: m.version}
+	if rec.Envelope != nil {
+		env = *rec.Envelope
+	}
+	env.Rev = max(rec.Rev+1, past)
+	op := m.store(rec, &env)
+	_, err := kv.One(ctx, s, op)
+	switch {
+	case errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrNotFound):
+		return m.failure(rec.ID, kv.ErrConflict)
+	case err == nil:
+		rec.Rev = env.Rev
+	}
+	return err
+}
+
+// dropCounters removes the counters of a record that is deleted, unless they
+// change at the same time.
+func (m *model[T]) dropCounters(ctx context.Context, s kv.Store, id string) error {
+	if len(m.counters) == 0 {
+		return nil
+	}
+	keys := m.withCounters(nil, []string{id})
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return err
+	}
+	var drops []kv.Op
+	for i, r := range results {
+		if r.Err == nil {
+			drops = append(drops, kv.OpDrop(keys[i], r.Version))
+		}
+	}
+	if len(drops) == 0 {
+		return nil
+	}
+	return s.Do(ctx, drops)
+}

@@ -1,0 +1,149 @@
+package kvmodel
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Before returns the records whose ids are below id, highest first, or all records
+// if id is 0. It is the archive of a model whose ids are given in order: it needs no
+// index, and a page is read in one trip. If ids are not given in order, its pages
+// return ErrBadOp.
+func (r *Records[T, K]) Before(id K) Lister[T] {
+	n, err := strconv.ParseInt(r.schema.Key.Text(id), 10, 64)
+	if r.m.numbers == nil || err != nil || n < 0 {
+		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
+	}
+	return &downward[T]{m: r.m, name: fmt.Sprintf("%s.Before %d", r.m.name, n), top: n - 1, wrong: err}
+}
+
+// downward is a listing of records by their numbers, the highest first.
+type downward[T any] struct {
+	m     *model[T]
+	name  string // for its cursors
+	top   int64  // the highest number it goes up to; -1: the last there is
+	wrong error  // why it has no pages
+}
+
+const (
+	numbersAtOnce = 100 // looked at in one trip of a page
+	numberTrips   = 5   // of one page, where records are gone or left out
+)
+
+// Page returns n records from the position that cursor stands for. It takes one
+// trip, and up to four more if records are deleted or left out; then it may be
+// short. It takes one more if this process does not know the last number yet.
+func (d *downward[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
+	var none Listing[T]
+	if n < 1 {
+		return none, fmt.Errorf("%s: %w: a page of %d", d.m.name, ErrInvalid, n)
+	}
+	if d.wrong != nil {
+		return none, d.wrong
+	}
+	top, err := d.last(ctx)
+	if err != nil {
+		return none, err
+	}
+	w := numberWalk{at: top, step: -1, top: top}
+	if cursor != "" {
+		if w, err = d.resume(cursor, top); err != nil {
+			return none, err
+		}
+	}
+	return d.page(ctx, w, n, keep)
+}
+
+func (d *downward[T]) page(ctx context.Context, w numberWalk, n int, keep []func(*T) bool) (Listing[T], error) {
+	start := w.at
+	items, err := d.walk(ctx, &w, n, keep)
+	if err != nil {
+		return Listing[T]{}, err
+	}
+	if w.step > 0 && w.ended() && len(items) < n {
+		// Fewer than a page are above: then it is the first page.
+		return d.page(ctx, numberWalk{at: w.top, step: -1, top: w.top}, n, keep)
+	}
+	back := numberWalk{at: start - w.step, step: -w.step, top: w.top}
+	l := Listing[T]{Items: items, Next: d.cursor(w), Prev: d.cursor(back)}
+	if w.step > 0 {
+		slices.Reverse(l.Items)
+		l.Next, l.Prev = l.Prev, l.Next
+	}
+	return l, nil
+}
+
+// last returns the highest number to be listed.
+func (d *downward[T]) last(ctx context.Context) (int64, error) {
+	if d.top >= 0 {
+		return d.top, nil
+	}
+	n, err := d.m.numbers.Last(ctx, d.m.db.store)
+	return n, d.m.failure("the last number", err)
+}
+
+// walk returns the next n records, and moves w past all it has looked at.
+func (d *downward[T]) walk(ctx context.Context, w *numberWalk, n int, keep []func(*T) bool) (found []*T, err error) {
+	for trip := range numberTrips {
+		ids := w.ahead(min(numbersAtOnce, (n-len(found))<<trip))
+		if len(found) == n || len(ids) == 0 {
+			break
+		}
+		values, err := d.m.values(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range values {
+			if len(found) == n {
+				break
+			}
+			w.at += w.step
+			if v != nil && !slices.ContainsFunc(keep, func(keeps func(*T) bool) bool { return !keeps(v) }) {
+				found = append(found, v)
+			}
+		}
+	}
+	return found, nil
+}
+
+// A numberWalk is a way through numbers: the next one to look at, up or down
+// from there, and the highest.
+type numberWalk struct{ at, step, top int64 }
+
+func (w numberWalk) ended() bool { return w.at < 1 || w.at > w.top }
+
+// ahead returns the next n numbers as texts.
+func (w numberWalk) ahead(n int) []string {
+	var ids []string
+	for at := w.at; len(ids) < n && at >= 1 && at <= w.top; at += w.step {
+		ids = append(ids, strconv.FormatInt(at, 10))
+	}
+	return ids
+}
+
+// cursor returns where w goes on, empty if it has ended.
+func (d *downward[T]) cursor(w numberWalk) string {
+	if w.ended() {
+		return ""
+	}
+	return Cursor(d.name, binary.AppendUvarint([]byte{byte('=' + w.step)}, uint64(w.at)))
+}
+
+// resume returns the way that cursor stands for: '<' leads down and '>' up.
+func (d *downward[T]) resume(cursor string, top int64) (numberWalk, error) {
+	b, err := ParseCursor(d.name, cursor)
+	if err != nil {
+		return numberWalk{}, err
+	}
+	if len(b) > 1 && (b[0] == '<' || b[0] == '>') {
+		if at, size := binary.Uvarint(b[1:]); size == len(b)-1 && at <= kv.MaxNumber {
+			return numberWalk{min(int64(at), top), int64(b[0]) - '=', top}, nil
+		}
+	}
+	return numberWalk{}, fmt.Errorf("%s: %w", d.name, ErrBadCursor)
+}

@@ -1,0 +1,338 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// release is a release of an app whose notes have the unique indexes it names.
+type release struct {
+	*notes
+	db *kvmodel.DB
+	by map[string]*index.Unique[note, string]
+}
+
+func deploy(t *testing.T, s kv.Store, indexes ...string) *release {
+	t.Helper()
+	db := open(t, s)
+	v := &release{notes: kvmodel.NewRecords(db, noteSchema()), db: db, by: map[string]*index.Unique[note, string]{}}
+	for _, name := range indexes {
+		field, def, _ := strings.Cut(name, "/")
+		v.by[name] = index.NewUnique(v.notes, kvmodel.IndexSpec[note, string]{
+			Name: "By" + field, Def: def, Fields: []string{field}, Key: kvmodel.StringKey[string](),
+			Values: func(n *note) []string {
+				if field == "Code" {
+					return []string{n.Code}
+				}
+				return []string{n.Text}
+			},
+		})
+	}
+	return v
+}
+
+func (v *release) undeploy(t *testing.T) {
+	t.Helper()
+	must(t, v.db.Close(t.Context()))
+}
+
+// finds fails unless index name finds the note whose field has value.
+func (v *release) finds(t *testing.T, name, value, id string) {
+	t.Helper()
+	got, err := v.by[name].Find(t.Context(), value)
+	if err != nil || got.ID != id {
+		t.Errorf("%s of %q is %v, %v; want %s", name, value, got, err, id)
+	}
+}
+
+func (v *release) needsRebuild(t *testing.T, name string) {
+	t.Helper()
+	_, err := v.by[name].Find(t.Context(), "anything")
+	wantErr(t, err, kvmodel.ErrNeedsRebuild)
+	if err != nil && !strings.Contains(err.Error(), "Note.By") {
+		t.Errorf("error %q does not name the index", err)
+	}
+}
+
+func TestBuilt_ANewModelNeedsNoRebuild(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		v := deploy(t, shared{s}, "Code")
+		_, err := v.by["Code"].Find(ctx, "c")
+		wantErr(t, err, kv.ErrNotFound)
+		must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
+		v.finds(t, "Code", "c", "a")
+		v.undeploy(t)
+	})
+}
+
+func TestBuilt_AnIndexAddedLaterIsBuiltAtOnceWhereOneProcessHoldsTheStore(t *testing.T) {
+	for _, first := range []string{"read", "write"} {
+		t.Run(first+" first", func(t *testing.T) {
+			ctx := t.Context()
+			s := shared{memkv.New(memkv.Options{})}
+			v := deploy(t, s)
+			for i := range 250 {
+				must(t, v.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
+			}
+			v.undeploy(t)
+			v = deploy(t, s, "Code")
+			if first == "write" {
+				must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
+			}
+			v.finds(t, "Code", "c249", "249")
+			v.finds(t, "Code", "c0", "0")
+			v.undeploy(t)
+		})
+	}
+}
+
+func TestBuilt_WhileAnIndexIsBuiltItsReadersWait(t *testing.T) {
+	ctx := t.Context()
+	s := shared{memkv.New(memkv.Options{})}
+	v := deploy(t, s)
+	for i := range 500 {
+		must(t, v.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
+	}
+	v.undeploy(t)
+	v = deploy(t, s, "Code")
+	var wait sync.WaitGroup
+	for i := range 32 {
+		wait.Go(func() { v.finds(t, "Code", fmt.Sprint("c", i), fmt.Sprint(i)) })
+	}
+	wait.Wait()
+	v.undeploy(t)
+}
+
+func TestBuilt_AnIndexAddedLaterNeedsARebuildOnASharedStore(t *testing.T) {
+	ctx := t.Context()
+	s := shared{plain(memkv.New(memkv.Options{}))}
+	v := deploy(t, s)
+	for i := range 250 {
+		must(t, v.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
+	}
+	v.undeploy(t)
+
+	v = deploy(t, s, "Code")
+	v.needsRebuild(t, "Code")
+	must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
+	wantErr(t, v.Create(ctx, &note{Text: "x", Code: "cnew"}), kv.ErrExists)
+	v.needsRebuild(t, "Code")
+	other := deploy(t, s, "Code")
+	other.needsRebuild(t, "Code")
+	must(t, v.Rebuild(ctx))
+	for _, p := range []*release{v, other} {
+		p.finds(t, "Code", "c123", "123")
+		p.finds(t, "Code", "cnew", "new")
+		p.undeploy(t)
+	}
+}
+
+func TestBuilt_AnIndexRemovedAndAddedAgainIsBuiltAgain(t *testing.T) {
+	for _, first := range []string{"read", "write"} {
+		t.Run(first+" first", func(t *testing.T) {
+			ctx := t.Context()
+			s := shared{plain(memkv.New(memkv.Options{}))}
+			v := deploy(t, s, "Code", "Text")
+			must(t, v.Create(ctx, &note{ID: "a", Text: "ta", Code: "ca"}))
+			v.undeploy(t)
+
+			v = deploy(t, s, "Text")
+			if first == "read" {
+				v.finds(t, "Text", "ta", "a")
+			}
+			must(t, v.Create(ctx, &note{ID: "b", Text: "tb", Code: "cb"}))
+			v.finds(t, "Text", "tb", "b")
+			v.undeploy(t)
+
+			v = deploy(t, s, "Code", "Text")
+			v.needsRebuild(t, "Code")
+			v.finds(t, "Text", "tb", "b")
+			must(t, v.Rebuild(ctx))
+			v.finds(t, "Code", "ca", "a")
+			v.finds(t, "Code", "cb", "b")
+			v.undeploy(t)
+		})
+	}
+}
+
+func TestBuilt_AnIndexWithAnotherDefinitionIsAnotherIndex(t *testing.T) {
+	ctx := t.Context()
+	s := shared{plain(memkv.New(memkv.Options{}))}
+	v := deploy(t, s, "Code/1")
+	must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
+	v.undeploy(t)
+	v = deploy(t, s, "Code/2")
+	v.needsRebuild(t, "Code/2")
+	must(t, v.Rebuild(ctx))
+	v.finds(t, "Code/2", "ca", "a")
+	v.undeploy(t)
+}
+
+func TestRebuild_ReportsTheConflictsAndMarksNothing(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		v := deploy(t, shared{s})
+		for i := range 30 {
+			must(t, v.Create(ctx, &note{ID: fmt.Sprintf("%02d", i), Text: "x", Code: fmt.Sprint("c", i/2)}))
+		}
+		v.undeploy(t)
+		v = deploy(t, shared{s}, "Code")
+		// A conflict of old records does not keep new ones from being written.
+		must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
+		v.needsRebuild(t, "Code")
+		err := v.Rebuild(ctx)
+		wantErr(t, err, kv.ErrExists)
+		var taken *kvmodel.TakenError
+		if !errors.As(err, &taken) || taken.Index != "ByCode" || !strings.Contains(err.Error(), "15 records are in conflict") {
+			t.Errorf("error %v, want the 15 conflicts of ByCode", err)
+		}
+		v.needsRebuild(t, "Code")
+		for i := 0; i < 30; i += 2 {
+			must(t, v.Delete(ctx, fmt.Sprintf("%02d", i)))
+		}
+		must(t, v.db.Flush(ctx))
+		must(t, v.Rebuild(ctx))
+		v.finds(t, "Code", "c7", "15")
+		v.finds(t, "Code", "cnew", "new")
+		v.undeploy(t)
+	})
+}
+
+func TestRebuild_BesideWritersHoldsEveryRecord(t *testing.T) {
+	ctx := t.Context()
+	s := shared{plain(memkv.New(memkv.Options{}))}
+	v := deploy(t, s)
+	const n = 300
+	for i := range n {
+		must(t, v.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
+	}
+	v.undeploy(t)
+	a, b := deploy(t, s, "Code"), deploy(t, s, "Code")
+	var wait sync.WaitGroup
+	for w := range 4 {
+		wait.Go(func() {
+			for i := w; i < n; i += 4 {
+				_, err := b.Update(ctx, fmt.Sprint(i), func(n *note) error { n.Code += "'"; return nil })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	// Both rebuild at the same time.
+	wait.Go(func() { must(t, b.Rebuild(ctx)) })
+	must(t, a.Rebuild(ctx))
+	wait.Wait()
+	must(t, a.db.Flush(ctx))
+	must(t, b.db.Flush(ctx))
+	for i := range n {
+		a.finds(t, "Code", fmt.Sprint("c", i, "'"), fmt.Sprint(i))
+	}
+	a.undeploy(t)
+	b.undeploy(t)
+}
+
+func TestRebuild_WaitsForAProcessThatWritesWithoutTheIndex(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		old := deploy(t, s)
+		must(t, old.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
+		next := deploy(t, s, "Code")
+		done := make(chan error)
+		go func() { done <- next.Rebuild(ctx) }()
+		for i := range 20 {
+			time.Sleep(time.Second)
+			must(t, old.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
+			select {
+			case err := <-done:
+				t.Fatalf("the rebuild has ended beside a writer of the old release: %v", err)
+			default:
+			}
+		}
+		old.undeploy(t)
+		begin := time.Now()
+		must(t, <-done)
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("it went on after %v", took)
+		}
+		next.finds(t, "Code", "c19", "19")
+		next.undeploy(t)
+	})
+}
+
+func TestRebuild_RefusesBesideAProcessThatKeepsWritingWithoutTheIndex(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		old := deploy(t, s)
+		must(t, old.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
+		next := deploy(t, s, "Code")
+		done := make(chan error)
+		go func() { done <- next.Rebuild(ctx) }()
+		var err error
+		begin := time.Now()
+		for i := 0; err == nil && i < 600; i++ {
+			time.Sleep(time.Second)
+			must(t, old.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
+			select {
+			case err = <-done:
+			default:
+			}
+		}
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		t.Logf("after %v: %v", time.Since(begin), err)
+		next.needsRebuild(t, "Code")
+		old.undeploy(t)
+		must(t, next.Rebuild(ctx))
+		next.undeploy(t)
+	})
+}
+
+func TestRebuild_DoesNotWaitForTheDead(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		life := &mortal{Store: s}
+		dead := deploy(t, life)
+		must(t, dead.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
+		life.kill()
+		next := deploy(t, s, "Code")
+		must(t, next.Rebuild(ctx))
+		next.finds(t, "Code", "ca", "a")
+		next.undeploy(t)
+		_ = dead.db.Close(ctx)
+	})
+}
+
+func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		var releases []*release
+		for range 4 {
+			releases = append(releases, deploy(t, shared{s}, "Code", "Text"))
+		}
+		var wait sync.WaitGroup
+		for i := range 32 {
+			wait.Go(func() {
+				must(t, releases[i%4].Create(ctx, &note{ID: fmt.Sprint(i), Text: fmt.Sprint("t", i), Code: fmt.Sprint("c", i)}))
+			})
+		}
+		wait.Wait()
+		r, err := kv.One(ctx, s, kv.OpGet("built:Note"))
+		must(t, err)
+		if diff := cmp.Diff("\x07ByCode=\x07ByText=", string(r.Value)); diff != "" {
+			t.Errorf("built (-want +got)\n%s", diff)
+		}
+		for _, v := range releases {
+			v.undeploy(t)
+		}
+	})
+}

@@ -1,0 +1,231 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Create stores v as a new record. If v has no id and ids are texts, it gets a new
+// one. If ids are given in order, v must have none and gets the next number.
+// ErrExists if there is a record with that id; a *TakenError if another record
+// holds one of v's unique values; ErrInvalid. v's id and the fields that the data
+// class fills in are set when Create returns.
+func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
+	return r.create(ctx, r.m.db.store, v)
+}
+
+func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T) error {
+	if r.m.numbers != nil {
+		return r.createNext(ctx, s, v)
+	}
+	given, err := r.giveID(v)
+	if err != nil {
+		return err
+	}
+	_, err = r.m.change(ctx, s, edit[T]{
+		id:    r.text(v),
+		fresh: true,
+		peek:  given,
+		apply: func(old *T) (*T, error) {
+			if old != nil {
+				return nil, kv.ErrExists
+			}
+			return v, nil
+		},
+	})
+	return err
+}
+
+// giveID gives v a new id if it has none. It reports whether v had one.
+func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
+	id := r.schema.ID(v)
+	if !r.schema.Key.Empty(id) {
+		return true, nil
+	}
+	if r.schema.Key.New == nil {
+		return false, fmt.Errorf("%s: %w: the id or a part of it is empty", r.m.name, ErrInvalid)
+	}
+	r.schema.SetID(v, r.schema.Key.New())
+	return false, nil
+}
+
+// createdAtOnce is how many records CreateMulti makes in the trips of one.
+const createdAtOnce = 500
+
+// CreateMulti stores vs as new records, 500 at a time in the trips of one Create.
+// Each is made or fails on its own: the error joins an *ItemError for every one that
+// failed.
+func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
+	var errs []error
+	for begin := 0; begin < len(vs); begin += createdAtOnce {
+		batch := vs[begin:min(begin+createdAtOnce, len(vs))]
+		for i, err := range r.createBatch(ctx, batch) {
+			if err != nil {
+				errs = append(errs, &ItemError{begin + i, err})
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
+	switch {
+	case r.m.numbers != nil:
+		return r.createInOrder(ctx, vs)
+	case r.m.db.atomic != nil:
+		return r.createSideBySide(ctx, vs)
+	}
+	works := make([]func(kv.Store) error, len(vs))
+	for i, v := range vs {
+		works[i] = func(s kv.Store) error { return r.create(ctx, s, v) }
+	}
+	return kv.Together(ctx, r.m.db.store, works...)
+}
+
+// createInOrder makes the records one after another.
+func (r *Records[T, K]) createInOrder(ctx context.Context, vs []*T) []error {
+	errs := make([]error, len(vs))
+	for i, v := range vs {
+		errs[i] = r.Create(ctx, v)
+	}
+	return errs
+}
+
+// createSideBySide makes each record in a transaction of its own. The store commits
+// concurrent ones together.
+func (r *Records[T, K]) createSideBySide(ctx context.Context, vs []*T) []error {
+	errs := make([]error, len(vs))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, 64)
+	for i, v := range vs {
+		slots <- struct{}{}
+		wait.Go(func() {
+			errs[i] = r.Create(ctx, v)
+			<-slots
+		})
+	}
+	wait.Wait()
+	return errs
+}
+
+// Put stores v, making the record or replacing it. If the model has a version
+// field, v's must be that of the record, or 0 if there is none; otherwise the error
+// is an ErrConflict. The other errors are those of Create.
+func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
+	if _, err := r.giveID(v); err != nil {
+		return err
+	}
+	return r.inTurn(ctx, r.text(v), func(id string) error {
+		given := *v
+		expected := value(at(r.schema.Revision, v))
+		_, err := r.m.change(ctx, r.m.db.store, edit[T]{id: id, apply: func(old *T) (*T, error) {
+			if r.schema.Revision != nil && expected != r.revision(old) {
+				return nil, fmt.Errorf("%w: it is at version %d, not %d", kv.ErrConflict, r.revision(old), expected)
+			}
+			return v, nil
+		}})
+		if err != nil {
+			// With the new version in v, a second Put would overwrite the
+			// change that this one lost to.
+			*v = given
+		}
+		return err
+	})
+}
+
+func (r *Records[T, K]) revision(v *T) int64 {
+	if v == nil {
+		return 0
+	}
+	return value(r.schema.Revision(v))
+}
+
+// Update changes the record with id by f and returns what it has become. f may be
+// called again with a newer record when others change it at the same time, so it
+// should do nothing else. If f returns an error, Update writes nothing and returns
+// that error unchanged. If f changes nothing, nothing is written. ErrNotFound if
+// there is no record. f must not change the id.
+func (r *Records[T, K]) Update(ctx context.Context, id K, f func(*T) error) (*T, error) {
+	return r.edit(ctx, id, f, func() (*T, error) { return nil, kv.ErrNotFound })
+}
+
+// Upsert is Update, but if there is no record, f gets an empty one with its id, and
+// the record is made.
+func (r *Records[T, K]) Upsert(ctx context.Context, id K, f func(*T) error) (*T, error) {
+	return r.edit(ctx, id, f, func() (*T, error) {
+		v := new(T)
+		r.schema.SetID(v, id)
+		return v, nil
+	})
+}
+
+// edit changes the record with id by f. Where there is none, f gets what
+// absent returns.
+func (r *Records[T, K]) edit(ctx context.Context, id K, f func(*T) error, absent func() (*T, error)) (v *T, err error) {
+	if r.schema.Key.Empty(id) {
+		return nil, fmt.Errorf("%s: %w: the id or a part of it is empty", r.m.name, ErrInvalid)
+	}
+	err = r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
+		v, err = r.m.change(ctx, r.m.db.store, edit[T]{id: text, apply: func(old *T) (*T, error) {
+			if old == nil {
+				if old, err = absent(); err != nil {
+					return nil, err
+				}
+			}
+			return old, r.call(f, old, id)
+		}})
+		return err
+	})
+	var own *ownError
+	if errors.As(err, &own) {
+		err = own.error
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// call calls f on v, which must keep its id.
+func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
+	if err := f(v); err != nil {
+		return &ownError{err}
+	}
+	if r.schema.ID(v) != id {
+		return fmt.Errorf("%w: an update must not change the id", ErrInvalid)
+	}
+	return nil
+}
+
+// ownError is an error of the caller's func, to be returned unchanged. A change does
+// not look at what it wraps.
+type ownError struct{ error }
+
+// Delete removes the record with id and its index entries, or returns ErrNotFound.
+// The id can then be used again.
+func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
+	if r.schema.Key.Empty(id) {
+		return r.m.failure(r.schema.Key.Text(id), kv.ErrNotFound)
+	}
+	return r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
+		_, err := r.m.change(ctx, r.m.db.store, edit[T]{
+			id: text, removes: true,
+			apply: func(*T) (*T, error) { return nil, nil },
+		})
+		return err
+	})
+}
+
+// inTurn runs f while no other change of the same record runs in this process.
+func (r *Records[T, K]) inTurn(ctx context.Context, id string, f func(id string) error) error {
+	leave, err := r.m.db.turns.Take(ctx, r.m.key(id))
+	if err != nil {
+		return r.m.failure(id, err)
+	}
+	defer leave()
+	return f(id)
+}

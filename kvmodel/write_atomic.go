@@ -1,0 +1,95 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// commitAtomic is A1 to A4 in one transaction, on a store that has them. A change
+// that fails has prepared nothing, so there is nothing to clean up.
+func (c *change[T]) commitAtomic(p *plan[T]) error {
+	if c.handlers.Any() {
+		if err := c.db.journal.Ready(c.ctx); err != nil {
+			return err
+		}
+	}
+	var grown enumeration.Growth
+	err := c.db.atomic(c.ctx, func(s kv.Store) (err error) { grown, err = c.allSteps(s, p); return err })
+	c.db.recent.Drop(c.key(c.id))
+	if err != nil && !errors.Is(err, kv.ErrUnclear) {
+		c.complete()
+		return err
+	}
+	if err == nil && c.isListed(p) {
+		c.all.Grew(grown)
+	}
+	c.callHandlers(p)
+	return err
+}
+
+// callHandlers calls the handlers after the reply, if there is a line that
+// remembers to. The line counts as complete then.
+func (c *change[T]) callHandlers(p *plan[T]) {
+	if len(c.lines) == 0 {
+		return
+	}
+	done, since := *c, c.db.now()
+	c.lines = nil
+	c.db.Surely(func(ctx context.Context) error {
+		if err := done.Changed(ctx, done.db.now().Sub(since), done.id, p.created); err != nil {
+			return err
+		}
+		done.complete()
+		return nil
+	})
+}
+
+// allSteps carries out p on s, which no one else changes at the same time.
+func (c *change[T]) allSteps(s kv.Store, p *plan[T]) (grown enumeration.Growth, err error) {
+	if found, err := c.peekAt(s, p); err != nil {
+		return grown, err
+	} else if found.Value != nil {
+		return grown, c.beaten(found)
+	}
+	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index[T].Prepare)...)...); err != nil {
+		return grown, lostIfRaced(err)
+	}
+	if c.history > 0 {
+		if err := c.keepRevision(s, p); err != nil {
+			return grown, err
+		}
+	}
+	c.setMarks(p)
+	if _, err := kv.One(c.ctx, s, c.store(p.rec, p.env)); err != nil {
+		return grown, lostIfRaced(err)
+	}
+	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index[T].Beside)...)...); err != nil {
+		return grown, err
+	}
+	if err := c.removeOld(c.ctx, s, p); err != nil {
+		return grown, err
+	}
+	return c.leaveTraces(s, p)
+}
+
+// leaveTraces writes what finds the record later: its id in the enumeration, and
+// the line that remembers to call the handlers.
+func (c *change[T]) leaveTraces(s kv.Store, p *plan[T]) (grown enumeration.Growth, err error) {
+	if c.isListed(p) {
+		if grown, err = c.all.Add(c.ctx, s, []string{c.id}); err != nil {
+			return grown, err
+		}
+	}
+	if c.handlers.Any() {
+		err = c.note(s, c.lineOf(p))
+	}
+	return grown, err
+}
+
+// isListed reports whether p puts an id into the enumeration.
+func (c *change[T]) isListed(p *plan[T]) bool { return p.created && c.numbers == nil }

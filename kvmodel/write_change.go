@@ -1,0 +1,118 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// maxLost is how many races a change may lose before it is an ErrConflict.
+const maxLost = 16
+
+// change carries out e and returns what the record has become.
+func (m *model[T]) change(ctx context.Context, s kv.Store, e edit[T]) (*T, error) {
+	if len(e.id) > MaxID {
+		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", kv.ErrTooLarge, len(e.id), MaxID))
+	}
+	if err := m.writable(ctx); err != nil {
+		return nil, m.failure(e.id, err)
+	}
+	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}
+	v, err := c.run()
+	if err != nil {
+		return nil, m.failure(e.id, err)
+	}
+	return v, nil
+}
+
+// errUnchanged says that the record is what the edit wants already.
+var errUnchanged = errors.New("unchanged")
+
+// run makes the change, and cleans up if it did not commit.
+func (c *change[T]) run() (*T, error) {
+	v, err := c.tryUntilDecided()
+	if err != nil {
+		c.cleanUp()
+	}
+	if errors.Is(err, errUnchanged) {
+		err = nil
+	}
+	return v, err
+}
+
+// tryUntilDecided tries again as long as the change loses races.
+func (c *change[T]) tryUntilDecided() (*T, error) {
+	for tries := 1; ; tries++ {
+		v, err := c.try(tries == 1)
+		if !errors.Is(err, errLost) {
+			return v, err
+		}
+		c.db.recent.Drop(c.key(c.id))
+		c.db.lostRaces.Add(1)
+		if tries == c.maxLost() || !kv.Sleep(c.ctx, kv.Jitter(time.Millisecond<<min(tries, 5))) {
+			return nil, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, tries)
+		}
+		if c.next != nil {
+			if err := c.moveOn(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// maxLost returns how many races the change may lose. Changes that want the next
+// number all want the same one.
+func (c *change[T]) maxLost() int {
+	if c.next != nil {
+		return 16 * maxLost
+	}
+	return maxLost
+}
+
+// moveOn goes on with another id, and cleans up what was prepared for this one.
+func (c *change[T]) moveOn() error {
+	old := *c
+	old.cleanUp()
+	c.nonce, c.lines, c.touched, c.maxRev, c.unclear = kv.Random(), nil, nil, 0, false
+	id, err := c.next(c.ctx)
+	c.id = id
+	return err
+}
+
+// try is one pass from A0 to the reply.
+func (c *change[T]) try(first bool) (*T, error) {
+	c.began = c.db.now()
+	rec, recent, err := c.read(first)
+	if err != nil {
+		return nil, err
+	}
+	if c.next != nil && rec.Version != 0 {
+		return nil, errLost // Another record has the number.
+	}
+	p, err := c.plan(rec)
+	if recent && (err != nil || p == nil) {
+		// What ends the change without a commit must not rest on an old copy.
+		if rec, err = c.seeOne(c.ctx, c.s, c.id); err != nil {
+			return nil, err
+		}
+		p, err = c.plan(rec)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil:
+		return rec.Value, errUnchanged
+	case c.db.atomic != nil:
+		return p.value, c.commitAtomic(p)
+	}
+	if err := c.prepare(p); err != nil {
+		return nil, err
+	}
+	if c.db.now().Sub(c.began) > maxAge {
+		return nil, errLost
+	}
+	return p.value, c.commit(p)
+}

@@ -1,0 +1,144 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// commit is A2 and what follows.
+func (c *change[T]) commit(p *plan[T]) error {
+	c.setMarks(p)
+	works := append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, c.each(p, plug.Index[T].Beside)...)
+	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
+		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
+	}
+	if c.removes && c.history > 0 {
+		// A deletion has nothing to keep, so it does not wait for this.
+		works = append(works, func(s kv.Store) error { _ = c.keepRevision(s, p); return nil })
+	}
+	errs := kv.Together(c.ctx, c.s, works...)
+	if errs[0] != nil {
+		return errs[0]
+	}
+	c.db.recent.Drop(c.key(c.id))
+	// A deletion's line, beside the commit, may have failed; what is to be done
+	// is the same.
+	if len(c.lines) > 0 || c.needsLine(p) {
+		since, settled := c.db.now(), work.FirstError(errs...) == nil
+		c.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
+	}
+	return nil
+}
+
+// setMarks puts into the envelope what the indexes want to keep in it.
+func (c *change[T]) setMarks(p *plan[T]) {
+	if p.value == nil {
+		return
+	}
+	for i, mv := range p.moves {
+		if mv != nil && mv.Mark != nil {
+			p.env.SetMark(c.indexes[i].Name(), mv.Mark)
+		}
+	}
+}
+
+// write stores the record: the one step that makes the change true. If it is
+// unclear whether that was done, it looks, and sends the same again while nothing
+// else has changed the record.
+func (c *change[T]) write(s kv.Store, p *plan[T]) error {
+	op := c.store(p.rec, p.env)
+	for range maxTries {
+		_, err := kv.One(c.ctx, s, op)
+		switch {
+		case kv.Raced(err):
+			err = c.whose(s, p)
+		case errors.Is(err, kv.ErrUnclear):
+			err = c.settle(s, p)
+		case c.unclear && err != nil:
+			// This one was not sent, but an earlier one may have been.
+			err = fmt.Errorf("%w: %w", kv.ErrUnclear, err)
+		}
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+	return kv.ErrUnclear
+}
+
+var errAgain = errors.New("again")
+
+// whose finds out whether a commit was refused because an earlier send of it,
+// thought lost, had been carried out.
+func (c *change[T]) whose(s kv.Store, p *plan[T]) error {
+	if !c.unclear {
+		return errLost
+	}
+	return c.settle(s, p)
+}
+
+// settle finds out what became of an unclear commit: nil, it was carried out;
+// errAgain, it is undecided and the same may be sent again; errLost, it was not
+// carried out and never will be; ErrUnclear, no one can know.
+func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
+	c.unclear, c.creates = true, p.created
+	now, err := c.seeOne(c.ctx, s, c.id)
+	if err != nil {
+		return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
+	}
+	did, sure := now.Envelope.HasTry(c.nonce, p.rec.Rev)
+	switch {
+	case did:
+		return nil
+	case now.Version == p.rec.Version:
+		return errAgain
+	case sure:
+		return errLost
+	default:
+		return kv.ErrUnclear
+	}
+}
+
+// after is A4 and A5. If something beside the commit failed, the entries of the
+// change are repaired first.
+func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
+	if !settled {
+		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, plug.NoDoubt); err != nil {
+			return err
+		}
+	}
+	wait := c.removeOld(ctx, c.db.store, p)
+	if wait != nil && !work.Waits(wait) {
+		return wait
+	}
+	// The handlers do not wait for what has to wait, and are called once.
+	if !c.called {
+		if err := c.Changed(ctx, c.db.now().Sub(since), c.id, p.created); err != nil {
+			return err
+		}
+		c.called = true
+	}
+	if wait == nil {
+		c.complete()
+	}
+	return wait
+}
+
+// removeOld is A4.
+func (c *change[T]) removeOld(ctx context.Context, s kv.Store, p *plan[T]) error {
+	var works []func(kv.Store) error
+	for i, index := range c.indexes {
+		if mv := p.moves[i]; mv != nil {
+			works = append(works, func(s kv.Store) error { return index.After(ctx, s, mv) })
+		}
+	}
+	if p.value == nil {
+		works = append(works, func(s kv.Store) error { return c.dropCounters(ctx, s, c.id) })
+	}
+	return work.FirstError(kv.Together(ctx, s, works...)...)
+}

@@ -1,0 +1,93 @@
+package kvmodel
+
+import (
+	"slices"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Some indexes can do what A1 asks of them before the record has been read
+// (plug.Early), so that a change which reads first saves the trip of A1:
+//
+//  1. The plan of each change notes which of these indexes it moved.
+//  2. After a few changes in a row that moved an index, the next one is expected
+//     to. Beside A0 it then prepares that index and writes its journal line, which
+//     cannot name the rev or the places yet.
+//  3. If the plan moves only indexes that were prepared, A1 is left out. Otherwise
+//     A1 prepares the others, and what was prepared for an index that does not move
+//     is wasted.
+
+// unknownPlace is written to a journal line for a place that is not known yet.
+const unknownPlace = "?"
+
+// expected returns the numbers of the indexes that the change is expected to
+// move.
+func (c *change[T]) expected() []int {
+	if c.removes || c.db.atomic != nil {
+		return nil
+	}
+	var all []int
+	for i := range c.streaks {
+		if c.streaks[i].isLong() {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// prepareEarly returns the works that go beside A0: they prepare the expected
+// indexes and write the journal line, whose rev makes repair fence the record in
+// any case.
+func (c *change[T]) prepareEarly(expected []int) []func(kv.Store) error {
+	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}
+	c.early.marks = make(map[int][]byte)
+	var works []func(kv.Store) error
+	for _, i := range expected {
+		index := c.indexes[i].(plug.Early)
+		l.Touched = append(l.Touched, envelope.Touched{Index: c.indexes[i].Name(), Places: []string{unknownPlace}})
+		works = append(works, func(s kv.Store) (err error) {
+			c.early.marks[i], err = index.Early(c.ctx, s, c.id)
+			return err
+		})
+	}
+	return append(works, func(s kv.Store) error {
+		err := c.note(s, l)
+		c.early.line = err == nil
+		return err
+	})
+}
+
+// useEarly gives the moves of p what was prepared for them, and reports whether
+// A1 has nothing left to prepare.
+func (c *change[T]) useEarly(p *plan[T]) (prepared bool) {
+	prepared = c.early.line && !p.created
+	for i, mv := range p.moves {
+		if mv == nil {
+			continue
+		}
+		if mv.Early = c.early.marks[i]; mv.Early == nil {
+			prepared = false
+		}
+	}
+	return prepared
+}
+
+// noteStreaks notes which indexes p moves, for the next change to expect.
+func (c *change[T]) noteStreaks(p *plan[T]) {
+	if c.removes || !p.rec.Envelope.Live() {
+		return
+	}
+	for i, index := range c.indexes {
+		if _, can := index.(plug.Early); can {
+			c.streaks[i].note(entersNewPlace(p.moves[i]))
+		}
+	}
+}
+
+// entersNewPlace reports whether mv gains a place that the record was not in.
+func entersNewPlace(mv *plug.Move) bool {
+	return mv != nil && slices.ContainsFunc(mv.Gained, func(place string) bool { return !slices.Contains(mv.Had, place) })
+}

@@ -1,0 +1,88 @@
+package kvmodel
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/revisions"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// historyMark is the mark in the envelope that holds the number of the revision,
+// so numbers have no gap and the newest says how many there were. No index has
+// such a name.
+const historyMark = "#"
+
+// readHistory reads a record and its log in one trip.
+func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], revisions.Log, kv.Version, error) {
+	key := revisions.Key(m.name, id)
+	results, err := kv.GetAll(ctx, s, m.key(id), key)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	rec, err := m.decode(id, results[0])
+	if err != nil || results[1].Err != nil {
+		return rec, nil, 0, err
+	}
+	log, err := revisions.Decode(results[1].Value)
+	if err != nil {
+		return nil, nil, 0, fmt.Errorf("%s: %w", key, err)
+	}
+	return rec, log, results[1].Version, nil
+}
+
+// trimHistory leaves out the revisions that are too many. If someone appends at
+// the same time it does nothing.
+func (m *model[T]) trimHistory(ctx context.Context, s kv.Store, id string) error {
+	rec, log, version, err := m.readHistory(ctx, s, id)
+	if err != nil || version == 0 {
+		return err
+	}
+	data, shorter := log.Trim(rec.Envelope, m.history)
+	if !shorter {
+		return nil
+	}
+	_, err = kv.One(ctx, s, kv.OpSwap(revisions.Key(m.name, id), version, data))
+	if kv.Raced(err) {
+		return nil
+	}
+	return err
+}
+
+// numberRevision gives p the number of its revision, which the record keeps.
+func (c *change[T]) numberRevision(p *plan[T]) {
+	n, _ := binary.Uvarint(p.rec.Envelope.Mark(historyMark))
+	p.number = int64(n) + 1
+	p.env.SetMark(historyMark, binary.AppendUvarint(nil, uint64(p.number)))
+}
+
+// keepRevision appends what p makes of the record to its history.
+func (c *change[T]) keepRevision(s kv.Store, p *plan[T]) error {
+	e := revisions.Entry{
+		Of: envelope.Try{Rev: p.env.Rev, Nonce: c.nonce}, Number: p.number, At: c.db.now(),
+		Model: p.env.Model, Kept: p.value != nil && len(p.env.Body) <= revisions.MaxBytes,
+	}
+	if p.rec.Envelope != nil && len(p.rec.Envelope.Tries) > 0 {
+		e.Prev = p.rec.Envelope.Tries[len(p.rec.Envelope.Tries)-1]
+	}
+	if e.Kept {
+		e.Body = p.env.Body
+	}
+	data := e.Encode(nil)
+	c.trimSometimes(len(data))
+	return revisions.Append(c.ctx, s, revisions.Key(c.name, c.id), data, func() error { return c.trimHistory(c.ctx, s, c.id) })
+}
+
+// trimSometimes has the history trimmed now and then, more often if size bytes
+// fill it faster.
+func (c *change[T]) trimSometimes(size int) {
+	every := max(1, min(c.history/4, revisions.MaxBytes/4/size))
+	if kv.Random()%uint64(every) != 0 {
+		return
+	}
+	id := c.id
+	c.db.Soon(func(ctx context.Context) error { return c.trimHistory(ctx, c.db.store, id) })
+}

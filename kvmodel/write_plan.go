@@ -1,0 +1,206 @@
+package kvmodel
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// validator is a model that says whether a record may be stored.
+type validator interface{ Validate() error }
+
+// snapshot is what a change needs to know of the record as it was, taken before
+// the edit changes the value in place.
+type snapshot struct {
+	live     bool
+	body     []byte
+	places   [][]string // by index
+	revision int64
+	created  time.Time
+	updated  time.Time
+}
+
+func (c *change[T]) snapshot(v *T) (b snapshot, err error) {
+	b.places = make([][]string, len(c.indexes))
+	if v == nil {
+		return b, nil
+	}
+	b.live = true
+	for i, index := range c.indexes {
+		b.places[i] = index.Places(v)
+	}
+	f := c.schema(v)
+	b.revision, b.created, b.updated = value(f.revision), value(f.created), value(f.updated)
+	b.body, err = c.codec.Append(nil, v)
+	return b, err
+}
+
+// plan returns what is to be done to bring rec to what the edit wants, or nil
+// if it is there already.
+func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
+	was, err := c.snapshot(rec.Value)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.apply(rec.Value)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil && !was.live {
+		return nil, kv.ErrNotFound
+	}
+	if c.numbers != nil && c.next == nil && rec.Version == 0 {
+		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
+	}
+	if v != nil {
+		if same, err := c.fillIn(was, v); err != nil || same {
+			return nil, err
+		}
+	}
+	p := &plan[T]{rec: rec, value: v, created: !was.live}
+	if p.env, err = c.nextEnvelope(rec, v); err != nil {
+		return nil, err
+	}
+	c.planMoves(p, was)
+	if c.history > 0 {
+		c.numberRevision(p)
+	}
+	return p, nil
+}
+
+// fillIn sets the fields of v that the write path fills in. It reports whether v
+// is what the record was.
+func (c *change[T]) fillIn(was snapshot, v *T) (same bool, err error) {
+	f := c.schema(v)
+	now := c.db.now().UTC()
+	if !was.live {
+		was.created = now
+	}
+	set(f.revision, was.revision)
+	set(f.created, was.created)
+	set(f.updated, was.updated)
+	if was.live {
+		body, err := c.codec.Append(nil, v)
+		if err != nil || bytes.Equal(body, was.body) {
+			return err == nil, err
+		}
+	}
+	set(f.revision, was.revision+1)
+	set(f.updated, now)
+	return false, validate(v)
+}
+
+func validate(v any) error {
+	if v, ok := v.(validator); ok {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+	return nil
+}
+
+func set[V any](p *V, v V) {
+	if p != nil {
+		*p = v
+	}
+}
+
+func value[V any](p *V) (v V) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// nextEnvelope returns what is to be stored in the place of rec.
+func (c *change[T]) nextEnvelope(rec *plug.Seen[T], v *T) (*envelope.Envelope, error) {
+	env := &envelope.Envelope{Model: c.version, Rev: rec.Rev + 1, Deleted: v == nil}
+	if !rec.Envelope.Live() && v != nil {
+		// A record that is made again after its tombstone has expired must have a
+		// higher rev than anything that was ever stored for its id.
+		env.Rev = max(env.Rev, uint64(c.db.now().UnixMilli()))
+	}
+	if env.Rev > envelope.MaxRev {
+		return nil, fmt.Errorf("%w: rev %d", ErrCorrupt, env.Rev)
+	}
+	env.Tries = envelope.AddTry(rec.Envelope, env.Rev, c.nonce)
+	if v == nil {
+		return env, nil
+	}
+	if rec.Envelope.Live() {
+		env.Marks = slices.Clone(rec.Envelope.Marks)
+		// An older release that rewrites a record of a newer one keeps its version.
+		env.Model = max(c.version, rec.Envelope.Model)
+	}
+	if at := c.schema(v).expires; at != nil && !at.IsZero() {
+		if err := c.checkExpiry(*at); err != nil {
+			return nil, err
+		}
+		env.Expires = at.UnixMilli()
+	}
+	var err error
+	env.Body, err = c.encodeBody(rec.Envelope, v)
+	return env, err
+}
+
+func (c *change[T]) checkExpiry(at time.Time) error {
+	switch now := c.db.now(); {
+	case !at.After(now):
+		return fmt.Errorf("%w: it expires at %v, which is past", ErrInvalid, at.UTC())
+	case at.Sub(now) > kv.MaxTTL:
+		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", ErrInvalid, at.UTC(), kv.MaxTTL)
+	}
+	return nil
+}
+
+// planMoves fills in what the change means to each index.
+func (c *change[T]) planMoves(p *plan[T], old snapshot) {
+	p.moves = make([]*plug.Move, len(c.indexes))
+	ttl := c.ttl(p.env)
+	extends := p.value != nil && p.rec.Envelope.Live() && p.env.Expires != p.rec.Envelope.Expires
+	for i, index := range c.indexes {
+		was, is := old.places[i], places(index, p.value)
+		mv := &plug.Move{
+			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl,
+			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is,
+			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began,
+		}
+		if extends {
+			mv.Gained, mv.Had = is, without(is, mv.Gained)
+		}
+		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(lost(p.rec), index.Name())} {
+			mv.Lost = append(mv.Lost, without(without(stale, is), mv.Lost)...)
+		}
+		if len(mv.Gained)+len(mv.Lost) == 0 {
+			continue
+		}
+		p.moves[i] = mv
+		t := envelope.Touched{Index: index.Name(), Places: append(slices.Clone(mv.Gained), mv.Lost...)}
+		p.touched = append(p.touched, t)
+		if p.value == nil {
+			p.env.Lost = append(p.env.Lost, t)
+		}
+	}
+}
+
+func places[T any](index plug.Index[T], v *T) []string {
+	if v == nil {
+		return nil
+	}
+	return index.Places(v)
+}
+
+// placesOf returns the places of one index among all.
+func placesOf(all []envelope.Touched, index string) []string {
+	for _, t := range all {
+		if t.Index == index {
+			return t.Places
+		}
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package kvmodel
+
+import (
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// read is A0. It makes no trip for a new record, nor for one that this process
+// has read a moment ago: then recent is true, and rec may be old.
+func (c *change[T]) read(first bool) (rec *plug.Seen[T], recent bool, err error) {
+	c.early = early{}
+	if first && c.fresh {
+		return &plug.Seen[T]{ID: c.id}, false, nil
+	}
+	if first {
+		if results, ok := c.db.recent.Take(c.key(c.id), c.db.now()); ok {
+			if rec, err := c.decodeCounted(c.id, results); err == nil {
+				return rec, true, nil
+			}
+		}
+	}
+	works := []func(kv.Store) error{func(s kv.Store) (err error) { rec, err = c.seeOne(c.ctx, s, c.id); return err }}
+	beside, err := c.besideRead()
+	if err != nil {
+		return nil, false, err
+	}
+	return rec, false, work.FirstError(kv.Together(c.ctx, c.s, append(works, beside...)...)...)
+}
+
+// besideRead returns what goes out in the trip of A0: the line of a deletion,
+// which cannot name the places yet (the tombstone will), or what other changes
+// prepare early.
+func (c *change[T]) besideRead() (works []func(kv.Store) error, err error) {
+	if c.removes && c.db.atomic == nil && c.leavesTraces() {
+		works = append(works, func(s kv.Store) error {
+			return c.note(s, journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways})
+		})
+	}
+	if expected := c.expected(); len(expected) > 0 {
+		works = append(works, c.prepareEarly(expected)...)
+	}
+	if len(works) > 0 {
+		err = c.db.journal.Ready(c.ctx)
+	}
+	return works, err
+}
+
+// leavesTraces reports whether a record of the model is known anywhere but under
+// its own key.
+func (c *change[T]) leavesTraces() bool {
+	return len(c.indexes)+len(c.counters) > 0 || c.handlers.Any()
+}

@@ -1,0 +1,288 @@
+package timeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A reader is what one call has read of a lane, and its way through the lane: down
+// from a cut to older entries, or up to newer ones. What it shows has no hole: an
+// entry that was acknowledged before the call began, and lies between the cut and
+// an entry that is shown, is shown as well or was lapped.
+type reader struct {
+	*lane
+	up   bool
+	from *cut  // nil: the newest end
+	step int64 // how many blocks to read next
+
+	counter int64               // the counter's number, or absent or poisoned
+	top     int64               // the highest stamp known or seen
+	read    []map[int64]segment // by shape, and by the segment's number
+}
+
+// A segmentRef says which segment: its shape, and its number there.
+type segmentRef struct {
+	shape   int
+	segment int64
+}
+
+// newReader returns a reader of l that first reads the newest block and, before it,
+// those that hold ahead stamps.
+func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
+	r := &reader{lane: l, up: up, from: from, step: 1 + (ahead+l.shape().width-1)/l.shape().width}
+	r.read = make([]map[int64]segment, len(l.shapes))
+	for i := range r.read {
+		r.read[i] = make(map[int64]segment)
+	}
+	return r
+}
+
+// open reads the counter and what is nearest to the cut. This is R1 and, the first
+// time, JOIN.
+func (r *reader) open(ctx context.Context, s kv.Store) error {
+	top, first := r.meet()
+	r.top = top
+	refs := r.ahead(r.step)
+	if first || top == 0 {
+		refs = r.whole()
+	}
+	if r.atomic {
+		// What a transaction has handed out may have come to nothing.
+		r.top = 0
+	}
+	if err := r.fetch(ctx, s, refs, true); err != nil {
+		if first {
+			r.forget()
+		}
+		return err
+	}
+	if len(refs) > 0 {
+		r.step = 2
+	}
+	if err := r.search(ctx, s); err != nil {
+		return err
+	}
+	r.learn(r.top)
+	r.mend()
+	if r.from == nil {
+		r.from = &cut{stamp: r.top + 1}
+	}
+	return nil
+}
+
+// search reads the ring if there is no counter to say which block is the newest. A
+// ring whose first segments are absent was never written to.
+func (r *reader) search(ctx context.Context, s kv.Store) error {
+	for first := true; r.counter < 0 && (first || r.top > 0); first = false {
+		refs := r.rest()
+		if len(refs) == 0 {
+			return nil
+		}
+		if err := r.fetch(ctx, s, refs, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// more reads further: 2 blocks, then 4, 8 and so on. This is R3.
+func (r *reader) more(ctx context.Context, s kv.Store) error {
+	refs := r.ahead(r.step)
+	r.step = min(2*r.step, 64)
+	return r.fetch(ctx, s, refs, false)
+}
+
+// whole returns all segments, or none if they are too many to read at once.
+func (r *reader) whole() []segmentRef {
+	if r.shape().blocks > wholeRing {
+		return nil
+	}
+	return r.rest()
+}
+
+// rest returns segments that were not read yet, as many as fit into a trip.
+func (r *reader) rest() []segmentRef {
+	var refs []segmentRef
+	for k, g := range r.shapes {
+		for i := int64(0); i < g.blocks && len(refs) < atOnce; i++ {
+			if _, ok := r.read[k][i]; !ok {
+				refs = append(refs, segmentRef{k, i})
+			}
+		}
+	}
+	return refs
+}
+
+// ahead returns the next n segments of each shape on the way.
+func (r *reader) ahead(n int64) []segmentRef {
+	var refs []segmentRef
+	for k, g := range r.shapes {
+		b, end, step := r.way(k)
+		for found := int64(0); found < n && (end-b)*step >= 0; b += step {
+			i := g.segment(b)
+			if _, ok := r.read[k][i]; !ok {
+				refs = append(refs, segmentRef{k, i})
+				found++
+			}
+		}
+	}
+	return refs
+}
+
+// oldest returns the first stamp to show of those in the kth shape. Below what a
+// newer shape has lapped there would be a hole.
+func (r *reader) oldest(k int) int64 {
+	var n int64
+	for _, g := range r.shapes[:k+1] {
+		n = max(n, g.oldest(r.top))
+	}
+	return n
+}
+
+// way returns the blocks of the kth shape to go through: the first, the last, and
+// the step from one to the next.
+func (r *reader) way(k int) (first, last, step int64) {
+	g := r.shapes[k]
+	low, high := g.block(r.oldest(k)), g.block(r.top)
+	switch {
+	case r.up:
+		return max(low, g.block(r.from.stamp)), high, 1
+	case r.from != nil:
+		return min(high, g.block(r.from.last())), low, -1
+	}
+	return high, low, -1
+}
+
+// fetch reads segments, and the counter if it is wanted, in one trip.
+func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, counter bool) error {
+	var keys []string
+	for _, at := range refs {
+		keys = append(keys, r.key(r.shapes[at.shape], at.segment))
+	}
+	if counter {
+		keys = append(keys, r.lane.counterKey)
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return err
+	}
+	if counter {
+		r.counter = numberIn(results[len(refs)])
+		r.top = max(r.top, r.counter)
+	}
+	for i, at := range refs {
+		seg, err := r.decode(r.shapes[at.shape], at.segment, results[i])
+		if err != nil {
+			return err
+		}
+		r.read[at.shape][at.segment] = seg
+		r.top = max(r.top, highest(seg.entries))
+	}
+	return nil
+}
+
+// mend does, after the reply, what readers do for writers: it raises a counter that
+// has gone back, and trims segments that are overdue.
+func (r *reader) mend() {
+	if top := r.top; r.counter >= 0 && r.counter < top {
+		r.db.Soon(func(ctx context.Context) error { return r.raise(ctx, r.db.Store(), top) })
+	}
+	g := r.shape()
+	for i := range g.blocks {
+		seg, ok := r.read[0][i]
+		if !ok || int64(len(seg.entries)) <= 2*g.width {
+			continue
+		}
+		newest, old := g.block(highest(seg.entries)), int64(0)
+		for _, e := range seg.entries {
+			if g.block(e.stamp) != newest {
+				old++
+			}
+		}
+		if old > 2*max(g.width, 4) {
+			r.db.Soon(func(ctx context.Context) error { return r.cut(ctx, r.db.Store(), seg) })
+		}
+	}
+}
+
+// reach returns the stamp down to which, or up to which, the way was read without a
+// gap. ended reports that there is nothing beyond. This is R2.
+func (r *reader) reach() (stamp int64, ended bool) {
+	stamp, ended = 0, true
+	if r.up {
+		stamp = lastStamp
+	}
+	for k, g := range r.shapes {
+		b, end, step := r.way(k)
+		for ; (end-b)*step >= 0; b += step {
+			if _, ok := r.read[k][g.segment(b)]; !ok {
+				break
+			}
+		}
+		if (end-b)*step < 0 {
+			continue
+		}
+		ended = false
+		if r.up {
+			stamp = min(stamp, b*g.width-1)
+		} else {
+			stamp = max(stamp, (b+1)*g.width)
+		}
+	}
+	return stamp, ended
+}
+
+// visible returns the entries that may be shown, in the order of the way. ended
+// reports that there are none beyond them.
+func (r *reader) visible() (entries []entry, ended bool) {
+	reach, ended := r.reach()
+	for k, g := range r.shapes {
+		oldest := r.oldest(k)
+		for i := range g.blocks {
+			for _, e := range r.read[k][i].entries {
+				if e.stamp >= oldest && r.shows(e, reach) {
+					entries = append(entries, e)
+				}
+			}
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		if r.up {
+			return a.compare(b)
+		}
+		return b.compare(a)
+	})
+	same := func(a, b entry) bool { return a.compare(b) == 0 }
+	return slices.CompactFunc(entries, same), ended
+}
+
+func (r *reader) shows(e entry, reach int64) bool {
+	if r.up {
+		return !r.from.isOver(e) && e.stamp <= reach
+	}
+	return r.from.isOver(e) && e.stamp >= reach
+}
+
+// pass moves the cut past e.
+func (r *reader) pass(e entry) {
+	c := under(e)
+	if r.up {
+		c = over(e)
+	}
+	r.from = &c
+}
+
+// skip moves the cut to where the reader has read to, if it shows nothing.
+func (r *reader) skip() {
+	if entries, ended := r.visible(); len(entries) > 0 || ended {
+		return
+	}
+	reach, _ := r.reach()
+	c := cut{stamp: reach}
+	if r.up {
+		c.stamp++
+	}
+	r.from = &c
+}
