@@ -117,7 +117,7 @@ func checkBoards(t *testing.T, a *articles, all map[string]*article) {
 	}
 }
 
-func TestBoard_TiesShareAPlace(t *testing.T) {
+func TestBoard_TiesShareARank(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		for i, stock := range []int64{9, 7, 7, 7, 3, 3, 1} {
 			if err := a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: stock}); err != nil {
@@ -163,7 +163,7 @@ func TestBoard_TiesShareAPlace(t *testing.T) {
 	})
 }
 
-func TestBoard_WhatHasNoPlaceIsRefusedAndNothingIsWritten(t *testing.T) {
+func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		err := a.Create(ctx, &article{ID: "x", Price: 1e300})
 		if !errors.Is(err, kvmodel.ErrInvalid) {

@@ -30,7 +30,7 @@ func NewBoards[T any, K comparable, S, V any](records *kvmodel.Records[T, K], sp
 // Of returns the board of v.
 func (b *Boards[T, K, S, V]) Of(v V) *Board[T, K, S] {
 	of := *b.board
-	of.view.by = b.by.Text(v)
+	of.part.by = b.by.Text(v)
 	return &of
 }
 

@@ -7,20 +7,20 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Report is what Verify has found out about a board.
+// Report is what Verify found on a board.
 type Report struct {
-	Members int // records that stand where they belong
-	Stale   int // entries that nobody needs any more
-	Pending int // entries of changes that have not come about, or not yet
-	Drift   int // by how much counts are off, added up
-	Lost    int // pages that the store has lost
+	Members int // records that are where they belong
+	Stale   int // entries that are no longer needed
+	Pending int // entries of changes that did not happen, or not yet
+	Drift   int // by how much counts are off, in total
+	Lost    int // nodes that the store has lost
 
 	Leaves, Routers, Depth int
-	Way                    int // pages on the way to each entry, added up
-	Bytes                  int // of all pages
+	Way                    int // nodes on the way to each entry, in total
+	Bytes                  int // of all nodes
 
-	Missing []string // texts of the ids, of those given, that should be there
-	Wrong   []string // a sentence for each thing that must not be
+	Missing []string // the texts of the given ids that should be there and are not
+	Wrong   []string // a sentence for each broken invariant
 }
 
 func reportOf(r keytree.Report) Report {
@@ -31,12 +31,10 @@ func reportOf(r keytree.Report) Report {
 	}
 }
 
-// Verify reads the whole board and reports what is wrong with it. Which records
-// are missing it can only tell of ids. Others may write meanwhile.
+// Verify reads the whole board and reports what is wrong with it. Of the records
+// with ids it also reports which are missing. The board may change while it runs.
 func (b *Board[T, K, S]) Verify(ctx context.Context, ids ...K) (Report, error) {
-	tree := b.tree(b.by, b.when())
-	r, err := tree.Verify(ctx, b.host.Store(), b.texts(ids))
-	return reportOf(r), b.failure(err)
+	return b.reader().verify(ctx, b.texts(ids))
 }
 
 func (b *Board[T, K, S]) texts(ids []K) []string {
@@ -47,55 +45,45 @@ func (b *Board[T, K, S]) texts(ids []K) []string {
 	return texts
 }
 
-// Mend reports what Verify does and mends it: what nobody needs goes, those of the
-// records with ids that are missing are put in, and counts are made exact. A board
-// over a counter goes to what has been counted of the records with ids. Changes
-// of records that stand in doubt, which may be under way, begin again.
+// Mend reports what Verify does and repairs it: it removes entries that are no
+// longer needed, adds those of the records with ids that are missing, and makes
+// counts exact. A board by a counter also catches up with the counts of the
+// records with ids. A change in progress may have to begin again.
 func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 	if b.catchUp != nil {
 		if err := b.catchUp(ctx, b.by, b.when(), b.texts(ids)); err != nil {
 			return Report{}, b.failure(err)
 		}
 	}
-	tree := b.tree(b.by, b.when())
-	r, err := tree.Mend(ctx, b.host.Store(), b.texts(ids), b.clear)
-	if err == nil {
-		err = tree.Refresh(ctx, b.host.Store())
-	}
-	return reportOf(r), b.failure(err)
+	return b.reader().mend(ctx, b.texts(ids), b.clear)
 }
 
-// Refresh makes the board's counts, and so its ranks, exact, as far as nobody
-// writes meanwhile. It reads every page.
-func (b *Board[T, K, S]) Refresh(ctx context.Context) error {
-	return b.failure(b.tree(b.by, b.when()).Refresh(ctx, b.host.Store()))
-}
+// Refresh makes the board's counts, and so its ranks, exact, unless the board
+// changes while it runs. It reads every node.
+func (b *Board[T, K, S]) Refresh(ctx context.Context) error { return b.reader().refresh(ctx) }
 
-// Rebuild copies the board into pages that are neither empty nor lost, and puts
-// in the records with ids, if any are given, that are missing. It is read and
-// written meanwhile. It takes three quarters of a minute more than the copying.
-// ErrConflict: another process is rebuilding it.
+// Rebuild copies the board into new nodes, none of them empty or lost, and adds
+// those of the records with ids that are missing. The board can be read and
+// written while it runs. Rebuild takes 45 seconds longer than the copying. It returns
+// ErrConflict if another process is rebuilding the board.
 //
-// A board grows emptier where scores only rise, by about a byte for each change;
-// it may be rebuilt when Verify counts more than a quarter as many leaves as
+// A board whose scores only rise leaves empty nodes behind, about a byte for each
+// change. Rebuild it when Verify counts more than a quarter as many leaves as
 // members.
 func (b *Board[T, K, S]) Rebuild(ctx context.Context, ids ...K) error {
-	return b.failure(b.tree(b.by, b.when()).Rebuild(ctx, b.host.Store(), b.texts(ids)))
+	return b.reader().rebuild(ctx, b.texts(ids))
 }
 
 // Stats is what a process knows of its boards.
 type Stats struct {
-	Routers int // pages remembered
-	Bytes   int // of memory that they take, about
-	Lost    int // pages that were found missing and made again
+	Routers int // nodes remembered
+	Bytes   int // of memory they take, about
+	Lost    int // nodes that were missing and were made again
 }
 
-// Stats returns what this process knows of the board, and of all that are
-// boards of other values or periods of it.
-func (b *Board[T, K, S]) Stats() Stats {
-	n, bytes := b.local.Routers()
-	return Stats{n, bytes, b.local.Lost()}
-}
+// Stats returns what this process knows of the board and of those of other
+// values and periods.
+func (b *Board[T, K, S]) Stats() Stats { return b.reader().stats() }
 
 var _ kvmodel.Lister[struct{}] = (*Board[struct{}, string, int64])(nil)
 var _ kvmodel.Lister[struct{}] = (*Span[struct{}])(nil)

@@ -3,7 +3,6 @@ package ranking
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -27,14 +26,42 @@ type core[T any] struct {
 	per       Period
 	keep      int
 
-	// own tells whether members have records of their own, since those of the
-	// model do not hold the score.
+	// own reports whether members have records of their own, because the model's
+	// records do not hold the score.
 	own bool
 
-	// catchUp brings members of the board of a value to what has been counted of
-	// them, of which the board may have missed something; nil if nothing is
-	// counted.
+	// catchUp brings members of the board of a value up to date with their
+	// counter, in case the board missed a change; nil without a counter.
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
+}
+
+func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
+	c := &core[T]{
+		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
+		shared: spec.Shared, per: spec.Per, keep: spec.Keep,
+		own: spec.Counter != nil, scored: spec.Score != nil,
+	}
+	if c.keep == 0 {
+		c.keep = keptByDefault
+	}
+	c.where = func(rec *T) (p place, ok bool) {
+		if spec.If != nil && !spec.If(rec) {
+			return p, false
+		}
+		if p.by, ok = by(rec); !ok || spec.Score == nil {
+			return p, ok
+		}
+		score := spec.Score(rec)
+		if spec.Of.none(score) {
+			return p, false
+		}
+		var err error
+		if p.score, err = spec.Of.to(score); err != nil {
+			p.wrong = err.Error()
+		}
+		return p, true
+	}
+	return c
 }
 
 // Name returns the board's name.
@@ -51,14 +78,14 @@ func (c *core[T]) Places(rec *T) []string {
 	return nil
 }
 
-// member is a tree with what its members' records are.
-type member[T any] struct {
+// tree is a tree with the records of its members.
+type tree struct {
 	*keytree.Tree
-	own *keytree.Own // nil: the model's own records say it
+	own *keytree.Own // nil: the model's own records are its members'
 }
 
 // tree returns the tree of a value in the period that holds at.
-func (c *core[T]) tree(by string, at time.Time) member[T] {
+func (c *core[T]) tree(by string, at time.Time) tree {
 	name := kv.JoinText(c.host.Model(), c.name)
 	if c.many {
 		name += ":" + by
@@ -68,56 +95,42 @@ func (c *core[T]) tree(by string, at time.Time) member[T] {
 		name += ":" + kv.JoinText(c.per.name(at))
 		expires = c.per.add(at, c.keep)
 	}
-	db := c.host.DB()
 	var own *keytree.Own
+	var truth keytree.Truth = fieldTruth[T]{c, by}
+	now := c.host.DB().Now
 	if c.own {
-		own = keytree.NewOwn(name, db.Now, expires)
+		own = keytree.NewOwn(name, now, expires)
+		truth = own
 	}
-	tree := c.shelf.tree(name, func() keytree.Config {
-		config := keytree.Config{Limit: leafLimit, Code: c.code, Now: db.Now, Expires: expires, Later: c.soon}
-		if c.own {
-			config.Truth = own
-		} else {
-			config.Truth = fieldTruth[T]{c, by}
-		}
-		return config
-	})
-	return member[T]{tree, own}
+	return tree{c.shelf.tree(name, keytree.Config{
+		Limit: leafLimit, Code: c.code, Truth: truth, Now: now, Expires: expires, Later: c.soon,
+	}), own}
 }
 
-// leafLimit is how many entries a leaf holds; 0 is the tree's own. Tests make it
-// small.
+// now returns the tree of a value in the current period.
+func (c *core[T]) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
+
+// leafLimit is how many entries a leaf holds; 0 is the tree's own limit. Tests
+// make it small.
 var leafLimit = 0
 
-// soon does upkeep that others can do as well.
+// soon does upkeep that other processes can do as well.
 func (c *core[T]) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
-// settle makes the reports that a change has left: at once where they are part
-// of one transaction with it, after the reply elsewhere.
+// settle makes the reports that a change left: at once if they are part of one
+// transaction with it, otherwise after the reply.
 func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due) error {
-	switch {
-	case due == nil || due.None():
-		return nil
-	case kv.PowersOf(c.host.Store()).Atomic != nil:
+	if kv.PowersOf(c.host.Store()).Atomic != nil {
 		return due.Report(ctx, s)
 	}
 	c.reports.add(due)
 	return nil
 }
 
-// at returns the place that a text of the write path stands for.
-func (c *core[T]) at(text string) (place, error) {
-	p, err := parsePlace(text)
-	if err != nil {
-		return p, c.failure(err)
-	}
-	return p, nil
-}
-
-// stateIn returns the state of a member in the board of by, given the places that
-// its record has at rev.
+// stateIn returns the state of a member in the board of by, given the places of
+// its record at rev.
 func stateIn(by string, places []string, rev uint64) keytree.State {
 	for _, text := range places {
 		if p, err := parsePlace(text); err == nil && p.wrong == "" && p.by == by {
@@ -127,19 +140,17 @@ func stateIn(by string, places []string, rev uint64) keytree.State {
 	return keytree.State{Ver: rev}
 }
 
-func (c *core[T]) failure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.name, err)
-}
+// title is what errors about the board begin with.
+func (c *core[T]) title() string { return c.host.Model() + "." + c.name }
+
+func (c *core[T]) failure(err error) error { return named(c.title(), err) }
 
 // eachPlace does step for places side by side.
 func (c *core[T]) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
 	works := make([]func(kv.Store) error, len(places))
 	for i, text := range places {
 		works[i] = func(s kv.Store) error {
-			p, err := c.at(text)
+			p, err := parsePlace(text)
 			if err != nil {
 				return err
 			}
@@ -149,7 +160,7 @@ func (c *core[T]) eachPlace(ctx context.Context, s kv.Store, places []string, st
 	return c.failure(errors.Join(kv.Together(ctx, s, works...)...))
 }
 
-// fieldTruth says of the members of one tree what the model's records say.
+// fieldTruth is the truth of one tree in the model's records.
 type fieldTruth[T any] struct {
 	c  *core[T]
 	by string

@@ -13,15 +13,15 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// counted is a board by a counter, or by what records say that have one. Its members
-// have records of their own, which say where they stand; it brings them to what the
-// counter says when the batch is written, and when the write path has changed what
-// the board holds.
+// counted is a board by a counter, or by a method of records that have one. Its
+// members have records of their own, which hold their scores. It brings them up to
+// date with the counter when a batch is written, and when the write path has
+// changed which records are on the board.
 //
-// To follow is always the same: read the member's record, then the counter and
-// the model's record, then move the member there. Since the counter is read
-// after the record and the record must not have changed when it is written, the
-// last one to follow has seen the last count, whoever comes in whatever order.
+// Following always works the same way: read the member's record, then the counter
+// and the model's record, then move the member there. The counter is read after
+// the member's record, and that record must not have changed when it is written.
+// So the last one to follow has seen the last count, in whatever order they come.
 type counted[T any] struct {
 	*core[T]
 	counter kvmodel.Counter
@@ -36,27 +36,33 @@ var (
 
 func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
 	f := &counted[T]{core: c, counter: spec.Counter, batch: spec.Batch}
-	f.window = &window{write: f.followAll}
 	c.catchUp = f.followThere
 	return f
 }
 
-// Prepare refuses a record that cannot have a place. The board follows when the
+// begin opens the window, once the board is plugged in.
+func (f *counted[T]) begin() {
+	always := func(error) bool { return true }
+	f.window = &window{db: f.host.DB(), reports: f.reports, write: f.write, again: always}
+	f.host.DB().AtFlush(f.window.flush)
+}
+
+// Prepare rejects a record that cannot be on the board. The board follows once the
 // record has committed.
 func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, text := range m.Gained {
-		p, err := f.at(text)
+		p, err := parsePlace(text)
 		if err == nil {
-			err = f.failure(p.err())
+			err = p.err()
 		}
 		if err != nil {
-			return err
+			return f.failure(err)
 		}
 	}
 	return nil
 }
 
-// Beside follows where the record is being entered anew, and does not change.
+// Beside follows if a rebuild is entering the record, which does not change it.
 func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Rev != m.Base {
 		return nil
@@ -64,7 +70,7 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error
 	return f.followAt(ctx, s, m.Is, m.ID)
 }
 
-// After follows on the boards that the record has left, and on that where it is.
+// After follows on the boards that the record has left and on the one it is on.
 func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID)
 }
@@ -89,20 +95,18 @@ func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, 
 	})
 }
 
-// boards returns one of places for each board that they are in.
+// boards returns one of places for each board among them.
 func (f *counted[T]) boards(places []string) []string {
-	var once []string
 	seen := make(map[string]bool)
-	for _, text := range places {
-		if p, err := parsePlace(text); err != nil || !seen[p.by] {
-			seen[p.by] = true
-			once = append(once, text)
-		}
-	}
-	return once
+	return slices.DeleteFunc(slices.Clone(places), func(text string) bool {
+		p, err := parsePlace(text)
+		again := err == nil && seen[p.by]
+		seen[p.by] = true
+		return again
+	})
 }
 
-// followThere follows for ids on the board of by in the period of at.
+// followThere follows for ids on the board of by, in the period that holds at.
 func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		due := new(keytree.Due)
@@ -122,10 +126,10 @@ func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, i
 // followAtOnce is how many members are followed side by side.
 const followAtOnce = 500
 
-// follow brings the member id of the board of by to where it belongs.
+// follow moves the member id of the board of by to where it belongs.
 func (f *counted[T]) follow(ctx context.Context, s kv.Store, by, id string, at time.Time, due *keytree.Due) error {
 	t := f.tree(by, at)
-	_, err := t.SetDue(ctx, s, t.own, id, func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.Score, bool, error) {
+	return t.Set(ctx, s, t.own, id, func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.Score, bool, error) {
 		rec, count, err := f.look(ctx, s, id, at)
 		if err != nil {
 			return 0, false, err
@@ -136,50 +140,39 @@ func (f *counted[T]) follow(ctx context.Context, s kv.Store, by, id string, at t
 		}
 		return keytree.FromInt(count), now.In && count >= 0, nil
 	}, due)
-	return err
 }
 
-// look reads the record id and what was counted of it, where the board goes by
-// that.
+// look reads the record id, and its count if that is the score: -1 if there is
+// none.
 func (f *counted[T]) look(ctx context.Context, s kv.Store, id string, at time.Time) (*plug.Seen[T], int64, error) {
 	var recs []*plug.Seen[T]
-	var count int64
-	if f.scored {
-		recs, err := f.host.See(ctx, s, id)
-		if err != nil {
-			return nil, 0, err
-		}
-		return recs[0], 0, nil
-	}
-	errs := kv.Together(ctx, s,
+	counts := []int64{0}
+	works := []func(kv.Store) error{
 		func(s kv.Store) (err error) { recs, err = f.host.See(ctx, s, id); return err },
-		func(s kv.Store) (err error) { count, err = f.count(ctx, s, id, at); return err },
-	)
-	if err := errors.Join(errs...); err != nil {
+	}
+	if !f.scored {
+		works = append(works, func(s kv.Store) (err error) {
+			counts, err = f.counts(ctx, s, []string{id}, at)
+			return err
+		})
+	}
+	if err := errors.Join(kv.Together(ctx, s, works...)...); err != nil {
 		return nil, 0, err
 	}
-	return recs[0], count, nil
+	return recs[0], counts[0], nil
 }
 
-// count returns what was counted of id, in the period of at if there are
-// periods; -1 if nothing was.
-func (f *counted[T]) count(ctx context.Context, s kv.Store, id string, at time.Time) (int64, error) {
+// counts returns the counts of ids, in the period that holds at if there are
+// periods; -1 for those that have none.
+func (f *counted[T]) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	if f.per == Forever {
-		counts, err := f.counter.Counts(ctx, s, []string{id})
-		if err != nil {
-			return 0, err
-		}
-		return counts[0], nil
+		return f.counter.Counts(ctx, s, ids)
 	}
-	counts, err := f.inPeriod(ctx, s, []string{id}, at)
-	if err != nil {
-		return 0, err
-	}
-	return counts[0], nil
+	return f.inPeriod(ctx, s, ids, at)
 }
 
-// inPeriod returns what was counted of ids in the period of at; -1 where nothing
-// was.
+// inPeriod returns the counts of ids in the period that holds at; -1 for those that
+// have none.
 func (c *core[T]) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
@@ -202,14 +195,14 @@ func (c *core[T]) inPeriod(ctx context.Context, s kv.Store, ids []string, at tim
 	return counts, nil
 }
 
-// countKey is the class of what was counted of a record in a period.
+// countKey is the class of a record's counts in periods.
 var countKey = kv.NewClass("per", 4) // model, index, period, id text
 
 func (c *core[T]) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
-// Counting counts in the period under way.
+// Counting counts in the current period.
 func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
 	if f.per == Forever {
 		return nil
@@ -230,76 +223,57 @@ func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta 
 	}
 }
 
-// Counted follows the counter now, later, or by chance not at all.
+// Counted follows the counter now, later, or at random not at all.
 func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) error {
 	db := f.host.DB()
 	changed := []change{{id: id, at: f.per.begin(db.Now())}}
 	switch f.batch {
 	case Every:
-		return f.followAll(ctx, changed)
+		return f.window.writeAll(ctx, changed)
 	case Sampled:
 		if chosen(interval(f.size(), count)) {
-			db.Later(func(ctx context.Context) error { return f.followAll(ctx, changed) })
+			db.Later(func(ctx context.Context) error { return f.window.writeAll(ctx, changed) })
 		}
 	default:
-		// What there is no room for comes with the record's next change.
-		_ = f.window.add(changed[0], db)
+		// If there is no room, the record's next change brings this one.
+		_ = f.window.add(changed[0])
 	}
 	return nil
 }
 
-// size returns about how many members the board has, as far as this process
-// knows.
+// size returns about how many members the board has, as far as this process knows.
 func (f *counted[T]) size() int {
 	if f.many {
 		return manyMembers
 	}
-	return f.tree("", f.host.DB().Now()).Size()
+	return f.now("").Size()
 }
 
-// manyMembers stands for the size of boards that are one for each value.
+// manyMembers stands in for the size if there is a board for each value.
 const manyMembers = 1 << 16
 
-// flush follows what was gathered.
-func (f *counted[T]) flush(ctx context.Context) error { return f.window.flush(ctx) }
-
-// followAll follows for many records side by side, and then reports once for all
-// of them. What fails is gathered again.
-func (f *counted[T]) followAll(ctx context.Context, changed []change) error {
-	s := f.host.Store()
-	due := new(keytree.Due)
-	works := make([]func(kv.Store) error, len(changed))
-	for i, c := range changed {
-		works[i] = func(s kv.Store) error { return f.followOne(ctx, s, c, due) }
-	}
-	errs := kv.Together(ctx, s, works...)
-	var failed []error
-	for i, err := range errs {
-		if err != nil {
-			f.window.keep(changed[i], f.host.DB())
-			failed = append(failed, err)
-		}
-	}
-	f.reports.add(due)
-	return f.failure(errors.Join(failed...))
-}
-
-// followOne finds out on which board a record belongs, and follows there.
-func (f *counted[T]) followOne(ctx context.Context, s kv.Store, c change, due *keytree.Due) error {
+// write finds the board on which a record belongs and follows there.
+func (f *counted[T]) write(ctx context.Context, s kv.Store, c change, due *keytree.Due) error {
 	at := c.at
 	if f.per == Forever {
 		at = f.host.DB().Now()
 	}
+	by, ok, err := f.board(ctx, s, c.id)
+	if ok && err == nil {
+		err = f.follow(ctx, s, by, c.id, at, due)
+	}
+	return f.failure(err)
+}
+
+// board returns the value on whose board the record id belongs, if on any.
+func (f *counted[T]) board(ctx context.Context, s kv.Store, id string) (by string, ok bool, err error) {
 	if !f.many {
-		return f.follow(ctx, s, "", c.id, at, due)
+		return "", true, nil
 	}
-	recs, err := f.host.See(ctx, s, c.id)
+	recs, err := f.host.See(ctx, s, id)
 	if err != nil || len(recs[0].Places) == 0 {
-		return err
+		return "", false, err
 	}
-	p, err := f.at(recs[0].Places[0])
-	if err != nil {
-		return err
-	}
-	return f.follow(ctx, s, p.by, c.id, at, due)
+	p, err := parsePlace(recs[0].Places[0])
+	return p.by, true, err
 }

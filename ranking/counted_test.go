@@ -31,7 +31,7 @@ func hits(t *testing.T, a *articles, category string, counts map[string]int) {
 	}
 }
 
-func TestBoard_OverACounterIsExactAfterFlushAndRefresh(t *testing.T) {
+func TestBoard_ByACounterIsExactAfterFlushAndRefresh(t *testing.T) {
 	for name, batch := range map[string]ranking.Batch{"windowed": ranking.Windowed, "every": ranking.Every} {
 		t.Run(name, func(t *testing.T) {
 			s := memkv.New(memkv.Options{})
@@ -76,7 +76,7 @@ func TestBoard_OverACounterIsExactAfterFlushAndRefresh(t *testing.T) {
 	}
 }
 
-// checkCounted asserts that the board over the counter says what was counted.
+// checkCounted asserts that the board by the counter shows the counts.
 func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
 	t.Helper()
 	if err := a.TopViews.Refresh(ctx); err != nil {
@@ -109,7 +109,7 @@ func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
 	}
 }
 
-func TestBoard_OverACounterHoldsWhatTheRecordsSay(t *testing.T) {
+func TestBoard_ByACounterHoldsWhatTheRecordsSay(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		hits(t, a, "tea", map[string]int{"a": 3, "b": 5, "c": 1})
 		flush(t, a)
@@ -159,7 +159,7 @@ func want(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func TestBoards_OfAPeriodCountWhatFellIntoIt(t *testing.T) {
+func TestBoards_OfAPeriodCountOnlyThatPeriod(t *testing.T) {
 	c := &clock{now: time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC)}
 	s := memkv.New(memkv.Options{Now: c.Now})
 	a := openArticles(s, ranking.Windowed, kvmodel.Clock(c.Now))

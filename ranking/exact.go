@@ -9,14 +9,14 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// exact is a board by a field: the write path keeps it in step with the records,
-// which say themselves what score they have. A record that is in has its entry
-// at every moment.
+// exact is a board by a field. The records hold the scores, and the write path
+// keeps the board in step with them: a record on the board has its entry at every
+// moment.
 type exact[T any] struct{ *core[T] }
 
 var _ plug.Index[struct{}] = exact[struct{}]{}
 
-// Prepare puts in the entry that the record is to have.
+// Prepare adds the entry that the record will have.
 func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if err := p.err(); err != nil {
@@ -27,7 +27,7 @@ func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 }
 
 func (x exact[T]) insert(ctx context.Context, s kv.Store, p place, id string, known keytree.State, ver uint64) error {
-	due, err := x.tree(p.by, x.host.DB().Now()).Insert(ctx, s, id, known, p.score, ver)
+	due, err := x.now(p.by).Insert(ctx, s, id, known, p.score, ver)
 	if err != nil {
 		return err
 	}
@@ -35,30 +35,29 @@ func (x exact[T]) insert(ctx context.Context, s kv.Store, p place, id string, kn
 }
 
 func (x exact[T]) remove(ctx context.Context, s kv.Store, p place, id string, now keytree.State) error {
-	due, err := x.tree(p.by, x.host.DB().Now()).Remove(ctx, s, id, p.score, now)
+	due, err := x.now(p.by).Remove(ctx, s, id, p.score, now)
 	if err != nil {
 		return err
 	}
 	return x.settle(ctx, s, due)
 }
 
-// Beside does nothing: an entry comes before the commit.
+// Beside does nothing: the entry is added before the commit.
 func (x exact[T]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
-// After takes out the old entry, unless it stands in one leaf with the new one:
-// then it goes with the next change there.
+// After removes the old entry, unless it is in one leaf with the new one: then the
+// next change there removes it.
 func (x exact[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.eachPlace(ctx, s, m.Lost, func(s kv.Store, p place) error {
 		now := stateIn(p.by, m.Is, m.Rev)
-		if p.wrong != "" || now.In && x.tree(p.by, x.host.DB().Now()).SameLeaf(m.ID, p.score, now.Score) {
+		if p.wrong != "" || now.In && x.now(p.by).SameLeaf(m.ID, p.score, now.Score) {
 			return nil
 		}
 		return x.remove(ctx, s, p, m.ID, now)
 	})
 }
 
-// Repair puts in the entry that rec should have, and takes out those that it has
-// outlived.
+// Repair adds the entry that rec should have and removes those it has outlived.
 func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		now := stateIn(p.by, rec.Places, rec.Rev)
@@ -73,11 +72,11 @@ func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], pla
 	})
 }
 
-// Check reports that rec has no entry.
+// Check reports if rec has no entry.
 func (x exact[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
 	var wrong []string
 	err := x.eachPlace(ctx, s, rec.Places, func(s kv.Store, p place) error {
-		has, err := x.tree(p.by, x.host.DB().Now()).Has(ctx, s, rec.ID, stateIn(p.by, rec.Places, rec.Rev))
+		has, err := x.now(p.by).Has(ctx, s, rec.ID, stateIn(p.by, rec.Places, rec.Rev))
 		if err == nil && !has {
 			wrong = append(wrong, fmt.Sprintf("%s.%s: %s has no entry at %s", x.host.Model(), x.name, rec.ID, p))
 		}

@@ -98,8 +98,7 @@ func openArticles(s kv.Store, batch ranking.Batch, opts ...kvmodel.Option) *arti
 	}
 }
 
-// counter is a counter in its plainest form: a number under a key for each
-// record.
+// counter is the simplest counter: a number under a key for each record.
 type counter struct {
 	s         kv.Store
 	followers []kvmodel.Follower
@@ -124,7 +123,7 @@ func (c *counter) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	return counts, err
 }
 
-// Hit adds one to what was counted of id.
+// Hit adds one to the count of id.
 func (c *counter) Hit(ctx context.Context, id string) error {
 	var n int64
 	works := []func(kv.Store) error{func(s kv.Store) (err error) {
@@ -147,7 +146,7 @@ func (c *counter) Hit(ctx context.Context, id string) error {
 	return nil
 }
 
-// plain hides what a store can do beyond the contract.
+// plain hides the powers of a store.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
@@ -168,7 +167,7 @@ func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {
 	}
 }
 
-// seeded returns a source of chance and prints its seed if the test fails.
+// seeded returns a random source and logs its seed if the test fails.
 func seeded(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {
@@ -179,7 +178,7 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 1))
 }
 
-// clock is a time that tests set.
+// clock is a clock that tests set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

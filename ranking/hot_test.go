@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// eachWriter lets n writers work side by side on one store, each with a DB of its
-// own, as processes have.
+// eachWriter runs n writers side by side on one store, each with a DB of its own,
+// as processes have.
 func eachWriter(t *testing.T, s kv.Store, n int, work func(db *kvmodel.DB) error) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -33,7 +33,7 @@ func eachWriter(t *testing.T, s kv.Store, n int, work func(db *kvmodel.DB) error
 	all.Wait()
 }
 
-func TestTree_OfOneMemberThat64WritersHitNoHitIsLost(t *testing.T) {
+func TestTree_Hit_LosesNoneOf64WritersOfOneMember(t *testing.T) {
 	const writers, hits = 64, 25
 	for name, batch := range map[string]ranking.Batch{"windowed": ranking.Windowed, "every": ranking.Every} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestTree_OfOneMemberThat64WritersHitNoHitIsLost(t *testing.T) {
 						return err
 					}
 				}
-				// What fails in a flush is gathered again.
+				// What a flush fails to write is gathered again.
 				for tries := 0; ; tries++ {
 					if err := db.Flush(ctx); err == nil || tries == 5 {
 						return err
@@ -76,7 +76,7 @@ func TestTree_OfOneMemberThat64WritersHitNoHitIsLost(t *testing.T) {
 	}
 }
 
-// refusing is a store that refuses to write pages once a member's own record was
+// refusing is a store that refuses to write nodes once a member's own record is
 // written, as if the process had died then.
 type refusing struct {
 	kv.Store
@@ -100,9 +100,9 @@ func (r *refusing) Do(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// Who moves a member and dies leaves its old entry, which counts for nothing. The
-// next page that meets it has it removed.
-func TestBoard_OverACounterForgetsTheOldEntryOfOneWhoDied(t *testing.T) {
+// A process that dies while it moves a member leaves the old entry, which counts
+// for nothing. The next page that meets the entry has it removed.
+func TestBoard_ByACounterRemovesTheOldEntryThatADeadProcessLeft(t *testing.T) {
 	ranking.SmallLeaves(t)
 	s := memkv.New(memkv.Options{})
 	r := &refusing{Store: s}
@@ -113,7 +113,7 @@ func TestBoard_OverACounterForgetsTheOldEntryOfOneWhoDied(t *testing.T) {
 	if _, err := kv.One(ctx, s, kv.OpSet(a.views.key("a"), []byte("50"))); err != nil {
 		t.Fatal(err)
 	}
-	// The other board cannot follow any more, and says so.
+	// The other board can no longer follow, and returns an error.
 	_ = a.views.Hit(ctx, "a")
 	b := openArticles(still{s}, ranking.Windowed)
 	defer b.db.Close(ctx)
@@ -128,7 +128,7 @@ func TestBoard_OverACounterForgetsTheOldEntryOfOneWhoDied(t *testing.T) {
 	}
 }
 
-// down is a store that answers only when it is up.
+// down is a store that answers only while it is up.
 type down struct {
 	kv.Store
 	up atomic.Bool
@@ -146,7 +146,7 @@ func (d *down) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.ErrUnavailable
 }
 
-func TestTree_Hit_WaitsForAStoreThatIsDownAsLongAsThereIsRoom(t *testing.T) {
+func TestTree_Hit_WaitsForAStoreThatIsDownWhileThereIsRoom(t *testing.T) {
 	ranking.SmallWindows(t)
 	s := &down{Store: memkv.New(memkv.Options{})}
 	s.up.Store(true)

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// These variables make the test's program a child that counts until it is killed.
+// These variables turn the test program into a child that counts until killed.
 const (
 	childFile  = "RANKING_CHILD_FILE"
 	childBatch = "RANKING_CHILD_BATCH"
@@ -31,11 +31,11 @@ func TestMain(m *testing.M) {
 
 const killedMembers = 10
 
-// batches are the batches of boards by their names.
+// batches holds every Batch by its name.
 var batches = map[string]ranking.Batch{"windowed": ranking.Windowed, "sampled": ranking.Sampled, "every": ranking.Every}
 
-// countUntilKilled counts members in turn, each once in the tree, with a count of
-// its own, and once in a board over a counter, and prints a line for each round.
+// countUntilKilled counts members in turn, each once in the tree and once in a
+// board by a counter, and prints a line for each round.
 func countUntilKilled(path, batch string) error {
 	s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
 	if err != nil {
@@ -64,8 +64,8 @@ func hitTree(db *kvmodel.DB, batch ranking.Batch) *ranking.Tree[int64] {
 
 func memberID(i int) string { return fmt.Sprint("m", i) }
 
-// runChild lets a child count for a while, kills it, and returns how many rounds it
-// had told of that long before its end, and of how many at all.
+// runChild lets a child count for a while and kills it. It returns how many rounds
+// the child had reported by that time before its end, and how many in all.
 func runChild(t *testing.T, path, batch string, life, before time.Duration) (early, all int64) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -84,7 +84,7 @@ func runChild(t *testing.T, path, batch string, life, before time.Duration) (ear
 	}
 	var tale []told
 	var end time.Time
-	// Also what it has told of and nobody has read yet when it is killed is told.
+	// Lines that were written but not yet read when the child died count too.
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		n, err := strconv.ParseInt(lines.Text(), 10, 64)
 		if err != nil {
@@ -108,10 +108,10 @@ func runChild(t *testing.T, path, batch string, life, before time.Duration) (ear
 	return early, all
 }
 
-// A child is killed in the middle of its work. What it has counted may be missing
-// from its trees as far as its batch says, and nothing else; what a counter has
-// counted is missing from no board for longer than until the next count.
-func TestBatch_AKilledProcessTakesNoMoreWithItThanItsWindow(t *testing.T) {
+// A child is killed in the middle of its work. Its trees may miss what its batch
+// allows them to miss, and nothing else. A board by a counter misses nothing after
+// the next count.
+func TestBatch_AKilledProcessLosesNoMoreThanItsWindow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not tested: a child must live for longer than a window, for each batch (-short)")
 	}
@@ -145,7 +145,7 @@ func checkTreeOfKilled(t *testing.T, tree *ranking.Tree[int64], batch ranking.Ba
 		score, err := tree.Get(ctx, memberID(i))
 		switch {
 		case batch == ranking.Sampled:
-			// What chance has chosen is in; how much that is, it alone knows.
+			// How much was sampled is random.
 		case err != nil:
 			t.Errorf("%s: %v", memberID(i), err)
 		case score < early, batch == ranking.Every && score < all:
@@ -159,8 +159,8 @@ func checkTreeOfKilled(t *testing.T, tree *ranking.Tree[int64], batch ranking.Ba
 	}
 }
 
-// checkBoardOfKilled asserts that a board has what was counted early, and after the
-// next count all.
+// checkBoardOfKilled asserts that a board has what was counted early, and everything
+// after the next count.
 func checkBoardOfKilled(t *testing.T, a *articles, batch ranking.Batch, early int64) {
 	t.Helper()
 	scores := func() map[string]int64 {

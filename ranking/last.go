@@ -13,13 +13,13 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Last returns the n records of which most was counted in so many periods together,
-// up to that under way: Last(ctx, 7, 20) of a board per day are the first twenty of
-// the last seven days. Two trips.
+// Last returns the n records with the highest totals over the last periods, up to
+// the current one: on a board per day, Last(ctx, 7, 20) is the top twenty of the
+// last seven days. Two trips.
 //
-// What was counted of them is exact. They are chosen from the first 2n of each
-// period, so that a record which is among these in none is not found, however
-// steady. ErrInvalid if the board does not count by periods.
+// The totals are exact. The records are chosen from the first 2n of each period, so
+// Last misses a record that is never among these, however steady it is. It returns
+// ErrInvalid if the board does not count by periods.
 func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) ([]Place[T, S], error) {
 	if b.per == Forever || b.scored {
 		return nil, b.failure(fmt.Errorf("%w: it does not count by periods", kvmodel.ErrInvalid))
@@ -29,10 +29,10 @@ func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) ([]Place[T, S
 	}
 	var times []time.Time
 	for i := range min(periods, b.keep) {
-		v := b.view
-		v.at = b.per.add(b.when(), -i)
-		if !v.gone() {
-			times = append(times, v.at)
+		p := b.part
+		p.at = b.per.add(b.when(), -i)
+		if !p.gone() {
+			times = append(times, p.at)
 		}
 	}
 	ids, err := b.firstOf(ctx, times, 2*max(0, n))
@@ -46,18 +46,18 @@ func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) ([]Place[T, S
 	return places[:min(n, len(places))], nil
 }
 
-// firstOf returns the id texts of the n members that have most, by what the first n
-// of the period of each of times have.
-func (v view[T]) firstOf(ctx context.Context, times []time.Time, n int) ([]string, error) {
+// firstOf returns the id texts of the n members with the highest totals, as far as
+// the first n of each of the periods show.
+func (p part[T]) firstOf(ctx context.Context, times []time.Time, n int) ([]string, error) {
 	lists := make([]keytree.Listing, len(times))
 	works := make([]func(kv.Store) error, len(times))
 	for i, at := range times {
 		works[i] = func(s kv.Store) (err error) {
-			lists[i], err = v.tree(v.by, at).Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
+			lists[i], err = p.tree(p.by, at).Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
 			return err
 		}
 	}
-	if err := errors.Join(kv.Together(ctx, v.host.Store(), works...)...); err != nil {
+	if err := errors.Join(kv.Together(ctx, p.host.Store(), works...)...); err != nil {
 		return nil, err
 	}
 	sums := make(map[string]int64)
@@ -74,8 +74,8 @@ func (v view[T]) firstOf(ctx context.Context, times []time.Time, n int) ([]strin
 	return ids[:min(n, len(ids))], nil
 }
 
-// sums returns the records with ids that are on the board, by what was counted of
-// them in the periods of times together.
+// sums returns the records with ids that are on the board, ranked by their totals
+// over the periods of times.
 func (b *Board[T, K, S]) sums(ctx context.Context, times []time.Time, ids []string) ([]Place[T, S], error) {
 	var values []any
 	works := []func(kv.Store) error{
@@ -91,16 +91,16 @@ func (b *Board[T, K, S]) sums(ctx context.Context, times []time.Time, ids []stri
 	if err := errors.Join(kv.Together(ctx, b.host.Store(), works...)...); err != nil {
 		return nil, err
 	}
-	part := keytree.Part{}
+	var found keytree.Part
 	for i, id := range ids {
 		sum := int64(0)
 		for _, of := range counts {
 			sum += max(0, of[i])
 		}
 		if values[i] != nil && sum > 0 {
-			part.Members = append(part.Members, keytree.Member{ID: id, Score: keytree.FromInt(sum), Value: values[i]})
+			found.Members = append(found.Members, keytree.Member{ID: id, Score: keytree.FromInt(sum), Value: values[i]})
 		}
 	}
-	slices.SortStableFunc(part.Members, func(a, b keytree.Member) int { return cmp.Compare(b.Score, a.Score) })
-	return b.places(part), nil
+	slices.SortStableFunc(found.Members, func(a, b keytree.Member) int { return cmp.Compare(b.Score, a.Score) })
+	return b.places(found), nil
 }

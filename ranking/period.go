@@ -8,7 +8,7 @@ import (
 // Period is a stretch of the calendar, in UTC.
 type Period int
 
-// Whole periods; a week begins on Monday.
+// The periods; a week begins on Monday.
 const (
 	Forever Period = iota
 	Hour
@@ -17,10 +17,10 @@ const (
 	Month
 )
 
-// keptByDefault is the period under way and the one before.
+// keptByDefault is the current period and the one before.
 const keptByDefault = 2
 
-// begin returns when the period that holds t begins.
+// begin returns the start of the period that holds t.
 func (p Period) begin(t time.Time) time.Time {
 	t = t.UTC()
 	switch p {
@@ -37,7 +37,7 @@ func (p Period) begin(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// add returns when the period begins that comes n after the one that holds t.
+// add returns the start of the period n after the one that holds t.
 func (p Period) add(t time.Time, n int) time.Time {
 	switch begin := p.begin(t); p {
 	case Hour:
@@ -53,7 +53,7 @@ func (p Period) add(t time.Time, n int) time.Time {
 	}
 }
 
-// name returns the name of the period that holds t, "" if there is but one.
+// name returns the name of the period that holds t, "" for Forever.
 func (p Period) name(t time.Time) string {
 	begin := p.begin(t)
 	switch p {

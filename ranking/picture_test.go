@@ -31,7 +31,7 @@ func stock(t *testing.T, a *articles, n int) {
 	}
 }
 
-func TestBoard_Picture_IsOfTheKeysThatAreStored(t *testing.T) {
+func TestBoard_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
 	ranking.SmallLeaves(t)
 	s := memkv.New(memkv.Options{})
 	a := openArticles(s, ranking.Windowed)
@@ -77,7 +77,7 @@ func TestBoard_Picture_IsOfTheKeysThatAreStored(t *testing.T) {
 	}
 }
 
-func TestBoard_Picture_ReadsNoMorePagesThanItMayAndThoseOnTheWay(t *testing.T) {
+func TestBoard_Picture_ReadsTheNodesOnTheWayAndOthersUpToTheLimit(t *testing.T) {
 	ranking.SmallLeaves(t)
 	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
 	defer a.db.Close(ctx)
@@ -100,16 +100,16 @@ func TestBoard_Picture_ReadsNoMorePagesThanItMayAndThoseOnTheWay(t *testing.T) {
 			}
 		}
 		if way+read > max(limit, way) {
-			t.Errorf("limit %d: %d pages on the way and %d others", limit, way, read)
+			t.Errorf("limit %d: %d nodes on the way and %d others", limit, way, read)
 		}
 		if limit == 20 && way+read != limit {
-			t.Errorf("limit %d: %d pages were read", limit, way+read)
+			t.Errorf("limit %d: %d nodes were read", limit, way+read)
 		}
 	}
 }
 
-// A process that has seen the tree reads it at once, however deep it is.
-func TestBoard_Picture_OfATreeThatIsKnownTakesThreeTrips(t *testing.T) {
+// A process that has seen the tree reads it in one trip, however deep it is.
+func TestBoard_Picture_OfAKnownTreeTakesThreeTrips(t *testing.T) {
 	ranking.SmallLeaves(t)
 	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
 	defer a.db.Close(ctx)
@@ -125,7 +125,7 @@ func TestBoard_Picture_OfATreeThatIsKnownTakesThreeTrips(t *testing.T) {
 	metered, meter := kv.Metered(ctx)
 	again, err := a.TopStock.Picture(metered, 1000, "a7")
 	if err != nil || len(nodes(first.Root)) < 50 {
-		t.Fatalf("want a deep tree, got %d pages, %v", len(nodes(first.Root)), err)
+		t.Fatalf("want a deep tree, got %d nodes, %v", len(nodes(first.Root)), err)
 	}
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the second picture (-want +got)\n%s", diff)

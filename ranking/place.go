@@ -9,15 +9,15 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// place is where a record belongs: in the board of which value, and at which
-// score. The write path knows it as a text.
+// place says where a record belongs: on which value's board and at which score.
+// The write path knows it as a text.
 type place struct {
-	by    string        // the value's text; "" for a board that is one alone
-	score keytree.Score // 0 for a board by a counter, which has it elsewhere
-	wrong string        // why the record cannot have a place; "" if it can
+	by    string        // the value's text; "" if there is only one board
+	score keytree.Score // 0 for a board by a counter, whose members have records of their own
+	wrong string        // why the record cannot be on the board; "" if it can
 }
 
-// The signs between the parts of a text are in no value's text.
+// No value's text contains the signs between the parts of a place.
 const (
 	scoreSign = "@"
 	wrongSign = "!"
@@ -42,7 +42,7 @@ func parsePlace(text string) (place, error) {
 	return place{by: by, score: keytree.Score(n)}, nil
 }
 
-// err returns why a record cannot have the place.
+// err returns why a record cannot be there.
 func (p place) err() error {
 	if p.wrong == "" {
 		return nil

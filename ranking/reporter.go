@@ -8,9 +8,9 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// reporter makes the reports of pages after the reply, one lot after another:
-// what comes while a lot is under way is the next one, in which reports to one
-// page are one write.
+// reporter makes the reports of nodes after the reply, one batch after another.
+// What arrives while one is written goes into the next, in which all reports to
+// one node are one write.
 type reporter struct {
 	db plug.DB
 
@@ -19,9 +19,9 @@ type reporter struct {
 	busy bool
 }
 
-// add has the reports of due made soon.
+// add makes the reports of due soon.
 func (r *reporter) add(due *keytree.Due) {
-	if due == nil || due.None() {
+	if due.None() {
 		return
 	}
 	r.mu.Lock()
@@ -37,14 +37,10 @@ func (r *reporter) add(due *keytree.Due) {
 	}
 }
 
-// run makes reports until there are none. What fails is healed by later ones.
+// run makes reports until none are left. Later reports make up for one that fails.
 func (r *reporter) run(ctx context.Context) error {
 	for {
-		r.mu.Lock()
-		due := r.due
-		r.due = nil
-		r.busy = due != nil
-		r.mu.Unlock()
+		due := r.next()
 		if due == nil {
 			return nil
 		}
@@ -55,7 +51,16 @@ func (r *reporter) run(ctx context.Context) error {
 	}
 }
 
-// stop lets the next report begin anew.
+// next takes the reports that are due; nil if there are none.
+func (r *reporter) next() *keytree.Due {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	due := r.due
+	r.due, r.busy = nil, due != nil
+	return due
+}
+
+// stop lets the next report start another run.
 func (r *reporter) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// checkScores asserts that a tree with the scores, which ascend, has them in their
-// order, from either end, whichever of them stand first.
+// checkScores asserts that a tree with these scores, which ascend, has them in
+// order, from either end, whichever end comes first.
 func checkScores[S any](t *testing.T, of ranking.ScoreOf[S], scores []S) {
 	t.Helper()
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
@@ -27,7 +27,7 @@ func checkScores[S any](t *testing.T, of ranking.ScoreOf[S], scores []S) {
 	for _, low := range []bool{false, true} {
 		tree := ranking.NewTree(db, ranking.TreeSpec[S]{Name: fmt.Sprint("low ", low), Of: of, Low: low})
 		for i := range scores {
-			// Not in their order; there is an odd number of them.
+			// Out of order; the number of scores is odd.
 			n := i * 2 % len(scores)
 			if err := tree.Set(ctx, fmt.Sprint(n), scores[n]); err != nil {
 				t.Fatal(err)
@@ -75,7 +75,7 @@ func TestTree_OrdersScoresOfEveryKind(t *testing.T) {
 	})
 }
 
-func TestTree_WhatHasNoPlaceIsRefused(t *testing.T) {
+func TestTree_RefusesScoresItCannotOrder(t *testing.T) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	if err != nil {
 		t.Fatal(err)
@@ -105,8 +105,8 @@ func TestTree_WhatHasNoPlaceIsRefused(t *testing.T) {
 	}
 }
 
-// Sums end at the greatest number there is.
-func TestTree_Add_EndsAtTheLimits(t *testing.T) {
+// Sums stop at the greatest number there is.
+func TestTree_Add_StopsAtTheLimits(t *testing.T) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	if err != nil {
 		t.Fatal(err)

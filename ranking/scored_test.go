@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// talk has a score that is worked out of its two counters and of itself.
+// talk has a score that is computed from its two counters and its fields.
 type talk struct {
 	ID           string
 	Born         float64
@@ -145,7 +145,7 @@ func TestBoard_ByAMethodFollowsTheRecordAndEachOfItsCounters(t *testing.T) {
 	})
 }
 
-func TestTally_TellsThoseWhoFollowAfterATransaction(t *testing.T) {
+func TestTally_NotifiesFollowersAfterATransaction(t *testing.T) {
 	eachTalks(t, func(t *testing.T, m *talks) {
 		for _, id := range []string{"a", "b"} {
 			if err := m.Create(ctx, &talk{ID: id}); err != nil {
@@ -169,8 +169,8 @@ func TestTally_TellsThoseWhoFollowAfterATransaction(t *testing.T) {
 	})
 }
 
-// missed counts behind the back of the boards, as a process does that dies before
-// it has written what it gathered.
+// missed counts without the boards, as a process does that dies before it writes
+// what it has gathered.
 func missed(t *testing.T, s kv.Store, id string, n int64) {
 	t.Helper()
 	if _, err := kv.Next(ctx, s, kvmodel.CounterKey("Talk", "Votes", kv.JoinText(id)), 0, n); err != nil {
@@ -178,7 +178,7 @@ func missed(t *testing.T, s kv.Store, id string, n int64) {
 	}
 }
 
-func TestBoard_CatchesUpWithWhatItHasMissed(t *testing.T) {
+func TestBoard_CatchesUpWithCountsItMissed(t *testing.T) {
 	eachTalks(t, func(t *testing.T, m *talks) {
 		for _, id := range []string{"a", "b", "c"} {
 			if err := m.Create(ctx, &talk{ID: id, Topic: "tea"}); err != nil {

@@ -6,14 +6,13 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Limits of what a process remembers of one set of boards.
+// Limits on what a process remembers of one set of boards.
 const (
 	keptTrees   = 1024
 	keptRouters = 1 << 17
 )
 
-// shelf keeps the trees of a set of boards at hand. They share
-// one memory of their pages.
+// shelf keeps the trees of a set of boards. They share one memory of their nodes.
 type shelf struct {
 	local *keytree.Local
 
@@ -26,8 +25,9 @@ func newShelf() *shelf {
 	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]*keytree.Tree)}
 }
 
-// tree returns the tree called name, made from c if it is not at hand.
-func (sh *shelf) tree(name string, c func() keytree.Config) *keytree.Tree {
+// tree returns the tree called name, and makes it from c if it is not on the
+// shelf.
+func (sh *shelf) tree(name string, c keytree.Config) *keytree.Tree {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if t := sh.trees[name]; t != nil {
@@ -37,9 +37,8 @@ func (sh *shelf) tree(name string, c func() keytree.Config) *keytree.Tree {
 		delete(sh.trees, sh.names[0])
 		sh.names = sh.names[1:]
 	}
-	config := c()
-	config.Name, config.Local = name, sh.local
-	sh.trees[name] = keytree.New(config)
+	c.Name, c.Local = name, sh.local
+	sh.trees[name] = keytree.New(c)
 	sh.names = append(sh.names, name)
 	return sh.trees[name]
 }

@@ -8,13 +8,13 @@ import (
 
 // Span is a part of a board: the records between two scores, in one direction.
 type Span[T any] struct {
-	view[T]
+	part[T]
 	wrong error // why there is no such part
 }
 
-// Page returns up to n records of the span from the place on that cursor stands
-// for, the first ones for an empty cursor. keep leaves out records. Two trips,
-// and more where this process has not seen that part of the board.
+// Page returns up to n records of the span from the position of cursor, the first
+// ones for an empty cursor. It leaves out records that a keep rejects. Two trips,
+// and more if this process has not seen that part of the board.
 func (sp *Span[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	if sp.wrong != nil {
 		return kvmodel.Listing[T]{}, sp.wrong

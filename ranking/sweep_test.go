@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// The sweep lets two processes change the same few records at the same time on
-// a simulated store and kills one of them somewhere. Then a third repairs, and
+// In the sweep, two processes change the same few records at the same time on a
+// simulated store, and one of them is killed somewhere. Then a third repairs, and
 // every board must show what the records say, each once and none missing.
 
 // still is a store that outlives its users and has no powers.
@@ -59,7 +59,7 @@ func changeSome(s kv.Store, rng *rand.Rand) {
 		id := fmt.Sprint("a", rng.IntN(9))
 		v := article{ID: id, Stock: []int64{0, 3, 50, -9}[rng.IntN(4)] + rng.Int64N(4), Category: []string{"tea", "coffee"}[rng.IntN(2)], Price: float64(rng.IntN(3)), Draft: rng.IntN(4) == 0}
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		// What becomes of it is seen in the end.
+		// Whether it succeeds is checked at the end.
 		switch rng.IntN(6) {
 		case 0:
 			_ = a.Delete(limited, id)
@@ -93,8 +93,8 @@ func checkShown(a *articles) {
 	}
 }
 
-// repairAll is a process that comes when all others have ended, and stays for
-// longer than the grace.
+// repairAll is a process that starts when all others have ended, and runs for
+// longer than the grace time.
 func repairAll(sim *kvtest.Sim) {
 	sim.Spare("fixer")
 	sim.Do("fixer", func(s kv.Store) {
@@ -113,9 +113,9 @@ func repairAll(sim *kvtest.Sim) {
 
 // checkSwept asserts that boards are the function of the records.
 //
-// On a store that does not carry out a trip in its order, a trip that is cut may
-// leave an entry without the line that would find it. It is garbage and not an
-// error: no page shows it, and it goes at the latest when the board is mended.
+// On a store that does not carry out the operations of a trip in order, a trip that
+// is cut off may leave an entry without the journal's line that would find it. That
+// is garbage and not an error: no page shows it, and Mend removes it at the latest.
 func checkSwept(sim *kvtest.Sim, garbage bool) {
 	t := sim.T()
 	a := openArticles(still{sim.Store()}, ranking.Windowed)
@@ -138,8 +138,8 @@ func checkSwept(sim *kvtest.Sim, garbage bool) {
 	}
 }
 
-// checkMended asserts that a board that is mended holds nothing but its records,
-// and counts them right.
+// checkMended asserts that a mended board holds nothing but its records, and counts
+// them correctly.
 func checkMended(t *testing.T, a *articles, ids []string) {
 	for _, b := range []*ranking.Board[article, string, int64]{a.TopStock, a.TopViews} {
 		if _, err := b.Mend(ctx, ids...); err != nil {
@@ -155,7 +155,7 @@ func checkMended(t *testing.T, a *articles, ids []string) {
 	}
 }
 
-// faults spares the process that repairs, so that one pass is a whole one.
+// faults spares the process that repairs, so that one pass is complete.
 func faults(m kvtest.Moment) kvtest.Fault {
 	switch {
 	case m.Client == "fixer":

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// row is what a page writes of a place.
+// row is what a page shows of a record.
 type row struct {
 	Rank  int
 	ID    string
@@ -29,12 +29,12 @@ func rows(places []ranking.Place[article, int64]) []row {
 	return rows
 }
 
-func TestBoard_Table_SaysTheRanksOfEveryPageBothWays(t *testing.T) {
+func TestBoard_Table_ShowsTheRanksOfEveryPageBothWays(t *testing.T) {
 	ranking.SmallLeaves(t)
 	eachStore(t, func(t *testing.T, a *articles) {
 		const n = 100
 		for i := range n {
-			// Three of each score, but for the last: these share a place.
+			// Three of each score, except the last, share a rank.
 			if err := a.Create(ctx, &article{ID: fmt.Sprintf("a%03d", i), Stock: int64(i / 3)}); err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestBoard_Table_SaysTheRanksOfEveryPageBothWays(t *testing.T) {
 	})
 }
 
-func TestBoard_Table_TakesNoTripMoreThanThePage(t *testing.T) {
+func TestBoard_Table_TakesNoMoreTripsThanThePage(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	a := openArticles(plain{s}, ranking.Windowed)
 	defer a.db.Close(ctx)
@@ -124,7 +124,7 @@ func TestBoard_Last_AddsPeriodsUp(t *testing.T) {
 		places, err := a.ViewsADay.Of("tea").Last(ctx, periods, 3)
 		got := rows(places)
 		for i := range got {
-			// Which of two equal ones stands first is not said.
+			// The order of equal scores is unspecified.
 			if i < len(want) && got[i].Score == want[i].Score {
 				got[i].ID = want[i].ID
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Tree is a ranking without records: of any texts, each with a score. It holds
-// each once.
+// Tree is a board without records: it ranks any texts, its members, each with
+// one score.
 type Tree[S any] struct {
 	db      *kvmodel.DB
 	spec    TreeSpec[S]
@@ -21,20 +21,18 @@ type Tree[S any] struct {
 	own     *keytree.Own
 	window  *window
 	reports *reporter
-
-	unverified bool
 }
 
-// TreeSpec says what a Tree is about.
+// TreeSpec describes a Tree.
 type TreeSpec[S any] struct {
 	Name   string // unique among the trees of the DB, part of stored keys
 	Of     ScoreOf[S]
-	Low    bool  // the lowest score stands first
-	Shared bool  // members with one score stand at one place
-	Batch  Batch // when Hit is written
+	Low    bool  // the lowest score comes first
+	Shared bool  // members with one score have one rank
+	Batch  Batch // when Hit and Follow are written
 }
 
-// Member is a member of a Tree with the place where it stands, from 1.
+// Member is a member of a Tree with its rank, from 1.
 type Member[S any] struct {
 	Rank  int
 	Score S
@@ -43,7 +41,7 @@ type Member[S any] struct {
 
 // NewTree returns the tree spec describes, in db.
 func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
-	t := &Tree[S]{db: db, spec: spec}
+	t := &Tree[S]{db: db, spec: spec, reports: &reporter{db: db}}
 	name := kv.JoinText(spec.Name)
 	t.own = keytree.NewOwn(name, db.Now, time.Time{})
 	t.tree = keytree.New(keytree.Config{
@@ -53,15 +51,14 @@ func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 			db.Soon(func(ctx context.Context) error { return work(ctx, db.Store()) })
 		},
 	})
-	t.window = &window{write: t.addAll}
-	t.reports = &reporter{db: db}
+	t.window = &window{db: db, reports: t.reports, write: t.write, again: repeatable}
 	db.AtFlush(t.window.flush)
 	return t
 }
 
-// Set gives the member id that score, making it a member if it is none. ErrInvalid
-// if the score has no place; ErrUnclear as of a store: then it can be called
-// again.
+// Set gives the member id that score, and adds the member if there is none. It
+// returns ErrInvalid for a score that cannot be ordered. After ErrUnclear, as a
+// store returns it, Set can be called again.
 func (t *Tree[S]) Set(ctx context.Context, id string, score S) error {
 	to, err := t.spec.Of.to(score)
 	if err != nil {
@@ -70,23 +67,23 @@ func (t *Tree[S]) Set(ctx context.Context, id string, score S) error {
 	return t.change(ctx, id, keytree.To(to))
 }
 
-// Delete takes the member id out. It does nothing if there is none.
+// Delete removes the member id, if there is one.
 func (t *Tree[S]) Delete(ctx context.Context, id string) error {
 	return t.change(ctx, id, keytree.Out)
 }
 
-// Add adds delta to the score of the member id, which is 0 if it is none. Scores
-// are integers. After an ErrUnclear it may have been done or not.
+// Add adds delta to the score of the member id; a new member starts at 0. Scores
+// must be integers. After ErrUnclear, delta may have been added or not.
 func (t *Tree[S]) Add(ctx context.Context, id string, delta int64) error {
 	return t.change(ctx, id, t.plus(delta))
 }
 
-// Hit adds 1 to the score of the member id, when the tree's batch says so.
+// Hit adds 1 to the score of the member id, at the time the tree's Batch says.
 //
-// Windowed, that is within a second, or when the store answers again, and a process
-// that dies takes what it has gathered with it. ErrUnavailable: so much is waiting
-// already that this was not counted. Sampled, one call in I adds I, so that a score
-// of c is right to about the square root of c*I.
+// Windowed, it is added within a second, or when the store answers again. A
+// process that dies loses what it has gathered. Hit returns ErrUnavailable, and
+// does not count, if too much is already waiting. Sampled, one call in I adds I,
+// so a score of c is right to about the square root of c*I.
 func (t *Tree[S]) Hit(ctx context.Context, id string) error {
 	switch t.spec.Batch {
 	case Every:
@@ -101,19 +98,20 @@ func (t *Tree[S]) Hit(ctx context.Context, id string) error {
 	return nil
 }
 
-// Follow tells the tree that what the caller counts of id has come to count, for
-// scores that somebody else keeps exactly: when the tree's batch says so, that
-// becomes the score. It is best called with what an increment returned.
+// Follow makes count the score of the member id, at the time the tree's Batch
+// says. It is for scores that the caller counts exactly elsewhere: call it with
+// what the increment returned.
 //
-// Nothing that was counted is lost by a crash. Sampled, a score lags by I calls on
-// average, where I is at least a 64th of the count.
+// A crash loses nothing that was counted: the next call brings it. Sampled, a
+// score lags by I calls on average, where I is at least a 64th of the count.
 func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
+	follow := func(ctx context.Context) error { return t.change(ctx, id, keytree.To(keytree.FromInt(count))) }
 	switch t.spec.Batch {
 	case Every:
-		return t.change(ctx, id, keytree.To(keytree.FromInt(count)))
+		return follow(ctx)
 	case Sampled:
 		if chosen(interval(t.tree.Size(), count)) {
-			t.db.Later(func(ctx context.Context) error { return t.change(ctx, id, keytree.To(keytree.FromInt(count))) })
+			t.db.Later(follow)
 		}
 	default:
 		return t.gather(change{id: id, count: &count})
@@ -122,7 +120,7 @@ func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
 }
 
 func (t *Tree[S]) gather(c change) error {
-	if !t.window.add(c, t.db) {
+	if !t.window.add(c) {
 		return t.about(c.id, fmt.Errorf("%w: %d members are waiting to be written", kv.ErrUnavailable, windowMost))
 	}
 	return nil
@@ -142,7 +140,7 @@ func (t *Tree[S]) plus(delta int64) keytree.Change {
 	}
 }
 
-// addUpTo returns a+b, or the limit that this exceeds.
+// addUpTo returns a+b, or the limit that the sum exceeds.
 func addUpTo(a, b int64) int64 {
 	switch {
 	case b > 0 && a > math.MaxInt64-b:
@@ -155,50 +153,23 @@ func addUpTo(a, b int64) int64 {
 
 func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) error {
 	due := new(keytree.Due)
-	_, err := t.tree.SetDue(ctx, t.db.Store(), t.own, kv.JoinText(id), change, due)
-	t.reports.add(due)
-	return t.about(id, err)
+	defer t.reports.add(due)
+	return t.about(id, t.tree.Set(ctx, t.db.Store(), t.own, kv.JoinText(id), change, due))
 }
 
-// addAll adds what was gathered, side by side. What fails is gathered again,
-// unless it may have been done.
-func (t *Tree[S]) addAll(ctx context.Context, changes []change) error {
-	due := new(keytree.Due)
-	works := make([]func(kv.Store) error, len(changes))
-	for i, c := range changes {
-		works[i] = func(s kv.Store) error {
-			_, err := t.tree.SetDue(ctx, s, t.own, kv.JoinText(c.id), t.to(c), due)
-			return t.about(c.id, err)
-		}
-	}
-	errs := kv.Together(ctx, t.db.Store(), works...)
-	for i, err := range errs {
-		if err != nil && !errors.Is(err, kv.ErrUnclear) && !errors.Is(err, kvmodel.ErrInvalid) {
-			t.window.keep(changes[i], t.db)
-		}
-	}
-	t.reports.add(due)
-	return errors.Join(errs...)
-}
-
-// to is the change that was gathered.
-func (t *Tree[S]) to(c change) keytree.Change {
+// write makes the change c, which was gathered.
+func (t *Tree[S]) write(ctx context.Context, s kv.Store, c change, due *keytree.Due) error {
+	to := t.plus(c.delta)
 	if c.count != nil {
-		return keytree.To(keytree.FromInt(*c.count))
+		to = keytree.To(keytree.FromInt(*c.count))
 	}
-	return t.plus(c.delta)
+	return t.about(c.id, t.tree.Set(ctx, s, t.own, kv.JoinText(c.id), to, due))
 }
 
-func (t *Tree[S]) about(id string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("ranking %s: %.100q: %w", t.spec.Name, id, err)
+// repeatable reports whether a change that failed with err was certainly not
+// made, and may succeed later.
+func repeatable(err error) bool {
+	return !errors.Is(err, kv.ErrUnclear) && !errors.Is(err, kvmodel.ErrInvalid)
 }
 
-func (t *Tree[S]) failure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("ranking %s: %w", t.spec.Name, err)
-}
+func (t *Tree[S]) about(id string, err error) error { return t.reader().about(id, err) }

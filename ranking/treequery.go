@@ -4,26 +4,20 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// listing is what a cursor must say that it is of.
-func (t *Tree[S]) listing() string { return fmt.Sprintf("%s %v", t.spec.Name, t.spec.Low) }
-
-func (t *Tree[S]) down() bool { return !t.spec.Low }
-
-func (t *Tree[S]) want() keytree.Want { return keytree.Want{Met: t.met, Unverified: t.unverified} }
-
-// Unverified returns the tree as its pages have it: its listings do not ask for the
-// members' records. That saves a trip, and what a running change or a crash has left
-// may be among them.
-func (t *Tree[S]) Unverified() *Tree[S] {
-	loose := *t
-	loose.unverified = true
-	return &loose
+// reader returns what reads the tree.
+func (t *Tree[S]) reader() *reader {
+	return &reader{
+		tree: t.tree, store: t.db.Store(), name: "ranking " + t.spec.Name,
+		listing: fmt.Sprintf("%s %v", t.spec.Name, t.spec.Low),
+		down:    !t.spec.Low, shared: t.spec.Shared,
+	}
 }
+
+func (t *Tree[S]) want() keytree.Want { return keytree.Want{Met: t.met} }
 
 // Get returns the score of the member id; ErrNotFound if there is none.
 func (t *Tree[S]) Get(ctx context.Context, id string) (score S, err error) {
@@ -37,119 +31,63 @@ func (t *Tree[S]) Get(ctx context.Context, id string) (score S, err error) {
 	return t.spec.Of.from(states[0].Score), nil
 }
 
-// Page returns up to n members from the place on that cursor stands for, the
-// first ones for an empty cursor, and the cursors to go on from, empty where
-// there is nothing. Their ranks are not counted: they are 0. Two trips.
+// Page returns up to n members from the position of cursor, the first ones for
+// an empty cursor, and the cursors of the next and the previous page, empty
+// where there is none. It does not count ranks: they are 0. Two trips.
 func (t *Tree[S]) Page(ctx context.Context, cursor string, n int) (members []Member[S], next, prev string, err error) {
-	var at []byte
-	if cursor != "" {
-		if at, err = kvmodel.ParseCursor(t.listing(), cursor); err != nil {
-			return nil, "", "", err
-		}
+	l, next, prev, err := t.reader().page(ctx, cursor, n, t.want())
+	if err == nil {
+		members, err = t.members(l.Part)
 	}
-	l, err := t.tree.Page(ctx, t.db.Store(), keytree.Between{}, t.down(), at, n, t.want())
-	if err != nil {
-		return nil, "", "", t.failure(err)
-	}
-	for _, m := range l.Members {
-		found, err := t.member(m)
-		if err != nil {
-			return nil, "", "", err
-		}
-		members = append(members, found)
-	}
-	return members, t.cursor(l.Next), t.cursor(l.Prev), nil
+	return members, next, prev, err
 }
 
-func (t *Tree[S]) cursor(at []byte) string {
-	if at == nil {
-		return ""
-	}
-	return kvmodel.Cursor(t.listing(), at)
-}
-
-// met takes out, soon, an entry that a query has met.
-func (t *Tree[S]) met(d keytree.Doubt) {
-	t.db.Soon(func(ctx context.Context) error { return t.clear(ctx, []keytree.Doubt{d}) })
-}
-
-// clear takes out the entries of doubtful that their records do not confirm.
-func (t *Tree[S]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
-	due := new(keytree.Due)
-	defer t.reports.add(due)
-	for _, d := range doubtful {
-		if err := t.tree.Clear(ctx, t.db.Store(), t.own, d, due); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *Tree[S]) member(m keytree.Member) (Member[S], error) {
-	id, err := kv.SplitText(m.ID, 1)
-	if err != nil {
-		return Member[S]{}, t.failure(err)
-	}
-	return Member[S]{Score: t.spec.Of.from(m.Score), ID: id[0]}, nil
-}
-
-// Rank returns the place of the member id, from 1; ErrNotFound if there is none.
+// Rank returns the rank of the member id, from 1; ErrNotFound if there is none.
 // Two trips.
 func (t *Tree[S]) Rank(ctx context.Context, id string) (int, error) {
-	st, err := t.tree.Standing(ctx, t.db.Store(), kv.JoinText(id), t.down(), t.spec.Shared)
-	return st.Before + 1, t.about(id, err)
+	st, err := t.reader().standing(ctx, kv.JoinText(id))
+	return st.Before + 1, err
 }
 
-// At returns the n members from place rank on, which is 1 for the first.
+// At returns n members from the given rank on; the first rank is 1.
 func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
-	if rank < 1 {
-		return nil, t.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
-	}
-	part, err := t.tree.At(ctx, t.db.Store(), rank-1, n, t.down(), t.spec.Shared, t.want())
-	if err != nil {
-		return nil, t.failure(err)
-	}
-	return t.placed(part)
+	part, err := t.reader().at(ctx, rank, n, t.want())
+	return t.ranked(part, err)
 }
 
-// Around returns the member id, up to n that stand before it and up to n behind
-// it. ErrNotFound if there is no such member.
+// Around returns the member id, up to n before it and up to n after it.
+// ErrNotFound if there is no such member.
 func (t *Tree[S]) Around(ctx context.Context, id string, n int) ([]Member[S], error) {
-	part, _, err := t.tree.Around(ctx, t.db.Store(), kv.JoinText(id), n, t.down(), t.spec.Shared, t.want())
-	if err != nil {
-		return nil, t.about(id, err)
-	}
-	return t.placed(part)
+	part, err := t.reader().around(ctx, kv.JoinText(id), n, t.want())
+	return t.ranked(part, err)
 }
 
-// placed returns the members of part with their ranks.
-func (t *Tree[S]) placed(part keytree.Part) ([]Member[S], error) {
+// ranked returns the members of part with their ranks, unless there is an err.
+func (t *Tree[S]) ranked(part keytree.Part, err error) ([]Member[S], error) {
+	if err != nil {
+		return nil, err
+	}
+	members, err := t.members(part)
+	for i := range members {
+		members[i].Rank = rankIn(part, i, t.spec.Shared)
+	}
+	return members, err
+}
+
+// members returns the members of part, without their ranks.
+func (t *Tree[S]) members(part keytree.Part) ([]Member[S], error) {
 	members := make([]Member[S], len(part.Members))
 	for i, m := range part.Members {
-		var err error
-		if members[i], err = t.member(m); err != nil {
-			return nil, err
+		id, err := kv.SplitText(m.ID, 1)
+		if err != nil {
+			return nil, t.about(m.ID, err)
 		}
-		members[i].Rank = rankIn(part, i, t.spec.Shared)
+		members[i] = Member[S]{Score: t.spec.Of.from(m.Score), ID: id[0]}
 	}
 	return members, nil
 }
 
-// rankIn returns the rank of member i of part, from 1. Where ties share a place,
-// it is that of the first of them.
-func rankIn(part keytree.Part, i int, shared bool) int {
-	first := i
-	for shared && first > 0 && part.Members[first-1].Score == part.Members[i].Score {
-		first--
-	}
-	if shared && first == 0 {
-		return part.Run + 1
-	}
-	return part.Before + first + 1
-}
-
-// Ascending returns the tree with its order turned round: the last member stands
-// first. It has the same members.
+// Ascending returns the same members in the opposite order.
 func (t *Tree[S]) Ascending() *Tree[S] {
 	turned := *t
 	turned.spec.Low = !t.spec.Low
@@ -157,53 +95,34 @@ func (t *Tree[S]) Ascending() *Tree[S] {
 }
 
 // Len returns how many members there are, as exactly as Rank. One trip.
-func (t *Tree[S]) Len(ctx context.Context) (int, error) {
-	n, err := t.tree.Count(ctx, t.db.Store(), keytree.Between{})
-	return n, t.failure(err)
-}
+func (t *Tree[S]) Len(ctx context.Context) (int, error) { return t.reader().count(ctx) }
 
 // Count returns how many members have low <= score < high, as exactly as Rank.
 func (t *Tree[S]) Count(ctx context.Context, low, high S) (int, error) {
-	between, err := t.between(low, high)
-	if err != nil {
-		return 0, t.failure(err)
+	r := t.reader()
+	var err error
+	if r.between, err = t.spec.Of.between(low, high); err != nil {
+		return 0, r.failure(err)
 	}
-	n, err := t.tree.Count(ctx, t.db.Store(), between)
-	return n, t.failure(err)
-}
-
-func (t *Tree[S]) between(low, high S) (keytree.Between, error) {
-	from, err := t.spec.Of.to(low)
-	if err != nil {
-		return keytree.Between{}, err
-	}
-	to, err := t.spec.Of.to(high)
-	return keytree.Between{Low: &from, High: &to}, err
+	return r.count(ctx)
 }
 
 // Verify reads the whole tree and reports what is wrong with it: see Board.
 func (t *Tree[S]) Verify(ctx context.Context, ids ...string) (Report, error) {
-	r, err := t.tree.Verify(ctx, t.db.Store(), textsOf(ids))
-	return reportOf(r), t.failure(err)
+	return t.reader().verify(ctx, textsOf(ids))
 }
 
-// Mend reports what Verify does and mends it: see Board.
+// Mend reports what Verify does and repairs it: see Board.
 func (t *Tree[S]) Mend(ctx context.Context, ids ...string) (Report, error) {
-	r, err := t.tree.Mend(ctx, t.db.Store(), textsOf(ids), t.clear)
-	if err == nil {
-		err = t.tree.Refresh(ctx, t.db.Store())
-	}
-	return reportOf(r), t.failure(err)
+	return t.reader().mend(ctx, textsOf(ids), t.clear)
 }
 
 // Refresh makes the tree's counts, and so its ranks, exact.
-func (t *Tree[S]) Refresh(ctx context.Context) error {
-	return t.failure(t.tree.Refresh(ctx, t.db.Store()))
-}
+func (t *Tree[S]) Refresh(ctx context.Context) error { return t.reader().refresh(ctx) }
 
-// Rebuild copies the tree into pages that are neither empty nor lost.
+// Rebuild copies the tree into new nodes, none of them empty or lost: see Board.
 func (t *Tree[S]) Rebuild(ctx context.Context, ids ...string) error {
-	return t.failure(t.tree.Rebuild(ctx, t.db.Store(), textsOf(ids)))
+	return t.reader().rebuild(ctx, textsOf(ids))
 }
 
 func textsOf(ids []string) []string {
@@ -215,7 +134,21 @@ func textsOf(ids []string) []string {
 }
 
 // Stats returns what this process knows of the tree.
-func (t *Tree[S]) Stats() Stats {
-	n, bytes := t.tree.Local.Routers()
-	return Stats{n, bytes, t.tree.Local.Lost()}
+func (t *Tree[S]) Stats() Stats { return t.reader().stats() }
+
+// met removes, in the background, an entry that a query found to be stale.
+func (t *Tree[S]) met(d keytree.Doubt) {
+	t.db.Soon(func(ctx context.Context) error { return t.clear(ctx, []keytree.Doubt{d}) })
+}
+
+// clear removes those of the entries that their records do not confirm.
+func (t *Tree[S]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
+	due := new(keytree.Due)
+	defer t.reports.add(due)
+	for _, d := range doubtful {
+		if err := t.tree.Clear(ctx, t.db.Store(), t.own, d, due); err != nil {
+			return err
+		}
+	}
+	return nil
 }

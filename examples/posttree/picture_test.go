@@ -26,11 +26,11 @@ const picture = "../../docs/ranking-depth.svg"
 // most is how many members the largest trees of the picture have.
 const most = 1 << 14
 
-// way is how many keys the longest way to a member goes through among so many.
+// way is how many keys the longest way to one of so many members has.
 type way struct{ members, keys int }
 
-// TestPicture_ShowsTheDepthsThatAreMeasured draws what happens to both trees,
-// and to the first one in the best case, and compares that to the picture in docs.
+// TestPicture_ShowsTheDepthsThatAreMeasured draws both trees, the first one also in
+// its best case, and compares that to the picture in docs.
 func TestPicture_ShowsTheDepthsThatAreMeasured(t *testing.T) {
 	ascending, ends := postWays(t, inOrder)
 	shuffled, _ := postWays(t, func(i int) int64 { return int64(shuffle[i]) })
@@ -65,9 +65,9 @@ func inOrder(i int) int64 { return int64(i) }
 
 var shuffle = rand.New(rand.NewPCG(1, 2)).Perm(most)
 
-// postWays inserts members with these scores into the post's tree, and returns
-// the longest way at each power of two, and whether the tree ended before all
-// were in: then the last way is that of the last tree there was.
+// postWays inserts members with these scores into the post's tree. It returns the
+// longest way at each power of two, and whether the tree ended early: then the last
+// way is the one at its end.
 func postWays(t *testing.T, score func(int) int64) (ways []way, ends bool) {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	longest := 0

@@ -1,16 +1,16 @@
 // Package posttree is the ranking tree that package ranking comes from, in its
-// plainest form, to learn from and not to use: a binary tree in a key-value store
-// in which the name of a node's key is its place. The root is key0; a node with a
-// lower score has its parent's name and a 0, one with a higher score a 1. Whether
-// a key exists or not is all that a search needs to know.
+// simplest form, to learn from and not to use: a binary tree in a key-value store
+// whose nodes are named by their positions. The root is key0; a node with a lower
+// score has its parent's name and a 0, one with a higher score a 1. A search only
+// needs to know whether a key exists.
 //
-// It needs no pointers, no lock and nothing to balance it, and each node is one
-// key that is added once. But the way to a member is as long as the order of the
-// inserts makes it: scores that only rise, as times and counts do, make a chain, and
-// as names are as long as ways, it ends where a store takes no longer keys.
+// The tree needs no pointers, no lock and no balancing, and each node is one key that
+// is added once. But the order of the inserts decides how long the way to a member
+// is. Scores that only rise, as times and counts do, make a chain; and since a name
+// is as long as its way, the chain ends where a store takes no longer keys.
 //
-// Package ranking keeps the idea that a name is a place, and takes the bits of the
-// name from the score itself: see docs/ranking.md, where both are drawn.
+// Package ranking keeps the idea that a name is a position, and takes the bits of the
+// name from the score itself: see docs/ranking.md, which draws both.
 package posttree
 
 import (
@@ -27,9 +27,8 @@ import (
 // Root is the name of the root's key, and what all names begin with.
 const Root = "key0"
 
-// Tree is a tree in a store of its own. It keeps true that what stands below
-// name+"0" has a lower score than the node called name, and what stands below
-// name+"1" an equal or a higher one.
+// Tree is a tree in a store of its own. Every node below name+"0" has a lower score
+// than the node called name, and every node below name+"1" an equal or higher one.
 type Tree struct{ store kvmodel.Store }
 
 // Member is what a node holds.
@@ -41,8 +40,8 @@ type Member struct {
 // New returns the tree in s.
 func New(s kvmodel.Store) *Tree { return &Tree{s} }
 
-// Insert puts m in and returns the name of its node. It takes two trips, and one
-// for each node above. ErrBadKey: the store takes no name as long as the way.
+// Insert adds m and returns the name of its node. It takes two trips, and one for
+// each node above. It returns ErrBadKey if the way is longer than a key may be.
 func (t *Tree) Insert(ctx context.Context, m Member) (name string, err error) {
 	for name = Root; ; {
 		at, err := t.node(ctx, name)
@@ -52,7 +51,7 @@ func (t *Tree) Insert(ctx context.Context, m Member) (name string, err error) {
 			if !errors.Is(err, kvmodel.ErrExists) {
 				return name, err
 			}
-			// Somebody else has just taken the place: look who.
+			// Another member has just taken the position: read it.
 		case err != nil:
 			return name, err
 		default:
@@ -61,8 +60,8 @@ func (t *Tree) Insert(ctx context.Context, m Member) (name string, err error) {
 	}
 }
 
-// side returns what is added to the name of a node with the score at to get
-// nearer to score.
+// side returns what to add to the name of a node with the score at to get closer to
+// score.
 func side(score, at int64) string {
 	if score < at {
 		return "0"
@@ -86,8 +85,7 @@ func (t *Tree) Top(ctx context.Context, n int) ([]Member, error) {
 	return top, t.descend(ctx, Root, n, &top)
 }
 
-// descend appends what stands at and below name, the highest first, until there
-// are n.
+// descend appends the members at and below name, the highest first, up to n in all.
 func (t *Tree) descend(ctx context.Context, name string, n int, top *[]Member) error {
 	if len(*top) >= n {
 		return nil

@@ -22,7 +22,7 @@ import (
 
 var ctx = context.Background()
 
-// The tree of the post: each name says where its node stands.
+// The post's tree: each name is the position of its node.
 func Example() {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	for _, m := range []posttree.Member{{50, "ann"}, {20, "bob"}, {70, "cid"}, {30, "dan"}, {60, "eve"}} {
@@ -43,8 +43,8 @@ func Example() {
 	// [{70 cid} {60 eve} {50 ann}] <nil>
 }
 
-// Scores that only rise make a chain, which ends with the longest key that a
-// store takes.
+// Scores that only rise make a chain, which ends with the longest key that a store
+// takes.
 func Example_ascending() {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	for i := range 1000 {
@@ -84,7 +84,7 @@ func TestTree_Top_IsTheOrderOfTheScores(t *testing.T) {
 
 var equateEmpty = gocmp.Transformer("list", func(ms []posttree.Member) string { return fmt.Sprint(ms) })
 
-func TestTree_Insert_NobodyIsLostAmongMany(t *testing.T) {
+func TestTree_Insert_LosesNoneOfManyAtOnce(t *testing.T) {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	var wg sync.WaitGroup
 	for w := range 8 {

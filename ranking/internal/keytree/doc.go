@@ -1,18 +1,17 @@
-// Package keytree keeps members in the order of their scores in a store that
-// can do no more than one key at a time: a tree whose node positions are key
-// names.
+// Package keytree keeps members in the order of their scores, in a store whose
+// every operation concerns one key: a tree whose node positions are key names.
 //
-// Each member has a place in the order: the bits of its score, then those of a
-// hash of its id. A page's name is the beginning of the bits of all that
-// belongs in it, so the way to a member is known before anything is read, and
-// the tree's shape depends on what it holds and not on the order it came in. A
-// page is a leaf, with entries, or a router, with the counts of its four
-// children; a leaf that is full becomes a router for good.
+// Each member has a position in the order: the bits of its score, then those of a
+// hash of its id. The name of a node is the beginning of the bits of everything
+// below it. So the way to a member is known before anything is read, and the shape
+// of the tree depends on what it holds and not on the order in which that came. A
+// node is a leaf, with entries, or a router, with the counts of its four children;
+// a full leaf becomes a router for good.
 //
-// The tree is an index. What is true of a member is in its record (see Truth),
-// and one write of that record is the moment at which a change happens. An
-// entry is put in before that moment and the old one removed after it; an entry
-// that the record does not confirm counts for nothing.
+// The tree is an index. What is true of a member is in its record (see Truth), and
+// a change happens at one moment, when that record is written. The new entry is
+// added before that moment and the old one removed after it; an entry that the
+// record does not confirm counts for nothing.
 //
 // # Invariants
 //
@@ -20,11 +19,11 @@
 //     leaf where it belongs.
 //   - I2: entries stand in order in the leaf whose name their bits begin with,
 //     and each member has one entry that its record confirms.
-//   - I3: pages go from leaf to splitting to router and never back; a splitting
-//     page does not change, and none is deleted.
-//   - I4: versions of records and sequence numbers of pages only grow.
+//   - I3: nodes go from leaf to splitting to router and never back; a splitting
+//     node does not change, and none is deleted.
+//   - I4: versions of records and sequence numbers of nodes only grow.
 //   - I5: so do those of slots; after Refresh, with no writers, a slot's count is
-//     that of the page below it.
+//     that of the node below it.
 //   - I6: a slot that is closed has nothing below it, and a router is closed only
 //     if all its slots are.
 //   - I7: after a finished insert no leaf above the greatest depth holds more

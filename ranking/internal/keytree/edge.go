@@ -6,12 +6,13 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// edge names the highest and the lowest leaf in which there was something. It is
-// a hint, for a process that knows nothing of the tree yet; nothing is wrong
-// with an old one but that it costs a few trips.
+// edge names the highest and the lowest leaf that held an entry. It is a hint for
+// a process that knows nothing of the tree yet. An outdated one only costs a few
+// trips.
 type edge struct {
 	epoch   uint64
 	highest string
@@ -19,14 +20,14 @@ type edge struct {
 	noted   time.Time // in this process
 }
 
-// edgeEvery is how often a process writes down edges that have moved.
+// edgeEvery is how often a process stores an edge that has moved.
 const edgeEvery = time.Minute
 
 func (t *Tree) edgeKey() string { return t.name + ":edge" }
 
 func (e *edge) encode() []byte {
 	b := binary.AppendUvarint(append([]byte(magic), edgeKind), e.epoch)
-	return seal(appendText(appendText(b, e.highest), e.lowest))
+	return seal(wire.AppendText(wire.AppendText(b, e.highest), e.lowest))
 }
 
 // readEdge fills e with the hint, if there is one.
@@ -39,7 +40,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
 	if err != nil || kind != edgeKind {
 		return nil
 	}
-	read := edge{epoch: body.number(), highest: body.text(), lowest: body.text()}
+	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge")}
 	if body.end("edge") == nil && isName(read.highest) && isName(read.lowest) {
 		*e = read
 		t.keepEdge(read)
@@ -47,7 +48,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
 	return nil
 }
 
-// isName tells whether a page can be called name.
+// isName reports whether name can be the name of a node.
 func isName(name string) bool {
 	for _, c := range name {
 		if c != '0' && c != '1' {
@@ -63,15 +64,15 @@ func (t *Tree) keepEdge(e edge) {
 	t.edge = e
 }
 
-// strange tells whether this process knows nothing of the tree.
-func (t *Tree) strange() bool {
+// unseen reports whether this process knows nothing of the tree yet.
+func (t *Tree) unseen() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.meta == nil && t.edge.epoch == 0
 }
 
-// outermost returns the name of the first leaf with something in it, from the
-// highest or the lowest, "" if that is not among what was read.
+// outermost returns the name of the first leaf that holds an entry, from the
+// highest or the lowest; "" if that was not read.
 func (r *reading) outermost(down bool) (found string) {
 	r.leaves(r.known, Between{}.stretch(down), func(name string, l *leaf) bool {
 		if l != nil && len(l.entries) > 0 {
@@ -82,15 +83,14 @@ func (r *reading) outermost(down bool) (found string) {
 	return found
 }
 
-// noteEdge writes down where r has found the tree's edge, if it is not where the
-// hint says.
-func (t *Tree) noteEdge(r *reading, epoch uint64, down bool) {
+// noteEdge stores where r found the tree's edge, if the hint is wrong.
+func (t *Tree) noteEdge(r *reading, down bool) {
 	name := r.outermost(down)
 	t.mu.Lock()
 	e := t.edge
 	t.mu.Unlock()
-	if e.epoch != epoch {
-		e = edge{epoch: epoch}
+	if e.epoch != r.epoch {
+		e = edge{epoch: r.epoch}
 	}
 	at := &e.lowest
 	if down {
@@ -107,7 +107,7 @@ func (t *Tree) noteEdge(r *reading, epoch uint64, down bool) {
 	})
 }
 
-// path returns the names of a page and of all above it, from the root.
+// path returns the names of a node and of all nodes above it, from the root down.
 func path(name string) []string {
 	names := []string{""}
 	for n := perLevel; n <= len(name); n += perLevel {

@@ -8,17 +8,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// patience is how often an edit looks again at a page of which another's write is
-// under way, and sees no change, before it writes by itself.
+// patience is how often an edit looks at a node that another edit is writing, and
+// sees no change, before it writes by itself.
 const patience = 8
 
-// maxTries bounds how often one edit goes after a page that others change.
+// maxTries bounds how often one edit tries to write a node that others change.
 const maxTries = 64
 
-// edit carries out e, which may be done in one write with others of this
-// process. at, if not nil, is the leaf as it was read just now. What is to be
-// reported upward is added to due.
-func (p *pages) edit(ctx context.Context, s kv.Store, e *edit, at *place, due *reports) (err error) {
+// edit carries out e, possibly in one write with other edits of this process. at,
+// if not nil, is the leaf as it was just read. edit adds to due what must be
+// reported upward.
+func (p *nodes) edit(ctx context.Context, s kv.Store, e *edit, at *spot, due *reports) (err error) {
 	defer p.local.quit(e)
 	for try, waits := 0, 0; try < maxTries; {
 		if at == nil {
@@ -61,22 +61,22 @@ func (p *pages) edit(ctx context.Context, s kv.Store, e *edit, at *place, due *r
 	return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)
 }
 
-// lookAgain returns the page called name as it is now. It may be no leaf any more.
-func (p *pages) lookAgain(ctx context.Context, s kv.Store, name string) (*place, error) {
+// lookAgain returns the node called name as it is now. It may no longer be a leaf.
+func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {
 		return nil, err
 	}
-	return &place{name, got[0]}, nil
+	return &spot{name, got[0]}, nil
 }
 
-// errRoom: the page was split, or is being split, so that there is room below it.
+// errRoom: the node was split or is being split, so there is room below it.
 var errRoom = errors.New("room was made")
 
-// apply writes the leaf at with the first of edits, and with as many others as
-// there is room for. errAgain: the page has changed; errRoom: it was or is being
-// split.
-func (p *pages) apply(ctx context.Context, s kv.Store, at *place, ln *line, edits []*edit, due *reports) (err error) {
+// apply writes the leaf at with the first of edits, and as many others as there is
+// room for. It returns errAgain if the node has changed, and errRoom if it was
+// split or is being split.
+func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edits []*edit, due *reports) (err error) {
 	var took []*edit
 	defer func() {
 		if err != nil {
@@ -98,9 +98,9 @@ func (p *pages) apply(ctx context.Context, s kv.Store, at *place, ln *line, edit
 	return p.replace(ctx, s, at, next, due)
 }
 
-// take returns the leaf l, which belongs where at is, after as many of edits as
-// there is room for, and these.
-func (p *pages) take(at *place, l *leaf, edits []*edit) (next *leaf, took []*edit, err error) {
+// take applies as many of edits as there is room for to the leaf l, which belongs
+// at at. It returns the result, and the edits it applied.
+func (p *nodes) take(at *spot, l *leaf, edits []*edit) (next *leaf, took []*edit, err error) {
 	next = l
 	for _, e := range edits {
 		with := next.with(&p.order, e)
@@ -108,7 +108,7 @@ func (p *pages) take(at *place, l *leaf, edits []*edit) (next *leaf, took []*edi
 			continue
 		}
 		if with.bytes() > hardBytes {
-			return nil, nil, fmt.Errorf("%w: a page of a ranking holds %d entries that nothing tells apart", kv.ErrTooLarge, len(with.entries))
+			return nil, nil, fmt.Errorf("%w: a leaf of a ranking holds %d entries that cannot be separated", kv.ErrTooLarge, len(with.entries))
 		}
 		next = with
 		took = append(took, e)
@@ -116,11 +116,10 @@ func (p *pages) take(at *place, l *leaf, edits []*edit) (next *leaf, took []*edi
 	return next, took, nil
 }
 
-// takeWithRoom is take once the leaf at is rid of entries that their records have
-// outlived. If it is still nearly full then, it is split, since there would soon
-// be no room again, and errRoom is returned. Else there is room for the first of
-// edits.
-func (p *pages) takeWithRoom(ctx context.Context, s kv.Store, at *place, edits []*edit) (*leaf, []*edit, error) {
+// takeWithRoom removes entries from the leaf at that their records have outlived,
+// and then does what take does. If the leaf is still nearly full, it would soon run
+// out of room again: takeWithRoom splits it instead and returns errRoom.
+func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit) (*leaf, []*edit, error) {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
 		return nil, nil, err
@@ -134,11 +133,11 @@ func (p *pages) takeWithRoom(ctx context.Context, s kv.Store, at *place, edits [
 	return nil, nil, errRoom
 }
 
-// splits tells whether the page called name can be split.
-func (p *pages) splits(name string) bool { return len(name) < maxBits }
+// splits reports whether the node called name can be split.
+func (p *nodes) splits(name string) bool { return len(name) < maxBits }
 
-// replace writes next, which has other entries, in the place of the leaf at.
-func (p *pages) replace(ctx context.Context, s kv.Store, at *place, next *leaf, due *reports) error {
+// replace writes next, which has other entries, over the leaf at.
+func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) error {
 	l := *next
 	l.seq = at.leaf.seq + 1
 	live := l.live()
@@ -155,7 +154,7 @@ func (p *pages) replace(ctx context.Context, s kv.Store, at *place, next *leaf, 
 	if !l.closed {
 		l.pushed, reports = p.due(l.pushed, live, leafDrift)
 	}
-	if err := p.write(ctx, s, at.name, at.page, l.encode()); err != nil {
+	if err := p.write(ctx, s, at.name, at.node, l.encode()); err != nil {
 		return err
 	}
 	if at.name != "" && reports {
@@ -164,10 +163,10 @@ func (p *pages) replace(ctx context.Context, s kv.Store, at *place, next *leaf, 
 	return nil
 }
 
-// purged returns l without the stale entries of members that it holds twice,
-// or l itself if there are none. Left in, they would end in different children
-// and count as members for good.
-func (p *pages) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
+// purged returns l without the stale entries of members that it holds twice, or l
+// itself if there are none. A split would put the two into different children,
+// where the stale one would be counted for good.
+func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
 	var ids []string
 	for _, e := range l.doubles() {
 		ids = append(ids, e.id)

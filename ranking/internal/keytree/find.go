@@ -3,23 +3,23 @@ package keytree
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// place is a leaf where it was found.
-type place struct {
+// spot is a leaf with its name, as it was found.
+type spot struct {
 	name string
-	page // its leaf is not nil
+	node // its leaf is not nil
 }
 
-// ahead is how many levels are read at once by who knows nothing of the tree.
+// ahead is how many levels a process that knows nothing of the tree reads at once.
 const ahead = 15
 
-// guess returns the name of the page in which bits belong, as far as is known:
-// the first on the way that is not known to be a router. It tells whether
-// anything is known at all.
-func (p *pages) guess(bits string) (name string, known bool) {
+// guess returns the name of the first node on the way of bits that is not known to
+// be a router, and reports whether anything is known at all.
+func (p *nodes) guess(bits string) (name string, known bool) {
 	for {
 		r, seen := p.local.router(p.key(name))
 		if r == nil || len(name) == maxBits {
@@ -29,10 +29,10 @@ func (p *pages) guess(bits string) (name string, known bool) {
 	}
 }
 
-// find returns the leaf in which target belongs. One trip where the way is
-// known, or where nothing is; else the more pages at once, the more of those on
-// the way were split meanwhile.
-func (p *pages) find(ctx context.Context, s kv.Store, target point) (*place, error) {
+// find returns the leaf in which target belongs. It takes one trip if the way is
+// known, or if nothing is. Otherwise it reads more nodes at once with each trip, in
+// case many on the way were split.
+func (p *nodes) find(ctx context.Context, s kv.Store, target point) (*spot, error) {
 	bits := p.bits(target)
 	name, known := p.guess(bits)
 	width := 1
@@ -54,16 +54,16 @@ func (p *pages) find(ctx context.Context, s kv.Store, target point) (*place, err
 		switch found := got[at]; {
 		case found.leaf == nil:
 			// A child can be missing because it was read before it was made, or
-			// because its router was made in a transaction that came to nothing.
+			// because its router was made in a transaction that was rolled back.
 			if missing++; missing > 1 {
-				err = p.makeLost(ctx, s, name, found)
+				err = p.remake(ctx, s, name, found)
 			}
 			p.local.forget(p.keys(path(name)))
 			name = ""
 		case found.leaf.splitting:
 			err = p.finishSplit(ctx, s, name, found)
 		default:
-			return &place{name, found}, nil
+			return &spot{name, found}, nil
 		}
 		if err != nil && !again(err) {
 			return nil, err
@@ -72,7 +72,7 @@ func (p *pages) find(ctx context.Context, s kv.Store, target point) (*place, err
 	}
 }
 
-// way returns the names of width pages in which bits belong, from name on.
+// way returns the names of width nodes on the way of bits, from name down.
 func way(bits, name string, width int) []string {
 	names := []string{name}
 	for n := len(name) + perLevel; n <= maxBits && len(names) < width; n += perLevel {
@@ -81,23 +81,21 @@ func way(bits, name string, width int) []string {
 	return names
 }
 
-// firstLeaf returns the place of the first page that is not a router.
-func firstLeaf(pages []page) int {
-	for i, p := range pages {
-		if p.router == nil {
-			return i
-		}
+// firstLeaf returns the index of the first node that is not a router.
+func firstLeaf(way []node) int {
+	if i := slices.IndexFunc(way, func(nd node) bool { return nd.router == nil }); i >= 0 {
+		return i
 	}
-	return len(pages)
+	return len(way)
 }
 
-// errRootLost: the tree's root is gone, and with it all that was in the tree.
+// errRootLost: the root is missing, and with it everything in the tree.
 var errRootLost = errors.New("the root of a ranking is lost")
 
-// makeLost makes a page again that the store has lost: as an empty leaf that is
-// closed, so that whoever puts something in opens the way to it. What was below
-// it is gone from the tree until it is put in again.
-func (p *pages) makeLost(ctx context.Context, s kv.Store, name string, gone page) error {
+// remake makes a node again that the store has lost, as an empty closed leaf, so
+// that the next insert opens the way to it. What was below it is missing from the
+// tree until it is inserted again.
+func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) error {
 	if name == "" {
 		return errRootLost
 	}

@@ -22,7 +22,7 @@ type ranking struct {
 	s   kv.Store
 }
 
-// open returns the tree called name in s, with small pages.
+// open returns the tree called name in s, with small nodes.
 func open(s kv.Store, change ...func(*Config)) *ranking {
 	c := Config{Name: "test", Code: Signed, Local: NewLocal(1 << 16), Now: time.Now, Limit: 4}
 	for _, f := range change {
@@ -33,22 +33,32 @@ func open(s kv.Store, change ...func(*Config)) *ranking {
 	return &ranking{New(c), own, s}
 }
 
+// change changes the member id and makes the reports that are due, if it can.
+func (r *ranking) change(id string, change Change) error {
+	due := new(Due)
+	if err := r.Set(ctx, r.s, r.own, id, change, due); err != nil {
+		return err
+	}
+	_ = due.Report(ctx, r.s)
+	return nil
+}
+
 func (r *ranking) set(t testing.TB, id string, score int64) {
 	t.Helper()
-	if _, err := r.Set(ctx, r.s, r.own, id, To(FromInt(score))); err != nil {
+	if err := r.change(id, To(FromInt(score))); err != nil {
 		t.Fatalf("set %s to %d: %v", id, score, err)
 	}
 }
 
 func (r *ranking) remove(t testing.TB, id string) {
 	t.Helper()
-	if _, err := r.Set(ctx, r.s, r.own, id, Out); err != nil {
+	if err := r.change(id, Out); err != nil {
 		t.Fatalf("remove %s: %v", id, err)
 	}
 }
 
-// checkInvariants asserts all that must be true at a quiet point: that no
-// member of ids is missing, and nothing is wrong with any page.
+// checkInvariants asserts what must be true while nothing changes: no member of ids
+// is missing, and nothing is wrong with any node.
 func (r *ranking) checkInvariants(t testing.TB, ids ...string) Report {
 	t.Helper()
 	report, err := r.Verify(ctx, r.s, ids)
@@ -86,7 +96,7 @@ func (plain) Powers() kv.Powers { return kv.Powers{} }
 
 func newMem() kv.Store { return plain{memkv.New(memkv.Options{})} }
 
-// model is what a ranking is to be: the members in order, the highest first.
+// model is what a ranking should hold.
 type model struct {
 	*order
 	scores map[string]int64
@@ -108,7 +118,7 @@ func (m *model) members() []string {
 	return ids
 }
 
-// orderOf returns the order of the tree, which has a meta.
+// orderOf returns the order of the tree, which has a definition.
 func (r *ranking) orderOf(t testing.TB) *order {
 	t.Helper()
 	m, err := r.readMeta(ctx, r.s)
@@ -126,7 +136,7 @@ func names(members []Member) []string {
 	return ids
 }
 
-// seeded returns a source of chance and prints its seed if the test fails.
+// seeded returns a random source and logs its seed if the test fails.
 func seeded(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {

@@ -28,12 +28,12 @@ func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
 	for i, id := range ids {
 		r.set(t, kv.JoinText(id)[:min(MaxID, len(kv.JoinText(id)))], int64(i%5))
 	}
-	if _, err := r.Set(ctx, r.s, r.own, strings.Repeat("x", MaxID+1), To(0)); !errors.Is(err, kv.ErrTooLarge) {
+	if err := r.change(strings.Repeat("x", MaxID+1), To(0)); !errors.Is(err, kv.ErrTooLarge) {
 		t.Error("an id that is too long:", err)
 	}
 	report := r.checkInvariants(t)
 	if report.Members < 500 || report.Members != len(r.all(t)) {
-		t.Errorf("%d members, and %d in the pages", report.Members, len(r.all(t)))
+		t.Errorf("%d members, and %d in the nodes", report.Members, len(r.all(t)))
 	}
 }
 
@@ -53,9 +53,9 @@ func (r *ranking) all(t *testing.T) []string {
 	return all
 }
 
-// However many members have one score, or ascend to ever greater ones, no way is
-// longer than that of numbers spread evenly by more than the score's own bits.
-func TestTree_NoLoadMakesItDegenerate(t *testing.T) {
+// However many members have one score, or ever greater ones, no way is longer than
+// with evenly spread numbers by more than the bits of the score.
+func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
 	const n = 6_000
 	for name, score := range map[string]func(i int) int64{
 		"equal":      func(int) int64 { return 7 },
@@ -72,7 +72,7 @@ func TestTree_NoLoadMakesItDegenerate(t *testing.T) {
 			if report.Members != n || report.Depth > 42 {
 				t.Errorf("%d members on %d levels", report.Members, report.Depth)
 			}
-			// Beside the long way to an extreme score there are empty ones.
+			// There are empty leaves along the long way to an extreme score.
 			if most := 5*n/128 + 300; report.Leaves > most {
 				t.Errorf("%d leaves, want at most %d", report.Leaves, most)
 			}
@@ -80,9 +80,9 @@ func TestTree_NoLoadMakesItDegenerate(t *testing.T) {
 	}
 }
 
-// Whatever single item a cache evicts, nothing fails for good, and who knows the
-// ids has all members in again.
-func TestTree_AfterAnyItemIsEvictedAllIsMended(t *testing.T) {
+// Whatever single item a cache evicts, nothing fails for good, and Mend with the ids
+// brings all members back.
+func TestTree_AfterAnyItemIsEvictedMendRepairsAll(t *testing.T) {
 	for i := 0; ; i++ {
 		mem := memkv.New(memkv.Options{})
 		r := open(plain{mem})
@@ -112,7 +112,7 @@ func (r *ranking) clear(ctx context.Context, doubtful []Doubt) error {
 	return nil
 }
 
-// checkEvicted asserts that a tree whose item key is gone can be read, written and
+// checkEvicted asserts that a tree that lost the item key can be read, written and
 // mended.
 func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
 	t.Helper()
@@ -129,7 +129,7 @@ func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
 	r.checkCounts(t)
 	want := len(ids) + 1
 	if strings.Contains(key, ":i:") && key != r.own.key(ids[3]) {
-		want-- // A member whose record is gone is none.
+		want-- // Without its record, a member is not in.
 	}
 	report := r.checkInvariants(t, ids...)
 	if report.Members != want || report.Stale+report.Pending+report.Lost > 0 || len(r.all(t)) != want {

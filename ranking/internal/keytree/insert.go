@@ -8,63 +8,63 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is the length limit of a member's id text: a leaf holds several.
+// MaxID is the maximum length of a member's id text: a leaf must hold several.
 const MaxID = 2048
 
 func tooLong(id string) error {
 	return fmt.Errorf("%w: an id of %d bytes in a ranking, at most %d", kv.ErrTooLarge, len(id), MaxID)
 }
 
-// Insert puts in the entry of a member that is to have score by version ver of
-// its record, before the record says so. known is the record as it was read. An
-// entry that never becomes true counts for nothing.
+// Insert adds the entry of a member that will have score by version ver of its
+// record, before the record is written. known is the state of the record as it was
+// read. An entry that is never confirmed counts for nothing.
 func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, known State, score Score, ver uint64) (*Due, error) {
 	due := new(Due)
 	if len(id) > MaxID {
 		return due, tooLong(id)
 	}
-	err := t.begin(ctx, s, func(se *session) error {
-		return se.insert(ctx, s, due, id, known, score, ver)
+	err := t.begin(ctx, s, func(ep *epochs) error {
+		return ep.insert(ctx, s, due, id, known, score, ver)
 	})
 	return due, err
 }
 
-func (se *session) insert(ctx context.Context, s kv.Store, due *Due, id string, known State, score Score, ver uint64) error {
-	return se.each(ctx, s, due, func(s kv.Store, p *pages, due *reports) error {
+func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, known State, score Score, ver uint64) error {
+	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		put := &edit{point: p.point(score, id), id: id, known: known, put: &entry{score, ver, id}}
 		return p.edit(ctx, s, put, nil, due)
 	})
 }
 
-// Remove takes out of the leaf where score belongs what the member's record,
-// now in the state now, has outlived.
+// Remove removes, from the leaf where score belongs, the entries that the member's
+// record has outlived. now is the state of the record.
 func (t *Tree) Remove(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
-	err := t.begin(ctx, s, func(se *session) error {
-		return se.remove(ctx, s, due, id, score, now)
+	err := t.begin(ctx, s, func(ep *epochs) error {
+		return ep.remove(ctx, s, due, id, score, now)
 	})
 	return due, err
 }
 
-func (se *session) remove(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
-	return se.each(ctx, s, due, func(s kv.Store, p *pages, due *reports) error {
+func (ep *epochs) remove(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
+	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		return p.edit(ctx, s, &edit{point: p.point(score, id), id: id, known: now}, nil, due)
 	})
 }
 
-// each does work on all pages that the session writes, side by side.
-func (se *session) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *pages, *reports) error) error {
-	works := make([]func(kv.Store) error, len(se.write))
-	for i, p := range se.write {
+// each does work in every epoch that is written, side by side.
+func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *nodes, *reports) error) error {
+	works := make([]func(kv.Store) error, len(ep.write))
+	for i, p := range ep.write {
 		works[i] = func(s kv.Store) error { return work(s, p, due.to(p)) }
 	}
 	return together(ctx, s, works...)
 }
 
-// sameLeaf tells whether two scores of a member belong in one leaf of all pages
-// that the session writes, as far as is known.
-func (se *session) sameLeaf(id string, a, b Score) bool {
-	for _, p := range se.write {
+// sameLeaf reports whether two scores of a member belong in one leaf of every
+// epoch that is written, as far as is known.
+func (ep *epochs) sameLeaf(id string, a, b Score) bool {
+	for _, p := range ep.write {
 		one, _ := p.guess(p.bits(p.point(a, id)))
 		other, _ := p.guess(p.bits(p.point(b, id)))
 		if one != other {
@@ -74,37 +74,37 @@ func (se *session) sameLeaf(id string, a, b Score) bool {
 	return true
 }
 
-// SameLeaf tells whether two scores of a member belong in one leaf, as far as is
-// known: then what is left of the one goes with the next change there.
+// SameLeaf reports whether two scores of a member belong in one leaf, as far as is
+// known. Then the next change there removes the entry that is stale.
 func (t *Tree) SameLeaf(id string, a, b Score) bool {
 	m := t.known()
-	return m != nil && t.sessionOf(m, t.Now()).sameLeaf(id, a, b)
+	return m != nil && t.epochsOf(m, t.Now()).sameLeaf(id, a, b)
 }
 
-// Due is what leaves have to report upward after changes. It need not be done
-// before the changes count as done, nor at all.
+// Due holds what leaves must report upward after changes. The changes do not wait
+// for the reports, and no report has to be made at all.
 type Due struct{ of []dueIn }
 
 type dueIn struct {
-	p       *pages
+	p       *nodes
 	reports *reports
 }
 
-// to returns the reports of the pages p.
-func (d *Due) to(p *pages) *reports {
+// to returns the reports of the epoch p.
+func (d *Due) to(p *nodes) *reports {
 	for _, in := range d.of {
 		if in.p.name == p.name {
 			return in.reports
 		}
 	}
-	// A report does no harm however late it is.
+	// A report does no harm, however late it is made.
 	unhurried := *p
 	unhurried.began = time.Time{}
 	d.of = append(d.of, dueIn{&unhurried, new(reports)})
 	return d.of[len(d.of)-1].reports
 }
 
-// None tells whether nothing is due.
+// None reports whether nothing is due.
 func (d *Due) None() bool {
 	for _, in := range d.of {
 		if len(in.reports.of) > 0 {

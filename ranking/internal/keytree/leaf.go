@@ -5,26 +5,34 @@ import (
 	"sort"
 )
 
-// edit is what somebody wants of the entries of one member in the leaf where
-// point belongs: what its record, in state known, has outlived goes, and put,
-// if not nil, is there afterwards.
+// edit is a change of one member's entries in the leaf where point belongs. It
+// removes those that its record, in state known, has outlived, and adds put if
+// that is not nil.
 type edit struct {
 	point point
 	id    string
 	known State
 	put   *entry
 
-	// Guarded by the mutex of the lines:
-	line *line // where it waits
-	seen int   // the line's writes when the page was read
-	done bool  // some write had it with it
+	// Guarded by the mutex of the queues:
+	queue *queue // where it waits
+	seen  int    // the queue's writes when the node was read
+	done  bool   // some write included it
 }
 
-// with returns l after e, or l itself where nothing changes.
+func idsOf(entries []entry) []string {
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.id
+	}
+	return ids
+}
+
+// with returns l after e, or l itself if nothing changes.
 //
-// An entry that is there with put's score becomes one with the greater version
-// of both. So a member has one entry at a place, and a remover that knows an
-// old version never takes away what a newer one needs.
+// If there is an entry with put's score already, it gets the greater version of
+// the two. So a member has one entry at a position, and a remove that knows an old
+// version never removes what a newer one needs.
 func (l *leaf) with(o *order, e *edit) *leaf {
 	next := *l
 	next.entries = make([]entry, 0, len(l.entries)+1)
@@ -52,7 +60,7 @@ func (l *leaf) with(o *order, e *edit) *leaf {
 	return &next
 }
 
-// search returns how many entries stand below p.
+// search returns how many entries are below p.
 func (l *leaf) search(o *order, p point) int {
 	return sort.Search(len(l.entries), func(i int) bool {
 		e := l.entries[i]
@@ -63,7 +71,7 @@ func (l *leaf) search(o *order, p point) int {
 	})
 }
 
-// full tells whether l is to be split, as far as its name allows.
+// full reports whether l should be split, if its name allows it.
 func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
 
 // live returns the number of members in l.

@@ -10,21 +10,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Listing is one page of members. Next and Prev are places to go on from, nil
-// where there is nothing. Only if it was wanted, Part counts what is before it,
-// and Total all members.
+// Listing is one page of members. Next and Prev are positions to go on from, nil
+// if there is nothing there. Part counts the members before it, and Total all
+// members, only if Want.Placed asks for it.
 type Listing struct {
 	Part
 	Total      int
 	Next, Prev []byte
 }
 
-// Page returns up to n members of b, from the highest down or from the lowest
-// up, from the place on that a listing gave; nil is the beginning. A place from
-// Prev gives the members before it, in the same order. ErrBadCursor: it is no
-// place.
+// Page returns up to n members of b, from the highest down or from the lowest up,
+// starting at a position that a listing gave; nil is the beginning. A position
+// from Prev gives the members before it, in the same order. ErrBadCursor: at is
+// not a position.
 func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []byte, n int, w Want) (Listing, error) {
-	from, back, err := parsePlace(at)
+	from, back, err := decodePosition(at)
 	if err != nil || b.empty() || n <= 0 {
 		return Listing{}, err
 	}
@@ -34,7 +34,7 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 	}
 	var hint edge
 	var beside []func(kv.Store) error
-	if t.strange() {
+	if t.unseen() {
 		beside = append(beside, func(s kv.Store) error { return t.readEdge(ctx, s, &hint) })
 	}
 	var out Listing
@@ -46,20 +46,20 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 			return err
 		}
 		if atEdge {
-			t.noteEdge(r, r.epoch, !st.up())
+			t.noteEdge(r, !st.up())
 		}
 		out = found.listing(st.from, at != nil, back)
 		if w.Placed {
-			return r.place(ctx, s, &out, down)
+			return r.rank(ctx, s, &out, down)
 		}
 		return nil
 	}, beside...)
 	return out, err
 }
 
-// place counts what is before l, and all. The pages that say so have been read with
-// those of the members.
-func (r *reading) place(ctx context.Context, s kv.Store, l *Listing, down bool) error {
+// rank counts the members before l, and all members. The nodes it needs were read
+// with those of the members.
+func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) error {
 	if len(l.Members) == 0 {
 		return r.answer(ctx, s, r.total(&l.Total))
 	}
@@ -71,8 +71,8 @@ func (r *reading) place(ctx context.Context, s kv.Store, l *Listing, down bool) 
 	return r.run(ctx, s, &l.Part, down)
 }
 
-// aim says where a query begins, for the first trip of one that knows nothing
-// of the tree.
+// aim says where a query begins, for the first trip of a process that knows
+// nothing of the tree.
 func (r *reading) aim(from point, hint edge, atEdge bool) {
 	switch {
 	case !atEdge:
@@ -88,13 +88,13 @@ func (r *reading) aim(from point, hint edge, atEdge bool) {
 func (f finding) listing(from point, hasStart, back bool) Listing {
 	l := Listing{Part: Part{Members: f.members}}
 	if f.more {
-		l.Next = writePlace(f.behind, back)
+		l.Next = encodePosition(f.behind, back)
 	}
 	if len(f.members) > 0 {
 		from = f.members[0].point
 	}
 	if hasStart {
-		l.Prev = writePlace(from, !back)
+		l.Prev = encodePosition(from, !back)
 	}
 	if back {
 		slices.Reverse(l.Members)
@@ -103,24 +103,24 @@ func (f finding) listing(from point, hasStart, back bool) Listing {
 	return l
 }
 
-// writePlace is how a point stands in a cursor, with whether to go back from it.
-func writePlace(p point, back bool) []byte {
+// encodePosition encodes a point for a cursor, and whether to go back from it.
+func encodePosition(p point, back bool) []byte {
 	b := append(appendFlag(nil, back), byte(p.side+1))
 	b = binary.BigEndian.AppendUint64(b, uint64(p.score))
 	return append(b, p.hash[:]...)
 }
 
-func parsePlace(b []byte) (p point, back bool, err error) {
+func decodePosition(b []byte) (p point, back bool, err error) {
 	if b == nil {
 		return point{}, false, nil
 	}
-	r := reader{rest: b}
-	back = r.byte() == 1
-	p.side = int8(r.byte()) - 1
-	p.score = Score(r.uint64())
-	copy(p.hash[:], r.take(hashBytes))
-	if r.end("place") != nil || p.side < -1 || p.side > 1 {
-		return point{}, false, fmt.Errorf("%w: it is not of a ranking", kvmodel.ErrBadCursor)
+	r := readerOf(b)
+	back = r.Byte() == 1
+	p.side = int8(r.Byte()) - 1
+	p.score = Score(r.Uint64())
+	r.take(p.hash[:])
+	if r.end("position") != nil || p.side < -1 || p.side > 1 {
+		return point{}, false, fmt.Errorf("%w: it does not belong to a ranking", kvmodel.ErrBadCursor)
 	}
 	return p, back, nil
 }

@@ -2,26 +2,26 @@ package keytree
 
 import "sync"
 
-// Local is what a process remembers of trees between its calls, for any number
-// of them: which pages are routers, and which changes wait for one page.
+// Local is what a process remembers of any number of trees between its calls:
+// which nodes are routers, and which edits wait for a node.
 type Local struct {
 	limit int
 
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router
 	bytes   int
-	lost    int // pages that were found missing
-	lines   map[string]*line
+	lost    int // nodes that were found missing
+	queues  map[string]*queue
 }
 
 // NewLocal returns a Local that remembers at most limit routers.
 func NewLocal(limit int) *Local {
-	return &Local{limit: limit, routers: make(map[string]*router), lines: make(map[string]*line)}
+	return &Local{limit: limit, routers: make(map[string]*router), queues: make(map[string]*queue)}
 }
 
-// router returns the router under key as it was last seen, nil if it was not
-// one, and whether it was seen at all. Being a router is for good; the counts
-// are of some time ago.
+// router returns the router under key as it was last seen, nil if it was not a
+// router, and whether it was seen at all. A router stays a router; its counts may
+// be old.
 func (l *Local) router(key string) (r *router, seen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,8 +29,8 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
-// remember keeps r, nil for a page that is none yet, unless a later state of the
-// page is known.
+// remember keeps r, nil for a node that is not a router yet, unless a later state
+// of the node is known.
 func (l *Local) remember(key string, r *router) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *Local) remember(key string, r *router) {
 	l.routers[key] = r
 }
 
-// forget drops what is known of the pages under keys.
+// forget drops what is known of the nodes under keys.
 func (l *Local) forget(keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,18 +67,18 @@ func (l *Local) makeRoom() {
 	}
 }
 
-// routerBytes is about what a router takes in memory, besides its key: itself,
-// and its place in the map.
+// routerBytes is about what a router takes in memory, besides its key: itself, and
+// its entry in the map.
 const routerBytes = 128 + 40
 
-// lose counts a page that the store has lost.
+// lose counts a node that the store has lost.
 func (l *Local) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost++
 }
 
-// Lost returns how many pages were found missing and made again.
+// Lost returns how many nodes were missing and were made again.
 func (l *Local) Lost() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,17 +16,17 @@ type phase byte
 
 const (
 	idle    phase = iota // one epoch
-	copying              // readers use epoch; writers write the other as well, which is being filled
-	drained              // readers use epoch; writers still write the other, which readers may still use
+	copying              // readers use epoch; writers also write other, which is being filled
+	drained              // readers use epoch; writers still write other, which some readers may still use
 )
 
-// meta is a tree's definition. Without one there is no tree.
+// meta is the definition of a tree. Without it there is no tree.
 type meta struct {
 	order
 	limit int // entries of a leaf
 	epoch uint64
 	phase phase
-	other uint64 // the epoch that is written besides, unless idle
+	other uint64 // the other epoch that is written, unless idle
 
 	version kv.Version
 }
@@ -54,12 +54,12 @@ func decodeMeta(r kv.Result) (*meta, error) {
 		return nil, err
 	}
 	m := &meta{version: r.Version}
-	m.code = Code(body.byte())
-	copy(m.salt[:], body.take(len(m.salt)))
+	m.code = Code(body.Byte())
+	body.take(m.salt[:])
 	m.limit = int(body.number())
-	m.epoch, m.phase, m.other = body.number(), phase(body.byte()), body.number()
+	m.epoch, m.phase, m.other = body.number(), phase(body.Byte()), body.number()
 	if kind != metaKind || !m.code.known() || m.limit < 2 || m.phase > drained {
-		body.failed = true
+		body.Fail("definition")
 	}
 	return m, body.end("definition")
 }
@@ -73,23 +73,24 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 		return nil, err
 	}
 	if m != nil && m.code != t.Code {
-		return nil, fmt.Errorf("%w: the ranking %s orders other scores", kvmodel.ErrNeedsRebuild, t.name)
+		return nil, fmt.Errorf("%w: the ranking %s orders scores of another kind", kvmodel.ErrNeedsRebuild, t.name)
 	}
 	t.know(m, asked)
 	return m, nil
 }
 
-// create makes the tree and returns its definition, or that of somebody who has
-// done so at the same time. The root comes first. The first epoch is the time,
-// so that pages of a tree whose definition was lost are not taken for its own.
+// create makes the tree and returns its definition, or that of another process
+// that made it at the same time. It adds the root first. The first epoch is the
+// current time, so that the tree does not take over nodes of an earlier tree whose
+// definition was lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
-	copy(m.salt[:], randomBytes())
+	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
 	if err := t.addRoot(ctx, s, m, m.epoch); err != nil {
 		return nil, err
 	}
 	for {
-		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.pages(m, m.epoch).ttl()))
+		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
 		if err == nil {
 			return m, nil
 		}
@@ -104,9 +105,9 @@ func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 
 // addRoot adds the empty root of an epoch.
 func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) error {
-	p := t.pages(m, epoch)
+	p := t.nodes(m, epoch)
 	for {
-		err := p.write(ctx, s, "", page{}, new(leaf).encode())
+		err := p.write(ctx, s, "", node{}, new(leaf).encode())
 		if err == nil || !again(err) {
 			return err
 		}
@@ -117,13 +118,13 @@ func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) e
 	}
 }
 
-// restart begins a new epoch in the place of one whose root was lost.
+// restart begins a new epoch to replace one whose root was lost.
 func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
 		return err
 	}
-	got, err := t.pages(m, m.epoch).get(ctx, s, "")
+	got, err := t.nodes(m, m.epoch).get(ctx, s, "")
 	if err != nil || got[0].version != 0 {
 		return err
 	}
@@ -135,13 +136,9 @@ func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 	return t.writeMeta(ctx, s, m, &next)
 }
 
-// writeMeta stores next in the place of m. Whoever reads it again will see
-// whether it did.
+// writeMeta replaces m with next. After errAgain, a read shows whether it did.
 func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
 	t.forget()
-	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.pages(m, m.epoch).ttl()))
-	if refused(err) || errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil {
-		return errAgain
-	}
-	return err
+	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.nodes(m, m.epoch).ttl()))
+	return lost(ctx, err)
 }

@@ -13,20 +13,20 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 		proof.Wrong("the record is written before the entry",
 			dir+"set.go", `	if in {
 		if err := m.insert(ctx, s, m.due, m.id, m.old.State, score, m.new.Ver); err != nil {
-			return State{}, err
+			return err
 		}
 	}
 	leaves, err := m.commit(ctx, s)
 	if err != nil {
-		return State{}, m.lost(ctx, s, err)
+		return m.lost(ctx, s, err)
 	}
 `, `	leaves, err := m.commit(ctx, s)
 	if err != nil {
-		return State{}, m.lost(ctx, s, err)
+		return m.lost(ctx, s, err)
 	}
 	if in {
 		if err := m.insert(ctx, s, m.due, m.id, m.old.State, score, m.new.Ver); err != nil {
-			return State{}, err
+			return err
 		}
 	}
 `),
@@ -37,8 +37,8 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"insert.go", "id: id, known: known, put: &entry{score, ver, id}}", "id: id, known: State{Ver: ver}, put: &entry{score, ver, id}}",
 		),
 		proof.Wrong("a leaf is split without being frozen",
-			dir+"split.go", "	if err := p.write(ctx, s, at.name, at.page, frozen.encode()); err != nil {\n		return err\n	}\n	return p.finishSplit(ctx, s, at.name, page{leaf: &frozen})",
-			"	return p.finishSplit(ctx, s, at.name, page{leaf: &frozen, version: at.version})",
+			dir+"split.go", "	if err := p.write(ctx, s, at.name, at.node, frozen.encode()); err != nil {\n		return err\n	}\n	return p.finishSplit(ctx, s, at.name, node{leaf: &frozen})",
+			"	return p.finishSplit(ctx, s, at.name, node{leaf: &frozen, version: at.version})",
 		),
 		proof.Wrong("a closed leaf is filled without being opened",
 			dir+"edit.go", "if err := p.open(ctx, s, at); err != nil {", "if err := error(nil); err != nil {",

@@ -6,12 +6,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// open makes the way to the closed leaf at visible before something is put in:
-// no slot on it is closed afterwards, and none becomes so by a report that is
-// still under way, because the slots' sequence numbers are past it. It goes from
-// the root down. Whatever changes meanwhile makes the operation begin again, and
-// the write of the leaf itself comes last, on what was read before.
-func (p *pages) open(ctx context.Context, s kv.Store, at *place) error {
+// open opens the way to the closed leaf at, before an entry is added to it.
+// Afterwards no slot on the way is closed, and no report under way can close one,
+// because the sequence numbers of the slots are past it. It goes from the root
+// down. If anything changes on the way, the operation begins again, and the leaf
+// itself is written last, over what was read before.
+func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	var names []string
 	for n := 0; n < len(at.name); n += perLevel {
 		names = append(names, at.name[:n])
@@ -20,7 +20,7 @@ func (p *pages) open(ctx context.Context, s kv.Store, at *place) error {
 	if err != nil {
 		return err
 	}
-	names, way = append(names, at.name), append(way, at.page)
+	names, way = append(names, at.name), append(way, at.node)
 	for i, above := range way[:len(way)-1] {
 		below := way[i+1]
 		if above.router == nil {
@@ -45,9 +45,9 @@ func (p *pages) open(ctx context.Context, s kv.Store, at *place) error {
 }
 
 // opened returns r, open, with the slot of the child below open if the child is
-// closed; r itself if that is so already. errAgain: the child has moved on since
-// it was read.
-func (r *router) opened(i int, below page) (*router, error) {
+// closed; r itself if nothing changes. errAgain: the child has changed since it was
+// read.
+func (r *router) opened(i int, below node) (*router, error) {
 	next := *r
 	next.closed = false
 	if below.closed() {

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// mortal is a store to a process that dies after a number of writes.
+// mortal is the store of a process that dies after a number of writes.
 type mortal struct {
 	kv.Store
 	left int
@@ -28,11 +28,11 @@ func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// A part of the order from which all have gone is closed, level by level. Who puts
-// something in opens the way first, and can die anywhere on it: then the next one
-// must find that it is not open yet, even if it dies itself before it reports how
-// many there are.
-func TestSweep_AfterAWayIsOpenedHalfTheNextOneOpensTheRest(t *testing.T) {
+// A part of the order that all members have left is closed, level by level. The next
+// insert opens the way first, and its process can die anywhere on it. Then the insert
+// after that must notice that the way is not open yet, even if its own process dies
+// before it reports a count.
+func TestSweep_AfterAWayIsHalfOpenTheNextInsertOpensTheRest(t *testing.T) {
 	const far = 5000
 	for first, ended := 1, false; !ended; first++ {
 		for second, ended2 := 0, false; !ended2; second++ {
@@ -46,7 +46,7 @@ func TestSweep_AfterAWayIsOpenedHalfTheNextOneOpensTheRest(t *testing.T) {
 			}
 			die := func(writes int) bool {
 				r := open(&mortal{s, writes})
-				_, err := r.Set(ctx, r.s, r.own, idOf(0), To(FromInt(far)))
+				err := r.change(idOf(0), To(FromInt(far)))
 				if err != nil && !errors.Is(err, kv.ErrUnavailable) {
 					t.Fatal(err)
 				}
@@ -54,7 +54,7 @@ func TestSweep_AfterAWayIsOpenedHalfTheNextOneOpensTheRest(t *testing.T) {
 			}
 			ended = !die(first)
 			ended2 = !die(second)
-			// Whatever the two have come to, who stands far up by its record is found.
+			// Wherever the two died, a member that is far up by its record is found.
 			open(s).checkInvariants(t, idOf(0), idOf(1))
 			st, err := open(s).Truth.States(ctx, s, []string{idOf(0)})
 			if err != nil {

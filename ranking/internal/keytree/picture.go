@@ -9,28 +9,28 @@ import (
 
 // Picture is the top of a tree as it is stored.
 type Picture struct {
-	Root   *Node    // nil: there is no tree yet
-	Limit  int      // entries that a leaf has room for
-	Leaves []string // the leaf of each member asked for, by name; "" for one that is not in
+	Root   *PictureNode // nil: there is no tree yet
+	Limit  int          // how many entries a leaf has room for
+	Leaves []string     // the name of each given member's leaf; "" if it is not in
 }
 
-// Node is a page with those below it.
-type Node struct {
-	Name   string // what its key ends with
+// PictureNode is a node and those below it.
+type PictureNode struct {
+	Name   string // the last part of its key
 	Key    string
-	Read   bool // else only the router above it was, which says the rest
+	Read   bool // false: only the router above it was read, and says the rest
 	Count  int
 	Bytes  int // 0: not read
 	Closed bool
-	Below  []*Node // of a router, the highest first
+	Below  []*PictureNode // of a router, the highest first
 }
 
-// picturedMost bounds a picture, whatever is asked for.
+// picturedMost bounds a picture.
 const picturedMost = 1024
 
-// Picture reads the pages on the ways to the members ids, and others level by
-// level, the highest first, as long as there are fewer than limit in all. One
-// trip for each level that the process has not seen yet, and one for the others.
+// Picture reads the nodes on the ways to the members ids, then others level by
+// level, the highest first, up to limit in all. It takes one trip for each level
+// that the process has not seen yet, and one for the others.
 func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string) (Picture, error) {
 	var out Picture
 	var states []State
@@ -43,27 +43,27 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 				if err := r.answer(ctx, s, r.to(bits, &out.Leaves[i])); err != nil {
 					return err
 				}
-				out.Leaves[i] = nodeName(out.Leaves[i])
+				out.Leaves[i] = keyName(out.Leaves[i])
 			}
 		}
 		if err := r.readTop(ctx, s, min(limit, picturedMost)); err != nil {
 			return err
 		}
-		out.Root = r.node("", slot{})
+		out.Root = r.draw("", slot{})
 		return nil
 	}, func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err })
 	return out, err
 }
 
-// to is a walk to the leaf in which bits belong.
+// to is a walk to the leaf where bits belong.
 func (r *reading) to(bits string, leaf *string) func(look) bool {
 	return func(look look) bool {
 		for name := ""; ; name = childName(name, child(name, bits)) {
-			pg, ok := look(name)
+			nd, ok := look(name)
 			if !ok {
 				return false
 			}
-			if pg.router == nil {
+			if nd.router == nil {
 				*leaf = name
 				return true
 			}
@@ -71,7 +71,7 @@ func (r *reading) to(bits string, leaf *string) func(look) bool {
 	}
 }
 
-// readTop reads pages from the root down until there are limit of them.
+// readTop reads nodes from the root down, up to limit.
 func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	for level := []string{""}; len(level) > 0; level = r.below(level) {
 		var unread []string
@@ -90,9 +90,8 @@ func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	return nil
 }
 
-// likely returns the pages of level, and those that are likely to be below them
-// by what the process remembers, up to about most: so a tree that it has seen is
-// read in one trip.
+// likely returns the nodes of level, and those that the process remembers below
+// them, up to about most. So a tree that it has seen is read in one trip.
 func (r *reading) likely(level []string, most int) []string {
 	all := slices.Clone(level)
 	for i := 0; i < len(all) && len(all) < most; i++ {
@@ -103,8 +102,8 @@ func (r *reading) likely(level []string, most int) []string {
 	return all
 }
 
-// below returns the pages below those of one level, as far as they are read,
-// without those that hold nothing.
+// below returns the nodes below those of one level that were read, without those
+// that hold nothing.
 func (r *reading) below(level []string) []string {
 	var next []string
 	for _, name := range level {
@@ -115,7 +114,7 @@ func (r *reading) below(level []string) []string {
 	return next
 }
 
-// openBelow returns the children of the router called name that hold something, the
+// openBelow returns the names of the open children of the router called name, the
 // highest first.
 func openBelow(name string, r *router) (children []string) {
 	for i := 3; i >= 0; i-- {
@@ -126,17 +125,18 @@ func openBelow(name string, r *router) (children []string) {
 	return children
 }
 
-// node returns the page called name, of which the router above says at.
-func (r *reading) node(name string, at slot) *Node {
-	pg, read := r.seen[name]
-	n := &Node{Name: nodeName(name), Key: r.key(name), Read: read, Count: at.count, Bytes: pg.size, Closed: at.closed}
+// draw returns the picture of the node called name; at is its slot in the router
+// above.
+func (r *reading) draw(name string, at slot) *PictureNode {
+	nd, read := r.seen[name]
+	n := &PictureNode{Name: keyName(name), Key: r.key(name), Read: read, Count: at.count, Bytes: nd.size, Closed: at.closed}
 	switch {
-	case pg.leaf != nil:
-		n.Count, n.Closed = pg.leaf.live(), pg.leaf.closed
-	case pg.router != nil:
-		n.Count, n.Closed = pg.router.total(), pg.router.closed
+	case nd.leaf != nil:
+		n.Count, n.Closed = nd.leaf.live(), nd.leaf.closed
+	case nd.router != nil:
+		n.Count, n.Closed = nd.router.total(), nd.router.closed
 		for i := 3; i >= 0; i-- {
-			n.Below = append(n.Below, r.node(childName(name, i), pg.router.slots[i]))
+			n.Below = append(n.Below, r.draw(childName(name, i), nd.router.slots[i]))
 		}
 	}
 	return n

@@ -9,20 +9,20 @@ import (
 const (
 	hashBytes = 16
 
-	// perLevel is how many bits a level of the tree adds to a page's name.
+	// perLevel is how many bits each level of the tree adds to a node's name.
 	perLevel = 2
 
-	// maxBits is the length of the longest names of pages. Pages with such a
-	// name are not split.
+	// maxBits is the length of the longest names of nodes. A node with such a name
+	// is never split.
 	maxBits = 150
 )
 
-// point is a place in the order of all members that there can be: that of a
-// member, or just before or after it.
+// point is a position in the order of all possible members: that of a member, or
+// just below or above it.
 type point struct {
 	score Score
 	hash  [hashBytes]byte
-	side  int8 // -1: before what stands there, 1: after it
+	side  int8 // -1: just below the member, 1: just above it
 }
 
 var (
@@ -42,20 +42,29 @@ func after(s Score) point {
 	return p
 }
 
+// beside returns the point just above p, or just below it.
+func (p point) beside(above bool) point {
+	p.side = -1
+	if above {
+		p.side = 1
+	}
+	return p
+}
+
 // compare returns -1 if p is below q, 1 if it is above.
 func (p point) compare(q point) int {
 	return cmp.Or(cmp.Compare(p.score, q.score), bytes.Compare(p.hash[:], q.hash[:]), cmp.Compare(p.side, q.side))
 }
 
-// order is what makes points of members and bits of points: the part of a
-// tree's definition that its pages depend on.
+// order turns members into points and points into bits. It is the part of a tree's
+// definition that its nodes depend on.
 type order struct {
 	code Code
 	salt [16]byte
 }
 
-// point returns where a member stands. The hash parts members with one score,
-// and spreads them over pages; the salt keeps it from being foreseen.
+// point returns the position of a member. The hash separates members with one score
+// and spreads them over nodes; the salt makes it unpredictable.
 func (o *order) point(s Score, id string) point {
 	p := point{score: s}
 	sum := sha256.Sum256(append(o.salt[:], id...))
@@ -63,7 +72,7 @@ func (o *order) point(s Score, id string) point {
 	return p
 }
 
-// bits returns the bits of p, as many as names of pages can have.
+// bits returns the bits of p, as many as the longest name has.
 func (o *order) bits(p point) string {
 	b := o.code.append(make([]byte, 0, 200), p.score)
 	for _, h := range p.hash {
@@ -75,17 +84,17 @@ func (o *order) bits(p point) string {
 	return string(b[:maxBits])
 }
 
-// child returns which child of the page called name holds what has these bits:
-// 0 to 3, from the lowest.
+// child returns which child of the node called name these bits lead to: 0 to 3,
+// from the lowest.
 func child(name, bits string) int {
 	return int(bits[len(name)]-'0')<<1 | int(bits[len(name)+1]-'0')
 }
 
-// childName returns the name of child i of the page called name.
+// childName returns the name of child i of the node called name.
 func childName(name string, i int) string {
 	return name + string([]byte{'0' + byte(i>>1), '0' + byte(i&1)})
 }
 
-// parent returns the name of the page above that called name, which is not the
+// parent returns the name of the node above the one called name, which is not the
 // root.
 func parent(name string) string { return name[:len(name)-perLevel] }

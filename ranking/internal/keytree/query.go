@@ -9,51 +9,52 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Member is one member of a ranking as a query found it.
+// Member is a member of a ranking as a query found it.
 type Member struct {
 	ID    string
 	Score Score
-	Value any // what the truth has read of it; nil if it was not asked
+	Value any // what Truth read of it; nil if it was not asked
 
 	point point
 }
 
-// Want says what a query is about.
+// Want says what a query should do.
 type Want struct {
-	// Unverified: entries are taken as they stand. That saves a trip and shows
-	// what a running or crashed change has made stale.
+	// Unverified takes entries as they are. That saves a trip, and may show what a
+	// running or crashed change has left behind.
 	Unverified bool
 
-	// Placed: a page says how many members are before it.
+	// Placed asks how many members are before the page.
 	Placed bool
 
-	// Keep, if not nil, leaves out members.
+	// Keep, if not nil, reports whether to include a member.
 	Keep func(Member) bool
 
-	// Beside, if not nil, reads more of members in the trip that reads their
-	// records: for each a value, nil to leave it out.
+	// Beside, if not nil, reads a value for each member in the trip that reads
+	// their records; nil leaves the member out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met is told of an entry that a member's record has outlived, that is of a
-	// change which is stuck, or that Beside leaves out. It must not use the store.
+	// Met, if not nil, is called for an entry that the member's record has
+	// outlived, that belongs to a stuck change, or that Beside leaves out. It must
+	// not use the store.
 	Met func(Doubt)
 }
 
-// maxBatches is how often a page of results is filled up.
+// maxBatches bounds how often a page of results is filled up.
 const maxBatches = 5
 
-// finding is what a query has found from some point on.
+// finding is what a query found from some point on.
 type finding struct {
 	members []Member
-	behind  point // what was looked at
+	behind  point // everything up to here was looked at
 	more    bool  // there may be something behind it
 }
 
 // list returns up to n members in st, in its direction.
 //
-// Entries say which members may be there; their records say where they stand.
-// One whose record has moved it is where the record says if that is in the part
-// just read, and is left out otherwise.
+// Entries say which members may be there; their records say where they are. A
+// member that has moved is listed where its record says, if that is in the part
+// just read, and left out otherwise.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
@@ -68,9 +69,10 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		f.more = !all || len(entries) > need
 		if f.more && len(entries) > 0 {
 			entries = entries[:min(need, len(entries))]
-			part.to = r.past(entries[len(entries)-1], st.up())
+			last := entries[len(entries)-1]
+			part.to = r.point(last.score, last.id).beside(st.up())
 		}
-		members, err := t.verify(ctx, s, r.pages, part, entries, w)
+		members, err := t.verify(ctx, s, r.nodes, part, entries, w)
 		if err != nil {
 			return f, err
 		}
@@ -85,19 +87,9 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 	return f, nil
 }
 
-// past returns the point just behind e in a direction.
-func (p *pages) past(e entry, up bool) point {
-	q := p.point(e.score, e.id)
-	q.side = -1
-	if up {
-		q.side = 1
-	}
-	return q
-}
-
-// verify returns the members of entries, which are all those of one part of the
-// order, as their records say.
-func (t *Tree) verify(ctx context.Context, s kv.Store, p *pages, part stretch, entries []entry, w Want) ([]Member, error) {
+// verify returns the members of entries, which are all entries of one part of the
+// order, where their records say.
+func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, entries []entry, w Want) ([]Member, error) {
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
 	}
@@ -128,7 +120,7 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *pages, part stretch, e
 	return members, nil
 }
 
-// states reads the records of ids and what is to be read beside them.
+// states reads the records of ids, and in the same trip what w.Beside reads.
 func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
 	works := []func(kv.Store) error{
 		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err },
@@ -148,7 +140,7 @@ func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (st
 	return states, values, nil
 }
 
-// meet tells of the entries of id that should not be there.
+// meet calls w.Met for the entries of id that should not be there.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
@@ -165,7 +157,7 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	}
 }
 
-func (p *pages) members(entries []entry) []Member {
+func (p *nodes) members(entries []entry) []Member {
 	members := make([]Member, len(entries))
 	for i, e := range entries {
 		members[i] = Member{ID: e.id, Score: e.score, point: p.point(e.score, e.id)}
@@ -173,20 +165,19 @@ func (p *pages) members(entries []entry) []Member {
 	return members
 }
 
-// query does work in a session of a reader. There is nothing to do where there
-// is no tree.
+// query does work in the epoch that is read, and nothing if there is no tree.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
-		se, err := t.session(ctx, s, false, beside...)
-		if err != nil || se.read == nil {
+		ep, err := t.epochs(ctx, s, false, beside...)
+		if err != nil || ep.read == nil {
 			return err
 		}
-		r := se.read.reading()
+		r := ep.read.reading()
 		err = work(r)
 		if err != nil || !r.rootGone() {
 			return err
 		}
-		// The tree may have moved to another epoch, and the pages of the old one
+		// The tree may have moved to another epoch, and those of the old one may
 		// be deleted.
 		t.forget()
 		if try > 0 {
@@ -195,14 +186,13 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// rootGone tells whether the root was asked for and is not there.
+// rootGone reports whether the root was asked for and is missing.
 func (r *reading) rootGone() bool { return r.gone[""] && r.seen[""].version == 0 }
 
-// Between are bounds of scores: Low is part of the range, High is not. A nil is
-// no bound.
+// Between is a range of scores that includes Low and excludes High. Nil is no bound.
 type Between struct{ Low, High *Score }
 
-// stretch returns the part of the order in b, downwards or upwards.
+// stretch returns the part of the order in b, downward or upward.
 func (b Between) stretch(down bool) stretch {
 	low, high := lowest, highest
 	if b.Low != nil {
@@ -217,5 +207,5 @@ func (b Between) stretch(down bool) stretch {
 	return stretch{low, high}
 }
 
-// empty tells whether nothing can be in b.
+// empty reports whether nothing can be in b.
 func (b Between) empty() bool { return b.Low != nil && b.High != nil && *b.Low >= *b.High }

@@ -8,19 +8,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Standing is where a member stands.
+// Standing says where a member is.
 type Standing struct {
 	Member
 	Before int // members before it
 	Total  int
 }
 
-// Standing returns where the member id stands, counted from the highest or the
-// lowest. With shared, members with the same score stand at the same place.
-// ErrNotFound: it is not in the ranking.
+// Standing returns where the member id is, counted from the highest or the lowest.
+// With shared, members with the same score have the same rank. ErrNotFound: the
+// member is not in the ranking.
 //
-// It is as exact as the counts of routers: in the outermost leaf, and after
-// Refresh while nobody writes, entirely.
+// It is as exact as the counts of routers: entirely in the outermost leaf, and
+// after Refresh until the next write.
 func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down, shared bool) (Standing, error) {
 	var out Standing
 	var st State
@@ -41,7 +41,7 @@ func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down, shared
 	return out, err
 }
 
-// edgeOf returns the point before all members with score s in a direction.
+// edgeOf returns the point just before all members with score s in a direction.
 func edgeOf(s Score, down bool) point {
 	if down {
 		return after(s)
@@ -57,14 +57,14 @@ func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) 
 	return states[0], nil
 }
 
-// standing counts what is before q, and all.
+// standing counts the members before q, and all members.
 func (r *reading) standing(ctx context.Context, s kv.Store, q point, down bool, out *Standing) error {
 	r.aims = r.bits(q)
 	beyond, total := r.beyond(q, down, &out.Before), r.total(&out.Total)
 	return r.answer(ctx, s, both(beyond, total))
 }
 
-// both is the walk that lacks nothing when none of walks does.
+// both is the walk that does all of walks.
 func both(walks ...func(look) bool) func(look) bool {
 	return func(l look) bool {
 		all := true
@@ -75,15 +75,15 @@ func both(walks ...func(look) bool) func(look) bool {
 	}
 }
 
-// Part is some members that stand together.
+// Part is a run of neighboring members.
 type Part struct {
 	Members []Member
 	Before  int // members before the first of them
 	Run     int // members before all that have the score of the first
 }
 
-// At returns up to n members from the one on that has before members before it.
-// Part.Run is counted only if shared is set.
+// At returns up to n members, the first of which has before members before it. It
+// counts Part.Run only if shared is set.
 func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down, shared bool, w Want) (Part, error) {
 	part := Part{Before: before}
 	if before < 0 || n <= 0 {
@@ -104,7 +104,7 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down, shared b
 	return part, err
 }
 
-// run counts what is before the score of the first member of part.
+// run counts the members before the score of the first member of part.
 func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) error {
 	if len(part.Members) == 0 {
 		return nil
@@ -114,11 +114,10 @@ func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) er
 	return r.answer(ctx, s, r.beyond(q, down, &part.Run))
 }
 
-// Around returns the member id with up to n members before it and n behind it,
-// and its place among them. ErrNotFound: it is not in the ranking. Run as for At.
-func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, shared bool, w Want) (part Part, at int, err error) {
+// Around returns the member id with up to n members before it and n after it.
+// ErrNotFound: it is not in the ranking. It counts Run as At does.
+func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, shared bool, w Want) (part Part, err error) {
 	var st State
-	at = -1
 	err = t.query(ctx, s, func(r *reading) error {
 		if !st.In {
 			return nil
@@ -133,27 +132,22 @@ func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, s
 			return err
 		}
 		slices.Reverse(front)
-		at = len(front)
-		part = Part{Members: append(front, behind...), Before: standing.Before - at}
+		part = Part{Members: append(front, behind...), Before: standing.Before - len(front)}
 		if shared {
 			err = r.run(ctx, s, &part, down)
 		}
 		return err
 	}, func(s kv.Store) (err error) { st, err = t.state(ctx, s, id); return err })
-	if err == nil && at < 0 {
+	if err == nil && len(part.Members) == 0 {
 		err = fmt.Errorf("%w: not in the ranking", kv.ErrNotFound)
 	}
-	return part, at, err
+	return part, err
 }
 
-// bothSides returns up to n members on the one side of q, the nearest first, and
-// the one at q with up to n on the other side.
+// bothSides returns up to n members before q, the nearest first, and the one at q
+// with up to n after it.
 func (t *Tree) bothSides(ctx context.Context, s kv.Store, r *reading, q point, n int, down bool, w Want) (front, behind []Member, err error) {
-	from := q
-	from.side = -1
-	if down {
-		from.side = 1
-	}
+	from := q.beside(down)
 	err = together(ctx, s,
 		func(s kv.Store) error {
 			f, err := t.list(ctx, s, r, stretch{from, end(!down)}, n, w)

@@ -7,55 +7,54 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A reading is what one query has read of the pages. Questions are answered by
-// walks that read nothing: a walk goes as far as pages are known, and says which
-// one it lacks. Then that page is read, with those that are likely to be asked
-// for next, and the walk is done again.
+// reading is what one query has read. Walks answer questions without reading: a
+// walk goes as far as the nodes are known, and reports which one it lacks. That
+// node is read, with those that are likely to be needed next, and the walk is
+// done again.
 type reading struct {
-	*pages
-	seen  map[string]page
-	gone  map[string]bool // pages that were missing once
+	*nodes
+	seen  map[string]node
+	gone  map[string]bool // nodes that were missing once
 	blind bool            // nothing is known of the tree
-	hint  []string        // pages to read first, where nothing is known
-	aims  string          // the bits that the query goes to, if it goes by bits
+	hint  []string        // nodes to read first if nothing is known
+	aims  string          // the bits of the point that the query looks for, if any
 
-	trusting bool // entries are taken as they stand
+	trusting bool // entries are taken as they are
 }
 
-func (p *pages) reading() *reading {
+func (p *nodes) reading() *reading {
 	_, known := p.local.router(p.key(""))
-	return &reading{pages: p, seen: make(map[string]page), gone: make(map[string]bool), blind: !known}
+	return &reading{nodes: p, seen: make(map[string]node), gone: make(map[string]bool), blind: !known}
 }
 
-// look returns the page called name as a walk is to take it, false if the
-// walk must end there.
-type look func(name string) (page, bool)
+// look returns the node called name to a walk, or false if the walk must end there.
+type look func(name string) (node, bool)
 
-// known is the look at what was read.
-func (r *reading) known(name string) (page, bool) {
+// known looks at what was read.
+func (r *reading) known(name string) (node, bool) {
 	p, ok := r.seen[name]
 	return p, ok
 }
 
-// foresight is a look that goes on where nothing was read, by what the process
-// remembers of routers, and collects the names that should be read.
+// foresight also looks at the routers that the process remembers, and collects the
+// names of the nodes to read.
 type foresight struct {
 	*reading
 	wanted []string
 }
 
-func (f *foresight) look(name string) (page, bool) {
+func (f *foresight) look(name string) (node, bool) {
 	if p, ok := f.seen[name]; ok {
 		return p, true
 	}
 	f.wanted = append(f.wanted, name)
 	if r, _ := f.local.router(f.key(name)); r != nil {
-		return page{router: r}, true
+		return node{router: r}, true
 	}
-	return page{}, false
+	return node{}, false
 }
 
-// read reads the pages called names.
+// read reads the nodes called names.
 func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 	got, err := r.get(ctx, s, names...)
 	if err != nil {
@@ -71,21 +70,21 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 	return nil
 }
 
-// miss notes that the page called name was not there. A child can be read before
-// it is made and its router after it; one that is missing twice is lost, and
-// there is nothing in it. What is missing below a leaf is not missed.
+// miss notes that the node called name is missing. A child can be read before it is
+// made and its router afterward; one that is missing twice is lost, and counts as
+// empty. A node below a leaf is not expected to be there.
 func (r *reading) miss(name string) {
 	if name != "" && r.seen[parent(name)].router == nil {
 		return
 	}
 	if r.gone[name] {
-		r.seen[name] = page{leaf: new(leaf)}
+		r.seen[name] = node{leaf: new(leaf)}
 	}
 	r.gone[name] = true
 }
 
-// answer does walk until it lacks nothing. walk returns whether it had all that
-// it needed by look.
+// answer repeats walk, and reads what it lacks, until walk returns true: it had
+// every node that it needed.
 func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) error {
 	for !walk(r.known) {
 		f := &foresight{reading: r}
@@ -97,9 +96,9 @@ func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) 
 	return nil
 }
 
-// widen adds to the wanted names what is likely to be wanted next, if the last
-// of them, the first of which nothing is known, is likely to be a router: pages
-// on the way to where the query aims, or the two levels below.
+// widen adds to the wanted names those that are likely to be needed next. The last
+// name is the first of which nothing is known. If it is likely to be a router,
+// widen adds the nodes on the way to the aim, or the two levels below.
 func (r *reading) widen(names []string) []string {
 	last := names[len(names)-1]
 	expected := r.expected(last)
@@ -122,7 +121,7 @@ func (r *reading) widen(names []string) []string {
 	return names
 }
 
-// namesBelow returns the names that pages below those called names have.
+// namesBelow returns the names of the children of the nodes called names.
 func namesBelow(names []string) []string {
 	var below []string
 	for _, name := range names {
@@ -133,8 +132,8 @@ func namesBelow(names []string) []string {
 	return below
 }
 
-// levels returns how many levels there are likely to be from a page on, with so
-// many members below it.
+// levels returns how many levels a node with so many members below it is likely to
+// have.
 func (r *reading) levels(members int) int {
 	if r.blind {
 		return ahead

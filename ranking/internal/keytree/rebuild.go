@@ -10,19 +10,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A rebuild copies a tree into a new epoch, which has no empty pages and none
-// that were lost, while it is read and written.
+// A rebuild copies a tree into a new epoch, without empty or lost nodes, while the
+// tree is read and written.
 //
-// It moves the tree through three phases and waits after each step until every
-// operation that began before it has ended: a definition is used for as long as
-// it is young, and an operation that has taken too long stops before its next
-// write. While the copy is made, writers put every entry into both epochs before
-// the record says so, so that what the copier does not see they have put in.
+// It moves the tree through three phases, and waits after each step until every
+// operation that began before it has ended. That wait is bounded: an operation
+// uses a definition only while it is young, and stops before its next write if it
+// has taken too long. While the copy is made, writers add every entry to both
+// epochs before the record is written. So an entry that the copy does not see was
+// added by its writer.
 
-// graceTime is how long an operation can go on that knows nothing of a step.
+// graceTime is how long an operation that does not know of a step can go on.
 const graceTime = metaAge + maxOperation
 
-// leaseTime is how long a rebuild may be silent before another may take over.
+// leaseTime is how long a rebuild may be silent before another one may take over.
 const leaseTime = time.Minute
 
 // copiedAtOnce is about how many entries are copied side by side.
@@ -30,10 +31,10 @@ const copiedAtOnce = 4 * entryLimit
 
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
 
-// Rebuild copies the tree into a new epoch, and puts in the members ids, if any
-// are given, that are missing. It takes half a minute more than the copying. An
-// ErrConflict: somebody else rebuilds it. After another error it can be called
-// again, by anybody, after a minute.
+// Rebuild copies the tree into a new epoch, and adds those of the members ids that
+// are missing. It takes 45 seconds more than the copying. ErrConflict: another
+// process is rebuilding the tree. After any other error, any process can call it
+// again after a minute.
 func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
@@ -49,10 +50,10 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	if err := t.copyAll(ctx, l, t.pages(m, m.epoch), t.pages(m, m.other)); err != nil {
+	if err := t.copyAll(ctx, l, t.nodes(m, m.epoch), t.nodes(m, m.other)); err != nil {
 		return err
 	}
-	if err := t.enter(ctx, l, t.pages(m, m.other), ids); err != nil {
+	if err := t.enter(ctx, l, t.nodes(m, m.other), ids); err != nil {
 		return err
 	}
 	if m, err = t.step(ctx, s, m, meta{epoch: m.other, phase: drained, other: m.epoch}); err != nil {
@@ -61,7 +62,7 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
 	return t.endRebuild(ctx, l, m)
 }
 
-// endRebuild lets the old epoch go.
+// endRebuild deletes the old epoch.
 func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
@@ -74,14 +75,14 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	if err := t.pages(m, old).delete(ctx, l, ""); err != nil {
+	if err := t.nodes(m, old).delete(ctx, l, ""); err != nil {
 		return err
 	}
 	return l.give(ctx)
 }
 
-// beginCopy returns the definition in which a copy is being made. One that a
-// rebuild has left behind is gone on with from its beginning.
+// beginCopy returns the definition of the copying phase. A copy that an earlier
+// rebuild left unfinished is made again from its beginning.
 func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
@@ -91,7 +92,7 @@ func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	case copying:
 		return m, nil
 	case drained:
-		// The last rebuild has come this far; its old epoch stays as garbage.
+		// The last rebuild died in this phase; its old epoch stays as garbage.
 		if m, err = t.step(ctx, s, m, meta{epoch: m.epoch, phase: idle}); err != nil {
 			return nil, err
 		}
@@ -103,7 +104,7 @@ func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	return t.step(ctx, s, m, meta{epoch: m.epoch, phase: copying, other: next})
 }
 
-// step moves the tree from m on to what to says of epochs and phase.
+// step moves the tree from m to the epochs and the phase of to.
 func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, error) {
 	next := *m
 	next.epoch, next.phase, next.other = to.epoch, to.phase, to.other
@@ -116,13 +117,13 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 		return nil, err
 	}
 	if there == nil || there.epoch != to.epoch || there.phase != to.phase || there.other != to.other {
-		return nil, fmt.Errorf("%w: somebody else rebuilds the ranking %s", kv.ErrConflict, t.name)
+		return nil, fmt.Errorf("%w: another process is rebuilding the ranking %s", kv.ErrConflict, t.name)
 	}
 	return there, nil
 }
 
-// copyAll copies the entries of from that their records confirm.
-func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *pages) error {
+// copyAll copies those entries of from that their records confirm.
+func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	st := Between{}.stretch(false)
 	for {
 		r := from.reading()
@@ -136,20 +137,17 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *pages) error {
 		if all {
 			return nil
 		}
-		st.from = from.past(entries[len(entries)-1], true)
+		last := entries[len(entries)-1]
+		st.from = from.point(last.score, last.id).beside(true)
 		if err := l.renew(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// copyEntries puts those of entries into p that their records confirm.
-func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *pages, entries []entry) error {
-	ids := make([]string, len(entries))
-	for i, e := range entries {
-		ids[i] = e.id
-	}
-	states, err := t.Truth.States(ctx, s, ids)
+// copyEntries adds those of entries to p that their records confirm.
+func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *nodes, entries []entry) error {
+	states, err := t.Truth.States(ctx, s, idsOf(entries))
 	if err != nil {
 		return err
 	}
@@ -167,10 +165,9 @@ func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *pages, entries []
 	return p.report(ctx, s, due)
 }
 
-// enter puts the members ids into p, as their records say.
-func (t *Tree) enter(ctx context.Context, l *lease, p *pages, ids []string) error {
-	for begin := 0; begin < len(ids); begin += copiedAtOnce {
-		batch := ids[begin:min(begin+copiedAtOnce, len(ids))]
+// enter adds the members ids to p, where their records say.
+func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) error {
+	for batch := range slices.Chunk(ids, copiedAtOnce) {
 		states, err := t.Truth.States(ctx, l.s, batch)
 		if err != nil {
 			return err
@@ -191,10 +188,9 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *pages, ids []string) erro
 	return nil
 }
 
-// delete deletes the page called name and all below it, these first. Below a page
-// that was lost there may be others: only where none of its children is there does
-// the tree end.
-func (p *pages) delete(ctx context.Context, l *lease, name string) error {
+// delete deletes the node called name and, before it, all nodes below. There may be
+// nodes below one that was lost: the tree ends only where no child exists.
+func (p *nodes) delete(ctx context.Context, l *lease, name string) error {
 	got, err := p.get(ctx, l.s, name)
 	if err != nil {
 		return err
@@ -215,17 +211,14 @@ func (p *pages) delete(ctx context.Context, l *lease, name string) error {
 	return err
 }
 
-// deleteBelow deletes what is below the page called name.
-func (p *pages) deleteBelow(ctx context.Context, l *lease, name string) error {
-	names := make([]string, 4)
-	for i := range names {
-		names[i] = childName(name, i)
-	}
+// deleteBelow deletes the nodes below the one called name.
+func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string) error {
+	names := namesBelow([]string{name})
 	children, err := p.get(ctx, l.s, names...)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(children, func(c page) bool { return c.version != 0 }) {
+	if !slices.ContainsFunc(children, func(c node) bool { return c.version != 0 }) {
 		return nil
 	}
 	for _, child := range names {
@@ -236,7 +229,7 @@ func (p *pages) deleteBelow(ctx context.Context, l *lease, name string) error {
 	return l.renew(ctx)
 }
 
-// lease is the right to rebuild a tree, which ends by itself.
+// lease is the right to rebuild a tree. It expires by itself.
 type lease struct {
 	tree  *Tree
 	s     kv.Store
@@ -245,16 +238,16 @@ type lease struct {
 }
 
 func (l *lease) take(ctx context.Context) error {
-	l.mine = seal(append([]byte(magic), append([]byte{leaseKind}, randomBytes()...)...))
+	l.mine = seal(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
 	l.since = l.tree.Now()
 	_, err := kv.One(ctx, l.s, kv.OpAdd(l.tree.leaseKey(), l.mine).For(leaseTime))
 	if errors.Is(err, kv.ErrExists) {
-		return fmt.Errorf("%w: somebody else rebuilds the ranking %s", kv.ErrConflict, l.tree.name)
+		return fmt.Errorf("%w: another process is rebuilding the ranking %s", kv.ErrConflict, l.tree.name)
 	}
 	return err
 }
 
-// renew prolongs the lease if that is due. ErrConflict: it has ended.
+// renew extends the lease when that is due. ErrConflict: it has ended.
 func (l *lease) renew(ctx context.Context) error {
 	if l.tree.Now().Sub(l.since) < leaseTime/4 {
 		return nil
@@ -275,21 +268,17 @@ func (l *lease) give(ctx context.Context) error {
 		return nil
 	}
 	_, err = kv.One(ctx, l.s, kv.OpDrop(l.tree.leaseKey(), r.Version))
-	if refused(err) {
+	if kv.Raced(err) {
 		return nil
 	}
 	return err
 }
 
-// wait lets time pass, prolonging the lease.
+// wait waits for d and keeps the lease.
 func (l *lease) wait(ctx context.Context, d time.Duration) error {
 	for end := l.tree.Now().Add(d); l.tree.Now().Before(end); {
-		timer := time.NewTimer(min(d, leaseTime/8))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
+		if err := sleep(ctx, min(d, leaseTime/8)); err != nil {
+			return err
 		}
 		if err := l.renew(ctx); err != nil {
 			return err

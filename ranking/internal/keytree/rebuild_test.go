@@ -24,8 +24,8 @@ func fill(t testing.TB, r *ranking, n int) (ids []string) {
 	return ids
 }
 
-// pagesOf returns the keys of pages in mem.
-func pagesOf(mem *memkv.Store) (keys []string) {
+// nodesOf returns the keys of nodes in mem.
+func nodesOf(mem *memkv.Store) (keys []string) {
 	for _, key := range mem.Keys() {
 		if strings.Contains(key, ":key0") {
 			keys = append(keys, key)
@@ -34,7 +34,7 @@ func pagesOf(mem *memkv.Store) (keys []string) {
 	return keys
 }
 
-func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
+func TestTree_Rebuild_LeavesNoNodeThatIsEmptyOrOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		r := open(plain{mem})
@@ -42,11 +42,11 @@ func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
 		for i, id := range ids {
 			r.set(t, id, int64(1000+i%30))
 		}
-		// A lost page is there again, with what was in it.
-		if _, err := kv.One(ctx, mem, kv.OpDelete(pagesOf(mem)[7])); err != nil {
+		// The rebuild brings back a lost node and its members.
+		if _, err := kv.One(ctx, mem, kv.OpDelete(nodesOf(mem)[7])); err != nil {
 			t.Fatal(err)
 		}
-		before := len(pagesOf(mem))
+		before := len(nodesOf(mem))
 		if err := r.Rebuild(ctx, r.s, ids); err != nil {
 			t.Fatal(err)
 		}
@@ -54,8 +54,8 @@ func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
 		if report.Members != len(ids) || report.Stale+report.Pending+report.Lost > 0 {
 			t.Errorf("after a rebuild: %+v", report)
 		}
-		if after := len(pagesOf(mem)); after != report.Leaves+report.Routers || after >= before {
-			t.Errorf("%d pages are stored, %d before; the tree has %d", after, before, report.Leaves+report.Routers)
+		if after := len(nodesOf(mem)); after != report.Leaves+report.Routers || after >= before {
+			t.Errorf("%d nodes are stored, %d before; the tree has %d", after, before, report.Leaves+report.Routers)
 		}
 		for _, key := range mem.Keys() {
 			if strings.HasSuffix(key, ":lease") {
@@ -65,7 +65,7 @@ func TestTree_Rebuild_LeavesNoPageThatIsEmptyOrOld(t *testing.T) {
 	})
 }
 
-func TestTree_Rebuild_IsReadAndWrittenMeanwhile(t *testing.T) {
+func TestTree_Rebuild_LetsOthersReadAndWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMem()
 		r := open(s)
@@ -82,7 +82,7 @@ func TestTree_Rebuild_IsReadAndWrittenMeanwhile(t *testing.T) {
 					if seen, err := pageThrough(mine, rng.IntN(2) == 0); err != nil || len(seen) < 10 {
 						t.Errorf("a page in between: %d, %v", len(seen), err)
 					} else if !seen[ids[0]] || !seen[ids[9]] {
-						t.Error("one that stands still was missed")
+						t.Error("a member that did not move was missed")
 					}
 				}
 			})
@@ -96,7 +96,7 @@ func TestTree_Rebuild_IsReadAndWrittenMeanwhile(t *testing.T) {
 	})
 }
 
-func TestTree_Rebuild_TwoAtOnceAreOne(t *testing.T) {
+func TestTree_Rebuild_RefusesASecondAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMem()
 		r := open(s)
@@ -123,7 +123,7 @@ func TestTree_Rebuild_TwoAtOnceAreOne(t *testing.T) {
 	})
 }
 
-// stalled is a store to a process that stands still for a while at some trip.
+// stalled is the store of a process that stalls for a while at one trip.
 type stalled struct {
 	kv.Store
 	trips, at int
@@ -137,12 +137,11 @@ func (s *stalled) Do(ctx context.Context, ops []kv.Op) error {
 	return s.Store.Do(ctx, ops)
 }
 
-// Between the moment at which a process looks at the clock and that at which the
-// store carries a write out lies one trip. A process that stands still longer than
-// a step of a rebuild waits, and just there, can leave a member out: that is the
-// one thing to be mended with the member's id. Standing still anywhere else, or at
-// a stretch of less, does nothing.
-func TestTree_AProcessThatStandsStillAcrossARebuildIsMended(t *testing.T) {
+// One trip passes between the moment a process looks at the clock and the moment the
+// store carries out its write. A process that stalls right there, for longer than a
+// step of a rebuild waits, can leave a member out: only this needs Mend with the
+// member's id. Stalling anywhere else, or for less time, does no harm.
+func TestTree_Mend_FindsTheMemberOfAProcessThatStalledAcrossARebuild(t *testing.T) {
 	for at := 1; ; at++ {
 		var trips int
 		for _, stall := range []time.Duration{4 * time.Second, 10 * time.Minute} {
@@ -175,15 +174,15 @@ func TestTree_AProcessThatStandsStillAcrossARebuildIsMended(t *testing.T) {
 	}
 }
 
-// A rebuild that dies anywhere is brought to its end by the next one, and no member
-// is missing in between.
+// The next rebuild finishes one that died anywhere, and no member is missing in
+// between.
 func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 	kvtest.SimulateMany(t, 40, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		base := open(keep{sim.Store()})
 		ids := fill(sim.T(), base, 20)
 		sim.CrashAt("first", 1+sim.Rand().IntN(120))
 		sim.Go("first", func(s kv.Store) {
-			// What becomes of it is seen in the end.
+			// Whether it succeeds is checked at the end.
 			_ = open(s).Rebuild(ctx, s, ids)
 		})
 		for p := range 2 {
@@ -192,7 +191,7 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 				r := open(s)
 				for range 15 {
 					time.Sleep(time.Duration(rng.IntN(8000)) * time.Millisecond)
-					_, _ = r.Set(ctx, s, r.own, ids[rng.IntN(len(ids))], To(FromInt(rng.Int64N(100))))
+					_ = r.change(ids[rng.IntN(len(ids))], To(FromInt(rng.Int64N(100))))
 				}
 			})
 		}

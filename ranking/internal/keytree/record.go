@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Own are records that exist for a tree alone: of each member its score. It is
-// the Truth of a tree whose members have no record elsewhere that says it.
+// Own is the Truth of a tree whose members have no other record that holds the
+// score: records that exist for the tree alone, one for each member.
 type Own struct {
 	prefix  string // of the texts of its keys
 	now     func() time.Time
@@ -22,8 +22,8 @@ func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
 	return &Own{shorten(name) + ":i:", now, expires}
 }
 
-// tombstoneTTL is how long a record stays after its member was taken out, so
-// that whoever is about to change it learns that it moved on.
+// tombstoneTTL is how long a record stays after its member was removed, so that a
+// change in progress learns of it.
 const tombstoneTTL = 24 * time.Hour
 
 const inFlag = 1
@@ -61,25 +61,21 @@ func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
 	return record{st, r.Version}, err
 }
 
-// next returns what the record is to become when its member gets score, or is
-// taken out. Its version is past the old one, and past all there were before
-// the record was last absent.
+// next returns the state of the record after its member gets score, or is removed.
+// Its version is greater than the old one, and than all versions from before the
+// record was last absent.
 func (o *Own) next(old record, in bool, score Score) State {
 	return State{In: in, Score: score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
 
-// write stores st in the place of old.
+// write replaces old with st.
 func (o *Own) write(ctx context.Context, s kv.Store, id string, old record, st State) error {
-	op := kv.OpAdd(o.key(id), encodeState(st))
-	if old.version != 0 {
-		op = kv.OpSwap(o.key(id), old.version, op.Value)
-	}
-	_, err := kv.One(ctx, s, op.For(o.ttl(st)))
+	_, err := kv.One(ctx, s, kv.OpReplace(o.key(id), old.version, encodeState(st)).For(o.ttl(st)))
 	return err
 }
 
-// fence brings the record of id to version past, if it is not as far, and returns
-// its state. What was prepared for an older version cannot come about then.
+// fence raises the version of the record of id to past, if it is lower, and returns
+// its state. A change prepared for an older version cannot commit then.
 func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (State, error) {
 	r, err := o.read(ctx, s, id)
 	if err != nil || r.Ver >= past {
@@ -90,26 +86,24 @@ func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (St
 	return st, o.write(ctx, s, id, r, st)
 }
 
-// Clear takes out the entry of d, unless its record confirms it now. A change that
-// was prepared for a version up to d.Past fails first, if it has not committed.
+// Clear removes the entry of d, unless its record confirms it by now. It first makes
+// any change fail that was prepared for a version up to d.Past and has not
+// committed.
 func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Due) error {
 	now, err := own.fence(ctx, s, d.ID, d.Past)
 	if err != nil {
 		return err
 	}
-	return t.begin(ctx, s, func(se *session) error {
-		return se.remove(ctx, s, due, d.ID, d.Score, now)
+	return t.begin(ctx, s, func(ep *epochs) error {
+		return ep.remove(ctx, s, due, d.ID, d.Score, now)
 	})
 }
 
 func (o *Own) ttl(st State) time.Duration {
-	switch {
-	case !o.expires.IsZero():
-		return min(max(o.expires.Sub(o.now()), time.Second), kv.MaxTTL)
-	case !st.In:
+	if o.expires.IsZero() && !st.In {
 		return tombstoneTTL
 	}
-	return 0
+	return until(o.expires, o.now())
 }
 
 func encodeState(st State) []byte {
@@ -133,6 +127,6 @@ func decodeState(r kv.Result) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	st := State{In: body.byte()&inFlag != 0, Score: Score(body.uint64()), Ver: body.uint48()}
+	st := State{In: body.Byte()&inFlag != 0, Score: Score(body.Uint64()), Ver: body.uint48()}
 	return st, body.end("record")
 }

@@ -7,26 +7,25 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// sideBySide is how many members may be below a router whose pages are read
+// sideBySide is how many members may be below a router whose nodes are read
 // side by side: about 64 leaves.
 const sideBySide = 64 * entryLimit / 2
 
-// Refresh makes the counts of all routers exact, as far as nobody writes
-// meanwhile.
+// Refresh makes the counts of all routers exact, unless the tree changes while it runs.
 func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
-	se, err := t.session(ctx, s, false)
-	if err != nil || se.read == nil {
+	ep, err := t.epochs(ctx, s, false)
+	if err != nil || ep.read == nil {
 		return err
 	}
-	p := *se.read
+	p := *ep.read
 	p.began = time.Time{}
 	_, err = p.refresh(ctx, s, "")
 	return err
 }
 
-// refresh makes the counts below the page called name exact and returns what its
-// own slot is to be.
-func (p *pages) refresh(ctx context.Context, s kv.Store, name string) (slot, error) {
+// refresh makes the counts below the node called name exact and returns the slot
+// that the node above should have for it.
+func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {
 		return slot{}, err
@@ -57,29 +56,35 @@ func (p *pages) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 			return slot{}, err
 		}
 	}
-	// Somebody else writes there; the next report heals it.
+	// Another process is writing there; its next report corrects the count.
 	return slot{}, nil
 }
 
-func (p *pages) refreshBelow(ctx context.Context, s kv.Store, name string, members int) (below [4]slot, err error) {
+func (p *nodes) refreshBelow(ctx context.Context, s kv.Store, name string, members int) (below [4]slot, err error) {
 	works := make([]func(kv.Store) error, len(below))
 	for i := range works {
 		works[i] = func(s kv.Store) (err error) { below[i], err = p.refresh(ctx, s, childName(name, i)); return err }
 	}
+	return below, p.eachBelow(ctx, s, members, works)
+}
+
+// eachBelow runs works, one for each child of a router, side by side if there
+// are few members below it.
+func (p *nodes) eachBelow(ctx context.Context, s kv.Store, members int, works []func(kv.Store) error) error {
 	if members <= sideBySide {
-		return below, together(ctx, s, works...)
+		return together(ctx, s, works...)
 	}
 	for _, work := range works {
 		if err := work(s); err != nil {
-			return below, err
+			return err
 		}
 	}
-	return below, nil
+	return nil
 }
 
-// refreshed returns r with the counts of the pages below. Where a slot knows of
-// a later state of its page than was read, it stays; where the way was opened to
-// a page in which nothing was put, it stays open.
+// refreshed returns r with the counts of the nodes below. A slot that knows of a
+// later state of its node than was read stays as it is. A slot that was opened for
+// an insert that never came stays open.
 func (r *router) refreshed(below [4]slot) *router {
 	next := *r
 	for i, now := range below {

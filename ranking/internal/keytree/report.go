@@ -9,15 +9,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// report says what the slot of a page is to be in the router above it. Counts
-// are absolute and have the page's sequence number, so a report that comes
-// twice, late or never does no lasting harm.
+// report says what the slot of a node should be in the router above it. Counts are
+// absolute and carry the node's sequence number, so a report that comes twice, late
+// or never does no lasting harm.
 type report struct {
-	name string // of the page
+	name string // of the node
 	slot slot
 }
 
-// reports are those to be made: of each page the last.
+// reports are the reports to make: the last of each node.
 type reports struct{ of map[string]slot }
 
 func (r *reports) add(one report) {
@@ -29,21 +29,22 @@ func (r *reports) add(one report) {
 	}
 }
 
-// merge adds all of other, once a change that may be one of many is done.
+// merge adds all of other.
 func (r *reports) merge(other *reports) {
 	for name, slot := range other.of {
 		r.add(report{name, slot})
 	}
 }
 
-// report makes the reports that are due, and what follows from them further up,
-// in rounds of two trips: all routers that will change, as far as is known
-// beforehand, are read side by side and then written side by side.
+// report makes the reports that are due, and those that follow further up, in
+// rounds of two trips: it reads all routers that are likely to change side by side,
+// and then writes them side by side.
 //
-// So a router is told of one below whose write may then be refused. Until that is
-// written again, with a greater sequence number, and told anew, a count is wrong.
-// A router that closes is told of only once it is written: that must be true.
-func (p *pages) report(ctx context.Context, s kv.Store, due *reports) error {
+// So a router may be written with the count of one below whose own write is then
+// refused. That count is wrong until the one below is written and reported again,
+// with a greater sequence number. That a router closes is reported only once it is
+// written, because it must be true.
+func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) error {
 	owed := make(map[string]bool)
 	for tries := 0; len(due.of)+len(owed) > 0 && tries < reportTries; {
 		refused, err := p.reportRound(ctx, s, due, owed)
@@ -57,13 +58,13 @@ func (p *pages) report(ctx context.Context, s kv.Store, due *reports) error {
 	return nil
 }
 
-// reportTries is how often a report is tried; the next one heals what is lost.
+// reportTries bounds the tries of a report; the next report makes up for it.
 const reportTries = 8
 
-// reportRound makes as many of the reports that are due as it can in two trips,
-// and adds those that follow. Owed are routers of which the page above has been
-// told what was not written. It tells whether a write was refused.
-func (p *pages) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
+// reportRound makes as many of the reports that are due as it can in two trips, and
+// adds those that follow. owed holds the routers whose reports were written above
+// but which were not written themselves. It reports whether a write was refused.
+func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
 	plan, err := p.readPlan(ctx, s, due, owed)
 	if err != nil {
 		return false, err
@@ -97,8 +98,8 @@ func (p *pages) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	return len(lost) > 0, err
 }
 
-// owes adds those of t's family to owed that were lost, of which t was told.
-func (t *telling) owes(lost, owed map[string]bool) {
+// owes adds to owed those of t's family that were lost after t was written.
+func (t *update) owes(lost, owed map[string]bool) {
 	for _, of := range t.family {
 		if lost[of.name] {
 			owed[of.name] = true
@@ -106,8 +107,8 @@ func (t *telling) owes(lost, owed map[string]bool) {
 	}
 }
 
-// readPlan returns the plan for what is due, by the routers as they are now.
-func (p *pages) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*telling, error) {
+// readPlan reads the routers and returns the plan for what is due.
+func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
 	var names []string
 	for _, t := range p.plan(due, owed, p.remembered) {
 		names = append(names, t.name)
@@ -116,36 +117,36 @@ func (p *pages) readPlan(ctx context.Context, s kv.Store, due *reports, owed map
 	if err != nil {
 		return nil, err
 	}
-	read := make(map[string]page, len(names))
+	read := make(map[string]node, len(names))
 	for i, name := range names {
 		read[name] = got[i]
 	}
-	return p.plan(due, owed, func(name string) (page, bool) {
+	return p.plan(due, owed, func(name string) (node, bool) {
 		now, known := read[name]
 		return now, known
 	}), nil
 }
 
-func (p *pages) remembered(name string) (page, bool) {
+func (p *nodes) remembered(name string) (node, bool) {
 	r, seen := p.local.router(p.key(name))
-	return page{router: r}, seen
+	return node{router: r}, seen
 }
 
-// telling is what a router is told of pages below it.
-type telling struct {
+// update is the change of a router by the reports of nodes below it.
+type update struct {
 	name   string
-	family []report // of pages below
-	known  bool     // whether it is known what the router is; if not, all else waits
-	old    page
-	next   *router // what it becomes; nil: it is no router, or nothing changes
-	up     bool    // the router above is to be told of next
+	family []report // of nodes below
+	known  bool     // the router is known; if not, the update waits
+	old    node
+	next   *router // after the update; nil: it is not a router, or nothing changes
+	up     bool    // next must be reported to the router above
 }
 
-func (t *telling) report() report {
+func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
-func (t *telling) write(ctx context.Context, s kv.Store, p *pages) error {
+func (t *update) write(ctx context.Context, s kv.Store, p *nodes) error {
 	if t.next == nil {
 		return nil
 	}
@@ -156,22 +157,22 @@ func (t *telling) write(ctx context.Context, s kv.Store, p *pages) error {
 	return err
 }
 
-// plan returns what becomes of routers by the reports that are due, from the
-// lowest up, where look says what the routers are, if that is known.
-func (p *pages) plan(due *reports, owed map[string]bool, look func(name string) (page, bool)) []*telling {
+// plan returns the updates that follow from the reports due, from the lowest router
+// up. look returns a router, if it is known.
+func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) (node, bool)) []*update {
 	families := due.families()
 	for name := range owed {
 		if families[name] == nil {
 			families[name] = []report{}
 		}
 	}
-	var all []*telling
+	var all []*update
 	for len(families) > 0 {
 		for _, name := range lowestOf(families) {
-			t := &telling{name: name, family: families[name]}
+			t := &update{name: name, family: families[name]}
 			delete(families, name)
 			t.old, t.known = look(name)
-			p.tell(t, owed[name])
+			p.compute(t, owed[name])
 			all = append(all, t)
 			if t.up && !t.next.closed {
 				families[parent(name)] = append(families[parent(name)], t.report())
@@ -181,9 +182,9 @@ func (p *pages) plan(due *reports, owed map[string]bool, look func(name string) 
 	return all
 }
 
-// tell finds out what the reports of a family make of the router above it. That
-// is written again, and the one above it told, if that is owed.
-func (p *pages) tell(t *telling, owed bool) {
+// compute works out what t makes of its router. If that is owed, it is written again
+// and reported to the one above.
+func (p *nodes) compute(t *update, owed bool) {
 	if t.old.router == nil {
 		return
 	}
@@ -195,7 +196,7 @@ func (p *pages) tell(t *telling, owed bool) {
 	t.up = t.name != "" && (p.settle(t.old.router, next) || owed)
 }
 
-// families returns the reports by the name of the router that they go to.
+// families groups the reports by the name of the router they go to.
 func (r *reports) families() map[string][]report {
 	families := make(map[string][]report)
 	for name, slot := range r.of {
@@ -225,7 +226,7 @@ func (r *reports) drop(family []report) {
 	}
 }
 
-// with returns r with the slots of family as reported, where that is newer.
+// with returns r with those slots of family that are newer than its own.
 func (r *router) with(family []report) (next *router, changed bool) {
 	next = new(router)
 	*next = *r
@@ -240,9 +241,9 @@ func (r *router) with(family []report) (next *router, changed bool) {
 	return next, changed
 }
 
-// settle closes next, which follows old, if nothing is below it any more, and
-// tells whether the page above is to be told of next.
-func (p *pages) settle(old, next *router) bool {
+// settle closes next, which follows old, if nothing is left below it, and reports
+// whether next must be reported to the node above.
+func (p *nodes) settle(old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, next.total(), max(routerDrift, next.total()/128))
 	if due || next.closed != old.closed {
@@ -252,22 +253,22 @@ func (p *pages) settle(old, next *router) bool {
 	return false
 }
 
-// In a small tree every change of a count is reported, so that places and lengths
-// are right where somebody could count. In a larger one a report is due when the
-// count of a leaf has moved by leafDrift, and that of a router by routerDrift or by
-// the 128th of it.
+// In a small tree, where a reader could count, every change of a count is reported,
+// so that ranks and lengths are right. In a larger one a report is due when the
+// count of a leaf has changed by leafDrift, or that of a router by routerDrift or a
+// 128th of it.
 const (
 	smallTree   = 8192
 	leafDrift   = 4
 	routerDrift = 6
 )
 
-// due returns what a page that has now members is to report, and whether it is to,
-// where pushed is what it has last reported and allowed how far that may be off.
+// due returns what a node with now members should report, and whether to report it.
+// pushed is what it last reported, and allowed how far that may be off.
 //
-// Between two reports a count goes on as it went before, as a rule. So a report
-// is a part of the way ahead, and of many pages some are ahead and some behind.
-func (p *pages) due(pushed, now, allowed int) (report int, due bool) {
+// A count usually keeps moving in one direction. So a report runs a part of the way
+// ahead, and of many nodes some are ahead and some behind.
+func (p *nodes) due(pushed, now, allowed int) (report int, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
 	}
@@ -281,8 +282,8 @@ func (p *pages) due(pushed, now, allowed int) (report int, due bool) {
 }
 
 // size returns how many members the tree had when this process last saw its root
-// as a router, 0 if it has not.
-func (p *pages) size() int {
+// as a router; 0 if it has not.
+func (p *nodes) size() int {
 	if r, _ := p.local.router(p.key("")); r != nil {
 		return r.total()
 	}

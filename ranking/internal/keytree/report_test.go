@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Routers are told ahead of writes that may be refused, so this is where a count
+// Counts are reported ahead of writes that may be refused, so this is where one
 // would stay wrong.
 func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
 	kvtest.SimulateMany(t, 1000, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
@@ -27,7 +27,7 @@ func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testin
 					if rng.IntN(4) > 0 {
 						change = To(FromInt(score))
 					}
-					if _, err := r.Set(ctx, s, r.own, idOf(rng.IntN(80)), change); err != nil {
+					if err := r.change(idOf(rng.IntN(80)), change); err != nil {
 						sim.T().Error(err)
 					}
 				}
@@ -46,7 +46,7 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 		r.set(t, idOf(i), int64(i%3))
 	}
 	due := new(Due)
-	if _, err := r.SetDue(ctx, r.s, r.own, "another", To(FromInt(1)), due); err != nil {
+	if err := r.Set(ctx, r.s, r.own, "another", To(FromInt(1)), due); err != nil {
 		t.Fatal(err)
 	}
 	metered, meter := kv.Metered(ctx)
@@ -61,8 +61,8 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 	}
 }
 
-// meddled is a store as a process sees it that dies after its second trip, and
-// between the first and the second of which somebody does something.
+// meddled is the store of a process that dies after its second trip. Between the
+// first and the second, meddle runs.
 type meddled struct {
 	kv.Store
 	trips  int
@@ -82,7 +82,7 @@ func (m *meddled) Do(ctx context.Context, ops []kv.Op) error {
 
 var errDead = fmt.Errorf("%w: the process is dead", kv.ErrUnavailable)
 
-func TestReport_AfterOneThatWasRefusedNothingIsBelowAClosedSlot(t *testing.T) {
+func TestReport_AfterARefusedWriteNothingIsBelowAClosedSlot(t *testing.T) {
 	r := open(newMem())
 	for i := range 40 {
 		r.set(t, idOf(i), int64(1+i%2*5000+i))
@@ -91,7 +91,7 @@ func TestReport_AfterOneThatWasRefusedNothingIsBelowAClosedSlot(t *testing.T) {
 		r.remove(t, idOf(i))
 	}
 	due := new(Due)
-	if _, err := r.SetDue(ctx, r.s, r.own, idOf(39), Out, due); err != nil {
+	if err := r.Set(ctx, r.s, r.own, idOf(39), Out, due); err != nil {
 		t.Fatal(err)
 	}
 	dying := &meddled{Store: r.s, meddle: func() { open(r.s).set(t, idOf(39), 5040) }}

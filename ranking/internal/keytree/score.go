@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Score is a score as the tree orders it: the greater stands higher, whatever
-// it was made from.
+// Score is a score as the tree orders it: the greater is the higher, whatever it was
+// made from.
 type Score uint64
 
 const signBit = 1 << 63
@@ -17,8 +17,8 @@ func FromInt(n int64) Score { return Score(uint64(n) ^ signBit) }
 // Int returns what FromInt made s from.
 func (s Score) Int() int64 { return int64(uint64(s) ^ signBit) }
 
-// FromFloat returns the score of f; -0 is 0. It returns false for NaN, which
-// has no place in any order.
+// FromFloat returns the score of f; -0 is 0. It returns false for NaN, which cannot
+// be ordered.
 func FromFloat(f float64) (Score, bool) {
 	b := math.Float64bits(f)
 	switch {
@@ -43,13 +43,13 @@ func (s Score) Float() float64 {
 	return math.Float64frombits(^b)
 }
 
-// Code is how scores become bits: a code keeps their order, and none is the
+// Code says how scores become bits. Codes keep the order of scores, and none is the
 // beginning of another.
 type Code byte
 
-// Signed is for what FromInt makes, Unsigned for any number, Float for what
-// FromFloat makes. Small numbers have short codes, but for Float, whose codes
-// all have 64 bits.
+// Signed is for scores from FromInt, Unsigned for any numbers, Float for scores from
+// FromFloat. Small numbers have short codes, except with Float, whose codes all have
+// 64 bits.
 const (
 	Signed   Code = 'i'
 	Unsigned Code = 'u'
@@ -74,8 +74,8 @@ func (c Code) append(dst []byte, s Score) []byte {
 	}
 }
 
-// appendMagnitude appends v, which is not 0, as the place of its first bit and
-// the bits after it. All are turned over for numbers that grow downwards.
+// appendMagnitude appends v, which is not 0, as the position of its first bit and
+// the bits after it, all of them inverted for negative numbers.
 func appendMagnitude(dst []byte, v uint64, turned bool) []byte {
 	e := bits.Len64(v) - 1
 	begin := len(dst)

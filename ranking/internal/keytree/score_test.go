@@ -31,7 +31,7 @@ func pairs(rng *rand.Rand, check func(a, b uint64)) {
 	}
 }
 
-// checkCode asserts that the codes of a and b stand as want says, and that neither
+// checkCode asserts that the codes of a and b compare as want says, and that neither
 // is the beginning of the other.
 func checkCode(t *testing.T, c Code, a, b Score, want int) {
 	t.Helper()
@@ -60,7 +60,7 @@ func TestCode_KeepsTheOrderOfFloats(t *testing.T) {
 		s, okX := FromFloat(x)
 		u, okY := FromFloat(y)
 		if okX == math.IsNaN(x) || okY == math.IsNaN(y) {
-			t.Errorf("%v and %v have a place: %v and %v", x, y, okX, okY)
+			t.Errorf("%v and %v can be ordered: %v and %v", x, y, okX, okY)
 		}
 		if okX && okY {
 			checkCode(t, Float, s, u, cmp.Compare(x, y))

@@ -8,9 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Change is what is to become of a member: it returns its score, or false to
-// take it out, given the state it is in. What it reads for that is not older
-// than the state. It may be called again.
+// Change returns the new score of a member, or false to remove it, given the state
+// it is in. What it reads for that is not older than the state. It may be called
+// more than once.
 type Change func(ctx context.Context, s kv.Store, old State) (score Score, in bool, err error)
 
 // To is the change that gives a member score s.
@@ -18,38 +18,28 @@ func To(s Score) Change {
 	return func(context.Context, kv.Store, State) (Score, bool, error) { return s, true, nil }
 }
 
-// Out is the change that takes a member out.
+// Out is the change that removes a member.
 func Out(context.Context, kv.Store, State) (Score, bool, error) { return 0, false, nil }
 
 const setTries = 16
 
-// Set changes the member id of a tree with records of its own, own, and returns
-// the state it has then.
+// Set changes the member id of a tree with records of its own, own, and adds to due
+// what must be reported.
 //
-// The entry goes in first, then the record says so, then the old entry goes: a
-// member that is in is never missing, and after a crash at most an entry is left
-// that its record does not confirm.
+// It adds the new entry first, then writes the record, then removes the old entry.
+// So a member that is in is never missing, and a crash leaves at most an entry that
+// its record does not confirm.
 //
-// After an error the member is as it was, but for an ErrUnclear. What could not
-// be cleaned up or reported once the record said so is no error: whoever meets it
-// does that.
-func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change) (State, error) {
-	due := new(Due)
-	st, err := t.SetDue(ctx, s, own, id, change, due)
-	if err == nil {
-		_ = due.Report(ctx, s)
-	}
-	return st, err
-}
-
-// SetDue is Set without its reports, which are added to due.
-func (t *Tree) SetDue(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) (st State, err error) {
+// After an error other than ErrUnclear the member is as it was. Failing to clean up
+// once the record is written is not an error: a query that meets the old entry has
+// it removed.
+func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
 	if len(id) > MaxID {
-		return st, tooLong(id)
+		return tooLong(id)
 	}
 	var old record
 	read := func(s kv.Store) (err error) { old, err = own.read(ctx, s, id); return err }
-	err = t.begin(ctx, s, func(se *session) error {
+	return t.begin(ctx, s, func(ep *epochs) error {
 		for try := range setTries {
 			if try > 0 {
 				if err := pause(ctx, try); err != nil {
@@ -59,20 +49,18 @@ func (t *Tree) SetDue(ctx context.Context, s kv.Store, own *Own, id string, chan
 					return err
 				}
 			}
-			m := &move{session: se, own: own, id: id, old: old, due: due}
-			st, err = m.run(ctx, s, change)
-			if !again(err) {
+			m := &move{epochs: ep, own: own, id: id, old: old, due: due}
+			if err := m.run(ctx, s, change); !again(err) {
 				return err
 			}
 		}
 		return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, setTries)
 	}, read)
-	return st, err
 }
 
-// move is one try to bring a member from one state to another.
+// move is one attempt to bring a member from one state to another.
 type move struct {
-	*session
+	*epochs
 	own *Own
 	id  string
 	old record
@@ -80,34 +68,34 @@ type move struct {
 	due *Due
 }
 
-func (m *move) run(ctx context.Context, s kv.Store, change Change) (State, error) {
+func (m *move) run(ctx context.Context, s kv.Store, change Change) error {
 	score, in, err := change(ctx, s, m.old.State)
 	if err != nil {
-		return State{}, err
+		return err
 	}
 	if in == m.old.In && (!in || score == m.old.Score) {
-		return m.old.State, nil
+		return nil
 	}
 	m.new = m.own.next(m.old, in, score)
 	if in {
 		if err := m.insert(ctx, s, m.due, m.id, m.old.State, score, m.new.Ver); err != nil {
-			return State{}, err
+			return err
 		}
 	}
 	leaves, err := m.commit(ctx, s)
 	if err != nil {
-		return State{}, m.lost(ctx, s, err)
+		return m.lost(ctx, s, err)
 	}
 	m.clean(ctx, s, leaves)
-	return m.new, nil
+	return nil
 }
 
-// commit writes the record, and reads the leaves that the old entry is to be
-// taken out of in the same trip; nil where that is not needed or fails.
-func (m *move) commit(ctx context.Context, s kv.Store) (leaves []*place, err error) {
+// commit writes the record, and reads in the same trip the leaves to remove the old
+// entry from; nil where that is not needed or fails.
+func (m *move) commit(ctx context.Context, s kv.Store) (leaves []*spot, err error) {
 	works := []func(kv.Store) error{func(s kv.Store) error { return m.writeRecord(ctx, s) }}
 	if m.old.In && !(m.new.In && m.sameLeaf(m.id, m.old.Score, m.new.Score)) {
-		leaves = make([]*place, len(m.write))
+		leaves = make([]*spot, len(m.write))
 		for i, p := range m.write {
 			works = append(works, func(s kv.Store) (err error) {
 				leaves[i], err = p.find(ctx, s, p.point(m.old.Score, m.id))
@@ -118,9 +106,9 @@ func (m *move) commit(ctx context.Context, s kv.Store) (leaves []*place, err err
 	return leaves, kv.Together(ctx, s, works...)[0]
 }
 
-// writeRecord stores the new record, and looks where that is unclear. errAgain:
-// the record has changed. ErrUnclear: it was written and then overwritten, or it
-// was not.
+// writeRecord writes the new record, and reads it if the outcome is unclear.
+// errAgain: the record has changed. ErrUnclear: the record was either written and
+// overwritten since, or not written.
 func (m *move) writeRecord(ctx context.Context, s kv.Store) error {
 	if m.read.late() {
 		return errLate
@@ -131,9 +119,9 @@ func (m *move) writeRecord(ctx context.Context, s kv.Store) error {
 		switch {
 		case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
 			unclear = true
-		case refused(err) && !unclear:
+		case kv.Raced(err) && !unclear:
 			return errAgain
-		case !refused(err):
+		case !kv.Raced(err):
 			return err
 		}
 		now, err := m.own.read(ctx, s, m.id)
@@ -145,14 +133,14 @@ func (m *move) writeRecord(ctx context.Context, s kv.Store) error {
 		case now.State == m.new:
 			return nil
 		default:
-			return fmt.Errorf("%w: the member %s changed meanwhile", kv.ErrUnclear, m.id)
+			return fmt.Errorf("%w: the member %s has changed since", kv.ErrUnclear, m.id)
 		}
 	}
 	return kv.ErrUnclear
 }
 
-// lost cleans up after a commit that failed with err, as well as it can: the
-// entry goes unless the record confirms it or may yet do so.
+// lost cleans up after a commit that failed with err, if it can: it removes the
+// entry unless the record confirms it or may still do so.
 func (m *move) lost(ctx context.Context, s kv.Store, err error) error {
 	if !again(err) || !m.new.In {
 		return err
@@ -167,8 +155,8 @@ func (m *move) lost(ctx context.Context, s kv.Store, err error) error {
 	return err
 }
 
-// clean takes out the old entry, as well as it can.
-func (m *move) clean(ctx context.Context, s kv.Store, leaves []*place) {
+// clean removes the old entry, if it can.
+func (m *move) clean(ctx context.Context, s kv.Store, leaves []*spot) {
 	works := make([]func(kv.Store) error, len(leaves))
 	for i, at := range leaves {
 		p := m.write[i]

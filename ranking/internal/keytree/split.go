@@ -7,23 +7,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// split makes the leaf at a router with four children, which get the entries of
-// kept. First the leaf is frozen, so that nothing is put in that its children do
-// not get; then anybody can do the rest.
-func (p *pages) split(ctx context.Context, s kv.Store, at *place, kept *leaf) error {
+// split turns the leaf at into a router with four children, which get the entries of
+// kept. It freezes the leaf first, so that no entry is added that the children do
+// not get; then any process can do the rest.
+func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf) error {
 	frozen := *kept
 	frozen.splitting, frozen.seq = true, at.leaf.seq+1
-	if err := p.write(ctx, s, at.name, at.page, frozen.encode()); err != nil {
+	if err := p.write(ctx, s, at.name, at.node, frozen.encode()); err != nil {
 		return err
 	}
-	return p.finishSplit(ctx, s, at.name, page{leaf: &frozen})
+	return p.finishSplit(ctx, s, at.name, node{leaf: &frozen})
 }
 
-// finishSplit makes the children of a frozen leaf, and then of the leaf itself a
-// router. What they become is a function of the frozen leaf, so that all who do
-// this do the same, and none can undo it. Who has frozen it does not know its
+// finishSplit adds the children of a frozen leaf and then turns it into a router.
+// The result is a function of the frozen leaf, so all processes that do this do the
+// same, and none can undo it. The process that froze the leaf does not know its
 // version yet.
-func (p *pages) finishSplit(ctx context.Context, s kv.Store, name string, frozen page) error {
+func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen node) error {
 	children := p.children(name, frozen.leaf)
 	var there bool
 	works := []func(kv.Store) error{
@@ -57,14 +57,14 @@ func (p *pages) finishSplit(ctx context.Context, s kv.Store, name string, frozen
 	return nil
 }
 
-// add adds the children of the page called name. It tells whether some were
-// there already.
-func (p *pages) add(ctx context.Context, s kv.Store, name string, children [4]*leaf) (there bool, err error) {
+// add adds the children of the node called name, and reports whether some existed
+// already.
+func (p *nodes) add(ctx context.Context, s kv.Store, name string, children [4]*leaf) (there bool, err error) {
 	ops := make([]kv.Op, len(children))
 	for i, c := range children {
-		ops[i] = p.put(childName(name, i), page{}, c.encode())
+		ops[i] = p.put(childName(name, i), node{}, c.encode())
 	}
-	// Each op tells in its result what became of it.
+	// The result of each op says whether it succeeded.
 	_ = s.Do(ctx, ops)
 	for i := range ops {
 		switch err := ops[i].Err(); {
@@ -79,8 +79,8 @@ func (p *pages) add(ctx context.Context, s kv.Store, name string, children [4]*l
 	return there, nil
 }
 
-// children returns what the four children of the leaf called name begin as.
-func (p *pages) children(name string, frozen *leaf) [4]*leaf {
+// children returns the four children of the leaf called name.
+func (p *nodes) children(name string, frozen *leaf) [4]*leaf {
 	var children [4]*leaf
 	for i := range children {
 		children[i] = new(leaf)
@@ -96,20 +96,20 @@ func (p *pages) children(name string, frozen *leaf) [4]*leaf {
 	return children
 }
 
-// routerOf returns what a frozen leaf becomes. Its sequence goes on, since the
-// page above knows the leaf's.
+// routerOf returns the router that a frozen leaf becomes. It continues the sequence
+// numbers of the leaf, which the node above knows.
 func routerOf(frozen *leaf, children [4]*leaf) *router {
 	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
 	for i, c := range children {
-		// Below a page that was lost there may be others that were not.
+		// There may still be nodes below one that was lost.
 		r.slots[i] = slot{count: c.pushed, closed: c.closed && !frozen.lost}
 	}
 	return r
 }
 
-// putBelow puts the entries of a leaf into the pages below it that were there
-// before it was.
-func (p *pages) putBelow(ctx context.Context, s kv.Store, l *leaf) error {
+// putBelow adds the entries of a leaf to the nodes below it, which existed before
+// the leaf did.
+func (p *nodes) putBelow(ctx context.Context, s kv.Store, l *leaf) error {
 	works := make([]func(kv.Store) error, len(l.entries))
 	for i, e := range l.entries {
 		works[i] = func(s kv.Store) error {

@@ -13,11 +13,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The sweep lets processes change the same members at the same time on a
-// simulated store, where requests fail, time out and arrive late, and lets each
-// of them die at any of its operations. Then all invariants must hold.
+// In the sweep, processes change the same members at the same time on a simulated
+// store, where requests fail, time out and arrive late, and each process may die at
+// any of its operations. Then all invariants must hold.
 
-// dying is a world in which one operation in forty is a process's last.
+// dying is a world in which one operation in forty is its process's last.
 func dying(powers kvtest.Powers) kvtest.World {
 	return kvtest.World{
 		Powers: powers, Crash: 1.0 / 40, Pause: 0.005,
@@ -27,7 +27,7 @@ func dying(powers kvtest.Powers) kvtest.World {
 
 var still = []string{"still1", "still2", "still3", "still4"}
 
-// stillScore spreads the members that nobody moves over the order.
+// stillScore spreads the members that never move over the order.
 func stillScore(i int) int64 { return int64(i*20 - 30) }
 
 func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
@@ -68,8 +68,8 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	})
 }
 
-// region returns how far up the members of a wave go. Where it changes from wave
-// to wave, whole subtrees are emptied and filled again.
+// region returns how far up the members of a wave go. If it changes from wave to
+// wave, whole subtrees are emptied and filled again.
 func region(sim *kvtest.Sim, wave int) int64 {
 	if sim.Seed()%2 == 0 {
 		return 0
@@ -91,13 +91,13 @@ func moveSome(r *ranking, rng *rand.Rand, up int64) {
 			score := []int64{0, 1, 5, 50, -1, -40, 3 + rng.Int64N(30)}[rng.IntN(7)]
 			change = To(FromInt(score + up))
 		}
-		// What becomes of it is seen in the end.
-		_, _ = r.Set(ctx, r.s, r.own, idOf(rng.IntN(14)), change)
+		// Whether it succeeds is checked at the end.
+		_ = r.change(idOf(rng.IntN(14)), change)
 	}
 }
 
-// readAll pages through the ranking while it changes: a member that stands
-// still is never missed, and nothing comes twice out of order.
+// readAll pages through the ranking while it changes: a member that does not move is
+// never missed.
 func readAll(t *testing.T, r *ranking) {
 	for range 4 {
 		for _, down := range []bool{true, false} {
@@ -107,7 +107,7 @@ func readAll(t *testing.T, r *ranking) {
 			}
 			for _, id := range still {
 				if !seen[id] {
-					t.Errorf("%s stands still and was missed, down %v", id, down)
+					t.Errorf("%s did not move and was missed, down %v", id, down)
 				}
 			}
 		}
@@ -132,19 +132,19 @@ func pageThrough(r *ranking, down bool) (map[string]bool, error) {
 	return nil, fmt.Errorf("no end")
 }
 
-// history watches how pages and records change.
+// history watches how nodes and records change.
 type history struct {
 	*ranking
-	pages  map[string]page
+	nodes  map[string]node
 	values map[string][]byte
 	vers   map[string]uint64
 }
 
 func newHistory(r *ranking) *history {
-	return &history{r, map[string]page{}, map[string][]byte{}, map[string]uint64{}}
+	return &history{r, map[string]node{}, map[string][]byte{}, map[string]uint64{}}
 }
 
-// run lets the simulation run until all have ended, and looks now and then.
+// run runs the simulation to its end, and looks now and then.
 func (h *history) run(sim *kvtest.Sim) {
 	for last := -1; sim.Step() != last; {
 		last = sim.Step()
@@ -164,9 +164,9 @@ func (h *history) look(sim *kvtest.Sim) {
 		switch {
 		case err != nil:
 		case strings.Contains(key, ":key0"):
-			now, _ := decodePage(result)
-			h.compare(t, key, h.pages[key], now, h.values[key], result.Value)
-			h.pages[key], h.values[key] = now, result.Value
+			now, _ := decodeNode(result)
+			h.compare(t, key, h.nodes[key], now, h.values[key], result.Value)
+			h.nodes[key], h.values[key] = now, result.Value
 		case strings.HasPrefix(key, h.name+":i:"):
 			st, _ := decodeState(result)
 			if st.Ver < h.vers[key] {
@@ -175,15 +175,15 @@ func (h *history) look(sim *kvtest.Sim) {
 			h.vers[key] = st.Ver
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(h.pages)) {
+	for _, key := range slices.Sorted(maps.Keys(h.nodes)) {
 		if _, found := slices.BinarySearch(keys, key); !found {
 			t.Errorf("%s was deleted", key)
 		}
 	}
 }
 
-// compare asserts that a page only advances.
-func (h *history) compare(t *testing.T, key string, old, now page, was, is []byte) {
+// compare asserts that a node only advances.
+func (h *history) compare(t *testing.T, key string, old, now node, was, is []byte) {
 	switch {
 	case old.version == 0:
 	case old.router != nil && now.router == nil:

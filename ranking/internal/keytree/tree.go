@@ -13,44 +13,45 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Config says which tree is meant and how it is used.
+// Config says which tree to use and how.
 type Config struct {
 	// Name is a text from kv.JoinText, unique among the trees of a store.
 	Name string
 	Code Code
 
-	// Truth is where the members have their records.
+	// Truth reads the records of the members.
 	Truth Truth
 
 	// Local is what the process remembers; trees may share one.
 	Local *Local
 
 	Now     func() time.Time
-	Expires time.Time // when the tree ends, with all that belongs to it; zero: never
+	Expires time.Time // when the tree and all that belongs to it end; zero: never
 
-	// Later does work after the reply; nil: such work is not done.
+	// Later does work after the reply; nil: that work is not done.
 	Later func(work func(context.Context, kv.Store) error)
 
 	Limit int // entries of a leaf; 0 means 128
-	Small int // how many members a tree may have whose counts are kept exact; 0 means 8,192
+	Small int // up to how many members counts are kept exact; 0 means 8,192
 }
 
 // Tree is a ranking as one process uses it.
 type Tree struct {
 	Config
-	name string // what its keys begin with
+	name string // the beginning of its keys
 
 	mu   sync.Mutex // never held during a trip
 	meta *meta      // as it was last read
-	read time.Time  // when that was asked for
+	read time.Time  // when meta was asked for
 	edge edge       // as it was last read or written
 }
 
-// treeKey is the class of all keys of trees. What follows the name is in the text
-// of the one part, since no page's key may be hashed: it is the page's position.
+// treeKey is the class of all keys of trees. What follows the name belongs to the
+// text of its one part. A node's key must not be hashed, because it is the node's
+// position.
 var treeKey = kv.NewClass("rank", 1) // tree
 
-// A tree's name is at most 32 bytes, so that the key of its deepest page is within
+// A tree's name has at most 32 bytes, so that the key of its deepest node is within
 // the limit of a store.
 const (
 	longName = 32
@@ -62,7 +63,7 @@ var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
 // New returns the tree of c.
 func New(c Config) *Tree { return &Tree{Config: c, name: treeKey.KeyOfText(nil, shorten(c.Name))} }
 
-// shorten returns name, or if it is long its beginning and a hash of it.
+// shorten returns name, or the beginning and a hash of a long one.
 func shorten(name string) string {
 	if len(name) <= longName {
 		return name
@@ -71,20 +72,19 @@ func shorten(name string) string {
 	return name[:keptName] + "#h" + nameHash.EncodeToString(sum[:])[:longName-keptName-2]
 }
 
-// pages returns the pages of an epoch of t, for an operation that may take any
-// time.
-func (t *Tree) pages(m *meta, epoch uint64) *pages {
-	return &pages{
+// nodes returns the nodes of an epoch of t, for an operation of any length.
+func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
+	return &nodes{
 		order: m.order, epoch: epoch, name: t.name + ":" + strconv.FormatUint(epoch, 10),
 		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
 		local: t.Local, truth: t.Truth, now: t.Now,
 	}
 }
 
-// metaAge is how old a tree's definition may be that an operation begins with.
+// metaAge is how old the definition may be when an operation begins.
 const metaAge = 5 * time.Second
 
-// known returns the definition if it is young enough.
+// known returns the definition if it is young enough, otherwise nil.
 func (t *Tree) known() *meta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +94,7 @@ func (t *Tree) known() *meta {
 	return t.meta
 }
 
-// know keeps m, which was asked for at that time.
+// know keeps m, which was asked for at the time asked.
 func (t *Tree) know(m *meta, asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,8 +111,8 @@ func (t *Tree) forget() {
 	t.meta, t.read = nil, time.Time{}
 }
 
-// Size returns how many members the tree had when this process last saw its
-// root as a router, 0 if it has not.
+// Size returns how many members the tree had when this process last saw its root
+// as a router; 0 if it has not.
 func (t *Tree) Size() int {
 	t.mu.Lock()
 	m := t.meta
@@ -120,20 +120,18 @@ func (t *Tree) Size() int {
 	if m == nil {
 		return 0
 	}
-	return t.pages(m, m.epoch).size()
+	return t.nodes(m, m.epoch).size()
 }
 
-// session is one operation's view of a tree: the epoch that it reads and those
-// that it writes.
-type session struct {
-	read  *pages // nil: there is no such tree yet
-	write []*pages
+// epochs are those that one operation reads and writes.
+type epochs struct {
+	read  *nodes // nil: there is no such tree yet
+	write []*nodes
 }
 
-// session begins an operation, and does what is beside in the same trip that
-// reads the definition, if that has to be read. A writer's session makes the
-// tree if there is none.
-func (t *Tree) session(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*session, error) {
+// epochs begins an operation, and does what is beside in the trip that reads the
+// definition, if it has to be read. A writer makes the tree if there is none.
+func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*epochs, error) {
 	began := t.Now()
 	m := t.known()
 	works := beside
@@ -149,22 +147,22 @@ func (t *Tree) session(ctx context.Context, s kv.Store, writes bool, beside ...f
 			return nil, err
 		}
 	}
-	return t.sessionOf(m, began), nil
+	return t.epochsOf(m, began), nil
 }
 
-func (t *Tree) sessionOf(m *meta, began time.Time) *session {
+func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 	if m == nil {
-		return &session{}
+		return &epochs{}
 	}
-	read := t.pages(m, m.epoch)
+	read := t.nodes(m, m.epoch)
 	read.began = began
-	se := &session{read: read, write: []*pages{read}}
+	ep := &epochs{read: read, write: []*nodes{read}}
 	if m.phase != idle {
-		other := t.pages(m, m.other)
+		other := t.nodes(m, m.other)
 		other.began = began
-		se.write = append(se.write, other)
+		ep.write = append(ep.write, other)
 	}
-	return se
+	return ep
 }
 
 // together runs works side by side and returns the first error.
@@ -180,20 +178,20 @@ func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) er
 	return nil
 }
 
-// sessionTries is how often an operation is begun again when the tree has moved
-// on under it.
-const sessionTries = 8
+// beginTries bounds how often an operation begins again because the tree has moved
+// to another epoch.
+const beginTries = 8
 
-// begin does work in a session of a writer, again if the session was too old or
-// the root was found missing.
-func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*session) error, beside ...func(kv.Store) error) error {
+// begin does work as a writer, and again if the epochs were out of date or the root
+// was missing.
+func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, beside ...func(kv.Store) error) error {
 	var err error
-	for range sessionTries {
-		var se *session
-		if se, err = t.session(ctx, s, true, beside...); err != nil {
+	for range beginTries {
+		var ep *epochs
+		if ep, err = t.epochs(ctx, s, true, beside...); err != nil {
 			return err
 		}
-		switch err = work(se); {
+		switch err = work(ep); {
 		case errors.Is(err, errRootLost):
 			t.forget()
 			if err := t.restart(ctx, s); err != nil && !again(err) {

@@ -114,11 +114,11 @@ func checkMember(t *testing.T, r *ranking, want []string, at int, down bool) {
 	if diff := cmp.Diff(want[at:min(at+3, len(want))], names(part.Members)); diff != "" || err != nil {
 		t.Errorf("at %d: %v, mismatch (-want +got):\n%s", at, err, diff)
 	}
-	part, place, err := r.Around(ctx, r.s, want[at], 3, down, false, Want{})
+	part, err = r.Around(ctx, r.s, want[at], 3, down, false, Want{})
 	if diff := cmp.Diff(want[max(0, at-3):min(at+4, len(want))], names(part.Members)); diff != "" || err != nil {
 		t.Errorf("around %d: %v, mismatch (-want +got):\n%s", at, err, diff)
 	}
-	if part.Before+place != at {
-		t.Errorf("around %d: the first stands at %d, it is %d behind", at, part.Before, place)
+	if place := slices.Index(names(part.Members), want[at]); part.Before+place != at {
+		t.Errorf("around %d: the first is at %d, the member %d behind it", at, part.Before, place)
 	}
 }

@@ -7,44 +7,43 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// State is what is true of a member, as its record said when it was read.
+// State is the state of a member, as its record was read.
 type State struct {
 	In    bool  // the member is in the ranking
 	Score Score // if it is in
 	Ver   uint64
-	Apart bool // it is not in, but its record is there
+	Apart bool // it is not in, but its record exists
 
-	// Value is whatever else the truth has read of the member.
+	// Value is what else the Truth has read of the member.
 	Value any
 }
 
-// confirms tells whether e is the entry of a member in state st.
+// confirms reports whether e is the entry of a member in state st.
 func (st State) confirms(e entry) bool { return st.In && e.score == st.Score }
 
-// outlived tells whether e, an entry of a member in state st, is stale: the
-// record has come as far as e's version and says otherwise, and since versions
-// only grow it will never confirm e as it is. Whoever sees this may remove e at
-// any later time. An entry with a greater version may be of a change that is
-// about to commit.
+// outlived reports whether e, an entry of a member in state st, is stale: the record
+// has reached e's version and does not confirm it. Since versions only grow, it never
+// will, and any process may remove e at any later time. An entry with a greater
+// version may belong to a change that is about to commit.
 func (st State) outlived(e entry) bool { return e.ver <= st.Ver && !st.confirms(e) }
 
-// pendingTime is how long a change can be about to make a member of what is none.
+// pendingTime is how long a change that adds a member can take to commit.
 const pendingTime = time.Hour
 
-// stuck tells whether e, which the record has not come to, is of a change that
-// has been about to commit for so long that it will not: the version of a record
-// that begins is the time.
+// stuck reports whether e belongs to a change that has been about to commit for so
+// long that it never will. It can tell only for an absent record, because a record
+// begins with the time as its version.
 //
-// That of a record that is there is not. So an entry that was put in to no avail,
-// and that no journal speaks of, stays until the record has changed once more and
-// a query meets it, or until Mend.
+// If the record exists, an entry that was never confirmed, and that no journal
+// mentions, stays until the record has changed once more and a query meets the
+// entry, or until Mend.
 func (st State) stuck(e entry, now time.Time) bool {
 	return !st.In && !st.Apart && e.ver < uint64(now.Add(-pendingTime).UnixMilli())
 }
 
-// Truth is where members have their records.
+// Truth reads the records of members.
 type Truth interface {
-	// States returns the states of ids, in their order, in one trip. One that
-	// has no record is not in, at version 0.
+	// States returns the states of ids, in their order, in one trip. A member
+	// without a record is not in, at version 0.
 	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
 }

@@ -3,39 +3,40 @@ package keytree
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Report is what Verify has found.
+// Report is what Verify found.
 type Report struct {
 	Members int // entries that their records confirm
 	Stale   int // entries that their records have outlived
-	Pending int // entries of changes that have not come about, or not yet
-	Drift   int // by how much slots are off, added up
-	Lost    int // pages that are missing
+	Pending int // entries of changes that did not happen, or not yet
+	Drift   int // by how much slots are off, in total
+	Lost    int // nodes that are missing
 
 	Leaves, Routers, Depth int
-	Way                    int // pages on the way to each entry, added up
-	Bytes                  int // of all pages
+	Way                    int // nodes on the way to each entry, in total
+	Bytes                  int // of all nodes
 
-	Missing []string // of the members that were asked for, those without an entry
-	Wrong   []string // a sentence for each thing that must not be
+	Missing []string // those of the given members that have no entry and should
+	Wrong   []string // a sentence for each broken invariant
 
 	doubtful []Doubt
-	lost     []string // the names of the pages that are missing
+	lost     []string // the names of the nodes that are missing
 }
 
-// Doubt is an entry that its record does not confirm. If Past is not 0, the record
-// must be brought to that version before the entry is taken out.
+// Doubt is an entry that its record does not confirm. If Past is not 0, the version
+// of the record must be raised to it before the entry is removed.
 type Doubt struct {
 	ID    string
 	Score Score
 	Past  uint64
 }
 
-// add counts what other has found as well.
+// add adds what other found.
 func (r *Report) add(other *Report) {
 	r.Members += other.Members
 	r.Stale += other.Stale
@@ -53,19 +54,19 @@ func (r *Report) add(other *Report) {
 }
 
 func (r *Report) wrong(name, format string, args ...any) {
-	r.Wrong = append(r.Wrong, fmt.Sprintf("page %q: ", name)+fmt.Sprintf(format, args...))
+	r.Wrong = append(r.Wrong, fmt.Sprintf("node %q: ", name)+fmt.Sprintf(format, args...))
 }
 
-// Verify reads the whole tree and reports what is wrong in it, and which of the
-// members ids have no entry although their records say that they are in. It
-// needs ids because a store cannot list its keys. Writers may write meanwhile;
-// then counts are off and entries pending, and nothing is wrong.
+// Verify reads the whole tree and reports what is wrong with it, and which of the
+// members ids have no entry although their records say that they are in. It needs
+// ids because a store cannot list its keys. If the tree changes while it runs, counts
+// may be off and entries pending, but nothing is reported as wrong.
 func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, error) {
-	se, err := t.session(ctx, s, false)
+	ep, err := t.epochs(ctx, s, false)
 	if err != nil {
 		return Report{}, err
 	}
-	if se.read == nil {
+	if ep.read == nil {
 		states, err := t.Truth.States(ctx, s, ids)
 		var r Report
 		for i, st := range states {
@@ -75,8 +76,8 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 		}
 		return r, err
 	}
-	v := &verifier{se.read}
-	r, err := v.page(ctx, s, "", slot{})
+	v := &verifier{ep.read}
+	r, err := v.node(ctx, s, "", slot{})
 	if err != nil {
 		return Report{}, err
 	}
@@ -84,13 +85,13 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 	return *r, err
 }
 
-// mendRounds bounds how often Mend looks again: what a lost page had below it comes
-// to light when the page is there again.
+// mendRounds bounds how often Mend looks again: what is below a lost node is found
+// only when the node is back.
 const mendRounds = 4
 
-// Mend does what Verify does, and mends it: clear is called to take entries out, the
-// members that are missing are put in, and the pages made. Counts need a Refresh
-// then.
+// Mend does what Verify does, and repairs the tree: it calls clear to remove entries,
+// adds the members that are missing, and makes lost nodes again. Counts need a
+// Refresh afterward.
 func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, clear func(context.Context, []Doubt) error) (Report, error) {
 	first, err := t.Verify(ctx, s, ids)
 	found := first
@@ -106,7 +107,7 @@ func (r *Report) mendable() bool { return len(r.doubtful)+len(r.Missing)+len(r.l
 
 func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(context.Context, []Doubt) error) error {
 	for _, name := range found.lost {
-		if err := t.makeAgain(ctx, s, name); err != nil {
+		if err := t.remakeMissing(ctx, s, name); err != nil {
 			return err
 		}
 	}
@@ -121,21 +122,21 @@ func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(co
 	return nil
 }
 
-// makeAgain makes the page called name if it is missing.
-func (t *Tree) makeAgain(ctx context.Context, s kv.Store, name string) error {
-	return t.begin(ctx, s, func(se *session) error {
-		got, err := se.read.get(ctx, s, name)
+// remakeMissing remakes the node called name if it is missing.
+func (t *Tree) remakeMissing(ctx context.Context, s kv.Store, name string) error {
+	return t.begin(ctx, s, func(ep *epochs) error {
+		got, err := ep.read.get(ctx, s, name)
 		if err != nil || got[0].leaf != nil || got[0].router != nil {
 			return err
 		}
-		if err := se.read.makeLost(ctx, s, name, got[0]); !again(err) {
+		if err := ep.read.remake(ctx, s, name, got[0]); !again(err) {
 			return err
 		}
 		return nil
 	})
 }
 
-// putIn puts in the entry of the member id, if its record says that it is in.
+// putIn adds the entry of the member id, if its record says that it is in.
 func (t *Tree) putIn(ctx context.Context, s kv.Store, id string) error {
 	st, err := t.state(ctx, s, id)
 	if err != nil || !st.In {
@@ -148,18 +149,18 @@ func (t *Tree) putIn(ctx context.Context, s kv.Store, id string) error {
 	return due.Report(ctx, s)
 }
 
-// verifier looks through the pages of one epoch.
-type verifier struct{ *pages }
+// verifier checks the nodes of one epoch.
+type verifier struct{ *nodes }
 
-// page looks at the page called name, to which the router above has given at,
-// and at all below it.
-func (v *verifier) page(ctx context.Context, s kv.Store, name string, at slot) (*Report, error) {
+// node checks the node called name, whose slot in the router above is at, and all
+// nodes below it.
+func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (*Report, error) {
 	r := new(Report)
 	results, err := kv.GetAll(ctx, s, v.key(name))
 	if err != nil {
 		return nil, err
 	}
-	pg, err := decodePage(results[0])
+	nd, err := decodeNode(results[0])
 	if err != nil {
 		return nil, err
 	}
@@ -170,41 +171,41 @@ func (v *verifier) page(ctx context.Context, s kv.Store, name string, at slot) (
 		r.wrong(name, "it has %d bytes", n)
 	}
 	r.Bytes, r.Depth = len(results[0].Value), len(name)/perLevel
-	if name != "" && at.seq > pg.seq()+1 {
-		r.wrong(name, "its slot is at %d and it is at %d", at.seq, pg.seq())
+	if name != "" && at.seq > nd.seq()+1 {
+		r.wrong(name, "its slot is at %d and it is at %d", at.seq, nd.seq())
 	}
 	switch {
-	case pg.leaf != nil:
-		return r, v.leaf(ctx, s, r, name, at, pg.leaf)
-	case pg.router != nil:
-		return r, v.router(ctx, s, r, name, at, pg.router)
+	case nd.leaf != nil:
+		return r, v.leaf(ctx, s, r, name, at, nd.leaf)
+	case nd.router != nil:
+		return r, v.router(ctx, s, r, name, at, nd.router)
 	}
 	r.Lost++
 	r.lost = append(r.lost, name)
 	return r, nil
 }
 
-// router looks at a router and all below it.
-func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name string, at slot, pg *router) error {
+// router checks a router and all nodes below it.
+func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name string, at slot, nd *router) error {
 	r.Routers++
 	if name != "" {
-		r.Drift += max(at.count-pg.total(), pg.total()-at.count)
+		r.Drift += max(at.count-nd.total(), nd.total()-at.count)
 	}
-	if pg.closed && (!pg.empty() || name == "") {
+	if nd.closed && (!nd.empty() || name == "") {
 		r.wrong(name, "it is closed and not empty, or the root")
 	}
-	below := make([]*Report, len(pg.slots))
-	works := make([]func(kv.Store) error, len(pg.slots))
-	for i, child := range pg.slots {
+	below := make([]*Report, len(nd.slots))
+	works := make([]func(kv.Store) error, len(nd.slots))
+	for i, child := range nd.slots {
 		works[i] = func(s kv.Store) (err error) {
-			below[i], err = v.page(ctx, s, childName(name, i), child)
+			below[i], err = v.node(ctx, s, childName(name, i), child)
 			return err
 		}
 	}
-	if err := v.run(ctx, s, pg.total(), works); err != nil {
+	if err := v.eachBelow(ctx, s, nd.total(), works); err != nil {
 		return err
 	}
-	for i, child := range pg.slots {
+	for i, child := range nd.slots {
 		if n := below[i].Members + below[i].Pending + below[i].Stale; child.closed && n > 0 {
 			r.wrong(childName(name, i), "its slot is closed, and %d entries are below", n)
 		}
@@ -213,20 +214,7 @@ func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name strin
 	return nil
 }
 
-// run does works side by side where they are about few members.
-func (v *verifier) run(ctx context.Context, s kv.Store, members int, works []func(kv.Store) error) error {
-	if members <= sideBySide {
-		return together(ctx, s, works...)
-	}
-	for _, work := range works {
-		if err := work(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// leaf looks at a leaf.
+// leaf checks a leaf.
 func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string, at slot, l *leaf) error {
 	r.Leaves++
 	r.Way += len(l.entries) * (len(name)/perLevel + 1)
@@ -243,7 +231,7 @@ func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string,
 	return v.entries(ctx, s, r, l)
 }
 
-// inOrder looks whether the entries of l belong there and stand in order.
+// inOrder checks that the entries of l belong there and are in order.
 func (v *verifier) inOrder(r *Report, name string, l *leaf) {
 	last := lowest
 	for _, e := range l.entries {
@@ -258,16 +246,12 @@ func (v *verifier) inOrder(r *Report, name string, l *leaf) {
 	}
 }
 
-// entries compares the entries of l with the records.
+// entries compares the entries of l with their records.
 func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) error {
 	if len(l.entries) == 0 {
 		return nil
 	}
-	ids := make([]string, len(l.entries))
-	for i, e := range l.entries {
-		ids[i] = e.id
-	}
-	states, err := v.truth.States(ctx, s, ids)
+	states, err := v.truth.States(ctx, s, idsOf(l.entries))
 	if err != nil {
 		return err
 	}
@@ -288,11 +272,10 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 
 const verifiedAtOnce = 100
 
-// missing returns those of ids that are in by their records and have no entry.
+// missing returns those of ids that are in by their records but have no entry.
 func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]string, error) {
 	var missing []string
-	for begin := 0; begin < len(ids); begin += verifiedAtOnce {
-		batch := ids[begin:min(begin+verifiedAtOnce, len(ids))]
+	for batch := range slices.Chunk(ids, verifiedAtOnce) {
 		states, err := v.truth.States(ctx, s, batch)
 		if err != nil {
 			return nil, err
@@ -314,18 +297,18 @@ func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]str
 	return missing, nil
 }
 
-// Has tells whether the member id, whose record is in state st, has the entry
-// that it should have, if any.
+// Has reports whether the member id, whose record is in state st, has the entry it
+// should have, if any.
 func (t *Tree) Has(ctx context.Context, s kv.Store, id string, st State) (bool, error) {
-	se, err := t.session(ctx, s, false)
-	if err != nil || se.read == nil {
+	ep, err := t.epochs(ctx, s, false)
+	if err != nil || ep.read == nil {
 		return !st.In, err
 	}
-	v := &verifier{se.read}
+	v := &verifier{ep.read}
 	return v.holds(ctx, s, id, st)
 }
 
-// holds tells whether the member id has the entry that it should have, if any.
+// holds reports whether the member id has the entry it should have, if any.
 func (v *verifier) holds(ctx context.Context, s kv.Store, id string, st State) (bool, error) {
 	if !st.In {
 		return true, nil

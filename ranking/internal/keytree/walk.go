@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// stretch is a part of the order: what lies between two points, which are not
-// part of it, in the direction from the one to the other.
+// stretch is the part of the order between two points, without these, in the
+// direction from the one to the other.
 type stretch struct{ from, to point }
 
-// up tells whether the stretch leads to higher scores.
+// up reports whether the stretch leads to higher scores.
 func (st stretch) up() bool { return st.from.compare(st.to) < 0 }
 
-// holds tells whether q lies in the stretch.
+// holds reports whether q lies in the stretch.
 func (st stretch) holds(q point) bool {
 	if st.up() {
 		return st.from.compare(q) < 0 && q.compare(st.to) < 0
@@ -20,9 +20,9 @@ func (st stretch) holds(q point) bool {
 	return st.to.compare(q) < 0 && q.compare(st.from) < 0
 }
 
-// leaves visits the leaves in which something of st can be, in its direction,
-// and what look does not know in their place, until visit returns false.
-func (p *pages) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
+// leaves visits the leaves that can hold entries in st, in its direction, until
+// visit returns false. It visits a node that look does not know with a nil leaf.
+func (p *nodes) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
 	low, high := p.bits(st.from), p.bits(st.to)
 	if !st.up() {
 		low, high = high, low
@@ -30,13 +30,13 @@ func (p *pages) leaves(look look, st stretch, visit func(name string, l *leaf) b
 	p.leavesIn(look, low, high, st.up(), visit)
 }
 
-// leavesIn is leaves between two sequences of bits, both of which belong to it.
-func (p *pages) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
+// leavesIn is leaves from one sequence of bits to another, including both.
+func (p *nodes) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
 	var walk func(name string) bool
 	walk = func(name string) bool {
-		pg, ok := look(name)
-		if !ok || pg.router == nil {
-			return visit(name, pg.leaf)
+		nd, ok := look(name)
+		if !ok || nd.router == nil {
+			return visit(name, nd.leaf)
 		}
 		for i := range 4 {
 			if !up {
@@ -44,7 +44,7 @@ func (p *pages) leavesIn(look look, low, high string, up bool, visit func(name s
 			}
 			next := childName(name, i)
 			outside := next < low[:len(next)] || next > high[:len(next)]
-			if outside || pg.router.slots[i].closed {
+			if outside || nd.router.slots[i].closed {
 				continue
 			}
 			if !walk(next) {
@@ -56,8 +56,8 @@ func (p *pages) leavesIn(look look, low, high string, up bool, visit func(name s
 	walk("")
 }
 
-// entries returns the entries in st, in its direction, up to the first page that
-// was not read. It tells whether those are all.
+// entries returns the entries in st, in its direction, up to the first node that
+// was not read, and reports whether these are all.
 func (r *reading) entries(st stretch) (found []entry, all bool) {
 	all = true
 	r.leaves(r.known, st, func(_ string, l *leaf) bool {
@@ -71,9 +71,9 @@ func (r *reading) entries(st stretch) (found []entry, all bool) {
 	return found, all
 }
 
-// within returns the entries of l in st, in its direction. Of two of one member
-// the newer may be of a change that has not come about; who asks no record takes
-// it all the same.
+// within returns the entries of l in st, in its direction. Of two entries of one
+// member, the newer may belong to a change that never happened. A query that does
+// not check records takes it nevertheless.
 func (r *reading) within(l *leaf, st stretch) []entry {
 	entries := l.entries
 	if r.trusting {
@@ -91,8 +91,7 @@ func (r *reading) within(l *leaf, st stretch) []entry {
 	return found
 }
 
-// reach returns a walk that has what it needs when there are n entries in st, or
-// all there are.
+// reach is a walk that needs n entries in st, or all there are.
 func (r *reading) reach(st stretch, n int) func(look) bool {
 	return func(look look) bool {
 		met, complete := 0, true
@@ -109,11 +108,11 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 	}
 }
 
-// surely returns how many members are at least below the page called name, which
-// was not read but is one of those that hold something.
+// surely returns how many members there are at least below the node called name,
+// which was not read and is not empty.
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-leafDrift) }
 
-// expected returns how many members are below the page called name, as far as
+// expected returns how many members there are below the node called name, as far as
 // is known.
 func (r *reading) expected(name string) int {
 	if name == "" {
@@ -129,27 +128,27 @@ func (r *reading) expected(name string) int {
 	return above.router.slots[child(parent(name), name)].count
 }
 
-// beyond is a walk that counts the members that stand above p, or below it.
+// beyond is a walk that counts the members above q, or below it.
 func (r *reading) beyond(q point, above bool, count *int) func(look) bool {
 	bits := r.bits(q)
 	return func(look look) bool {
 		*count = 0
 		for name := ""; ; {
-			pg, ok := look(name)
+			nd, ok := look(name)
 			if !ok {
 				return false
 			}
-			if pg.router == nil {
-				*count += pg.leaf.beyond(&r.order, q, above)
+			if nd.router == nil {
+				*count += nd.leaf.beyond(&r.order, q, above)
 				return true
 			}
 			at := child(name, bits)
-			for i, s := range pg.router.slots {
+			for i, s := range nd.router.slots {
 				if i > at && above || i < at && !above {
 					*count += s.count
 				}
 			}
-			if pg.router.slots[at].closed {
+			if nd.router.slots[at].closed {
 				return true
 			}
 			name = childName(name, at)
@@ -171,36 +170,36 @@ func (l *leaf) beyond(o *order, p point, above bool) int {
 // total is a walk that counts all members.
 func (r *reading) total(count *int) func(look) bool {
 	return func(look look) bool {
-		pg, ok := look("")
+		nd, ok := look("")
 		switch {
 		case !ok:
 			return false
-		case pg.router != nil:
-			*count = pg.router.total()
+		case nd.router != nil:
+			*count = nd.router.total()
 		default:
-			*count = len(pg.leaf.newest())
+			*count = len(nd.leaf.newest())
 		}
 		return true
 	}
 }
 
-// skip is a walk that finds the member that has skipped members before it, from
-// the highest down or from the lowest up, and the point just before it. It asks
-// for as many leaves as n members from there on are likely to be in.
+// skip is a walk that finds the point just before the member that has skipped
+// members before it, from the highest down or from the lowest up. It asks for as
+// many leaves as are likely to hold the next n members.
 func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 	return func(look look) bool {
 		left, name := skipped, ""
 		for {
-			pg, ok := look(name)
+			nd, ok := look(name)
 			if !ok {
 				r.askFrom(look, name, left+n, down)
 				return false
 			}
-			if pg.router == nil {
-				*at = r.nth(pg.leaf, left, down)
+			if nd.router == nil {
+				*at = r.nth(nd.leaf, left, down)
 				return true
 			}
-			next, ok := r.descend(name, pg.router, &left, down)
+			next, ok := r.descend(name, nd.router, &left, down)
 			if !ok {
 				*at = end(down)
 				return true
@@ -210,8 +209,8 @@ func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 	}
 }
 
-// askFrom looks at the leaves from that called name on which hold n members, as
-// far as is known.
+// askFrom looks at the leaves, from the node called name on, that are likely to hold
+// n members.
 func (r *reading) askFrom(look look, name string, n int, down bool) {
 	low, high := name+strings.Repeat("0", maxBits-len(name)), strings.Repeat("1", maxBits)
 	if down {
@@ -223,7 +222,7 @@ func (r *reading) askFrom(look look, name string, n int, down bool) {
 	})
 }
 
-// nth returns the point just before the entry of l that has n before it.
+// nth returns the point just before the entry of l that has n others before it.
 func (r *reading) nth(l *leaf, n int, down bool) point {
 	entries := l.newest()
 	if n >= len(entries) {
@@ -232,15 +231,10 @@ func (r *reading) nth(l *leaf, n int, down bool) point {
 	if down {
 		n = len(entries) - 1 - n
 	}
-	q := r.point(entries[n].score, entries[n].id)
-	q.side = -1
-	if down {
-		q.side = 1
-	}
-	return q
+	return r.point(entries[n].score, entries[n].id).beside(down)
 }
 
-// end returns the point behind all members in a direction.
+// end returns the point after all members in a direction.
 func end(down bool) point {
 	if down {
 		return lowest
@@ -248,9 +242,9 @@ func end(down bool) point {
 	return highest
 }
 
-// descend returns the child of the router called name in which the member is
-// that has *left members of the router before it, and lowers *left by those in
-// the children before.
+// descend returns the child of the router called name that holds the member with
+// *left members of the router before it. It lowers *left by the members of the
+// children before that one.
 func (r *reading) descend(name string, above *router, left *int, down bool) (next string, ok bool) {
 	for i := range 4 {
 		if down {
@@ -266,18 +260,18 @@ func (r *reading) descend(name string, above *router, left *int, down bool) (nex
 	return "", false
 }
 
-// holds returns how many members are below the page called name, of which the
-// router above says said. A leaf that was read counts what it holds.
+// holds returns how many members there are below the node called name: what was read
+// of them, and otherwise said, which the router above says.
 func (r *reading) holds(name string, said int) int {
-	pg := r.seen[name]
+	nd := r.seen[name]
 	switch {
-	case pg.leaf != nil:
-		return len(pg.leaf.newest())
-	case pg.router == nil:
+	case nd.leaf != nil:
+		return len(nd.leaf.newest())
+	case nd.router == nil:
 		return said
 	}
 	n := 0
-	for i, below := range pg.router.slots {
+	for i, below := range nd.router.slots {
 		n += r.holds(childName(name, i), below.count)
 	}
 	return n

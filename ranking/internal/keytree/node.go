@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -22,35 +23,35 @@ const (
 const (
 	entryLimit = 128       // entries, unless the tree says otherwise
 	softBytes  = 16 << 10  // a leaf with more is split
-	hardBytes  = 512 << 10 // a leaf that cannot be split takes no more
+	hardBytes  = 512 << 10 // a leaf that cannot be split holds no more
 )
 
-// entry is one member in a leaf: the score that it has, or had, or is about to
-// have, and the version of its record that says so.
+// entry is one member in a leaf: a score that it has, had or is about to have, and
+// the version of its record that gives it that score.
 type entry struct {
 	score Score
 	ver   uint64
 	id    string
 }
 
-// leaf is a page with entries, in order.
+// leaf is a node that holds entries, in order.
 type leaf struct {
-	splitting bool // frozen, to be handed on to four children
-	closed    bool // empty, and the way to it may be closed as well
-	lost      bool // made again after the store had lost it
+	splitting bool // frozen, until its entries are in four children
+	closed    bool // empty, and the way to it may be closed too
+	lost      bool // made again after the store lost it
 	seq       uint64
 	pushed    int // the count last reported upward
 	entries   []entry
 }
 
-// slot is what a router says about one child.
+// slot is what a router knows of one child.
 type slot struct {
 	count  int
-	seq    uint64 // of the child when it had that count
+	seq    uint64 // of the child when it had this count
 	closed bool   // there is nothing below
 }
 
-// router is a page whose entries are in four children.
+// router is a node that leads to four children.
 type router struct {
 	closed bool // all slots are
 	seq    uint64
@@ -75,22 +76,20 @@ func (r *router) empty() bool {
 	return true
 }
 
-// page is what stands under the name of a page: a leaf, a router, or neither
-// if it is missing.
-type page struct {
+// node is a leaf, a router, or neither if it is missing.
+type node struct {
 	leaf    *leaf
 	router  *router
 	version kv.Version // 0: the key is absent
 	size    int        // in the store, in bytes
 }
 
-// closed tells whether the page says of itself that it is empty for good until
-// it is opened.
-func (p page) closed() bool {
+// closed reports whether the node is empty and stays so until it is opened.
+func (p node) closed() bool {
 	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed
 }
 
-func (p page) seq() uint64 {
+func (p node) seq() uint64 {
 	switch {
 	case p.leaf != nil:
 		return p.leaf.seq
@@ -125,12 +124,12 @@ func (l *leaf) encode() []byte {
 	for _, e := range l.entries {
 		b = binary.BigEndian.AppendUint64(b, uint64(e.score))
 		b = appendUint48(b, e.ver)
-		b = appendText(b, e.id)
+		b = wire.AppendText(b, e.id)
 	}
 	return seal(b)
 }
 
-// bytes returns about how long l is when encoded.
+// bytes returns about how many bytes l has when encoded.
 func (l *leaf) bytes() int {
 	n := 32
 	for _, e := range l.entries {
@@ -140,22 +139,22 @@ func (l *leaf) bytes() int {
 }
 
 func decodeLeaf(kind byte, r reader) (*leaf, error) {
-	flags := r.byte()
+	flags := r.Byte()
 	l := &leaf{splitting: kind == splittingKind, closed: flags&closedFlag != 0, lost: flags&lostFlag != 0}
 	l.seq = r.number()
 	l.pushed = int(r.number())
-	n := r.count(15)
+	n := r.Count("entries", 15)
 	l.entries = make([]entry, 0, n+1)
-	// All ids share one string: a leaf is read often and kept briefly.
-	ids := string(r.rest)
+	// All ids share one string, since a leaf is read often and kept briefly.
+	ids := string(r.Rest)
 	for range n {
-		e := entry{score: Score(r.uint64()), ver: r.uint48()}
-		size := r.count(1)
-		at := len(ids) - len(r.rest)
-		r.take(size)
-		if r.failed {
+		e := entry{score: Score(r.Uint64()), ver: r.uint48()}
+		size := r.Count("id", 1)
+		if r.Err != nil {
 			break
 		}
+		at := len(ids) - len(r.Rest)
+		r.Rest = r.Rest[size:]
 		e.id = ids[at : at+size]
 		l.entries = append(l.entries, e)
 	}
@@ -176,23 +175,23 @@ func (r *router) encode() []byte {
 }
 
 func decodeRouter(r reader) (*router, error) {
-	out := &router{closed: r.byte() != 0, seq: r.number(), pushed: int(r.number())}
+	out := &router{closed: r.Byte() != 0, seq: r.number(), pushed: int(r.number())}
 	for i := range out.slots {
-		out.slots[i] = slot{closed: r.byte() != 0, seq: r.number(), count: int(r.number())}
+		out.slots[i] = slot{closed: r.Byte() != 0, seq: r.number(), count: int(r.number())}
 	}
 	return out, r.end("router")
 }
 
-// decodePage returns what a get of a page answered. What is not a page counts
-// as missing: it will be made again in its place.
-func decodePage(r kv.Result) (page, error) {
+// decodeNode returns the node that a get answered. A value that is not a node
+// counts as missing: it will be replaced.
+func decodeNode(r kv.Result) (node, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
-		return page{}, nil
+		return node{}, nil
 	}
 	if r.Err != nil {
-		return page{}, r.Err
+		return node{}, r.Err
 	}
-	p := page{version: r.Version, size: len(r.Value)}
+	p := node{version: r.Version, size: len(r.Value)}
 	kind, body, err := unseal(r.Value)
 	if err != nil {
 		return p, nil
@@ -204,7 +203,7 @@ func decodePage(r kv.Result) (page, error) {
 		p.router, err = decodeRouter(body)
 	}
 	if err != nil {
-		return page{version: r.Version}, nil
+		return node{version: r.Version}, nil
 	}
 	return p, nil
 }

@@ -1,0 +1,126 @@
+package keytree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// nodes are the nodes of one epoch of a tree, as one operation uses them.
+type nodes struct {
+	order
+	epoch  uint64
+	name   string // of the tree and the epoch: the beginning of every key
+	limit  int    // entries of a leaf
+	small  int    // members of a tree whose counts are exact
+	expire time.Time
+	local  *Local
+	truth  Truth
+	now    func() time.Time
+
+	began time.Time // of the operation; zero: it may take any time
+}
+
+// errAgain: the node has changed, so the operation must begin again.
+var errAgain = fmt.Errorf("%w: a node of a ranking has changed", kv.ErrConflict)
+
+// errLate: the operation has taken so long that it must not write, since the tree
+// may have moved to a new epoch without it.
+var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
+
+const maxOperation = 10 * time.Second
+
+func (p *nodes) key(name string) string { return p.name + ":" + keyName(name) }
+
+// keyName returns the last part of the key of the node called name: key0 for the
+// root.
+func keyName(name string) string { return "key0" + name }
+
+func (p *nodes) keys(names []string) []string {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = p.key(name)
+	}
+	return keys
+}
+
+func (p *nodes) ttl() time.Duration { return until(p.expire, p.now()) }
+
+// until returns the TTL of what ends at end; 0 if that is zero, for what never ends.
+func until(end, now time.Time) time.Duration {
+	if end.IsZero() {
+		return 0
+	}
+	return min(max(end.Sub(now), time.Second), kv.MaxTTL)
+}
+
+// get reads nodes in one trip and remembers routers.
+func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, error) {
+	keys := p.keys(names)
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	got := make([]node, len(names))
+	for i, r := range results {
+		if got[i], err = decodeNode(r); err != nil {
+			return nil, err
+		}
+		// A node with the longest name is never split.
+		if len(names[i]) >= maxBits {
+			got[i].router = nil
+		}
+		// That the root is a leaf is worth remembering: the tree is small.
+		if got[i].router != nil || names[i] == "" {
+			p.local.remember(keys[i], got[i].router)
+		}
+	}
+	return got, nil
+}
+
+// put returns the op that replaces old with value under name.
+func (p *nodes) put(name string, old node, value []byte) kv.Op {
+	return kv.OpReplace(p.key(name), old.version, value).For(p.ttl())
+}
+
+// write replaces old with value. It returns errAgain if the node is no longer old,
+// or if it is unclear whether it was replaced, which a read will show.
+func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, value []byte) error {
+	if p.late() {
+		return errLate
+	}
+	_, err := kv.One(ctx, s, p.put(name, old, value))
+	return lost(ctx, err)
+}
+
+// late reports whether the operation must not write.
+func (p *nodes) late() bool { return !p.began.IsZero() && p.now().Sub(p.began) > maxOperation }
+
+// lost returns errAgain if a write was refused because the item has changed, or if
+// it is unclear whether it was carried out; otherwise err.
+func lost(ctx context.Context, err error) error {
+	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil {
+		return errAgain
+	}
+	return err
+}
+
+// again reports whether what ended in err must begin again.
+func again(err error) bool { return errors.Is(err, errAgain) }
+
+// pause waits for a random time, longer with each try, or until ctx ends.
+func pause(ctx context.Context, try int) error {
+	return sleep(ctx, kv.Jitter(time.Millisecond<<min(try, 5)))
+}
+
+// sleep waits for d. It returns ErrUnavailable if ctx does not last that long.
+func sleep(ctx context.Context, d time.Duration) error {
+	if !kv.Sleep(ctx, d) {
+		return fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(ctx.Err(), context.DeadlineExceeded))
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package ranking
+
+import (
+	"context"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+// part is a part of a board: one of its trees, between two scores, in one
+// direction.
+type part[T any] struct {
+	*core[T]
+	by      string
+	at      time.Time // in the period to read
+	between keytree.Between
+	up      bool // the lowest score comes first
+}
+
+// when returns a time in the period to read: the current one if none was chosen.
+func (p part[T]) when() time.Time {
+	if p.at.IsZero() {
+		return p.host.DB().Now()
+	}
+	return p.at
+}
+
+// gone reports whether the period to read is no longer kept or has not begun.
+func (p part[T]) gone() bool {
+	if p.per == Forever {
+		return false
+	}
+	now := p.host.DB().Now()
+	return !p.per.add(p.when(), p.keep).After(now) || p.per.begin(p.when()).After(now)
+}
+
+// reader returns what reads the part.
+func (p part[T]) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tree) }
+
+func (p part[T]) readerOf(tree *keytree.Tree) *reader {
+	return &reader{
+		tree: tree, store: p.host.Store(), name: p.title(), listing: p.listing(),
+		between: p.between, down: !p.up, shared: p.shared,
+	}
+}
+
+// open returns what reads the part, once the board is ready to be read.
+func (p part[T]) open(ctx context.Context) (*reader, error) {
+	if err := p.host.Ready(ctx); err != nil {
+		return nil, err
+	}
+	if p.gone() {
+		return p.readerOf(nil), nil
+	}
+	return p.reader(), nil
+}
+
+// listing is what a cursor of this part must belong to.
+func (p part[T]) listing() string {
+	name := p.title()
+	if p.many {
+		name += ":" + p.by
+	}
+	if p.up {
+		name += "+"
+	}
+	return name + "@" + p.per.name(p.when())
+}
+
+// want asks for the records that every function of keep accepts.
+func (p part[T]) want(keep []func(*T) bool) keytree.Want {
+	w := keytree.Want{Met: p.met}
+	if p.own {
+		w.Beside = p.records
+	}
+	w.Keep = func(m keytree.Member) bool {
+		rec, _ := m.Value.(*T)
+		for _, f := range keep {
+			if !f(rec) {
+				return false
+			}
+		}
+		return rec != nil
+	}
+	return w
+}
+
+// records reads the model's records for a board whose members have records of
+// their own: a member counts only while its model's record belongs to the board.
+func (p part[T]) records(ctx context.Context, s kv.Store, ids []string) ([]any, error) {
+	recs, err := p.host.See(ctx, s, ids...)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]any, len(recs))
+	for i, rec := range recs {
+		if stateIn(p.by, rec.Places, rec.Rev).In {
+			values[i] = rec.Value
+		}
+	}
+	return values, nil
+}
+
+// met removes, in the background, an entry that a query found to be stale.
+func (p part[T]) met(d keytree.Doubt) {
+	if p.own {
+		p.host.DB().Soon(func(ctx context.Context) error { return p.clearOwn(ctx, []keytree.Doubt{d}) })
+		return
+	}
+	p.host.Meet(d.ID, place{by: p.by, score: d.Score}.String(), d.Past)
+}
+
+// clear removes those of the entries that their records do not confirm.
+func (p part[T]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
+	if p.own {
+		return p.clearOwn(ctx, doubtful)
+	}
+	for _, d := range doubtful {
+		p.met(d)
+	}
+	return p.host.DB().Flush(ctx)
+}
+
+// clearOwn is clear for members with records of their own. If the model's record
+// no longer belongs to the board, the member is removed too.
+func (p part[T]) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
+	s, tree, due := p.host.Store(), p.tree(p.by, p.when()), new(keytree.Due)
+	defer p.reports.add(due)
+	for _, d := range doubtful {
+		err := tree.Set(ctx, s, tree.own, d.ID, p.stay(d.ID), due)
+		if err == nil {
+			err = tree.Clear(ctx, s, tree.own, d, due)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stay is the change that removes a member if the model's record no longer
+// belongs to the board.
+func (p part[T]) stay(id string) keytree.Change {
+	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.Score, bool, error) {
+		values, err := p.records(ctx, s, []string{id})
+		if err != nil {
+			return 0, false, err
+		}
+		return old.Score, old.In && values[0] != nil, nil
+	}
+}
+
+// page returns one page of records.
+func (p part[T]) page(ctx context.Context, cursor string, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+	l, next, prev, err := p.members(ctx, cursor, n, p.want(keep))
+	out := kvmodel.Listing[T]{Next: next, Prev: prev}
+	for _, m := range l.Members {
+		out.Items = append(out.Items, m.Value.(*T))
+	}
+	return out, err
+}
+
+// members returns one page of members and the cursors after and before it.
+func (p part[T]) members(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
+	r, err := p.open(ctx)
+	if err != nil {
+		return l, "", "", err
+	}
+	return r.page(ctx, cursor, n, w)
+}
+
+func (p part[T]) count(ctx context.Context) (int, error) {
+	r, err := p.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return r.count(ctx)
+}

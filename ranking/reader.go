@@ -1,0 +1,139 @@
+package ranking
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+// reader reads one tree in one direction, for a Board or a Tree.
+type reader struct {
+	tree    *keytree.Tree // nil: there is nothing to read
+	store   kv.Store
+	name    string // what errors begin with
+	listing string // what a cursor must belong to
+	between keytree.Between
+	down    bool // the highest score comes first
+	shared  bool // members with one score have one rank
+}
+
+// page returns up to n members from the position of cursor, and the cursors of
+// the pages after and before them.
+func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
+	var at []byte
+	if cursor != "" {
+		if at, err = kvmodel.ParseCursor(r.listing, cursor); err != nil {
+			return l, "", "", err
+		}
+	}
+	if r.tree == nil {
+		return l, "", "", nil
+	}
+	l, err = r.tree.Page(ctx, r.store, r.between, r.down, at, n, w)
+	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
+}
+
+func (r *reader) cursor(at []byte) string {
+	if at == nil {
+		return ""
+	}
+	return kvmodel.Cursor(r.listing, at)
+}
+
+// standing returns where the member with the id text stands.
+func (r *reader) standing(ctx context.Context, id string) (st keytree.Standing, err error) {
+	if r.tree == nil {
+		return st, r.about(id, kv.ErrNotFound)
+	}
+	st, err = r.tree.Standing(ctx, r.store, id, r.down, r.shared)
+	return st, r.about(id, err)
+}
+
+// at returns n members from rank on.
+func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.Part, error) {
+	if rank < 1 {
+		return keytree.Part{}, r.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
+	}
+	if r.tree == nil {
+		return keytree.Part{}, nil
+	}
+	part, err := r.tree.At(ctx, r.store, rank-1, n, r.down, r.shared, w)
+	return part, r.failure(err)
+}
+
+// around returns the member with the id text and up to n on either side of it.
+func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (keytree.Part, error) {
+	if r.tree == nil {
+		return keytree.Part{}, r.about(id, kv.ErrNotFound)
+	}
+	part, err := r.tree.Around(ctx, r.store, id, n, r.down, r.shared, w)
+	return part, r.about(id, err)
+}
+
+func (r *reader) count(ctx context.Context) (int, error) {
+	if r.tree == nil {
+		return 0, nil
+	}
+	n, err := r.tree.Count(ctx, r.store, r.between)
+	return n, r.failure(err)
+}
+
+// rankIn returns the rank of member i of part, from 1. If equal scores share a
+// rank, it is that of the first of them.
+func rankIn(part keytree.Part, i int, shared bool) int {
+	first := i
+	for shared && first > 0 && part.Members[first-1].Score == part.Members[i].Score {
+		first--
+	}
+	if shared && first == 0 {
+		return part.Run + 1
+	}
+	return part.Before + first + 1
+}
+
+func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
+	found, err := r.tree.Verify(ctx, r.store, ids)
+	return reportOf(found), r.failure(err)
+}
+
+// mend takes entries out with clear.
+func (r *reader) mend(ctx context.Context, ids []string, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
+	found, err := r.tree.Mend(ctx, r.store, ids, clear)
+	if err == nil {
+		err = r.tree.Refresh(ctx, r.store)
+	}
+	return reportOf(found), r.failure(err)
+}
+
+func (r *reader) refresh(ctx context.Context) error {
+	return r.failure(r.tree.Refresh(ctx, r.store))
+}
+
+func (r *reader) rebuild(ctx context.Context, ids []string) error {
+	return r.failure(r.tree.Rebuild(ctx, r.store, ids))
+}
+
+func (r *reader) stats() Stats {
+	n, bytes := r.tree.Local.Routers()
+	return Stats{n, bytes, r.tree.Local.Lost()}
+}
+
+func (r *reader) failure(err error) error { return named(r.name, err) }
+
+// about says in err which member it is about.
+func (r *reader) about(id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return r.failure(fmt.Errorf("%.100q: %w", id, err))
+}
+
+func named(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
