@@ -104,7 +104,7 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 			layout, "	kept := distinct(entries, c.keep, c.what)\n", "	kept := slices.Clone(entries[:min(len(entries), c.keep)])\n",
 		),
 		proof.Wrong("what is appended to is trimmed by set",
-			appended, "kv.OpSwap(key, version, encodeAll(kept)).For(2*a.ttl)", "kv.OpSet(key, encodeAll(kept)).For(2*a.ttl)",
+			appended, "	_, err = kv.One(ctx, s, kv.OpSwap(key, version, encodeAll(kept)).For(2*a.ttl))", "	_ = version\n	_, err = kv.One(ctx, s, kv.OpSet(key, encodeAll(kept)).For(2*a.ttl))",
 		),
 		proof.Wrong("an absent key is made by set",
 			push, "_, err := kv.One(ctx, s, kv.OpAdd(a.key, a.data).For(a.ttl))", "_, err := kv.One(ctx, s, kv.OpSet(a.key, a.data).For(a.ttl))",
@@ -116,7 +116,7 @@ func TestSweep_Events_NoticesEveryMistakeOfTheLayouts(t *testing.T) {
 			appended, ", a.keyOf(owner, now-1)}", "}",
 		),
 		proof.Wrong("a packed value is replaced by set",
-			packed, "kv.OpReplace(key, version, data)", "kv.OpSet(key, data)",
+			packed, "		_, err = kv.One(ctx, s, kv.OpReplace(key, version, data)", "		_ = version\n		_, err = kv.One(ctx, s, kv.OpSet(key, data)",
 		),
 	})
 }
