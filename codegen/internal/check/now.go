@@ -17,7 +17,7 @@ import (
 func lockOf(p *model.Package) *lock {
 	l := &lock{path: filepath.Join(p.Dir, output.LockName)}
 	// What cannot be stored is reported when the codecs are written.
-	f := stored.NewForms(&problem.Reporter{Fset: token.NewFileSet()}, p.Types, p.Has)
+	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
 	for _, m := range p.Models {
 		l.models = append(l.models, lockedOf(m, f))
 	}
@@ -42,7 +42,7 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 		k.id = append(k.id, lockedItem{name: e.By.Stored, form: stored.KeyKind(e.By.Type) + " events " + e.Layout})
 	}
 	for _, x := range m.Indexes {
-		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def})
+		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def, pos: x.Pos})
 		if x.Ring != nil {
 			k.rings = append(k.rings, lockedItem{name: x.Stored, form: shapes(x.Ring)})
 		}
@@ -99,12 +99,10 @@ func (w *fieldWalk) form(t types.Type, name string) string {
 		return basicForm(u)
 	case *types.Pointer:
 		return w.form(u.Elem(), name)
-	case *types.Slice:
-		return w.listForm(u.Elem(), name)
-	case *types.Array:
-		return w.listForm(u.Elem(), name)
 	case *types.Map:
 		return "map[" + w.form(u.Key(), name) + "]" + w.form(u.Elem(), name+"{}")
+	case interface{ Elem() types.Type }: // slices, arrays
+		return w.listForm(u.Elem(), name)
 	case *types.Struct:
 		return w.structForm(t, name)
 	}

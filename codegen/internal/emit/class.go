@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -111,8 +112,8 @@ func (w *printer) guard(m *model.Model) {
 		w.printf("%s%s %s\n", name, w.names.typeString(f.Type()), quoteTag(s.Tag(i)))
 	}
 	w.printf("} = %s{}\n\n", typ)
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(m.Methods))) {
-		w.printf("var _ func(*%s) %s = (*%s).%s\n", typ, w.names.typeString(result(m, name)), typ, name)
+	for _, name := range slices.Sorted(maps.Keys(m.Methods)) {
+		w.printf("var _ func(*%s) %s = (*%s).%s\n", typ, w.names.typeString(m.Methods[name]), typ, name)
 	}
 	w.printf("\n")
 }
@@ -126,12 +127,6 @@ func quoteTag(tag string) string {
 		return fmt.Sprintf("%q", tag)
 	}
 	return "`" + tag + "`"
-}
-
-// result returns what the method called name of m returns.
-func result(m *model.Model, name string) types.Type {
-	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(m.Type), true, m.Type.Obj().Pkg(), name)
-	return obj.(*types.Func).Signature().Results().At(0).Type()
 }
 
 // kept writes how the records of m are kept if that is unusual.

@@ -29,7 +29,7 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 		byFile[m.File] = append(byFile[m.File], m)
 	}
 	names := newImports(p.Types, takenNames(p))
-	codecs := newCodecSet(stored.NewForms(r, p.Types, p.Has), names)
+	codecs := newCodecSet(&stored.Forms{Reporter: r, Pkg: p.Types, Writes: p.Has}, names)
 	files := []output.File{modelsFile(p, names)}
 	for _, path := range slices.Sorted(maps.Keys(byFile)) {
 		slices.SortFunc(byFile[path], func(a, b *model.Model) int { return int(a.Pos - b.Pos) })

@@ -9,11 +9,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// doc returns the lines of the comment on the generated type of m: its access plan.
+// doc returns the lines of the comment on the collection of m: its access plan.
 func doc(m *model.Model) []string {
-	if m.Events != nil {
-		return eventsDoc(m)
-	}
 	held := "and the indexes kept over them"
 	if len(m.Indexes) == 0 {
 		held = "by " + english.List(labels(m.ID))

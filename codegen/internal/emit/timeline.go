@@ -21,10 +21,7 @@ func makeTimeline(x *model.Index, n *imports) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.Spec[%s]{\nName: %q, Def: %q,\n", timeline, typ, x.Stored, x.Def)
 	fmt.Fprintf(&b, "Value: func(%s *%s) string { return %s.Text(%s) },", v, typ, timeline, x.Parts[0].Expr(v))
-	if c := x.Condition(); c != nil {
-		fmt.Fprintf(&b, " If: %s,", conditionExpr(c, typ, v))
-	}
-	fmt.Fprintf(&b, "\nShape: %s,", shapeExpr(x.Ring.Shape, timeline+".Shape"))
+	fmt.Fprintf(&b, "%s\nShape: %s,", condition(x, " "), shapeExpr(x.Ring.Shape, timeline+".Shape"))
 	if len(x.Ring.Before) > 0 {
 		fmt.Fprintf(&b, " Before: []%s.Shape{", timeline)
 		for _, s := range x.Ring.Before {
@@ -81,18 +78,11 @@ func eventsTrips(e *model.Events) string {
 	return fmt.Sprintf("Push %d for any 500 owners, Latest 1, Unread 1, Clear 1", push)
 }
 
-func eventsDoc(m *model.Model) []string {
-	return []string{
-		fmt.Sprintf("%s holds %s, newest first.", m.Collection, eventsLine(m)),
-		"Trips: " + eventsTrips(m.Events) + ".",
-	}
-}
-
 // events writes the type that holds the events m, and the function that makes it.
 func (w *printer) events(m *model.Model) {
 	timeline, kvmodel := w.names.runtime("timeline"), w.names.runtime("kvmodel")
 	e, typ, v, owner := m.Events, m.Type.Obj().Name(), variable(m), w.names.typeString(m.Events.By.Type)
-	w.printf("// %s\n// %s\n", eventsDoc(m)[0], eventsDoc(m)[1])
+	w.printf("// %s holds %s, newest first.\n// Trips: %s.\n", m.Collection, eventsLine(m), eventsTrips(e))
 	w.printf("type %s struct {\n*%s.Events[%s, %s]\n}\n\n", m.Collection, timeline, typ, owner)
 	w.printf("// New%s returns the %s in db.\nfunc New%s(db *%s.DB) *%s {\n", m.Collection, m.Collection, m.Collection, kvmodel, m.Collection)
 	w.printf("return &%s{%s.NewEvents(db, %s.EventsSpec[%s, %s]{\n", m.Collection, timeline, timeline, typ, owner)

@@ -61,21 +61,20 @@ func Is(text []byte) bool {
 // A Change is what has to be done to one file.
 type Change struct {
 	File
-	name string // as seen from the working directory
-	kind changeKind
+	name  string // as seen from the working directory
+	state string // one of those below
 }
 
-type changeKind int
-
+// The states of a file that has to change.
 const (
-	missing  changeKind = iota // the file is not there
-	stale                      // it holds something else
-	leftOver                   // nothing is generated there anymore
+	missing  = "missing"
+	stale    = "stale"
+	leftOver = "left over, its models are gone"
 )
 
 // String returns the file and its state in words.
 func (c Change) String() string {
-	return c.name + [...]string{": missing: run kvgen", ": stale: run kvgen", ": left over, its models are gone: run kvgen"}[c.kind]
+	return c.name + ": " + c.state + ": run kvgen"
 }
 
 // Write makes the changes. It also writes text that is not Go, and returns why
@@ -95,7 +94,7 @@ func Write(changes []Change) error {
 
 // apply makes the change. The file has its old text or its new one at every moment.
 func (c Change) apply() error {
-	if c.kind == leftOver {
+	if c.state == leftOver {
 		return os.Remove(c.Path)
 	}
 	temporary := fmt.Sprintf("%s.%d.tmp", c.Path, os.Getpid())

@@ -44,7 +44,7 @@ func (b *builder) build() bool {
 	}
 	b.model = &model.Model{
 		Name: d.Names.Model, Stored: d.Names.Stored, Collection: d.Names.Collection,
-		Version: 1, Type: named, File: d.File.Path, Pos: d.Spec.Pos(),
+		Version: 1, Type: named, File: d.File.Path, Pos: d.Spec.Pos(), Methods: map[string]types.Type{},
 	}
 	b.tags = map[*types.Var]string{}
 	fields := named.Underlying().(*types.Struct)
