@@ -29,7 +29,11 @@ func (w *printer) class(m *model.Model) {
 // collection writes the type that holds the records and indexes of m.
 func (w *printer) collection(m *model.Model) {
 	w.printf("// %s\n", strings.Join(doc(m), "\n// "))
-	w.printf("type %s struct {\n*%s.Records[%s] %s\n\n", m.Collection, w.names.runtime("kvmodel"), w.args(m), comment(m))
+	w.printf("type %s struct {\n*%s.Records[%s]", m.Collection, w.names.runtime("kvmodel"), w.args(m))
+	if m.Version > 1 {
+		w.printf(" // version %d", m.Version)
+	}
+	w.printf("\n\n")
 	for _, h := range handles(m, w.names) {
 		w.printf("%s %s // %s\n", h.name, h.typ, h.line)
 	}

@@ -33,7 +33,11 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 	files := []output.File{modelsFile(p, names)}
 	for _, path := range slices.Sorted(maps.Keys(byFile)) {
 		slices.SortFunc(byFile[path], func(a, b *model.Model) int { return int(a.Pos - b.Pos) })
-		files = append(files, modelFile(p, names, codecs, path, byFile[path]))
+		w := &printer{names: names, codecs: codecs}
+		for _, m := range byFile[path] {
+			w.class(m)
+		}
+		files = append(files, w.file(strings.TrimSuffix(path, ".go")+"_kv.go", p.Name))
 	}
 	return files
 }
@@ -75,16 +79,6 @@ func modelsFile(p *model.Package, names *imports) output.File {
 	}
 	w.printf("}\n}\n")
 	return w.file(filepath.Join(p.Dir, "kv.go"), p.Name)
-}
-
-// modelFile returns the generated file for models, which are declared in the file
-// at path.
-func modelFile(p *model.Package, names *imports, codecs *codecSet, path string, models []*model.Model) output.File {
-	w := &printer{names: names, codecs: codecs}
-	for _, m := range models {
-		w.class(m)
-	}
-	return w.file(strings.TrimSuffix(path, ".go")+"_kv.go", p.Name)
 }
 
 // A printer writes one generated file.

@@ -32,7 +32,11 @@ func handles(m *model.Model, n *imports) []handle {
 	}
 	for _, x := range m.Indexes {
 		e := emissions[x.Word]
-		all = append(all, handle{x.Name, e.typ(x, n), e.make(x, n), indexLine(x), e.read})
+		line := e.line(x)
+		if x.If != nil {
+			line += "; if " + x.If.Name
+		}
+		all = append(all, handle{x.Name, e.typ(x, n), e.make(x, n), line, e.read})
 	}
 	for _, c := range m.Counters {
 		all = append(all, handle{
@@ -42,15 +46,6 @@ func handles(m *model.Model, n *imports) []handle {
 		})
 	}
 	return all
-}
-
-// indexLine returns what x holds, for the comment beside it.
-func indexLine(x *model.Index) string {
-	text := emissions[x.Word].line(x)
-	if x.If != nil {
-		text += "; if " + x.If.Name
-	}
-	return text
 }
 
 // A batch is when rankings follow a counter: its name in the library, and in words.

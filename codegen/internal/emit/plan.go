@@ -49,14 +49,6 @@ func trips(m *model.Model) string {
 	return fmt.Sprintf("Get 1, Create %d%s, Update %s, Delete 2%s", create, again, update, listing)
 }
 
-// comment returns the comment on the records of m.
-func comment(m *model.Model) string {
-	if m.Version == 1 {
-		return ""
-	}
-	return fmt.Sprintf("// version %d", m.Version)
-}
-
 // Plan returns the access plan of the package: what each model holds, and what
 // each way to it costs in trips.
 func Plan(p *model.Package) string {

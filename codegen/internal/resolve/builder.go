@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtree/ringtree/codegen/internal/load"
 	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
@@ -21,7 +22,8 @@ func (m member) at(c tag.Clause) token.Pos { return m.tagged.Text.Pos(c.Offset) 
 
 // A builder makes one model.
 type builder struct {
-	scope
+	*problem.Reporter
+	source *load.Source
 	draft  *load.Draft
 	model  *model.Model
 	tags   map[*types.Var]string // by the fields of the struct
