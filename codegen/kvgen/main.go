@@ -122,35 +122,27 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: kvgen [-check | -plan] [-accept] [packages]; kvgen -h prints the manual")
 		return 2
 	}
-	text, err := do(codegen.Run{Patterns: flags.Args(), Accept: *accept}, *check, *plan)
+	r := codegen.Run{Patterns: flags.Args(), Accept: *accept}
+	var text string
+	var err error
+	switch {
+	case *check && *plan:
+		err = errors.New("kvgen: -check and -plan are two runs")
+	case *plan:
+		text, err = r.Plan()
+	case *check:
+		text, err = r.Check()
+	default:
+		err = r.Generate()
+	}
 	fmt.Fprint(stdout, text)
-	if err != nil && !errors.Is(err, errStale) {
+	if err != nil {
 		fmt.Fprintln(stderr, err)
 	}
-	if err != nil {
+	if err != nil || *check && text != "" {
 		return 1
 	}
 	return 0
-}
-
-// errStale ends a check that has printed what it found.
-var errStale = errors.New("stale")
-
-// do carries out the run and returns what to print.
-func do(r codegen.Run, check, plan bool) (string, error) {
-	switch {
-	case check && plan:
-		return "", errors.New("kvgen: -check and -plan are two runs")
-	case plan:
-		return r.Plan()
-	case check:
-		lines, err := r.Check()
-		if lines != "" {
-			err = errStale
-		}
-		return lines, err
-	}
-	return "", r.Generate()
 }
 
 // manual returns the command's doc comment.

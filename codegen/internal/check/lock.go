@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,7 +44,8 @@ type lockedModel struct {
 // A lockedItem is one thing that a model stores: its stored name and its form.
 type lockedItem struct {
 	name, form string
-	line       int
+	line       int       // of a lock that was read
+	pos        token.Pos // of an index in the source
 }
 
 // index returns where in items the one called name is, or -1.
@@ -139,7 +141,7 @@ func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
 	for _, kind := range m.kinds() {
 		if kind.word == word {
 			name, form, _ := strings.Cut(rest, " ")
-			*kind.items = append(*kind.items, lockedItem{name, form, n})
+			*kind.items = append(*kind.items, lockedItem{name: name, form: form, line: n})
 			return nil
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func lockOf(p *model.Package) *lock {
 	l := &lock{path: filepath.Join(p.Dir, output.LockName)}
 	// What cannot be stored is reported when the codecs are written.
-	f := stored.NewForms(&problem.Reporter{Fset: token.NewFileSet()}, p.Types, p.Has)
+	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
 	for _, m := range p.Models {
 		l.models = append(l.models, lockedOf(m, f))
 	}
@@ -27,7 +27,9 @@ func lockOf(p *model.Package) *lock {
 
 // lockedOf returns what m stores, its fields in the form that f gives them.
 func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
-	k := &lockedModel{name: m.Stored, source: m, version: m.Version, fields: storedFields(f, m.Type)}
+	w := &fieldWalk{Forms: f, open: map[types.Type]bool{m.Type: true}}
+	w.walk(m.Type, "")
+	k := &lockedModel{name: m.Stored, source: m, version: m.Version, fields: w.found}
 	for _, p := range m.ID {
 		form := stored.KeyKind(p.Type)
 		if m.Sequential {
@@ -42,7 +44,7 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 		k.id = append(k.id, lockedItem{name: e.By.Stored, form: stored.KeyKind(e.By.Type) + " events " + e.Layout})
 	}
 	for _, x := range m.Indexes {
-		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def})
+		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def, pos: x.Pos})
 		if x.Ring != nil {
 			k.rings = append(k.rings, lockedItem{name: x.Stored, form: shapes(x.Ring)})
 		}
@@ -59,15 +61,8 @@ func shapes(r *model.Ring) string {
 	return strings.Join(texts, " ")
 }
 
-// storedFields returns the fields that records of the type named hold, and those
-// of structs within it, under their stored names.
-func storedFields(f *stored.Forms, named *types.Named) []lockedItem {
-	w := &fieldWalk{Forms: f, open: map[types.Type]bool{named: true}}
-	w.walk(named, "")
-	return w.found
-}
-
-// A fieldWalk collects the stored fields of a struct and of the structs in it.
+// A fieldWalk collects the fields that records of a struct hold, and those of the
+// structs in it, under their stored names.
 type fieldWalk struct {
 	*stored.Forms
 	found []lockedItem
@@ -88,23 +83,25 @@ func (w *fieldWalk) walk(t types.Type, prefix string) {
 // form returns how values of type t are stored: types of one form read each
 // other's values. The fields of a struct are collected under name.
 func (w *fieldWalk) form(t types.Type, name string) string {
-	if stored.IsTime(t) || w.IsTimeLike(t) {
+	switch {
+	case stored.IsTime(t) || w.IsTimeLike(t):
 		return "time"
-	}
-	if w.OwnForm(t) != "" {
+	case w.OwnForm(t) != "":
 		return types.TypeString(t, nil)
+	case stored.IsBasic(t, types.IsInteger):
+		return "int"
+	case stored.IsBasic(t, types.IsFloat):
+		return "float"
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		return basicForm(u)
+		return u.Name()
 	case *types.Pointer:
 		return w.form(u.Elem(), name)
-	case *types.Slice:
-		return w.listForm(u.Elem(), name)
-	case *types.Array:
-		return w.listForm(u.Elem(), name)
 	case *types.Map:
 		return "map[" + w.form(u.Key(), name) + "]" + w.form(u.Elem(), name+"{}")
+	case interface{ Elem() types.Type }: // slices, arrays
+		return w.listForm(u.Elem(), name)
 	case *types.Struct:
 		return w.structForm(t, name)
 	}
@@ -127,14 +124,4 @@ func (w *fieldWalk) listForm(elem types.Type, name string) string {
 		return "bytes"
 	}
 	return "[]" + w.form(elem, name+"[]")
-}
-
-func basicForm(b *types.Basic) string {
-	switch info := b.Info(); {
-	case info&types.IsInteger != 0:
-		return "int"
-	case info&types.IsFloat != 0:
-		return "float"
-	}
-	return b.Name()
 }

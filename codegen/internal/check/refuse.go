@@ -166,7 +166,7 @@ func (c comparison) indexes(was, is *lockedModel) {
 			c.gone(x.line, "no index of %s is stored as %s anymore (%s), and its entries would be left behind: if it was renamed, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept",
 				is.source.Name, x.name, x.form, x.name, x.name)
 		case entries(now.form) != entries(x.form):
-			c.At(indexOf(is.source, x.name).Pos, "the index stored as %s was %s and is %s: its entries would be misread; give it a name of its own by name=, or run kvgen -accept and rebuild it",
+			c.At(now.pos, "the index stored as %s was %s and is %s: its entries would be misread; give it a name of its own by name=, or run kvgen -accept and rebuild it",
 				x.name, entries(x.form), entries(now.form))
 		}
 	}
@@ -187,12 +187,6 @@ func (c comparison) counters(was, is *lockedModel) {
 func entries(form string) string {
 	text, _, _ := strings.Cut(form, " if ")
 	return text
-}
-
-// indexOf returns the index of m that is stored as name.
-func indexOf(m *model.Model, name string) *model.Index {
-	i := slices.IndexFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name })
-	return m.Indexes[i]
 }
 
 // recallShapes gives the timelines of p the shapes that old lists, so that entries

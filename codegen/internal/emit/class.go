@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +29,11 @@ func (w *printer) class(m *model.Model) {
 // collection writes the type that holds the records and indexes of m.
 func (w *printer) collection(m *model.Model) {
 	w.printf("// %s\n", strings.Join(doc(m), "\n// "))
-	w.printf("type %s struct {\n*%s.Records[%s] %s\n\n", m.Collection, w.names.runtime("kvmodel"), w.args(m), comment(m))
+	w.printf("type %s struct {\n*%s.Records[%s]", m.Collection, w.names.runtime("kvmodel"), w.args(m))
+	if m.Version > 1 {
+		w.printf(" // version %d", m.Version)
+	}
+	w.printf("\n\n")
 	for _, h := range handles(m, w.names) {
 		w.printf("%s %s // %s\n", h.name, h.typ, h.line)
 	}
@@ -111,8 +116,8 @@ func (w *printer) guard(m *model.Model) {
 		w.printf("%s%s %s\n", name, w.names.typeString(f.Type()), quoteTag(s.Tag(i)))
 	}
 	w.printf("} = %s{}\n\n", typ)
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(m.Methods))) {
-		w.printf("var _ func(*%s) %s = (*%s).%s\n", typ, w.names.typeString(result(m, name)), typ, name)
+	for _, name := range slices.Sorted(maps.Keys(m.Methods)) {
+		w.printf("var _ func(*%s) %s = (*%s).%s\n", typ, w.names.typeString(m.Methods[name]), typ, name)
 	}
 	w.printf("\n")
 }
@@ -126,12 +131,6 @@ func quoteTag(tag string) string {
 		return fmt.Sprintf("%q", tag)
 	}
 	return "`" + tag + "`"
-}
-
-// result returns what the method called name of m returns.
-func result(m *model.Model, name string) types.Type {
-	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(m.Type), true, m.Type.Obj().Pkg(), name)
-	return obj.(*types.Func).Signature().Results().At(0).Type()
 }
 
 // kept writes how the records of m are kept if that is unusual.

@@ -14,9 +14,8 @@ import (
 func (s *codecSet) emit(model *types.Named) []byte {
 	s.out.Reset()
 	s.model(model)
-	for len(s.todo) > 0 {
-		next := s.todo[0]
-		s.todo = s.todo[1:]
+	for ; s.done < len(s.parts); s.done++ {
+		next := s.parts[s.done]
 		if next.fields {
 			s.writeFields(next.typ, next.base, next.pos)
 		} else {

@@ -20,8 +20,8 @@ type codecSet struct {
 	*stored.Forms
 	names   map[string]string // helper names by type
 	imports *imports
-	written map[string]bool // the functions written so far, by type and part
-	todo    []codecPart     // what is named but not yet written
+	parts   []codecPart // what is named, in the order in which it is written
+	done    int         // how many of parts are written
 	out     bytes.Buffer
 }
 
@@ -36,16 +36,14 @@ type codecPart struct {
 
 // newCodecSet returns a set for files that import through names.
 func newCodecSet(f *stored.Forms, names *imports) *codecSet {
-	return &codecSet{Forms: f, names: map[string]string{}, imports: names, written: map[string]bool{}}
+	return &codecSet{Forms: f, names: map[string]string{}, imports: names}
 }
 
 // codecOf returns what follows write and read in the names of the functions for t,
 // and has them written. place names a type that has no name.
 func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
-	if s.first(base, "codec") {
-		s.todo = append(s.todo, codecPart{typ: t, base: base, pos: pos})
-	}
+	s.need(codecPart{t, base, pos, false})
 	return base
 }
 
@@ -53,18 +51,16 @@ func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 // and has it written.
 func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
-	if s.first(base, "fields") {
-		s.todo = append(s.todo, codecPart{t, base, pos, true})
-	}
+	s.need(codecPart{t, base, pos, true})
 	return lowerFirst(base) + "Fields"
 }
 
-// first reports whether this part of base is asked for the first time.
-func (s *codecSet) first(base, part string) bool {
-	key := base + " " + part
-	first := !s.written[key]
-	s.written[key] = true
-	return first
+// need has part written, once.
+func (s *codecSet) need(part codecPart) {
+	same := func(p codecPart) bool { return p.base == part.base && p.fields == part.fields }
+	if !slices.ContainsFunc(s.parts, same) {
+		s.parts = append(s.parts, part)
+	}
 }
 
 // codecName returns the name of the variable that holds the codec of model.

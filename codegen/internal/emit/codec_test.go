@@ -231,7 +231,7 @@ func (p *testPackage) set(models ...string) *codecSet {
 	writes := func(name *types.TypeName) bool {
 		return name.Pkg() == p.Package && slices.Contains(models, name.Name())
 	}
-	return newCodecSet(stored.NewForms(&problem.Reporter{Fset: p.fset}, p.Package, writes), newImports(p.Package, taken))
+	return newCodecSet(&stored.Forms{Reporter: &problem.Reporter{Fset: p.fset}, Pkg: p.Package, Writes: writes}, newImports(p.Package, taken))
 }
 
 // generate returns the file of the codecs of the named models.

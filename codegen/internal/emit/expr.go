@@ -40,12 +40,17 @@ func each[T any](items []T, text func(T) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// conditionExpr returns the condition as a function of a record.
-func conditionExpr(c *model.Condition, typ, v string) string {
-	if c.Method {
-		return fmt.Sprintf("(*%s).%s", typ, c.Name)
+// condition returns how a spec says, after before, which records x holds, "" if it
+// holds all.
+func condition(x *model.Index, before string) string {
+	c, typ, v := x.Condition(), x.Model.Type.Obj().Name(), variable(x.Model)
+	switch {
+	case c == nil:
+		return ""
+	case c.Method:
+		return fmt.Sprintf("%sIf: (*%s).%s,", before, typ, c.Name)
 	}
-	return fmt.Sprintf("func(%s *%s) bool { return %s.%s }", v, typ, v, c.Name)
+	return fmt.Sprintf("%sIf: func(%s *%s) bool { return %s.%s },", before, v, typ, v, c.Name)
 }
 
 // keyExpr returns the expression that makes keys of values of type t.

@@ -3,6 +3,9 @@
 package emit
 
 import (
+	"bytes"
+	"fmt"
+	"go/format"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -26,11 +29,15 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 		byFile[m.File] = append(byFile[m.File], m)
 	}
 	names := newImports(p.Types, takenNames(p))
-	codecs := newCodecSet(stored.NewForms(r, p.Types, p.Has), names)
+	codecs := newCodecSet(&stored.Forms{Reporter: r, Pkg: p.Types, Writes: p.Has}, names)
 	files := []output.File{modelsFile(p, names)}
 	for _, path := range slices.Sorted(maps.Keys(byFile)) {
 		slices.SortFunc(byFile[path], func(a, b *model.Model) int { return int(a.Pos - b.Pos) })
-		files = append(files, modelFile(p, names, codecs, path, byFile[path]))
+		w := &printer{names: names, codecs: codecs}
+		for _, m := range byFile[path] {
+			w.class(m)
+		}
+		files = append(files, w.file(strings.TrimSuffix(path, ".go")+"_kv.go", p.Name))
 	}
 	return files
 }
@@ -74,12 +81,23 @@ func modelsFile(p *model.Package, names *imports) output.File {
 	return w.file(filepath.Join(p.Dir, "kv.go"), p.Name)
 }
 
-// modelFile returns the generated file for models, which are declared in the file
-// at path.
-func modelFile(p *model.Package, names *imports, codecs *codecSet, path string, models []*model.Model) output.File {
-	w := &printer{names: names, codecs: codecs}
-	for _, m := range models {
-		w.class(m)
+// A printer writes one generated file.
+type printer struct {
+	bytes.Buffer
+	names  *imports
+	codecs *codecSet
+}
+
+func (w *printer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
+
+// file returns what was printed as a whole file of the package pkg, formatted.
+func (w *printer) file(path, pkg string) output.File {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n\npackage %s\n\n%s\n", output.Header, pkg, w.names.decl())
+	b.Write(w.Bytes())
+	text, err := format.Source(b.Bytes())
+	if err != nil {
+		return output.File{Path: path, Text: b.Bytes(), Fault: fmt.Errorf("what kvgen wrote here is not Go, a fault of kvgen: %w", err)}
 	}
-	return w.file(strings.TrimSuffix(path, ".go")+"_kv.go", p.Name)
+	return output.File{Path: path, Text: text}
 }

@@ -27,7 +27,11 @@ func makeLists(x *model.Index, n *imports) string {
 }
 
 func listsLine(x *model.Index) string {
-	return "the " + x.Model.Collection + " with " + phrase(x) + counted(x)
+	text := "the " + x.Model.Collection + " with " + phrase(x)
+	if x.Count != nil {
+		text += "; counted in " + x.Count.Model.Name + "." + x.Count.Field
+	}
+	return text
 }
 
 // phrase returns what finds a record in x: "a Slug", "a value among Tags".
@@ -46,14 +50,6 @@ func labels(parts []model.Part) []string {
 		names[i] = p.Label()
 	}
 	return names
-}
-
-// counted returns which counter follows x, for the comment beside it.
-func counted(x *model.Index) string {
-	if x.Count == nil {
-		return ""
-	}
-	return "; counted in " + x.Count.Model.Name + "." + x.Count.Field
 }
 
 // generic returns the type of an index: the library's type name of the package
@@ -87,10 +83,7 @@ func indexSpec(x *model.Index, names *imports) string {
 	fmt.Fprintf(&b, "%s.IndexSpec[%s, %s]{\n", kvmodel, typ, value)
 	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.Def, each(x.Parts, func(p model.Part) string { return strconv.Quote(p.Name) }), keyExpr(x.Value, names))
 	fmt.Fprintf(&b, "Values: func(%s *%s) []%s { return %s },", v, typ, value, values(x, value, v))
-	if c := x.Condition(); c != nil {
-		fmt.Fprintf(&b, " If: %s,", conditionExpr(c, typ, v))
-	}
-	return b.String() + "\n}"
+	return b.String() + condition(x, " ") + "\n}"
 }
 
 // values returns the expression of the values of x in the record v.

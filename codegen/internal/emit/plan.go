@@ -9,11 +9,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// doc returns the lines of the comment on the generated type of m: its access plan.
+// doc returns the lines of the comment on the collection of m: its access plan.
 func doc(m *model.Model) []string {
-	if m.Events != nil {
-		return eventsDoc(m)
-	}
 	held := "and the indexes kept over them"
 	if len(m.Indexes) == 0 {
 		held = "by " + english.List(labels(m.ID))
@@ -50,14 +47,6 @@ func trips(m *model.Model) string {
 		update = "3"
 	}
 	return fmt.Sprintf("Get 1, Create %d%s, Update %s, Delete 2%s", create, again, update, listing)
-}
-
-// comment returns the comment on the records of m.
-func comment(m *model.Model) string {
-	if m.Version == 1 {
-		return ""
-	}
-	return fmt.Sprintf("// version %d", m.Version)
 }
 
 // Plan returns the access plan of the package: what each model holds, and what

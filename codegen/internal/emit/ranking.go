@@ -46,9 +46,7 @@ func rankingSpec(x *model.Index, n *imports) string {
 	if !x.Ranking.Counts {
 		fmt.Fprintf(&b, "\nScore: func(%s *%s) %s { return %s },", v, typ, scores(x, n), x.Parts[0].Expr(v))
 	}
-	if c := x.Condition(); c != nil {
-		fmt.Fprintf(&b, "\nIf: %s,", conditionExpr(c, typ, v))
-	}
+	b.WriteString(condition(x, "\n"))
 	if x.Ranking.Low {
 		b.WriteString("\nLow: true,")
 	}

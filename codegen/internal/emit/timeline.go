@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/model"
@@ -20,10 +21,7 @@ func makeTimeline(x *model.Index, n *imports) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.Spec[%s]{\nName: %q, Def: %q,\n", timeline, typ, x.Stored, x.Def)
 	fmt.Fprintf(&b, "Value: func(%s *%s) string { return %s.Text(%s) },", v, typ, timeline, x.Parts[0].Expr(v))
-	if c := x.Condition(); c != nil {
-		fmt.Fprintf(&b, " If: %s,", conditionExpr(c, typ, v))
-	}
-	fmt.Fprintf(&b, "\nShape: %s,", shapeExpr(x.Ring.Shape, timeline+".Shape"))
+	fmt.Fprintf(&b, "%s\nShape: %s,", condition(x, " "), shapeExpr(x.Ring.Shape, timeline+".Shape"))
 	if len(x.Ring.Before) > 0 {
 		fmt.Fprintf(&b, " Before: []%s.Shape{", timeline)
 		for _, s := range x.Ring.Before {
@@ -53,4 +51,48 @@ func timelineLine(x *model.Index) string {
 		return fmt.Sprintf("%s, per %s; newest %d of each", what, x.Ring.By.Label(), x.Ring.Shape.Size)
 	}
 	return fmt.Sprintf("%s; newest %d", what, x.Ring.Shape.Size)
+}
+
+// eventLayouts says what the library calls a layout.
+var eventLayouts = map[string]string{"append": "Appended", "ring": "Numbered", "packed": "Packed"}
+
+// eventsLine returns what the events are, for the comment and the plan.
+func eventsLine(m *model.Model) string {
+	e := m.Events
+	text := fmt.Sprintf("the last %d %s of each %s", e.Keep, m.Collection, e.By.Label())
+	if e.Once != nil {
+		text += fmt.Sprintf(", each %s once", e.Once.Label())
+	}
+	if e.TTL > 0 {
+		text += fmt.Sprintf(", for %v", e.TTL)
+	}
+	return text
+}
+
+// eventsTrips returns what the verbs cost.
+func eventsTrips(e *model.Events) string {
+	push := 1
+	if e.Layout != "append" {
+		push = 2
+	}
+	return fmt.Sprintf("Push %d for any 500 owners, Latest 1, Unread 1, Clear 1", push)
+}
+
+// events writes the type that holds the events m, and the function that makes it.
+func (w *printer) events(m *model.Model) {
+	timeline, kvmodel := w.names.runtime("timeline"), w.names.runtime("kvmodel")
+	e, typ, v, owner := m.Events, m.Type.Obj().Name(), variable(m), w.names.typeString(m.Events.By.Type)
+	w.printf("// %s holds %s, newest first.\n// Trips: %s.\n", m.Collection, eventsLine(m), eventsTrips(e))
+	w.printf("type %s struct {\n*%s.Events[%s, %s]\n}\n\n", m.Collection, timeline, typ, owner)
+	w.printf("// New%s returns the %s in db.\nfunc New%s(db *%s.DB) *%s {\n", m.Collection, m.Collection, m.Collection, kvmodel, m.Collection)
+	w.printf("return &%s{%s.NewEvents(db, %s.EventsSpec[%s, %s]{\n", m.Collection, timeline, timeline, typ, owner)
+	w.printf("Name: %q, Key: %s,\nBy: func(%s *%s) %s { return %s },\n", m.Stored, keyExpr(e.By.Type, w.names), v, typ, owner, e.By.Expr(v))
+	if e.Once != nil {
+		w.printf("Once: func(%s *%s) string { return %s.Text(%s) },\n", v, typ, timeline, e.Once.Expr(v))
+	}
+	w.printf("Codec: &%s,\nKeep: %d, Layout: %s.%s,", w.codecs.codecName(m.Type), e.Keep, timeline, eventLayouts[e.Layout])
+	if e.TTL > 0 {
+		w.printf(" TTL: %d * %s.Second,", int64(e.TTL/time.Second), w.names.add("time", "time"))
+	}
+	w.printf("\n})}\n}\n\n")
 }

@@ -107,11 +107,12 @@ func (s *Source) collect(r *problem.Reporter, paths []string) map[string][]byte 
 // mentions reports whether there may be a tag in text.
 func mentions(text []byte) bool { return bytes.Contains(text, []byte("kv:")) }
 
-// parse adds the file at path to s.
+// parse adds the file at path to s, or reports the first fault of its syntax.
 func (s *Source) parse(r *problem.Reporter, path string, text []byte) {
 	file, err := parser.ParseFile(r.Fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		reportSyntax(r, path, err)
+	var faults scanner.ErrorList
+	if errors.As(err, &faults) {
+		r.Report(faults[0].Pos, "%s", faults[0].Msg)
 		return
 	}
 	if s.Name == "" {
@@ -121,14 +122,4 @@ func (s *Source) parse(r *problem.Reporter, path string, text []byte) {
 		r.At(file.Name.Pos(), "package %s, but other files here say package %s", file.Name.Name, s.Name)
 	}
 	s.Files = append(s.Files, &sourceFile{path, file})
-}
-
-// reportSyntax reports the first fault that the parser found in the file at path.
-func reportSyntax(r *problem.Reporter, path string, err error) {
-	var faults scanner.ErrorList
-	if !errors.As(err, &faults) || len(faults) == 0 {
-		r.In(path, "%v", err)
-		return
-	}
-	r.Report(faults[0].Pos, "%s", faults[0].Msg)
 }

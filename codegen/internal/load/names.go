@@ -11,16 +11,17 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// A nameTable holds the names at the top of a package.
-type nameTable struct {
-	declared  map[string]token.Pos // in handwritten files
-	generated map[string]string    // by kvgen, and for what
-}
+// A nameTable says of each name at the top of a package what has it, as a message
+// goes on after "but".
+type nameTable map[string]string
 
 // nameDrafts gives the drafts of s and their key types their names and reports
 // names that are taken.
 func (s *Source) nameDrafts(r *problem.Reporter) {
-	t := nameTable{declared: s.Declared(), generated: map[string]string{}}
+	t := nameTable{}
+	for name, pos := range s.Declared() {
+		t[name] = r.Place(pos).String() + " declares it"
+	}
 	if len(s.Drafts) > 0 {
 		pos := s.Drafts[0].Spec.Pos()
 		t.claim(r, pos, "Models", "all models of the package", "rename that")
@@ -40,19 +41,11 @@ func (s *Source) nameDrafts(r *problem.Reporter) {
 
 // claim takes name for what kvgen writes, and complains if it is taken.
 func (t nameTable) claim(r *problem.Reporter, pos token.Pos, name, purpose, remedy string) {
-	if at, ok := t.declared[name]; ok {
-		r.At(pos, "kvgen writes %s for %s, but %s declares it: %s", name, purpose, r.Place(at), remedy)
-	} else if other, ok := t.generated[name]; ok {
-		r.At(pos, "kvgen writes %s for %s, but also for %s: %s", name, purpose, other, remedy)
+	if owner, taken := t[name]; taken {
+		r.At(pos, "kvgen writes %s for %s, but %s: %s", name, purpose, owner, remedy)
+		return
 	}
-	t.generated[name] = purpose
-}
-
-// free reports whether name is not taken.
-func (t nameTable) free(name string) bool {
-	_, declared := t.declared[name]
-	_, generated := t.generated[name]
-	return !declared && !generated
+	t[name] = "also for " + purpose
 }
 
 // ownNames returns what d is called, by its struct and its model or events clause.
@@ -116,7 +109,7 @@ func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 	}
 	for _, g := range groups {
 		name := "By" + g.name
-		if !t.free(name) {
+		if _, taken := t[name]; taken {
 			name = d.Names.Model + name
 		}
 		about := "unique to one " + d.Names.Model

@@ -2,7 +2,11 @@ package load
 
 import (
 	"go/ast"
+	"go/build"
+	"go/build/constraint"
 	"go/parser"
+	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -179,4 +183,34 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	t := &Tagged{Name: fn.Name.Name, Site: tag.OnMethod, Pos: fn.Name.Pos(), typ: fn.Type.Results.List[0].Type, Text: text}
 	t.parse(r)
 	d.Tags = append(d.Tags, t)
+}
+
+// constraintOf returns what limits f to some builds, "" if nothing does.
+func constraintOf(f *sourceFile) string {
+	for _, group := range f.Syntax.Comments {
+		if group.Pos() > f.Syntax.Package {
+			break
+		}
+		for _, c := range group.List {
+			if constraint.IsGoBuild(c.Text) {
+				return c.Text
+			}
+		}
+	}
+	name := filepath.Base(f.Path)
+	if !takenEverywhere(name) {
+		return "its name " + name
+	}
+	return ""
+}
+
+// takenEverywhere reports whether a file called name is built on every system.
+func takenEverywhere(name string) bool {
+	nowhere := build.Default
+	nowhere.GOOS, nowhere.GOARCH = "none", "none"
+	nowhere.OpenFile = func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("package p")), nil
+	}
+	taken, err := nowhere.MatchFile("", name)
+	return taken && err == nil
 }

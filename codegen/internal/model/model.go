@@ -46,7 +46,7 @@ type Model struct {
 	VersionField, Created, Updated, Expires string
 
 	Pos     token.Pos
-	Methods []string // that generated code calls; some are listed twice
+	Methods map[string]types.Type // what each method returns that generated code calls
 }
 
 // A Key is a key type that kvgen writes.

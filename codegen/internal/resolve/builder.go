@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtree/ringtree/codegen/internal/load"
 	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
@@ -21,7 +22,8 @@ func (m member) at(c tag.Clause) token.Pos { return m.tagged.Text.Pos(c.Offset) 
 
 // A builder makes one model.
 type builder struct {
-	scope
+	*problem.Reporter
+	source *load.Source
 	draft  *load.Draft
 	model  *model.Model
 	tags   map[*types.Var]string // by the fields of the struct
@@ -61,7 +63,7 @@ func (b *builder) member(t *load.Tagged) (member, bool) {
 		if !b.valid(result, t.Pos, t.Name+"()") {
 			return member{}, false
 		}
-		b.model.Methods = append(b.model.Methods, t.Name)
+		b.model.Methods[t.Name] = result
 		return member{model.Part{Name: t.Name, Stored: t.Name + "()", Type: result, Method: true}, t}, true
 	}
 	b.At(t.Pos, "cannot find %s in %s", t.Name, b.model.Name)
@@ -108,7 +110,7 @@ func (b *builder) condition(name string) *model.Condition {
 	switch o := obj.(type) {
 	case *types.Func:
 		if types.TypeString(o.Type(), nil) == "func() bool" {
-			b.model.Methods = append(b.model.Methods, name)
+			b.model.Methods[name] = types.Typ[types.Bool]
 			return &model.Condition{Name: name, Method: true}
 		}
 	case *types.Var:

@@ -27,7 +27,7 @@ func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	x.Ranking = r
 	r.Kind = scoreKind(r, x.Value)
 	b.settlePeriod(x, c)
-	if r.Scale >= 0 && (r.Counts || !isFloat(x.Value)) {
+	if r.Scale >= 0 && (r.Counts || !stored.IsBasic(x.Value, types.IsFloat)) {
 		b.At(x.Pos, "scale=%d on %s, which has no decimals: it says how many of a float64 or float32 count", r.Scale, x.Parts[0].Label())
 	}
 }
@@ -49,11 +49,6 @@ func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 	}
 }
 
-func isFloat(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsFloat != 0
-}
-
 // scoreKind returns the kind of the stored scores of r, which are of type t: a
 // change of it needs a rebuild. Unsigned integers of up to 32 bits are stored as
 // signed ones.
@@ -66,7 +61,7 @@ func scoreKind(r *model.Ranking, t types.Type) string {
 		return "int"
 	case r.Scale >= 0:
 		return fmt.Sprintf("decimal %d", r.Scale)
-	case isFloat(t):
+	case stored.IsBasic(t, types.IsFloat):
 		return "float"
 	case b.Kind() == types.Uint || b.Kind() == types.Uint64:
 		return "uint"

@@ -22,7 +22,7 @@ func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
 	var counts []pendingCount
 	for _, d := range s.Drafts {
-		b := &builder{scope: scope{r, s}, draft: d}
+		b := &builder{Reporter: r, source: s, draft: d}
 		if b.build() {
 			p.Models = append(p.Models, b.model)
 			counts = append(counts, b.counts...)
@@ -38,13 +38,13 @@ func Package(r *problem.Reporter, s *load.Source) *model.Package {
 // build makes the model of the draft and reports whether its types are known.
 func (b *builder) build() bool {
 	d := b.draft
-	named := b.resolved(d)
+	named := b.resolved()
 	if named == nil {
 		return false
 	}
 	b.model = &model.Model{
 		Name: d.Names.Model, Stored: d.Names.Stored, Collection: d.Names.Collection,
-		Version: 1, Type: named, File: d.File.Path, Pos: d.Spec.Pos(),
+		Version: 1, Type: named, File: d.File.Path, Pos: d.Spec.Pos(), Methods: map[string]types.Type{},
 	}
 	b.tags = map[*types.Var]string{}
 	fields := named.Underlying().(*types.Struct)

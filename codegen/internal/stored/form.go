@@ -16,14 +16,11 @@ const MsgpackPath = "github.com/vmihailenco/msgpack/v5"
 // what cannot be stored at the nearest field of that package.
 type Forms struct {
 	*problem.Reporter
-	Pkg    *types.Package
-	writes func(*types.TypeName) bool // whether kvgen writes the codec of a type
-}
+	Pkg *types.Package
 
-// NewForms returns the forms of pkg, which report to r. Where writes holds for a
-// type, its msgpack methods are not its own but what kvgen writes.
-func NewForms(r *problem.Reporter, pkg *types.Package, writes func(*types.TypeName) bool) *Forms {
-	return &Forms{r, pkg, writes}
+	// Writes reports whether kvgen writes the codec of a type: its msgpack methods
+	// are not its own then.
+	Writes func(*types.TypeName) bool
 }
 
 // OwnForm returns how a type marshals itself, as the runtime calls it, or "". Both
@@ -31,7 +28,7 @@ func NewForms(r *problem.Reporter, pkg *types.Package, writes func(*types.TypeNa
 // know only their own part.
 func (s *Forms) OwnForm(t types.Type) string {
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || IsTime(named) || s.writes(named.Obj()) || types.IsInterface(named) {
+	if !ok || IsTime(named) || s.Writes(named.Obj()) || types.IsInterface(named) {
 		return ""
 	}
 	for _, form := range ownForms {
@@ -75,6 +72,12 @@ func typesOf(tuple *types.Tuple) string {
 		list = append(list, types.TypeString(v.Type(), nil))
 	}
 	return strings.Join(list, " ")
+}
+
+// IsBasic reports whether t is made of a basic type that has one of the properties info.
+func IsBasic(t types.Type, info types.BasicInfo) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&info != 0
 }
 
 // IsTime reports whether t is time.Time.

@@ -33,14 +33,17 @@ type Option struct {
 
 // Get returns the value of the option called name, "" if it is not given.
 func (c Clause) Get(name string) string {
-	o, _ := c.option(name)
-	return o.Value
+	for _, o := range c.Options {
+		if o.Name == name {
+			return o.Value
+		}
+	}
+	return ""
 }
 
 // Has reports whether the option called name is given.
 func (c Clause) Has(name string) bool {
-	_, ok := c.option(name)
-	return ok
+	return slices.ContainsFunc(c.Options, func(o Option) bool { return o.Name == name })
 }
 
 // Number returns the value of the option called name, or otherwise if it is not given.
@@ -50,15 +53,6 @@ func (c Clause) Number(name string, otherwise int) int {
 		return otherwise
 	}
 	return n
-}
-
-// option returns the option called name, and whether it is given.
-func (c Clause) option(name string) (Option, bool) {
-	i := slices.IndexFunc(c.Options, func(o Option) bool { return o.Name == name })
-	if i < 0 {
-		return Option{}, false
-	}
-	return c.Options[i], true
 }
 
 // Parse returns the clauses of the text of a kv tag that stands on site, and the

@@ -24,14 +24,10 @@ func keysType(t types.Type) string {
 
 // comparableType complains about a type whose values timeline.Text cannot tell apart.
 func comparableType(t types.Type) string {
-	if stored.IsTime(t) || keyType(t) == "" {
+	if stored.IsTime(t) || stored.IsBasic(t, types.IsFloat) || keyType(t) == "" {
 		return ""
 	}
 	switch u := t.Underlying().(type) {
-	case *types.Basic:
-		if u.Info()&types.IsFloat != 0 {
-			return ""
-		}
 	case *types.Slice:
 		return comparableType(u.Elem())
 	case *types.Array:
@@ -40,35 +36,25 @@ func comparableType(t types.Type) string {
 	return "want what can be compared by its text: a string, a number, a bool, a time.Time, a key, or a slice of these"
 }
 
-// scoreType complains about a type that has no order to rank by.
-func scoreType(t types.Type) string {
-	b, ok := t.Underlying().(*types.Basic)
-	if ok && b.Info()&(types.IsInteger|types.IsFloat) != 0 && b.Kind() != types.Uintptr || stored.IsTime(t) {
-		return ""
+// What other words stand on.
+var (
+	scoreType   = want("a ranking is by a number or a time.Time", hasOrder)
+	integerType = want("a counter is an integer", func(t types.Type) bool { return stored.IsBasic(t, types.IsInteger) })
+	int64Type   = want("want int64", func(t types.Type) bool { return types.Identical(t, types.Typ[types.Int64]) })
+	timeType    = want("want time.Time", stored.IsTime)
+)
+
+// want returns what complains, with message, about a type for which fits does not hold.
+func want(message string, fits func(types.Type) bool) func(types.Type) string {
+	return func(t types.Type) string {
+		if fits(t) {
+			return ""
+		}
+		return message
 	}
-	return "a ranking is by a number or a time.Time"
 }
 
-// integerType complains about a type that is no integer.
-func integerType(t types.Type) string {
-	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
-		return ""
-	}
-	return "a counter is an integer"
-}
-
-// int64Type complains about any type but int64.
-func int64Type(t types.Type) string {
-	if types.Identical(t, types.Typ[types.Int64]) {
-		return ""
-	}
-	return "want int64"
-}
-
-// timeType complains about any type but time.Time.
-func timeType(t types.Type) string {
-	if stored.IsTime(t) {
-		return ""
-	}
-	return "want time.Time"
+// hasOrder reports whether a ranking can be by values of type t.
+func hasOrder(t types.Type) bool {
+	return stored.IsTime(t) || stored.IsBasic(t, types.IsInteger|types.IsFloat) && t.Underlying() != types.Typ[types.Uintptr]
 }

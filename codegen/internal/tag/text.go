@@ -13,12 +13,16 @@ import (
 type Text struct {
 	Text  string
 	start token.Pos // of the literal or comment it was found in
-	at    []int     // offset of each byte of text, and of its end, from start
+	at    []int     // offset of each byte of Text, and of its end, from start; nil: Text begins there
 }
 
 // Pos returns the place of the byte at offset.
 func (t Text) Pos(offset int) token.Pos {
-	return t.start + token.Pos(t.at[min(offset, len(t.at)-1)])
+	offset = min(offset, len(t.Text))
+	if t.at != nil {
+		offset = t.at[offset]
+	}
+	return t.start + token.Pos(offset)
 }
 
 // A Fault is a fault in the text of a tag.
@@ -122,7 +126,7 @@ func OfMethod(doc *ast.CommentGroup) []Text {
 	var tags []Text
 	for _, c := range comments(doc) {
 		if text, ok := strings.CutPrefix(c.Text, "//kv:"); ok {
-			tags = append(tags, plainText(text, c.Slash, len("//kv:")))
+			tags = append(tags, Text{Text: text, start: c.Slash + token.Pos(len("//kv:"))})
 		}
 	}
 	return tags
@@ -146,13 +150,4 @@ func comments(doc *ast.CommentGroup) []*ast.Comment {
 		return nil
 	}
 	return doc.List
-}
-
-// plainText returns text as it stands at offset after start.
-func plainText(text string, start token.Pos, offset int) Text {
-	at := make([]int, len(text)+1)
-	for i := range at {
-		at[i] = offset + i
-	}
-	return Text{text, start, at}
 }

@@ -5,32 +5,26 @@ import (
 	"go/types"
 
 	"github.com/ringtree/ringtree/codegen/internal/load"
-	"github.com/ringtree/ringtree/codegen/internal/problem"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// A scope looks up the types of a package and reports those that are unknown.
-type scope struct {
-	*problem.Reporter
-	source *load.Source
-}
-
-// resolved returns the type of d. If the type of a stored field is unknown, it
-// reports that and returns nil.
-func (s scope) resolved(d *load.Draft) *types.Named {
-	named := s.source.Named(d.Name)
+// resolved returns the type of the draft. If the type of a stored field is unknown,
+// it reports that and returns nil.
+func (b *builder) resolved() *types.Named {
+	d := b.draft
+	named := b.source.Named(d.Name)
 	if named == nil {
 		return nil
 	}
 	st, ok := named.Underlying().(*types.Struct)
 	if !ok {
-		s.At(d.Spec.Pos(), "cannot make out the struct %s%s", d.Name, s.cause(d.Spec.Pos(), d.Spec.End()))
+		b.At(d.Spec.Pos(), "cannot make out the struct %s%s", d.Name, b.cause(d.Spec.Pos(), d.Spec.End()))
 		return nil
 	}
 	known := true
 	for i := range st.NumFields() {
 		f := st.Field(i)
-		if stored.Belongs(f, st.Tag(i)) && !s.valid(f.Type(), f.Pos(), d.Name+"."+f.Name()) {
+		if stored.Belongs(f, st.Tag(i)) && !b.valid(f.Type(), f.Pos(), d.Name+"."+f.Name()) {
 			known = false
 		}
 	}
@@ -41,31 +35,31 @@ func (s scope) resolved(d *load.Draft) *types.Named {
 }
 
 // valid reports whether t, found at pos, is known, and complains there if not.
-func (s scope) valid(t types.Type, pos token.Pos, what string) bool {
+func (b *builder) valid(t types.Type, pos token.Pos, what string) bool {
 	place, invalid := unknown(t, pos, map[types.Type]bool{})
 	if invalid {
-		s.At(pos, "cannot make out the type of %s%s", what, s.cause(place, place))
+		b.At(pos, "cannot make out the type of %s%s", what, b.cause(place, place))
 	}
 	return !invalid
 }
 
 // cause returns what the type checker said on the lines from pos to end, or
 // else which import of that file could not be loaded.
-func (s scope) cause(pos, end token.Pos) string {
-	first, last := s.Fset.Position(pos), s.Fset.Position(end)
-	for _, f := range s.source.Faults {
-		p := s.Fset.Position(f.Pos)
+func (b *builder) cause(pos, end token.Pos) string {
+	first, last := b.Fset.Position(pos), b.Fset.Position(end)
+	for _, f := range b.source.Faults {
+		p := b.Fset.Position(f.Pos)
 		if p.Filename == first.Filename && first.Line <= p.Line && p.Line <= last.Line {
 			return ": " + f.Msg
 		}
 	}
-	for _, f := range s.source.Files {
+	for _, f := range b.source.Files {
 		if f.Path != first.Filename {
 			continue
 		}
 		for _, spec := range f.Syntax.Imports {
-			if reason := s.source.Absent[load.ImportPath(spec)]; reason != "" {
-				return ": " + s.Place(spec.Pos()).String() + ": " + reason
+			if reason := b.source.Absent[load.ImportPath(spec)]; reason != "" {
+				return ": " + b.Place(spec.Pos()).String() + ": " + reason
 			}
 			if load.ImportPath(spec) == "C" {
 				return ": types of C have no stored form"
