@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -15,13 +14,9 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index"
-	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
 var listFigures = []func(*bench) error{
@@ -33,75 +28,6 @@ var listFigures = []func(*bench) error{
 	listSweeps,
 }
 
-// backend is a store of one kind.
-type backend struct {
-	name  string
-	store kvmodel.Store
-
-	// settle is how many trips a write takes after its append: a read of the head,
-	// where a store cannot refuse an append after a seal.
-	settle float64
-}
-
-// eachRoomyBackend calls f with an empty store of every kind, each with room for
-// millions of small items.
-func (b *bench) eachRoomyBackend(f func(backend) error) error {
-	memory := func() (backend, func(), error) {
-		return backend{"memkv", memkv.New(memkv.Options{}), 0}, func() {}, nil
-	}
-	return b.eachOf(f, memory, b.roomyBolt, b.roomyMemcached, b.roomyRedis)
-}
-
-// eachOf calls f with what each of opens opens, one after the other.
-func (b *bench) eachOf(f func(backend) error, opens ...func() (backend, func(), error)) error {
-	for _, open := range opens {
-		on, stop, err := open()
-		if err != nil {
-			return err
-		}
-		err = f(on)
-		err = errors.Join(err, on.store.Close())
-		stop()
-		if err != nil {
-			return fmt.Errorf("%s: %w", on.name, err)
-		}
-	}
-	return nil
-}
-
-func (b *bench) roomyBolt() (backend, func(), error) {
-	dir, err := os.MkdirTemp(b.dir, "lists-")
-	if err != nil {
-		return backend{}, nil, err
-	}
-	s, err := boltkv.Open(dir+"/lists.db", boltkv.Options{})
-	return backend{"boltkv", s, 0}, func() { os.RemoveAll(dir) }, err
-}
-
-func (b *bench) roomyMemcached() (backend, func(), error) {
-	if err := need("memcached"); err != nil {
-		return backend{}, nil, err
-	}
-	server, err := servers.Memcached("-m", "2048")
-	if err != nil {
-		return backend{}, nil, err
-	}
-	s, err := memcachekv.OpenVolatile([]string{server.Addr}, memcachekv.Options{})
-	return backend{"memcachekv", s, 1}, func() { server.Stop() }, err
-}
-
-func (b *bench) roomyRedis() (backend, func(), error) {
-	if err := need("redis-server"); err != nil {
-		return backend{}, nil, err
-	}
-	server, err := servers.Redis()
-	if err != nil {
-		return backend{}, nil, err
-	}
-	s, err := rediskv.Open(b.ctx, rediskv.Options{Addrs: []string{server.Addr}})
-	return backend{"rediskv", s, 0}, func() { server.Stop() }, err
-}
-
 // topic is the sets of one process, of which one is measured.
 type topic struct {
 	db *kvmodel.DB
@@ -109,7 +35,7 @@ type topic struct {
 }
 
 func openTopic(s kvmodel.Store) (*topic, error) {
-	db, err := kvmodel.Open(outliving{s}, kvmodel.Log(slog.New(slog.DiscardHandler)))
+	db, err := open(s)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +70,7 @@ func liveSet(ops int) int { return differentIDs(ops) * entryBytes }
 // listWriters reports what additions to and removals from one list cost, and
 // whether that grows with their number.
 func listWriters(b *bench) error {
-	return b.eachRoomyBackend(func(on backend) error {
+	return b.eachOf(single, func(on backend) error {
 		ops := b.size(100_000)
 		if on.name == "boltkv" {
 			ops = min(ops, 20_000) // Each commit is synced.
@@ -255,8 +181,6 @@ func (b *bench) besideBare(s kvmodel.Store, prefix string, ops int, change func(
 // the list.
 type onlooker struct{ kvmodel.Store }
 
-func (onlooker) Close() error { return nil }
-
 func (o onlooker) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Kind.Writes() {
@@ -304,7 +228,7 @@ func sleepFor(ctx context.Context, d time.Duration) {
 
 // largeLists reports what it costs to read a list of many members.
 func largeLists(b *bench) error {
-	return b.eachRoomyBackend(func(on backend) error { return b.readList(on, b.size(100_000)) })
+	return b.eachOf(single, func(on backend) error { return b.readList(on, b.size(100_000)) })
 }
 
 func (b *bench) readList(on backend, members int) error {
@@ -477,20 +401,22 @@ func smallListAllocs(b *bench) error {
 }
 
 // listSweeps runs the sweeps of lists and sequences on -n seeds each.
-func listSweeps(b *bench) error {
-	seeds := min(b.size(300), 2_000)
+func listSweeps(b *bench) error { return b.sweeps("./index/...", min(b.size(300), 2_000), atLeast(8)) }
+
+// sweeps reports how many of the sweeps in packages pass on that many seeds each.
+func (b *bench) sweeps(packages string, seeds int, t target) error {
 	if err := os.Setenv("RINGTREE_SEEDS", strconv.Itoa(seeds)); err != nil {
 		return err
 	}
 	defer os.Unsetenv("RINGTREE_SEEDS")
-	out, err := b.goCommand("test", "-json", "-count=1", "-short", "-timeout", "2h", "-run", "^TestSweep_", "./index/...")
+	out, err := b.goCommand("test", "-json", "-count=1", "-short", "-timeout", "2h", "-run", "^TestSweep_", packages)
 	passed := 0
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, `"Action":"pass"`) && strings.Contains(line, `"Test":"TestSweep_`) {
 			passed++
 		}
 	}
-	b.report("sweeps that hold on each of their seeds", float64(passed), atLeast(8))
+	b.report("sweeps that hold on each of their seeds", float64(passed), t)
 	b.report("seeds of each sweep", float64(seeds), target{})
 	return err
 }

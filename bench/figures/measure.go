@@ -11,10 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// cost returns what work asked of s, which it gets as a counted store.
-func (b *bench) cost(s kvmodel.Store, work func(context.Context, kvmodel.Store) error) (kvmodel.Cost, error) {
+// cost returns what work asks of the databases and counted stores it calls.
+func (b *bench) cost(work func(context.Context) error) (kvmodel.Cost, error) {
 	ctx, meter := kvmodel.Metered(b.ctx)
-	err := work(ctx, kvmodel.Count(s))
+	err := work(ctx)
 	return meter.Cost(), err
 }
 
@@ -61,7 +61,7 @@ func nanoseconds(f func() error) (float64, error) {
 	var took []float64
 	for range turns {
 		start := time.Now()
-		if err := repeated(f)(); err != nil {
+		if err := repeat(timed, f); err != nil {
 			return 0, err
 		}
 		took = append(took, float64(time.Since(start).Nanoseconds())/timed)
@@ -71,14 +71,26 @@ func nanoseconds(f func() error) (float64, error) {
 
 // repeated returns a function that calls f so often that it can be timed.
 func repeated(f func() error) func() error {
-	return func() error {
-		for range timed {
-			if err := f(); err != nil {
-				return err
-			}
+	return func() error { return repeat(timed, f) }
+}
+
+// repeat calls f that many times, or until it fails.
+func repeat(times int, f func() error) error {
+	for range times {
+		if err := f(); err != nil {
+			return err
 		}
-		return nil
 	}
+	return nil
+}
+
+// faster reports how many times as fast as theirs ours is.
+func (b *bench) faster(name string, t target, ours, theirs func() error) error {
+	ratio, err := compare(ours, theirs)
+	if err == nil {
+		b.report(name, ratio, t.ratio())
+	}
+	return err
 }
 
 func timeBoth(first, second func() error) (took [2]time.Duration, err error) {
@@ -111,4 +123,9 @@ func together(clients, calls int, f func(client, call int) error) error {
 	}
 	running.Wait()
 	return cmp.Or(errs...)
+}
+
+// byClients returns a function that does what together does.
+func byClients(clients, calls int, f func(client, call int) error) func() error {
+	return func() error { return together(clients, calls, f) }
 }

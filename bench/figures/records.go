@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,11 +101,8 @@ func recordCodec(b *bench) error {
 	return nil
 }
 
-// plain is a store that can do no more than one key at a time. It outlives the
-// databases that are opened on it.
+// plain is a store that can do no more than one key at a time.
 type plain struct{ kvmodel.Store }
-
-func (plain) Close() error { return nil }
 
 func (p plain) Powers() kv.Powers {
 	powers := kv.PowersOf(p.Store)
@@ -114,11 +110,10 @@ func (p plain) Powers() kv.Powers {
 	return powers
 }
 
-// openModels returns the models in s, as a process of its own would see them,
-// and what ends it.
-func (b *bench) openModels(s kvmodel.Store, opts ...kvmodel.Option) (db *kvmodel.DB, m *models.Models, err error) {
-	quiet := kvmodel.Log(slog.New(slog.DiscardHandler))
-	if db, err = kvmodel.Open(s, append(opts, quiet)...); err != nil {
+// openModels returns the models in s, as a process of its own would see them.
+func openModels(s kvmodel.Store, opts ...kvmodel.Option) (*kvmodel.DB, *models.Models, error) {
+	db, err := open(s, opts...)
+	if err != nil {
 		return nil, nil, err
 	}
 	return db, models.New(db), nil
@@ -126,7 +121,7 @@ func (b *bench) openModels(s kvmodel.Store, opts ...kvmodel.Option) (db *kvmodel
 
 // recordTrips counts the trips before the reply, on a plain store.
 func recordTrips(b *bench) error {
-	db, m, err := b.openModels(plain{memkv.New(memkv.Options{})})
+	db, m, err := openModels(plain{memkv.New(memkv.Options{})})
 	if err != nil {
 		return err
 	}
@@ -194,7 +189,7 @@ func recordCommits(b *bench) error {
 	if err != nil {
 		return err
 	}
-	db, m, err := b.openModels(store)
+	db, m, err := openModels(store)
 	if err != nil {
 		return err
 	}
@@ -231,7 +226,7 @@ func journalAppends(b *bench) error {
 			}
 		}
 	})
-	db, m, err := b.openModels(plain{watched})
+	db, m, err := openModels(plain{watched})
 	if err != nil {
 		return err
 	}
@@ -276,7 +271,7 @@ func (b *bench) contended() (ms []*models.Models, lost *atomic.Int64, done func(
 	})
 	var dbs []*kvmodel.DB
 	for range processes {
-		db, m, err := b.openModels(plain{store})
+		db, m, err := openModels(plain{store})
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -386,7 +381,7 @@ func (s *mortal) Do(ctx context.Context, ops []kv.Op) error {
 func recovery(b *bench) error {
 	shared := plain{memkv.New(memkv.Options{})}
 	victim := &mortal{plain: shared}
-	db, m, err := b.openModels(victim)
+	db, m, err := openModels(victim)
 	if err != nil {
 		return err
 	}
@@ -401,7 +396,7 @@ func recovery(b *bench) error {
 
 	var later atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
-	other, repaired, err := b.openModels(shared, kvmodel.Clock(clock))
+	other, repaired, err := openModels(shared, kvmodel.Clock(clock))
 	if err != nil {
 		return err
 	}

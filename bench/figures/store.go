@@ -103,7 +103,7 @@ func removeParents(cases map[string]bool) {
 
 // helperCosts counts what the helpers on top of a store ask of it.
 func helperCosts(b *bench) error {
-	s := memkv.New(memkv.Options{})
+	s := kvmodel.Count(memkv.New(memkv.Options{}))
 	defer s.Close()
 	keys := make([]string, 100)
 	for i := range keys {
@@ -121,7 +121,7 @@ func helperCosts(b *bench) error {
 		{"Next, the first of a key", 3, next},
 		{"Next, any later one", 1, next},
 	} {
-		cost, err := b.cost(s, h.work)
+		cost, err := b.cost(func(ctx context.Context) error { return h.work(ctx, s) })
 		if err != nil {
 			return err
 		}
