@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -119,9 +120,13 @@ func (b *bench) ranked(on backend, l rankLoad, batch ranking.Batch) (*ranked, er
 func (r *ranked) open(batch ranking.Batch) (err error) {
 	r.db, err = open(r.tally.on(r.store))
 	if err == nil {
-		r.tree = ranking.NewTree(r.db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch})
+		r.tree = newTree(r.db, batch)
 	}
 	return err
+}
+
+func newTree(db *kvmodel.DB, batch ranking.Batch) *ranking.Tree[int64] {
+	return ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch})
 }
 
 // fill makes members, each with a score of the load.
@@ -258,33 +263,17 @@ func (r *ranked) bottom(ctx context.Context) error {
 
 // queries measures a process that knows the tree.
 func (r *ranked) queries() error {
-	if err := r.top(r.ctx); err != nil {
-		return err
-	}
-	if err := r.bottom(r.ctx); err != nil {
-		return err
-	}
 	rank := r.rng.IntN(r.n-100) + 1
 	at := func(ctx context.Context) error { _, err := r.tree.At(ctx, rank, 20); return err }
-	if err := at(r.ctx); err != nil {
+	if err := errors.Join(r.top(r.ctx), r.bottom(r.ctx), at(r.ctx)); err != nil {
 		return err
 	}
-	for _, q := range []struct {
-		what        string
-		n           int
-		trips, keys float64
-		f           func(context.Context) error
-	}{
-		{"Rank", 1000, 2, 16, r.rank},
-		{"first 20", 100, 2, 40, r.top},
-		{"last 20", 100, 2, 40, r.bottom},
-		{"At, again", 100, 2, 0, at},
-	} {
-		if err := r.trips(q.what, q.n, q.trips, q.keys, q.f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		r.trips("Rank", 1000, 2, 16, r.rank),
+		r.trips("first 20", 100, 2, 40, r.top),
+		r.trips("last 20", 100, 2, 40, r.bottom),
+		r.trips("At, again", 100, 2, 0, at),
+	)
 }
 
 // cold measures processes that know nothing of the tree. The figures after it are
@@ -391,10 +380,8 @@ func (r *ranked) move(what string, trips, ops float64, change func(context.Conte
 // inOrder returns how many members stand before each, by a sorted slice. The order
 // among equals is not known.
 func (r *ranked) inOrder() (scores []int64) {
-	for _, s := range r.scores {
-		scores = append(scores, s)
-	}
-	slices.SortFunc(scores, func(a, b int64) int { return cmp.Compare(b, a) })
+	scores = slices.Sorted(maps.Values(r.scores))
+	slices.Reverse(scores)
 	return scores
 }
 
@@ -461,10 +448,10 @@ func (r *ranked) off(samples int) (percent []float64, wrong int, err error) {
 
 // windows measures changes that are gathered.
 func (r *ranked) windows() error {
-	if err := r.window("windows", r.popular(), atMost(1536)); err != nil {
-		return err
-	}
-	return r.window("windows of any members", r.any(), target{})
+	return errors.Join(
+		r.window("windows", r.popular(), atMost(1536)),
+		r.window("windows of any members", r.any(), target{}),
+	)
 }
 
 func (r *ranked) window(what string, view func() string, bytes target) error {
@@ -531,19 +518,14 @@ func (r *ranked) samples() error {
 
 // viewRivals lets many processes follow counters of a few hot members.
 func (r *ranked) viewRivals() error {
-	lost, updates, err := r.rivals(ranking.Sampled, func(p *rival) error {
+	return r.rivals("views sampled: lost writes for each update", ranking.Sampled, 400, func(p *rival) error {
 		id := p.view()
 		n, err := kv.Next(r.ctx, p.store, "views:"+id, r.scores[id], 1)
 		if err != nil {
 			return err
 		}
 		return p.tree.Follow(r.ctx, id, n)
-	}, 400)
-	if err != nil {
-		return err
-	}
-	r.line(fmt.Sprint(writers, " writers, views sampled: lost writes for each update"), lost/updates, atMost(0.1))
-	return nil
+	})
 }
 
 // rankAtOneScore lets many processes make members with one score.
@@ -556,14 +538,9 @@ func rankAtOneScore(b *bench) error {
 	if err := r.fill(); err != nil {
 		return err
 	}
-	lost, updates, err := r.rivals(ranking.Every, func(p *rival) error {
+	return r.rivals("new members: lost writes for each", ranking.Every, 40, func(p *rival) error {
 		return p.tree.Set(r.ctx, kvmodel.NewID(time.Now())[10:], 7)
-	}, 40)
-	if err != nil {
-		return err
-	}
-	r.line(fmt.Sprint(writers, " writers, new members: lost writes for each"), lost/updates, atMost(0.1))
-	return nil
+	})
 }
 
 // rival is one of many processes.
@@ -574,9 +551,9 @@ type rival struct {
 }
 
 // rivals lets many processes work in step: each trip of one happens at the same time
-// as a trip of every other, in an order that changes. It returns how many writes lost
-// against others, and how many records were written.
-func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int) (lost, updates float64, err error) {
+// as a trip of every other, in an order that changes. It reports how many writes lost
+// against others, for each record that was written.
+func (r *ranked) rivals(what string, batch ranking.Batch, times int, work func(*rival) error) error {
 	step := newLockstep(r.store, r.rng)
 	var mu sync.Mutex
 	view := r.any()
@@ -602,30 +579,26 @@ func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int)
 		})
 		db, err := kvmodel.Open(store)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
-		p := &rival{store, ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch}), next}
+		p := &rival{store, newTree(db, batch), next}
 		go func() { failed <- p.run(r.ctx, db, stepper, work, times) }()
 	}
 	for range writers {
-		if e := <-failed; e != nil {
-			err = e
+		if err := <-failed; err != nil {
+			return err
 		}
 	}
-	return float64(refused.Load()), max(1, float64(written.Load())), err
+	lost, updates := float64(refused.Load()), max(1, float64(written.Load()))
+	r.line(fmt.Sprint(writers, " writers, ", what), lost/updates, atMost(0.1))
+	return nil
 }
 
 func (p *rival) run(ctx context.Context, db *kvmodel.DB, stepper *stepper, work func(*rival) error, times int) error {
 	defer stepper.leave()
-	for range times {
-		if err := work(p); err != nil {
-			return err
-		}
+	return repeat(times, func() error {
 		// The work after the reply is done here, so that a process has one trip
 		// under way at a time.
-		if err := db.Flush(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+		return errors.Join(work(p), db.Flush(ctx))
+	})
 }

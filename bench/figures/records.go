@@ -132,14 +132,14 @@ func recordTrips(b *bench) error {
 		return err
 	}
 	page := newPage()
-	edit := func(ctx context.Context) error {
-		_, err := m.Pages.Update(ctx, page.ID, func(p *models.Page) error { p.Views++; return nil })
-		return err
+	update := func(change func(*models.Page)) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := m.Pages.Update(ctx, page.ID, func(p *models.Page) error { change(p); return nil })
+			return err
+		}
 	}
-	move := func(ctx context.Context) error {
-		_, err := m.Pages.Update(ctx, page.ID, func(p *models.Page) error { p.Slug += "-"; return nil })
-		return err
-	}
+	edit := update(func(p *models.Page) { p.Views++ })
+	move := update(func(p *models.Page) { p.Slug += "-" })
 	get := func(ctx context.Context) error { _, err := m.Pages.Get(ctx, page.ID); return err }
 	find := func(ctx context.Context) error { _, err := m.Pages.BySlug.Find(ctx, page.Slug); return err }
 	vote := func(ctx context.Context) error { return m.Votes.Create(ctx, &models.Vote{User: "ann", Page: "home"}) }
@@ -170,11 +170,11 @@ func recordTrips(b *bench) error {
 		{"Get and then Delete", 2, func(ctx context.Context) error { return errors.Join(get(ctx), m.Pages.Delete(ctx, page.ID)) }},
 		{"Delete", 2, func(ctx context.Context) error { return m.Pages.Delete(ctx, "first") }},
 	} {
-		ctx, meter := kvmodel.Metered(b.ctx)
-		if err := step.work(ctx); err != nil {
+		cost, err := b.cost(step.work)
+		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
-		b.report("trips: "+step.name, float64(meter.Cost().Trips), exactly(step.trips))
+		b.report("trips: "+step.name, float64(cost.Trips), exactly(step.trips))
 		if err := db.Flush(b.ctx); err != nil {
 			return err
 		}
@@ -189,6 +189,7 @@ func recordCommits(b *bench) error {
 	if err != nil {
 		return err
 	}
+	defer store.Close()
 	db, m, err := openModels(store)
 	if err != nil {
 		return err
@@ -278,14 +279,13 @@ func (b *bench) contended() (ms []*models.Models, lost *atomic.Int64, done func(
 		dbs, ms = append(dbs, db), append(ms, m)
 	}
 	return ms, lost, func() error {
-		var flushed, closed error
-		for _, db := range dbs {
-			flushed = errors.Join(flushed, db.Flush(b.ctx))
+		var errs []error
+		for _, end := range []func(*kvmodel.DB, context.Context) error{(*kvmodel.DB).Flush, (*kvmodel.DB).Close} {
+			for _, db := range dbs {
+				errs = append(errs, end(db, b.ctx))
+			}
 		}
-		for _, db := range dbs {
-			closed = errors.Join(closed, db.Close(b.ctx))
-		}
-		return errors.Join(flushed, closed)
+		return errors.Join(errs...)
 	}, nil
 }
 
@@ -405,19 +405,18 @@ func recovery(b *bench) error {
 		return err
 	}
 	later.Store(int64(31 * time.Second))
-	ctx, meter := kvmodel.Metered(b.ctx)
 	start := time.Now()
-	if err := other.Repair(ctx); err != nil {
+	cost, err := b.cost(other.Repair)
+	if err != nil {
 		return err
 	}
 	took := time.Since(start)
 	b.report(fmt.Sprintf("recovery of %d moved values: time", n), took.Seconds(), atMost(10).seconds())
-	b.report("  of it trips, for each 100 lines", float64(meter.Cost().Trips)*100/float64(2*n), atMost(10).varying())
+	b.report("  of it trips, for each 100 lines", float64(cost.Trips)*100/float64(2*n), atMost(10).varying())
 
 	free := 0
 	for i := range n {
-		err := repaired.Pages.Create(b.ctx, &models.Page{Slug: fmt.Sprint("old-", i)})
-		if err == nil {
+		if repaired.Pages.Create(b.ctx, &models.Page{Slug: fmt.Sprint("old-", i)}) == nil {
 			free++
 		}
 	}
