@@ -81,14 +81,7 @@ func listWriters(b *bench) error {
 }
 
 func (b *bench) writeList(on backend, ops int) error {
-	var appends atomic.Int64
-	s := kvmodel.Trace(on.store, func(_ context.Context, trip kvmodel.Trip) {
-		for i := range trip.Ops {
-			if trip.Ops[i].Kind == kv.Append {
-				appends.Add(1)
-			}
-		}
-	})
+	s, appends := counting(on.store, func(op kv.Op) bool { return op.Kind == kv.Append })
 	var processes [listProcesses]*topic
 	for i := range processes {
 		p, err := openTopic(s)
@@ -405,12 +398,9 @@ func (b *bench) sweeps(packages string, seeds int, t target) error {
 	}
 	defer os.Unsetenv("RINGTREE_SEEDS")
 	out, err := b.goCommand("test", "-json", "-count=1", "-short", "-timeout", "2h", "-run", "^TestSweep_", packages)
-	passed := 0
-	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, `"Action":"pass"`) && strings.Contains(line, `"Test":"TestSweep_`) {
-			passed++
-		}
-	}
+	passed := count(strings.Lines(string(out)), func(line string) bool {
+		return strings.Contains(line, `"Action":"pass"`) && strings.Contains(line, `"Test":"TestSweep_`)
+	})
 	b.report("sweeps that hold on each of their seeds", float64(passed), t)
 	b.report("seeds of each sweep", float64(seeds), target{})
 	return err

@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // cost returns what work asks of the databases and counted stores it calls.
@@ -56,15 +59,15 @@ func compare(ours, theirs func() error) (float64, error) {
 // timed is how often a function that takes nanoseconds is called to be timed.
 const timed = 1000
 
-// nanoseconds returns how long a call of f takes, the median of many turns.
-func nanoseconds(f func() error) (float64, error) {
-	var took []float64
+// duration returns how long f takes, the median of many turns.
+func duration(f func() error) (time.Duration, error) {
+	var took []time.Duration
 	for range turns {
 		start := time.Now()
-		if err := repeat(timed, f); err != nil {
+		if err := f(); err != nil {
 			return 0, err
 		}
-		took = append(took, float64(time.Since(start).Nanoseconds())/timed)
+		took = append(took, time.Since(start))
 	}
 	return median(took), nil
 }
@@ -128,4 +131,23 @@ func together(clients, calls int, f func(client, call int) error) error {
 // byClients returns a function that does what together does.
 func byClients(clients, calls int, f func(client, call int) error) func() error {
 	return func() error { return together(clients, calls, f) }
+}
+
+// count returns how many of values are meant.
+func count[T any](values iter.Seq[T], meant func(T) bool) int {
+	n := 0
+	for v := range values {
+		if meant(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// counting returns s, and how many of the ops that it has been asked for are meant.
+func counting(s kvmodel.Store, meant func(kv.Op) bool) (kvmodel.Store, *atomic.Int64) {
+	n := new(atomic.Int64)
+	return kvmodel.Trace(s, func(_ context.Context, trip kvmodel.Trip) {
+		n.Add(int64(count(slices.Values(trip.Ops), meant)))
+	}), n
 }

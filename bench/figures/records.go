@@ -87,16 +87,14 @@ func recordCodec(b *bench) error {
 			return err
 		}
 		b.report("codec: allocations to "+c.name, n, atMost(c.allocs))
-		nanos, err := nanoseconds(c.ours)
+		took, err := duration(repeated(c.ours))
 		if err != nil {
 			return err
 		}
-		b.report("codec: time to "+c.name, nanos, atMost(c.nanos).nanoseconds())
-		times, err := compare(repeated(c.ours), repeated(c.theirs))
-		if err != nil {
+		b.report("codec: time to "+c.name, float64(took.Nanoseconds())/timed, atMost(c.nanos).nanoseconds())
+		if err := b.faster("codec: "+c.name+", times as fast as reflection", atLeast(c.times), repeated(c.ours), repeated(c.theirs)); err != nil {
 			return err
 		}
-		b.report("codec: "+c.name+", times as fast as reflection", times, atLeast(c.times).ratio())
 	}
 	return nil
 }
@@ -262,13 +260,8 @@ const (
 // contended opens the models in one store as several processes would, and
 // counts the changes that lost a race.
 func (b *bench) contended() (ms []*models.Models, lost *atomic.Int64, done func() error, err error) {
-	lost = new(atomic.Int64)
-	store := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, trip kvmodel.Trip) {
-		for _, op := range trip.Ops {
-			if strings.HasPrefix(op.Key, "r:") && errors.Is(op.Result.Err, kvmodel.ErrConflict) {
-				lost.Add(1)
-			}
-		}
+	store, lost := counting(memkv.New(memkv.Options{}), func(op kv.Op) bool {
+		return strings.HasPrefix(op.Key, "r:") && errors.Is(op.Result.Err, kvmodel.ErrConflict)
 	})
 	var dbs []*kvmodel.DB
 	for range processes {

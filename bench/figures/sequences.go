@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/ringtree/ringtree/bench/figures/models"
 	"github.com/ringtree/ringtree/index"
@@ -44,18 +43,11 @@ func creators(b *bench) error {
 }
 
 func (b *bench) number(on backend, tenant string, processes, creators, each int) error {
-	var adds atomic.Int64
 	own, err := kvmodel.Prefix(on.store, tenant)
 	if err != nil {
 		return err
 	}
-	s := kvmodel.Trace(own, func(_ context.Context, trip kvmodel.Trip) {
-		for i := range trip.Ops {
-			if trip.Ops[i].Kind == kv.Add && strings.HasPrefix(trip.Ops[i].Key, "q:") {
-				adds.Add(1)
-			}
-		}
-	})
+	s, adds := counting(own, func(op kv.Op) bool { return op.Kind == kv.Add && strings.HasPrefix(op.Key, "q:") })
 	var sequences []*index.Sequence[models.Page]
 	for range processes {
 		db, q, err := openTickets(s)
@@ -66,30 +58,20 @@ func (b *bench) number(on backend, tenant string, processes, creators, each int)
 		sequences = append(sequences, q)
 	}
 	numbers := creators * each
-	var mu sync.Mutex
-	given, doubles := make(map[int64]bool, numbers), 0
-	err = together(creators, numbers, func(client, call int) error {
-		n, err := sequences[client%processes].Add(b.ctx, &models.Page{Title: strconv.Itoa(call)})
-		mu.Lock()
-		defer mu.Unlock()
-		if given[n] {
-			doubles++
-		}
-		given[n] = true
+	given := make([]int64, numbers)
+	err = together(creators, numbers, func(client, call int) (err error) {
+		given[call], err = sequences[client%processes].Add(b.ctx, &models.Page{Title: strconv.Itoa(call)})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	gaps := 0
-	for n := range int64(numbers) {
-		if !given[n+1] {
-			gaps++
-		}
-	}
+	slices.Sort(given)
+	different := slices.Compact(given)
+	gaps := numbers - count(slices.Values(different), func(n int64) bool { return 1 <= n && n <= int64(numbers) })
 	last, err := sequences[0].Count(b.ctx)
 	what := fmt.Sprintf("%s: %d numbers by %d creators, %d at a time in each of %d processes", on.name, numbers, creators, creators/processes, processes)
-	b.report(what+": given twice", float64(doubles), exactly(0))
+	b.report(what+": given twice", float64(numbers-len(different)), exactly(0))
 	b.report(what+": gaps", float64(gaps), exactly(0))
 	b.report(what+": the last of them", float64(last), exactly(float64(numbers)))
 	b.report(what+": adds each", float64(adds.Load())/float64(numbers), atMost(float64(processes)).varying())

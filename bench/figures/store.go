@@ -50,14 +50,8 @@ func conformance(b *bench) error {
 		return errors.Join(err, parseErr)
 	}
 	for _, setUp := range slices.Sorted(maps.Keys(results)) {
-		ran, passed := 0, 0
-		for _, ok := range results[setUp] {
-			ran++
-			if ok {
-				passed++
-			}
-		}
-		b.report("conformance: cases passed, "+setUp, float64(passed), exactly(float64(ran)))
+		passed := count(maps.Values(results[setUp]), func(ok bool) bool { return ok })
+		b.report("conformance: cases passed, "+setUp, float64(passed), exactly(float64(len(results[setUp]))))
 	}
 	b.report("conformance: set-ups", float64(len(results)), atLeast(5))
 	return err
@@ -158,12 +152,7 @@ func linkedModules(b *bench) error {
 		return err
 	}
 	modules := slices.Compact(slices.Sorted(slices.Values(strings.Fields(string(out)))))
-	unwanted := 0
-	for _, name := range modules {
-		if isUnwanted(name) {
-			unwanted++
-		}
-	}
+	unwanted := count(slices.Values(modules), isUnwanted)
 	b.report("modules linked with kvmodel and boltkv", float64(len(modules)), atMost(6))
 	b.report("modules linked that are peers or for tests", float64(unwanted), exactly(0))
 	return nil
