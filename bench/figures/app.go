@@ -75,7 +75,7 @@ func appOnDisk(b *bench) error {
 		if v != app.member {
 			return nil
 		}
-		took, err := v.medianTime(path)
+		took, err := duration(func() error { _, err := v.get(path); return err })
 		b.report("app: server time of "+named(path), float64(took.Microseconds())/1000, target{unit: "ms", varies: true})
 		return err
 	}); err != nil {
@@ -219,17 +219,4 @@ func (v *appVisitor) cheapest(path string, store *kvtest.Slow) (appPage, error) 
 		}
 	}
 	return best, err
-}
-
-// medianTime is how long the page takes from the request to its last byte.
-func (v *appVisitor) medianTime(path string) (time.Duration, error) {
-	var all []time.Duration
-	for range turns {
-		start := time.Now()
-		if _, err := v.get(path); err != nil {
-			return 0, err
-		}
-		all = append(all, time.Since(start))
-	}
-	return median(all), nil
 }

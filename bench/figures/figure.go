@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -123,13 +124,7 @@ func (b *bench) add(f figure) {
 }
 
 func (b *bench) short() int {
-	short := 0
-	for _, f := range b.figures {
-		if !f.ok() {
-			short++
-		}
-	}
-	return short
+	return count(slices.Values(b.figures), func(f figure) bool { return !f.ok() })
 }
 
 // size returns what -n says, or else the figure's own size.

@@ -169,7 +169,8 @@ func TestTogether_MakesEveryCallOnce(t *testing.T) {
 
 func TestCost_CountsTrips(t *testing.T) {
 	b := &bench{ctx: t.Context()}
-	cost, err := b.cost(memkv.New(memkv.Options{}), func(ctx context.Context, s kvmodel.Store) error {
+	s := kvmodel.Count(memkv.New(memkv.Options{}))
+	cost, err := b.cost(func(ctx context.Context) error {
 		_, err := kv.GetAll(ctx, s, "a", "b")
 		return err
 	})

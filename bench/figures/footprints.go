@@ -15,9 +15,9 @@ import (
 
 // footprints reports what a visit and the last ten cost on every backend.
 func footprints(b *bench) error {
-	return b.eachBackend(func(name string, s kvmodel.Store) error {
+	return b.eachOf(backends, func(on backend) error {
 		var trips atomic.Int64
-		n, err := b.openNews(kvmodel.Trace(s, func(context.Context, kvmodel.Trip) { trips.Add(1) }), "feet")
+		n, err := b.openNews(kvmodel.Trace(on.store, func(context.Context, kvmodel.Trip) { trips.Add(1) }), "feet")
 		if err != nil {
 			return err
 		}
@@ -26,26 +26,16 @@ func footprints(b *bench) error {
 		visit := func() error {
 			return n.Foots.Push(b.ctx, models.Foot{Owner: fmt.Sprint("u", n.rng.IntN(owners)), Guest: fmt.Sprint("u", n.rng.IntN(guests))})
 		}
-		for range owners * 50 {
-			if err := visit(); err != nil {
-				return err
-			}
-		}
-		if err := n.db.Flush(b.ctx); err != nil {
+		if err := errors.Join(repeat(owners*50, visit), n.db.Flush(b.ctx)); err != nil {
 			return err
 		}
 		trips.Store(0)
 		pushes := b.size(6000)
-		for range pushes {
-			if err := visit(); err != nil {
-				return err
-			}
-		}
-		if err := n.db.Flush(b.ctx); err != nil {
+		if err := errors.Join(repeat(pushes, visit), n.db.Flush(b.ctx)); err != nil {
 			return err
 		}
-		b.report(name+": a footprint, trims included: trips", float64(trips.Load())/float64(pushes), atMost(1.05).varying())
-		return b.lastTen(name, n, visit, owners)
+		b.report(on.name+": a footprint, trims included: trips", float64(trips.Load())/float64(pushes), atMost(1.05).varying())
+		return b.lastTen(on.name, n, visit, owners)
 	})
 }
 
@@ -55,16 +45,11 @@ func (b *bench) lastTen(name string, n *news, visit func() error, owners int) er
 	most := 0
 	const reads = 1000
 	for range reads {
-		for range 10 {
-			if err := visit(); err != nil {
-				return err
-			}
-		}
 		// Between visits there is time for the work after replies.
-		if err := n.db.Flush(b.ctx); err != nil {
+		if err := errors.Join(repeat(10, visit), n.db.Flush(b.ctx)); err != nil {
 			return err
 		}
-		c, err := n.costOf(func(ctx context.Context) error {
+		c, err := n.cost(func(ctx context.Context) error {
 			_, err := n.Foots.Latest(ctx, fmt.Sprint("u", n.rng.IntN(owners)), 10)
 			return err
 		})
@@ -106,13 +91,13 @@ func (n *news) fanOut(followers int) error {
 			items = append(items, models.FeedItem{Reader: fmt.Sprint("r", reader), Note: n.id(i)})
 		}
 		var err error
-		if push, err = n.costOf(func(ctx context.Context) error { return n.FeedItems.Push(ctx, items...) }); err != nil {
+		if push, err = n.cost(func(ctx context.Context) error { return n.FeedItems.Push(ctx, items...) }); err != nil {
 			return err
 		}
 	}
 	what := fmt.Sprintf("a feed written for %d followers: ", followers)
 	n.report(what+"trips of a note", float64(push.Trips), atMost(float64(followers)/500))
-	n.report(what+"bytes of a note", float64(push.Wrote), target{}.approximate())
+	n.report(what+"bytes of a note", float64(push.Wrote), target{}.varying())
 	return n.reportFeed(what, func(ctx context.Context) error {
 		items, err := n.FeedItems.Latest(ctx, "r7", 20)
 		if err != nil {
@@ -143,10 +128,10 @@ func (n *news) fanIn(authors int) error {
 }
 
 func (n *news) reportFeed(what string, read func(context.Context) error) error {
-	c, err := n.costOf(read)
+	c, err := n.cost(read)
 	n.report(what+"trips of the last 20", float64(c.Trips), exactly(2))
 	n.report(what+"keys of the last 20", float64(c.Keys), target{})
-	n.report(what+"bytes of the last 20", float64(c.Read), target{}.approximate())
+	n.report(what+"bytes of the last 20", float64(c.Read), target{}.varying())
 	return err
 }
 
@@ -207,7 +192,7 @@ func (b *bench) spaceOf(layout string, push func(*news, int) error) error {
 			after[(visit+1)/keep] = float64(bytesUnder(mem, "feet:e:") / spaceOwners)
 		}
 	}
-	b.report("bytes of 30 footprints, "+layout+", after 20 laps", after[20], target{}.approximate())
+	b.report("bytes of 30 footprints, "+layout+", after 20 laps", after[20], target{}.varying())
 	b.report("bytes of 30 footprints, "+layout+", after 100 laps", after[100], atMost(math.Ceil(after[20]*1.1)).varying())
 	return nil
 }

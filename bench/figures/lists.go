@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,13 +15,9 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index"
-	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
 var listFigures = []func(*bench) error{
@@ -33,75 +29,6 @@ var listFigures = []func(*bench) error{
 	listSweeps,
 }
 
-// backend is a store of one kind.
-type backend struct {
-	name  string
-	store kvmodel.Store
-
-	// settle is how many trips a write takes after its append: a read of the head,
-	// where a store cannot refuse an append after a seal.
-	settle float64
-}
-
-// eachRoomyBackend calls f with an empty store of every kind, each with room for
-// millions of small items.
-func (b *bench) eachRoomyBackend(f func(backend) error) error {
-	memory := func() (backend, func(), error) {
-		return backend{"memkv", memkv.New(memkv.Options{}), 0}, func() {}, nil
-	}
-	return b.eachOf(f, memory, b.roomyBolt, b.roomyMemcached, b.roomyRedis)
-}
-
-// eachOf calls f with what each of opens opens, one after the other.
-func (b *bench) eachOf(f func(backend) error, opens ...func() (backend, func(), error)) error {
-	for _, open := range opens {
-		on, stop, err := open()
-		if err != nil {
-			return err
-		}
-		err = f(on)
-		err = errors.Join(err, on.store.Close())
-		stop()
-		if err != nil {
-			return fmt.Errorf("%s: %w", on.name, err)
-		}
-	}
-	return nil
-}
-
-func (b *bench) roomyBolt() (backend, func(), error) {
-	dir, err := os.MkdirTemp(b.dir, "lists-")
-	if err != nil {
-		return backend{}, nil, err
-	}
-	s, err := boltkv.Open(dir+"/lists.db", boltkv.Options{})
-	return backend{"boltkv", s, 0}, func() { os.RemoveAll(dir) }, err
-}
-
-func (b *bench) roomyMemcached() (backend, func(), error) {
-	if err := need("memcached"); err != nil {
-		return backend{}, nil, err
-	}
-	server, err := servers.Memcached("-m", "2048")
-	if err != nil {
-		return backend{}, nil, err
-	}
-	s, err := memcachekv.OpenVolatile([]string{server.Addr}, memcachekv.Options{})
-	return backend{"memcachekv", s, 1}, func() { server.Stop() }, err
-}
-
-func (b *bench) roomyRedis() (backend, func(), error) {
-	if err := need("redis-server"); err != nil {
-		return backend{}, nil, err
-	}
-	server, err := servers.Redis()
-	if err != nil {
-		return backend{}, nil, err
-	}
-	s, err := rediskv.Open(b.ctx, rediskv.Options{Addrs: []string{server.Addr}})
-	return backend{"rediskv", s, 0}, func() { server.Stop() }, err
-}
-
 // topic is the sets of one process, of which one is measured.
 type topic struct {
 	db *kvmodel.DB
@@ -109,7 +36,7 @@ type topic struct {
 }
 
 func openTopic(s kvmodel.Store) (*topic, error) {
-	db, err := kvmodel.Open(outliving{s}, kvmodel.Log(slog.New(slog.DiscardHandler)))
+	db, err := open(s)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +71,7 @@ func liveSet(ops int) int { return differentIDs(ops) * entryBytes }
 // listWriters reports what additions to and removals from one list cost, and
 // whether that grows with their number.
 func listWriters(b *bench) error {
-	return b.eachRoomyBackend(func(on backend) error {
+	return b.eachOf(single, func(on backend) error {
 		ops := b.size(100_000)
 		if on.name == "boltkv" {
 			ops = min(ops, 20_000) // Each commit is synced.
@@ -154,14 +81,7 @@ func listWriters(b *bench) error {
 }
 
 func (b *bench) writeList(on backend, ops int) error {
-	var appends atomic.Int64
-	s := kvmodel.Trace(on.store, func(_ context.Context, trip kvmodel.Trip) {
-		for i := range trip.Ops {
-			if trip.Ops[i].Kind == kv.Append {
-				appends.Add(1)
-			}
-		}
-	})
+	s, appends := counting(on.store, func(op kv.Op) bool { return op.Kind == kv.Append })
 	var processes [listProcesses]*topic
 	for i := range processes {
 		p, err := openTopic(s)
@@ -178,15 +98,15 @@ func (b *bench) writeList(on backend, ops int) error {
 	var failed, trips, most atomic.Int64
 	change := func(client, call int) error {
 		p, id := processes[client%listProcesses], memberID(rand.IntN(differentIDs(ops)))
-		ctx, meter := kvmodel.Metered(b.ctx)
 		do := p.Add
 		if rand.IntN(3) == 0 {
 			do = p.Remove
 		}
-		if err := do(ctx, id); err != nil {
+		cost, err := b.cost(func(ctx context.Context) error { return do(ctx, id) })
+		if err != nil {
 			failed.Add(1)
 		}
-		n := int64(meter.Cost().Trips)
+		n := int64(cost.Trips)
 		trips.Add(n)
 		if n > most.Load() {
 			most.Store(n)
@@ -255,8 +175,6 @@ func (b *bench) besideBare(s kvmodel.Store, prefix string, ops int, change func(
 // the list.
 type onlooker struct{ kvmodel.Store }
 
-func (onlooker) Close() error { return nil }
-
 func (o onlooker) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Kind.Writes() {
@@ -304,7 +222,7 @@ func sleepFor(ctx context.Context, d time.Duration) {
 
 // largeLists reports what it costs to read a list of many members.
 func largeLists(b *bench) error {
-	return b.eachRoomyBackend(func(on backend) error { return b.readList(on, b.size(100_000)) })
+	return b.eachOf(single, func(on backend) error { return b.readList(on, b.size(100_000)) })
 }
 
 func (b *bench) readList(on backend, members int) error {
@@ -313,37 +231,32 @@ func (b *bench) readList(on backend, members int) error {
 		return err
 	}
 	defer writer.db.Close(b.ctx)
-	const atOnce = 1000
-	for first := 0; first < members; first += atOnce {
-		var ids []string
-		for i := first; i < min(first+atOnce, members); i++ {
-			ids = append(ids, memberID(i))
-		}
-		if err := writer.Add(b.ctx, ids...); err != nil {
+	ids := make([]string, members)
+	for i := range ids {
+		ids[i] = memberID(i)
+	}
+	for some := range slices.Chunk(ids, 1000) {
+		if err := writer.Add(b.ctx, some...); err != nil {
 			return err
 		}
 	}
-	if err := writer.db.Flush(b.ctx); err != nil {
-		return err
-	}
-	if err := b.tend(on); err != nil {
+	if err := errors.Join(writer.db.Flush(b.ctx), b.tend(on)); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%s: a list of %d", on.name, members)
 	for _, v := range []struct {
-		name       string
-		warm, cold float64
-		read       func(context.Context, *topic) error
+		name string
+		read func(context.Context, *topic) error
 	}{
-		{"a page of 100", 1, 2, func(ctx context.Context, t *topic) error {
+		{"a page of 100", func(ctx context.Context, t *topic) error {
 			p, err := t.Page(ctx, "", 100)
 			if err == nil && len(p.IDs) != 100 {
 				err = fmt.Errorf("it has %d", len(p.IDs))
 			}
 			return err
 		}},
-		{"Size", 1, 2, func(ctx context.Context, t *topic) error { _, err := t.Size(ctx); return err }},
-		{"Contains", 1, 2, func(ctx context.Context, t *topic) error {
+		{"Size", func(ctx context.Context, t *topic) error { _, err := t.Size(ctx); return err }},
+		{"Contains", func(ctx context.Context, t *topic) error {
 			in, err := t.Contains(ctx, memberID(members/2))
 			if err == nil && !in {
 				err = errors.New("it misses a member")
@@ -357,12 +270,11 @@ func (b *bench) readList(on backend, members int) error {
 		}
 		defer reader.db.Close(b.ctx)
 		for i, state := range []string{"cold", "warm"} {
-			ctx, meter := kvmodel.Metered(b.ctx)
-			if err := v.read(ctx, reader); err != nil {
+			cost, err := b.cost(func(ctx context.Context) error { return v.read(ctx, reader) })
+			if err != nil {
 				return fmt.Errorf("%s: %w", v.name, err)
 			}
-			limit := []float64{v.cold, v.warm}[i]
-			b.report(fmt.Sprintf("%s: %s, %s: trips", what, v.name, state), float64(meter.Cost().Trips), atMost(limit))
+			b.report(fmt.Sprintf("%s: %s, %s: trips", what, v.name, state), float64(cost.Trips), atMost(float64(2-i)))
 		}
 	}
 	return errors.Join(b.walk(what, on, members), b.sizeOf(what, writer, members))
@@ -376,15 +288,14 @@ func (b *bench) tend(on backend) error {
 		if err != nil {
 			return err
 		}
-		ctx, meter := kvmodel.Metered(b.ctx)
-		_, err = t.Count(ctx)
+		cost, err := b.cost(func(ctx context.Context) error { _, err := t.Count(ctx); return err })
 		if err := errors.Join(err, t.db.Close(b.ctx)); err != nil {
 			return err
 		}
-		if meter.Cost().Read >= least {
+		if cost.Read >= least {
 			return nil
 		}
-		least = meter.Cost().Read
+		least = cost.Read
 	}
 }
 
@@ -409,13 +320,14 @@ type pages struct{ pages, members, trips, mostTrips, bytes, mostBytes int }
 
 func (b *bench) allPages(t *topic) (w pages, err error) {
 	for cursor := ""; w.pages == 0 || cursor != ""; w.pages++ {
-		ctx, meter := kvmodel.Metered(b.ctx)
-		p, err := t.Page(ctx, cursor, 100)
+		cost, err := b.cost(func(ctx context.Context) error {
+			p, err := t.Page(ctx, cursor, 100)
+			w.members, cursor = w.members+len(p.IDs), p.Next
+			return err
+		})
 		if err != nil {
 			return w, err
 		}
-		cost := meter.Cost()
-		w.members, cursor = w.members+len(p.IDs), p.Next
 		w.trips, w.mostTrips = w.trips+cost.Trips, max(w.mostTrips, cost.Trips)
 		w.bytes, w.mostBytes = w.bytes+cost.Read, max(w.mostBytes, cost.Read)
 	}
@@ -466,31 +378,30 @@ func smallListAllocs(b *bench) error {
 	if err := errors.Join(all(b.ctx), t.db.Flush(b.ctx)); err != nil {
 		return err
 	}
-	ctx, meter := kvmodel.Metered(b.ctx)
-	if err := all(ctx); err != nil {
+	cost, err := b.cost(all)
+	if err != nil {
 		return err
 	}
-	b.report("1,000 members: trips", float64(meter.Cost().Trips), exactly(1))
+	b.report("1,000 members: trips", float64(cost.Trips), exactly(1))
 	n, err := allocs(func() error { return all(b.ctx) })
 	b.report("1,000 members: allocations", n, atMost(20))
 	return err
 }
 
 // listSweeps runs the sweeps of lists and sequences on -n seeds each.
-func listSweeps(b *bench) error {
-	seeds := min(b.size(300), 2_000)
+func listSweeps(b *bench) error { return b.sweeps("./index/...", min(b.size(300), 2_000), atLeast(8)) }
+
+// sweeps reports how many of the sweeps in packages pass on that many seeds each.
+func (b *bench) sweeps(packages string, seeds int, t target) error {
 	if err := os.Setenv("RINGTREE_SEEDS", strconv.Itoa(seeds)); err != nil {
 		return err
 	}
 	defer os.Unsetenv("RINGTREE_SEEDS")
-	out, err := b.goCommand("test", "-json", "-count=1", "-short", "-timeout", "2h", "-run", "^TestSweep_", "./index/...")
-	passed := 0
-	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, `"Action":"pass"`) && strings.Contains(line, `"Test":"TestSweep_`) {
-			passed++
-		}
-	}
-	b.report("sweeps that hold on each of their seeds", float64(passed), atLeast(8))
+	out, err := b.goCommand("test", "-json", "-count=1", "-short", "-timeout", "2h", "-run", "^TestSweep_", packages)
+	passed := count(strings.Lines(string(out)), func(line string) bool {
+		return strings.Contains(line, `"Action":"pass"`) && strings.Contains(line, `"Test":"TestSweep_`)
+	})
+	b.report("sweeps that hold on each of their seeds", float64(passed), t)
 	b.report("seeds of each sweep", float64(seeds), target{})
 	return err
 }

@@ -3,18 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// cost returns what work asked of s, which it gets as a counted store.
-func (b *bench) cost(s kvmodel.Store, work func(context.Context, kvmodel.Store) error) (kvmodel.Cost, error) {
+// cost returns what work asks of the databases and counted stores it calls.
+func (b *bench) cost(work func(context.Context) error) (kvmodel.Cost, error) {
 	ctx, meter := kvmodel.Metered(b.ctx)
-	err := work(ctx, kvmodel.Count(s))
+	err := work(ctx)
 	return meter.Cost(), err
 }
 
@@ -56,29 +59,41 @@ func compare(ours, theirs func() error) (float64, error) {
 // timed is how often a function that takes nanoseconds is called to be timed.
 const timed = 1000
 
-// nanoseconds returns how long a call of f takes, the median of many turns.
-func nanoseconds(f func() error) (float64, error) {
-	var took []float64
+// duration returns how long f takes, the median of many turns.
+func duration(f func() error) (time.Duration, error) {
+	var took []time.Duration
 	for range turns {
 		start := time.Now()
-		if err := repeated(f)(); err != nil {
+		if err := f(); err != nil {
 			return 0, err
 		}
-		took = append(took, float64(time.Since(start).Nanoseconds())/timed)
+		took = append(took, time.Since(start))
 	}
 	return median(took), nil
 }
 
 // repeated returns a function that calls f so often that it can be timed.
 func repeated(f func() error) func() error {
-	return func() error {
-		for range timed {
-			if err := f(); err != nil {
-				return err
-			}
+	return func() error { return repeat(timed, f) }
+}
+
+// repeat calls f that many times, or until it fails.
+func repeat(times int, f func() error) error {
+	for range times {
+		if err := f(); err != nil {
+			return err
 		}
-		return nil
 	}
+	return nil
+}
+
+// faster reports how many times as fast as theirs ours is.
+func (b *bench) faster(name string, t target, ours, theirs func() error) error {
+	ratio, err := compare(ours, theirs)
+	if err == nil {
+		b.report(name, ratio, t.ratio())
+	}
+	return err
 }
 
 func timeBoth(first, second func() error) (took [2]time.Duration, err error) {
@@ -111,4 +126,28 @@ func together(clients, calls int, f func(client, call int) error) error {
 	}
 	running.Wait()
 	return cmp.Or(errs...)
+}
+
+// byClients returns a function that does what together does.
+func byClients(clients, calls int, f func(client, call int) error) func() error {
+	return func() error { return together(clients, calls, f) }
+}
+
+// count returns how many of values are meant.
+func count[T any](values iter.Seq[T], meant func(T) bool) int {
+	n := 0
+	for v := range values {
+		if meant(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// counting returns s, and how many of the ops that it has been asked for are meant.
+func counting(s kvmodel.Store, meant func(kv.Op) bool) (kvmodel.Store, *atomic.Int64) {
+	n := new(atomic.Int64)
+	return kvmodel.Trace(s, func(_ context.Context, trip kvmodel.Trip) {
+		n.Add(int64(count(slices.Values(trip.Ops), meant)))
+	}), n
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
@@ -30,25 +29,18 @@ var rankingFigures = []func(*bench) error{
 	rankElsewhere,
 }
 
-// inMemory returns a store that can do no more than every store can.
-func inMemory() backend { return backend{name: "memkv", store: memkv.New(memkv.Options{})} }
+// powerless is a store that can do no more than every store can.
+type powerless struct{ kvmodel.Store }
+
+func inMemory() backend {
+	return backend{name: "memkv", store: powerless{memkv.New(memkv.Options{})}}
+}
 
 // rankElsewhere counts on the other stores, with all that they can do.
 func rankElsewhere(b *bench) error {
-	return b.eachOf(func(on backend) error {
+	return b.eachOf([]opener{onUnsyncedBolt, onMemcached, onRedis}, func(on backend) error {
 		return b.rankAll(on, zipfLoad, (*ranked).windows, (*ranked).samples)
-	}, b.unsyncedBolt, b.roomyMemcached, b.roomyRedis)
-}
-
-// unsyncedBolt opens an embedded store that does not wait for the disk. The counts
-// do not depend on that.
-func (b *bench) unsyncedBolt() (backend, func(), error) {
-	dir, err := os.MkdirTemp(b.dir, "ranking-")
-	if err != nil {
-		return backend{}, nil, err
-	}
-	s, err := boltkv.Open(dir+"/ranking.db", boltkv.Options{Durability: boltkv.Unsynced})
-	return backend{"boltkv", s, 0}, func() { os.RemoveAll(dir) }, err
+	})
 }
 
 // A rankLoad is how members get their scores.
@@ -62,39 +54,43 @@ var (
 	equalLoad = rankLoad{"one score", func(*rand.Rand) int64 { return 7 }}
 )
 
-// tally is a store that counts every op it is asked for, also after the reply.
+// tally counts every op that stores are asked for, also after the reply.
 type tally struct {
-	trips, ops, read, wrote, lost atomic.Int64
+	mu sync.Mutex
+	counted
 }
+
+// counted is what a tally has counted.
+type counted struct{ trips, ops, read, wrote float64 }
 
 func (t *tally) on(s kvmodel.Store) kvmodel.Store {
 	return kvmodel.Trace(s, func(_ context.Context, trip kvmodel.Trip) {
-		t.trips.Add(1)
-		t.ops.Add(int64(len(trip.Ops)))
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.trips++
+		t.ops += float64(len(trip.Ops))
 		for _, op := range trip.Ops {
-			t.read.Add(int64(len(op.Result.Value)))
-			t.wrote.Add(int64(len(op.Value)))
-			if op.Kind != kv.Get && op.Result.Err != nil {
-				t.lost.Add(1)
-			}
+			t.read += float64(len(op.Result.Value))
+			t.wrote += float64(len(op.Value))
 		}
 	})
 }
 
-// counted is what a tally has counted.
-type counted struct{ trips, ops, read, wrote, lost float64 }
-
-func (t *tally) now() counted {
-	return counted{float64(t.trips.Load()), float64(t.ops.Load()), float64(t.read.Load()), float64(t.wrote.Load()), float64(t.lost.Load())}
-}
-
-// since returns what was counted since before, per each of n.
-func (t *tally) since(before counted, n int) counted {
+// during returns what is counted while work runs, per each of n.
+func (t *tally) during(n int, work func() error) (counted, error) {
+	before := t.now()
+	err := work()
 	now, of := t.now(), float64(n)
 	return counted{
 		(now.trips - before.trips) / of, (now.ops - before.ops) / of,
-		(now.read - before.read) / of, (now.wrote - before.wrote) / of, (now.lost - before.lost) / of,
-	}
+		(now.read - before.read) / of, (now.wrote - before.wrote) / of,
+	}, err
+}
+
+func (t *tally) now() counted {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counted
 }
 
 // ranked is a ranking under measurement.
@@ -102,8 +98,8 @@ type ranked struct {
 	*bench
 	rankLoad
 	n      int
-	on     string        // the name of the store
-	store  kvmodel.Store // stays open when a process ends
+	on     string // the name of the store
+	store  kvmodel.Store
 	rng    *rand.Rand
 	tally  tally
 	db     *kvmodel.DB
@@ -112,22 +108,9 @@ type ranked struct {
 	scores map[string]int64
 }
 
-// lasting is a store that outlives the processes on it.
-type lasting struct {
-	kvmodel.Store
-	powers kv.Powers
-}
-
-func (l lasting) Powers() kv.Powers { return l.powers }
-func (lasting) Close() error        { return nil }
-
 func (b *bench) ranked(on backend, l rankLoad, batch ranking.Batch) (*ranked, error) {
-	store := lasting{Store: on.store}
-	if on.name != "memkv" {
-		store.powers = kv.PowersOf(on.store)
-	}
 	r := &ranked{
-		bench: b, rankLoad: l, n: b.size(100_000), on: on.name, store: store,
+		bench: b, rankLoad: l, n: b.size(100_000), on: on.name, store: on.store,
 		rng: rand.New(rand.NewPCG(1, 2)), scores: map[string]int64{},
 	}
 	return r, r.open(batch)
@@ -135,11 +118,15 @@ func (b *bench) ranked(on backend, l rankLoad, batch ranking.Batch) (*ranked, er
 
 // open makes r a process that knows nothing of the tree.
 func (r *ranked) open(batch ranking.Batch) (err error) {
-	r.db, err = kvmodel.Open(r.tally.on(r.store))
+	r.db, err = open(r.tally.on(r.store))
 	if err == nil {
-		r.tree = ranking.NewTree(r.db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch})
+		r.tree = newTree(r.db, batch)
 	}
 	return err
+}
+
+func newTree(db *kvmodel.DB, batch ranking.Batch) *ranking.Tree[int64] {
+	return ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch})
 }
 
 // fill makes members, each with a score of the load.
@@ -179,11 +166,10 @@ func (b *bench) rankAll(on backend, l rankLoad, more ...func(*ranked) error) err
 	if err != nil {
 		return err
 	}
-	before := r.tally.now()
-	if err := r.fill(); err != nil {
+	c, err := r.tally.during(r.n, r.fill)
+	if err != nil {
 		return err
 	}
-	c := r.tally.since(before, r.n)
 	r.line("insert, all included: trips", c.trips, atMost(6))
 	r.line("insert: ops", c.ops, atMost(6))
 	r.line("insert: bytes read", c.read, atMost(3<<10))
@@ -236,21 +222,19 @@ func (r *ranked) shape() error {
 	return nil
 }
 
-// cost returns what f asks for before it returns, on average of n calls.
-func (r *ranked) cost(n int, f func(ctx context.Context) error) (kvmodel.Cost, counted, error) {
-	ctx, meter := kvmodel.Metered(r.ctx)
-	before := r.tally.now()
-	for range n {
-		if err := f(ctx); err != nil {
-			return kvmodel.Cost{}, counted{}, err
-		}
-	}
-	return meter.Cost(), r.tally.since(before, n), nil
+// average returns what f asks for before it returns, in all of n calls, and what is
+// then counted for each.
+func (r *ranked) average(n int, f func(ctx context.Context) error) (c kvmodel.Cost, each counted, err error) {
+	each, err = r.tally.during(n, func() error {
+		c, err = r.cost(func(ctx context.Context) error { return repeat(n, func() error { return f(ctx) }) })
+		return err
+	})
+	return c, each, err
 }
 
 // trips reports the trips and the keys of what f does.
 func (r *ranked) trips(what string, n int, trips, keys float64, f func(ctx context.Context) error) error {
-	c, _, err := r.cost(n, f)
+	c, _, err := r.average(n, f)
 	if err != nil {
 		return err
 	}
@@ -279,33 +263,17 @@ func (r *ranked) bottom(ctx context.Context) error {
 
 // queries measures a process that knows the tree.
 func (r *ranked) queries() error {
-	if err := r.top(r.ctx); err != nil {
-		return err
-	}
-	if err := r.bottom(r.ctx); err != nil {
-		return err
-	}
 	rank := r.rng.IntN(r.n-100) + 1
 	at := func(ctx context.Context) error { _, err := r.tree.At(ctx, rank, 20); return err }
-	if err := at(r.ctx); err != nil {
+	if err := errors.Join(r.top(r.ctx), r.bottom(r.ctx), at(r.ctx)); err != nil {
 		return err
 	}
-	for _, q := range []struct {
-		what        string
-		n           int
-		trips, keys float64
-		f           func(context.Context) error
-	}{
-		{"Rank", 1000, 2, 16, r.rank},
-		{"first 20", 100, 2, 40, r.top},
-		{"last 20", 100, 2, 40, r.bottom},
-		{"At, again", 100, 2, 0, at},
-	} {
-		if err := r.trips(q.what, q.n, q.trips, q.keys, q.f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		r.trips("Rank", 1000, 2, 16, r.rank),
+		r.trips("first 20", 100, 2, 40, r.top),
+		r.trips("last 20", 100, 2, 40, r.bottom),
+		r.trips("At, again", 100, 2, 0, at),
+	)
 }
 
 // cold measures processes that know nothing of the tree. The figures after it are
@@ -337,7 +305,7 @@ func (r *ranked) first(what string, trips float64, before func() error, ask func
 		if err := errors.Join(r.db.Flush(r.ctx), before(), r.open(ranking.Every)); err != nil {
 			return err
 		}
-		c, _, err := r.cost(1, ask)
+		c, err := r.cost(ask)
 		if err != nil {
 			return err
 		}
@@ -356,7 +324,7 @@ func (r *ranked) pages() error {
 	}
 	var trips []int
 	for range min(1000, r.n/25) {
-		c, _, err := r.cost(1, next)
+		c, err := r.cost(next)
 		if err != nil {
 			return err
 		}
@@ -393,15 +361,14 @@ func (r *ranked) moves() error {
 // reply.
 func (r *ranked) move(what string, trips, ops float64, change func(context.Context) error) error {
 	n := max(1000, min(r.n/20, 50_000))
-	c, all, err := r.cost(n, change)
+	c, all, err := r.average(n, change)
 	if err != nil {
 		return err
 	}
-	before := r.tally.now()
-	if err := r.db.Flush(r.ctx); err != nil {
+	rest, err := r.tally.during(n, func() error { return r.db.Flush(r.ctx) })
+	if err != nil {
 		return err
 	}
-	rest := r.tally.since(before, n)
 	r.line(what+": trips before and after the record", float64(c.Trips)/float64(n), atMost(trips))
 	r.line(what+": ops before the reply", float64(c.Keys)/float64(n), atMost(ops))
 	r.line(what+": ops, reports and splits included", all.ops+rest.ops, atMost(7.5))
@@ -413,10 +380,8 @@ func (r *ranked) move(what string, trips, ops float64, change func(context.Conte
 // inOrder returns how many members stand before each, by a sorted slice. The order
 // among equals is not known.
 func (r *ranked) inOrder() (scores []int64) {
-	for _, s := range r.scores {
-		scores = append(scores, s)
-	}
-	slices.SortFunc(scores, func(a, b int64) int { return cmp.Compare(b, a) })
+	scores = slices.Sorted(maps.Values(r.scores))
+	slices.Reverse(scores)
 	return scores
 }
 
@@ -483,35 +448,30 @@ func (r *ranked) off(samples int) (percent []float64, wrong int, err error) {
 
 // windows measures changes that are gathered.
 func (r *ranked) windows() error {
-	if err := r.window("windows", r.popular(), atMost(1536)); err != nil {
-		return err
-	}
-	return r.window("windows of any members", r.any(), target{})
+	return errors.Join(
+		r.window("windows", r.popular(), atMost(1536)),
+		r.window("windows of any members", r.any(), target{}),
+	)
 }
 
 func (r *ranked) window(what string, view func() string, bytes target) error {
 	if err := r.open(ranking.Windowed); err != nil {
 		return err
 	}
-	var trips, ops, read, wrote, updates float64
+	var trips, ops, read, wrote float64
 	const flushes = 20
+	distinct := min(4000, r.n/4)
 	for range flushes {
-		distinct := map[string]bool{}
-		for len(distinct) < min(4000, r.n/4) {
-			id := view()
-			distinct[id] = true
-			r.scores[id]++
-			if err := r.tree.Hit(r.ctx, id); err != nil {
-				return err
-			}
-		}
-		before := r.tally.now()
-		if err := r.db.Flush(r.ctx); err != nil {
+		if err := r.hit(distinct, view); err != nil {
 			return err
 		}
-		c := r.tally.since(before, 1)
-		trips, ops, read, wrote, updates = trips+c.trips, ops+c.ops, read+c.read, wrote+c.wrote, updates+float64(len(distinct))
+		c, err := r.tally.during(1, func() error { return r.db.Flush(r.ctx) })
+		if err != nil {
+			return err
+		}
+		trips, ops, read, wrote = trips+c.trips, ops+c.ops, read+c.read, wrote+c.wrote
 	}
+	updates := float64(flushes * distinct)
 	r.line(what+": ops for each update", ops/updates, atMost(5))
 	r.line(what+": bytes read for each update", read/updates, bytes)
 	r.line(what+": bytes written for each update", wrote/updates, bytes)
@@ -519,28 +479,37 @@ func (r *ranked) window(what string, view func() string, bytes target) error {
 	return nil
 }
 
+// hit counts views until that many members were viewed.
+func (r *ranked) hit(members int, view func() string) error {
+	for seen := map[string]bool{}; len(seen) < members; {
+		id := view()
+		seen[id] = true
+		r.scores[id]++
+		if err := r.tree.Hit(r.ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // samples measures changes that are followed by chance.
 func (r *ranked) samples() error {
-	if err := r.open(ranking.Sampled); err != nil {
-		return err
-	}
-	if err := r.top(r.ctx); err != nil {
+	if err := errors.Join(r.open(ranking.Sampled), r.top(r.ctx)); err != nil {
 		return err
 	}
 	view := r.any()
 	views := max(50_000, min(r.n/5, 1_000_000))
-	before := r.tally.now()
-	for range views {
-		id := view()
-		r.scores[id]++
-		if err := r.tree.Follow(r.ctx, id, r.scores[id]); err != nil {
-			return err
-		}
-	}
-	if err := r.db.Flush(r.ctx); err != nil {
+	c, err := r.tally.during(views, func() error {
+		err := repeat(views, func() error {
+			id := view()
+			r.scores[id]++
+			return r.tree.Follow(r.ctx, id, r.scores[id])
+		})
+		return errors.Join(err, r.db.Flush(r.ctx))
+	})
+	if err != nil {
 		return err
 	}
-	c := r.tally.since(before, views)
 	r.line("samples: ops for each view", c.ops, atMost(0.25))
 	r.line("samples: bytes read for each view", c.read, atMost(150))
 	r.line("samples: bytes written for each view", c.wrote, atMost(150))
@@ -549,19 +518,14 @@ func (r *ranked) samples() error {
 
 // viewRivals lets many processes follow counters of a few hot members.
 func (r *ranked) viewRivals() error {
-	lost, updates, err := r.rivals(ranking.Sampled, func(p *rival) error {
+	return r.rivals("views sampled: lost writes for each update", ranking.Sampled, 400, func(p *rival) error {
 		id := p.view()
 		n, err := kv.Next(r.ctx, p.store, "views:"+id, r.scores[id], 1)
 		if err != nil {
 			return err
 		}
 		return p.tree.Follow(r.ctx, id, n)
-	}, 400)
-	if err != nil {
-		return err
-	}
-	r.line(fmt.Sprint(writers, " writers, views sampled: lost writes for each update"), lost/updates, atMost(0.1))
-	return nil
+	})
 }
 
 // rankAtOneScore lets many processes make members with one score.
@@ -574,14 +538,9 @@ func rankAtOneScore(b *bench) error {
 	if err := r.fill(); err != nil {
 		return err
 	}
-	lost, updates, err := r.rivals(ranking.Every, func(p *rival) error {
+	return r.rivals("new members: lost writes for each", ranking.Every, 40, func(p *rival) error {
 		return p.tree.Set(r.ctx, kvmodel.NewID(time.Now())[10:], 7)
-	}, 40)
-	if err != nil {
-		return err
-	}
-	r.line(fmt.Sprint(writers, " writers, new members: lost writes for each"), lost/updates, atMost(0.1))
-	return nil
+	})
 }
 
 // rival is one of many processes.
@@ -592,9 +551,9 @@ type rival struct {
 }
 
 // rivals lets many processes work in step: each trip of one happens at the same time
-// as a trip of every other, in an order that changes. It returns how many writes lost
-// against others, and how many records were written.
-func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int) (lost, updates float64, err error) {
+// as a trip of every other, in an order that changes. It reports how many writes lost
+// against others, for each record that was written.
+func (r *ranked) rivals(what string, batch ranking.Batch, times int, work func(*rival) error) error {
 	step := newLockstep(r.store, r.rng)
 	var mu sync.Mutex
 	view := r.any()
@@ -620,30 +579,26 @@ func (r *ranked) rivals(batch ranking.Batch, work func(*rival) error, times int)
 		})
 		db, err := kvmodel.Open(store)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
-		p := &rival{store, ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "views", Of: ranking.Int[int64](), Batch: batch}), next}
+		p := &rival{store, newTree(db, batch), next}
 		go func() { failed <- p.run(r.ctx, db, stepper, work, times) }()
 	}
 	for range writers {
-		if e := <-failed; e != nil {
-			err = e
+		if err := <-failed; err != nil {
+			return err
 		}
 	}
-	return float64(refused.Load()), max(1, float64(written.Load())), err
+	lost, updates := float64(refused.Load()), max(1, float64(written.Load()))
+	r.line(fmt.Sprint(writers, " writers, ", what), lost/updates, atMost(0.1))
+	return nil
 }
 
 func (p *rival) run(ctx context.Context, db *kvmodel.DB, stepper *stepper, work func(*rival) error, times int) error {
 	defer stepper.leave()
-	for range times {
-		if err := work(p); err != nil {
-			return err
-		}
+	return repeat(times, func() error {
 		// The work after the reply is done here, so that a process has one trip
 		// under way at a time.
-		if err := db.Flush(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+		return errors.Join(work(p), db.Flush(ctx))
+	})
 }

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -88,25 +87,20 @@ func recordCodec(b *bench) error {
 			return err
 		}
 		b.report("codec: allocations to "+c.name, n, atMost(c.allocs))
-		nanos, err := nanoseconds(c.ours)
+		took, err := duration(repeated(c.ours))
 		if err != nil {
 			return err
 		}
-		b.report("codec: time to "+c.name, nanos, atMost(c.nanos).nanoseconds())
-		times, err := compare(repeated(c.ours), repeated(c.theirs))
-		if err != nil {
+		b.report("codec: time to "+c.name, float64(took.Nanoseconds())/timed, atMost(c.nanos).nanoseconds())
+		if err := b.faster("codec: "+c.name+", times as fast as reflection", atLeast(c.times), repeated(c.ours), repeated(c.theirs)); err != nil {
 			return err
 		}
-		b.report("codec: "+c.name+", times as fast as reflection", times, atLeast(c.times).ratio())
 	}
 	return nil
 }
 
-// plain is a store that can do no more than one key at a time. It outlives the
-// databases that are opened on it.
+// plain is a store that can do no more than one key at a time.
 type plain struct{ kvmodel.Store }
-
-func (plain) Close() error { return nil }
 
 func (p plain) Powers() kv.Powers {
 	powers := kv.PowersOf(p.Store)
@@ -114,11 +108,10 @@ func (p plain) Powers() kv.Powers {
 	return powers
 }
 
-// openModels returns the models in s, as a process of its own would see them,
-// and what ends it.
-func (b *bench) openModels(s kvmodel.Store, opts ...kvmodel.Option) (db *kvmodel.DB, m *models.Models, err error) {
-	quiet := kvmodel.Log(slog.New(slog.DiscardHandler))
-	if db, err = kvmodel.Open(s, append(opts, quiet)...); err != nil {
+// openModels returns the models in s, as a process of its own would see them.
+func openModels(s kvmodel.Store, opts ...kvmodel.Option) (*kvmodel.DB, *models.Models, error) {
+	db, err := open(s, opts...)
+	if err != nil {
 		return nil, nil, err
 	}
 	return db, models.New(db), nil
@@ -126,7 +119,7 @@ func (b *bench) openModels(s kvmodel.Store, opts ...kvmodel.Option) (db *kvmodel
 
 // recordTrips counts the trips before the reply, on a plain store.
 func recordTrips(b *bench) error {
-	db, m, err := b.openModels(plain{memkv.New(memkv.Options{})})
+	db, m, err := openModels(plain{memkv.New(memkv.Options{})})
 	if err != nil {
 		return err
 	}
@@ -137,14 +130,14 @@ func recordTrips(b *bench) error {
 		return err
 	}
 	page := newPage()
-	edit := func(ctx context.Context) error {
-		_, err := m.Pages.Update(ctx, page.ID, func(p *models.Page) error { p.Views++; return nil })
-		return err
+	update := func(change func(*models.Page)) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := m.Pages.Update(ctx, page.ID, func(p *models.Page) error { change(p); return nil })
+			return err
+		}
 	}
-	move := func(ctx context.Context) error {
-		_, err := m.Pages.Update(ctx, page.ID, func(p *models.Page) error { p.Slug += "-"; return nil })
-		return err
-	}
+	edit := update(func(p *models.Page) { p.Views++ })
+	move := update(func(p *models.Page) { p.Slug += "-" })
 	get := func(ctx context.Context) error { _, err := m.Pages.Get(ctx, page.ID); return err }
 	find := func(ctx context.Context) error { _, err := m.Pages.BySlug.Find(ctx, page.Slug); return err }
 	vote := func(ctx context.Context) error { return m.Votes.Create(ctx, &models.Vote{User: "ann", Page: "home"}) }
@@ -175,11 +168,11 @@ func recordTrips(b *bench) error {
 		{"Get and then Delete", 2, func(ctx context.Context) error { return errors.Join(get(ctx), m.Pages.Delete(ctx, page.ID)) }},
 		{"Delete", 2, func(ctx context.Context) error { return m.Pages.Delete(ctx, "first") }},
 	} {
-		ctx, meter := kvmodel.Metered(b.ctx)
-		if err := step.work(ctx); err != nil {
+		cost, err := b.cost(step.work)
+		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
-		b.report("trips: "+step.name, float64(meter.Cost().Trips), exactly(step.trips))
+		b.report("trips: "+step.name, float64(cost.Trips), exactly(step.trips))
 		if err := db.Flush(b.ctx); err != nil {
 			return err
 		}
@@ -194,7 +187,8 @@ func recordCommits(b *bench) error {
 	if err != nil {
 		return err
 	}
-	db, m, err := b.openModels(store)
+	defer store.Close()
+	db, m, err := openModels(store)
 	if err != nil {
 		return err
 	}
@@ -231,7 +225,7 @@ func journalAppends(b *bench) error {
 			}
 		}
 	})
-	db, m, err := b.openModels(plain{watched})
+	db, m, err := openModels(plain{watched})
 	if err != nil {
 		return err
 	}
@@ -266,31 +260,25 @@ const (
 // contended opens the models in one store as several processes would, and
 // counts the changes that lost a race.
 func (b *bench) contended() (ms []*models.Models, lost *atomic.Int64, done func() error, err error) {
-	lost = new(atomic.Int64)
-	store := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, trip kvmodel.Trip) {
-		for _, op := range trip.Ops {
-			if strings.HasPrefix(op.Key, "r:") && errors.Is(op.Result.Err, kvmodel.ErrConflict) {
-				lost.Add(1)
-			}
-		}
+	store, lost := counting(memkv.New(memkv.Options{}), func(op kv.Op) bool {
+		return strings.HasPrefix(op.Key, "r:") && errors.Is(op.Result.Err, kvmodel.ErrConflict)
 	})
 	var dbs []*kvmodel.DB
 	for range processes {
-		db, m, err := b.openModels(plain{store})
+		db, m, err := openModels(plain{store})
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		dbs, ms = append(dbs, db), append(ms, m)
 	}
 	return ms, lost, func() error {
-		var flushed, closed error
-		for _, db := range dbs {
-			flushed = errors.Join(flushed, db.Flush(b.ctx))
+		var errs []error
+		for _, end := range []func(*kvmodel.DB, context.Context) error{(*kvmodel.DB).Flush, (*kvmodel.DB).Close} {
+			for _, db := range dbs {
+				errs = append(errs, end(db, b.ctx))
+			}
 		}
-		for _, db := range dbs {
-			closed = errors.Join(closed, db.Close(b.ctx))
-		}
-		return errors.Join(flushed, closed)
+		return errors.Join(errs...)
 	}, nil
 }
 
@@ -386,7 +374,7 @@ func (s *mortal) Do(ctx context.Context, ops []kv.Op) error {
 func recovery(b *bench) error {
 	shared := plain{memkv.New(memkv.Options{})}
 	victim := &mortal{plain: shared}
-	db, m, err := b.openModels(victim)
+	db, m, err := openModels(victim)
 	if err != nil {
 		return err
 	}
@@ -401,7 +389,7 @@ func recovery(b *bench) error {
 
 	var later atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
-	other, repaired, err := b.openModels(shared, kvmodel.Clock(clock))
+	other, repaired, err := openModels(shared, kvmodel.Clock(clock))
 	if err != nil {
 		return err
 	}
@@ -410,19 +398,18 @@ func recovery(b *bench) error {
 		return err
 	}
 	later.Store(int64(31 * time.Second))
-	ctx, meter := kvmodel.Metered(b.ctx)
 	start := time.Now()
-	if err := other.Repair(ctx); err != nil {
+	cost, err := b.cost(other.Repair)
+	if err != nil {
 		return err
 	}
 	took := time.Since(start)
 	b.report(fmt.Sprintf("recovery of %d moved values: time", n), took.Seconds(), atMost(10).seconds())
-	b.report("  of it trips, for each 100 lines", float64(meter.Cost().Trips)*100/float64(2*n), atMost(10).varying())
+	b.report("  of it trips, for each 100 lines", float64(cost.Trips)*100/float64(2*n), atMost(10).varying())
 
 	free := 0
 	for i := range n {
-		err := repaired.Pages.Create(b.ctx, &models.Page{Slug: fmt.Sprint("old-", i)})
-		if err == nil {
+		if repaired.Pages.Create(b.ctx, &models.Page{Slug: fmt.Sprint("old-", i)}) == nil {
 			free++
 		}
 	}

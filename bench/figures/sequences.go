@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/ringtree/ringtree/bench/figures/models"
 	"github.com/ringtree/ringtree/index"
@@ -19,7 +16,7 @@ import (
 
 // openTickets opens a sequence as a process of its own.
 func openTickets(s kvmodel.Store) (*kvmodel.DB, *index.Sequence[models.Page], error) {
-	db, err := kvmodel.Open(outliving{s}, kvmodel.Log(slog.New(slog.DiscardHandler)))
+	db, err := open(s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,7 +27,7 @@ func openTickets(s kvmodel.Store) (*kvmodel.DB, *index.Sequence[models.Page], er
 // whether they leave a gap.
 func creators(b *bench) error {
 	const creators = 64
-	return b.eachRoomyBackend(func(on backend) error {
+	return b.eachOf(single, func(on backend) error {
 		for _, processes := range []int{1, 4} {
 			numbers := b.size(12_800)
 			if on.name == "boltkv" {
@@ -46,18 +43,11 @@ func creators(b *bench) error {
 }
 
 func (b *bench) number(on backend, tenant string, processes, creators, each int) error {
-	var adds atomic.Int64
 	own, err := kvmodel.Prefix(on.store, tenant)
 	if err != nil {
 		return err
 	}
-	s := kvmodel.Trace(own, func(_ context.Context, trip kvmodel.Trip) {
-		for i := range trip.Ops {
-			if trip.Ops[i].Kind == kv.Add && strings.HasPrefix(trip.Ops[i].Key, "q:") {
-				adds.Add(1)
-			}
-		}
-	})
+	s, adds := counting(own, func(op kv.Op) bool { return op.Kind == kv.Add && strings.HasPrefix(op.Key, "q:") })
 	var sequences []*index.Sequence[models.Page]
 	for range processes {
 		db, q, err := openTickets(s)
@@ -68,30 +58,20 @@ func (b *bench) number(on backend, tenant string, processes, creators, each int)
 		sequences = append(sequences, q)
 	}
 	numbers := creators * each
-	var mu sync.Mutex
-	given, doubles := make(map[int64]bool, numbers), 0
-	err = together(creators, numbers, func(client, call int) error {
-		n, err := sequences[client%processes].Add(b.ctx, &models.Page{Title: strconv.Itoa(call)})
-		mu.Lock()
-		defer mu.Unlock()
-		if given[n] {
-			doubles++
-		}
-		given[n] = true
+	given := make([]int64, numbers)
+	err = together(creators, numbers, func(client, call int) (err error) {
+		given[call], err = sequences[client%processes].Add(b.ctx, &models.Page{Title: strconv.Itoa(call)})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	gaps := 0
-	for n := range int64(numbers) {
-		if !given[n+1] {
-			gaps++
-		}
-	}
+	slices.Sort(given)
+	different := slices.Compact(given)
+	gaps := numbers - count(slices.Values(different), func(n int64) bool { return 1 <= n && n <= int64(numbers) })
 	last, err := sequences[0].Count(b.ctx)
 	what := fmt.Sprintf("%s: %d numbers by %d creators, %d at a time in each of %d processes", on.name, numbers, creators, creators/processes, processes)
-	b.report(what+": given twice", float64(doubles), exactly(0))
+	b.report(what+": given twice", float64(numbers-len(different)), exactly(0))
 	b.report(what+": gaps", float64(gaps), exactly(0))
 	b.report(what+": the last of them", float64(last), exactly(float64(numbers)))
 	b.report(what+": adds each", float64(adds.Load())/float64(numbers), atMost(float64(processes)).varying())
@@ -119,51 +99,51 @@ func lastNumbers(b *bench) error {
 		hint int
 		gets float64
 	}{{"no hint", 0, 25}, {"a hint of 1", 1, 25}, {"a hint that is half as large", numbers / 2, 25}, {"a hint that is 16 less", numbers - 16, 25}, {"a hint that is right", numbers, 3}} {
-		gets, err := b.getsOfLast(s, v.hint, numbers)
+		if err := b.forgetLast(s, v.hint); err != nil {
+			return err
+		}
+		gets, err := b.getsOfLast(s, 1, numbers)
 		if err != nil {
 			return err
 		}
-		b.report(fmt.Sprintf("the last of %d, by %s: gets", numbers, v.name), float64(gets), atMost(v.gets))
+		b.report(fmt.Sprintf("the last of %d, by %s: gets", numbers, v.name), gets, atMost(v.gets))
 	}
-	gets, err := b.getsOfLastAgain(s, numbers)
-	b.report(fmt.Sprintf("the last of %d, by whoever knows it: gets", numbers), float64(gets), atMost(3))
+	gets, err := b.getsOfLast(s, 2, numbers)
+	b.report(fmt.Sprintf("the last of %d, by whoever knows it: gets", numbers), gets, atMost(3))
 	return err
 }
 
-// getsOfLast returns how many gets a process that has just begun needs.
-func (b *bench) getsOfLast(s kvmodel.Store, hint, want int) (int, error) {
+// forgetLast makes hint all that the store knows of the last number, or nothing
+// if it is 0.
+func (b *bench) forgetLast(s kvmodel.Store, hint int) error {
 	op := kv.OpSet("qh:tickets", strconv.AppendInt(nil, int64(hint), 10))
 	if hint == 0 {
 		op = kv.OpDelete("qh:tickets")
 	}
-	if _, err := kv.One(b.ctx, s, op); err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
-		return 0, err
-	}
+	_, err := kv.One(b.ctx, s, op)
+	return unlessNotFound(err)
+}
+
+// getsOfLast returns how many gets a process needs when it asks for the last number
+// for that many times.
+func (b *bench) getsOfLast(s kvmodel.Store, times, want int) (float64, error) {
 	db, q, err := openTickets(s)
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close(b.ctx)
-	return b.countLast(q, want)
-}
-
-func (b *bench) getsOfLastAgain(s kvmodel.Store, want int) (int, error) {
-	db, q, err := openTickets(s)
-	if err != nil {
-		return 0, err
+	var c kvmodel.Cost
+	for range times {
+		c, err = b.cost(func(ctx context.Context) error {
+			last, err := q.Count(ctx)
+			if err == nil && last != int64(want) {
+				err = fmt.Errorf("the last number is %d, want %d", last, want)
+			}
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
 	}
-	defer db.Close(b.ctx)
-	if _, err := b.countLast(q, want); err != nil {
-		return 0, err
-	}
-	return b.countLast(q, want)
-}
-
-func (b *bench) countLast(q *index.Sequence[models.Page], want int) (int, error) {
-	ctx, meter := kvmodel.Metered(b.ctx)
-	last, err := q.Count(ctx)
-	if err == nil && last != int64(want) {
-		err = fmt.Errorf("the last number is %d, want %d", last, want)
-	}
-	return meter.Cost().Ops, err
+	return float64(c.Ops), nil
 }

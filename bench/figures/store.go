@@ -50,14 +50,8 @@ func conformance(b *bench) error {
 		return errors.Join(err, parseErr)
 	}
 	for _, setUp := range slices.Sorted(maps.Keys(results)) {
-		ran, passed := 0, 0
-		for _, ok := range results[setUp] {
-			ran++
-			if ok {
-				passed++
-			}
-		}
-		b.report("conformance: cases passed, "+setUp, float64(passed), exactly(float64(ran)))
+		passed := count(maps.Values(results[setUp]), func(ok bool) bool { return ok })
+		b.report("conformance: cases passed, "+setUp, float64(passed), exactly(float64(len(results[setUp]))))
 	}
 	b.report("conformance: set-ups", float64(len(results)), atLeast(5))
 	return err
@@ -103,7 +97,7 @@ func removeParents(cases map[string]bool) {
 
 // helperCosts counts what the helpers on top of a store ask of it.
 func helperCosts(b *bench) error {
-	s := memkv.New(memkv.Options{})
+	s := kvmodel.Count(memkv.New(memkv.Options{}))
 	defer s.Close()
 	keys := make([]string, 100)
 	for i := range keys {
@@ -121,7 +115,7 @@ func helperCosts(b *bench) error {
 		{"Next, the first of a key", 3, next},
 		{"Next, any later one", 1, next},
 	} {
-		cost, err := b.cost(s, h.work)
+		cost, err := b.cost(func(ctx context.Context) error { return h.work(ctx, s) })
 		if err != nil {
 			return err
 		}
@@ -158,12 +152,7 @@ func linkedModules(b *bench) error {
 		return err
 	}
 	modules := slices.Compact(slices.Sorted(slices.Values(strings.Fields(string(out)))))
-	unwanted := 0
-	for _, name := range modules {
-		if isUnwanted(name) {
-			unwanted++
-		}
-	}
+	unwanted := count(slices.Values(modules), isUnwanted)
 	b.report("modules linked with kvmodel and boltkv", float64(len(modules)), atMost(6))
 	b.report("modules linked that are peers or for tests", float64(unwanted), exactly(0))
 	return nil

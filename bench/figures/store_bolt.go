@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,21 +62,12 @@ func boltGets(b *bench) error {
 	if err != nil {
 		return err
 	}
+	nth := func(call int) string { return keys[call*7%len(keys)] }
 	speed, err := compare(
-		func() error {
-			return together(1, 10_000, func(_, call int) error {
-				_, err := kv.One(b.ctx, store, kv.OpGet(keys[call*7%len(keys)]))
-				return err
-			})
-		},
-		func() error {
-			return together(1, 10_000, func(_, call int) error { return rawGet(raw, keys[call*7%len(keys)]) })
-		})
-	if err != nil {
-		return err
-	}
+		byClients(1, 10_000, func(_, call int) error { _, err := kv.One(b.ctx, store, kv.OpGet(nth(call))); return err }),
+		byClients(1, 10_000, func(_, call int) error { return rawGet(raw, nth(call)) }))
 	b.report("boltkv: get, time to raw bbolt's", 1/speed, atMost(1.5).ratio())
-	return nil
+	return err
 }
 
 // rawGet reads key as a program on bbolt would: the value must be copied to be
@@ -106,21 +98,9 @@ func boltWriters(b *bench) error {
 			return tx.Bucket(bucket).Put([]byte(writerKey(client, call)), value)
 		})
 	}
-	ratio, err := compare(
-		func() error { return together(32, 320, set) },
-		func() error { return together(1, 320, set) })
-	if err != nil {
-		return err
-	}
-	b.report("boltkv: synced writes of 32, speed to those of one", ratio, atLeast(8).ratio())
-	ratio, err = compare(
-		func() error { return together(64, 1280, set) },
-		func() error { return together(64, 1280, batch) })
-	if err != nil {
-		return err
-	}
-	b.report("boltkv: synced writes of 64, speed to bbolt's Batch", ratio, atLeast(1).ratio())
-	return nil
+	return errors.Join(
+		b.faster("boltkv: synced writes of 32, speed to those of one", atLeast(8), byClients(32, 320, set), byClients(1, 320, set)),
+		b.faster("boltkv: synced writes of 64, speed to bbolt's Batch", atLeast(1), byClients(64, 1280, set), byClients(64, 1280, batch)))
 }
 
 func writerKey(client, call int) string { return fmt.Sprintf("w:%d:%d", client, call%1000) }

@@ -2,144 +2,88 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os/exec"
 
 	"github.com/bradfitz/gomemcache/memcache"
 	"github.com/redis/rueidis"
 
-	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
-	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// pair is a store and the raw client beneath it, on the same server.
-type pair struct {
-	name       string
-	store      kvmodel.Store
-	rawGet     func(key string) error
-	rawGetMany func(keys []string) error
+// raw is the client beneath a store, on the same server.
+type raw struct {
+	get     func(key string) error
+	getMany func(keys []string) error
 }
 
 func memcachedSpeed(b *bench) error {
-	if err := need("memcached"); err != nil {
-		return err
-	}
-	server, err := servers.Memcached()
-	if err != nil {
-		return err
-	}
-	defer server.Stop()
-	store, err := memcachekv.OpenVolatile([]string{server.Addr}, memcachekv.Options{})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	raw := memcache.New(server.Addr)
-	raw.MaxIdleConns = 64
-	defer raw.Close()
-	return b.comparePair(pair{
-		name:  "memcachekv",
-		store: store,
-		rawGet: func(key string) error {
-			_, err := raw.Get(key)
-			return err
-		},
-		rawGetMany: func(keys []string) error {
-			_, err := raw.GetMulti(keys)
-			return err
-		},
+	return b.eachOf([]opener{onMemcached}, func(on backend) error {
+		client := memcache.New(on.addrs...)
+		client.MaxIdleConns = 64
+		defer client.Close()
+		return b.besideRaw(on, raw{
+			get:     func(key string) error { _, err := client.Get(key); return err },
+			getMany: func(keys []string) error { _, err := client.GetMulti(keys); return err },
+		})
 	})
 }
 
 func redisSpeed(b *bench) error {
-	if err := need("redis-server"); err != nil {
-		return err
-	}
-	server, err := servers.Redis()
-	if err != nil {
-		return err
-	}
-	defer server.Stop()
-	store, err := rediskv.Open(b.ctx, rediskv.Options{Addrs: []string{server.Addr}})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true})
-	if err != nil {
-		return err
-	}
-	defer raw.Close()
-	return b.comparePair(pair{
-		name:  "rediskv",
-		store: store,
-		rawGet: func(key string) error {
-			_, err := raw.Do(b.ctx, raw.B().Get().Key(key).Build()).AsBytes()
+	return b.eachOf([]opener{onRedis}, func(on backend) error {
+		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: on.addrs, DisableCache: true})
+		if err != nil {
 			return err
-		},
-		rawGetMany: func(keys []string) error {
-			values, err := raw.Do(b.ctx, raw.B().Mget().Key(keys...).Build()).ToArray()
-			for i := 0; i < len(values) && err == nil; i++ {
-				_, err = values[i].AsBytes()
-			}
-			return err
-		},
+		}
+		defer client.Close()
+		return b.besideRaw(on, raw{
+			get: func(key string) error {
+				_, err := client.Do(b.ctx, client.B().Get().Key(key).Build()).AsBytes()
+				return err
+			},
+			getMany: func(keys []string) error {
+				values, err := client.Do(b.ctx, client.B().Mget().Key(keys...).Build()).ToArray()
+				for i := 0; i < len(values) && err == nil; i++ {
+					_, err = values[i].AsBytes()
+				}
+				return err
+			},
+		})
 	})
 }
 
-// need returns an error that says what to install if program is not there.
-func need(program string) error {
-	if _, err := exec.LookPath(program); err != nil {
-		return fmt.Errorf("%s is not installed: run make setup", program)
-	}
-	return nil
-}
-
-// comparePair reports how the store's reads compare with the raw client's.
-func (b *bench) comparePair(p pair) error {
-	keys, err := fill(b.ctx, p.store, 20)
+// besideRaw reports how the store's reads compare with the raw client's.
+func (b *bench) besideRaw(on backend, theirs raw) error {
+	keys, err := fill(b.ctx, on.store, 20)
 	if err != nil {
 		return err
 	}
-	get := func(key string) error {
-		_, err := kv.One(b.ctx, p.store, kv.OpGet(key))
-		return err
-	}
-	getMany := func(keys []string) error {
-		_, err := kv.GetAll(b.ctx, p.store, keys...)
-		return err
+	ours := raw{
+		get:     func(key string) error { _, err := kv.One(b.ctx, on.store, kv.OpGet(key)); return err },
+		getMany: func(keys []string) error { _, err := kv.GetAll(b.ctx, on.store, keys...); return err },
 	}
 	for _, clients := range []int{1, 32} {
-		ratio, err := compare(
-			func() error { return together(clients, 4000, func(_, call int) error { return get(keys[call%20]) }) },
-			func() error {
-				return together(clients, 4000, func(_, call int) error { return p.rawGet(keys[call%20]) })
-			})
-		if err != nil {
+		one := func(by raw) func() error {
+			return byClients(clients, 4000, func(_, call int) error { return by.get(keys[call%20]) })
+		}
+		many := func(by raw) func() error {
+			return byClients(clients, 1000, func(int, int) error { return by.getMany(keys) })
+		}
+		if err := errors.Join(
+			b.faster(fmt.Sprintf("%s: get, %d at once, speed to the raw client's", on.name, clients), atLeast(0.9), one(ours), one(theirs)),
+			b.faster(fmt.Sprintf("%s: get of 20, %d at once, speed to the raw client's", on.name, clients), atLeast(0.9), many(ours), many(theirs)),
+		); err != nil {
 			return err
 		}
-		b.report(fmt.Sprintf("%s: get, %d at once, speed to the raw client's", p.name, clients), ratio, atLeast(0.9).ratio())
-		ratio, err = compare(
-			func() error { return together(clients, 1000, func(int, int) error { return getMany(keys) }) },
-			func() error { return together(clients, 1000, func(int, int) error { return p.rawGetMany(keys) }) })
-		if err != nil {
-			return err
-		}
-		b.report(fmt.Sprintf("%s: get of 20, %d at once, speed to the raw client's", p.name, clients), ratio, atLeast(0.9).ratio())
 	}
-	ours, err := allocs(func() error { return get(keys[0]) })
+	n, err := allocs(func() error { return ours.get(keys[0]) })
 	if err != nil {
 		return err
 	}
-	theirs, err := allocs(func() error { return p.rawGet(keys[0]) })
-	if err != nil {
-		return err
-	}
-	b.report(p.name+": get, allocations more than the raw client's", ours-theirs, atMost(4))
-	return nil
+	least, err := allocs(func() error { return theirs.get(keys[0]) })
+	b.report(on.name+": get, allocations more than the raw client's", n-least, atMost(4))
+	return err
 }
 
 // fill stores n items of 1 KiB and returns their keys.

@@ -6,20 +6,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"github.com/ringtree/ringtree/bench/figures/models"
-	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
 var timelineFigures = []func(*bench) error{
@@ -31,62 +26,6 @@ var timelineFigures = []func(*bench) error{
 	timelineSweeps,
 	timelineWriters,
 }
-
-// eachBackend calls f with an empty store of every kind.
-func (b *bench) eachBackend(f func(name string, s kvmodel.Store) error) error {
-	if err := errors.Join(need("memcached"), need("redis-server")); err != nil {
-		return err
-	}
-	memcached, err := servers.Memcached()
-	if err != nil {
-		return err
-	}
-	defer memcached.Stop()
-	redis, err := servers.Redis()
-	if err != nil {
-		return err
-	}
-	defer redis.Stop()
-	onMemcached, err := memcachekv.OpenVolatile([]string{memcached.Addr}, memcachekv.Options{})
-	if err != nil {
-		return err
-	}
-	onRedis, err := rediskv.Open(b.ctx, rediskv.Options{Addrs: []string{redis.Addr}})
-	if err != nil {
-		return err
-	}
-	onBolt, err := boltkv.Open(b.dir+"/timeline.db", boltkv.Options{})
-	if err != nil {
-		return err
-	}
-	cluster, err := servers.RedisCluster()
-	if err != nil {
-		return err
-	}
-	defer cluster.Stop()
-	onCluster, err := rediskv.Open(b.ctx, rediskv.Options{Addrs: cluster.Addrs()})
-	if err != nil {
-		return err
-	}
-	for _, s := range []struct {
-		name  string
-		store kvmodel.Store
-	}{
-		{"memkv", memkv.New(memkv.Options{})}, {"boltkv", onBolt}, {"memcachekv", onMemcached},
-		{"rediskv", onRedis}, {"rediskv on a cluster", onCluster},
-	} {
-		if err := errors.Join(f(s.name, s.store), s.store.Close()); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-	}
-	return nil
-}
-
-// outliving is a store that its users do not close.
-type outliving struct{ kvmodel.Store }
-
-func (o outliving) Powers() kv.Powers { return kv.PowersOf(o.Store) }
-func (outliving) Close() error        { return nil }
 
 // news is the stories of one process, and what it asks of the store.
 type news struct {
@@ -101,7 +40,7 @@ type news struct {
 }
 
 func (b *bench) openNews(s kvmodel.Store, tenant string) (*news, error) {
-	db, m, err := b.openModels(outliving{s}, kvmodel.Tenant(tenant))
+	db, m, err := openModels(s, kvmodel.Tenant(tenant))
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +88,6 @@ func unlessNotFound(err error) error {
 	return err
 }
 
-func (n *news) costOf(work func(context.Context) error) (kvmodel.Cost, error) {
-	ctx, meter := kvmodel.Metered(n.ctx)
-	err := work(ctx)
-	return meter.Cost(), err
-}
-
 func (n *news) page(cursor string, size int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		l, err := n.Stories.Newest.Page(ctx, cursor, size)
@@ -167,13 +100,13 @@ func (n *news) page(cursor string, size int) func(context.Context) error {
 
 // timelineTrips counts the trips of pages and updates on every backend.
 func timelineTrips(b *bench) error {
-	return b.eachBackend(func(name string, s kvmodel.Store) error {
+	return b.eachOf(backends, func(on backend) error {
 		for _, c := range []churn{{}, {updated: 30}, {updated: 70}, {deleted: 30}, {deleted: 70}, {missing: 30}, {missing: 70}} {
-			if err := b.pageTrips(name, s, c); err != nil {
+			if err := b.pageTrips(on, c); err != nil {
 				return err
 			}
 		}
-		return errors.Join(b.updateTrips(name, s), b.pushTrips(name, s))
+		return errors.Join(b.updateTrips(on), b.pushTrips(on))
 	})
 }
 
@@ -201,29 +134,27 @@ func (c churn) topUps() float64 { return float64(min(c.deleted, 1)) }
 
 // pageTrips reports the most trips of a page at 70 places in a row, which are
 // all there are in a block and some more.
-func (b *bench) pageTrips(name string, s kvmodel.Store, c churn) error {
+func (b *bench) pageTrips(on backend, c churn) error {
 	tenant := fmt.Sprint("pages", c.updated, "-", c.deleted, "-", c.missing)
-	n, err := b.openNews(s, tenant)
+	n, err := b.openNews(on.store, tenant)
 	if err != nil {
 		return err
 	}
 	defer n.db.Close(b.ctx)
 	n.churn = c
-	for range b.size(1300) {
-		if err := n.write(b.ctx); err != nil {
-			return err
-		}
+	if err := repeat(b.size(1300), func() error { return n.write(b.ctx) }); err != nil {
+		return err
 	}
-	other, err := b.openNews(s, tenant)
+	other, err := b.openNews(on.store, tenant)
 	if err != nil {
 		return err
 	}
 	defer other.db.Close(b.ctx)
-	first, err := other.costOf(other.page("", 20))
+	first, err := b.cost(other.page("", 20))
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("%s: Page(20), %v: ", name, c)
+	what := fmt.Sprintf("%s: Page(20), %v: ", on.name, c)
 	if err := n.newestPages(what); err != nil {
 		return err
 	}
@@ -236,7 +167,7 @@ func (n *news) newestPages(what string) error {
 	var most, sum kvmodel.Cost
 	const places = 70
 	for range places {
-		c, err := n.costOf(n.page("", 20))
+		c, err := n.cost(n.page("", 20))
 		if err == nil {
 			err = n.write(n.ctx)
 		}
@@ -253,7 +184,7 @@ func (n *news) newestPages(what string) error {
 		n.report(what+"trips", float64(most.Trips), exactly(2))
 	}
 	n.report(what+"keys", float64(sum.Keys/places), target{})
-	n.report(what+"bytes", float64(sum.Read/places), target{}.approximate())
+	n.report(what+"bytes", float64(sum.Read/places), target{}.varying())
 	return nil
 }
 
@@ -272,54 +203,50 @@ func (n *news) deepPages(what string) error {
 	return nil
 }
 
-// approximate returns the target for a number that depends on random ids.
-func (t target) approximate() target { t.varies = true; return t }
-
 // deepTrips returns the trips of the pages on the way to the ring's end.
 func (n *news) deepTrips() (most int, mean float64, err error) {
-	pages, sum := 0, 0
-	for cursor := ""; ; {
-		ctx, meter := kvmodel.Metered(n.ctx)
-		l, err := n.Stories.Newest.Page(ctx, cursor, 20)
-		if err != nil || l.Next == "" {
+	pages, sum, cursor := 0, 0, ""
+	for {
+		c, err := n.cost(func(ctx context.Context) error {
+			l, err := n.Stories.Newest.Page(ctx, cursor, 20)
+			cursor = l.Next
+			return err
+		})
+		if err != nil || cursor == "" {
 			return most, float64(sum) / float64(max(pages, 1)), err
 		}
-		trips := meter.Cost().Trips
-		most, cursor = max(most, trips), l.Next
-		pages, sum = pages+1, sum+trips
+		most, pages, sum = max(most, c.Trips), pages+1, sum+c.Trips
 	}
 }
 
 // updateTrips reports what an update that bumps the timeline costs.
-func (b *bench) updateTrips(name string, s kvmodel.Store) error {
-	n, err := b.openNews(s, "updates")
+func (b *bench) updateTrips(on backend) error {
+	n, err := b.openNews(on.store, "updates")
 	if err != nil {
 		return err
 	}
 	defer n.db.Close(b.ctx)
-	for range 200 {
-		if err := n.create(b.ctx); err != nil {
-			return err
-		}
+	if err := repeat(200, func() error { return n.create(b.ctx) }); err != nil {
+		return err
 	}
 	for i := range 4 {
 		if err := n.bump(b.ctx, n.id(190+i)); err != nil {
 			return err
 		}
 	}
-	c, err := n.costOf(func(ctx context.Context) error { return n.bump(ctx, n.id(100)) })
+	c, err := n.cost(func(ctx context.Context) error { return n.bump(ctx, n.id(100)) })
 	if err != nil {
 		return err
 	}
-	b.report(name+": an update that bumps: trips", float64(c.Trips), exactly(2))
+	b.report(on.name+": an update that bumps: trips", float64(c.Trips), exactly(2))
 	if _, err := n.Stories.Get(b.ctx, n.id(101)); err != nil {
 		return err
 	}
-	c, err = n.costOf(func(ctx context.Context) error { return n.bump(ctx, n.id(101)) })
+	c, err = n.cost(func(ctx context.Context) error { return n.bump(ctx, n.id(101)) })
 	if err != nil {
 		return err
 	}
-	b.report(name+": an update that bumps, record at hand: trips", float64(c.Trips), atMost(2))
+	b.report(on.name+": an update that bumps, record at hand: trips", float64(c.Trips), atMost(2))
 	return nil
 }
 
@@ -328,9 +255,9 @@ const lap = 17 * 64
 
 // pushTrips reports the trips of a push alone with its trims: those that have
 // anything to do with the ring, of updates that bump it.
-func (b *bench) pushTrips(name string, s kvmodel.Store) error {
+func (b *bench) pushTrips(on backend) error {
 	var trips atomic.Int64
-	n, err := b.openNews(kvmodel.Trace(s, func(_ context.Context, trip kvmodel.Trip) {
+	n, err := b.openNews(kvmodel.Trace(on.store, func(_ context.Context, trip kvmodel.Trip) {
 		if slices.ContainsFunc(trip.Ops, func(op kv.Op) bool { return strings.HasPrefix(op.Key, "pushes:t:") }) {
 			trips.Add(1)
 		}
@@ -347,7 +274,7 @@ func (b *bench) pushTrips(name string, s kvmodel.Store) error {
 	if err := n.laps(laps, func(int) {}); err != nil {
 		return err
 	}
-	b.report(name+": a push alone, trims included: trips", float64(trips.Load())/(laps*lap), atMost(2.1))
+	b.report(on.name+": a push alone, trims included: trips", float64(trips.Load())/(laps*lap), atMost(2.1))
 	return nil
 }
 
@@ -382,7 +309,7 @@ func timelineSpace(b *bench) error {
 	if err := errors.Join(n.create(b.ctx), n.laps(100, func(done int) { after[done] = bytesUnder(mem, "space:t:") })); err != nil {
 		return err
 	}
-	b.report("bytes of a ring of 1024 after 5 laps", float64(after[5]), target{}.approximate())
+	b.report("bytes of a ring of 1024 after 5 laps", float64(after[5]), target{}.varying())
 	b.report("bytes of a ring of 1024 after 100 laps", float64(after[100]), atMost(math.Ceil(float64(after[5])*1.1)).varying())
 	return nil
 }
@@ -402,18 +329,7 @@ func bytesUnder(mem *memkv.Store, prefix string) int {
 }
 
 // timelineSweeps runs the sweeps of the timeline on -n seeds each.
-func timelineSweeps(b *bench) error {
-	seeds := b.size(400)
-	if err := os.Setenv("RINGTREE_SEEDS", strconv.Itoa(seeds)); err != nil {
-		return err
-	}
-	defer os.Unsetenv("RINGTREE_SEEDS")
-	out, err := b.goCommand("test", "-json", "-count=1", "-short", "-run", "TestSweep_", "./timeline")
-	passed := strings.Count(string(out), `"Action":"pass","Package":"github.com/ringtree/ringtree/timeline","Test":"TestSweep_`)
-	b.report("sweeps that hold on each of their seeds", float64(passed), atLeast(12))
-	b.report("seeds of each sweep", float64(seeds), target{})
-	return err
-}
+func timelineSweeps(b *bench) error { return b.sweeps("./timeline", b.size(400), atLeast(12)) }
 
 // timelineWriters reports how fast 64 writers of one timeline are beside 64
 // that increment and append and do nothing else.
