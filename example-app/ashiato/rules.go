@@ -59,7 +59,7 @@ func (p *Page) Validate() error {
 	problems.check("slug", slugProblem(p.Slug))
 	problems.check("title", neededProblem("A page needs a title.", p.Title))
 	problems.check("title", textProblem("title", p.Title, MaxTitle, ""))
-	problems.check("body", neededProblem("A page needs a text.", p.Body))
+	problems.check("body", neededProblem("A page needs text.", p.Body))
 	problems.check("body", textProblem("text", p.Body, MaxBody, "\n\t"))
 	problems.check("topics", topicsProblem(p.Topics))
 	return problems.orNil()
@@ -70,7 +70,7 @@ func slugProblem(slug string) string {
 	case slug == "":
 		return "A page needs an address."
 	case strings.ContainsFunc(slug, func(r rune) bool { return !inSlug(r) }):
-		return "An address has small letters from a to z, digits and - only."
+		return "An address has lowercase letters from a to z, digits and - only."
 	case n > MaxSlug:
 		return fmt.Sprintf("An address has at most %d characters; this one has %d.", MaxSlug, n)
 	}
@@ -113,7 +113,7 @@ func ParseTopics(typed string) []string {
 // Validate returns all Problems with a Comment.
 func (c *Comment) Validate() error {
 	problems := Problems{}
-	problems.check("text", neededProblem("A comment needs a text.", c.Text))
+	problems.check("text", neededProblem("A comment needs text.", c.Text))
 	problems.check("text", textProblem("comment", c.Text, MaxComment, "\n\t"))
 	return problems.orNil()
 }
@@ -131,7 +131,7 @@ func neededProblem(problem, text string) string {
 func textProblem(name, text string, limit int, allowed string) string {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text):
-		return "This " + name + " holds bytes that are no text (UTF-8)."
+		return "This " + name + " is not valid UTF-8 text."
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) }):
 		return "This " + name + " holds control characters, which cannot be shown."
 	case n > limit:

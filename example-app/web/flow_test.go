@@ -95,7 +95,7 @@ func TestWrite_PreviewShowsThePageAndSavesNothing(t *testing.T) {
 
 func TestWrite_EmptyFormNamesEachField(t *testing.T) {
 	v := visitMem(t)
-	v.want(v.write("", "", ""), 422, "A page needs a title.", "A page needs a text.", "A page needs an address.")
+	v.want(v.write("", "", ""), 422, "A page needs a title.", "A page needs text.", "A page needs an address.")
 }
 
 func TestWrite_DoubleSubmitMakesOnePage(t *testing.T) {

@@ -52,7 +52,7 @@ func TestWrite_RefusesAHostileSlugAtItsField(t *testing.T) {
 	v := visitMem(t)
 	for name, slug := range hostile {
 		got := v.write(slug, "Title", "Kept.")
-		v.want(got, 422, "An address has small letters", "Kept.")
+		v.want(got, 422, "An address has lowercase letters", "Kept.")
 		v.without(got, "<script")
 		v.without(got, "<img")
 		if t.Failed() {
@@ -77,13 +77,13 @@ func TestSignUp_RefusesAHostileHandleAtItsField(t *testing.T) {
 func TestWrite_RefusesInvalidTextAtItsField(t *testing.T) {
 	v := visitMem(t)
 	for _, test := range []struct{ title, body, want string }{
-		{"\xff\xfe", "Kept.", "This title holds bytes that are no text"},
-		{"Title", "Kept.\xc3\x28", "This text holds bytes that are no text"},
+		{"\xff\xfe", "Kept.", "This title is not valid UTF-8 text"},
+		{"Title", "Kept.\xc3\x28", "This text is not valid UTF-8 text"},
 		{"a\x00b", "Kept.", "This title holds control characters"},
 		{"a\nb", "Kept.", "This title holds control characters"},
 		{"Title", "Kept.\x1b[2J", "This text holds control characters"},
 		{"", "Kept.", "A page needs a title."},
-		{"Title", " \r\n\t ", "A page needs a text."},
+		{"Title", " \r\n\t ", "A page needs text."},
 		{strings.Repeat("ä", 121), "Kept.", "A title has at most 120 characters; this one has 121."},
 		{"Title", strings.Repeat("ä", 10_001), "A text has at most 10000 characters; this one has 10001."},
 	} {
