@@ -7,10 +7,9 @@
 //     and wants the same answers.
 //   - [Linearizable] lets many clients work at once and wants a history that
 //     one operation after another could have made.
-//   - [Complaint] is for the tests of tests: it returns what a test complains
-//     about.
 //
-// The stores in proof/broken each break a rule of the contract, proof/crash
-// kills processes that write, and proof/servers starts real servers. The suite
-// for stores and the simulator are in kvtest, where users find them too.
+// proof/crash kills processes that write, and proof/servers starts real servers.
+// The suite for stores and the simulator are in kvtest, where users find them too.
+// That they notice what is wrong is proved here: the tests of this package break
+// each rule of the contract with a store of its own.
 package proof

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/internal/proof/broken"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // twins returns a store in memory, and another one wrapped.
-func twins(wrap broken.Wrapper) []proof.Named {
+func twins(wrap wrapper) []proof.Named {
 	return []proof.Named{{Name: "mem", Store: memkv.New(memkv.Options{})}, {Name: "other", Store: wrap(memkv.New(memkv.Options{}))}}
 }
 
@@ -34,16 +33,16 @@ func prefixed(t *testing.T) kv.Store {
 
 func TestMetamorphic_PassesForStoresWithoutPowers(t *testing.T) {
 	for seed := range uint64(5) {
-		proof.Metamorphic(t, seed, 300, twins(proof.Plain)...)
+		proof.Metamorphic(t, seed, 300, twins(withoutPowers)...)
 	}
 }
 
 func TestMetamorphic_KeepsAwayFromTheLimitsOfALooseStore(t *testing.T) {
 	// It takes appends past the limit and refuses large sums.
-	loose := broken.Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	loose := trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		err := s.Do(ctx, ops)
 		for i := range ops {
-			if errors.Is(ops[i].Result.Err, kv.ErrNotStored) && len(broken.Do(s, kv.OpGet(ops[i].Key)).Value) > 1000 || ops[i].Result.Number > 1<<61 {
+			if errors.Is(ops[i].Result.Err, kv.ErrNotStored) && len(doSlowly(s, kv.OpGet(ops[i].Key)).Value) > 1000 || ops[i].Result.Number > 1<<61 {
 				ops[i].Result = kv.Result{}
 			}
 		}
@@ -52,7 +51,7 @@ func TestMetamorphic_KeepsAwayFromTheLimitsOfALooseStore(t *testing.T) {
 	found := false
 	for seed := range uint64(10) {
 		stores := twins(loose)
-		strict := proof.Complaint(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, stores...) })
+		strict := complaintOf(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, stores...) })
 		found = found || strict != ""
 		stores[1].Loose = true
 		proof.Metamorphic(t, seed, 500, stores...)
@@ -86,7 +85,7 @@ var differences = map[string]int{
 }
 
 func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {
-	for _, b := range broken.Stores {
+	for _, b := range brokenStores {
 		most, ok := differences[b.Name]
 		if !ok {
 			continue
@@ -112,9 +111,9 @@ func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {
 }
 
 // mismatch returns the first difference that some seeds show.
-func mismatch(t *testing.T, wrap broken.Wrapper) string {
+func mismatch(t *testing.T, wrap wrapper) string {
 	for seed := range uint64(10) {
-		story := proof.Complaint(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, twins(wrap)...) })
+		story := complaintOf(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, twins(wrap)...) })
 		if story != "" {
 			return story
 		}
@@ -123,7 +122,7 @@ func mismatch(t *testing.T, wrap broken.Wrapper) string {
 }
 
 func TestMetamorphic_SeesTheEndOfALargeValue(t *testing.T) {
-	wrap := broken.After(func(op *kv.Op) {
+	wrap := after(func(op *kv.Op) {
 		if value := op.Result.Value; len(value) > 1000 {
 			value[len(value)-1] ^= 1
 		}
@@ -134,7 +133,7 @@ func TestMetamorphic_SeesTheEndOfALargeValue(t *testing.T) {
 }
 
 func TestMetamorphic_SameSeedIsTheSameStory(t *testing.T) {
-	first, again := mismatch(t, broken.Stores[0].Wrap), mismatch(t, broken.Stores[0].Wrap)
+	first, again := mismatch(t, brokenStores[0].Wrap), mismatch(t, brokenStores[0].Wrap)
 	if first != again || first == "" {
 		t.Errorf("two runs told\n%s\nand\n%s", first, again)
 	}
@@ -163,7 +162,7 @@ func TestLinearizable_FailsForAStoreThatIsNot(t *testing.T) {
 		"a version is a hash of the value", "a Delete of an absent key succeeds",
 	} {
 		t.Run(name, func(t *testing.T) {
-			story := nonlinear(t, broken.Named(name).Wrap)
+			story := nonlinear(t, brokenNamed(name).Wrap)
 			for _, want := range []string{"seed ", "no order explains the answers about key", "client  "} {
 				if !strings.Contains(story, want) {
 					t.Errorf("the story lacks %q:\n%.3000s", want, story)
@@ -174,9 +173,9 @@ func TestLinearizable_FailsForAStoreThatIsNot(t *testing.T) {
 }
 
 // nonlinear returns the complaint about a store that some seeds bring up.
-func nonlinear(t *testing.T, wrap broken.Wrapper) string {
+func nonlinear(t *testing.T, wrap wrapper) string {
 	for seed := range uint64(50) {
-		story := proof.Complaint(t, func(t testing.TB) { proof.Linearizable(t, wrap(memkv.New(memkv.Options{})), 8, 50, seed) })
+		story := complaintOf(t, func(t testing.TB) { proof.Linearizable(t, wrap(memkv.New(memkv.Options{})), 8, 50, seed) })
 		if story != "" {
 			return story
 		}
