@@ -3,13 +3,13 @@
 //
 //   - [Explore] goes through every order of a few operations of a few clients.
 //   - [Mistakes] breaks the code on purpose and wants the tests to notice.
-//   - [Metamorphic] carries out the same random operations on several stores
-//     and wants the same answers.
-//   - [Linearizable] lets many clients work at once and wants a history that
-//     one operation after another could have made.
 //
 // proof/crash kills processes that write, and proof/servers starts real servers.
 // The suite for stores and the simulator are in kvtest, where users find them too.
-// That they notice what is wrong is proved here: the tests of this package break
-// each rule of the contract with a store of its own.
+//
+// The tests of this package are proofs themselves. Metamorphic carries out the same
+// random operations on every backend and wants the same answers. Linearizable lets
+// many clients work on each at once and wants a history that one operation after
+// another could have made. Stores that each break a rule of the contract show that
+// both, and every case of the suite, notice what is wrong.
 package proof
