@@ -62,10 +62,7 @@ var (
 		},
 
 		"internal/optest": {[]string{"kvmodel/kv"}, nil},
-		"internal/proof": {
-			[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"},
-			[]string{"github.com/anishathalye/porcupine"},
-		},
+		"internal/proof":  {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, nil},
 
 		"codegen": {nil, []string{"golang.org/x/tools"}},
 	}

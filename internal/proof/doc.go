@@ -3,14 +3,13 @@
 //
 //   - [Explore] goes through every order of a few operations of a few clients.
 //   - [Mistakes] breaks the code on purpose and wants the tests to notice.
-//   - [Metamorphic] carries out the same random operations on several stores
-//     and wants the same answers.
-//   - [Linearizable] lets many clients work at once and wants a history that
-//     one operation after another could have made.
-//   - [Complaint] is for the tests of tests: it returns what a test complains
-//     about.
 //
-// The stores in proof/broken each break a rule of the contract, proof/crash
-// kills processes that write, and proof/servers starts real servers. The suite
-// for stores and the simulator are in kvtest, where users find them too.
+// proof/crash kills processes that write, and proof/servers starts real servers.
+// The suite for stores and the simulator are in kvtest, where users find them too.
+//
+// The tests of this package are proofs themselves. Metamorphic carries out the same
+// random operations on every backend and wants the same answers. Linearizable lets
+// many clients work on each at once and wants a history that one operation after
+// another could have made. Stores that each break a rule of the contract show that
+// both, and every case of the suite, notice what is wrong.
 package proof

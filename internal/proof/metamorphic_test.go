@@ -1,185 +1,348 @@
-package proof_test
+package proof
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/internal/proof/broken"
+	"github.com/ringtree/ringtree/internal/optest"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// twins returns a store in memory, and another one wrapped.
-func twins(wrap broken.Wrapper) []proof.Named {
-	return []proof.Named{{Name: "mem", Store: memkv.New(memkv.Options{})}, {Name: "other", Store: wrap(memkv.New(memkv.Options{}))}}
+// Named is a store with the name that a mismatch shows.
+type Named struct {
+	Name  string
+	Store kv.Store
+
+	// Loose: the engine has its own limits for Append and Increment. If one
+	// store is loose, none is brought near the limits of the contract, and no
+	// key sees both Appends and Increments.
+	Loose bool
 }
 
-func TestMetamorphic_PassesForStoresThatAreAlike(t *testing.T) {
-	for seed := range uint64(20) {
-		proof.Metamorphic(t, seed, 300, append(twins(kv.Count), proof.Named{Name: "prefixed", Store: prefixed(t)})...)
+// Metamorphic carries out the same n random ops on each of the stores, which must
+// be empty, and fails unless all give the same answers as the first. It prints the
+// seed and the fewest ops it could find for which the answers still differ.
+//
+// The numbers of versions may differ, but whether two are equal may not: a version
+// that came twice on one store must come twice on all of them.
+func Metamorphic(t testing.TB, seed uint64, n int, stores ...Named) {
+	t.Helper()
+	g := &generator{
+		rng:    rand.New(rand.NewPCG(seed, 2)),
+		unless: all(stores, func(s Named) bool { return kv.PowersOf(s.Store).Unless }),
+		exact:  all(stores, func(s Named) bool { return !s.Loose }),
+		last:   make(map[string][]int),
 	}
-}
-
-func prefixed(t *testing.T) kv.Store {
-	p, err := kv.Prefix(memkv.New(memkv.Options{}), "tenant")
-	if err != nil {
-		t.Fatal(err)
+	trips := g.trips(n)
+	if compare(stores, trips) == "" {
+		return
 	}
-	return p
+	fewest := shrink(trips, func(fewer []symbolic) bool { return compare(stores, fewer) != "" })
+	t.Errorf("seed %d: the stores differ (%d of %d ops are enough):\n%s", seed, opsIn(fewest), opsIn(trips), compare(stores, fewest))
 }
 
-func TestMetamorphic_PassesForStoresWithoutPowers(t *testing.T) {
-	for seed := range uint64(5) {
-		proof.Metamorphic(t, seed, 300, twins(proof.Plain)...)
-	}
+func all(stores []Named, are func(Named) bool) bool {
+	return !slices.ContainsFunc(stores, func(s Named) bool { return !are(s) })
 }
 
-func TestMetamorphic_KeepsAwayFromTheLimitsOfALooseStore(t *testing.T) {
-	// It takes appends past the limit and refuses large sums.
-	loose := broken.Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
-		err := s.Do(ctx, ops)
-		for i := range ops {
-			if errors.Is(ops[i].Result.Err, kv.ErrNotStored) && len(broken.Do(s, kv.OpGet(ops[i].Key)).Value) > 1000 || ops[i].Result.Number > 1<<61 {
-				ops[i].Result = kv.Result{}
-			}
+// symbolic is one trip: ops on different keys, whose versions are not known yet.
+type symbolic []symbolicOp
+
+// symbolicOp is an op whose version is the answer of an earlier Get.
+type symbolicOp struct {
+	kv.Op
+	get int // for a Get: its number, from 1
+	of  int // for a compare: the number of the Get its version comes from; 0: made up
+}
+
+const madeUp = ^kv.Version(0)
+
+var randomKeys = []string{"a", "b", "c", "d", "e"}
+
+// lastCounter is the last of the keys that see Increments, if no key may see both
+// Increments and Appends.
+const lastCounter = "b"
+
+// generator makes random ops that often collide: few keys, few values, and
+// versions that are often current.
+type generator struct {
+	rng    *rand.Rand
+	unless bool // ops with Unless too
+	exact  bool // values and numbers up to their limits
+	gets   int
+	last   map[string][]int // the numbers of each key's Gets
+}
+
+// trips returns about n ops in trips of one to five, and a last trip that reads
+// every key.
+func (g *generator) trips(n int) []symbolic {
+	var trips []symbolic
+	for made := 0; made < n; {
+		size := 1
+		if g.rng.IntN(4) == 0 {
+			size += g.rng.IntN(len(randomKeys))
 		}
-		return err
-	})
-	found := false
-	for seed := range uint64(10) {
-		stores := twins(loose)
-		strict := proof.Complaint(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, stores...) })
-		found = found || strict != ""
-		stores[1].Loose = true
-		proof.Metamorphic(t, seed, 500, stores...)
-	}
-	if !found {
-		t.Errorf("no seed brings a store to the limits")
-	}
-}
-
-// differences are stores that break a rule, by their names among the broken
-// ones, and how many ops at most are enough to show it; 0: it does not show.
-var differences = map[string]int{
-	"Add overwrites":                                        2,
-	"CompareAndSwap compares nothing":                       3,
-	"CompareAndDelete compares nothing":                     3,
-	"a version is a hash of the value":                      4,
-	"Append creates":                                        2,
-	"Append does not honor Unless":                          3,
-	"Increment creates":                                     2,
-	"Increment counts in floating point":                    3,
-	"a number that loses a digit is padded":                 3,
-	"numbers are trimmed of blanks that a client wrote":     2,
-	"an oversize value removes the old one":                 3,
-	"values are cut at a line end":                          2,
-	"a negative TTL means none":                             2,
-	"a Delete of an absent key succeeds":                    1,
-	"Do returns an error for an answer":                     1,
-	"one bad key spoils the trip":                           3,
-	"a TTL of more than 30 days is a date":                  3,
-	"the ops of a trip are done from the last to the first": 0, // on different keys that is allowed
-}
-
-func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {
-	for _, b := range broken.Stores {
-		most, ok := differences[b.Name]
-		if !ok {
-			continue
+		trip := make(symbolic, size)
+		for i, at := range g.rng.Perm(len(randomKeys))[:size] {
+			trip[i] = g.op(randomKeys[at])
 		}
-		t.Run(b.Name, func(t *testing.T) {
-			story := mismatch(t, b.Wrap)
-			if most == 0 {
-				if story != "" {
-					t.Errorf("there is a difference after all: %s", story)
-				}
-				return
-			}
-			if got := strings.Count(story, " -> "); got < 1 || got > most {
-				t.Errorf("shown in %d ops, want at most %d:\n%s", got, most, story)
-			}
-			for _, want := range []string{"seed ", "\tmem: ", "\tother: "} {
-				if !strings.Contains(story, want) {
-					t.Errorf("the story lacks %q:\n%s", want, story)
-				}
-			}
-		})
+		trips = append(trips, trip)
+		made += size
+	}
+	var end symbolic
+	for _, key := range randomKeys {
+		end = append(end, g.read(key))
+	}
+	return append(trips, end)
+}
+
+func (g *generator) op(key string) symbolicOp {
+	switch g.rng.IntN(20) {
+	case 0, 1, 2, 3, 4:
+		return g.read(key)
+	case 5, 6:
+		return symbolicOp{Op: kv.OpSet(key, g.value()).For(g.ttl())}
+	case 7, 8:
+		return symbolicOp{Op: kv.OpAdd(key, g.value()).For(g.ttl())}
+	case 9, 10, 11:
+		return symbolicOp{Op: kv.OpSwap(key, 0, g.value()).For(g.ttl()), of: g.seen(key)}
+	case 12:
+		return symbolicOp{Op: kv.OpDelete(key)}
+	case 13:
+		return symbolicOp{Op: kv.OpDrop(key, 0), of: g.seen(key)}
+	case 14, 15, 16:
+		if !g.exact && key <= lastCounter {
+			return g.read(key)
+		}
+		return symbolicOp{Op: g.append(key)}
+	case 17, 18:
+		if !g.exact && key > lastCounter {
+			return g.read(key)
+		}
+		return symbolicOp{Op: kv.OpIncrement(key, g.delta())}
+	default:
+		return symbolicOp{Op: g.nonsense(key)}
 	}
 }
 
-// mismatch returns the first difference that some seeds show.
-func mismatch(t *testing.T, wrap broken.Wrapper) string {
-	for seed := range uint64(10) {
-		story := proof.Complaint(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, twins(wrap)...) })
-		if story != "" {
-			return story
+func (g *generator) read(key string) symbolicOp {
+	g.gets++
+	g.last[key] = append(g.last[key], g.gets)
+	return symbolicOp{Op: kv.OpGet(key), get: g.gets}
+}
+
+// big is a value of n bytes.
+func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
+
+// seen returns the number of a Get of key, mostly the last one.
+func (g *generator) seen(key string) int {
+	gets := g.last[key]
+	switch {
+	case len(gets) == 0:
+		return 0
+	case g.rng.IntN(3) > 0:
+		return gets[len(gets)-1]
+	}
+	return gets[g.rng.IntN(len(gets))]
+}
+
+func (g *generator) value() []byte {
+	values := []string{"", "0", "7", "10", "10", "10", "100", "007", "x", "9 ", "a\r\nb", "END\r\n", "\x00\xff", "seal"}
+	// One in fifteen is nearly as large as it can be.
+	if g.exact && g.rng.IntN(15) == 0 {
+		return [][]byte{big(kv.MaxValue - g.rng.IntN(6)), strconv.AppendInt(nil, kv.MaxNumber, 10)}[g.rng.IntN(2)]
+	}
+	return []byte(values[g.rng.IntN(len(values))])
+}
+
+func (g *generator) ttl() time.Duration {
+	return []time.Duration{0, 0, time.Hour, 40 * 24 * time.Hour}[g.rng.IntN(4)]
+}
+
+func (g *generator) delta() int64 {
+	deltas := []int64{1, 1, 2, 0, -1, -1, -3, -100, 1 << 40, -kv.MaxNumber}
+	if g.exact {
+		deltas = append(deltas, kv.MaxNumber)
+	}
+	return deltas[g.rng.IntN(len(deltas))]
+}
+
+func (g *generator) append(key string) kv.Op {
+	op := kv.OpAppend(key, []byte([]string{"", "1", "+", "seal", "\r\n"}[g.rng.IntN(5)]))
+	if g.unless && g.rng.IntN(3) == 0 {
+		op.Unless = []byte("seal")
+	}
+	return op
+}
+
+// nonsense returns an op that every store refuses.
+func (g *generator) nonsense(key string) kv.Op {
+	return []kv.Op{
+		kv.OpSet(key, big(kv.MaxValue+1)), kv.OpAppend(key, big(kv.MaxValue+1)), kv.OpSet(key, nil).For(-1),
+		kv.OpSwap(key, 0, nil), kv.OpIncrement(key, kv.MaxNumber+1), kv.OpGet(key + " "), {Kind: 77, Key: key},
+	}[g.rng.IntN(7)]
+}
+
+// player carries out symbolic trips on one store.
+type player struct {
+	store    kv.Store
+	versions map[int]kv.Version        // of each Get
+	names    map[string]map[uint64]int // of each key: its versions, numbered as they came
+}
+
+// compare plays trips on each store, from empty keys, and returns how the
+// first difference came about, or "".
+func compare(stores []Named, trips []symbolic) string {
+	players := make([]*player, len(stores))
+	for i, s := range stores {
+		players[i] = &player{store: s.Store, versions: make(map[int]kv.Version), names: make(map[string]map[uint64]int)}
+		players[i].wipe()
+	}
+	var story strings.Builder
+	for _, trip := range trips {
+		answers := make([][]string, len(stores))
+		for i, p := range players {
+			answers[i] = p.play(trip)
+		}
+		if tell(&story, stores, trip, answers) {
+			return story.String()
 		}
 	}
 	return ""
 }
 
-func TestMetamorphic_SeesTheEndOfALargeValue(t *testing.T) {
-	wrap := broken.After(func(op *kv.Op) {
-		if value := op.Result.Value; len(value) > 1000 {
-			value[len(value)-1] ^= 1
+// tell adds a trip to the story, and reports whether its answers differ.
+func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]string) bool {
+	differ := false
+	for i, op := range trip {
+		line := optest.Show(op.Op)
+		if op.get > 0 {
+			line += fmt.Sprintf(" #%d", op.get)
 		}
-	})
-	if mismatch(t, wrap) == "" {
-		t.Errorf("a wrong last byte is not noticed")
-	}
-}
-
-func TestMetamorphic_SameSeedIsTheSameStory(t *testing.T) {
-	first, again := mismatch(t, broken.Stores[0].Wrap), mismatch(t, broken.Stores[0].Wrap)
-	if first != again || first == "" {
-		t.Errorf("two runs told\n%s\nand\n%s", first, again)
-	}
-}
-
-func TestLinearizable_PassesForAStoreThatIs(t *testing.T) {
-	s := memkv.New(memkv.Options{})
-	for seed := range uint64(5) {
-		proof.Linearizable(t, s, 8, 100, seed)
-	}
-}
-
-func TestLinearizable_PassesForOneThatFailsNowAndThen(t *testing.T) {
-	for _, fault := range []kvtest.Fault{kvtest.Unsent, kvtest.Lost, kvtest.Mute} {
-		s := kv.Store(memkv.New(memkv.Options{}))
-		for n := 10; n <= 200; n += 20 {
-			s = kvtest.Faulty(s, n, fault)
+		if op.Kind == kv.CompareAndSwap || op.Kind == kv.CompareAndDelete {
+			line += fmt.Sprintf(" of #%d", op.of)
 		}
-		proof.Linearizable(t, s, 4, 100, 1)
-	}
-}
-
-func TestLinearizable_FailsForAStoreThatIsNot(t *testing.T) {
-	for _, name := range []string{
-		"Add overwrites", "CompareAndSwap compares nothing", "Append is two steps and forgets the TTL", "Increment is two steps",
-		"a version is a hash of the value", "a Delete of an absent key succeeds",
-	} {
-		t.Run(name, func(t *testing.T) {
-			story := nonlinear(t, broken.Named(name).Wrap)
-			for _, want := range []string{"seed ", "no order explains the answers about key", "client  "} {
-				if !strings.Contains(story, want) {
-					t.Errorf("the story lacks %q:\n%.3000s", want, story)
-				}
+		fmt.Fprintf(story, "%s -> %s\n", line, answers[0][i])
+		for s := range stores {
+			if answers[s][i] != answers[0][i] {
+				fmt.Fprintf(story, "\t%s: %s\n\t%s: %s\n", stores[0].Name, answers[0][i], stores[s].Name, answers[s][i])
+				differ = true
 			}
-		})
-	}
-}
-
-// nonlinear returns the complaint about a store that some seeds bring up.
-func nonlinear(t *testing.T, wrap broken.Wrapper) string {
-	for seed := range uint64(50) {
-		story := proof.Complaint(t, func(t testing.TB) { proof.Linearizable(t, wrap(memkv.New(memkv.Options{})), 8, 50, seed) })
-		if story != "" {
-			return story
 		}
 	}
-	return ""
+	return differ
+}
+
+// wipe deletes what an earlier play left.
+func (p *player) wipe() {
+	var ops []kv.Op
+	for _, key := range randomKeys {
+		ops = append(ops, kv.OpDelete(key))
+	}
+	// A store that fails here fails below as well.
+	_ = p.store.Do(context.Background(), ops)
+}
+
+// play carries out trip and returns the answers as text.
+func (p *player) play(trip symbolic) []string {
+	ops := make([]kv.Op, len(trip))
+	for i, op := range trip {
+		ops[i] = op.Op
+		// An op that is refused because it has no version keeps none.
+		if op.of > 0 {
+			ops[i].Version = madeUp
+			if version, ok := p.versions[op.of]; ok {
+				ops[i].Version = version
+			}
+		}
+	}
+	err := p.store.Do(context.Background(), ops)
+	answers := make([]string, len(ops))
+	for i := range ops {
+		answers[i] = p.answer(trip[i], &ops[i])
+		if err != nil {
+			answers[i] += " and Do failed"
+		}
+	}
+	return answers
+}
+
+func (p *player) answer(sym symbolicOp, op *kv.Op) string {
+	r := op.Result
+	if r.Err != nil {
+		for _, s := range optest.Sentinels {
+			if errors.Is(r.Err, s) {
+				return s.Error()
+			}
+		}
+		return r.Err.Error()
+	}
+	switch op.Kind {
+	case kv.Get:
+		p.versions[sym.get] = r.Version
+		// Only the beginning of a value is shown, hence the sum.
+		return fmt.Sprintf("%s, sum %08x, version no. %d",
+			optest.ShowValue(r.Value, len(r.Value)), crc32.ChecksumIEEE(r.Value), p.nameOf(op.Key, r.Version))
+	case kv.Increment:
+		return fmt.Sprint(r.Number)
+	}
+	return "ok"
+}
+
+// nameOf numbers the versions of key as they come, which is the same on every
+// store.
+func (p *player) nameOf(key string, version kv.Version) int {
+	names := p.names[key]
+	if names == nil {
+		names = make(map[uint64]int)
+		p.names[key] = names
+	}
+	if _, ok := names[uint64(version)]; !ok {
+		names[uint64(version)] = len(names) + 1
+	}
+	return names[uint64(version)]
+}
+
+// shrink leaves out trips, from halves down to single ones, and then ops, as long
+// as the rest still fails.
+func shrink(trips []symbolic, fails func([]symbolic) bool) []symbolic {
+	for size := len(trips) / 2; size > 0; size /= 2 {
+		for at := 0; at+size <= len(trips); {
+			fewer := slices.Concat(trips[:at], trips[at+size:])
+			if fails(fewer) {
+				trips = fewer
+			} else {
+				at += size
+			}
+		}
+	}
+	for at := range trips {
+		for i := 0; i < len(trips[at]) && len(trips[at]) > 1; {
+			fewer := slices.Clone(trips)
+			fewer[at] = slices.Concat(trips[at][:i], trips[at][i+1:])
+			if fails(fewer) {
+				trips = fewer
+			} else {
+				i++
+			}
+		}
+	}
+	return trips
+}
+
+func opsIn(trips []symbolic) int {
+	n := 0
+	for _, trip := range trips {
+		n += len(trip)
+	}
+	return n
 }

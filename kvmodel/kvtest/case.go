@@ -36,7 +36,8 @@ func (c Case) and(more need) Case {
 	return c
 }
 
-func (c Case) check(t testing.TB, m Maker) {
+// Check runs the case alone, on stores of m, which must meet its needs.
+func (c Case) Check(t testing.TB, m Maker) {
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {

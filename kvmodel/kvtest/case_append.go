@@ -61,8 +61,7 @@ var appendCases = []Case{
 		f.number(kv.OpIncrement("k", 1), 16)
 	}},
 	{"append/after-swap", "an Append goes to the value a CompareAndSwap has stored", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("old")))
-		f.ok(kv.OpSwap("k", f.version("k"), []byte("new")), kv.OpAppend("k", []byte("+")))
+		f.ok(kv.OpSwap("k", f.put("k", "old"), []byte("new")), kv.OpAppend("k", []byte("+")))
 		f.holds("k", "new+")
 	}},
 	{"append/after-delete", "an Append to a deleted item is ErrNotStored and brings nothing back", 0, func(f *fixture) {

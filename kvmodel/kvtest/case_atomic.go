@@ -1,6 +1,7 @@
 package kvtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,18 +26,10 @@ var atomicCases = []Case{
 		f.absent("gone")
 	}},
 	{"atomic/nothing", "nothing of what the function has written is there when it returned an error, and Atomic returns that very error", atomically, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("10")))
-		version := f.version("k")
+		version := f.put("k", "10")
 		f.atomic(errOfTheFunc, func(s kv.Store) error {
-			for _, op := range []kv.Op{
-				kv.OpSet("new", []byte("1")), kv.OpAppend("k", []byte("5")), kv.OpIncrement("k", 1), kv.OpDelete("k"),
-				kv.OpAdd("k", []byte("x")),
-			} {
-				if _, err := f.one(s, op); err != nil {
-					return err
-				}
-			}
-			return errOfTheFunc
+			return cmp.Or(f.each(s, kv.OpSet("new", []byte("1")), kv.OpAppend("k", []byte("5")), kv.OpIncrement("k", 1),
+				kv.OpDelete("k"), kv.OpAdd("k", []byte("x"))), errOfTheFunc)
 		})
 		f.holds("k", "10")
 		f.absent("new")
@@ -69,14 +62,13 @@ var atomicCases = []Case{
 			if err != nil {
 				return err
 			}
-			if _, err := f.one(s, kv.OpSwap("k", first.Version, []byte("2"))); err != nil {
+			if err := f.each(s, kv.OpSwap("k", first.Version, []byte("2"))); err != nil {
 				return err
 			}
-			if _, err := f.one(s, kv.OpSwap("k", first.Version, []byte("3"))); !optest.EndsIn(err, kv.ErrConflict) {
-				return fmt.Errorf("a stale version inside ended in %w, want ErrConflict", err)
-			}
-			if _, err := f.one(s, kv.OpDrop("k", first.Version)); !optest.EndsIn(err, kv.ErrConflict) {
-				return fmt.Errorf("a stale version inside ended in %w, want ErrConflict", err)
+			for _, op := range []kv.Op{kv.OpSwap("k", first.Version, []byte("3")), kv.OpDrop("k", first.Version)} {
+				if err := f.each(s, op); !optest.EndsIn(err, kv.ErrConflict) {
+					return fmt.Errorf("a stale version inside ended in %w, want ErrConflict", err)
+				}
 			}
 			return nil
 		})
@@ -87,11 +79,10 @@ var atomicCases = []Case{
 		before := f.version("written")
 		var read, written kv.Version
 		f.atomic(nil, func(s kv.Store) error {
-			ops := []kv.Op{kv.OpSet("written", []byte("2"))}
-			if err := s.Do(f.ctx, ops); err != nil {
+			if err := f.each(s, kv.OpSet("written", []byte("2"))); err != nil {
 				return err
 			}
-			ops = []kv.Op{kv.OpGet("read"), kv.OpGet("written")}
+			ops := []kv.Op{kv.OpGet("read"), kv.OpGet("written")}
 			err := s.Do(f.ctx, ops)
 			read, written = ops[0].Result.Version, ops[1].Result.Version
 			return err
@@ -103,14 +94,13 @@ var atomicCases = []Case{
 		f.ok(kv.OpSet("k", []byte("1")))
 		var dropped kv.Version
 		f.atomic(errOfTheFunc, func(s kv.Store) error {
-			_, err := f.one(s, kv.OpSet("k", []byte("2")))
-			if err != nil {
+			if err := f.each(s, kv.OpSet("k", []byte("2"))); err != nil {
 				return err
 			}
 			r, err := f.one(s, kv.OpGet("k"))
 			dropped = r.Version
-			return errors.Join(err, errOfTheFunc)
-		}, errors.Is)
+			return cmp.Or(err, errOfTheFunc)
+		})
 		f.refused(kv.OpSwap("k", dropped, nil), kv.ErrConflict)
 		f.ok(kv.OpSet("k", []byte("3")))
 		f.refused(kv.OpSwap("k", dropped, nil), kv.ErrConflict)
@@ -158,7 +148,7 @@ var atomicCases = []Case{
 	{"atomic/inputs-owned", "the store keeps nothing of the bytes it was given inside", atomically, func(f *fixture) {
 		f.atomic(nil, func(s kv.Store) error {
 			buf := []byte("value")
-			_, err := f.one(s, kv.OpSet("k", buf))
+			err := f.each(s, kv.OpSet("k", buf))
 			clear(buf)
 			return err
 		})
@@ -175,19 +165,16 @@ var atomicCases = []Case{
 	}},
 	{"atomic/large", "one function may write many large values", atomically, func(f *fixture) {
 		f.atomic(nil, func(s kv.Store) error {
+			var sets []kv.Op
 			for i := range 8 {
-				if _, err := f.one(s, kv.OpSet(fmt.Sprint("k", i), big(kv.MaxValue))); err != nil {
-					return err
-				}
+				sets = append(sets, kv.OpSet(fmt.Sprint("k", i), big(kv.MaxValue)))
 			}
-			return nil
+			return f.each(s, sets...)
 		})
 		f.holds("k7", string(big(kv.MaxValue)))
 	}},
 	{"atomic/context", "under a canceled context Atomic is ErrUnavailable, wraps the reason and does not run its function", atomically, func(f *fixture) {
-		ctx, cancel := context.WithCancel(f.ctx)
-		cancel()
-		err := kv.PowersOf(f.store).Atomic(ctx, func(kv.Store) error {
+		err := kv.PowersOf(f.store).Atomic(f.canceled(), func(kv.Store) error {
 			f.Errorf("the function ran")
 			return nil
 		})
@@ -215,15 +202,14 @@ var atomicCases = []Case{
 	{"atomic/store-kept", "the function's store is over when the function is: later ops are ErrUnavailable and change nothing", atomically, func(f *fixture) {
 		var leaked kv.Store
 		f.atomic(nil, func(s kv.Store) error { leaked = s; return nil })
-		if _, err := f.one(leaked, kv.OpSet("k", []byte("v"))); !errors.Is(err, kv.ErrUnavailable) {
+		if err := f.each(leaked, kv.OpSet("k", []byte("v"))); !errors.Is(err, kv.ErrUnavailable) {
 			f.Errorf("a set through the old store ended in %v, want ErrUnavailable", err)
 		}
 		f.absent("k")
 	}},
 	{"atomic/close-inside", "the function's store may be closed: that is no end of the real one", atomically, func(f *fixture) {
 		f.atomic(nil, func(s kv.Store) error {
-			_, err := f.one(s, kv.OpSet("k", []byte("v")))
-			return errors.Join(err, s.Close())
+			return errors.Join(f.each(s, kv.OpSet("k", []byte("v"))), s.Close())
 		})
 		f.holds("k", "v")
 	}},
@@ -232,26 +218,17 @@ var atomicCases = []Case{
 	}},
 	{"atomic/counts", "increments inside Atomic and outside add up", atomically, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("0")))
-		f.together(8, func(i int) error {
-			for range 25 {
-				var err error
-				if i%2 == 0 {
-					_, err = f.one(f.store, kv.OpIncrement("k", 1))
-				} else {
-					err = kv.PowersOf(f.store).Atomic(f.ctx, func(s kv.Store) error {
-						n, err := f.numberOf(s, "k")
-						if err != nil {
-							return err
-						}
-						_, err = f.one(s, kv.OpSet("k", fmt.Append(nil, n+1)))
-						return err
-					})
-				}
+		f.together(8, 25, func(i, _ int) error {
+			if i%2 == 0 {
+				return f.each(f.store, kv.OpIncrement("k", 1))
+			}
+			return kv.PowersOf(f.store).Atomic(f.ctx, func(s kv.Store) error {
+				n, err := f.numberOf(s, "k")
 				if err != nil {
 					return err
 				}
-			}
-			return nil
+				return f.each(s, kv.OpSet("k", fmt.Append(nil, n+1)))
+			})
 		})
 		f.number(kv.OpIncrement("k", 0), 200)
 	}},
@@ -262,36 +239,23 @@ func (f *fixture) isolated() {
 	f.Helper()
 	f.ok(kv.OpSet("a", []byte("100")), kv.OpSet("b", []byte("0")))
 	atomic := kv.PowersOf(f.store).Atomic
-	move := func(s kv.Store) error {
-		for _, op := range []kv.Op{kv.OpIncrement("a", -1), kv.OpIncrement("b", 1)} {
-			if _, err := f.one(s, op); err != nil {
-				return err
-			}
+	f.together(8, 25, func(i, _ int) error {
+		if i < 4 {
+			return atomic(f.ctx, func(s kv.Store) error { return f.each(s, kv.OpIncrement("a", -1), kv.OpIncrement("b", 1)) })
 		}
-		return nil
-	}
-	f.together(8, func(i int) error {
-		for range 25 {
-			if i < 4 {
-				if err := atomic(f.ctx, move); err != nil {
+		var sum int64
+		err := atomic(f.ctx, func(s kv.Store) error {
+			for _, key := range []string{"a", "b"} {
+				n, err := f.numberOf(s, key)
+				if err != nil {
 					return err
 				}
-				continue
+				sum += n
 			}
-			var sum int64
-			err := atomic(f.ctx, func(s kv.Store) error {
-				for _, key := range []string{"a", "b"} {
-					n, err := f.numberOf(s, key)
-					if err != nil {
-						return err
-					}
-					sum += n
-				}
-				return nil
-			})
-			if err != nil || sum != 100 {
-				return fmt.Errorf("a and b sum up to %d, want 100 (%v)", sum, err)
-			}
+			return nil
+		})
+		if err != nil || sum != 100 {
+			return fmt.Errorf("a and b sum up to %d, want 100 (%v)", sum, err)
 		}
 		return nil
 	})

@@ -11,17 +11,12 @@ import (
 var closeCases = []Case{
 	{"close/twice", "a second Close does nothing and returns nil", 0, func(f *fixture) {
 		for range 3 {
-			if err := f.store.Close(); err != nil {
-				f.Errorf("Close: %v", err)
-			}
+			f.close(f.store)
 		}
 	}},
 	{"close/ops-later", "after Close ops of every kind are ErrUnavailable, and so is the error of Do", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("7")))
-		v := f.version("k")
-		if err := f.store.Close(); err != nil {
-			f.Fatalf("Close: %v", err)
-		}
+		v := f.put("k", "7")
+		f.close(f.store)
 		ops := everyKind(v)
 		if err := f.try(f.ctx, f.store, ops); !errors.Is(err, kv.ErrUnavailable) {
 			f.Errorf("Do after Close returned %v, want ErrUnavailable", err)
@@ -32,9 +27,7 @@ var closeCases = []Case{
 	}},
 	{"close/atomic-later", "after Close Atomic is ErrUnavailable and does not run its function", atomically, func(f *fixture) {
 		powers := kv.PowersOf(f.store)
-		if err := f.store.Close(); err != nil {
-			f.Fatalf("Close: %v", err)
-		}
+		f.close(f.store)
 		err := powers.Atomic(f.ctx, func(kv.Store) error {
 			f.Errorf("the function ran")
 			return nil
@@ -45,7 +38,7 @@ var closeCases = []Case{
 	}},
 	{"close/under-way", "a Close among ops that are under way leaves each of them answered, ErrUnavailable or ErrUnclear", 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("0")))
-		f.together(8, func(i int) error {
+		f.together(8, 1, func(i, _ int) error {
 			if i == 0 {
 				return f.store.Close()
 			}
@@ -77,14 +70,13 @@ var clientCases = []Case{
 	}},
 	{"clients/add", "an Add finds what another client has added", shared, func(f *fixture) {
 		f.ok(kv.OpAdd("k", []byte("v")))
-		if _, err := f.one(f.open(), kv.OpAdd("k", nil)); !optest.EndsIn(err, kv.ErrExists) {
+		if err := f.each(f.open(), kv.OpAdd("k", nil)); !optest.EndsIn(err, kv.ErrExists) {
 			f.Errorf("the other client's add ended in %v, want ErrExists", err)
 		}
 	}},
 	{"clients/stale", "a change by one client makes the version stale that another one read", shared, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("1")))
-		stale := f.version("k")
-		if _, err := f.one(f.open(), kv.OpSet("k", []byte("1"))); err != nil {
+		stale := f.put("k", "1")
+		if err := f.each(f.open(), kv.OpSet("k", []byte("1"))); err != nil {
 			f.Fatal(err)
 		}
 		f.refused(kv.OpSwap("k", stale, nil), kv.ErrConflict)
@@ -92,7 +84,7 @@ var clientCases = []Case{
 	}},
 	{"clients/version-handed-over", "a version that one client read is good for a compare by another", shared, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("1")))
-		if _, err := f.one(f.open(), kv.OpSwap("k", f.version("k"), []byte("2"))); err != nil {
+		if err := f.each(f.open(), kv.OpSwap("k", f.version("k"), []byte("2"))); err != nil {
 			f.Fatal(err)
 		}
 		f.holds("k", "2")
@@ -100,9 +92,7 @@ var clientCases = []Case{
 	{"clients/close-one", "closing one client leaves the other one working", shared, func(f *fixture) {
 		other := f.open()
 		f.ok(kv.OpSet("k", []byte("v")))
-		if err := other.Close(); err != nil {
-			f.Fatalf("Close: %v", err)
-		}
+		f.close(other)
 		f.holds("k", "v")
 		f.ok(kv.OpSet("k", []byte("w")))
 	}},
@@ -110,7 +100,7 @@ var clientCases = []Case{
 		other := f.maker.Open(f.TB, newName())
 		defer other.Close()
 		f.ok(kv.OpSet("k", []byte("v")))
-		if _, err := f.one(other, kv.OpGet("k")); !optest.EndsIn(err, kv.ErrNotFound) {
+		if err := f.each(other, kv.OpGet("k")); !optest.EndsIn(err, kv.ErrNotFound) {
 			f.Errorf("another store's get ended in %v, want ErrNotFound", err)
 		}
 	}},

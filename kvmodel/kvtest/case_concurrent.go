@@ -28,15 +28,13 @@ var concurrentCases = []Case{
 	{"concurrent/decrement", "a number that many goroutines take down stops at zero, and each step above is answered once", 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("200")))
 		var sums sync.Map
-		f.together(goroutines, func(int) error {
-			for range rounds {
-				r, err := f.one(f.store, kv.OpIncrement("k", -1))
-				if err != nil {
-					return err
-				}
-				if _, twice := sums.LoadOrStore(r.Number, true); twice && r.Number > 0 {
-					return fmt.Errorf("two decrements answered %d", r.Number)
-				}
+		f.together(goroutines, rounds, func(int, int) error {
+			r, err := f.one(f.store, kv.OpIncrement("k", -1))
+			if err != nil {
+				return err
+			}
+			if _, twice := sums.LoadOrStore(r.Number, true); twice && r.Number > 0 {
+				return fmt.Errorf("two decrements answered %d", r.Number)
 			}
 			return nil
 		})
@@ -59,14 +57,7 @@ var concurrentCases = []Case{
 	}},
 	{"concurrent/swap-loop", "a loop of Get and CompareAndSwap by many goroutines loses nothing", 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("0")))
-		f.together(goroutines, func(int) error {
-			for range 5 {
-				if err := f.addBySwap("k"); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		f.together(goroutines, 5, func(int, int) error { return f.addBySwap("k") })
 		f.holds("k", fmt.Sprint(goroutines*5))
 	}},
 	{"concurrent/delete", "of many goroutines that delete one item exactly one finds it", 0, func(f *fixture) {
@@ -78,8 +69,7 @@ var concurrentCases = []Case{
 	}},
 	{"concurrent/drop", "of many goroutines that drop one version exactly one succeeds", 0, func(f *fixture) {
 		for range rounds {
-			f.ok(kv.OpSet("k", []byte("v")))
-			version := f.version("k")
+			version := f.put("k", "v")
 			f.oneWins(kv.ErrNotFound, func(int) kv.Op { return kv.OpDrop("k", version) })
 			f.absent("k")
 		}
@@ -91,18 +81,16 @@ var concurrentCases = []Case{
 	}},
 	{"concurrent/add-and-delete", "the Adds and the Deletes of one key that succeed take turns", 0, func(f *fixture) {
 		var adds, deletes atomic.Int64
-		f.together(goroutines, func(i int) error {
-			for range rounds {
-				op, count, refusal := kv.OpAdd("k", []byte("v")), &adds, kv.ErrExists
-				if i%2 == 0 {
-					op, count, refusal = kv.OpDelete("k"), &deletes, kv.ErrNotFound
-				}
-				switch _, err := f.one(f.store, op); {
-				case err == nil:
-					count.Add(1)
-				case !optest.EndsIn(err, refusal):
-					return err
-				}
+		f.together(goroutines, rounds, func(i, _ int) error {
+			op, count, refusal := kv.OpAdd("k", []byte("v")), &adds, kv.ErrExists
+			if i%2 == 0 {
+				op, count, refusal = kv.OpDelete("k"), &deletes, kv.ErrNotFound
+			}
+			switch err := f.each(f.store, op); {
+			case err == nil:
+				count.Add(1)
+			case !optest.EndsIn(err, refusal):
+				return err
 			}
 			return nil
 		})
@@ -129,14 +117,7 @@ var concurrentCases = []Case{
 	{"concurrent/whole-values", "a Get among Sets answers one of the values whole", 0, func(f *fixture) { f.wholeValues() }},
 	{"concurrent/version-and-value", "one version never comes with two values", 0, func(f *fixture) { f.oneValuePerVersion() }},
 	{"concurrent/trips", "trips of many ops by many goroutines do not disturb each other", 0, func(f *fixture) {
-		f.together(goroutines, func(i int) error {
-			for round := range 5 {
-				if err := f.ownKeys(i, round); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		f.together(goroutines, 5, f.ownKeys)
 	}},
 }
 
@@ -145,15 +126,10 @@ func (f *fixture) countsExactly(clients ...kv.Store) {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))
 	sums := make([][]int64, goroutines)
-	f.together(goroutines, func(i int) error {
-		for range rounds {
-			r, err := f.one(clients[i%len(clients)], kv.OpIncrement("k", 1))
-			if err != nil {
-				return err
-			}
-			sums[i] = append(sums[i], r.Number)
-		}
-		return nil
+	f.together(goroutines, rounds, func(i, _ int) error {
+		r, err := f.one(clients[i%len(clients)], kv.OpIncrement("k", 1))
+		sums[i] = append(sums[i], r.Number)
+		return err
 	})
 	f.oneToN(slices.Concat(sums...), goroutines*rounds)
 }
@@ -163,7 +139,7 @@ func (f *fixture) countsExactly(clients ...kv.Store) {
 func (f *fixture) oneWins(lost error, op func(i int) kv.Op) int {
 	f.Helper()
 	ops := make([]kv.Op, goroutines)
-	f.together(goroutines, func(i int) error {
+	f.together(goroutines, 1, func(i, _ int) error {
 		ops[i] = op(i)
 		return f.store.Do(f.ctx, ops[i:i+1])
 	})
@@ -181,7 +157,7 @@ func (f *fixture) addBySwap(key string) error {
 		if err != nil {
 			return err
 		}
-		_, err = f.one(f.store, kv.OpSwap(key, r.Version, fmt.Append(nil, n+1)))
+		err = f.each(f.store, kv.OpSwap(key, r.Version, fmt.Append(nil, n+1)))
 		if !errors.Is(err, kv.ErrConflict) {
 			return err
 		}
@@ -191,17 +167,16 @@ func (f *fixture) addBySwap(key string) error {
 // dropOrSwap lets half of the goroutines swap and the others drop one version.
 func (f *fixture) dropOrSwap() {
 	f.Helper()
-	f.ok(kv.OpSet("k", []byte("old")))
-	version := f.version("k")
+	version := f.put("k", "old")
 	ops := make([]kv.Op, goroutines)
-	f.together(goroutines, func(i int) error {
+	f.together(goroutines, 1, func(i, _ int) error {
 		ops[i] = kv.OpSwap("k", version, []byte("new"))
 		if i%2 == 0 {
 			ops[i] = kv.OpDrop("k", version)
 		}
 		return f.store.Do(f.ctx, ops[i:i+1])
 	})
-	winners := slices.DeleteFunc(slices.Clone(ops), func(op kv.Op) bool { return op.Result.Err != nil })
+	winners := slices.DeleteFunc(ops, func(op kv.Op) bool { return op.Result.Err != nil })
 	if len(winners) != 1 {
 		f.Fatalf("%d of the ops with one version succeeded, want 1", len(winners))
 	}
@@ -216,14 +191,8 @@ func (f *fixture) dropOrSwap() {
 func (f *fixture) appendsAll(clients ...kv.Store) {
 	f.Helper()
 	f.ok(kv.OpSet("k", nil))
-	f.together(goroutines, func(i int) error {
-		for round := range rounds {
-			piece := fmt.Sprintf("%d.%d;", i, round)
-			if _, err := f.one(clients[i%len(clients)], kv.OpAppend("k", []byte(piece))); err != nil {
-				return err
-			}
-		}
-		return nil
+	f.together(goroutines, rounds, func(i, round int) error {
+		return f.each(clients[i%len(clients)], kv.OpAppend("k", fmt.Appendf(nil, "%d.%d;", i, round)))
 	})
 	f.allPieces("k", rounds)
 }
@@ -252,24 +221,18 @@ func (f *fixture) allPieces(key string, n int) {
 func (f *fixture) appendAndSwap() {
 	f.Helper()
 	f.ok(kv.OpSet("k", nil))
-	f.together(goroutines+2, func(i int) error {
-		for round := range 10 {
-			if i < goroutines {
-				if _, err := f.one(f.store, kv.OpAppend("k", fmt.Appendf(nil, "%d.%d;", i, round))); err != nil {
-					return err
-				}
-				continue
-			}
-			r, err := f.one(f.store, kv.OpGet("k"))
-			if err != nil {
-				return err
-			}
-			_, err = f.one(f.store, kv.OpSwap("k", r.Version, r.Value))
-			if err != nil && !errors.Is(err, kv.ErrConflict) {
-				return err
-			}
+	f.together(goroutines+2, 10, func(i, round int) error {
+		if i < goroutines {
+			return f.each(f.store, kv.OpAppend("k", fmt.Appendf(nil, "%d.%d;", i, round)))
 		}
-		return nil
+		r, err := f.one(f.store, kv.OpGet("k"))
+		if err != nil {
+			return err
+		}
+		if err = f.each(f.store, kv.OpSwap("k", r.Version, r.Value)); errors.Is(err, kv.ErrConflict) {
+			return nil
+		}
+		return err
 	})
 	f.allPieces("k", 10)
 }
@@ -280,13 +243,12 @@ func (f *fixture) sealAmongAppends() {
 	f.Helper()
 	f.ok(kv.OpSet("k", nil))
 	var stored atomic.Int64
-	f.together(goroutines, func(i int) error {
+	f.together(goroutines, 1, func(i, _ int) error {
 		if i == 0 {
-			_, err := f.one(f.store, appendUnless("k", "SEAL", "SEAL"))
-			return err
+			return f.each(f.store, appendUnless("k", "SEAL", "SEAL"))
 		}
 		for {
-			_, err := f.one(f.store, appendUnless("k", "x", "SEAL"))
+			err := f.each(f.store, appendUnless("k", "x", "SEAL"))
 			if errors.Is(err, kv.ErrSealed) {
 				return nil
 			}
@@ -304,23 +266,15 @@ func (f *fixture) wholeValues() {
 	f.Helper()
 	value := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 1000*(i+1)) }
 	f.ok(kv.OpSet("k", value(0)))
-	f.together(goroutines, func(i int) error {
-		for range rounds {
-			if i%2 == 0 {
-				if _, err := f.one(f.store, kv.OpSet("k", value(i))); err != nil {
-					return err
-				}
-				continue
-			}
-			r, err := f.one(f.store, kv.OpGet("k"))
-			if err != nil {
-				return err
-			}
-			if !bytes.Equal(r.Value, value(int(r.Value[0]-'a'))) {
-				return fmt.Errorf("the value is torn: %.20q... of %d bytes", r.Value, len(r.Value))
-			}
+	f.together(goroutines, rounds, func(i, _ int) error {
+		if i%2 == 0 {
+			return f.each(f.store, kv.OpSet("k", value(i)))
 		}
-		return nil
+		r, err := f.one(f.store, kv.OpGet("k"))
+		if err == nil && !bytes.Equal(r.Value, value(int(r.Value[0]-'a'))) {
+			err = fmt.Errorf("the value is torn: %.20q... of %d bytes", r.Value, len(r.Value))
+		}
+		return err
 	})
 }
 
@@ -330,25 +284,19 @@ func (f *fixture) oneValuePerVersion() {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))
 	var seen sync.Map
-	f.together(goroutines, func(i int) error {
-		for range rounds {
-			var err error
-			switch i % 4 {
-			case 0:
-				_, err = f.one(f.store, kv.OpIncrement("k", 1))
-			case 1:
-				_, err = f.one(f.store, kv.OpSet("k", fmt.Append(nil, i)))
-			default:
-				var r kv.Result
-				if r, err = f.one(f.store, kv.OpGet("k")); err == nil {
-					if other, there := seen.LoadOrStore(r.Version, string(r.Value)); there && other != string(r.Value) {
-						err = fmt.Errorf("version %d came with %q and with %q", r.Version, other, r.Value)
-					}
-				}
-			}
-			if err != nil {
-				return err
-			}
+	f.together(goroutines, rounds, func(i, _ int) error {
+		switch i % 4 {
+		case 0:
+			return f.each(f.store, kv.OpIncrement("k", 1))
+		case 1:
+			return f.each(f.store, kv.OpSet("k", fmt.Append(nil, i)))
+		}
+		r, err := f.one(f.store, kv.OpGet("k"))
+		if err != nil {
+			return err
+		}
+		if other, there := seen.LoadOrStore(r.Version, string(r.Value)); there && other != string(r.Value) {
+			return fmt.Errorf("version %d came with %q and with %q", r.Version, other, r.Value)
 		}
 		return nil
 	})

@@ -32,8 +32,7 @@ func refusalCases() []Case {
 			f.refused(kv.OpAdd("k", over), kv.ErrTooLarge)
 		}},
 		{"too-large/swap", "a CompareAndSwap past the limit is ErrTooLarge and the old value survives", 0, func(f *fixture) {
-			f.ok(kv.OpSet("k", []byte("old")))
-			f.refused(kv.OpSwap("k", f.version("k"), over), kv.ErrTooLarge)
+			f.refused(kv.OpSwap("k", f.put("k", "old"), over), kv.ErrTooLarge)
 		}},
 		{"too-large/append", "an Append of more than a value can be is ErrTooLarge and the old value survives", 0, func(f *fixture) {
 			f.ok(kv.OpSet("k", []byte("old")))
@@ -163,8 +162,7 @@ func (f *fixture) differ(keys ...string) {
 // afterwards.
 func (f *fixture) badKey(key string) {
 	f.Helper()
-	f.ok(kv.OpSet("good", []byte("v")))
-	version := f.version("good")
+	version := f.put("good", "v")
 	for _, op := range []kv.Op{
 		kv.OpGet(key), kv.OpSet(key, nil), kv.OpAdd(key, nil), kv.OpSwap(key, version, nil),
 		kv.OpDelete(key), kv.OpDrop(key, version), kv.OpAppend(key, nil), kv.OpIncrement(key, 1),

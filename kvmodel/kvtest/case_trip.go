@@ -79,8 +79,7 @@ var tripCases = []Case{
 		f.holds("k", fmt.Sprint(winner))
 	}},
 	{"trip/same-key-swaps", "of many CompareAndSwaps with one version in one trip exactly one succeeds", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("old")))
-		v := f.version("k")
+		v := f.put("k", "old")
 		ops := f.do(kv.OpSwap("k", v, []byte("0")), kv.OpSwap("k", v, []byte("1")), kv.OpSwap("k", v, []byte("2")))
 		f.holds("k", fmt.Sprint(f.onlyWinner(ops, kv.ErrConflict)))
 	}},
@@ -300,9 +299,7 @@ func (f *fixture) oneToN(got []int64, n int64) {
 
 var contextCases = []Case{
 	{"context/canceled", "under a canceled context nothing is sent: every op is ErrUnavailable and wraps context.Canceled", 0, func(f *fixture) {
-		ctx, cancel := context.WithCancel(f.ctx)
-		cancel()
-		f.unsent(ctx, context.Canceled)
+		f.unsent(f.canceled(), context.Canceled)
 	}},
 	{"context/expired", "past its deadline nothing is sent: every op is ErrUnavailable and wraps context.DeadlineExceeded", 0, func(f *fixture) {
 		ctx, cancel := context.WithDeadline(f.ctx, time.Now().Add(-time.Second))
@@ -310,10 +307,8 @@ var contextCases = []Case{
 		f.unsent(ctx, context.DeadlineExceeded)
 	}},
 	{"context/refused-first", "what would be refused anyway keeps its own error under a canceled context", 0, func(f *fixture) {
-		ctx, cancel := context.WithCancel(f.ctx)
-		cancel()
 		ops := []kv.Op{kv.OpGet("a b"), kv.OpGet("k"), kv.OpDrop("k", 0)}
-		if err := f.try(ctx, f.store, ops); !errors.Is(err, context.Canceled) {
+		if err := f.try(f.canceled(), f.store, ops); !errors.Is(err, context.Canceled) {
 			f.Errorf("Do returned %v, want it to wrap context.Canceled", err)
 		}
 		for i, want := range []error{kv.ErrBadKey, kv.ErrUnavailable, kv.ErrBadOp} {
@@ -322,9 +317,7 @@ var contextCases = []Case{
 	}},
 	{"context/well-afterwards", "a canceled trip does not harm the next one", 0, func(f *fixture) {
 		for i := range 20 {
-			ctx, cancel := context.WithCancel(f.ctx)
-			cancel()
-			_ = f.try(ctx, f.store, []kv.Op{kv.OpSet("k", []byte("bad"))})
+			_ = f.try(f.canceled(), f.store, []kv.Op{kv.OpSet("k", []byte("bad"))})
 			want := fmt.Sprint(i)
 			f.ok(kv.OpSet("k", []byte(want)))
 			f.holds("k", want)
@@ -339,8 +332,7 @@ var contextCases = []Case{
 // given, and to have changed nothing.
 func (f *fixture) unsent(ctx context.Context, reason error) {
 	f.Helper()
-	f.ok(kv.OpSet("k", []byte("7")))
-	v := f.version("k")
+	v := f.put("k", "7")
 	ops := everyKind(v)
 	if err := f.try(ctx, f.store, ops); !errors.Is(err, reason) {
 		f.Errorf("Do returned %v, want it to wrap %v", err, reason)

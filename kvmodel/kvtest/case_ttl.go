@@ -15,8 +15,7 @@ var ttlCases = []Case{
 		f.expires("k", shortly, func() { f.ok(kv.OpAdd("k", []byte("v")).For(shortly)) })
 	}},
 	{"ttl/swap", "a CompareAndSwap gives the item its own TTL", sleeps, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		v := f.version("k")
+		v := f.put("k", "v")
 		f.expires("k", shortly, func() { f.ok(kv.OpSwap("k", v, []byte("w")).For(shortly)) })
 	}},
 	{"ttl/longer", "a TTL of some seconds is kept to as well", sleeps, func(f *fixture) {
@@ -122,17 +121,13 @@ var ttlCases = []Case{
 	{"expired/atomic", "what has expired is absent inside Atomic too", sleeps | atomically, func(f *fixture) {
 		f.expired()
 		f.atomic(nil, func(s kv.Store) error {
-			_, err := f.one(s, kv.OpAdd("k", []byte("new")))
-			return err
+			return f.each(s, kv.OpAdd("k", []byte("new")))
 		})
 		f.holds("k", "new")
 	}},
 	{"expired/set-atomically", "an item that was stored with a TTL inside Atomic expires", sleeps | atomically, func(f *fixture) {
 		f.expires("k", shortly, func() {
-			f.atomic(nil, func(s kv.Store) error {
-				_, err := f.one(s, kv.OpSet("k", []byte("v")).For(shortly))
-				return err
-			})
+			f.atomic(nil, func(s kv.Store) error { return f.each(s, kv.OpSet("k", []byte("v")).For(shortly)) })
 		})
 	}},
 	{"expired/reopened", "an item expires also while the store is closed", sleeps | kept, func(f *fixture) {

@@ -91,39 +91,33 @@ var addCases = []Case{
 
 var swapCases = []Case{
 	{"swap/unchanged", "a CompareAndSwap stores the value if the item still has the version", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("old")))
-		f.ok(kv.OpSwap("k", f.version("k"), []byte("new")))
+		f.ok(kv.OpSwap("k", f.put("k", "old"), []byte("new")))
 		f.holds("k", "new")
 	}},
 	{"swap/absent", "a CompareAndSwap of an absent key is ErrNotFound and creates nothing", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		version := f.version("k")
+		version := f.put("k", "v")
 		f.ok(kv.OpDelete("k"))
 		f.refused(kv.OpSwap("k", version, []byte("new")), kv.ErrNotFound)
 		f.absent("k")
 	}},
 	{"swap/stale", "a CompareAndSwap with a stale version is ErrConflict and leaves the item alone", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("1")))
-		stale := f.version("k")
+		stale := f.put("k", "1")
 		f.ok(kv.OpSet("k", []byte("2")))
 		f.refused(kv.OpSwap("k", stale, []byte("3")), kv.ErrConflict)
 		f.holds("k", "2")
 	}},
 	{"swap/twice", "a version is good for one CompareAndSwap: the second one is ErrConflict", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("1")))
-		version := f.version("k")
+		version := f.put("k", "1")
 		f.ok(kv.OpSwap("k", version, []byte("2")))
 		f.refused(kv.OpSwap("k", version, []byte("3")), kv.ErrConflict)
 	}},
 	{"swap/same-value", "a CompareAndSwap to the same value is a change: the version is new", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		version := f.version("k")
+		version := f.put("k", "v")
 		f.ok(kv.OpSwap("k", version, []byte("v")))
 		f.refused(kv.OpSwap("k", version, []byte("v")), kv.ErrConflict)
 	}},
 	{"swap/empty", "a CompareAndSwap to the empty value leaves an empty item", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		f.ok(kv.OpSwap("k", f.version("k"), nil))
+		f.ok(kv.OpSwap("k", f.put("k", "v"), nil))
 		f.holds("k", "")
 	}},
 	{"swap/of-empty", "an empty item has a version to compare with", 0, func(f *fixture) {
@@ -164,26 +158,22 @@ var deleteCases = []Case{
 
 var dropCases = []Case{
 	{"drop/unchanged", "a CompareAndDelete removes the item if it still has the version", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		f.ok(kv.OpDrop("k", f.version("k")))
+		f.ok(kv.OpDrop("k", f.put("k", "v")))
 		f.absent("k")
 	}},
 	{"drop/absent", "a CompareAndDelete of an absent key is ErrNotFound", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		version := f.version("k")
+		version := f.put("k", "v")
 		f.ok(kv.OpDelete("k"))
 		f.refused(kv.OpDrop("k", version), kv.ErrNotFound)
 	}},
 	{"drop/stale", "a CompareAndDelete with a stale version is ErrConflict and leaves the item alone", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("1")))
-		stale := f.version("k")
+		stale := f.put("k", "1")
 		f.ok(kv.OpSet("k", []byte("2")))
 		f.refused(kv.OpDrop("k", stale), kv.ErrConflict)
 		f.holds("k", "2")
 	}},
 	{"drop/twice", "of two CompareAndDeletes the second is ErrNotFound", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		version := f.version("k")
+		version := f.put("k", "v")
 		f.ok(kv.OpDrop("k", version))
 		f.refused(kv.OpDrop("k", version), kv.ErrNotFound)
 	}},
@@ -193,8 +183,7 @@ var dropCases = []Case{
 		f.absent("k")
 	}},
 	{"drop/leaves-nothing", "after a CompareAndDelete the key is as if it had never been", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("7")))
-		f.ok(kv.OpDrop("k", f.version("k")))
+		f.ok(kv.OpDrop("k", f.put("k", "7")))
 		f.refused(kv.OpAppend("k", []byte("8")), kv.ErrNotStored)
 		f.refused(kv.OpIncrement("k", 1), kv.ErrNotFound)
 		f.refused(kv.OpDelete("k"), kv.ErrNotFound)
@@ -224,8 +213,7 @@ var versionCases = []Case{
 		f.ok(kv.OpAdd("k", []byte("7")))
 	}).and(sleeps),
 	{"version/refused-write", "a write that is refused leaves the version good", exact, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		version := f.version("k")
+		version := f.put("k", "v")
 		f.answer(kv.OpAdd("k", nil), kv.ErrExists)
 		f.answer(kv.OpIncrement("k", 1), kv.ErrNotNumber)
 		f.answer(kv.OpAppend("k", make([]byte, kv.MaxValue)), kv.ErrNotStored)
@@ -247,8 +235,7 @@ var versionCases = []Case{
 		}
 	}},
 	{"version/made-up", "a version that no Get answered is ErrConflict", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		version := f.version("k")
+		version := f.put("k", "v")
 		for _, other := range []kv.Version{version + 1, version ^ 1<<63, ^kv.Version(0)} {
 			f.refused(kv.OpSwap("k", other, []byte("new")), kv.ErrConflict)
 			f.refused(kv.OpDrop("k", other), kv.ErrConflict)
@@ -270,8 +257,7 @@ var versionCases = []Case{
 // stale.
 func changes(name, rule string, change func(*fixture)) Case {
 	return Case{"version/" + name, rule, 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("7")))
-		stale := f.version("k")
+		stale := f.put("k", "7")
 		change(f)
 		if f.version("k") == stale {
 			f.Errorf("the version is still %d", stale)

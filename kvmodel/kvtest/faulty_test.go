@@ -80,7 +80,3 @@ func TestFaulty_CountsOnlyWhatIsSent(t *testing.T) {
 		t.Errorf("bad key and unavailable mismatch (-want +got):\n%s", diff)
 	}
 }
-
-func TestFaulty_KeepsTheContractOtherwise(t *testing.T) {
-	kvtest.Run(t, inMemory(memkv.Options{}, func(s kv.Store) kv.Store { return kvtest.Faulty(s, 1<<40, kvtest.Unsent) }))
-}

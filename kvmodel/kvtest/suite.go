@@ -31,7 +31,7 @@ func Run(t *testing.T, m Maker) {
 			continue
 		}
 		count++
-		test := func() { t.Run(c.Name, func(t *testing.T) { c.check(t, m) }) }
+		test := func() { t.Run(c.Name, func(t *testing.T) { c.Check(t, m) }) }
 		if c.needs&sleeps != 0 && m.Advance == nil {
 			waiting.Go(test)
 		} else {

@@ -1,4 +1,4 @@
-package proof
+package proof_test
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plain returns s without any power, as memcached is.
-func Plain(s kv.Store) kv.Store { return plain{s} }
+// withoutPowers returns s without any power, as memcached is.
+func withoutPowers(s kv.Store) kv.Store { return plain{s} }
 
 type plain struct{ kv.Store }
 

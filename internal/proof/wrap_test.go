@@ -1,4 +1,4 @@
-package broken
+package proof_test
 
 import (
 	"bytes"
@@ -24,8 +24,8 @@ func (w *twisted) Do(ctx context.Context, ops []kv.Op) error { return w.do(ctx, 
 func (w *twisted) Powers() kv.Powers { return kv.PowersOf(w.Store) }
 
 // before changes each op before it is sent.
-func before(change func(op *kv.Op)) Wrapper {
-	return Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+func before(change func(op *kv.Op)) wrapper {
+	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		changed := slices.Clone(ops)
 		for i := range changed {
 			change(&changed[i])
@@ -38,9 +38,9 @@ func before(change func(op *kv.Op)) Wrapper {
 	})
 }
 
-// After changes each op's result.
-func After(change func(op *kv.Op)) Wrapper {
-	return Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+// after changes each op's result.
+func after(change func(op *kv.Op)) wrapper {
+	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
 		for i := range ops {
 			change(&ops[i])
@@ -51,8 +51,8 @@ func After(change func(op *kv.Op)) Wrapper {
 
 // instead carries out ops of kind want with do, and the others unchanged, one at a
 // time.
-func instead(want kv.Kind, do func(s kv.Store, op kv.Op) kv.Result) Wrapper {
-	return Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+func instead(want kv.Kind, do func(s kv.Store, op kv.Op) kv.Result) wrapper {
+	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		for i := range ops {
 			if ops[i].Kind == want {
 				ops[i].Result = do(s, ops[i])
@@ -64,13 +64,13 @@ func instead(want kv.Kind, do func(s kv.Store, op kv.Op) kv.Result) Wrapper {
 	})
 }
 
-// Trip replaces Do by do.
-func Trip(do func(context.Context, kv.Store, []kv.Op) error) Wrapper {
+// trip replaces Do by do.
+func trip(do func(context.Context, kv.Store, []kv.Op) error) wrapper {
 	return func(s kv.Store) kv.Store { return &twisted{s, do} }
 }
 
-// Do carries out one op after a short pause, in which others may come between.
-func Do(s kv.Store, op kv.Op) kv.Result {
+// doSlowly carries out one op after a short pause, in which others may come between.
+func doSlowly(s kv.Store, op kv.Op) kv.Result {
 	time.Sleep(20 * time.Microsecond)
 	r, _ := kv.One(context.Background(), s, op)
 	return r
@@ -86,7 +86,7 @@ func hash(value []byte) kv.Version {
 func shareResults(s kv.Store) kv.Store {
 	var mu sync.Mutex
 	seen := make(map[kv.Version][]byte)
-	return After(func(op *kv.Op) {
+	return after(func(op *kv.Op) {
 		mu.Lock()
 		defer mu.Unlock()
 		if op.Kind != kv.Get || op.Result.Err != nil {
@@ -104,7 +104,7 @@ func shareResults(s kv.Store) kv.Store {
 func keepInputs(s kv.Store) kv.Store {
 	var mu sync.Mutex
 	given := make(map[string][]byte)
-	return After(func(op *kv.Op) {
+	return after(func(op *kv.Op) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch value, ok := given[op.Key]; {
@@ -129,7 +129,7 @@ func (o *otherAtomic) Powers() kv.Powers {
 
 func notAtomic(s kv.Store) kv.Store {
 	return &otherAtomic{s, func(_ context.Context, f func(kv.Store) error) error {
-		return f(After(func(*kv.Op) { time.Sleep(20 * time.Microsecond) })(s))
+		return f(after(func(*kv.Op) { time.Sleep(20 * time.Microsecond) })(s))
 	}}
 }
 
@@ -150,10 +150,10 @@ type otherClose struct {
 func (o *otherClose) Powers() kv.Powers { return kv.PowersOf(o.Store) }
 func (o *otherClose) Close() error      { return o.close() }
 
-// NeverClosed makes a store whose Close does nothing.
-func NeverClosed(s kv.Store) kv.Store { return &otherClose{s, func() error { return nil }} }
+// neverClosed makes a store whose Close does nothing.
+func neverClosed(s kv.Store) kv.Store { return &otherClose{s, func() error { return nil }} }
 
-func closedOnce() Wrapper {
+func closedOnce() wrapper {
 	return func(s kv.Store) kv.Store {
 		closed := false
 		return &otherClose{s, func() error {

@@ -1,4 +1,4 @@
-package proof
+package proof_test
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Complaint returns what test complains about, or "" if it passes.
-func Complaint(t testing.TB, test func(testing.TB)) string {
+// complaintOf returns what test complains about, or "" if it passes.
+func complaintOf(t testing.TB, test func(testing.TB)) string {
 	r := &recorder{TB: t}
 	done := make(chan struct{})
 	// A Fatal ends the goroutine it is called in.

@@ -1,6 +1,4 @@
-// Package broken holds stores that each break one rule of the contract: what
-// the suite, Metamorphic and Linearizable must notice.
-package broken
+package proof_test
 
 import (
 	"bytes"
@@ -14,27 +12,27 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Wrapper turns a good store into another one.
-type Wrapper = func(kv.Store) kv.Store
+// wrapper turns a good store into another one.
+type wrapper = func(kv.Store) kv.Store
 
-// Store is a kind of store that breaks one rule.
-type Store struct {
+// brokenStore is a kind of store that breaks one rule.
+type brokenStore struct {
 	Name  string
-	Wrap  Wrapper
+	Wrap  wrapper
 	Cases string // the cases of kvtest that must notice, separated by blanks
 }
 
-// Named returns the store of that name.
-func Named(name string) Store {
-	i := slices.IndexFunc(Stores, func(s Store) bool { return s.Name == name })
+// brokenNamed returns the store of that name.
+func brokenNamed(name string) brokenStore {
+	i := slices.IndexFunc(brokenStores, func(s brokenStore) bool { return s.Name == name })
 	if i < 0 {
 		panic("no broken store is called " + name)
 	}
-	return Stores[i]
+	return brokenStores[i]
 }
 
-// Stores lists all broken stores.
-var Stores = []Store{
+// brokenStores are what the suite, Metamorphic and Linearizable must notice.
+var brokenStores = []brokenStore{
 	{"Add overwrites", before(func(op *kv.Op) {
 		if op.Kind == kv.Add {
 			op.Kind = kv.Set
@@ -42,41 +40,41 @@ var Stores = []Store{
 	}), "add/present add/twice add/empty-is-present concurrent/add trip/same-key-adds clients/add"},
 
 	{"CompareAndSwap compares nothing", instead(kv.CompareAndSwap, func(s kv.Store, op kv.Op) kv.Result {
-		return Do(s, kv.OpSet(op.Key, op.Value).For(op.TTL))
+		return doSlowly(s, kv.OpSet(op.Key, op.Value).For(op.TTL))
 	}), "swap/stale swap/absent swap/twice version/made-up concurrent/swap concurrent/swap-loop concurrent/append-and-swap clients/stale"},
 
 	{"CompareAndDelete compares nothing", instead(kv.CompareAndDelete, func(s kv.Store, op kv.Op) kv.Result {
-		return Do(s, kv.OpDelete(op.Key))
+		return doSlowly(s, kv.OpDelete(op.Key))
 	}), "drop/stale version/made-up clients/stale"},
 
 	{"CompareAndDelete is two steps", instead(kv.CompareAndDelete, func(s kv.Store, op kv.Op) kv.Result {
-		if r := Do(s, kv.OpGet(op.Key)); r.Err != nil || r.Version != op.Version {
+		if r := doSlowly(s, kv.OpGet(op.Key)); r.Err != nil || r.Version != op.Version {
 			return kv.Result{Err: kv.ErrNotFound}
 		}
-		_ = Do(s, kv.OpDelete(op.Key))
+		_ = doSlowly(s, kv.OpDelete(op.Key))
 		return kv.Result{}
 	}), "drop/stale concurrent/drop"},
 
-	{"a version is a hash of the value", After(func(op *kv.Op) {
+	{"a version is a hash of the value", after(func(op *kv.Op) {
 		if op.Kind == kv.Get && op.Result.Err == nil {
 			op.Result.Version = hash(op.Result.Value)
 		}
 	}), "version/re-add version/there-and-back version/set-same-value version/never-twice kept/no-version-again"},
 
 	{"Append creates", instead(kv.Append, func(s kv.Store, op kv.Op) kv.Result {
-		r := Do(s, op)
+		r := doSlowly(s, op)
 		if errors.Is(r.Err, kv.ErrNotStored) {
-			return Do(s, kv.OpAdd(op.Key, op.Value))
+			return doSlowly(s, kv.OpAdd(op.Key, op.Value))
 		}
 		return r
 	}), "append/absent append/nothing-to-absent append/after-delete drop/leaves-nothing"},
 
 	{"Append is two steps and forgets the TTL", instead(kv.Append, func(s kv.Store, op kv.Op) kv.Result {
-		r := Do(s, kv.OpGet(op.Key))
+		r := doSlowly(s, kv.OpGet(op.Key))
 		if r.Err != nil {
 			return kv.Result{Err: kv.ErrNotStored}
 		}
-		return Do(s, kv.OpSet(op.Key, append(r.Value, op.Value...)))
+		return doSlowly(s, kv.OpSet(op.Key, append(r.Value, op.Value...)))
 	}), "concurrent/append concurrent/append-by-clients ttl/kept-by-append append/full"},
 
 	{"Append does not honor Unless", before(func(op *kv.Op) {
@@ -91,49 +89,49 @@ var Stores = []Store{
 	}), "increment/absent drop/leaves-nothing expired/increment"},
 
 	{"Increment is two steps", instead(kv.Increment, func(s kv.Store, op kv.Op) kv.Result {
-		n, err := kv.ParseNumber(Do(s, kv.OpGet(op.Key)).Value)
+		n, err := kv.ParseNumber(doSlowly(s, kv.OpGet(op.Key)).Value)
 		if err != nil {
 			return kv.Result{Err: err}
 		}
 		n = max(n+op.Delta, 0)
-		return kv.Result{Number: n, Err: Do(s, kv.OpSet(op.Key, strconv.AppendInt(nil, n, 10))).Err}
+		return kv.Result{Number: n, Err: doSlowly(s, kv.OpSet(op.Key, strconv.AppendInt(nil, n, 10))).Err}
 	}), "concurrent/increment concurrent/increment-by-clients concurrent/decrement ttl/kept-by-increment not-number/past-the-most"},
 
-	{"Increment counts in floating point", After(func(op *kv.Op) {
+	{"Increment counts in floating point", after(func(op *kv.Op) {
 		if op.Kind == kv.Increment {
 			op.Result.Number = int64(float64(op.Result.Number))
 		}
 	}), "increment/past-float increment/large-delta increment/the-most-down"},
 
-	{"a number that loses a digit is padded", After(func(op *kv.Op) {
+	{"a number that loses a digit is padded", after(func(op *kv.Op) {
 		if op.Kind == kv.Get && string(op.Result.Value) == "9" {
 			op.Result.Value = []byte("9 ")
 		}
 	}), "increment/shorter increment/shorter-in-many"},
 
-	{"numbers are trimmed of blanks that a client wrote", After(func(op *kv.Op) {
+	{"numbers are trimmed of blanks that a client wrote", after(func(op *kv.Op) {
 		if op.Kind == kv.Get && op.Result.Err == nil {
 			op.Result.Value = bytes.TrimRight(op.Result.Value, " ")
 		}
 	}), "value/number-and-blanks value/blanks not-number/blank-after"},
 
-	{"an oversize value removes the old one", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	{"an oversize value removes the old one", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		err := s.Do(ctx, ops)
 		for i := range ops {
 			if errors.Is(ops[i].Result.Err, kv.ErrTooLarge) {
-				_ = Do(s, kv.OpDelete(ops[i].Key))
+				_ = doSlowly(s, kv.OpDelete(ops[i].Key))
 			}
 		}
 		return err
 	}), "too-large/set too-large/swap too-large/append too-large/set-over-full"},
 
-	{"what failed is absent", After(func(op *kv.Op) {
+	{"what failed is absent", after(func(op *kv.Op) {
 		if kv.Failed(op.Result.Err) {
 			op.Result.Err = kv.ErrNotFound
 		}
 	}), "close/ops-later context/canceled context/expired"},
 
-	{"Do returns an error for an answer", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	{"Do returns an error for an answer", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
 		for i := range ops {
 			if ops[i].Result.Err != nil {
@@ -143,28 +141,28 @@ var Stores = []Store{
 		return nil
 	}), "get/absent trip/answers-are-no-error bad-key/empty"},
 
-	{"Do returns nil though it failed", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	{"Do returns nil though it failed", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
 		return nil
 	}), "close/ops-later context/canceled"},
 
-	{"the context is not looked at", Trip(func(_ context.Context, s kv.Store, ops []kv.Op) error {
+	{"the context is not looked at", trip(func(_ context.Context, s kv.Store, ops []kv.Op) error {
 		return s.Do(context.Background(), ops)
 	}), "context/canceled context/expired context/refused-first"},
 
-	{"the reason of a canceled context is lost", After(func(op *kv.Op) {
+	{"the reason of a canceled context is lost", after(func(op *kv.Op) {
 		if errors.Is(op.Result.Err, kv.ErrUnavailable) {
 			op.Result.Err = kv.ErrUnavailable
 		}
 	}), "context/canceled context/expired"},
 
-	{"an empty value is read as nil", After(func(op *kv.Op) {
+	{"an empty value is read as nil", after(func(op *kv.Op) {
 		if len(op.Result.Value) == 0 {
 			op.Result.Value = nil
 		}
 	}), "get/nil-value set/empty-over-full value/empty"},
 
-	{"old results are left", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	{"old results are left", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		old := slices.Clone(ops)
 		err := s.Do(ctx, ops)
 		for i := range ops {
@@ -175,7 +173,7 @@ var Stores = []Store{
 		return err
 	}), "result/reset"},
 
-	{"a trip does each key once", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	{"a trip does each key once", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		seen := make(map[string]int)
 		for i := range ops {
 			if at, ok := seen[ops[i].Key]; ok {
@@ -188,18 +186,18 @@ var Stores = []Store{
 		return kv.Unanswered(ops)
 	}), "trip/same-key-increments trip/same-key-adds trip/same-key-drops trip/same-key-appends trip/same-key-gets trip/same-key-deletes"},
 
-	{"a trip ends after 500 ops", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	{"a trip ends after 500 ops", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		return s.Do(ctx, ops[:min(len(ops), 500)])
 	}), "trip/1000-gets trip/1000-sets trip/500-mixed"},
 
-	{"the ops of a trip are done from the last to the first", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	{"the ops of a trip are done from the last to the first", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		for i := range slices.Backward(ops) {
 			_ = s.Do(ctx, ops[i:i+1])
 		}
 		return kv.Unanswered(ops)
 	}), "trip/ordered trip/ordered-many"},
 
-	{"one bad key spoils the trip", Trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+	{"one bad key spoils the trip", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		for i := range ops {
 			if kv.CheckKey(ops[i].Key) != nil {
 				for j := range ops {
@@ -239,7 +237,7 @@ var Stores = []Store{
 	}), "ttl/not-whole-seconds ttl/smallest"},
 	{"a negative TTL means none", before(func(op *kv.Op) { op.TTL = max(op.TTL, 0) }), "bad-op/ttl-negative/set bad-op/ttl-negative/cas"},
 
-	{"a Delete of an absent key succeeds", After(func(op *kv.Op) {
+	{"a Delete of an absent key succeeds", after(func(op *kv.Op) {
 		if op.Kind == kv.Delete && errors.Is(op.Result.Err, kv.ErrNotFound) {
 			op.Result.Err = nil
 		}
@@ -249,14 +247,14 @@ var Stores = []Store{
 		op.Value = bytes.Clone(op.Value)
 		half := op
 		half.Value = op.Value[:len(op.Value)/2]
-		_ = Do(s, half)
-		return Do(s, op)
+		_ = doSlowly(s, half)
+		return doSlowly(s, op)
 	}), "concurrent/whole-values"},
 
 	{"values that are read are shared", shareResults, "result/owned trip/same-key-gets"},
 	{"values that were given are kept", keepInputs, "input/owned"},
 	{"Atomic is not atomic", notAtomic, "atomic/nothing atomic/isolated atomic/panic atomic/append-dropped"},
 	{"Atomic wraps the function's error", wrapAtomicError, "atomic/nothing"},
-	{"Close closes nothing", NeverClosed, "close/ops-later"},
+	{"Close closes nothing", neverClosed, "close/ops-later"},
 	{"a second Close is an error", closedOnce(), "close/twice"},
 }

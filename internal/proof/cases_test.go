@@ -1,11 +1,9 @@
-package kvtest_test
+package proof_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/internal/proof/broken"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -26,12 +24,12 @@ func caseNamed(t *testing.T, name string) kvtest.Case {
 func complaint(t *testing.T, name string, m kvtest.Maker) string {
 	t.Helper()
 	c := caseNamed(t, name)
-	return proof.Complaint(t, func(t testing.TB) { c.Check(t, m) })
+	return complaintOf(t, func(t testing.TB) { c.Check(t, m) })
 }
 
 // failureOf returns what the case complains about. One that lets goroutines
 // collide is given more than one chance to see it happen.
-func failureOf(t *testing.T, name string, wrap broken.Wrapper) string {
+func failureOf(t *testing.T, name string, wrap wrapper) string {
 	t.Helper()
 	chances := 1
 	if strings.HasPrefix(name, "concurrent/") || name == "atomic/isolated" {
@@ -46,7 +44,7 @@ func failureOf(t *testing.T, name string, wrap broken.Wrapper) string {
 }
 
 func TestCases_FailForAStoreThatBreaksTheirRule(t *testing.T) {
-	for _, b := range broken.Stores {
+	for _, b := range brokenStores {
 		t.Run(b.Name, func(t *testing.T) {
 			for name := range strings.FieldsSeq(b.Cases) {
 				failure := failureOf(t, name, b.Wrap)
@@ -61,7 +59,7 @@ func TestCases_FailForAStoreThatBreaksTheirRule(t *testing.T) {
 }
 
 func TestCases_OfTheBrokenStoresPassForAGoodOne(t *testing.T) {
-	for _, b := range broken.Stores {
+	for _, b := range brokenStores {
 		for name := range strings.FieldsSeq(b.Cases) {
 			if failure := complaint(t, name, inMemory(memkv.Options{}, bare)); failure != "" {
 				t.Errorf("case %s: %s", name, failure)
@@ -92,7 +90,7 @@ func TestCases_FailForAMakerThatDoesNotKeepItsWord(t *testing.T) {
 	forgetful.Open = func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{}) }
 	oneForAll := inMemory(memkv.Options{}, bare)
 	all := oneForAll.Open(t, "all")
-	oneForAll.Open = func(testing.TB, string) kv.Store { return broken.NeverClosed(all) }
+	oneForAll.Open = func(testing.TB, string) kv.Store { return neverClosed(all) }
 	for _, c := range []struct {
 		name  string
 		maker kvtest.Maker

@@ -1,4 +1,4 @@
-package kvtest_test
+package proof_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -110,7 +109,7 @@ func TestRun_WrappersKeepTheContract(t *testing.T) {
 			}
 			return p
 		}},
-		{"without powers", 0, proof.Plain},
+		{"without powers", 0, withoutPowers},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := inMemory(memkv.Options{MaxItems: 1 << 20, Strict: true}, c.wrap)
@@ -118,4 +117,8 @@ func TestRun_WrappersKeepTheContract(t *testing.T) {
 			kvtest.Run(t, m)
 		})
 	}
+}
+
+func TestFaulty_KeepsTheContractOtherwise(t *testing.T) {
+	kvtest.Run(t, inMemory(memkv.Options{}, func(s kv.Store) kv.Store { return kvtest.Faulty(s, 1<<40, kvtest.Unsent) }))
 }
