@@ -34,22 +34,6 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 	return &Board[T, K, S]{part[T]{core: c, up: spec.Low}, spec.Of, records.IDs()}
 }
 
-// plugIn makes c one of the indexes of records.
-func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T], spec Spec[T, S]) {
-	if spec.Counter == nil {
-		c.host = records.Plug(exact[T]{c})
-		c.reports = &reporter{db: c.host.DB()}
-		return
-	}
-	f := newCounted(c, spec)
-	c.host = records.Plug(f)
-	c.reports = &reporter{db: c.host.DB()}
-	f.begin()
-	for _, counter := range append(spec.Also[:len(spec.Also):len(spec.Also)], spec.Counter) {
-		counter.Follow(f)
-	}
-}
-
 // Page returns up to n records from the position of cursor, the first ones for an
 // empty cursor. It leaves out records that a keep rejects. Two trips.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
