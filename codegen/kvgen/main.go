@@ -147,13 +147,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // manual returns the command's doc comment.
 func manual() string {
-	var b strings.Builder
-	for line := range strings.Lines(source) {
-		text, ok := strings.CutPrefix(line, "//")
-		if !ok {
-			break
-		}
-		b.WriteString(strings.TrimPrefix(text, " "))
+	comment, _, _ := strings.Cut(source, "package main\n")
+	var text string
+	for line := range strings.Lines(comment) {
+		text += strings.TrimPrefix(strings.TrimPrefix(line, "//"), " ")
 	}
-	return b.String()
+	return text
 }

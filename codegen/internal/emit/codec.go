@@ -72,10 +72,11 @@ func (s *codecSet) writeStruct(t types.Type, base string, pos token.Pos, fields 
 }
 
 func (s *codecSet) writeFields(t types.Type, base string, pos token.Pos) {
-	var plain, nested []stored.Field
+	var plain []string
+	var nested []stored.Field
 	for _, f := range s.Fields(t, t.Underlying().(*types.Struct), base, pos) {
 		if s.StructIn(f.Type) == nil {
-			plain = append(plain, f)
+			plain = append(plain, f.Names...)
 		} else {
 			nested = append(nested, f)
 		}
@@ -90,11 +91,7 @@ func (s *codecSet) writeFields(t types.Type, base string, pos token.Pos) {
 		s.printf("\tcase %s:\n\t\treturn %s, true\n", each(f.Names, strconv.Quote), s.fieldsOf(s.StructIn(f.Type), f.Place.Name, f.Place.Pos))
 	}
 	if len(plain) > 0 {
-		var names []string
-		for _, f := range plain {
-			names = append(names, f.Names...)
-		}
-		s.printf("\tcase %s:\n\t\treturn nil, true\n", each(names, strconv.Quote))
+		s.printf("\tcase %s:\n\t\treturn nil, true\n", each(plain, strconv.Quote))
 	}
 	s.printf("\t}\n\treturn nil, false\n}\n\n")
 }

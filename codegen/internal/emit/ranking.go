@@ -70,11 +70,7 @@ func follows(x *model.Index, n *imports) string {
 	if len(counters) == 1 {
 		return text
 	}
-	text += fmt.Sprintf("\nAlso: []%s.Counter{", n.runtime("kvmodel"))
-	for _, c := range counters[1:] {
-		text += tally(c) + ", "
-	}
-	return text + "},"
+	return text + fmt.Sprintf("\nAlso: []%s.Counter{%s},", n.runtime("kvmodel"), each(counters[1:], tally))
 }
 
 // scoreOrder returns the expression of how the library orders the scores of x.

@@ -21,13 +21,9 @@ func makeTimeline(x *model.Index, n *imports) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.Spec[%s]{\nName: %q, Def: %q,\n", timeline, typ, x.Stored, x.Def)
 	fmt.Fprintf(&b, "Value: func(%s *%s) string { return %s.Text(%s) },", v, typ, timeline, x.Parts[0].Expr(v))
-	fmt.Fprintf(&b, "%s\nShape: %s,", condition(x, " "), shapeExpr(x.Ring.Shape, timeline+".Shape"))
+	fmt.Fprintf(&b, "%s\nShape: %s,", condition(x, " "), timeline+".Shape"+shapeExpr(x.Ring.Shape))
 	if len(x.Ring.Before) > 0 {
-		fmt.Fprintf(&b, " Before: []%s.Shape{", timeline)
-		for _, s := range x.Ring.Before {
-			fmt.Fprintf(&b, "%s, ", shapeExpr(s, ""))
-		}
-		b.WriteString("},")
+		fmt.Fprintf(&b, " Before: []%s.Shape{%s},", timeline, each(x.Ring.Before, shapeExpr))
 	}
 	if x.Ring.Shards > 1 {
 		fmt.Fprintf(&b, " Shards: %d,", x.Ring.Shards)
@@ -41,8 +37,9 @@ func makeTimeline(x *model.Index, n *imports) string {
 		timeline, b.String(), keyExpr(by.Type, n), v, typ, n.typeString(by.Type), by.Expr(v))
 }
 
-func shapeExpr(s model.RingShape, typ string) string {
-	return fmt.Sprintf("%s{Size: %d, Segment: %d}", typ, s.Size, s.Segment)
+// shapeExpr returns the literal of s without its type.
+func shapeExpr(s model.RingShape) string {
+	return fmt.Sprintf("{Size: %d, Segment: %d}", s.Size, s.Segment)
 }
 
 func timelineLine(x *model.Index) string {

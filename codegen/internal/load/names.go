@@ -87,21 +87,18 @@ func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	}
 	name := d.Names.Model + "ID"
 	t.claim(r, d.Spec.Pos(), name, "the id of a "+d.Names.Model, "rename that, or say `kv:\"model,name=...\"` on a field _ struct{}")
-	d.keys = append(d.keys, &KeyDecl{name, Group{}, "the id of " + english.Article(d.Names.Model), parts})
+	d.keys = append(d.keys, &KeyDecl{name, group{}, "the id of " + english.Article(d.Names.Model), parts})
 }
 
 // nameGroups names the key types of the groups of d: By<Group>, with the model
 // before it if that is taken.
 func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
-	var groups []Group
-	members := map[Group][]*Tagged{}
+	var groups []group
+	members := map[group][]*Tagged{}
 	for _, tagged := range d.Tags {
 		for _, c := range tagged.Clauses {
-			g, ok := GroupOf(c)
-			if !ok {
-				continue
-			}
-			if members[g] == nil {
+			g := groupOf(c)
+			if g != (group{}) && members[g] == nil {
 				groups = append(groups, g)
 			}
 			members[g] = append(members[g], tagged)

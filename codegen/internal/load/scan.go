@@ -148,7 +148,7 @@ func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 	docs := map[*ast.CommentGroup]bool{}
 	for _, decl := range f.Syntax.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
-		if !ok {
+		if !ok || fn.Doc == nil {
 			continue
 		}
 		docs[fn.Doc] = true
@@ -171,9 +171,9 @@ func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 
 // addMethod adds the method fn with the tag text to its model.
 func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text) {
-	d := s.draft(receiver(fn))
+	i := slices.IndexFunc(s.Drafts, func(d *Draft) bool { return d.Name == receiver(fn) })
 	switch {
-	case d == nil:
+	case i < 0:
 		r.At(text.Pos(0), "a //kv: comment on %s, which is not a method of a model", fn.Name.Name)
 		return
 	case fn.Type.Params.NumFields() != 0 || fn.Type.Results.NumFields() != 1:
@@ -182,7 +182,7 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	}
 	t := &Tagged{Name: fn.Name.Name, Site: tag.OnMethod, Pos: fn.Name.Pos(), typ: fn.Type.Results.List[0].Type, Text: text}
 	t.parse(r)
-	d.Tags = append(d.Tags, t)
+	s.Drafts[i].Tags = append(s.Drafts[i].Tags, t)
 }
 
 // constraintOf returns what limits f to some builds, "" if nothing does.

@@ -35,16 +35,6 @@ func (s *Source) Named(name string) *types.Named {
 	return named
 }
 
-// draft returns the model called name, nil if there is none.
-func (s *Source) draft(name string) *Draft {
-	for _, d := range s.Drafts {
-		if d.Name == name {
-			return d
-		}
-	}
-	return nil
-}
-
 // Declared returns the names that s declares at the top of the package.
 func (s *Source) Declared() map[string]token.Pos {
 	found := map[string]token.Pos{}
@@ -178,13 +168,13 @@ func (t *Tagged) makesModel() bool { return strings.TrimSpace(t.Text.Text) != "-
 // several fields, or the value of a group.
 type KeyDecl struct {
 	Name  string
-	group Group  // the zero one for an id
+	group group  // the zero one for an id
 	About string // its doc comment
 	Parts []*Tagged
 }
 
-// A Group is fields that make one index together: the word and name they share.
-type Group struct{ word, name string }
+// A group is fields that make one index together: the word and name they share.
+type group struct{ word, name string }
 
 // clause returns the clause of t with the word, and whether there is one.
 func (t *Tagged) clause(word string) (tag.Clause, bool) {
@@ -210,16 +200,17 @@ func (d *Draft) Faulty() bool {
 	return slices.ContainsFunc(d.Tags, func(t *Tagged) bool { return t.faulty })
 }
 
-// GroupOf returns the group that c names, false if it names none.
-func GroupOf(c tag.Clause) (Group, bool) {
+// groupOf returns the group that c names, the zero one if it names none.
+func groupOf(c tag.Clause) group {
 	if (c.Word == "unique" || c.Word == "list") && c.Value != "" {
-		return Group{c.Word, c.Value}, true
+		return group{c.Word, c.Value}
 	}
-	return Group{}, false
+	return group{}
 }
 
-// KeyOf returns the key type of g, or of the id if g is the zero group.
-func (d *Draft) KeyOf(g Group) *KeyDecl {
+// KeyOf returns the key type of the group that c names, or of the id if c names none.
+func (d *Draft) KeyOf(c tag.Clause) *KeyDecl {
+	g := groupOf(c)
 	i := slices.IndexFunc(d.keys, func(k *KeyDecl) bool { return k.group == g })
 	return d.keys[i]
 }

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"go/token"
 	"go/types"
 	"slices"
@@ -103,24 +104,20 @@ type Index struct {
 
 // Condition returns which records x holds, nil if it holds all.
 func (x *Index) Condition() *Condition {
-	if x.If != nil {
-		return x.If
-	}
-	return x.Model.If
+	return cmp.Or(x.If, x.Model.If)
 }
 
 // Followed returns the counters that the ranking x follows: the one it ranks by
 // or, if it ranks by a method, all counters of the model, since the method may use
 // any. If there are none, the score depends on the record alone.
 func (x *Index) Followed() []*Counter {
-	if x.Parts[0].Method {
-		return x.Model.Counters
+	var found []*Counter
+	for _, c := range x.Model.Counters {
+		if x.Parts[0].Method || x.Parts[0].Name == c.Field {
+			found = append(found, c)
+		}
 	}
-	i := slices.IndexFunc(x.Model.Counters, func(c *Counter) bool { return c.Field == x.Parts[0].Name })
-	if i < 0 {
-		return nil
-	}
-	return x.Model.Counters[i : i+1]
+	return found
 }
 
 // A Ring is what only a timeline has: its owner and its shape.

@@ -37,8 +37,7 @@ func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 // join makes x the index of the group that c names and reports whether to add it:
 // m is the first member of a sound group.
 func (b *builder) join(x *model.Index, m member, c tag.Clause) bool {
-	group, _ := load.GroupOf(c)
-	key := b.draft.KeyOf(group)
+	key := b.draft.KeyOf(c)
 	if x.Many || stored.KeyStruct(m.Type) != nil {
 		b.At(x.Pos, "%s cannot be in the group %s: a member is a string, an integer or a bool", m.Label(), c.Value)
 		return false

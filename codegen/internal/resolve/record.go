@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/ringtree/ringtree/codegen/internal/load"
 	"github.com/ringtree/ringtree/codegen/internal/model"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 	"github.com/ringtree/ringtree/codegen/internal/tag"
@@ -65,7 +64,7 @@ func (b *builder) finishID() {
 	case n > stored.MaxParts:
 		b.At(m.Pos, "the id of %s has %d fields; a key has at most %d", m.Name, n, stored.MaxParts)
 	default:
-		key := b.draft.KeyOf(load.Group{})
+		key := b.draft.KeyOf(tag.Clause{})
 		if named := b.source.Named(key.Name); named != nil {
 			m.IDType = named
 		}

@@ -137,17 +137,14 @@ func parseWord(text string, offset int) (name, value string, valued bool, at int
 
 // findWord returns the entry of the table for name if the word may stand on site.
 func findWord(name string, at int, site Site) (*word, *Fault) {
-	if name == "" {
+	i := slices.IndexFunc(words, func(w *word) bool { return w.name == name })
+	switch {
+	case name == "":
 		return nil, &Fault{at, "an empty clause; " + english.Known("", wordsOn(site))}
+	case i < 0:
+		return nil, &Fault{at, fmt.Sprintf("unknown word %q; %s", name, english.Known(name, wordsOn(site)))}
+	case words[i].on&site == 0:
+		return nil, &Fault{at, fmt.Sprintf("%s stands on %s, not on %s", name, words[i].on, site)}
 	}
-	for _, w := range words {
-		if w.name != name {
-			continue
-		}
-		if w.on&site == 0 {
-			return nil, &Fault{at, fmt.Sprintf("%s stands on %s, not on %s", name, w.on, site)}
-		}
-		return w, nil
-	}
-	return nil, &Fault{at, fmt.Sprintf("unknown word %q; %s", name, english.Known(name, wordsOn(site)))}
+	return words[i], nil
 }

@@ -124,7 +124,7 @@ func unquote(lit string) (string, []int) {
 // OfMethod returns the texts of the //kv: lines in the comment of a method.
 func OfMethod(doc *ast.CommentGroup) []Text {
 	var tags []Text
-	for _, c := range comments(doc) {
+	for _, c := range doc.List {
 		if text, ok := strings.CutPrefix(c.Text, "//kv:"); ok {
 			tags = append(tags, Text{Text: text, start: c.Slash + token.Pos(len("//kv:"))})
 		}
@@ -135,7 +135,7 @@ func OfMethod(doc *ast.CommentGroup) []Text {
 // InProse returns the comment of doc that reads "// kv:word", which to Go is prose,
 // nil if there is none.
 func InProse(doc *ast.CommentGroup) *ast.Comment {
-	for _, c := range comments(doc) {
+	for _, c := range doc.List {
 		text := strings.TrimPrefix(c.Text, "//")
 		trimmed := strings.TrimLeft(text, " \t")
 		if trimmed != text && strings.HasPrefix(trimmed, "kv:") {
@@ -143,11 +143,4 @@ func InProse(doc *ast.CommentGroup) *ast.Comment {
 		}
 	}
 	return nil
-}
-
-func comments(doc *ast.CommentGroup) []*ast.Comment {
-	if doc == nil {
-		return nil
-	}
-	return doc.List
 }
