@@ -21,7 +21,7 @@ func (b *bench) cost(work func(context.Context) error) (kvmodel.Cost, error) {
 	return meter.Cost(), err
 }
 
-// costs is what several calls cost.
+// spread is what several calls cost.
 type spread struct {
 	calls     int
 	sum, most kvmodel.Cost // of trips, keys and bytes read
