@@ -37,7 +37,7 @@ func manyDemoPages(b *bench) error {
 		return err
 	}
 	defer app.close()
-	b.report(fmt.Sprintf("app: %d demo pages on memkv", n), time.Since(start).Seconds(), atMost(60).seconds())
+	b.report(fmt.Sprintf("app: %d demo pages on memkv", n), time.Since(start).Seconds(), atMost(60).in("s"))
 
 	dearest, deepest, largest := 0, 0, 0
 	err = app.eachPage(func(v *appVisitor, path string) error {
@@ -50,7 +50,7 @@ func manyDemoPages(b *bench) error {
 	})
 	b.report("app: trips of its dearest page among them", float64(dearest), atMost(maxAppTrips))
 	b.report("app: trips in sequence, of the deepest", float64(deepest), atMost(maxAppDeep))
-	b.report("app: KB of HTML, of the largest", float64(largest)/1024, target{sign: "<=", limit: 60, varies: true})
+	b.report("app: KB of HTML, of the largest", float64(largest)/1024, atMost(60).varying())
 	return err
 }
 
@@ -76,7 +76,7 @@ func appOnDisk(b *bench) error {
 			return nil
 		}
 		took, err := duration(func() error { _, err := v.get(path); return err })
-		b.report("app: server time of "+named(path), float64(took.Microseconds())/1000, target{unit: "ms", varies: true})
+		b.report("app: server time of "+named(path), float64(took.Microseconds())/1000, target{}.in("ms"))
 		return err
 	}); err != nil {
 		return err
@@ -88,7 +88,7 @@ func appOnDisk(b *bench) error {
 	}
 	start := time.Now()
 	err = together(clients, calls, func(client, _ int) error { _, err := visitors[client].get("/"); return err })
-	b.report("app: home pages a second, 32 clients", calls/time.Since(start).Seconds(), target{unit: "/s", varies: true})
+	b.report("app: home pages a second, 32 clients", calls/time.Since(start).Seconds(), target{}.in("/s"))
 	return err
 }
 

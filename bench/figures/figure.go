@@ -47,15 +47,12 @@ func exactly(limit float64) target { return target{sign: "=", limit: limit} }
 func atMost(limit float64) target  { return target{sign: "<=", limit: limit} }
 func atLeast(limit float64) target { return target{sign: ">=", limit: limit} }
 
+// in returns the target for a value in unit that depends on the machine.
+func (t target) in(unit string) target { t.unit, t.varies = unit, true; return t }
+
 // ratio returns the target for a ratio of two times that were measured in one
 // run.
-func (t target) ratio() target { t.unit, t.varies = "x", true; return t }
-
-// seconds returns the target for a time.
-func (t target) seconds() target { t.unit, t.varies = "s", true; return t }
-
-// nanoseconds returns the target for the time of one call.
-func (t target) nanoseconds() target { t.unit, t.varies = "ns", true; return t }
+func (t target) ratio() target { return t.in("x") }
 
 // varying returns the target for a count that is not the same everywhere.
 func (t target) varying() target { t.varies = true; return t }

@@ -41,25 +41,22 @@ func footprints(b *bench) error {
 
 // lastTen reports what reading costs where each owner looks after ten visits.
 func (b *bench) lastTen(name string, n *news, visit func() error, owners int) error {
-	var sum kvmodel.Cost
-	most := 0
+	var sum spread
 	const reads = 1000
 	for range reads {
 		// Between visits there is time for the work after replies.
 		if err := errors.Join(repeat(10, visit), n.db.Flush(b.ctx)); err != nil {
 			return err
 		}
-		c, err := n.cost(func(ctx context.Context) error {
+		if err := b.addTo(&sum, func(ctx context.Context) error {
 			_, err := n.Foots.Latest(ctx, fmt.Sprint("u", n.rng.IntN(owners)), 10)
 			return err
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
-		most, sum.Read = max(most, c.Trips), sum.Read+c.Read
 	}
-	b.report(name+": Latest(10): trips", float64(most), exactly(1))
-	b.report(name+": Latest(10): bytes", float64(sum.Read/reads), atMost(1300).varying())
+	b.report(name+": Latest(10): trips", float64(sum.most.Trips), exactly(1))
+	b.report(name+": Latest(10): bytes", float64(sum.sum.Read/reads), atMost(1300).varying())
 	return nil
 }
 

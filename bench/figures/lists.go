@@ -306,32 +306,25 @@ func (b *bench) walk(what string, on backend, members int) error {
 		return err
 	}
 	defer t.db.Close(b.ctx)
-	w, err := b.allPages(t)
-	b.report(what+": members on all its pages", float64(w.members), exactly(float64(members)))
-	b.report(what+": a page of 100 at any depth: trips on average", float64(w.trips)/float64(w.pages), atMost(1.05).varying())
-	b.report(what+": a page of 100 at any depth: trips at most", float64(w.mostTrips), atMost(2).varying())
-	b.report(what+": a page of 100 at any depth: bytes on average", math.Round(float64(w.bytes)/float64(w.pages)), target{}.varying())
-	b.report(what+": a page of 100 at any depth: bytes at most", float64(w.mostBytes), atMost(64<<10).varying())
-	return err
-}
-
-// pages is what the pages of a list add up to.
-type pages struct{ pages, members, trips, mostTrips, bytes, mostBytes int }
-
-func (b *bench) allPages(t *topic) (w pages, err error) {
-	for cursor := ""; w.pages == 0 || cursor != ""; w.pages++ {
-		cost, err := b.cost(func(ctx context.Context) error {
+	var pages spread
+	found := 0
+	for cursor := ""; pages.calls == 0 || cursor != ""; {
+		err := b.addTo(&pages, func(ctx context.Context) error {
 			p, err := t.Page(ctx, cursor, 100)
-			w.members, cursor = w.members+len(p.IDs), p.Next
+			found, cursor = found+len(p.IDs), p.Next
 			return err
 		})
 		if err != nil {
-			return w, err
+			return err
 		}
-		w.trips, w.mostTrips = w.trips+cost.Trips, max(w.mostTrips, cost.Trips)
-		w.bytes, w.mostBytes = w.bytes+cost.Read, max(w.mostBytes, cost.Read)
 	}
-	return w, nil
+	b.report(what+": members on all its pages", float64(found), exactly(float64(members)))
+	what += ": a page of 100 at any depth: "
+	b.report(what+"trips on average", pages.mean(pages.sum.Trips), atMost(1.05).varying())
+	b.report(what+"trips at most", float64(pages.most.Trips), atMost(2).varying())
+	b.report(what+"bytes on average", math.Round(pages.mean(pages.sum.Read)), target{}.varying())
+	b.report(what+"bytes at most", float64(pages.most.Read), atMost(64<<10).varying())
+	return nil
 }
 
 func (b *bench) sizeOf(what string, t *topic, members int) error {

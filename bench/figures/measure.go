@@ -21,6 +21,28 @@ func (b *bench) cost(work func(context.Context) error) (kvmodel.Cost, error) {
 	return meter.Cost(), err
 }
 
+// spread is what several calls cost.
+type spread struct {
+	calls     int
+	sum, most kvmodel.Cost // of trips, keys and bytes read
+}
+
+func (s *spread) add(c kvmodel.Cost) {
+	s.calls++
+	s.sum.Trips, s.sum.Keys, s.sum.Read = s.sum.Trips+c.Trips, s.sum.Keys+c.Keys, s.sum.Read+c.Read
+	s.most.Trips, s.most.Read = max(s.most.Trips, c.Trips), max(s.most.Read, c.Read)
+}
+
+// mean returns the share of a call in sum.
+func (s *spread) mean(sum int) float64 { return float64(sum) / float64(max(s.calls, 1)) }
+
+// addTo adds what work costs to s.
+func (b *bench) addTo(s *spread, work func(context.Context) error) error {
+	c, err := b.cost(work)
+	s.add(c)
+	return err
+}
+
 // allocs returns how many allocations a call of f costs on average.
 func allocs(f func() error) (float64, error) {
 	var failed error

@@ -300,18 +300,13 @@ func (r *ranked) cold() error {
 
 // first reports the most trips that the first query of a process takes.
 func (r *ranked) first(what string, trips float64, before func() error, ask func(context.Context) error) error {
-	worst := 0
+	var asked spread
 	for range 10 {
-		if err := errors.Join(r.db.Flush(r.ctx), before(), r.open(ranking.Every)); err != nil {
+		if err := errors.Join(r.db.Flush(r.ctx), before(), r.open(ranking.Every), r.addTo(&asked, ask)); err != nil {
 			return err
 		}
-		c, err := r.cost(ask)
-		if err != nil {
-			return err
-		}
-		worst = max(worst, c.Trips)
 	}
-	r.line(what+": trips", float64(worst), atMost(trips))
+	r.line(what+": trips", float64(asked.most.Trips), atMost(trips))
 	return nil
 }
 

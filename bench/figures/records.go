@@ -91,7 +91,7 @@ func recordCodec(b *bench) error {
 		if err != nil {
 			return err
 		}
-		b.report("codec: time to "+c.name, float64(took.Nanoseconds())/timed, atMost(c.nanos).nanoseconds())
+		b.report("codec: time to "+c.name, float64(took.Nanoseconds())/timed, atMost(c.nanos).in("ns"))
 		if err := b.faster("codec: "+c.name+", times as fast as reflection", atLeast(c.times), repeated(c.ours), repeated(c.theirs)); err != nil {
 			return err
 		}
@@ -404,7 +404,7 @@ func recovery(b *bench) error {
 		return err
 	}
 	took := time.Since(start)
-	b.report(fmt.Sprintf("recovery of %d moved values: time", n), took.Seconds(), atMost(10).seconds())
+	b.report(fmt.Sprintf("recovery of %d moved values: time", n), took.Seconds(), atMost(10).in("s"))
 	b.report("  of it trips, for each 100 lines", float64(cost.Trips)*100/float64(2*n), atMost(10).varying())
 
 	free := 0

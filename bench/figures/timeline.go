@@ -164,58 +164,48 @@ func (b *bench) pageTrips(on backend, c churn) error {
 
 // newestPages reports what the newest page costs.
 func (n *news) newestPages(what string) error {
-	var most, sum kvmodel.Cost
+	var pages spread
 	const places = 70
 	for range places {
-		c, err := n.cost(n.page("", 20))
-		if err == nil {
-			err = n.write(n.ctx)
-		}
-		if err != nil {
+		if err := errors.Join(n.addTo(&pages, n.page("", 20)), n.write(n.ctx)); err != nil {
 			return err
 		}
-		most.Trips = max(most.Trips, c.Trips)
-		sum.Trips, sum.Keys, sum.Read = sum.Trips+c.Trips, sum.Keys+c.Keys, sum.Read+c.Read
 	}
 	if topUps := n.churn.topUps(); topUps > 0 {
-		n.report(what+"trips, on average", float64(sum.Trips)/places, target{})
-		n.report(what+"trips, one more to top up", float64(most.Trips), atMost(2+topUps))
+		n.report(what+"trips, on average", pages.mean(pages.sum.Trips), target{})
+		n.report(what+"trips, one more to top up", float64(pages.most.Trips), atMost(2+topUps))
 	} else {
-		n.report(what+"trips", float64(most.Trips), exactly(2))
+		n.report(what+"trips", float64(pages.most.Trips), exactly(2))
 	}
-	n.report(what+"keys", float64(sum.Keys/places), target{})
-	n.report(what+"bytes", float64(sum.Read/places), target{}.varying())
+	n.report(what+"keys", float64(pages.sum.Keys/places), target{})
+	n.report(what+"bytes", float64(pages.sum.Read/places), target{}.varying())
 	return nil
 }
 
 // deepPages reports what pages cost on the way to the ring's end. The first walk
 // learns how much of it is passed over.
 func (n *news) deepPages(what string) error {
-	if _, _, err := n.deepTrips(); err != nil {
+	var first, second spread
+	if err := errors.Join(n.walk(&first), n.walk(&second)); err != nil {
 		return err
 	}
-	most, mean, err := n.deepTrips()
-	if err != nil {
-		return err
-	}
-	n.report(what+"trips at any depth, on average", mean, target{})
-	n.report(what+"trips at any depth, at most one to top up", float64(most), atMost(3))
+	n.report(what+"trips at any depth, on average", second.mean(second.sum.Trips), target{})
+	n.report(what+"trips at any depth, at most one to top up", float64(second.most.Trips), atMost(3))
 	return nil
 }
 
-// deepTrips returns the trips of the pages on the way to the ring's end.
-func (n *news) deepTrips() (most int, mean float64, err error) {
-	pages, sum, cursor := 0, 0, ""
-	for {
+// walk adds what the pages on the way to the ring's end cost, but for the last.
+func (n *news) walk(pages *spread) error {
+	for cursor := ""; ; {
 		c, err := n.cost(func(ctx context.Context) error {
 			l, err := n.Stories.Newest.Page(ctx, cursor, 20)
 			cursor = l.Next
 			return err
 		})
 		if err != nil || cursor == "" {
-			return most, float64(sum) / float64(max(pages, 1)), err
+			return err
 		}
-		most, pages, sum = max(most, c.Trips), pages+1, sum+c.Trips
+		pages.add(c)
 	}
 }
 
@@ -234,20 +224,21 @@ func (b *bench) updateTrips(on backend) error {
 			return err
 		}
 	}
-	c, err := n.cost(func(ctx context.Context) error { return n.bump(ctx, n.id(100)) })
+	bump := func(i int) (float64, error) {
+		c, err := n.cost(func(ctx context.Context) error { return n.bump(ctx, n.id(i)) })
+		return float64(c.Trips), err
+	}
+	trips, err := bump(100)
 	if err != nil {
 		return err
 	}
-	b.report(on.name+": an update that bumps: trips", float64(c.Trips), exactly(2))
+	b.report(on.name+": an update that bumps: trips", trips, exactly(2))
 	if _, err := n.Stories.Get(b.ctx, n.id(101)); err != nil {
 		return err
 	}
-	c, err = n.cost(func(ctx context.Context) error { return n.bump(ctx, n.id(101)) })
-	if err != nil {
-		return err
-	}
-	b.report(on.name+": an update that bumps, record at hand: trips", float64(c.Trips), atMost(2))
-	return nil
+	trips, err = bump(101)
+	b.report(on.name+": an update that bumps, record at hand: trips", trips, atMost(2))
+	return err
 }
 
 // lap is how many numbers take a ring of the default shape once around.
