@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -50,12 +51,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
 
 // isName reports whether name can be the name of a node.
 func isName(name string) bool {
-	for _, c := range name {
-		if c != '0' && c != '1' {
-			return false
-		}
-	}
-	return len(name)%perLevel == 0 && len(name) <= maxBits
+	return strings.Trim(name, "01") == "" && len(name)%perLevel == 0 && len(name) <= maxBits
 }
 
 func (t *Tree) keepEdge(e edge) {
@@ -108,10 +104,4 @@ func (t *Tree) noteEdge(r *reading, down bool) {
 }
 
 // path returns the names of a node and of all nodes above it, from the root down.
-func path(name string) []string {
-	names := []string{""}
-	for n := perLevel; n <= len(name); n += perLevel {
-		names = append(names, name[:n])
-	}
-	return names
-}
+func path(name string) []string { return way(name, "", len(name)/perLevel+1) }

@@ -167,10 +167,7 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 // itself if there are none. A split would put the two into different children,
 // where the stale one would be counted for good.
 func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
-	var ids []string
-	for _, e := range l.doubles() {
-		ids = append(ids, e.id)
-	}
+	ids := idsOf(l.doubles())
 	if len(ids) == 0 {
 		return l, nil
 	}

@@ -45,9 +45,9 @@ func (p *nodes) find(ctx context.Context, s kv.Store, target point) (*spot, erro
 		if err != nil {
 			return nil, err
 		}
-		at := firstLeaf(got)
-		if at == len(got) {
-			name = bits[:len(names[at-1])+perLevel]
+		at := slices.IndexFunc(got, func(nd node) bool { return nd.router == nil })
+		if at < 0 {
+			name = bits[:len(names[len(names)-1])+perLevel]
 			continue
 		}
 		name = names[at]
@@ -79,14 +79,6 @@ func way(bits, name string, width int) []string {
 		names = append(names, bits[:n])
 	}
 	return names
-}
-
-// firstLeaf returns the index of the first node that is not a router.
-func firstLeaf(way []node) int {
-	if i := slices.IndexFunc(way, func(nd node) bool { return nd.router == nil }); i >= 0 {
-		return i
-	}
-	return len(way)
 }
 
 // errRootLost: the root is missing, and with it everything in the tree.

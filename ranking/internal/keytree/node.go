@@ -3,6 +3,7 @@ package keytree
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -68,12 +69,7 @@ func (r *router) total() int {
 }
 
 func (r *router) empty() bool {
-	for _, s := range r.slots {
-		if !s.closed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.slots[:], func(s slot) bool { return !s.closed })
 }
 
 // node is a leaf, a router, or neither if it is missing.

@@ -12,15 +12,12 @@ import (
 // down. If anything changes on the way, the operation begins again, and the leaf
 // itself is written last, over what was read before.
 func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
-	var names []string
-	for n := 0; n < len(at.name); n += perLevel {
-		names = append(names, at.name[:n])
-	}
-	way, err := p.get(ctx, s, names...)
+	names := path(at.name)
+	way, err := p.get(ctx, s, names[:len(names)-1]...)
 	if err != nil {
 		return err
 	}
-	names, way = append(names, at.name), append(way, at.node)
+	way = append(way, at.node)
 	for i, above := range way[:len(way)-1] {
 		below := way[i+1]
 		if above.router == nil {

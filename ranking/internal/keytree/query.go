@@ -93,12 +93,7 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
 	}
-	var ids []string
-	for _, e := range entries {
-		if !slices.Contains(ids, e.id) {
-			ids = append(ids, e.id)
-		}
-	}
+	ids := uniq(idsOf(entries))
 	states, values, err := t.states(ctx, s, ids, w)
 	if err != nil {
 		return nil, err

@@ -26,8 +26,6 @@ func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
 // change in progress learns of it.
 const tombstoneTTL = 24 * time.Hour
 
-const inFlag = 1
-
 func (o *Own) key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id) }
 
 // States returns what the records of ids say.
@@ -107,11 +105,7 @@ func (o *Own) ttl(st State) time.Duration {
 }
 
 func encodeState(st State) []byte {
-	flags := byte(0)
-	if st.In {
-		flags = inFlag
-	}
-	b := append([]byte(magic), recordKind, flags)
+	b := appendFlag(append([]byte(magic), recordKind), st.In)
 	b = binary.BigEndian.AppendUint64(b, uint64(st.Score))
 	return seal(appendUint48(b, st.Ver))
 }
@@ -127,6 +121,6 @@ func decodeState(r kv.Result) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	st := State{In: body.Byte()&inFlag != 0, Score: Score(body.Uint64()), Ver: body.uint48()}
+	st := State{In: body.Byte()&1 != 0, Score: Score(body.Uint64()), Ver: body.uint48()}
 	return st, body.end("record")
 }

@@ -41,10 +41,8 @@ func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen
 			return err
 		})
 	}
-	for _, err := range kv.Together(ctx, s, works...) {
-		if err != nil {
-			return err
-		}
+	if err := together(ctx, s, works...); err != nil {
+		return err
 	}
 	r := routerOf(frozen.leaf, children)
 	if err := p.write(ctx, s, name, frozen, r.encode()); err != nil {

@@ -167,15 +167,7 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 
 // together runs works side by side and returns the first error.
 func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
-	if len(works) == 0 {
-		return nil
-	}
-	for _, err := range kv.Together(ctx, s, works...) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(kv.Together(ctx, s, works...)...)
 }
 
 // beginTries bounds how often an operation begins again because the tree has moved

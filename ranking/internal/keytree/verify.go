@@ -322,10 +322,5 @@ func (v *verifier) holds(ctx context.Context, s kv.Store, id string, st State) (
 		return false, err
 	}
 	entries, _ := r.entries(around)
-	for _, e := range entries {
-		if e.id == id && st.confirms(e) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.confirms(e) }), nil
 }
