@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -38,11 +39,8 @@ type core[T any] struct {
 func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
 	c := &core[T]{
 		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
-		shared: spec.Shared, per: spec.Per, keep: spec.Keep,
+		shared: spec.Shared, per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
 		own: spec.Counter != nil, scored: spec.Score != nil,
-	}
-	if c.keep == 0 {
-		c.keep = keptByDefault
 	}
 	c.where = func(rec *T) (p place, ok bool) {
 		if spec.If != nil && !spec.If(rec) {
@@ -52,7 +50,7 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
 			return p, ok
 		}
 		score := spec.Score(rec)
-		if spec.Of.none(score) {
+		if spec.Of.none != nil && spec.Of.none(score) {
 			return p, false
 		}
 		var err error
@@ -121,7 +119,12 @@ func (c *core[T]) soon(work func(context.Context, kv.Store) error) {
 
 // settle makes the reports that a change left: at once if they are part of one
 // transaction with it, otherwise after the reply.
-func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due) error {
+//
+// err is how the change ended; one that failed reports nothing.
+func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due, err error) error {
+	if err != nil {
+		return err
+	}
 	if kv.PowersOf(c.host.Store()).Atomic != nil {
 		return due.Report(ctx, s)
 	}

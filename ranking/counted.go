@@ -88,10 +88,8 @@ func (f *counted[T]) Check(context.Context, kv.Store, *plug.Seen[T]) ([]string, 
 func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
 		due := new(keytree.Due)
-		if err := f.follow(ctx, s, p.by, id, f.host.DB().Now(), due); err != nil {
-			return err
-		}
-		return f.settle(ctx, s, due)
+		err := f.follow(ctx, s, p.by, id, f.host.DB().Now(), due)
+		return f.settle(ctx, s, due, err)
 	})
 }
 

@@ -28,18 +28,12 @@ func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 
 func (x exact[T]) insert(ctx context.Context, s kv.Store, p place, id string, known keytree.State, ver uint64) error {
 	due, err := x.now(p.by).Insert(ctx, s, id, known, p.score, ver)
-	if err != nil {
-		return err
-	}
-	return x.settle(ctx, s, due)
+	return x.settle(ctx, s, due, err)
 }
 
 func (x exact[T]) remove(ctx context.Context, s kv.Store, p place, id string, now keytree.State) error {
 	due, err := x.now(p.by).Remove(ctx, s, id, p.score, now)
-	if err != nil {
-		return err
-	}
-	return x.settle(ctx, s, due)
+	return x.settle(ctx, s, due, err)
 }
 
 // Beside does nothing: the entry is added before the commit.

@@ -16,7 +16,7 @@ type ScoreOf[S any] struct {
 	from func(keytree.Score) S
 
 	// none reports whether a score means none, so that the record is not on the
-	// board: the zero time does, no number does.
+	// board: the zero time does. It is nil for numbers, since none of them does.
 	none func(S) bool
 }
 
@@ -30,15 +30,12 @@ func (of ScoreOf[S]) between(low, high S) (keytree.Between, error) {
 	return keytree.Between{Low: &from, High: &to}, err
 }
 
-func never[S any](S) bool { return false }
-
 // Int is the ScoreOf of signed integers, and of unsigned ones of up to 32 bits.
 func Int[S ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32]() ScoreOf[S] {
 	return ScoreOf[S]{
 		code: keytree.Signed,
 		to:   func(s S) (keytree.Score, error) { return keytree.FromInt(int64(s)), nil },
 		from: func(s keytree.Score) S { return S(s.Int()) },
-		none: never[S],
 	}
 }
 
@@ -48,7 +45,6 @@ func Uint[S ~uint | ~uint64]() ScoreOf[S] {
 		code: keytree.Unsigned,
 		to:   func(s S) (keytree.Score, error) { return keytree.Score(s), nil },
 		from: func(s keytree.Score) S { return S(s) },
-		none: never[S],
 	}
 }
 
@@ -66,7 +62,6 @@ func Float[S ~float32 | ~float64]() ScoreOf[S] {
 			return score, nil
 		},
 		from: func(s keytree.Score) S { return S(s.Float()) },
-		none: never[S],
 	}
 }
 
@@ -85,7 +80,6 @@ func Decimal[S ~float32 | ~float64](places int) ScoreOf[S] {
 			return keytree.FromInt(int64(scaled)), nil
 		},
 		from: func(s keytree.Score) S { return S(float64(s.Int()) / factor) },
-		none: never[S],
 	}
 }
 
