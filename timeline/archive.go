@@ -217,12 +217,8 @@ func (a *archived[T, M]) cursor(at stop[M]) string {
 }
 
 func (a *archived[T, M]) parse(cursor string) (at stop[M], err error) {
-	b, err := kvmodel.ParseCursor(a.name(), cursor)
-	if err != nil {
+	if at.position, err = parsePosition(a.name(), cursor, len(a.ring.lanes)); err != nil {
 		return at, err
-	}
-	if at.position, err = decodePosition(b, len(a.ring.lanes)); err != nil {
-		return at, fmt.Errorf("%s: %w", a.name(), err)
 	}
 	r := wire.Reader{Rest: at.position.mark}
 	at.part, at.inner = part(r.Byte()), r.Text("cursor")

@@ -18,10 +18,8 @@ const pushTries = 8
 // take returns a number that no one else has, above all numbers acknowledged before
 // the call. This is P1.
 func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
-	var err error
 	for range pushTries {
-		var n int64
-		n, err = l.takeOnce(ctx, s)
+		n, err := l.takeOnce(ctx, s)
 		if !errors.Is(err, errAgain) && !errors.Is(err, kv.ErrUnclear) {
 			return n, err
 		}

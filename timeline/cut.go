@@ -55,8 +55,13 @@ func (p position) encode() []byte {
 	return append(b, p.mark...)
 }
 
-// decodePosition returns the position in b, which has a cut for each of n lanes.
-func decodePosition(b []byte, n int) (position, error) {
+// parsePosition returns the position that a cursor of the listing called name stands
+// for. It has a cut for each of n lanes.
+func parsePosition(name, cursor string, n int) (position, error) {
+	b, err := kvmodel.ParseCursor(name, cursor)
+	if err != nil {
+		return position{}, err
+	}
 	r := wire.Reader{Rest: b}
 	way := r.Byte()
 	p := position{up: way == 'u', cuts: make([]cut, n)}
@@ -65,7 +70,7 @@ func decodePosition(b []byte, n int) (position, error) {
 		p.cuts[i].body = r.Text("body")
 	}
 	if r.Err != nil || way != 'd' && way != 'u' {
-		return position{}, fmt.Errorf("%w: a position of another form", kvmodel.ErrBadCursor)
+		return position{}, fmt.Errorf("%s: %w: a position of another form", name, kvmodel.ErrBadCursor)
 	}
 	p.mark = r.Rest
 	return p, nil

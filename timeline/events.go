@@ -1,9 +1,11 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -51,9 +53,7 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	if spec.Keep < 0 || spec.TTL < 0 || spec.TTL > kv.MaxTTL/2 {
 		panic(fmt.Sprintf("timeline: events of %s: keep %d for %v", spec.Name, spec.Keep, spec.TTL))
 	}
-	if spec.Keep == 0 {
-		spec.Keep = DefaultKeep
-	}
+	spec.Keep = cmp.Or(spec.Keep, DefaultKeep)
 	e := &Events[T, V]{spec: spec, db: db}
 	base := func(owner string) string { return eventKey.KeyOfText([]string{spec.Name}, owner) }
 	shared := common{db: db, base: base, keep: spec.Keep, ttl: spec.TTL, what: e.what}
@@ -84,10 +84,8 @@ const pushedAtOnce = 500
 // *ItemError for every event that was not added or may not have been.
 func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	batches, errs := e.sort(events)
-	for len(batches) > 0 {
-		n := min(len(batches), pushedAtOnce)
-		errs = append(errs, e.pushBatch(ctx, batches[:n])...)
-		batches = batches[n:]
+	for some := range slices.Chunk(batches, pushedAtOnce) {
+		errs = append(errs, e.pushBatch(ctx, some)...)
 	}
 	return errors.Join(errs...)
 }
@@ -200,13 +198,7 @@ func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, er
 	if e.spec.TTL > 0 {
 		oldest = e.db.Now().Add(-e.spec.TTL).UnixMilli()
 	}
-	kept := all[:0]
-	for _, en := range distinct(all, n, e.what) {
-		if en.at >= oldest {
-			kept = append(kept, en)
-		}
-	}
-	return kept, nil
+	return slices.DeleteFunc(distinct(all, n, e.what), func(en entry) bool { return en.at < oldest }), nil
 }
 
 // Clear removes all events of owner. One trip.

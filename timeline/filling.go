@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
 )
@@ -124,10 +125,5 @@ func (f *filling[T]) stands(rec *plug.Seen[T], it item) bool {
 }
 
 func (f *filling[T]) keeps(rec *T) bool {
-	for _, keep := range f.keep {
-		if !keep(rec) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.keep, func(keep func(*T) bool) bool { return !keep(rec) })
 }

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -44,12 +45,8 @@ func (l *lane) decode(g shape, i int64, r kv.Result) (segment, error) {
 	if err != nil {
 		return seg, err
 	}
-	seg.version, seg.bytes, seg.entries = r.Version, len(r.Value), all[:0]
-	for _, e := range all {
-		if g.segment(g.block(e.stamp)) == i {
-			seg.entries = append(seg.entries, e)
-		}
-	}
+	seg.version, seg.bytes = r.Version, len(r.Value)
+	seg.entries = slices.DeleteFunc(all, func(e entry) bool { return g.segment(g.block(e.stamp)) != i })
 	return seg, nil
 }
 
@@ -109,10 +106,8 @@ func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (bool,
 		if err != nil {
 			return false, err
 		}
-		for _, e := range seg.entries {
-			if e.stamp == n && string(e.body) == id {
-				return true, nil
-			}
+		if slices.ContainsFunc(seg.entries, func(e entry) bool { return e.stamp == n && string(e.body) == id }) {
+			return true, nil
 		}
 	}
 	return false, nil

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -49,12 +50,7 @@ func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, 
 	for i, r := range readers {
 		works[i] = func(s kv.Store) error { return step(r, ctx, s) }
 	}
-	for _, err := range kv.Together(ctx, m.store, works...) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(kv.Together(ctx, m.store, works...)...)
 }
 
 // An item is an entry with the reader that it is from.

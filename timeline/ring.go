@@ -90,7 +90,7 @@ func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*
 	if err != nil {
 		return none, err
 	}
-	return kvmodel.Listing[T]{Items: f.items, Next: r.cursorTo(f.next), Prev: r.cursorTo(f.prev)}, nil
+	return kvmodel.Listing[T]{Items: f.items, Next: r.cursor(f.next), Prev: r.cursor(f.prev)}, nil
 }
 
 // A page is a page of a ring, and the positions around it.
@@ -171,24 +171,14 @@ func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	}
 }
 
-func (r *Ring[T]) cursor(p position) string { return kvmodel.Cursor(r.name, p.encode()) }
-
-// cursorTo returns the cursor of p, an empty one if p is nil.
-func (r *Ring[T]) cursorTo(p *position) string {
+// cursor returns the cursor of p, an empty one if p is nil.
+func (r *Ring[T]) cursor(p *position) string {
 	if p == nil {
 		return ""
 	}
-	return r.cursor(*p)
+	return kvmodel.Cursor(r.name, p.encode())
 }
 
 func (r *Ring[T]) parse(cursor string) (position, error) {
-	b, err := kvmodel.ParseCursor(r.name, cursor)
-	if err != nil {
-		return position{}, err
-	}
-	p, err := decodePosition(b, len(r.lanes))
-	if err != nil {
-		return p, fmt.Errorf("%s: %w", r.name, err)
-	}
-	return p, nil
+	return parsePosition(r.name, cursor, len(r.lanes))
 }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 )
@@ -32,14 +33,8 @@ func (s Shape) shape() shape {
 	if s.Size < 0 || s.Segment < 0 {
 		panic(fmt.Sprintf("timeline: a ring of %d slots by %d", s.Size, s.Segment))
 	}
-	size, width := int64(s.Size), int64(s.Segment)
-	if size == 0 {
-		size = DefaultSize
-	}
-	if width == 0 {
-		width = min(defaultSegment, max(1, size/8))
-	}
-	width = min(width, size)
+	size := cmp.Or(int64(s.Size), DefaultSize)
+	width := min(size, cmp.Or(int64(s.Segment), min(defaultSegment, max(1, size/8))))
 	blocks := (size+width-1)/width + 1
 	return shape{size, width, blocks, strconv.FormatInt(width, 10) + "x" + strconv.FormatInt(blocks, 10)}
 }

@@ -26,7 +26,7 @@ func (r *Ring[T]) Head(ctx context.Context) (string, error) {
 	for _, e := range entries {
 		sum.Write(e.encode(nil))
 	}
-	return r.cursor(position{up: true, cuts: m.newest(), mark: sum.Sum(nil)[:8]}), nil
+	return r.cursor(&position{up: true, cuts: m.newest(), mark: sum.Sum(nil)[:8]}), nil
 }
 
 // Since returns how many records are newer than a cursor of this ring, such as the
