@@ -137,11 +137,9 @@ func (w *window) flush(ctx context.Context) error {
 // fails is gathered again.
 func (w *window) writeAll(ctx context.Context, changes []change) error {
 	due := new(keytree.Due)
-	works := make([]func(kv.Store) error, len(changes))
-	for i, c := range changes {
-		works[i] = func(s kv.Store) error { return w.write(ctx, s, c, due) }
-	}
-	errs := kv.Together(ctx, w.db.Store(), works...)
+	errs := plug.Each(ctx, w.db.Store(), changes, func(s kv.Store, _ int, c change) error {
+		return w.write(ctx, s, c, due)
+	})
 	for i, err := range errs {
 		if err != nil && w.again(err) {
 			w.keep(changes[i])

@@ -150,17 +150,13 @@ func (c *core[T]) failure(err error) error { return named(c.title(), err) }
 
 // eachPlace does step for places side by side.
 func (c *core[T]) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
-	works := make([]func(kv.Store) error, len(places))
-	for i, text := range places {
-		works[i] = func(s kv.Store) error {
-			p, err := parsePlace(text)
-			if err != nil {
-				return err
-			}
-			return step(s, p)
+	return c.failure(errors.Join(plug.Each(ctx, s, places, func(s kv.Store, _ int, text string) error {
+		p, err := parsePlace(text)
+		if err != nil {
+			return err
 		}
-	}
-	return c.failure(errors.Join(kv.Together(ctx, s, works...)...))
+		return step(s, p)
+	})...))
 }
 
 // fieldTruth is the truth of one tree in the model's records.

@@ -108,13 +108,11 @@ func (f *counted[T]) boards(places []string) []string {
 func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		due := new(keytree.Due)
-		works := make([]func(kv.Store) error, len(some))
-		for i, id := range some {
-			works[i] = func(s kv.Store) error { return f.follow(ctx, s, by, id, at, due) }
-		}
-		err := errors.Join(kv.Together(ctx, f.host.Store(), works...)...)
+		errs := plug.Each(ctx, f.host.Store(), some, func(s kv.Store, _ int, id string) error {
+			return f.follow(ctx, s, by, id, at, due)
+		})
 		f.reports.add(due)
-		if err != nil {
+		if err := errors.Join(errs...); err != nil {
 			return err
 		}
 	}

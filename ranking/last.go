@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -50,14 +51,11 @@ func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) ([]Place[T, S
 // the first n of each of the periods show.
 func (p part[T]) firstOf(ctx context.Context, times []time.Time, n int) ([]string, error) {
 	lists := make([]keytree.Listing, len(times))
-	works := make([]func(kv.Store) error, len(times))
-	for i, at := range times {
-		works[i] = func(s kv.Store) (err error) {
-			lists[i], err = p.tree(p.by, at).Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
-			return err
-		}
-	}
-	if err := errors.Join(kv.Together(ctx, p.host.Store(), works...)...); err != nil {
+	errs := plug.Each(ctx, p.host.Store(), times, func(s kv.Store, i int, at time.Time) (err error) {
+		lists[i], err = p.tree(p.by, at).Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
+		return err
+	})
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	sums := make(map[string]int64)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -102,10 +103,8 @@ func (a *appended) tidy(owners []string) {
 		return
 	}
 	a.db.Soon(func(ctx context.Context) error {
-		works := make([]func(kv.Store) error, len(keys))
-		for i, key := range keys {
-			works[i] = func(s kv.Store) error { return a.trim(ctx, s, key) }
-		}
-		return errors.Join(kv.Together(ctx, a.db.Store(), works...)...)
+		return errors.Join(plug.Each(ctx, a.db.Store(), keys, func(s kv.Store, _ int, key string) error {
+			return a.trim(ctx, s, key)
+		})...)
 	})
 }

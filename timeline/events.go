@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -135,13 +136,12 @@ func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 }
 
 func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []error) {
-	works := make([]func(kv.Store) error, len(batches))
+	results := plug.Each(ctx, e.db.Store(), batches, func(s kv.Store, _ int, b *batch) error {
+		return e.layout.push(ctx, s, b.owner, b.entries)
+	})
 	owners := make([]string, len(batches))
-	for i, b := range batches {
-		owners[i] = b.owner
-		works[i] = func(s kv.Store) error { return e.layout.push(ctx, s, b.owner, b.entries) }
-	}
-	for i, err := range kv.Together(ctx, e.db.Store(), works...) {
+	for i, err := range results {
+		owners[i] = batches[i].owner
 		if err == nil {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -67,12 +68,11 @@ func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
 // whole returns readers of the lanes that have read everything.
 func (r *Ring[T]) whole(ctx context.Context) ([]*reader, error) {
 	readers := make([]*reader, len(r.lanes))
-	works := make([]func(kv.Store) error, len(r.lanes))
-	for i, l := range r.lanes {
+	errs := plug.Each(ctx, r.core.db.Store(), r.lanes, func(s kv.Store, i int, l *lane) error {
 		readers[i] = l.newReader(false, nil, 0)
-		works[i] = func(s kv.Store) error { return readers[i].readWhole(ctx, s) }
-	}
-	return readers, errors.Join(kv.Together(ctx, r.core.db.Store(), works...)...)
+		return readers[i].readWhole(ctx, s)
+	})
+	return readers, errors.Join(errs...)
 }
 
 // readWhole reads all segments, regardless of what the process knew.

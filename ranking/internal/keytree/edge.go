@@ -3,7 +3,6 @@ package keytree
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"strings"
 	"time"
 
@@ -34,8 +33,8 @@ func (e *edge) encode() []byte {
 // readEdge fills e with the hint, if there is one.
 func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
 	r, err := kv.One(ctx, s, kv.OpGet(t.edgeKey()))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return err
+	if err != nil {
+		return unlessAbsent(err)
 	}
 	kind, body, err := unseal(r.Value)
 	if err != nil || kind != edgeKind {

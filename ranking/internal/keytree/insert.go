@@ -54,11 +54,7 @@ func (ep *epochs) remove(ctx context.Context, s kv.Store, due *Due, id string, s
 
 // each does work in every epoch that is written, side by side.
 func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *nodes, *reports) error) error {
-	works := make([]func(kv.Store) error, len(ep.write))
-	for i, p := range ep.write {
-		works[i] = func(s kv.Store) error { return work(s, p, due.to(p)) }
-	}
-	return together(ctx, s, works...)
+	return each(ctx, s, ep.write, func(s kv.Store, _ int, p *nodes) error { return work(s, p, due.to(p)) })
 }
 
 // sameLeaf reports whether two scores of a member belong in one leaf of every
@@ -123,9 +119,5 @@ func (d *Due) Merge(other *Due) {
 
 // Report makes the reports.
 func (d *Due) Report(ctx context.Context, s kv.Store) error {
-	works := make([]func(kv.Store) error, len(d.of))
-	for i, in := range d.of {
-		works[i] = func(s kv.Store) error { return in.p.report(ctx, s, in.reports) }
-	}
-	return together(ctx, s, works...)
+	return each(ctx, s, d.of, func(s kv.Store, _ int, in dueIn) error { return in.p.report(ctx, s, in.reports) })
 }

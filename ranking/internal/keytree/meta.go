@@ -43,11 +43,8 @@ func (m *meta) encode() []byte {
 }
 
 func decodeMeta(r kv.Result) (*meta, error) {
-	if errors.Is(r.Err, kv.ErrNotFound) {
-		return nil, nil
-	}
 	if r.Err != nil {
-		return nil, r.Err
+		return nil, unlessAbsent(r.Err)
 	}
 	kind, body, err := unseal(r.Value)
 	if err != nil {

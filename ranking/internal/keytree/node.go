@@ -2,7 +2,6 @@ package keytree
 
 import (
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -181,11 +180,8 @@ func decodeRouter(r reader) (*router, error) {
 // decodeNode returns the node that a get answered. A value that is not a node
 // counts as missing: it will be replaced.
 func decodeNode(r kv.Result) (node, error) {
-	if errors.Is(r.Err, kv.ErrNotFound) {
-		return node{}, nil
-	}
 	if r.Err != nil {
-		return node{}, r.Err
+		return node{}, unlessAbsent(r.Err)
 	}
 	p := node{version: r.Version, size: len(r.Value)}
 	kind, body, err := unseal(r.Value)

@@ -109,6 +109,15 @@ func lost(ctx context.Context, err error) error {
 	return err
 }
 
+// unlessAbsent returns nil if err is the answer that there is no such key, otherwise
+// err.
+func unlessAbsent(err error) error {
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // again reports whether what ended in err must begin again.
 func again(err error) bool { return errors.Is(err, errAgain) }
 

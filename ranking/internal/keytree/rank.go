@@ -148,18 +148,13 @@ func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, s
 // with up to n after it.
 func (t *Tree) bothSides(ctx context.Context, s kv.Store, r *reading, q point, n int, down bool, w Want) (front, behind []Member, err error) {
 	from := q.beside(down)
-	err = together(ctx, s,
-		func(s kv.Store) error {
-			f, err := t.list(ctx, s, r, stretch{from, end(!down)}, n, w)
-			front = f.members
-			return err
-		},
-		func(s kv.Store) error {
-			f, err := t.list(ctx, s, r, stretch{from, end(down)}, n+1, w)
-			behind = f.members
-			return err
-		})
-	return front, behind, err
+	var sides [2]finding
+	err = each(ctx, s, []stretch{{from, end(!down)}, {from, end(down)}}, func(s kv.Store, i int, st stretch) (err error) {
+		// The second side begins with the one at q.
+		sides[i], err = t.list(ctx, s, r, st, n+i, w)
+		return err
+	})
+	return sides[0].members, sides[1].members, err
 }
 
 // Count returns how many members are in b. It is as exact as Standing.

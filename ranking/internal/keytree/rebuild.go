@@ -205,10 +205,7 @@ func (p *nodes) delete(ctx context.Context, l *lease, name string) error {
 		return nil
 	}
 	_, err = kv.One(ctx, l.s, kv.OpDelete(p.key(name)))
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
-	return err
+	return unlessAbsent(err)
 }
 
 // deleteBelow deletes the nodes below the one called name.

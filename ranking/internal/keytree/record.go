@@ -3,7 +3,6 @@ package keytree
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -111,11 +110,8 @@ func encodeState(st State) []byte {
 }
 
 func decodeState(r kv.Result) (State, error) {
-	if errors.Is(r.Err, kv.ErrNotFound) {
-		return State{}, nil
-	}
 	if r.Err != nil {
-		return State{}, r.Err
+		return State{}, unlessAbsent(r.Err)
 	}
 	_, body, err := unseal(r.Value)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -69,12 +70,9 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	if err != nil {
 		return false, err
 	}
-	works := make([]func(kv.Store) error, len(plan))
-	for i, t := range plan {
-		works[i] = func(s kv.Store) error { return t.write(ctx, s, p) }
-	}
+	errs := plug.Each(ctx, s, plan, func(s kv.Store, _ int, t *update) error { return t.write(ctx, s, p) })
 	lost := make(map[string]bool)
-	for i, e := range kv.Together(ctx, s, works...) {
+	for i, e := range errs {
 		t := plan[i]
 		switch {
 		case e != nil:

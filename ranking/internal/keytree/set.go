@@ -157,13 +157,9 @@ func (m *move) lost(ctx context.Context, s kv.Store, err error) error {
 
 // clean removes the old entry, if it can.
 func (m *move) clean(ctx context.Context, s kv.Store, leaves []*spot) {
-	works := make([]func(kv.Store) error, len(leaves))
-	for i, at := range leaves {
+	_ = each(ctx, s, leaves, func(s kv.Store, i int, at *spot) error {
 		p := m.write[i]
-		works[i] = func(s kv.Store) error {
-			e := &edit{point: p.point(m.old.Score, m.id), id: m.id, known: m.new}
-			return p.edit(ctx, s, e, at, m.due.to(p))
-		}
-	}
-	_ = together(ctx, s, works...)
+		e := &edit{point: p.point(m.old.Score, m.id), id: m.id, known: m.new}
+		return p.edit(ctx, s, e, at, m.due.to(p))
+	})
 }

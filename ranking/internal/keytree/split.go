@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -108,16 +109,12 @@ func routerOf(frozen *leaf, children [4]*leaf) *router {
 // putBelow adds the entries of a leaf to the nodes below it, which existed before
 // the leaf did.
 func (p *nodes) putBelow(ctx context.Context, s kv.Store, l *leaf) error {
-	works := make([]func(kv.Store) error, len(l.entries))
-	for i, e := range l.entries {
-		works[i] = func(s kv.Store) error {
-			var due reports
-			put := &edit{point: p.point(e.score, e.id), id: e.id, put: &e}
-			if err := p.edit(ctx, s, put, nil, &due); err != nil {
-				return err
-			}
-			return p.report(ctx, s, &due)
+	return errors.Join(plug.Each(ctx, s, l.entries, func(s kv.Store, _ int, e entry) error {
+		var due reports
+		put := &edit{point: p.point(e.score, e.id), id: e.id, put: &e}
+		if err := p.edit(ctx, s, put, nil, &due); err != nil {
+			return err
 		}
-	}
-	return errors.Join(kv.Together(ctx, s, works...)...)
+		return p.report(ctx, s, &due)
+	})...)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -168,6 +169,11 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 // together runs works side by side and returns the first error.
 func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
 	return cmp.Or(kv.Together(ctx, s, works...)...)
+}
+
+// each does work for values side by side and returns the first error.
+func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Store, i int, v V) error) error {
+	return cmp.Or(plug.Each(ctx, s, values, work)...)
 }
 
 // beginTries bounds how often an operation begins again because the tree has moved

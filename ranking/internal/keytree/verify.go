@@ -281,11 +281,11 @@ func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]str
 			return nil, err
 		}
 		has := make([]bool, len(batch))
-		works := make([]func(kv.Store) error, len(batch))
-		for i, id := range batch {
-			works[i] = func(s kv.Store) (err error) { has[i], err = v.holds(ctx, s, id, states[i]); return err }
-		}
-		if err := together(ctx, s, works...); err != nil {
+		err = each(ctx, s, batch, func(s kv.Store, i int, id string) (err error) {
+			has[i], err = v.holds(ctx, s, id, states[i])
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 		for i, id := range batch {
