@@ -3,6 +3,7 @@ package ranking
 import (
 	"context"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -12,13 +13,7 @@ func (b *Board[T, K, S]) Verify(ctx context.Context, ids ...K) (Report, error) {
 	return b.reader().verify(ctx, b.texts(ids))
 }
 
-func (b *Board[T, K, S]) texts(ids []K) []string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = b.key.Text(id)
-	}
-	return texts
-}
+func (b *Board[T, K, S]) texts(ids []K) []string { return plug.Texts(ids, b.key.Text) }
 
 // Mend reports what Verify does and repairs it: it removes entries that are no
 // longer needed, adds those of the records with ids that are missing, and makes

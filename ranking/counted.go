@@ -170,10 +170,7 @@ func (f *counted[T]) counts(ctx context.Context, s kv.Store, ids []string, at ti
 // inPeriod returns the counts of ids in the period that holds at; -1 for those that
 // have none.
 func (c *core[T]) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = c.periodKey(id, at)
-	}
+	keys := plug.Texts(ids, func(id string) string { return c.periodKey(id, at) })
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -126,11 +127,7 @@ func (t *Tree[S]) Rebuild(ctx context.Context, ids ...string) error {
 }
 
 func textsOf(ids []string) []string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = kv.JoinText(id)
-	}
-	return texts
+	return plug.Texts(ids, func(id string) string { return kv.JoinText(id) })
 }
 
 // Stats returns what this process knows of the tree.

@@ -177,11 +177,7 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []fun
 		return nil, inner, err
 	}
 	c := a.ring.core
-	ids := make([]string, len(inner.Items))
-	for i, rec := range inner.Items {
-		ids[i] = c.idText(rec)
-	}
-	seen, err := c.host.See(ctx, c.db.Store(), ids...)
+	seen, err := c.host.See(ctx, c.db.Store(), plug.Texts(inner.Items, c.idText)...)
 	if err != nil {
 		return nil, inner, c.failure(err)
 	}

@@ -219,12 +219,7 @@ func (e *Events[T, V]) what(en entry) string {
 	return e.spec.Once(&ev)
 }
 
-func (e *Events[T, V]) failure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", e.spec.Name, err)
-}
+func (e *Events[T, V]) failure(err error) error { return named(e.spec.Name, err) }
 
 // distinct returns the first n of entries that are about different things. The
 // entries are newest first.

@@ -3,6 +3,7 @@ package timeline
 import (
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -28,10 +29,7 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 // by the time of each change, in milliseconds by the clock of the process that made
 // it, and within a millisecond by owner. Of takes no trip.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
-	var texts []string
-	for _, v := range owners {
-		texts = append(texts, r.key.Text(v))
-	}
+	texts := plug.Texts(owners, r.key.Text)
 	slices.Sort(texts)
 	return r.core.ring(slices.Compact(texts)...)
 }

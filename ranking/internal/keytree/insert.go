@@ -3,6 +3,7 @@ package keytree
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -102,12 +103,7 @@ func (d *Due) to(p *nodes) *reports {
 
 // None reports whether nothing is due.
 func (d *Due) None() bool {
-	for _, in := range d.of {
-		if len(in.reports.of) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(d.of, func(in dueIn) bool { return len(in.reports.of) > 0 })
 }
 
 // Merge adds what other has to report.

@@ -3,6 +3,8 @@ package keytree
 import (
 	"slices"
 	"sort"
+
+	"github.com/ringtree/ringtree/internal/plug"
 )
 
 // edit is a change of one member's entries in the leaf where point belongs. It
@@ -21,11 +23,7 @@ type edit struct {
 }
 
 func idsOf(entries []entry) []string {
-	ids := make([]string, len(entries))
-	for i, e := range entries {
-		ids[i] = e.id
-	}
-	return ids
+	return plug.Texts(entries, func(e entry) string { return e.id })
 }
 
 // with returns l after e, or l itself if nothing changes.

@@ -74,13 +74,8 @@ func (l *Local) lead(e *edit, patient bool) (*queue, []*edit) {
 		return nil, nil
 	}
 	ln.busy = true
-	edits := []*edit{e}
-	for _, w := range ln.waiting {
-		if w != e {
-			edits = append(edits, w)
-		}
-	}
-	return ln, edits
+	others := slices.DeleteFunc(slices.Clone(ln.waiting), func(w *edit) bool { return w == e })
+	return ln, append([]*edit{e}, others...)
 }
 
 // wrote ends a write; written are the edits it has done.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -29,11 +30,7 @@ func (o *Own) key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id)
 
 // States returns what the records of ids say.
 func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = o.key(id)
-	}
-	results, err := kv.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, plug.Texts(ids, o.key)...)
 	if err != nil {
 		return nil, err
 	}

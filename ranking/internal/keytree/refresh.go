@@ -36,7 +36,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 	case got[0].router == nil:
 		return slot{}, nil
 	}
-	below, err := p.refreshBelow(ctx, s, name, got[0].router.total())
+	below, err := p.refreshBelow(ctx, s, name, got[0].router)
 	if err != nil {
 		return slot{}, err
 	}
@@ -60,22 +60,22 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 	return slot{}, nil
 }
 
-func (p *nodes) refreshBelow(ctx context.Context, s kv.Store, name string, members int) (below [4]slot, err error) {
-	works := make([]func(kv.Store) error, len(below))
-	for i := range works {
-		works[i] = func(s kv.Store) (err error) { below[i], err = p.refresh(ctx, s, childName(name, i)); return err }
-	}
-	return below, p.eachBelow(ctx, s, members, works)
+func (p *nodes) refreshBelow(ctx context.Context, s kv.Store, name string, r *router) (below [4]slot, err error) {
+	err = r.eachBelow(ctx, s, func(s kv.Store, i int, _ slot) (err error) {
+		below[i], err = p.refresh(ctx, s, childName(name, i))
+		return err
+	})
+	return below, err
 }
 
-// eachBelow runs works, one for each child of a router, side by side if there
-// are few members below it.
-func (p *nodes) eachBelow(ctx context.Context, s kv.Store, members int, works []func(kv.Store) error) error {
-	if members <= sideBySide {
-		return together(ctx, s, works...)
+// eachBelow does work for the slots of r, side by side if there are few members
+// below it.
+func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store, i int, at slot) error) error {
+	if r.total() <= sideBySide {
+		return each(ctx, s, r.slots[:], work)
 	}
-	for _, work := range works {
-		if err := work(s); err != nil {
+	for i, at := range r.slots {
+		if err := work(s, i, at); err != nil {
 			return err
 		}
 	}

@@ -107,10 +107,7 @@ func (t *update) owes(lost, owed map[string]bool) {
 
 // readPlan reads the routers and returns the plan for what is due.
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
-	var names []string
-	for _, t := range p.plan(due, owed, p.remembered) {
-		names = append(names, t.name)
-	}
+	names := plug.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
 	got, err := p.get(ctx, s, names...)
 	if err != nil {
 		return nil, err

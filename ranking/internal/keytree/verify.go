@@ -195,14 +195,11 @@ func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name strin
 		r.wrong(name, "it is closed and not empty, or the root")
 	}
 	below := make([]*Report, len(nd.slots))
-	works := make([]func(kv.Store) error, len(nd.slots))
-	for i, child := range nd.slots {
-		works[i] = func(s kv.Store) (err error) {
-			below[i], err = v.node(ctx, s, childName(name, i), child)
-			return err
-		}
-	}
-	if err := v.eachBelow(ctx, s, nd.total(), works); err != nil {
+	err := nd.eachBelow(ctx, s, func(s kv.Store, i int, child slot) (err error) {
+		below[i], err = v.node(ctx, s, childName(name, i), child)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for i, child := range nd.slots {
