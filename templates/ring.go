@@ -42,7 +42,7 @@ func (r RingPicture) Render(ctx context.Context, w io.Writer) error {
 
 func (r RingPicture) description() string {
 	return fmt.Sprintf("A ring of %s with %s: %s filled, %s stale, %s missing.%s",
-		counted(len(r.Segments), "segment", "segments"), counted(r.slots(), "slot", "slots"),
+		counted(len(r.Segments), "segment", "segments"), counted(len(r.slots()), "slot", "slots"),
 		r.count(Filled), r.count(Stale), r.count(Missing), r.headWords())
 }
 
@@ -66,21 +66,16 @@ func counted(n int, one, many string) string {
 	return f.Value + " " + f.Unit
 }
 
-func (r RingPicture) slots() int {
-	n := 0
+// slots returns the slots of all segments.
+func (r RingPicture) slots() []Slot {
+	var all []Slot
 	for _, s := range r.Segments {
-		n += len(s.Slots)
+		all = append(all, s.Slots...)
 	}
-	return n
+	return all
 }
 
-func (r RingPicture) count(want Slot) string {
-	n := 0
-	for _, s := range r.Segments {
-		n += countOf(want, s.Slots)
-	}
-	return Grouped(int64(n))
-}
+func (r RingPicture) count(want Slot) string { return Grouped(int64(countOf(want, r.slots()))) }
 
 func countOf(want Slot, slots []Slot) int {
 	n := 0
@@ -151,7 +146,7 @@ func (r RingPicture) draw() *ringDrawing {
 // measure decides the sizes. The longest name limits the radius, and the number
 // of strokes limits their width.
 func (r RingPicture) measure() *ringDrawing {
-	d := &ringDrawing{per: (r.slots()-1)/ringStrokes + 1}
+	d := &ringDrawing{per: (len(r.slots())-1)/ringStrokes + 1}
 	longest := 0
 	for _, s := range r.Segments {
 		longest = max(longest, len([]rune(shortened(s.Name, ringNameMax))))

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -12,12 +12,7 @@ import (
 //go:embed ashiato.css
 var style []byte
 
-var styleName = "ashiato." + hex.EncodeToString(sum(style)[:6]) + ".css"
-
-func sum(text []byte) []byte {
-	hash := sha256.Sum256(text)
-	return hash[:]
-}
+var styleName = fmt.Sprintf("ashiato.%.6x.css", sha256.Sum256(style))
 
 // StyleName returns the stylesheet's file name. It changes with the stylesheet, so
 // clients may cache the file forever.

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -49,16 +50,9 @@ func (t TreePicture) key() []entry {
 		{"shut", "shut, empty"},
 	}
 	if leads(t.Root, t.Way) {
-		key = append(key, entry{"way", t.goal()})
+		key = append(key, entry{"way", cmp.Or(t.Goal, "path to "+t.Way)})
 	}
 	return key
-}
-
-func (t TreePicture) goal() string {
-	if t.Goal == "" {
-		return "path to " + t.Way
-	}
-	return t.Goal
 }
 
 // leads reports whether the node called name is n or below it.
@@ -126,42 +120,18 @@ func (t TreePicture) branch(n Node, depth int) *branch {
 
 // onlyRouter returns the one child of n that is not shut, if it is a router.
 func onlyRouter(n Node) (Node, bool) {
-	open := -1
-	for i, child := range n.Children {
-		if child.Shut {
-			continue
-		}
-		if open >= 0 {
-			return Node{}, false
-		}
-		open = i
-	}
-	if open < 0 || len(n.Children[open].Children) == 0 {
+	open := slices.DeleteFunc(slices.Clone(n.Children), func(child Node) bool { return child.Shut })
+	if len(open) != 1 || len(open[0].Children) == 0 {
 		return Node{}, false
 	}
-	return n.Children[open], true
+	return open[0], true
 }
 
-// rows returns b's rows from the top.
-func (b *branch) rows() []*branch {
-	if len(b.branches) == 0 {
-		return []*branch{b}
-	}
-	var all []*branch
-	for _, child := range b.branches {
-		all = append(all, child.rows()...)
-	}
-	return all
-}
-
-// routers returns those of b and the nodes below it that are drawn as routers.
-func (b *branch) routers() []*branch {
-	if len(b.branches) == 0 {
-		return nil
-	}
+// all returns b and what is drawn below it, each router before its branches.
+func (b *branch) all() []*branch {
 	all := []*branch{b}
 	for _, child := range b.branches {
-		all = append(all, child.routers()...)
+		all = append(all, child.all()...)
 	}
 	return all
 }
@@ -203,9 +173,16 @@ type treeDrawing struct {
 
 func (t TreePicture) draw() *treeDrawing {
 	root := t.grow()
-	d := &treeDrawing{routers: root.routers(), rows: root.rows()}
+	d := &treeDrawing{}
+	for _, b := range root.all() {
+		if len(b.branches) == 0 {
+			d.rows = append(d.rows, b)
+		} else {
+			d.routers = append(d.routers, b)
+		}
+	}
 	d.placeRows(root)
-	d.placeRouters(root)
+	d.placeRouters()
 	d.wire(root)
 	return d
 }
@@ -237,15 +214,11 @@ func (d *treeDrawing) placeRows(root *branch) {
 
 // placeRouters positions each router in the column for its depth, halfway between
 // its first and last branch.
-func (d *treeDrawing) placeRouters(b *branch) {
-	if len(b.branches) == 0 {
-		return
+func (d *treeDrawing) placeRouters() {
+	for _, b := range slices.Backward(d.routers) {
+		b.x = d.column(b.depth)
+		b.y = (b.branches[0].y + b.branches[len(b.branches)-1].y) / 2
 	}
-	for _, child := range b.branches {
-		d.placeRouters(child)
-	}
-	b.x = d.column(b.depth)
-	b.y = (b.branches[0].y + b.branches[len(b.branches)-1].y) / 2
 }
 
 func (d *treeDrawing) column(depth int) float64 {
@@ -287,17 +260,13 @@ func (t TreePicture) bar(b *branch) bar {
 		drawn.parts = []part{{full: share(b.node.Count, t.Room)}}
 	default:
 		for _, child := range b.node.Children {
-			drawn.parts = append(drawn.parts, part{full: t.fill(child)})
+			drawn.parts = append(drawn.parts, part{full: share(child.Count, t.Room*leavesOf(child))})
 		}
 	}
 	return drawn
 }
 
-// fill returns how full the leaves below n are, as a share of their room.
-func (t TreePicture) fill(n Node) float64 {
-	return share(n.Count, t.Room*leavesOf(n))
-}
-
+// leavesOf returns how many leaves there are in n or below it.
 func leavesOf(n Node) int64 {
 	if len(n.Children) == 0 {
 		return 1

@@ -85,15 +85,11 @@ func decimal(x float64) string {
 
 // points returns a command of a path: its letter and its coordinates.
 func points(command string, coordinates ...float64) string {
-	var path strings.Builder
-	path.WriteString(command)
+	texts := make([]string, len(coordinates))
 	for i, x := range coordinates {
-		if i > 0 {
-			path.WriteByte(' ')
-		}
-		path.WriteString(decimal(x))
+		texts[i] = decimal(x)
 	}
-	return path.String()
+	return command + strings.Join(texts, " ")
 }
 
 // bytesOf returns a number of bytes in readable units.

@@ -19,27 +19,9 @@ func (s *Site) Comment(ctx context.Context, who, page, form, text string) (*Comm
 	if !p.Live() {
 		return nil, ErrTrashed
 	}
-	err = s.Models.Comments.Create(ctx, c)
-	if usedUp(err) {
-		return s.commentedBefore(ctx, c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// commentedBefore returns the comment that the form of c made before, if it says
-// the same as c.
-func (s *Site) commentedBefore(ctx context.Context, c *Comment) (*Comment, error) {
-	there, err := s.Models.Comments.Get(ctx, c.ID)
-	if err != nil {
-		return nil, err
-	}
-	if there.Author != c.Author || there.Page != c.Page || there.Text != c.Text {
-		return nil, ErrSentBefore
-	}
-	return there, nil
+	return once(ctx, s.Models.Comments.Records, c.ID, c, func(there *Comment) (bool, error) {
+		return there.Author == c.Author && there.Page == c.Page && there.Text == c.Text, nil
+	})
 }
 
 // Retract removes a comment. Its author may do so, and the author of the page. It

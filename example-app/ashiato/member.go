@@ -32,31 +32,10 @@ func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 	if m.Password, err = s.passwords.hash(ctx, form.Password); err != nil {
 		return nil, err
 	}
-	err = s.Models.Members.Create(ctx, m)
-	if usedUp(err) {
-		return s.joinedBefore(ctx, form)
-	}
-	if err != nil {
-		return nil, taken(err)
-	}
-	return m, nil
-}
-
-// joinedBefore returns the member that form made before, if it has the same handle
-// and password.
-func (s *Site) joinedBefore(ctx context.Context, form Joining) (*Member, error) {
-	there, err := s.Models.Members.Get(ctx, form.ID)
-	if err != nil {
-		return nil, err
-	}
-	same, err := s.passwords.match(ctx, there.Password, form.Password)
-	if err != nil {
-		return nil, err
-	}
-	if !same || there.Handle != form.Handle {
-		return nil, ErrSentBefore
-	}
-	return there, nil
+	return once(ctx, s.Models.Members.Records, m.ID, m, func(there *Member) (bool, error) {
+		same, err := s.passwords.match(ctx, there.Password, form.Password)
+		return same && there.Handle == form.Handle, err
+	})
 }
 
 // LogIn returns the member with that handle and password. from is where the try
@@ -91,10 +70,8 @@ func (s *Site) LogIn(ctx context.Context, handle, password, from string) (*Membe
 // with "old" if that is not the current password or with "password" if the new one
 // is not allowed.
 func (s *Site) ChangePassword(ctx context.Context, who, old, password string) error {
-	problems := Problems{}
-	problems.check("password", passwordProblem(password))
-	if err := problems.orNil(); err != nil {
-		return err
+	if problem := passwordProblem(password); problem != "" {
+		return Problems{"password": problem}
 	}
 	if err := s.Allow(ctx, Try{passwordChanges, who}); err != nil {
 		return err

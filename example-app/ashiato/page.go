@@ -39,27 +39,9 @@ func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	if err := s.addTopics(ctx, p.Topics); err != nil {
 		return nil, err
 	}
-	err := s.Models.Pages.Create(ctx, p)
-	if usedUp(err) {
-		return s.writtenBefore(ctx, p)
-	}
-	if err != nil {
-		return nil, taken(err)
-	}
-	return p, nil
-}
-
-// writtenBefore returns the page that the form of p made before, if it says the
-// same as p.
-func (s *Site) writtenBefore(ctx context.Context, p *Page) (*Page, error) {
-	there, err := s.Models.Pages.Get(ctx, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	if there.Author != p.Author || !there.says(p) {
-		return nil, ErrSentBefore
-	}
-	return there, nil
+	return once(ctx, s.Models.Pages.Records, p.ID, p, func(there *Page) (bool, error) {
+		return there.Author == who && there.says(p), nil
+	})
 }
 
 // Edit makes the page say what d says and returns it. If the page says so already,

@@ -1,6 +1,7 @@
 package ashiato
 
 import (
+	"context"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -39,6 +40,31 @@ func (s *Site) DB() *kvmodel.DB { return s.db }
 // NewID returns an id for a form. What the form makes is made once, however often
 // the form is sent.
 func (s *Site) NewID() string { return kvmodel.NewID(s.db.Now()) }
+
+// once creates a record with the id of a form. If the form was sent before, it
+// returns the record that the form made then, or ErrSentBefore unless same reports
+// that this one says the same.
+func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id string, record *T, same func(there *T) (bool, error)) (*T, error) {
+	err := records.Create(ctx, record)
+	if err == nil {
+		return record, nil
+	}
+	if !usedUp(err) {
+		return nil, taken(err)
+	}
+	there, err := records.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := same(there)
+	if err == nil && !ok {
+		err = ErrSentBefore
+	}
+	if err != nil {
+		return nil, err
+	}
+	return there, nil
+}
 
 func (s *Site) now() time.Time { return s.db.Now().UTC() }
 

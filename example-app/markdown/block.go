@@ -1,7 +1,9 @@
 package markdown
 
 import (
+	"iter"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -52,7 +54,7 @@ func (b *builder) step() {
 	case heading.MatchString(line):
 		b.add(b.heading())
 	case quoted.MatchString(line) && b.depth < deepest:
-		b.add(Node{Kind: Quote, Children: blocks(strings.Join(b.take(quoted), "\n"), b.depth+1)})
+		b.add(Node{Kind: Quote, Children: blocks(strings.Join(slices.Collect(b.take(quoted)), "\n"), b.depth+1)})
 	case bullet.MatchString(line):
 		b.add(Node{Kind: List, Children: b.items(bullet)})
 	case number.MatchString(line):
@@ -93,31 +95,26 @@ func (b *builder) heading() Node {
 	return Node{Kind: Heading, Level: len(parts[1]), Children: inline(parts[2], 0)}
 }
 
-// next reads the next line if it has the mark, and returns what follows the mark.
-func (b *builder) next(mark *regexp.Regexp) (inner string, ok bool) {
-	if len(b.lines) == 0 {
-		return "", false
+// take reads the next lines that have the mark, and yields what follows it.
+func (b *builder) take(mark *regexp.Regexp) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(b.lines) > 0 {
+			parts := mark.FindStringSubmatch(b.lines[0])
+			if parts == nil {
+				return
+			}
+			b.lines = b.lines[1:]
+			if !yield(parts[1]) {
+				return
+			}
+		}
 	}
-	parts := mark.FindStringSubmatch(b.lines[0])
-	if parts == nil {
-		return "", false
-	}
-	b.lines = b.lines[1:]
-	return parts[1], true
-}
-
-// take reads the next lines that have the mark, and returns what follows it.
-func (b *builder) take(mark *regexp.Regexp) (inner []string) {
-	for line, ok := b.next(mark); ok; line, ok = b.next(mark) {
-		inner = append(inner, line)
-	}
-	return inner
 }
 
 // items reads the items of a list, each with the indented lines after it.
 func (b *builder) items(mark *regexp.Regexp) (items []Node) {
-	for line, ok := b.next(mark); ok; line, ok = b.next(mark) {
-		text := append([]string{line}, b.take(indented)...)
+	for line := range b.take(mark) {
+		text := slices.AppendSeq([]string{line}, b.take(indented))
 		items = append(items, Node{Kind: Item, Children: inline(strings.Join(text, "\n"), 0)})
 	}
 	return items

@@ -103,8 +103,7 @@ func between(text, mark string, kind Kind, depth int) (Node, int) {
 // closing returns where in text the mark is that closes it, or -1. A single star
 // is not one of a pair of stars.
 func closing(text, mark string) int {
-	at := 0
-	for {
+	for at := 0; ; at += 2 {
 		next := strings.Index(text[at:], mark)
 		if next < 0 {
 			return -1
@@ -113,28 +112,18 @@ func closing(text, mark string) int {
 		if mark == "**" || !strings.HasPrefix(text[at:], "**") {
 			return at
 		}
-		at += 2
 	}
 }
 
 // link returns the link that text begins with. A link to an address that is not
 // safe is text.
 func link(text string, depth int) (Node, int) {
-	text = text[:min(len(text), longest)]
-	middle := strings.IndexByte(text, ']')
-	if middle < 2 || !strings.HasPrefix(text[middle:], "](") || strings.Contains(text[1:middle], "[") {
+	name, rest, _ := strings.Cut(text[1:min(len(text), longest)], "](")
+	href, _, closed := strings.Cut(rest, ")")
+	if name == "" || strings.ContainsAny(name, "[]") || !closed || !safe(href) {
 		return Node{}, 0
 	}
-	length := strings.IndexByte(text[middle:], ')')
-	if length < 0 {
-		return Node{}, 0
-	}
-	end := middle + length
-	href := text[middle+2 : end]
-	if !safe(href) {
-		return Node{}, 0
-	}
-	return Node{Kind: Link, Href: href, Children: inline(text[1:middle], deepest)}, end + 1
+	return Node{Kind: Link, Href: href, Children: inline(name, deepest)}, len(name) + len(href) + len("[]()")
 }
 
 // safe reports whether a link may lead to href: over http or https, or within the

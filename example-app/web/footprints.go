@@ -67,7 +67,7 @@ func byDay(prints []ashiato.Footprint, now time.Time) []templates.Day {
 }
 
 func noteOf(p ashiato.Footprint) string {
-	if p.Guest == nil || p.Guest.About == "" {
+	if p.Guest == nil {
 		return ""
 	}
 	return firstWords(p.Guest.About, 60)

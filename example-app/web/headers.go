@@ -1,8 +1,6 @@
 package web
 
-import (
-	"net/http"
-)
+import "net/http"
 
 // protect sets the headers that keep a browser from doing more with an answer than
 // showing it. A page replaces the policy by one with the nonce of its script.

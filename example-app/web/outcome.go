@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
@@ -61,25 +62,18 @@ var outcomes = []outcome{
 
 // outcomeOf returns the outcome of err.
 func outcomeOf(err error) outcome {
-	if tooMany, ok := errors.AsType[*ashiato.TooManyError](err); ok {
-		o := *find(errTooMany)
+	tooMany, limited := errors.AsType[*ashiato.TooManyError](err)
+	if limited {
+		err = errTooMany
+	}
+	o := outcome{err, http.StatusInternalServerError, "Something went wrong", "The error has been logged. Try again in a moment."}
+	if at := slices.IndexFunc(outcomes, func(o outcome) bool { return errors.Is(err, o.err) }); at >= 0 {
+		o = outcomes[at]
+	}
+	if limited {
 		o.says += " Try again in " + lasting(tooMany.Wait) + "."
-		return o
 	}
-	if o := find(err); o != nil {
-		return *o
-	}
-	return outcome{err, http.StatusInternalServerError, "Something went wrong", "The error has been logged. Try again in a moment."}
-}
-
-// find returns the row for err, or nil.
-func find(err error) *outcome {
-	for i := range outcomes {
-		if errors.Is(err, outcomes[i].err) {
-			return &outcomes[i]
-		}
-	}
-	return nil
+	return o
 }
 
 // report returns the outcome of err. It logs what the site is to blame for, and tells

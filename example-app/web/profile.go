@@ -58,21 +58,16 @@ func (s *Site) followers(v *visit) (answer, error) {
 	return answer{title: page.Title, body: page.Body()}, nil
 }
 
-// follow makes the member follow another one. unfollow ends that.
-func (s *Site) follow(v *visit, member string) (answer, error) {
-	return s.tie(v, member, s.app.Follow)
-}
-func (s *Site) unfollow(v *visit, member string) (answer, error) {
-	return s.tie(v, member, s.app.Unfollow)
-}
-
-func (s *Site) tie(v *visit, member string, change func(ctx context.Context, who, whom string) error) (answer, error) {
-	other, err := s.app.Find(v.Context(), v.PathValue("handle"))
-	if err != nil {
-		return answer{}, err
+// tie returns a handler that makes the member follow another one, or end that.
+func tie(change func(s *ashiato.Site, ctx context.Context, who, whom string) error) memberHandler {
+	return func(s *Site, v *visit, member string) (answer, error) {
+		other, err := s.app.Find(v.Context(), v.PathValue("handle"))
+		if err != nil {
+			return answer{}, err
+		}
+		if err := change(s.app, v.Context(), member, other.ID); err != nil {
+			return answer{}, err
+		}
+		return answer{to: memberPath(other.Handle)}, nil
 	}
-	if err := change(v.Context(), member, other.ID); err != nil {
-		return answer{}, err
-	}
-	return answer{to: memberPath(other.Handle)}, nil
 }

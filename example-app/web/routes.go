@@ -1,6 +1,10 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+)
 
 // route is one way into the site.
 type route struct {
@@ -27,16 +31,16 @@ var routes = []route{
 	{"POST", "/delete/{id}", membersWithForm((*Site).trash)}, // Delete page: version
 	{"POST", "/comment/{id}", withForm((*Site).comment)},     // Post comment: id text; the page's id is in the path
 
-	{"GET", "/m/{handle}", (*Site).profile},                     // ?at=CURSOR
-	{"GET", "/m/{handle}/followers", (*Site).followers},         // ?at=CURSOR
-	{"POST", "/m/{handle}/follow", members((*Site).follow)},     // Follow
-	{"POST", "/m/{handle}/unfollow", members((*Site).unfollow)}, // Unfollow
+	{"GET", "/m/{handle}", (*Site).profile},                                  // ?at=CURSOR
+	{"GET", "/m/{handle}/followers", (*Site).followers},                      // ?at=CURSOR
+	{"POST", "/m/{handle}/follow", members(tie((*ashiato.Site).Follow))},     // Follow
+	{"POST", "/m/{handle}/unfollow", members(tie((*ashiato.Site).Unfollow))}, // Unfollow
 
-	{"GET", "/topics", (*Site).topics},                              // ?at=CURSOR
-	{"GET", "/t/{topic}", (*Site).topic},                            // ?at=CURSOR
-	{"GET", "/t/{topic}/followers", (*Site).topicFollowers},         // ?at=CURSOR
-	{"POST", "/t/{topic}/follow", members((*Site).followTopic)},     // Follow
-	{"POST", "/t/{topic}/unfollow", members((*Site).unfollowTopic)}, // Unfollow
+	{"GET", "/topics", (*Site).topics},                                                // ?at=CURSOR
+	{"GET", "/t/{topic}", (*Site).topic},                                              // ?at=CURSOR
+	{"GET", "/t/{topic}/followers", (*Site).topicFollowers},                           // ?at=CURSOR
+	{"POST", "/t/{topic}/follow", members(interest((*ashiato.Site).FollowTopic))},     // Follow
+	{"POST", "/t/{topic}/unfollow", members(interest((*ashiato.Site).UnfollowTopic))}, // Unfollow
 
 	{"GET", "/footprints", members((*Site).footprints)},         // ?from=N, the first one shown
 	{"POST", "/footprints/seen", membersWithForm((*Site).seen)}, // Mark all as seen: until

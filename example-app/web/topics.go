@@ -87,18 +87,13 @@ func people(title, words, path string, list kvmodel.Listing[ashiato.Member]) pag
 	return page
 }
 
-// followTopic makes the member follow a topic. unfollowTopic ends that.
-func (s *Site) followTopic(v *visit, member string) (answer, error) {
-	return s.interest(v, member, s.app.FollowTopic)
-}
-func (s *Site) unfollowTopic(v *visit, member string) (answer, error) {
-	return s.interest(v, member, s.app.UnfollowTopic)
-}
-
-func (s *Site) interest(v *visit, member string, change func(ctx context.Context, who, name string) error) (answer, error) {
-	name := v.PathValue("topic")
-	if err := change(v.Context(), member, name); err != nil {
-		return answer{}, err
+// interest returns a handler that makes the member follow a topic, or end that.
+func interest(change func(s *ashiato.Site, ctx context.Context, who, name string) error) memberHandler {
+	return func(s *Site, v *visit, member string) (answer, error) {
+		name := v.PathValue("topic")
+		if err := change(s.app, v.Context(), member, name); err != nil {
+			return answer{}, err
+		}
+		return answer{to: topicPath(name)}, nil
 	}
-	return answer{to: topicPath(name)}, nil
 }

@@ -2,12 +2,14 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // watched gives each request an id, counts and logs it, and replies for a handler
@@ -15,7 +17,7 @@ import (
 // the visitor's own.
 func (s *Site) watched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, begun := requestID(), time.Now()
+		id, begun := hex.EncodeToString(kv.RandomBytes(4)), time.Now()
 		r = r.WithContext(context.WithValue(r.Context(), idKey{}, id))
 		seen := &watchedWriter{ResponseWriter: w}
 		s.totals.open.Add(1)
@@ -43,12 +45,6 @@ func (s *Site) settle(w *watchedWriter, r *http.Request, id string, begun time.T
 	slog.Debug("request", "request", id, "method", r.Method, "path", r.URL.Path, "status", w.status, "bytes", w.bytes, "took", took)
 }
 
-func requestID() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
-}
-
 // watchedWriter records the status and the size of an answer.
 type watchedWriter struct {
 	http.ResponseWriter
@@ -74,3 +70,17 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 
 // Unwrap lets streams flush and set deadlines.
 func (w *watchedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// totals counts what the site has done since it started.
+type totals struct {
+	requests [6]atomic.Int64 // by the first digit of their status
+	bytes    atomic.Int64
+	micros   atomic.Int64
+	open     atomic.Int64
+}
+
+func (t *totals) add(status int, bytes int64, took time.Duration) {
+	t.requests[min(max(status/100, 1), 5)].Add(1)
+	t.bytes.Add(bytes)
+	t.micros.Add(took.Microseconds())
+}

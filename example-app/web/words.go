@@ -146,18 +146,11 @@ func agoWords(now, t time.Time) string {
 	case past < 24*time.Hour:
 		return strconv.Itoa(int(past.Hours())) + " hr"
 	case past < 7*24*time.Hour:
-		return day(int(past.Hours() / 24))
+		return counted(int64(past.Hours()/24), "day", "days")
 	case t.Year() == now.Year():
 		return t.Format("Jan 2")
 	}
 	return t.Format("Jan 2006")
-}
-
-func day(n int) string {
-	if n == 1 {
-		return "1 day"
-	}
-	return strconv.Itoa(n) + " days"
 }
 
 // on returns a day as it reads in a sentence.

@@ -103,7 +103,7 @@ func (s *Site) write(v *visit) (answer, error) {
 	if preview := previewOf(v, d); preview != nil {
 		return s.draft(d, refused{}, preview), nil
 	}
-	page, err := s.publish(v, d)
+	page, err := s.save(v, func(member string) (*ashiato.Page, error) { return s.app.Write(v.Context(), member, d) })
 	if err != nil {
 		r := refuse(v, err)
 		if errors.Is(err, ashiato.ErrSentBefore) {
@@ -114,7 +114,8 @@ func (s *Site) write(v *visit) (answer, error) {
 	return s.saved(v, page)
 }
 
-func (s *Site) publish(v *visit, d ashiato.Draft) (*ashiato.Page, error) {
+// save calls save for the member who is logged in, as often as writing allows.
+func (s *Site) save(v *visit, save func(member string) (*ashiato.Page, error)) (*ashiato.Page, error) {
 	member, err := v.signedIn()
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *Site) publish(v *visit, d ashiato.Draft) (*ashiato.Page, error) {
 	if err := s.app.Allow(v.Context(), ashiato.Try{Limit: writing, Who: member}); err != nil {
 		return nil, err
 	}
-	return s.app.Write(v.Context(), member, d)
+	return save(member)
 }
 
 // saved redirects to a page that was saved, and remembers it for the ranking.
@@ -175,22 +176,11 @@ func (s *Site) edit(v *visit) (answer, error) {
 		}
 		return s.editing(id, d, refused{}, nil, preview), nil
 	}
-	page, err := s.change(v, id, d)
+	page, err := s.save(v, func(member string) (*ashiato.Page, error) { return s.app.Edit(v.Context(), member, id, d) })
 	if err != nil {
 		return s.notChanged(v, id, d, err), nil
 	}
 	return s.saved(v, page)
-}
-
-func (s *Site) change(v *visit, id string, d ashiato.Draft) (*ashiato.Page, error) {
-	member, err := v.signedIn()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.app.Allow(v.Context(), ashiato.Try{Limit: writing, Who: member}); err != nil {
-		return nil, err
-	}
-	return s.app.Edit(v.Context(), member, id, d)
 }
 
 // notChanged shows again what was typed, with the reason why it was not saved. After a
