@@ -104,13 +104,7 @@ func (l *Lists[T, K, V]) follow(ctx context.Context, s kv.Store, m *plug.Move, d
 }
 
 func without(all, others []string) []string {
-	var rest []string
-	for _, s := range all {
-		if !slices.Contains(others, s) {
-			rest = append(rest, s)
-		}
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(others, s) })
 }
 
 func (l *Lists[T, K, V]) add(ctx context.Context, s kv.Store, gained, lost []string) error {

@@ -135,25 +135,16 @@ func (n *news) reportFeed(what string, read func(context.Context) error) error {
 // footprintSpace reports whether the footprints of an owner grow with the
 // visits, in each layout.
 func footprintSpace(b *bench) error {
-	for _, layout := range []struct {
-		name string
-		push func(*news, int) error
-	}{
-		{"appended", func(n *news, visit int) error {
+	return errors.Join(
+		b.spaceOf("appended", func(n *news, visit int) error {
 			return n.Foots.Push(n.ctx, perOwner(func(owner string) models.Foot { return models.Foot{Owner: owner, Guest: guest(visit)} })...)
-		}},
-		{"packed", func(n *news, visit int) error {
+		}),
+		b.spaceOf("packed", func(n *news, visit int) error {
 			return n.PackedFoots.Push(n.ctx, perOwner(func(owner string) models.PackedFoot { return models.PackedFoot{Owner: owner, Guest: guest(visit)} })...)
-		}},
-		{"in a ring", func(n *news, visit int) error {
+		}),
+		b.spaceOf("in a ring", func(n *news, visit int) error {
 			return n.RingFoots.Push(n.ctx, perOwner(func(owner string) models.RingFoot { return models.RingFoot{Owner: owner, Guest: guest(visit)} })...)
-		}},
-	} {
-		if err := b.spaceOf(layout.name, layout.push); err != nil {
-			return err
-		}
-	}
-	return nil
+		}))
 }
 
 // spaceOwners is the number of owners over which the bytes are averaged.

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,12 +118,7 @@ func (s *Store) Stats() Stats {
 }
 
 func writes(ops []kv.Op) bool {
-	for i := range ops {
-		if ops[i].Kind.Writes() && ops[i].Result.Err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind.Writes() && op.Result.Err == nil })
 }
 
 func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
@@ -132,17 +128,12 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
-	var err error
-	fail := s.guard(func() {
-		err = s.db.View(func(tx *bolt.Tx) error {
+	return s.try(func() error {
+		return s.db.View(func(tx *bolt.Tx) error {
 			run(ops, s.live(tx))
 			return nil
 		})
 	})
-	if fail == nil && err != nil {
-		fail = unavailable(err)
-	}
-	return fail
 }
 
 // run carries out ops in a transaction that other callers share.
@@ -164,6 +155,16 @@ func (s *Store) guard(f func()) (fail *failure) {
 	}()
 	f()
 	return nil
+}
+
+// try is guard for an f that can also fail.
+func (s *Store) try(f func() error) *failure {
+	var err error
+	fail := s.guard(func() { err = f() })
+	if fail == nil && err != nil {
+		fail = unavailable(err)
+	}
+	return fail
 }
 
 // stop makes every later op unavailable because of cause.

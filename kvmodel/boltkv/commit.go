@@ -79,23 +79,19 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 }
 
 // begin gives b a transaction if it has none yet.
-func (s *Store) begin(b *batch) (fail *failure) {
+func (s *Store) begin(b *batch) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
 	if b.tx != nil {
 		return nil
 	}
-	var err error
-	fail = s.guard(func() {
+	return s.try(func() (err error) {
 		if b.tx, err = s.db.Begin(true); err == nil {
 			b.in = s.live(b.tx)
 		}
+		return err
 	})
-	if fail == nil && err != nil {
-		fail = unavailable(err)
-	}
-	return fail
 }
 
 // commitBatches is the committer: it offers a batch to the writers, commits it,

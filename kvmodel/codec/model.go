@@ -52,9 +52,9 @@ func (m *Model[T]) Marshal(v *T) ([]byte, error) {
 //
 // The error wraps ErrCorrupt and is an *Error; v is then partly filled.
 func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
-	r := takeReader()
+	r := readers.Get().(*Reader)
 	defer r.release()
-	r.reset(data)
+	r.data, r.limit = data, memoryLimit(len(data))
 	m.Read(r, v)
 	if r.err == nil && r.at < len(data) {
 		r.fail(r.at, fmt.Sprintf("%d bytes after the value", len(data)-r.at))
@@ -96,13 +96,6 @@ func (w *Writer) release() {
 	}
 	*w = Writer{scratch: scratch, encoder: w.encoder}
 	writers.Put(w)
-}
-
-func takeReader() *Reader { return readers.Get().(*Reader) }
-
-func (r *Reader) reset(data []byte) {
-	r.data = data
-	r.limit = memoryLimit(len(data))
 }
 
 // release drops all that the reader refers to and returns it to the pool.

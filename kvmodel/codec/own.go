@@ -78,7 +78,7 @@ func ReadCustom[T any, P interface {
 }](r *Reader, v *T) {
 	at, raw := r.own()
 	if raw == nil {
-		clearValue(v)
+		*v = *new(T)
 		return
 	}
 	if r.decoder == nil {
@@ -99,7 +99,7 @@ func ReadMarshaler[T any, P interface {
 }](r *Reader, v *T) {
 	at, raw := r.own()
 	if raw == nil {
-		clearValue(v)
+		*v = *new(T)
 		return
 	}
 	r.cause(at, P(v).UnmarshalMsgpack(bytes.Clone(raw)))
@@ -113,7 +113,7 @@ func ReadBinary[T any, P interface {
 	at := r.at
 	n := r.open(kindBytes)
 	if n < 0 {
-		clearValue(v)
+		*v = *new(T)
 		return
 	}
 	r.cause(at, P(v).UnmarshalBinary(r.take(n)))
@@ -126,7 +126,7 @@ func ReadText[T any, P interface {
 }](r *Reader, v *T) {
 	at, raw := r.own()
 	if raw == nil {
-		clearValue(v)
+		*v = *new(T)
 		return
 	}
 	switch s := shapeOf(raw[0]); s.kind {

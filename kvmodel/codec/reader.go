@@ -31,7 +31,7 @@ type Reader struct {
 func ReadStruct[T any](r *Reader, v *T, field func(r *Reader, v *T, name []byte) bool) {
 	n := r.open(kindMap)
 	if n < 0 {
-		clearValue(v)
+		*v = *new(T)
 		return
 	}
 	for range n {
@@ -267,13 +267,8 @@ func (r *Reader) open(k kind) int {
 // count returns the count that belongs to s, the shape of the value at at.
 func (r *Reader) count(at int, s shape) int {
 	n := int64(s.count)
-	switch b := r.take(int(s.width)); len(b) {
-	case 1:
-		n = int64(b[0])
-	case 2:
-		n = int64(binary.BigEndian.Uint16(b))
-	case 4:
-		n = int64(binary.BigEndian.Uint32(b))
+	for _, b := range r.take(int(s.width)) {
+		n = n<<8 | int64(b)
 	}
 	least, left := n+int64(s.payload), int64(len(r.data)-r.at)
 	if s.kind == kindMap {
@@ -334,35 +329,15 @@ func (r *Reader) integer() (n int64, big bool) {
 		}
 		return 0, false
 	}
-	return r.fixed(c, r.take(int(s.payload)))
-}
-
-// fixed returns the integer in b, signed or not as c says.
-func (r *Reader) fixed(c byte, b []byte) (n int64, big bool) {
-	isSigned := c >= codeInt8
-	switch len(b) {
-	case 1:
-		if isSigned {
-			return int64(int8(b[0])), false
-		}
-		return int64(b[0]), false
-	case 2:
-		u := binary.BigEndian.Uint16(b)
-		if isSigned {
-			return int64(int16(u)), false
-		}
-		return int64(u), false
-	case 4:
-		u := binary.BigEndian.Uint32(b)
-		if isSigned {
-			return int64(int32(u)), false
-		}
-		return int64(u), false
-	case 8:
-		u := binary.BigEndian.Uint64(b)
-		return int64(u), !isSigned && u > math.MaxInt64
+	var bits uint64
+	for _, b := range r.take(int(s.payload)) {
+		bits = bits<<8 | uint64(b)
 	}
-	return 0, false
+	if c < codeInt8 {
+		return int64(bits), bits > math.MaxInt64
+	}
+	unused := 64 - 8*s.payload
+	return int64(bits<<unused) >> unused, false // with the sign extended
 }
 
 // float returns a number. It is exact unless a float64 cannot hold it.
@@ -487,10 +462,4 @@ func (r *Reader) outOfRange(at int, n int64, big bool, v any) {
 
 func (r *Reader) tooLong(at, n, room int) {
 	r.fail(at, fmt.Sprintf("%d elements do not fit an array of %d", n, room))
-}
-
-// clearValue sets *v to its zero value.
-func clearValue[T any](v *T) {
-	var zero T
-	*v = zero
 }

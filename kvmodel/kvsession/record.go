@@ -39,10 +39,7 @@ func decodeRecord(data []byte) (record, error) {
 
 func (rec *record) encode() ([]byte, error) {
 	data, err := recordCodec.Marshal(rec)
-	if err != nil {
-		return nil, fmt.Errorf("kvsession: %w", err)
-	}
-	return data, nil
+	return data, named(err)
 }
 
 // idle returns how long the session lives if it is not used.

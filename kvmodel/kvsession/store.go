@@ -125,13 +125,18 @@ func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Dura
 		return err
 	}
 	_, err = kv.One(ctx, s.store, kv.OpSwap(sessionKey.Key(old.id), old.version, data).For(ttl))
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
+	if errors.Is(err, kv.ErrNotFound) {
 		return ErrEnded
-	case err != nil:
-		return fmt.Errorf("kvsession: %w", err)
 	}
-	return nil
+	return named(err)
+}
+
+// named returns err with the package's name, or nil.
+func named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("kvsession: %w", err)
 }
 
 // show makes the session what is stored.

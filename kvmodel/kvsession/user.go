@@ -242,10 +242,8 @@ func (s *Store) fold(ctx context.Context, user string, version kv.Version, seats
 	if len(seats) == 0 {
 		op = kv.OpDrop(listKey.Key(user), version)
 	}
-	if _, err := kv.One(ctx, s.store, op); err != nil {
-		return fmt.Errorf("kvsession: %w", err)
-	}
-	return nil
+	_, err := kv.One(ctx, s.store, op)
+	return named(err)
 }
 
 // seats returns the list of a user and its version.
@@ -255,7 +253,7 @@ func (s *Store) seats(ctx context.Context, user string) ([]seat, kv.Version, err
 		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("kvsession: %w", err)
+		return nil, 0, named(err)
 	}
 	seats, err := readSeats(result.Value)
 	return seats, result.Version, err
@@ -268,8 +266,5 @@ func (s *Store) sessionsAt(ctx context.Context, seats []seat) ([]kv.Result, erro
 		keys = append(keys, sessionKey.Key(p.id.String()))
 	}
 	results, err := kv.GetAll(ctx, s.store, keys...)
-	if err != nil {
-		return nil, fmt.Errorf("kvsession: %w", err)
-	}
-	return results, nil
+	return results, named(err)
 }

@@ -234,23 +234,16 @@ func (l *link) broke(err error) bool {
 // broken reports whether err comes from a connection that was refused, or that
 // ended before the answer.
 func broken(err error) bool {
-	if err == nil {
-		return false
-	}
-	var network *net.OpError
-	return !timedOut(err) &&
-		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network))
+	_, network := errors.AsType[*net.OpError](err)
+	return !timedOut(err) && (network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
 // timedOut reports whether err says that the server did not answer in time, or
 // that others are waiting for it on every connection.
 func timedOut(err error) bool {
-	if err == nil {
-		return false
-	}
-	var late net.Error
-	var never *memcache.ConnectTimeoutError
-	return errors.As(err, &late) && late.Timeout() || errors.As(err, &never) || errors.Is(err, errBusy)
+	late, ok := errors.AsType[net.Error](err)
+	_, never := errors.AsType[*memcache.ConnectTimeoutError](err)
+	return ok && late.Timeout() || never || errors.Is(err, errBusy)
 }
 
 // refused reports whether err is the server's refusal to do it. The library has

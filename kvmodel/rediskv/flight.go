@@ -2,6 +2,7 @@ package rediskv
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -109,12 +110,7 @@ func (s *Store) request(ops []*kv.Op, sha string) request {
 }
 
 func writes(ops []*kv.Op) bool {
-	for _, op := range ops {
-		if op.Kind.Writes() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ops, func(op *kv.Op) bool { return op.Kind.Writes() })
 }
 
 func keysOf(ops []*kv.Op) []string {

@@ -80,12 +80,7 @@ type row struct {
 
 func (r *row) position() Position { return Position{r.hash, r.ID} }
 
-func compareRows(a, b row) int {
-	if a.hash != b.hash {
-		return cmp.Compare(a.hash, b.hash)
-	}
-	return strings.Compare(a.ID, b.ID)
-}
+func compareRows(a, b row) int { return a.position().compare(b.position()) }
 
 // hashOf spreads ids over the segments of a list. It is part of the stored format.
 // Ids that are made to collide share a segment that cannot be split, which harms

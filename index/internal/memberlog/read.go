@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -156,18 +157,8 @@ func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 // between returns those of rows, which are in order, with hashes from from to
 // last.
 func between(rows []row, from, last uint64) []row {
-	begin, _ := slices.BinarySearchFunc(rows, from, func(r row, hash uint64) int {
-		if r.hash < hash {
-			return -1
-		}
-		return 1
-	})
-	end, _ := slices.BinarySearchFunc(rows, last, func(r row, hash uint64) int {
-		if r.hash <= hash {
-			return -1
-		}
-		return 1
-	})
+	begin := sort.Search(len(rows), func(i int) bool { return rows[i].hash >= from })
+	end := sort.Search(len(rows), func(i int) bool { return rows[i].hash > last })
 	return rows[begin:end]
 }
 

@@ -17,6 +17,7 @@ type Outage struct {
 	Unavailable int           // of these, ended in ErrUnavailable
 	Unclear     int           // of these, ended in ErrUnclear
 	Other       int           // of these, ended in any other error
+	Late        int           // of these, ended more than a second past their deadline
 	Latest      time.Duration // the longest time a call took past its deadline
 }
 
@@ -97,6 +98,9 @@ func (l *load) call(key string) {
 	defer l.mu.Unlock()
 	l.outage.Calls++
 	l.outage.Latest = max(l.outage.Latest, late)
+	if late > time.Second {
+		l.outage.Late++
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, kv.ErrUnavailable):
