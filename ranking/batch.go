@@ -137,7 +137,7 @@ func (w *window) flush(ctx context.Context) error {
 // fails is gathered again.
 func (w *window) writeAll(ctx context.Context, changes []change) error {
 	due := new(keytree.Due)
-	errs := plug.Each(ctx, w.db.Store(), changes, func(s kv.Store, _ int, c change) error {
+	errs := kv.Each(ctx, w.db.Store(), changes, func(s kv.Store, _ int, c change) error {
 		return w.write(ctx, s, c, due)
 	})
 	for i, err := range errs {

@@ -13,7 +13,7 @@ func (b *Board[T, K, S]) Verify(ctx context.Context, ids ...K) (Report, error) {
 	return b.reader().verify(ctx, b.texts(ids))
 }
 
-func (b *Board[T, K, S]) texts(ids []K) []string { return plug.Texts(ids, b.key.Text) }
+func (b *Board[T, K, S]) texts(ids []K) []string { return kv.Texts(ids, b.key.Text) }
 
 // Mend reports what Verify does and repairs it: it removes entries that are no
 // longer needed, adds those of the records with ids that are missing, and makes

@@ -108,7 +108,7 @@ func (f *counted[T]) boards(places []string) []string {
 func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		due := new(keytree.Due)
-		errs := plug.Each(ctx, f.host.Store(), some, func(s kv.Store, _ int, id string) error {
+		errs := kv.Each(ctx, f.host.Store(), some, func(s kv.Store, _ int, id string) error {
 			return f.follow(ctx, s, by, id, at, due)
 		})
 		f.reports.add(due)
@@ -170,7 +170,7 @@ func (f *counted[T]) counts(ctx context.Context, s kv.Store, ids []string, at ti
 // inPeriod returns the counts of ids in the period that holds at; -1 for those that
 // have none.
 func (c *core[T]) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
-	keys := plug.Texts(ids, func(id string) string { return c.periodKey(id, at) })
+	keys := kv.Texts(ids, func(id string) string { return c.periodKey(id, at) })
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) ([]Place[T, S
 // the first n of each of the periods show.
 func (p part[T]) firstOf(ctx context.Context, times []time.Time, n int) ([]string, error) {
 	lists := make([]keytree.Listing, len(times))
-	errs := plug.Each(ctx, p.host.Store(), times, func(s kv.Store, i int, at time.Time) (err error) {
+	errs := kv.Each(ctx, p.host.Store(), times, func(s kv.Store, i int, at time.Time) (err error) {
 		lists[i], err = p.tree(p.by, at).Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
 		return err
 	})

@@ -127,7 +127,7 @@ func (t *Tree[S]) Rebuild(ctx context.Context, ids ...string) error {
 }
 
 func textsOf(ids []string) []string {
-	return plug.Texts(ids, func(id string) string { return kv.JoinText(id) })
+	return kv.Texts(ids, func(id string) string { return kv.JoinText(id) })
 }
 
 // Stats returns what this process knows of the tree.

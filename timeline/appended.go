@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -103,7 +102,7 @@ func (a *appended) tidy(owners []string) {
 		return
 	}
 	a.db.Soon(func(ctx context.Context) error {
-		return errors.Join(plug.Each(ctx, a.db.Store(), keys, func(s kv.Store, _ int, key string) error {
+		return errors.Join(kv.Each(ctx, a.db.Store(), keys, func(s kv.Store, _ int, key string) error {
 			return a.trim(ctx, s, key)
 		})...)
 	})

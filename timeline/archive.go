@@ -9,6 +9,7 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // WithArchive returns a listing that begins as ring and goes on in an archive where
@@ -177,7 +178,7 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []fun
 		return nil, inner, err
 	}
 	c := a.ring.core
-	seen, err := c.host.See(ctx, c.db.Store(), plug.Texts(inner.Items, c.idText)...)
+	seen, err := c.host.See(ctx, c.db.Store(), kv.Texts(inner.Items, c.idText)...)
 	if err != nil {
 		return nil, inner, c.failure(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -136,7 +135,7 @@ func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 }
 
 func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []error) {
-	results := plug.Each(ctx, e.db.Store(), batches, func(s kv.Store, _ int, b *batch) error {
+	results := kv.Each(ctx, e.db.Store(), batches, func(s kv.Store, _ int, b *batch) error {
 		return e.layout.push(ctx, s, b.owner, b.entries)
 	})
 	owners := make([]string, len(batches))

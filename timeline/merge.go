@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -47,7 +46,7 @@ func (m *merge) open(ctx context.Context) error {
 // each runs step for all readers, side by side.
 func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, context.Context, kv.Store) error) error {
 	m.trips--
-	return cmp.Or(plug.Each(ctx, m.store, readers, func(s kv.Store, _ int, r *reader) error { return step(r, ctx, s) })...)
+	return cmp.Or(kv.Each(ctx, m.store, readers, func(s kv.Store, _ int, r *reader) error { return step(r, ctx, s) })...)
 }
 
 // An item is an entry with the reader that it is from.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -68,7 +67,7 @@ func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
 // whole returns readers of the lanes that have read everything.
 func (r *Ring[T]) whole(ctx context.Context) ([]*reader, error) {
 	readers := make([]*reader, len(r.lanes))
-	errs := plug.Each(ctx, r.core.db.Store(), r.lanes, func(s kv.Store, i int, l *lane) error {
+	errs := kv.Each(ctx, r.core.db.Store(), r.lanes, func(s kv.Store, i int, l *lane) error {
 		readers[i] = l.newReader(false, nil, 0)
 		return readers[i].readWhole(ctx, s)
 	})

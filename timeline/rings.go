@@ -3,8 +3,8 @@ package timeline
 import (
 	"slices"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Rings is a timeline of records for each value of a field, the records' owner: the
@@ -29,7 +29,7 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 // by the time of each change, in milliseconds by the clock of the process that made
 // it, and within a millisecond by owner. Of takes no trip.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
-	texts := plug.Texts(owners, r.key.Text)
+	texts := kv.Texts(owners, r.key.Text)
 	slices.Sort(texts)
 	return r.core.ring(slices.Compact(texts)...)
 }

@@ -69,6 +69,15 @@ func JoinText(parts ...string) string {
 	return b.String()
 }
 
+// Texts returns the text of each of values.
+func Texts[V any](values []V, text func(V) string) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = text(v)
+	}
+	return texts
+}
+
 // SplitText returns the parts JoinText joined, n of them.
 func SplitText(text string, n int) ([]string, error) {
 	parts, err := TextParts(text, n)

@@ -41,6 +41,16 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	return errs
 }
 
+// Each does work for values side by side, as [Together] does, and returns an
+// error for each, in their order.
+func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i int, v V) error) []error {
+	works := make([]func(Store) error, len(values))
+	for i, v := range values {
+		works[i] = func(s Store) error { return work(s, i, v) }
+	}
+	return Together(ctx, s, works...)
+}
+
 // load returns the ops of a trip, and notes in parts where their ops are in it.
 func load(parts []*part) []Op {
 	var flight []Op

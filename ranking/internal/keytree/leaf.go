@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // edit is a change of one member's entries in the leaf where point belongs. It
@@ -23,7 +23,7 @@ type edit struct {
 }
 
 func idsOf(entries []entry) []string {
-	return plug.Texts(entries, func(e entry) string { return e.id })
+	return kv.Texts(entries, func(e entry) string { return e.id })
 }
 
 // with returns l after e, or l itself if nothing changes.

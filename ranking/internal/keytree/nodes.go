@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -41,7 +40,7 @@ func (p *nodes) key(name string) string { return p.name + ":" + keyName(name) }
 // root.
 func keyName(name string) string { return "key0" + name }
 
-func (p *nodes) keys(names []string) []string { return plug.Texts(names, p.key) }
+func (p *nodes) keys(names []string) []string { return kv.Texts(names, p.key) }
 
 func (p *nodes) ttl() time.Duration { return until(p.expire, p.now()) }
 

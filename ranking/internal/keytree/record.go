@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -30,7 +29,7 @@ func (o *Own) key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id)
 
 // States returns what the records of ids say.
 func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
-	results, err := kv.GetAll(ctx, s, plug.Texts(ids, o.key)...)
+	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.key)...)
 	if err != nil {
 		return nil, err
 	}

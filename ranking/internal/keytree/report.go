@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -70,7 +69,7 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	if err != nil {
 		return false, err
 	}
-	errs := plug.Each(ctx, s, plan, func(s kv.Store, _ int, t *update) error { return t.write(ctx, s, p) })
+	errs := kv.Each(ctx, s, plan, func(s kv.Store, _ int, t *update) error { return t.write(ctx, s, p) })
 	lost := make(map[string]bool)
 	for i, e := range errs {
 		t := plan[i]
@@ -107,7 +106,7 @@ func (t *update) owes(lost, owed map[string]bool) {
 
 // readPlan reads the routers and returns the plan for what is due.
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
-	names := plug.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
+	names := kv.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
 	got, err := p.get(ctx, s, names...)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -109,7 +108,7 @@ func routerOf(frozen *leaf, children [4]*leaf) *router {
 // putBelow adds the entries of a leaf to the nodes below it, which existed before
 // the leaf did.
 func (p *nodes) putBelow(ctx context.Context, s kv.Store, l *leaf) error {
-	return errors.Join(plug.Each(ctx, s, l.entries, func(s kv.Store, _ int, e entry) error {
+	return errors.Join(kv.Each(ctx, s, l.entries, func(s kv.Store, _ int, e entry) error {
 		var due reports
 		put := &edit{point: p.point(e.score, e.id), id: e.id, put: &e}
 		if err := p.edit(ctx, s, put, nil, &due); err != nil {

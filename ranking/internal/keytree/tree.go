@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -173,7 +172,7 @@ func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) er
 
 // each does work for values side by side and returns the first error.
 func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Store, i int, v V) error) error {
-	return cmp.Or(plug.Each(ctx, s, values, work)...)
+	return cmp.Or(kv.Each(ctx, s, values, work)...)
 }
 
 // beginTries bounds how often an operation begins again because the tree has moved
