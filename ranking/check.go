@@ -3,8 +3,8 @@ package ranking
 import (
 	"context"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Verify reads the whole board and reports what is wrong with it. Of the records
