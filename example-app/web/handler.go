@@ -1,21 +1,11 @@
 package web
 
 import (
+	"context"
 	"net/http"
 
-	"github.com/a-h/templ"
+	"github.com/ringtree/ringtree/example-app/ashiato"
 )
-
-// answer is a page, or the path to redirect to.
-type answer struct {
-	to     string // a redirect if not empty; the other fields are then empty
-	status int    // 0 is 200
-	title  string
-	here   string // this page's address in the main navigation
-	slug   string // of the page it shows, which is marked under the hood
-	live   bool   // whether it needs the script
-	body   templ.Component
-}
 
 // A handler decides what to answer. An error becomes a page by the table in
 // outcome.go.
@@ -59,4 +49,29 @@ func membersWithForm(handle memberHandler) handler {
 		}
 		return handle(s, v, member)
 	})
+}
+
+// tie returns a handler that makes the member follow another one, or end that.
+func tie(change func(s *ashiato.Site, ctx context.Context, who, whom string) error) memberHandler {
+	return func(s *Site, v *visit, member string) (answer, error) {
+		other, err := s.app.Find(v.Context(), v.PathValue("handle"))
+		if err != nil {
+			return answer{}, err
+		}
+		if err := change(s.app, v.Context(), member, other.ID); err != nil {
+			return answer{}, err
+		}
+		return answer{to: memberPath(other.Handle)}, nil
+	}
+}
+
+// interest returns a handler that makes the member follow a topic, or end that.
+func interest(change func(s *ashiato.Site, ctx context.Context, who, name string) error) memberHandler {
+	return func(s *Site, v *visit, member string) (answer, error) {
+		name := v.PathValue("topic")
+		if err := change(s.app, v.Context(), member, name); err != nil {
+			return answer{}, err
+		}
+		return answer{to: topicPath(name)}, nil
+	}
 }

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"context"
-
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
 	"github.com/ringtree/ringtree/templates"
@@ -56,18 +54,4 @@ func (s *Site) followers(v *visit) (answer, error) {
 	words := counted(m.Followers, "member follows", "members follow") + " " + m.Handle + "."
 	page := people("Followers of "+m.Handle, words, memberPath(m.Handle)+"/followers", list)
 	return answer{title: page.Title, body: page.Body()}, nil
-}
-
-// tie returns a handler that makes the member follow another one, or end that.
-func tie(change func(s *ashiato.Site, ctx context.Context, who, whom string) error) memberHandler {
-	return func(s *Site, v *visit, member string) (answer, error) {
-		other, err := s.app.Find(v.Context(), v.PathValue("handle"))
-		if err != nil {
-			return answer{}, err
-		}
-		if err := change(s.app, v.Context(), member, other.ID); err != nil {
-			return answer{}, err
-		}
-		return answer{to: memberPath(other.Handle)}, nil
-	}
 }

@@ -86,14 +86,3 @@ func people(title, words, path string, list kvmodel.Listing[ashiato.Member]) pag
 	}
 	return page
 }
-
-// interest returns a handler that makes the member follow a topic, or end that.
-func interest(change func(s *ashiato.Site, ctx context.Context, who, name string) error) memberHandler {
-	return func(s *Site, v *visit, member string) (answer, error) {
-		name := v.PathValue("topic")
-		if err := change(s.app, v.Context(), member, name); err != nil {
-			return answer{}, err
-		}
-		return answer{to: topicPath(name)}, nil
-	}
-}
