@@ -65,7 +65,7 @@ type Store struct {
 	close   func() error  // runs once
 
 	failed  atomic.Pointer[failure] // if not nil, why every op is refused
-	version uint64                  // the last one given; whoever has the batch owns it
+	version uint64                  // the last one given; the holder of the batch owns it
 	commit  func(*bolt.Tx) error    // tests make it fail
 
 	commits, trips, ops, swept atomic.Uint64

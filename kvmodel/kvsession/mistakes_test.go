@@ -14,7 +14,7 @@ func TestMistakes_AreNoticed(t *testing.T) {
 			"rec.Values = e.changes.on(rec.Values)", "rec.Values = e.changes.on(e.base)",
 			dir+"save.go", "	maxAge int\n	aged", "	base   entries\n	maxAge int\n	aged",
 			dir+"save.go", "		maxAge:  session.Options.MaxAge,", "		base:    held.record.Values,\n		maxAge:  session.Options.MaxAge,"),
-		proof.Wrong("an ended session is begun anew", dir+"save.go",
+		proof.Wrong("an ended session is begun again", dir+"save.go",
 			"	if err != nil || held.current && !wrote {", "	if errors.Is(err, ErrEnded) {\n		*held = hold{}\n		return s.Save(r, w, session)\n	}\n	if err != nil || held.current && !wrote {"),
 		proof.Wrong("an outage is no session", dir+"store.go",
 			"	if errors.Is(err, kv.ErrNotFound) {\n		return found, ErrEnded", "	if err != nil {\n		return found, ErrEnded"),

@@ -21,7 +21,7 @@ type Note struct {
 	Rest   string
 }
 
-// FeedItem is a note in somebody's home feed.
+// FeedItem is a note in a reader's home feed.
 type FeedItem struct {
 	_      struct{} `kv:"events,by=Reader,once=Note,keep=100"`
 	Reader string   `msgpack:"r"`

@@ -126,7 +126,7 @@ func Compare(r *problem.Reporter, dir string, files []File) []Change {
 		case err != nil:
 			r.In(f.Path, "kvgen has to write this file: %v", err)
 		case filepath.Base(f.Path) != LockName && !Is(old):
-			r.In(f.Path, "kvgen has to write this file, but somebody else did: it lacks the line %q; rename it", Header)
+			r.In(f.Path, "kvgen has to write this file, but someone else did: it lacks the line %q; rename it", Header)
 		case !bytes.Equal(old, f.Text):
 			changes = append(changes, Change{f, problem.Shorten(r.Dir, f.Path), stale})
 		}

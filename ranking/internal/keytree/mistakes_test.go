@@ -55,7 +55,7 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 		proof.Wrong("a report counts whatever its sequence",
 			dir+"report.go", "of.slot.seq > at.seq {", "of.slot != *at {",
 		),
-		proof.Wrong("a router that closes is told of before it is written",
+		proof.Wrong("a router that closes is reported before it is written",
 			dir+"report.go", "if t.up && !t.next.closed {", "if t.up {",
 		),
 		proof.Wrong("what was told and not written is forgotten",
