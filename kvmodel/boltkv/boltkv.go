@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,7 +117,12 @@ func (s *Store) Stats() Stats {
 }
 
 func writes(ops []kv.Op) bool {
-	return slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind.Writes() && op.Result.Err == nil })
+	for i := range ops {
+		if ops[i].Kind.Writes() && ops[i].Result.Err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
