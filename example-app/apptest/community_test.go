@@ -133,6 +133,7 @@ func (c *community) state() string {
 	c.t.Helper()
 	var all []string
 	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	c.settle()
 	ctx, models := c.t.Context(), c.app.Models
 	for page, err := range models.Pages.All(ctx) {
 		c.must(err)
