@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -169,7 +170,7 @@ func sweepBooks(t *testing.T, n int, powers kvtest.Powers) {
 	world := kvtest.Hostile(powers)
 	world.Crash, world.Pause = 0, 0
 	world.Fault = faults
-	kvtest.SimulateMany(t, n, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		sim.CrashAt("p", 1+sim.Rand().IntN(120))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
@@ -197,15 +198,15 @@ func faults(m kvtest.Moment) kvtest.Fault {
 }
 
 func TestSweep_AfterACrashAnywhereEveryListIsTheFunctionOfTheRecords(t *testing.T) {
-	sweepBooks(t, 300, kvtest.ServerPowers)
+	sweepBooks(t, 150, kvtest.ServerPowers)
 }
 
 func TestSweep_WhereTripsAreCutNoListMissesARecord(t *testing.T) {
-	sweepBooks(t, 300, kvtest.NoPowers)
+	sweepBooks(t, 150, kvtest.NoPowers)
 }
 
 func TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords(t *testing.T) {
-	sweepBooks(t, 300, kvtest.AllPowers)
+	sweepBooks(t, 150, kvtest.AllPowers)
 }
 
 // A store that is short of memory drops parts of lists. No reader may take the rest
@@ -215,7 +216,7 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
 		world.Powers = powers
 		refused := 0
-		kvtest.SimulateMany(t, 200, world, func(sim *kvtest.Sim) {
+		proof.Sweep(t, 80, world, func(sim *kvtest.Sim) {
 			for i, name := range []string{"p", "q"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
 				sim.Go(name, func(s kv.Store) { changeBooks(sim, s, rng, 8) })

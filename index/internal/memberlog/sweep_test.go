@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -247,7 +248,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers, limits Limits) {
 	world := kvtest.Hostile(powers)
 	world.MaxCrashes = 3
 	rolls := 0
-	kvtest.SimulateMany(t, n, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		w := newTruth()
 		for i, what := range []string{"writer", "writer", "writer", "reader", "keeper", "keeper"} {
 			name := fmt.Sprint(what, i)
