@@ -1,0 +1,49 @@
+package whole
+
+import (
+	"log/slog"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// Library is a database with every class of index: those of the models, and those
+// that stand alone.
+type Library struct {
+	*Models
+	DB     *kvmodel.DB
+	Topics *index.Sets[string, string]
+	Log    *index.Sequence[string]
+	Scores *ranking.Tree[int64]
+}
+
+// Open returns the library in s. What goes wrong after a reply is not logged, since
+// the library is there to have much go wrong.
+func Open(s kv.Store, opts ...kvmodel.Option) (*Library, error) {
+	db, err := kvmodel.Open(s, append([]kvmodel.Option{kvmodel.Log(slog.New(slog.DiscardHandler))}, opts...)...)
+	if err != nil {
+		return nil, err
+	}
+	text := kvmodel.StringKey[string]()
+	return &Library{
+		Models: New(db),
+		DB:     db,
+		Topics: index.NewSets(db, "topics", text, text),
+		Log:    index.NewSequence(db, "log", kvmodel.Codec[string](plainText{})),
+		Scores: ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "scores", Of: ranking.Int[int64]()}),
+	}, nil
+}
+
+// plainText stores a text as it is.
+type plainText struct{}
+
+func (plainText) Append(dst []byte, v *string) ([]byte, error) { return append(dst, *v...), nil }
+
+func (plainText) Unmarshal(data []byte, v *string) (bool, error) {
+	*v = string(data)
+	return false, nil
+}
+
+func (plainText) Merge(_, next []byte) ([]byte, error) { return next, nil }
