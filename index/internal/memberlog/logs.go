@@ -62,8 +62,9 @@ type Logs struct {
 
 	Limits Limits
 
-	heads   heads
-	tending tending
+	heads     heads
+	tending   tending
+	replacing sync.Map // keys of the segments that writers of this process replace
 
 	// names replaces newName in tests without randomness.
 	names func() name
