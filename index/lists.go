@@ -124,6 +124,14 @@ func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) e
 	})
 }
 
+// Committed makes the readers of this process see at once that the record is no
+// longer in the lists that After will take it out of.
+func (l *Lists[T, K, V]) Committed(m *plug.Move) {
+	for _, place := range m.Lost {
+		l.logs.Leave(place, l.out(m.ID, m.Rev))
+	}
+}
+
 // After takes the record out of the lists of the values it no longer holds, and
 // adds to the derived counts.
 func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
@@ -135,12 +143,21 @@ func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) er
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) error {
 			return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
-				return l.logs.Write(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
+				return l.takeOut(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
 			})
 		},
 		func(s kv.Store) error { return l.follow(ctx, s, m, &a.counted) },
 	)
 	return cmp.Or(errs...) // An error of the second may only say that it has to wait.
+}
+
+// takeOut writes e, which says that a record is out of the list at place.
+func (l *Lists[T, K, V]) takeOut(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
+	err := l.logs.Write(ctx, s, place, e)
+	if err == nil {
+		l.logs.Left(place, e)
+	}
+	return err
 }
 
 func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {

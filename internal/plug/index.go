@@ -78,6 +78,15 @@ type Early interface {
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
+// Committer is an Index that takes note of a change of this process before the
+// reply, so that its readers see what After has yet to write.
+type Committer interface {
+	// Committed is called once m has committed, before After. It asks nothing of
+	// the store. On one with Atomic it is not called, since After is part of the
+	// commit.
+	Committed(m *Move)
+}
+
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {

@@ -64,6 +64,7 @@ type Logs struct {
 
 	heads     heads
 	tending   tending
+	leaving   leaving
 	replacing sync.Map // keys of the segments that writers of this process replace
 
 	// names replaces newName in tests without randomness.

@@ -38,7 +38,7 @@ func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*he
 // loadBy reads the segments that h names; a nil h is not known yet. If h turns out
 // to be outdated, it returns no segments and the head to try next.
 func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
-	known := h
+	known, gone := h, l.leaving.of(place)
 	if h == nil {
 		h = noHead()
 	}
@@ -67,7 +67,11 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 			h = now
 		}
 	}
-	return l.check(ctx, s, place, h, chosen, ops[:len(chosen)])
+	now, all, err := l.check(ctx, s, place, h, chosen, ops[:len(chosen)])
+	for i := range all {
+		leave(all[i].rows, gone)
+	}
+	return now, all, err
 }
 
 // maxRetired is how long a retired first segment may grow. Writers that do not know
