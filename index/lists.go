@@ -27,6 +27,7 @@ type Lists[T any, K comparable, V any] struct {
 	logs *memberlog.Logs
 
 	derived *derivedCount // nil: there is none
+	entered places        // by a rebuild that has not ended
 }
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
@@ -54,7 +55,7 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 	l.logs.Key = func(place string) string {
 		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
 	}
-	l.logs.Rebuilds = l.host.Rebuilds
+	l.logs.Rebuilds, l.logs.Confirm, l.logs.Overdue = l.host.Rebuilds, l.confirm, l.reconsider
 	return l
 }
 
@@ -116,8 +117,11 @@ func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) e
 	if !ok {
 		return nil // A deletion gains nothing.
 	}
-	if l.derived != nil && m.Rev == m.Base {
-		l.derived.ask(m.Is) // It is a rebuild.
+	if m.Rev == m.Base { // It is a rebuild.
+		l.entered.note(m.Is)
+		if l.derived != nil {
+			l.derived.ask(m.Is)
+		}
 	}
 	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error {
 		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, a.tickets[i])

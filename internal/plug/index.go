@@ -163,6 +163,9 @@ type Host[T any] interface {
 	// to past is made to fail, unless it has committed.
 	Meet(id, place string, past uint64)
 
+	// Mend does what Meet does, on s, and returns when it is done.
+	Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error
+
 	// Rebuilds returns the numbers of the last rebuild of the data class that
 	// has begun and of the last that has ended, 0 if there was none. What was
 	// lost before a rebuild began is there again when it has ended.

@@ -63,7 +63,7 @@ func (c *leaving) of(place string) []row {
 	var rows []row
 	for _, generation := range []map[string]map[string]Entry{c.young, c.old} {
 		for _, e := range generation[place] {
-			rows = append(rows, row{e, hashOf(e.ID)})
+			rows = append(rows, row{Entry: e, hash: hashOf(e.ID)})
 		}
 	}
 	return rows

@@ -1,6 +1,7 @@
 package memberlog
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -153,6 +154,7 @@ func isRetired(value []byte) bool { return len(value) > 0 && value[0] == retired
 // that.
 func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 	h.seen[at].Store(int32(count(rows, l.now())))
+	l.reportOverdue(place)
 	if l.upkeep(h, at, g, rows) != nothing {
 		l.tendSoon(place, h.parts[at].name)
 	}
@@ -343,6 +345,21 @@ func count(rows []row, now int64) (n int) {
 		}
 	}
 	return n
+}
+
+// Entries calls f with the entries that count, one segment's at a time, until f
+// fails. Those that say that a member is out are among them.
+func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
+	var own error
+	err := l.each(ctx, s, place, func(rows []row) bool {
+		entries := make([]Entry, len(rows))
+		for i := range rows {
+			entries[i] = rows[i].Entry
+		}
+		own = f(entries)
+		return own == nil
+	})
+	return cmp.Or(own, err)
 }
 
 // Each calls f with the ids of the members, one segment's at a time, until f
