@@ -253,6 +253,59 @@ func TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords(t 
 	sweepBooks(t, 300, kvtest.AllPowers)
 }
 
+// Each process has records of its own, so it knows which are in the list: Size and
+// Count must say so as soon as a change has returned nil, whatever happens to the
+// removals that follow.
+func TestSweep_AProcessSeesItsOwnChangesInTheNumbersAtOnce(t *testing.T) {
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
+		world := kvtest.Hostile(powers)
+		world.Crash, world.Pause = 0, 0
+		kvtest.SimulateMany(t, 100, world, func(sim *kvtest.Sim) {
+			for i, name := range []string{"p", "q"} {
+				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+				sim.Go(name, func(s kv.Store) { countOwn(sim, s, rng, name) })
+			}
+			sim.Wait()
+			// What they do in the background ends.
+			sim.Do("no one", func(kv.Store) { time.Sleep(5 * time.Minute) })
+		})
+	}
+}
+
+// countOwn changes records of one author and asserts that the numbers follow.
+func countOwn(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, author string) {
+	ctx, b, in := context.Background(), openSweep(s), map[string]bool{}
+	for range 12 {
+		id, err := author+sweepIDs[rng.IntN(len(sweepIDs))], error(nil)
+		switch {
+		case !in[id]:
+			_, err = b.Upsert(ctx, id, func(v *book) error { v.Author = author; return nil })
+		case rng.IntN(2) == 0:
+			_, err = b.Update(ctx, id, func(v *book) error { v.Author = author + "?"; return nil })
+		default:
+			err = b.Delete(ctx, id)
+		}
+		if err != nil {
+			break // From here on it is not known what is in.
+		}
+		in[id] = !in[id]
+		want := 0
+		for _, is := range in {
+			if is {
+				want++
+			}
+		}
+		n, err := b.ByAuthor.Of(author).Count(ctx)
+		size, sizeErr := b.ByAuthor.Of(author).Size(ctx)
+		if err == nil && n != want || sizeErr == nil && size != want {
+			sim.T().Errorf("%s: Count %d and Size %d after a change of %s, want %d", author, n, size, id, want)
+		}
+	}
+	closing, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	_ = b.db.Close(closing)
+}
+
 // A store that is short of memory drops parts of lists. No reader may take the rest
 // for the whole list, and a rebuild makes the list whole.
 func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {

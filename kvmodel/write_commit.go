@@ -14,17 +14,21 @@ import (
 // commit is A2 and what follows.
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
-	works := append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, c.each(p, plug.Index[T].Beside)...)
+	var works []func(kv.Store) error
 	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
+		// It is the first op of its trip, so no crash leaves the record without it.
 		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
 	}
+	record := len(works)
+	works = append(works, func(s kv.Store) error { return c.write(s, p) })
+	works = append(works, c.each(p, plug.Index[T].Beside)...)
 	if c.removes && c.history > 0 {
 		// A deletion has nothing to keep, so it does not wait for this.
 		works = append(works, func(s kv.Store) error { _ = c.keepRevision(s, p); return nil })
 	}
 	errs := kv.Together(c.ctx, c.s, works...)
-	if errs[0] != nil {
-		return errs[0]
+	if errs[record] != nil {
+		return errs[record]
 	}
 	c.db.recent.Drop(c.key(c.id))
 	c.committed(p)
