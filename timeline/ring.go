@@ -20,6 +20,11 @@ type Spec[T any] struct {
 	Value func(*T) string
 	If    func(*T) bool // which records the timeline holds; nil: all
 
+	// Order returns the field if its values are in the order in which Rebuild is to enter
+	// records: a time, an integer or a text. If Order is nil, that is the order in which
+	// the records were made.
+	Order func(*T) any
+
 	Shape  Shape
 	Before []Shape // the Shapes of earlier releases, the last first; their entries are still read
 	Shards int     // how many rings share the records, for many concurrent writers; 0: 1

@@ -78,6 +78,15 @@ type Early interface {
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
+// Builder is an Index whose entries have an order, so that records cannot be
+// entered one by one when it is added to a model that has some.
+type Builder interface {
+	// Build makes the entries of every record, of which some may have entries
+	// already. Others may write at the same time, as long as they keep the index.
+	// If it ends in an error, or with its process, it is called again.
+	Build(ctx context.Context) error
+}
+
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {
@@ -143,6 +152,15 @@ type Host[T any] interface {
 
 	// See reads the records with these id texts in one trip.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+
+	// Each calls f with all records there may be, in batches. It misses none that
+	// was there before the call and is there after it.
+	Each(ctx context.Context, f func([]*Seen[T]) error) error
+
+	// Keep stores mark in rec as what the index keeps in it, and changes nothing
+	// else. It returns an error that is kv.Raced if the record has changed since it
+	// was seen.
+	Keep(ctx context.Context, s kv.Store, rec *Seen[T], mark []byte) error
 
 	// Fence makes every change fail that was prepared on rec as it was seen. It
 	// returns ErrConflict if the record has changed since, and then nothing was
