@@ -128,6 +128,12 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// An index is marked as built before its rebuild ends, so one that is missing now
+	// has not been built by this one.
+	_, ended, err := m.built.Rebuilds(ctx, m.db.store)
+	if err != nil {
+		return err
+	}
 	builders, err := m.builders(ctx)
 	if err != nil {
 		return err
@@ -150,7 +156,7 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
-	if err := m.buildAll(ctx, builders); err != nil {
+	if err := m.buildAll(ctx, builders, ended); err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
 	if err := m.built.End(ctx, number); err != nil {
@@ -180,10 +186,13 @@ func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error
 }
 
 // buildAll lets builders build themselves, in the order of the model's indexes.
-func (m *model[T]) buildAll(ctx context.Context, builders map[string]plug.Builder) error {
+func (m *model[T]) buildAll(ctx context.Context, builders map[string]plug.Builder, ended int64) error {
 	for _, index := range m.indexes {
 		if b := builders[index.Name()]; b != nil {
-			if err := b.Build(ctx); err != nil {
+			if err := b.Build(ctx, ended); err != nil {
+				return err
+			}
+			if err := m.built.Add(ctx, definition(index)); err != nil {
 				return err
 			}
 		}

@@ -12,15 +12,24 @@ import (
 )
 
 // A build enters the records of a model in a timeline that was added to it, in the
-// order of the field. It goes through the lanes, and in each from the newest record to
-// the oldest, so wherever it is interrupted, the records that it has entered stand
-// above all others, in their order. The next build begins a new era and enters all of
-// them again.
+// order of the field:
+//
+//  1. It begins an era in the lane of each record. What changes from now on is
+//     numbered above the dawn.
+//  2. It reads all records and sorts them by lane and field, as many as it keeps in
+//     memory. It numbers them below the dawn, in each lane from the newest to the
+//     oldest. If there are more, it does so again.
+//  3. It moves to the dawn the records whose change took its number before the era and
+//     committed too late to be sorted.
+//
+// A build that was interrupted is done over in the same era: each record gets the same
+// number again, or a near one if others have changed since.
 type build[T any] struct {
 	*core[T]
-	lane *lane
-	last standing // the last that was numbered
-	next int64    // the number of the next record in its lane
+	dawn int64
+	last *standing // that was numbered
+	lane *lane     // of last
+	next int64     // the number that was given to it
 }
 
 var _ plug.Builder = (*core[struct{}])(nil)
@@ -28,27 +37,49 @@ var _ plug.Builder = (*core[struct{}])(nil)
 // enteredAtOnce is how many records a build enters in one trip.
 const enteredAtOnce = 100
 
-// Build makes the timeline hold every record. It reads all records once for every
-// sortedAtOnce of them, and once more at its end; it writes each once. Of the entries
-// it makes only those that the rings show.
-func (c *core[T]) Build(ctx context.Context) error {
-	b := &build[T]{core: c}
-	var last *standing
-	for {
-		some, err := c.standingsAfter(ctx, last)
-		if err != nil {
-			return c.failure(err)
-		}
-		for chunk := range slices.Chunk(some, enteredAtOnce) {
-			if err := b.enter(ctx, chunk); err != nil {
-				return c.failure(err)
-			}
-		}
-		if len(some) < c.sorted {
-			return c.failure(c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return c.catchUpAll(ctx, recs) }))
-		}
-		last = &b.last
+// Build makes the timeline hold every record. It reads all records twice, and once for
+// every sortedAtOnce of them, and writes each once. Of the entries it makes only those
+// that the rings show.
+func (c *core[T]) Build(ctx context.Context, ended int64) error {
+	b := &build[T]{core: c, dawn: dawn(ended + 1)}
+	err := c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.each(ctx, recs, b.begin) })
+	for more := true; more && err == nil; {
+		more, err = b.enterSome(ctx)
 	}
+	if err == nil {
+		err = c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.each(ctx, recs, b.catchUp) })
+	}
+	return c.failure(err)
+}
+
+// each does step for recs side by side.
+func (b *build[T]) each(ctx context.Context, recs []*plug.Seen[T], step func(context.Context, kv.Store, *plug.Seen[T]) error) error {
+	return cmp.Or(kv.Each(ctx, b.db.Store(), recs, func(s kv.Store, _ int, rec *plug.Seen[T]) error { return step(ctx, s, rec) })...)
+}
+
+// begin begins the era in rec's lane.
+func (b *build[T]) begin(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+	l, _ := b.stand(rec)
+	if l == nil {
+		return nil
+	}
+	return l.begin(ctx, s, era(b.dawn))
+}
+
+// enterSome enters the next records in order. more reports that there may be others.
+func (b *build[T]) enterSome(ctx context.Context) (more bool, err error) {
+	some, err := b.foremost(ctx, func(rec *plug.Seen[T], st standing) bool {
+		return decodeMark(rec.Mark).stamp <= b.dawn && (b.last == nil || b.last.compare(st) < 0)
+	})
+	if err != nil {
+		return false, err
+	}
+	for chunk := range slices.Chunk(some, min(enteredAtOnce, b.sorted)) {
+		if err := b.enter(ctx, chunk); err != nil {
+			return false, err
+		}
+	}
+	return len(some) == b.sorted, nil
 }
 
 // A numbered record is one with the entry that a build gives it.
@@ -60,10 +91,7 @@ type numberedRecord struct {
 
 // enter gives the records of some, the next in order, their numbers and entries.
 func (b *build[T]) enter(ctx context.Context, some []standing) error {
-	all, err := b.number(ctx, some)
-	if err != nil {
-		return err
-	}
+	all := b.number(some)
 	seen, err := b.host.See(ctx, b.db.Store(), kv.Texts(some, func(st standing) string { return st.id })...)
 	if err != nil {
 		return err
@@ -75,33 +103,17 @@ func (b *build[T]) enter(ctx context.Context, some []standing) error {
 	return cmp.Or(kv.Together(ctx, b.db.Store(), works...)...)
 }
 
-// number gives each of some the next number in its lane. Each lane begins an era.
-func (b *build[T]) number(ctx context.Context, some []standing) ([]numberedRecord, error) {
-	var begun []*lane
-	for i, st := range some {
-		if i == 0 && b.lane != nil && st.inLaneOf(b.last) || i > 0 && st.inLaneOf(some[i-1]) {
-			continue
-		}
-		begun = append(begun, b.shard(st.owner, st.shard))
-	}
-	dawns := make([]int64, len(begun))
-	errs := kv.Each(ctx, b.db.Store(), begun, func(s kv.Store, i int, l *lane) (err error) {
-		dawns[i], err = l.nextEra(ctx, s)
-		return err
-	})
-	if err := cmp.Or(errs...); err != nil {
-		return nil, err
-	}
+// number gives each of some the next number in its lane.
+func (b *build[T]) number(some []standing) []numberedRecord {
 	all := make([]numberedRecord, len(some))
 	for i, st := range some {
-		if b.lane == nil || !st.inLaneOf(b.last) {
-			b.lane, b.next = begun[0], dawns[0]-1
-			begun, dawns = begun[1:], dawns[1:]
+		if b.last == nil || b.last.laneName != st.laneName {
+			b.lane, b.next = b.shard(st.owner, st.shard), b.dawn
 		}
-		all[i] = numberedRecord{st, b.lane, mark{b.next, st.at}}
-		b.last, b.next = st, b.next-1
+		b.next--
+		all[i], b.last = numberedRecord{st, b.lane, mark{b.next, st.at}}, &some[i]
 	}
-	return all, nil
+	return all
 }
 
 // publish returns the work that adds the entries of all that their rings show, one
@@ -111,7 +123,7 @@ func (b *build[T]) publish(ctx context.Context, all []numberedRecord) (works []f
 		l, g := all[0].lane, all[0].lane.shape()
 		block, end, data := g.block(all[0].mark.stamp), 0, []byte(nil)
 		for ; end < len(all) && all[end].lane == l && g.block(all[end].mark.stamp) == block; end++ {
-			if r := all[end]; r.mark.stamp >= g.oldest(dawn(era(r.mark.stamp))) {
+			if r := all[end]; r.mark.stamp >= g.oldest(b.dawn) {
 				data = entry{r.mark.stamp, r.mark.at, []byte(r.id)}.encode(data)
 			}
 		}
@@ -130,7 +142,8 @@ func (b *build[T]) publish(ctx context.Context, all []numberedRecord) (works []f
 func (b *build[T]) keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], r numberedRecord) error {
 	return b.keepWhile(ctx, s, rec, r.mark, func(rec *plug.Seen[T]) bool {
 		st, ok := b.standing(rec)
-		return ok && st == r.standing && era(decodeMark(rec.Mark).stamp) < era(r.mark.stamp)
+		stamp := decodeMark(rec.Mark).stamp
+		return ok && st == r.standing && stamp <= b.dawn && stamp != r.mark.stamp
 	})
 }
 
@@ -153,39 +166,24 @@ func (c *core[T]) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen[T], 
 	return fmt.Errorf("%s: %w: no number kept after %d tries", rec.ID, kv.ErrConflict, pushTries)
 }
 
-// catchUpAll moves those of recs that a build has missed.
-func (c *core[T]) catchUpAll(ctx context.Context, recs []*plug.Seen[T]) error {
-	return cmp.Or(kv.Each(ctx, c.db.Store(), recs, func(s kv.Store, _ int, rec *plug.Seen[T]) error {
-		return c.catchUp(ctx, s, rec)
-	})...)
+// catchUp moves rec up if it was not sorted but should be.
+func (b *build[T]) catchUp(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+	return b.moveUp(ctx, s, rec, b.dawn)
 }
 
-// catchUp moves rec to the dawn of its lane's era if its number is of an earlier one.
-// A build has begun the era between the taking of the number and the commit of the
-// change, and may have looked at the record before that.
-func (c *core[T]) catchUp(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
-	l, stamp := c.stand(rec)
-	if l == nil {
+// moveUp moves rec to the dawn of an era if its number is of an earlier one.
+func (c *core[T]) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen[T], dawn int64) error {
+	st, ok := c.standing(rec)
+	if !ok || era(decodeMark(rec.Mark).stamp) >= era(dawn) {
 		return nil
 	}
-	behind, now, err := l.isBehind(ctx, s, stamp)
-	if err != nil || !behind {
-		return err
-	}
-	if now == 0 {
-		if _, err := l.nextEra(ctx, s); err != nil {
-			return err
-		}
-		now = era(l.top())
-	}
-	st, _ := c.standing(rec)
-	m := mark{dawn(now), st.at}
+	l, m := c.shard(st.owner, st.shard), mark{dawn, st.at}
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) error { return l.publish(ctx, s, entry{m.stamp, m.at, []byte(rec.ID)}) },
 		func(s kv.Store) error {
 			return c.keepWhile(ctx, s, rec, m, func(rec *plug.Seen[T]) bool {
-				at, stamp := c.stand(rec)
-				return at != nil && at.base == l.base && (stamp == 0 || era(stamp) < now)
+				now, ok := c.standing(rec)
+				return ok && now.laneName == st.laneName && era(decodeMark(rec.Mark).stamp) < era(dawn)
 			})
 		},
 	)

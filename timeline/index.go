@@ -192,19 +192,20 @@ func (c *core[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !c.unbuilt.Load() && era(l.top()) == era(n) {
 		return nil
 	}
-	behind, _, err := l.isBehind(ctx, s, n)
-	if err != nil || !behind {
+	now, err := l.era(ctx, s)
+	if err != nil || era(n) == now {
 		return c.failure(err)
 	}
 	recs, err := c.host.See(ctx, s, m.ID)
 	if err != nil {
 		return err
 	}
-	return c.failure(c.catchUp(ctx, s, recs[0]))
+	return c.failure(c.moveUp(ctx, s, recs[0], dawn(now)))
 }
 
-// Repair adds rec's entry if it is missing. If a build has missed the record, it moves
-// it up; while there may be a build, it leaves that to the build.
+// Repair adds rec's entry if it is missing. If its process has died and a build may
+// have missed the change, it moves the record up. While there may be a build, it leaves
+// that to the build.
 func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ []string) error {
 	m := decodeMark(rec.Mark)
 	if len(rec.Places) == 0 || m.stamp == 0 {
@@ -215,11 +216,11 @@ func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ [
 	if err != nil {
 		return c.failure(err)
 	}
-	if era(m.stamp) < era(max(count, l.top())) && !c.atomic {
+	if rec.Doubt == plug.Unsent && era(m.stamp) < era(count) {
 		if err := c.host.Ready(ctx); err != nil {
 			return unless(err, kvmodel.ErrNeedsRebuild)
 		}
-		return c.failure(c.catchUp(ctx, s, rec))
+		return c.failure(c.moveUp(ctx, s, rec, dawn(era(count))))
 	}
 	if there {
 		return nil
@@ -236,15 +237,9 @@ func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]s
 	if m.stamp == 0 {
 		return []string{fmt.Sprintf("%s.%s: %s has no stamp", c.host.Model(), c.spec.Name, rec.ID)}, nil
 	}
-	there, count, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
-	if err != nil {
+	there, _, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
+	if err != nil || there {
 		return nil, c.failure(err)
-	}
-	if era(m.stamp) < era(count) {
-		return []string{fmt.Sprintf("%s.%s: %s has the stamp %d from before the timeline was built", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
-	}
-	if there {
-		return nil, nil
 	}
 	return []string{fmt.Sprintf("%s.%s: %s has the stamp %d but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
 }

@@ -13,23 +13,25 @@ import (
 
 // A standing is where a record belongs when a timeline is built.
 type standing struct {
-	owner string
-	shard int
+	laneName
 	order string // a text that sorts as the field does
 	at    int64  // when its entry counts as made, in Unix milliseconds
 	id    string
 }
 
-// compare orders standings by lane, and from the newest to the oldest in each.
-func (s standing) compare(other standing) int {
-	return cmp.Or(
-		cmp.Compare(s.owner, other.owner), cmp.Compare(s.shard, other.shard),
-		cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id),
-	)
+// A laneName says which lane of a timeline.
+type laneName struct {
+	owner string
+	shard int
 }
 
-func (s standing) inLaneOf(other standing) bool {
-	return s.owner == other.owner && s.shard == other.shard
+func (n laneName) compare(other laneName) int {
+	return cmp.Or(cmp.Compare(n.owner, other.owner), cmp.Compare(n.shard, other.shard))
+}
+
+// compare orders standings by lane, and from the newest to the oldest in each.
+func (s standing) compare(other standing) int {
+	return cmp.Or(s.laneName.compare(other.laneName), cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id))
 }
 
 // standing returns where rec belongs. ok reports that the timeline holds it.
@@ -37,7 +39,7 @@ func (c *core[T]) standing(rec *plug.Seen[T]) (st standing, ok bool) {
 	if rec.Value == nil || len(rec.Places) == 0 {
 		return st, false
 	}
-	st = standing{owner: ownerOf(rec.Places[0]), shard: c.shardOf(rec.ID), id: rec.ID}
+	st = standing{laneName: laneName{ownerOf(rec.Places[0]), c.shardOf(rec.ID)}, id: rec.ID}
 	// The rev of a record begins with the time when it was made. What has an entry
 	// stays at the time of that.
 	st.at = int64(rec.Rev)
@@ -76,25 +78,24 @@ func sortable(n uint64) string { return string(binary.BigEndian.AppendUint64(nil
 // they are chosen.
 const sortedAtOnce = 1 << 17
 
-// standingsAfter returns the next standings after last, or the first if it is nil, in
-// their order. It reads all records. It returns none at the end.
-func (c *core[T]) standingsAfter(ctx context.Context, last *standing) (some []standing, err error) {
+// foremost returns the standings of the records that wants chooses, in their order: all
+// of them, or the first, as many as are kept in memory.
+func (c *core[T]) foremost(ctx context.Context, wants func(*plug.Seen[T], standing) bool) (some []standing, err error) {
+	cut := func() {
+		slices.SortFunc(some, standing.compare)
+		some = some[:min(len(some), c.sorted)]
+	}
 	err = c.host.Each(ctx, func(recs []*plug.Seen[T]) error {
 		for _, rec := range recs {
-			if st, ok := c.standing(rec); ok && (last == nil || last.compare(st) < 0) {
+			if st, ok := c.standing(rec); ok && wants(rec, st) {
 				some = append(some, st)
 			}
 		}
 		if len(some) >= 2*c.sorted {
-			some = c.foremost(some)
+			cut()
 		}
 		return nil
 	})
-	return c.foremost(some), err
-}
-
-// foremost returns the first of some in their order, as many as are kept.
-func (c *core[T]) foremost(some []standing) []standing {
-	slices.SortFunc(some, standing.compare)
-	return some[:min(len(some), c.sorted)]
+	cut()
+	return some, err
 }

@@ -83,8 +83,11 @@ type Early interface {
 type Builder interface {
 	// Build makes the entries of every record, of which some may have entries
 	// already. Others may write at the same time, as long as they keep the index.
-	// If it ends in an error, or with its process, it is called again.
-	Build(ctx context.Context) error
+	//
+	// ended is the number of the last rebuild that had ended when the index did not
+	// hold all records yet. A build that has the same number as an earlier one goes
+	// on where that was interrupted, or works beside it.
+	Build(ctx context.Context, ended int64) error
 }
 
 // Finisher is an Index that has more to do after a rebuild has entered every
