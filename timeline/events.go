@@ -60,7 +60,9 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	switch spec.Layout {
 	case Numbered:
 		ring := Shape{Size: spec.Keep, Segment: 1}.shape()
-		e.layout = &numbered{shared, newProcess(db), []shape{ring}}
+		p := newProcess(db)
+		p.sparing = true
+		e.layout = &numbered{shared, p, []shape{ring}}
 	case Packed:
 		e.layout = &packed{shared}
 	default:

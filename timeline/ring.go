@@ -153,6 +153,19 @@ func (r *Ring[T]) open(ctx context.Context, up bool, from []cut, n int) (*merge,
 	return m, r.core.failure(m.open(ctx))
 }
 
+// openAhead is open from the newest end, where each reader reads as many stamps before
+// the newest block as ahead returns.
+func (r *Ring[T]) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
+	if err := r.ready(ctx); err != nil {
+		return nil, err
+	}
+	m := newMerge(r.core.db.Store(), r.lanes, false, nil, 1)
+	for i, lane := range m.readers {
+		lane.plan(ahead(i, lane))
+	}
+	return m, r.core.failure(m.open(ctx))
+}
+
 // All returns the records from the newest to the end of the ring, 100 in a trip or
 // two. A record that is written while it runs may come twice or not at all. It ends
 // after an error.

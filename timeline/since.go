@@ -10,7 +10,7 @@ import (
 // moving a record. It is also a cursor: Page returns what is newer than the head, and
 // Since counts it. One trip.
 func (r *Ring[T]) Head(ctx context.Context) (string, error) {
-	m, err := r.open(ctx, false, nil, 1)
+	m, err := r.openAhead(ctx, func(int, *reader) int64 { return defaultSegment })
 	if err != nil {
 		return "", err
 	}
@@ -38,7 +38,10 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m, err := r.open(ctx, false, nil, defaultSegment)
+	m, err := r.openAhead(ctx, func(i int, known *reader) int64 {
+		// Below the cursor there is nothing to count.
+		return min(max(known.knowledge.top()-p.cuts[i].stamp, 0), max(4*defaultSegment/int64(len(r.lanes)), defaultSegment))
+	})
 	if err != nil {
 		return 0, err
 	}
