@@ -139,17 +139,17 @@ func (m *merge) precedes(a, b entry) bool {
 	return a.at > b.at
 }
 
-// above returns the entries above a cut in each lane, lane by lane, newest first. If
+// above returns the items above a cut in each lane, lane by lane, newest first. If
 // there are more than the trips allow, it returns the newest of them.
-func (m *merge) above(ctx context.Context, cuts []cut) ([]entry, error) {
+func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 	for {
-		var found []entry
+		var found []item
 		var short []*reader
 		for i, r := range m.readers {
 			entries, _ := r.visible()
 			for _, e := range entries {
 				if !cuts[i].isOver(e) {
-					found = append(found, e)
+					found = append(found, item{e, r})
 				}
 			}
 			if reach, ended := r.reach(); !ended && reach > cuts[i].stamp {
