@@ -2,6 +2,7 @@ package kvmodel
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -31,13 +32,29 @@ func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h
 
 func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
 	recs, err := h.m.see(ctx, s, ids)
-	if err != nil {
-		return nil, err
-	}
 	for _, rec := range recs {
 		h.m.as(rec, h.index)
 	}
-	return recs, nil
+	return recs, err
+}
+
+func (h host[T]) Each(ctx context.Context, f func([]*plug.Seen[T]) error) error {
+	return h.m.eachID(ctx, func(ids []string) error {
+		recs, err := h.See(ctx, h.m.db.store, ids...)
+		if err != nil {
+			return err
+		}
+		return f(recs)
+	})
+}
+
+func (h host[T]) Keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], mark []byte) error {
+	env := *rec.Envelope
+	env.Marks = slices.Clone(env.Marks)
+	env.SetMark(h.index.Name(), mark)
+	env.Rev++
+	_, err := kv.One(ctx, s, h.m.store(rec, &env))
+	return err
 }
 
 func (h host[T]) Fence(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {

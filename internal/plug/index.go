@@ -87,6 +87,18 @@ type Committer interface {
 	Committed(m *Move)
 }
 
+// Builder is an Index whose entries have an order, so that records cannot be
+// entered one by one when it is added to a model that has some.
+type Builder interface {
+	// Build makes the entries of every record, of which some may have entries
+	// already. Others may write at the same time, as long as they keep the index.
+	//
+	// ended is the number of the last rebuild that had ended when the index did not
+	// hold all records yet. A build that has the same number as an earlier one goes
+	// on where that was interrupted, or works beside it.
+	Build(ctx context.Context, ended int64) error
+}
+
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {
@@ -152,6 +164,15 @@ type Host[T any] interface {
 
 	// See reads the records with these id texts in one trip.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+
+	// Each calls f with all records there may be, in batches. It misses none that
+	// was there before the call and is there after it.
+	Each(ctx context.Context, f func([]*Seen[T]) error) error
+
+	// Keep stores mark in rec as what the index keeps in it, and changes nothing
+	// else. It returns an error that is kv.Raced if the record has changed since it
+	// was seen.
+	Keep(ctx context.Context, s kv.Store, rec *Seen[T], mark []byte) error
 
 	// Fence makes every change fail that was prepared on rec as it was seen. It
 	// returns ErrConflict if the record has changed since, and then nothing was
