@@ -192,9 +192,9 @@ func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kv.Store, place str
 // finishRounds is how often a rebuild tries to count again, once in quietFor.
 const finishRounds = 5
 
-// Finish counts the lists again that a rebuild has come across. It waits until
-// their counters have not changed for long enough.
-func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
+// finishCounting counts the lists again that a rebuild has come across. It waits
+// until their counters have not changed for long enough.
+func (l *Lists[T, K, V]) finishCounting(ctx context.Context) error {
 	if l.derived == nil {
 		return nil
 	}

@@ -45,9 +45,11 @@ func (h host[T]) Fence(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error
 }
 
 func (h host[T]) Meet(id, place string, past uint64) {
-	h.m.db.Later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, plug.NoDoubt)
-	})
+	h.m.db.Later(func(ctx context.Context) error { return h.Mend(ctx, h.m.db.store, id, place, past) })
+}
+
+func (h host[T]) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {
+	return h.m.repair(ctx, s, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, plug.NoDoubt)
 }
 
 func (h host[T]) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {

@@ -15,7 +15,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 	proof.Mistakes(t, "./kvmodel", "TestSweep_(After|ARecord|ACut)|TestRepair", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
 		proof.Wrong("the record is written beside its claim",
 			prepare, "	works = append(works, c.each(p, plug.Index[T].Prepare)...)\n", "	_ = plug.Index[T].Prepare\n",
-			commit, "c.each(p, plug.Index[T].Beside)...)\n	if c.removes", "c.each(p, plug.Index[T].Prepare)...)\n	if c.removes",
+			commit, "c.each(p, plug.Index[T].Beside)...)\n	if c.removes && c.history", "c.each(p, plug.Index[T].Prepare)...)\n	if c.removes && c.history",
 		),
 		proof.Wrong("repair does not fence",
 			repair, "if err != nil || rec.Rev >= past {", "if true {",
@@ -39,7 +39,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 // complete is A5.`,
 		),
 		proof.Wrong("the line is complete before the old entries are gone",
-			commit, "	errs := kv.Together(c.ctx, c.s, works...)\n	if errs[0] != nil {", "	errs := kv.Together(c.ctx, c.s, works...)\n	c.complete()\n	if errs[0] != nil {",
+			commit, "	errs := kv.Together(c.ctx, c.s, works...)\n	if errs[record] != nil {", "	errs := kv.Together(c.ctx, c.s, works...)\n	c.complete()\n	if errs[record] != nil {",
 		),
 		proof.Wrong("the line goes out with the record",
 			prepare, "	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",
@@ -49,7 +49,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			write, "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n", "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
 		),
 		proof.Wrong("the old entries go first",
-			commit, "	c.setMarks(p)\n	works :=", "	if err := c.removeOldest(p); err != nil {\n		return err\n	}\n	c.setMarks(p)\n	works :=",
+			commit, "	c.setMarks(p)\n	var works", "	if err := c.removeOldest(p); err != nil {\n		return err\n	}\n	c.setMarks(p)\n	var works",
 			write, "// complete is A5.", `func (c *change[T]) removeOldest(p *plan[T]) error {
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {

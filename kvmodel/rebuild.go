@@ -206,7 +206,8 @@ func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) err
 // enterOnce is one try of enter.
 func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
 	if rec.Value == nil {
-		return nil
+		// It may not have left all its places.
+		return m.repair(ctx, s, rec.ID, 0, nil, plug.NoDoubt)
 	}
 	moves := make([]*plug.Move, len(m.indexes))
 	var prepare, beside []func(kv.Store) error

@@ -14,19 +14,24 @@ import (
 // commit is A2 and what follows.
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
-	works := append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, c.each(p, plug.Index[T].Beside)...)
+	var works []func(kv.Store) error
 	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
+		// It is the first op of its trip, so no crash leaves the record without it.
 		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
 	}
+	record := len(works)
+	works = append(works, func(s kv.Store) error { return c.write(s, p) })
+	works = append(works, c.each(p, plug.Index[T].Beside)...)
 	if c.removes && c.history > 0 {
 		// A deletion has nothing to keep, so it does not wait for this.
 		works = append(works, func(s kv.Store) error { _ = c.keepRevision(s, p); return nil })
 	}
 	errs := kv.Together(c.ctx, c.s, works...)
-	if errs[0] != nil {
-		return errs[0]
+	if errs[record] != nil {
+		return errs[record]
 	}
 	c.db.recent.Drop(c.key(c.id))
+	c.committed(p)
 	// A deletion's line, beside the commit, may have failed; what is to be done
 	// is the same.
 	if len(c.lines) > 0 || c.needsLine(p) {
@@ -34,6 +39,15 @@ func (c *change[T]) commit(p *plan[T]) error {
 		c.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
 	}
 	return nil
+}
+
+// committed has the indexes that p moves take note of it.
+func (c *change[T]) committed(p *plan[T]) {
+	for i, index := range c.indexes {
+		if committer, ok := index.(plug.Committer); ok && p.moves[i] != nil {
+			committer.Committed(p.moves[i])
+		}
+	}
 }
 
 // setMarks puts into the envelope what the indexes want to keep in it.

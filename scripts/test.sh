@@ -25,7 +25,7 @@ part tests go test -timeout 15m ./...
 part bench in_bench go test -timeout 15m ./...
 
 echo "test: seconds by package and by part, slowest first"
-awk '/^(ok|FAIL)\t/ { print $3 + 0, $2 } /^part / { print $3, "part: " $2 }' "$log" |
+awk '($1 == "ok" || $1 == "FAIL") && NF > 2 { print $3 + 0, $2 } /^part / { print $3, "part: " $2 }' "$log" |
 	sort -rn | awk '{ printf "%7.1f %s\n", $1, substr($0, length($1) + 2) }'
 if [[ -n $failed ]]; then
 	echo "test: failed:$failed" >&2

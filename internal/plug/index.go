@@ -78,6 +78,15 @@ type Early interface {
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
+// Committer is an Index that takes note of a change of this process before the
+// reply, so that its readers see what After has yet to write.
+type Committer interface {
+	// Committed is called once m has committed, before After. It asks nothing of
+	// the store. On one with Atomic it is not called, since After is part of the
+	// commit.
+	Committed(m *Move)
+}
+
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {
@@ -153,6 +162,9 @@ type Host[T any] interface {
 	// does not agree with the record id. First, every change prepared for a rev up
 	// to past is made to fail, unless it has committed.
 	Meet(id, place string, past uint64)
+
+	// Mend does what Meet does, on s, and returns when it is done.
+	Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error
 
 	// Rebuilds returns the numbers of the last rebuild of the data class that
 	// has begun and of the last that has ended, 0 if there was none. What was
