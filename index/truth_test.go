@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -93,6 +95,28 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T)
 		wantIDs(t, ctx, b.ByAuthor.Of("dijkstra"), "b")
 		must(t, b.Create(ctx, &book{ID: "ghost", Author: "knuth"}))
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "ghost")
+	})
+}
+
+func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		now := time.Now()
+		b := openAt(t, shared{s}, &now)
+		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
+		must(t, b.db.Flush(ctx))
+		for i := range 10 {
+			strange(t, s, memberlog.Entry{ID: fmt.Sprint("ghost", i), Rev: farAhead, In: true})
+		}
+		for range 2 {
+			p, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
+			must(t, err)
+			must(t, b.db.Flush(ctx))
+			if diff := cmp.Diff([]string{"a"}, bookIDs(p.Items)); diff != "" {
+				t.Errorf("a page (-want +got)\n%s", diff)
+			}
+			now = now.Add(61 * time.Second)
+		}
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
 	})
 }
 

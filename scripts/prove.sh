@@ -33,4 +33,4 @@ while read -r package name; do
 	Fuzz*) scripts/fuzz.sh 10s "$name" ;;
 	*) RINGTREE_PROVE=10s go test -count=1 -v -timeout 30m -run "^$name\$" "$package" </dev/null ;;
 	esac
-done < <(scripts/listed.sh '(Fuzz|Test(Sweep|Models|Mistakes)_)\w*' | shuffled)
+done < <(scripts/listed.sh '(Fuzz|Test(Sweep|Models|Mistakes|Matrix)_)\w*' | shuffled)

@@ -65,12 +65,16 @@ func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row
 			if e.Rev > 0 {
 				sure[batch[i]] = e
 			} else {
-				l.pending.note(place, batch[i], l.Now())
+				l.Pending(place, batch[i])
 			}
 		}
 	}
 	return sure
 }
+
+// Pending says that the record of e's member was seen to be older than e. If it still
+// is a minute later, Overdue is called by the first read of the list.
+func (l *Logs) Pending(place string, e Entry) { l.pending.note(place, e, l.Now()) }
 
 // pending remembers, for some entries, when this process first saw that their
 // records were older.
