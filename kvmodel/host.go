@@ -2,6 +2,7 @@ package kvmodel
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -29,6 +30,11 @@ func (h host[T]) Store() kv.Store { return h.m.db.store }
 
 func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
 
+func (h host[T]) Built() bool {
+	missing, known := h.m.built.Known()
+	return known && !slices.Contains(missing, definition(h.index))
+}
+
 func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
 	recs, err := h.m.see(ctx, s, ids)
 	if err != nil {
@@ -46,7 +52,7 @@ func (h host[T]) Fence(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error
 
 func (h host[T]) Meet(id, place string, past uint64) {
 	h.m.db.Later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, plug.NoDoubt)
+		return h.m.repair(ctx, h.m.db.store, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, false)
 	})
 }
 

@@ -14,17 +14,21 @@ import (
 // commit is A2 and what follows.
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
-	works := append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, c.each(p, plug.Index[T].Beside)...)
-	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
+	var works []func(kv.Store) error
+	if c.removes && c.needsLine(p) && (len(c.lines) == 0 || c.movesCounted(p)) {
+		// It is the first op of its trip, so no crash leaves the record without it.
 		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
 	}
+	record := len(works)
+	works = append(works, func(s kv.Store) error { return c.write(s, p) })
+	works = append(works, c.each(p, plug.Index[T].Beside)...)
 	if c.removes && c.history > 0 {
 		// A deletion has nothing to keep, so it does not wait for this.
 		works = append(works, func(s kv.Store) error { _ = c.keepRevision(s, p); return nil })
 	}
 	errs := kv.Together(c.ctx, c.s, works...)
-	if errs[0] != nil {
-		return errs[0]
+	if errs[record] != nil {
+		return errs[record]
 	}
 	c.db.recent.Drop(c.key(c.id))
 	// A deletion's line, beside the commit, may have failed; what is to be done
@@ -34,6 +38,18 @@ func (c *change[T]) commit(p *plan[T]) error {
 		c.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
 	}
 	return nil
+}
+
+// movesCounted reports whether p moves the record in an index that counts beside the
+// commit. The line of a deletion, which was written before the record was read, does
+// not say where.
+func (c *change[T]) movesCounted(p *plan[T]) bool {
+	for i, index := range c.indexes {
+		if p.moves[i] != nil && counts(index) {
+			return true
+		}
+	}
+	return false
 }
 
 // setMarks puts into the envelope what the indexes want to keep in it.
@@ -108,7 +124,7 @@ func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
 // change are repaired first.
 func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
 	if !settled {
-		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, plug.NoDoubt); err != nil {
+		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, false); err != nil {
 			return err
 		}
 	}
@@ -138,7 +154,7 @@ func (c *change[T]) removeOld(ctx context.Context, s kv.Store, p *plan[T]) error
 		}
 	}
 	if p.value == nil {
-		works = append(works, func(s kv.Store) error { return c.dropCounters(ctx, s, c.id) })
+		works = append(works, func(s kv.Store) error { return c.dropCounters(ctx, s, c.id, p.rec.Counts) })
 	}
 	return work.FirstError(kv.Together(ctx, s, works...)...)
 }
