@@ -99,3 +99,26 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 		),
 	})
 }
+
+// Each mistake is one that the protocol of plain counters was designed around.
+func TestCounter_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
+	const counters, prepare = "kvmodel/counters.go", "kvmodel/write_prepare.go"
+	proof.Mistakes(t, "./kvmodel", "TestCounter_[HRA]", nil, []proof.Mistake{
+		proof.Wrong("the deleter drops what it reads after its commit",
+			counters, "ops = append(ops, kv.OpDrop(c.key(id), known[i].Version))", "ops = append(ops, kv.OpGet(c.key(id)))",
+			counters, "if err != nil || rec.Envelope.Live() {", "if err != nil || rec == nil {",
+		),
+		proof.Wrong("the guard does not look at the record",
+			counters, "if err != nil || rec.Envelope.Live() {", "if err != nil || rec == nil {",
+		),
+		proof.Wrong("who makes the record again leaves the counter",
+			prepare, "if p.created && p.rec.Version != 0 && c.hasPlain() {", "if p.created && p.rec.Version == 1 && c.hasPlain() {",
+		),
+		proof.Wrong("who makes the record again trusts one trip",
+			prepare, "		if !c.anyCounted(rec.Counts) {\n", "		if true {\n",
+		),
+		proof.Wrong("repair leaves the counter",
+			"kvmodel/repair.go", "return m.dropCounters(ctx, s, id, nil) })", "return nil })",
+		),
+	})
+}
