@@ -21,7 +21,7 @@ func TestDerivedCount_EveryMistakeOfTheProtocolIsNoticed(t *testing.T) {
 		),
 		proof.Wrong("the count goes with its target",
 			counters, "		case c.plain == nil:\n", "		case m == nil:\n",
-			counters, "		if m.counters[i].plain != nil {\n", "		if m != nil {\n",
+			counters, "		if m.counters[i].plain != nil {\n", "		if i >= 0 {\n",
 		),
 		proof.Wrong("what gave up stays counted",
 			derived, "	l.add(ctx, s, added, back)\n", "",
