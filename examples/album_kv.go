@@ -19,7 +19,7 @@ type Albums struct {
 	ByTags      *index.Lists[Album, string, string]      // the Albums with a value among Tags
 	ByShopShelf *index.Lists[Album, string, ByShopShelf] // the Albums with a Shop and Shelf
 	Plays       *index.Counter[string]                   // outside of the record, filled in when that is loaded
-	Hearts      *index.Counter[string]                   // outside of the record, filled in when that is loaded
+	Hearts      *index.DerivedCount[string]              // the size of its list in Hearts.ByAlbum, filled in when the record is loaded
 }
 
 // ByShopShelf is what the Albums of a list have in common.
@@ -39,7 +39,7 @@ func NewAlbums(db *kvmodel.DB) *Albums {
 		History: 20,
 		Counters: []kvmodel.CounterOf[Album]{
 			{Name: "Plays", Set: func(a *Album, n int64) { a.Plays = n }},
-			{Name: "Hearts", Set: func(a *Album, n int64) { a.Hearts = n }},
+			{Name: "Hearts", Derived: true, Set: func(a *Album, n int64) { a.Hearts = n }},
 		},
 	})
 	return &Albums{
@@ -62,7 +62,7 @@ func NewAlbums(db *kvmodel.DB) *Albums {
 			Values: func(a *Album) []ByShopShelf { return []ByShopShelf{{Shop: a.Shop, Shelf: a.Shelf}} },
 		}),
 		Plays:  index.NewCounter(r, "Plays"),
-		Hearts: index.NewCounter(r, "Hearts"),
+		Hearts: index.NewDerivedCount(r, "Hearts"),
 	}
 }
 

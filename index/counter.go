@@ -8,21 +8,44 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// number is what a [Counter] and a [DerivedCount] read.
+type number[K comparable] struct {
+	name   string
+	ids    kvmodel.KeyOf[K]
+	store  kv.Store
+	counts kvmodel.Counter
+}
+
+// Get returns the number, 0 if nothing was counted yet. One trip.
+func (n *number[K]) Get(ctx context.Context, id K) (int64, error) {
+	counts, err := n.counts.Counts(ctx, n.store, []string{n.ids.Text(id)})
+	if err != nil {
+		return 0, n.failure(id, err)
+	}
+	return max(0, counts[0]), nil
+}
+
+func (n *number[K]) failure(id K, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s of %q: %w", n.name, n.ids.Text(id), err)
+}
+
 // Counter is a number of each record that is kept beside the record, since it
 // changes too often to be in it. Loading the record fills it in, writing the
 // record leaves it alone, and deleting the record removes it. Boards that rank by
 // it follow.
 type Counter[K comparable] struct {
-	model, name string
-	ids         kvmodel.KeyOf[K]
-	tally       *kvmodel.Tally
-	store       kv.Store
+	number[K]
+	tally *kvmodel.Tally
 }
 
 // NewCounter returns the counter that the schema of records has under this name.
 func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string) *Counter[K] {
-	model, db := records.ModelName(), records.DB()
-	return &Counter[K]{model, name, records.IDs(), db.Tally(model, name), db.Store()}
+	db := records.DB()
+	tally := db.Tally(records.ModelName(), name)
+	return &Counter[K]{number[K]{records.ModelName() + "." + name, records.IDs(), db.Store(), tally}, tally}
 }
 
 // Hit adds 1 and returns the sum. One trip, three the first time, plus those of
@@ -37,18 +60,16 @@ func (c *Counter[K]) Add(ctx context.Context, id K, d int64) (int64, error) {
 	return n, c.failure(id, err)
 }
 
-// Get returns the number, 0 if nothing was counted yet. One trip.
-func (c *Counter[K]) Get(ctx context.Context, id K) (int64, error) {
-	counts, err := c.tally.Counts(ctx, c.store, []string{c.ids.Text(id)})
-	if err != nil {
-		return 0, c.failure(id, err)
-	}
-	return max(0, counts[0]), nil
-}
+// DerivedCount is how many members a list of other records has, shown in the record
+// whose id is the value of the list. Loading the record fills it in. It belongs to
+// the list: there may be a number where there is no record. Boards that rank by it
+// follow.
+type DerivedCount[K comparable] struct{ number[K] }
 
-func (c *Counter[K]) failure(id K, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s.%s of %q: %w", c.model, c.name, c.ids.Text(id), err)
+// NewDerivedCount returns the derived count that the schema of records has under
+// this name.
+func NewDerivedCount[T any, K comparable](records *kvmodel.Records[T, K], name string) *DerivedCount[K] {
+	db := records.DB()
+	derived := db.Derived(records.ModelName(), name)
+	return &DerivedCount[K]{number[K]{derived.Name(), records.IDs(), db.Store(), derived}}
 }

@@ -72,7 +72,7 @@ func TestLists_DerivedCountsTellTheirFollowers(t *testing.T) {
 		db := open(t, s)
 		b := newBooks(db)
 		f := new(follower)
-		db.Tally("Tag", "Books").Follow(f)
+		db.Derived("Tag", "Books").Follow(f)
 		must(t, b.Create(ctx, &book{ID: "x", Tags: []string{"go"}}))
 		must(t, db.Flush(ctx))
 		must(t, b.Create(ctx, &book{ID: "y", Tags: []string{"go"}}))

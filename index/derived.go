@@ -1,14 +1,10 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -16,268 +12,155 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A derived count is a counter that follows the number of records in the lists
-// of an index: after a change has committed, it adds its share, once. On a store
-// with Atomic this is part of the commit. Elsewhere the addition may be unclear,
-// or the process may die before it, and then the list is counted again. That is
-// only right at a moment when every change that has committed has sent its share
-// too, so the counter must first stay unchanged for as long as that can take.
+// A derived count follows the number of records in the lists of an index. A change
+// adds its share in the trip of its commit, so that whoever is answered sees it, and
+// takes it back if it does not commit. On a store with Atomic the share is part of
+// the commit. Elsewhere an answer may be missing, or the process may die, and then
+// the number is in doubt: see [kvmodel.Derived].
 
-// Counted makes a counter of another model follow the lists: the counter of the
-// record whose id is the value of the list. Nothing else may change that counter.
+// Counted makes a counter of another model follow the lists: the derived count of
+// the record whose id is the value of the list. Nothing counts a record down that
+// expires, so such records must not be counted.
 func Counted(model, counter string) ListOption {
 	return func(o *listOptions) {
-		o.derived = func(db *kvmodel.DB) *derivedCount {
-			return &derivedCount{
-				tally: db.Tally(model, counter),
-				begun: map[string]recount{}, ended: map[string]time.Time{}, asked: map[string]bool{},
-			}
+		o.derived = func(db *kvmodel.DB) *kvmodel.Derived { return db.Derived(model, counter) }
+	}
+}
+
+// counted is lists as their derived count sees them.
+type counted[T any, K comparable, V any] struct{ *Lists[T, K, V] }
+
+func (l counted[T, K, V]) Members(ctx context.Context, s kv.Store, place string) (m kvmodel.Members, err error) {
+	m.N, m.Sum, err = l.logs.Digest(ctx, s, place)
+	return m, err
+}
+
+func (l counted[T, K, V]) Built() bool { return l.host.Built() }
+
+// Counts reports whether a derived count follows the lists.
+func (l *Lists[T, K, V]) Counts() bool { return l.derived != nil }
+
+func (l *Lists[T, K, V]) isAtomic() bool { return kv.PowersOf(l.host.Store()).Atomic != nil }
+
+// countsBeside reports whether m is a change that is counted beside its commit.
+func (l *Lists[T, K, V]) countsBeside(m *plug.Move) bool {
+	return l.derived != nil && m.Added != nil && !l.isAtomic()
+}
+
+// shares returns what is to be added for m: its share of each number, less what its
+// earlier tries have added.
+func shares(m *plug.Move) (all []plug.Share) {
+	for _, place := range without(m.Is, m.Was) {
+		all = append(all, plug.Share{Place: place, By: 1})
+	}
+	for _, place := range without(m.Was, m.Is) {
+		all = append(all, plug.Share{Place: place, By: -1})
+	}
+	for _, sent := range m.Added.Shares {
+		at := slices.IndexFunc(all, func(s plug.Share) bool { return s.Place == sent.Place })
+		if at < 0 {
+			all = append(all, plug.Share{Place: sent.Place})
+			at = len(all) - 1
 		}
+		all[at].By -= sent.By
 	}
-}
-
-// derivedCount is the counters that follow the lists of an index.
-type derivedCount struct {
-	tally *kvmodel.Tally
-
-	mu    sync.Mutex // never held during a trip
-	begun map[string]recount
-	ended map[string]time.Time // when places were last counted again
-	asked map[string]bool      // places that a rebuild has come across
-}
-
-// recount is a count of a list that waits until the counter has not changed for
-// long enough.
-type recount struct {
-	version kv.Version // of the counter before the list was counted; 0: absent
-	members int
-	at      time.Time
-}
-
-const (
-	// sendWithin is how long after its beginning a change may still send its
-	// share to a counter.
-	sendWithin = 10 * time.Second
-
-	// recentlyCounted is how old a recount may be that makes up for a dead
-	// process, which has sent nothing for longer than a recount takes.
-	recentlyCounted = 5 * time.Second
-
-	// quietFor is how long a counter must stay unchanged before its list is
-	// counted again: as long as it takes a change to send its share, and the
-	// share to arrive.
-	quietFor = 15 * time.Second
-)
-
-// errNotQuiet: a list will be counted again, but not yet.
-var errNotQuiet = fmt.Errorf("%w: a list is counted again once its counter has not changed for %v", kvmodel.ErrNotYet, quietFor)
-
-// counting is how far a change has come with its share of the counters.
-type counting uint8
-
-const (
-	notCounted counting = iota
-	countedOnce
-	countUnclear
-)
-
-// follow adds the share of m to the counters. done is how far an earlier call for
-// the same change has come.
-func (l *Lists[T, K, V]) follow(ctx context.Context, s kv.Store, m *plug.Move, done *counting) error {
-	if l.derived == nil || *done == countedOnce {
-		return nil
-	}
-	gained, lost := without(m.Is, m.Was), without(m.Was, m.Is)
-	inTime := kv.PowersOf(l.host.Store()).Atomic != nil || l.host.DB().Now().Sub(m.Began) <= sendWithin
-	first := *done == notCounted
-	*done = countUnclear
-	var err error
-	if first && inTime {
-		err = l.add(ctx, s, gained, lost)
-	} else {
-		err = l.recount(ctx, s, slices.Concat(gained, lost), m.Began.Add(sendWithin))
-	}
-	if err == nil {
-		*done = countedOnce
-	}
-	return err
+	return slices.DeleteFunc(all, func(s plug.Share) bool { return s.By == 0 })
 }
 
 func without(all, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(others, s) })
 }
 
-func (l *Lists[T, K, V]) add(ctx context.Context, s kv.Store, gained, lost []string) error {
-	places := slices.Concat(gained, lost)
-	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
-		delta := int64(1)
-		if i >= len(gained) {
-			delta = -1
-		}
-		return l.derived.tally.AddIn(ctx, s, places[i], delta)
+// add adds more to the numbers, and notes in added what it did.
+func (l *Lists[T, K, V]) add(ctx context.Context, s kv.Store, added *plug.Added, more []plug.Share) {
+	errs := kv.Each(ctx, s, more, func(s kv.Store, i int, share plug.Share) (err error) {
+		more[i].Sum, err = l.derived.Add(ctx, s, share.Place, share.By)
+		return err
 	})
-}
-
-// recount sets the counters of places to the sizes of their lists, on account of
-// changes that sent nothing after since. It returns errNotQuiet if it is too early
-// for that.
-func (l *Lists[T, K, V]) recount(ctx context.Context, s kv.Store, places []string, since time.Time) error {
-	if l.derived == nil {
-		return nil
-	}
-	return l.atEach(ctx, s, places, func(s kv.Store, i int) error { return l.recountOne(ctx, s, places[i], since) })
-}
-
-func (l *Lists[T, K, V]) recountOne(ctx context.Context, s kv.Store, place string, since time.Time) error {
-	if whole := kv.PowersOf(l.host.Store()).Atomic; whole != nil {
-		return whole(ctx, func(s kv.Store) error { return l.recountNow(ctx, s, place) })
-	}
-	now := l.host.DB().Now()
-	begun, ended, ok := l.derived.get(place)
-	if !ended.Before(since.Add(quietFor)) {
-		return nil // It was counted again for another change.
-	}
-	if !ok {
-		return l.beginRecount(ctx, s, place, now)
-	}
-	if now.Sub(begun.at) < quietFor {
-		return errNotQuiet
-	}
-	members, err := l.logs.Count(ctx, s, place)
-	if err != nil {
-		return err
-	}
-	if members != begun.members {
-		return l.beginRecount(ctx, s, place, now)
-	}
-	_, err = kv.One(ctx, s, kv.OpReplace(l.derived.tally.Key(place), begun.version, strconv.AppendInt(nil, int64(members), 10)))
-	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
-		return l.beginRecount(ctx, s, place, now)
-	}
-	if err == nil {
-		l.derived.end(place, now)
-		l.derived.tally.TellSoon(place, 0, int64(members))
-	}
-	return err
-}
-
-// recountNow is recountOne in a transaction, where nothing else changes.
-func (l *Lists[T, K, V]) recountNow(ctx context.Context, s kv.Store, place string) error {
-	members, err := l.logs.Count(ctx, s, place)
-	if err != nil {
-		return err
-	}
-	_, err = kv.One(ctx, s, kv.OpSet(l.derived.tally.Key(place), strconv.AppendInt(nil, int64(members), 10)))
-	if err == nil {
-		l.derived.tally.TellSoon(place, 0, int64(members))
-	}
-	return err
-}
-
-// beginRecount reads the counter and then the list. The write that ends the
-// recount fails if the counter has changed since.
-func (l *Lists[T, K, V]) beginRecount(ctx context.Context, s kv.Store, place string, now time.Time) error {
-	r, err := kv.One(ctx, s, kv.OpGet(l.derived.tally.Key(place)))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return err
-	}
-	members, err := l.logs.Count(ctx, s, place)
-	if err != nil {
-		return err
-	}
-	l.derived.put(place, recount{r.Version, members, now})
-	return errNotQuiet
-}
-
-// finishRounds is how often a rebuild tries to count again, once in quietFor.
-const finishRounds = 5
-
-// finishCounting counts the lists again that a rebuild has come across. It waits
-// until their counters have not changed for long enough.
-func (l *Lists[T, K, V]) finishCounting(ctx context.Context) error {
-	if l.derived == nil {
-		return nil
-	}
-	rest, asked := l.derived.takeAsked(), l.host.DB().Now().Add(-quietFor)
-	for round := 0; len(rest) > 0 && round < finishRounds; round++ {
-		if round > 0 && !kv.Sleep(ctx, quietFor) {
-			return fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(ctx.Err(), context.DeadlineExceeded))
+	for i, share := range more {
+		if errs[i] != nil {
+			added.Doubt = append(added.Doubt, share.Place)
+			continue
 		}
-		var err error
-		if rest, err = l.recountAll(ctx, rest, asked); err != nil {
-			return err
-		}
+		added.Note(share)
 	}
-	if len(rest) > 0 {
-		return fmt.Errorf("%s.%s: counters of %d values: %w", l.host.Model(), l.spec.Name, len(rest), errNotQuiet)
+}
+
+// count adds the shares of m in a transaction. A number that is not there is counted.
+func (l *Lists[T, K, V]) count(ctx context.Context, s kv.Store, m *plug.Move) error {
+	for _, share := range shares(m) {
+		sum, err := l.derived.Add(ctx, s, share.Place, share.By)
+		if errors.Is(err, kv.ErrNotFound) {
+			sum, err = l.derived.Count(ctx, s, share.Place)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.name(share.Place), err)
+		}
+		l.derived.Tell(ctx, s, share.Place, share.By, sum)
 	}
 	return nil
 }
 
-// recountAtOnce is how many lists are counted again side by side.
-const recountAtOnce = 100
-
-// recountAll counts places again and returns those for which it is too early.
-func (l *Lists[T, K, V]) recountAll(ctx context.Context, places []string, since time.Time) (rest []string, err error) {
-	for batch := range slices.Chunk(places, recountAtOnce) {
-		early := make([]bool, len(batch))
-		err := l.atEach(ctx, l.host.Store(), batch, func(s kv.Store, i int) error {
-			err := l.recountOne(ctx, s, batch[i], since)
-			if early[i] = errors.Is(err, errNotQuiet); early[i] {
-				return nil
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
+// tell tells the followers of the numbers what m has added.
+func (l *Lists[T, K, V]) tell(ctx context.Context, s kv.Store, m *plug.Move) {
+	_ = kv.Each(ctx, s, m.Added.Shares, func(s kv.Store, _ int, share plug.Share) error {
+		if share.By != 0 {
+			l.derived.Tell(ctx, s, share.Place, share.By, share.Sum)
 		}
-		for i, place := range batch {
-			if early[i] {
-				rest = append(rest, place)
-			}
+		return nil
+	})
+}
+
+// Undo takes back what a change has added that did not commit.
+func (l *Lists[T, K, V]) Undo(ctx context.Context, s kv.Store, added *plug.Added, places []string, doubt bool) error {
+	back := added.Shares
+	added.Shares = nil
+	if doubt {
+		added.Doubt, back = append(added.Doubt, places...), nil
+	}
+	for i := range back {
+		back[i].By = -back[i].By
+	}
+	l.add(ctx, s, added, back)
+	for _, share := range back {
+		l.derived.Tell(ctx, s, share.Place, 0, -1)
+	}
+	return l.settle(added)
+}
+
+// settle puts in doubt what added says. It returns an ErrNotYet until that has been
+// counted again.
+func (l *Lists[T, K, V]) settle(added *plug.Added) error {
+	if len(added.Doubt) == 0 {
+		return nil
+	}
+	if added.Since.IsZero() {
+		added.Since = l.host.DB().Now()
+		for _, place := range added.Doubt {
+			l.derived.Doubt(place, added.Since)
 		}
 	}
-	return rest, nil
-}
-
-// ask has places counted again when the rebuild ends.
-func (c *derivedCount) ask(places []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, place := range places {
-		c.asked[place] = true
+	for _, place := range added.Doubt {
+		if err := l.derived.Settled(place, added.Since); err != nil {
+			return fmt.Errorf("%s: %w", l.name(place), err)
+		}
 	}
+	return nil
 }
 
-// takeAsked returns, in order, the places asked for, and forgets them.
-func (c *derivedCount) takeAsked() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	places := slices.Sorted(maps.Keys(c.asked))
-	clear(c.asked)
-	return places
-}
+// countedInTime is how long after its beginning a change may still change a list
+// without a doubt. A recount that was under way may have read the list before that.
+const countedInTime = 10 * time.Second
 
-// get returns the recount of place that waits, if there is one, and when the last
-// recount ended.
-func (c *derivedCount) get(place string) (begun recount, ended time.Time, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	begun, ok = c.begun[place]
-	return begun, c.ended[place], ok
-}
-
-func (c *derivedCount) put(place string, r recount) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.begun[place] = r
-}
-
-// end notes that place was counted again, and forgets what was long ago.
-func (c *derivedCount) end(place string, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.begun, place)
-	maps.DeleteFunc(c.ended, func(_ string, at time.Time) bool { return now.Sub(at) > time.Hour })
-	c.ended[place] = now
+// recount counts the lists at places again. It waits until their numbers have not
+// changed for long enough.
+func (l *Lists[T, K, V]) recount(ctx context.Context, places []string) error {
+	if l.derived == nil {
+		return nil
+	}
+	left, err := l.derived.Recount(ctx, places)
+	if left > 0 {
+		err = fmt.Errorf("%s.%s: counters of %d values: %w", l.host.Model(), l.spec.Name, left, err)
+	}
+	return err
 }

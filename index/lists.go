@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
@@ -26,8 +25,8 @@ type Lists[T any, K comparable, V any] struct {
 	host plug.Host[T]
 	logs *memberlog.Logs
 
-	derived *derivedCount // nil: there is none
-	entered places        // by a rebuild that has not ended
+	derived *kvmodel.Derived // nil: there is none
+	entered places           // by a rebuild that has not ended
 }
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
@@ -37,7 +36,7 @@ type ListOption func(*listOptions)
 
 type listOptions struct {
 	hot     uint8
-	derived func(*kvmodel.DB) *derivedCount
+	derived func(*kvmodel.DB) *kvmodel.Derived
 }
 
 // Hot makes each list of at least that many segments from the start, so that
@@ -56,10 +55,13 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
 	}
 	l.logs.Rebuilds, l.logs.Confirm, l.logs.Overdue = l.host.Rebuilds, l.confirm, l.reconsider
+	if l.derived != nil {
+		l.derived.Over(counted[T, K, V]{l})
+	}
 	return l
 }
 
-func newLogs(db *kvmodel.DB, opts []ListOption) (*memberlog.Logs, *derivedCount) {
+func newLogs(db *kvmodel.DB, opts []ListOption) (*memberlog.Logs, *kvmodel.Derived) {
 	var o listOptions
 	for _, opt := range opts {
 		opt(&o)
@@ -84,21 +86,27 @@ func (l *Lists[T, K, V]) name(place string) string {
 // Name returns the index's name.
 func (l *Lists[T, K, V]) Name() string { return l.spec.Name }
 
-// Def returns the index's definition.
-func (l *Lists[T, K, V]) Def() string { return l.spec.Def }
+// Def returns the index's definition, with what counts the lists.
+func (l *Lists[T, K, V]) Def() string {
+	if l.derived != nil {
+		return l.spec.Def + " counted in " + l.derived.Name()
+	}
+	return l.spec.Def
+}
 
 // Places returns the texts of rec's values.
 func (l *Lists[T, K, V]) Places(rec *T) []string { return l.spec.Places(rec) }
 
 // underWay is what one step of a change leaves for the next: the entry, where it
-// was put at each place that was gained, and how far the counting has come.
+// was put at each place that was gained, and whether followers know what was counted.
 type underWay struct {
 	entry   memberlog.Entry
 	tickets []memberlog.Ticket
-	counted counting
+	told    bool
 }
 
-// Prepare enters the record into the lists of its new values.
+// Prepare enters the record into the lists of its new values, and makes sure that
+// these have numbers if they are counted.
 func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a := &underWay{entry: memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true}, tickets: make([]memberlog.Ticket, len(m.Gained))}
 	if m.TTL > 0 {
@@ -106,22 +114,45 @@ func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) 
 	}
 	m.Kept = a
 	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) (err error) {
-		a.tickets[i], err = l.logs.Append(ctx, s, m.Gained[i], a.entry)
-		return err
+		enter := func(s kv.Store) (err error) {
+			a.tickets[i], err = l.logs.Append(ctx, s, m.Gained[i], a.entry)
+			return err
+		}
+		if !l.countsBeside(m) {
+			return enter(s)
+		}
+		made := false
+		begin := func(s kv.Store) error { made = l.derived.Begin(ctx, s, m.Gained[i]); return nil }
+		if err := kv.Together(ctx, s, enter, begin)[0]; err != nil {
+			return err
+		}
+		if made && !a.tickets[i].Began() {
+			// The list has members that the new number does not count.
+			m.Added.Doubt = append(m.Added.Doubt, m.Gained[i])
+		}
+		return nil
 	})
 }
 
-// Beside makes sure that what Prepare appended counts.
+// Beside makes sure that what Prepare appended counts, and adds the change's shares
+// to the numbers.
 func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
+	if m.Rev == m.Base { // It is a rebuild.
+		l.entered.note(m.Is)
+	}
+	if !l.countsBeside(m) {
+		return l.stand(ctx, s, m)
+	}
+	return kv.Together(ctx, s,
+		func(s kv.Store) error { return l.stand(ctx, s, m) },
+		func(s kv.Store) error { l.add(ctx, s, m.Added, shares(m)); return nil },
+	)[0]
+}
+
+func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a, ok := m.Kept.(*underWay)
 	if !ok {
 		return nil // A deletion gains nothing.
-	}
-	if m.Rev == m.Base { // It is a rebuild.
-		l.entered.note(m.Is)
-		if l.derived != nil {
-			l.derived.ask(m.Is)
-		}
 	}
 	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error {
 		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, a.tickets[i])
@@ -137,22 +168,39 @@ func (l *Lists[T, K, V]) Committed(m *plug.Move) {
 }
 
 // After takes the record out of the lists of the values it no longer holds, and
-// adds to the derived counts.
+// settles what was counted.
 func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+	leave := func(s kv.Store) error {
+		return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
+			return l.takeOut(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
+		})
+	}
+	switch {
+	case l.derived == nil || m.Added == nil:
+		return leave(s)
+	case l.isAtomic():
+		if err := leave(s); err != nil {
+			return err
+		}
+		return l.count(ctx, s, m)
+	}
 	a, ok := m.Kept.(*underWay)
 	if !ok {
 		a = new(underWay)
 		m.Kept = a
 	}
-	errs := kv.Together(ctx, s,
-		func(s kv.Store) error {
-			return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
-				return l.takeOut(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
-			})
-		},
-		func(s kv.Store) error { return l.follow(ctx, s, m, &a.counted) },
-	)
-	return cmp.Or(errs...) // An error of the second may only say that it has to wait.
+	works := []func(kv.Store) error{leave}
+	if !a.told {
+		a.told = true
+		works = append(works, func(s kv.Store) error { l.tell(ctx, s, m); return nil })
+	}
+	if err := kv.Together(ctx, s, works...)[0]; err != nil {
+		return err
+	}
+	if m.Added.Since.IsZero() && l.host.DB().Now().Sub(m.Began) > countedInTime {
+		m.Added.Doubt = append(append(m.Added.Doubt, m.Is...), m.Lost...)
+	}
+	return l.settle(m.Added)
 }
 
 // takeOut writes e, which says that a record is out of the list at place.
@@ -184,14 +232,13 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[
 		}
 		return l.logs.Write(ctx, s, places[i], e)
 	})
-	if err != nil || rec.Doubt == plug.NoDoubt {
+	if err != nil || !rec.Doubt || l.derived == nil {
 		return err
 	}
-	since := l.host.DB().Now().Add(-quietFor)
-	if rec.Doubt == plug.Unsent {
-		since = since.Add(-recentlyCounted)
+	for _, place := range places {
+		l.derived.Doubt(place, l.host.DB().Now())
 	}
-	return l.recount(ctx, s, places, since)
+	return nil
 }
 
 // Check reports the values of rec whose lists do not have it.

@@ -86,13 +86,14 @@ const mendAtOnce = 16
 // Finish makes the lists that a rebuild has come across hold what their records say
 // and nothing else, and then has them counted.
 func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
-	for batch := range slices.Chunk(l.entered.take(), mendAtOnce) {
+	entered := l.entered.take()
+	for batch := range slices.Chunk(entered, mendAtOnce) {
 		err := l.atEach(ctx, l.host.Store(), batch, func(s kv.Store, i int) error { return l.mendAll(ctx, s, batch[i]) })
 		if err != nil {
 			return err
 		}
 	}
-	return l.finishCounting(ctx)
+	return l.recount(ctx, entered)
 }
 
 // mendAll mends the entries of the list at place that do not agree with their

@@ -1,21 +1,38 @@
 package kvmodel
 
-import "github.com/ringtree/ringtree/kvmodel/internal/tally"
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/tally"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
 
 // Counters are numbers of a record that change too often to be in it: each has a
 // key of its own. Loading a record reads them in the same trip; writing it leaves
-// them alone.
+// them alone. A plain counter belongs to the record and is dropped when that is
+// deleted. A derived count belongs to lists and stays.
 
 // CounterOf is a counter of records of type T. Set puts its value into a record
 // that was loaded.
 type CounterOf[T any] struct {
-	Name string
-	Set  func(*T, int64)
+	Name    string
+	Derived bool // it counts the members of lists: see [DB.Derived]
+	Set     func(*T, int64)
 }
 
 // Tally is one counter of a model: where its numbers are, and which indexes
 // follow it. [DB.Tally] returns it.
 type Tally = tally.Tally
+
+// Derived is a count of the members of lists, which is read like a counter of
+// another model. [DB.Derived] returns it.
+type Derived = tally.Derived
+
+// Members are those of a list at one moment.
+type Members = tally.Members
 
 // A Counter counts something of each record of a model, such as a [Tally] does.
 type Counter = tally.Counter
@@ -27,3 +44,198 @@ type Follower = tally.Follower
 // CounterKey returns the key of a model's counter for the record with that id
 // text.
 func CounterKey(model, counter, id string) string { return tally.Key(model, counter, id) }
+
+// counter is a counter as its model knows it: either plain or derived.
+type counter[T any] struct {
+	CounterOf[T]
+	plain   *Tally
+	derived *Derived
+}
+
+func newCounters[T any](db *DB, model string, all []CounterOf[T]) []counter[T] {
+	var counters []counter[T]
+	for _, of := range all {
+		c := counter[T]{CounterOf: of}
+		if of.Derived {
+			c.derived = db.Derived(model, of.Name)
+		} else {
+			c.plain = db.Tally(model, of.Name)
+		}
+		counters = append(counters, c)
+	}
+	return counters
+}
+
+func (c *counter[T]) key(id string) string {
+	if c.derived != nil {
+		return c.derived.Key(id)
+	}
+	return c.plain.Key(id)
+}
+
+// withCounters returns keys followed by those of the counters of each of ids, and
+// after these by their old keys while some may be in use.
+func (m *model[T]) withCounters(keys []string, ids []string) []string {
+	old := m.oldCounts()
+	for _, id := range ids {
+		for i := range m.counters {
+			keys = append(keys, m.counters[i].key(id))
+		}
+		for _, d := range old {
+			keys = append(keys, d.OldKey(id))
+		}
+	}
+	return keys
+}
+
+// oldCounts returns all derived counts if the numbers of one may stand under their
+// old keys.
+func (m *model[T]) oldCounts() (all []*Derived) {
+	built := true
+	for i := range m.counters {
+		if d := m.counters[i].derived; d != nil {
+			all = append(all, d)
+			built = built && d.Built()
+		}
+	}
+	if built {
+		return nil
+	}
+	return all
+}
+
+// fillCounters puts into rec what gets of the keys of withCounters have answered.
+func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
+	rec.Counts = results
+	if rec.Value == nil {
+		return nil
+	}
+	old := results[len(m.counters):]
+	for i := range m.counters {
+		c := &m.counters[i]
+		n, err := c.number(results[i], &old)
+		if err != nil {
+			return m.failure(rec.ID, fmt.Errorf("counter %s: %w", c.Name, err))
+		}
+		c.Set(rec.Value, n)
+	}
+	return nil
+}
+
+// number returns the number that a get has answered. old begins with what stands
+// under the old key, unless it is empty; the number takes that out.
+func (c *counter[T]) number(r kv.Result, old *[]kv.Result) (int64, error) {
+	if c.derived == nil {
+		return c.plain.Number(0, r)
+	}
+	if len(*old) == 0 {
+		return c.derived.NumberOf(0, r, nil)
+	}
+	before := (*old)[0]
+	*old = (*old)[1:]
+	return c.derived.NumberOf(0, r, &before)
+}
+
+// decodeCounted is decode for the results of a record and its counters.
+func (m *model[T]) decodeCounted(id string, results []kv.Result) (*plug.Seen[T], error) {
+	rec, err := m.decode(id, results[0])
+	if err != nil {
+		return nil, err
+	}
+	return rec, m.fillCounters(rec, results[1:])
+}
+
+// A plain counter is dropped only by a version that was read before some moment at
+// which the record was seen deleted or, by the change that deletes it, before that
+// has committed. Versions never come again, so a hit that the next record of that id
+// was answered for keeps its counter.
+
+// hasPlain reports whether records have plain counters.
+func (m *model[T]) hasPlain() bool {
+	for i := range m.counters {
+		if m.counters[i].plain != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// drops returns an op for each plain counter of id: it drops what known says, the
+// results of an earlier read that was before that moment, or reads the counter where
+// there was none.
+func (m *model[T]) drops(id string, known []kv.Result) []kv.Op {
+	var ops []kv.Op
+	for i := range m.counters {
+		c := &m.counters[i]
+		switch {
+		case c.plain == nil:
+		case known != nil && known[i].Err == nil:
+			ops = append(ops, kv.OpDrop(c.key(id), known[i].Version))
+		default:
+			ops = append(ops, kv.OpGet(c.key(id)))
+		}
+	}
+	return ops
+}
+
+// remaining returns the keys of the counters that the drops ops have left.
+func remaining(ops []kv.Op) (keys []string) {
+	for i := range ops {
+		if gone := errors.Is(ops[i].Result.Err, kv.ErrNotFound); !gone && (ops[i].Kind == kv.Get || ops[i].Result.Err != nil) {
+			keys = append(keys, ops[i].Key)
+		}
+	}
+	return keys
+}
+
+// dropCounters removes the plain counters of the record id, which is deleted. known
+// is what was read of its counters before it was.
+func (m *model[T]) dropCounters(ctx context.Context, s kv.Store, id string, known []kv.Result) error {
+	ops := m.drops(id, known)
+	if len(ops) == 0 {
+		return nil
+	}
+	if err := s.Do(ctx, ops); err != nil {
+		return err
+	}
+	return m.dropGuarded(ctx, s, id, remaining(ops))
+}
+
+// dropGuarded removes the counters under keys unless the record id lives: each by
+// the version that it had before the record was read.
+func (m *model[T]) dropGuarded(ctx context.Context, s kv.Store, id string, keys []string) error {
+	for range maxTries {
+		drops, err := dropsOf(ctx, s, keys)
+		if err != nil || len(drops) == 0 {
+			return err
+		}
+		rec, err := m.seeOne(ctx, s, id)
+		if err != nil || rec.Envelope.Live() {
+			return err
+		}
+		if err := s.Do(ctx, drops); err != nil {
+			return err
+		}
+		if keys = remaining(drops); len(keys) == 0 {
+			return nil
+		}
+	}
+	return m.failure(id, kv.ErrConflict)
+}
+
+// dropsOf reads what stands under keys and returns ops that drop just that.
+func dropsOf(ctx context.Context, s kv.Store, keys []string) (drops []kv.Op, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		if r.Err == nil {
+			drops = append(drops, kv.OpDrop(keys[i], r.Version))
+		}
+	}
+	return drops, nil
+}

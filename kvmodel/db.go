@@ -46,7 +46,8 @@ type DB struct {
 
 	mu      sync.Mutex // never held during a trip
 	models  map[string]dataClass
-	tallies map[[2]string]*Tally // by model and counter
+	tallies map[[2]string]*Tally   // by model and counter
+	derived map[[2]string]*Derived // likewise
 
 	lostRaces atomic.Int64
 }
@@ -103,6 +104,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		turns:   turns.New(),
 		models:  make(map[string]dataClass),
 		tallies: make(map[[2]string]*Tally),
+		derived: make(map[[2]string]*Derived),
 	}
 	db.journal = journal.New(journal.Config{
 		Store: db.store, Log: o.log, Atomic: db.atomic != nil, Closed: db.work.Closed(),
@@ -111,6 +113,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	db.repairer = repair.New(repair.Config{
 		Store: db.store, Now: o.now, Process: db.journal.Process,
 		Model: func(name string) repair.Model { return db.model(name) }, Archive: db.archive,
+		Settled: db.isSettled,
 	})
 	return db, nil
 }
@@ -128,12 +131,17 @@ type Stats struct {
 	Failed     int // how often one has failed
 	Lines      int // changes in the journal that are not known to be complete
 	Retries    int // how often a change lost a race and started over
+	InDoubt    int // derived counts that will be counted again, since an answer was missing or a process died
 }
 
 // Stats returns what the DB is doing now.
 func (db *DB) Stats() Stats {
 	busy, waiting, failed := db.work.Stats()
-	return Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load())}
+	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load())}
+	for _, d := range db.deriveds() {
+		s.InDoubt += d.InDoubt()
+	}
+	return s
 }
 
 // Close does what is still to be done until ctx ends, then closes the store.
@@ -191,9 +199,15 @@ func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) err
 // Repair looks once for what processes that died have left half done, and
 // finishes it. A DB that writes does so by itself every 15 seconds. A process
 // counts as dead when this DB has seen no sign of it for 30 seconds, so the first
-// call of a new DB only looks. What has to wait for its time is left to a later
-// call.
-func (db *DB) Repair(ctx context.Context) error { return db.repairer.Repair(ctx) }
+// call of a new DB only looks. It also counts again what is in doubt. What has to
+// wait for its time is left to a later call.
+func (db *DB) Repair(ctx context.Context) error {
+	errs := []error{db.repairer.Repair(ctx)}
+	for _, d := range db.deriveds() {
+		errs = append(errs, d.Settle(ctx))
+	}
+	return errors.Join(errs...)
+}
 
 // watch starts the repairs, the first time it is called.
 func (db *DB) watch() {
@@ -206,10 +220,36 @@ func (db *DB) Tally(model, counter string) *Tally {
 	defer db.mu.Unlock()
 	of := [2]string{model, counter}
 	if db.tallies[of] == nil {
-		db.tallies[of] = tally.New(tally.Base{Store: db.store, Atomic: db.atomic, Work: db.work, Log: db.log}, model, counter)
+		db.tallies[of] = tally.New(db.tallyBase(), model, counter)
 	}
 	return db.tallies[of]
 }
+
+// Derived returns the derived count of that name of a model, the same one at every
+// call.
+func (db *DB) Derived(model, counter string) *Derived {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	of := [2]string{model, counter}
+	if db.derived[of] == nil {
+		db.derived[of] = tally.NewDerived(db.tallyBase(), model, counter)
+	}
+	return db.derived[of]
+}
+
+func (db *DB) tallyBase() tally.Base {
+	return tally.Base{Store: db.store, Atomic: db.atomic, Now: db.now, Work: db.work, Log: db.log}
+}
+
+// deriveds returns all derived counts.
+func (db *DB) deriveds() []*Derived {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return slices.Collect(maps.Values(db.derived))
+}
+
+// isSettled reports whether no derived count is in doubt.
+func (db *DB) isSettled() bool { return db.Stats().InDoubt == 0 }
 
 // register makes a data class known to repair.
 func (db *DB) register(name string, m dataClass) {

@@ -30,6 +30,11 @@ func (h host[T]) Store() kv.Store { return h.m.db.store }
 
 func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
 
+func (h host[T]) Built() bool {
+	missing, known := h.m.built.Known()
+	return known && !slices.Contains(missing, definition(h.index))
+}
+
 func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
 	recs, err := h.m.see(ctx, s, ids)
 	for _, rec := range recs {
@@ -66,7 +71,7 @@ func (h host[T]) Meet(id, place string, past uint64) {
 }
 
 func (h host[T]) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {
-	return h.m.repair(ctx, s, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, plug.NoDoubt)
+	return h.m.repair(ctx, s, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, false)
 }
 
 func (h host[T]) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {

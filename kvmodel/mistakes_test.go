@@ -25,11 +25,11 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			repair, "if err != nil || rec.Rev >= past {", "if err != nil || rec.Version != 0 && rec.Envelope.Tries == nil {",
 		),
 		proof.Wrong("a loser cleans without reading",
-			"kvmodel/write_cleanup.go", "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, doubt)", "c.repairUnread(ctx, doubt)",
-			write, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context, doubt plug.Doubt) error {
+			"kvmodel/write_cleanup.go", "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, false)", "c.repairUnread(ctx)",
+			write, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context) error {
 	for _, t := range c.touched {
 		index := c.index(t.Index)
-		if err := index.Repair(ctx, c.db.store, &plug.Seen[T]{ID: c.id, Rev: c.maxRev, Doubt: doubt}, t.Places); err != nil {
+		if err := index.Repair(ctx, c.db.store, &plug.Seen[T]{ID: c.id, Rev: c.maxRev}, t.Places); err != nil {
 			return err
 		}
 	}
@@ -43,7 +43,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 		),
 		proof.Wrong("the line goes out with the record",
 			prepare, "	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",
-			commit, "if c.removes && len(c.lines) == 0 && c.needsLine(p) {", "if len(c.lines) == 0 && c.needsLine(p) {",
+			commit, "if c.removes && c.needsLine(p) && (len(c.lines) == 0 || c.movesCounted(p)) {", "if len(c.lines) == 0 && c.needsLine(p) {",
 		),
 		proof.Wrong("a second try has no line of its own",
 			write, "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n", "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
@@ -71,7 +71,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			journal, "	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })\n	return nil", "	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })\n	go j.Archive(ctx, seg.created)\n	return nil",
 		),
 		proof.Wrong("a journal is removed before it is repaired",
-			journals, "	wait := r.once(ctx, j, indexes, r.repairLines)\n", "	if err := j.Remove(ctx, r.Store); err != nil {\n		return err\n	}\n	j.Lines = j.Lines[len(j.Lines)/2:]\n	wait := r.once(ctx, j, indexes, r.repairLines)\n",
+			journals, "	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {\n", "	if err := j.Remove(ctx, r.Store); err != nil {\n		return err\n	}\n	j.Lines = j.Lines[len(j.Lines)/2:]\n	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {\n",
 		),
 		proof.Wrong("there is no second pass",
 			journals, "	if err := r.repairLines(ctx, j); err != nil {\n		return err\n	}\n	return j.Remove(ctx, r.Store)", "	return j.Remove(ctx, r.Store)",
@@ -96,6 +96,29 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 		),
 		proof.Wrong("of two entries with one rev the addition counts",
 			"kvmodel/sweep_test.go", "rev == old && line[0] == '-'", "rev == old && line[0] == '+'",
+		),
+	})
+}
+
+// Each mistake is one that the protocol of plain counters was designed around.
+func TestMistakes_OfCountersAreNoticed(t *testing.T) {
+	const counters, prepare = "kvmodel/counters.go", "kvmodel/write_prepare.go"
+	proof.Mistakes(t, "./kvmodel", "TestCounter_[HRA]", nil, []proof.Mistake{
+		proof.Wrong("the deleter drops what it reads after its commit",
+			counters, "ops = append(ops, kv.OpDrop(c.key(id), known[i].Version))", "ops = append(ops, kv.OpGet(c.key(id)))",
+			counters, "if err != nil || rec.Envelope.Live() {", "if err != nil || rec == nil {",
+		),
+		proof.Wrong("the guard does not look at the record",
+			counters, "if err != nil || rec.Envelope.Live() {", "if err != nil || rec == nil {",
+		),
+		proof.Wrong("who makes the record again leaves the counter",
+			prepare, "if p.created && p.rec.Version != 0 && c.hasPlain() {", "if p.created && p.rec.Version == 1 && c.hasPlain() {",
+		),
+		proof.Wrong("who makes the record again trusts one trip",
+			prepare, "		if !c.anyCounted(rec.Counts) {\n", "		if true {\n",
+		),
+		proof.Wrong("repair leaves the counter",
+			"kvmodel/repair.go", "return m.dropCounters(ctx, s, id, nil) })", "return nil })",
 		),
 	})
 }

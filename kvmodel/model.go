@@ -34,7 +34,7 @@ type model[T any] struct {
 	schema   func(*T) fields // the record's own fields that the write path fills in
 	indexes  []plug.Index[T]
 	streaks  []*streak // of the indexes, by their numbers
-	counters []CounterOf[T]
+	counters []counter[T]
 	history  int
 	ends     bool // records may expire
 	all      *enumeration.Enumeration

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -27,11 +26,12 @@ func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.S
 	}
 	recs := make([]*plug.Seen[T], len(ids))
 	counts := results[len(ids):]
+	each := len(counts) / max(len(ids), 1)
 	for i, r := range results[:len(ids)] {
 		if recs[i], err = m.decode(ids[i], r); err != nil {
 			return nil, err
 		}
-		if err := m.fillCounters(recs[i], counts[i*len(m.counters):]); err != nil {
+		if err := m.fillCounters(recs[i], counts[i*each:(i+1)*each]); err != nil {
 			return nil, err
 		}
 	}
@@ -67,40 +67,6 @@ func (m *model[T]) values(ctx context.Context, ids []string) ([]*T, error) {
 		values[i] = rec.Value
 	}
 	return values, nil
-}
-
-// withCounters returns keys followed by those of the counters of each of ids.
-func (m *model[T]) withCounters(keys []string, ids []string) []string {
-	for _, id := range ids {
-		for _, c := range m.counters {
-			keys = append(keys, CounterKey(m.name, c.Name, id))
-		}
-	}
-	return keys
-}
-
-// fillCounters puts into rec what gets of its counters have answered.
-func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
-	if rec.Value == nil {
-		return nil
-	}
-	for i, c := range m.counters {
-		n, err := tally.NumberOr(0, results[i])
-		if err != nil {
-			return m.failure(rec.ID, fmt.Errorf("counter %s: %w", c.Name, err))
-		}
-		c.Set(rec.Value, n)
-	}
-	return nil
-}
-
-// decodeCounted is decode for the results of a record and its counters.
-func (m *model[T]) decodeCounted(id string, results []kv.Result) (*plug.Seen[T], error) {
-	rec, err := m.decode(id, results[0])
-	if err != nil {
-		return nil, err
-	}
-	return rec, m.fillCounters(rec, results[1:])
 }
 
 // decode returns what a get of id's record answered.

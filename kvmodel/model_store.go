@@ -60,26 +60,3 @@ func (m *model[T]) fence(ctx context.Context, s kv.Store, rec *plug.Seen[T], pas
 	}
 	return err
 }
-
-// dropCounters removes the counters of a record that is deleted, unless they
-// change at the same time.
-func (m *model[T]) dropCounters(ctx context.Context, s kv.Store, id string) error {
-	if len(m.counters) == 0 {
-		return nil
-	}
-	keys := m.withCounters(nil, []string{id})
-	results, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
-		return err
-	}
-	var drops []kv.Op
-	for i, r := range results {
-		if r.Err == nil {
-			drops = append(drops, kv.OpDrop(keys[i], r.Version))
-		}
-	}
-	if len(drops) == 0 {
-		return nil
-	}
-	return s.Do(ctx, drops)
-}

@@ -251,7 +251,7 @@ func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T], bui
 func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T], builders map[string]plug.Builder) error {
 	if rec.Value == nil {
 		// It may not have left all its places.
-		return m.repair(ctx, s, rec.ID, 0, nil, plug.NoDoubt)
+		return m.repair(ctx, s, rec.ID, 0, nil, false)
 	}
 	moves := make([]*plug.Move, len(m.indexes))
 	var prepare, beside []func(kv.Store) error

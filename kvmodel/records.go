@@ -44,7 +44,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		all:     enumeration.New(schema.Name),
 		built:   built.New(db.store, schema.Name),
 
-		counters: schema.Counters,
+		counters: newCounters(db, schema.Name, schema.Counters),
 		history:  schema.History,
 		ends:     schema.Expires != nil,
 	}

@@ -14,9 +14,9 @@ import (
 
 // repair makes what the indexes hold of the record id, at the places touched,
 // agree with the record. First, every change prepared for a rev up to past is made
-// to fail, unless it has committed. doubt says what one of them may have left that
-// the record does not show.
-func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt plug.Doubt) error {
+// to fail, unless it has committed. With doubt, what counts the record may be wrong,
+// too.
+func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
 	if m.ends && past > 0 {
 		// Two changes for one rev may have entered the record at one place with
 		// different ends. Only an entry with a greater rev outdoes them both.
@@ -26,8 +26,13 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 	if err != nil {
 		return err
 	}
+	touched = slices.Clone(touched)
 	for _, t := range lost(rec) {
-		touched = mergeTouched(slices.Clone(touched), t)
+		touched = mergeTouched(touched, t)
+	}
+	if doubt {
+		// A deletion may have counted the record out of where it still is.
+		touched = m.mergePlaces(touched, rec)
 	}
 	var works []func(kv.Store) error
 	for _, t := range touched {
@@ -40,7 +45,7 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 		}
 	}
 	if rec.Envelope != nil && rec.Envelope.Deleted {
-		works = append(works, func(s kv.Store) error { return m.dropCounters(ctx, s, id) })
+		works = append(works, func(s kv.Store) error { return m.dropCounters(ctx, s, id, nil) })
 	}
 	return m.failure(id, work.FirstError(kv.Together(ctx, s, works...)...))
 }
@@ -70,7 +75,22 @@ func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) e
 		}
 		past = rec.Rev + 1
 	}
-	return m.repair(ctx, s, l.ID, past, l.Touched, plug.Unsent)
+	return m.repair(ctx, s, l.ID, past, l.Touched, true)
+}
+
+// mergePlaces adds the places of rec to all, in the indexes that count.
+func (m *model[T]) mergePlaces(all []envelope.Touched, rec *plug.Seen[T]) []envelope.Touched {
+	for _, index := range m.indexes {
+		if rec.Value != nil && counts(index) {
+			all = mergeTouched(all, envelope.Touched{Index: index.Name(), Places: index.Places(rec.Value)})
+		}
+	}
+	return all
+}
+
+func counts[T any](index plug.Index[T]) bool {
+	c, ok := index.(plug.Counting)
+	return ok && c.Counts()
 }
 
 // lost returns the places that may still name rec although it is deleted.

@@ -59,6 +59,8 @@ type change[T any] struct {
 
 	lines   []*journal.Segment // of the journal lines written for it
 	touched []envelope.Touched // the places some try has prepared
+	added   []plug.Added       // by index: what all tries have added beside their commits
+	dead    *plug.Seen[T]      // the record as it was last seen deleted, with its counters
 	maxRev  uint64             // of all tries: what removes their entries must have a higher rev
 	unclear bool               // some commit was sent and not answered
 	creates bool               // and that was one of a new record
@@ -112,7 +114,7 @@ func (c *change[T]) each(p *plan[T], step func(plug.Index[T], context.Context, k
 // needsLine reports whether others must be able to find the change of p if it is
 // left half done.
 func (c *change[T]) needsLine(p *plan[T]) bool {
-	return len(p.touched) > 0 || c.handlers.Any() || p.value == nil && len(c.counters) > 0 || p.created && c.db.atomic == nil && c.numbers == nil
+	return len(p.touched) > 0 || c.handlers.Any() || p.value == nil && c.hasPlain() || p.created && c.db.atomic == nil && c.numbers == nil
 }
 
 // lineOf returns the journal line of p.

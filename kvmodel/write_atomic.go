@@ -53,7 +53,7 @@ func (c *change[T]) callHandlers(p *plan[T]) {
 func (c *change[T]) allSteps(s kv.Store, p *plan[T]) (grown enumeration.Growth, err error) {
 	if found, err := c.peekAt(s, p); err != nil {
 		return grown, err
-	} else if found.Value != nil {
+	} else if isThere(found) {
 		return grown, c.beaten(found)
 	}
 	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index[T].Prepare)...)...); err != nil {

@@ -76,7 +76,7 @@ func (c *change[T]) maxLost() int {
 func (c *change[T]) moveOn() error {
 	old := *c
 	old.cleanUp()
-	c.nonce, c.lines, c.touched, c.maxRev, c.unclear = kv.Random(), nil, nil, 0, false
+	c.nonce, c.lines, c.touched, c.added, c.dead, c.maxRev, c.unclear = kv.Random(), nil, nil, nil, nil, 0, false
 	id, err := c.next(c.ctx)
 	c.id = id
 	return err

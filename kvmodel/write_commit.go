@@ -15,7 +15,7 @@ import (
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
 	var works []func(kv.Store) error
-	if c.removes && len(c.lines) == 0 && c.needsLine(p) {
+	if c.removes && c.needsLine(p) && (len(c.lines) == 0 || c.movesCounted(p)) {
 		// It is the first op of its trip, so no crash leaves the record without it.
 		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
 	}
@@ -48,6 +48,18 @@ func (c *change[T]) committed(p *plan[T]) {
 			committer.Committed(p.moves[i])
 		}
 	}
+}
+
+// movesCounted reports whether p moves the record in an index that counts beside the
+// commit. The line of a deletion, which was written before the record was read, does
+// not say where.
+func (c *change[T]) movesCounted(p *plan[T]) bool {
+	for i, index := range c.indexes {
+		if p.moves[i] != nil && counts(index) {
+			return true
+		}
+	}
+	return false
 }
 
 // setMarks puts into the envelope what the indexes want to keep in it.
@@ -122,7 +134,7 @@ func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
 // change are repaired first.
 func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
 	if !settled {
-		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, plug.NoDoubt); err != nil {
+		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, false); err != nil {
 			return err
 		}
 	}
@@ -152,7 +164,7 @@ func (c *change[T]) removeOld(ctx context.Context, s kv.Store, p *plan[T]) error
 		}
 	}
 	if p.value == nil {
-		works = append(works, func(s kv.Store) error { return c.dropCounters(ctx, s, c.id) })
+		works = append(works, func(s kv.Store) error { return c.dropCounters(ctx, s, c.id, p.rec.Counts) })
 	}
 	return work.FirstError(kv.Together(ctx, s, works...)...)
 }

@@ -161,6 +161,9 @@ func (c *change[T]) checkExpiry(at time.Time) error {
 // planMoves fills in what the change means to each index.
 func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 	p.moves = make([]*plug.Move, len(c.indexes))
+	if c.added == nil {
+		c.added = make([]plug.Added, len(c.indexes))
+	}
 	ttl := c.ttl(p.env)
 	extends := p.value != nil && p.rec.Envelope.Live() && p.env.Expires != p.rec.Envelope.Expires
 	for i, index := range c.indexes {
@@ -168,7 +171,7 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 		mv := &plug.Move{
 			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl,
 			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is,
-			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began,
+			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began, Added: &c.added[i],
 		}
 		if extends {
 			mv.Gained, mv.Had = is, without(is, mv.Gained)

@@ -16,18 +16,25 @@ func (c *change[T]) prepare(p *plan[T]) error {
 		return err
 	}
 	works = append(works, c.each(p, plug.Index[T].Prepare)...)
+	if p.created && p.rec.Version != 0 && c.hasPlain() {
+		known, err := c.countsOfDead(p)
+		if err != nil {
+			return err
+		}
+		works = append(works, func(s kv.Store) error { return c.dropOld(s, known) })
+	}
 	if c.history > 0 {
 		works = append(works, func(s kv.Store) error { return c.keepRevision(s, p) })
 	}
 	if len(works) == 0 {
 		return nil
 	}
-	var found kv.Result
+	var found []kv.Result
 	if c.peek {
 		works = append(works, func(s kv.Store) (err error) { found, err = c.peekAt(s, p); return err })
 	}
 	errs := kv.Together(c.ctx, c.s, works...)
-	if found.Value != nil {
+	if isThere(found) {
 		return c.beaten(found)
 	}
 	return mostTelling(errs)
@@ -63,29 +70,35 @@ func mostTelling(errs []error) error {
 	return lost
 }
 
-// peekAt reads the record beside A1, for a Create with an id that may be in use.
-func (c *change[T]) peekAt(s kv.Store, p *plan[T]) (kv.Result, error) {
+// peekAt reads the record beside A1, for a Create with an id that may be in use,
+// and its counters.
+func (c *change[T]) peekAt(s kv.Store, p *plan[T]) ([]kv.Result, error) {
 	if !c.peek || p.rec.Version != 0 {
-		return kv.Result{}, nil
+		return nil, nil
 	}
-	r, err := kv.One(c.ctx, s, kv.OpGet(c.key(c.id)))
-	if errors.Is(err, kv.ErrNotFound) {
-		return r, nil
+	keys := []string{c.key(c.id)}
+	if c.hasPlain() && c.db.atomic == nil {
+		keys = c.withCounters(keys, []string{c.id})
 	}
-	return r, err
+	return kv.GetAll(c.ctx, s, keys...)
 }
+
+// isThere reports whether peekAt has found something.
+func isThere(found []kv.Result) bool { return len(found) > 0 && found[0].Err == nil }
 
 // beaten returns the error of a Create whose id turns out to be in use: found is
 // what is stored there. A Create that can take another id has only lost a race.
-func (c *change[T]) beaten(found kv.Result) error {
+func (c *change[T]) beaten(found []kv.Result) error {
 	if c.next != nil {
 		return errLost
 	}
-	rec, err := c.decode(c.id, found)
+	rec, err := c.decode(c.id, found[0])
 	if err != nil {
 		return err
 	}
 	if !rec.Envelope.Live() {
+		rec.Counts = found[1:]
+		c.dead = rec
 		return errLost
 	}
 	if _, err := c.apply(rec.Value); err != nil {
@@ -100,4 +113,63 @@ func (c *change[T]) remember(p *plan[T]) {
 	for _, t := range p.touched {
 		c.touched = mergeTouched(c.touched, t)
 	}
+}
+
+// A record that is made again must not show the counters of the one before it, so
+// they are gone before A2. They are dropped in A1 by what was read of them in a trip
+// before the one that has shown the tombstone last.
+
+// countsOfDead returns what was read of the counters before the tombstone that p
+// replaces was read again, and looks once more if need be.
+func (c *change[T]) countsOfDead(p *plan[T]) (known []kv.Result, err error) {
+	rec := p.rec
+	for range maxTries {
+		if !c.anyCounted(rec.Counts) {
+			return rec.Counts, nil
+		}
+		if c.dead != nil && c.dead.Version == rec.Version && c.sameCounts(c.dead.Counts, rec.Counts) {
+			return c.dead.Counts, nil
+		}
+		c.dead = rec
+		if rec, err = c.seeOne(c.ctx, c.s, c.id); err != nil {
+			return nil, err
+		}
+		if rec.Version != p.rec.Version {
+			break
+		}
+	}
+	return nil, errLost
+}
+
+// dropOld drops the counters that are known and looks for the others. There must be
+// none left.
+func (c *change[T]) dropOld(s kv.Store, known []kv.Result) error {
+	ops := c.drops(c.id, known)
+	if err := s.Do(c.ctx, ops); err != nil && !errors.Is(err, kv.ErrUnclear) {
+		return err
+	}
+	if len(remaining(ops)) > 0 {
+		return errLost
+	}
+	return nil
+}
+
+// anyCounted reports whether there is a plain counter among results.
+func (m *model[T]) anyCounted(results []kv.Result) bool {
+	for i := range m.counters {
+		if m.counters[i].plain != nil && results[i].Err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// sameCounts reports whether the plain counters are the same in a and b.
+func (m *model[T]) sameCounts(a, b []kv.Result) bool {
+	for i := range m.counters {
+		if m.counters[i].plain != nil && a[i].Version != b[i].Version {
+			return false
+		}
+	}
+	return true
 }

@@ -20,14 +20,16 @@ type talk struct {
 	Born         float64
 	Topic        string
 	Votes, Views int64 `json:"-"`
+	Fans         int64 `json:"-"` // a derived count
 }
 
-func (t *talk) heat() float64 { return math.Sqrt(t.Born) + float64(10*t.Votes+t.Views) }
+func (t *talk) heat() float64 { return math.Sqrt(t.Born) + float64(10*t.Votes+t.Views+10*t.Fans) }
 
 type talks struct {
 	*kvmodel.Records[talk, string]
 	db           *kvmodel.DB
 	votes, views *kvmodel.Tally
+	fans         *kvmodel.Derived
 	Front        *ranking.Board[talk, string, float64]
 	ByTopic      *ranking.Boards[talk, string, float64, string]
 	Top          *ranking.Board[talk, string, int64]
@@ -47,17 +49,18 @@ func openTalks(t *testing.T, s kv.Store, batch ranking.Batch) *talks {
 		Counters: []kvmodel.CounterOf[talk]{
 			{Name: "Votes", Set: func(v *talk, n int64) { v.Votes = n }},
 			{Name: "Views", Set: func(v *talk, n int64) { v.Views = n }},
+			{Name: "Fans", Derived: true, Set: func(v *talk, n int64) { v.Fans = n }},
 		},
 	})
-	votes, views := db.Tally("Talk", "Votes"), db.Tally("Talk", "Views")
+	votes, views, fans := db.Tally("Talk", "Votes"), db.Tally("Talk", "Views"), db.Derived("Talk", "Fans")
 	spec := ranking.Spec[talk, float64]{
 		Name: "Front", Of: ranking.Float[float64](), Score: (*talk).heat,
-		Counter: votes, Also: []kvmodel.Counter{views}, Batch: batch,
+		Counter: votes, Also: []kvmodel.Counter{views, fans}, Batch: batch,
 	}
 	byTopic := spec
 	byTopic.Name = "FrontByTopic"
 	m := &talks{
-		Records: r, db: db, votes: votes, views: views,
+		Records: r, db: db, votes: votes, views: views, fans: fans,
 		Front: ranking.NewBoard(r, spec),
 		Top: ranking.NewBoard(r, ranking.Spec[talk, int64]{
 			Name: "TopVotes", Of: ranking.Int[int64](), Counter: votes, Batch: batch,
@@ -145,14 +148,19 @@ func TestBoard_ByAMethodFollowsTheRecordAndEachOfItsCounters(t *testing.T) {
 	})
 }
 
-func TestTally_NotifiesFollowersAfterATransaction(t *testing.T) {
+func TestDerived_NotifiesFollowersAfterATransaction(t *testing.T) {
 	eachTalks(t, func(t *testing.T, m *talks) {
 		for _, id := range []string{"a", "b"} {
 			if err := m.Create(ctx, &talk{ID: id}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		step := func(ctx context.Context, s kv.Store) error { return m.votes.AddIn(ctx, s, "a", 3) }
+		step := func(ctx context.Context, s kv.Store) error {
+			m.fans.Begin(ctx, s, "a")
+			n, err := m.fans.Add(ctx, s, "a", 3)
+			m.fans.Tell(ctx, s, "a", 3, n)
+			return err
+		}
 		if atomic := kv.PowersOf(m.db.Store()).Atomic; atomic != nil {
 			inside := step
 			step = func(ctx context.Context, _ kv.Store) error {

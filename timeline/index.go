@@ -214,7 +214,7 @@ func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ [
 	if err != nil {
 		return c.failure(err)
 	}
-	if rec.Doubt == plug.Unsent && era(m.stamp) < era(count) {
+	if rec.Doubt && era(m.stamp) < era(count) {
 		return c.failure(c.moveUp(ctx, s, rec, dawn(era(count))))
 	}
 	if there {

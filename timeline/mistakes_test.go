@@ -197,7 +197,7 @@ func TestSweep_Build_NoticesEveryMistakeOfABuild(t *testing.T) {
 			index, "	if err != nil || era(n) == now {", "	if now >= 0 {",
 		),
 		proof.Wrong("a repair does not look whether a build has missed the change",
-			index, "rec.Doubt == plug.Unsent && era(", "rec.Doubt == plug.Unsent && false && era(",
+			index, "rec.Doubt && era(", "rec.Doubt && false && era(",
 		),
 		proof.Wrong("a dawn takes the room of a record",
 			shape, "	if d := dawn(era(top)); n <= d && d <= top {", "	if d := dawn(era(top)); n <= d && d < 0 {",

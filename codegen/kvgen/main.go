@@ -46,7 +46,8 @@
 //	                     counted, per= in one period, of which the last N are kept
 //	counter[,batch=sampled|window|every]
 //	                     a number kept outside the record; batch= is when rankings follow it
-//	count=Model.Field    that counter follows the number of records that hold its model's id
+//	count=Model.Field    that counter is the number of records that hold its model's id; not
+//	                     for records that expire
 //	version              an int64: the number of the record's changes, checked by Put
 //	created, updated     a time.Time that is filled in
 //	expires              a time.Time at which the record ends

@@ -20,8 +20,8 @@ type Members struct {
 
 	Newest    *timeline.Ring[Member]        // last change of Joined first; newest 1024
 	ByHandle  *index.Unique[Member, string] // the one Member with a Name()
-	Followers *index.Counter[string]        // outside of the record, filled in when that is loaded
-	Following *index.Counter[string]        // outside of the record, filled in when that is loaded
+	Followers *index.DerivedCount[string]   // the size of its list in Follows.ByFollowed, filled in when the record is loaded
+	Following *index.DerivedCount[string]   // the size of its list in Follows.ByFollower, filled in when the record is loaded
 }
 
 // NewMembers returns the Members in db.
@@ -33,8 +33,8 @@ func NewMembers(db *kvmodel.DB) *Members {
 		Key:   kvmodel.StringKey[string](),
 		Codec: &memberCodec,
 		Counters: []kvmodel.CounterOf[Member]{
-			{Name: "Followers", Set: func(m *Member, n int64) { m.Followers = n }},
-			{Name: "Following", Set: func(m *Member, n int64) { m.Following = n }},
+			{Name: "Followers", Derived: true, Set: func(m *Member, n int64) { m.Followers = n }},
+			{Name: "Following", Derived: true, Set: func(m *Member, n int64) { m.Following = n }},
 		},
 	})
 	return &Members{
@@ -49,8 +49,8 @@ func NewMembers(db *kvmodel.DB) *Members {
 			Name: "ByHandle", Def: "unique Name() string", Fields: []string{"Name"}, Key: kvmodel.StringKey[string](),
 			Values: func(m *Member) []string { return []string{m.Name()} },
 		}),
-		Followers: index.NewCounter(r, "Followers"),
-		Following: index.NewCounter(r, "Following"),
+		Followers: index.NewDerivedCount(r, "Followers"),
+		Following: index.NewDerivedCount(r, "Following"),
 	}
 }
 
@@ -132,7 +132,7 @@ type Pages struct {
 	Newest         *timeline.Ring[Page]                // last change of Published first; newest 1024
 	NewestByAuthor *timeline.Rings[Page, string]       // last change of Published first, per Author; newest 1024 of each
 	Views          *index.Counter[string]              // outside of the record, filled in when that is loaded; rankings follow within a second
-	Comments       *index.Counter[string]              // outside of the record, filled in when that is loaded
+	Comments       *index.DerivedCount[string]         // the size of its list in Comments.ByPage, filled in when the record is loaded
 }
 
 // NewPages returns the Pages in db.
@@ -147,7 +147,7 @@ func NewPages(db *kvmodel.DB) *Pages {
 		History:  20,
 		Counters: []kvmodel.CounterOf[Page]{
 			{Name: "Views", Set: func(p *Page, n int64) { p.Views = n }},
-			{Name: "Comments", Set: func(p *Page, n int64) { p.Comments = n }},
+			{Name: "Comments", Derived: true, Set: func(p *Page, n int64) { p.Comments = n }},
 		},
 	})
 	return &Pages{
@@ -187,7 +187,7 @@ func NewPages(db *kvmodel.DB) *Pages {
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}, kvmodel.StringKey[string](), func(p *Page) string { return p.Author }),
 		Views:    index.NewCounter(r, "Views"),
-		Comments: index.NewCounter(r, "Comments"),
+		Comments: index.NewDerivedCount(r, "Comments"),
 	}
 }
 
@@ -367,8 +367,8 @@ type Topics struct {
 	*kvmodel.Records[Topic, string]
 
 	TopPages  *ranking.Board[Topic, string, int64] // by Pages, highest first
-	Pages     *index.Counter[string]               // outside of the record, filled in when that is loaded; rankings follow within a second
-	Followers *index.Counter[string]               // outside of the record, filled in when that is loaded
+	Pages     *index.DerivedCount[string]          // the size of its list in Pages.ByTopics, filled in when the record is loaded; rankings follow within a second
+	Followers *index.DerivedCount[string]          // the size of its list in Interests.ByTopic, filled in when the record is loaded
 }
 
 // NewTopics returns the Topics in db.
@@ -380,8 +380,8 @@ func NewTopics(db *kvmodel.DB) *Topics {
 		Key:   kvmodel.StringKey[string](),
 		Codec: &topicCodec,
 		Counters: []kvmodel.CounterOf[Topic]{
-			{Name: "Pages", Set: func(t *Topic, n int64) { t.Pages = n }},
-			{Name: "Followers", Set: func(t *Topic, n int64) { t.Followers = n }},
+			{Name: "Pages", Derived: true, Set: func(t *Topic, n int64) { t.Pages = n }},
+			{Name: "Followers", Derived: true, Set: func(t *Topic, n int64) { t.Followers = n }},
 		},
 	})
 	return &Topics{
@@ -389,10 +389,10 @@ func NewTopics(db *kvmodel.DB) *Topics {
 		TopPages: ranking.NewBoard(r, ranking.Spec[Topic, int64]{
 			Name: "TopPages", Def: "ranking Pages int counted",
 			Of:      ranking.Int[int64](),
-			Counter: db.Tally("Topic", "Pages"), Batch: ranking.Windowed,
+			Counter: db.Derived("Topic", "Pages"), Batch: ranking.Windowed,
 		}),
-		Pages:     index.NewCounter(r, "Pages"),
-		Followers: index.NewCounter(r, "Followers"),
+		Pages:     index.NewDerivedCount(r, "Pages"),
+		Followers: index.NewDerivedCount(r, "Followers"),
 	}
 }
 

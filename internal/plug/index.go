@@ -64,6 +64,7 @@ type Move struct {
 	Is     []string      // all places it is in if the change commits
 	Mark   []byte        // what the index keeps in the record; Prepare may change it
 	Kept   any           // what one step leaves for the next
+	Added  *Added        // what all tries of the change have added beside their commits; nil in a rebuild
 	Early  []byte        // what the index's Early has returned for this change
 	Began  time.Time     // when the change read the record
 }
@@ -99,6 +100,44 @@ type Builder interface {
 	Build(ctx context.Context, ended int64) error
 }
 
+// Counting is an Index that adds to numbers beside the commit of a change, which may
+// then turn out not to be carried out.
+type Counting interface {
+	// Counts reports whether the index does that.
+	Counts() bool
+
+	// Undo takes back what a change has added that did not commit. If that is in
+	// doubt, it has the numbers at places, which are all that the change has touched,
+	// counted again. An ErrNotYet says that this has not been done yet. Undo may be
+	// called again for the same change.
+	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
+}
+
+// Added is what the tries of one change have added to the numbers that an index
+// keeps, and not taken back.
+type Added struct {
+	Shares []Share   // one for each place, as far as is known
+	Doubt  []string  // places where an answer was missing
+	Since  time.Time // when these were put in doubt; zero: not yet
+}
+
+// Share is what a change adds to the number at a place, and the sum.
+type Share struct {
+	Place   string
+	By, Sum int64
+}
+
+// Note adds s to what a has of its place.
+func (a *Added) Note(s Share) {
+	for i := range a.Shares {
+		if old := &a.Shares[i]; old.Place == s.Place {
+			old.By, old.Sum = old.By+s.By, s.Sum
+			return
+		}
+	}
+	a.Shares = append(a.Shares, s)
+}
+
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {
@@ -114,20 +153,12 @@ type Seen[T any] struct {
 	Value  *T       // nil if it is absent or deleted
 	Places []string // where it belongs in the index that asked
 	Mark   []byte   // what that index keeps in it
-	Doubt  Doubt    // to Repair: what may be wrong besides its places
+	Doubt  bool     // to Repair: what counts it may be wrong, since a process has died
 
 	Version  kv.Version         // of the stored record
 	Envelope *envelope.Envelope // nil if it is absent
+	Counts   []kv.Result        // what gets of its counters have answered; nil: not asked for
 }
-
-// Doubt is what a repair cannot see in the record: whether it was counted.
-type Doubt uint8
-
-const (
-	NoDoubt Doubt = iota
-	Unsent        // a change may have committed without an After, in a process that has sent nothing for long
-	Undone        // what a change prepared and then gave up may have been counted until now
-)
 
 // Holds reports whether the record belongs at place.
 func (r *Seen[T]) Holds(place string) bool {
@@ -161,6 +192,10 @@ type Host[T any] interface {
 	// Ready returns nil if the index may be read: an ErrNeedsRebuild if the
 	// model has records that were written without it.
 	Ready(ctx context.Context) error
+
+	// Built reports whether the index is known to hold all records. It makes no
+	// trip.
+	Built() bool
 
 	// See reads the records with these id texts in one trip.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)

@@ -25,6 +25,7 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 	for _, m := range p.Models {
 		c := rules{r, s, m}
 		c.kept()
+		c.counted()
 		c.names()
 		c.hooks()
 		c.codec()
@@ -70,6 +71,16 @@ func (c rules) kept() {
 	}
 	if m.History > 0 && m.Expires != "" {
 		c.At(m.Pos, "the records of %s cannot expire: their history is found by what stays of them", m.Name)
+	}
+}
+
+// counted reports lists that nothing would count down.
+func (c rules) counted() {
+	for _, x := range c.model.Indexes {
+		if x.Count != nil && c.model.Expires != "" {
+			c.At(x.CountAt, "count=%s.%s: records of %s end by themselves, and nothing counts them down: leave count= out and use %s.Of(...).Size or .Count, which know when members end",
+				x.Count.Model.Name, x.Count.Field, c.model.Name, x.Name)
+		}
 	}
 }
 

@@ -147,7 +147,11 @@ func (w *printer) kept(m *model.Model) {
 	v, typ := variable(m), m.Type.Obj().Name()
 	w.printf("Counters: []%s.CounterOf[%s]{\n", w.names.runtime("kvmodel"), typ)
 	for _, c := range m.Counters {
-		w.printf("{Name: %q, Set: func(%s *%s, n int64) { %s.%s = %s }},\n", c.Stored, v, typ, v, c.Field, w.number(c))
+		derived := ""
+		if c.List != nil {
+			derived = "Derived: true, "
+		}
+		w.printf("{Name: %q, %sSet: func(%s *%s, n int64) { %s.%s = %s }},\n", c.Stored, derived, v, typ, v, c.Field, w.number(c))
 	}
 	w.printf("},\n")
 }

@@ -39,9 +39,13 @@ func handles(m *model.Model, n *imports) []handle {
 		all = append(all, handle{x.Name, e.typ(x, n), e.make(x, n), line, e.read})
 	}
 	for _, c := range m.Counters {
+		typ := "Counter"
+		if c.List != nil {
+			typ = "DerivedCount"
+		}
 		all = append(all, handle{
-			c.Name, fmt.Sprintf("*%s.Counter[%s]", n.runtime("index"), n.typeString(m.IDType)),
-			fmt.Sprintf("%s.NewCounter(r, %q)", n.runtime("index"), c.Stored),
+			c.Name, fmt.Sprintf("*%s.%s[%s]", n.runtime("index"), typ, n.typeString(m.IDType)),
+			fmt.Sprintf("%s.New%s(r, %q)", n.runtime("index"), typ, c.Stored),
 			counterLine(c), counterTrips(c),
 		})
 	}
@@ -59,12 +63,19 @@ var batches = map[string]batch{
 
 // tally returns the expression of the counter that rankings follow.
 func tally(c *model.Counter) string {
-	return fmt.Sprintf("db.Tally(%q, %q)", c.Model.Stored, c.Stored)
+	of := "Tally"
+	if c.List != nil {
+		of = "Derived"
+	}
+	return fmt.Sprintf("db.%s(%q, %q)", of, c.Model.Stored, c.Stored)
 }
 
 // counterLine returns what c is, for the comment beside it.
 func counterLine(c *model.Counter) string {
 	text := "outside of the record, filled in when that is loaded"
+	if c.List != nil {
+		text = fmt.Sprintf("the size of its list in %s.%s, filled in when the record is loaded", c.List.Model.Collection, c.List.Name)
+	}
 	if len(c.Followers()) > 0 {
 		text += "; " + batches[c.Batch].words
 	}
@@ -74,6 +85,9 @@ func counterLine(c *model.Counter) string {
 // counterTrips returns the trips of using c. A ranking that follows before the reply
 // takes five, and one more to find out whose it is.
 func counterTrips(c *model.Counter) string {
+	if c.List != nil {
+		return "Get 1"
+	}
 	if c.Batch != "every" {
 		return "Hit, Add and Get 1"
 	}

@@ -96,6 +96,7 @@ type Index struct {
 
 	Hot     int      // how many segments a list starts with at least; 0: the library decides
 	Count   *Counter // that follows the list; nil if none does
+	CountAt token.Pos
 	Ring    *Ring    // of a timeline
 	Ranking *Ranking // of a ranking
 
@@ -151,6 +152,7 @@ type Counter struct {
 	Field  string // that shows it in a record
 	Type   types.Type
 	Batch  string // when rankings follow it
+	List   *Index // whose members it counts; nil: it is plain
 
 	Pos token.Pos
 }

@@ -40,10 +40,12 @@ func resolveCount(r *problem.Reporter, p *model.Package, c pendingCount) {
 		r.At(c.pos, "count=%s: no model of this package has such a counter; %s", c.target, english.Known(c.target, names))
 	case list.Count != nil:
 		r.At(c.pos, "count=%s: the list %s is counted in %s.%s already", c.target, list.Name, list.Count.Model.Name, list.Count.Name)
+	case target.List != nil:
+		r.At(c.pos, "count=%s counts the list %s of %s already: give each list a counter of its own", c.target, target.List.Name, target.List.Model.Name)
 	case target.Model.IDType != nil && stored.KeyKind(list.Value) != stored.KeyKind(target.Model.IDType):
 		r.At(c.pos, "count=%s: %s is not the id of a %s", c.target, c.field, target.Model.Name)
 	default:
-		list.Count = target
+		list.Count, list.CountAt, target.List = target, c.pos, list
 	}
 }
 

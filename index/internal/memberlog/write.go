@@ -15,7 +15,11 @@ import (
 type Ticket struct {
 	name    name
 	settled bool
+	began   bool
 }
+
+// Began reports whether the entry has begun its list: there was nothing before.
+func (t Ticket) Began() bool { return t.began }
 
 // Write makes e part of place's list: once it returns nil, e is not lost. One trip
 // if the store refuses to append after a seal and the list's head is remembered, and
@@ -137,7 +141,7 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 	switch {
 	case err == nil:
 		w.lookSometimes(w.place, n, len(w.data))
-		return Ticket{n, w.unless()}, nil
+		return Ticket{n, w.unless(), false}, nil
 	case errors.Is(err, kv.ErrUnclear):
 		// An entry that stands there twice is harmless.
 		return Ticket{}, errAgain
@@ -228,7 +232,7 @@ func (w *write) beginList() (Ticket, error) {
 			w.tendSoon(w.place, name{})
 		}
 		// It was added, so there was no seal before it.
-		return Ticket{name{}, true}, nil
+		return Ticket{name{}, true, true}, nil
 	case errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrUnclear):
 		return Ticket{}, errAgain
 	}

@@ -29,6 +29,9 @@ type Config struct {
 
 	// Archive puts new ids, by model, into their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
+
+	// Settled reports whether nothing that lines have put in doubt still is.
+	Settled func() bool
 }
 
 // Model is what a repair asks of a model.
@@ -66,7 +69,7 @@ func (r *Repairer) Repair(ctx context.Context) error {
 	// One that cannot be repaired must not hold up the others.
 	var errs []error
 	for _, other := range others {
-		if err := r.repairIfDead(ctx, other); err != nil && !work.Waits(err) {
+		if err := r.repairIfDead(ctx, other); err != nil {
 			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", other.Process, err))
 		}
 	}
@@ -104,13 +107,11 @@ func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy) error {
 }
 
 func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
-	wait := r.once(ctx, j, indexes, r.repairLines)
-	if wait != nil && !work.Waits(wait) {
-		return wait
+	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {
+		return err
 	}
-	err := r.once(ctx, j, handlers, r.settleLines)
-	if err != nil || wait != nil || !r.knows(j) {
-		return work.FirstError(err, wait)
+	if err := r.once(ctx, j, handlers, r.settleLines); err != nil || !r.knows(j) || !r.Settled() {
+		return err
 	}
 	return j.MarkRepaired(ctx, r.Store, r.Now())
 }

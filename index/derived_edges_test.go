@@ -1,0 +1,280 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// tag is what books are counted in: a record with a derived count.
+type tag struct {
+	Name  string
+	Books int64 `json:"-"`
+}
+
+func newTags(db *kvmodel.DB) *kvmodel.Records[tag, string] {
+	return kvmodel.NewRecords(db, kvmodel.Schema[tag, string]{
+		Name: "Tag", Version: 1,
+		ID:       func(v *tag) string { return v.Name },
+		SetID:    func(v *tag, name string) { v.Name = name },
+		Key:      kvmodel.StringKey[string](),
+		Codec:    asJSON[tag]{},
+		Counters: []kvmodel.CounterOf[tag]{{Name: "Books", Derived: true, Set: func(v *tag, n int64) { v.Books = n }}},
+	})
+}
+
+// shelf is books and their tags, in one process.
+type shelf struct {
+	*books
+	tags *kvmodel.Records[tag, string]
+}
+
+func openShelf(t testing.TB, s kv.Store) shelf {
+	db := open(t, s)
+	return shelf{newBooks(db), newTags(db)}
+}
+
+func (f shelf) wantBooks(t testing.TB, ctx context.Context, tag string, want int64) {
+	t.Helper()
+	v, err := f.tags.Get(ctx, tag)
+	must(t, err)
+	if v.Books != want {
+		t.Errorf("%s shows %d books, want %d", tag, v.Books, want)
+	}
+}
+
+func TestDerivedCount_BelongsToTheEdgesAndNotToTheirTarget(t *testing.T) {
+	eachServer(t, func(t *testing.T, s kv.Store) {
+		ctx := t.Context()
+		f := openShelf(t, shared{s})
+		must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, f.tags.Create(ctx, &tag{Name: "go"}))
+		f.wantBooks(t, ctx, "go", 1) // made before its target
+		must(t, f.Create(ctx, &book{ID: "b", Tags: []string{"go"}}))
+		must(t, f.tags.Delete(ctx, "go"))
+		must(t, f.db.Flush(ctx))
+		must(t, f.Create(ctx, &book{ID: "c", Tags: []string{"go"}}))
+		must(t, f.tags.Create(ctx, &tag{Name: "go"}))
+		f.wantBooks(t, ctx, "go", 3)
+		must(t, f.Delete(ctx, "a"))
+		f.wantBooks(t, ctx, "go", 2)
+		must(t, f.db.Close(ctx))
+	})
+}
+
+func TestDerivedCount_ShowsACreateAndADeleteAsSoonAsTheyHaveReplied(t *testing.T) {
+	eachServer(t, func(t *testing.T, s kv.Store) {
+		ctx := t.Context()
+		f := openShelf(t, shared{s})
+		must(t, f.tags.Create(ctx, &tag{Name: "go"}))
+		must(t, f.tags.Create(ctx, &tag{Name: "kv"}))
+		const many = 50
+		for i := range int64(many) {
+			must(t, f.Create(ctx, &book{ID: fmt.Sprint(i), Tags: []string{"go"}}))
+			f.wantBooks(t, ctx, "go", i+1)
+		}
+		for i := range int64(many) {
+			if i%2 == 0 {
+				must(t, f.Delete(ctx, fmt.Sprint(i)))
+			} else {
+				_, err := f.Update(ctx, fmt.Sprint(i), func(b *book) error { b.Tags = []string{"kv"}; return nil })
+				must(t, err)
+			}
+			f.wantBooks(t, ctx, "go", many-i-1)
+			f.wantBooks(t, ctx, "kv", (i+1)/2)
+		}
+		if n := f.db.Stats().InDoubt; n != 0 {
+			t.Errorf("%d counts are in doubt", n)
+		}
+		must(t, f.db.Close(ctx))
+	})
+}
+
+// lagging is a store on which whatever adds to a count takes long, unless it goes
+// out with a record.
+type lagging struct{ kv.Store }
+
+func (l lagging) Do(ctx context.Context, ops []kv.Op) error {
+	record, adds := false, false
+	for _, op := range ops {
+		record = record || op.Kind.Writes() && strings.HasPrefix(op.Key, "r:")
+		adds = adds || op.Kind == kv.Increment
+	}
+	if adds && !record {
+		time.Sleep(time.Second)
+	}
+	return l.Store.Do(ctx, ops)
+}
+
+func TestDerivedCount_GoesOutWithTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		f := openShelf(t, shared{lagging{still{mem}}})
+		must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		wantCount(t, ctx, mem, 1)
+		_, err := f.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
+		must(t, err)
+		wantCount(t, ctx, mem, 0)
+		must(t, f.Delete(ctx, "a"))
+		if n := counterOf(t, ctx, mem, "kv"); n != 0 {
+			t.Errorf("kv has %d, want 0", n)
+		}
+		must(t, f.db.Close(ctx))
+	})
+}
+
+// meddling is a store on which, before the next commit of a record, someone else
+// does something.
+type meddling struct {
+	kv.Store
+	before func()
+}
+
+func (m *meddling) Do(ctx context.Context, ops []kv.Op) error {
+	for _, op := range ops {
+		if before := m.before; op.Kind == kv.CompareAndSwap && before != nil {
+			m.before = nil
+			before()
+		}
+	}
+	return m.Store.Do(ctx, ops)
+}
+
+func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
+	stop := errors.New("stop")
+	for name, second := range map[string]func(b *book) error{
+		"gives up":               func(*book) error { return stop },
+		"decides otherwise":      func(b *book) error { b.Tags = []string{"go", "sql"}; return nil },
+		"changes something else": func(b *book) error { b.N = 9; return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, mem := t.Context(), memkv.New(memkv.Options{})
+			m := &meddling{Store: still{mem}}
+			f, other := openShelf(t, shared{m}), openShelf(t, still{mem})
+			must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+			m.before = func() {
+				_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
+				must(t, err)
+			}
+			tries := 0
+			_, err := f.Update(ctx, "a", func(b *book) error {
+				if tries++; tries > 1 {
+					return second(b)
+				}
+				b.Tags = []string{"kv"}
+				return nil
+			})
+			if err != nil && !errors.Is(err, stop) || tries != 2 {
+				t.Errorf("%d tries, %v", tries, err)
+			}
+			must(t, f.db.Flush(ctx))
+			want := map[string]int64{"go": 1, "sql": 0}
+			if name == "decides otherwise" {
+				want["sql"] = 1
+			}
+			for tag, n := range want {
+				if got := counterOf(t, ctx, mem, tag); got != n {
+					t.Errorf("%s has %d, want %d", tag, got, n)
+				}
+			}
+			if n := counterOf(t, ctx, mem, "kv"); n != 0 {
+				t.Errorf("kv has %d, want 0", n)
+			}
+			must(t, f.db.Close(ctx))
+			must(t, other.db.Close(ctx))
+		})
+	}
+}
+
+func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		f := openShelf(t, still{mem})
+		for i := range 3 {
+			must(t, f.Create(ctx, &book{ID: fmt.Sprint(i), Tags: []string{"go"}}))
+		}
+		mem.Evict("c:Tag:Books:go")
+		must(t, f.Create(ctx, &book{ID: "x", Tags: []string{"go"}}))
+		must(t, f.db.Flush(ctx))
+		if s := f.db.Stats(); s.InDoubt != 1 || s.Lines != 1 {
+			t.Errorf("stats %+v, want one count in doubt, with its line", s)
+		}
+		time.Sleep(2 * time.Minute)
+		wantCount(t, ctx, mem, 4)
+
+		// Another process has not seen the number and finds it gone.
+		mem.Evict("c:Tag:Books:go")
+		other := openShelf(t, still{mem})
+		must(t, other.Create(ctx, &book{ID: "y", Tags: []string{"go"}}))
+		time.Sleep(2 * time.Minute)
+		wantCount(t, ctx, mem, 5)
+		if n := f.db.Stats().InDoubt + other.db.Stats().InDoubt; n != 0 {
+			t.Errorf("%d counts are in doubt", n)
+		}
+		must(t, f.db.Close(ctx))
+		must(t, other.db.Close(ctx))
+	})
+}
+
+// before turns what is stored into what the release before derived counts had keys
+// of their own would have left.
+func before(t *testing.T, ctx context.Context, mem *memkv.Store) {
+	n := counterOf(t, ctx, mem, "go")
+	_, err := kv.One(ctx, mem, kv.OpDelete("c:Tag:Books:go"))
+	must(t, err)
+	_, err = kv.One(ctx, mem, kv.OpSet("n:Tag:Books:go", fmt.Append(nil, n)))
+	must(t, err)
+	built := []byte{}
+	for _, def := range []string{"ByAuthor=list Author string", "ByAuthorYear=list Author,Year string int", "ByTags=list Tags string each"} {
+		built = append(append(built, byte(len(def))), def...)
+	}
+	_, err = kv.One(ctx, mem, kv.OpSet("built:Book", built))
+	must(t, err)
+}
+
+func TestDerivedCount_OfAnOlderReleaseIsReadAndRebuilt(t *testing.T) {
+	for kind, as := range map[string]func(*memkv.Store) kv.Store{
+		"atomic": func(mem *memkv.Store) kv.Store { return shared{mem} },
+		"plain":  func(mem *memkv.Store) kv.Store { return still{mem} },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, mem := t.Context(), memkv.New(memkv.Options{})
+				f := openShelf(t, as(mem))
+				must(t, f.tags.Create(ctx, &tag{Name: "go"}))
+				must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+				must(t, f.Create(ctx, &book{ID: "b", Tags: []string{"go"}}))
+				must(t, f.db.Close(ctx))
+				before(t, ctx, mem)
+
+				f = openShelf(t, as(mem))
+				f.wantBooks(t, ctx, "go", 2)
+				_, err := f.ByTags.Of("go").Page(ctx, "", 10)
+				if kind == "plain" {
+					if !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+						t.Errorf("got %v, want an ErrNeedsRebuild", err)
+					}
+					must(t, f.Rebuild(ctx))
+				} else {
+					must(t, err)
+				}
+				wantCount(t, ctx, mem, 2)
+				f.wantBooks(t, ctx, "go", 2)
+				if _, err := kv.One(ctx, mem, kv.OpGet("n:Tag:Books:go")); !errors.Is(err, kv.ErrNotFound) {
+					t.Errorf("the old key: %v, want none", err)
+				}
+				must(t, f.Create(ctx, &book{ID: "c", Tags: []string{"go"}}))
+				f.wantBooks(t, ctx, "go", 3)
+				must(t, f.db.Close(ctx))
+			})
+		})
+	}
+}

@@ -1,0 +1,22 @@
+package memberlog
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Digest returns how many members there are, and a sum that is another one if
+// others are members, or if an entry of one has changed. It costs what Count does.
+func (l *Logs) Digest(ctx context.Context, s kv.Store, place string) (n int, sum uint64, err error) {
+	err = l.each(ctx, s, place, func(rows []row) bool {
+		for i := range rows {
+			if r := &rows[i]; r.member(l.now()) {
+				n++
+				sum += (r.hash ^ r.Rev) * 0x9e3779b97f4a7c15
+			}
+		}
+		return true
+	})
+	return n, sum, err
+}

@@ -1,0 +1,202 @@
+package kvmodel_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// viewed is a record with a plain counter.
+type viewed struct {
+	ID    string
+	Text  string
+	Views int64 `json:"-"`
+}
+
+type views struct {
+	*kvmodel.Records[viewed, string]
+	db *kvmodel.DB
+}
+
+func openViews(t testing.TB, s kv.Store) *views {
+	db := open(t, s)
+	return &views{kvmodel.NewRecords(db, kvmodel.Schema[viewed, string]{
+		Name: "Viewed", Version: 1,
+		ID:       func(v *viewed) string { return v.ID },
+		SetID:    func(v *viewed, id string) { v.ID = id },
+		Key:      kvmodel.StringKey[string](),
+		Codec:    asJSON[viewed]{},
+		Counters: []kvmodel.CounterOf[viewed]{{Name: "Views", Set: func(v *viewed, n int64) { v.Views = n }}},
+	}), db}
+}
+
+func (v *views) hit(t testing.TB, ctx context.Context, times int) {
+	t.Helper()
+	for range times {
+		_, err := v.db.Tally("Viewed", "Views").Add(ctx, "a", 1)
+		must(t, err)
+	}
+}
+
+func (v *views) wantViews(t testing.TB, ctx context.Context, want int64) {
+	t.Helper()
+	rec, err := v.Get(ctx, "a")
+	must(t, err)
+	if rec.Views != want {
+		t.Errorf("it has %d views, want %d", rec.Views, want)
+	}
+}
+
+// touchesCounter reports whether one of ops is of a plain counter.
+func touchesCounter(ops []kv.Op) bool {
+	for _, op := range ops {
+		if strings.HasPrefix(op.Key, "n:") {
+			return true
+		}
+	}
+	return false
+}
+
+// deletedLate is a record with old hits, deleted by a process whose drop of the
+// counter takes until later. Then restored is called as another process.
+func deletedLate(t *testing.T, s kv.Store, again func(ctx context.Context, b *views)) {
+	ctx := t.Context()
+	slow := tamper(s, nil)
+	a, b := openViews(t, slow), openViews(t, shared{s})
+	must(t, a.Create(ctx, &viewed{ID: "a"}))
+	must(t, b.Create(ctx, &viewed{ID: "warm"}))
+	a.hit(t, ctx, 3)
+	slow.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+		deletes := false
+		for _, op := range ops {
+			deletes = deletes || op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "r:")
+		}
+		err := next(ops)
+		if deletes {
+			late := answer(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+				if touchesCounter(ops) {
+					time.Sleep(5 * time.Second)
+				}
+				return next(ops)
+			})
+			slow.set(late)
+		}
+		return err
+	})
+	must(t, a.Delete(ctx, "a"))
+	again(ctx, b)
+	must(t, a.db.Flush(ctx))
+	must(t, b.db.Close(ctx))
+	slow.set(nil)
+	must(t, a.db.Close(ctx))
+}
+
+func TestCounter_HitsOfTheNextRecordSurviveTheLateDropOfTheOneBefore(t *testing.T) {
+	for name, powers := range map[string]func(kv.Store) kv.Store{"plain": kinds["plain"], "ordered": kinds["unless and ordered"]} {
+		for how, again := range map[string]func(ctx context.Context, b *views) error{
+			"create": func(ctx context.Context, b *views) error { return b.Create(ctx, &viewed{ID: "a"}) },
+			"put":    func(ctx context.Context, b *views) error { return b.Put(ctx, &viewed{ID: "a"}) },
+			"upsert": func(ctx context.Context, b *views) error {
+				_, err := b.Upsert(ctx, "a", func(v *viewed) error { v.Text = "again"; return nil })
+				return err
+			},
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					mem := memkv.New(memkv.Options{})
+					deletedLate(t, shared{powers(mem)}, func(ctx context.Context, b *views) {
+						must(t, again(ctx, b))
+						b.wantViews(t, ctx, 0)
+						b.hit(t, ctx, 5)
+						time.Sleep(time.Minute)
+						b.wantViews(t, ctx, 5)
+					})
+					last := openViews(t, shared{powers(mem)})
+					last.wantViews(t, t.Context(), 5)
+					must(t, last.db.Close(t.Context()))
+				})
+			})
+		}
+	}
+}
+
+func TestCounter_RepairDropsWhatADeadDeleterHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		dying := &mortal{Store: plain(mem)}
+		a, b := openViews(t, dying), openViews(t, shared{plain(mem)})
+		must(t, a.Create(ctx, &viewed{ID: "a"}))
+		must(t, b.Create(ctx, &viewed{ID: "warm"}))
+		a.hit(t, ctx, 3)
+		must(t, a.db.Flush(ctx))
+		dying.dies.Store(dying.trips.Load() + 3) // after A0 and A2
+		must(t, a.Delete(ctx, "a"))
+		time.Sleep(2 * time.Minute)
+		must(t, b.db.Flush(ctx))
+		if _, err := kv.One(ctx, mem, kv.OpGet("n:Viewed:Views:a")); err == nil {
+			t.Error("the counter is still there")
+		}
+		must(t, b.db.Close(ctx))
+		_ = a.db.Close(ctx) // It is dead.
+	})
+}
+
+func TestCounter_ADeletionDropsItInOneTripAfterTheReply(t *testing.T) {
+	for _, hits := range []int{0, 3} {
+		ctx := t.Context()
+		seen := tamper(plain(memkv.New(memkv.Options{})), nil)
+		v := openViews(t, seen)
+		must(t, v.Create(ctx, &viewed{ID: "a"}))
+		v.hit(t, ctx, hits)
+		must(t, v.db.Flush(ctx))
+		trips, replied := 0, false
+		seen.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+			if replied && touchesCounter(ops) {
+				trips++
+			}
+			for _, op := range ops {
+				replied = replied || op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "r:")
+			}
+			return next(ops)
+		})
+		must(t, v.Delete(ctx, "a"))
+		must(t, v.db.Flush(ctx))
+		if trips != 1 {
+			t.Errorf("after %d hits: %d trips for the counters, want 1", hits, trips)
+		}
+		must(t, v.db.Close(ctx))
+	}
+}
+
+// A process that makes the record again reads the tombstone, and then, in the same
+// trip, the counter of a record that another has made in between.
+func TestCounter_HitsThatWereReadBesideAnOlderTombstoneAreNotDropped(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	split := tamper(shared{plain(mem)}, nil)
+	a, b := openViews(t, split), openViews(t, shared{plain(mem)})
+	must(t, a.Create(ctx, &viewed{ID: "a"}))
+	must(t, a.Delete(ctx, "a"))
+	must(t, a.db.Flush(ctx))
+	split.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+		if ops[0].Key != "r:Viewed:a" || len(ops) != 2 {
+			return next(ops)
+		}
+		split.set(nil)
+		if err := next(ops[:1]); err != nil {
+			return err
+		}
+		must(t, b.Create(ctx, &viewed{ID: "a"}))
+		b.hit(t, ctx, 5)
+		return next(ops[1:])
+	})
+	must(t, a.Put(ctx, &viewed{ID: "a", Text: "put"}))
+	b.wantViews(t, ctx, 5)
+	must(t, a.db.Close(ctx))
+	must(t, b.db.Close(ctx))
+}

@@ -1,0 +1,192 @@
+package tally
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Derived is a count of the members of lists, one number for each list. It belongs
+// to the lists and not to a record: it is there before the record is made and after
+// it is deleted. A change of a list adds its share in the trip of its commit, and
+// takes it back if it does not commit.
+//
+// Where an answer is missing, or a number or a process was lost, the number is in
+// doubt: it is counted again from the list. See [Derived.Doubt].
+type Derived struct {
+	numbers
+	lists Lists
+	seen  seen
+	doubts
+}
+
+// Lists are what a derived count counts.
+type Lists interface {
+	// Members returns what the list of id holds.
+	Members(ctx context.Context, s kv.Store, id string) (Members, error)
+
+	// Built reports whether the lists are known to hold all records. It makes no
+	// trip.
+	Built() bool
+}
+
+// Members are those of a list at one moment: how many they are, and a sum that
+// differs if others are in the list or one has left it and come back.
+type Members struct {
+	N   int
+	Sum uint64
+}
+
+var (
+	derivedKey = kv.NewClass("c", 3) // model, counter, id text
+
+	_ Counter = (*Derived)(nil)
+)
+
+// zero is what is stored for 0. A store's numbers end at 0, so a subtraction that
+// overtakes the addition it follows would be forgotten there.
+const zero = 1 << 40
+
+func stored(n int64) []byte { return strconv.AppendInt(nil, zero+n, 10) }
+
+// NewDerived returns the derived count of that name of a model.
+func NewDerived(base Base, model, counter string) *Derived {
+	return &Derived{numbers: numbers{base: base, model: model, counter: counter, class: derivedKey, zero: zero}}
+}
+
+// Over says which lists are counted. Call it at start-up, at most once.
+func (d *Derived) Over(l Lists) {
+	if d.lists != nil {
+		panic("kvmodel: " + d.model + "." + d.counter + " counts the members of other lists already")
+	}
+	d.lists = l
+}
+
+// Name returns what the count is called in messages and definitions.
+func (d *Derived) Name() string { return d.model + "." + d.counter }
+
+// Built reports whether all numbers are known to be under their keys. Until then
+// the number of a record may stand where releases before kept it: under the key of
+// a plain counter. It is read there.
+func (d *Derived) Built() bool { return d.lists != nil && d.lists.Built() }
+
+// OldKey returns the key under which releases before kept the number of id.
+func (d *Derived) OldKey(id string) string { return Key(d.model, d.counter, id) }
+
+// NumberOf returns the number that gets of its key and, unless it is nil, of its
+// old key have answered.
+func (d *Derived) NumberOf(absent int64, now kv.Result, old *kv.Result) (int64, error) {
+	if old == nil || !errors.Is(now.Err, kv.ErrNotFound) {
+		return d.Number(absent, now)
+	}
+	plain := numbers{}
+	return plain.Number(absent, *old)
+}
+
+// Counts returns the numbers of these records, -1 where there is none.
+func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
+	keys, old := kv.Texts(ids, d.Key), !d.Built()
+	if old {
+		keys = append(keys, kv.Texts(ids, d.OldKey)...)
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]int64, len(ids))
+	for i := range ids {
+		var before *kv.Result
+		if old {
+			before = &results[len(ids)+i]
+		}
+		if counts[i], err = d.NumberOf(-1, results[i], before); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// Begin makes the number of id 0 unless there is one. It reports whether it has, or
+// may have. One trip, none if this process has seen the number.
+func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
+	if d.seen.has(id) {
+		return false
+	}
+	_, err := kv.One(ctx, s, kv.OpAdd(d.Key(id), stored(0)))
+	if err == nil || errors.Is(err, kv.ErrExists) {
+		d.seen.put(id)
+	}
+	return !errors.Is(err, kv.ErrExists)
+}
+
+// Add adds delta to the number of id and returns the sum. After an error, even an
+// ErrNotFound, the number is in doubt. Followers are not called. One trip.
+func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {
+	r, err := kv.One(ctx, s, kv.OpIncrement(d.Key(id), delta))
+	if err != nil {
+		d.seen.drop(id)
+		return 0, err
+	}
+	return max(0, r.Number-zero), nil
+}
+
+// Tell calls the followers, as a step of the write path on its store: the number of
+// id changed by delta and is sum, -1 if that is not known. A delta of 0 is a
+// correction.
+func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum int64) {
+	if delta != 0 {
+		d.warn(id, kv.Together(ctx, s, d.counting(ctx, id, delta)...))
+	}
+	d.tellSoon(id, delta, sum)
+}
+
+// Count counts id again in a transaction, where nothing else changes, and returns
+// how many there are.
+func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, error) {
+	m, err := d.lists.Members(ctx, s, id)
+	if err != nil {
+		return 0, fmt.Errorf("%s of %q: %w", d.Name(), id, err)
+	}
+	_, err = kv.One(ctx, s, kv.OpSet(d.Key(id), stored(int64(m.N))))
+	return int64(m.N), err
+}
+
+// forget removes what releases before have kept of ids.
+func (d *Derived) forget(ctx context.Context, ids []string) error {
+	ops := make([]kv.Op, len(ids))
+	for i, id := range ids {
+		ops[i] = kv.OpDelete(d.OldKey(id))
+	}
+	return d.base.Store.Do(ctx, ops)
+}
+
+// seen are ids whose numbers this process has seen, as far as it remembers. That is
+// only a hint: a store may drop a number at any time.
+type seen [1024]atomic.Uint64
+
+var seed = maphash.MakeSeed()
+
+func (s *seen) slot(id string) (*atomic.Uint64, uint64) {
+	hash := maphash.String(seed, id) | 1
+	return &s[hash>>1%uint64(len(s))], hash
+}
+
+func (s *seen) has(id string) bool {
+	slot, hash := s.slot(id)
+	return slot.Load() == hash
+}
+
+func (s *seen) put(id string) {
+	slot, hash := s.slot(id)
+	slot.Store(hash)
+}
+
+func (s *seen) drop(id string) {
+	slot, hash := s.slot(id)
+	slot.CompareAndSwap(hash, 0)
+}

@@ -1,0 +1,235 @@
+package tally
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A number in doubt is counted again in a round:
+//
+//  1. quietFor after the doubt arose, the number is read, and then its list.
+//  2. quietFor later the list is read again.
+//  3. If the members are the same, and the number has not changed, it becomes how
+//     many they are. Otherwise the next round begins.
+//
+// What was under way at 1 has ended at 2. So what has added to the number before it
+// was read, but is not in the list for good, or the reverse, shows in the list; and
+// what adds to the number after that makes the write fail.
+
+// quietFor exceeds the time that a change lives and a request travels.
+const quietFor = 15 * time.Second
+
+// errNotQuiet: a number will be counted again, but not yet.
+var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, quietFor)
+
+// doubts are the numbers in doubt.
+type doubts struct {
+	mu   sync.Mutex // never held during a trip
+	open map[string]*doubt
+	done map[string]time.Time // when the last round that was successful began
+}
+
+// doubt is that of one number.
+type doubt struct {
+	since time.Time // when the last of its reasons arose
+
+	// The round under way; began is zero if there is none.
+	began   time.Time
+	version kv.Version // of the number, 0 if it was absent
+	members Members
+}
+
+// Doubt puts the number of id in doubt: what is wrong with it arose at since or
+// before. On a store with transactions that takes no waiting: the next Settle
+// counts.
+func (d *doubts) Doubt(id string, since time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil {
+		d.open, d.done = make(map[string]*doubt), make(map[string]time.Time)
+	}
+	if d.open[id] == nil {
+		d.open[id] = new(doubt)
+	}
+	if now := d.open[id]; since.After(now.since) {
+		now.since = since
+	}
+}
+
+// InDoubt returns how many numbers are in doubt.
+func (d *doubts) InDoubt() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.open)
+}
+
+// Settled returns nil once a doubt about id that arose at since is settled.
+func (d *doubts) Settled(id string, since time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.done[id].Before(since.Add(quietFor)) {
+		return errNotQuiet
+	}
+	return nil
+}
+
+// ids returns the ids in doubt, in order.
+func (d *doubts) ids() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.open))
+}
+
+// get returns the doubt about id, if there is one.
+func (d *doubts) get(id string) (doubt, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now := d.open[id]; now != nil {
+		return *now, true
+	}
+	return doubt{}, false
+}
+
+// begun notes the round of a doubt.
+func (d *doubts) begun(id string, round doubt) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now := d.open[id]; now != nil {
+		now.began, now.version, now.members = round.began, round.version, round.members
+	}
+}
+
+// settle notes that the round that began then was successful. A doubt that has
+// arisen since needs another one. What was settled long ago is forgotten.
+func (d *doubts) settle(id string, began time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.done, func(_ string, at time.Time) bool { return began.Sub(at) > time.Hour })
+	d.done[id] = began
+	now := d.open[id]
+	switch {
+	case now == nil:
+	case began.Before(now.since.Add(quietFor)):
+		now.began = time.Time{}
+	default:
+		delete(d.open, id)
+	}
+}
+
+// settledAtOnce is how many numbers are counted side by side.
+const settledAtOnce = 100
+
+// recountRounds is how often Recount tries, once in quietFor.
+const recountRounds = 5
+
+// Recount counts ids again and waits for that. It begins at once: there is no doubt
+// about what was under way. It returns how many are left, with an ErrNotYet, because
+// they have not been quiet for long enough. What releases before have kept of ids
+// goes.
+func (d *Derived) Recount(ctx context.Context, ids []string) (left int, err error) {
+	since := d.base.Now().Add(-quietFor)
+	for some := range slices.Chunk(ids, settledAtOnce) {
+		if err := d.forget(ctx, some); err != nil {
+			return 0, err
+		}
+	}
+	for _, id := range ids {
+		d.Doubt(id, since)
+	}
+	for round := range recountRounds {
+		if round > 0 && !kv.Sleep(ctx, quietFor) {
+			return 0, fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(ctx.Err(), context.DeadlineExceeded))
+		}
+		if err := d.Settle(ctx); err != nil {
+			return 0, err
+		}
+		ids = slices.DeleteFunc(ids, func(id string) bool { return d.Settled(id, since) == nil })
+		if len(ids) == 0 {
+			return 0, nil
+		}
+	}
+	return len(ids), errNotQuiet
+}
+
+// Settle goes on with counting what is in doubt. What has to wait is left to a later
+// call.
+func (d *Derived) Settle(ctx context.Context) error {
+	var errs []error
+	now := d.base.Now()
+	for some := range slices.Chunk(d.ids(), settledAtOnce) {
+		errs = append(errs, kv.Each(ctx, d.base.Store, some, func(s kv.Store, _ int, id string) error {
+			return d.settleOne(ctx, s, id, now)
+		})...)
+	}
+	return work.FirstError(errs...)
+}
+
+func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time.Time) error {
+	if d.base.Atomic != nil {
+		return d.settleNow(ctx, id, now)
+	}
+	about, ok := d.get(id)
+	switch due := about.since.Add(quietFor); {
+	case !ok || now.Before(due):
+		return nil
+	case about.began.Before(due):
+		return d.beginRound(ctx, s, id, now)
+	case now.Before(about.began.Add(quietFor)):
+		return nil
+	}
+	return d.endRound(ctx, s, id, now, about)
+}
+
+// beginRound is 1.
+func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now time.Time) error {
+	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return err
+	}
+	members, err := d.lists.Members(ctx, s, id)
+	if err == nil {
+		d.begun(id, doubt{began: now, version: r.Version, members: members})
+	}
+	return err
+}
+
+// endRound is 2 and 3.
+func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.Time, round doubt) error {
+	members, err := d.lists.Members(ctx, s, id)
+	if err != nil {
+		return err
+	}
+	if members != round.members {
+		return d.beginRound(ctx, s, id, now)
+	}
+	_, err = kv.One(ctx, s, kv.OpReplace(d.Key(id), round.version, stored(int64(members.N))))
+	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
+		return d.beginRound(ctx, s, id, now)
+	}
+	if err == nil {
+		d.settle(id, round.began)
+		d.tellSoon(id, 0, int64(members.N))
+	}
+	return err
+}
+
+// settleNow counts id in a transaction.
+func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error {
+	var n int64
+	err := d.base.Atomic(ctx, func(s kv.Store) (err error) { n, err = d.Count(ctx, s, id); return err })
+	if err == nil {
+		// Nothing was under way, so whatever has arisen until now is settled.
+		d.settle(id, now.Add(quietFor))
+		d.tellSoon(id, 0, n)
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package tally
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// numbers are those of one counter of a model as a process knows them: where they
+// are, and which indexes follow them.
+type numbers struct {
+	base           Base
+	model, counter string
+	class          kv.Class
+	zero           int64 // what is stored for 0
+
+	mu        sync.Mutex // never held during a trip
+	followers []Follower
+}
+
+// Base is the database that a counter belongs to.
+type Base struct {
+	Store  kv.Store
+	Atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
+	Now    func() time.Time
+	Work   *work.Queue
+	Log    *slog.Logger
+}
+
+// Key returns the key of the number of the record with that id text.
+func (n *numbers) Key(id string) string {
+	return n.class.KeyOfText([]string{n.model, n.counter}, id)
+}
+
+// Number returns the number that a get of its key has answered, at least 0, or
+// absent if there is none.
+func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
+		return absent, nil
+	}
+	if r.Err != nil {
+		return 0, r.Err
+	}
+	stored, err := kv.ParseNumber(r.Value)
+	return max(0, stored-n.zero), err
+}
+
+// Follow makes f follow the counter.
+func (n *numbers) Follow(f Follower) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.followers = append(n.followers, f)
+}
+
+func (n *numbers) following() []Follower {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clip(n.followers)
+}
+
+// counting returns the works by which followers count a change of id's number by
+// delta.
+func (n *numbers) counting(ctx context.Context, id string, delta int64) (works []func(kv.Store) error) {
+	for _, f := range n.following() {
+		works = append(works, func(s kv.Store) error { return f.Counting(ctx, s, id, delta) })
+	}
+	return works
+}
+
+func (n *numbers) tell(ctx context.Context, id string, delta, count int64) {
+	var errs []error
+	for _, f := range n.following() {
+		errs = append(errs, f.Counted(ctx, id, delta, count))
+	}
+	n.warn(id, errs)
+}
+
+// warn logs the errors of followers.
+func (n *numbers) warn(id string, errs []error) {
+	if err := errors.Join(errs...); err != nil {
+		n.base.Log.Warn("ringtree: what follows a counter failed", "model", n.model, "counter", n.counter, "id", id, "err", err)
+	}
+}
+
+// tellSoon calls the followers in the background: the number of id changed by
+// delta and is count, -1 if that is not known. A transaction under way has ended by
+// then. On a store with transactions, if there is too much to do already, followers
+// are not called, and follow with the next change.
+func (n *numbers) tellSoon(id string, delta, count int64) {
+	if len(n.following()) == 0 {
+		return
+	}
+	tell := func(ctx context.Context) error {
+		n.tell(ctx, id, delta, count)
+		return nil
+	}
+	if n.base.Atomic == nil {
+		n.base.Work.Later(tell)
+		return
+	}
+	// Later might do it at once, inside the transaction that it has to wait for.
+	n.base.Work.Soon(func(ctx context.Context) error {
+		// Transactions come one after another.
+		if err := n.base.Atomic(ctx, func(kv.Store) error { return nil }); err != nil {
+			return err
+		}
+		return tell(ctx)
+	})
+}
