@@ -264,17 +264,17 @@ func (f *counted[T]) apply(ctx context.Context, s kv.Store, changes []change, du
 		boards[i], on[i], err = f.board(ctx, s, c.id)
 		return err
 	})
-	trees := make(map[inPeriod][]int)
+	trees := make(map[boardKey][]int)
 	for i, c := range changes {
 		if on[i] && errs[i] == nil {
-			in := inPeriod{boards[i], c.at}
-			trees[in] = append(trees[in], i)
+			key := boardKey{boards[i], c.at}
+			trees[key] = append(trees[key], i)
 		}
 	}
-	kv.Each(ctx, s, slices.Collect(maps.Keys(trees)), func(s kv.Store, _ int, in inPeriod) error {
-		of := trees[in]
+	kv.Each(ctx, s, slices.Collect(maps.Keys(trees)), func(s kv.Store, _ int, key boardKey) error {
+		of := trees[key]
 		ids := kv.Texts(of, func(i int) string { return changes[i].id })
-		for i, err := range f.follow(ctx, s, in.by, f.time(in.at), ids, due) {
+		for i, err := range f.follow(ctx, s, key.by, f.time(key.at), ids, due) {
 			errs[of[i]] = err
 		}
 		return nil
@@ -285,8 +285,8 @@ func (f *counted[T]) apply(ctx context.Context, s kv.Store, changes []change, du
 	return errs
 }
 
-// inPeriod identifies the board of a value in a period.
-type inPeriod struct {
+// boardKey identifies the board of a value in a period.
+type boardKey struct {
 	by string
 	at time.Time // when the period began; zero without periods
 }
