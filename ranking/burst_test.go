@@ -155,6 +155,38 @@ func TestBoard_ABurstOfCreatesTakesFewTripsEach(t *testing.T) {
 	}
 }
 
+// Two boards follow 1,000 records that are counted for the first time. What a flush
+// takes does not depend on how many these are.
+func TestBoard_ABurstOfFirstCountsTakesFewTrips(t *testing.T) {
+	const n = 1000
+	s := &metered{Store: memkv.New(memkv.Options{})}
+	a := openArticles(s, ranking.Windowed)
+	for i := range n {
+		if err := a.Create(ctx, &article{ID: memberID(i), Category: "tea"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush(t, a)
+	for i := range n {
+		if err := a.views.Hit(ctx, memberID(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := s.trips.Load()
+	flush(t, a)
+	if got := s.trips.Load() - before; got > 100 {
+		t.Errorf("%d trips for %d counts on two boards", got, n)
+	}
+	for _, board := range []*ranking.Board[article, string, int64]{a.TopViews, a.ViewsADay.Of("tea")} {
+		if got, err := board.Len(ctx); got != n || err != nil {
+			t.Errorf("%d members, %v; want %d", got, err, n)
+		}
+	}
+	if err := a.db.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
 // slow is a store that lets some writes of nodes through and then none, as one that is
 // too busy.
 type slow struct {

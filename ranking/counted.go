@@ -3,7 +3,6 @@ package ranking
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -264,14 +263,19 @@ func (f *counted[T]) apply(ctx context.Context, s kv.Store, changes []change, du
 		boards[i], on[i], err = f.board(ctx, s, c.id)
 		return err
 	})
+	var keys []boardKey
 	trees := make(map[boardKey][]int)
 	for i, c := range changes {
-		if on[i] && errs[i] == nil {
-			key := boardKey{boards[i], c.at}
-			trees[key] = append(trees[key], i)
+		if !on[i] || errs[i] != nil {
+			continue
 		}
+		key := boardKey{boards[i], c.at}
+		if trees[key] == nil {
+			keys = append(keys, key)
+		}
+		trees[key] = append(trees[key], i)
 	}
-	kv.Each(ctx, s, slices.Collect(maps.Keys(trees)), func(s kv.Store, _ int, key boardKey) error {
+	kv.Each(ctx, s, keys, func(s kv.Store, _ int, key boardKey) error {
 		of := trees[key]
 		ids := kv.Texts(of, func(i int) string { return changes[i].id })
 		for i, err := range f.follow(ctx, s, key.by, f.time(key.at), ids, due) {

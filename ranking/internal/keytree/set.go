@@ -151,10 +151,8 @@ func (b *batch) run(ctx context.Context, s kv.Store, moves []*move) {
 	moves = slices.DeleteFunc(moves, func(m *move) bool { return m.err != nil })
 	leaving := slices.DeleteFunc(slices.Clone(moves), b.stays)
 	leaves := b.commit(ctx, s, moves, leaving)
-	_ = together(ctx, s,
-		func(s kv.Store) error { b.clean(ctx, s, leaving, leaves); return nil },
-		func(s kv.Store) error { b.lost(ctx, s, moves); return nil },
-	)
+	b.clean(ctx, s, leaving, leaves)
+	b.lost(ctx, s, moves)
 }
 
 // stays reports whether m leaves no entry in another leaf, as far as is known.
@@ -201,7 +199,9 @@ func (b *batch) commit(ctx context.Context, s kv.Store, moves, leaving []*move) 
 		for _, m := range leaving {
 			points = append(points, p.point(m.old.Score, m.id))
 		}
-		works = append(works, func(s kv.Store) error { leaves[i], _ = p.find(ctx, s, points...); return nil })
+		if len(points) > 0 {
+			works = append(works, func(s kv.Store) error { leaves[i], _ = p.find(ctx, s, points...); return nil })
+		}
 	}
 	kv.Together(ctx, s, works...)
 	return leaves
