@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/bits"
 	"slices"
@@ -56,6 +57,7 @@ type change struct {
 const (
 	windowTime  = time.Second
 	windowLimit = 4096
+	smallBatch  = 1024
 )
 
 // windowMost is how many changes can wait while the store does not answer. Tests
@@ -67,8 +69,13 @@ var windowMost = 4 * windowLimit
 type window struct {
 	db      plug.DB
 	reports *reporter
-	write   func(context.Context, kv.Store, change, *keytree.Due) error
+	size    func() int       // about how many members there are on the boards of the window
 	again   func(error) bool // reports whether to write a change again after this error
+
+	// apply makes changes, those in one node together, and returns an error for each.
+	apply func(context.Context, kv.Store, []change, *keytree.Due) []error
+
+	turn chan struct{} // taken by the flush that writes
 
 	mu       sync.Mutex // never held during a trip
 	gathered map[gathering]change
@@ -80,6 +87,10 @@ type window struct {
 type gathering struct {
 	id string
 	at time.Time
+}
+
+func newWindow(db plug.DB, reports *reporter) *window {
+	return &window{db: db, reports: reports, turn: make(chan struct{}, 1)}
 }
 
 // add gathers c, and starts a write if many changes have been gathered. It
@@ -99,11 +110,13 @@ func (w *window) add(c change) bool {
 	return room
 }
 
-// keep gathers c after it has failed, however many are waiting.
-func (w *window) keep(c change) {
+// keep gathers changes again, however many are waiting.
+func (w *window) keep(changes ...change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.put(c)
+	for _, c := range changes {
+		w.put(c)
+	}
 }
 
 // put gathers c; the caller has the lock. The timer's flush is Soon, which ends
@@ -122,31 +135,48 @@ func (w *window) put(c change) {
 	w.gathered[of] = c
 }
 
-// flush writes what was gathered.
+// flush writes what was gathered, in batches, each twice as large as the last. What
+// a batch has written stays written, whatever becomes of the next.
 func (w *window) flush(ctx context.Context) error {
+	select {
+	case w.turn <- struct{}{}:
+		defer func() { <-w.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	changes := w.take()
 	defer w.wrote(len(changes))
-	var errs []error
-	for part := range slices.Chunk(changes, windowLimit) {
-		errs = append(errs, w.writeAll(ctx, part))
+	all := new(failures)
+	for most := w.firstBatch(); len(changes) > 0; most = min(2*most, windowLimit) {
+		some := changes[:min(most, len(changes))]
+		changes = changes[len(some):]
+		failed := w.write(ctx, some)
+		all.add(failed)
+		if failed.n == len(some) && errors.Is(failed.err(), kv.ErrUnavailable) {
+			w.keep(changes...)
+			break
+		}
 	}
-	return errors.Join(errs...)
+	return all.err()
 }
 
-// writeAll writes changes side by side, and reports once for all of them. What
-// fails is gathered again.
-func (w *window) writeAll(ctx context.Context, changes []change) error {
+// firstBatch returns how many changes to begin with: about as many as the nodes that
+// there are can take in.
+func (w *window) firstBatch() int { return min(max(smallBatch, 2*w.size()), windowLimit) }
+
+// write writes changes side by side, and reports once for all of them. What fails
+// is gathered again.
+func (w *window) write(ctx context.Context, changes []change) *failures {
 	due := new(keytree.Due)
-	errs := kv.Each(ctx, w.db.Store(), changes, func(s kv.Store, _ int, c change) error {
-		return w.write(ctx, s, c, due)
-	})
-	for i, err := range errs {
+	failed := &failures{of: len(changes)}
+	for i, err := range w.apply(ctx, w.db.Store(), changes, due) {
 		if err != nil && w.again(err) {
 			w.keep(changes[i])
 		}
+		failed.note(err)
 	}
 	w.reports.add(due)
-	return errors.Join(errs...)
+	return failed
 }
 
 // take returns what was gathered, ordered by id and period.
@@ -169,4 +199,40 @@ func (w *window) wrote(changes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writing -= changes
+}
+
+// failures sums up what became of many changes, in few words: a log has a line for
+// all of them.
+type failures struct {
+	n, of int
+	first []error // of those that failed
+}
+
+// toldFailures is how many failures are told one by one.
+const toldFailures = 3
+
+func (f *failures) note(err error) {
+	if err == nil {
+		return
+	}
+	f.n++
+	if len(f.first) < toldFailures {
+		f.first = append(f.first, err)
+	}
+}
+
+func (f *failures) add(other *failures) {
+	f.n += other.n
+	f.of += other.of
+	f.first = append(f.first, other.first[:min(len(other.first), toldFailures-len(f.first))]...)
+}
+
+func (f *failures) err() error {
+	switch {
+	case f.n == 0:
+		return nil
+	case f.of == 1:
+		return f.first[0]
+	}
+	return fmt.Errorf("%d of %d changes were not written, the first because of: %w", f.n, f.of, errors.Join(f.first...))
 }

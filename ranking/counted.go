@@ -42,8 +42,9 @@ func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
 
 // begin opens the window, once the board is plugged in.
 func (f *counted[T]) begin() {
-	always := func(error) bool { return true }
-	f.window = &window{db: f.host.DB(), reports: f.reports, write: f.write, again: always}
+	f.window = newWindow(f.host.DB(), f.reports)
+	f.window.size, f.window.apply = f.size, f.apply
+	f.window.again = func(error) bool { return true }
 	f.host.DB().AtFlush(f.window.flush)
 }
 
@@ -88,8 +89,8 @@ func (f *counted[T]) Check(context.Context, kv.Store, *plug.Seen[T]) ([]string, 
 func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
 		due := new(keytree.Due)
-		err := f.follow(ctx, s, p.by, id, f.host.DB().Now(), due)
-		return f.settle(ctx, s, due, err)
+		errs := f.follow(ctx, s, p.by, f.host.DB().Now(), []string{id}, due)
+		return f.settle(ctx, s, due, errs[0])
 	})
 }
 
@@ -108,9 +109,7 @@ func (f *counted[T]) boards(places []string) []string {
 func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		due := new(keytree.Due)
-		errs := kv.Each(ctx, f.host.Store(), some, func(s kv.Store, _ int, id string) error {
-			return f.follow(ctx, s, by, id, at, due)
-		})
+		errs := f.follow(ctx, f.host.Store(), by, at, some, due)
 		f.reports.add(due)
 		if err := errors.Join(errs...); err != nil {
 			return err
@@ -122,10 +121,21 @@ func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, i
 // followAtOnce is how many members are followed side by side.
 const followAtOnce = 500
 
-// follow moves the member id of the board of by to where it belongs.
-func (f *counted[T]) follow(ctx context.Context, s kv.Store, by, id string, at time.Time, due *keytree.Due) error {
+// follow moves the members ids of the board of by to where they belong, and returns
+// an error for each.
+func (f *counted[T]) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, due *keytree.Due) []error {
+	settings := make([]keytree.Setting, len(ids))
+	for i, id := range ids {
+		settings[i] = keytree.Setting{ID: id, Change: f.toCount(by, at, id)}
+	}
 	t := f.tree(by, at)
-	return t.Set(ctx, s, t.own, id, func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.Score, bool, error) {
+	return t.SetAll(ctx, s, t.own, settings, due)
+}
+
+// toCount is the change that moves the member id of the board of by to where it
+// belongs.
+func (f *counted[T]) toCount(by string, at time.Time, id string) keytree.Change {
+	return func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.Score, bool, error) {
 		rec, count, err := f.look(ctx, s, id, at)
 		if err != nil {
 			return 0, false, err
@@ -135,7 +145,7 @@ func (f *counted[T]) follow(ctx context.Context, s kv.Store, by, id string, at t
 			return now.Score, now.In, nil
 		}
 		return keytree.FromInt(count), now.In && count >= 0, nil
-	}, due)
+	}
 }
 
 // look reads the record id, and its count if that is the score: -1 if there is
@@ -222,10 +232,10 @@ func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) err
 	changed := []change{{id: id, at: f.per.begin(db.Now())}}
 	switch f.batch {
 	case Every:
-		return f.window.writeAll(ctx, changed)
+		return f.window.write(ctx, changed).err()
 	case Sampled:
 		if chosen(interval(f.size(), count)) {
-			db.Later(func(ctx context.Context) error { return f.window.writeAll(ctx, changed) })
+			db.Later(func(ctx context.Context) error { return f.window.write(ctx, changed).err() })
 		}
 	default:
 		// If there is no room, the record's next change brings this one.
@@ -245,17 +255,52 @@ func (f *counted[T]) size() int {
 // manyMembers stands in for the size if there is a board for each value.
 const manyMembers = 1 << 16
 
-// write finds the board on which a record belongs and follows there.
-func (f *counted[T]) write(ctx context.Context, s kv.Store, c change, due *keytree.Due) error {
-	at := c.at
+// apply finds the boards on which the records of changes belong, and follows there.
+func (f *counted[T]) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
+	boards := make([]string, len(changes))
+	on := make([]bool, len(changes))
+	errs := kv.Each(ctx, s, changes, func(s kv.Store, i int, c change) (err error) {
+		boards[i], on[i], err = f.board(ctx, s, c.id)
+		return err
+	})
+	var keys []boardKey
+	trees := make(map[boardKey][]int)
+	for i, c := range changes {
+		if !on[i] || errs[i] != nil {
+			continue
+		}
+		key := boardKey{boards[i], c.at}
+		if trees[key] == nil {
+			keys = append(keys, key)
+		}
+		trees[key] = append(trees[key], i)
+	}
+	kv.Each(ctx, s, keys, func(s kv.Store, _ int, key boardKey) error {
+		of := trees[key]
+		ids := kv.Texts(of, func(i int) string { return changes[i].id })
+		for i, err := range f.follow(ctx, s, key.by, f.time(key.at), ids, due) {
+			errs[of[i]] = err
+		}
+		return nil
+	})
+	for i, err := range errs {
+		errs[i] = f.failure(err)
+	}
+	return errs
+}
+
+// boardKey identifies the board of a value in a period.
+type boardKey struct {
+	by string
+	at time.Time // when the period began; zero without periods
+}
+
+// time returns a time in the period that began at.
+func (f *counted[T]) time(at time.Time) time.Time {
 	if f.per == Forever {
-		at = f.host.DB().Now()
+		return f.host.DB().Now()
 	}
-	by, ok, err := f.board(ctx, s, c.id)
-	if ok && err == nil {
-		err = f.follow(ctx, s, by, c.id, at, due)
-	}
-	return f.failure(err)
+	return at
 }
 
 // board returns the value on whose board the record id belongs, if on any.

@@ -124,14 +124,17 @@ func (c *counter) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 }
 
 // Hit adds one to the count of id.
-func (c *counter) Hit(ctx context.Context, id string) error {
+func (c *counter) Hit(ctx context.Context, id string) error { return c.Add(ctx, id, 1) }
+
+// Add adds delta to the count of id.
+func (c *counter) Add(ctx context.Context, id string, delta int64) error {
 	var n int64
 	works := []func(kv.Store) error{func(s kv.Store) (err error) {
-		n, err = kv.Next(ctx, s, c.key(id), 0, 1)
+		n, err = kv.Next(ctx, s, c.key(id), 0, delta)
 		return err
 	}}
 	for _, f := range c.followers {
-		works = append(works, func(s kv.Store) error { return f.Counting(ctx, s, id, 1) })
+		works = append(works, func(s kv.Store) error { return f.Counting(ctx, s, id, delta) })
 	}
 	for _, err := range kv.Together(ctx, c.s, works...) {
 		if err != nil {
@@ -139,7 +142,7 @@ func (c *counter) Hit(ctx context.Context, id string) error {
 		}
 	}
 	for _, f := range c.followers {
-		if err := f.Counted(ctx, id, 1, n); err != nil {
+		if err := f.Counted(ctx, id, delta, n); err != nil {
 			return err
 		}
 	}

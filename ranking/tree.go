@@ -51,7 +51,8 @@ func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 			db.Soon(func(ctx context.Context) error { return work(ctx, db.Store()) })
 		},
 	})
-	t.window = &window{db: db, reports: t.reports, write: t.write, again: repeatable}
+	t.window = newWindow(db, t.reports)
+	t.window.size, t.window.apply, t.window.again = t.tree.Size, t.apply, repeatable
 	db.AtFlush(t.window.flush)
 	return t
 }
@@ -157,13 +158,21 @@ func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) 
 	return t.about(id, t.tree.Set(ctx, t.db.Store(), t.own, kv.JoinText(id), change, due))
 }
 
-// write makes the change c, which was gathered.
-func (t *Tree[S]) write(ctx context.Context, s kv.Store, c change, due *keytree.Due) error {
-	to := t.plus(c.delta)
-	if c.count != nil {
-		to = keytree.To(keytree.FromInt(*c.count))
+// apply makes changes that were gathered.
+func (t *Tree[S]) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
+	settings := make([]keytree.Setting, len(changes))
+	for i, c := range changes {
+		to := t.plus(c.delta)
+		if c.count != nil {
+			to = keytree.To(keytree.FromInt(*c.count))
+		}
+		settings[i] = keytree.Setting{ID: kv.JoinText(c.id), Change: to}
 	}
-	return t.about(c.id, t.tree.Set(ctx, s, t.own, kv.JoinText(c.id), to, due))
+	errs := t.tree.SetAll(ctx, s, t.own, settings, due)
+	for i, c := range changes {
+		errs[i] = t.about(c.id, errs[i])
+	}
+	return errs
 }
 
 // repeatable reports whether a change that failed with err was certainly not

@@ -114,9 +114,10 @@ func weekStart(cursor string) (before int, err error) {
 	return before, nil
 }
 
-// week returns the top n pages of this week.
+// week returns the top n pages of this week. Where very many have nearly as many
+// views, another page may belong among the last of them.
 func (s *Site) week(ctx context.Context, n int) ([]viewPlace, error) {
-	places, err := s.Models.Pages.TopViewsPerDay.Last(ctx, weekDays, n)
+	places, _, err := s.Models.Pages.TopViewsPerDay.Last(ctx, weekDays, n)
 	for i := range places {
 		places[i].Rank = i + 1
 	}

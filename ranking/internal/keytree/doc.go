@@ -27,6 +27,6 @@
 //   - I6: a slot that is closed has nothing below it, and a router is closed only
 //     if all its slots are.
 //   - I7: after a finished insert no leaf above the greatest depth holds more
-//     entries than the limit.
+//     entries than the limit, unless it is being split.
 //   - I8: no key is longer than 250 bytes, no value than 64 KiB.
 package keytree

@@ -1,9 +1,12 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -15,50 +18,146 @@ const patience = 8
 // maxTries bounds how often one edit tries to write a node that others change.
 const maxTries = 64
 
-// edit carries out e, possibly in one write with other edits of this process. at,
-// if not nil, is the leaf as it was just read. edit adds to due what must be
-// reported upward.
-func (p *nodes) edit(ctx context.Context, s kv.Store, e *edit, at *spot, due *reports) (err error) {
-	defer p.local.quit(e)
-	for try, waits := 0, 0; try < maxTries; {
+// edit carries out edits, those of one leaf in one write, possibly with other edits
+// of this process. at, if not nil, are their leaves as they were just read. An edit
+// that fails says why in its err; the others are carried out all the same. edit adds
+// to due what must be reported upward.
+func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot, due *reports) {
+	if len(edits) == 0 {
+		return
+	}
+	defer p.local.quit(edits)
+	if at == nil {
+		p.editAt(ctx, s, edits, nil, 0, due)
+		return
+	}
+	p.editEach(ctx, s, groups(edits, at), 0, due)
+}
+
+// editOne carries out e, as edit does.
+func (p *nodes) editOne(ctx context.Context, s kv.Store, e *edit, due *reports) error {
+	p.edit(ctx, s, []*edit{e}, nil, due)
+	return e.err
+}
+
+// failure returns why the first of edits that failed did.
+func failure(edits []*edit) error {
+	i := slices.IndexFunc(edits, func(e *edit) bool { return e.err != nil })
+	if i < 0 {
+		return nil
+	}
+	return edits[i].err
+}
+
+// editEach carries out the edits of groups side by side, after so many tries.
+func (p *nodes) editEach(ctx context.Context, s kv.Store, groups []group, try int, due *reports) {
+	kv.Each(ctx, s, groups, func(s kv.Store, _ int, g group) error {
+		p.editAt(ctx, s, g.edits, g.at, try, due)
+		return nil
+	})
+}
+
+// editAt carries out edits, all of which belong in the leaf at, as it was just read,
+// or anywhere if that is nil.
+func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot, try int, due *reports) {
+	var err error
+	for waits := 0; len(edits) > 0 && try < maxTries; edits = p.local.undone(edits) {
 		if at == nil {
-			expected, _ := p.guess(p.bits(e.point))
-			p.local.join(p.key(expected), e)
-			if at, err = p.find(ctx, s, e.point); err != nil {
-				return err
+			var found []group
+			if found, err = p.spread(ctx, s, edits); err != nil {
+				break
 			}
+			if len(found) > 1 {
+				p.editEach(ctx, s, found, try, due)
+				return
+			}
+			at = found[0].at
 		}
-		p.local.join(p.key(at.name), e)
-		ln, edits := p.local.lead(e, waits < patience)
-		if edits == nil {
-			if p.local.isDone(e) {
-				return nil
+		p.local.join(p.key(at.name), edits)
+		ln, all := p.local.lead(edits, waits < patience)
+		if all == nil {
+			if edits = p.local.undone(edits); len(edits) == 0 {
+				return
 			}
 			before := at.version
-			p.local.looks(e)
+			p.local.looks(edits)
 			if at, err = p.lookAgain(ctx, s, at.name); err != nil {
-				return err
+				break
 			}
 			if waits++; at.version != before {
 				waits = 0
 			}
 			continue
 		}
-		err = p.apply(ctx, s, at, ln, edits, due)
+		err = p.apply(ctx, s, at, ln, all, due)
 		at = nil
-		switch {
-		case errors.Is(err, errRoom):
-		case !again(err):
-			return err
-		default:
-			if try++; try > 2 {
-				if err := pause(ctx, try); err != nil {
-					return err
-				}
+		if again(err) {
+			try++
+			if err = nil; try > 2 {
+				err = pause(ctx, try)
 			}
 		}
+		if err != nil && !errors.Is(err, errRoom) {
+			break
+		}
 	}
-	return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)
+	p.fail(edits, cmp.Or(err, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)))
+}
+
+// fail notes that those of edits that are left have failed with err.
+func (p *nodes) fail(edits []*edit, err error) {
+	for _, e := range p.local.undone(edits) {
+		e.err = err
+	}
+}
+
+// group is a leaf and the edits that belong there.
+type group struct {
+	at    *spot
+	edits []*edit
+}
+
+// spread finds the leaves of edits. While it reads, the edits wait where they belong
+// as far as is known.
+func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group, error) {
+	for name, some := range grouped(edits, func(i int) string {
+		expected, _ := p.guess(p.bits(edits[i].point))
+		return expected
+	}) {
+		p.local.join(p.key(name), some)
+	}
+	points := make([]point, len(edits))
+	for i, e := range edits {
+		points[i] = e.point
+	}
+	spots, err := p.find(ctx, s, points...)
+	if err != nil {
+		return nil, err
+	}
+	return groups(edits, spots), nil
+}
+
+// groups returns edits by their leaves, which are spots, in the order of the leaves.
+func groups(edits []*edit, spots []*spot) []group {
+	at := make(map[string]*spot)
+	for _, sp := range spots {
+		at[sp.name] = sp
+	}
+	byName := grouped(edits, func(i int) string { return spots[i].name })
+	var all []group
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, group{at[name], byName[name]})
+	}
+	return all
+}
+
+// grouped returns edits by the name that belongs to each.
+func grouped(edits []*edit, name func(i int) string) map[string][]*edit {
+	by := make(map[string][]*edit)
+	for i, e := range edits {
+		by[name(i)] = append(by[name(i)], e)
+	}
+	return by
 }
 
 // lookAgain returns the node called name as it is now. It may no longer be a leaf.
@@ -74,8 +173,8 @@ func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, 
 var errRoom = errors.New("room was made")
 
 // apply writes the leaf at with the first of edits, and as many others as there is
-// room for. It returns errAgain if the node has changed, and errRoom if it was
-// split or is being split.
+// room for; in a leaf that is split there is room for many. It returns errAgain if
+// the node has changed, and errRoom if it was split without the edits.
 func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edits []*edit, due *reports) (err error) {
 	var took []*edit
 	defer func() {
@@ -88,23 +187,24 @@ func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edit
 		return errRoom
 	}
 	var next *leaf
-	next, took, err = p.take(at, at.leaf, edits)
-	if err == nil && len(took) < len(edits) {
-		next, took, err = p.takeWithRoom(ctx, s, at, edits)
+	next, took, err = p.take(at.leaf, edits, func(l *leaf) bool { return !l.full(p.limit) || !p.splits(at.name) })
+	switch {
+	case err != nil:
+	case len(took) < len(edits):
+		took, err = p.takeWithRoom(ctx, s, at, edits, due)
+	case next != at.leaf:
+		_, err = p.replace(ctx, s, at, next, due)
 	}
-	if err != nil || next == at.leaf {
-		return err
-	}
-	return p.replace(ctx, s, at, next, due)
+	return err
 }
 
-// take applies as many of edits as there is room for to the leaf l, which belongs
-// at at. It returns the result, and the edits it applied.
-func (p *nodes) take(at *spot, l *leaf, edits []*edit) (next *leaf, took []*edit, err error) {
+// take applies those of edits to the leaf l after which it fits. It returns the
+// result, and the edits it applied.
+func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf, took []*edit, err error) {
 	next = l
 	for _, e := range edits {
 		with := next.with(&p.order, e)
-		if len(with.entries) > len(next.entries) && with.full(p.limit) && p.splits(at.name) {
+		if len(with.entries) > len(next.entries) && !fits(with) {
 			continue
 		}
 		if with.bytes() > hardBytes {
@@ -116,38 +216,52 @@ func (p *nodes) take(at *spot, l *leaf, edits []*edit) (next *leaf, took []*edit
 	return next, took, nil
 }
 
-// takeWithRoom removes entries from the leaf at that their records have outlived,
-// and then does what take does. If the leaf is still nearly full, it would soon run
-// out of room again: takeWithRoom splits it instead and returns errRoom.
-func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit) (*leaf, []*edit, error) {
+// takeWithRoom removes entries from the leaf at that their records have outlived. If
+// there is room for all edits then, and will be for a while, it writes the leaf.
+// Otherwise it splits the leaf, with as many of edits as a node may hold that is
+// being split. It returns the edits it applied.
+func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit, due *reports) ([]*edit, error) {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(kept.entries) <= p.limit*3/4 && kept.bytes() <= softBytes*3/4 {
-		return p.take(at, kept, edits)
+		next, took, err := p.take(kept, edits, func(l *leaf) bool { return !l.full(p.limit) })
+		if err != nil {
+			return nil, err
+		}
+		if len(took) == len(edits) || at.leaf.lost {
+			_, err := p.replace(ctx, s, at, next, due)
+			return took, err
+		}
 	}
-	if err := p.split(ctx, s, at, kept); err != nil {
-		return nil, nil, err
+	if at.leaf.lost {
+		// There may be nodes below, so entries have to find their way one by one.
+		return nil, cmp.Or(p.split(ctx, s, at, kept, due), errRoom)
 	}
-	return nil, nil, errRoom
+	next, took, err := p.take(kept, edits, func(l *leaf) bool { return l.bytes() <= frozenBytes })
+	if err != nil {
+		return nil, err
+	}
+	return took, p.split(ctx, s, at, next, due)
 }
 
 // splits reports whether the node called name can be split.
 func (p *nodes) splits(name string) bool { return len(name) < maxBits }
 
-// replace writes next, which has other entries, over the leaf at.
-func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) error {
+// replace writes next, which has other entries or is about to be split, over the
+// leaf at. It returns what it wrote.
+func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) (*leaf, error) {
 	l := *next
 	l.seq = at.leaf.seq + 1
 	live := l.live()
 	switch {
 	case at.leaf.closed:
 		if err := p.open(ctx, s, at); err != nil {
-			return err
+			return nil, err
 		}
 		l.closed, l.seq = false, at.leaf.seq+2
-	case live == 0 && at.name != "":
+	case live == 0 && at.name != "" && !l.splitting:
 		l.closed, l.pushed = true, 0
 	}
 	reports := l.closed
@@ -155,12 +269,12 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 		l.pushed, reports = p.due(l.pushed, live, leafDrift)
 	}
 	if err := p.write(ctx, s, at.name, at.node, l.encode()); err != nil {
-		return err
+		return nil, err
 	}
 	if at.name != "" && reports {
 		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
 	}
-	return nil
+	return &l, nil
 }
 
 // purged returns l without the stale entries of members that it holds twice, or l

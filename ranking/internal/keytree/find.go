@@ -3,7 +3,6 @@ package keytree
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -17,6 +16,9 @@ type spot struct {
 // ahead is how many levels a process that knows nothing of the tree reads at once.
 const ahead = 15
 
+// aheadOfMany is how many it reads at once that looks for many leaves.
+const aheadOfMany = 4
+
 // guess returns the name of the first node on the way of bits that is not known to
 // be a router, and reports whether anything is known at all.
 func (p *nodes) guess(bits string) (name string, known bool) {
@@ -29,47 +31,133 @@ func (p *nodes) guess(bits string) (name string, known bool) {
 	}
 }
 
-// find returns the leaf in which target belongs. It takes one trip if the way is
-// known, or if nothing is. Otherwise it reads more nodes at once with each trip, in
-// case many on the way were split.
-func (p *nodes) find(ctx context.Context, s kv.Store, target point) (*spot, error) {
-	bits := p.bits(target)
-	name, known := p.guess(bits)
-	width := 1
-	if !known {
-		width = ahead
+// find returns the leaves in which targets belong, in their order. It takes one trip
+// if the ways are known, or if nothing is. Otherwise it reads more nodes at once with
+// each trip, in case many on the way were split.
+func (p *nodes) find(ctx context.Context, s kv.Store, targets ...point) ([]*spot, error) {
+	ways := make([]*search, len(targets))
+	for i, target := range targets {
+		ways[i] = p.search(target, len(targets))
 	}
-	for missing := 0; ; width *= 2 {
-		names := way(bits, name, width)
+	met := make(map[string]*spot)
+	for {
+		names := unread(ways)
+		if len(names) == 0 {
+			break
+		}
 		got, err := p.get(ctx, s, names...)
 		if err != nil {
 			return nil, err
 		}
-		at := slices.IndexFunc(got, func(nd node) bool { return nd.router == nil })
-		if at < 0 {
-			name = bits[:len(names[len(names)-1])+perLevel]
+		for i, name := range names {
+			met[name] = &spot{name, got[i]}
+		}
+		if err := p.follow(ctx, s, ways, met); err != nil {
+			return nil, err
+		}
+	}
+	spots := make([]*spot, len(ways))
+	for i, w := range ways {
+		spots[i] = w.at
+	}
+	return spots, nil
+}
+
+// search is the way to one leaf, as far as it has been looked for.
+type search struct {
+	bits    string
+	name    string // of the first node not known to be a router
+	width   int    // how many nodes to read
+	missing int    // how often a node was
+	at      *spot  // nil: not found yet
+}
+
+// search begins the search for target, one of n.
+func (p *nodes) search(target point, n int) *search {
+	w := &search{bits: p.bits(target), width: 1}
+	var known bool
+	if w.name, known = p.guess(w.bits); !known {
+		w.width = ahead
+		if n > 1 {
+			// The ways of many to a leaf are as many nodes at the deeper levels.
+			w.width = aheadOfMany
+		}
+	}
+	return w
+}
+
+// unread returns the names of the nodes to read for those of ways that have not
+// arrived.
+func unread(ways []*search) []string {
+	var names []string
+	seen := make(map[string]bool)
+	for _, w := range ways {
+		if w.at != nil {
 			continue
 		}
-		name = names[at]
-		switch found := got[at]; {
+		for _, name := range way(w.bits, w.name, w.width) {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// follow goes as far on each of ways as the nodes met lead, and does what must be
+// done there before any way leads on.
+func (p *nodes) follow(ctx context.Context, s kv.Store, ways []*search, met map[string]*spot) error {
+	helped := make(map[string]bool)
+	for _, w := range ways {
+		if w.at != nil {
+			continue
+		}
+		found := w.follow(met)
+		if found == nil {
+			continue
+		}
+		var err error
+		switch first := !helped[found.name]; {
 		case found.leaf == nil:
 			// A child can be missing because it was read before it was made, or
 			// because its router was made in a transaction that was rolled back.
-			if missing++; missing > 1 {
-				err = p.remake(ctx, s, name, found)
+			if w.missing++; w.missing > 1 && first {
+				helped[found.name] = true
+				err = p.remake(ctx, s, found.name, found.node)
 			}
-			p.local.forget(p.keys(path(name)))
-			name = ""
-		case found.leaf.splitting:
-			err = p.finishSplit(ctx, s, name, found)
-		default:
-			return &spot{name, found}, nil
+			p.local.forget(p.keys(path(found.name)))
+			w.name = ""
+		case first:
+			helped[found.name] = true
+			err = p.finishSplit(ctx, s, found.name, found.node)
 		}
 		if err != nil && !again(err) {
-			return nil, err
+			return err
 		}
-		width = 1
 	}
+	return nil
+}
+
+// follow goes on through the routers met. It returns where it stops unless that is
+// the leaf: a leaf that is being split, or a node that is missing; nil if nothing
+// stops it.
+func (w *search) follow(met map[string]*spot) *spot {
+	for _, name := range way(w.bits, w.name, w.width) {
+		at := met[name]
+		switch {
+		case at.router != nil:
+			w.name = w.bits[:len(name)+perLevel]
+			continue
+		case at.leaf == nil || at.leaf.splitting:
+			w.name, w.width = name, 2
+			return at
+		}
+		w.at = at
+		return nil
+	}
+	w.width *= 2
+	return nil
 }
 
 // way returns the names of width nodes on the way of bits, from name down.

@@ -32,9 +32,14 @@ func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, known State, s
 
 func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, known State, score Score, ver uint64) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
-		put := &edit{point: p.point(score, id), id: id, known: known, put: &entry{score, ver, id}}
-		return p.edit(ctx, s, put, nil, due)
+		return p.editOne(ctx, s, p.putting(id, known, score, ver), due)
 	})
+}
+
+// putting returns the edit that adds the entry that a member in state known will
+// have.
+func (p *nodes) putting(id string, known State, score Score, ver uint64) *edit {
+	return &edit{point: p.point(score, id), id: id, known: known, put: &entry{score, ver, id}}
 }
 
 // Remove removes, from the leaf where score belongs, the entries that the member's
@@ -49,7 +54,7 @@ func (t *Tree) Remove(ctx context.Context, s kv.Store, id string, score Score, n
 
 func (ep *epochs) remove(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
-		return p.edit(ctx, s, &edit{point: p.point(score, id), id: id, known: now}, nil, due)
+		return p.editOne(ctx, s, &edit{point: p.point(score, id), id: id, known: now}, due)
 	})
 }
 

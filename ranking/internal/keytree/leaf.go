@@ -15,6 +15,7 @@ type edit struct {
 	id    string
 	known State
 	put   *entry
+	err   error // why it was not carried out, once its owner has ended
 
 	// Guarded by the mutex of the queues:
 	queue *queue // where it waits

@@ -11,24 +11,14 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 	const dir = "ranking/internal/keytree/"
 	proof.Mistakes(t, "./ranking/internal/keytree", "TestSweep_After|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
 		proof.Wrong("the record is written before the entry",
-			dir+"set.go", `	if in {
-		if err := m.insert(ctx, s, m.due, m.id, m.old.State, score, m.new.Ver); err != nil {
-			return err
-		}
-	}
-	leaves, err := m.commit(ctx, s)
-	if err != nil {
-		return m.lost(ctx, s, err)
-	}
-`, `	leaves, err := m.commit(ctx, s)
-	if err != nil {
-		return m.lost(ctx, s, err)
-	}
-	if in {
-		if err := m.insert(ctx, s, m.due, m.id, m.old.State, score, m.new.Ver); err != nil {
-			return err
-		}
-	}
+			dir+"set.go", `	b.insert(ctx, s, moves)
+	moves = slices.DeleteFunc(moves, func(m *move) bool { return m.err != nil })
+	leaving := slices.DeleteFunc(slices.Clone(moves), b.stays)
+	leaves := b.commit(ctx, s, moves, leaving)
+`, `	leaving := slices.DeleteFunc(slices.Clone(moves), b.stays)
+	leaves := b.commit(ctx, s, moves, leaving)
+	moves = slices.DeleteFunc(moves, func(m *move) bool { return m.err != nil })
+	b.insert(ctx, s, moves)
 `),
 		proof.Wrong("an entry is removed whatever its version",
 			dir+"truth.go", "return e.ver <= st.Ver && !st.confirms(e)", "return !st.confirms(e)",
@@ -37,8 +27,22 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"insert.go", "id: id, known: known, put: &entry{score, ver, id}}", "id: id, known: State{Ver: ver}, put: &entry{score, ver, id}}",
 		),
 		proof.Wrong("a leaf is split without being frozen",
-			dir+"split.go", "	if err := p.write(ctx, s, at.name, at.node, frozen.encode()); err != nil {\n		return err\n	}\n	return p.finishSplit(ctx, s, at.name, node{leaf: &frozen})",
-			"	return p.finishSplit(ctx, s, at.name, node{leaf: &frozen, version: at.version})",
+			dir+"split.go", `	whole := *kept
+	whole.splitting = true
+	frozen, err := p.replace(ctx, s, at, &whole, due)
+	if err != nil {
+		return err
+	}
+	if err := p.finishSplit(ctx, s, at.name, node{leaf: frozen}); frozen.lost {
+`, `	frozen, _ := *kept, due
+	frozen.splitting, frozen.seq = true, at.leaf.seq+1
+	if err := p.finishSplit(ctx, s, at.name, node{leaf: &frozen, version: at.version}); err != nil || frozen.lost {
+`),
+		proof.Wrong("what goes into a leaf that is split counts as done before it is frozen",
+			dir+"edit.go", "	return took, p.split(ctx, s, at, next, due)", "	_ = p.split(ctx, s, at, next, due)\n	return took, nil",
+		),
+		proof.Wrong("a helper adds only the next nodes below",
+			dir+"split.go", "			all = append(all, deeper...)", "			_ = deeper",
 		),
 		proof.Wrong("a closed leaf is filled without being opened",
 			dir+"edit.go", "if err := p.open(ctx, s, at); err != nil {", "if err := error(nil); err != nil {",

@@ -24,6 +24,8 @@ const (
 	entryLimit = 128       // entries, unless the tree says otherwise
 	softBytes  = 16 << 10  // a leaf with more is split
 	hardBytes  = 512 << 10 // a leaf that cannot be split holds no more
+
+	frozenBytes = 48 << 10 // nothing is added to a leaf that is split past this
 )
 
 // entry is one member in a leaf: a score that it has, had or is about to have, and
@@ -36,7 +38,7 @@ type entry struct {
 
 // leaf is a node that holds entries, in order.
 type leaf struct {
-	splitting bool // frozen, until its entries are in four children
+	splitting bool // frozen, until its entries are in nodes below
 	closed    bool // empty, and the way to it may be closed too
 	lost      bool // made again after the store lost it
 	seq       uint64

@@ -12,48 +12,55 @@ type queue struct {
 	writes  int  // writes that have succeeded
 }
 
-// join adds e to the queue of key.
-func (l *Local) join(key string, e *edit) {
+// join adds edits to the queue of key.
+func (l *Local) join(key string, edits []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.queue != nil && e.queue.key == key {
-		return
-	}
-	l.leave(e)
-	if e.done {
-		return
-	}
-	if l.queues[key] == nil {
-		l.queues[key] = &queue{key: key}
-	}
-	e.queue = l.queues[key]
-	e.queue.waiting = append(e.queue.waiting, e)
-	e.seen = e.queue.writes
-}
-
-// looks notes that the owner of e is about to read the node.
-func (l *Local) looks(e *edit) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e.queue != nil {
+	edits = slices.DeleteFunc(slices.Clone(edits), func(e *edit) bool { return e.queue != nil && e.queue.key == key })
+	l.leave(edits)
+	for _, e := range edits {
+		if e.done {
+			continue
+		}
+		if l.queues[key] == nil {
+			l.queues[key] = &queue{key: key}
+		}
+		e.queue = l.queues[key]
+		e.queue.waiting = append(e.queue.waiting, e)
 		e.seen = e.queue.writes
 	}
 }
 
-// quit removes e from its queue.
-func (l *Local) quit(e *edit) {
+// looks notes that the owner of edits is about to read their node.
+func (l *Local) looks(edits []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.leave(e)
+	for _, e := range edits {
+		if e.queue != nil {
+			e.seen = e.queue.writes
+		}
+	}
 }
 
-func (l *Local) leave(e *edit) {
-	if e.queue == nil {
-		return
+// quit removes edits from their queues.
+func (l *Local) quit(edits []*edit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leave(edits)
+}
+
+func (l *Local) leave(edits []*edit) {
+	var left []*queue
+	for _, e := range edits {
+		if e.queue != nil && !slices.Contains(left, e.queue) {
+			left = append(left, e.queue)
+		}
+		e.queue = nil
 	}
-	e.queue.waiting = slices.DeleteFunc(e.queue.waiting, func(w *edit) bool { return w == e })
-	l.close(e.queue)
-	e.queue = nil
+	for _, ln := range left {
+		ln.waiting = slices.DeleteFunc(ln.waiting, func(w *edit) bool { return w.queue != ln })
+		l.close(ln)
+	}
 }
 
 // close forgets an empty queue.
@@ -63,19 +70,24 @@ func (l *Local) close(ln *queue) {
 	}
 }
 
-// lead begins a write of the node of e and returns the edits to write, e first. It
-// returns none if e is done, if another write has ended since the owner of e read
-// the node, or, while e is patient, if another write is under way.
-func (l *Local) lead(e *edit, patient bool) (*queue, []*edit) {
+// lead begins a write of the node in whose queue edits wait. It returns the edits
+// to write, the first of edits that is left before all others. It returns none if
+// none is left, if another write has ended since the owner of edits read the node,
+// or, while they are patient, if another write is under way.
+func (l *Local) lead(edits []*edit, patient bool) (*queue, []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ln := e.queue
-	if e.done || ln.busy && patient || ln.writes != e.seen {
+	i := slices.IndexFunc(edits, func(e *edit) bool { return !e.done })
+	if i < 0 {
+		return nil, nil
+	}
+	first, ln := edits[i], edits[i].queue
+	if ln.busy && patient || ln.writes != first.seen {
 		return nil, nil
 	}
 	ln.busy = true
-	others := slices.DeleteFunc(slices.Clone(ln.waiting), func(w *edit) bool { return w == e })
-	return ln, append([]*edit{e}, others...)
+	others := slices.DeleteFunc(slices.Clone(ln.waiting), func(w *edit) bool { return w == first })
+	return ln, append([]*edit{first}, others...)
 }
 
 // wrote ends a write; written are the edits it has done.
@@ -88,16 +100,14 @@ func (l *Local) wrote(ln *queue, written []*edit) {
 	}
 	for _, w := range written {
 		w.done = true
-		if w.queue == ln {
-			l.leave(w)
-		}
 	}
+	l.leave(slices.DeleteFunc(slices.Clone(written), func(w *edit) bool { return w.queue != ln }))
 	l.close(ln)
 }
 
-// isDone reports whether some write included e.
-func (l *Local) isDone(e *edit) bool {
+// undone returns those of edits that no write has included.
+func (l *Local) undone(edits []*edit) []*edit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return e.done
+	return slices.DeleteFunc(slices.Clone(edits), func(e *edit) bool { return e.done })
 }

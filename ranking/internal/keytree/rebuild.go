@@ -152,14 +152,14 @@ func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *nodes, entries []
 		return err
 	}
 	due := new(reports)
-	var works []func(kv.Store) error
+	var puts []*edit
 	for i, e := range entries {
 		if states[i].confirms(e) {
-			put := &edit{point: p.point(e.score, e.id), id: e.id, known: states[i], put: &e}
-			works = append(works, func(s kv.Store) error { return p.edit(ctx, s, put, nil, due) })
+			puts = append(puts, &edit{point: p.point(e.score, e.id), id: e.id, known: states[i], put: &e})
 		}
 	}
-	if err := together(ctx, s, works...); err != nil {
+	p.edit(ctx, s, puts, nil, due)
+	if err := failure(puts); err != nil {
 		return err
 	}
 	return p.report(ctx, s, due)

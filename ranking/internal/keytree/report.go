@@ -261,12 +261,17 @@ const (
 // pushed is what it last reported, and allowed how far that may be off.
 //
 // A count usually keeps moving in one direction. So a report runs a part of the way
-// ahead, and of many nodes some are ahead and some behind.
+// ahead, and of many nodes some are ahead and some behind. After a jump, with which
+// many nodes change at once, it does not, or all of them would be ahead.
 func (p *nodes) due(pushed, now, allowed int) (report int, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
 	}
-	switch ahead := allowed / 2; {
+	ahead := allowed / 2
+	if max(now-pushed, pushed-now) >= 2*allowed {
+		ahead = 0
+	}
+	switch {
 	case now-pushed >= allowed:
 		return now + ahead, true
 	case pushed-now >= allowed:

@@ -84,17 +84,30 @@ type keep struct{ kv.Store }
 func (keep) Powers() kv.Powers { return kv.Powers{} }
 func (keep) Close() error      { return nil }
 
-// moveSome changes members as one process, until it dies.
+// moveSome changes members as one process, until it dies: one, or several together.
 func moveSome(r *ranking, rng *rand.Rand, up int64) {
 	for range 12 {
-		change := Out
-		if rng.IntN(6) > 0 {
-			score := []int64{0, 1, 5, 50, -1, -40, 3 + rng.Int64N(30)}[rng.IntN(7)]
-			change = To(FromInt(score + up))
+		together := 1
+		if rng.IntN(4) == 0 {
+			together = 8
 		}
+		var settings []Setting
+		for _, i := range rng.Perm(14)[:together] {
+			settings = append(settings, Setting{idOf(i), someChange(rng, up)})
+		}
+		due := new(Due)
 		// Whether it succeeds is checked at the end.
-		_ = r.change(idOf(rng.IntN(14)), change)
+		_ = r.SetAll(ctx, r.s, r.own, settings, due)
+		_ = due.Report(ctx, r.s)
 	}
+}
+
+func someChange(rng *rand.Rand, up int64) Change {
+	if rng.IntN(6) == 0 {
+		return Out
+	}
+	score := []int64{0, 1, 5, 50, -1, -40, 3 + rng.Int64N(30)}[rng.IntN(7)]
+	return To(FromInt(score + up))
 }
 
 // readAll pages through the ranking while it changes: a member that does not move is
