@@ -138,16 +138,25 @@ func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) (err er
 
 // number returns a mark with a new number.
 func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) ([]byte, error) {
-	if !c.atomic && !c.settled.Load() && !c.unbuilt.Load() {
-		ready := c.host.Ready(ctx) == nil
-		c.settled.CompareAndSwap(false, ready)
-		c.unbuilt.CompareAndSwap(false, !ready)
-	}
+	c.noteBuilt(ctx)
 	n, err := c.lane(owner, id).take(ctx, s)
 	if err != nil {
 		return nil, c.failure(err)
 	}
 	return mark{n, c.db.Now().UnixMilli()}.encode(), nil
+}
+
+// noteBuilt notes, before the first number is taken, whether the timeline may still be
+// built. In a transaction no build can come between a number and its commit.
+func (c *core[T]) noteBuilt(ctx context.Context) {
+	if c.atomic || c.settled.Load() || c.unbuilt.Load() {
+		return
+	}
+	if c.host.Ready(ctx) == nil {
+		c.settled.Store(true)
+	} else {
+		c.unbuilt.Store(true)
+	}
 }
 
 // entered returns the place where m needs a new entry, if there is one.

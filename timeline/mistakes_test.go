@@ -173,7 +173,7 @@ func TestSweep_Ring_NoticesEveryMistakeOfWhatIsBuiltOnIt(t *testing.T) {
 
 func TestSweep_Build_NoticesEveryMistakeOfABuild(t *testing.T) {
 	const build, era, index, shape, standing = "timeline/build.go", "timeline/era.go", "timeline/index.go", "timeline/shape.go", "timeline/standing.go"
-	proof.Mistakes(t, "./timeline", "TestSweep_Build_[BS]|TestBuild_", []string{"RINGTREE_SEEDS=2000"}, []proof.Mistake{
+	proof.Mistakes(t, "./timeline", "TestSweep_Build_[BS]|TestBuild_", []string{"RINGTREE_SEEDS=600"}, []proof.Mistake{
 		proof.Wrong("a build begins with the oldest record",
 			standing, "cmp.Compare(other.order, s.order)", "cmp.Compare(s.order, other.order)",
 		),
