@@ -1,4 +1,4 @@
-# `make` lists the targets. CI runs `make test`.
+# `make` lists the targets. CI runs `make test` and two minutes of `make prove`.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -18,10 +18,12 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: setup lint current ## run everything CI checks: setup, lint, generated files, all tests with real servers
-	go test -timeout 15m ./...
-	cd bench && go test -timeout 8m ./...
-	scripts/fuzz.sh 10s
+test: ## run setup, lint, current and all tests, with real servers, in a few minutes
+	scripts/test.sh
+
+.PHONY: prove
+prove: setup ## prove all that takes longer, or with FOR=2m what fits into that time
+	scripts/prove.sh $(FUZZTIME) $(FOR)
 
 .PHONY: setup
 setup: ## install the servers and the browser the tests use, or say what to install
@@ -46,7 +48,7 @@ lint: ## run gofmt, go vet and staticcheck
 .PHONY: race
 race: setup ## run all tests under the race detector, which needs a C compiler
 	scripts/setup.sh cc
-	CGO_ENABLED=1 go test -race -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -timeout 1h ./...
 
 .PHONY: figures
 figures: setup ## measure what this project promises, and write docs/costs.md

@@ -1,6 +1,7 @@
 package ringtree_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/format"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -62,7 +64,7 @@ func TestDocs_ProgramsPrintWhatTheTextSays(t *testing.T) {
 			t.Errorf("%s: no block of kind output follows the program", b.place())
 			continue
 		}
-		got, err := runProgram(t, b.text)
+		got, err := runProgram(t, b)
 		if err != nil {
 			t.Errorf("%s: %v", b.place(), err)
 		}
@@ -75,12 +77,19 @@ func TestDocs_ProgramsPrintWhatTheTextSays(t *testing.T) {
 	}
 }
 
-func runProgram(t *testing.T, text string) (string, error) {
-	file := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+// runProgram runs b as a file whose path is always the same, because the go command
+// builds a program again when its path has changed.
+func runProgram(t *testing.T, b block) (string, error) {
+	path := filepath.Join(os.TempDir(), "ringtree", b.file, strconv.Itoa(b.line), "main.go")
+	file, overlay := filepath.Join(t.TempDir(), "main.go"), filepath.Join(t.TempDir(), "overlay.json")
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{path: file}})
+	if err == nil {
+		err = errors.Join(os.WriteFile(file, []byte(b.text), 0o644), os.WriteFile(overlay, list, 0o644))
+	}
+	if err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "run", file).Output()
+	out, err := exec.CommandContext(t.Context(), "go", "run", "-overlay", overlay, path).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%w:\n%s", err, exit.Stderr)
 	}
@@ -88,7 +97,9 @@ func runProgram(t *testing.T, text string) (string, error) {
 }
 
 // The README's quick start is pasted into a shell beside this repository, as a
-// reader would do it. go mod tidy looks at the tests of imported packages, so on a
+// reader would do it, except that the new module finds the repository by its whole
+// path: the library is then the one that the go command has built for the other
+// tests. go mod tidy looks at the tests of imported packages, so on a
 // new machine it fetches modules that nothing else here needs.
 func TestDocs_QuickStartRunsInANewModule(t *testing.T) {
 	script, want := quickStart(blocks(os.DirFS(".")))
@@ -96,12 +107,13 @@ func TestDocs_QuickStartRunsInANewModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	beside := t.TempDir()
-	if err := os.Symlink(root, filepath.Join(beside, "ringtree")); err != nil {
-		t.Fatal(err)
+	const beside = "=../ringtree\n"
+	if !strings.Contains(script, beside) {
+		t.Fatalf("the quick start does not replace the module by %q", beside)
 	}
+	script = strings.Replace(script, beside, "="+root+"\n", 1)
 	cmd := exec.CommandContext(t.Context(), "bash", "-euc", script)
-	cmd.Dir = beside
+	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	var messages strings.Builder
 	cmd.Stderr = &messages

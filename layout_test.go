@@ -63,6 +63,10 @@ var (
 
 		"internal/optest": {[]string{"kvmodel/kv"}, nil},
 		"internal/proof":  {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, nil},
+		"internal/whole": {
+			slices.Concat(indexes, records, backends, []string{"kvmodel/kvtest", "kvmodel/kvsession", "internal/proof"}),
+			[]string{"github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "go.etcd.io/bbolt"},
+		},
 
 		"codegen": {nil, []string{"golang.org/x/tools"}},
 	}

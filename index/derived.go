@@ -164,9 +164,9 @@ func (l *Lists[T, K, V]) settle(added *plug.Added) error {
 // without a doubt. A recount that was under way may have read the list before that.
 const countedInTime = 10 * time.Second
 
-// Finish counts the lists again that a rebuild has come across. It waits until
-// their numbers have not changed for long enough.
-func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
+// finishCounting counts the lists again that a rebuild has come across. It waits
+// until their numbers have not changed for long enough.
+func (l *Lists[T, K, V]) finishCounting(ctx context.Context) error {
 	if l.derived == nil {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package index
 
-import "github.com/ringtree/ringtree/index/internal/memberlog"
+import (
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
+)
 
 // Limits returns the limits for the upkeep of the lists. A test may change them
 // before using the lists.
@@ -8,3 +11,9 @@ func (l *Lists[T, K, V]) Limits() *memberlog.Limits { return &l.logs.Limits }
 
 // Limits returns the limits for the upkeep of the sets.
 func (s *Sets[V, K]) Limits() *memberlog.Limits { return &s.logs.Limits }
+
+// Divide has every segment replaced by two when it is read next.
+func (l *Lists[T, K, V]) Divide() { l.logs.Hot++ }
+
+// Host returns what the lists see of their model.
+func (l *Lists[T, K, V]) Host() plug.Host[T] { return l.host }

@@ -19,9 +19,9 @@ type List[T any, K comparable] struct {
 
 // Count returns how many records are in the list. It reads the whole list,
 // though not the records, so use it for short lists or seldom; a counter with
-// count=Model.Field has the number at no cost. A record counts as soon as a
-// change is about to enter it, and until a change has taken it out, even if a
-// crash has stopped that change halfway.
+// count=Model.Field has the number at no cost. Changes of this process that have
+// returned are counted; one that is under way may be counted already. So may one
+// that a crash has stopped halfway, until it is repaired.
 func (l *List[T, K]) Count(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
@@ -30,8 +30,8 @@ func (l *List[T, K]) Count(ctx context.Context) (int, error) {
 }
 
 // Size returns about how many records are in the list, by counting a part of
-// it: exactly up to a few thousand, and within a few percent above. One trip,
-// two the first time.
+// it: exactly up to a few thousand, and within a few percent above. It counts
+// what Count does. One trip, two the first time.
 func (l *List[T, K]) Size(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err

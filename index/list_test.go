@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -344,6 +345,68 @@ func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T
 		must(t, b.Create(ctx, &book{ID: strings.Repeat("x", 4096), Author: "knuth"}))
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), strings.Repeat("x", 4096))
 	})
+}
+
+// unremoving is a store that can refuse to have anything taken out of a list.
+type unremoving struct {
+	kv.Store
+	refuses atomic.Bool
+}
+
+func (u *unremoving) Powers() kv.Powers { return kv.PowersOf(u.Store) }
+
+func (u *unremoving) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		const out = 3
+		if op := &ops[i]; u.refuses.Load() && op.Kind == kv.Append && strings.HasPrefix(op.Key, "l:") && op.Value[0] == out {
+			op.Result.Err = kv.ErrUnavailable
+			continue
+		}
+		_ = u.Store.Do(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
+	for name, s := range map[string]kv.Store{
+		"unless": server{memkv.New(memkv.Options{})}, "plain": plain{memkv.New(memkv.Options{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, late := t.Context(), &unremoving{Store: shared{s}}
+			b := newBooks(closing(t, open(t, late)))
+			must(t, b.CreateMulti(ctx, []*book{
+				{ID: "a", Author: "knuth"}, {ID: "b", Author: "knuth"}, {ID: "c", Author: "knuth"}, {ID: "d", Author: "knuth"},
+			}))
+			knuth := b.ByAuthor.Of("knuth")
+			late.refuses.Store(true)
+			must(t, b.Delete(ctx, "a"))
+			wantIDs(t, ctx, knuth, "b", "c", "d")
+			_, err := b.Update(ctx, "b", func(b *book) error { b.Author = "dijkstra"; return nil })
+			must(t, err)
+			wantIDs(t, ctx, knuth, "c", "d")
+			wantIDs(t, ctx, b.ByAuthor.Of("dijkstra"), "b")
+			if err := b.db.Flush(ctx); err == nil {
+				t.Error("the removals were to be refused")
+			}
+			wantIDs(t, ctx, knuth, "c", "d")
+
+			// What this process or another enters again counts again.
+			must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
+			wantIDs(t, ctx, knuth, "a", "c", "d")
+			other := newBooks(closing(t, open(t, shared{s})))
+			_, err = other.Update(ctx, "b", func(b *book) error { b.Author = "knuth"; return nil })
+			must(t, err)
+			wantIDs(t, ctx, knuth, "a", "b", "c", "d")
+			must(t, other.Delete(ctx, "c"))
+			must(t, other.db.Flush(ctx))
+			wantIDs(t, ctx, knuth, "a", "b", "d")
+
+			late.refuses.Store(false)
+			must(t, b.db.Flush(ctx))
+			wantIDs(t, ctx, knuth, "a", "b", "d")
+			wantIDs(t, ctx, newBooks(closing(t, open(t, shared{s}))).ByAuthor.Of("knuth"), "a", "b", "d")
+		})
+	}
 }
 
 func TestLists_EveryVerbCostsTheTripsItPromises(t *testing.T) {

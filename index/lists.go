@@ -26,6 +26,7 @@ type Lists[T any, K comparable, V any] struct {
 	logs *memberlog.Logs
 
 	derived *derivedCount // nil: there is none
+	entered places        // by a rebuild that has not ended
 }
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
@@ -53,7 +54,7 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 	l.logs.Key = func(place string) string {
 		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
 	}
-	l.logs.Rebuilds = l.host.Rebuilds
+	l.logs.Rebuilds, l.logs.Confirm, l.logs.Overdue = l.host.Rebuilds, l.confirm, l.reconsider
 	if l.derived != nil {
 		l.derived.Over(counted[T, K, V]{l})
 	}
@@ -136,8 +137,11 @@ func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) 
 // Beside makes sure that what Prepare appended counts, and adds the change's shares
 // to the numbers.
 func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if l.derived != nil && m.Rev == m.Base {
-		l.derived.ask(m.Is) // It is a rebuild.
+	if m.Rev == m.Base { // It is a rebuild.
+		l.entered.note(m.Is)
+		if l.derived != nil {
+			l.derived.ask(m.Is)
+		}
 	}
 	if !l.countsBeside(m) {
 		return l.stand(ctx, s, m)
@@ -158,12 +162,20 @@ func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) er
 	})
 }
 
+// Committed makes the readers of this process see at once that the record is no
+// longer in the lists that After will take it out of.
+func (l *Lists[T, K, V]) Committed(m *plug.Move) {
+	for _, place := range m.Lost {
+		l.logs.Leave(place, l.out(m.ID, m.Rev))
+	}
+}
+
 // After takes the record out of the lists of the values it no longer holds, and
 // settles what was counted.
 func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	leave := func(s kv.Store) error {
 		return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
-			return l.logs.Write(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
+			return l.takeOut(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
 		})
 	}
 	switch {
@@ -192,6 +204,15 @@ func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) er
 		m.Added.Doubt = append(append(m.Added.Doubt, m.Is...), m.Lost...)
 	}
 	return l.settle(m.Added)
+}
+
+// takeOut writes e, which says that a record is out of the list at place.
+func (l *Lists[T, K, V]) takeOut(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
+	err := l.logs.Write(ctx, s, place, e)
+	if err == nil {
+		l.logs.Left(place, e)
+	}
+	return err
 }
 
 func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {

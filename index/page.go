@@ -120,6 +120,9 @@ func (p *page[T, K]) take() error {
 func (p *page[T, K]) look(m memberlog.Member, rec *plug.Seen[T]) {
 	p.last = &m.Position
 	if !rec.Holds(p.place) {
+		if m.Rev > rec.Rev {
+			p.logs.Pending(p.place, memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true})
+		}
 		if !p.met {
 			p.met = true
 			p.meet(m, rec)
@@ -137,8 +140,8 @@ func (p *page[T, K]) look(m memberlog.Member, rec *plug.Seen[T]) {
 
 // pending is the number of reads, on average, in which a reader once makes a
 // change fail whose entry it has met before the commit. If the change's process
-// has died, the entry would otherwise stay forever; if not, the change should
-// seldom be disturbed.
+// has died, the entry would otherwise stay until this process reads the list a
+// minute later, if it does; if not, the change should seldom be disturbed.
 const pending = 8
 
 // meet repairs an entry that a reader has passed over.

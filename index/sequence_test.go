@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -283,7 +284,7 @@ func TestSequence_ALossIsReportedUntilItIsAccepted(t *testing.T) {
 
 func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
-		kvtest.SimulateMany(t, 200, kvtest.Hostile(powers), func(sim *kvtest.Sim) {
+		proof.Sweep(t, 80, kvtest.Hostile(powers), func(sim *kvtest.Sim) {
 			var mu sync.Mutex
 			acked := map[int64]string{}
 			for p := range 3 {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -93,6 +95,33 @@ func TestSet_TheLastChangeWinsEvenWhereChangesOutrunFolding(t *testing.T) {
 			}
 		}
 		wantMembers(t, ctx, fans, want...)
+	})
+}
+
+func TestSet_Add_OfAThousandIDsCostsTheTripsOfAFew(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ context.Context, _ *memkv.Store, s kv.Store) {
+		synctest.Test(t, func(t *testing.T) {
+			db := open(t, s)
+			fans, began := newSets(db, "fans").Of("ella"), time.Now()
+			for round := range 5 {
+				ids := make([]string, 1000)
+				for i := range ids {
+					ids[i] = fmt.Sprintf("fan-%d-%06d", round, i)
+				}
+				ctx, m := kv.Metered(t.Context())
+				must(t, fans.Add(ctx, ids...))
+				if got := m.Cost(); got.Trips > 30 {
+					t.Errorf("round %d: %v", round, got)
+				}
+			}
+			if took := time.Since(began); took > 100*time.Millisecond {
+				t.Errorf("they waited %v for others", took)
+			}
+			if n, err := fans.Count(t.Context()); err != nil || n != 5000 {
+				t.Errorf("Count: %d, %v", n, err)
+			}
+			must(t, db.Close(t.Context()))
+		})
 	})
 }
 

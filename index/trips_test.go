@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -157,6 +158,41 @@ func TestRecords_AnIndexChangeCostsOneAppend(t *testing.T) {
 			t.Logf("%s: a line of %d bytes", name, bytes)
 			if appends != 1 || bytes > 100 {
 				t.Errorf("%d appends of %d bytes, want 1 of at most 100", appends, bytes)
+			}
+		})
+	}
+}
+
+// A process that dies during a trip has written its line, or nothing.
+func TestRecords_TheLineIsTheFirstThingThatItsTripWrites(t *testing.T) {
+	for name, verb := range map[string]func(ctx context.Context, b *books) error{
+		"Create": func(ctx context.Context, b *books) error { return b.Create(ctx, &book{ID: "new", Author: "knuth"}) },
+		"Update": func(ctx context.Context, b *books) error {
+			_, err := b.Update(ctx, "a", func(b *book) error { b.Author = "new"; return nil })
+			return err
+		},
+		"Delete": func(ctx context.Context, b *books) error { return b.Delete(ctx, "a") },
+		"Delete after a Get": func(ctx context.Context, b *books) error {
+			_, err := b.Get(ctx, "a")
+			return errors.Join(err, b.Delete(ctx, "a"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var writes []string
+			s := kv.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
+				for _, op := range trip.Ops {
+					if op.Kind.Writes() {
+						writes = append(writes, op.Key)
+					}
+				}
+			})
+			b := newBooks(closing(t, open(t, s)))
+			must(t, b.Create(t.Context(), &book{ID: "a", Author: "knuth"}))
+			must(t, b.db.Flush(t.Context()))
+			writes = nil
+			must(t, verb(t.Context(), b))
+			if len(writes) == 0 || !strings.HasPrefix(writes[0], "line:") {
+				t.Errorf("written in this order: %q", writes)
 			}
 		})
 	}

@@ -135,7 +135,7 @@ func TestSideBySide_ContextOfAWorkThatHasEndedGoesOnAlone(t *testing.T) {
 // A work may ask from several goroutines of its own.
 func TestSideBySide_WorkWithGoroutinesOfItsOwnEnds(t *testing.T) {
 	db, _ := openLog(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	many := func(ctx context.Context) error {
 		var all sync.WaitGroup

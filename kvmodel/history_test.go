@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -182,7 +183,7 @@ func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 	for _, p := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
 		world := kvtest.Hostile(p)
 		world.MaxCrashes = 2
-		kvtest.SimulateMany(t, 200, world, func(sim *kvtest.Sim) {
+		proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
 			for i, name := range []string{"p", "q", "r"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
 				sim.Go(name, func(s kv.Store) { writeArticles(s, name, rng) })

@@ -37,13 +37,29 @@ func (h host[T]) Built() bool {
 
 func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
 	recs, err := h.m.see(ctx, s, ids)
-	if err != nil {
-		return nil, err
-	}
 	for _, rec := range recs {
 		h.m.as(rec, h.index)
 	}
-	return recs, nil
+	return recs, err
+}
+
+func (h host[T]) Each(ctx context.Context, f func([]*plug.Seen[T]) error) error {
+	return h.m.eachID(ctx, func(ids []string) error {
+		recs, err := h.See(ctx, h.m.db.store, ids...)
+		if err != nil {
+			return err
+		}
+		return f(recs)
+	})
+}
+
+func (h host[T]) Keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], mark []byte) error {
+	env := *rec.Envelope
+	env.Marks = slices.Clone(env.Marks)
+	env.SetMark(h.index.Name(), mark)
+	env.Rev++
+	_, err := kv.One(ctx, s, h.m.store(rec, &env))
+	return err
 }
 
 func (h host[T]) Fence(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
@@ -51,9 +67,11 @@ func (h host[T]) Fence(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error
 }
 
 func (h host[T]) Meet(id, place string, past uint64) {
-	h.m.db.Later(func(ctx context.Context) error {
-		return h.m.repair(ctx, h.m.db.store, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, false)
-	})
+	h.m.db.Later(func(ctx context.Context) error { return h.Mend(ctx, h.m.db.store, id, place, past) })
+}
+
+func (h host[T]) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {
+	return h.m.repair(ctx, s, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, false)
 }
 
 func (h host[T]) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {

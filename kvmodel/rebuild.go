@@ -128,13 +128,23 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// An index is marked as built before its rebuild ends, so one that is missing now
+	// has not been built by this one.
+	_, ended, err := m.built.Rebuilds(ctx, m.db.store)
+	if err != nil {
+		return err
+	}
+	builders, err := m.builders(ctx)
+	if err != nil {
+		return err
+	}
 	var conflicts []error
 	err = m.eachID(ctx, func(ids []string) error {
 		recs, err := m.see(ctx, m.db.store, ids)
 		if err != nil {
 			return err
 		}
-		more, err := m.enterAll(ctx, recs)
+		more, err := m.enterAll(ctx, recs, builders)
 		conflicts = append(conflicts, more...)
 		return err
 	})
@@ -146,6 +156,9 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
+	if err := m.buildAll(ctx, builders, ended); err != nil {
+		return fmt.Errorf("rebuild %s: %w", m.name, err)
+	}
 	if err := m.built.End(ctx, number); err != nil {
 		return err
 	}
@@ -154,6 +167,37 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 		return fmt.Errorf("rebuild %s: %w", m.name, wait)
 	}
 	return work.FirstError(m.built.Mark(ctx, m.definitions()), wait)
+}
+
+// builders returns the indexes, by name, that do not hold all records and build
+// themselves.
+func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error) {
+	there, _, err := m.built.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missing, builders := built.Missing(m.definitions(), there), map[string]plug.Builder{}
+	for _, index := range m.indexes {
+		if b, ok := index.(plug.Builder); ok && slices.Contains(missing, definition(index)) {
+			builders[index.Name()] = b
+		}
+	}
+	return builders, nil
+}
+
+// buildAll lets builders build themselves, in the order of the model's indexes.
+func (m *model[T]) buildAll(ctx context.Context, builders map[string]plug.Builder, ended int64) error {
+	for _, index := range m.indexes {
+		if b := builders[index.Name()]; b != nil {
+			if err := b.Build(ctx, ended); err != nil {
+				return err
+			}
+			if err := m.built.Add(ctx, definition(index)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // finishIndexes does what indexes have left to do when every record is entered.
@@ -167,12 +211,12 @@ func (m *model[T]) finishIndexes(ctx context.Context) error {
 	return work.FirstError(errs...)
 }
 
-// enterAll makes the entries of recs in every index. Unique values that two of
-// them hold are returned as conflicts.
-func (m *model[T]) enterAll(ctx context.Context, recs []*plug.Seen[T]) (conflicts []error, err error) {
+// enterAll makes the entries of recs in every index but the builders. Unique values
+// that two of them hold are returned as conflicts.
+func (m *model[T]) enterAll(ctx context.Context, recs []*plug.Seen[T], builders map[string]plug.Builder) (conflicts []error, err error) {
 	works := make([]func(kv.Store) error, len(recs))
 	for i, rec := range recs {
-		works[i] = func(s kv.Store) error { return m.enter(ctx, s, rec) }
+		works[i] = func(s kv.Store) error { return m.enter(ctx, s, rec, builders) }
 	}
 	for _, err := range kv.Together(ctx, m.db.store, works...) {
 		var taken *TakenError
@@ -186,12 +230,12 @@ func (m *model[T]) enterAll(ctx context.Context, recs []*plug.Seen[T]) (conflict
 	return conflicts, nil
 }
 
-// enter makes the entries of rec in every index. If the record changes at the same
+// enter makes the entries of rec in every index but the builders. If the record changes at the same
 // time it starts over, since the change may not have touched what is to be
 // entered.
-func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T], builders map[string]plug.Builder) error {
 	for range maxTries {
-		err := m.enterOnce(ctx, s, rec)
+		err := m.enterOnce(ctx, s, rec, builders)
 		var taken *TakenError
 		if err == nil || errors.As(err, &taken) || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
@@ -204,15 +248,16 @@ func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) err
 }
 
 // enterOnce is one try of enter.
-func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T], builders map[string]plug.Builder) error {
 	if rec.Value == nil {
-		return nil
+		// It may not have left all its places.
+		return m.repair(ctx, s, rec.ID, 0, nil, false)
 	}
 	moves := make([]*plug.Move, len(m.indexes))
 	var prepare, beside []func(kv.Store) error
 	for i, index := range m.indexes {
 		places := index.Places(rec.Value)
-		if len(places) == 0 {
+		if len(places) == 0 || builders[index.Name()] != nil {
 			continue
 		}
 		mv := &plug.Move{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -160,6 +161,35 @@ func unjoin(err error) []error {
 		return many.Unwrap()
 	}
 	return nil
+}
+
+func TestRecords_CreateMulti_RecordsThatLoseARacePauseTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, beaten := t.Context(), map[string]bool{}
+		s := tamper(plain(memkv.New(memkv.Options{})), func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+			for i := range ops {
+				op := &ops[i]
+				if op.Kind != kv.Add || !strings.HasPrefix(op.Key, "r:") || beaten[op.Key] {
+					_ = next(ops[i : i+1])
+					continue
+				}
+				beaten[op.Key], op.Result.Err = true, kv.ErrExists
+			}
+			return kv.Unanswered(ops)
+		})
+		db := open(t, s)
+		r := kvmodel.NewRecords(db, noteSchema())
+		vs := make([]*note, 300)
+		for i := range vs {
+			vs[i] = &note{Text: "x"}
+		}
+		began := time.Now()
+		must(t, r.CreateMulti(ctx, vs))
+		if took := time.Since(began); len(beaten) != len(vs) || took > 2*time.Millisecond {
+			t.Errorf("%d records that each lost one race took %v, longer than the longest pause", len(beaten), took)
+		}
+		must(t, db.Close(ctx))
+	})
 }
 
 func TestRecords_CreateMulti_CostsTheTripsOfOneCreatePer500(t *testing.T) {

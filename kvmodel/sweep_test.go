@@ -17,6 +17,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -341,7 +342,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 	world := kvtest.Hostile(powers)
 	world.Crash, world.Pause = 0, 0
 	world.Fault = faults
-	kvtest.SimulateMany(t, n, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		outs := []*outcome{{deleted: map[string]bool{}}, {deleted: map[string]bool{}}}
 		sim.CrashAt("p", 1+sim.Rand().IntN(60))
 		for i, name := range []string{"p", "q"} {
@@ -356,15 +357,15 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 }
 
 func TestSweep_AfterACrashAnywhereEveryIndexIsTheFunctionOfTheRecords(t *testing.T) {
-	sweep(t, 400, kvtest.ServerPowers)
+	sweep(t, 300, kvtest.ServerPowers)
 }
 
 func TestSweep_ACutTripLeavesNothingThatIsShownOrInTheWay(t *testing.T) {
-	sweep(t, 400, kvtest.NoPowers)
+	sweep(t, 300, kvtest.NoPowers)
 }
 
 func TestSweep_ATransactionIsWholeOrNothing(t *testing.T) {
-	sweep(t, 400, kvtest.AllPowers)
+	sweep(t, 300, kvtest.AllPowers)
 }
 
 // Several changes of one record that leave a value and take it again, while a
@@ -379,7 +380,7 @@ func TestSweep_ARecordThatComesAndGoesKeepsItsClaimInAnyOrder(t *testing.T) {
 
 func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 	world := kvtest.World{Powers: powers, Late: 0.05, Mute: 0.02, Slow: 0.05, Fault: faults}
-	kvtest.SimulateMany(t, 400, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, 400, world, func(sim *kvtest.Sim) {
 		first := openMembers(still{sim.Store()})
 		for _, id := range sweepIDs {
 			if err := first.Create(context.Background(), &member{ID: id}); err != nil {

@@ -52,7 +52,7 @@ func (c *change[T]) tryUntilDecided() (*T, error) {
 		}
 		c.db.recent.Drop(c.key(c.id))
 		c.db.lostRaces.Add(1)
-		if tries == c.maxLost() || !kv.Sleep(c.ctx, kv.Jitter(time.Millisecond<<min(tries, 5))) {
+		if tries == c.maxLost() || !kv.Pause(c.ctx, c.s, kv.Jitter(time.Millisecond<<min(tries, 5))) {
 			return nil, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, tries)
 		}
 		if c.next != nil {

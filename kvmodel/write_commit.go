@@ -31,6 +31,7 @@ func (c *change[T]) commit(p *plan[T]) error {
 		return errs[record]
 	}
 	c.db.recent.Drop(c.key(c.id))
+	c.committed(p)
 	// A deletion's line, beside the commit, may have failed; what is to be done
 	// is the same.
 	if len(c.lines) > 0 || c.needsLine(p) {
@@ -50,6 +51,15 @@ func (c *change[T]) movesCounted(p *plan[T]) bool {
 		}
 	}
 	return false
+}
+
+// committed has the indexes that p moves take note of it.
+func (c *change[T]) committed(p *plan[T]) {
+	for i, index := range c.indexes {
+		if committer, ok := index.(plug.Committer); ok && p.moves[i] != nil {
+			committer.Committed(p.moves[i])
+		}
+	}
 }
 
 // setMarks puts into the envelope what the indexes want to keep in it.

@@ -44,7 +44,11 @@ func (c *change[T]) expected() []int {
 func (c *change[T]) prepareEarly(expected []int) []func(kv.Store) error {
 	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)
-	var works []func(kv.Store) error
+	works := []func(kv.Store) error{func(s kv.Store) error {
+		err := c.note(s, l)
+		c.early.line = err == nil
+		return err
+	}}
 	for _, i := range expected {
 		index := c.indexes[i].(plug.Early)
 		l.Touched = append(l.Touched, envelope.Touched{Index: c.indexes[i].Name(), Places: []string{unknownPlace}})
@@ -53,11 +57,7 @@ func (c *change[T]) prepareEarly(expected []int) []func(kv.Store) error {
 			return err
 		})
 	}
-	return append(works, func(s kv.Store) error {
-		err := c.note(s, l)
-		c.early.line = err == nil
-		return err
-	})
+	return works
 }
 
 // useEarly gives the moves of p what was prepared for them, and reports whether

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/ranking"
@@ -30,7 +31,7 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	world := kvtest.Hostile(powers)
 	world.Crash, world.Pause = 0, 0
 	world.Fault = faults
-	kvtest.SimulateMany(t, seeds, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, seeds, world, func(sim *kvtest.Sim) {
 		first := openArticles(still{sim.Store()}, ranking.Windowed)
 		for i := range 6 {
 			if err := first.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i), Category: "tea"}); err != nil {
@@ -171,13 +172,13 @@ func faults(m kvtest.Moment) kvtest.Fault {
 }
 
 func TestSweep_AfterACrashEveryBoardIsTheFunctionOfTheRecords(t *testing.T) {
-	sweep(t, 200, kvtest.ServerPowers)
+	sweep(t, 60, kvtest.ServerPowers)
 }
 
 func TestSweep_AfterACrashEveryBoardIsTheFunctionOfTheRecordsInAnyOrder(t *testing.T) {
-	sweep(t, 200, kvtest.NoPowers)
+	sweep(t, 60, kvtest.NoPowers)
 }
 
 func TestSweep_ATransactionIsWholeOrNothing(t *testing.T) {
-	sweep(t, 200, kvtest.AllPowers)
+	sweep(t, 60, kvtest.AllPowers)
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# fuzz.sh TIME: run every fuzz target for TIME, one after another.
+# fuzz.sh TIME [NAME]: run every fuzz target, or the one named NAME, for TIME, one
+# after another.
 #
 # In Go up to 1.26, fuzzing may fail with "context deadline exceeded" when its
 # time is up, although it has found nothing: https://go.dev/issue/75804. A target
@@ -20,10 +21,10 @@ fuzz() { # package name time
 	return 1
 }
 
-targets=$(scripts/listed.sh '^Fuzz')
+targets=$(scripts/listed.sh "${2:-Fuzz\w*}")
 if [[ -z $targets ]]; then
-	echo "fuzz: there are no fuzz targets"
-	exit 0
+	echo "fuzz: there is no such target" >&2
+	exit 1
 fi
 while read -r package name; do
 	echo "fuzz: $name in $package for $1"

@@ -3,10 +3,10 @@
 # TestModels_..., next to the code whose protocol they check. go test runs only
 # their smaller worlds; this runs all of them and prints how many states each has.
 set -euo pipefail
-export RINGTREE_MODELS=all
+export RINGTREE_PROVE=all
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-models=$(scripts/listed.sh '^TestModels_')
+models=$(scripts/listed.sh 'TestModels_\w*')
 if [[ -z $models ]]; then
 	echo "models: there is no test named TestModels_..." >&2
 	exit 1

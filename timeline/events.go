@@ -60,7 +60,9 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	switch spec.Layout {
 	case Numbered:
 		ring := Shape{Size: spec.Keep, Segment: 1}.shape()
-		e.layout = &numbered{shared, newProcess(db), []shape{ring}}
+		p := newProcess(db)
+		p.sparing = true
+		e.layout = &numbered{shared, p, []shape{ring}}
 	case Packed:
 		e.layout = &packed{shared}
 	default:
@@ -193,11 +195,11 @@ func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, er
 	if err != nil {
 		return nil, e.failure(err)
 	}
-	oldest := int64(0)
 	if e.spec.TTL > 0 {
-		oldest = e.db.Now().Add(-e.spec.TTL).UnixMilli()
+		oldest := e.db.Now().Add(-e.spec.TTL).UnixMilli()
+		all = slices.DeleteFunc(all, func(en entry) bool { return en.at < oldest })
 	}
-	return slices.DeleteFunc(distinct(all, n, e.what), func(en entry) bool { return en.at < oldest }), nil
+	return distinct(all, n, e.what), nil
 }
 
 // Clear removes all events of owner. One trip.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -311,4 +312,17 @@ func space(t testing.TB, s *memkv.Store) (keys, size int) {
 		size += len(all[i]) + len(r.Value)
 	}
 	return len(all), size
+}
+
+// The random number of an event may be that of an equal one which is there.
+func TestEvents_Push_AnEqualEventIsNotTakenForAnEarlierOne(t *testing.T) {
+	c := newClock()
+	v := timeline.NewEvents(openDB(t, memkv.New(memkv.Options{}), kvmodel.Clock(c.now)), visitSpec(timeline.Packed, 5, true))
+	cryptotest.SetGlobalRandom(t, 1)
+	visited(t, v, "ann", "a")
+	visited(t, v, "ann", "b")
+	c.move(time.Hour)
+	cryptotest.SetGlobalRandom(t, 1)
+	visited(t, v, "ann", "a")
+	wantGuests(t, v, "ann", 5, "a", "b")
 }

@@ -2,11 +2,13 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -23,7 +25,11 @@ type core[T any] struct {
 	shards int
 	host   plug.Host[T]
 	idText func(*T) string
+	sorted int // how many standings a build keeps in memory
 	*process
+
+	settled atomic.Bool // some number was taken when the timeline held all records
+	unbuilt atomic.Bool // some number was taken when it may not have
 }
 
 var _ plug.Index[struct{}] = (*core[struct{}])(nil)
@@ -32,7 +38,7 @@ var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
 // newCore returns the core of an index. It panics if spec is impossible.
 func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
-	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), shapes: []shape{spec.Shape.shape()}}
+	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), sorted: sortedAtOnce, shapes: []shape{spec.Shape.shape()}}
 	if c.shards > MaxLanes {
 		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
 	}
@@ -75,13 +81,15 @@ func (c *core[T]) shard(owner string, i int) *lane {
 
 // lane returns the lane of the record with this id in the rings of owner. It is
 // always the same shard, so that the record's entries compare.
-func (c *core[T]) lane(owner, id string) *lane {
+func (c *core[T]) lane(owner, id string) *lane { return c.shard(owner, c.shardOf(id)) }
+
+func (c *core[T]) shardOf(id string) int {
 	if c.shards == 1 {
-		return c.shard(owner, 0)
+		return 0
 	}
 	h := fnv.New32a()
 	h.Write([]byte(id))
-	return c.shard(owner, int(h.Sum32()%uint32(c.shards)))
+	return int(h.Sum32() % uint32(c.shards))
 }
 
 // Name returns the index's name.
@@ -131,6 +139,11 @@ func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) (err er
 
 // number returns a mark with a new number.
 func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) ([]byte, error) {
+	if !c.atomic && !c.settled.Load() && !c.unbuilt.Load() {
+		ready := c.host.Ready(ctx) == nil
+		c.settled.CompareAndSwap(false, ready)
+		c.unbuilt.CompareAndSwap(false, !ready)
+	}
 	n, err := c.lane(owner, id).take(ctx, s)
 	if err != nil {
 		return nil, c.failure(err)
@@ -167,19 +180,50 @@ func (c *core[T]) enter(ctx context.Context, s kv.Store, id, place string, m mar
 	return nil
 }
 
-// After does nothing. An old entry stays until its ring has come around; readers
-// pass over it since the record has another stamp.
-func (c *core[T]) After(context.Context, kv.Store, *plug.Move) error { return nil }
+// After moves the record up if a build has missed the change. Otherwise it does
+// nothing: an old entry stays until its ring has come around, and readers pass over it
+// since the record has another stamp.
+func (c *core[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+	place, ok := entered(m)
+	if !ok || c.atomic {
+		return nil
+	}
+	l, n := c.lane(ownerOf(place), m.ID), decodeMark(m.Mark).stamp
+	if !c.unbuilt.Load() && era(l.top()) == era(n) {
+		return nil
+	}
+	now, err := l.era(ctx, s)
+	if err != nil || era(n) == now {
+		return c.failure(err)
+	}
+	recs, err := c.host.See(ctx, s, m.ID)
+	if err != nil {
+		return err
+	}
+	return c.failure(c.moveUp(ctx, s, recs[0], dawn(now)))
+}
 
-// Repair adds rec's entry if it is missing.
+// Repair adds rec's entry if it is missing. If its process has died and a build may
+// have missed the change, it moves the record up. While there may be a build, it leaves
+// that to the build.
 func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ []string) error {
 	m := decodeMark(rec.Mark)
 	if len(rec.Places) == 0 || m.stamp == 0 {
 		return nil
 	}
-	there, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
-	if err != nil || there {
+	l := c.lane(ownerOf(rec.Places[0]), rec.ID)
+	there, count, err := l.holds(ctx, s, m.stamp, rec.ID)
+	if err != nil {
 		return c.failure(err)
+	}
+	if rec.Doubt && era(m.stamp) < era(count) {
+		if err := c.host.Ready(ctx); err != nil {
+			return unless(err, kvmodel.ErrNeedsRebuild)
+		}
+		return c.failure(c.moveUp(ctx, s, rec, dawn(era(count))))
+	}
+	if there {
+		return nil
 	}
 	return c.enter(ctx, s, rec.ID, rec.Places[0], m)
 }
@@ -193,7 +237,7 @@ func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]s
 	if m.stamp == 0 {
 		return []string{fmt.Sprintf("%s.%s: %s has no stamp", c.host.Model(), c.spec.Name, rec.ID)}, nil
 	}
-	there, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
+	there, _, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
 	if err != nil || there {
 		return nil, c.failure(err)
 	}
@@ -208,6 +252,14 @@ func named(name string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+// unless returns err unless it is other.
+func unless(err, other error) error {
+	if errors.Is(err, other) {
+		return nil
+	}
+	return err
 }
 
 // unowned is the index of a timeline that all records share. In which ring a change

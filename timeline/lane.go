@@ -88,27 +88,28 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, g shape, first, end int
 }
 
 // holds reports whether the entry with stamp n and this id is in the lane, or was
-// lapped.
-func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (bool, error) {
+// lapped. count is the counter's number, at least 0.
+func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there bool, count int64, err error) {
 	keys := []string{l.counterKey}
 	for _, g := range l.shapes {
 		keys = append(keys, l.key(g, g.segment(g.block(n))))
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
-	if n < l.shape().oldest(max(numberIn(results[0]), 0)) {
-		return true, nil
+	count = max(numberIn(results[0]), 0)
+	if n < l.shape().oldest(count) {
+		return true, count, nil
 	}
 	for i, g := range l.shapes {
 		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
 		if err != nil {
-			return false, err
+			return false, count, err
 		}
 		if slices.ContainsFunc(seg.entries, func(e entry) bool { return e.stamp == n && string(e.body) == id }) {
-			return true, nil
+			return true, count, nil
 		}
 	}
-	return false, nil
+	return false, count, nil
 }

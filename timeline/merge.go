@@ -28,16 +28,28 @@ const segmentTrips = 7
 // entries may be stale. from is nil or has a cut for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	m := &merge{store: s, trips: segmentTrips, what: func(e entry) string { return string(e.body) }}
-	ahead := max(4*int64(n)/int64(len(lanes)), defaultSegment)
 	for i, l := range lanes {
 		var c *cut
 		if from != nil {
 			c = &from[i]
 		}
-		m.readers = append(m.readers, l.newReader(up, c, ahead))
+		m.readers = append(m.readers, l.newReader(up, c, l.aheadFor(int64(n), int64(len(lanes)))))
 	}
 	return m
 }
+
+// aheadFor returns how many stamps before the newest block to read for n entries of
+// so many lanes. Where a block is one entry or a few, it is not many more than n; else
+// a block costs little more than an entry.
+func (l *lane) aheadFor(n, lanes int64) int64 {
+	if l.sparing {
+		return n - 1
+	}
+	return max(4*n/lanes, min(defaultSegment, max(n+few, l.shape().width)))
+}
+
+// few is how many entries are likely to be stale where it is not known.
+const few = 4
 
 func (m *merge) open(ctx context.Context) error {
 	return m.each(ctx, m.readers, (*reader).open)
@@ -127,17 +139,17 @@ func (m *merge) precedes(a, b entry) bool {
 	return a.at > b.at
 }
 
-// above returns the entries above a cut in each lane, lane by lane, newest first. If
+// above returns the items above a cut in each lane, lane by lane, newest first. If
 // there are more than the trips allow, it returns the newest of them.
-func (m *merge) above(ctx context.Context, cuts []cut) ([]entry, error) {
+func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 	for {
-		var found []entry
+		var found []item
 		var short []*reader
 		for i, r := range m.readers {
 			entries, _ := r.visible()
 			for _, e := range entries {
 				if !cuts[i].isOver(e) {
-					found = append(found, e)
+					found = append(found, item{e, r})
 				}
 			}
 			if reach, ended := r.reach(); !ended && reach > cuts[i].stamp {

@@ -150,7 +150,7 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 	})
 }
 
-func TestRing_NoticesEveryMistakeOfWhatIsBuiltOnIt(t *testing.T) {
+func TestSweep_Ring_NoticesEveryMistakeOfWhatIsBuiltOnIt(t *testing.T) {
 	const archive, merge = "timeline/archive.go", "timeline/merge.go"
 	proof.Mistakes(t, "./timeline", "TestWithArchive_|TestRings_Of_|TestSweep_Feed_", nil, []proof.Mistake{
 		proof.Wrong("an archive shows what the ring has shown",

@@ -34,7 +34,9 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 }
 
 func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error) {
-	m := newMerge(s, []*lane{r.lane(owner)}, false, nil, n)
+	l := r.lane(owner)
+	// Where events repeat, it takes more of them.
+	m := newMerge(s, []*lane{l}, false, nil, max(n, n*int(l.stale.Load())/10))
 	m.what = r.what
 	if err := m.open(ctx); err != nil {
 		return nil, err
@@ -42,6 +44,9 @@ func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) 
 	items, err := m.gather(ctx, n, func(string) bool { return false })
 	if err != nil {
 		return nil, err
+	}
+	if len(items) >= n {
+		m.noteStale(10 * len(items) / n)
 	}
 	entries := make([]entry, len(items))
 	for i, it := range items {

@@ -17,9 +17,9 @@ func (p *packed) key(owner string) string { return p.base(owner) + "#p" }
 func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
 	const tries = 16
 	key := p.key(owner)
-	for range tries {
+	for try := range tries {
 		there, version, err := readKey(ctx, s, key)
-		if err != nil || contains(there, entries) {
+		if err != nil || try > 0 && contains(there, entries) {
 			return err
 		}
 		data := encodeAll(p.cut(append(there, entries...)))
@@ -33,7 +33,8 @@ func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []e
 
 // contains reports whether an earlier try, whose answer was lost, has stored entries.
 func contains(there, entries []entry) bool {
-	return slices.ContainsFunc(there, func(e entry) bool { return e.compare(entries[len(entries)-1]) == 0 })
+	last := entries[len(entries)-1]
+	return slices.ContainsFunc(there, func(e entry) bool { return e.compare(last) == 0 && e.at == last.at })
 }
 
 func (p *packed) latest(ctx context.Context, s kv.Store, owner string, _ int) ([]entry, error) {

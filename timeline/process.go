@@ -11,8 +11,9 @@ import (
 // process is what a process has for the lanes of one index: the database, and what
 // it knows of each lane.
 type process struct {
-	db     plug.DB
-	atomic bool // a change is one transaction, so its numbers may be rolled back
+	db      plug.DB
+	atomic  bool // a change is one transaction, so its numbers may be rolled back
+	sparing bool // entries are large, so readers read no more of them than they must
 
 	mu         sync.Mutex // never held during a trip
 	young, old map[string]*knowledge

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -31,7 +32,8 @@ type segmentRef struct {
 // newReader returns a reader of l that first reads the newest block and, before it,
 // those that hold ahead stamps.
 func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
-	r := &reader{lane: l, up: up, from: from, step: 1 + (ahead+l.shape().width-1)/l.shape().width}
+	r := &reader{lane: l, up: up, from: from}
+	r.plan(ahead)
 	r.read = make([]map[int64]segment, len(l.shapes))
 	for i := range r.read {
 		r.read[i] = make(map[int64]segment)
@@ -39,9 +41,18 @@ func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
 	return r
 }
 
+// plan makes open read the newest block and those before it that hold ahead stamps.
+func (r *reader) plan(ahead int64) {
+	width := r.shape().width
+	r.step = 1 + (ahead+width-1)/width
+}
+
 // open reads the counter and what is nearest to the cut. This is R1 and, the first
 // time, JOIN.
 func (r *reader) open(ctx context.Context, s kv.Store) error {
+	if r.sparing {
+		return r.openSparingly(ctx, s)
+	}
 	top, first := r.meet()
 	r.top = top
 	refs := r.ahead(r.step)
@@ -61,6 +72,41 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 	if len(refs) > 0 {
 		r.step = 2
 	}
+	return r.settle(ctx, s)
+}
+
+// openSparingly is open for large entries. It reads what was asked for and one segment
+// more: the next, where a number may have been used since. If the process does not know
+// where the ring is, the counter comes first.
+func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
+	r.top = r.knowledge.top()
+	if r.top == 0 {
+		if err := r.fetch(ctx, s, nil, true); err != nil || r.counter < 0 {
+			return cmp.Or(err, r.settle(ctx, s))
+		}
+		if err := r.fetch(ctx, s, r.near(), false); err != nil {
+			return err
+		}
+		return r.settle(ctx, s)
+	}
+	if err := r.fetch(ctx, s, r.near(), true); err != nil {
+		return err
+	}
+	return r.settle(ctx, s)
+}
+
+// near returns the next segments on the way and the one above them.
+func (r *reader) near() []segmentRef {
+	refs, g := r.ahead(r.step), r.shape()
+	above := segmentRef{0, g.segment(g.block(r.top) + 1)}
+	if !slices.Contains(refs, above) {
+		refs = append(refs, above)
+	}
+	return refs
+}
+
+// settle ends open, when the first segments are read.
+func (r *reader) settle(ctx context.Context, s kv.Store) error {
 	if err := r.search(ctx, s); err != nil {
 		return err
 	}
@@ -80,12 +126,18 @@ func (r *reader) search(ctx context.Context, s kv.Store) error {
 		if len(refs) == 0 {
 			return nil
 		}
+		if r.sparing && first {
+			refs = refs[:min(len(refs), probed)]
+		}
 		if err := r.fetch(ctx, s, refs, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// probed is how many segments of large entries show that a ring was never written to.
+const probed = 3
 
 // more reads further: 2 blocks, then 4, 8 and so on. This is R3.
 func (r *reader) more(ctx context.Context, s kv.Store) error {

@@ -20,6 +20,11 @@ type Spec[T any] struct {
 	Value func(*T) string
 	If    func(*T) bool // which records the timeline holds; nil: all
 
+	// Order returns the field if its values are in the order in which Rebuild is to enter
+	// records: a time, an integer or a text. If Order is nil, that is the order in which
+	// the records were made.
+	Order func(*T) any
+
 	Shape  Shape
 	Before []Shape // the Shapes of earlier releases, the last first; their entries are still read
 	Shards int     // how many rings share the records, for many concurrent writers; 0: 1
@@ -145,6 +150,19 @@ func (r *Ring[T]) open(ctx context.Context, up bool, from []cut, n int) (*merge,
 		return nil, err
 	}
 	m := newMerge(r.core.db.Store(), r.lanes, up, from, n)
+	return m, r.core.failure(m.open(ctx))
+}
+
+// openAhead is open from the newest end, where each reader reads as many stamps before
+// the newest block as ahead returns.
+func (r *Ring[T]) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
+	if err := r.ready(ctx); err != nil {
+		return nil, err
+	}
+	m := newMerge(r.core.db.Store(), r.lanes, false, nil, 1)
+	for i, lane := range m.readers {
+		lane.plan(ahead(i, lane))
+	}
 	return m, r.core.failure(m.open(ctx))
 }
 

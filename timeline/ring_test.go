@@ -322,3 +322,40 @@ func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
 	wantIDs(t, "with an abandoned entry", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
 	wantIDs(t, "a page of one", []string{"b"}, listed(t, p.newest, "", 1).Items)
 }
+
+// What is gone, has moved on or never committed is not new.
+func TestRing_Since_CountsOnlyTheRecordsThatStandAboveTheCursor(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kv.Store) {
+		p := openPages(survivor{s}, timeline.Shape{})
+		defer p.close(t)
+		looked, err := p.newest.Head(ctx)
+		must(t, err)
+		for i := range 10 {
+			p.create(t, fmt.Sprint("p", i), "ann", "text")
+		}
+		want := func(what string, want int) {
+			t.Helper()
+			if n, err := p.newest.Since(ctx, looked); n != want || err != nil {
+				t.Errorf("%s: %d, %v; want %d", what, n, err, want)
+			}
+		}
+		want("all", 10)
+		must(t, p.Delete(ctx, "p3"))
+		want("one deleted", 9)
+		p.edit(t, "p4", func(p *page) { p.Draft = true })
+		want("one withdrawn", 8)
+		p.edit(t, "p5", func(p *page) { p.Body = "again" })
+		want("one moved", 8)
+		p.create(t, "p3", "ann", "made again")
+		want("one made again", 9)
+		// {length, stamp 9, time 1, "p9"}: an entry of a change that never committed.
+		if _, err := kv.One(ctx, s, kv.OpAppend("t:Page:Newest:#64x17.0", []byte{4, 13, 1, 'q', '9'})); err != nil {
+			t.Fatal(err)
+		}
+		want("one that never was", 9)
+		if looked, err = p.newest.Head(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want("nothing", 0)
+	})
+}

@@ -45,8 +45,15 @@ func (g shape) block(n int64) int64 { return n / g.width }
 func (g shape) segment(b int64) int64 { return b % g.blocks }
 
 // oldest returns the first number that the ring still shows when top is the newest.
-// The numbers below have been lapped.
-func (g shape) oldest(top int64) int64 { return max(1, top-g.size+1) }
+// The numbers below have been lapped. A dawn takes no room, since mostly no record
+// stands there.
+func (g shape) oldest(top int64) int64 {
+	n := top - g.size + 1
+	if d := dawn(era(top)); n <= d && d <= top {
+		n--
+	}
+	return max(1, n)
+}
 
 // next returns the number to go on from if all that is known is that m was handed
 // out. It is some blocks further, above what others may hold and have not written

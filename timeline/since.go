@@ -1,8 +1,10 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"slices"
 )
 
 // Head returns a text that changes whenever there is a new entry among the newest. It
@@ -10,7 +12,7 @@ import (
 // moving a record. It is also a cursor: Page returns what is newer than the head, and
 // Since counts it. One trip.
 func (r *Ring[T]) Head(ctx context.Context) (string, error) {
-	m, err := r.open(ctx, false, nil, 1)
+	m, err := r.openAhead(ctx, func(int, *reader) int64 { return defaultSegment })
 	if err != nil {
 		return "", err
 	}
@@ -18,36 +20,50 @@ func (r *Ring[T]) Head(ctx context.Context) (string, error) {
 	for i := range window {
 		window[i] = cut{stamp: max(1, m.readers[i].top-defaultSegment+1)}
 	}
-	entries, err := m.above(ctx, window)
+	items, err := m.above(ctx, window)
 	if err != nil {
 		return "", r.core.failure(err)
 	}
 	sum := sha256.New()
-	for _, e := range entries {
-		sum.Write(e.encode(nil))
+	for _, it := range items {
+		sum.Write(it.encode(nil))
 	}
 	return r.cursor(&position{up: true, cuts: m.newest(), mark: sum.Sum(nil)[:8]}), nil
 }
 
-// Since returns how many records are newer than a cursor of this ring, such as the
-// Head when a visitor last looked. It counts records by their entries, without
-// checking whether each still stands there. One trip if they are few, and at most
-// seven; if those do not reach the cursor, there are more than it returns.
+// Since returns how many records stand above a cursor of this ring, such as the Head
+// when a visitor last looked. It looks at the newest 512 entries, in up to seven trips;
+// if those do not reach the cursor, there are more than it returns. One trip if there
+// are none, and otherwise one more for the records.
 func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 	p, err := r.parse(cursor)
 	if err != nil {
 		return 0, err
 	}
-	m, err := r.open(ctx, false, nil, defaultSegment)
+	m, err := r.openAhead(ctx, func(i int, known *reader) int64 {
+		// Below the cursor there is nothing to count.
+		return min(max(known.knowledge.top()-p.cuts[i].stamp, 0), max(4*defaultSegment/int64(len(r.lanes)), defaultSegment))
+	})
 	if err != nil {
 		return 0, err
 	}
-	entries, err := m.above(ctx, p.cuts)
-	newer := make(map[string]bool)
-	for _, e := range entries {
-		newer[string(e.body)] = true
+	items, err := m.above(ctx, p.cuts)
+	if err != nil {
+		return 0, r.core.failure(err)
 	}
-	return len(newer), r.core.failure(err)
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(b.at, a.at) })
+	items = items[:min(len(items), recordsAtOnce)]
+	f := newFilling(r.core, m)
+	if err := f.load(ctx, items); err != nil {
+		return 0, r.core.failure(err)
+	}
+	n := 0
+	for _, it := range items {
+		if f.stands(f.loaded[string(it.body)], it) {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // InUse returns the lowest and the highest stamp that the ring shows, 0 if it is

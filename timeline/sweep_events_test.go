@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -126,7 +127,7 @@ func sweepEvents(t *testing.T, layout Layout) {
 		}
 		return kvtest.ByRate
 	}
-	kvtest.SimulateMany(t, 400, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, 400, world, func(sim *kvtest.Sim) {
 		f.visits, f.late, f.now = make(map[string][]span), make(map[string]bool), 0
 		for _, name := range []string{"a", "b", "c"} {
 			sim.Go(name, func(s kv.Store) { f.pushSome(openFeet(s, layout, keep), name) })

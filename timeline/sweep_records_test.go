@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -194,7 +195,7 @@ func (d *diary) checkOrder(t *testing.T, order []*page) {
 }
 
 func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) {
-	kvtest.SimulateMany(t, 300, sparingFixer(powers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 200, sparingFixer(powers), func(sim *kvtest.Sim) {
 		d := newDiary()
 		if step := at(sim); step > 0 {
 			sim.CrashAt("p", step)
@@ -213,7 +214,7 @@ func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) 
 // it reads the record.
 func TestSweep_Records_ANumberTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
 	open := func(s kv.Store) *pages { return openRing(s, sweptShape, quiet) }
-	kvtest.SimulateMany(t, 300, sparingFixer(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 150, sparingFixer(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		d := newDiary()
 		first := open(plain{sim.Store()})
 		for _, id := range sweptIDs {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -178,7 +179,7 @@ var sweptShapes = []Shape{{Size: 2, Segment: 2}, {Size: 1, Segment: 1}, {Size: 2
 
 // sweepLane runs pushers, a reader and a trimmer.
 func sweepLane(t *testing.T, n int, world kvtest.World, f func(sim *kvtest.Sim, b *ledger, shape Shape)) {
-	kvtest.SimulateMany(t, n, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		shape := sweptShapes[int(sim.Seed())%len(sweptShapes)]
 		b := newLedger()
 		f(sim, b, shape)
@@ -251,7 +252,7 @@ func TestSweep_Lane_ACounterLostOftenTakesNothingWithIt(t *testing.T) {
 }
 
 func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), ordered bool) {
-	kvtest.SimulateMany(t, 400, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, 400, world, func(sim *kvtest.Sim) {
 		b, shape := newLedger(), Shape{Size: 32, Segment: 2}
 		// Before anything is written, a new counter cannot know how far the old one
 		// was.
@@ -274,7 +275,7 @@ func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), order
 // by a few numbers or by laps, or is lost or no longer a number. A read after each
 // push shows that push as the newest entry.
 func TestSweep_Lane_AWrongCounterHidesNoLaterPush(t *testing.T) {
-	kvtest.SimulateMany(t, 400, kvtest.World{}, func(sim *kvtest.Sim) {
+	proof.Sweep(t, 400, kvtest.World{}, func(sim *kvtest.Sim) {
 		shape := sweptShapes[int(sim.Seed())%len(sweptShapes)]
 		b := newLedger()
 		var known *lane
@@ -323,7 +324,7 @@ func damage(sim *kvtest.Sim) {
 // A lost segment takes its own entries with it and no others.
 func TestSweep_Lane_ALostSegmentTakesNoOtherWithIt(t *testing.T) {
 	world := kvtest.World{Evict: 0.05, Evictable: func(key string) bool { return strings.HasSuffix(key, ".0") }, Late: 0.03}
-	kvtest.SimulateMany(t, 300, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, 300, world, func(sim *kvtest.Sim) {
 		b, shape := newLedger(), Shape{Size: 6, Segment: 2}
 		for _, name := range []string{"a", "b", "c"} {
 			sim.Go(name, func(s kv.Store) { b.pushSome(simLane(s, shape), name, 4, true) })

@@ -25,6 +25,7 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
+		WorkdirRoot:   withinAModule(t),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, goEnv(t)...)
@@ -35,15 +36,30 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// withinAModule returns a directory that is part of a module, as any temporary one
+// may be. No script may be misled by that.
+func withinAModule(t *testing.T) string {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module above\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	scripts := filepath.Join(dir, "scripts")
+	if err := os.Mkdir(scripts, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return scripts
+}
+
 // goEnv returns the environment in which the go command of a script finds its
-// caches and downloads nothing.
+// caches and downloads nothing. Without the paths of the sources in what is built, a
+// script that has not changed is not built again.
 func goEnv(t *testing.T) []string {
 	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dirs := strings.Fields(string(out))
-	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local"}
+	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOFLAGS=-trimpath", "GOWORK=off", "GOTOOLCHAIN=local"}
 }
 
 // An app is the files that make a directory a module with the library in it.

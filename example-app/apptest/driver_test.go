@@ -2,7 +2,6 @@ package apptest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"image/png"
 	"net/http"
@@ -40,12 +39,6 @@ func serve(t *testing.T, bodies map[string]string) string {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return server.URL
-}
-
-func chromium(t *testing.T) context.Context {
-	t.Helper()
-	servers.Need(t, program)
-	return startBrowser(t)
 }
 
 // complaints runs test with a testing.TB of its own, and returns what test reported.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // sight is something to see in a browser.
@@ -72,32 +72,39 @@ func (c *community) sights(t *testing.T, chromium context.Context) []sight {
 
 // Every page is usable with a keyboard, with a screen reader, with poor sight, at
 // night, and on a phone.
-func TestPages_AreForEveryone(t *testing.T) {
-	servers.Need(t, program)
-	c := newCommunity(t)
+func TestMatrix_PagesAreForEveryone(t *testing.T) {
+	browser, c := chromium(t), newCommunity(t)
 	c.ann.want(c.ann.fill("/edit/"+c.page, "/edit/"+c.page, "body", "One cup, or two."), 303)
 	c.ann.want(c.ann.post("/t/drinks/follow"), 303)
 	c.ben.want(c.ben.post("/m/ann/follow"), 303)
-	for _, s := range c.sights(t, startBrowser(t)) {
+	looks := []look{{phoneWidth, "light"}, {desktopWidth, "dark"}}
+	if proof.Long() {
+		looks = append(looks, look{phoneWidth, "dark"}, look{desktopWidth, "light"})
+	}
+	all := c.sights(t, browser)
+	for s := range proof.Part(t, all, all) {
 		s.show()
-		for _, width := range []int64{phoneWidth, desktopWidth} {
-			s.page.SetViewport(width)
-			for _, colors := range []string{"light", "dark"} {
-				s.page.SetColors(colors)
-				for _, complaint := range s.page.Audit() {
-					t.Errorf("%s, %d px, %s: %s", s.name, width, colors, complaint)
-				}
+		for _, l := range looks {
+			s.page.SetViewport(l.width)
+			s.page.SetColors(l.colors)
+			for _, complaint := range s.page.Audit() {
+				t.Errorf("%s, %d px, %s: %s", s.name, l.width, l.colors, complaint)
 			}
 		}
 	}
 }
 
+// look is how a page is looked at.
+type look struct {
+	width  int64
+	colors string
+}
+
 // The keyboard alone leads from the top of a page to its first link, and the focus is
 // always visible.
 func TestPages_ShowTheFocus(t *testing.T) {
-	servers.Need(t, program)
 	c := newCommunity(t)
-	w := newWalker(t, startBrowser(t), c.url, "", true)
+	w := newWalker(t, chromium(t), c.url, "", true)
 	w.Open("/")
 	var first, last, reached int
 	w.Press(kb.Tab)

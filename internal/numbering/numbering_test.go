@@ -3,7 +3,6 @@ package numbering_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -246,7 +245,7 @@ func TestRow_Add_WhatStaysUnclearIsSaid(t *testing.T) {
 // operations, with a crash and a write that is carried out late or never.
 func TestModels_NumbersHaveNoGapAndNoTwoOwnersInAnyOrder(t *testing.T) {
 	bounds := proof.Bounds{Unclear: 1, States: 1_000_000}
-	if os.Getenv("RINGTREE_MODELS") == "all" { // make models says so
+	if proof.Long() {
 		bounds.Crashes = 1
 	}
 	for _, v := range []struct {

@@ -117,6 +117,27 @@ func (a *Added) Note(s Share) {
 	a.Shares = append(a.Shares, s)
 }
 
+// Committer is an Index that takes note of a change of this process before the
+// reply, so that its readers see what After has yet to write.
+type Committer interface {
+	// Committed is called once m has committed, before After. It asks nothing of
+	// the store. On one with Atomic it is not called, since After is part of the
+	// commit.
+	Committed(m *Move)
+}
+
+// Builder is an Index whose entries have an order, so that records cannot be
+// entered one by one when it is added to a model that has some.
+type Builder interface {
+	// Build makes the entries of every record, of which some may have entries
+	// already. Others may write at the same time, as long as they keep the index.
+	//
+	// ended is the number of the last rebuild that had ended when the index did not
+	// hold all records yet. A build that has the same number as an earlier one goes
+	// on where that was interrupted, or works beside it.
+	Build(ctx context.Context, ended int64) error
+}
+
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {
@@ -132,7 +153,7 @@ type Seen[T any] struct {
 	Value  *T       // nil if it is absent or deleted
 	Places []string // where it belongs in the index that asked
 	Mark   []byte   // what that index keeps in it
-	Doubt  bool     // to Repair: what counts it may be wrong, since a process has died
+	Doubt  bool     // to Repair: a process has died that may have changed it, and stopped anywhere
 
 	Version  kv.Version         // of the stored record
 	Envelope *envelope.Envelope // nil if it is absent
@@ -179,6 +200,15 @@ type Host[T any] interface {
 	// See reads the records with these id texts in one trip.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
 
+	// Each calls f with all records there may be, in batches. It misses none that
+	// was there before the call and is there after it.
+	Each(ctx context.Context, f func([]*Seen[T]) error) error
+
+	// Keep stores mark in rec as what the index keeps in it, and changes nothing
+	// else. It returns an error that is kv.Raced if the record has changed since it
+	// was seen.
+	Keep(ctx context.Context, s kv.Store, rec *Seen[T], mark []byte) error
+
 	// Fence makes every change fail that was prepared on rec as it was seen. It
 	// returns ErrConflict if the record has changed since, and then nothing was
 	// fenced.
@@ -188,6 +218,9 @@ type Host[T any] interface {
 	// does not agree with the record id. First, every change prepared for a rev up
 	// to past is made to fail, unless it has committed.
 	Meet(id, place string, past uint64)
+
+	// Mend does what Meet does, on s, and returns when it is done.
+	Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error
 
 	// Rebuilds returns the numbers of the last rebuild of the data class that
 	// has begun and of the last that has ended, 0 if there was none. What was

@@ -6,11 +6,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -42,6 +45,7 @@ type Exploration struct {
 // answer. A [kvtest.Sim] makes some runs of a large world; Explore makes all runs
 // of a very small one. The clients run production code. Each operation is a step
 // of its own, even in a trip with others. Explore returns the number of states.
+// To prove a part, it takes orders at random until the time is up.
 //
 // It calls world for every run. What world and the clients do must depend only on
 // the store's answers, so any randomness has to be taken out of the code.
@@ -56,10 +60,19 @@ func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int)
 
 func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int, err error) {
 	seen := map[[16]byte]bool{}
+	limit, part := budget(t)
+	var late atomic.Bool
+	if part {
+		defer time.AfterFunc(limit, func() { late.Store(true) }).Stop()
+	}
 	// In a bubble, waiting for time to pass takes no time.
 	synctest.Test(t, func(*testing.T) {
-		for open := [][]choice{nil}; len(open) > 0 && err == nil; {
+		for open := [][]choice{nil}; len(open) > 0 && err == nil && !late.Load(); {
 			last := len(open) - 1
+			if part {
+				i := rand.IntN(len(open))
+				open[i], open[last] = open[last], open[i]
+			}
 			path := open[last]
 			open = open[:last]
 			x := &Exploration{bounds: bounds, crashes: bounds.Crashes, unclear: bounds.Unclear}

@@ -2,9 +2,11 @@ package proof
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -35,17 +37,24 @@ func Wrong(name string, edits ...string) Mistake {
 // RINGTREE_SEEDS=1000, is added to theirs. Without a mistake, and without env, they
 // must pass.
 //
+// As a build takes seconds, the short cut only checks that each mistake is still
+// one of the code: that each text it replaces occurs once.
+//
 // A test file that is slow to build and of no use here, such as one that imports
 // all backends, has the line go:build !mistaken.
 func Mistakes(t *testing.T, pkg, run string, env []string, mistakes []Mistake) {
-	if testing.Short() {
-		t.Skip("not tested: each mistake is a build of its own, which takes seconds (-short)")
-	}
 	root := moduleRoot(t)
+	for _, m := range mistakes {
+		if _, err := m.wrong(root); err != nil {
+			t.Error(err)
+		}
+	}
+	if t.Failed() {
+		return
+	}
 	right := Mistake{name: "none at all"}
-	for _, m := range append([]Mistake{right}, mistakes...) {
+	for m := range Part(t, nil, append([]Mistake{right}, mistakes...)) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
-			t.Parallel()
 			more := env
 			if m.edits == nil {
 				more = nil
@@ -75,7 +84,8 @@ func runMistaken(t *testing.T, root, pkg, run string, env []string, m Mistake) (
 	}
 	test := exec.Command(binary, "-test.run", run, "-test.short", "-test.failfast", "-test.timeout", "10m")
 	test.Dir = filepath.Join(root, strings.TrimPrefix(pkg, "./"))
-	test.Env = append(os.Environ(), env...)
+	// What a mistake needs to be noticed is in env, not in how much is proved.
+	test.Env = slices.Concat(os.Environ(), env, []string{Prove + "="})
 	out, err := test.CombinedOutput()
 	return string(out), err
 }
@@ -86,24 +96,16 @@ func overlay(t *testing.T, root string, m Mistake) string {
 	t.Helper()
 	dir := t.TempDir()
 	replace := map[string]string{}
-	for _, e := range m.edits {
-		path := filepath.Join(root, e.file)
-		from := path
-		if mistaken, ok := replace[path]; ok {
-			from = mistaken
-		}
-		text, err := os.ReadFile(from)
-		if err != nil {
+	texts, err := m.wrong(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range texts {
+		mistaken := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(mistaken, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(string(text), e.old); n != 1 {
-			t.Fatalf("%s has %d places with\n%s\nwant one: the mistake must follow the code", e.file, n, e.old)
-		}
-		mistaken := filepath.Join(dir, strings.ReplaceAll(e.file, "/", "_"))
-		if err := os.WriteFile(mistaken, []byte(strings.Replace(string(text), e.old, e.new, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		replace[path] = mistaken
+		replace[filepath.Join(root, file)] = mistaken
 	}
 	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -114,6 +116,27 @@ func overlay(t *testing.T, root string, m Mistake) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// wrong returns the text of each mistaken file. It fails if the text to replace does
+// not occur once.
+func (m Mistake) wrong(root string) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, e := range m.edits {
+		text, ok := texts[e.file]
+		if !ok {
+			data, err := os.ReadFile(filepath.Join(root, e.file))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", m.name, err)
+			}
+			text = string(data)
+		}
+		if n := strings.Count(text, e.old); n != 1 {
+			return nil, fmt.Errorf("%s: %s has %d places with\n%s\nwant one: the mistake must follow the code", m.name, e.file, n, e.old)
+		}
+		texts[e.file] = strings.Replace(text, e.old, e.new, 1)
+	}
+	return texts, nil
 }
 
 func moduleRoot(t *testing.T) string {

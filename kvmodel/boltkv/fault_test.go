@@ -114,7 +114,7 @@ func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 	wantErr(t, s.Do(ctx, ops), kv.ErrUnclear, kv.ErrUnavailable)
 	wantErr(t, ops[0].Err(), context.Canceled, nil)
 	wantErr(t, ops[1].Err(), kv.ErrUnavailable, kv.ErrUnclear)
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %v to return", took)
 	}
 	close(goOn)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 )
 
 // Together runs works side by side, each on a store of its own, and sends what
@@ -15,7 +16,8 @@ import (
 // Works run one at a time, in one goroutine, from the last to the first, and
 // their ops stand in the trip from the first to the last. A key that several of
 // them read in one trip is read once. A work must use its store from nowhere
-// else, must not keep it, and must not wait for another work. Together returns what the works returned, in their order.
+// else, must not keep it, and must not wait for another work; to wait for time to
+// pass it calls [Pause]. Together returns what the works returned, in their order.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
 	if len(works) == 1 {
 		return []error{works[0](s)}
@@ -26,13 +28,16 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 		defer parts[i].stop()
 	}
 	for {
-		flight := load(parts)
-		if len(flight) == 0 {
+		flight, pause := load(parts)
+		if len(flight) == 0 && pause == 0 {
 			break
 		}
-		// Each op's result says what became of it.
-		_ = s.Do(ctx, flight)
-		deliver(parts, flight)
+		if len(flight) > 0 {
+			// Each op's result says what became of it.
+			_ = s.Do(ctx, flight)
+		}
+		woke := pause == 0 || Pause(ctx, s, pause)
+		deliver(parts, flight, woke)
 	}
 	errs := make([]error, len(works))
 	for i, p := range parts {
@@ -51,11 +56,27 @@ func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i 
 	return Together(ctx, s, works...)
 }
 
+// Pause is Sleep for code that may be a work of [Together], which works on s. The
+// works that pause at the same time do so together, so many of them take no longer
+// than one. What the others ask for is sent first.
+func Pause(ctx context.Context, s Store, d time.Duration) bool {
+	p, ok := s.(*part)
+	if !ok {
+		return Sleep(ctx, d)
+	}
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
+		return false
+	}
+	p.pause = max(d, 1)
+	return p.yield(nil) && p.woke && ctx.Err() == nil
+}
+
 // load returns the ops of a trip, and notes in parts where their ops are in it.
-func load(parts []*part) []Op {
-	var flight []Op
+// pause is how long the parts that want to pause do so.
+func load(parts []*part) (flight []Op, pause time.Duration) {
 	reads := make(map[string]int)
 	for _, p := range parts {
+		pause = max(pause, p.pause)
 		p.positions = p.positions[:0]
 		for _, op := range p.ops {
 			position, taken := reads[op.Key]
@@ -69,11 +90,12 @@ func load(parts []*part) []Op {
 			p.positions = append(p.positions, position)
 		}
 	}
-	return flight
+	return flight, pause
 }
 
-// deliver hands the results to the parts that asked and lets them run on.
-func deliver(parts []*part, flight []Op) {
+// deliver hands the results to the parts that asked and lets them run on, as well
+// as those that have paused.
+func deliver(parts []*part, flight []Op, woke bool) {
 	owned := make([]bool, len(flight))
 	for _, p := range slices.Backward(parts) {
 		for i, position := range p.positions {
@@ -87,17 +109,20 @@ func deliver(parts []*part, flight []Op) {
 		}
 	}
 	for _, p := range slices.Backward(parts) {
-		if len(p.ops) > 0 {
+		if len(p.ops) > 0 || p.pause > 0 {
+			p.woke = woke
 			p.run()
 		}
 	}
 }
 
 // part is one work of Together: a coroutine that stops when it has ops to
-// send.
+// send or pauses. It has ended when there is neither.
 type part struct {
-	ops       []Op  // waiting to be sent; empty when the work has ended
-	positions []int // where they are in the trip
+	ops       []Op          // waiting to be sent
+	positions []int         // where they are in the trip
+	pause     time.Duration // how long it wants to pause; 0: it does not
+	woke      bool          // the last pause was not cut short
 	err       error
 	powers    Powers
 	next      func() ([]Op, bool)
@@ -117,8 +142,11 @@ func startPart(work func(Store) error, powers Powers) *part {
 	return p
 }
 
-// run lets the work run until it has ops to send or ends.
-func (p *part) run() { p.ops, _ = p.next() }
+// run lets the work run until it has ops to send, pauses or ends.
+func (p *part) run() {
+	p.pause = 0
+	p.ops, _ = p.next()
+}
 
 // Do hands ops to the shared trip.
 func (p *part) Do(_ context.Context, ops []Op) error {

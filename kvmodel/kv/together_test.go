@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -131,4 +133,50 @@ func TestTogether_AKeyThatSeveralReadIsReadOnce(t *testing.T) {
 			t.Errorf("value %d is %q after another was changed", i+1, v)
 		}
 	}
+}
+
+func TestTogether_WorksThatPauseDoSoAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		s := &log{Store: memkv.New(memkv.Options{})}
+		paused := func(d time.Duration) func(kv.Store) error {
+			return func(s kv.Store) error {
+				for _, key := range []string{"a", "b"} {
+					if !kv.Pause(ctx, s, d) {
+						t.Errorf("the pause of %v was cut short", d)
+					}
+					if err := gets(ctx, key)(s); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+		}
+		nested := func(s kv.Store) error {
+			return errors.Join(kv.Together(ctx, s, paused(time.Second), paused(2*time.Second))...)
+		}
+		began := time.Now()
+		if err := errors.Join(kv.Together(ctx, s, paused(time.Second), nested, gets(ctx, "c"))...); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != 4*time.Second {
+			t.Errorf("two rounds of pauses of up to 2s took %v", took)
+		}
+		want := [][]string{{"c"}, {"a"}, {"b"}}
+		if diff := cmp.Diff(want, s.trips); diff != "" {
+			t.Errorf("trips (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestTogether_APauseThatPassesTheDeadlineIsCutShort(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	rests := func(s kv.Store) error {
+		if kv.Pause(ctx, s, time.Minute) {
+			t.Error("a pause of a minute ended within a second")
+		}
+		return nil
+	}
+	kv.Together(ctx, memkv.New(memkv.Options{}), rests, rests)
 }

@@ -15,7 +15,7 @@ import (
 // wantCount opens url, increments a number there, and wants the sum.
 func wantCount(t *testing.T, url string, want int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s, err := kvopen.Store(ctx, url)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -62,7 +63,7 @@ func holdsAll(v *visit, keys []string) bool {
 }
 
 func sweep(t *testing.T, powers kvtest.Powers, revoke bool) {
-	kvtest.SimulateMany(t, 400, kvtest.Hostile(powers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 400, kvtest.Hostile(powers), func(sim *kvtest.Sim) {
 		t := sim.T()
 		plain := open(t, sim.Store())
 		old := signedIn(t, plain, "jo")
@@ -127,7 +128,7 @@ func TestSweep_RevokeAll_LeavesNothingThatWasBeingRenewedOnAServer(t *testing.T)
 }
 
 func TestSweep_SignIn_OfADoubleClickOneCounts(t *testing.T) {
-	kvtest.SimulateMany(t, 400, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 400, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		t := sim.T()
 		plain, old := open(t, sim.Store()), new(browser)
 		old.set(t, plain, "cart", "book")
@@ -155,7 +156,7 @@ func TestSweep_SignIn_OfADoubleClickOneCounts(t *testing.T) {
 }
 
 func TestSweep_Save_WhatWasAcknowledgedStaysUntilTheSessionEnds(t *testing.T) {
-	kvtest.SimulateMany(t, 400, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 400, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		t := sim.T()
 		plain := open(t, sim.Store())
 		b := signedIn(t, plain, "jo")

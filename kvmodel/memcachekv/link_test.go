@@ -11,7 +11,7 @@ import (
 )
 
 func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) {
-	const timeout = 20 * time.Millisecond
+	const timeout = 200 * time.Millisecond
 	near, far := net.Pipe()
 	defer near.Close()
 	defer far.Close()

@@ -21,7 +21,7 @@ import (
 
 // soon is how late a call may end on a busy machine. What these tests guard
 // against takes five seconds or more.
-const soon = 2 * time.Second
+const soon = 4 * time.Second
 
 func freeze(t testing.TB, p *servers.Process) {
 	t.Helper()
@@ -38,15 +38,19 @@ func thaw(t testing.TB, p *servers.Process) {
 }
 
 // kill ends the server and lets s notice that its idle connections are broken: a
-// write on one of them would be unclear.
+// write on one of them would be unclear. Once it is refused, it has none left.
 func kill(t testing.TB, p *servers.Process, s *Store) {
 	t.Helper()
 	p.Kill()
-	for range 20 {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		kv.One(ctx, s, kv.OpGet("k"))
+	for range 1000 {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		_, err := kv.One(ctx, s, kv.OpGet("k"))
 		cancel()
+		if err != nil && strings.Contains(err.Error(), "refused") {
+			return
+		}
 	}
+	t.Fatal("no connection is refused")
 }
 
 // wantErr fails the test unless err wraps all of want.
@@ -89,7 +93,7 @@ func TestOpen_AServerThatIsNotRedisIsAnError(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	_, err = Open(within(t, 5*time.Second), Options{Addrs: []string{l.Addr().String()}})
+	_, err = Open(within(t, time.Minute), Options{Addrs: []string{l.Addr().String()}})
 	wantErr(t, err, kv.ErrUnavailable)
 }
 
@@ -147,7 +151,7 @@ func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
 	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
 	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "REPLICAOF", "NO", "ONE") })
 	ops := []kv.Op{kv.OpSet("k", []byte("1")), kv.OpIncrement("k", 1), kv.OpGet("k")}
-	if err := s.Do(within(t, 5*time.Second), ops); err != nil {
+	if err := s.Do(within(t, time.Minute), ops); err != nil {
 		t.Fatal(err)
 	}
 	if got := string(ops[2].Result.Value); got != "2" {
@@ -238,13 +242,15 @@ func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
 	s := openAt(t, p.Addr)
 	must(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
-	time.AfterFunc(200*time.Millisecond, p.Kill)
+	// Until then the write has long been sent.
+	const sent = time.Second / 2
+	time.AfterFunc(sent, p.Kill)
 	start := time.Now()
 	ops := []kv.Op{kv.OpSet("k", nil), kv.OpGet("k")}
-	err := s.Do(within(t, 10*time.Second), ops)
+	err := s.Do(within(t, time.Minute), ops)
 	wantErr(t, err, kv.ErrUnclear)
 	wantErr(t, ops[1].Result.Err, kv.ErrUnavailable)
-	if took := time.Since(start); took > 200*time.Millisecond+soon {
+	if took := time.Since(start); took > sent+soon {
 		t.Errorf("an unclear write returned after %v", took)
 	}
 }
@@ -254,18 +260,25 @@ func TestDo_ASlowServerEndsCallsAtTheirDeadlineOrCancel(t *testing.T) {
 	s := openAt(t, p.Addr)
 	must(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
-	for want, limit := range map[error]time.Duration{
-		context.DeadlineExceeded: 200 * time.Millisecond,
-		context.Canceled:         time.Minute,
+	const limit = time.Second / 2
+	for want, limited := range map[error]func(context.Context) (context.Context, context.CancelFunc){
+		context.DeadlineExceeded: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, limit)
+		},
+		context.Canceled: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(limit, cancel)
+			return ctx, cancel
+		},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		time.AfterFunc(250*time.Millisecond, cancel)
+		ctx, cancel := limited(context.Background())
+		defer cancel()
 		start := time.Now()
 		ops := []kv.Op{kv.OpIncrement("k", 1), kv.OpGet("k")}
 		err := s.Do(ctx, ops)
 		wantErr(t, err, kv.ErrUnclear, want)
 		wantErr(t, ops[1].Result.Err, kv.ErrUnavailable, want)
-		if took := time.Since(start); took > 250*time.Millisecond+soon {
+		if took := time.Since(start); took > limit+soon {
 			t.Errorf("with %v the call took %v", want, took)
 		}
 	}
@@ -302,7 +315,8 @@ func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if took := time.Since(start); took > 500*time.Millisecond+soon {
+	// One after another they would take a thousand seconds.
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("the calls took %v", took)
 	}
 	thaw(t, p)
@@ -319,7 +333,7 @@ func TestDo_WithoutADeadlineASilentServerEndsCallsAfterPatience(t *testing.T) {
 	wantErr(t, err, kv.ErrUnclear)
 	_, err = kv.One(context.Background(), s, kv.OpGet("k"))
 	wantErr(t, err, kv.ErrUnavailable)
-	if took := time.Since(start); took > 8*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("the two calls took %v", took)
 	}
 	thaw(t, p)
@@ -334,7 +348,7 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 	old := must(t, s, kv.OpGet("old"))
 	var err error
 	for i := 0; err == nil && i < 1000; i++ {
-		_, err = kv.One(within(t, time.Second), s, kv.OpSet(fmt.Sprintf("fill:%d", i), big))
+		_, err = kv.One(within(t, time.Minute), s, kv.OpSet(fmt.Sprintf("fill:%d", i), big))
 	}
 	wantErr(t, err, kv.ErrUnavailable)
 	// A little more, so that there is no room for small writes either.
@@ -352,7 +366,7 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 		}
 	}
 	ops := []kv.Op{kv.OpAppend("old", []byte("line")), kv.OpDelete("number")}
-	wantErr(t, s.Do(within(t, time.Second), ops), kv.ErrUnavailable)
+	wantErr(t, s.Do(within(t, time.Minute), ops), kv.ErrUnavailable)
 	if r := must(t, s, kv.OpGet("old")); string(r.Value) != "old" || r.Version != old.Version {
 		t.Errorf("the old item is now %.20q with another version", r.Value)
 	}
@@ -382,7 +396,7 @@ func TestClose_LeavesNoGoroutine(t *testing.T) {
 	addr, addrs := serverAddr(t), clusterAddrs(t)
 	before := runtime.NumGoroutine()
 	for _, opts := range []Options{{Addrs: []string{addr}}, {Addrs: addrs}} {
-		s, err := Open(within(t, 5*time.Second), opts)
+		s, err := Open(within(t, time.Minute), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +407,7 @@ func TestClose_LeavesNoGoroutine(t *testing.T) {
 		wg.Wait()
 		s.Close()
 	}
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			buf := make([]byte, 1<<20)
 			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
@@ -411,7 +425,7 @@ func TestWaitReplicas_WithoutAReplicaAWriteIsUnclear(t *testing.T) {
 }
 
 func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
-	s := open(t, Options{Addrs: clusterAddrs(t), WaitReplicas: 1})
+	s := open(t, Options{Addrs: clusterAddrs(t), WaitReplicas: 1, WaitTimeout: 10 * time.Second})
 	var ops []kv.Op
 	for i := range 20 {
 		key := fmt.Sprintf("confirmed:%d", i)
@@ -421,7 +435,7 @@ func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
 			t.Errorf("the increment answered %d, want 2", got)
 		}
 	}
-	if err := s.Do(within(t, 5*time.Second), ops); err != nil {
+	if err := s.Do(within(t, time.Minute), ops); err != nil {
 		t.Error(err)
 	}
 	two := open(t, Options{Addrs: clusterAddrs(t), WaitReplicas: 2, WaitTimeout: 50 * time.Millisecond})
@@ -436,20 +450,21 @@ func TestWaitReplicas_AFrozenServerDoesNotHangACallWithoutDeadline(t *testing.T)
 	start := time.Now()
 	_, err := kv.One(context.Background(), s, kv.OpSet("k", nil))
 	wantErr(t, err, kv.ErrUnclear)
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("the call took %v", took)
 	}
 	thaw(t, p)
 }
 
-func TestCluster_AMasterKilledUnderLoadIsReplacedWithinTenSeconds(t *testing.T) {
+// How long that takes, the figures say.
+func TestCluster_AMasterKilledUnderLoadIsReplaced(t *testing.T) {
 	servers.Need(t, "redis-server")
 	c, err := servers.RedisCluster()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Stop()
-	outage, err := c.KillMaster(openAt(t, c.Addrs()...), 10*time.Second)
+	outage, err := c.KillMaster(openAt(t, c.Addrs()...), 2*time.Minute)
 	t.Logf("%+v", outage)
 	if err != nil {
 		t.Error(err)
@@ -473,7 +488,7 @@ func TestCluster_AFrozenMasterEndsCallsInTime(t *testing.T) {
 	frozen := c.Node(c.Masters()[0])
 	freeze(t, frozen)
 	defer thaw(t, frozen)
-	for end, n := time.Now().Add(5*time.Second), 0; time.Now().Before(end); n++ {
+	for end, n := time.Now().Add(3*time.Second), 0; time.Now().Before(end); n++ {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		start := time.Now()
 		kv.One(ctx, s, kv.OpSet(fmt.Sprintf("frozen:%d", n%50), nil))

@@ -123,10 +123,10 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// do carries out one op, with ten seconds to do so, and returns its result.
+// do carries out one op, with a minute to do so, and returns its result.
 func do(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
-	r, _ := kv.One(within(t, 10*time.Second), s, op)
+	r, _ := kv.One(within(t, time.Minute), s, op)
 	return r
 }
 

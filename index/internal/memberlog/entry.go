@@ -39,6 +39,9 @@ func (e *Entry) counts(than *Entry) bool {
 	return e.At > than.At
 }
 
+// Member reports whether e says that its member is in the list at now.
+func (e *Entry) Member(now time.Time) bool { return e.member(now.Unix()) }
+
 // member reports whether e's member is in the list at the time now.
 func (e *Entry) member(now int64) bool { return e.In && (e.At == 0 || now < e.At) }
 
@@ -76,6 +79,7 @@ func (p Position) compare(q Position) int {
 type row struct {
 	Entry
 	hash uint64
+	late bool // it stands in the tail
 }
 
 func (r *row) position() Position { return Position{r.hash, r.ID} }

@@ -18,7 +18,8 @@
 //
 //  1. A segment that the head names and that has no seal is the one to write to.
 //  2. What stands before the first seal of a segment never changes.
-//  3. Only what was read from a sealed segment is put under a new name.
+//  3. Only what was read from a sealed segment, or what a record says of that, is
+//     put under a new name.
 //  4. An acknowledged entry was in a segment at a moment when that had no seal.
 //
 // By 4 the entry stands before the seal; by 2 and 3 every later segment has it
@@ -60,10 +61,23 @@ type Logs struct {
 	// last that has ended. If it is nil, a loss can only be accepted.
 	Rebuilds func(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 
+	// Confirm asks the records of the members of place's list about some entries. Of
+	// each it returns what counts: the entry, if the record confirms it at that rev
+	// or later; one that says that the member is out, if the record contradicts it;
+	// the zero Entry as long as the record is older, since the change that has made
+	// the entry may yet commit. If Confirm is nil, all entries are certain.
+	Confirm func(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error)
+
+	// Overdue is called with an entry whose record was older a minute ago.
+	Overdue func(place string, e Entry)
+
 	Limits Limits
 
-	heads   heads
-	tending tending
+	heads     heads
+	tending   tending
+	leaving   leaving
+	pending   pending
+	replacing sync.Map // keys of the segments that writers of this process replace
 
 	// names replaces newName in tests without randomness.
 	names func() name

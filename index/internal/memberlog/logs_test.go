@@ -204,7 +204,7 @@ func seed(t testing.TB, s kv.Store, n int) (place string) {
 	rows := make([]row, n)
 	for i := range rows {
 		e := Entry{ID: seededID(i), Rev: 1_760_000_000_000, In: true}
-		rows[i] = row{e, hashOf(e.ID)}
+		rows[i] = row{Entry: e, hash: hashOf(e.ID)}
 	}
 	slices.SortFunc(rows, compareRows)
 	r := &roll{Logs: l, ctx: t.Context(), s: s, place: place, names: []name{{}}, head: noHead(), rows: rows}

@@ -15,6 +15,7 @@ func TestSweep_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 		logs  = dir + "logs.go"
 		write = dir + "write.go"
 		roll  = dir + "roll.go"
+		fold  = dir + "fold.go"
 		read  = dir + "read.go"
 		loss  = dir + "loss.go"
 		tend  = dir + "tend.go"
@@ -53,7 +54,13 @@ func TestSweep_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 			roll, "		if n == (name{}) {\n			ops[i] = kv.OpSet", "		if false {\n			ops[i] = kv.OpSet",
 		),
 		proof.Wrong("folding drops removals",
-			roll, "if !row.forgettable(now, l.Limits.Grace) {", "if row.In || now < 0 {",
+			fold, "if !row.forgettable(now, l.Limits.Grace) {", "if row.In || now < 0 {",
+		),
+		proof.Wrong("what a record says of one entry is taken for all of its member",
+			fold, "		if e, ok := sure[row.Entry]; ok {", "		e, ok := sure[row.Entry]\n		for of, says := range sure {\n			if of.ID == row.ID {\n				e, ok = says, true\n			}\n		}\n		if ok {",
+		),
+		proof.Wrong("an entry that is not certain is dropped",
+			fold, "			needed = append(needed, row)\n			continue\n", "			continue\n",
 		),
 		proof.Wrong("a new segment is removed while a request to publish it is under way",
 			roll, "if !inFlight {", "if true {",
@@ -68,7 +75,7 @@ func TestSweep_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 			logs, "kv.OpReplace(l.Key(place), h.version, h.encode())", "kv.OpSet(l.Key(place), h.encode())",
 		),
 		proof.Wrong("a fold in place is set, not swapped",
-			tend, "kv.OpSwap(get.Key, get.Result.Version, encodeSegment(l.fold(g)))", "kv.OpSet(get.Key, encodeSegment(l.fold(g)))",
+			tend, "kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows))", "kv.OpSet(get.Key, encodeSegment(rows))",
 		),
 		proof.Wrong("a sealed segment is folded in place",
 			tend, "case g.sealed, p.rolling,", "case p.rolling,",

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -255,19 +254,15 @@ func divideNarrow(l *Logs) error {
 	return divided(l)
 }
 
-// allModels reports whether to go through the large models too, as make models
-// does.
-func allModels() bool { return os.Getenv("RINGTREE_MODELS") == "all" }
-
 // boundsWith returns how much of m to go through on a store with powers. It returns
 // false if m would take too long.
 func (m *modelWorld) boundsWith(powers kvtest.Powers) (proof.Bounds, bool) {
 	b, verify, many := m.bounds, !powers.Unless, len(m.clients) > 2
 	b.Powers, b.States = powers, 3_000_000
 	switch {
-	case many && !allModels(), verify && m.vast:
+	case many && !proof.Long(), verify && m.vast:
 		return b, false
-	case !allModels():
+	case !proof.Long():
 		b.Unclear = 0
 	case verify && many:
 		b.Crashes = 0
@@ -277,12 +272,14 @@ func (m *modelWorld) boundsWith(powers kvtest.Powers) (proof.Bounds, bool) {
 
 func TestModels_NothingIsLostOrComesBackInAnyOrder(t *testing.T) {
 	for name, powers := range map[string]kvtest.Powers{"appends respect seals": kvtest.ServerPowers, "writers verify": kvtest.NoPowers} {
+		var worlds []modelWorld
 		for _, m := range modelWorlds {
-			bounds, ok := m.boundsWith(powers)
-			if !ok {
-				continue
+			if bounds, ok := m.boundsWith(powers); ok {
+				m.bounds = bounds
+				worlds = append(worlds, m)
 			}
-			m.bounds = bounds
+		}
+		for m := range proof.Part(t, worlds, worlds) {
 			t.Run(name+"/"+m.name, func(t *testing.T) {
 				begun := time.Now()
 				t.Logf("%d states, %v", m.explore(t), time.Since(begun).Round(time.Millisecond))

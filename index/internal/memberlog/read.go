@@ -1,6 +1,7 @@
 package memberlog
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -38,7 +39,7 @@ func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*he
 // loadBy reads the segments that h names; a nil h is not known yet. If h turns out
 // to be outdated, it returns no segments and the head to try next.
 func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
-	known := h
+	known, gone := h, l.leaving.of(place)
 	if h == nil {
 		h = noHead()
 	}
@@ -67,7 +68,11 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 			h = now
 		}
 	}
-	return l.check(ctx, s, place, h, chosen, ops[:len(chosen)])
+	now, all, err := l.check(ctx, s, place, h, chosen, ops[:len(chosen)])
+	for i := range all {
+		leave(all[i].rows, gone)
+	}
+	return now, all, err
 }
 
 // maxRetired is how long a retired first segment may grow. Writers that do not know
@@ -149,6 +154,7 @@ func isRetired(value []byte) bool { return len(value) > 0 && value[0] == retired
 // that.
 func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 	h.seen[at].Store(int32(count(rows, l.now())))
+	l.reportOverdue(place)
 	if l.upkeep(h, at, g, rows) != nothing {
 		l.tendSoon(place, h.parts[at].name)
 	}
@@ -339,6 +345,21 @@ func count(rows []row, now int64) (n int) {
 		}
 	}
 	return n
+}
+
+// Entries calls f with the entries that count, one segment's at a time, until f
+// fails. Those that say that a member is out are among them.
+func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
+	var own error
+	err := l.each(ctx, s, place, func(rows []row) bool {
+		entries := make([]Entry, len(rows))
+		for i := range rows {
+			entries[i] = rows[i].Entry
+		}
+		own = f(entries)
+		return own == nil
+	})
+	return cmp.Or(own, err)
 }
 
 // Each calls f with the ids of the members, one segment's at a time, until f

@@ -7,12 +7,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// roll replaces the named segments, which are neighbors in place's list, by as many
-// as their members need. Any number of processes may do so at once, and any of them
-// may die at any point. It returns nil when the segments are replaced, by this
-// process or another.
+// roll is rollWith for a writer, which does not ask the records first.
 func (l *Logs) roll(ctx context.Context, s kv.Store, place string, names ...name) error {
-	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names}
+	return l.rollWith(ctx, s, place, nil, names...)
+}
+
+// rollWith replaces the named segments, which are neighbors in place's list, by as
+// many as their members need. Any number of processes may do so at once, and any of
+// them may die at any point. It returns nil when the segments are replaced, by this
+// process or another. sure is what the records say of the entries in their tails.
+func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure certain, names ...name) error {
+	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names, sure: sure}
 	for range maxTries {
 		if err := r.once(); !errors.Is(err, errAgain) {
 			return err
@@ -28,6 +33,7 @@ type roll struct {
 	s     kv.Store
 	place string
 	names []name
+	sure  certain
 
 	head  *head // as it was last read; from first on it has names
 	first int
@@ -131,21 +137,9 @@ func (r *roll) read() error {
 		case !g.sealed:
 			return r.sealFull(&ops[i], &g)
 		}
-		r.rows = append(r.rows, r.fold(&g)...)
+		r.rows = append(r.rows, r.fold(g.settled(), r.sure)...)
 	}
 	return nil
-}
-
-// fold returns the rows of g that a new segment needs.
-func (l *Logs) fold(g *segment) []row {
-	now := l.now()
-	var rows []row
-	for _, row := range g.settled() {
-		if !row.forgettable(now, l.Limits.Grace) {
-			rows = append(rows, row)
-		}
-	}
-	return rows
 }
 
 // missing handles a segment n that is not there.
@@ -158,7 +152,7 @@ func (r *roll) missing(n name) error {
 
 // sealFull seals a segment that is too full for a seal to be appended.
 func (r *roll) sealFull(op *kv.Op, g *segment) error {
-	value := append(encodeSegment(r.fold(g)), seal...)
+	value := append(encodeSegment(r.fold(g.settled(), r.sure)), seal...)
 	_, err := kv.One(r.ctx, r.s, kv.OpSwap(op.Key, op.Result.Version, value))
 	if err == nil || unsettled(err) {
 		return errAgain

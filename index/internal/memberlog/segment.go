@@ -11,7 +11,8 @@ import (
 
 // The value of a segment is a head of nine bytes, the base and the tail. The base
 // is what the segment was made with, each member once, in the order of positions;
-// the head has its length and checksum. The tail is what was appended since, each
+// the head has its length and checksum. The tail is what was appended since, and
+// what the segment was made with before it was confirmed (see [Logs.Confirm]), each
 // record with a checksum of its own. Nothing after a seal counts.
 const (
 	segmentFormat = 0xe3
@@ -57,7 +58,8 @@ func appendRecord(dst []byte, e *Entry) []byte {
 	return append(dst, byte(sum&0x7f), byte(sum>>7&0x7f))
 }
 
-// encodeSegment returns a segment whose base is rows, which are in order.
+// encodeSegment returns a segment of rows, which are in order. Those that are late
+// stand in its tail.
 func encodeSegment(rows []row) []byte {
 	size := segmentHead
 	for i := range rows {
@@ -65,11 +67,18 @@ func encodeSegment(rows []row) []byte {
 	}
 	b := make([]byte, segmentHead, size)
 	for i := range rows {
-		b = appendBare(b, &rows[i].Entry)
+		if !rows[i].late {
+			b = appendBare(b, &rows[i].Entry)
+		}
 	}
 	b[0] = segmentFormat
 	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-segmentHead))
 	binary.BigEndian.PutUint32(b[5:], crc32.Checksum(b[segmentHead:], castag))
+	for i := range rows {
+		if rows[i].late {
+			b = appendRecord(b, &rows[i].Entry)
+		}
+	}
 	return b
 }
 
@@ -145,7 +154,7 @@ func (p *parser) base(g *segment) error {
 		if !ok {
 			return corrupt(begin, "a record of the base")
 		}
-		g.rows = append(g.rows, row{e, hashOf(e.ID)})
+		g.rows = append(g.rows, row{Entry: e, hash: hashOf(e.ID)})
 		if n := len(g.rows); n > 1 && compareRows(g.rows[n-2], g.rows[n-1]) >= 0 {
 			return corrupt(begin, "the order of the base")
 		}
@@ -167,7 +176,7 @@ func (p *parser) tail(g *segment) error {
 			return corrupt(begin, "an appended record")
 		}
 		p.at += 2
-		g.rows = append(g.rows, row{e, hashOf(e.ID)})
+		g.rows = append(g.rows, row{Entry: e, hash: hashOf(e.ID), late: true})
 	}
 	return nil
 }

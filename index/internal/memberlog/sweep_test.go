@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -27,6 +28,8 @@ type truth struct {
 	said   map[string]map[uint64]bool // whether it is in, by member and rev; out wins
 	floors map[string]Entry
 	wrong  []string
+
+	confirms bool // folds ask it, as if it were the records
 }
 
 func newTruth() *truth {
@@ -122,10 +125,38 @@ func openLogs(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	return l, upkeep.Wait
 }
 
+// open returns the logs of a process of the sweep.
+func (w *truth) open(s kv.Store, limits Limits) (*Logs, func()) {
+	l, wait := openLogs(s, limits)
+	if w.confirms {
+		l.Confirm, l.Overdue = w.confirm, func(string, Entry) {}
+	}
+	return l, wait
+}
+
+// confirm says of entries what records would say that hold what is certain.
+func (w *truth) confirm(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error) {
+	// A process that has died learns nothing.
+	if _, err := kv.One(ctx, s, kv.OpGet("records")); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
+	}
+	says := make([]Entry, len(entries))
+	for i, e := range entries {
+		switch record := w.floor(e.ID); {
+		case record.Rev < e.Rev:
+		case record.In:
+			says[i] = e
+		default:
+			says[i] = record
+		}
+	}
+	return says, nil
+}
+
 var sweepMembers = []string{"ann", "bob", "cem", "dora", "eve", "fox"}
 
 func writeSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
-	l, wait := openLogs(s, limits)
+	l, wait := w.open(s, limits)
 	defer wait()
 	var speculative []Entry
 	for range n {
@@ -153,7 +184,7 @@ func (w *truth) complain(format string, args ...any) {
 }
 
 func readSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, name string, n int) {
-	l, wait := openLogs(s, limits)
+	l, wait := w.open(s, limits)
 	defer wait()
 	for range n {
 		id := sweepMembers[rng.IntN(len(sweepMembers))]
@@ -171,7 +202,7 @@ func readSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, name string, 
 
 // tendSome is a process that only does upkeep, whether it is needed or not.
 func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
-	l, wait := openLogs(s, limits)
+	l, wait := w.open(s, limits)
 	defer wait()
 	for range n {
 		h, err := l.readHead(context.Background(), s, place)
@@ -247,8 +278,9 @@ func sweep(t *testing.T, n int, powers kvtest.Powers, limits Limits) {
 	world := kvtest.Hostile(powers)
 	world.MaxCrashes = 3
 	rolls := 0
-	kvtest.SimulateMany(t, n, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		w := newTruth()
+		w.confirms = sim.Seed()%2 == 0
 		for i, what := range []string{"writer", "writer", "writer", "reader", "keeper", "keeper"} {
 			name := fmt.Sprint(what, i)
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))

@@ -120,43 +120,71 @@ func (l *Logs) tend(ctx context.Context, place string, n name) error {
 const maxFolds = 3
 
 func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) error {
+	var sure certain
+	if l.Confirm != nil {
+		// The segment is read again afterward: the longer a segment takes to fold,
+		// the more others append to it meanwhile.
+		u, err := l.look(ctx, s, place, n)
+		if err != nil || u.do == nothing {
+			return err
+		}
+		sure = l.examine(ctx, s, place, u.rows)
+	}
 	for try := 1; ; try++ {
-		ops := []kv.Op{kv.OpGet(l.key(place, n)), kv.OpGet(l.Key(place))}
-		if err := s.Do(ctx, ops); err != nil {
+		u, err := l.look(ctx, s, place, n)
+		switch {
+		case err != nil || u.do == nothing:
 			return err
-		}
-		h, err := l.decodeHead(place, ops[1].Result)
-		if err != nil {
-			return err
-		}
-		at := h.indexOf(n)
-		if at < 0 || absent(&ops[0]) {
+		case u.do == join:
+			return l.join(ctx, s, place, u.head, u.at, sure)
+		case u.do == replace || u.do == fold && try > maxFolds && l.overgrown(&u.segment, u.rows):
+			return l.rollWith(ctx, s, place, sure, n)
+		case u.do != fold || try > maxFolds:
 			return nil
 		}
-		g, err := l.decodeSegment(&ops[0])
-		if err != nil {
-			return err
-		}
-		rows := g.settled()
-		switch do := l.upkeep(h, at, &g, rows); {
-		case do == join:
-			return l.join(ctx, s, place, h, at)
-		case do == replace || do == fold && try > maxFolds && l.overgrown(&g, rows):
-			return l.roll(ctx, s, place, n)
-		case do != fold || try > maxFolds:
-			return nil
-		}
-		err = l.foldInPlace(ctx, s, &ops[0], &g)
+		err = l.foldInPlace(ctx, s, &u.get, l.fold(u.rows, sure))
 		if !unsettled(err) {
 			return err
 		}
 	}
 }
 
-// foldInPlace swaps g for what it folds to, unless something was appended since it
-// was read.
-func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, get *kv.Op, g *segment) error {
-	_, err := kv.One(ctx, s, kv.OpSwap(get.Key, get.Result.Version, encodeSegment(l.fold(g))))
+// upkept is a segment that was read to be tended.
+type upkept struct {
+	get     kv.Op
+	head    *head
+	at      int // its index in head
+	segment segment
+	rows    []row // what it folds to
+	do      action
+}
+
+// look reads the segment n of place's list and returns what it needs.
+func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u upkept, err error) {
+	ops := []kv.Op{kv.OpGet(l.key(place, n)), kv.OpGet(l.Key(place))}
+	if err = s.Do(ctx, ops); err != nil {
+		return u, err
+	}
+	u.get = ops[0]
+	if u.head, err = l.decodeHead(place, ops[1].Result); err != nil {
+		return u, err
+	}
+	if u.at = u.head.indexOf(n); u.at < 0 || absent(&u.get) {
+		return u, nil
+	}
+	if u.segment, err = l.decodeSegment(&u.get); err != nil {
+		return u, err
+	}
+	u.rows = u.segment.settled()
+	u.do = l.upkeep(u.head, u.at, &u.segment, u.rows)
+	l.reportOverdue(place)
+	return u, nil
+}
+
+// foldInPlace swaps the segment that get has read for rows, unless something was
+// appended since.
+func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, get *kv.Op, rows []row) error {
+	_, err := kv.One(ctx, s, kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows)))
 	return err
 }
 
@@ -230,7 +258,7 @@ func (l *Logs) guess(h *head, other, size, members int) int {
 
 // join replaces the part at the index at and its neighbor by one, if both are still
 // small.
-func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int) error {
+func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int, sure certain) error {
 	first := min(at, l.neighbor(h, at))
 	names := []name{h.parts[first].name, h.parts[first+1].name}
 	size := 0
@@ -247,5 +275,5 @@ func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at i
 	if size > 2*l.Limits.Merge {
 		return nil
 	}
-	return l.roll(ctx, s, place, names...)
+	return l.rollWith(ctx, s, place, sure, names...)
 }

@@ -162,7 +162,7 @@ const patience = 6
 // sealed.
 func (w *write) follow(n name) error {
 	for try := range patience {
-		if !kv.Sleep(w.ctx, 250*time.Microsecond<<try) {
+		if !kv.Pause(w.ctx, w.s, 250*time.Microsecond<<try) {
 			return fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(w.ctx.Err(), context.DeadlineExceeded))
 		}
 		if err := w.ask(); err != nil {
@@ -175,8 +175,15 @@ func (w *write) follow(n name) error {
 	return w.replace(n)
 }
 
-// replace rolls the segment n and has the head read again.
+// replace rolls the segment n and has the head read again. Of the writers of a
+// process that want to do so at once, the others wait a little for the first.
 func (w *write) replace(n name) error {
+	key := w.key(w.place, n)
+	if _, busy := w.replacing.LoadOrStore(key, true); busy {
+		kv.Pause(w.ctx, w.s, time.Millisecond)
+		return errAgain
+	}
+	defer w.replacing.Delete(key)
 	return w.again(w.roll(w.ctx, w.s, w.place, n))
 }
 
@@ -217,7 +224,7 @@ func (w *write) again(err error) error {
 // beginList makes the first segment of a list that has none.
 func (w *write) beginList() (Ticket, error) {
 	w.read = false
-	first := encodeSegment([]row{{w.e, w.hash}})
+	first := encodeSegment([]row{{Entry: w.e, hash: w.hash, late: w.Confirm != nil}})
 	_, err := kv.One(w.ctx, w.s, kv.OpAdd(w.key(w.place, name{}), first))
 	switch {
 	case err == nil:

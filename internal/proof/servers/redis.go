@@ -135,7 +135,7 @@ func ready(node *Process) (bool, error) {
 
 // await waits until as returns true for all nodes.
 func (c *Cluster) await(as func(*Process) (bool, error)) error {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		all := true
 		for _, node := range c.nodes {
 			is, err := as(node)
@@ -148,7 +148,7 @@ func (c *Cluster) await(as func(*Process) (bool, error)) error {
 			return nil
 		}
 	}
-	return errors.New("the nodes did not agree within 30s")
+	return errors.New("the nodes did not agree within two minutes")
 }
 
 // Addrs returns the addresses of all nodes, including those that were killed.

@@ -77,7 +77,7 @@ func (p *Process) Start() error {
 		_ = cmd.Wait()
 		close(exited)
 	}(p.cmd, p.exited)
-	return p.await(10 * time.Second)
+	return p.await(time.Minute)
 }
 
 func (p *Process) await(limit time.Duration) error {

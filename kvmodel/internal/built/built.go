@@ -109,6 +109,15 @@ func (b *Item) claim(ctx context.Context, mine []string) (missing []string, err 
 	return missing, err
 }
 
+// Add makes the item name def too, which holds all records.
+func (b *Item) Add(ctx context.Context, def string) error {
+	return b.write(ctx, func(there []string, _ bool) ([]string, bool) {
+		defs := append(slices.Clone(there), def)
+		slices.Sort(defs)
+		return defs, !slices.Contains(there, def)
+	})
+}
+
 // Mark makes the item name the indexes defs, which hold all records.
 func (b *Item) Mark(ctx context.Context, defs []string) error {
 	err := b.write(ctx, func([]string, bool) ([]string, bool) { return defs, true })

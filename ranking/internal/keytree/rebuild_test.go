@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -177,7 +178,7 @@ func TestTree_Mend_FindsTheMemberOfAProcessThatStalledAcrossARebuild(t *testing.
 // The next rebuild finishes one that died anywhere, and no member is missing in
 // between.
 func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
-	kvtest.SimulateMany(t, 40, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
+	proof.Sweep(t, 40, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		base := open(keep{sim.Store()})
 		ids := fill(sim.T(), base, 20)
 		sim.CrashAt("first", 1+sim.Rand().IntN(120))

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -13,7 +14,7 @@ import (
 // Counts are reported ahead of writes that may be refused, so this is where one
 // would stay wrong.
 func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
-	kvtest.SimulateMany(t, 1000, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
+	proof.Sweep(t, 80, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		base := open(keep{sim.Store()})
 		for i := range 60 {
 			base.set(sim.T(), idOf(i), int64(i*i))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -31,7 +32,7 @@ var still = []string{"still1", "still2", "still3", "still4"}
 func stillScore(i int) int64 { return int64(i*20 - 30) }
 
 func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
-	kvtest.SimulateMany(t, seeds, dying(powers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, seeds, dying(powers), func(sim *kvtest.Sim) {
 		open := func(s kv.Store) *ranking {
 			return open(s, func(c *Config) {
 				if sim.Seed()%3 > 0 {
@@ -204,9 +205,9 @@ func (h *history) compare(t *testing.T, key string, old, now node, was, is []byt
 }
 
 func TestSweep_AfterCrashesAnywhereNoMemberIsMissing(t *testing.T) {
-	sweep(t, 300, kvtest.ServerPowers)
+	sweep(t, 60, kvtest.ServerPowers)
 }
 
 func TestSweep_AfterCrashesAnywhereNoMemberIsMissingInAnyOrder(t *testing.T) {
-	sweep(t, 300, kvtest.NoPowers)
+	sweep(t, 60, kvtest.NoPowers)
 }

@@ -1,0 +1,138 @@
+package memberlog
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// An entry is made before its record commits, and a process that dies in between
+// may leave one that no record confirms and no journal line names. So the entries of
+// a tail enter a base only once their records have confirmed them. Until then they
+// count, and stay in the tail.
+
+// certain is what the records say of entries, by entry.
+type certain map[Entry]Entry
+
+// fold returns those of rows that a new segment needs. What is not certain stays
+// late.
+func (l *Logs) fold(rows []row, sure certain) []row {
+	now := l.now()
+	var needed []row
+	for _, row := range rows {
+		if e, ok := sure[row.Entry]; ok {
+			row.Entry = e
+		} else if l.open(&row, now) {
+			needed = append(needed, row)
+			continue
+		}
+		row.late = false
+		if !row.forgettable(now, l.Limits.Grace) {
+			needed = append(needed, row)
+		}
+	}
+	return needed
+}
+
+// open reports whether r is to be confirmed by its record. A removal is certain: it
+// is written after the commit.
+func (l *Logs) open(r *row, now int64) bool {
+	return l.Confirm != nil && r.late && r.member(now)
+}
+
+// confirmAtOnce is how many records a fold reads in one trip.
+const confirmAtOnce = 100
+
+// examine returns what the records say of the members in the tail among rows. What
+// could not be asked is not certain.
+func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row) certain {
+	var entries []Entry
+	for i := range rows {
+		if l.open(&rows[i], l.now()) {
+			entries = append(entries, rows[i].Entry)
+		}
+	}
+	sure := make(certain)
+	for batch := range slices.Chunk(entries, confirmAtOnce) {
+		says, err := l.Confirm(ctx, s, place, batch)
+		if err != nil {
+			continue
+		}
+		for i, e := range says {
+			if e.Rev > 0 {
+				sure[batch[i]] = e
+			} else {
+				l.Pending(place, batch[i])
+			}
+		}
+	}
+	return sure
+}
+
+// Pending says that the record of e's member was seen to be older than e. If it still
+// is a minute later, Overdue is called by the first read of the list.
+func (l *Logs) Pending(place string, e Entry) { l.pending.note(place, e, l.Now()) }
+
+// pending remembers, for some entries, when this process first saw that their
+// records were older.
+type pending struct {
+	mu     sync.Mutex
+	places map[string][]sighting
+	n      int
+}
+
+type sighting struct {
+	Entry
+	since time.Time
+}
+
+const (
+	// overdueAfter is longer than any change takes from its entry to its commit.
+	overdueAfter = time.Minute
+
+	// maxPending bounds how many entries are remembered.
+	maxPending = 1 << 12
+)
+
+func (p *pending) note(place string, e Entry, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.ContainsFunc(p.places[place], func(s sighting) bool { return s.Entry == e }) {
+		return
+	}
+	if p.places == nil || p.n == maxPending {
+		// What is forgotten is seen again by the next fold.
+		p.places, p.n = make(map[string][]sighting), 0
+	}
+	p.places[place] = append(p.places[place], sighting{e, now})
+	p.n++
+}
+
+// overdue returns the entries of place that were seen long ago, and forgets them.
+func (p *pending) overdue(place string, now time.Time) (entries []Entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.places[place]
+	for len(all) > 0 && now.Sub(all[0].since) > overdueAfter {
+		entries = append(entries, all[0].Entry)
+		all = all[1:]
+		p.n--
+	}
+	switch {
+	case len(all) == 0:
+		delete(p.places, place)
+	case len(entries) > 0:
+		p.places[place] = all
+	}
+	return entries
+}
+
+// reportOverdue calls Overdue with the entries of place's list that are overdue.
+func (l *Logs) reportOverdue(place string) {
+	for _, e := range l.pending.overdue(place, l.Now()) {
+		l.Overdue(place, e)
+	}
+}

@@ -1,0 +1,61 @@
+package index_test
+
+import (
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
+)
+
+// Each mistake makes a number of a list wrong.
+func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
+	const (
+		truth   = "index/truth.go"
+		lists   = "index/lists.go"
+		leaving = "index/internal/memberlog/leaving.go"
+		fold    = "index/internal/memberlog/fold.go"
+		commit  = "kvmodel/write_commit.go"
+		prepare = "kvmodel/write_prepare.go"
+		rebuild = "kvmodel/rebuild.go"
+	)
+	proof.Mistakes(t, "./index", "TestList_(A|Size)|TestLists_Rebuild|TestRecords_TheLine|TestSweep_(AfterACrash|WhereTrips|AProcess)", []string{"RINGTREE_SEEDS=500"}, []proof.Mistake{
+		proof.Wrong("a fold writes what no record confirms",
+			fold, "return l.Confirm != nil && r.late && r.member(now)", "return false && r.late && r.member(now)",
+		),
+		proof.Wrong("a fold takes a pending entry for a dead one",
+			truth, "case rec.Rev < entries[i].Rev: // The change may yet commit.", "case rec.Rev < entries[i].Rev:\n			says[i] = l.out(rec.ID, entries[i].Rev)",
+		),
+		proof.Wrong("a fold drops what a record contradicts",
+			fold, "			row.Entry = e\n", "			if row.Entry = e; !e.In {\n				continue\n			}\n",
+		),
+		proof.Wrong("what is long pending is never looked at again",
+			fold, "		l.Overdue(place, e)", "		_ = e",
+		),
+		proof.Wrong("what is long pending is not fenced",
+			truth, "e.ID, place, e.Rev)", "e.ID, place, 0)",
+		),
+		proof.Wrong("a rebuild only adds",
+			truth, "	for batch := range slices.Chunk(l.entered.take(), mendAtOnce) {", "	for batch := range slices.Chunk(l.entered.take()[:0], mendAtOnce) {",
+		),
+		proof.Wrong("a rebuild does not outdo a removal of the same rev",
+			truth, "			past++ // An entry with the rev of e would not count.\n", "			past += 0\n",
+		),
+		proof.Wrong("a rebuild passes over deleted records",
+			rebuild, "		return m.repair(ctx, s, rec.ID, 0, nil, false)", "		return nil",
+		),
+		proof.Wrong("Size does not subtract",
+			commit, "	c.committed(p)\n", "	_ = c.committed\n",
+		),
+		proof.Wrong("Size subtracts what has entered again",
+			leaving, "found && gone[i].counts(&rows[at].Entry)", "found",
+		),
+		proof.Wrong("Size subtracts only until the removal was tried",
+			lists, "	if err == nil {\n		l.logs.Left(place, e)", "	if true {\n		l.logs.Left(place, e)",
+		),
+		proof.Wrong("a deletion's line goes out after the record",
+			commit, "	record := len(works)\n	works = append(works, func(s kv.Store) error { return c.write(s, p) })\n", "	works = append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, works...)\n	record := 0\n",
+		),
+		proof.Wrong("the line is not the first op of its trip",
+			prepare, "works = append(works, c.each(p, plug.Index[T].Prepare)...)", "works = append(c.each(p, plug.Index[T].Prepare), works...)",
+		),
+	})
+}

@@ -1,0 +1,134 @@
+package index
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// The records are the truth about a list. A fold asks them about what it is to keep,
+// and a rebuild about all that the lists hold.
+
+// confirm is [memberlog.Logs.Confirm]: what the records say of entries of the list
+// at place.
+func (l *Lists[T, K, V]) confirm(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) ([]memberlog.Entry, error) {
+	recs, err := l.seeThoseOf(ctx, s, entries)
+	if err != nil {
+		return nil, err
+	}
+	says := make([]memberlog.Entry, len(entries))
+	for i, rec := range recs {
+		switch {
+		case rec.Rev < entries[i].Rev: // The change may yet commit.
+		case rec.Holds(place):
+			says[i] = entries[i]
+		default:
+			says[i] = l.out(rec.ID, rec.Rev)
+		}
+	}
+	return says, nil
+}
+
+// reconsider makes the change fail that has made e, if it has still not committed,
+// and takes e out of the list at place.
+func (l *Lists[T, K, V]) reconsider(place string, e memberlog.Entry) {
+	l.host.DB().Soon(func(ctx context.Context) error {
+		says, err := l.confirm(ctx, l.host.Store(), place, []memberlog.Entry{e})
+		if err == nil && says[0].Rev == 0 {
+			err = l.host.Mend(ctx, l.host.Store(), e.ID, place, e.Rev)
+		}
+		return err
+	})
+}
+
+func (l *Lists[T, K, V]) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.Entry) ([]*plug.Seen[T], error) {
+	ids := make([]string, len(entries))
+	for i := range entries {
+		ids[i] = entries[i].ID
+	}
+	return l.host.See(ctx, s, ids...)
+}
+
+// places is a set of places.
+type places struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+func (p *places) note(some []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil {
+		p.all = make(map[string]bool)
+	}
+	for _, place := range some {
+		p.all[place] = true
+	}
+}
+
+// take returns the places, in order, and forgets them.
+func (p *places) take() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := slices.Sorted(maps.Keys(p.all))
+	p.all = nil
+	return all
+}
+
+// mendAtOnce is how many lists a rebuild reads side by side when it ends.
+const mendAtOnce = 16
+
+// Finish makes the lists that a rebuild has come across hold what their records say
+// and nothing else, and then has them counted.
+func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
+	for batch := range slices.Chunk(l.entered.take(), mendAtOnce) {
+		err := l.atEach(ctx, l.host.Store(), batch, func(s kv.Store, i int) error { return l.mendAll(ctx, s, batch[i]) })
+		if err != nil {
+			return err
+		}
+	}
+	return l.finishCounting(ctx)
+}
+
+// mendAll mends the entries of the list at place that do not agree with their
+// records.
+func (l *Lists[T, K, V]) mendAll(ctx context.Context, s kv.Store, place string) error {
+	return l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
+		for batch := range slices.Chunk(entries, loadAtOnce) {
+			if err := l.mend(ctx, s, place, batch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (l *Lists[T, K, V]) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) error {
+	recs, err := l.seeThoseOf(ctx, s, entries)
+	if err != nil {
+		return err
+	}
+	var works []func(kv.Store) error
+	for i, rec := range recs {
+		holds, e := rec.Holds(place), &entries[i]
+		if holds == e.Member(l.host.DB().Now()) {
+			continue
+		}
+		past := e.Rev
+		if holds {
+			past++ // An entry with the rev of e would not count.
+		}
+		works = append(works, func(s kv.Store) error { return l.host.Mend(ctx, s, rec.ID, place, past) })
+	}
+	for _, err := range kv.Together(ctx, s, works...) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package index_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// strange writes entries into the list of knuth's books, as a process does that dies
+// before it commits and before its journal line arrives.
+func strange(t testing.TB, s kv.Store, entries ...memberlog.Entry) {
+	t.Helper()
+	l := &memberlog.Logs{
+		Key:     func(place string) string { return "l:Book:ByAuthor:" + place },
+		Store:   s,
+		Now:     time.Now,
+		Soon:    func(func(context.Context) error) {},
+		Limits:  memberlog.DefaultLimits,
+		Confirm: func(context.Context, kv.Store, string, []memberlog.Entry) ([]memberlog.Entry, error) { return nil, nil },
+	}
+	for _, e := range entries {
+		must(t, l.Write(t.Context(), s, "knuth", e))
+	}
+}
+
+// openAt opens books whose clock shows what now points to.
+func openAt(t testing.TB, s kv.Store, now *time.Time) *books {
+	t.Helper()
+	db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return *now }))
+	must(t, err)
+	return newBooks(closing(t, db))
+}
+
+// foldKnuth has all of knuth's list folded.
+func foldKnuth(t testing.TB, b *books) {
+	t.Helper()
+	ctx := t.Context()
+	b.ByAuthor.Divide()
+	_, err := b.ByAuthor.Of("knuth").Count(ctx)
+	must(t, err)
+	must(t, b.db.Flush(ctx))
+}
+
+const farAhead = 1 << 46 // a rev that no record has yet
+
+func TestList_AFoldKeepsNoEntryThatItsRecordContradicts(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		now := time.Now()
+		b := openAt(t, shared{s}, &now)
+		var all []*book
+		for i := range 20 {
+			all = append(all, &book{ID: fmt.Sprint("k", i), Author: "knuth"}, &book{ID: fmt.Sprint("d", i), Author: "dijkstra"})
+		}
+		must(t, b.CreateMulti(ctx, all))
+		must(t, b.db.Flush(ctx))
+		want := idsOf(t, ctx, b.ByAuthor.Of("knuth"))
+		for i := range 20 {
+			strange(t, s, memberlog.Entry{ID: fmt.Sprint("d", i), Rev: 1, In: true})
+		}
+		foldKnuth(t, b)
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), want...)
+		// A late copy does not bring one back.
+		strange(t, s, memberlog.Entry{ID: "d1", Rev: 1, In: true})
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), want...)
+	})
+}
+
+func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		now := time.Now()
+		b := openAt(t, shared{s}, &now)
+		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
+		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
+		must(t, b.db.Flush(ctx))
+		strange(t, s,
+			memberlog.Entry{ID: "ghost", Rev: farAhead, In: true}, // of a record that is not there
+			memberlog.Entry{ID: "b", Rev: farAhead, In: true})
+		for range 3 {
+			foldKnuth(t, b)
+			wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b", "ghost")
+			now = now.Add(25 * time.Second)
+		}
+		_, err := b.ByAuthor.Of("knuth").Size(ctx)
+		must(t, err)
+		must(t, b.db.Flush(ctx))
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
+		wantIDs(t, ctx, b.ByAuthor.Of("dijkstra"), "b")
+		must(t, b.Create(ctx, &book{ID: "ghost", Author: "knuth"}))
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "ghost")
+	})
+}
+
+func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		now := time.Now()
+		b := openAt(t, shared{s}, &now)
+		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
+		must(t, b.db.Flush(ctx))
+		for i := range 10 {
+			strange(t, s, memberlog.Entry{ID: fmt.Sprint("ghost", i), Rev: farAhead, In: true})
+		}
+		for range 2 {
+			p, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
+			must(t, err)
+			must(t, b.db.Flush(ctx))
+			if diff := cmp.Diff([]string{"a"}, bookIDs(p.Items)); diff != "" {
+				t.Errorf("a page (-want +got)\n%s", diff)
+			}
+			now = now.Add(61 * time.Second)
+		}
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
+	})
+}
+
+func TestList_AFoldKeepsAnEntryWhoseChangeCommitsLater(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		now := time.Now()
+		b := openAt(t, shared{s}, &now)
+		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
+		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
+		must(t, b.db.Flush(ctx))
+		late := memberlog.Entry{ID: "b", Rev: 1 + revOf(t, b, "b"), In: true}
+		strange(t, s, late)
+		foldKnuth(t, b)
+		_, err := b.Update(ctx, "b", func(b *book) error { b.Author = "knuth"; return nil })
+		must(t, err)
+		for range 3 {
+			foldKnuth(t, b)
+			now = now.Add(time.Minute)
+			wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
+			must(t, b.db.Flush(ctx))
+		}
+		if got := revOf(t, b, "b"); got != late.Rev {
+			t.Errorf("the record was fenced: it is at rev %d, not %d", got, late.Rev)
+		}
+	})
+}
+
+func TestLists_Rebuild_TakesOutWhatNoRecordConfirms(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		b := newBooks(closing(t, open(t, shared{s})))
+		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
+		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
+		must(t, b.db.Flush(ctx))
+		strange(t, s,
+			memberlog.Entry{ID: "b", Rev: 1, In: true},
+			memberlog.Entry{ID: "ghost", Rev: farAhead, In: true})
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b", "ghost")
+		must(t, b.Rebuild(ctx))
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
+		wantIDs(t, ctx, b.ByAuthor.Of("dijkstra"), "b")
+	})
+}
+
+func TestLists_Rebuild_TakesADeletedRecordOutOfAListThatHasNoOther(t *testing.T) {
+	ctx, mem := t.Context(), plain{memkv.New(memkv.Options{})}
+	late := &unremoving{Store: shared{mem}}
+	dying := newBooks(open(t, late))
+	must(t, dying.Create(ctx, &book{ID: "a", Author: "knuth"}))
+	late.refuses.Store(true)
+	must(t, dying.Delete(ctx, "a"))
+	if err := dying.db.Close(ctx); err == nil {
+		t.Error("the removal was to be refused")
+	}
+	b := newBooks(closing(t, open(t, shared{mem})))
+	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
+	must(t, b.Rebuild(ctx))
+	wantIDs(t, ctx, b.ByAuthor.Of("knuth"))
+}
+
+// An index whose definition has changed, and was changed back.
+func TestLists_Rebuild_EntersWhatAnEntryOfTheSameRevTookOut(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		b := newBooks(closing(t, open(t, shared{s})))
+		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
+		must(t, b.db.Flush(ctx))
+		strange(t, s, memberlog.Entry{ID: "a", Rev: revOf(t, b, "a"), At: time.Now().Unix()})
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"))
+		must(t, b.Rebuild(ctx))
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
+	})
+}
+
+func revOf(t testing.TB, b *books, id string) uint64 {
+	t.Helper()
+	recs, err := b.ByAuthor.Host().See(t.Context(), b.db.Store(), id)
+	must(t, err)
+	return recs[0].Rev
+}

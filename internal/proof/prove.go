@@ -1,0 +1,83 @@
+package proof
+
+import (
+	"iter"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// Prove is the environment variable that says how much to prove:
+//
+//   - unset: what go test does in a few minutes;
+//   - all: everything, as make prove does;
+//   - a duration such as 20s: a part of everything, chosen at random, which takes
+//     each test about that long.
+const Prove = "RINGTREE_PROVE"
+
+// Long reports whether there is time for more than go test does by itself.
+func Long() bool { return os.Getenv(Prove) != "" }
+
+// budget returns how long a test may take to prove a part. It returns false if it
+// is to prove all, or just the short cut.
+func budget(t testing.TB) (time.Duration, bool) {
+	t.Helper()
+	text := os.Getenv(Prove)
+	if text == "" || text == "all" {
+		return 0, false
+	}
+	limit, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("%s=%s: want all or a duration such as 20s", Prove, text)
+	}
+	return limit, true
+}
+
+// Part yields what a test goes through: few, or all if everything is proved. To
+// prove a part, it yields those of all in random order until the time is up, and at
+// least one.
+func Part[T any](t testing.TB, few, all []T) iter.Seq[T] {
+	t.Helper()
+	limit, part := budget(t)
+	switch {
+	case !Long():
+		return slices.Values(few)
+	case !part:
+		return slices.Values(all)
+	}
+	return func(yield func(T) bool) {
+		end := time.Now().Add(limit)
+		for n, i := range rand.Perm(len(all)) {
+			if n > 0 && time.Now().After(end) || !yield(all[i]) {
+				return
+			}
+		}
+	}
+}
+
+// longer is how many times as many seeds make prove gives a sweep.
+const longer = 20
+
+// Sweep is [kvtest.SimulateMany] with n seeds, which should take about a second. If
+// everything is proved, there are 20 times as many. To prove a part, it takes other
+// seeds, from a random one on, until the time is up.
+func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
+	t.Helper()
+	limit, part := budget(t)
+	switch {
+	case !Long():
+		kvtest.SimulateMany(t, n, world, test)
+	case !part:
+		kvtest.SimulateMany(t, longer*n, world, test)
+	default:
+		end := time.Now().Add(limit)
+		first := uint64(rand.Uint32())
+		for seed := first; seed == first || time.Now().Before(end); seed++ {
+			kvtest.Simulate(t, seed, world, test)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package proof_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+func TestPart_YieldsFewOrAllOrSomeOfAll(t *testing.T) {
+	few, all := []int{1, 2}, []int{1, 2, 3, 4, 5}
+	for prove, want := range map[string][]int{"": few, "all": all, "1h": all} {
+		t.Setenv(proof.Prove, prove)
+		if diff := cmp.Diff(want, slices.Sorted(proof.Part(t, few, all))); diff != "" {
+			t.Errorf("%s=%s: mismatch (-want +got):\n%s", proof.Prove, prove, diff)
+		}
+	}
+	t.Setenv(proof.Prove, "1ns")
+	if got := slices.Collect(proof.Part(t, few, all)); len(got) != 1 {
+		t.Errorf("when the time is up at once: %v, want one", got)
+	}
+	if got := slices.Collect(proof.Part(t, nil, []int{})); len(got) != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+}
+
+func TestPart_RefusesWhatIsNoDuration(t *testing.T) {
+	t.Setenv(proof.Prove, "much")
+	got := complaintOf(t, func(t testing.TB) { proof.Part(t, []int{1}, []int{1}) })
+	if want := "RINGTREE_PROVE=much: want all or a duration such as 20s"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
+}
+
+func TestSweep_TakesMoreSeedsTheMoreIsProved(t *testing.T) {
+	for _, name := range []string{"RINGTREE_SEED", "RINGTREE_SEEDS"} {
+		t.Setenv(name, "") // so that it is as before when the test ends
+		os.Unsetenv(name)
+	}
+	for prove, want := range map[string]int{"": 2, "all": 40, "1ns": 1} {
+		t.Setenv(proof.Prove, prove)
+		got := 0
+		proof.Sweep(t, 2, kvtest.World{}, func(*kvtest.Sim) { got++ })
+		if got != want {
+			t.Errorf("%s=%s: %d seeds, want %d", proof.Prove, prove, got, want)
+		}
+	}
+}
+
+func TestMistakes_AQuoteThatTheCodeDoesNotHaveOnceIsStale(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "a.go"), []byte("one two two"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for old, want := range map[string]string{
+		"one":   "",
+		"two":   "wrong: a.go has 2 places with\ntwo\n",
+		"three": "wrong: a.go has 0 places with\nthree\n",
+	} {
+		err := proof.Stale(root, proof.Wrong("wrong", "a.go", old, "x"))
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("of %q: got %v, want %q in it", old, err, want)
+		}
+	}
+	if err := proof.Stale(root, proof.Wrong("wrong", "b.go", "x", "y")); err == nil {
+		t.Error("of a file that is not there: no error")
+	}
+}

@@ -1,0 +1,97 @@
+package whole
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Diary is what the writers of some processes know of their changes, in order.
+type Diary struct {
+	mu      sync.Mutex
+	now     int
+	entries []*Entry
+	wrong   []string
+}
+
+// Entry is one call of a writer. It took from Begin to End, by the diary's count.
+type Entry struct {
+	Who, What, About string
+	Token            string // what the writer calls it
+	Begin, End       int    // End is 0 if it never ended
+	Err              error
+}
+
+// done reports whether the call was carried out for sure.
+func (e *Entry) done() bool { return e.End > 0 && e.Err == nil }
+
+// maybe reports whether the call may have been carried out, or may still be.
+func (e *Entry) maybe() bool {
+	return e.End == 0 || e.Err == nil || errors.Is(e.Err, kv.ErrUnclear)
+}
+
+func (e *Entry) String() string {
+	return fmt.Sprintf("%4d-%-4d %s %s %s: %v", e.Begin, e.End, e.Who, e.What, e.About, e.Err)
+}
+
+// do calls f and notes what became of it.
+func (d *Diary) do(who, what, about, token string, f func() error) error {
+	e := &Entry{Who: who, What: what, About: about, Token: token, Begin: d.tick()}
+	d.mu.Lock()
+	d.entries = append(d.entries, e)
+	d.mu.Unlock()
+	err := f()
+	end := d.tick()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.End, e.Err = end, err
+	return err
+}
+
+func (d *Diary) tick() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now++
+	return d.now
+}
+
+// blame notes something that no reader may see.
+func (d *Diary) blame(who, format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wrong = append(d.wrong, fmt.Sprintf(format, args...)+fmt.Sprintf(" (%s at %d)", who, d.now))
+}
+
+// Calls returns how many calls there were.
+func (d *Diary) Calls() int { return len(d.entries) }
+
+// of returns the calls of one kind about something, in the order of their beginnings.
+func (d *Diary) of(what, about string) []*Entry {
+	var found []*Entry
+	for _, e := range d.entries {
+		if e.What == what && e.About == about {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// Story returns the calls that have to do with what a line of Judge names.
+func (d *Diary) Story(line string) []string {
+	words := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(` :;,"{}[]()`, c) })
+	about := func(e *Entry) bool {
+		return slices.ContainsFunc(strings.Fields(e.About), func(id string) bool { return slices.Contains(words, id) }) ||
+			words[0] == "Offer" && (e.What == "put" || e.What == "withdraw")
+	}
+	var lines []string
+	for _, e := range d.entries {
+		if about(e) {
+			lines = append(lines, e.String())
+		}
+	}
+	return lines
+}

@@ -1,0 +1,204 @@
+package whole
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// Judge returns what is wrong with the library when all writers have ended and what
+// the dead have left is repaired: what its indexes answer otherwise than its
+// records say, what is not as the diary has it, and what readers should not have
+// seen. Each line begins with the question.
+func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
+	shown := l.Look(ctx)
+	should, err := l.Should(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wrong := slices.Concat(d.wrong, should.Differences(shown))
+	wrong = append(wrong, l.judgeTimelines(ctx, d, shown)...)
+	wrong = append(wrong, d.judgeViews(shown)...)
+	wrong = append(wrong, d.judgeSets(shown)...)
+	return append(wrong, d.judgeLog(shown)...), nil
+}
+
+// judgeTimelines wants each live record that belongs to a timeline there once, as
+// long as the timeline has not forgotten any, and newer titles above older ones.
+func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wrong []string) {
+	works, err := live(ctx, l.Works.Records, WorkIDs)
+	if err != nil {
+		return []string{"timelines: " + err.Error()}
+	}
+	check := func(name string, size int64, belongs func(*Work) bool, rings ...*timeline.Ring[Work]) {
+		for _, ring := range rings {
+			if _, last, err := ring.InUse(ctx); err != nil || last > size {
+				return // It has forgotten its first entries.
+			}
+		}
+		ids := those(works, workID, belongs)
+		for _, question := range []string{name, name + " Page"} {
+			got := strings.Fields(shown[question])
+			slices.Sort(got)
+			if text := strings.Join(got, " "); text != ids {
+				wrong = append(wrong, fmt.Sprintf("%s: want %q, got %q", question, ids, text))
+			}
+		}
+	}
+	check("Work Newest", 200, func(w *Work) bool { return w.Title != "" }, l.Works.Newest)
+	check("Work Notes", 60, func(w *Work) bool { return w.Note != "" }, l.Works.Notes)
+	var rings []*timeline.Ring[Work]
+	for _, author := range Authors {
+		ring := l.Works.NewestByAuthor.Of(author)
+		check("Work NewestByAuthor "+author, 40, func(w *Work) bool { return w.Author == author }, ring)
+		rings = append(rings, ring)
+	}
+	check("Work NewestByAuthor of all", 40, func(w *Work) bool { return slices.Contains(Authors, w.Author) }, rings...)
+	return append(wrong, d.judgeOrder(works, strings.Fields(shown["Work Newest"]))...)
+}
+
+// judgeOrder wants a title that was written after another one was acknowledged
+// above it.
+func (d *Diary) judgeOrder(works []*Work, order []string) (wrong []string) {
+	calls := map[string]*Entry{} // that wrote a title, by the title
+	moved := map[string]bool{}   // ids whose titles may be older than their entries
+	for _, e := range d.entries {
+		if e.What == "make" || e.What == "edit" {
+			calls[e.Token] = e
+		}
+		if e.What == "restore" {
+			moved[e.About] = true
+		}
+	}
+	titles := map[string]string{}
+	for _, w := range works {
+		titles[w.ID] = w.Title
+	}
+	for i, above := range order {
+		for _, below := range order[i+1:] {
+			a, b := calls[titles[above]], calls[titles[below]]
+			if a != nil && b != nil && a.done() && b.done() && !moved[above] && !moved[below] && a.End < b.Begin {
+				wrong = append(wrong, fmt.Sprintf("Work Newest: %s (%s) stands above %s (%s), which was written after it", above, a, below, b))
+			}
+		}
+	}
+	return wrong
+}
+
+// judgeViews wants every view that a work was answered for since it was last made,
+// and none of before it was last deleted.
+func (d *Diary) judgeViews(shown Shown) (wrong []string) {
+	for _, id := range WorkIDs {
+		got, ok := viewsIn(shown["Work "+id])
+		made := d.lastMade(id)
+		if !ok || made == nil {
+			continue
+		}
+		low, high, gone := int64(0), int64(0), d.lastGone(id)
+		for _, e := range d.of("hit", id) {
+			if e.done() && e.Begin > made.End {
+				low++
+			}
+			if e.maybe() && (!e.done() || e.End > gone) {
+				high++
+			}
+		}
+		if got < low || got > high {
+			wrong = append(wrong, fmt.Sprintf("Work Views %s: want %d to %d, got %d; made by %s", id, low, high, got, made))
+		}
+	}
+	return wrong
+}
+
+// viewsIn returns the views of a work that is shown as JSON, if it is there.
+func viewsIn(text string) (int64, bool) {
+	_, rest, ok := strings.Cut(text, `"Views":`)
+	digits, _, _ := strings.Cut(rest, ",")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, ok && err == nil
+}
+
+// lastMade returns the call that made a work for the last time, nil if the diary
+// does not say.
+func (d *Diary) lastMade(id string) *Entry {
+	var made *Entry
+	for _, e := range d.of("make", id) {
+		if e.done() {
+			made = e
+		}
+	}
+	if made == nil {
+		return nil
+	}
+	for _, e := range d.of("delete", id) {
+		if e.maybe() && (e.End == 0 || e.Err != nil || e.End > made.Begin) {
+			return nil
+		}
+	}
+	return made
+}
+
+// lastGone returns when the last call began that may have deleted a work; 0 if it was
+// never deleted.
+func (d *Diary) lastGone(id string) int {
+	gone := 0
+	for _, e := range d.of("delete", id) {
+		if e.maybe() {
+			gone = e.Begin
+		}
+	}
+	return gone
+}
+
+// judgeSets wants a member in its set, or out of it, as its only writer has last
+// said.
+func (d *Diary) judgeSets(shown Shown) (wrong []string) {
+	last := map[string]*Entry{}
+	for _, e := range d.entries {
+		if e.What == "add" || e.What == "remove" {
+			last[e.About] = e
+		}
+	}
+	for about, e := range last {
+		topic, member, _ := strings.Cut(about, " ")
+		in := slices.Contains(strings.Fields(shown["Topics "+topic]), member)
+		if e.done() && in != (e.What == "add") {
+			wrong = append(wrong, fmt.Sprintf("Topics %s: %s is in: %t, after %s", topic, member, in, e))
+		}
+	}
+	for _, topic := range Topics {
+		n := strconv.Itoa(len(strings.Fields(shown["Topics "+topic])))
+		for _, question := range []string{"Topics Size ", "Topics Count "} {
+			if got := shown[question+topic]; got != n {
+				wrong = append(wrong, fmt.Sprintf("%s%s: want %s, got %s", question, topic, n, got))
+			}
+		}
+	}
+	return wrong
+}
+
+// judgeLog wants each text that was added once, the numbers without a gap, and as
+// many as the log says.
+func (d *Diary) judgeLog(shown Shown) (wrong []string) {
+	seen := map[string]int{}
+	for i, field := range strings.Fields(shown["Log"]) {
+		n, text, _ := strings.Cut(field, "=")
+		if n != strconv.Itoa(i+1) {
+			wrong = append(wrong, fmt.Sprintf("Log: want number %d, got %s", i+1, field))
+		}
+		seen[text]++
+	}
+	if n := strconv.Itoa(len(strings.Fields(shown["Log"]))); n != shown["Log Count"] {
+		wrong = append(wrong, fmt.Sprintf("Log Count: want %s, got %s", n, shown["Log Count"]))
+	}
+	for _, e := range d.entries {
+		if n := seen[e.About]; e.What == "log" && (n > 1 || n == 0 && e.done() || n > 0 && !e.maybe()) {
+			wrong = append(wrong, fmt.Sprintf("Log %s: there %d times, after %s", e.About, n, e))
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,66 @@
+package whole
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// Library is a database with every class of index: those of the models, and those
+// that stand alone.
+type Library struct {
+	*Models
+	DB     *kvmodel.DB
+	Topics *index.Sets[string, string]
+	Log    *index.Sequence[string]
+	Scores *ranking.Tree[int64]
+}
+
+// Open returns the library in s. What goes wrong after a reply is not logged, since
+// the library is there to have much go wrong.
+func Open(s kv.Store, opts ...kvmodel.Option) (*Library, error) {
+	db, err := kvmodel.Open(s, append([]kvmodel.Option{kvmodel.Log(slog.New(slog.DiscardHandler))}, opts...)...)
+	if err != nil {
+		return nil, err
+	}
+	text := kvmodel.StringKey[string]()
+	return &Library{
+		Models: New(db),
+		DB:     db,
+		Topics: index.NewSets(db, "topics", text, text),
+		Log:    index.NewSequence(db, "log", kvmodel.Codec[string](plainText{})),
+		Scores: ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "scores", Of: ranking.Int[int64]()}),
+	}, nil
+}
+
+// plainText stores a text as it is.
+type plainText struct{}
+
+func (plainText) Append(dst []byte, v *string) ([]byte, error) { return append(dst, *v...), nil }
+
+func (plainText) Unmarshal(data []byte, v *string) (bool, error) {
+	*v = string(data)
+	return false, nil
+}
+
+func (plainText) Merge(_, next []byte) ([]byte, error) { return next, nil }
+
+// Touch changes every counter of every work, so that boards which follow them
+// follow.
+func (l *Library) Touch(ctx context.Context, d *Diary) {
+	w := NewWriter(l, 0, nil, d)
+	w.name, w.own = "touch", ""
+	for _, id := range WorkIDs {
+		if v, err := l.Works.Get(ctx, id); err != nil {
+			continue
+		} else if v.Views > 0 {
+			_ = w.note("hit", id, func() error { _, err := l.Works.Views.Hit(ctx, id); return err })
+		}
+		_ = l.Likes.Create(ctx, &Like{User: "touch", Work: id})
+		_ = l.Likes.Delete(ctx, LikeID{User: "touch", Work: id})
+	}
+}

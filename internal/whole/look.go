@@ -1,0 +1,229 @@
+package whole
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// Look asks the library everything it can be asked.
+func (l *Library) Look(ctx context.Context) Shown {
+	s := Shown{}
+	l.lookAtRecords(ctx, s)
+	l.lookByValue(ctx, s)
+	l.lookAtBoards(ctx, s)
+	l.lookAtTimelines(ctx, s)
+	l.lookAtEvents(ctx, s)
+	l.lookAtOthers(ctx, s)
+	return s
+}
+
+func workID(w *Work) string   { return w.ID }
+func offerID(o *Offer) string { return o.ID }
+func likeID(v *Like) string   { return fmt.Sprint(LikeID{v.User, v.Work}) }
+func ticketID(t *Ticket) string {
+	return fmt.Sprint(t.ID)
+}
+
+// lookAtRecords shows every record as JSON. The likes of a work are shown apart, as
+// they are not a part of its record, and of the times that are filled in the day.
+func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
+	records(ctx, s, "Work", l.Works.Records, workID, func(w *Work) {
+		s["Work Likes "+w.ID], w.Likes = fmt.Sprint(w.Likes), 0
+		w.Created, w.Updated = w.Created.Truncate(day), w.Updated.Truncate(day)
+	})
+	records(ctx, s, "Like", l.Likes.Records, likeID, func(*Like) {})
+	records(ctx, s, "Offer", l.Offers.Records, offerID, func(*Offer) {})
+	records(ctx, s, "Ticket", l.Tickets.Records, ticketID, func(*Ticket) {})
+}
+
+const day = 24 * time.Hour
+
+func records[T any, K comparable](ctx context.Context, s Shown, name string, r *kvmodel.Records[T, K], id func(*T) string, apart func(*T)) {
+	sayAll(s, name+" All", r.All(ctx), id, true)
+	for v, err := range r.All(ctx) {
+		if err != nil {
+			return
+		}
+		apart(v)
+		text, err := json.Marshal(v)
+		s.say(name+" "+id(v), err, string(text))
+	}
+}
+
+// lookByValue shows what is found by value.
+func (l *Library) lookByValue(ctx context.Context, s Shown) {
+	for w, err := range l.Works.All(ctx) {
+		if err != nil {
+			s.say("Work BySlug", err)
+			break
+		}
+		found(ctx, s, "Work BySlug", l.Works.BySlug, w.Slug, workID)
+		l.lookAtHistory(ctx, s, w.ID)
+	}
+	for o, err := range l.Offers.All(ctx) {
+		if err != nil {
+			s.say("Offer ByCode", err)
+			break
+		}
+		found(ctx, s, "Offer ByCode", l.Offers.ByCode, o.Code, offerID)
+	}
+	for _, author := range Authors {
+		list(ctx, s, "Work ByAuthor "+author, l.Works.ByAuthor.Of(author), workID)
+	}
+	for _, tag := range Tags {
+		list(ctx, s, "Work ByTags "+tag, l.Works.ByTags.Of(tag), workID)
+	}
+	for _, room := range Rooms {
+		for shelf := range Shelves {
+			list(ctx, s, fmt.Sprint("Work ByRoomShelf ", room, shelf), l.Works.ByRoomShelf.Of(ByRoomShelf{room, shelf}), workID)
+		}
+	}
+	for _, user := range Users {
+		list(ctx, s, "Like ByUser "+user, l.Likes.ByUser.Of(user), likeID)
+	}
+	for _, work := range WorkIDs {
+		list(ctx, s, "Like ByWork "+work, l.Likes.ByWork.Of(work), likeID)
+	}
+	for _, kind := range Kinds {
+		list(ctx, s, "Offer ByKind "+kind, l.Offers.ByKind.Of(kind), offerID)
+	}
+	for _, text := range Texts {
+		list(ctx, s, "Ticket ByText "+text, l.Tickets.ByText.Of(text), ticketID)
+	}
+}
+
+// found shows the record that has a unique value.
+func found[T any](ctx context.Context, s Shown, name string, u *index.Unique[T, string], value string, id func(*T) string) {
+	if value == "" {
+		return
+	}
+	v, err := u.Find(ctx, value)
+	if err != nil {
+		s.say(name+" "+value, err)
+		return
+	}
+	s.say(name+" "+value, nil, id(v))
+}
+
+// lookAtHistory shows the revisions of a work.
+func (l *Library) lookAtHistory(ctx context.Context, s Shown, id string) {
+	revisions, err := l.Works.History.Of(ctx, id, 9)
+	var texts []string
+	for _, r := range revisions {
+		text := fmt.Sprint(r.Rev, " gone")
+		if r.Item != nil {
+			text = fmt.Sprint(r.Rev, " ", strings.Join(r.Item.Marks, "+"))
+		}
+		texts = append(texts, text)
+	}
+	s.say("Work History "+id, err, strings.Join(texts, "; "))
+}
+
+// lookAtBoards shows every board.
+func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
+	w := l.Works
+	board(ctx, s, "Work TopPrice", w.TopPrice, workID)
+	board(ctx, s, "Work TopGrade", w.TopGrade, workID)
+	boardBy(ctx, s, "Work Archive", w.Archive, workID, time.Time.UnixMilli)
+	board(ctx, s, "Work TopViews", w.TopViews, workID)
+	board(ctx, s, "Work TopLikes", w.TopLikes, workID)
+	// A work that is not liked any more may be there with 0 likes.
+	s["Work TopLikes liked"] = atZero.ReplaceAllString(s["Work TopLikes At"], "")
+	board(ctx, s, "Work Front", w.Front, workID)
+	board(ctx, s, "Work TopViewsPerDay", w.TopViewsPerDay, workID)
+	for _, author := range Authors {
+		board(ctx, s, "Work TopPriceByAuthor "+author, w.TopPriceByAuthor.Of(author), workID)
+	}
+	board(ctx, s, "Offer TopPrice", l.Offers.TopPrice, offerID)
+	for _, kind := range Kinds {
+		board(ctx, s, "Offer TopPriceByKind "+kind, l.Offers.TopPriceByKind.Of(kind), offerID)
+	}
+	for _, bounds := range bounds {
+		n, err := w.TopPrice.Between(bounds[0], bounds[1]).Count(ctx)
+		s.say(fmt.Sprint("Work TopPrice Between ", bounds), err, n)
+		n, err = l.Offers.TopPrice.Between(bounds[0], bounds[1]).Count(ctx)
+		s.say(fmt.Sprint("Offer TopPrice Between ", bounds), err, n)
+	}
+}
+
+var atZero = regexp.MustCompile(` ?\d+: [^;]* at 0;$`)
+
+// bounds are the parts of boards by price that are counted.
+var bounds = [][2]int64{{-100, 5}, {5, 20}, {20, 1000}}
+
+// lookAtTimelines shows every timeline, newest first.
+func (l *Library) lookAtTimelines(ctx context.Context, s Shown) {
+	ring := func(name string, r *timeline.Ring[Work]) {
+		sayAll(s, name, r.All(ctx), workID, false)
+		sayAll(s, name+" Page", pages(ctx, r, 3), workID, false)
+	}
+	ring("Work Newest", l.Works.Newest)
+	ring("Work Notes", l.Works.Notes)
+	for _, author := range Authors {
+		ring("Work NewestByAuthor "+author, l.Works.NewestByAuthor.Of(author))
+	}
+	ring("Work NewestByAuthor of all", l.Works.NewestByAuthor.Of(Authors...))
+}
+
+// lookAtEvents shows the events of all owners, newest first.
+func (l *Library) lookAtEvents(ctx context.Context, s Shown) {
+	for _, owner := range Owners {
+		events(ctx, s, "Visit "+owner, l.Visits, owner, func(v Visit) string { return v.Guest })
+		events(ctx, s, "Glance "+owner, l.Glances, owner, func(v Glance) string { return v.Guest })
+		events(ctx, s, "Notice "+owner, l.Notices, owner, func(v Notice) string { return v.Text })
+		events(ctx, s, "Shot "+owner, l.Shots, owner, func(v Shot) string { return v.Text })
+	}
+}
+
+func events[T any, E interface {
+	Latest(context.Context, string, int) ([]T, error)
+}](ctx context.Context, s Shown, name string, e E, owner string, text func(T) string) {
+	latest, err := e.Latest(ctx, owner, 10)
+	var texts []string
+	for _, v := range latest {
+		texts = append(texts, text(v))
+	}
+	s.say(name, err, strings.Join(texts, " "))
+}
+
+// lookAtOthers shows what stands beside records: sets, the log, the tickets' row
+// and the tree.
+func (l *Library) lookAtOthers(ctx context.Context, s Shown) {
+	for _, topic := range Topics {
+		set := l.Topics.Of(topic)
+		sayAll(s, "Topics "+topic, set.All(ctx), func(id string) string { return id }, true)
+		n, err := set.Size(ctx)
+		s.say("Topics Size "+topic, err, n)
+		n, err = set.Count(ctx)
+		s.say("Topics Count "+topic, err, n)
+	}
+	last, err := l.Log.Count(ctx)
+	s.say("Log Count", err, last)
+	sayAll(s, "Log", l.Log.Range(ctx, 1, last), func(v index.Numbered[string]) string {
+		return fmt.Sprint(v.N, "=", *v.Value)
+	}, false)
+	last, err = l.Tickets.Sequence.Count(ctx)
+	s.say("Ticket Count", err, last)
+	members, _, _, err := l.Scores.Page(ctx, "", 100)
+	var texts []string
+	for _, m := range members {
+		rank, err := l.Scores.Rank(ctx, m.ID)
+		texts = append(texts, fmt.Sprintf("%s=%d", m.ID, m.Score))
+		if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+			texts = append(texts, err.Error())
+		}
+		_ = rank
+	}
+	s.say("Scores", err, strings.Join(texts, " "))
+	n, err := l.Scores.Len(ctx)
+	s.say("Scores Len", err, n)
+}

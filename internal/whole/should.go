@@ -1,0 +1,238 @@
+package whole
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Should returns what the library's records say that its indexes should answer. It
+// asks for each record by its id, and not through any index.
+func (l *Library) Should(ctx context.Context) (Shown, error) {
+	r, err := l.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := Shown{}
+	r.saysIDs(s)
+	r.saysFound(s)
+	r.saysLists(s)
+	r.saysBoards(s)
+	for _, w := range r.works {
+		s["Work Likes "+w.ID] = fmt.Sprint(r.likesOf(w.ID))
+	}
+	return s, nil
+}
+
+// truth is the live records.
+type truth struct {
+	works   []*Work
+	likes   []*Like
+	offers  []*Offer
+	tickets []*Ticket
+	today   map[string]int64 // views, by work
+}
+
+// read reads all records by their ids. Offers with ids of other words are taken
+// from the enumeration.
+func (l *Library) read(ctx context.Context) (truth, error) {
+	var r truth
+	var errs [5]error
+	r.works, errs[0] = live(ctx, l.Works.Records, WorkIDs)
+	var edges []LikeID
+	for _, user := range Users {
+		for _, work := range WorkIDs {
+			edges = append(edges, LikeID{user, work})
+		}
+	}
+	r.likes, errs[1] = live(ctx, l.Likes.Records, edges)
+	ids := slices.Clone(OfferIDs)
+	for o, err := range l.Offers.All(ctx) {
+		if err == nil && !slices.Contains(ids, o.ID) {
+			ids = append(ids, o.ID)
+		}
+	}
+	r.offers, errs[2] = live(ctx, l.Offers.Records, ids)
+	last, err := l.Tickets.Sequence.Count(ctx)
+	errs[3] = err
+	var numbers []int64
+	for n := range last {
+		numbers = append(numbers, n+1)
+	}
+	r.tickets, errs[4] = live(ctx, l.Tickets.Records, numbers)
+	r.today = map[string]int64{}
+	today := l.DB.Now().UTC().Format("2006-01-02")
+	for _, w := range r.works {
+		got, err := kv.One(ctx, l.DB.Store(), kv.OpGet(kv.NewClass("per", 4).Key("Work", "TopViewsPerDay", today, w.ID)))
+		if err == nil {
+			r.today[w.ID], err = kv.ParseNumber(got.Value)
+		}
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
+			return r, err
+		}
+	}
+	return r, errors.Join(errs[:]...)
+}
+
+// live returns the records with ids that are there.
+func live[T any, K comparable](ctx context.Context, r *kvmodel.Records[T, K], ids []K) ([]*T, error) {
+	all, err := r.GetMulti(ctx, ids)
+	return slices.DeleteFunc(all, func(v *T) bool { return v == nil }), err
+}
+
+func (r *truth) saysIDs(s Shown) {
+	s["Work All"] = those(r.works, workID, all)
+	s["Like All"] = those(r.likes, likeID, all)
+	s["Offer All"] = those(r.offers, offerID, all)
+	s["Ticket All"] = those(r.tickets, ticketID, all)
+}
+
+func all[T any](*T) bool { return true }
+
+// those returns the ids of the records that are meant, sorted.
+func those[T any](records []*T, id func(*T) string, meant func(*T) bool) string {
+	var ids []string
+	for _, v := range records {
+		if meant(v) {
+			ids = append(ids, id(v))
+		}
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, " ")
+}
+
+func (r *truth) saysFound(s Shown) {
+	for _, w := range r.works {
+		if w.Slug != "" {
+			s["Work BySlug "+w.Slug] = w.ID
+		}
+	}
+	for _, o := range r.offers {
+		if o.Code != "" {
+			s["Offer ByCode "+o.Code] = o.ID
+		}
+	}
+}
+
+func (r *truth) saysLists(s Shown) {
+	for _, author := range Authors {
+		saysList(s, "Work ByAuthor "+author, r.works, workID, func(w *Work) bool { return w.Author == author })
+	}
+	for _, tag := range Tags {
+		saysList(s, "Work ByTags "+tag, r.works, workID, func(w *Work) bool { return slices.Contains(w.Tags, tag) })
+	}
+	for _, room := range Rooms {
+		for shelf := range Shelves {
+			saysList(s, fmt.Sprint("Work ByRoomShelf ", room, shelf), r.works, workID, func(w *Work) bool { return w.Room == room && w.Shelf == shelf })
+		}
+	}
+	for _, user := range Users {
+		saysList(s, "Like ByUser "+user, r.likes, likeID, func(v *Like) bool { return v.User == user })
+	}
+	for _, work := range WorkIDs {
+		saysList(s, "Like ByWork "+work, r.likes, likeID, func(v *Like) bool { return v.Work == work })
+	}
+	for _, kind := range Kinds {
+		saysList(s, "Offer ByKind "+kind, r.offers, offerID, func(o *Offer) bool { return o.Kind == kind })
+	}
+	for _, text := range Texts {
+		saysList(s, "Ticket ByText "+text, r.tickets, ticketID, func(t *Ticket) bool { return t.Text == text })
+	}
+}
+
+func saysList[T any](s Shown, name string, records []*T, id func(*T) string, meant func(*T) bool) {
+	ids := those(records, id, meant)
+	for _, question := range []string{" All", " IDs", " Page"} {
+		s[name+question] = ids
+	}
+	n := fmt.Sprint(number(records, meant))
+	s[name+" Size"], s[name+" Count"] = n, n
+}
+
+func (r *truth) saysBoards(s Shown) {
+	price := func(w *Work) (int64, bool) { return w.Price, true }
+	saysBoard(s, "Work TopPrice", r.works, workID, price, false, false)
+	saysBoard(s, "Work TopGrade", r.works, workID, func(w *Work) (float64, bool) { return math.Round(w.Grade*100) / 100, true }, true, true)
+	saysBoard(s, "Work Archive", r.works, workID, func(w *Work) (int64, bool) { return w.Taken.UnixMilli(), !w.Taken.IsZero() }, false, false)
+	saysBoard(s, "Work Front", r.works, workID, func(w *Work) (int64, bool) { return w.Price + 10*r.likesOf(w.ID), true }, false, false)
+	seen := func(w *Work) (int64, bool) { return w.Views, w.Views > 0 }
+	saysBoard(s, "Work TopViews", r.works, workID, seen, false, false)
+	today := func(w *Work) (int64, bool) { return r.today[w.ID], r.today[w.ID] > 0 }
+	saysBoard(s, "Work TopViewsPerDay", r.works, workID, today, false, false)
+	liked := Shown{}
+	likes := func(w *Work) (int64, bool) { n := r.likesOf(w.ID); return n, n > 0 }
+	saysBoard(liked, "Work TopLikes", r.works, workID, likes, false, false)
+	s["Work TopLikes liked"] = liked["Work TopLikes At"]
+	for _, author := range Authors {
+		saysBoard(s, "Work TopPriceByAuthor "+author, r.works, workID, func(w *Work) (int64, bool) { return w.Price, w.Author == author }, false, false)
+	}
+	offer := func(o *Offer) (int64, bool) { return o.Price, true }
+	saysBoard(s, "Offer TopPrice", r.offers, offerID, offer, false, false)
+	for _, kind := range Kinds {
+		saysBoard(s, "Offer TopPriceByKind "+kind, r.offers, offerID, func(o *Offer) (int64, bool) { return o.Price, o.Kind == kind }, false, false)
+	}
+	for _, b := range bounds {
+		within := func(price int64) bool { return b[0] <= price && price < b[1] }
+		s[fmt.Sprint("Work TopPrice Between ", b)] = fmt.Sprint(number(r.works, func(w *Work) bool { return within(w.Price) }))
+		s[fmt.Sprint("Offer TopPrice Between ", b)] = fmt.Sprint(number(r.offers, func(o *Offer) bool { return within(o.Price) }))
+	}
+}
+
+// likesOf returns how many likes of a work there are.
+func (r *truth) likesOf(work string) int64 {
+	return int64(number(r.likes, func(v *Like) bool { return v.Work == work }))
+}
+
+func number[T any](records []*T, meant func(*T) bool) (n int) {
+	for _, v := range records {
+		if meant(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// saysBoard says what a board over records holds: those for which score returns
+// true.
+func saysBoard[T any, S cmp.Ordered](s Shown, name string, records []*T, id func(*T) string, score func(*T) (S, bool), low, shared bool) {
+	type member struct {
+		id    string
+		score S
+	}
+	var members []member
+	for _, v := range records {
+		if at, in := score(v); in {
+			members = append(members, member{id(v), at})
+		}
+	}
+	slices.SortFunc(members, func(a, b member) int {
+		order := cmp.Compare(b.score, a.score)
+		if low {
+			order = -order
+		}
+		return cmp.Or(order, strings.Compare(a.id, b.id))
+	})
+	var at, ids []string
+	rank := 1
+	for _, group := range groups(members, func(m member) S { return m.score }) {
+		var here []string
+		for _, m := range group {
+			here = append(here, m.id)
+		}
+		ids = append(ids, here...)
+		at = append(at, fmt.Sprintf("%d: %s at %v;", rank, strings.Join(here, " "), group[0].score))
+		rank += len(group)
+	}
+	slices.Sort(ids)
+	s[name+" Len"] = fmt.Sprint(len(members))
+	s[name+" At"] = strings.Join(at, " ")
+	s[name+" odd ranks"] = ""
+	s[name+" Page"] = strings.Join(ids, " ")
+}

@@ -1,0 +1,152 @@
+package whole
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// Shown is what a library answers: a text for each question.
+type Shown map[string]string
+
+// NeedsRebuild is the answer of an index that says so.
+const NeedsRebuild = "needs a rebuild"
+
+// say answers a question with values, or with the error.
+func (s Shown) say(question string, err error, values ...any) {
+	switch {
+	case errors.Is(err, kvmodel.ErrNeedsRebuild):
+		s[question] = NeedsRebuild
+	case err != nil:
+		s[question] = "error: " + err.Error()
+	default:
+		s[question] = strings.TrimSuffix(fmt.Sprintln(values...), "\n")
+	}
+}
+
+// sayAll answers a question with what seq yields.
+func sayAll[V any](s Shown, question string, seq iter.Seq2[V, error], text func(V) string, sorted bool) {
+	var texts []string
+	for v, err := range seq {
+		if err != nil {
+			s.say(question, err)
+			return
+		}
+		texts = append(texts, text(v))
+	}
+	if sorted {
+		slices.Sort(texts)
+	}
+	s.say(question, nil, strings.Join(texts, " "))
+}
+
+// Differences returns the questions that want and got answer differently, in
+// order. Questions that want does not ask do not count.
+func (s Shown) Differences(got Shown) []string {
+	var lines []string
+	for question, want := range s {
+		if got[question] != want {
+			lines = append(lines, fmt.Sprintf("%s: want %q, got %q", question, want, got[question]))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// list shows a list of records.
+func list[T any, K comparable](ctx context.Context, s Shown, name string, l *index.List[T, K], id func(*T) string) {
+	sayAll(s, name+" All", l.All(ctx), id, true)
+	sayAll(s, name+" IDs", l.IDs(ctx), func(k K) string { return fmt.Sprint(k) }, true)
+	n, err := l.Size(ctx)
+	s.say(name+" Size", err, n)
+	n, err = l.Count(ctx)
+	s.say(name+" Count", err, n)
+	sayAll(s, name+" Page", pages(ctx, l, 3), id, true)
+}
+
+// pages yields all items of a listing, n a page.
+func pages[T any](ctx context.Context, l kvmodel.Lister[T], n int) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for cursor := ""; ; {
+			page, err := l.Page(ctx, cursor, n)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if cursor = page.Next; cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// atOnce is how many places At is asked for at a time, so that pages have seams.
+const atOnce = 7
+
+// board shows a board. Records with one score are in the order of their ids, since
+// their order on the board is by chance.
+func board[T any, K comparable, S cmp.Ordered](ctx context.Context, s Shown, name string, b *ranking.Board[T, K, S], id func(*T) K) {
+	boardBy(ctx, s, name, b, id, func(score S) S { return score })
+}
+
+// boardBy shows a board whose scores are compared by.
+func boardBy[T any, K comparable, S any, C cmp.Ordered](ctx context.Context, s Shown, name string, b *ranking.Board[T, K, S], id func(*T) K, by func(S) C) {
+	n, err := b.Len(ctx)
+	s.say(name+" Len", err, n)
+	var places []ranking.Place[T, S]
+	for {
+		some, err := b.At(ctx, 1+len(places), atOnce)
+		if err != nil {
+			s.say(name+" At", err)
+			return
+		}
+		places = append(places, some...)
+		if len(some) < atOnce {
+			break
+		}
+	}
+	var at, odd []string
+	for _, group := range groups(places, func(p ranking.Place[T, S]) C { return by(p.Score) }) {
+		var ids []string
+		for _, p := range group {
+			ids = append(ids, fmt.Sprint(id(p.Item)))
+			rank, err := b.Rank(ctx, id(p.Item))
+			if err != nil || rank != p.Rank {
+				odd = append(odd, fmt.Sprintf("%v has rank %d, %v, but stands at %d;", id(p.Item), rank, err, p.Rank))
+			}
+		}
+		slices.Sort(ids)
+		at = append(at, fmt.Sprintf("%d: %s at %v;", group[0].Rank, strings.Join(ids, " "), by(group[0].Score)))
+	}
+	s.say(name+" At", nil, strings.Join(at, " "))
+	if err == nil && n != len(places) {
+		odd = append(odd, fmt.Sprintf("Len is %d, and At shows %d;", n, len(places)))
+	}
+	s.say(name+" odd ranks", nil, strings.Join(odd, " "))
+	sayAll(s, name+" Page", pages(ctx, b, 4), func(v *T) string { return fmt.Sprint(id(v)) }, true)
+}
+
+// groups divides values into runs of the same key.
+func groups[V any, C comparable](values []V, key func(V) C) [][]V {
+	var all [][]V
+	for i, v := range values {
+		if i == 0 || key(v) != key(values[i-1]) {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], v)
+	}
+	return all
+}

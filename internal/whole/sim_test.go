@@ -1,0 +1,297 @@
+package whole_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// A run is some processes that change everything at the same time on a simulated
+// store, where some die and some requests go astray. When all have ended, the dead
+// are repaired, and everything the library answers must be what its records say.
+
+const (
+	runProcesses = 4
+	runCalls     = 300 // of all processes
+)
+
+// limits make a run smaller.
+type limits struct {
+	calls  int // of each process
+	faults int
+}
+
+// outcome is what a run has found.
+type outcome struct {
+	wrong []string // none is as it should be
+	tale  string   // what to print if something is wrong
+	tally map[string]int
+}
+
+var worlds = []struct {
+	name   string
+	powers kvtest.Powers
+}{
+	{"as memcached", kvtest.NoPowers},
+	{"as Redis", kvtest.ServerPowers},
+	{"embedded", kvtest.AllPowers},
+}
+
+// mishap is something that goes wrong in a run.
+type mishap struct {
+	what  string
+	at    int // which op of all processes
+	fault kvtest.Fault
+	who   string // who dies
+}
+
+// mishaps returns what goes wrong in the run of a seed: a process dies, and some
+// requests go astray.
+func mishaps(rng *rand.Rand, powers kvtest.Powers) []mishap {
+	kinds := []mishap{
+		{what: "late", fault: kvtest.Late}, {what: "lost", fault: kvtest.Lost},
+		{what: "mute", fault: kvtest.Mute}, {what: "unsent", fault: kvtest.Unsent},
+		{what: "evicted"},
+	}
+	most := 9000
+	if powers.Atomic {
+		most = 500
+	}
+	all := []mishap{{what: "killed", at: 1 + rng.IntN(most/2), who: fmt.Sprint("p", rng.IntN(runProcesses))}}
+	for range 1 + rng.IntN(3) {
+		m := kinds[rng.IntN(len(kinds))]
+		m.at = 1 + rng.IntN(most/2)
+		all = append(all, m)
+	}
+	return all
+}
+
+// mayGo reports whether the library promises to do without the item under key.
+func mayGo(key string) bool {
+	return strings.HasPrefix(key, "qh:") || strings.HasPrefix(key, "seq:") || strings.HasSuffix(key, ":edge")
+}
+
+// run makes the run of a seed, and returns what it has found.
+func run(t *testing.T, seed uint64, lim limits) (out outcome) {
+	powers := worlds[seed%uint64(len(worlds))].powers
+	script := mishaps(rand.New(rand.NewPCG(seed, 99)), powers)
+	script = script[:min(len(script), lim.faults)]
+	out.tally = map[string]int{}
+	count, dead := 0, false
+	world := kvtest.World{Powers: powers, Slow: 0.001, MaxSteps: 1_000_000}
+	var sim *kvtest.Sim
+	world.Fault = func(m kvtest.Moment) kvtest.Fault {
+		if !strings.HasPrefix(m.Client, "p") {
+			return kvtest.None
+		}
+		count++
+		for _, mishap := range script {
+			if count != mishap.at {
+				continue
+			}
+			switch {
+			case mishap.who != "":
+				sim.CrashAt(mishap.who, sim.Step()+1)
+				dead = true
+			case mishap.fault != kvtest.ByRate:
+				out.tally[mishap.what]++
+				return mishap.fault
+			default:
+				keys := slices.DeleteFunc(slices.Sorted(slices.Values(sim.Store().Keys())), func(key string) bool { return !mayGo(key) })
+				if len(keys) > 0 {
+					sim.Evict(keys[count%len(keys)])
+					out.tally[mishap.what]++
+				}
+			}
+		}
+		return kvtest.None
+	}
+	kvtest.Simulate(t, seed, world, func(s *kvtest.Sim) {
+		sim = s
+		d, open := new(whole.Diary), false
+		for n := range runProcesses {
+			name, rng := fmt.Sprint("p", n), rand.New(rand.NewPCG(seed, uint64(n)))
+			sim.Go(name, func(store kv.Store) { open = !work(store, n, rng, d, lim.calls) || open })
+		}
+		sim.Wait()
+		if dead {
+			out.tally["killed"]++
+		}
+		sim.Do("fixer", func(store kv.Store) { repair(store, d, dead || open) })
+		sim.Wait()
+		l, err := whole.Open(asIn(sim.Store(), powers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.wrong, err = l.Judge(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+		out.tally["calls"] += d.Calls()
+		out.tally["ops"] += sim.Step()
+		out.tally["runs "+worlds[seed%uint64(len(worlds))].name]++
+		if len(out.wrong) > 0 {
+			out.tale = tale(sim, d, out.wrong)
+		}
+		if err := l.DB.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return out
+}
+
+// asIn returns s with some of its powers, as it is when nothing goes wrong.
+func asIn(s kv.Store, powers kvtest.Powers) kv.Store {
+	all := kv.PowersOf(s)
+	own := kv.Powers{Unless: powers.Unless, Ordered: powers.Ordered}
+	if powers.Atomic {
+		own = all
+	}
+	return still{s, own}
+}
+
+// work is a process that makes random changes, and reports whether it could end as
+// it should.
+func work(store kv.Store, n int, rng *rand.Rand, d *whole.Diary, calls int) bool {
+	l, err := whole.Open(store)
+	if err != nil {
+		panic(err)
+	}
+	w := whole.NewWriter(l, n, rng, d)
+	for range calls {
+		w.Step(ctx)
+		if rng.IntN(8) == 0 {
+			time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond)
+		}
+	}
+	closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	_ = l.DB.Flush(closing)
+	return l.DB.Close(closing) == nil
+}
+
+// repair is a process that comes when all others have ended, and stays until
+// everything is repaired. A board by a counter may lack what a dead process has
+// counted last, until the counter changes the next time: so they change.
+func repair(store kv.Store, d *whole.Diary, touch bool) {
+	l, err := whole.Open(store)
+	if err != nil {
+		panic(err)
+	}
+	for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
+		time.Sleep(wait)
+		for range 5 {
+			if l.DB.Repair(ctx) == nil {
+				break
+			}
+		}
+	}
+	if touch {
+		l.Touch(ctx, d)
+	}
+	_ = l.DB.Flush(ctx)
+	time.Sleep(2 * time.Minute)
+	_ = l.DB.Close(ctx)
+}
+
+// tale returns what has to do with the first thing that is wrong: the calls about
+// it, and what became of the keys.
+func tale(sim *kvtest.Sim, d *whole.Diary, wrong []string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n", strings.Join(wrong[:min(len(wrong), 20)], "\n"))
+	lines := d.Story(wrong[0])
+	fmt.Fprintf(&text, "calls about the first:\n%s\n", strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	return text.String()
+}
+
+// smallest returns what a smaller run of seed finds, if it finds anything.
+func smallest(t *testing.T, seed uint64, found outcome, lim limits) (outcome, limits) {
+	for _, smaller := range []func(limits) limits{
+		func(l limits) limits { l.faults = 0; return l },
+		func(l limits) limits { l.faults = 1; return l },
+		func(l limits) limits { l.calls /= 2; return l },
+		func(l limits) limits { l.calls /= 2; return l },
+		func(l limits) limits { l.calls = l.calls * 3 / 4; return l },
+		func(l limits) limits { l.calls = l.calls * 3 / 4; return l },
+		func(l limits) limits { l.calls -= l.calls / 8; return l },
+	} {
+		if next := smaller(lim); next != lim && next.calls > 0 {
+			if out := run(t, seed, next); len(out.wrong) > 0 {
+				found, lim = out, next
+			}
+		}
+	}
+	return found, lim
+}
+
+// class returns the kind of a difference: its question without ids and values.
+func class(line string) string {
+	question, _, _ := strings.Cut(line, ":")
+	words := strings.Fields(question)
+	return strings.Join(words[:min(len(words), 2)], " ")
+}
+
+// TestWhole_EverythingIsAsTheRecordsSay makes as many runs as RINGTREE_SEEDS says,
+// from RINGTREE_SEED on. It goes on after a run that failed, and prints how often
+// what was wrong.
+func TestWhole_EverythingIsAsTheRecordsSay(t *testing.T) {
+	first, n := setting(t, "RINGTREE_SEED", 1), setting(t, "RINGTREE_SEEDS", 20)
+	if _, alone := os.LookupEnv("RINGTREE_SEEDS"); !alone && os.Getenv("RINGTREE_SEED") != "" {
+		n = 1
+	}
+	full := limits{calls: runCalls / runProcesses, faults: 9}
+	tally, classes := map[string]int{}, map[string]int{}
+	for seed := first; seed < first+n; seed++ {
+		out := run(t, seed, full)
+		for what, times := range out.tally {
+			tally[what] += times
+		}
+		if len(out.wrong) == 0 {
+			continue
+		}
+		tally["failed"]++
+		for _, line := range out.wrong {
+			classes[class(line)]++
+		}
+		if tally["failed"] <= 3 {
+			small, lim := smallest(t, seed, out, full)
+			t.Errorf("seed %d (RINGTREE_SEED=%d runs it alone): with %d calls a process and %d mishaps\n%s", seed, seed, lim.calls, lim.faults, small.tale)
+		} else {
+			t.Errorf("seed %d: %s", seed, out.wrong[0])
+		}
+	}
+	t.Logf("%d runs: %s", n, list(tally))
+	if len(classes) > 0 {
+		t.Logf("differences: %s", list(classes))
+	}
+}
+
+func list(counts map[string]int) string {
+	var all []string
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, fmt.Sprintf("%s %d", what, counts[what]))
+	}
+	return strings.Join(all, ", ")
+}
+
+func setting(t *testing.T, name string, otherwise uint64) uint64 {
+	text, ok := os.LookupEnv(name)
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		t.Fatalf("%s=%s: %v", name, text, err)
+	}
+	return n
+}

@@ -1,0 +1,30 @@
+package whole
+
+import "fmt"
+
+// The values that records of the library have, but for those that are free.
+var (
+	Authors = []string{"ann", "bob", "cy"}
+	Tags    = []string{"blue", "green", "red"}
+	Rooms   = []string{"east", "west"}
+	Kinds   = []string{"sale", "swap"}
+	Users   = []string{"u1", "u2", "u3", "u4"}
+	Owners  = []string{"o1", "o2"}
+	Topics  = []string{"moss", "rain"}
+	Texts   = []string{"no", "yes"}
+
+	// WorkIDs and OfferIDs are the ids of all works and offers.
+	WorkIDs  = numbered("w", 12)
+	OfferIDs = numbered("f", 6)
+)
+
+// Shelves is how many shelves a room has, from 0.
+const Shelves = 2
+
+func numbered(name string, n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprint(name, i)
+	}
+	return ids
+}

@@ -1,0 +1,63 @@
+package whole
+
+import "time"
+
+//go:generate go tool kvgen
+
+// Work is a record with an index of nearly every class.
+type Work struct {
+	_      struct{}  `kv:"model,version=2,history=5"`
+	ID     string    `kv:"id"`
+	Slug   string    `kv:"unique"`
+	Author string    `kv:"list; timeline,by=Author,ring=40"`
+	Tags   []string  `kv:"list"`
+	Room   string    `kv:"list=RoomShelf,hot=4"`
+	Shelf  int       `kv:"list=RoomShelf"`
+	Title  string    `kv:"timeline,ring=200,segment=8"`
+	Note   string    `kv:"timeline,name=Notes,ring=60,shards=2"`
+	Price  int64     `kv:"ranking; ranking,by=Author"`
+	Grade  float64   `kv:"ranking,order=low,ties=shared,scale=2"`
+	Taken  time.Time `kv:"ranking,name=Archive"`
+	Views  int64     `kv:"counter; ranking; ranking,per=day,keep=3"`
+	Likes  int64     `kv:"counter; ranking"` // how many Likes there are of it
+	Frame  string    // since version 2
+	Marks  []string  // of the changes that were carried out
+
+	Version int64     `kv:"version"`
+	Created time.Time `kv:"created"`
+	Updated time.Time `kv:"updated"`
+}
+
+// Upgrade gives the works of the first release a frame.
+func (w *Work) Upgrade(from int) error {
+	if from < 2 {
+		w.Frame = "oak"
+	}
+	return nil
+}
+
+// Weight ranks a work by a field and a counter.
+//
+//kv:ranking,name=Front
+func (w *Work) Weight() int64 { return w.Price + 10*w.Likes }
+
+// Like is an edge whose number is kept in the work.
+type Like struct {
+	User string `kv:"id; list"`
+	Work string `kv:"id; list; count=Work.Likes"`
+}
+
+// Offer is a record that ends.
+type Offer struct {
+	ID    string    `kv:"id"`
+	Code  string    `kv:"unique"`
+	Kind  string    `kv:"list"`
+	Price int64     `kv:"ranking; ranking,by=Kind"`
+	Until time.Time `kv:"expires"`
+}
+
+// Ticket is a record whose ids are numbers in order.
+type Ticket struct {
+	ID   int64  `kv:"id,seq"`
+	Text string `kv:"list"`
+}

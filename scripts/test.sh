@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# test.sh: run the parts of make test one after another, and then print the seconds
+# that each took, and each package, the slowest first.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+part() { # name command...
+	local begun=$SECONDS status=0
+	"${@:2}" 2>&1 | tee -a "$log" || status=$?
+	echo "part $1 $((SECONDS - begun))" >>"$log"
+	((status == 0)) || failed+=" $1"
+}
+
+# in_bench runs a command in the module of the figures.
+in_bench() { (cd bench && "$@"); }
+
+failed=
+part setup make --no-print-directory setup
+part lint make --no-print-directory lint
+part current make --no-print-directory current
+part tests go test -timeout 15m ./...
+part bench in_bench go test -timeout 15m ./...
+
+echo "test: seconds by package and by part, slowest first"
+awk '($1 == "ok" || $1 == "FAIL") && NF > 2 { print $3 + 0, $2 } /^part / { print $3, "part: " $2 }' "$log" |
+	sort -rn | awk '{ printf "%7.1f %s\n", $1, substr($0, length($1) + 2) }'
+if [[ -n $failed ]]; then
+	echo "test: failed:$failed" >&2
+	exit 1
+fi
+echo "test: all passed in $SECONDS seconds"

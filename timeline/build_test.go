@@ -1,0 +1,166 @@
+package timeline_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// tale is a record that says when it was told.
+type tale struct {
+	ID     string
+	Author string
+	Told   time.Time
+}
+
+// tales is a release of an app: with timelines, or an earlier one without.
+type tales struct {
+	*kvmodel.Records[tale, string]
+	db       *kvmodel.DB
+	newest   *timeline.Ring[tale] // by Told
+	byAuthor *timeline.Rings[tale, string]
+}
+
+var taleSchema = kvmodel.Schema[tale, string]{
+	Name: "Tale", Version: 1,
+	ID:    func(v *tale) string { return v.ID },
+	SetID: func(v *tale, id string) { v.ID = id },
+	Key:   kvmodel.StringKey[string](),
+	Codec: asJSON[tale]{},
+}
+
+func openBare(s kv.Store, opts ...kvmodel.Option) *tales {
+	db, err := kvmodel.Open(s, opts...)
+	if err != nil {
+		panic(err)
+	}
+	return &tales{Records: kvmodel.NewRecords(db, taleSchema), db: db}
+}
+
+// openTales opens tales with timelines of the given shape. Their records are the
+// newest by Told, whatever else they have.
+func openTales(s kv.Store, spec timeline.Spec[tale], opts ...kvmodel.Option) *tales {
+	p := openBare(s, opts...)
+	spec.Value = func(v *tale) string { return timeline.Text(v.Told) }
+	spec.Order = func(v *tale) any { return v.Told }
+	spec.Name, spec.Def = "Newest", "timeline Told"
+	p.newest = timeline.NewRing(p.Records, spec)
+	spec.Name, spec.Def, spec.Shards = "NewestByAuthor", "timeline Told by Author", 0
+	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.StringKey[string](), func(v *tale) string { return v.Author })
+	return p
+}
+
+func (p *tales) close(t testing.TB) {
+	t.Helper()
+	if err := p.db.Close(ctx); err != nil {
+		t.Error("close:", err)
+	}
+}
+
+var tellers = []string{"ann", "bob", "cid"}
+
+// oldTales returns n tales in no order.
+func oldTales(n int) []*tale {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var all []*tale
+	for i := range n {
+		// Some are told in the same second, and some in the same millisecond.
+		told := time.Unix(1_700_000_000+int64(i/7), int64(i%7)*250_000)
+		all = append(all, &tale{ID: fmt.Sprintf("t%03d", rng.IntN(1000)*1000+i), Author: tellers[i%3], Told: told.UTC()})
+	}
+	rng.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// newest returns those of all that a timeline of size shows of author, or of all if
+// there is none.
+func newest(all []*tale, size int, author string) []*tale {
+	own := slices.DeleteFunc(slices.Clone(all), func(v *tale) bool { return author != "" && v.Author != author })
+	slices.SortFunc(own, func(a, b *tale) int { return cmp.Or(b.Told.Compare(a.Told), cmp.Compare(b.ID, a.ID)) })
+	return own[:min(len(own), size)]
+}
+
+// merged returns what the timelines of authors show as one.
+func merged(all []*tale, size int, authors ...string) (both []*tale) {
+	for _, author := range authors {
+		both = append(both, newest(all, size, author)...)
+	}
+	// Within a millisecond, the owner decides.
+	slices.SortStableFunc(both, func(a, b *tale) int { return cmp.Compare(b.Told.UnixMilli(), a.Told.UnixMilli()) })
+	return both
+}
+
+func shownTales(t testing.TB, r *timeline.Ring[tale]) (all []*tale) {
+	t.Helper()
+	for v, err := range r.All(ctx) {
+		must(t, err)
+		all = append(all, v)
+	}
+	return all
+}
+
+func taleID(v *tale) any { return v.ID }
+
+// toldIn returns when v was told, as exactly as shards are merged.
+func toldIn(v *tale) any { return v.Told.UnixMilli() }
+
+func wantTales(t testing.TB, what string, want, got []*tale, by func(*tale) any) {
+	t.Helper()
+	texts := func(all []*tale) []string { return kv.Texts(all, func(v *tale) string { return fmt.Sprint(by(v)) }) }
+	if d := gocmp.Diff(texts(want), texts(got)); d != "" {
+		t.Errorf("%s: mismatch (-want +got):\n%s", what, d)
+	}
+}
+
+// wantOrder asserts that the timelines of size show all in the order of the field.
+func (p *tales) wantOrder(t testing.TB, what string, all []*tale, size, shards int) {
+	t.Helper()
+	if got := shownTales(t, p.newest); shards == 1 {
+		wantTales(t, what+", all", newest(all, size, ""), got, taleID)
+	} else {
+		// Each shard forgets its own.
+		wantTales(t, what+", all shards", newest(all, size, ""), got[:min(len(got), size)], toldIn)
+	}
+	wantTales(t, what+", of ann", newest(all, size, "ann"), shownTales(t, p.byAuthor.Of("ann")), taleID)
+	wantTales(t, what+", of bob", newest(all, size, "bob"), shownTales(t, p.byAuthor.Of("bob")), taleID)
+	wantTales(t, what+", of ann and cid", merged(all, size, "ann", "cid"), shownTales(t, p.byAuthor.Of("ann", "cid")), taleID)
+}
+
+func TestBuild_OldRecordsStandInTheOrderOfTheField(t *testing.T) {
+	for name, spec := range map[string]timeline.Spec[tale]{
+		"default":       {},
+		"small":         {Shape: timeline.Shape{Size: 100, Segment: 7}},
+		"a key each":    {Shape: timeline.Shape{Size: 30, Segment: 1}},
+		"one":           {Shape: timeline.Shape{Size: 1}},
+		"three":         {Shape: timeline.Shape{Size: 3}},
+		"four shards":   {Shards: 4},
+		"small, shards": {Shape: timeline.Shape{Size: 100, Segment: 10}, Shards: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachStore(t, func(t *testing.T, s kv.Store) {
+				all := oldTales(700)
+				bare := openBare(survivor{s})
+				must(t, bare.CreateMulti(ctx, all))
+				bare.close(t)
+				p := openTales(survivor{s}, spec)
+				defer p.close(t)
+				must(t, p.Rebuild(ctx))
+				size := cmp.Or(spec.Shape.Size, timeline.DefaultSize)
+				p.wantOrder(t, "after a rebuild", all, size, max(spec.Shards, 1))
+				must(t, p.Rebuild(ctx))
+				p.wantOrder(t, "after another", all, size, max(spec.Shards, 1))
+				now := &tale{ID: "now", Author: "ann", Told: time.Now()}
+				must(t, p.Create(ctx, now))
+				p.wantOrder(t, "with a new one", append(all, now), size, max(spec.Shards, 1))
+			})
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// costs is at most what a call may read.
+type costs struct{ trips, keys, bytes int }
+
+// wantCost fails if f reads more than most.
+func wantCost(t testing.TB, what string, most costs, f func(context.Context) error) {
+	t.Helper()
+	mctx, m := kv.Metered(ctx)
+	must(t, f(mctx))
+	c := m.Cost()
+	if c.Trips > most.trips || c.Keys > most.keys || c.Read > most.bytes {
+		t.Errorf("%s: %v; want at most %d trips, %d keys and %d bytes", what, c, most.trips, most.keys, most.bytes)
+	}
+}
+
+func TestEvents_Latest_OfARingReadsWhatIsAskedForAndAFew(t *testing.T) {
+	const size = 2000
+	// A key is trimmed on every fourth lap.
+	bytes := func(keys int) int { return keys * 5 * (size + 50) }
+	for _, keep := range []int{5, 30, 100} {
+		for _, once := range []bool{false, true} {
+			t.Run(fmt.Sprint(keep, once), func(t *testing.T) {
+				s := plain{memkv.New(memkv.Options{})}
+				open := func() *visits {
+					return timeline.NewEvents(openDB(t, s), visitSpec(timeline.Numbered, keep, once))
+				}
+				guest := func(i int) string { return fmt.Sprint(i, strings.Repeat("x", size)) }
+				v := open()
+				for i := range 3 * keep {
+					visited(t, v, "ann", guest(i))
+				}
+				latest := func(v *visits, owner string, n, want int) func(context.Context) error {
+					return func(ctx context.Context) error {
+						got, err := v.Latest(ctx, owner, n)
+						if err == nil && len(got) != want {
+							err = fmt.Errorf("%d events, want %d", len(got), want)
+						}
+						return err
+					}
+				}
+				for _, n := range []int{1, 4, 20} {
+					n := min(n, keep)
+					most := costs{1, n + 3, bytes(n + 1)}
+					wantCost(t, fmt.Sprintf("the last %d", n), most, latest(v, "ann", n, n))
+					most.trips = 2
+					wantCost(t, fmt.Sprintf("the last %d, the first time", n), most, latest(open(), "ann", n, n))
+				}
+				wantCost(t, "of no one", costs{2, 4, 0}, latest(v, "bob", 1, 0))
+				other := open()
+				for n := 1; n < 4; n++ {
+					for i := range n {
+						visited(t, other, "ann", guest(1000*n+i))
+					}
+					wantCost(t, fmt.Sprintf("the last, %d since", n), costs{2, 4, bytes(3)}, latest(v, "ann", 1, 1))
+				}
+			})
+		}
+	}
+}
+
+func TestRing_Page_ReadsKeysInProportionToThePage(t *testing.T) {
+	for _, test := range []struct {
+		shape timeline.Shape
+		keys  func(n int) int // without the records
+	}{
+		{timeline.Shape{}, func(n int) int { return 4 + n/16 }},
+		{timeline.Shape{Size: 100, Segment: 12}, func(n int) int { return 4 + n/3 }},
+		{timeline.Shape{Size: 100, Segment: 1}, func(n int) int { return 8 + 4*n }},
+	} {
+		t.Run(fmt.Sprint(test.shape), func(t *testing.T) {
+			p := openRing(plain{memkv.New(memkv.Options{})}, test.shape)
+			defer p.close(t)
+			for i := range 250 {
+				p.create(t, fmt.Sprint("p", i), "ann", "text")
+			}
+			listed(t, p.newest, "", 1)
+			for _, n := range []int{1, 5, 20} {
+				wantCost(t, fmt.Sprint("a page of ", n), costs{2, test.keys(n) + n, 1 << 20}, func(ctx context.Context) error {
+					_, err := p.newest.Page(ctx, "", n)
+					return err
+				})
+			}
+			looked, err := p.newest.Head(ctx)
+			must(t, err)
+			since := func(ctx context.Context) error { _, err := p.newest.Since(ctx, looked); return err }
+			wantCost(t, "since, of nothing new", costs{1, 3, 1 << 20}, since)
+			p.create(t, "new", "ann", "text")
+			wantCost(t, "since, of one", costs{2, 4, 1 << 20}, since)
+		})
+	}
+}

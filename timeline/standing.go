@@ -1,0 +1,101 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+)
+
+// A standing is where a record belongs when a timeline is built.
+type standing struct {
+	laneName
+	order string // a text that sorts as the field does
+	at    int64  // when its entry counts as made, in Unix milliseconds
+	id    string
+}
+
+// A laneName says which lane of a timeline.
+type laneName struct {
+	owner string
+	shard int
+}
+
+func (n laneName) compare(other laneName) int {
+	return cmp.Or(cmp.Compare(n.owner, other.owner), cmp.Compare(n.shard, other.shard))
+}
+
+// compare orders standings by lane, and from the newest to the oldest in each.
+func (s standing) compare(other standing) int {
+	return cmp.Or(s.laneName.compare(other.laneName), cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id))
+}
+
+// standing returns where rec belongs. ok reports that the timeline holds it.
+func (c *core[T]) standing(rec *plug.Seen[T]) (st standing, ok bool) {
+	if rec.Value == nil || len(rec.Places) == 0 {
+		return st, false
+	}
+	st = standing{laneName: laneName{ownerOf(rec.Places[0]), c.shardOf(rec.ID)}, id: rec.ID}
+	// The rev of a record begins with the time when it was made. What has an entry
+	// stays at the time of that.
+	st.at = int64(rec.Rev)
+	if m := decodeMark(rec.Mark); m.stamp != 0 {
+		st.at = m.at
+	}
+	if c.spec.Order == nil {
+		st.order = sortable(uint64(st.at))
+		return st, true
+	}
+	field := c.spec.Order(rec.Value)
+	if t, ok := field.(time.Time); ok {
+		st.at = t.UnixMilli()
+	}
+	st.order = orderOf(field)
+	return st, true
+}
+
+// orderOf returns a text for v, a time, an integer or a string, that sorts as v does.
+func orderOf(v any) string {
+	if t, ok := v.(time.Time); ok {
+		return sortable(uint64(t.Unix())^1<<63) + sortable(uint64(t.Nanosecond()))
+	}
+	switch r := reflect.ValueOf(v); {
+	case r.CanInt():
+		return sortable(uint64(r.Int()) ^ 1<<63)
+	case r.CanUint():
+		return sortable(r.Uint())
+	}
+	return Text(v)
+}
+
+func sortable(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
+
+// sortedAtOnce is how many standings are in memory at a time; twice as many while
+// they are chosen.
+const sortedAtOnce = 1 << 17
+
+// foremost returns the standings of the records that wants chooses, in their order: all
+// of them, or the first, as many as are kept in memory.
+func (c *core[T]) foremost(ctx context.Context, wants func(*plug.Seen[T], standing) bool) (some []standing, err error) {
+	cut := func() {
+		slices.SortFunc(some, standing.compare)
+		some = some[:min(len(some), c.sorted)]
+	}
+	err = c.host.Each(ctx, func(recs []*plug.Seen[T]) error {
+		for _, rec := range recs {
+			if st, ok := c.standing(rec); ok && wants(rec, st) {
+				some = append(some, st)
+			}
+		}
+		if len(some) >= 2*c.sorted {
+			cut()
+		}
+		return nil
+	})
+	cut()
+	return some, err
+}

@@ -1,0 +1,234 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// In the sweep, one or two processes build timelines of old records, while two others
+// change some of these, delete some, and make new ones. Processes die at any step. When
+// a last one has repaired and built, the timelines must be the function of the records:
+// those that no one has touched in the order of the field, and above them the others,
+// in the order of their changes.
+
+const sweptOld = 24
+
+func openSweptTales(s kv.Store) *tales {
+	p := openTales(s, timeline.Spec[tale]{Shape: timeline.Shape{Size: 64, Segment: 4}}, quiet)
+	p.newest.SortAtOnce(10)
+	p.byAuthor.SortAtOnce(10)
+	return p
+}
+
+// telling is what the writers know of their changes, by the id of the record.
+type telling struct {
+	mu           sync.Mutex
+	now          int
+	begun, acked map[string]int // of the last change; acked is 0 if it failed
+	touched      map[string]bool
+}
+
+func newTelling() *telling {
+	return &telling{begun: map[string]int{}, acked: map[string]int{}, touched: map[string]bool{}}
+}
+
+// begin notes that a change of id begins. A record that several have touched at a
+// time has no order.
+func (l *telling) begin(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now++
+	l.begun[id], l.acked[id], l.touched[id] = l.now, 0, true
+}
+
+func (l *telling) end(id string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now++; err == nil {
+		l.acked[id] = l.now
+	}
+}
+
+// tell returns a time after all that were told before.
+func (l *telling) tell() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now++
+	return time.Unix(1_900_000_000, int64(l.now)).UTC()
+}
+
+// write makes n changes as one process. Each process has ids of its own.
+func (l *telling) write(s kv.Store, mine int, rng *rand.Rand, n int) {
+	p := openSweptTales(s)
+	for i := range n {
+		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+		id := fmt.Sprintf("t%02d", 2*rng.IntN(sweptOld/4)+mine)
+		var err error
+		switch rng.IntN(6) {
+		case 0, 1, 2:
+			l.begin(id)
+			_, err = p.Update(ctx, id, func(v *tale) error { v.Told = l.tell(); return nil })
+		case 3:
+			l.begin(id)
+			_, err = p.Update(ctx, id, func(v *tale) error { v.Author, v.Told = tellers[rng.IntN(3)], l.tell(); return nil })
+		case 4:
+			id = fmt.Sprint("new", mine, i)
+			l.begin(id)
+			err = p.Create(ctx, &tale{ID: id, Author: tellers[rng.IntN(3)], Told: l.tell()})
+		case 5:
+			l.begin(id)
+			if err = p.Delete(ctx, id); err == nil && rng.IntN(2) == 0 {
+				l.begin(id)
+				err = p.Create(ctx, &tale{ID: id, Author: tellers[rng.IntN(3)], Told: l.tell()})
+			}
+		}
+		l.end(id, err)
+		cancel()
+	}
+	_ = p.db.Close(context.Background())
+}
+
+func rebuildTales(s kv.Store) {
+	p := openSweptTales(s)
+	_ = p.Rebuild(context.Background())
+	_ = p.db.Close(context.Background())
+}
+
+func (l *telling) check(t *testing.T, p *tales) {
+	defer p.close(t)
+	there := map[string]*tale{}
+	for v, err := range p.All(ctx) {
+		must(t, err)
+		there[v.ID] = v
+	}
+	l.checkOne(t, "all", there, p.newest, anyTale)
+	for _, author := range tellers {
+		l.checkOne(t, author, there, p.byAuthor.Of(author), func(v *tale) bool { return v.Author == author })
+	}
+}
+
+func anyTale(*tale) bool { return true }
+
+// checkOne asserts that ring shows those of there that keep wants, in order.
+func (l *telling) checkOne(t *testing.T, name string, there map[string]*tale, ring *timeline.Ring[tale], keep func(*tale) bool) {
+	shown := shownTales(t, ring)
+	for id, v := range there {
+		n := 0
+		for _, s := range shown {
+			if s.ID == id {
+				n++
+			}
+		}
+		if want := map[bool]int{true: 1}[keep(v)]; n != want {
+			t.Errorf("%s is in the timeline of %s %d times, want %d", id, name, n, want)
+		}
+	}
+	for i, above := range shown {
+		for _, below := range shown[i+1:] {
+			if why := l.wrong(above, below); why != "" {
+				t.Errorf("in the timeline of %s, %s stands above %s: %s; %v", name, above.ID, below.ID, why,
+					kv.Texts(shown, func(v *tale) string { return v.ID }))
+			}
+		}
+	}
+}
+
+// wrong returns why above must not stand above below, "" if it may.
+func (l *telling) wrong(above, below *tale) string {
+	switch a, b := l.touched[above.ID], l.touched[below.ID]; {
+	case !a && b && l.acked[below.ID] > 0:
+		return "it is old, and the other was changed"
+	case !a && !b && above.Told.Before(below.Told):
+		return "both are old, and it was told before the other"
+	case a && b && l.acked[above.ID] > 0 && l.acked[above.ID] < l.begun[below.ID] && l.acked[below.ID] > 0:
+		return "it was changed before the other"
+	}
+	return ""
+}
+
+// building returns a world in which most of the requests of writers are carried out,
+// and builders meet no faults but their own end.
+func building(powers kvtest.Powers) kvtest.World {
+	return kvtest.World{
+		Powers: powers, Unsent: 0.003, Lost: 0.003, Mute: 0.006, Late: 0.01, Slow: 0.01,
+		Fault: func(m kvtest.Moment) kvtest.Fault {
+			if m.Client == "p" || m.Client == "q" {
+				return kvtest.ByRate
+			}
+			return kvtest.None
+		},
+	}
+}
+
+// tellOld stores the records that are there before the timelines.
+func tellOld(sim *kvtest.Sim) {
+	bare := openBare(plain{sim.Store()})
+	var old []*tale
+	for i := range sweptOld {
+		told := time.Unix(1_700_000_000-int64(i*7%sweptOld), 0)
+		old = append(old, &tale{ID: fmt.Sprintf("t%02d", i), Author: tellers[i%3], Told: told.UTC()})
+	}
+	sim.Rand().Shuffle(len(old), func(i, j int) { old[i], old[j] = old[j], old[i] })
+	must(sim.T(), bare.CreateMulti(ctx, old))
+	bare.close(sim.T())
+}
+
+// buildBy runs a build as the process called name, which may be killed.
+func buildBy(sim *kvtest.Sim, name string) {
+	if sim.Rand().IntN(2) == 0 {
+		sim.CrashAt(name, sim.Step()+sim.Rand().IntN(600))
+	}
+	sim.Go(name, rebuildTales)
+}
+
+// endBuild repairs and builds as the last process, and checks.
+func (l *telling) endBuild(sim *kvtest.Sim) {
+	sim.Wait()
+	repairAll(sim, func(s kv.Store) *pages { return &pages{db: openSweptTales(s).db} })
+	sim.Spare("last")
+	sim.Do("last", rebuildTales)
+	sim.Wait()
+	l.check(sim.T(), openSweptTales(plain{sim.Store()}))
+}
+
+func TestSweep_Build_BesideWritersAndCrashesTheOrderIsThatOfTheField(t *testing.T) {
+	for name, powers := range map[string]kvtest.Powers{"server": kvtest.ServerPowers, "none": kvtest.NoPowers} {
+		t.Run(name, func(t *testing.T) {
+			kvtest.SimulateMany(t, 60, building(powers), func(sim *kvtest.Sim) {
+				l := newTelling()
+				tellOld(sim)
+				for i, name := range []string{"p", "q"} {
+					if sim.Rand().IntN(2) == 0 {
+						sim.CrashAt(name, 1+sim.Rand().IntN(400))
+					}
+					rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+					sim.Go(name, func(s kv.Store) { l.write(s, i, rng, 6) })
+				}
+				sim.Steps(sim.Rand().IntN(300))
+				buildBy(sim, "b")
+				l.endBuild(sim)
+			})
+		})
+	}
+}
+
+// Each process of a release may build, and be killed at that.
+func TestSweep_Build_SeveralAtATimeHideNothing(t *testing.T) {
+	kvtest.SimulateMany(t, 60, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
+		l := newTelling()
+		tellOld(sim)
+		for i := range 3 {
+			buildBy(sim, fmt.Sprint("b", i))
+			sim.Steps(sim.Rand().IntN(100))
+		}
+		l.endBuild(sim)
+	})
+}
