@@ -111,7 +111,7 @@ func TestModels_AFoldTakesOutNothingThatItsRecordHolds(t *testing.T) {
 			clients: []modelClient{changesAnn(true), mendsAnn, foldsAnn},
 		},
 	} {
-		if m.vast && !allModels() {
+		if m.vast && !proof.Long() {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestModels_AFoldTakesOutNothingThatItsRecordHolds(t *testing.T) {
 
 func (m *modelWorld) annBounds() proof.Bounds {
 	b := proof.Bounds{Powers: kvtest.ServerPowers, States: 3_000_000}
-	if allModels() && !m.vast {
+	if proof.Long() && !m.vast {
 		b.Crashes = 1
 	}
 	return b
