@@ -56,6 +56,48 @@ func checkMachines(tree fs.FS) (complaints []string) {
 	return complaints
 }
 
+func TestFiles_LongTestsSaySo(t *testing.T) {
+	report(t, checkLong(os.DirFS(".")))
+}
+
+// The names of tests that have more to do than make test lets them.
+var long = regexp.MustCompile(`^Test(Sweep|Models|Mistakes|Matrix)_`)
+
+// checkLong returns a complaint for each test that asks package proof how much to do,
+// and that make prove does not find by its name.
+func checkLong(tree fs.FS) (complaints []string) {
+	for _, file := range goFiles(tree) {
+		if !strings.HasSuffix(file, "_test.go") || within(file, "internal/proof") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, read(tree, file), parser.SkipObjectResolution)
+		if err != nil {
+			complaints = append(complaints, err.Error())
+			continue
+		}
+		for _, decl := range parsed.Decls {
+			test, ok := decl.(*ast.FuncDecl)
+			if ok && strings.HasPrefix(test.Name.Name, "Test") && !long.MatchString(test.Name.Name) && asksHowMuch(test) {
+				complaints = append(complaints, fmt.Sprintf("%s: %s uses proof, so its name must begin as %s says", file, test.Name.Name, long))
+			}
+		}
+	}
+	return complaints
+}
+
+// asksHowMuch reports whether test calls a function that does as much as
+// RINGTREE_PROVE says.
+func asksHowMuch(test *ast.FuncDecl) (asks bool) {
+	ast.Inspect(test, func(node ast.Node) bool {
+		if call, ok := node.(*ast.SelectorExpr); ok {
+			of, ok := call.X.(*ast.Ident)
+			asks = asks || ok && of.Name == "proof" && slices.Contains([]string{"Sweep", "Mistakes", "Explore", "Part"}, call.Sel.Name)
+		}
+		return true
+	})
+	return asks
+}
+
 // The standard form, by which tools recognize a generated file.
 var generatedHeader = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
@@ -169,6 +211,17 @@ func TestCheckMachines_NamesFileAndLine(t *testing.T) {
 		"b.yml:1 names a machine's path or a registry's host: prox" + "y.golang.org",
 	}
 	if diff := cmp.Diff(want, checkMachines(tree)); diff != "" {
+		t.Errorf("complaints mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckLong_NamesFileAndTest(t *testing.T) {
+	tree := fstest.MapFS{
+		"a_test.go": {Data: []byte("package a\n\nfunc TestSweep_Fine(t *testing.T) { proof.Sweep(t) }\n\nfunc TestOther_Short(t *testing.T) { Sweep(t) }\n")},
+		"b_test.go": {Data: []byte("package b\n\nfunc TestOther_Long(t *testing.T) { f(func() { proof.Part(t) }) }\n")},
+	}
+	want := []string{"b_test.go: TestOther_Long uses proof, so its name must begin as ^Test(Sweep|Models|Mistakes|Matrix)_ says"}
+	if diff := cmp.Diff(want, checkLong(tree)); diff != "" {
 		t.Errorf("complaints mismatch (-want +got):\n%s", diff)
 	}
 }

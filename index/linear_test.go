@@ -20,6 +20,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
@@ -41,11 +42,14 @@ const (
 )
 
 // histories returns how many histories are made on each store: RINGTREE_HISTORIES,
-// or a few.
+// or a few, or more if more is to be proved.
 func histories(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("RINGTREE_HISTORIES")
-	if text == "" {
+	switch {
+	case text == "" && proof.Long():
+		return 50
+	case text == "":
 		return 5
 	}
 	n, err := strconv.Atoi(text)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -453,6 +454,48 @@ func TestLists_EveryVerbCostsTheTripsItPromises(t *testing.T) {
 					t.Errorf("%T: %v, want %d trips", s, got, *want)
 				}
 			}
+		})
+	}
+}
+
+// A change that lost a race may have entered the record with an end of its own, at
+// the rev at which the other change has committed.
+func TestList_ALostRaceLeavesNoEndOfItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		won, lost time.Duration
+		want      int // two minutes later
+	}{
+		{"the loser's is sooner", time.Hour, time.Minute, 1},
+		{"the loser's is later", time.Minute, time.Hour, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, s := t.Context(), still{memkv.New(memkv.Options{})}
+				a, b := newBooks(closing(t, open(t, s))), newBooks(closing(t, open(t, s)))
+				must(t, a.Create(ctx, &book{ID: "x", Author: "ann"}))
+				must(t, a.db.Flush(ctx))
+				errStop := errors.New("decided otherwise")
+				first := true
+				_, err := a.Update(ctx, "x", func(v *book) error {
+					if !first {
+						return errStop
+					}
+					first = false
+					v.Gone = time.Now().Add(c.lost)
+					_, err := b.Update(ctx, "x", func(v *book) error { v.Gone = time.Now().Add(c.won); return nil })
+					return err
+				})
+				if !errors.Is(err, errStop) {
+					t.Fatal(err)
+				}
+				must(t, errors.Join(a.db.Flush(ctx), b.db.Flush(ctx)))
+				time.Sleep(2 * time.Minute)
+				n, err := b.ByAuthor.Of("ann").Count(ctx)
+				if err != nil || n != c.want {
+					t.Errorf("want %d, got %d, %v", c.want, n, err)
+				}
+			})
 		})
 	}
 }

@@ -315,8 +315,9 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 	world := kvtest.World{Powers: kvtest.NoPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "l:") }}
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
 		world.Powers = powers
-		refused := 0
+		runs, refused := 0, 0
 		proof.Sweep(t, 80, world, func(sim *kvtest.Sim) {
+			runs++
 			for i, name := range []string{"p", "q"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
 				sim.Go(name, func(s kv.Store) { changeBooks(sim, s, rng, 8) })
@@ -343,8 +344,8 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 			// entry that no reader shows.
 			checkBooks(sim, true, false)
 		})
-		t.Logf("%+v: %d lists were refused", powers, refused)
-		if refused == 0 {
+		t.Logf("%+v: %d lists were refused in %d runs", powers, refused, runs)
+		if refused == 0 && runs >= 80 { // A few runs may lose nothing that is read.
 			t.Error("no list was ever refused")
 		}
 	}

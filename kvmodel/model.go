@@ -36,6 +36,7 @@ type model[T any] struct {
 	streaks  []*streak // of the indexes, by their numbers
 	counters []counter[T]
 	history  int
+	ends     bool // records may expire
 	all      *enumeration.Enumeration
 	numbers  *numbering.Row // of a model whose ids are given in order; else nil
 	handlers handlers.Handlers

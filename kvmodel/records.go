@@ -46,6 +46,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 
 		counters: newCounters(db, schema.Name, schema.Counters),
 		history:  schema.History,
+		ends:     schema.Expires != nil,
 	}
 	if schema.History > 0 && schema.Expires != nil {
 		panic("kvmodel: " + schema.Name + " cannot have a history: its records expire")

@@ -17,6 +17,11 @@ import (
 // to fail, unless it has committed. With doubt, what counts the record may be wrong,
 // too.
 func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
+	if m.ends && past > 0 {
+		// Two changes for one rev may have entered the record at one place with
+		// different ends. Only an entry with a greater rev outdoes them both.
+		past++
+	}
 	rec, err := m.fenced(ctx, s, id, past)
 	if err != nil {
 		return err

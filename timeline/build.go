@@ -19,8 +19,9 @@ import (
 //  2. It reads all records and sorts them by lane and field, as many as it keeps in
 //     memory. It numbers them below the dawn, in each lane from the newest to the
 //     oldest. If there are more, it does so again.
-//  3. It moves to the dawn the records whose change took its number before the era and
-//     committed too late to be sorted.
+//
+// A change that took its number before the era and committed too late to be sorted is
+// moved to the dawn by its own process, or by the one that repairs its line.
 //
 // A build that was interrupted is done over in the same era: each record gets the same
 // number again, or a near one if others have changed since.
@@ -37,33 +38,26 @@ var _ plug.Builder = (*core[struct{}])(nil)
 // enteredAtOnce is how many records a build enters in one trip.
 const enteredAtOnce = 100
 
-// Build makes the timeline hold every record. It reads all records twice, and once for
-// every sortedAtOnce of them, and writes each once. Of the entries it makes only those
-// that the rings show.
+// Build makes the timeline hold every record. It reads all records once, and once more
+// for every sortedAtOnce of them, and writes each once. Of the entries it makes only
+// those that the rings show.
 func (c *core[T]) Build(ctx context.Context, ended int64) error {
 	b := &build[T]{core: c, dawn: dawn(ended + 1)}
-	err := c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.each(ctx, recs, b.begin) })
+	err := c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.begin(ctx, recs) })
 	for more := true; more && err == nil; {
 		more, err = b.enterSome(ctx)
-	}
-	if err == nil {
-		err = c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.each(ctx, recs, b.catchUp) })
 	}
 	return c.failure(err)
 }
 
-// each does step for recs side by side.
-func (b *build[T]) each(ctx context.Context, recs []*plug.Seen[T], step func(context.Context, kv.Store, *plug.Seen[T]) error) error {
-	return cmp.Or(kv.Each(ctx, b.db.Store(), recs, func(s kv.Store, _ int, rec *plug.Seen[T]) error { return step(ctx, s, rec) })...)
-}
-
-// begin begins the era in rec's lane.
-func (b *build[T]) begin(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
-	l, _ := b.stand(rec)
-	if l == nil {
+// begin begins the era in the lanes of recs.
+func (b *build[T]) begin(ctx context.Context, recs []*plug.Seen[T]) error {
+	return cmp.Or(kv.Each(ctx, b.db.Store(), recs, func(s kv.Store, _ int, rec *plug.Seen[T]) error {
+		if l, _ := b.stand(rec); l != nil {
+			return l.begin(ctx, s, era(b.dawn))
+		}
 		return nil
-	}
-	return l.begin(ctx, s, era(b.dawn))
+	})...)
 }
 
 // enterSome enters the next records in order. more reports that there may be others.
@@ -91,11 +85,15 @@ type numberedRecord struct {
 
 // enter gives the records of some, the next in order, their numbers and entries.
 func (b *build[T]) enter(ctx context.Context, some []standing) error {
-	all := b.number(some)
 	seen, err := b.host.See(ctx, b.db.Store(), kv.Texts(some, func(st standing) string { return st.id })...)
 	if err != nil {
 		return err
 	}
+	// Some may have come to another lane.
+	if err := b.begin(ctx, seen); err != nil {
+		return err
+	}
+	all := b.number(some)
 	works := b.publish(ctx, all)
 	for i, r := range all {
 		works = append(works, func(s kv.Store) error { return b.keep(ctx, s, seen[i], r) })
@@ -166,12 +164,8 @@ func (c *core[T]) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen[T], 
 	return fmt.Errorf("%s: %w: no number kept after %d tries", rec.ID, kv.ErrConflict, pushTries)
 }
 
-// catchUp moves rec up if it was not sorted but should be.
-func (b *build[T]) catchUp(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
-	return b.moveUp(ctx, s, rec, b.dawn)
-}
-
-// moveUp moves rec to the dawn of an era if its number is of an earlier one.
+// moveUp moves rec to a dawn if its number is of an earlier era. If a build is still to
+// sort the record, it does so all the same.
 func (c *core[T]) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen[T], dawn int64) error {
 	st, ok := c.standing(rec)
 	if !ok || era(decodeMark(rec.Mark).stamp) >= era(dawn) {

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
 )
 
@@ -161,6 +165,77 @@ func TestBuild_OldRecordsStandInTheOrderOfTheField(t *testing.T) {
 				must(t, p.Create(ctx, now))
 				p.wantOrder(t, "with a new one", append(all, now), size, max(spec.Shards, 1))
 			})
+		})
+	}
+}
+
+// A writer has taken its number before a build and commits after it has looked at the
+// records. Whether it lives or dies, its record stands above the old ones, and below
+// what comes later.
+func TestBuild_AChangeThatItMissesStandsAboveTheOldRecords(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		during, lives bool // the commit is made while the build goes on; its process lives
+	}{{"after the build", false, true}, {"after the build, and dies", false, false}, {"during the build, and dies", true, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			mem, c := memkv.New(memkv.Options{}), newClock()
+			clock := kvmodel.Clock(c.now)
+			all := oldTales(30)
+			bare := openBare(plain{mem}, clock)
+			must(t, bare.CreateMulti(ctx, all))
+			bare.close(t)
+
+			ready, commit, done := make(chan bool), make(chan bool), make(chan bool)
+			var dead atomic.Bool
+			var once sync.Once
+			s := &broken{Store: plain{mem}}
+			s.refuses = func(op kv.Op) bool {
+				refuse := dead.Load()
+				if op.Kind.Writes() && op.Key == "r:Tale:late" {
+					once.Do(func() {
+						close(ready)
+						<-commit
+						dead.Store(!test.lives)
+					})
+				}
+				return refuse
+			}
+			writer := openTales(s, timeline.Spec[tale]{}, clock)
+			late := &tale{ID: "late", Author: "ann", Told: time.Unix(1_750_000_000, 0).UTC()}
+			go func() {
+				_ = writer.Create(ctx, late)
+				close(done)
+			}()
+			<-ready
+
+			builds := &broken{Store: plain{mem}}
+			release := sync.OnceFunc(func() {
+				close(commit)
+				<-done
+			})
+			builds.refuses = func(op kv.Op) bool {
+				if test.during && op.Kind.Writes() && strings.HasPrefix(op.Key, "r:Tale:") {
+					release()
+				}
+				return false
+			}
+			builder := openTales(builds, timeline.Spec[tale]{}, clock)
+			must(t, builder.Rebuild(ctx))
+			release()
+			if test.lives {
+				writer.close(t)
+			}
+			for range 4 {
+				must(t, builder.db.Repair(ctx))
+				c.move(time.Minute)
+			}
+			next := &tale{ID: "a", Author: "ann", Told: time.Unix(2, 0).UTC()}
+			must(t, builder.Create(ctx, next))
+			want := append([]*tale{next, late}, newest(all, 30, "")...)
+			wantTales(t, "all", want, shownTales(t, builder.newest), taleID)
+			want = append([]*tale{next, late}, newest(all, 30, "ann")...)
+			wantTales(t, "of ann", want, shownTales(t, builder.byAuthor.Of("ann")), taleID)
+			builder.close(t)
 		})
 	}
 }

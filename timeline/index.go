@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -204,8 +203,7 @@ func (c *core[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 }
 
 // Repair adds rec's entry if it is missing. If its process has died and a build may
-// have missed the change, it moves the record up. While there may be a build, it leaves
-// that to the build.
+// have missed the change, it moves the record up.
 func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ []string) error {
 	m := decodeMark(rec.Mark)
 	if len(rec.Places) == 0 || m.stamp == 0 {
@@ -217,9 +215,6 @@ func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ [
 		return c.failure(err)
 	}
 	if rec.Doubt && era(m.stamp) < era(count) {
-		if err := c.host.Ready(ctx); err != nil {
-			return unless(err, kvmodel.ErrNeedsRebuild)
-		}
 		return c.failure(c.moveUp(ctx, s, rec, dawn(era(count))))
 	}
 	if there {
@@ -252,14 +247,6 @@ func named(name string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", name, err)
-}
-
-// unless returns err unless it is other.
-func unless(err, other error) error {
-	if errors.Is(err, other) {
-		return nil
-	}
-	return err
 }
 
 // unowned is the index of a timeline that all records share. In which ring a change

@@ -170,3 +170,58 @@ func TestSweep_Ring_NoticesEveryMistakeOfWhatIsBuiltOnIt(t *testing.T) {
 		),
 	})
 }
+
+func TestSweep_Build_NoticesEveryMistakeOfABuild(t *testing.T) {
+	const build, era, index, shape, standing = "timeline/build.go", "timeline/era.go", "timeline/index.go", "timeline/shape.go", "timeline/standing.go"
+	proof.Mistakes(t, "./timeline", "TestSweep_Build_[BS]|TestBuild_", []string{"RINGTREE_SEEDS=2000"}, []proof.Mistake{
+		proof.Wrong("a build begins with the oldest record",
+			standing, "cmp.Compare(other.order, s.order)", "cmp.Compare(s.order, other.order)",
+		),
+		proof.Wrong("a build takes its numbers from the counter",
+			build, "		b.next--\n", "		n, _ := b.lane.take(context.Background(), b.db.Store())\n		b.next = n\n",
+		),
+		proof.Wrong("a build overwrites what has changed since it was sorted",
+			build, "return ok && st == r.standing && stamp <= b.dawn && stamp", "return ok && st.laneName == r.laneName && stamp",
+		),
+		proof.Wrong("the era begins once the records are sorted",
+			build, "	err := c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.begin(ctx, recs) })\n", "	var err error\n",
+		),
+		proof.Wrong("each build begins an era of its own",
+			build, "dawn: dawn(ended + 1)}", "dawn: dawn(int64(1 + kv.Random()%1000))}",
+		),
+		proof.Wrong("a build leaves what is at the dawn",
+			build, "stamp <= b.dawn && (b.last", "stamp < b.dawn && (b.last",
+			build, "stamp <= b.dawn && stamp", "stamp < b.dawn && stamp",
+		),
+		proof.Wrong("a change does not look whether a build has missed it",
+			index, "	if err != nil || era(n) == now {", "	if now >= 0 {",
+		),
+		proof.Wrong("a repair does not look whether a build has missed the change",
+			index, "rec.Doubt && era(", "rec.Doubt && false && era(",
+		),
+		proof.Wrong("a dawn takes the room of a record",
+			shape, "	if d := dawn(era(top)); n <= d && d <= top {", "	if d := dawn(era(top)); n <= d && d < 0 {",
+		),
+		proof.Wrong("what is changed meanwhile is numbered below the dawn",
+			era, "l.setCounter(ctx, s, version, dawn(n))", "l.setCounter(ctx, s, version, dawn(n)-1000)",
+		),
+	})
+}
+
+func TestSweep_Readers_NoticesEveryMistakeOfAReader(t *testing.T) {
+	const since, merge, reader = "timeline/since.go", "timeline/merge.go", "timeline/reader.go"
+	proof.Mistakes(t, "./timeline", "TestSweep_Readers_E|TestEvents_Latest_OfA", []string{"RINGTREE_SEEDS=500"}, []proof.Mistake{
+		proof.Wrong("Since counts entries",
+			since, "		if f.stands(f.loaded[string(it.body)], it) {\n", "		if it.stamp > 0 {\n",
+		),
+		proof.Wrong("Since counts what is below the cursor",
+			merge, "				if !cuts[i].isOver(e) {\n", "				if cuts[i].stamp > 0 {\n",
+		),
+		proof.Wrong("a page ends at its first stale entry",
+			"timeline/filling.go", "		it.reader.pass(it.entry)\n		f.passed++\n", "		it.reader.pass(it.entry)\n		if f.passed++; !f.stands(f.loaded[string(it.body)], it) {\n			return found\n		}\n",
+		),
+		proof.Wrong("a reader of large entries does not look at the next key",
+			reader, "	if !slices.Contains(refs, above) {\n", "	if r.top < 0 {\n",
+		),
+	})
+}

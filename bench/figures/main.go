@@ -35,11 +35,15 @@ var groups = []group{
 	{"timeline", timelineFigures},
 	{"ranking", rankingFigures},
 	{"app", appFigures},
+	{"whole", wholeFigures},
 }
 
 func main() {
 	if path := os.Getenv(childVariable); path != "" {
 		writeUntilKilled(path)
+	}
+	if what := os.Getenv(wholeChild); what != "" {
+		writeWholeUntilKilled(what)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
 // Diary is what the writers of some processes know of their changes, in order.
@@ -31,7 +32,7 @@ func (e *Entry) done() bool { return e.End > 0 && e.Err == nil }
 
 // maybe reports whether the call may have been carried out, or may still be.
 func (e *Entry) maybe() bool {
-	return e.End == 0 || e.Err == nil || errors.Is(e.Err, kv.ErrUnclear)
+	return e.End == 0 || e.Err == nil || errors.Is(e.Err, kv.ErrUnclear) || errors.Is(e.Err, kvtest.ErrCrashed)
 }
 
 func (e *Entry) String() string {

@@ -1,5 +1,7 @@
 package whole
 
+import "github.com/ringtree/ringtree/kvmodel/codec"
+
 // Visit is a footprint, appended to one key.
 type Visit struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=5"`
@@ -29,3 +31,6 @@ type Shot struct {
 	Of   string
 	Text string
 }
+
+// ShotCodec returns what encodes and decodes a Shot.
+func ShotCodec() *codec.Model[Shot] { return &shotCodec }

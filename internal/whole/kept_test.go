@@ -78,6 +78,9 @@ func TestKept_StoresOfEveryReleaseAreReadAndWritten(t *testing.T) {
 	if *keep != "" {
 		for _, k := range kinds {
 			writeKept(t, k, filepath.Join("testdata", "kept", *keep))
+			if !k.atomic {
+				keepHeld(t, k, filepath.Join("testdata", "kept", *keep))
+			}
 		}
 	}
 	releases, err := os.ReadDir(filepath.Join("testdata", "kept"))
@@ -202,17 +205,11 @@ func dump(t *testing.T, path string, now time.Time) []byte {
 // load puts the items of a dump into s.
 func load(t *testing.T, s kv.Store, lines []byte) {
 	t.Helper()
-	for in := json.NewDecoder(bytes.NewReader(lines)); ; {
-		var it item
-		if err := in.Decode(&it); errors.Is(err, io.EOF) {
-			return
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	eachLine(t, lines, func(it item) {
 		if _, err := kv.One(ctx, s, kv.OpSet(it.Key, it.Value).For(it.TTL)); err != nil {
 			t.Fatal(err)
 		}
-	}
+	})
 }
 
 // open opens the file at path at a time of the simulation.

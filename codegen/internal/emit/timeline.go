@@ -2,11 +2,13 @@ package emit
 
 import (
 	"fmt"
+	"go/types"
 	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
 func timelineType(x *model.Index, n *imports) string {
@@ -21,7 +23,11 @@ func makeTimeline(x *model.Index, n *imports) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.Spec[%s]{\nName: %q, Def: %q,\n", timeline, typ, x.Stored, x.Def)
 	fmt.Fprintf(&b, "Value: func(%s *%s) string { return %s.Text(%s) },", v, typ, timeline, x.Parts[0].Expr(v))
-	fmt.Fprintf(&b, "%s\nShape: %s,", condition(x, " "), timeline+".Shape"+shapeExpr(x.Ring.Shape))
+	b.WriteString(condition(x, " "))
+	if field := orderExpr(x, v); field != "" {
+		fmt.Fprintf(&b, "\nOrder: func(%s *%s) any { return %s },", v, typ, field)
+	}
+	fmt.Fprintf(&b, "\nShape: %s,", timeline+".Shape"+shapeExpr(x.Ring.Shape))
 	if len(x.Ring.Before) > 0 {
 		fmt.Fprintf(&b, " Before: []%s.Shape{%s},", timeline, each(x.Ring.Before, shapeExpr))
 	}
@@ -35,6 +41,21 @@ func makeTimeline(x *model.Index, n *imports) string {
 	by := x.Ring.By
 	return fmt.Sprintf("%s.NewRings(r, %s, %s, func(%s *%s) %s { return %s })",
 		timeline, b.String(), keyExpr(by.Type, n), v, typ, n.typeString(by.Type), by.Expr(v))
+}
+
+// orderExpr returns the field of v by which old records enter the timeline x: its own
+// if that is a time or a number that was given in order, or else the one that says when
+// the record was made. It is "" if there is none.
+func orderExpr(x *model.Index, v string) string {
+	m, part := x.Model, x.Parts[0]
+	isID := len(m.ID) == 1 && m.ID[0].Name == part.Name
+	switch {
+	case stored.IsTime(part.Type), isID && stored.IsBasic(part.Type, types.IsInteger):
+		return part.Expr(v)
+	case m.Created != "":
+		return v + "." + m.Created
+	}
+	return ""
 }
 
 // shapeExpr returns the literal of s without its type.

@@ -13,7 +13,7 @@ import (
 
 // Counts are reported ahead of writes that may be refused, so this is where one
 // would stay wrong.
-func TestReport_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
+func TestSweep_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
 	proof.Sweep(t, 80, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		base := open(keep{sim.Store()})
 		for i := range 60 {
