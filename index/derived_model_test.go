@@ -3,7 +3,6 @@ package index_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
@@ -418,7 +417,7 @@ var countingMistakes = map[string]func(*counting){
 func TestModels_ADerivedCountIsTheNumberOfEdges(t *testing.T) {
 	two, three := counting{tries: 2, mischief: true}, counting{tries: 1, three: true}
 	worlds, mistakes := []counting{two}, countingMistakes
-	if os.Getenv("RINGTREE_MODELS") == "all" {
+	if proof.Long() {
 		worlds, mistakes = append(worlds, three), maps.Clone(mistakes)
 		mistakes["lists are compared by their lengths"] = func(o *counting) { *o = three; o.byCount = true }
 	}

@@ -2,7 +2,6 @@ package kvmodel_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
@@ -275,7 +274,7 @@ func (o dropping) reach(hits uint8) (int, error) {
 
 func TestModels_ARecordMadeAgainHasItsOwnHitsAndNoOthers(t *testing.T) {
 	hits := uint8(1)
-	if os.Getenv("RINGTREE_MODELS") == "all" {
+	if proof.Long() {
 		hits = 3
 	}
 	states, err := dropping{}.reach(hits)

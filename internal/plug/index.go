@@ -153,7 +153,7 @@ type Seen[T any] struct {
 	Value  *T       // nil if it is absent or deleted
 	Places []string // where it belongs in the index that asked
 	Mark   []byte   // what that index keeps in it
-	Doubt  bool     // to Repair: what counts it may be wrong, since a process has died
+	Doubt  bool     // to Repair: a process has died that may have changed it, and stopped anywhere
 
 	Version  kv.Version         // of the stored record
 	Envelope *envelope.Envelope // nil if it is absent

@@ -35,7 +35,7 @@ type Works struct {
 	TopLikes         *ranking.Board[Work, string, int64]          // by Likes, highest first
 	Front            *ranking.Board[Work, string, int64]          // by Weight(), highest first
 	Views            *index.Counter[string]                       // outside of the record, filled in when that is loaded; rankings follow within a second
-	Likes            *index.Counter[string]                       // outside of the record, filled in when that is loaded; rankings follow within a second
+	Likes            *index.DerivedCount[string]                  // the size of its list in Likes.ByWork, filled in when the record is loaded; rankings follow within a second
 }
 
 // ByRoomShelf is what the Works of a list have in common.
@@ -58,7 +58,7 @@ func NewWorks(db *kvmodel.DB) *Works {
 		History:  5,
 		Counters: []kvmodel.CounterOf[Work]{
 			{Name: "Views", Set: func(w *Work, n int64) { w.Views = n }},
-			{Name: "Likes", Set: func(w *Work, n int64) { w.Likes = n }},
+			{Name: "Likes", Derived: true, Set: func(w *Work, n int64) { w.Likes = n }},
 		},
 	})
 	return &Works{
@@ -75,6 +75,7 @@ func NewWorks(db *kvmodel.DB) *Works {
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Work]{
 			Name: "NewestByAuthor", Def: "timeline Author by Author string",
 			Value: func(w *Work) string { return timeline.Text(w.Author) },
+			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 40, Segment: 5},
 		}, kvmodel.StringKey[string](), func(w *Work) string { return w.Author }),
 		ByTags: index.NewLists(r, kvmodel.IndexSpec[Work, string]{
@@ -92,11 +93,13 @@ func NewWorks(db *kvmodel.DB) *Works {
 		Newest: timeline.NewRing(r, timeline.Spec[Work]{
 			Name: "Newest", Def: "timeline Title",
 			Value: func(w *Work) string { return timeline.Text(w.Title) },
+			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 200, Segment: 8},
 		}),
 		Notes: timeline.NewRing(r, timeline.Spec[Work]{
 			Name: "Notes", Def: "timeline Note shards 2",
 			Value: func(w *Work) string { return timeline.Text(w.Note) },
+			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 60, Segment: 7}, Shards: 2,
 		}),
 		TopPrice: ranking.NewBoard(r, ranking.Spec[Work, int64]{
@@ -138,17 +141,17 @@ func NewWorks(db *kvmodel.DB) *Works {
 		TopLikes: ranking.NewBoard(r, ranking.Spec[Work, int64]{
 			Name: "TopLikes", Def: "ranking Likes int counted",
 			Of:      ranking.Int[int64](),
-			Counter: db.Tally("Work", "Likes"), Batch: ranking.Windowed,
+			Counter: db.Derived("Work", "Likes"), Batch: ranking.Windowed,
 		}),
 		Front: ranking.NewBoard(r, ranking.Spec[Work, int64]{
 			Name: "Front", Def: "ranking Weight() int counted",
 			Of:      ranking.Int[int64](),
 			Score:   func(w *Work) int64 { return w.Weight() },
 			Counter: db.Tally("Work", "Views"), Batch: ranking.Windowed,
-			Also: []kvmodel.Counter{db.Tally("Work", "Likes")},
+			Also: []kvmodel.Counter{db.Derived("Work", "Likes")},
 		}),
 		Views: index.NewCounter(r, "Views"),
-		Likes: index.NewCounter(r, "Likes"),
+		Likes: index.NewDerivedCount(r, "Likes"),
 	}
 }
 
