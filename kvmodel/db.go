@@ -273,7 +273,9 @@ func (db *DB) shapes() []string {
 	defer db.mu.Unlock()
 	var all []string
 	for name, m := range db.models {
-		all = append(all, name+"="+m.shape())
+		if shape := m.shape(); shape != "" {
+			all = append(all, name+"="+shape)
+		}
 	}
 	slices.Sort(all)
 	return all

@@ -167,15 +167,16 @@ func (w *window) firstBatch() int { return min(max(smallBatch, 2*w.size()), wind
 // write writes changes side by side, and reports once for all of them. What fails
 // is gathered again.
 func (w *window) write(ctx context.Context, changes []change) *failures {
-	due := new(keytree.Due)
+	errs := make([]error, len(changes))
+	err := w.reports.making(ctx, func(s kv.Store, due *keytree.Due) { copy(errs, w.apply(ctx, s, changes, due)) })
 	failed := &failures{of: len(changes)}
-	for i, err := range w.apply(ctx, w.db.Store(), changes, due) {
-		if err != nil && w.again(err) {
+	for i := range changes {
+		one := cmp.Or(errs[i], err)
+		if one != nil && w.again(one) {
 			w.keep(changes[i])
 		}
-		failed.note(err)
+		failed.note(one)
 	}
-	w.reports.add(due)
 	return failed
 }
 

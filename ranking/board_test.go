@@ -124,6 +124,7 @@ func TestBoard_TiesShareARank(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		flush(t, a)
 		want := map[string]int{"0": 1, "1": 2, "2": 2, "3": 2, "4": 5, "5": 5, "6": 7}
 		got := map[string]int{}
 		for id := range want {

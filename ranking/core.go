@@ -98,6 +98,7 @@ func (c *core[T]) tree(by string, at time.Time) tree {
 	now := c.host.DB().Now
 	if c.own {
 		own = keytree.NewOwn(name, now, expires)
+		own.Note = noter(c.host.DB(), noteName(c.host.Model(), c.name), by, c.per.begin(at))
 		truth = own
 	}
 	return tree{c.shelf.tree(name, keytree.Config{
@@ -117,20 +118,22 @@ func (c *core[T]) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
-// settle makes the reports that a change left: at once if they are part of one
-// transaction with it, otherwise after the reply.
-//
-// err is how the change ended; one that failed reports nothing.
+// settle makes the reports that a step of a change left. err is how the step ended;
+// what it has written has to be reported all the same. Before that is done, the line
+// of the change must not be complete.
 func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due, err error) error {
-	if err != nil {
+	switch {
+	case c.atomic() && err != nil:
 		return err
-	}
-	if kv.PowersOf(c.host.Store()).Atomic != nil {
+	case c.atomic():
 		return due.Report(ctx, s)
 	}
-	c.reports.add(due)
-	return nil
+	c.reports.put(due)
+	return cmp.Or(err, c.reports.settle(ctx))
 }
+
+// atomic reports whether a change of a record and its entries are one transaction.
+func (c *core[T]) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
 
 // stateIn returns the state of a member in the board of by, given the places of
 // its record at rev.
@@ -174,7 +177,7 @@ func (ft fieldTruth[T]) States(ctx context.Context, s kv.Store, ids []string) ([
 	states := make([]keytree.State, len(recs))
 	for i, rec := range recs {
 		states[i] = stateIn(ft.by, rec.Places, rec.Rev)
-		states[i].Value = rec.Value
+		states[i].Value, states[i].End = rec.Value, keytree.EndAt(rec.Expires())
 		states[i].Apart = !states[i].In && rec.Value != nil
 	}
 	return states, nil

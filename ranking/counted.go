@@ -46,6 +46,17 @@ func (f *counted[T]) begin() {
 	f.window.size, f.window.apply = f.size, f.apply
 	f.window.again = func(error) bool { return true }
 	f.host.DB().AtFlush(f.window.flush)
+	f.host.DB().Finishes(noteName(f.host.Model(), f.name), f.finish)
+}
+
+// finish finishes what a dead process has noted.
+func (f *counted[T]) finish(ctx context.Context, s kv.Store, texts []string) error {
+	return f.failure(finishNotes(ctx, s, f.reports, texts, func(n note) tree {
+		if f.per != Forever && !f.per.add(n.at, f.keep).After(f.host.DB().Now()) {
+			return tree{}
+		}
+		return f.tree(n.by, f.time(n.at))
+	}))
 }
 
 // Prepare rejects a record that cannot be on the board. The board follows once the
@@ -65,7 +76,7 @@ func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error 
 
 // Beside follows if a rebuild is entering the record, which does not change it.
 func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if m.Rev != m.Base {
+	if !rebuilds(m) {
 		return nil
 	}
 	return f.followAt(ctx, s, m.Is, m.ID)
@@ -108,10 +119,9 @@ func (f *counted[T]) boards(places []string) []string {
 // followThere follows for ids on the board of by, in the period that holds at.
 func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
-		due := new(keytree.Due)
-		errs := f.follow(ctx, f.host.Store(), by, at, some, due)
-		f.reports.add(due)
-		if err := errors.Join(errs...); err != nil {
+		var errs []error
+		err := f.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = f.follow(ctx, s, by, at, some, due) })
+		if err := errors.Join(append(errs, err)...); err != nil {
 			return err
 		}
 	}
@@ -135,16 +145,17 @@ func (f *counted[T]) follow(ctx context.Context, s kv.Store, by string, at time.
 // toCount is the change that moves the member id of the board of by to where it
 // belongs.
 func (f *counted[T]) toCount(by string, at time.Time, id string) keytree.Change {
-	return func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.Score, bool, error) {
+	return func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.State, error) {
 		rec, count, err := f.look(ctx, s, id, at)
 		if err != nil {
-			return 0, false, err
+			return keytree.State{}, err
 		}
-		now := stateIn(by, rec.Places, rec.Rev)
-		if f.scored {
-			return now.Score, now.In, nil
+		to := stateIn(by, rec.Places, rec.Rev)
+		to.End = keytree.EndAt(rec.Expires())
+		if !f.scored {
+			to.Score, to.In = keytree.FromInt(count), to.In && count >= 0
 		}
-		return keytree.FromInt(count), now.In && count >= 0, nil
+		return to, nil
 	}
 }
 

@@ -11,58 +11,82 @@ import (
 
 // exact is a board by a field. The records hold the scores, and the write path
 // keeps the board in step with them: a record on the board has its entry at every
-// moment.
+// moment. The entry counts once it is tidied, after the commit.
 type exact[T any] struct{ *core[T] }
 
 var _ plug.Index[struct{}] = exact[struct{}]{}
 
-// Prepare adds the entry that the record will have.
+// Prepare adds the entry that the record will have. In a transaction it counts at
+// once.
 func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if err := p.err(); err != nil {
 			return err
 		}
-		return x.insert(ctx, s, p, m.ID, stateIn(p.by, m.Was, m.Base), m.Rev)
+		insert := x.now(p.by).Insert
+		if x.atomic() && !rebuilds(m) {
+			insert = x.now(p.by).InsertNow
+		}
+		to := keytree.State{In: true, Score: p.score, Ver: m.Rev}
+		if m.TTL > 0 {
+			to.End = keytree.EndAt(x.host.DB().Now().Add(m.TTL))
+		}
+		due, err := insert(ctx, s, m.ID, to)
+		if !x.atomic() {
+			x.reports.add(due)
+			return err
+		}
+		return x.settle(ctx, s, due, err)
 	})
 }
 
-func (x exact[T]) insert(ctx context.Context, s kv.Store, p place, id string, known keytree.State, ver uint64) error {
-	due, err := x.now(p.by).Insert(ctx, s, id, known, p.score, ver)
-	return x.settle(ctx, s, due, err)
+// rebuilds reports whether m only enters a record as it is.
+func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
+
+// Beside makes count what a rebuild has entered, if the record still says so.
+func (x exact[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
+	if !rebuilds(m) {
+		return nil
+	}
+	recs, err := x.host.See(ctx, s, m.ID)
+	if err != nil {
+		return err
+	}
+	return x.tidy(ctx, s, m.ID, m.Gained, recs[0].Places, recs[0].Rev)
 }
 
-func (x exact[T]) remove(ctx context.Context, s kv.Store, p place, id string, now keytree.State) error {
-	due, err := x.now(p.by).Remove(ctx, s, id, p.score, now)
-	return x.settle(ctx, s, due, err)
-}
-
-// Beside does nothing: the entry is added before the commit.
-func (x exact[T]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
-
-// After removes the old entry, unless it is in one leaf with the new one: then the
-// next change there removes it.
+// After tidies at the places that the record has left or come to, and at those that
+// an earlier try has touched. What a transaction has put in is tidy.
 func (x exact[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return x.eachPlace(ctx, s, m.Lost, func(s kv.Store, p place) error {
-		now := stateIn(p.by, m.Is, m.Rev)
-		if p.wrong != "" || now.In && x.now(p.by).SameLeaf(m.ID, p.score, now.Score) {
+	touched := m.Lost
+	if !x.atomic() {
+		touched = append(touched[:len(touched):len(touched)], m.Gained...)
+	}
+	return x.tidy(ctx, s, m.ID, touched, m.Is, m.Rev)
+}
+
+// tidy tidies at places, by a record that is at rev in the places is.
+func (x exact[T]) tidy(ctx context.Context, s kv.Store, id string, places, is []string, rev uint64) error {
+	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
+		if p.wrong != "" {
 			return nil
 		}
-		return x.remove(ctx, s, p, m.ID, now)
+		due, err := x.now(p.by).Tidy(ctx, s, id, p.score, stateIn(p.by, is, rev))
+		return x.settle(ctx, s, due, err)
 	})
 }
 
-// Repair adds the entry that rec should have and removes those it has outlived.
+// Repair tidies at places, adds the entry that rec should have there, and makes the
+// counts there exact.
 func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
-		now := stateIn(p.by, rec.Places, rec.Rev)
-		switch {
-		case p.wrong != "":
+		if p.wrong != "" {
 			return nil
-		case rec.Holds(p.String()):
-			return x.insert(ctx, s, p, rec.ID, now, rec.Rev)
-		default:
-			return x.remove(ctx, s, p, rec.ID, now)
 		}
+		now := stateIn(p.by, rec.Places, rec.Rev)
+		now.End = keytree.EndAt(rec.Expires())
+		due, err := x.now(p.by).Repair(ctx, s, rec.ID, p.score, now)
+		return x.settle(ctx, s, due, err)
 	})
 }
 

@@ -143,12 +143,12 @@ func (p part[T]) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 // stay is the change that removes a member if the model's record no longer
 // belongs to the board.
 func (p part[T]) stay(id string) keytree.Change {
-	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.Score, bool, error) {
+	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		values, err := p.records(ctx, s, []string{id})
-		if err != nil {
-			return 0, false, err
+		if err == nil && values[0] == nil {
+			old.In = false
 		}
-		return old.Score, old.In && values[0] != nil, nil
+		return old, err
 	}
 }
 

@@ -2,9 +2,11 @@ package ranking
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -14,55 +16,106 @@ import (
 type reporter struct {
 	db plug.DB
 
-	mu   sync.Mutex // never held during a trip
-	due  *keytree.Due
-	busy bool
+	mu      sync.Mutex // never held during a trip
+	due     *keytree.Due
+	added   int           // how often something was added
+	made    int           // how much of that is made
+	writing chan struct{} // closed when the batch under way ends; nil: there is none
 }
 
 // add makes the reports of due soon.
 func (r *reporter) add(due *keytree.Due) {
+	if r.put(due) {
+		r.db.Surely(r.settle)
+	}
+}
+
+// making runs make, which adds to due what is left to do. On a store with
+// transactions all of it is one: it is done completely or not at all.
+func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytree.Due)) error {
+	atomic := kv.PowersOf(r.db.Store()).Atomic
+	if atomic == nil {
+		due := new(keytree.Due)
+		make(r.db.Store(), due)
+		r.add(due)
+		return nil
+	}
+	return atomic(ctx, func(s kv.Store) error {
+		due := new(keytree.Due)
+		make(s, due)
+		return due.Report(ctx, s)
+	})
+}
+
+// put adds due, and reports whether nothing else was waiting.
+func (r *reporter) put(due *keytree.Due) (first bool) {
 	if due.None() {
-		return
+		return false
 	}
 	r.mu.Lock()
-	if r.due == nil {
+	defer r.mu.Unlock()
+	if first = r.due == nil; first {
 		r.due = new(keytree.Due)
 	}
 	r.due.Merge(due)
-	begins := !r.busy
-	r.busy = true
+	r.added++
+	return first
+}
+
+// settle returns when everything that was added so far is reported. The first to
+// wait does it for all. What fails is tried by the next one.
+func (r *reporter) settle(ctx context.Context) error {
+	r.mu.Lock()
+	wanted := r.added
 	r.mu.Unlock()
-	if begins {
-		r.db.Later(r.run)
-	}
-}
-
-// run makes reports until none are left. Later reports make up for one that fails.
-func (r *reporter) run(ctx context.Context) error {
 	for {
-		due := r.next()
-		if due == nil {
+		due, adds, wait := r.begin(wanted)
+		switch {
+		case due != nil:
+			err := due.Report(ctx, r.db.Store())
+			if r.end(due, adds, err); err != nil {
+				return err
+			}
+		case wait == nil:
 			return nil
-		}
-		if err := due.Report(ctx, r.db.Store()); err != nil {
-			r.stop()
-			return err
+		default:
+			select {
+			case <-wait:
+			case <-ctx.Done():
+				return fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
+			}
 		}
 	}
 }
 
-// next takes the reports that are due; nil if there are none.
-func (r *reporter) next() *keytree.Due {
+// begin begins a batch with what is due, unless all that is wanted is made, or a
+// batch is under way that must be waited for.
+func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	due := r.due
-	r.due, r.busy = nil, due != nil
-	return due
+	switch {
+	case r.made >= wanted:
+		return nil, 0, nil
+	case r.writing != nil:
+		return nil, 0, r.writing
+	}
+	r.writing = make(chan struct{})
+	due, r.due = r.due, nil
+	return due, r.added, nil
 }
 
-// stop lets the next report start another run.
-func (r *reporter) stop() {
+// end ends a batch. What has failed is due again.
+func (r *reporter) end(due *keytree.Due, adds int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.busy = false
+	close(r.writing)
+	r.writing = nil
+	if err == nil {
+		r.made = adds
+		return
+	}
+	if r.due != nil {
+		due.Merge(r.due)
+	}
+	r.due = due
 }

@@ -120,13 +120,8 @@ func repairAll(sim *kvtest.Sim) {
 func checkSwept(sim *kvtest.Sim, garbage bool) {
 	t := sim.T()
 	a := openArticles(still{sim.Store()}, ranking.Windowed)
-	all := map[string]*article{}
-	for v, err := range a.All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[v.ID] = v
-	}
+	all := records(t, a)
+	checkNumbers(t, a, all)
 	checkBoards(t, a, all)
 	report, err := a.TopStock.Verify(ctx, slices.Sorted(maps.Keys(all))...)
 	if err != nil || report.Pending > 0 && !garbage {

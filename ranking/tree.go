@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 	t := &Tree[S]{db: db, spec: spec, reports: &reporter{db: db}}
 	name := kv.JoinText(spec.Name)
 	t.own = keytree.NewOwn(name, db.Now, time.Time{})
+	t.own.Note = noter(db, noteName(spec.Name), "", time.Time{})
 	t.tree = keytree.New(keytree.Config{
 		Name: name, Code: spec.Of.code, Truth: t.own, Local: keytree.NewLocal(keptRouters),
 		Now: db.Now, Limit: leafLimit,
@@ -54,6 +56,9 @@ func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 	t.window = newWindow(db, t.reports)
 	t.window.size, t.window.apply, t.window.again = t.tree.Size, t.apply, repeatable
 	db.AtFlush(t.window.flush)
+	db.Finishes(noteName(spec.Name), func(ctx context.Context, s kv.Store, texts []string) error {
+		return finishNotes(ctx, s, t.reports, texts, func(note) tree { return tree{t.tree, t.own} })
+	})
 	return t
 }
 
@@ -129,15 +134,15 @@ func (t *Tree[S]) gather(c change) error {
 
 // plus is the change that adds delta.
 func (t *Tree[S]) plus(delta int64) keytree.Change {
-	return func(_ context.Context, _ kv.Store, old keytree.State) (keytree.Score, bool, error) {
+	return func(_ context.Context, _ kv.Store, old keytree.State) (keytree.State, error) {
 		if t.spec.Of.code != keytree.Signed {
-			return 0, false, fmt.Errorf("%w: only integer scores can be added to", kvmodel.ErrInvalid)
+			return old, fmt.Errorf("%w: only integer scores can be added to", kvmodel.ErrInvalid)
 		}
 		n := int64(0)
 		if old.In {
 			n = old.Score.Int()
 		}
-		return keytree.FromInt(addUpTo(n, delta)), true, nil
+		return keytree.State{In: true, Score: keytree.FromInt(addUpTo(n, delta))}, nil
 	}
 }
 
@@ -153,9 +158,11 @@ func addUpTo(a, b int64) int64 {
 }
 
 func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) error {
-	due := new(keytree.Due)
-	defer t.reports.add(due)
-	return t.about(id, t.tree.Set(ctx, t.db.Store(), t.own, kv.JoinText(id), change, due))
+	var made error
+	err := t.reports.making(ctx, func(s kv.Store, due *keytree.Due) {
+		made = t.tree.Set(ctx, s, t.own, kv.JoinText(id), change, due)
+	})
+	return t.about(id, cmp.Or(made, err))
 }
 
 // apply makes changes that were gathered.

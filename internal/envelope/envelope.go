@@ -49,8 +49,8 @@ type Touched struct {
 const (
 	envelopeFormat = 0xe1
 	keptTries      = 4
-	MaxRev         = 1<<48 - 1
-	MaxIndexes     = 256 // of one model
+	MaxRev         = 1<<47 - 1 // rankings use one more bit of it
+	MaxIndexes     = 256       // of one model
 )
 
 const (

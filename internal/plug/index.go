@@ -236,8 +236,18 @@ type DB interface {
 	// Later does work in the background; Flush waits for it.
 	Later(work func(context.Context) error)
 
+	// Surely is Later for work that is done again until it succeeds, or until the
+	// process ends.
+	Surely(work func(context.Context) error)
+
 	// Soon is Later for upkeep that others can do as well. It may not happen.
 	Soon(work func(context.Context) error)
+
+	// Note writes texts to the journal before a change that an index makes by
+	// itself. If the process dies before it calls done, another one calls the
+	// function that Finishes was given for name.
+	Note(ctx context.Context, s kv.Store, name string, texts []string) (done func(), err error)
+	Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error)
 
 	// AtFlush makes Flush call f first.
 	AtFlush(f func(context.Context) error)

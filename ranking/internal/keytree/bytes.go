@@ -56,6 +56,12 @@ func (r *reader) uint48() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
+func (r *reader) uint32() uint32 {
+	var b [4]byte
+	r.take(b[:])
+	return binary.BigEndian.Uint32(b[:])
+}
+
 func (r *reader) number() uint64 { return r.Number("number", math.MaxUint64) }
 
 // end returns ErrCorrupt unless everything fit and nothing is left.

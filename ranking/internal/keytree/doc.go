@@ -10,8 +10,8 @@
 //
 // The tree is an index. What is true of a member is in its record (see Truth), and
 // a change happens at one moment, when that record is written. The new entry is
-// added before that moment and the old one removed after it; an entry that the
-// record does not confirm counts for nothing.
+// added before that moment, pending. After it the entry counts and the old one goes,
+// by a rule (leaf.tidied) that any process may apply at any later time.
 //
 // # Invariants
 //
@@ -29,4 +29,6 @@
 //   - I7: after a finished insert no leaf above the greatest depth holds more
 //     entries than the limit, unless it is being split.
 //   - I8: no key is longer than 250 bytes, no value than 64 KiB.
+//   - I9: while no committed change waits to be tidied, every leaf counts exactly the
+//     members whose records say so, whatever lost, dead or late tries have left.
 package keytree

@@ -252,36 +252,50 @@ func (p *nodes) splits(name string) bool { return len(name) < maxBits }
 // replace writes next, which has other entries or is about to be split, over the
 // leaf at. It returns what it wrote.
 func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) (*leaf, error) {
-	l := *next
+	now := p.clock()
+	l := *next.withoutEnded(now)
 	l.seq = at.leaf.seq + 1
-	live := l.live()
+	live, ends := l.live(now), l.ends(now)
+	if l.splitting {
+		// Divided, the entries of a member may count in several leaves.
+		r, _ := p.below(at.name, &l)
+		live, ends = r.total(), r.ends()
+	}
 	switch {
 	case at.leaf.closed:
 		if err := p.open(ctx, s, at); err != nil {
 			return nil, err
 		}
 		l.closed, l.seq = false, at.leaf.seq+2
-	case live == 0 && at.name != "" && !l.splitting:
+	case len(l.entries) == 0 && at.name != "" && !l.splitting:
 		l.closed, l.pushed = true, 0
 	}
 	reports := l.closed
 	if !l.closed {
 		l.pushed, reports = p.due(l.pushed, live, leafDrift)
+		if was := at.leaf.ends(0); was != 0 || ends != 0 {
+			// What was reported may have ended since, and been corrected.
+			l.pushed, reports = live, p.size() <= p.small || was != ends
+		}
 	}
 	if err := p.write(ctx, s, at.name, at.node, l.encode()); err != nil {
+		if errors.Is(err, errUnsure) {
+			due.doubt(at.name)
+		}
 		return nil, err
 	}
 	if at.name != "" && reports {
-		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
+		due.add(report{at.name, slot{l.pushed, l.seq, l.closed, ends}})
 	}
 	return &l, nil
 }
 
-// purged returns l without the stale entries of members that it holds twice, or l
-// itself if there are none. A split would put the two into different children,
-// where the stale one would be counted for good.
+// purged returns l with the entries of members that have several in it tidied, or l
+// itself if nothing changes. A split would put them into different children, where
+// a stale one would count until someone meets it.
 func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
-	ids := idsOf(l.doubles())
+	l = l.withoutEnded(p.clock())
+	ids := l.repeated()
 	if len(ids) == 0 {
 		return l, nil
 	}
@@ -291,7 +305,7 @@ func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) 
 	}
 	kept := l
 	for i, id := range ids {
-		kept = kept.with(&p.order, &edit{id: id, known: states[i]})
+		kept = kept.tidied(id, states[i])
 	}
 	return kept, nil
 }

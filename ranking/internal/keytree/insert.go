@@ -16,46 +16,114 @@ func tooLong(id string) error {
 	return fmt.Errorf("%w: an id of %d bytes in a ranking, at most %d", kv.ErrTooLarge, len(id), MaxID)
 }
 
-// Insert adds the entry of a member that will have score by version ver of its
-// record, before the record is written. known is the state of the record as it was
-// read. An entry that is never confirmed counts for nothing.
-func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, known State, score Score, ver uint64) (*Due, error) {
+// Insert adds the entry of a member whose record will put it in state to, before the
+// record is written. It is pending: it does not count until Tidy
+// has seen that the record was written.
+func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
+	return t.insert(ctx, s, id, to, nil)
+}
+
+// InsertNow is Insert in one transaction with the write of the record: the entry
+// counts, and older ones in its leaf go.
+func (t *Tree) InsertNow(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
+	return t.insert(ctx, s, id, to, &to)
+}
+
+func (t *Tree) insert(ctx context.Context, s kv.Store, id string, to State, known *State) (*Due, error) {
 	due := new(Due)
 	if len(id) > MaxID {
 		return due, tooLong(id)
 	}
-	err := t.begin(ctx, s, func(ep *epochs) error {
-		return ep.insert(ctx, s, due, id, known, score, ver)
-	})
+	err := t.begin(ctx, s, func(ep *epochs) error { return ep.insert(ctx, s, due, id, to, known) })
 	return due, err
 }
 
-func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, known State, score Score, ver uint64) error {
+func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, to State, known *State) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
-		return p.editOne(ctx, s, p.putting(id, known, score, ver), due)
+		put := p.putting(id, to)
+		put.known = known
+		return p.editOne(ctx, s, put, due)
 	})
 }
 
-// putting returns the edit that adds the entry that a member in state known will
-// have.
-func (p *nodes) putting(id string, known State, score Score, ver uint64) *edit {
-	return &edit{point: p.point(score, id), id: id, known: known, put: &entry{score, ver, id}}
+// putting returns the edit that adds the pending entry of a member that will be in
+// state to.
+func (p *nodes) putting(id string, to State) *edit {
+	return &edit{point: p.point(to.Score, id), id: id, put: &entry{to.Score, to.Ver, id, true, to.End}}
 }
 
-// Remove removes, from the leaf where score belongs, the entries that the member's
-// record has outlived. now is the state of the record.
-func (t *Tree) Remove(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
+// tidying returns the edit that tidies, where score belongs, by the state of a
+// record.
+func (p *nodes) tidying(id string, score Score, now State) *edit {
+	return &edit{point: p.point(score, id), id: id, known: &now}
+}
+
+// Tidy removes, from the leaf where score belongs, the entries that the member's
+// record has outlived, and makes count the one that the record confirms. now is the
+// state of the record, as it is or was.
+func (t *Tree) Tidy(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
-	err := t.begin(ctx, s, func(ep *epochs) error {
-		return ep.remove(ctx, s, due, id, score, now)
-	})
+	err := t.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, id, score, now) })
 	return due, err
 }
 
-func (ep *epochs) remove(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
+func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
-		return p.editOne(ctx, s, &edit{point: p.point(score, id), id: id, known: now}, due)
+		return p.editOne(ctx, s, p.tidying(id, score, now), due)
 	})
+}
+
+// Repair is Tidy after a crash. If the member belongs at score by its record, whose
+// state was now, and has no entry there at all, Repair adds it. The counts on the way
+// are corrected with the reports, also if the leaf needs no change: the dead may have
+// changed it and not reported that.
+func (t *Tree) Repair(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
+	due := new(Due)
+	return due, t.repair(ctx, s, id, score, now, due)
+}
+
+func (t *Tree) repair(ctx context.Context, s kv.Store, id string, score Score, now State, due *Due) error {
+	return t.begin(ctx, s, func(ep *epochs) error {
+		return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
+			return p.repair(ctx, s, id, score, now, due)
+		})
+	})
+}
+
+func (p *nodes) repair(ctx context.Context, s kv.Store, id string, score Score, now State, due *reports) (err error) {
+	if now.In && now.Score == score {
+		err = p.restore(ctx, s, []string{id}, []State{now}, due)
+	} else {
+		err = p.editOne(ctx, s, p.tidying(id, score, now), due)
+	}
+	name, _ := p.guess(p.bits(p.point(score, id)))
+	due.doubt(name)
+	return err
+}
+
+// restore tidies where members belong by their records, which were in states, and
+// adds the entries of those that have none there. What it adds is pending, and it
+// reads the records again: a record may have left the score since it was read, and
+// its change may have tidied before the entry came.
+func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, states []State, due *reports) error {
+	edits := make([]*edit, len(ids))
+	for i, id := range ids {
+		edits[i] = p.putting(id, states[i])
+		edits[i].known, edits[i].restores = &states[i], true
+	}
+	p.edit(ctx, s, edits, nil, due)
+	if err := failure(edits); err != nil {
+		return err
+	}
+	now, err := p.truth.States(ctx, s, ids)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		edits[i] = p.tidying(id, states[i].Score, now[i])
+	}
+	p.edit(ctx, s, edits, nil, due)
+	return failure(edits)
 }
 
 // each does work in every epoch that is written, side by side.
@@ -63,29 +131,16 @@ func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.S
 	return each(ctx, s, ep.write, func(s kv.Store, _ int, p *nodes) error { return work(s, p, due.to(p)) })
 }
 
-// sameLeaf reports whether two scores of a member belong in one leaf of every
-// epoch that is written, as far as is known.
-func (ep *epochs) sameLeaf(id string, a, b Score) bool {
-	for _, p := range ep.write {
-		one, _ := p.guess(p.bits(p.point(a, id)))
-		other, _ := p.guess(p.bits(p.point(b, id)))
-		if one != other {
-			return false
-		}
-	}
-	return true
+// Due holds what is left to do after changes: mostly what leaves must report upward.
+// The changes do not wait for it.
+type Due struct {
+	of    []dueIn
+	works []work   // to do before the reports
+	done  []func() // to call after them
 }
 
-// SameLeaf reports whether two scores of a member belong in one leaf, as far as is
-// known. Then the next change there removes the entry that is stale.
-func (t *Tree) SameLeaf(id string, a, b Score) bool {
-	m := t.known()
-	return m != nil && t.epochsOf(m, t.Now()).sameLeaf(id, a, b)
-}
-
-// Due holds what leaves must report upward after changes. The changes do not wait
-// for the reports, and no report has to be made at all.
-type Due struct{ of []dueIn }
+// work does what it can, and adds to the Due what follows from it.
+type work func(context.Context, kv.Store, *Due) error
 
 type dueIn struct {
 	p       *nodes
@@ -108,7 +163,7 @@ func (d *Due) to(p *nodes) *reports {
 
 // None reports whether nothing is due.
 func (d *Due) None() bool {
-	return !slices.ContainsFunc(d.of, func(in dueIn) bool { return len(in.reports.of) > 0 })
+	return len(d.works)+len(d.done) == 0 && !slices.ContainsFunc(d.of, func(in dueIn) bool { return !in.reports.none() })
 }
 
 // Merge adds what other has to report.
@@ -116,9 +171,24 @@ func (d *Due) Merge(other *Due) {
 	for _, in := range other.of {
 		d.to(in.p).merge(in.reports)
 	}
+	d.works, d.done = append(d.works, other.works...), append(d.done, other.done...)
 }
 
-// Report makes the reports.
+// Report does what is due. After an error it can be called again.
 func (d *Due) Report(ctx context.Context, s kv.Store) error {
-	return each(ctx, s, d.of, func(s kv.Store, _ int, in dueIn) error { return in.p.report(ctx, s, in.reports) })
+	for len(d.works) > 0 {
+		if err := d.works[0](ctx, s, d); err != nil {
+			return err
+		}
+		d.works = d.works[1:]
+	}
+	err := each(ctx, s, d.of, func(s kv.Store, _ int, in dueIn) error { return in.p.report(ctx, s, in.reports) })
+	if err != nil {
+		return err
+	}
+	for _, done := range d.done {
+		done()
+	}
+	d.done = nil
+	return nil
 }

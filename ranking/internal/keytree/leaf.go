@@ -7,15 +7,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// edit is a change of one member's entries in the leaf where point belongs. It
-// removes those that its record, in state known, has outlived, and adds put if
-// that is not nil.
+// edit is a change of one member's entries in the leaf where point belongs: it adds
+// one entry, or tidies, or both.
 type edit struct {
 	point point
 	id    string
-	known State
-	put   *entry
-	err   error // why it was not carried out, once its owner has ended
+
+	put   *entry // what to add, if not nil
+	known *State // of the record, to tidy with, if not nil
+	err   error  // why it was not carried out, once its owner has ended
+
+	// restores: put is added only if the member has no entry at that score.
+	// Otherwise, and only then, the edit tidies.
+	restores bool
 
 	// Guarded by the mutex of the queues:
 	queue *queue // where it waits
@@ -28,30 +32,67 @@ func idsOf(entries []entry) []string {
 }
 
 // with returns l after e, or l itself if nothing changes.
-//
-// If there is an entry with put's score already, it gets the greater version of
-// the two. So a member has one entry at a position, and a remove that knows an old
-// version never removes what a newer one needs.
 func (l *leaf) with(o *order, e *edit) *leaf {
+	if e.restores && l.has(e.put.score, e.id) {
+		return l.tidied(e.id, *e.known)
+	}
+	if e.put != nil {
+		l = l.added(o, e.point, *e.put)
+	}
+	if e.known != nil && !e.restores {
+		l = l.tidied(e.id, *e.known)
+	}
+	return l
+}
+
+// has reports whether the member id has an entry with score s in l.
+func (l *leaf) has(s Score, id string) bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.score == s && e.id == id })
+}
+
+// added returns l with put, whose position is at, or l itself if the member has an
+// entry with that score and version already. It leaves entries that are there as
+// they are: one that counts must not get a version at which it might not be true.
+func (l *leaf) added(o *order, at point, put entry) *leaf {
+	i := l.search(o, at)
+	for ; i < len(l.entries) && l.entries[i].sharesPosition(put) && l.entries[i].ver <= put.ver; i++ {
+		if l.entries[i].ver == put.ver {
+			return l
+		}
+	}
 	next := *l
 	next.entries = make([]entry, 0, len(l.entries)+1)
-	changed, found := false, false
-	for _, old := range l.entries {
-		switch {
-		case old.id != e.id:
-		case e.put != nil && old.score == e.put.score:
-			found = true
-			changed = changed || old.ver < e.put.ver
-			old.ver = max(old.ver, e.put.ver)
-		case e.known.outlived(old):
-			changed = true
-			continue
+	next.entries = append(append(append(next.entries, l.entries[:i]...), put), l.entries[i:]...)
+	return &next
+}
+
+func (e entry) sharesPosition(other entry) bool { return e.score == other.score && e.id == other.id }
+
+// tidied returns l with those entries of the member id that its record, once in
+// state now, allows, or l itself if nothing changes. Entries with a greater version
+// stay as they are. Of the others, the newest with the record's score stays, and
+// counts from here on; the rest goes.
+//
+// This is right at any later time: what has been true of a version stays true.
+func (l *leaf) tidied(id string, now State) *leaf {
+	confirmed := -1
+	for i, e := range l.entries {
+		if e.id == id && now.settles(e) {
+			confirmed = i // Entries at one position are ordered by version.
 		}
-		next.entries = append(next.entries, old)
 	}
-	if e.put != nil && !found {
-		changed = true
-		next.entries = slices.Insert(next.entries, next.search(o, e.point), *e.put)
+	next := *l
+	next.entries = make([]entry, 0, len(l.entries)+1)
+	changed := false
+	for i, e := range l.entries {
+		if e.id == id && e.ver <= now.Ver {
+			changed = changed || i != confirmed || e.pending
+			if i != confirmed {
+				continue
+			}
+			e.pending = false
+		}
+		next.entries = append(next.entries, e)
 	}
 	if !changed {
 		return l
@@ -73,31 +114,52 @@ func (l *leaf) search(o *order, p point) int {
 // full reports whether l should be split, if its name allows it.
 func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
 
-// live returns the number of members in l.
-func (l *leaf) live() int { return len(l.entries) - len(l.doubles()) }
+// live returns the number of members that count in l.
+func (l *leaf) live(now End) int { return len(l.counted(now)) }
 
-// doubles returns the entries of members that have a newer one in l.
-func (l *leaf) doubles() []entry {
-	var doubles []entry
-	newest := make(map[string]entry, len(l.entries))
-	for _, e := range l.entries {
-		old, twice := newest[e.id]
-		if twice && old.ver > e.ver {
-			old, e = e, old
-		}
-		if twice {
-			doubles = append(doubles, old)
-		}
-		newest[e.id] = e
+// counted returns the entries of l that count, in order: of each member the newest
+// that is not pending, unless it has ended.
+func (l *leaf) counted(now End) []entry {
+	entries := l.entries
+	if slices.ContainsFunc(entries, func(e entry) bool { return e.pending }) {
+		entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.pending })
 	}
-	return doubles
+	entries = newest(entries)
+	if slices.ContainsFunc(entries, func(e entry) bool { return e.end.by(now) }) {
+		entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.end.by(now) })
+	}
+	return entries
 }
 
-// newest returns the entries of l, in order, one for each member.
-func (l *leaf) newest() []entry {
-	doubles := l.doubles()
-	if len(doubles) == 0 {
-		return l.entries
+// newest returns entries without those of which there is a newer one of the same
+// member.
+func newest(entries []entry) []entry {
+	last := make(map[string]int, len(entries))
+	for i, e := range entries {
+		if at, twice := last[e.id]; !twice || entries[at].ver <= e.ver {
+			last[e.id] = i
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(l.entries), func(e entry) bool { return slices.Contains(doubles, e) })
+	if len(last) == len(entries) {
+		return entries
+	}
+	kept := make([]entry, 0, len(last))
+	for i, e := range entries {
+		if last[e.id] == i {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// repeated returns the ids of the members that have several entries in l.
+func (l *leaf) repeated() []string {
+	times := make(map[string]int, len(l.entries))
+	var ids []string
+	for _, e := range l.entries {
+		if times[e.id]++; times[e.id] == 2 {
+			ids = append(ids, e.id)
+		}
+	}
+	return ids
 }

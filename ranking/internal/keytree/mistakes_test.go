@@ -9,22 +9,16 @@ import (
 // Each mistake is one that the design is built around.
 func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 	const dir = "ranking/internal/keytree/"
-	proof.Mistakes(t, "./ranking/internal/keytree", "TestSweep_After|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
+	proof.Mistakes(t, "./ranking/internal/keytree", "TestLeaf_|TestTree_Repair_|TestSweep_After|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
 		proof.Wrong("the record is written before the entry",
-			dir+"set.go", `	b.insert(ctx, s, moves)
-	moves = slices.DeleteFunc(moves, func(m *move) bool { return m.err != nil })
-	leaving := slices.DeleteFunc(slices.Clone(moves), b.stays)
-	leaves := b.commit(ctx, s, moves, leaving)
-`, `	leaving := slices.DeleteFunc(slices.Clone(moves), b.stays)
-	leaves := b.commit(ctx, s, moves, leaving)
-	moves = slices.DeleteFunc(moves, func(m *move) bool { return m.err != nil })
-	b.insert(ctx, s, moves)
-`),
+			dir+"set.go", "	b.prepare(ctx, s, moves)\n", "",
+			dir+"set.go", "	leaves := b.commit(ctx, s, moves)\n", "	leaves := b.commit(ctx, s, moves)\n	b.prepare(ctx, s, moves)\n",
+		),
 		proof.Wrong("an entry is removed whatever its version",
-			dir+"truth.go", "return e.ver <= st.Ver && !st.confirms(e)", "return !st.confirms(e)",
+			dir+"leaf.go", "if e.id == id && e.ver <= now.Ver {", "if e.id == id {",
 		),
 		proof.Wrong("the old entry goes in the write that puts in the new one",
-			dir+"insert.go", "id: id, known: known, put: &entry{score, ver, id}}", "id: id, known: State{Ver: ver}, put: &entry{score, ver, id}}",
+			dir+"insert.go", "put: &entry{to.Score, to.Ver, id, true, to.End}}", "put: &entry{to.Score, to.Ver, id, true, to.End}, known: &to}",
 		),
 		proof.Wrong("a leaf is split without being frozen",
 			dir+"split.go", `	whole := *kept
@@ -64,6 +58,21 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 		),
 		proof.Wrong("what was told and not written is forgotten",
 			dir+"report.go", "owed[of.name] = true", "delete(owed, of.name)",
+		),
+		proof.Wrong("an entry counts before its record says so",
+			dir+"insert.go", "put: &entry{to.Score, to.Ver, id, true, to.End}}", "put: &entry{to.Score, to.Ver, id, false, to.End}}",
+		),
+		proof.Wrong("an entry with the same score is taken over",
+			dir+"leaf.go", `		if l.entries[i].ver == put.ver {
+			return l
+		}
+`, `		next := *l
+		next.entries = slices.Clone(l.entries)
+		next.entries[i].ver = put.ver
+		return &next
+`),
+		proof.Wrong("repair confirms what it puts in",
+			dir+"insert.go", "	now, err := p.truth.States(ctx, s, ids)", "	now, err := states, error(nil)",
 		),
 		proof.Wrong("a pending entry hides the one that is true",
 			dir+"walk.go", "	if r.trusting {\n", "	if true {\n",

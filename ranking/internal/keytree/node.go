@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -13,10 +14,13 @@ const (
 	leafKind      = 'L'
 	splittingKind = 'S'
 	routerKind    = 'R'
-	metaKind      = 'M'
-	edgeKind      = 'E'
-	recordKind    = 'I'
-	leaseKind     = 'C'
+
+	endingRouterKind = 'T' // a router that counts what ends
+
+	metaKind   = 'M'
+	edgeKind   = 'E'
+	recordKind = 'I'
+	leaseKind  = 'C'
 )
 
 // Limits of a leaf.
@@ -29,12 +33,18 @@ const (
 )
 
 // entry is one member in a leaf: a score that it has, had or is about to have, and
-// the version of its record that gives it that score.
+// the version of its record that gives it that score. It says the same whichever
+// process has put it in.
 type entry struct {
-	score Score
-	ver   uint64
-	id    string
+	score   Score
+	ver     uint64 // less than pendingBit
+	id      string
+	pending bool // nobody has seen yet that the record says so; it does not count
+	end     End  // of the record, as of that version
 }
+
+// pendingBit is set in the stored version of a pending entry.
+const pendingBit = 1 << 47
 
 // leaf is a node that holds entries, in order.
 type leaf struct {
@@ -42,8 +52,16 @@ type leaf struct {
 	closed    bool // empty, and the way to it may be closed too
 	lost      bool // made again after the store lost it
 	seq       uint64
-	pushed    int // the count last reported upward
+	pushed    int // the count last reported upward: of members with a counted entry
 	entries   []entry
+}
+
+// ends returns the earliest end, after now, of a counted entry.
+func (l *leaf) ends(now End) (first End) {
+	for _, e := range l.counted(now) {
+		first = earlier(first, e.end)
+	}
+	return first
 }
 
 // slot is what a router knows of one child.
@@ -51,6 +69,7 @@ type slot struct {
 	count  int
 	seq    uint64 // of the child when it had this count
 	closed bool   // there is nothing below
+	ends   End    // the earliest end of what it counts
 }
 
 // router is a node that leads to four children.
@@ -67,6 +86,14 @@ func (r *router) total() int {
 		n += s.count
 	}
 	return n
+}
+
+// ends returns the earliest end of what r counts.
+func (r *router) ends() (first End) {
+	for _, s := range r.slots {
+		first = earlier(first, s.ends)
+	}
+	return first
 }
 
 func (r *router) empty() bool {
@@ -99,6 +126,7 @@ func (p node) seq() uint64 {
 const (
 	closedFlag = 1 << iota
 	lostFlag
+	endsFlag // each entry has its end
 )
 
 func (l *leaf) encode() []byte {
@@ -112,6 +140,10 @@ func (l *leaf) encode() []byte {
 	if l.lost {
 		flags |= lostFlag
 	}
+	ending := slices.ContainsFunc(l.entries, func(e entry) bool { return e.end != 0 })
+	if ending {
+		flags |= endsFlag
+	}
 	b := make([]byte, 0, 32+40*len(l.entries))
 	b = append(b, magic...)
 	b = append(b, kind, flags)
@@ -120,10 +152,21 @@ func (l *leaf) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(len(l.entries)))
 	for _, e := range l.entries {
 		b = binary.BigEndian.AppendUint64(b, uint64(e.score))
-		b = appendUint48(b, e.ver)
+		b = appendUint48(b, e.stored())
+		if ending {
+			b = binary.BigEndian.AppendUint32(b, uint32(e.end))
+		}
 		b = wire.AppendText(b, e.id)
 	}
 	return seal(b)
+}
+
+// stored returns the version of e with its pending bit.
+func (e entry) stored() uint64 {
+	if e.pending {
+		return e.ver | pendingBit
+	}
+	return e.ver
 }
 
 // bytes returns about how many bytes l has when encoded.
@@ -131,6 +174,9 @@ func (l *leaf) bytes() int {
 	n := 32
 	for _, e := range l.entries {
 		n += 16 + len(e.id)
+		if e.end != 0 {
+			n += 4
+		}
 	}
 	return n
 }
@@ -146,6 +192,10 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 	ids := string(r.Rest)
 	for range n {
 		e := entry{score: Score(r.Uint64()), ver: r.uint48()}
+		e.ver, e.pending = e.ver&^pendingBit, e.ver&pendingBit != 0
+		if flags&endsFlag != 0 {
+			e.end = End(r.uint32())
+		}
 		size := r.Count("id", 1)
 		if r.Err != nil {
 			break
@@ -159,7 +209,11 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 }
 
 func (r *router) encode() []byte {
-	b := append([]byte(magic), routerKind)
+	kind, ending := byte(routerKind), r.ends() != 0
+	if ending {
+		kind = endingRouterKind
+	}
+	b := append([]byte(magic), kind)
 	b = appendFlag(b, r.closed)
 	b = binary.AppendUvarint(b, r.seq)
 	b = binary.AppendUvarint(b, uint64(r.pushed))
@@ -167,14 +221,20 @@ func (r *router) encode() []byte {
 		b = appendFlag(b, s.closed)
 		b = binary.AppendUvarint(b, s.seq)
 		b = binary.AppendUvarint(b, uint64(s.count))
+		if ending {
+			b = binary.AppendUvarint(b, uint64(s.ends))
+		}
 	}
 	return seal(b)
 }
 
-func decodeRouter(r reader) (*router, error) {
+func decodeRouter(kind byte, r reader) (*router, error) {
 	out := &router{closed: r.Byte() != 0, seq: r.number(), pushed: int(r.number())}
 	for i := range out.slots {
 		out.slots[i] = slot{closed: r.Byte() != 0, seq: r.number(), count: int(r.number())}
+		if kind == endingRouterKind {
+			out.slots[i].ends = End(r.Number("end", math.MaxUint32))
+		}
 	}
 	return out, r.end("router")
 }
@@ -193,8 +253,8 @@ func decodeNode(r kv.Result) (node, error) {
 	switch kind {
 	case leafKind, splittingKind:
 		p.leaf, err = decodeLeaf(kind, body)
-	case routerKind:
-		p.router, err = decodeRouter(body)
+	case routerKind, endingRouterKind:
+		p.router, err = decodeRouter(kind, body)
 	}
 	if err != nil {
 		return node{version: r.Version}, nil

@@ -28,6 +28,9 @@ type nodes struct {
 // errAgain: the node has changed, so the operation must begin again.
 var errAgain = fmt.Errorf("%w: a node of a ranking has changed", kv.ErrConflict)
 
+// errUnsure: nobody knows whether the node was written. It is an errAgain.
+var errUnsure = fmt.Errorf("%w, or not", errAgain)
+
 // errLate: the operation has taken so long that it must not write, since the tree
 // may have moved to a new epoch without it.
 var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
@@ -82,7 +85,7 @@ func (p *nodes) put(name string, old node, value []byte) kv.Op {
 }
 
 // write replaces old with value. It returns errAgain if the node is no longer old,
-// or if it is unclear whether it was replaced, which a read will show.
+// and errUnsure if it is unclear whether it was replaced, which a read will show.
 func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, value []byte) error {
 	if p.late() {
 		return errLate
@@ -94,11 +97,14 @@ func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, va
 // late reports whether the operation must not write.
 func (p *nodes) late() bool { return !p.began.IsZero() && p.now().Sub(p.began) > maxOperation }
 
-// lost returns errAgain if a write was refused because the item has changed, or if
-// it is unclear whether it was carried out; otherwise err.
+// lost returns errAgain if a write was refused because the item has changed,
+// errUnsure if it is unclear whether it was carried out, otherwise err.
 func lost(ctx context.Context, err error) error {
-	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil {
+	switch {
+	case kv.Raced(err):
 		return errAgain
+	case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
+		return errUnsure
 	}
 	return err
 }

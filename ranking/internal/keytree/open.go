@@ -48,7 +48,7 @@ func (r *router) opened(i int, below node) (*router, error) {
 	next := *r
 	next.closed = false
 	if below.closed() {
-		now, want := r.slots[i], slot{count: 1, seq: below.seq() + 1}
+		now, want := r.slots[i], slot{seq: below.seq() + 1}
 		switch {
 		case now.seq < want.seq:
 			next.slots[i] = want

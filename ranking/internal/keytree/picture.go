@@ -132,7 +132,7 @@ func (r *reading) draw(name string, at slot) *PictureNode {
 	n := &PictureNode{Name: keyName(name), Key: r.key(name), Read: read, Count: at.count, Bytes: nd.size, Closed: at.closed}
 	switch {
 	case nd.leaf != nil:
-		n.Count, n.Closed = nd.leaf.live(), nd.leaf.closed
+		n.Count, n.Closed = nd.leaf.live(r.clock()), nd.leaf.closed
 	case nd.router != nil:
 		n.Count, n.Closed = nd.router.total(), nd.router.closed
 		for i := 3; i >= 0; i-- {

@@ -34,9 +34,9 @@ type Want struct {
 	// their records; nil leaves the member out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met, if not nil, is called for an entry that the member's record has
-	// outlived, that belongs to a stuck change, or that Beside leaves out. It must
-	// not use the store.
+	// Met, if not nil, is called for an entry that should be tidied: the member's
+	// record has outlived it or confirms it while it is pending, it belongs to a
+	// stuck change, or Beside leaves it out. It must not use the store.
 	Met func(Doubt)
 }
 
@@ -135,16 +135,21 @@ func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (st
 	return states, values, nil
 }
 
-// meet calls w.Met for the entries of id that should not be there.
+// meet calls w.Met for the entries of id that should be tidied. One that only has to
+// be confirmed is likely to be by its process at this moment: one meeting in eight
+// is enough, unless an old entry of id is met as well.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
 	}
 	now := t.Now()
+	moved := slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.outlived(e) })
 	for _, e := range entries {
 		switch {
-		case e.id != id:
+		case e.id != id || e.end.by(End(now.Unix())):
 		case st.outlived(e) || !shown:
+			w.Met(Doubt{id, e.score, 0})
+		case e.pending && st.settles(e) && (moved || kv.Random()%8 == 0):
 			w.Met(Doubt{id, e.score, 0})
 		case st.stuck(e, now):
 			w.Met(Doubt{id, e.score, e.ver})
@@ -169,6 +174,9 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 		}
 		r := ep.read.reading()
 		err = work(r)
+		if err == nil {
+			t.payPast(r)
+		}
 		if err != nil || !r.rootGone() {
 			return err
 		}

@@ -3,6 +3,7 @@ package keytree
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -82,19 +83,25 @@ type Part struct {
 	Run     int // members before all that have the score of the first
 }
 
-// At returns up to n members, the first of which has before members before it. It
-// counts Part.Run only if shared is set.
+// At returns n members, the first of which has before members before it. It counts
+// Part.Run only if shared is set.
+//
+// While nobody writes, each member is in one of the parts that follow on each other.
+// Where counts are not exact, or a change waits to be tidied, a part may have a few
+// members more or fewer than n.
 func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down, shared bool, w Want) (Part, error) {
 	part := Part{Before: before}
 	if before < 0 || n <= 0 {
 		return part, nil
 	}
+	n = min(n, all)
 	err := t.query(ctx, s, func(r *reading) error {
-		var from point
-		if err := r.answer(ctx, s, r.skip(before, n+1, down, &from)); err != nil {
+		var st stretch
+		err := r.answer(ctx, s, both(r.skip(before, n+1, down, &st.from), r.skip(before+n, 1, down, &st.to)))
+		if err != nil || st.from == st.to {
 			return err
 		}
-		found, err := t.list(ctx, s, r, stretch{from, end(down)}, n, w)
+		found, err := t.list(ctx, s, r, st, all, w)
 		part.Members = found.members
 		if err == nil && shared {
 			err = r.run(ctx, s, &part, down)
@@ -103,6 +110,9 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down, shared b
 	})
 	return part, err
 }
+
+// all is more members than a part has.
+const all = math.MaxInt32
 
 // run counts the members before the score of the first member of part.
 func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) error {

@@ -19,12 +19,14 @@ type reading struct {
 	hint  []string        // nodes to read first if nothing is known
 	aims  string          // the bits of the point that the query looks for, if any
 
+	past map[string]bool // nodes in which something has ended since it was counted
+
 	trusting bool // entries are taken as they are
 }
 
 func (p *nodes) reading() *reading {
 	_, known := p.local.router(p.key(""))
-	return &reading{nodes: p, seen: make(map[string]node), gone: make(map[string]bool), blind: !known}
+	return &reading{nodes: p, seen: make(map[string]node), gone: make(map[string]bool), past: make(map[string]bool), blind: !known}
 }
 
 // look returns the node called name to a walk, or false if the walk must end there.

@@ -122,7 +122,7 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 	return there, nil
 }
 
-// copyAll copies those entries of from that their records confirm.
+// copyAll copies the members that have entries in from, as their records say.
 func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	st := Between{}.stretch(false)
 	for {
@@ -131,7 +131,7 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 			return err
 		}
 		entries, all := r.entries(st)
-		if err := t.copyEntries(ctx, l.s, to, entries); err != nil {
+		if err := t.enterAll(ctx, l.s, to, uniq(idsOf(entries))); err != nil {
 			return err
 		}
 		if all {
@@ -145,40 +145,10 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	}
 }
 
-// copyEntries adds those of entries to p that their records confirm.
-func (t *Tree) copyEntries(ctx context.Context, s kv.Store, p *nodes, entries []entry) error {
-	states, err := t.Truth.States(ctx, s, idsOf(entries))
-	if err != nil {
-		return err
-	}
-	due := new(reports)
-	var puts []*edit
-	for i, e := range entries {
-		if states[i].confirms(e) {
-			puts = append(puts, &edit{point: p.point(e.score, e.id), id: e.id, known: states[i], put: &e})
-		}
-	}
-	p.edit(ctx, s, puts, nil, due)
-	if err := failure(puts); err != nil {
-		return err
-	}
-	return p.report(ctx, s, due)
-}
-
 // enter adds the members ids to p, where their records say.
 func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) error {
 	for batch := range slices.Chunk(ids, copiedAtOnce) {
-		states, err := t.Truth.States(ctx, l.s, batch)
-		if err != nil {
-			return err
-		}
-		var entries []entry
-		for i, id := range batch {
-			if states[i].In {
-				entries = append(entries, entry{states[i].Score, states[i].Ver, id})
-			}
-		}
-		if err := t.copyEntries(ctx, l.s, p, entries); err != nil {
+		if err := t.enterAll(ctx, l.s, p, batch); err != nil {
 			return err
 		}
 		if err := l.renew(ctx); err != nil {
@@ -186,6 +156,26 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) erro
 		}
 	}
 	return nil
+}
+
+// enterAll is enter for a few members.
+func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string) error {
+	states, err := t.Truth.States(ctx, s, ids)
+	if err != nil {
+		return err
+	}
+	var in []string
+	var at []State
+	for i, st := range states {
+		if st.In {
+			in, at = append(in, ids[i]), append(at, st)
+		}
+	}
+	due := new(reports)
+	if err := p.restore(ctx, s, in, at, due); err != nil {
+		return err
+	}
+	return p.report(ctx, s, due)
 }
 
 // delete deletes the node called name and, before it, all nodes below. There may be

@@ -14,11 +14,24 @@ type Own struct {
 	prefix  string // of the texts of its keys
 	now     func() time.Time
 	expires time.Time
+
+	// Note, if not nil, writes down what changes are about to do, for another
+	// process to finish if this one dies before it calls done: see Tree.Finish. Without
+	// claims it only prepares for that.
+	Note func(ctx context.Context, s kv.Store, claims []Claim) (done func(), err error)
+}
+
+// Claim is what a change of a member is about to do: the version it gives to the
+// record, and the scores where it adds or removes entries.
+type Claim struct {
+	ID     string
+	Ver    uint64
+	Scores []Score
 }
 
 // NewOwn returns the records of the tree called name.
 func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
-	return &Own{shorten(name) + ":i:", now, expires}
+	return &Own{prefix: shorten(name) + ":i:", now: now, expires: expires}
 }
 
 // tombstoneTTL is how long a record stays after its member was removed, so that a
@@ -54,11 +67,15 @@ func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
 	return record{st, r.Version}, err
 }
 
-// next returns the state of the record after its member gets score, or is removed.
-// Its version is greater than the old one, and than all versions from before the
+// same reports whether st is other, but for the version.
+func (st State) same(other State) bool {
+	return st.In == other.In && (!st.In || st.Score == other.Score && st.End == other.End)
+}
+
+// next returns the state of the record after its member is brought to to. Its version is greater than the old one, and than all versions from before the
 // record was last absent.
-func (o *Own) next(old record, in bool, score Score) State {
-	return State{In: in, Score: score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
+func (o *Own) next(old record, to State) State {
+	return State{In: to.In, Score: to.Score, End: to.End, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
 
 // write replaces old with st.
@@ -79,22 +96,43 @@ func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (St
 	return st, o.write(ctx, s, id, r, st)
 }
 
-// Clear removes the entry of d, unless its record confirms it by now. It first makes
-// any change fail that was prepared for a version up to d.Past and has not
-// committed.
+// Finish finishes changes that a process has left: it makes them fail if they have
+// not committed, tidies where they have touched the tree, and corrects the counts
+// there with the reports.
+func (t *Tree) Finish(ctx context.Context, s kv.Store, own *Own, claims []Claim, due *Due) error {
+	return each(ctx, s, claims, func(s kv.Store, _ int, c Claim) error {
+		now, err := own.fence(ctx, s, c.ID, c.Ver)
+		if err != nil {
+			return err
+		}
+		for _, score := range c.Scores {
+			if err := t.repair(ctx, s, c.ID, score, now, due); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Clear tidies where the entry of d is: the entry goes, unless its record confirms it
+// by now. Clear first makes any change fail that was prepared for a version up to
+// d.Past and has not committed.
 func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Due) error {
 	now, err := own.fence(ctx, s, d.ID, d.Past)
 	if err != nil {
 		return err
 	}
 	return t.begin(ctx, s, func(ep *epochs) error {
-		return ep.remove(ctx, s, due, d.ID, d.Score, now)
+		return ep.tidy(ctx, s, due, d.ID, d.Score, now)
 	})
 }
 
 func (o *Own) ttl(st State) time.Duration {
-	if o.expires.IsZero() && !st.In {
+	switch {
+	case o.expires.IsZero() && !st.In:
 		return tombstoneTTL
+	case o.expires.IsZero() && st.End != 0:
+		return until(time.Unix(int64(st.End), 0).Add(tombstoneTTL), o.now())
 	}
 	return until(o.expires, o.now())
 }
@@ -102,7 +140,11 @@ func (o *Own) ttl(st State) time.Duration {
 func encodeState(st State) []byte {
 	b := appendFlag(append([]byte(magic), recordKind), st.In)
 	b = binary.BigEndian.AppendUint64(b, uint64(st.Score))
-	return seal(appendUint48(b, st.Ver))
+	b = appendUint48(b, st.Ver)
+	if st.End != 0 {
+		b = binary.BigEndian.AppendUint32(b, uint32(st.End))
+	}
+	return seal(b)
 }
 
 func decodeState(r kv.Result) (State, error) {
@@ -114,5 +156,8 @@ func decodeState(r kv.Result) (State, error) {
 		return State{}, err
 	}
 	st := State{In: body.Byte()&1 != 0, Score: Score(body.Uint64()), Ver: body.uint48()}
+	if len(body.Rest) > 0 {
+		st.End = End(body.uint32())
+	}
 	return st, body.end("record")
 }

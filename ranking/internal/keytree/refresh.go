@@ -32,7 +32,8 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 	}
 	switch {
 	case got[0].leaf != nil:
-		return slot{got[0].leaf.live(), got[0].leaf.seq, got[0].leaf.closed}, nil
+		now := p.clock()
+		return slot{got[0].leaf.live(now), got[0].leaf.seq, got[0].leaf.closed, got[0].leaf.ends(now)}, nil
 	case got[0].router == nil:
 		return slot{}, nil
 	}
@@ -42,7 +43,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 	}
 	for range reportTries {
 		next := got[0].router.refreshed(below)
-		own := slot{next.pushed, next.seq, next.closed}
+		own := slot{next.pushed, next.seq, next.closed, next.ends()}
 		if *next == *got[0].router {
 			return own, nil
 		}
@@ -82,19 +83,11 @@ func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store
 	return nil
 }
 
-// refreshed returns r with the counts of the nodes below. A slot that knows of a
-// later state of its node than was read stays as it is. A slot that was opened for
-// an insert that never came stays open.
+// refreshed returns r with the counts of the nodes below.
 func (r *router) refreshed(below [4]slot) *router {
 	next := *r
 	for i, now := range below {
-		at := &next.slots[i]
-		switch {
-		case now.seq > at.seq:
-			*at = now
-		case now.seq+1 >= at.seq:
-			at.count = now.count
-		}
+		next.slots[i] = next.slots[i].after(now)
 	}
 	next.pushed = next.total()
 	return &next

@@ -3,6 +3,7 @@ package keytree
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -17,8 +18,22 @@ type report struct {
 	slot slot
 }
 
-// reports are the reports to make: the last of each node.
-type reports struct{ of map[string]slot }
+// reports are the reports to make: the last of each node. unsure are nodes of which
+// some report may never have been due, or made: the ways to them are corrected.
+type reports struct {
+	of     map[string]slot
+	unsure map[string]bool
+}
+
+// doubt makes the way to the node called name be corrected.
+func (r *reports) doubt(name string) {
+	if r.unsure == nil {
+		r.unsure = make(map[string]bool)
+	}
+	r.unsure[name] = true
+}
+
+func (r *reports) none() bool { return len(r.of)+len(r.unsure) == 0 }
 
 func (r *reports) add(one report) {
 	if r.of == nil {
@@ -34,6 +49,9 @@ func (r *reports) merge(other *reports) {
 	for name, slot := range other.of {
 		r.add(report{name, slot})
 	}
+	for name := range other.unsure {
+		r.doubt(name)
+	}
 }
 
 // report makes the reports that are due, and those that follow further up, in
@@ -44,21 +62,31 @@ func (r *reports) merge(other *reports) {
 // refused. That count is wrong until the one below is written and reported again,
 // with a greater sequence number. That a router closes is reported only once it is
 // written, because it must be true.
-func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) error {
+//
+// What cannot be reported is corrected. After an error, report can be called again.
+func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error) {
 	owed := make(map[string]bool)
-	for tries := 0; len(due.of)+len(owed) > 0 && tries < reportTries; {
-		refused, err := p.reportRound(ctx, s, due, owed)
-		if err != nil {
-			return err
-		}
-		if refused {
+	for tries, refused := 0, false; err == nil && len(due.of)+len(owed) > 0 && tries < reportTries; {
+		if refused, err = p.reportRound(ctx, s, due, owed); refused {
 			tries++
 		}
 	}
-	return nil
+	for name := range owed {
+		due.doubt(name)
+	}
+	for name := range due.of {
+		due.doubt(name)
+	}
+	if err == nil {
+		err = p.correct(ctx, s, slices.Sorted(maps.Keys(due.unsure)))
+	}
+	if err == nil {
+		due.of, due.unsure = nil, nil
+	}
+	return err
 }
 
-// reportTries bounds the tries of a report; the next report makes up for it.
+// reportTries bounds the tries of a report.
 const reportTries = 8
 
 // reportRound makes as many of the reports that are due as it can in two trips, and
@@ -76,6 +104,9 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 		switch {
 		case e != nil:
 			lost[t.name] = true
+			if errors.Is(e, errUnsure) {
+				due.doubt(t.name)
+			}
 			if !again(e) {
 				err = e
 			}
@@ -137,7 +168,7 @@ type update struct {
 }
 
 func (t *update) report() report {
-	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
+	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed, t.next.ends()}}
 }
 
 func (t *update) write(ctx context.Context, s kv.Store, p *nodes) error {
@@ -240,7 +271,7 @@ func (r *router) with(family []report) (next *router, changed bool) {
 func (p *nodes) settle(old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, next.total(), max(routerDrift, next.total()/128))
-	if due || next.closed != old.closed {
+	if due || next.closed != old.closed || next.ends() != old.ends() {
 		next.pushed = pushed
 		return true
 	}

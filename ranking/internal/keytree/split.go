@@ -117,7 +117,7 @@ func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 			all = append(all, deeper...)
 		}
 		// There may still be nodes below one that was lost.
-		r.slots[i] = slot{count: c.pushed, closed: c.closed && !frozen.lost}
+		r.slots[i] = slot{count: c.pushed, closed: c.closed && !frozen.lost, ends: c.ends(0)}
 		all = append(all, g)
 	}
 	return r, all
@@ -134,7 +134,7 @@ func (p *nodes) children(name string, frozen *leaf) [4]*leaf {
 		c.entries = append(c.entries, e)
 	}
 	for _, c := range children {
-		c.pushed = c.live()
+		c.pushed = c.live(0) // A frozen leaf is divided alike at any time.
 		c.closed = len(c.entries) == 0
 	}
 	return children

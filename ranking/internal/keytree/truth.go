@@ -12,6 +12,7 @@ type State struct {
 	In    bool  // the member is in the ranking
 	Score Score // if it is in
 	Ver   uint64
+	End   End  // of the record, if it is in
 	Apart bool // it is not in, but its record exists
 
 	// Value is what else the Truth has read of the member.
@@ -20,6 +21,10 @@ type State struct {
 
 // confirms reports whether e is the entry of a member in state st.
 func (st State) confirms(e entry) bool { return st.In && e.score == st.Score }
+
+// settles reports whether the record, in state st, has reached e's version and
+// confirms it: e counts.
+func (st State) settles(e entry) bool { return e.ver <= st.Ver && st.confirms(e) }
 
 // outlived reports whether e, an entry of a member in state st, is stale: the record
 // has reached e's version and does not confirm it. Since versions only grow, it never

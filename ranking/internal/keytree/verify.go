@@ -11,9 +11,9 @@ import (
 
 // Report is what Verify found.
 type Report struct {
-	Members int // entries that their records confirm
+	Members int // entries that count, and that their records confirm
 	Stale   int // entries that their records have outlived
-	Pending int // entries of changes that did not happen, or not yet
+	Pending int // entries of changes that did not happen, or are not complete
 	Drift   int // by how much slots are off, in total
 	Lost    int // nodes that are missing
 
@@ -28,8 +28,9 @@ type Report struct {
 	lost     []string // the names of the nodes that are missing
 }
 
-// Doubt is an entry that its record does not confirm. If Past is not 0, the version
-// of the record must be raised to it before the entry is removed.
+// Doubt is an entry to be tidied, since its record does not confirm it, or confirms
+// it and it does not count. If Past is not 0, the version of the record must be
+// raised to it first.
 type Doubt struct {
 	ID    string
 	Score Score
@@ -142,7 +143,7 @@ func (t *Tree) putIn(ctx context.Context, s kv.Store, id string) error {
 	if err != nil || !st.In {
 		return err
 	}
-	due, err := t.Insert(ctx, s, id, st, st.Score, st.Ver)
+	due, err := t.Repair(ctx, s, id, st.Score, st)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (
 // router checks a router and all nodes below it.
 func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name string, at slot, nd *router) error {
 	r.Routers++
-	if name != "" {
+	if name != "" && !at.ends.by(v.clock()) {
 		r.Drift += max(at.count-nd.total(), nd.total()-at.count)
 	}
 	if nd.closed && (!nd.empty() || name == "") {
@@ -215,8 +216,9 @@ func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name strin
 func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string, at slot, l *leaf) error {
 	r.Leaves++
 	r.Way += len(l.entries) * (len(name)/perLevel + 1)
-	if name != "" {
-		r.Drift += max(at.count-l.live(), l.live()-at.count)
+	now := v.clock()
+	if name != "" && !at.ends.by(now) {
+		r.Drift += max(at.count-l.live(now), l.live(now)-at.count)
 	}
 	if l.closed && len(l.entries) > 0 {
 		r.wrong(name, "it is closed and holds %d entries", len(l.entries))
@@ -230,16 +232,16 @@ func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string,
 
 // inOrder checks that the entries of l belong there and are in order.
 func (v *verifier) inOrder(r *Report, name string, l *leaf) {
-	last := lowest
+	last, ver := lowest, uint64(0)
 	for _, e := range l.entries {
 		q := v.point(e.score, e.id)
-		if q.compare(last) <= 0 {
+		if order := q.compare(last); order < 0 || order == 0 && e.ver <= ver {
 			r.wrong(name, "the entry of %s is not in order", e.id)
 		}
 		if bits := v.bits(q); !strings.HasPrefix(bits, name) {
 			r.wrong(name, "the entry of %s belongs at %s", e.id, bits)
 		}
-		last = q
+		last, ver = q, e.ver
 	}
 }
 
@@ -252,16 +254,23 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 	if err != nil {
 		return err
 	}
+	now := v.clock()
+	counted := l.counted(now)
 	for i, e := range l.entries {
 		switch st := states[i]; {
-		case st.confirms(e):
+		case e.end.by(now):
+			// It goes with the next write of the leaf.
+		case st.confirms(e) && slices.Contains(counted, e):
 			r.Members++
-		case st.outlived(e):
-			r.Stale++
-			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, 0})
-		default:
+		case e.ver > st.Ver:
 			r.Pending++
 			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, e.ver})
+		case st.confirms(e) && e.pending:
+			r.Pending++
+			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, 0})
+		default:
+			r.Stale++
+			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, 0})
 		}
 	}
 	return nil

@@ -77,7 +77,7 @@ func (r *reading) entries(st stretch) (found []entry, all bool) {
 func (r *reading) within(l *leaf, st stretch) []entry {
 	entries := l.entries
 	if r.trusting {
-		entries = l.newest()
+		entries = newest(entries)
 	}
 	var found []entry
 	for _, e := range entries {
@@ -133,23 +133,26 @@ func (r *reading) beyond(q point, above bool, count *int) func(look) bool {
 	bits := r.bits(q)
 	return func(look look) bool {
 		*count = 0
+		all := true
 		for name := ""; ; {
 			nd, ok := look(name)
 			if !ok {
 				return false
 			}
 			if nd.router == nil {
-				*count += nd.leaf.beyond(&r.order, q, above)
-				return true
+				*count += nd.leaf.beyond(&r.order, r.clock(), q, above)
+				return all
 			}
 			at := child(name, bits)
 			for i, s := range nd.router.slots {
 				if i > at && above || i < at && !above {
-					*count += s.count
+					n, known := r.under(look, childName(name, i), s)
+					*count += n
+					all = all && known
 				}
 			}
 			if nd.router.slots[at].closed {
-				return true
+				return all
 			}
 			name = childName(name, at)
 		}
@@ -157,9 +160,9 @@ func (r *reading) beyond(q point, above bool, count *int) func(look) bool {
 }
 
 // beyond returns the number of members of l above p, or below it.
-func (l *leaf) beyond(o *order, p point, above bool) int {
+func (l *leaf) beyond(o *order, now End, p point, above bool) int {
 	n := 0
-	for _, e := range l.newest() {
+	for _, e := range l.counted(now) {
 		if c := o.point(e.score, e.id).compare(p); c > 0 && above || c < 0 && !above {
 			n++
 		}
@@ -175,9 +178,10 @@ func (r *reading) total(count *int) func(look) bool {
 		case !ok:
 			return false
 		case nd.router != nil:
-			*count = nd.router.total()
+			*count, ok = r.underAll(look, "", nd.router)
+			return ok
 		default:
-			*count = len(nd.leaf.newest())
+			*count = nd.leaf.live(r.clock())
 		}
 		return true
 	}
@@ -186,26 +190,46 @@ func (r *reading) total(count *int) func(look) bool {
 // skip is a walk that finds the point just before the member that has skipped
 // members before it, from the highest down or from the lowest up. It asks for as
 // many leaves as are likely to hold the next n members.
+//
+// It goes by what routers say, also where a leaf turns out to hold more or fewer. So
+// the point depends on nothing but what is stored: where one page ends, the next one
+// begins.
 func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 	return func(look look) bool {
-		left, name := skipped, ""
-		for {
-			nd, ok := look(name)
-			if !ok {
-				r.askFrom(look, name, left+n, down)
-				return false
-			}
-			if nd.router == nil {
-				*at = r.nth(nd.leaf, left, down)
-				return true
-			}
-			next, ok := r.descend(name, nd.router, &left, down)
-			if !ok {
-				*at = end(down)
-				return true
-			}
-			name = next
+		left, complete := skipped, true
+		if *at = end(!down); skipped == 0 {
+			return true
 		}
+		*at = end(down)
+		var walk func(name string) (ended bool)
+		walk = func(name string) bool {
+			nd, ok := look(name)
+			switch {
+			case !ok:
+				r.askFrom(look, name, left+n, down)
+				complete = false
+				return true
+			case nd.router == nil:
+				return r.nth(nd.leaf, left, down, at)
+			}
+			for i := range 4 {
+				if down {
+					i = 3 - i
+				}
+				count, known := r.under(look, childName(name, i), nd.router.slots[i])
+				complete = complete && known
+				if left >= count {
+					left -= count
+				} else if walk(childName(name, i)) {
+					return true
+				} else {
+					left = 0 // There are fewer below than the slot says.
+				}
+			}
+			return false
+		}
+		walk("")
+		return complete
 	}
 }
 
@@ -222,16 +246,18 @@ func (r *reading) askFrom(look look, name string, n int, down bool) {
 	})
 }
 
-// nth returns the point just before the entry of l that has n others before it.
-func (r *reading) nth(l *leaf, n int, down bool) point {
-	entries := l.newest()
+// nth sets at to the point just before the member of l that has n others before it.
+// It reports whether there is one.
+func (r *reading) nth(l *leaf, n int, down bool, at *point) bool {
+	entries := l.counted(r.clock())
 	if n >= len(entries) {
-		return end(down)
+		return false
 	}
 	if down {
 		n = len(entries) - 1 - n
 	}
-	return r.point(entries[n].score, entries[n].id).beside(down)
+	*at = r.point(entries[n].score, entries[n].id).beside(down)
+	return true
 }
 
 // end returns the point after all members in a direction.
@@ -240,39 +266,4 @@ func end(down bool) point {
 		return lowest
 	}
 	return highest
-}
-
-// descend returns the child of the router called name that holds the member with
-// *left members of the router before it. It lowers *left by the members of the
-// children before that one.
-func (r *reading) descend(name string, above *router, left *int, down bool) (next string, ok bool) {
-	for i := range 4 {
-		if down {
-			i = 3 - i
-		}
-		next := childName(name, i)
-		count := r.holds(next, above.slots[i].count)
-		if *left < count {
-			return next, true
-		}
-		*left -= count
-	}
-	return "", false
-}
-
-// holds returns how many members there are below the node called name: what was read
-// of them, and otherwise said, which the router above says.
-func (r *reading) holds(name string, said int) int {
-	nd := r.seen[name]
-	switch {
-	case nd.leaf != nil:
-		return len(nd.leaf.newest())
-	case nd.router == nil:
-		return said
-	}
-	n := 0
-	for i, below := range nd.router.slots {
-		n += r.holds(childName(name, i), below.count)
-	}
-	return n
 }

@@ -1,0 +1,75 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// notes are lines about changes that an index makes by itself, not as part of a
+// change of a record. To repair, they look like those of a model.
+type notes struct {
+	finish func(ctx context.Context, s kv.Store, texts []string) error
+}
+
+var _ dataClass = notes{}
+
+// Finishes makes repair call finish with the texts of each note under name that a
+// dead process has left. It is for the index classes of this module, which call it
+// once, at start-up.
+func (db *DB) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.models[name] = notes{finish}
+}
+
+// Note writes texts to the journal, for another process to finish what this one is
+// about to do. After done, which is never nil, nothing is left to finish. Without texts
+// it only makes sure that there is a journal.
+func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string) (done func(), err error) {
+	var lines []*journal.Segment
+	done = func() {
+		for _, seg := range lines {
+			db.journal.Done(seg)
+		}
+	}
+	if len(texts) == 0 {
+		return done, db.journal.Ready(ctx)
+	}
+	l := journal.Line{Model: name, Touched: []envelope.Touched{{Index: name, Places: texts}}}
+	for range maxTries {
+		if err := db.journal.Ready(ctx); err != nil {
+			return done, err
+		}
+		seg, err := db.journal.Append(ctx, s, l)
+		if seg != nil {
+			lines = append(lines, seg)
+		}
+		if !errors.Is(err, journal.ErrNone) {
+			return done, err
+		}
+	}
+	return done, journal.ErrNone
+}
+
+// RepairLine finishes what l is about.
+func (n notes) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error {
+	for _, t := range l.Touched {
+		if err := n.finish(ctx, s, t.Places); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Changed does nothing: nobody handles notes.
+func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
+
+func (notes) archive(context.Context, []string) error { return nil }
+
+// shape is empty: nothing is built of notes.
+func (notes) shape() string { return "" }

@@ -1,0 +1,253 @@
+package ranking_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// In the contest, processes change the same two records again and again, in tries
+// that may decide something else each time. One of them dies, and the others repair
+// what it has left while they go on.
+
+// openOne is a model with one board, so that much happens to it in few steps: one by
+// a field, or by a counter if there is a batch.
+func openOne(s kv.Store, batch ...ranking.Batch) *articles {
+	db, err := kvmodel.Open(s, quiet)
+	if err != nil {
+		panic(err)
+	}
+	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
+		Name: "Article", Version: 1,
+		ID:    func(a *article) string { return a.ID },
+		SetID: func(a *article, id string) { a.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: asJSON[article]{},
+	})
+	if len(batch) > 0 {
+		views := &counter{s: db.Store()}
+		return &articles{Records: r, db: db, views: views, TopViews: ranking.NewBoard(r, ranking.Spec[article, int64]{
+			Name: "TopViews", Of: ranking.Int[int64](), Counter: views, Batch: batch[0],
+		})}
+	}
+	return &articles{Records: r, db: db, TopStock: ranking.NewBoard(r, ranking.Spec[article, int64]{
+		Name: "TopStock", Of: ranking.Int[int64](), Shared: true,
+		Score: func(a *article) int64 { return a.Stock },
+	})}
+}
+
+// contested is a world that spares the process that repairs.
+func contested(powers kvtest.Powers) kvtest.World {
+	world := kvtest.Hostile(powers)
+	world.Crash = 0
+	world.Fault = func(m kvtest.Moment) kvtest.Fault {
+		if m.Client == "fixer" {
+			return kvtest.None
+		}
+		return kvtest.ByRate
+	}
+	return world
+}
+
+// contestedScores are in two leaves.
+var contestedScores = []int64{3, 5, 900}
+
+func contest(t *testing.T, seeds int, powers kvtest.Powers) {
+	ranking.SmallLeaves(t)
+	kvtest.SimulateMany(t, seeds, contested(powers), func(sim *kvtest.Sim) {
+		first := openOne(still{sim.Store()})
+		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
+			if err := first.Create(ctx, &article{ID: id, Stock: []int64{3, 900, 1, 4, 600, 1000}[i]}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := first.db.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		sim.CrashAt("p", 1+sim.Rand().IntN(120))
+		for i, name := range []string{"p", "q", "r"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kv.Store) { contend(openOne(s), rng) })
+		}
+		sim.Wait()
+		checkContest(sim, !powers.Ordered)
+	})
+}
+
+var errEnough = errors.New("enough")
+
+// contend changes the contested records as one process.
+func contend(a *articles, rng *rand.Rand) {
+	for range 4 {
+		limited, cancel := context.WithTimeout(ctx, 8*time.Second)
+		// Whether it succeeds is checked at the end.
+		_, _ = a.Upsert(limited, []string{"x", "x", "y"}[rng.IntN(3)], func(v *article) error {
+			switch rng.IntN(8) {
+			case 0:
+				return errEnough
+			case 1:
+			case 2:
+				v.Price = float64(rng.IntN(3))
+			default:
+				v.Stock = contestedScores[rng.IntN(len(contestedScores))]
+			}
+			return nil
+		})
+		cancel()
+		if rng.IntN(3) == 0 {
+			time.Sleep(time.Duration(rng.IntN(60)) * time.Second)
+		}
+	}
+	closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	_ = a.db.Close(closing)
+}
+
+// checkContest repairs as another process, and asserts that all numbers are those of
+// the records. With garbage, an entry may be left that does not count: see checkSwept.
+func checkContest(sim *kvtest.Sim, garbage bool) {
+	fix(sim, func(s kv.Store) *articles { return openOne(s) })
+	a := openOne(still{sim.Store()})
+	all := records(sim.T(), a)
+	var stocks []int64
+	for _, v := range all {
+		stocks = append(stocks, v.Stock)
+	}
+	slices.Sort(stocks)
+	n, err := a.TopStock.Len(ctx)
+	if err != nil || n != len(all) {
+		sim.T().Errorf("the length is %d, %v; want %d", n, err, len(all))
+	}
+	for id, v := range all {
+		want := len(all)
+		for want > 0 && stocks[len(all)-want] <= v.Stock {
+			want--
+		}
+		if rank, err := a.TopStock.Rank(ctx, id); err != nil || rank != want+1 {
+			sim.T().Errorf("%s with %d has rank %d, %v; want %d", id, v.Stock, rank, err, want+1)
+		}
+	}
+	places, err := a.TopStock.At(ctx, 1, 100)
+	if err != nil || len(places) != len(all) {
+		sim.T().Errorf("at the top: %d, %v; want %d", len(places), err, len(all))
+	}
+	if report, err := a.TopStock.Verify(ctx, "x", "y"); err != nil || len(report.Missing)+len(report.Wrong)+report.Drift > 0 || report.Stale+report.Pending > 0 && !garbage {
+		sim.T().Errorf("verify: %+v, %v", report, err)
+	}
+	if err := a.db.Close(ctx); err != nil {
+		sim.T().Error(err)
+	}
+}
+
+// fix is a process that repairs when all others have ended.
+func fix(sim *kvtest.Sim, open func(kv.Store) *articles) {
+	sim.Spare("fixer")
+	sim.Do("fixer", func(s kv.Store) {
+		a := open(s)
+		for range 4 {
+			_ = a.db.Repair(ctx)
+			time.Sleep(time.Minute)
+		}
+		_ = a.db.Close(ctx)
+	})
+	sim.Wait()
+}
+
+// contestOfCounts is a contest on a board by a counter. The board may miss counts,
+// but what it says of its members is right.
+func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
+	ranking.SmallLeaves(t)
+	kvtest.SimulateMany(t, seeds, contested(powers), func(sim *kvtest.Sim) {
+		batch := []ranking.Batch{ranking.Windowed, ranking.Every}[sim.Seed()%2]
+		open := func(s kv.Store) *articles { return openOne(s, batch) }
+		first := open(still{sim.Store()})
+		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
+			if err := first.Create(ctx, &article{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+			for range []int{3, 1, 1, 4, 6, 10}[i] {
+				if err := first.views.Hit(ctx, id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := first.db.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		sim.CrashAt("p", 1+sim.Rand().IntN(150))
+		for i, name := range []string{"p", "q", "r"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kv.Store) { hitContested(open(s), rng) })
+		}
+		sim.Wait()
+		fix(sim, open)
+		checkMembers(sim.T(), open(still{sim.Store()}), !powers.Ordered)
+	})
+}
+
+// hitContested counts as one process, and now and then deletes a record.
+func hitContested(a *articles, rng *rand.Rand) {
+	for range 5 {
+		limited, cancel := context.WithTimeout(ctx, 8*time.Second)
+		// Whether it succeeds is checked at the end.
+		id := []string{"x", "x", "y", "z"}[rng.IntN(4)]
+		switch rng.IntN(6) {
+		case 0:
+			_ = a.Delete(limited, id)
+		case 1:
+			_ = a.Put(limited, &article{ID: id})
+		default:
+			for range 1 + rng.IntN(4) {
+				_ = a.views.Hit(limited, id)
+			}
+		}
+		cancel()
+		time.Sleep(time.Duration(rng.IntN(1500)) * time.Millisecond)
+		if rng.IntN(4) == 0 {
+			time.Sleep(time.Duration(rng.IntN(60)) * time.Second)
+		}
+	}
+	closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	_ = a.db.Close(closing)
+}
+
+// checkMembers asserts that TopViews counts those that its members' records put on
+// it. With garbage, an entry may be left that does not count.
+func checkMembers(t *testing.T, a *articles, garbage bool) {
+	t.Helper()
+	report, err := a.TopViews.Verify(ctx)
+	if err != nil || len(report.Wrong)+report.Drift > 0 || report.Stale+report.Pending > 0 && !garbage {
+		t.Errorf("verify: %+v, %v", report, err)
+	}
+	if n, err := a.TopViews.Len(ctx); err != nil || n != report.Members {
+		t.Errorf("the length is %d, %v; want %d", n, err, report.Members)
+	}
+	if err := a.db.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSweep_InAContestACountedBoardCountsItsMembers(t *testing.T) {
+	contestOfCounts(t, 100, kvtest.ServerPowers)
+}
+
+func TestSweep_InAContestACountedBoardCountsItsMembersInAnyOrder(t *testing.T) {
+	contestOfCounts(t, 100, kvtest.NoPowers)
+}
+
+func TestSweep_InAContestEveryNumberIsThatOfTheRecords(t *testing.T) {
+	contest(t, 200, kvtest.ServerPowers)
+}
+
+func TestSweep_InAContestEveryNumberIsThatOfTheRecordsInAnyOrder(t *testing.T) {
+	contest(t, 200, kvtest.NoPowers)
+}

@@ -1,0 +1,142 @@
+package keytree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A report that was never made, or may not have been, leaves a count wrong until the
+// next one. In a small tree, whose counts are exact, the way to the node is looked
+// at instead: each slot there must have the count of the node below it.
+
+// correctTries bounds how often the ways are read, if others write there.
+const correctTries = 8
+
+// correctedAtOnce is how many ways are looked at together.
+const correctedAtOnce = 64
+
+// correct makes exact the counts on the ways to the nodes called names. In a large
+// tree, where a count is never exact for long, it corrects only those that count what
+// has ended. ErrConflict: others are changing them.
+func (p *nodes) correct(ctx context.Context, s kv.Store, names []string) error {
+	for some := range slices.Chunk(names, correctedAtOnce) {
+		if err := p.correctSome(ctx, s, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) error {
+	ways := make(map[string]bool)
+	for _, name := range names {
+		for name != "" {
+			name = parent(name)
+			ways[name] = true
+		}
+	}
+	for try := range correctTries {
+		exact, err := p.correctOnce(ctx, s, ways)
+		if exact || err != nil && !again(err) {
+			return err
+		}
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: the counts of a ranking are changing", kv.ErrConflict)
+}
+
+// correctOnce reads the routers called ways with all nodes below them, and writes
+// those that say something else than the nodes below. It reports whether there were
+// none.
+func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways map[string]bool) (exact bool, err error) {
+	read, err := p.readAround(ctx, s, ways)
+	if err != nil || read[""].router == nil {
+		return err == nil, err
+	}
+	large := read[""].router.total() > p.small
+	var wrong []*update
+	// From the lowest up, so that a router counts what those below it will say.
+	for _, name := range slices.SortedFunc(maps.Keys(ways), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
+		nd := read[name]
+		if nd.router == nil {
+			continue
+		}
+		next := p.corrected(nd.router, large, func(i int) node { return read[childName(name, i)] })
+		if next == nd.router {
+			continue
+		}
+		wrong = append(wrong, &update{name: name, old: nd, next: next})
+		read[name] = node{router: next}
+	}
+	errs := kv.Each(ctx, s, wrong, func(s kv.Store, _ int, t *update) error { return t.write(ctx, s, p) })
+	return len(wrong) == 0, errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
+}
+
+// readAround reads the nodes called names and those below them, and finishes those
+// of them that are being split.
+func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bool) (map[string]node, error) {
+	names := slices.Sorted(maps.Keys(around))
+	names = uniq(append(names, namesBelow(names)...))
+	got, err := p.get(ctx, s, names...)
+	if err != nil {
+		return nil, err
+	}
+	read := make(map[string]node, len(names))
+	for i, name := range names {
+		if got[i].leaf != nil && got[i].leaf.splitting {
+			return nil, cmp.Or(p.finishSplit(ctx, s, name, got[i]), errAgain)
+		}
+		read[name] = got[i]
+	}
+	return read, nil
+}
+
+// corrected returns r with the counts of the nodes below it, or r itself if it has
+// these; in a large tree only with those of nodes in which something has ended.
+func (p *nodes) corrected(r *router, large bool, below func(i int) node) *router {
+	next := *r
+	clock := p.clock()
+	for i := range next.slots {
+		nd, at := below(i), &next.slots[i]
+		now := slot{seq: nd.seq(), closed: nd.closed()}
+		switch {
+		case large && !at.ends.by(clock):
+			continue
+		case nd.leaf != nil:
+			now.count, now.ends = nd.leaf.live(clock), nd.leaf.ends(clock)
+		case nd.router != nil:
+			now.count, now.ends = nd.router.total(), nd.router.ends()
+		default:
+			continue // It is lost. Nobody knows what was below it.
+		}
+		if !now.saysSame(*at) {
+			*at = at.after(now)
+		}
+	}
+	if next == *r {
+		return r
+	}
+	next.pushed, next.seq = next.total(), next.seq+1
+	return &next
+}
+
+// after returns the slot s once now was read of its node. One that knows of a later
+// state stays as it is. One that was opened for an insert that has not come yet
+// stays open.
+func (s slot) after(now slot) slot {
+	switch {
+	case now.seq > s.seq:
+		return now
+	case now.seq+1 >= s.seq:
+		s.count, s.ends = now.count, now.ends
+	}
+	return s
+}

@@ -1,0 +1,100 @@
+package keytree
+
+import (
+	"slices"
+	"time"
+)
+
+// End is when a record ends by itself, in seconds since 1970; 0: never.
+type End uint32
+
+// EndAt returns the End of a record that expires at t, a zero time for never. It is a
+// second late, so that clocks may differ by that much before a member is left out.
+func EndAt(t time.Time) End {
+	if t.IsZero() {
+		return 0
+	}
+	return End(t.Add(2*time.Second - 1).Unix())
+}
+
+// endedFor is how long, in seconds, an entry that has ended stays.
+const endedFor = 60
+
+// by reports whether e has come by now.
+func (e End) by(now End) bool { return e != 0 && e <= now }
+
+// earlier returns the earlier of two ends.
+func earlier(a, b End) End {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// clock returns the time in seconds since 1970.
+func (p *nodes) clock() End { return End(p.now().Unix()) }
+
+// withoutEnded returns l without the entries that ended a while ago, or l itself if
+// there are none.
+func (l *leaf) withoutEnded(now End) *leaf {
+	gone := func(e entry) bool { return e.end.by(now - endedFor) }
+	if !slices.ContainsFunc(l.entries, gone) {
+		return l
+	}
+	next := *l
+	next.entries = slices.DeleteFunc(slices.Clone(l.entries), gone)
+	return &next
+}
+
+// mostPast bounds how many nodes one query looks into because something in them has
+// ended.
+const mostPast = 64
+
+// under returns how many members there are in the node called name, whose slot is s.
+// Where something has ended since it was counted, it looks into the node. It returns
+// false if that was not read.
+func (r *reading) under(look look, name string, s slot) (n int, ok bool) {
+	now := r.clock()
+	if !s.ends.by(now) || len(r.past) >= mostPast && !r.past[name] {
+		return s.count, true
+	}
+	r.past[name] = true
+	nd, ok := look(name)
+	switch {
+	case !ok:
+		return s.count, false
+	case nd.leaf != nil:
+		return nd.leaf.live(now), true
+	case nd.router != nil:
+		return r.underAll(look, name, nd.router)
+	}
+	return s.count, true
+}
+
+// underAll returns how many members there are below the router called name.
+func (r *reading) underAll(look look, name string, above *router) (n int, ok bool) {
+	ok = true
+	for i, s := range above.slots {
+		some, known := r.under(look, childName(name, i), s)
+		n, ok = n+some, ok && known
+	}
+	return n, ok
+}
+
+// payPast makes the counts right, in the background, where r has found that members
+// have ended, so that the next query need not look.
+func (t *Tree) payPast(r *reading) {
+	if len(r.past) == 0 || t.Later == nil {
+		return
+	}
+	due := new(Due)
+	for name := range r.past {
+		due.to(r.nodes).doubt(name)
+	}
+	t.Later(due.Report)
+}
+
+// saysSame reports whether s and other say the same of what is below.
+func (s slot) saysSame(other slot) bool {
+	return s.count == other.count && s.closed == other.closed && s.ends == other.ends
+}

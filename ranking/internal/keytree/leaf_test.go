@@ -1,0 +1,138 @@
+package keytree
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+var entries = cmp.AllowUnexported(entry{})
+
+// edited returns the entries of a leaf after edits.
+func edited(before []entry, edits ...func(*nodes) *edit) []entry {
+	p := &nodes{order: order{code: Signed}}
+	l := &leaf{entries: before}
+	for _, e := range edits {
+		l = l.with(&p.order, e(p))
+	}
+	return l.entries
+}
+
+func putting(score Score, ver uint64) func(*nodes) *edit {
+	return func(p *nodes) *edit { return p.putting("a", State{Score: score, Ver: ver}) }
+}
+
+func tidying(now State) func(*nodes) *edit {
+	return func(p *nodes) *edit { return p.tidying("a", now.Score, now) }
+}
+
+func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
+	for name, c := range map[string]struct {
+		before []entry
+		edits  []func(*nodes) *edit
+		want   []entry
+	}{
+		"what is added is pending": {
+			nil, []func(*nodes) *edit{putting(7, 1)}, []entry{{7, 1, "a", true, 0}},
+		},
+		"it is added once": {
+			nil, []func(*nodes) *edit{putting(7, 1), putting(7, 1)}, []entry{{7, 1, "a", true, 0}},
+		},
+		"one that counts keeps its version": {
+			[]entry{{7, 1, "a", false, 0}}, []func(*nodes) *edit{putting(7, 3)}, []entry{{7, 1, "a", false, 0}, {7, 3, "a", true, 0}},
+		},
+		"one that counts goes with the version at which it was left": {
+			[]entry{{7, 1, "a", false, 0}}, []func(*nodes) *edit{putting(7, 3), tidying(State{In: true, Score: 9, Ver: 2})}, []entry{{7, 3, "a", true, 0}},
+		},
+		"the newest that the record confirms stays": {
+			[]entry{{7, 1, "a", false, 0}, {7, 2, "a", true, 0}, {7, 4, "a", true, 0}, {8, 2, "a", true, 0}, {9, 2, "b", true, 0}},
+			[]func(*nodes) *edit{tidying(State{In: true, Score: 7, Ver: 3})},
+			[]entry{{7, 2, "a", false, 0}, {7, 4, "a", true, 0}, {9, 2, "b", true, 0}},
+		},
+		"of a member that is out nothing stays": {
+			[]entry{{7, 1, "a", false, 0}, {8, 2, "a", true, 0}}, []func(*nodes) *edit{tidying(State{Ver: 2})}, []entry{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, edited(c.before, c.edits...), entries); diff != "" {
+				t.Errorf("mismatch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLeaf_PendingEntriesAreStoredAndCountNowhere(t *testing.T) {
+	l := &leaf{seq: 3, entries: []entry{{7, 1, "a", false, 0}, {7, 3, "a", true, 0}, {8, 1<<47 - 1, "b", true, 0}, {9, 1, "c", false, 0}}}
+	got, err := decodeNode(kv.Result{Value: l.encode(), Version: 1})
+	if diff := cmp.Diff(l.entries, got.leaf.entries, entries); diff != "" || err != nil {
+		t.Errorf("%v, mismatch (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff([]entry{{7, 1, "a", false, 0}, {9, 1, "c", false, 0}}, got.leaf.counted(0), entries); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestTree_Repair_DoesNotCountWhatTheRecordHasLeftMeanwhile(t *testing.T) {
+	r := open(newMem())
+	r.set(t, "a", 1)
+	r.set(t, "b", 2)
+	// The entry of a is lost, and a moves before it is put in again.
+	p := r.epochsNow(t)
+	if err := p.editOne(ctx, r.s, p.tidying("a", FromInt(1), State{Ver: 1 << 46}), new(reports)); err != nil {
+		t.Fatal(err)
+	}
+	st, err := r.state(ctx, r.s, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.set(t, "a", 5)
+	due, err := r.Repair(ctx, r.s, "a", st.Score, st)
+	if err == nil {
+		err = due.Report(ctx, r.s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.Count(ctx, r.s, Between{}); n != 2 || err != nil {
+		t.Errorf("%d members, %v", n, err)
+	}
+	if report := r.checkInvariants(t, "a", "b"); report.Stale+report.Pending > 0 {
+		t.Errorf("%+v", report)
+	}
+}
+
+// epochsNow returns the nodes that are read.
+func (r *ranking) epochsNow(t *testing.T) *nodes {
+	t.Helper()
+	ep, err := r.epochs(ctx, r.s, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ep.read
+}
+
+// The values below were written by the release in which all entries counted.
+func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
+	l, err := decodeNode(kv.Result{Version: 1, Value: []byte("K1L\x00\a\x02\x02\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x00\x01a\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x01\x01b\xc4\xef\x96D")})
+	if err != nil || l.leaf == nil {
+		t.Fatal(l, err)
+	}
+	want := []entry{{score: FromInt(3), ver: 1700000000000, id: "a"}, {score: FromInt(3), ver: 1700000000001, id: "b"}}
+	if diff := cmp.Diff(want, l.leaf.counted(End(time.Now().Unix())), entries); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+	value := "K1R\x00\t\x05\x00\x03\x02\x01\x04\x00\x00\x01\x03\x01\x00\x00\xbf\xc0;\xdf"
+	r, err := decodeNode(kv.Result{Version: 1, Value: []byte(value)})
+	if err != nil || r.router == nil || r.router.total() != 5 {
+		t.Fatal(r, err)
+	}
+	if got := string(r.router.encode()); got != value {
+		t.Errorf("a router without ends is written as %q", got)
+	}
+	st, err := decodeState(kv.Result{Version: 1, Value: []byte("K1I\x01\x80\x00\x00\x00\x00\x00\x00\x05\x01\x8b\xcf\xe5h\x02z\xb7\x8f3")})
+	if want := (State{In: true, Score: FromInt(5), Ver: 1700000000002}); st != want || err != nil {
+		t.Errorf("%+v, %v; want %+v", st, err, want)
+	}
+}

@@ -1,0 +1,108 @@
+package ranking
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+// noteName is the name under which a board that follows counters writes to the
+// journal. No model has such a name.
+func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
+
+// note is what a text in the journal says of changes in one tree.
+type note struct {
+	by     string
+	at     time.Time // in the period of the tree; zero without periods
+	claims []keytree.Claim
+}
+
+// noter returns what writes notes about the tree of by in the period that holds at;
+// nil where a transaction makes all of a change, or none of it.
+func noter(db plug.DB, name, by string, at time.Time) func(context.Context, kv.Store, []keytree.Claim) (func(), error) {
+	if kv.PowersOf(db.Store()).Atomic != nil {
+		return nil
+	}
+	return func(ctx context.Context, s kv.Store, claims []keytree.Claim) (func(), error) {
+		var texts []string
+		if len(claims) > 0 {
+			texts = []string{note{by, at, claims}.encode()}
+		}
+		return db.Note(ctx, s, name, texts)
+	}
+}
+
+func (n note) encode() string {
+	at := int64(0)
+	if !n.at.IsZero() {
+		at = n.at.UnixMilli()
+	}
+	b := wire.AppendText(nil, n.by)
+	b = binary.AppendUvarint(b, uint64(at))
+	b = binary.AppendUvarint(b, uint64(len(n.claims)))
+	for _, c := range n.claims {
+		b = wire.AppendText(b, c.ID)
+		b = binary.AppendUvarint(b, c.Ver)
+		b = binary.AppendUvarint(b, uint64(len(c.Scores)))
+		for _, score := range c.Scores {
+			b = binary.BigEndian.AppendUint64(b, uint64(score))
+		}
+	}
+	return string(b)
+}
+
+func decodeNote(text string) (n note, err error) {
+	r := wire.Reader{Rest: []byte(text)}
+	n.by = r.Text("value")
+	if at := r.Number("time", math.MaxInt64); at > 0 {
+		n.at = time.UnixMilli(int64(at))
+	}
+	n.claims = make([]keytree.Claim, 0, r.Count("members", 3))
+	for range cap(n.claims) {
+		c := keytree.Claim{ID: r.Text("id"), Ver: r.Number("version", math.MaxUint64)}
+		c.Scores = make([]keytree.Score, 0, r.Count("scores", 8))
+		for range cap(c.Scores) {
+			c.Scores = append(c.Scores, keytree.Score(r.Uint64()))
+		}
+		n.claims = append(n.claims, c)
+	}
+	if r.Err != nil || len(r.Rest) > 0 {
+		return n, fmt.Errorf("%w: a note of a ranking", kvmodel.ErrCorrupt)
+	}
+	return n, nil
+}
+
+// finishAtOnce is how many members are finished side by side.
+const finishAtOnce = 100
+
+// finishNotes finishes what texts say. find returns the tree of a note, without an
+// Own if it has ended.
+func finishNotes(ctx context.Context, s kv.Store, reports *reporter, texts []string, find func(note) tree) error {
+	var errs []error
+	for _, text := range texts {
+		n, err := decodeNote(text)
+		if err != nil {
+			return err
+		}
+		t := find(n)
+		if t.own == nil {
+			continue
+		}
+		due := new(keytree.Due)
+		for some := range slices.Chunk(n.claims, finishAtOnce) {
+			errs = append(errs, t.Finish(ctx, s, t.own, some, due))
+		}
+		reports.put(due)
+	}
+	return errors.Join(append(errs, reports.settle(ctx))...)
+}

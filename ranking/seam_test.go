@@ -1,0 +1,140 @@
+package ranking_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// mortal is the store of a process that dies after a number of writes.
+type mortal struct {
+	kv.Store
+	left int
+}
+
+func (m *mortal) Powers() kv.Powers { return kv.Powers{} }
+func (m *mortal) Close() error      { return nil }
+
+func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if ops[i].Kind.Writes() {
+			m.left--
+		}
+		if m.left < 0 {
+			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
+			continue
+		}
+		_ = m.Store.Do(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+// readOnly is a store that cannot be written.
+type readOnly struct{ kv.Store }
+
+func (readOnly) Powers() kv.Powers { return kv.Powers{} }
+func (readOnly) Close() error      { return nil }
+
+func (r readOnly) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if ops[i].Kind.Writes() {
+			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
+			continue
+		}
+		_ = r.Store.Do(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+// copyOf returns a store with the items of mem.
+func copyOf(t *testing.T, mem *memkv.Store) *memkv.Store {
+	t.Helper()
+	to := memkv.New(memkv.Options{})
+	for _, key := range mem.Keys() {
+		r, err := kv.One(ctx, mem, kv.OpGet(key))
+		if err == nil {
+			_, err = kv.One(ctx, to, kv.OpSet(key, r.Value))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// A process is killed after each of the writes by which it moves a record over the
+// seam of two pages, up or down. Nobody else writes.
+func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
+	full := memkv.New(memkv.Options{})
+	first := openArticles(still{full}, ranking.Windowed)
+	for i := range 201 {
+		if err := first.Create(ctx, &article{ID: fmt.Sprint(i), Stock: int64(10 * i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := first.db.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []int64{1505, 505} {
+		t.Run(fmt.Sprint("to ", to), func(t *testing.T) {
+			for writes, ended := 0, false; !ended; writes++ {
+				synctest.Test(t, func(t *testing.T) {
+					mem := copyOf(t, full)
+					m := &mortal{mem, writes}
+					p := openArticles(m, ranking.Windowed)
+					_, _ = p.Update(ctx, "101", func(a *article) error { a.Stock = to; return nil })
+					_ = p.db.Flush(ctx)
+					ended = m.left > 0
+					_ = p.db.Close(ctx)
+
+					// A reader that meets what is left has it repaired, which is a write.
+					reader := openArticles(readOnly{mem}, ranking.Windowed)
+					checkSeam(t, reader)
+					_ = reader.db.Close(ctx)
+
+					q := openArticles(still{mem}, ranking.Windowed)
+					for range 3 {
+						if err := q.db.Repair(ctx); err != nil {
+							t.Fatal(err)
+						}
+						time.Sleep(time.Minute)
+					}
+					flush(t, q)
+					checkSeam(t, q)
+					checkNumbers(t, q, records(t, q))
+					checkTidy(t, q)
+					if err := q.db.Close(ctx); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// checkSeam asserts that the pages of At show each record once.
+func checkSeam(t *testing.T, a *articles) {
+	t.Helper()
+	seen, last := map[string]bool{}, int64(1<<62)
+	for rank := 1; rank <= 301; rank += 100 {
+		places, err := a.TopStock.At(ctx, rank, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range places {
+			if seen[p.Item.ID] || p.Score > last {
+				t.Errorf("from rank %d: %s with %d, after %d, shown before: %v", rank, p.Item.ID, p.Score, last, seen[p.Item.ID])
+			}
+			seen[p.Item.ID], last = true, p.Score
+		}
+	}
+	if len(seen) != 201 {
+		t.Errorf("the pages show %d of 201 records", len(seen))
+	}
+}
