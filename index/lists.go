@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"time"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -108,10 +109,7 @@ type underWay struct {
 // Prepare enters the record into the lists of its new values, and makes sure that
 // these have numbers if they are counted.
 func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
-	a := &underWay{entry: memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true}, tickets: make([]memberlog.Ticket, len(m.Gained))}
-	if m.TTL > 0 {
-		a.entry.At = l.host.DB().Now().Add(m.TTL).Unix() + 1
-	}
+	a := &underWay{entry: in(m.ID, m.Rev, m.Ends), tickets: make([]memberlog.Ticket, len(m.Gained))}
 	m.Kept = a
 	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) (err error) {
 		enter := func(s kv.Store) (err error) {
@@ -212,6 +210,15 @@ func (l *Lists[T, K, V]) takeOut(ctx context.Context, s kv.Store, place string, 
 	return err
 }
 
+// in returns the entry of a record that expires at ends, a zero time for never.
+func in(id string, rev uint64, ends time.Time) memberlog.Entry {
+	e := memberlog.Entry{ID: id, Rev: rev, In: true}
+	if !ends.IsZero() {
+		e.At = ends.Unix() + 1
+	}
+	return e
+}
+
 func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {
 	return memberlog.Entry{ID: id, Rev: rev, At: max(l.host.DB().Now().Unix(), 1)}
 }
@@ -225,10 +232,7 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[
 	err := l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		e := l.out(rec.ID, rec.Rev)
 		if rec.Holds(places[i]) {
-			e.In, e.At = true, 0
-			if at := rec.Expires(); !at.IsZero() {
-				e.At = at.Unix() + 1
-			}
+			e = in(rec.ID, rec.Rev, rec.Expires())
 		}
 		return l.logs.Write(ctx, s, places[i], e)
 	})

@@ -25,7 +25,9 @@ type host[T any] struct {
 
 func (h host[T]) Model() string { return h.m.name }
 
-func (h host[T]) DB() plug.DB     { return h.m.db }
+func (h host[T]) DB() plug.DB { return h.m.db }
+func (h host[T]) Ends() bool  { return h.m.ends }
+
 func (h host[T]) Store() kv.Store { return h.m.db.store }
 
 func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }

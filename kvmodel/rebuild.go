@@ -261,7 +261,7 @@ func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T],
 			continue
 		}
 		mv := &plug.Move{
-			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.Envelope),
+			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.Envelope), Ends: rec.Expires(),
 			Gained: places, Was: places, Is: places, Mark: rec.Envelope.Mark(index.Name()), Began: m.db.now(),
 		}
 		if mv.Mark != nil {

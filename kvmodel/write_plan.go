@@ -169,7 +169,7 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 	for i, index := range c.indexes {
 		was, is := old.places[i], places(index, p.value)
 		mv := &plug.Move{
-			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl,
+			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl, Ends: p.env.Ends(),
 			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is,
 			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began, Added: &c.added[i],
 		}

@@ -65,8 +65,13 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
 // Name returns the board's name.
 func (c *core[T]) Name() string { return c.name }
 
-// Def returns the board's definition.
-func (c *core[T]) Def() string { return c.def }
+// Def returns the board's definition, and whether its entries have ends.
+func (c *core[T]) Def() string {
+	if c.host.Ends() {
+		return c.def + " ends"
+	}
+	return c.def
+}
 
 // Places returns the place where rec belongs, if there is one.
 func (c *core[T]) Places(rec *T) []string {
@@ -84,7 +89,11 @@ type tree struct {
 
 // tree returns the tree of a value in the period that holds at.
 func (c *core[T]) tree(by string, at time.Time) tree {
-	name := kv.JoinText(c.host.Model(), c.name)
+	board := c.name
+	if c.host.Ends() {
+		board += ".ends" // A tree of before its entries had ends is left alone.
+	}
+	name := kv.JoinText(c.host.Model(), board)
 	if c.many {
 		name += ":" + by
 	}
@@ -135,12 +144,17 @@ func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due, err 
 // atomic reports whether a change of a record and its entries are one transaction.
 func (c *core[T]) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
 
-// stateIn returns the state of a member in the board of by, given the places of
-// its record at rev.
-func stateIn(by string, places []string, rev uint64) keytree.State {
+// stateOf returns the state of a member in the board of by, given its record.
+func stateOf[T any](by string, rec *plug.Seen[T]) keytree.State {
+	return stateIn(by, rec.Places, rec.Rev, rec.Expires())
+}
+
+// stateIn returns the state of a member in the board of by, given the places of its
+// record at rev, which expires at ends.
+func stateIn(by string, places []string, rev uint64, ends time.Time) keytree.State {
 	for _, text := range places {
 		if p, err := parsePlace(text); err == nil && p.wrong == "" && p.by == by {
-			return keytree.State{In: true, Score: p.score, Ver: rev}
+			return keytree.State{In: true, Score: p.score, Ver: rev, End: keytree.EndAt(ends)}
 		}
 	}
 	return keytree.State{Ver: rev}
@@ -176,8 +190,8 @@ func (ft fieldTruth[T]) States(ctx context.Context, s kv.Store, ids []string) ([
 	}
 	states := make([]keytree.State, len(recs))
 	for i, rec := range recs {
-		states[i] = stateIn(ft.by, rec.Places, rec.Rev)
-		states[i].Value, states[i].End = rec.Value, keytree.EndAt(rec.Expires())
+		states[i] = stateOf(ft.by, rec)
+		states[i].Value = rec.Value
 		states[i].Apart = !states[i].In && rec.Value != nil
 	}
 	return states, nil

@@ -150,8 +150,7 @@ func (f *counted[T]) toCount(by string, at time.Time, id string) keytree.Change 
 		if err != nil {
 			return keytree.State{}, err
 		}
-		to := stateIn(by, rec.Places, rec.Rev)
-		to.End = keytree.EndAt(rec.Expires())
+		to := stateOf(by, rec)
 		if !f.scored {
 			to.Score, to.In = keytree.FromInt(count), to.In && count >= 0
 		}

@@ -3,6 +3,7 @@ package ranking
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -27,10 +28,7 @@ func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 		if x.atomic() && !rebuilds(m) {
 			insert = x.now(p.by).InsertNow
 		}
-		to := keytree.State{In: true, Score: p.score, Ver: m.Rev}
-		if m.TTL > 0 {
-			to.End = keytree.EndAt(x.host.DB().Now().Add(m.TTL))
-		}
+		to := keytree.State{In: true, Score: p.score, Ver: m.Rev, End: keytree.EndAt(m.Ends)}
 		due, err := insert(ctx, s, m.ID, to)
 		if !x.atomic() {
 			x.reports.add(due)
@@ -52,7 +50,7 @@ func (x exact[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if err != nil {
 		return err
 	}
-	return x.tidy(ctx, s, m.ID, m.Gained, recs[0].Places, recs[0].Rev)
+	return x.tidy(ctx, s, m.ID, m.Gained, recs[0].Places, recs[0].Rev, recs[0].Expires())
 }
 
 // After tidies at the places that the record has left or come to, and at those that
@@ -62,16 +60,16 @@ func (x exact[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !x.atomic() {
 		touched = append(touched[:len(touched):len(touched)], m.Gained...)
 	}
-	return x.tidy(ctx, s, m.ID, touched, m.Is, m.Rev)
+	return x.tidy(ctx, s, m.ID, touched, m.Is, m.Rev, m.Ends)
 }
 
-// tidy tidies at places, by a record that is at rev in the places is.
-func (x exact[T]) tidy(ctx context.Context, s kv.Store, id string, places, is []string, rev uint64) error {
+// tidy tidies at places, by a record that is at rev in the places is until ends.
+func (x exact[T]) tidy(ctx context.Context, s kv.Store, id string, places, is []string, rev uint64, ends time.Time) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		if p.wrong != "" {
 			return nil
 		}
-		due, err := x.now(p.by).Tidy(ctx, s, id, p.score, stateIn(p.by, is, rev))
+		due, err := x.now(p.by).Tidy(ctx, s, id, p.score, stateIn(p.by, is, rev, ends))
 		return x.settle(ctx, s, due, err)
 	})
 }
@@ -83,9 +81,7 @@ func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], pla
 		if p.wrong != "" {
 			return nil
 		}
-		now := stateIn(p.by, rec.Places, rec.Rev)
-		now.End = keytree.EndAt(rec.Expires())
-		due, err := x.now(p.by).Repair(ctx, s, rec.ID, p.score, now)
+		due, err := x.now(p.by).Repair(ctx, s, rec.ID, p.score, stateOf(p.by, rec))
 		return x.settle(ctx, s, due, err)
 	})
 }
@@ -94,7 +90,7 @@ func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], pla
 func (x exact[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
 	var wrong []string
 	err := x.eachPlace(ctx, s, rec.Places, func(s kv.Store, p place) error {
-		has, err := x.now(p.by).Has(ctx, s, rec.ID, stateIn(p.by, rec.Places, rec.Rev))
+		has, err := x.now(p.by).Has(ctx, s, rec.ID, stateOf(p.by, rec))
 		if err == nil && !has {
 			wrong = append(wrong, fmt.Sprintf("%s.%s: %s has no entry at %s", x.host.Model(), x.name, rec.ID, p))
 		}

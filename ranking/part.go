@@ -96,7 +96,7 @@ func (p part[T]) records(ctx context.Context, s kv.Store, ids []string) ([]any, 
 	}
 	values := make([]any, len(recs))
 	for i, rec := range recs {
-		if stateIn(p.by, rec.Places, rec.Rev).In {
+		if stateOf(p.by, rec).In {
 			values[i] = rec.Value
 		}
 	}

@@ -62,6 +62,14 @@ const (
 // absent.
 func (e *Envelope) Live() bool { return e != nil && !e.Deleted }
 
+// Ends returns when the record of e expires, the zero time if never.
+func (e *Envelope) Ends() time.Time {
+	if !e.Live() || e.Expires == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(e.Expires)
+}
+
 // Revision returns e's rev; an absent record has 0.
 func (e *Envelope) Revision() uint64 {
 	if e == nil {

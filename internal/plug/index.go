@@ -57,6 +57,7 @@ type Move struct {
 	Base   uint64        // the record's rev before, 0 if it was absent
 	Rev    uint64        // its rev if the change commits
 	TTL    time.Duration // how long the record lives, 0: forever
+	Ends   time.Time     // when it expires; zero: never
 	Gained []string      // places it will be in that need an entry
 	Had    []string      // of Gained, those it was in before: only its expiry has changed
 	Lost   []string      // places it will no longer be in
@@ -171,12 +172,7 @@ func (r *Seen[T]) Holds(place string) bool {
 }
 
 // Expires returns when the record expires, the zero time if never.
-func (r *Seen[T]) Expires() time.Time {
-	if !r.Envelope.Live() || r.Envelope.Expires == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(r.Envelope.Expires)
-}
+func (r *Seen[T]) Expires() time.Time { return r.Envelope.Ends() }
 
 // Host is the data class that an index is plugged into, as the index sees it.
 type Host[T any] interface {
@@ -185,6 +181,9 @@ type Host[T any] interface {
 
 	// DB returns the database of the model.
 	DB() DB
+
+	// Ends reports whether records of the model can expire.
+	Ends() bool
 
 	// Store returns the store for reading outside a change.
 	Store() kv.Store

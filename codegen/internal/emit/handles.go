@@ -83,7 +83,7 @@ func counterLine(c *model.Counter) string {
 }
 
 // counterTrips returns the trips of using c. A ranking that follows before the reply
-// takes five, and one more to find out whose it is.
+// takes six, and one more to find out whose it is.
 func counterTrips(c *model.Counter) string {
 	if c.List != nil {
 		return "Get 1"
@@ -93,7 +93,7 @@ func counterTrips(c *model.Counter) string {
 	}
 	add := 1
 	for _, x := range c.Followers() {
-		add += 5
+		add += 6
 		if x.Ranking.By != nil {
 			add++
 		}

@@ -35,9 +35,10 @@ func earlier(a, b End) End {
 func (p *nodes) clock() End { return End(p.now().Unix()) }
 
 // withoutEnded returns l without the entries that ended a while ago, or l itself if
-// there are none.
+// there are none. One that is pending stays: the end may be another one than that of
+// the record, which then has no other entry.
 func (l *leaf) withoutEnded(now End) *leaf {
-	gone := func(e entry) bool { return e.end.by(now - endedFor) }
+	gone := func(e entry) bool { return !e.pending && e.end.by(now-endedFor) }
 	if !slices.ContainsFunc(l.entries, gone) {
 		return l
 	}

@@ -71,7 +71,8 @@ func (e entry) sharesPosition(other entry) bool { return e.score == other.score 
 // tidied returns l with those entries of the member id that its record, once in
 // state now, allows, or l itself if nothing changes. Entries with a greater version
 // stay as they are. Of the others, the newest with the record's score stays, and
-// counts from here on; the rest goes.
+// counts from here on until the record's end; the rest goes. That entry may have the
+// end of a change that lost to the record's at the same version.
 //
 // This is right at any later time: what has been true of a version stays true.
 func (l *leaf) tidied(id string, now State) *leaf {
@@ -86,11 +87,11 @@ func (l *leaf) tidied(id string, now State) *leaf {
 	changed := false
 	for i, e := range l.entries {
 		if e.id == id && e.ver <= now.Ver {
-			changed = changed || i != confirmed || e.pending
+			changed = changed || i != confirmed || e.pending || e.end != now.End
 			if i != confirmed {
 				continue
 			}
-			e.pending = false
+			e.pending, e.end = false, now.End
 		}
 		next.entries = append(next.entries, e)
 	}

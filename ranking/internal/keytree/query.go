@@ -146,7 +146,7 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	moved := slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.outlived(e) })
 	for _, e := range entries {
 		switch {
-		case e.id != id || e.end.by(End(now.Unix())):
+		case e.id != id || !e.pending && e.end.by(End(now.Unix())):
 		case st.outlived(e) || !shown:
 			w.Met(Doubt{id, e.score, 0})
 		case e.pending && st.settles(e) && (moved || kv.Random()%8 == 0):
