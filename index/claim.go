@@ -56,7 +56,7 @@ const takeTries = 8
 func (u *Unique[T, V]) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
 	mine := claim{owner: m.ID, base: m.Base}
 	for range takeTries {
-		_, err := kv.One(ctx, s, kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m)))
+		_, err := kv.One(ctx, s, kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m.Stands)))
 		if err == nil {
 			return nil
 		}
@@ -126,42 +126,73 @@ func (u *Unique[T, V]) taken(place, owner string) error {
 // replace swaps c for m's claim.
 func (u *Unique[T, V]) replace(ctx context.Context, s kv.Store, m *plug.Move, place string, c claim) (bool, error) {
 	mine := claim{owner: m.ID, base: m.Base}
-	_, err := kv.One(ctx, s, kv.OpSwap(u.key(place), c.version, mine.encode()).For(claimTTL(m)))
+	_, err := kv.One(ctx, s, kv.OpSwap(u.key(place), c.version, mine.encode()).For(claimTTL(m.Stands)))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// release removes the claim at place of the record with this id, if it is dead.
-func (u *Unique[T, V]) release(ctx context.Context, s kv.Store, id, place string) error {
-	u.remembered.drop(place)
-	var c claim
-	var recs []*plug.Seen[T]
-	errs := kv.Together(ctx, s,
-		func(s kv.Store) (err error) { c, err = u.claim(ctx, s, place); return err },
-		func(s kv.Store) (err error) { recs, err = u.host.See(ctx, s, id); return err },
-	)
-	if err := errors.Join(errs...); err != nil {
-		return err
+// settle makes the claim at place of the record with this id agree with the record:
+// it stands as long as the record if that holds the value, and is removed if it is
+// dead.
+func (u *Unique[T, V]) settle(ctx context.Context, s kv.Store, id, place string) error {
+	for range takeTries {
+		var c claim
+		var recs []*plug.Seen[T]
+		errs := kv.Together(ctx, s,
+			func(s kv.Store) (err error) { c, err = u.claim(ctx, s, place); return err },
+			func(s kv.Store) (err error) { recs, err = u.host.See(ctx, s, id); return err },
+		)
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		if !recs[0].Holds(place) {
+			u.remembered.drop(place)
+		}
+		op, ok := u.settling(c, recs[0], place)
+		if !ok {
+			return nil
+		}
+		// If it has raced, or has made a claim of a record that may have moved on,
+		// it has to look again.
+		if _, err := kv.One(ctx, s, op); err == nil && c.owner != "" || err != nil && !kv.Raced(err) {
+			return err
+		}
 	}
-	// The two were read side by side, so the claim may be newer than the record:
-	// with a base above the record's rev it is not known to be dead.
-	if c.owner != id || recs[0].Holds(place) || c.base >= recs[0].Rev {
-		return nil
-	}
-	_, err := kv.One(ctx, s, kv.OpDrop(u.key(place), c.version))
-	if kv.Raced(err) {
-		return nil
-	}
-	return err
+	return kv.ErrConflict
 }
 
-// claimTTL returns how long a claim for m stands: longer than the record, which
-// must not lose its claim while it lives.
-func claimTTL(m *plug.Move) time.Duration {
-	if m.TTL == 0 {
+// settling returns the op that makes c, which stands at place, agree with rec, and
+// whether it needs one.
+func (u *Unique[T, V]) settling(c claim, rec *plug.Seen[T], place string) (kv.Op, bool) {
+	mine := claim{owner: rec.ID, base: rec.Rev}
+	switch holds := rec.Holds(place); {
+	case c.owner == "" && holds:
+		return kv.OpAdd(u.key(place), mine.encode()).For(u.lasts(rec)), true
+	case c.owner != rec.ID || c.base >= rec.Rev:
+		// The two were read side by side, so the claim may be newer than the record:
+		// with a base from the record's rev on it is not known to be dead, and a change
+		// that may yet commit has made it stand for long enough.
+		return kv.Op{}, false
+	case holds:
+		// With the record's rev, no change that has read an older one replaces it.
+		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(u.lasts(rec)), true
+	default:
+		return kv.OpDrop(u.key(place), c.version), true
+	}
+}
+
+// lasts returns how long the claims of rec stand.
+func (u *Unique[T, V]) lasts(rec *plug.Seen[T]) time.Duration {
+	return claimTTL(rec.Envelope.TTL(u.host.DB().Now(), 0))
+}
+
+// claimTTL returns how long the claim of a record that may live for ttl stands:
+// longer than the record, which must not lose its claim while it lives.
+func claimTTL(ttl time.Duration) time.Duration {
+	if ttl == 0 {
 		return 0
 	}
-	return min(m.TTL+time.Hour, kv.MaxTTL)
+	return min(ttl+time.Hour, kv.MaxTTL)
 }

@@ -17,3 +17,6 @@ func (l *Lists[T, K, V]) Divide() { l.logs.Hot++ }
 
 // Host returns what the lists see of their model.
 func (l *Lists[T, K, V]) Host() plug.Host[T] { return l.host }
+
+// Host returns what the index sees of its model.
+func (u *Unique[T, V]) Host() plug.Host[T] { return u.host }

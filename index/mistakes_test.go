@@ -59,3 +59,28 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 		),
 	})
 }
+
+// Each mistake lets a claim end before its record, or outlive it.
+func TestMistakes_WithTheEndsOfClaimsAreNoticed(t *testing.T) {
+	const claim, unique, plan = "index/claim.go", "index/unique.go", "kvmodel/write_plan.go"
+	proof.Mistakes(t, "./index", "TestUnique_(AC|AR|Repair)", nil, []proof.Mistake{
+		proof.Wrong("A1 shortens a claim",
+			plan, "	stands := c.stands(p, ttl)\n", "	stands := ttl\n",
+		),
+		proof.Wrong("repair leaves the end that it finds",
+			claim, "	case c.owner != rec.ID || c.base >= rec.Rev:\n", "	case c.owner != rec.ID || c.base >= rec.Rev || holds:\n",
+		),
+		proof.Wrong("repair shortens a claim that is pending",
+			claim, "	case c.owner != rec.ID || c.base >= rec.Rev:\n", "	case c.owner != rec.ID || c.base > rec.Rev:\n",
+		),
+		proof.Wrong("repair does not make a claim",
+			claim, "case c.owner == \"\" && holds:", "case c.owner == \"\" && holds && rec.Rev == 0:",
+		),
+		proof.Wrong("a claim never ends sooner",
+			unique, "	if m.Stands != m.TTL {\n", "	if m == nil {\n",
+		),
+		proof.Wrong("another try leaves the claims of the one before",
+			plan, "if extends || p.value != nil && c.ends && placesOf(c.touched, index.Name()) != nil {", "if extends {",
+		),
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -126,19 +127,24 @@ func (u *Unique[T, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) er
 // Beside does nothing: a claim comes before the commit.
 func (u *Unique[T, V]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
-// After releases the values that the record no longer holds.
+// After releases the values that the record no longer holds. Where the record ends
+// sooner now, so do its claims.
 func (u *Unique[T, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return u.atEach(ctx, s, m.Lost, func(s kv.Store, place string) error { return u.release(ctx, s, m.ID, place) })
+	places := m.Lost
+	if m.Stands != m.TTL {
+		places = append(slices.Clone(m.Gained), m.Lost...)
+	}
+	return u.settleAll(ctx, s, m.ID, places)
 }
 
-// Repair releases those of places that rec does not hold.
+// Repair releases those of places that rec does not hold, and makes the claims of the
+// others stand as long as rec.
 func (u *Unique[T, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
-	return u.atEach(ctx, s, places, func(s kv.Store, place string) error {
-		if rec.Holds(place) {
-			return nil
-		}
-		return u.release(ctx, s, rec.ID, place)
-	})
+	return u.settleAll(ctx, s, rec.ID, places)
+}
+
+func (u *Unique[T, V]) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
+	return u.atEach(ctx, s, places, func(s kv.Store, place string) error { return u.settle(ctx, s, id, place) })
 }
 
 // Check reports the values that rec holds without a claim.

@@ -83,7 +83,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			claim, "kv.OpDrop(u.key(place), c.version)", "kv.OpDelete(u.key(place))",
 		),
 		proof.Wrong("release stops only at the same rev",
-			claim, "c.base >= recs[0].Rev", "c.base == recs[0].Rev",
+			claim, "c.base >= rec.Rev", "c.base == rec.Rev",
 		),
 		proof.Wrong("a pending claim is taken over without a fence",
 			claim, "	if owner.Rev != c.base {\n", "	if true {\n",

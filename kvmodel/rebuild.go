@@ -260,8 +260,9 @@ func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T],
 		if len(places) == 0 || builders[index.Name()] != nil {
 			continue
 		}
+		ttl := m.ttl(rec.Envelope)
 		mv := &plug.Move{
-			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: m.ttl(rec.Envelope), Ends: rec.Expires(),
+			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: ttl, Stands: ttl, Ends: rec.Expires(),
 			Gained: places, Was: places, Is: places, Mark: rec.Envelope.Mark(index.Name()), Began: m.db.now(),
 		}
 		if mv.Mark != nil {

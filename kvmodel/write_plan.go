@@ -165,15 +165,17 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 		c.added = make([]plug.Added, len(c.indexes))
 	}
 	ttl := c.ttl(p.env)
+	stands := c.stands(p, ttl)
 	extends := p.value != nil && p.rec.Envelope.Live() && p.env.Expires != p.rec.Envelope.Expires
 	for i, index := range c.indexes {
 		was, is := old.places[i], places(index, p.value)
 		mv := &plug.Move{
-			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl, Ends: p.env.Ends(),
+			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl, Stands: stands, Ends: p.env.Ends(),
 			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is,
 			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began, Added: &c.added[i],
 		}
-		if extends {
+		if extends || p.value != nil && c.ends && placesOf(c.touched, index.Name()) != nil {
+			// The entries of the record, or of an earlier try, may have another end.
 			mv.Gained, mv.Had = is, without(is, mv.Gained)
 		}
 		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(lost(p.rec), index.Name())} {
@@ -189,6 +191,18 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 			p.env.Lost = append(p.env.Lost, t)
 		}
 	}
+}
+
+// stands returns how long the record of p may live, which lives for ttl if p commits:
+// until the later of its two ends.
+func (c *change[T]) stands(p *plan[T], ttl time.Duration) time.Duration {
+	if !p.rec.Envelope.Live() || ttl == 0 {
+		return ttl
+	}
+	if old := c.ttl(p.rec.Envelope); old == 0 || old > ttl {
+		return old
+	}
+	return ttl
 }
 
 func places[T any](index plug.Index[T], v *T) []string {

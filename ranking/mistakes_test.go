@@ -11,7 +11,7 @@ func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 	const tree = "ranking/internal/keytree/"
 	proof.Mistakes(t, "./ranking", "TestSweep_InAContest|TestBoard_ALostRace|TestBoard_WhatHasEnded|TestBoard_FlushMakes", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
 		proof.Wrong("nothing is ever confirmed",
-			tree+"leaf.go", "			e.pending = false", "			changed = changed && !e.pending",
+			tree+"leaf.go", "e.pending, e.end = false, now.End", "e.end, changed = now.End, changed && !e.pending",
 		),
 		proof.Wrong("a change tidies only where it has come to",
 			"ranking/exact.go", "	touched := m.Lost\n", "	var touched []string\n",
@@ -30,7 +30,8 @@ func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 			"kvmodel/write_prepare.go", "	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",
 		),
 		proof.Wrong("an entry does not say when it ends",
-			"ranking/exact.go", "		if m.TTL > 0 {", "		if m.TTL < 0 {",
+			"ranking/exact.go", "Ver: m.Rev, End: keytree.EndAt(m.Ends)}", "Ver: m.Rev}",
+			"ranking/core.go", "Ver: rev, End: keytree.EndAt(ends)}", "Ver: rev}",
 		),
 		proof.Wrong("what has ended is counted where a router says so",
 			tree+"end.go", "	if !s.ends.by(now) || ", "	if now > 0 || ",

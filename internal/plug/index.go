@@ -58,6 +58,7 @@ type Move struct {
 	Rev    uint64        // its rev if the change commits
 	TTL    time.Duration // how long the record lives, 0: forever
 	Ends   time.Time     // when it expires; zero: never
+	Stands time.Duration // how long it may live, whether or not the change commits, 0: forever
 	Gained []string      // places it will be in that need an entry
 	Had    []string      // of Gained, those it was in before: only its expiry has changed
 	Lost   []string      // places it will no longer be in

@@ -1,0 +1,246 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// voucher is a record that ends, with a unique value.
+type voucher struct {
+	ID   string
+	Code string
+	Gone time.Time
+	N    int
+}
+
+type vouchers struct {
+	*kvmodel.Records[voucher, string]
+	db     *kvmodel.DB
+	ByCode *index.Unique[voucher, string]
+}
+
+func newVouchers(db *kvmodel.DB) *vouchers {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[voucher, string]{
+		Name: "Voucher", Version: 1,
+		ID:      func(v *voucher) string { return v.ID },
+		SetID:   func(v *voucher, id string) { v.ID = id },
+		Key:     kvmodel.StringKey[string](),
+		Codec:   asJSON[voucher]{},
+		Expires: func(v *voucher) *time.Time { return &v.Gone },
+	})
+	return &vouchers{Records: r, db: db, ByCode: index.NewUnique(r, kvmodel.IndexSpec[voucher, string]{
+		Name: "ByCode", Def: "unique Code string", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
+		Values: func(v *voucher) []string { return []string{v.Code} },
+	})}
+}
+
+// mute is a store that calls claimed when it has replaced a claim, and answers nothing
+// once it has been cut off.
+type mute struct {
+	kv.Store
+	claimed atomic.Pointer[func()]
+	cut     atomic.Bool
+}
+
+func (m *mute) Close() error { return nil }
+
+func (m *mute) Powers() kv.Powers {
+	p := kv.PowersOf(m.Store)
+	if whole := p.Atomic; whole != nil {
+		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+			return whole(ctx, func(s kv.Store) error { return f(&muted{s, m}) })
+		}
+	}
+	return p
+}
+
+func (m *mute) Do(ctx context.Context, ops []kv.Op) error { return (&muted{m.Store, m}).Do(ctx, ops) }
+
+// muted is m, or a transaction of it.
+type muted struct {
+	kv.Store
+	m *mute
+}
+
+func (t *muted) Do(ctx context.Context, ops []kv.Op) error {
+	if t.m.cut.Load() {
+		for i := range ops {
+			ops[i].Result.Err = kv.ErrUnavailable
+		}
+		return kv.Unanswered(ops)
+	}
+	err := t.Store.Do(ctx, ops)
+	for i := range ops {
+		swapped := ops[i].Kind == kv.CompareAndSwap && ops[i].Result.Err == nil
+		if f := t.m.claimed.Load(); f != nil && swapped && strings.HasPrefix(ops[i].Key, "u:") {
+			(*f)()
+		}
+	}
+	return err
+}
+
+// eachEnding runs f with a process whose store can fall mute, and another process on
+// the same store, in a bubble with its own time.
+func eachEnding(t *testing.T, f func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers)) {
+	for name, as := range map[string]func(kv.Store) kv.Store{
+		"atomic": func(s kv.Store) kv.Store { return s },
+		"plain":  func(s kv.Store) kv.Store { return plain{s} },
+	} {
+		t.Run(name, func(t *testing.T) { ending(t, as(memkv.New(memkv.Options{})), f) })
+	}
+}
+
+func ending(t *testing.T, s kv.Store, f func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mute{Store: s}
+		f(t.Context(), t, s, m, newVouchers(closing(t, open(t, m))), newVouchers(closing(t, open(t, shared{s}))))
+	})
+}
+
+// wantHeld asserts that the record id is found by its value, which no other can take.
+func wantHeld(ctx context.Context, t *testing.T, v *vouchers, id, code string) {
+	t.Helper()
+	if got, err := v.ByCode.Find(ctx, code); err != nil || got.ID != id {
+		t.Errorf("want %s, got %v, %v", id, got, err)
+	}
+	var taken *kvmodel.TakenError
+	if err := v.Create(ctx, &voucher{ID: "another", Code: code}); !errors.As(err, &taken) || taken.Owner != id {
+		t.Errorf("want a TakenError of %s, got %v", id, err)
+	}
+}
+
+// hasClaim reports whether there is a claim on code.
+func hasClaim(ctx context.Context, t *testing.T, s kv.Store, code string) bool {
+	t.Helper()
+	_, err := kv.One(ctx, s, kv.OpGet("u:Voucher:ByCode:"+kv.JoinText(code)))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// The process of the change stops right after A1, and no one repairs it before its
+// end has passed.
+func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T) {
+	for _, lives := range []time.Duration{0, 100 * time.Hour} {
+		eachEnding(t, func(ctx context.Context, t *testing.T, _ kv.Store, m *mute, a, b *vouchers) {
+			x := &voucher{ID: "x", Code: "c"}
+			if lives > 0 {
+				x.Gone = time.Now().Add(lives)
+			}
+			must(t, a.Create(ctx, x))
+			must(t, a.db.Flush(ctx))
+			stop := func() { m.cut.Store(true) }
+			m.claimed.Store(&stop)
+			if err := a.Put(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(time.Minute)}); err == nil {
+				t.Fatal("the change was to fail")
+			}
+			time.Sleep(3 * time.Hour)
+			wantHeld(ctx, t, b, "x", "c")
+			m.claimed.Store(nil)
+			m.cut.Store(false)
+		})
+	}
+}
+
+// The change has read the record before another made it live longer, and writes its
+// claim after that.
+func TestUnique_AChangeThatGivesUpLeavesTheClaimTheRecordsEnd(t *testing.T) {
+	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
+		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(time.Hour)}))
+		must(t, a.db.Flush(ctx))
+		errStop := errors.New("decided otherwise")
+		first := true
+		_, err := a.Update(ctx, "x", func(v *voucher) error {
+			if !first {
+				return errStop
+			}
+			first = false
+			v.Gone = time.Now().Add(time.Minute)
+			_, err := b.Update(ctx, "x", func(v *voucher) error { v.Gone = time.Now().Add(100 * time.Hour); return nil })
+			return err
+		})
+		if !errors.Is(err, errStop) {
+			t.Fatal(err)
+		}
+		must(t, errors.Join(a.db.Flush(ctx), b.db.Flush(ctx)))
+		time.Sleep(10 * time.Hour)
+		wantHeld(ctx, t, b, "x", "c")
+		time.Sleep(100 * time.Hour)
+		if hasClaim(ctx, t, s, "c") {
+			t.Error("the claim has outlived its record")
+		}
+	})
+}
+
+// The second try commits without a change of the end.
+func TestUnique_AChangeThatLosesARaceLeavesTheClaimTheRecordsEnd(t *testing.T) {
+	eachEnding(t, func(ctx context.Context, t *testing.T, _ kv.Store, _ *mute, a, b *vouchers) {
+		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(time.Hour)}))
+		must(t, a.db.Flush(ctx))
+		_, err := a.Update(ctx, "x", func(v *voucher) error {
+			v.N++
+			if v.N > 1 {
+				return nil
+			}
+			v.Gone = time.Now().Add(time.Minute)
+			_, err := b.Update(ctx, "x", func(v *voucher) error {
+				v.N, v.Gone = 1, time.Now().Add(100*time.Hour)
+				return nil
+			})
+			return err
+		})
+		must(t, errors.Join(err, a.db.Flush(ctx), b.db.Flush(ctx)))
+		time.Sleep(10 * time.Hour)
+		wantHeld(ctx, t, b, "x", "c")
+	})
+}
+
+func TestUnique_AClaimEndsSoonerOnceItsRecordDoes(t *testing.T) {
+	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
+		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c"}))
+		must(t, a.Put(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(3 * time.Hour)}))
+		must(t, a.db.Flush(ctx))
+		time.Sleep(2 * time.Hour)
+		wantHeld(ctx, t, b, "x", "c")
+		time.Sleep(3 * time.Hour)
+		if hasClaim(ctx, t, s, "c") {
+			t.Error("the claim has outlived its record")
+		}
+	})
+}
+
+func TestUnique_ARepairDoesNotShortenTheClaimOfAChangeUnderWay(t *testing.T) {
+	ending(t, plain{memkv.New(memkv.Options{})}, func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers) {
+		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(time.Hour)}))
+		must(t, a.db.Flush(ctx))
+		repair := func() { must(t, b.ByCode.Host().Mend(ctx, s, "x", "c", 0)) }
+		m.claimed.Store(&repair)
+		must(t, a.Put(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(100 * time.Hour)}))
+		must(t, a.db.Flush(ctx))
+		time.Sleep(10 * time.Hour)
+		wantHeld(ctx, t, b, "x", "c")
+	})
+}
+
+// A repair may come so late that the claim has ended.
+func TestUnique_RepairMakesAClaimThatIsMissing(t *testing.T) {
+	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers) {
+		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c"}))
+		must(t, a.db.Flush(ctx))
+		_, err := kv.One(ctx, s, kv.OpDelete("u:Voucher:ByCode:"+kv.JoinText("c")))
+		must(t, err)
+		must(t, b.ByCode.Host().Mend(ctx, s, "x", "c", 0))
+		wantHeld(ctx, t, b, "x", "c")
+	})
+}
