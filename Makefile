@@ -1,4 +1,4 @@
-# `make` lists the targets. CI runs `make test` and two minutes of `make prove`.
+# `make` lists the targets. CI runs `make test`.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
