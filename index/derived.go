@@ -13,7 +13,7 @@ import (
 )
 
 // A derived count follows the number of records in the lists of an index. A change
-// adds its share in the trip of its commit, so that whoever is answered sees it, and
+// adds its share in the trip of its commit, so that it is seen once the change is answered, and
 // takes it back if it does not commit. On a store with Atomic the share is part of
 // the commit. Elsewhere an answer may be missing, or the process may die, and then
 // the number is in doubt: see [kvmodel.Derived].

@@ -13,7 +13,7 @@ import (
 // era, in the middle of its numbers:
 //
 //	below the dawn  the records that were there, in the order of their field
-//	the dawn        those whose change was under way meanwhile
+//	the dawn        those whose change was under way during the build
 //	above the dawn  what has changed since, by the lane's counter
 //
 // So records can be entered from the newest to the oldest, without knowing how many

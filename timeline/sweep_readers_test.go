@@ -85,7 +85,7 @@ func (p *briefs) change(name string, rng *rand.Rand, n int) {
 		case 4:
 			_, _ = p.Update(ctx, id, func(v *brief) error { v.Hidden = !v.Hidden; return nil })
 		default:
-			// A try that loses its race decides anew.
+			// A try that loses its race decides again.
 			_, _ = p.Update(ctx, id, func(v *brief) error {
 				switch rng.IntN(4) {
 				case 0:

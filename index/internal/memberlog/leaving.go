@@ -56,7 +56,7 @@ func (c *leaving) drop(place string, e Entry) {
 }
 
 // of returns the entries of place. It is called before a segment is read: an entry
-// that is dropped meanwhile may not be in what was read.
+// that is dropped during the read may not be in what was read.
 func (c *leaving) of(place string) []row {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -123,7 +123,7 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 	var sure certain
 	if l.Confirm != nil {
 		// The segment is read again afterward: the longer a segment takes to fold,
-		// the more others append to it meanwhile.
+		// the more others append to it.
 		u, err := l.look(ctx, s, place, n)
 		if err != nil || u.do == nothing {
 			return err
