@@ -57,6 +57,7 @@ type dataClass interface {
 	repair.Model
 	shape() string
 	archive(ctx context.Context, ids []string) error
+	accept(ctx context.Context) error
 }
 
 // An Option changes how a DB behaves.

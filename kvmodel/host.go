@@ -46,12 +46,12 @@ func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Se
 }
 
 func (h host[T]) Each(ctx context.Context, f func([]*plug.Seen[T]) error) error {
-	return h.m.eachID(ctx, func(ids []string) error {
+	return h.m.eachID(ctx, func(ids []string) (live int, err error) {
 		recs, err := h.See(ctx, h.m.db.store, ids...)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		return f(recs)
+		return living(recs), f(recs)
 	})
 }
 

@@ -71,5 +71,7 @@ func (notes) Changed(context.Context, time.Duration, string, bool) error { retur
 
 func (notes) archive(context.Context, []string) error { return nil }
 
+func (notes) accept(context.Context) error { return nil }
+
 // shape is empty: nothing is built of notes.
 func (notes) shape() string { return "" }

@@ -22,7 +22,7 @@ func (m *model[T]) writable(ctx context.Context) error {
 	if m.db.work.IsClosed() {
 		return kv.Unavailable(errDBClosed)
 	}
-	return m.built.Claim(ctx, m.definitions, func(missing []string) ([]string, error) {
+	return m.built.Claim(ctx, func(missing []string) ([]string, error) {
 		if m.db.atomic == nil {
 			return missing, nil
 		}
@@ -139,14 +139,14 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 		return err
 	}
 	var conflicts []error
-	err = m.eachID(ctx, func(ids []string) error {
+	err = m.eachID(ctx, func(ids []string) (live int, err error) {
 		recs, err := m.see(ctx, m.db.store, ids)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		more, err := m.enterAll(ctx, recs, builders)
 		conflicts = append(conflicts, more...)
-		return err
+		return living(recs), err
 	})
 	if err == nil && len(conflicts) > 0 {
 		const shown = 10

@@ -328,8 +328,9 @@ func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
 		wait.Wait()
 		r, err := kv.One(ctx, s, kv.OpGet("built:Note"))
 		must(t, err)
-		if diff := cmp.Diff("\x07ByCode=\x07ByText=", string(r.Value)); diff != "" {
-			t.Errorf("built (-want +got)\n%s", diff)
+		birth, defs := string(r.Value[:18]), string(r.Value[18:])
+		if diff := cmp.Diff("\x07ByCode=\x07ByText=", defs); diff != "" || !strings.HasPrefix(birth, "\x11#") {
+			t.Errorf("built begins with %q, and then (-want +got)\n%s", birth, diff)
 		}
 		for _, v := range releases {
 			v.undeploy(t)

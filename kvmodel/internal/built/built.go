@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var (
 	// builtKey names the indexes of a model that hold all of its records. It is
-	// added before the model's first write with all indexes there are. So a model
-	// without it has no records, and an index missing from it has to be rebuilt.
+	// added before the model's first write with all indexes there are. So an index
+	// missing from it has to be rebuilt.
 	builtKey = kv.NewClass("built", 1) // model
 
 	// Rebuilds are numbered. One that begins after something was lost has it in
@@ -28,23 +28,36 @@ var (
 // maxTries is how often an item that others change as well is written.
 const maxTries = 8
 
+// Config is what the built item of a model needs of it.
+type Config struct {
+	Store  kv.Store
+	Atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
+	Model  string
+	All    *enumeration.Enumeration
+
+	// Witness is the key of something that is never removed once the model has been
+	// written for a while.
+	Witness string
+
+	// Mine returns the indexes of the model, each with its definition, sorted.
+	Mine func() []string
+}
+
 // Item is the built item of a model and what this process knows of it. An index
 // is named with its definition.
 type Item struct {
-	store kv.Store
-	model string
-	turn  chan struct{} // holds one token while no one claims the item
+	Config
+	turn chan struct{} // holds one token while no one claims the item
 
 	mu      sync.Mutex // never held during a trip
 	read    bool       // the item exists, and missing says what it does not name
-	claimed bool       // and it names none but this model's indexes
+	begun   bool       // the model has a head
+	claimed bool       // and the item names none but this model's indexes
 	missing []string   // indexes that do not hold all records
 }
 
-// New returns the item of model, of which nothing is known.
-func New(s kv.Store, model string) *Item {
-	return &Item{store: s, model: model, turn: make(chan struct{}, 1)}
-}
+// New returns the item of a model, of which nothing is known.
+func New(c Config) *Item { return &Item{Config: c, turn: make(chan struct{}, 1)} }
 
 // Known returns the indexes that do not hold all records, and whether that is
 // known.
@@ -67,11 +80,11 @@ func (b *Item) Saw(missing []string) {
 	b.read, b.missing = true, missing
 }
 
-// Claim makes the item fit for a process that keeps the indexes mine in step: it
-// exists and names no other index. build is called with the indexes it does not
-// name, while other callers wait, and returns those that still do not hold all
-// records. Once that has succeeded, Claim does nothing more.
-func (b *Item) Claim(ctx context.Context, mine func() []string, build func(missing []string) ([]string, error)) error {
+// Claim makes the item fit for a process that writes the model: the model has begun,
+// and the item names no index that the process does not keep in step. build is called
+// with the indexes it does not name, while other callers wait, and returns those that
+// still do not hold all records. Once that has succeeded, Claim does nothing more.
+func (b *Item) Claim(ctx context.Context, build func(missing []string) ([]string, error)) error {
 	if b.isClaimed() {
 		return nil
 	}
@@ -84,7 +97,7 @@ func (b *Item) Claim(ctx context.Context, mine func() []string, build func(missi
 	if b.isClaimed() {
 		return nil
 	}
-	missing, err := b.claim(ctx, mine())
+	missing, err := b.claim(ctx, b.Mine())
 	if err == nil && len(missing) > 0 {
 		missing, err = build(missing)
 	}
@@ -98,20 +111,17 @@ func (b *Item) Claim(ctx context.Context, mine func() []string, build func(missi
 
 // claim returns those of mine that the item does not name.
 func (b *Item) claim(ctx context.Context, mine []string) (missing []string, err error) {
-	err = b.write(ctx, func(there []string, exists bool) ([]string, bool) {
-		keep := mine
-		if exists {
-			keep = slices.DeleteFunc(slices.Clone(there), func(def string) bool { return !slices.Contains(mine, def) })
-		}
+	err = b.write(ctx, func(there []string) ([]string, bool) {
+		keep := slices.DeleteFunc(slices.Clone(there), func(def string) bool { return !slices.Contains(mine, def) })
 		missing = Missing(mine, keep)
-		return keep, !exists || len(keep) < len(there)
+		return keep, len(keep) < len(there)
 	})
 	return missing, err
 }
 
 // Add makes the item name def too, which holds all records.
 func (b *Item) Add(ctx context.Context, def string) error {
-	return b.write(ctx, func(there []string, _ bool) ([]string, bool) {
+	return b.write(ctx, func(there []string) ([]string, bool) {
 		defs := append(slices.Clone(there), def)
 		slices.Sort(defs)
 		return defs, !slices.Contains(there, def)
@@ -120,7 +130,7 @@ func (b *Item) Add(ctx context.Context, def string) error {
 
 // Mark makes the item name the indexes defs, which hold all records.
 func (b *Item) Mark(ctx context.Context, defs []string) error {
-	err := b.write(ctx, func([]string, bool) ([]string, bool) { return defs, true })
+	err := b.write(ctx, func([]string) ([]string, bool) { return defs, true })
 	if err == nil {
 		b.Saw(nil)
 	}
@@ -129,40 +139,21 @@ func (b *Item) Mark(ctx context.Context, defs []string) error {
 
 // write stores what edit makes of the indexes that the item names, if that is a
 // change.
-func (b *Item) write(ctx context.Context, edit func(there []string, exists bool) (defs []string, change bool)) error {
-	key := builtKey.Key(b.model)
+func (b *Item) write(ctx context.Context, edit func(there []string) (defs []string, change bool)) error {
 	for range maxTries {
-		there, version, err := b.get(ctx)
+		v, err := b.begin(ctx)
 		if err != nil {
 			return err
 		}
-		defs, change := edit(there, version != 0)
+		defs, change := edit(v.defs)
 		if change {
-			_, err = kv.One(ctx, b.store, kv.OpReplace(key, version, wire.AppendTexts(nil, defs)))
+			err = b.put(ctx, b.Store, v, v.head.Birth, defs)
 		}
 		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w", key, kv.ErrConflict)
-}
-
-// Read returns the indexes that the item names, and whether it exists.
-func (b *Item) Read(ctx context.Context) (defs []string, exists bool, err error) {
-	defs, version, err := b.get(ctx)
-	return defs, version != 0, err
-}
-
-func (b *Item) get(ctx context.Context) ([]string, kv.Version, error) {
-	r, err := kv.One(ctx, b.store, kv.OpGet(builtKey.Key(b.model)))
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	defs, err := wire.ReadTexts(r.Value, "index")
-	return defs, r.Version, err
+	return fmt.Errorf("%s: %w", builtKey.Key(b.Model), kv.ErrConflict)
 }
 
 // Missing returns what is in all and not in there.
@@ -178,21 +169,21 @@ func Missing(all, there []string) []string {
 
 // Begin returns the number of a rebuild that begins now.
 func (b *Item) Begin(ctx context.Context) (int64, error) {
-	return kv.Next(ctx, b.store, begunKey.Key(b.model), 0, 1)
+	return kv.Next(ctx, b.Store, begunKey.Key(b.Model), 0, 1)
 }
 
 // End notes that the rebuild of that number has ended.
 func (b *Item) End(ctx context.Context, number int64) error {
-	key := endedKey.Key(b.model)
+	key := endedKey.Key(b.Model)
 	for range maxTries {
-		r, err := kv.One(ctx, b.store, kv.OpGet(key))
+		r, err := kv.One(ctx, b.Store, kv.OpGet(key))
 		if kv.Failed(err) {
 			return err
 		}
 		if last, bad := kv.ParseNumber(r.Value); err == nil && bad == nil && last >= number {
 			return nil
 		}
-		_, err = kv.One(ctx, b.store, kv.OpReplace(key, r.Version, strconv.AppendInt(nil, number, 10)))
+		_, err = kv.One(ctx, b.Store, kv.OpReplace(key, r.Version, strconv.AppendInt(nil, number, 10)))
 		if err == nil {
 			return nil
 		}
@@ -203,7 +194,7 @@ func (b *Item) End(ctx context.Context, number int64) error {
 // Rebuilds returns the numbers of the last rebuild that has begun and of the last
 // that has ended, 0 if there was none.
 func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
-	results, err := kv.GetAll(ctx, s, begunKey.Key(b.model), endedKey.Key(b.model))
+	results, err := kv.GetAll(ctx, s, begunKey.Key(b.Model), endedKey.Key(b.Model))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -211,7 +202,7 @@ func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, er
 	for i, r := range results {
 		if r.Err == nil {
 			if numbers[i], err = kv.ParseNumber(r.Value); err != nil {
-				return 0, 0, fmt.Errorf("%s: rebuilds: %w", b.model, err)
+				return 0, 0, fmt.Errorf("%s: rebuilds: %w", b.Model, err)
 			}
 		}
 	}
