@@ -55,7 +55,7 @@ type DB struct {
 // dataClass is what a DB knows of a data class, for any type of records.
 type dataClass interface {
 	repair.Model
-	shape() string
+	definitions() []string
 	archive(ctx context.Context, ids []string) error
 	accept(ctx context.Context) error
 }
@@ -274,8 +274,8 @@ func (db *DB) shapes() []string {
 	defer db.mu.Unlock()
 	var all []string
 	for name, m := range db.models {
-		if shape := m.shape(); shape != "" {
-			all = append(all, name+"="+shape)
+		if _, ok := m.(notes); !ok {
+			all = append(all, shapeOf(name, m.definitions()))
 		}
 	}
 	slices.Sort(all)

@@ -1,6 +1,7 @@
 package kvmodel_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,14 @@ func beforeHeads(t *testing.T, ctx context.Context, mem *memkv.Store, model stri
 		case strings.HasPrefix(key, "all:"+model+":"):
 			_, err = kv.One(ctx, mem, kv.OpSet(key, r.Value[header:]))
 		case key == "built:"+model:
-			_, err = kv.One(ctx, mem, kv.OpSet(key, r.Value[1+r.Value[0]:]))
+			value := r.Value[1+r.Value[0]:]
+			var defs []byte
+			for len(value) > 0 {
+				def := bytes.TrimSuffix(value[1:1+value[0]], []byte(" whole"))
+				defs = append(append(defs, byte(len(def))), def...)
+				value = value[1+value[0]:]
+			}
+			_, err = kv.One(ctx, mem, kv.OpSet(key, defs))
 		case key == "ids:"+model:
 			_, err = kv.One(ctx, mem, kv.OpDelete(key))
 		}

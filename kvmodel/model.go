@@ -2,8 +2,6 @@ package kvmodel
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
@@ -79,15 +77,6 @@ func (m *model[T]) definitions() []string {
 }
 
 func definition[T any](index plug.Index[T]) string { return index.Name() + "=" + index.Def() }
-
-// shape differs between two releases that keep different indexes.
-func (m *model[T]) shape() string {
-	h := sha256.New()
-	for _, index := range m.indexes {
-		fmt.Fprintf(h, "%q %q\n", index.Name(), index.Def())
-	}
-	return hex.EncodeToString(h.Sum(nil)[:6])
-}
 
 func (m *model[T]) key(id string) string { return recordKey.KeyOfText([]string{m.name}, id) }
 

@@ -73,5 +73,5 @@ func (notes) archive(context.Context, []string) error { return nil }
 
 func (notes) accept(context.Context) error { return nil }
 
-// shape is empty: nothing is built of notes.
-func (notes) shape() string { return "" }
+// definitions returns none: nothing is built of notes.
+func (notes) definitions() []string { return nil }

@@ -329,7 +329,7 @@ func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
 		r, err := kv.One(ctx, s, kv.OpGet("built:Note"))
 		must(t, err)
 		birth, defs := string(r.Value[:18]), string(r.Value[18:])
-		if diff := cmp.Diff("\x07ByCode=\x07ByText=", defs); diff != "" || !strings.HasPrefix(birth, "\x11#") {
+		if diff := cmp.Diff("\rByCode= whole\rByText= whole", defs); diff != "" || !strings.HasPrefix(birth, "\x11#") {
 			t.Errorf("built begins with %q, and then (-want +got)\n%s", birth, diff)
 		}
 		for _, v := range releases {

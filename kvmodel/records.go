@@ -3,7 +3,6 @@ package kvmodel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strconv"
 
@@ -185,9 +184,6 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
 	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)
-	}
-	if err := r.m.awaitOthers(ctx); err != nil {
-		return fmt.Errorf("rebuild %s: %w", r.m.name, err)
 	}
 	return r.m.rebuild(ctx)
 }

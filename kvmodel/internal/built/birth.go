@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -22,7 +20,7 @@ type view struct {
 	head    enumeration.Head
 	version kv.Version // of the built item; 0 if there is none
 	birth   string     // in the built item, "" if a release without births has written it
-	defs    []string
+	indexes []state
 	witness bool // the model has been written for a while
 }
 
@@ -76,21 +74,17 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 	}
 	v.witness = got[2].Err == nil
 	if got[1].Err == nil {
-		if v.defs, err = wire.ReadTexts(got[1].Value, "index"); err != nil {
+		v.version = got[1].Version
+		if v.birth, v.indexes, err = decode(got[1].Value); err != nil {
 			return v, fmt.Errorf("%s: %w", builtKey.Key(b.Model), err)
 		}
-		v.version = got[1].Version
-	}
-	if len(v.defs) > 0 && strings.HasPrefix(v.defs[0], "#") {
-		v.birth, v.defs = v.defs[0][1:], v.defs[1:]
 	}
 	return v, nil
 }
 
 // put writes the built item in the place of the one that v shows.
-func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, defs []string) error {
-	value := wire.AppendTexts(wire.AppendText(nil, "#"+birth), defs)
-	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, value))
+func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexes []state) error {
+	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, indexes)))
 	return err
 }
 
@@ -150,23 +144,23 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 		if err := b.All.Begin(ctx, s, birth); err != nil {
 			return err
 		}
-		return b.put(ctx, s, view{}, birth, b.Mine())
+		return b.put(ctx, s, view{}, birth, allWhole(b.Mine()))
 	case v.version == 0 && !v.head.Born:
-		return b.put(ctx, s, v, v.head.Birth, b.Mine())
+		return b.put(ctx, s, v, v.head.Birth, allWhole(b.Mine()))
 	default:
 		// The built item was lost, or an older release has written it since. Then it
 		// names indexes that this release keeps, too.
-		return b.put(ctx, s, v, v.head.Birth, v.defs)
+		return b.put(ctx, s, v, v.head.Birth, v.indexes)
 	}
 }
 
 func newBirth() string { return kv.RandomName()[:16] }
 
-// Read returns the indexes that the item names, and whether the model has been
+// Read returns the indexes that hold all records, and whether the model has been
 // written.
-func (b *Item) Read(ctx context.Context) (defs []string, exists bool, err error) {
+func (b *Item) Read(ctx context.Context) (whole []string, exists bool, err error) {
 	v, err := b.look(ctx, b.Store)
-	return v.defs, !v.isNew(), err
+	return wholeOf(v.indexes), !v.isNew(), err
 }
 
 // Head returns the head of the enumeration as it was read now, and whether there may

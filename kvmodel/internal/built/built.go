@@ -109,45 +109,78 @@ func (b *Item) Claim(ctx context.Context, build func(missing []string) ([]string
 	return err
 }
 
-// claim returns those of mine that the item does not name.
+// claim takes the indexes other than mine out of the item, and returns those of mine
+// that do not hold all records.
 func (b *Item) claim(ctx context.Context, mine []string) (missing []string, err error) {
-	err = b.write(ctx, func(there []string) ([]string, bool) {
-		keep := slices.DeleteFunc(slices.Clone(there), func(def string) bool { return !slices.Contains(mine, def) })
-		missing = Missing(mine, keep)
+	err = b.write(ctx, func(there []state) ([]state, bool) {
+		keep := slices.DeleteFunc(slices.Clone(there), func(s state) bool { return !slices.Contains(mine, s.def) })
+		missing = Missing(mine, wholeOf(keep))
 		return keep, len(keep) < len(there)
 	})
 	return missing, err
 }
 
-// Add makes the item name def too, which holds all records.
-func (b *Item) Add(ctx context.Context, def string) error {
-	return b.write(ctx, func(there []string) ([]string, bool) {
-		defs := append(slices.Clone(there), def)
-		slices.Sort(defs)
-		return defs, !slices.Contains(there, def)
+// Building is a build of indexes, by the token under which the item names each; "" if
+// it holds all records already.
+type Building map[string]string
+
+// ErrStopped says that a build has come to nothing, since a process that does not know
+// the index has begun to write.
+var ErrStopped = errors.New("a process without the index has begun to write")
+
+// Build lets the item say that the indexes which do not hold all records are being
+// built. From then on a process that does not know them takes them out before it
+// writes. A build that is under way has its token already.
+func (b *Item) Build(ctx context.Context) (Building, error) {
+	building := Building{}
+	err := b.write(ctx, func(there []state) (indexes []state, change bool) {
+		indexes = slices.Clone(there)
+		for _, def := range b.Mine() {
+			if at(indexes, def) < 0 {
+				indexes = append(indexes, state{def, newBirth()})
+				change = true
+			}
+			building[def] = indexes[at(indexes, def)].token
+		}
+		return indexes, change
 	})
+	return building, err
 }
 
-// Mark makes the item name the indexes defs, which hold all records.
-func (b *Item) Mark(ctx context.Context, defs []string) error {
-	err := b.write(ctx, func([]string) ([]string, bool) { return defs, true })
-	if err == nil {
-		b.Saw(nil)
+// Mark makes the item say that defs hold all records, or returns ErrStopped if it does
+// not name one of them as it did when the build began.
+func (b *Item) Mark(ctx context.Context, building Building, defs ...string) error {
+	stopped := false
+	err := b.write(ctx, func(there []state) (indexes []state, change bool) {
+		indexes, stopped = slices.Clone(there), false
+		for _, def := range defs {
+			i := at(indexes, def)
+			switch {
+			case i < 0, indexes[i].token != "" && indexes[i].token != building[def]:
+				stopped = true
+			case indexes[i].token != "":
+				indexes[i].token, change = "", true
+			}
+		}
+		return indexes, change && !stopped
+	})
+	if err == nil && stopped {
+		return fmt.Errorf("%s: %w", b.Model, ErrStopped)
 	}
 	return err
 }
 
 // write stores what edit makes of the indexes that the item names, if that is a
 // change.
-func (b *Item) write(ctx context.Context, edit func(there []string) (defs []string, change bool)) error {
+func (b *Item) write(ctx context.Context, edit func(there []state) (indexes []state, change bool)) error {
 	for range maxTries {
 		v, err := b.begin(ctx)
 		if err != nil {
 			return err
 		}
-		defs, change := edit(v.defs)
+		indexes, change := edit(v.indexes)
 		if change {
-			err = b.put(ctx, b.Store, v, v.head.Birth, defs)
+			err = b.put(ctx, b.Store, v, v.head.Birth, indexes)
 		}
 		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
