@@ -108,7 +108,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		derived: make(map[[2]string]*Derived),
 	}
 	db.journal = journal.New(journal.Config{
-		Store: db.store, Log: o.log, Atomic: db.atomic != nil, Closed: db.work.Closed(),
+		Store: db.store, Log: o.log, Now: o.now, Atomic: db.atomic != nil, Closed: db.work.Closed(),
 		Shapes: db.shapes, Archive: db.archive, Opened: db.watch,
 	})
 	db.repairer = repair.New(repair.Config{

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -27,6 +28,7 @@ const segmentBytes = 32 << 10
 type Config struct {
 	Store  kv.Store
 	Log    *slog.Logger
+	Now    func() time.Time
 	Atomic bool // changes put new ids into the enumeration themselves
 	Closed <-chan struct{}
 
@@ -48,7 +50,11 @@ type Journal struct {
 	mu       sync.Mutex // never held during a trip
 	process  string     // "" until opened
 	segments []*Segment // those that exist, oldest first; the last is written to
+	spare    *Segment   // one that exists, but that no head names yet
+	number   int64      // the last one of a segment that was tried
 	tick     uint64
+	ticked   time.Time     // when the last tick that was answered was sent
+	since    time.Time     // since when ticks have come without a gap
 	ticking  chan struct{} // closed when the loop that ticks has ended; nil while none runs
 	now      chan struct{} // makes the next tick come at once
 }
@@ -89,6 +95,7 @@ func (j *Journal) Ready(ctx context.Context) error {
 // open starts a journal under a name that was never used before.
 func (j *Journal) open(ctx context.Context) error {
 	first := newSegment(kv.RandomName(), 0)
+	sent := j.Now()
 	err := j.Store.Do(ctx, []kv.Op{
 		kv.OpAdd(first.key(), nil),
 		kv.OpSet(headKey.Key(first.process), head{shapes: j.Shapes()}.encode()),
@@ -102,7 +109,8 @@ func (j *Journal) open(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.process = first.process
-	j.segments = []*Segment{first}
+	j.segments, j.spare, j.number = []*Segment{first}, nil, 0
+	j.ticked, j.since = sent, sent
 	j.Opened()
 	return nil
 }
@@ -224,7 +232,7 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	if process == "" {
 		return nil
 	}
-	j.endLast()
+	j.endAll()
 	if _, err := j.removeComplete(ctx); err != nil {
 		return err
 	}
@@ -236,10 +244,13 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	return removeNames(ctx, j.Store, process)
 }
 
-func (j *Journal) endLast() {
+func (j *Journal) endAll() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if n := len(j.segments); n > 0 {
-		j.segments[n-1].ended = true
+	if j.spare != nil {
+		j.segments, j.spare = append(j.segments, j.spare), nil
+	}
+	for _, seg := range j.segments {
+		seg.ended = true
 	}
 }
