@@ -21,7 +21,7 @@ func (m *model[T]) builtConfig() built.Config {
 		witness = m.numbers.Key(1)
 	}
 	return built.Config{
-		Store: m.db.store, Atomic: m.db.atomic, Model: m.name, All: m.all, Witness: witness, Mine: m.definitions,
+		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Model: m.name, All: m.all, Witness: witness, Mine: m.definitions,
 	}
 }
 

@@ -33,7 +33,7 @@ func (h host[T]) Store() kv.Store { return h.m.db.store }
 func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
 
 func (h host[T]) Built() bool {
-	missing, known := h.m.built.Known()
+	missing, known, _ := h.m.built.Known()
 	return known && !slices.Contains(missing, definition(h.index))
 }
 

@@ -66,6 +66,9 @@ func (n notes) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 	return nil
 }
 
+// Lacked returns none: notes are of no index.
+func (notes) Lacked(context.Context) ([]string, error) { return nil, nil }
+
 // Changed does nothing: nobody handles notes.
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 

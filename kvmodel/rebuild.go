@@ -12,21 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// writable returns nil when the model may be written: the built item says which
-// of its indexes hold all records. On a store that one process holds alone, an
-// index that was added since is built here and now, while others wait.
-func (m *model[T]) writable(ctx context.Context) error {
-	if m.db.work.IsClosed() {
-		return kv.Unavailable(errDBClosed)
-	}
-	return m.built.Claim(ctx, func(missing []string) ([]string, error) {
-		if m.db.atomic == nil {
-			return missing, nil
-		}
-		return m.buildMissing(ctx, missing)
-	})
-}
-
 // buildMissing rebuilds the indexes that are missing and returns those that still
 // are: records in conflict do not keep others from being written.
 func (m *model[T]) buildMissing(ctx context.Context, missing []string) ([]string, error) {
@@ -42,7 +27,10 @@ func (m *model[T]) buildMissing(ctx context.Context, missing []string) ([]string
 // indexReady returns nil if index holds all records.
 func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 	def := definition(index)
-	if missing, known := m.built.Known(); known && !slices.Contains(missing, def) {
+	if missing, _, fresh := m.built.Known(); fresh && !slices.Contains(missing, def) {
+		if m.built.IsDue() {
+			m.db.Soon(func(ctx context.Context) error { _, err := m.missing(ctx); return err })
+		}
 		return nil
 	}
 	// Another process may have rebuilt it since.
@@ -57,6 +45,7 @@ func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 // missing returns the indexes that do not hold all records. On a store that one
 // process holds alone they are built first.
 func (m *model[T]) missing(ctx context.Context) ([]string, error) {
+	asked := m.db.now()
 	there, exists, err := m.built.Read(ctx)
 	if err != nil || !exists {
 		// Nothing was ever written where the item is absent. That is not
@@ -68,10 +57,10 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 		if err := m.writable(ctx); err != nil {
 			return nil, err
 		}
-		missing, _ = m.built.Known()
+		missing, _, _ = m.built.Known()
 		return missing, nil
 	}
-	m.built.Saw(missing)
+	m.built.Saw(missing, asked)
 	return missing, nil
 }
 
@@ -131,11 +120,11 @@ func (m *model[T]) rebuildOnce(ctx context.Context) error {
 	if wait != nil && !work.Waits(wait) {
 		return fmt.Errorf("rebuild %s: %w", m.name, wait)
 	}
-	defs := m.definitions()
-	if err := m.built.Mark(ctx, b.tokens, defs...); err != nil {
+	asked := m.db.now()
+	if err := m.built.Mark(ctx, b.tokens, m.definitions()...); err != nil {
 		return err
 	}
-	m.built.Saw(nil)
+	m.built.Saw(nil, asked)
 	return wait
 }
 

@@ -15,9 +15,6 @@ import (
 // an index have ended.
 const otherTries = 60
 
-// goodFor is how long after a look at the built item a process sends changes.
-const goodFor = 20 * time.Second
-
 // awaitOthers returns when no process that lives writes the model without one of its
 // indexes. An ErrNeedsRebuild names one that does not end. What the dead have left is
 // repaired, and b is fencing then: requests of theirs may still be under way. The built

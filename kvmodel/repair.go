@@ -78,6 +78,9 @@ func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) e
 	return m.repair(ctx, s, l.ID, past, l.Touched, true)
 }
 
+// Lacked returns the names of the indexes that the built item names and m does not have.
+func (m *model[T]) Lacked(ctx context.Context) ([]string, error) { return m.built.Lacked(ctx) }
+
 // mergePlaces adds the places of rec to all, in the indexes that count.
 func (m *model[T]) mergePlaces(all []envelope.Touched, rec *plug.Seen[T]) []envelope.Touched {
 	for _, index := range m.indexes {

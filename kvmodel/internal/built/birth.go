@@ -177,7 +177,7 @@ func (b *Item) Head(ctx context.Context) (h enumeration.Head, exists bool, err e
 // Begun returns when the enumeration has a head, in a model that has been written.
 func (b *Item) Begun(ctx context.Context) error {
 	b.mu.Lock()
-	begun := b.begun || b.claimed
+	begun := b.begun || b.claimed != ""
 	b.mu.Unlock()
 	if begun {
 		return nil

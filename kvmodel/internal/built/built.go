@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -31,6 +33,7 @@ const maxTries = 8
 // Config is what the built item of a model needs of it.
 type Config struct {
 	Store  kv.Store
+	Now    func() time.Time
 	Atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
 	Model  string
 	All    *enumeration.Enumeration
@@ -50,42 +53,76 @@ type Item struct {
 	turn chan struct{} // holds one token while no one claims the item
 
 	mu      sync.Mutex // never held during a trip
-	read    bool       // the item exists, and missing says what it does not name
-	begun   bool       // the model has a head
-	claimed bool       // and the item names none but this model's indexes
+	read    time.Time  // when the item was asked for, which exists; missing is what it does not name
 	missing []string   // indexes that do not hold all records
+	due     time.Time  // when it was last read in the background
+	begun   bool       // the model has a head
+	claimed string     // the journal under which the item names none but this model's indexes
+	looked  time.Time  // when that was last seen
+	ripe    time.Time  // when no reader uses an index any more that was taken out
 }
+
+const (
+	// readFor is how long what the item says may be used to read an index.
+	readFor = 15 * time.Second
+
+	// leaves is how long an index that was taken out is still read by others.
+	leaves = readFor + 5*time.Second
+)
+
+// Alone is the journal of a process that holds its store alone, and needs none.
+const Alone = "alone"
 
 // New returns the item of a model, of which nothing is known.
 func New(c Config) *Item { return &Item{Config: c, turn: make(chan struct{}, 1)} }
 
-// Known returns the indexes that do not hold all records, and whether that is
-// known.
-func (b *Item) Known() (missing []string, read bool) {
+// Known returns the indexes that do not hold all records, whether that was ever known,
+// and whether it may still be used.
+func (b *Item) Known() (missing []string, read, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.missing, b.read
+	read = !b.read.IsZero()
+	return b.missing, read, read && (b.Atomic != nil || b.Now().Sub(b.read) < readFor)
 }
 
-func (b *Item) isClaimed() bool {
+// IsDue reports whether what is known should be read again in the background, so that
+// no reader has to wait for it.
+func (b *Item) IsDue() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.claimed
+	now := b.Now()
+	if b.Atomic != nil || now.Sub(b.read) < readFor/2 || now.Sub(b.due) < readFor/2 {
+		return false
+	}
+	b.due = now
+	return true
 }
 
-// Saw remembers that the item exists and does not name missing.
-func (b *Item) Saw(missing []string) {
+// Saw remembers that the item, as it was asked for at that time, does not name missing.
+func (b *Item) Saw(missing []string, asked time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.read, b.missing = true, missing
+	if !asked.Before(b.read) {
+		b.read, b.missing = asked, missing
+	}
 }
 
-// Claim makes the item fit for a process that writes the model: the model has begun,
-// and the item names no index that the process does not keep in step. build is called
+// Looked returns when the item was last seen to name no index but this model's, and
+// whether that was since the process has had the journal of that name.
+func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.looked, b.claimed != "" && b.claimed == journal
+}
+
+// Claim makes the item fit for a process that writes the model and has that journal: the
+// model has begun, and the item names no index that the process does not keep in step.
+// If it has, Claim returns when no reader uses that index any more. build is called
 // with the indexes it does not name, while other callers wait, and returns those that
-// still do not hold all records. Once that has succeeded, Claim does nothing more.
-func (b *Item) Claim(ctx context.Context, build func(missing []string) ([]string, error)) error {
-	if b.isClaimed() {
+// still do not hold all records. Once that has succeeded, Claim does nothing more for
+// this journal.
+func (b *Item) Claim(ctx context.Context, journal string, build func(missing []string) ([]string, error)) error {
+	if _, claimed := b.Looked(journal); claimed {
 		return nil
 	}
 	select {
@@ -94,30 +131,107 @@ func (b *Item) Claim(ctx context.Context, build func(missing []string) ([]string
 		return kv.Unavailable(ctx.Err())
 	}
 	defer func() { <-b.turn }()
-	if b.isClaimed() {
+	if _, claimed := b.Looked(journal); claimed {
 		return nil
 	}
-	missing, err := b.claim(ctx, b.Mine())
+	asked := b.Now()
+	missing, err := b.claim(ctx)
 	if err == nil && len(missing) > 0 {
 		missing, err = build(missing)
 	}
 	if err == nil {
+		b.Saw(missing, asked)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.read, b.claimed, b.missing = true, true, missing
+		b.claimed, b.looked = journal, asked
 	}
 	return err
 }
 
-// claim takes the indexes other than mine out of the item, and returns those of mine
-// that do not hold all records.
-func (b *Item) claim(ctx context.Context, mine []string) (missing []string, err error) {
-	err = b.write(ctx, func(there []state) ([]state, bool) {
-		keep := slices.DeleteFunc(slices.Clone(there), func(s state) bool { return !slices.Contains(mine, s.def) })
-		missing = Missing(mine, wholeOf(keep))
-		return keep, len(keep) < len(there)
+// claim takes the indexes other than this model's out of the item, and returns those of
+// it that do not hold all records. An index is first said to leave, so that every
+// process which lacks it waits until no reader uses it any more.
+func (b *Item) claim(ctx context.Context) (missing []string, err error) {
+	var foreign []state
+	err = b.write(ctx, func(there []state) (indexes []state, change bool) {
+		indexes, foreign = slices.Clone(there), nil
+		for i, s := range indexes {
+			if !slices.Contains(b.Mine(), s.def) {
+				foreign = append(foreign, s)
+				indexes[i].token, change = leaving, change || s.token != leaving
+			}
+		}
+		missing = Missing(b.Mine(), wholeOf(indexes))
+		return indexes, change
 	})
-	return missing, err
+	if err != nil || len(foreign) == 0 {
+		return missing, err
+	}
+	if err := b.ripen(ctx); err != nil {
+		return nil, err
+	}
+	return missing, b.write(ctx, func(there []state) (indexes []state, change bool) {
+		indexes = slices.DeleteFunc(slices.Clone(there), func(s state) bool { return s.token == leaving })
+		return indexes, len(indexes) < len(there)
+	})
+}
+
+// ripen waits until no reader uses an index that was seen just now. What is left of the
+// wait when ctx ends is for the next call.
+func (b *Item) ripen(ctx context.Context) error {
+	if b.Atomic != nil {
+		return nil // All readers are in this process.
+	}
+	if b.ripe.IsZero() {
+		b.ripe = b.Now().Add(leaves)
+	}
+	if !kv.Sleep(ctx, b.ripe.Sub(b.Now())) {
+		return kv.Unavailable(ctx.Err())
+	}
+	b.ripe = time.Time{}
+	return nil
+}
+
+// Check looks whether the item still names no index but this model's, in a trip with
+// others. If it does not, the next Claim takes it out. own is the key of something else
+// to be read, whose answer it returns.
+func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, error) {
+	asked := b.Now()
+	got, err := kv.GetAll(ctx, s, own, builtKey.Key(b.Model))
+	if err != nil {
+		return kv.Result{}, err
+	}
+	var indexes []state
+	var birth string
+	if got[1].Err == nil {
+		if birth, indexes, err = decode(got[1].Value); err != nil {
+			return got[0], fmt.Errorf("%s: %w", builtKey.Key(b.Model), err)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.looked = asked
+	if birth == "" || len(b.lacked(indexes)) > 0 {
+		b.claimed = ""
+	}
+	return got[0], nil
+}
+
+// lacked returns the names of those of indexes that are not of this model.
+func (b *Item) lacked(indexes []state) (names []string) {
+	for _, s := range indexes {
+		if name, _, _ := strings.Cut(s.def, "="); !slices.Contains(b.Mine(), s.def) && s.token != leaving {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Lacked returns the names of the indexes that the item names and that are not of this
+// model.
+func (b *Item) Lacked(ctx context.Context) ([]string, error) {
+	v, err := b.look(ctx, b.Store)
+	return b.lacked(v.indexes), err
 }
 
 // Building is a build of indexes, by the token under which the item names each; "" if
@@ -137,8 +251,10 @@ func (b *Item) Build(ctx context.Context) (Building, error) {
 		indexes = slices.Clone(there)
 		for _, def := range b.Mine() {
 			if at(indexes, def) < 0 {
-				indexes = append(indexes, state{def, newBirth()})
-				change = true
+				indexes = append(indexes, state{def: def, token: leaving})
+			}
+			if i := at(indexes, def); indexes[i].token == leaving {
+				indexes[i].token, change = newBirth(), true
 			}
 			building[def] = indexes[at(indexes, def)].token
 		}

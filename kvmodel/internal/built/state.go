@@ -13,6 +13,10 @@ type state struct {
 	token string // of who builds it; "" if it holds all records
 }
 
+// leaving is the token of an index that does not hold all records any more, and that
+// readers may still use.
+const leaving = "leaving"
+
 const (
 	saysWhole    = " whole"
 	saysBuilding = " building "

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -38,6 +39,10 @@ type Config struct {
 type Model interface {
 	// RepairLine finishes the change of l.
 	RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
+
+	// Lacked returns the names of the indexes of the model that others keep and this
+	// process does not know.
+	Lacked(ctx context.Context) ([]string, error)
 
 	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
@@ -100,8 +105,11 @@ func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy) error {
 	if when.IsZero() || covered != j.Bytes {
 		return r.firstPass(ctx, j)
 	}
-	if r.Now().Sub(when) < grace || !r.knows(j) {
+	if r.Now().Sub(when) < grace {
 		return nil
+	}
+	if knows, err := r.knows(ctx, j); err != nil || !knows {
+		return err
 	}
 	return r.secondPass(ctx, j)
 }
@@ -110,7 +118,10 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {
 		return err
 	}
-	if err := r.once(ctx, j, handlers, r.settleLines); err != nil || !r.knows(j) || !r.Settled() {
+	if err := r.once(ctx, j, handlers, r.settleLines); err != nil || !r.Settled() {
+		return err
+	}
+	if knows, err := r.knows(ctx, j); err != nil || !knows {
 		return err
 	}
 	return j.MarkRepaired(ctx, r.Store, r.Now())
@@ -136,9 +147,36 @@ func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, step fun
 	return nil
 }
 
-// knows reports whether this process has the models of all lines of j.
-func (r *Repairer) knows(j journal.Copy) bool {
-	return !slices.ContainsFunc(j.Lines, func(l journal.Line) bool { return r.Model(l.Model) == nil })
+// knows reports whether this process can repair all lines of j: it has their models, and
+// the indexes they touch, unless no one keeps these any more.
+func (r *Repairer) knows(ctx context.Context, j journal.Copy) (bool, error) {
+	lacked := make(map[string][]string)
+	for _, l := range j.Lines {
+		m := r.Model(l.Model)
+		if m == nil {
+			return false, nil
+		}
+		names, known := lacked[l.Model]
+		if !known {
+			var err error
+			if names, err = m.Lacked(ctx); err != nil {
+				return false, err
+			}
+			lacked[l.Model] = names
+		}
+		if touchesAny(l, names) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// touchesAny reports whether l may be of a change in one of the indexes with names. The
+// line of a deletion does not say in which.
+func touchesAny(l journal.Line, names []string) bool {
+	return len(names) > 0 && (len(l.Touched) == 0 || slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
+		return slices.Contains(names, t.Index)
+	}))
 }
 
 // repairLines works on all lines of j whose models this process has, many side
