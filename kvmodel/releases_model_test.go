@@ -162,7 +162,7 @@ func (o *side) build(s sideState, step sideStep) {
 		}
 		step(n, "the builder reads the heads")
 	case bPause:
-		// Whoever is awake has sent by then what it began before, and looks again.
+		// A process that is awake has sent by then what it began before, and looks again.
 		if !o.noPause && s.old.pc == oldWrites && !s.old.late {
 			return
 		}
@@ -202,7 +202,7 @@ func (o side) reach() (int, error) {
 	return proof.Reach(proof.Model[sideState]{Begin: s, Steps: o.steps, Wrong: o.wrong, Most: 3_000_000})
 }
 
-func TestModels_WhoeverTakesAnIndexForWholeFindsEveryRecordInIt(t *testing.T) {
+func TestModels_AnIndexThatCountsAsWholeHoldsEveryRecord(t *testing.T) {
 	for _, o := range []side{{}, {begunWhole: true}} {
 		states, err := o.reach()
 		if err != nil {

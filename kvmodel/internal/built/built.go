@@ -167,6 +167,9 @@ func (b *Item) claim(ctx context.Context) (missing []string, err error) {
 	if err != nil || len(foreign) == 0 {
 		return missing, err
 	}
+	if slices.ContainsFunc(foreign, func(s state) bool { return s.token != leaving }) {
+		b.ripe = time.Time{}
+	}
 	if err := b.ripen(ctx); err != nil {
 		return nil, err
 	}
@@ -176,7 +179,7 @@ func (b *Item) claim(ctx context.Context) (missing []string, err error) {
 	})
 }
 
-// ripen waits until no reader uses an index that was seen just now. What is left of the
+// ripen waits until no reader uses an index that was seen to leave. What is left of the
 // wait when ctx ends is for the next call.
 func (b *Item) ripen(ctx context.Context) error {
 	if b.Atomic != nil {

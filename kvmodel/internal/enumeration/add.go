@@ -118,8 +118,8 @@ func (e *Enumeration) chunkLost(n int64, ids int) error {
 
 // extend adds the chunk after the last of h, with data in it, and lets the head name
 // it. If another process has added one, the head is to name that, and data is not in.
-// It is in only if both were done and both were answered: whoever loses the race for
-// the head cannot know that the head names this chunk.
+// It is in only if both were done and both were answered: a process that loses the race
+// for the head cannot know that the head names this chunk.
 func (e *Enumeration) extend(ctx context.Context, s kv.Store, h Head, data []byte, moves int64) (in bool, err error) {
 	n := h.high + 1
 	c := chunk{nonce: kv.Random(), before: h.nonce, made: e.now()}

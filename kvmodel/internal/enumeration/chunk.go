@@ -21,7 +21,7 @@ const maxChunks = 1 << 48
 type chunk struct {
 	nonce  uint64
 	before uint64    // the nonce of the chunk before it
-	made   time.Time // by the clock of whoever has added it
+	made   time.Time // by the clock of the process that has added it
 	next   int64     // in the first chunk: where the enumeration begins, if not there
 	ids    []string
 
