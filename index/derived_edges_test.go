@@ -140,7 +140,7 @@ type meddling struct {
 
 func (m *meddling) Do(ctx context.Context, ops []kv.Op) error {
 	for _, op := range ops {
-		if before := m.before; op.Kind == kv.CompareAndSwap && before != nil {
+		if before := m.before; op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") && before != nil {
 			m.before = nil
 			before()
 		}

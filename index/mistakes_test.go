@@ -14,10 +14,11 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 		leaving = "index/internal/memberlog/leaving.go"
 		fold    = "index/internal/memberlog/fold.go"
 		commit  = "kvmodel/write_commit.go"
+		plan    = "kvmodel/write_plan.go"
 		prepare = "kvmodel/write_prepare.go"
 		rebuild = "kvmodel/rebuild.go"
 	)
-	proof.Mistakes(t, "./index", "TestList_(A|Size)|TestLists_Rebuild|TestRecords_TheLine|TestSweep_(AfterACrash|WhereTrips|AProcess)", []string{"RINGTREE_SEEDS=500"}, []proof.Mistake{
+	proof.Mistakes(t, "./index", "TestList_(A|Has|Size)|TestLists_Rebuild|TestRecords_TheLine|TestSweep_(AfterACrash|WhereTrips|AProcess)", []string{"RINGTREE_SEEDS=500"}, []proof.Mistake{
 		proof.Wrong("a fold writes what no record confirms",
 			fold, "return l.Confirm != nil && r.late && r.member(now)", "return false && r.late && r.member(now)",
 		),
@@ -51,6 +52,12 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 		),
 		proof.Wrong("Size subtracts only until the removal was tried",
 			lists, "	if err == nil {\n		l.logs.Left(place, e)", "	if true {\n		l.logs.Left(place, e)",
+		),
+		proof.Wrong("a change does not outdo what an earlier one has left",
+			plan, "max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1", "max(rec.Rev, c.maxRev) + 1",
+		),
+		proof.Wrong("a try does not outdo the one before",
+			plan, "max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1", "max(rec.Rev, c.uncleaned.past(c.id)) + 1",
 		),
 		proof.Wrong("a deletion's line goes out after the record",
 			commit, "	record := len(works)\n	works = append(works, func(s kv.Store) error { return c.write(s, p) })\n", "	works = append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, works...)\n	record := 0\n",
