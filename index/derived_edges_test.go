@@ -224,6 +224,46 @@ func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) 
 	})
 }
 
+// uncounting is a store that refuses additions.
+type uncounting struct{ kv.Store }
+
+func (u uncounting) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if ops[i].Kind == kv.Increment {
+			ops[i].Result.Err = kv.ErrUnavailable
+			continue
+		}
+		_ = u.Store.Do(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+func TestDerivedCount_IsSaidToBeInDoubtBeforeTheReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		late := &unremoving{Store: shared{uncounting{still{mem}}}}
+		other, f := openShelf(t, still{mem}), openShelf(t, late)
+		must(t, other.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		late.refuses.Store(true)
+		_, err := f.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
+		must(t, err)
+		if n := f.db.Stats().InDoubt; n != 2 {
+			t.Errorf("%d counts are in doubt, want 2", n)
+		}
+		late.refuses.Store(false)
+		time.Sleep(2 * time.Minute)
+		wantCount(t, ctx, mem, 0)
+		if n := counterOf(t, ctx, mem, "kv"); n != 1 {
+			t.Errorf("kv has %d, want 1", n)
+		}
+		if n := f.db.Stats().InDoubt; n != 0 {
+			t.Errorf("%d counts are in doubt, want none", n)
+		}
+		must(t, f.db.Close(ctx))
+		must(t, other.db.Close(ctx))
+	})
+}
+
 // before turns what is stored into what the release before derived counts had keys
 // of their own would have left.
 func before(t *testing.T, ctx context.Context, mem *memkv.Store) {
