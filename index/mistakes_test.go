@@ -12,6 +12,7 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 		truth   = "index/truth.go"
 		lists   = "index/lists.go"
 		leaving = "index/internal/memberlog/leaving.go"
+		page    = "index/page.go"
 		fold    = "index/internal/memberlog/fold.go"
 		commit  = "kvmodel/write_commit.go"
 		plan    = "kvmodel/write_plan.go"
@@ -33,6 +34,9 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 		),
 		proof.Wrong("what is long pending is not fenced",
 			truth, "e.ID, place, e.Rev)", "e.ID, place, 0)",
+		),
+		proof.Wrong("a page takes nothing for old",
+			page, "	case m.Rev > rec.Rev && p.hasEnded(m, rec):", "	case m.Rev > rec.Rev && p.hasEnded(m, rec) && p.logs == nil:",
 		),
 		proof.Wrong("a rebuild only adds",
 			truth, "	for batch := range slices.Chunk(entered, mendAtOnce) {", "	for batch := range slices.Chunk(entered[:0], mendAtOnce) {",
