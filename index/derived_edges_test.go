@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -261,6 +262,29 @@ func TestDerivedCount_IsSaidToBeInDoubtBeforeTheReply(t *testing.T) {
 		}
 		must(t, f.db.Close(ctx))
 		must(t, other.db.Close(ctx))
+	})
+}
+
+func TestDerivedCount_DoesNotCountWhatNoRecordConfirms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		f := openShelf(t, still{mem})
+		must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, f.Create(ctx, &book{ID: "b", Tags: []string{"kv"}}))
+		must(t, f.db.Flush(ctx))
+		strangeIn(t, still{mem}, "ByTags", "go",
+			memberlog.Entry{ID: "b", Rev: 1, In: true}, // contradicted by its record
+			memberlog.Entry{ID: "ghost", Rev: uint64(time.Now().UnixMilli()), In: true})
+		mem.Evict("c:Tag:Books:go")
+		must(t, f.Create(ctx, &book{ID: "x", Tags: []string{"go"}}))
+		time.Sleep(3 * time.Minute)
+		wantCount(t, ctx, mem, 2)
+		wantIDs(t, ctx, f.ByTags.Of("go"), "a", "x")
+		wantIDs(t, ctx, f.ByTags.Of("kv"), "b")
+		if n := f.db.Stats().InDoubt; n != 0 {
+			t.Errorf("%d counts are in doubt, want none", n)
+		}
+		must(t, f.db.Close(ctx))
 	})
 }
 
