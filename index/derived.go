@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -33,6 +34,16 @@ type counted[T any, K comparable, V any] struct{ *Lists[T, K, V] }
 func (l counted[T, K, V]) Members(ctx context.Context, s kv.Store, place string) (m kvmodel.Members, err error) {
 	m.N, m.Sum, err = l.logs.Digest(ctx, s, place)
 	return m, err
+}
+
+// Mend asks the records about what no fold has asked about.
+func (l counted[T, K, V]) Mend(ctx context.Context, s kv.Store, place string) (mended bool, err error) {
+	err = l.logs.Open(ctx, s, place, func(entries []memberlog.Entry) error {
+		some, err := l.mend(ctx, s, place, entries)
+		mended = mended || some
+		return err
+	})
+	return mended, err
 }
 
 func (l counted[T, K, V]) Built() bool { return l.host.Built() }

@@ -21,7 +21,8 @@ type List[T any, K comparable] struct {
 // though not the records, so use it for short lists or seldom; a counter with
 // count=Model.Field has the number at no cost. Changes of this process that have
 // returned are counted; one that is under way may be counted already. So may one
-// that a crash has stopped halfway, until it is repaired.
+// that a crash has stopped halfway, until it is repaired or, where the keys are on
+// several servers, a page has come across it.
 func (l *List[T, K]) Count(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err

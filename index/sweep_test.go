@@ -280,6 +280,9 @@ func countOwn(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, author string) {
 	ctx, b, in := context.Background(), openSweep(s), map[string]bool{}
 	for range 12 {
 		id, err := author+sweepIDs[rng.IntN(len(sweepIDs))], error(nil)
+		if in[id] && rng.IntN(2) == 0 && !errors.Is(b.Create(ctx, &book{ID: id, Author: author}), kv.ErrExists) {
+			break
+		}
 		switch {
 		case !in[id]:
 			_, err = b.Upsert(ctx, id, func(v *book) error { v.Author = author; return nil })

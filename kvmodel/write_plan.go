@@ -119,7 +119,7 @@ func value[V any](p *V) (v V) {
 
 // nextEnvelope returns what is to be stored in the place of rec.
 func (c *change[T]) nextEnvelope(rec *plug.Seen[T], v *T) (*envelope.Envelope, error) {
-	env := &envelope.Envelope{Model: c.version, Rev: rec.Rev + 1, Deleted: v == nil}
+	env := &envelope.Envelope{Model: c.version, Rev: max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1, Deleted: v == nil}
 	if !rec.Envelope.Live() && v != nil {
 		// A record that is made again after its tombstone has expired must have a
 		// higher rev than anything that was ever stored for its id.
