@@ -192,7 +192,7 @@ type batch struct {
 func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func(kv.Store) error) error {
 	for try := range setTries {
 		if try > 0 {
-			if err := pause(ctx, try); err != nil {
+			if err := pause(ctx, s, try); err != nil {
 				return err
 			}
 			_ = read(s)
