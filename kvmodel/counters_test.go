@@ -200,3 +200,23 @@ func TestCounter_HitsThatWereReadBesideAnOlderTombstoneAreNotDropped(t *testing.
 	must(t, a.db.Close(ctx))
 	must(t, b.db.Close(ctx))
 }
+
+func TestCounter_AFirstHitThatDiesHalfwayLeavesNoNumberOfNone(t *testing.T) {
+	for dies := range 3 {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		ops := 0
+		dying := tamper(plain(mem), func(_ context.Context, trip []kv.Op, next func([]kv.Op) error) error {
+			if touchesCounter(trip) {
+				if ops++; ops > dies {
+					return kv.ErrUnavailable
+				}
+			}
+			return next(trip)
+		})
+		v := openViews(t, dying)
+		_, _ = v.db.Tally("Viewed", "Views").Add(ctx, "a", 1)
+		if r, err := kv.One(ctx, mem, kv.OpGet("n:Viewed:Views:a")); err == nil && string(r.Value) != "1" {
+			t.Errorf("after %d trips it is %s", dies, r.Value)
+		}
+	}
+}

@@ -104,6 +104,10 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 func TestMistakes_OfCountersAreNoticed(t *testing.T) {
 	const counters, prepare = "kvmodel/counters.go", "kvmodel/write_prepare.go"
 	proof.Mistakes(t, "./kvmodel", "TestCounter_", nil, []proof.Mistake{
+		proof.Wrong("a counter begins at 0 and is then added to",
+			"kvmodel/internal/tally/tally.go", "		first := max(0, delta)", "		first := int64(0)",
+			"kvmodel/internal/tally/tally.go", "		if !errors.Is(err, kv.ErrExists) {", "		if err != nil && !errors.Is(err, kv.ErrExists) {",
+		),
 		proof.Wrong("the deleter drops what it reads after its commit",
 			counters, "ops = append(ops, kv.OpDrop(c.key(id), known[i].Version))", "ops = append(ops, kv.OpGet(c.key(id)))",
 			counters, "if err != nil || rec.Envelope.Live() {", "if err != nil || rec == nil {",

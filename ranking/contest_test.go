@@ -221,7 +221,8 @@ func hitContested(a *articles, rng *rand.Rand) {
 }
 
 // checkMembers asserts that TopViews counts those that its members' records put on
-// it. With garbage, an entry may be left that does not count.
+// it, and that all of them are there. With garbage, an entry may be left that does not
+// count.
 func checkMembers(t *testing.T, a *articles, garbage bool) {
 	t.Helper()
 	report, err := a.TopViews.Verify(ctx)
@@ -230,6 +231,9 @@ func checkMembers(t *testing.T, a *articles, garbage bool) {
 	}
 	if n, err := a.TopViews.Len(ctx); err != nil || n != report.Members {
 		t.Errorf("the length is %d, %v; want %d", n, err, report.Members)
+	}
+	if at, err := a.TopViews.At(ctx, 1, 100); err != nil || len(at) != report.Members {
+		t.Errorf("at the top: %d, %v; want %d", len(at), err, report.Members)
 	}
 	if err := a.db.Close(ctx); err != nil {
 		t.Error(err)
