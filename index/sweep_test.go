@@ -263,7 +263,7 @@ func TestSweep_AProcessSeesItsOwnChangesInTheNumbersAtOnce(t *testing.T) {
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
 		world := kvtest.Hostile(powers)
 		world.Crash, world.Pause = 0, 0
-		kvtest.SimulateMany(t, 100, world, func(sim *kvtest.Sim) {
+		proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
 			for i, name := range []string{"p", "q"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
 				sim.Go(name, func(s kv.Store) { countOwn(sim, s, rng, name) })

@@ -103,7 +103,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 // Each mistake is one that the protocol of plain counters was designed around.
 func TestMistakes_OfCountersAreNoticed(t *testing.T) {
 	const counters, prepare = "kvmodel/counters.go", "kvmodel/write_prepare.go"
-	proof.Mistakes(t, "./kvmodel", "TestCounter_", nil, []proof.Mistake{
+	proof.Mistakes(t, "./kvmodel", "TestCounter_|TestSweep_ACounter", []string{"RINGTREE_SEEDS=300"}, []proof.Mistake{
 		proof.Wrong("a counter begins at 0 and is then added to",
 			"kvmodel/internal/tally/tally.go", "		first := max(0, delta)", "		first := int64(0)",
 			"kvmodel/internal/tally/tally.go", "		if !errors.Is(err, kv.ErrExists) {", "		if err != nil && !errors.Is(err, kv.ErrExists) {",
@@ -114,6 +114,16 @@ func TestMistakes_OfCountersAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("the guard does not look at the record",
 			counters, "if err != nil || rec.Envelope.Live() {", "if err != nil || rec == nil {",
+		),
+		proof.Wrong("the guard looks at the record before it reads the counter",
+			counters, "		drops, err := dropsOf(ctx, s, keys)\n", "		rec, err := m.seeOne(ctx, s, id)\n		if err != nil || rec.Envelope.Live() {\n			return err\n		}\n		drops, err := dropsOf(ctx, s, keys)\n",
+			counters, "		rec, err := m.seeOne(ctx, s, id)\n		if err != nil || rec.Envelope.Live() {\n			return err\n		}\n		if err := s.Do", "		if err := s.Do",
+		),
+		proof.Wrong("a counter is dropped whatever has been hit since",
+			counters, "kv.OpDrop(c.key(id), known[i].Version)", "kv.OpDelete(c.key(id))",
+		),
+		proof.Wrong("the guard drops whatever has been hit since",
+			counters, "kv.OpDrop(keys[i], r.Version)", "kv.OpDelete(keys[i])",
 		),
 		proof.Wrong("who makes the record again leaves the counter",
 			prepare, "if p.created && p.rec.Version != 0 && c.hasPlain() {", "if p.created && p.rec.Version == 1 && c.hasPlain() {",

@@ -105,20 +105,9 @@ func lost[T any](rec *plug.Seen[T]) []envelope.Touched {
 func mergeTouched(all []envelope.Touched, t envelope.Touched) []envelope.Touched {
 	for i := range all {
 		if all[i].Index == t.Index {
-			all[i].Places = append(all[i].Places, without(t.Places, all[i].Places)...)
+			all[i].Places = append(all[i].Places, plug.Without(t.Places, all[i].Places)...)
 			return all
 		}
 	}
 	return append(all, envelope.Touched{Index: t.Index, Places: slices.Clone(t.Places)})
-}
-
-// without returns what is in all and not in others.
-func without(all, others []string) []string {
-	var rest []string
-	for _, s := range all {
-		if !slices.Contains(others, s) {
-			rest = append(rest, s)
-		}
-	}
-	return rest
 }

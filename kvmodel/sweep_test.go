@@ -64,6 +64,8 @@ func openMembers(s kv.Store) *members {
 	})}
 }
 
+func membersDB(s kv.Store) *kvmodel.DB { return openMembers(s).db }
+
 // logged is an index of lists in their plainest form: a log of "+id@rev" and
 // "-id@rev" per tag. The entry with the highest rev counts, and of two with the
 // same rev the removal.
@@ -193,21 +195,21 @@ func (o *outcome) note(token string, err error) {
 
 func pick(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }
 
-// repairAll is a process that comes when all others have ended, and stays for
-// longer than the grace.
-func repairAll(sim *kvtest.Sim) {
+// repairAll is a process that comes when all others have ended, opens a DB, and stays
+// for longer than the grace.
+func repairAll(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 	sim.Spare("fixer")
 	sim.Do("fixer", func(s kv.Store) {
-		m := openMembers(s)
+		db := open(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
 			time.Sleep(wait)
 			for range 5 {
-				if m.db.Repair(context.Background()) == nil {
+				if db.Repair(context.Background()) == nil {
 					break
 				}
 			}
 		}
-		_ = m.db.Close(context.Background())
+		_ = db.Close(context.Background())
 	})
 }
 
@@ -350,7 +352,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 			sim.Go(name, func(s kv.Store) { changeThings(s, name, rng, 3, outs[i]) })
 		}
 		sim.Wait()
-		repairAll(sim)
+		repairAll(sim, membersDB)
 		sim.Wait()
 		checkAll(sim, !powers.Ordered, outs...)
 	})
@@ -398,7 +400,7 @@ func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 			sim.Go(name, func(s kv.Store) { comeAndGo(s, name, id, rng, outs[i]) })
 		}
 		sim.Wait()
-		repairAll(sim)
+		repairAll(sim, membersDB)
 		sim.Wait()
 		checkAll(sim, !powers.Ordered, outs...)
 	})
