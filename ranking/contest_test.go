@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -238,6 +239,37 @@ func checkMembers(t *testing.T, a *articles, garbage bool) {
 	if err := a.db.Close(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// One process counts records for the first time, and another deletes them.
+func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
+	ids := []string{"a", "b", "c", "d", "e", "f"}
+	each := func(sim *kvtest.Sim, name string, change func(a *articles, id string)) {
+		rng := rand.New(rand.NewPCG(sim.Seed(), uint64(len(name))))
+		sim.Go(name, func(s kv.Store) {
+			a := openOne(s, ranking.Every)
+			for _, id := range ids {
+				time.Sleep(time.Duration(rng.IntN(3)) * time.Millisecond)
+				change(a, id)
+			}
+			_ = a.db.Close(ctx)
+		})
+	}
+	proof.Sweep(t, 100, kvtest.World{Slow: 0.05}, func(sim *kvtest.Sim) {
+		first := openOne(still{sim.Store()}, ranking.Every)
+		for _, id := range ids {
+			if err := first.Create(ctx, &article{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := first.db.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		each(sim, "counts", func(a *articles, id string) { _ = a.views.Hit(ctx, id) })
+		each(sim, "deletes", func(a *articles, id string) { _ = a.Delete(ctx, id) })
+		sim.Wait()
+		checkMembers(sim.T(), openOne(still{sim.Store()}, ranking.Every), false)
+	})
 }
 
 func TestSweep_InAContestACountedBoardCountsItsMembers(t *testing.T) {

@@ -86,6 +86,24 @@ func TestBoard_WhoLooksBeforeARecordIsDeletedDoesNotBringItBack(t *testing.T) {
 	}
 }
 
+func TestBoard_ARecordMadeAgainAtOnceBeginsWithoutItsCounts(t *testing.T) {
+	eachTalks(t, func(t *testing.T, m *talks) {
+		again := func() error { return m.Create(ctx, &talk{ID: "a"}) }
+		_, err := m.votes.Add(ctx, "a", 5)
+		if err := errors.Join(err, again()); err != nil {
+			t.Fatal(err)
+		}
+		m.shows(t, m.Top, "a")
+		if err := errors.Join(m.Delete(ctx, "a"), again()); err != nil {
+			t.Fatal(err)
+		}
+		m.shows(t, m.Top)
+		if n, err := m.Top.Len(ctx); n != 0 || err != nil {
+			t.Errorf("it has %d members, %v; want none", n, err)
+		}
+	})
+}
+
 func TestBoard_WhoLooksBeforeACounterGoesBackDoesNotBringItsScoreBack(t *testing.T) {
 	count := func(delta int64) func(m *talks) error {
 		return func(m *talks) error { _, err := m.views.Add(ctx, "b", delta); return err }
