@@ -200,7 +200,7 @@ func (o *counting) process(s countState, i int, step func(countState, string, ..
 		n := s
 		n.deaths, n.p[i].dead = 1, true
 		step(n, "p%d dies", i)
-		// One that has begun a number anew must be known: see docs/decisions/0004.
+		// One that has begun a number again must be known: see docs/decisions/0004.
 		if p.pc == 2 && p.tries == 0 && !p.committed && !p.lost && !p.counted && !p.doubt {
 			n.p[i].unknown = true
 			step(n, "p%d dies, and its line did not arrive", i)

@@ -125,7 +125,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T)
 	})
 }
 
-// The rev of a record that is made anew is the time.
+// The rev of a new record is the time.
 func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		now := time.Now()

@@ -21,7 +21,7 @@ import (
 // Following always works the same way: read the member's record, then the counter
 // and the model's record, then move the member there. The counter is read after
 // the member's record, and that record must not have changed when it is written. If the
-// member is there already, whoever follows a change writes the record all the same, as
+// member is there already, a follower of a change writes the record all the same, as
 // a fence: another process may have looked before the change and be about to write what
 // it has seen. So the last one to follow has seen the last count, in whatever order they
 // come.
@@ -125,7 +125,7 @@ func (f *counted[T]) boards(places []string) []string {
 }
 
 // followThere follows for ids on the board of by, in the period that holds at. It looks
-// without a change, so whoever looked before may have seen the same.
+// without a change, so another that looked before may have seen the same.
 func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		var errs []error

@@ -202,7 +202,7 @@ func TestSweep_Build_NoticesEveryMistakeOfABuild(t *testing.T) {
 		proof.Wrong("a dawn takes the room of a record",
 			shape, "	if d := dawn(era(top)); n <= d && d <= top {", "	if d := dawn(era(top)); n <= d && d < 0 {",
 		),
-		proof.Wrong("what is changed meanwhile is numbered below the dawn",
+		proof.Wrong("what changes during it is numbered below the dawn",
 			era, "l.setCounter(ctx, s, version, dawn(n))", "l.setCounter(ctx, s, version, dawn(n)-1000)",
 		),
 	})
