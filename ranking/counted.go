@@ -82,22 +82,26 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error
 	if !rebuilds(m) {
 		return nil
 	}
-	return f.followAt(ctx, s, m.Is, m.ID, keytree.FenceThere)
+	return f.followAt(ctx, s, m.Is, m.ID, f.kept(), keytree.FenceThere)
 }
 
-// After follows on the boards that the record has left and on the one it is on. One that
-// it has left may not have it yet.
+// After follows on the boards that the record has left and on the one it is on, in all
+// periods that are kept. One that it has left may not have it yet.
 func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	fence := keytree.FenceThere
 	if len(m.Lost) > 0 {
 		fence = keytree.FenceAll
 	}
-	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID, fence)
+	times := f.kept()
+	if m.Base == 0 {
+		times = times[:1] // Nothing was counted of what has never been there.
+	}
+	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID, times, fence)
 }
 
 // Repair follows on the boards of places.
 func (f *counted[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
-	return f.followAt(ctx, s, places, rec.ID, keytree.FenceAll)
+	return f.followAt(ctx, s, places, rec.ID, f.kept(), keytree.FenceAll)
 }
 
 // Check reports nothing: a board by a counter may lag.
@@ -105,11 +109,23 @@ func (f *counted[T]) Check(context.Context, kv.Store, *plug.Seen[T]) ([]string, 
 	return nil, nil
 }
 
-func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string, fence keytree.Fence) error {
+// kept returns a time in each period that is kept, the current one first.
+func (f *counted[T]) kept() []time.Time {
+	now := f.host.DB().Now()
+	times := []time.Time{now}
+	for past := 1; f.per != Forever && past < f.keep; past++ {
+		times = append(times, f.per.add(now, -past))
+	}
+	return times
+}
+
+func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string, times []time.Time, fence keytree.Fence) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
-		due := new(keytree.Due)
-		errs := f.follow(ctx, s, p.by, f.host.DB().Now(), []string{id}, fence, due)
-		return f.settle(ctx, s, due, errs[0])
+		return errors.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error {
+			due := new(keytree.Due)
+			errs := f.follow(ctx, s, p.by, at, []string{id}, fence, due)
+			return f.settle(ctx, s, due, errs[0])
+		})...)
 	})
 }
 
