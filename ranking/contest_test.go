@@ -63,7 +63,7 @@ var contestedScores = []int64{3, 5, 900}
 
 func contest(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
-	kvtest.SimulateMany(t, seeds, contested(powers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
 		first := openOne(still{sim.Store()})
 		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
 			if err := first.Create(ctx, &article{ID: id, Stock: []int64{3, 900, 1, 4, 600, 1000}[i]}); err != nil {
@@ -166,7 +166,7 @@ func fix(sim *kvtest.Sim, open func(kv.Store) *articles) {
 // but what it says of its members is right.
 func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
-	kvtest.SimulateMany(t, seeds, contested(powers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
 		batch := []ranking.Batch{ranking.Windowed, ranking.Every}[sim.Seed()%2]
 		open := func(s kv.Store) *articles { return openOne(s, batch) }
 		first := open(still{sim.Store()})
