@@ -43,8 +43,10 @@ func (o *onlooker) faults(m kvtest.Moment) kvtest.Fault {
 	if !o.live {
 		fault = kvtest.Unsent
 	}
+	// The first hit adds the number, and others add to it.
 	there, _ := o.counter()
-	if there && m.Op.Kind == kv.Increment && (fault == kvtest.None || fault == kvtest.Mute) {
+	counts := there && m.Op.Kind == kv.Increment || !there && m.Op.Kind == kv.Add
+	if counts && (fault == kvtest.None || fault == kvtest.Mute) {
 		o.hits++
 	}
 	return fault
