@@ -27,6 +27,7 @@
 //	  envelope    what is stored under a record's key
 //	  wire        how numbers and texts are stored
 //	  numbering   rows of numbered keys without a counter
+//	  contact     whether the servers of a store answer
 //	  whole       every index class at once: stores that were kept, and an oracle
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
 //	  optest      how tests show an operation and its answer

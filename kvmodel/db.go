@@ -37,6 +37,9 @@ type DB struct {
 	now    func() time.Time
 	log    *slog.Logger
 
+	patience time.Duration // of a call whose context has no deadline; 0: for ever
+	outages  *outages
+
 	journal  *journal.Journal
 	work     *work.Queue
 	repairer *repair.Repairer
@@ -94,9 +97,10 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		}
 		s = tenant
 	}
+	powers := kv.PowersOf(s)
 	db := &DB{
 		store:   sides.Store{Store: s},
-		atomic:  kv.PowersOf(s).Atomic,
+		atomic:  powers.Atomic,
 		now:     o.now,
 		log:     o.log,
 		work:    work.NewQueue(o.log),
@@ -105,6 +109,12 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		models:  make(map[string]dataClass),
 		tallies: make(map[[2]string]*Tally),
 		derived: make(map[[2]string]*Derived),
+
+		patience: powers.Patience,
+		outages:  &outages{log: o.log, away: make(map[string]bool)},
+	}
+	if powers.Outages != nil {
+		powers.Outages(db.outages.hear)
 	}
 	db.journal = journal.New(journal.Config{
 		Store: db.store, Log: o.log, Atomic: db.atomic != nil, Closed: db.work.Closed(),
@@ -132,12 +142,14 @@ type Stats struct {
 	Lines      int // changes in the journal that are not known to be complete
 	Retries    int // how often a change lost a race and started over
 	InDoubt    int // derived counts that will be counted again, since an answer was missing or a process died
+
+	Away []string // the servers of the store that refuse or do not answer
 }
 
 // Stats returns what the DB is doing now.
 func (db *DB) Stats() Stats {
 	busy, waiting, failed := db.work.Stats()
-	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load())}
+	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), Away: db.outages.servers()}
 	for _, d := range db.deriveds() {
 		s.InDoubt += d.InDoubt()
 	}
@@ -193,6 +205,8 @@ func (db *DB) Flush(ctx context.Context) error { return db.work.Flush(ctx) }
 // records may have to wait for another that changes the same record. If a work
 // panics, SideBySide does.
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
+	ctx, cancel := db.Patient(ctx)
+	defer cancel()
 	return sides.Run(ctx, db.store, works...)
 }
 

@@ -20,6 +20,8 @@ func (r *Records[T, K]) Last(ctx context.Context) (int64, error) {
 	if r.m.numbers == nil {
 		return 0, fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
 	}
+	ctx, cancel := r.m.db.Patient(ctx)
+	defer cancel()
 	n, err := r.m.numbers.Last(ctx, r.m.db.store)
 	return n, r.m.failure("the last number", err)
 }

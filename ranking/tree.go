@@ -158,6 +158,8 @@ func addUpTo(a, b int64) int64 {
 }
 
 func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) error {
+	ctx, cancel := t.db.Patient(ctx)
+	defer cancel()
 	var made error
 	err := t.reports.making(ctx, func(s kv.Store, due *keytree.Due) {
 		made = t.tree.Set(ctx, s, t.own, kv.JoinText(id), change, due)

@@ -137,6 +137,8 @@ func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 }
 
 func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []error) {
+	ctx, cancel := e.db.Patient(ctx)
+	defer cancel()
 	results := kv.Each(ctx, e.db.Store(), batches, func(s kv.Store, _ int, b *batch) error {
 		return e.layout.push(ctx, s, b.owner, b.entries)
 	})

@@ -245,6 +245,10 @@ type DB interface {
 	Store() kv.Store
 	Now() time.Time
 
+	// Patient returns ctx for a call of several trips. If it has no deadline, it
+	// ends after the store's patience.
+	Patient(ctx context.Context) (context.Context, context.CancelFunc)
+
 	// Later does work in the background; Flush waits for it.
 	Later(work func(context.Context) error)
 

@@ -1,6 +1,9 @@
 package kv
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Powers is what a store can do beyond the contract. All of it is optional:
 // code that uses a power also has a way without.
@@ -20,6 +23,24 @@ type Powers struct {
 	// carried out, and the error is ErrUnavailable. If ctx ends or the store
 	// fails while it commits, the error is ErrUnclear, for all of f's writes.
 	Atomic func(ctx context.Context, f func(Store) error) error
+
+	// Patience is how long a call of several trips whose context has no deadline
+	// should take at most; see [Patient]. 0: the store waits for no server.
+	Patience time.Duration
+
+	// Outages, if not nil, makes hear be called when a server begins to be waited
+	// for and when it answers again. hear must be quick, and must not use the store.
+	Outages func(hear func(Outage))
+}
+
+// Outage is a time in which a server of a store refuses, or is asked and says
+// nothing. It begins with the first refusal, or after a second of silence, and is
+// over with the next answer.
+type Outage struct {
+	Server string // its address
+	Since  time.Time
+	Why    error // nil if it is over
+	Over   bool
 }
 
 // Powerer is a [Store] that can do more than the contract asks, or a wrapper

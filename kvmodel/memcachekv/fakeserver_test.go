@@ -125,6 +125,9 @@ func (f *fake) serve(conn net.Conn) {
 func (f *fake) answer(words []string, value string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if words[0] == "version" {
+		return "VERSION fake\r\n"
+	}
 	if words[0] == "gets" {
 		return f.gets(words[1:])
 	}

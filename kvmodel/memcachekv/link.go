@@ -45,10 +45,9 @@ func (l *link) close() {
 
 // dial connects under the context of the request. The library's own context has
 // only a timeout, the same as here.
-func (l *link) dial(_ context.Context, network, addr string) (net.Conn, error) {
+func (l *link) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	l.asked = false
-	dialer := net.Dialer{Timeout: l.server.opts.Timeout}
-	conn, err := dialer.DialContext(l.ctx, network, addr)
+	conn, err := l.server.connect(l.ctx, addr)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,8 @@
 // Each key lives on one server, chosen by rendezvous hashing of the servers'
 // names as they are written, in any order: a new server takes over its share of
 // the keys and leaves all others where they are. A server that is down is not
-// skipped: its keys are unavailable until it is back.
+// skipped: its keys are unavailable until it is back. Operations on a server that
+// is away fail at once, while the store tries in the background to reach it.
 //
 // # A server that has lost its memory
 //
@@ -53,6 +54,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/contact"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -61,7 +63,8 @@ import (
 type Options struct {
 	// Timeout is how long an operation waits for each step, if its context
 	// allows that long: for a free connection, for a new one, for the server to
-	// say something. 0 means one second.
+	// say something. A server that is asked and says nothing for as long counts as
+	// away. 0 means one second.
 	Timeout time.Duration
 
 	// Conns is how many connections to each server may be in use at once, and
@@ -84,7 +87,9 @@ func (o Options) withDefaults() (Options, error) {
 
 // Store is a kv.Store on memcached servers.
 type Store struct {
-	servers []*server
+	opts     Options
+	servers  []*server
+	contacts *contact.Servers
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -101,7 +106,10 @@ func OpenVolatile(servers []string, opts Options) (*Store, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("memcachekv: no servers given")
 	}
-	s := new(Store)
+	dialer := net.Dialer{Timeout: opts.Timeout}
+	s := &Store{opts: opts, contacts: contact.New(opts.Timeout, "version\r\n", func(ctx context.Context, addr string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "tcp", addr)
+	})}
 	for i, addr := range servers {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			return nil, fmt.Errorf("memcachekv: server %q is not host:port: %w", addr, err)
@@ -109,9 +117,17 @@ func OpenVolatile(servers []string, opts Options) (*Store, error) {
 		if slices.Contains(servers[:i], addr) {
 			return nil, fmt.Errorf("memcachekv: server %q is given twice", addr)
 		}
-		s.servers = append(s.servers, newServer(addr, opts))
+		srv := newServer(addr, opts)
+		srv.connect = s.contacts.Dial
+		s.servers = append(s.servers, srv)
 	}
 	return s, nil
+}
+
+// Powers returns Patience, which is five times the Timeout of the options, and
+// Outages.
+func (s *Store) Powers() kv.Powers {
+	return kv.Powers{Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages}
 }
 
 // Do sends all gets for a server as one request and each write as its own
@@ -147,5 +163,6 @@ func (s *Store) Close() error {
 	for _, srv := range s.servers {
 		srv.close()
 	}
+	s.contacts.Close()
 	return nil
 }

@@ -388,3 +388,47 @@ func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
 		}
 	}
 }
+
+func TestStore_AServerThatIsSilentIsAwayUntilItAnswers(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{Timeout: 200 * time.Millisecond}, f.Addr)
+	ctx := t.Context()
+	outages := make(chan kv.Outage, 10)
+	s.Powers().Outages(func(o kv.Outage) { outages <- o })
+	one(t, ctx, s, kv.OpSet("k", []byte("v")))
+	f.Mute.Store(true)
+	if r, _ := kv.One(ctx, s, kv.OpSet("k", []byte("w"))); !errors.Is(r.Err, kv.ErrUnclear) {
+		t.Errorf("a write that was sent ended in %v, want ErrUnclear", r.Err)
+	}
+	// Calls go on until the server counts as away.
+	for len(outages) == 0 {
+		one(t, ctx, s, kv.OpGet("k"), kv.ErrUnavailable)
+	}
+	if o := <-outages; o.Over || o.Server != f.Addr || o.Why == nil {
+		t.Errorf("the outage began with %+v", o)
+	}
+	asked := f.Unanswered.Load()
+	for range 100 {
+		_, err := kv.One(ctx, s, kv.OpSet("k", nil))
+		if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), f.Addr) || !strings.Contains(err.Error(), "no answer for") {
+			t.Fatalf("a call to a server that is away ended in %v", err)
+		}
+	}
+	// One try at a time asks it.
+	if n := f.Unanswered.Load() - asked; n > 50 {
+		t.Errorf("100 calls asked a silent server %d times", n)
+	}
+	f.Mute.Store(false)
+	if o := <-outages; !o.Over || o.Server != f.Addr {
+		t.Errorf("the outage ended with %+v", o)
+	}
+	for {
+		// A connection that the silence has ended may be met once more.
+		if r, err := kv.One(ctx, s, kv.OpGet("k")); err == nil {
+			if string(r.Value) != "v" {
+				t.Errorf("the value is %q, want v", r.Value)
+			}
+			break
+		}
+	}
+}

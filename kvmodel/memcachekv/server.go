@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/contact"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -14,10 +15,11 @@ import (
 // Options.Conns links in use, and it sends no request to a memcached other than
 // the one it first met.
 type server struct {
-	addr  string
-	seed  uint64 // for its scores of keys
-	opts  Options
-	slots chan struct{} // holds one token for each link in use
+	addr    string
+	seed    uint64 // for its scores of keys
+	opts    Options
+	connect contact.Dialer
+	slots   chan struct{} // holds one token for each link in use
 
 	mu     sync.Mutex
 	idle   []*link // the most recently used link is last
@@ -96,7 +98,7 @@ func (s *server) take(ctx context.Context) (*link, error) {
 
 // wait puts a token into slots.
 func (s *server) wait(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := kv.Ended(ctx); err != nil {
 		return err
 	}
 	select {
@@ -110,7 +112,7 @@ func (s *server) wait(ctx context.Context) error {
 	case s.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return kv.Ended(ctx)
 	case <-timer.C:
 		return errBusy
 	}
@@ -167,22 +169,10 @@ func (s *server) close() {
 }
 
 // failure returns err in the terms of the contract: with a sentinel, the server,
-// and ctx's error if ctx is over.
+// and why ctx has ended if it has.
 func (s *server) failure(ctx context.Context, sentinel, err error) error {
-	if end := ended(ctx); end != nil && !errors.Is(err, end) {
+	if end := kv.Ended(ctx); end != nil && !errors.Is(err, end) {
 		return fmt.Errorf("memcachekv: %s: %w: %w: %w", s.addr, sentinel, end, err)
 	}
 	return fmt.Errorf("memcachekv: %s: %w: %w", s.addr, sentinel, err)
-}
-
-// ended returns why ctx is over, or nil. It looks at ctx's deadline too, because
-// a connection's deadline, set to the same time, can pass a moment earlier.
-func ended(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
-		return context.DeadlineExceeded
-	}
-	return nil
 }

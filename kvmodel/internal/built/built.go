@@ -78,7 +78,7 @@ func (b *Item) Claim(ctx context.Context, mine func() []string, build func(missi
 	select {
 	case b.turn <- struct{}{}:
 	case <-ctx.Done():
-		return kv.Unavailable(ctx.Err())
+		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { <-b.turn }()
 	if b.isClaimed() {

@@ -77,7 +77,7 @@ func (j *Journal) Ready(ctx context.Context) error {
 	select {
 	case <-j.opening:
 	case <-ctx.Done():
-		return kv.Unavailable(ctx.Err())
+		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { j.opening <- struct{}{} }()
 	if j.Process() != "" {

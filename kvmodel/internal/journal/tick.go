@@ -85,7 +85,7 @@ func (j *Journal) awaitTicking(ctx context.Context) error {
 	case <-ticking:
 		return nil
 	case <-ctx.Done():
-		return kv.Unavailable(ctx.Err())
+		return kv.Unavailable(kv.Ended(ctx))
 	}
 }
 
