@@ -101,7 +101,7 @@ func (m *model[T]) awaitOthers(ctx context.Context) error {
 
 // otherWriter returns a process that lives and has other indexes of m, or "".
 func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
-	others, err := journal.Others(ctx, m.db.store, m.db.journal.Process())
+	others, err := journal.Others(ctx, m.db.store, m.db.journal.IsOwn, nil)
 	if err != nil {
 		return "", err
 	}

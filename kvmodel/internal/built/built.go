@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -163,6 +164,15 @@ func (b *Item) get(ctx context.Context) ([]string, kv.Version, error) {
 	}
 	defs, err := wire.ReadTexts(r.Value, "index")
 	return defs, r.Version, err
+}
+
+// NamesOther reports whether there names the index in a definition that is not among
+// mine.
+func NamesOther(there, mine []string, index string) bool {
+	return slices.ContainsFunc(there, func(def string) bool {
+		name, _, _ := strings.Cut(def, "=")
+		return name == index && !slices.Contains(mine, def)
+	})
 }
 
 // Missing returns what is in all and not in there.
