@@ -35,6 +35,8 @@ type DB struct {
 	now    func() time.Time
 	log    *slog.Logger
 
+	readOnly bool // see ReadOnly
+
 	journal  *journal.Journal
 	work     *work.Queue
 	repairer *repair.Repairer
@@ -55,15 +57,17 @@ type dataClass interface {
 	repair.Model
 	shape() string
 	archive(ctx context.Context, ids []string) error
+	readBuilt(ctx context.Context, s kv.Store) error
 }
 
 // An Option changes how a DB behaves.
 type Option func(*options)
 
 type options struct {
-	now    func() time.Time
-	log    *slog.Logger
-	tenant string
+	now      func() time.Time
+	log      *slog.Logger
+	tenant   string
+	readOnly bool
 }
 
 // Clock makes the DB read the time from now.
@@ -92,19 +96,23 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		}
 		s = tenant
 	}
+	if o.readOnly {
+		s = unwritten{s}
+	}
 	powers := kv.PowersOf(s)
 	db := &DB{
-		store:   sides.Store{Store: s},
-		atomic:  powers.Atomic,
-		now:     o.now,
-		log:     o.log,
-		work:    work.NewQueue(o.log),
-		watch:   newWatch(powers.Alone),
-		recent:  new(recent.Reads),
-		turns:   turns.New(),
-		models:  make(map[string]dataClass),
-		tallies: make(map[[2]string]*Tally),
-		derived: make(map[[2]string]*Derived),
+		store:    sides.Store{Store: s},
+		atomic:   powers.Atomic,
+		now:      o.now,
+		log:      o.log,
+		readOnly: o.readOnly,
+		work:     work.NewQueue(o.log),
+		watch:    newWatch(powers.Alone && !o.readOnly),
+		recent:   new(recent.Reads),
+		turns:    turns.New(),
+		models:   make(map[string]dataClass),
+		tallies:  make(map[[2]string]*Tally),
+		derived:  make(map[[2]string]*Derived),
 	}
 	db.journal = journal.New(journal.Config{
 		Store: db.store, Log: o.log, Atomic: db.atomic != nil, Closed: db.work.Closed(),
@@ -163,16 +171,29 @@ func (db *DB) Close(ctx context.Context) error {
 var errDBClosed = errors.New("the DB is closed")
 
 // Later does f in the background, or at once if there is too much to do already.
-// Flush and Close wait for it. An error is logged and no more.
-func (db *DB) Later(f func(context.Context) error) { db.work.Later(f) }
+// Flush and Close wait for it. An error is logged and no more. A DB that is opened
+// with ReadOnly does none of this, nor what Soon and Surely are given.
+func (db *DB) Later(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Later(f)
+	}
+}
 
 // Soon does f in the background, unless there is too much to do already or the
 // DB is closed. It is for upkeep that others can do as well.
-func (db *DB) Soon(f func(context.Context) error) { db.work.Soon(f) }
+func (db *DB) Soon(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Soon(f)
+	}
+}
 
 // Surely does f in the background like Later. If f fails or returns ErrNotYet, it
 // is called again every 15 seconds until it succeeds or the process ends.
-func (db *DB) Surely(f func(context.Context) error) { db.work.Surely(f) }
+func (db *DB) Surely(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Surely(f)
+	}
+}
 
 // AtFlush makes Flush and Close call f first, which writes what a process gathers
 // in memory. Call AtFlush at start-up.
@@ -261,6 +282,16 @@ func (db *DB) model(name string) dataClass {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.models[name]
+}
+
+// allModels returns the data classes, by name.
+func (db *DB) allModels() (all []dataClass) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(db.models)) {
+		all = append(all, db.models[name])
+	}
+	return all
 }
 
 // shapes returns the shape of every model, by name, and which have handlers.

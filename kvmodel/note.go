@@ -73,6 +73,8 @@ func (notes) Handles() bool { return false }
 // Changed does nothing.
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 
+func (notes) readBuilt(context.Context, kv.Store) error { return nil }
+
 func (notes) archive(context.Context, []string) error { return nil }
 
 // shape is empty: nothing is built of notes.

@@ -44,10 +44,18 @@ func (w *watch) knownNow() int { return int(w.known.Load()) }
 // that it can repair now.
 func (db *DB) knowsMore() {
 	db.watch.known.Add(1)
-	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, repairEvery, db.Repair) })
+	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, repairEvery, db.look) })
 	if db.watch.alone {
 		db.watch.timer.Reset(settleTime)
 	}
+}
+
+// look is what a DB does every 15 seconds.
+func (db *DB) look(ctx context.Context) error {
+	if db.readOnly {
+		return db.readBuilt(ctx)
+	}
+	return db.Repair(ctx)
 }
 
 // Repair looks once for what processes that died have left half done, and
@@ -57,6 +65,9 @@ func (db *DB) knowsMore() {
 // the first call finds is dead. It also counts again what is in doubt. What has to
 // wait for its time is left to a later call.
 func (db *DB) Repair(ctx context.Context) error {
+	if err := db.Writable(); err != nil {
+		return err
+	}
 	repaired := db.repairer.Repair(ctx)
 	_, settled := db.settle(ctx)
 	return errors.Join(repaired, settled)

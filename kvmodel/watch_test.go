@@ -147,6 +147,7 @@ func TestRepair_OnAStoreHeldAloneWhatIsRegisteredLaterIsRepairedThen(t *testing.
 func TestRepair_OnAStoreHeldAloneOnlyTheFirstLookFindsTheDead(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		first := start(t, aloneOn(mem)).ends(t)
+		first.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return nil })
 		wait(time.Second)
 		second := start(t, aloneOn(mem)).ends(t)
 		second.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return nil })
@@ -281,7 +282,7 @@ func TestRepair_OnAStoreHeldAloneAJournalThatIsBeingOpenedIsNotRepaired(t *testi
 			return err
 		})
 		p := start(t, slow).ends(t)
-		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return errOfMine })
+		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return nil })
 		must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
 		if got := keys(mem, "out"); len(got) != 1 {
 			t.Errorf("heads %q, want one", got)

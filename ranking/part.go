@@ -41,6 +41,7 @@ func (p part[T]) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tre
 
 func (p part[T]) readerOf(tree *keytree.Tree) *reader {
 	return &reader{
+		db:   p.host.DB(),
 		tree: tree, store: p.host.Store(), name: p.title(), listing: p.listing(),
 		between: p.between, down: !p.up, shared: p.shared,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -11,6 +12,7 @@ import (
 
 // reader reads one tree in one direction, for a Board or a Tree.
 type reader struct {
+	db      plug.DB
 	tree    *keytree.Tree // nil: there is nothing to read
 	store   kv.Store
 	name    string // what errors begin with
@@ -101,6 +103,9 @@ func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
 
 // mend takes entries out with clear.
 func (r *reader) mend(ctx context.Context, ids []string, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
+	if err := r.db.Writable(); err != nil {
+		return Report{}, r.failure(err)
+	}
 	found, err := r.tree.Mend(ctx, r.store, ids, clear)
 	if err == nil {
 		err = r.tree.Refresh(ctx, r.store)
@@ -109,10 +114,16 @@ func (r *reader) mend(ctx context.Context, ids []string, clear func(context.Cont
 }
 
 func (r *reader) refresh(ctx context.Context) error {
+	if err := r.db.Writable(); err != nil {
+		return r.failure(err)
+	}
 	return r.failure(r.tree.Refresh(ctx, r.store))
 }
 
 func (r *reader) rebuild(ctx context.Context, ids []string) error {
+	if err := r.db.Writable(); err != nil {
+		return r.failure(err)
+	}
 	return r.failure(r.tree.Rebuild(ctx, r.store, ids))
 }
 

@@ -233,6 +233,9 @@ type DB interface {
 	Store() kv.Store
 	Now() time.Time
 
+	// Writable returns nil, or why nothing may be written.
+	Writable() error
+
 	// Later does work in the background; Flush waits for it.
 	Later(work func(context.Context) error)
 
