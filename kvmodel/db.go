@@ -24,8 +24,6 @@ const (
 	// tombstoneTTL is how long what is deleted stays marked as such. It exceeds
 	// the longest time a request can be late.
 	tombstoneTTL = 24 * time.Hour
-
-	repairEvery = 15 * time.Second
 )
 
 // A DB is a store with what a process needs to write to it: a journal, by which
@@ -39,11 +37,12 @@ type DB struct {
 
 	patience time.Duration // of a call whose context has no deadline; 0: for ever
 	outages  *outages
+	readOnly bool // see ReadOnly
 
 	journal  *journal.Journal
 	work     *work.Queue
 	repairer *repair.Repairer
-	watching sync.Once // repairs from time to time, once the DB writes
+	watch    *watch
 	recent   *recent.Reads
 	turns    *turns.Turns // by the key of a record
 
@@ -60,15 +59,17 @@ type dataClass interface {
 	repair.Model
 	shape() string
 	archive(ctx context.Context, ids []string) error
+	readBuilt(ctx context.Context, s kv.Store) error
 }
 
 // An Option changes how a DB behaves.
 type Option func(*options)
 
 type options struct {
-	now    func() time.Time
-	log    *slog.Logger
-	tenant string
+	now      func() time.Time
+	log      *slog.Logger
+	tenant   string
+	readOnly bool
 }
 
 // Clock makes the DB read the time from now.
@@ -97,18 +98,23 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		}
 		s = tenant
 	}
+	if o.readOnly {
+		s = unwritten{s}
+	}
 	powers := kv.PowersOf(s)
 	db := &DB{
-		store:   sides.Store{Store: s},
-		atomic:  powers.Atomic,
-		now:     o.now,
-		log:     o.log,
-		work:    work.NewQueue(o.log),
-		recent:  new(recent.Reads),
-		turns:   turns.New(),
-		models:  make(map[string]dataClass),
-		tallies: make(map[[2]string]*Tally),
-		derived: make(map[[2]string]*Derived),
+		store:    sides.Store{Store: s},
+		atomic:   powers.Atomic,
+		now:      o.now,
+		log:      o.log,
+		readOnly: o.readOnly,
+		work:     work.NewQueue(o.log),
+		watch:    newWatch(powers.Alone && !o.readOnly),
+		recent:   new(recent.Reads),
+		turns:    turns.New(),
+		models:   make(map[string]dataClass),
+		tallies:  make(map[[2]string]*Tally),
+		derived:  make(map[[2]string]*Derived),
 
 		patience: powers.Patience,
 		outages:  &outages{log: o.log, away: make(map[string]bool)},
@@ -118,12 +124,13 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	}
 	db.journal = journal.New(journal.Config{
 		Store: db.store, Log: o.log, Atomic: db.atomic != nil, Closed: db.work.Closed(),
-		Shapes: db.shapes, Archive: db.archive, Opened: db.watch,
+		Shapes: db.shapes, Archive: db.archive,
 	})
 	db.repairer = repair.New(repair.Config{
-		Store: db.store, Now: o.now, Process: db.journal.Process,
-		Model: func(name string) repair.Model { return db.model(name) }, Archive: db.archive,
-		Settled: db.isSettled,
+		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
+		Model: func(name string) repair.Model { return db.model(name) }, Known: db.watch.knownNow,
+		Archive: db.archive,
+		Settle:  db.settle,
 	})
 	return db, nil
 }
@@ -174,16 +181,29 @@ func (db *DB) Close(ctx context.Context) error {
 var errDBClosed = errors.New("the DB is closed")
 
 // Later does f in the background, or at once if there is too much to do already.
-// Flush and Close wait for it. An error is logged and no more.
-func (db *DB) Later(f func(context.Context) error) { db.work.Later(f) }
+// Flush and Close wait for it. An error is logged and no more. A DB that is opened
+// with ReadOnly does none of this, nor what Soon and Surely are given.
+func (db *DB) Later(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Later(f)
+	}
+}
 
 // Soon does f in the background, unless there is too much to do already or the
 // DB is closed. It is for upkeep that others can do as well.
-func (db *DB) Soon(f func(context.Context) error) { db.work.Soon(f) }
+func (db *DB) Soon(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Soon(f)
+	}
+}
 
 // Surely does f in the background like Later. If f fails or returns ErrNotYet, it
 // is called again every 15 seconds until it succeeds or the process ends.
-func (db *DB) Surely(f func(context.Context) error) { db.work.Surely(f) }
+func (db *DB) Surely(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Surely(f)
+	}
+}
 
 // AtFlush makes Flush and Close call f first, which writes what a process gathers
 // in memory. Call AtFlush at start-up.
@@ -208,24 +228,6 @@ func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) err
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
 	return sides.Run(ctx, db.store, works...)
-}
-
-// Repair looks once for what processes that died have left half done, and
-// finishes it. A DB that writes does so by itself every 15 seconds. A process
-// counts as dead when this DB has seen no sign of it for 30 seconds, so the first
-// call of a new DB only looks. It also counts again what is in doubt. What has to
-// wait for its time is left to a later call.
-func (db *DB) Repair(ctx context.Context) error {
-	errs := []error{db.repairer.Repair(ctx)}
-	for _, d := range db.deriveds() {
-		errs = append(errs, d.Settle(ctx))
-	}
-	return errors.Join(errs...)
-}
-
-// watch starts the repairs, the first time it is called.
-func (db *DB) watch() {
-	db.watching.Do(func() { go db.work.Every(repairEvery, db.Repair) })
 }
 
 // Tally returns the counter of that name of a model, the same one at every call.
@@ -262,17 +264,30 @@ func (db *DB) deriveds() []*Derived {
 	return slices.Collect(maps.Values(db.derived))
 }
 
-// isSettled reports whether no derived count is in doubt.
-func (db *DB) isSettled() bool { return db.Stats().InDoubt == 0 }
+// settle goes on with counting what is in doubt, and reports whether nothing is any
+// more.
+func (db *DB) settle(ctx context.Context) (bool, error) {
+	var errs []error
+	for _, d := range db.deriveds() {
+		errs = append(errs, d.Settle(ctx))
+	}
+	return db.Stats().InDoubt == 0, errors.Join(errs...)
+}
 
 // register makes a data class known to repair.
 func (db *DB) register(name string, m dataClass) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if db.models[name] != nil {
+	if db.model(name) != nil {
 		panic("kvmodel: the DB has a model " + name + " already")
 	}
+	db.setModel(name, m)
+}
+
+// setModel makes m the data class of that name.
+func (db *DB) setModel(name string, m dataClass) {
+	db.mu.Lock()
 	db.models[name] = m
+	db.mu.Unlock()
+	db.knowsMore()
 }
 
 func (db *DB) model(name string) dataClass {
@@ -281,7 +296,17 @@ func (db *DB) model(name string) dataClass {
 	return db.models[name]
 }
 
-// shapes returns the shape of every model, by name.
+// allModels returns the data classes, by name.
+func (db *DB) allModels() (all []dataClass) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(db.models)) {
+		all = append(all, db.models[name])
+	}
+	return all
+}
+
+// shapes returns the shape of every model, by name, and which have handlers.
 func (db *DB) shapes() []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -289,6 +314,9 @@ func (db *DB) shapes() []string {
 	for name, m := range db.models {
 		if shape := m.shape(); shape != "" {
 			all = append(all, name+"="+shape)
+		}
+		if m.Handles() {
+			all = append(all, journal.Handling(name))
 		}
 	}
 	slices.Sort(all)

@@ -71,7 +71,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			journal, "	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })\n	return nil", "	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })\n	go j.Archive(ctx, seg.created)\n	return nil",
 		),
 		proof.Wrong("a journal is removed before it is repaired",
-			journals, "	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {\n", "	if err := j.Remove(ctx, r.Store); err != nil {\n		return err\n	}\n	j.Lines = j.Lines[len(j.Lines)/2:]\n	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {\n",
+			journals, "	if err := r.once(ctx, j, mended, all, r.repairLines); err != nil {\n", "	if err := j.Remove(ctx, r.Store); err != nil {\n		return err\n	}\n	j.Lines = j.Lines[len(j.Lines)/2:]\n	if err := r.once(ctx, j, mended, all, r.repairLines); err != nil {\n",
 		),
 		proof.Wrong("there is no second pass",
 			journals, "	if err := r.repairLines(ctx, j); err != nil {\n		return err\n	}\n	return j.Remove(ctx, r.Store)", "	return j.Remove(ctx, r.Store)",
@@ -133,6 +133,38 @@ func TestMistakes_OfCountersAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("repair leaves the counter",
 			"kvmodel/repair.go", "return m.dropCounters(ctx, s, id, nil) })", "return nil })",
+		),
+	})
+}
+
+// Each mistake is one that the looks for dead processes were designed around.
+func TestMistakes_OfTheLooksForTheDeadAreNoticed(t *testing.T) {
+	const watch, repair, sign = "kvmodel/watch.go", "kvmodel/internal/repair/repair.go", "kvmodel/internal/repair/sign.go"
+	proof.Mistakes(t, "./kvmodel", "TestRepair_(OnA|ALine|ALook|AProcess|Changes)|TestSweep_AReader", []string{"RINGTREE_SEEDS=60"}, []proof.Mistake{
+		proof.Wrong("only a process that writes looks",
+			watch, "	db.watch.once.Do(func() { go db.work.Every(", "	db.watch.once.Do(func() {})\n	_ = (func() { go db.work.Every(",
+		),
+		proof.Wrong("a process counts as dead one look later",
+			sign, "const deadAfter = 29 * time.Second", "const deadAfter = 31 * time.Second",
+		),
+		proof.Wrong("what an older release cannot repair goes with the rest",
+			"kvmodel/repair.go", "return !slices.ContainsFunc(indexes, func(index string) bool { return built.NamesOther(there, mine, index) }), nil", "return !slices.ContainsFunc(indexes, func(index string) bool { return index == \"\" && built.NamesOther(there, mine, index) }), nil",
+		),
+		proof.Wrong("changes go unheard",
+			repair, "err != nil || !r.isHeard(j) {", "err != nil {",
+		),
+		proof.Wrong("what was done before a model was registered counts for it",
+			repair, "all := extent{j.Bytes, r.Known()}", "all := extent{j.Bytes, 0}",
+			repair, "err != nil || !known || r.Known() != all.known {", "err != nil || !known {",
+		),
+		proof.Wrong("who comes later to a store held alone is taken for dead",
+			sign, "	s.orphans = false\n", "	_ = s.orphans\n",
+		),
+		proof.Wrong("one's own journal is taken for one that was there before",
+			"kvmodel/internal/journal/journal.go", "return process == j.begun", "return process == j.process",
+		),
+		proof.Wrong("a store held alone has the patience of others",
+			repair, "orphans: c.Alone,", "orphans: false,",
 		),
 	})
 }

@@ -22,9 +22,7 @@ var _ dataClass = notes{}
 // dead process has left. It is for the index classes of this module, which call it
 // once, at start-up.
 func (db *DB) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.models[name] = notes{finish}
+	db.setModel(name, notes{finish})
 }
 
 // Note writes texts to the journal, for another process to finish what this one is
@@ -66,8 +64,16 @@ func (n notes) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 	return nil
 }
 
-// Changed does nothing: nobody handles notes.
+// Knows is true: what finishes notes knows what they are about.
+func (notes) Knows(context.Context, []string) (bool, error) { return true, nil }
+
+// Handles is false: nobody handles notes.
+func (notes) Handles() bool { return false }
+
+// Changed does nothing.
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
+
+func (notes) readBuilt(context.Context, kv.Store) error { return nil }
 
 func (notes) archive(context.Context, []string) error { return nil }
 

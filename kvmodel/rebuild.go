@@ -22,6 +22,9 @@ func (m *model[T]) writable(ctx context.Context) error {
 	if m.db.work.IsClosed() {
 		return kv.Unavailable(errDBClosed)
 	}
+	if err := m.db.Writable(); err != nil {
+		return err
+	}
 	return m.built.Claim(ctx, m.definitions, func(missing []string) ([]string, error) {
 		if m.db.atomic == nil {
 			return missing, nil
@@ -55,6 +58,15 @@ func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 			m.name, index.Name(), ErrNeedsRebuild)
 	}
 	return err
+}
+
+// readBuilt asks again which indexes do not hold all records, if that is known. An
+// error makes it unknown.
+func (m *model[T]) readBuilt(ctx context.Context, s kv.Store) error {
+	if _, known := m.built.Known(); !known {
+		return nil
+	}
+	return m.built.ReadAgain(ctx, s, m.definitions())
 }
 
 // missing returns the indexes that do not hold all records. On a store that one
@@ -101,7 +113,7 @@ func (m *model[T]) awaitOthers(ctx context.Context) error {
 
 // otherWriter returns a process that lives and has other indexes of m, or "".
 func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
-	others, err := journal.Others(ctx, m.db.store, m.db.journal.Process())
+	others, err := journal.Others(ctx, m.db.store, m.db.journal.IsOwn, nil)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -36,7 +37,7 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 	}
 	var works []func(kv.Store) error
 	for _, t := range touched {
-		// An index that the model no longer has needs no repair.
+		// Of one that the model does not have, see Knows.
 		if index := m.index(t.Index); index != nil {
 			seen := *rec
 			m.as(&seen, index)
@@ -77,6 +78,20 @@ func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) e
 	}
 	return m.repair(ctx, s, l.ID, past, l.Touched, true)
 }
+
+// Knows reports whether the model has these indexes, given by their names, just as
+// others may read them. What no one reads needs no repair.
+func (m *model[T]) Knows(ctx context.Context, indexes []string) (bool, error) {
+	there, _, err := m.built.Read(ctx)
+	if err != nil {
+		return false, err
+	}
+	mine := m.definitions()
+	return !slices.ContainsFunc(indexes, func(index string) bool { return built.NamesOther(there, mine, index) }), nil
+}
+
+// Handles reports whether there is someone to call for a change.
+func (m *model[T]) Handles() bool { return m.handlers.Any() }
 
 // mergePlaces adds the places of rec to all, in the indexes that count.
 func (m *model[T]) mergePlaces(all []envelope.Touched, rec *plug.Seen[T]) []envelope.Touched {

@@ -222,13 +222,7 @@ func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 	t := sim.T()
 	ctx := context.Background()
 	m := openMembers(still{sim.Store()})
-	live := map[string]*member{}
-	for v, err := range m.All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		live[v.ID] = v
-	}
+	live := allMembers(ctx, t, m)
 	done := map[string]int{}
 	for _, id := range sweepIDs {
 		v, err := m.Get(ctx, id)
@@ -247,10 +241,23 @@ func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 	}
 	checkTokens(t, done, outs)
 	checkKeys(t, sim, live, garbage)
+	checkJournals(t, sim)
 	checkFree(t, m, live)
 	if err := m.db.Close(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// allMembers returns all records by their ids.
+func allMembers(ctx context.Context, t *testing.T, m *members) map[string]*member {
+	live := map[string]*member{}
+	for v, err := range m.All(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		live[v.ID] = v
+	}
+	return live
 }
 
 // checkTokens asserts that each change was carried out at most once, and as it
@@ -282,7 +289,17 @@ func checkTokens(t *testing.T, done map[string]int, outs []*outcome) {
 	}
 }
 
-// checkKeys asserts that claims, lists and journals say what the records say.
+// checkJournals asserts that nothing is left of any.
+func checkJournals(t *testing.T, sim *kvtest.Sim) {
+	for _, key := range keys(sim.Store(), "line") {
+		// A process that dies while it opens its journal may leave an empty one.
+		if r, err := kv.One(context.Background(), sim.Store(), kv.OpGet(key)); err == nil && len(r.Value) > 0 {
+			t.Errorf("%s is left of a journal", key)
+		}
+	}
+}
+
+// checkKeys asserts that claims and lists say what the records say.
 func checkKeys(t *testing.T, sim *kvtest.Sim, live map[string]*member, garbage bool) {
 	claimed := map[string]string{}
 	for _, key := range slices.Sorted(slices.Values(sim.Store().Keys())) {
@@ -306,10 +323,6 @@ func checkKeys(t *testing.T, sim *kvtest.Sim, live map[string]*member, garbage b
 					t.Errorf("list %s says %v of %s, whose record is %+v\n%s", tag, in[id], id, v, r.Value)
 				}
 			}
-		}
-		// A process that dies while it opens its journal may leave an empty one.
-		if strings.HasPrefix(key, "line:") && len(r.Value) > 0 {
-			t.Errorf("%s is left of a journal", key)
 		}
 	}
 	for id, v := range live {

@@ -113,6 +113,9 @@ func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
 
 // mend takes entries out with clear.
 func (r *reader) mend(ctx context.Context, ids []string, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
+	if err := r.db.Writable(); err != nil {
+		return Report{}, r.failure(err)
+	}
 	found, err := r.tree.Mend(ctx, r.store, ids, clear)
 	if err == nil {
 		err = r.tree.Refresh(ctx, r.store)
@@ -121,10 +124,16 @@ func (r *reader) mend(ctx context.Context, ids []string, clear func(context.Cont
 }
 
 func (r *reader) refresh(ctx context.Context) error {
+	if err := r.db.Writable(); err != nil {
+		return r.failure(err)
+	}
 	return r.failure(r.tree.Refresh(ctx, r.store))
 }
 
 func (r *reader) rebuild(ctx context.Context, ids []string) error {
+	if err := r.db.Writable(); err != nil {
+		return r.failure(err)
+	}
 	return r.failure(r.tree.Rebuild(ctx, r.store, ids))
 }
 

@@ -249,6 +249,9 @@ type DB interface {
 	// ends after the store's patience.
 	Patient(ctx context.Context) (context.Context, context.CancelFunc)
 
+	// Writable returns nil, or why nothing may be written.
+	Writable() error
+
 	// Later does work in the background; Flush waits for it.
 	Later(work func(context.Context) error)
 

@@ -15,6 +15,11 @@ type Powers struct {
 	// in the middle, what took effect is a beginning of them.
 	Ordered bool
 
+	// Alone: from when it was opened until it is closed, one process holds the store
+	// and no other can use it. What a process left there that held it before, no one
+	// is at work on any more.
+	Alone bool
+
 	// Atomic, if not nil, runs f with a store whose ops take effect together
 	// when f returns nil and not at all when it returns an error, which Atomic
 	// then returns as it is. No other op comes between them. The store

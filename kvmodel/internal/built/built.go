@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -65,6 +66,16 @@ func (b *Item) Saw(missing []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.read, b.missing = true, missing
+}
+
+// ReadAgain reads through s what the item names of mine. If that fails, or the item
+// is absent, nothing is known any more.
+func (b *Item) ReadAgain(ctx context.Context, s kv.Store, mine []string) error {
+	there, version, err := b.get(ctx, s)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.read, b.missing = err == nil && version != 0, Missing(mine, there)
+	return err
 }
 
 // Claim makes the item fit for a process that keeps the indexes mine in step: it
@@ -132,7 +143,7 @@ func (b *Item) Mark(ctx context.Context, defs []string) error {
 func (b *Item) write(ctx context.Context, edit func(there []string, exists bool) (defs []string, change bool)) error {
 	key := builtKey.Key(b.model)
 	for range maxTries {
-		there, version, err := b.get(ctx)
+		there, version, err := b.get(ctx, b.store)
 		if err != nil {
 			return err
 		}
@@ -149,12 +160,12 @@ func (b *Item) write(ctx context.Context, edit func(there []string, exists bool)
 
 // Read returns the indexes that the item names, and whether it exists.
 func (b *Item) Read(ctx context.Context) (defs []string, exists bool, err error) {
-	defs, version, err := b.get(ctx)
+	defs, version, err := b.get(ctx, b.store)
 	return defs, version != 0, err
 }
 
-func (b *Item) get(ctx context.Context) ([]string, kv.Version, error) {
-	r, err := kv.One(ctx, b.store, kv.OpGet(builtKey.Key(b.model)))
+func (b *Item) get(ctx context.Context, s kv.Store) ([]string, kv.Version, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(builtKey.Key(b.model)))
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil, 0, nil
 	}
@@ -163,6 +174,15 @@ func (b *Item) get(ctx context.Context) ([]string, kv.Version, error) {
 	}
 	defs, err := wire.ReadTexts(r.Value, "index")
 	return defs, r.Version, err
+}
+
+// NamesOther reports whether there names the index in a definition that is not among
+// mine.
+func NamesOther(there, mine []string, index string) bool {
+	return slices.ContainsFunc(there, func(def string) bool {
+		name, _, _ := strings.Cut(def, "=")
+		return name == index && !slices.Contains(mine, def)
+	})
 }
 
 // Missing returns what is in all and not in there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -17,12 +18,19 @@ var ErrNone = errors.New("no journal")
 
 // head is what the head of a journal says: the segments from lowest to highest
 // may exist, the tick changes while the process lives, and the shapes are those
-// of its models.
+// of its models, with what Handling returns for some.
 type head struct {
 	lowest, highest int64
 	tick            uint64
 	shapes          []string
 }
+
+// Handling returns what stands among the shapes if the process calls handlers for
+// the changes of model.
+func Handling(model string) string { return "handles " + model }
+
+// Handles reports whether the process of c had handlers for model.
+func (c *Copy) Handles(model string) bool { return slices.Contains(c.head.shapes, Handling(model)) }
 
 // maxSegments is how many segments a journal can have: more than one a second
 // for as long as a change may stay incomplete.

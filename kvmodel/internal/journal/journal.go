@@ -35,9 +35,6 @@ type Config struct {
 
 	// Archive puts new ids, by model, into their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
-
-	// Opened is called when the process has opened a journal.
-	Opened func()
 }
 
 // Journal writes the lines of this process.
@@ -47,6 +44,7 @@ type Journal struct {
 
 	mu       sync.Mutex // never held during a trip
 	process  string     // "" until opened
+	begun    string     // process, or the name that is about to be
 	segments []*Segment // those that exist, oldest first; the last is written to
 	tick     uint64
 	ticking  chan struct{} // closed when the loop that ticks has ended; nil while none runs
@@ -60,18 +58,24 @@ func New(c Config) *Journal {
 	return j
 }
 
-// Process returns the name under which this process writes, "" if it has no
-// journal.
-func (j *Journal) Process() string {
+// name returns the name under which this process writes, "" if it has no journal.
+func (j *Journal) name() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.process
 }
 
+// IsOwn reports whether this process writes under that name, or is about to.
+func (j *Journal) IsOwn(process string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return process == j.begun
+}
+
 // Ready returns when the journal is open for lines. It costs trips the first
 // time only.
 func (j *Journal) Ready(ctx context.Context) error {
-	if j.Process() != "" {
+	if j.name() != "" {
 		return nil
 	}
 	select {
@@ -80,7 +84,7 @@ func (j *Journal) Ready(ctx context.Context) error {
 		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { j.opening <- struct{}{} }()
-	if j.Process() != "" {
+	if j.name() != "" {
 		return nil
 	}
 	return j.open(ctx)
@@ -89,6 +93,7 @@ func (j *Journal) Ready(ctx context.Context) error {
 // open starts a journal under a name that was never used before.
 func (j *Journal) open(ctx context.Context) error {
 	first := newSegment(kv.RandomName(), 0)
+	j.begin(first.process)
 	err := j.Store.Do(ctx, []kv.Op{
 		kv.OpAdd(first.key(), nil),
 		kv.OpSet(headKey.Key(first.process), head{shapes: j.Shapes()}.encode()),
@@ -103,8 +108,14 @@ func (j *Journal) open(ctx context.Context) error {
 	defer j.mu.Unlock()
 	j.process = first.process
 	j.segments = []*Segment{first}
-	j.Opened()
 	return nil
+}
+
+// begin notes the name under which a journal is about to be opened.
+func (j *Journal) begin(process string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.begun = process
 }
 
 // Append writes l through s, which other works may share. It returns the segment
@@ -159,7 +170,7 @@ func (j *Journal) forget(process string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.process == process {
-		j.process, j.segments = "", nil
+		j.process, j.begun, j.segments = "", "", nil
 	}
 }
 
@@ -220,7 +231,7 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	if err := j.awaitTicking(ctx); err != nil {
 		return err
 	}
-	process := j.Process()
+	process := j.name()
 	if process == "" {
 		return nil
 	}

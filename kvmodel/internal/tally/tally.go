@@ -51,11 +51,12 @@ func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err
 		return err
 	}}, t.counting(ctx, id, delta)...)
 	errs := kv.Together(ctx, t.base.Store, works...)
-	t.warn(id, errs[1:])
 	switch err := errs[0]; {
 	case err == nil:
+		t.warn(id, errs[1:])
 		t.tell(ctx, id, delta, sum)
 	case errors.Is(err, kv.ErrUnclear):
+		t.warn(id, errs[1:])
 		t.tell(ctx, id, delta, -1)
 	}
 	return sum, errs[0]
