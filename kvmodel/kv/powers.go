@@ -20,6 +20,33 @@ type Powers struct {
 	// carried out, and the error is ErrUnavailable. If ctx ends or the store
 	// fails while it commits, the error is ErrUnclear, for all of f's writes.
 	Atomic func(ctx context.Context, f func(Store) error) error
+
+	// Losses, if not nil, is what the store knows of servers that have lost
+	// their memory.
+	Losses Losses
+}
+
+// Losses is how a store on servers says which have lost their memory, and how it
+// learns that the loss is known. Until then the ops on their keys are ErrLost.
+type Losses interface {
+	// Lost returns an ErrLost for each server that has lost its memory, as far as
+	// this process has noticed.
+	Lost() []error
+
+	// Accept says, for all processes, that the losses that this process has
+	// noticed are known: what those servers do not have is absent from now on. A
+	// store that was not asked for anything yet looks first. Accept returns the
+	// servers, or how they have changed. It needs an answer of every server.
+	Accept(ctx context.Context) ([]string, error)
+
+	// Edition returns a number that each Accept raises from 1 on, and a name that
+	// no other edition of any store has. Both are zero before the first op. What
+	// was known of the store under one name means nothing under another.
+	Edition() (number uint64, name string)
+
+	// Watch makes f be called with an ErrLost when a server is found to have lost
+	// its memory, and with nil when that was accepted. f must not use the store.
+	Watch(f func(server string, err error))
 }
 
 // Powerer is a [Store] that can do more than the contract asks, or a wrapper
