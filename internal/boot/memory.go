@@ -56,7 +56,7 @@ type Memory struct {
 
 	mu      sync.Mutex // never held during a trip
 	known   Table
-	watches []func(server string, err error)
+	watches []func(servers []string, err error)
 }
 
 // New returns the memory of servers of which nothing is known yet. It sends nothing.
@@ -277,11 +277,7 @@ func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 	if m.known.Edition == 0 || accepted {
 		m.known = v.table
 	}
-	type news struct {
-		server string
-		err    error
-	}
-	var all []news
+	var found, forgiven []string
 	due := time.Now().Add(Every)
 	for i, s := range m.servers {
 		if seen[i].Err != nil {
@@ -290,15 +286,21 @@ func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 		was := s.state.Load()
 		is := &state{number: seen[i].Item.Number, lost: m.loss(v, i), due: due, doubt: doubts}
 		s.state.Store(is)
-		if is.lost != nil && was.lost == nil || is.lost == nil && (was.lost != nil || accepted && was.number != is.number) {
-			all = append(all, news{s.Name, is.lost})
+		switch {
+		case is.lost != nil && was.lost == nil:
+			found = append(found, s.Name)
+		case is.lost == nil && (was.lost != nil || accepted && was.number != is.number):
+			forgiven = append(forgiven, s.Name)
 		}
 	}
 	watches := slices.Clone(m.watches)
 	m.mu.Unlock()
-	for _, n := range all {
-		for _, watch := range watches {
-			watch(n.server, n.err)
+	for _, watch := range watches {
+		if len(found) > 0 {
+			watch(found, errors.Join(m.Lost()...))
+		}
+		if len(forgiven) > 0 {
+			watch(forgiven, nil)
 		}
 	}
 }
@@ -335,10 +337,10 @@ func (m *Memory) Edition() (number uint64, name string) {
 	return t.Edition, fmt.Sprintf("%d.%x", t.Edition, t.ID)
 }
 
-// Watch makes f be called whenever a server is found to have lost its memory, with
+// Watch makes f be called whenever servers are found to have lost their memory, with
 // an ErrLost, and when that was accepted, by whichever process, with nil. f must not
-// ask the store.
-func (m *Memory) Watch(f func(server string, err error)) {
+// use the store.
+func (m *Memory) Watch(f func(servers []string, err error)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.watches = append(m.watches, f)

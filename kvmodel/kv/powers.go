@@ -44,9 +44,9 @@ type Losses interface {
 	// was known of the store under one name means nothing under another.
 	Edition() (number uint64, name string)
 
-	// Watch makes f be called with an ErrLost when a server is found to have lost
-	// its memory, and with nil when that was accepted. f must not use the store.
-	Watch(f func(server string, err error))
+	// Watch makes f be called with an ErrLost when servers are found to have lost
+	// their memory, and with nil when that was accepted. f must not use the store.
+	Watch(f func(servers []string, err error))
 }
 
 // Powerer is a [Store] that can do more than the contract asks, or a wrapper

@@ -351,8 +351,8 @@ func TestStore_OfAnEarlierRelease_IsStartedWithWhatItHolds(t *testing.T) {
 func TestLosses_AreToldOnce(t *testing.T) {
 	a, _, s, onA, onB := twoServers(t)
 	var told []string
-	kv.PowersOf(s).Losses.Watch(func(server string, err error) {
-		told = append(told, fmt.Sprint(server == a.Addr, errors.Is(err, kv.ErrLost)))
+	kv.PowersOf(s).Losses.Watch(func(servers []string, err error) {
+		told = append(told, fmt.Sprint(servers[0] == a.Addr, len(servers), errors.Is(err, kv.ErrLost)))
 	})
 	a.Restart()
 	for range 3 {
@@ -366,7 +366,7 @@ func TestLosses_AreToldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	one(t, t.Context(), s, kv.OpGet(onA), kv.ErrNotFound)
-	if diff := cmp.Diff([]string{"true true", "true false"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"true 1 true", "true 1 false"}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }

@@ -126,7 +126,7 @@ func TestDo_AServerThatIsDownIsUnavailableWithinTheDeadline(t *testing.T) {
 }
 
 func TestDo_RidesOutARestart(t *testing.T) {
-	p := ownServer(t)
+	p := keepingServer(t)
 	s := openAt(t, p.Addr)
 	must(t, s, kv.OpSet("k", []byte("1")))
 	must(t, s, kv.OpIncrement("k", 1))
@@ -184,7 +184,7 @@ func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 }
 
 func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
-	p := ownServer(t)
+	p := keepingServer(t)
 	s := openAt(t, p.Addr)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

@@ -21,7 +21,16 @@
 //
 // Replication is asynchronous: a failover, or the restart of a server that does
 // not write every command to disk, loses acknowledged writes, and nothing here
-// notices. [Options].WaitReplicas makes that rarer.
+// notices as long as some of the data is left. [Options].WaitReplicas makes that
+// rarer.
+//
+// A server that has lost all it held, by FLUSHDB, a restart without its data, or a
+// failover to an empty replica, is noticed: on a server one item, and on a cluster 64,
+// evenly spread over the slots, say so. They are looked at on each new connection and
+// every 15 seconds. From then on every op on that server's keys is kv.ErrLost, until
+// someone calls Accept ([kv.Losses]). On a cluster a process that starts after the
+// loss knows it, too; on a single server it takes the server for a new one. A master
+// with fewer than 256 slots in a row may have no such item.
 //
 // A key that holds something other than an item is ErrUnavailable for all ops
 // but Set and Delete, which replace and remove it, and Add, which is ErrExists.
@@ -42,6 +51,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/ringtree/ringtree/internal/boot"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -79,7 +89,8 @@ type Store struct {
 	cluster bool
 	script  script
 	senders senders
-	flights sync.Pool // of *flight, for reuse
+	flights sync.Pool                   // of *flight, for reuse
+	memory  atomic.Pointer[boot.Memory] // nil before Open has connected
 	closed  atomic.Bool
 }
 
@@ -97,18 +108,19 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.WaitTimeout == 0 {
 		opts.WaitTimeout = time.Second
 	}
-	client, err := connect(ctx, opts)
-	if err != nil {
-		return nil, fmt.Errorf("rediskv: open %s: %w: %w", strings.Join(opts.Addrs, ","), kv.ErrUnavailable, err)
-	}
-	return &Store{
+	s := &Store{
 		opts:    opts,
 		where:   strings.Join(opts.Addrs, ","),
-		client:  client,
-		cluster: client.Mode() == rueidis.ClientModeCluster,
 		script:  newScript(),
 		senders: newSenders(),
-	}, nil
+	}
+	client, err := connect(ctx, s.clientOption())
+	if err != nil {
+		return nil, fmt.Errorf("rediskv: open %s: %w: %w", s.where, kv.ErrUnavailable, err)
+	}
+	s.client, s.cluster = client, client.Mode() == rueidis.ClientModeCluster
+	s.memory.Store(s.newMemory())
+	return s, nil
 }
 
 func (o Options) check() error {
@@ -128,14 +140,14 @@ func (o Options) check() error {
 
 // connect returns a client that has reached a server, or an error if there is
 // none or ctx ends first.
-func connect(ctx context.Context, opts Options) (rueidis.Client, error) {
+func connect(ctx context.Context, opt rueidis.ClientOption) (rueidis.Client, error) {
 	type connected struct {
 		client rueidis.Client
 		err    error
 	}
 	done := make(chan connected, 1)
 	go func() {
-		client, err := rueidis.NewClient(clientOption(opts))
+		client, err := rueidis.NewClient(opt)
 		done <- connected{client, err}
 	}()
 	select {
@@ -151,7 +163,8 @@ func connect(ctx context.Context, opts Options) (rueidis.Client, error) {
 	}
 }
 
-func clientOption(opts Options) rueidis.ClientOption {
+func (s *Store) clientOption() rueidis.ClientOption {
+	opts := s.opts
 	return rueidis.ClientOption{
 		InitAddress:      opts.Addrs,
 		Username:         opts.Username,
@@ -159,6 +172,7 @@ func clientOption(opts Options) rueidis.ClientOption {
 		SelectDB:         opts.DB,
 		TLSConfig:        opts.TLS,
 		Dialer:           net.Dialer{Timeout: min(opts.Patience, rueidis.DefaultDialTimeout)},
+		DialCtxFn:        s.dial,
 		ConnWriteTimeout: opts.Patience,
 		DisableCache:     true,
 		// One connection to a server batches more commands per write than several.
@@ -178,7 +192,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Powers returns Unless, and Ordered on a single server.
+// Powers returns Unless and Losses, and Ordered on a single server.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: !s.cluster}
+	return kv.Powers{Unless: true, Ordered: !s.cluster, Losses: s.memory.Load()}
 }
