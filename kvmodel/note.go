@@ -71,5 +71,8 @@ func (notes) Changed(context.Context, time.Duration, string, bool) error { retur
 
 func (notes) archive(context.Context, []string) error { return nil }
 
+// accept does nothing: a note that is lost cannot be made again.
+func (notes) accept(context.Context) error { return nil }
+
 // shape is empty: nothing is built of notes.
 func (notes) shape() string { return "" }

@@ -130,5 +130,5 @@ func stale(v verdict, seen []Seen) error {
 func (m *Memory) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.known = Table{}
+	m.known.Store(new(Table))
 }

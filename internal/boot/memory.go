@@ -54,8 +54,9 @@ type Memory struct {
 	failed  error         // why the last of them has failed; for who has the turn
 	doubts  atomic.Uint64
 
+	known atomic.Pointer[Table] // changed with mu held only
+
 	mu      sync.Mutex // never held during a trip
-	known   Table
 	watches []func(servers []string, err error)
 }
 
@@ -67,6 +68,7 @@ func New(c Config) *Memory {
 		s.state.Store(new(state))
 		m.servers = append(m.servers, s)
 	}
+	m.known.Store(new(Table))
 	return m
 }
 
@@ -117,7 +119,7 @@ func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ok = seen.Version != 0 && seen.Err == nil && st.lost == nil && it.Level == confirmed &&
-		it.Table == m.known && it.Number != 0 && (st.number == 0 || st.number == it.Number) &&
+		it.Table == m.table() && it.Number != 0 && (st.number == 0 || st.number == it.Number) &&
 		(it.Name == s.Name || len(m.servers) == 1)
 	if ok {
 		s.state.CompareAndSwap(st, &state{number: it.Number, due: time.Now().Add(Every), doubt: doubts})
@@ -178,11 +180,7 @@ func (m *Memory) end() {
 }
 
 // table returns the table by which this process knows the store.
-func (m *Memory) table() Table {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.known
-}
+func (m *Memory) table() Table { return *m.known.Load() }
 
 var errBusy = errors.New("other processes change the items of its servers all the time")
 
@@ -273,9 +271,10 @@ func (m *Memory) put(ctx context.Context, ops []kv.Op) error {
 // note takes note of what a pass has come to, and tells those who watch.
 func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 	m.mu.Lock()
-	accepted := m.known.Edition > 0 && v.table.Edition > m.known.Edition && len(v.moved) == 0
-	if m.known.Edition == 0 || accepted {
-		m.known = v.table
+	known := m.table()
+	accepted := known.Edition > 0 && v.table.Edition > known.Edition && len(v.moved) == 0
+	if known.Edition == 0 || accepted {
+		m.known.Store(&v.table)
 	}
 	var found, forgiven []string
 	due := time.Now().Add(Every)
@@ -327,14 +326,11 @@ func (m *Memory) Lost() (all []error) {
 	return all
 }
 
-// Edition returns the edition of the table by which this process knows the store,
-// and a name that no other table has.
-func (m *Memory) Edition() (number uint64, name string) {
-	t := m.table()
-	if t == (Table{}) {
-		return 0, ""
-	}
-	return t.Edition, fmt.Sprintf("%d.%x", t.Edition, t.ID)
+// Edition returns the edition of the table by which this process knows the store, and
+// a number that no other table has.
+func (m *Memory) Edition() (number, id uint64) {
+	t := m.known.Load()
+	return t.Edition, t.ID
 }
 
 // Watch makes f be called whenever servers are found to have lost their memory, with

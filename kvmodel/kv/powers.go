@@ -39,10 +39,10 @@ type Losses interface {
 	// servers, or how they have changed. It needs an answer of every server.
 	Accept(ctx context.Context) ([]string, error)
 
-	// Edition returns a number that each Accept raises from 1 on, and a name that
-	// no other edition of any store has. Both are zero before the first op. What
-	// was known of the store under one name means nothing under another.
-	Edition() (number uint64, name string)
+	// Edition returns a number that each Accept raises, from 1 on, and an id that no
+	// other edition of any store has. Both are 0 before the first op. What is known
+	// of the store in one edition means nothing in another.
+	Edition() (number, id uint64)
 
 	// Watch makes f be called with an ErrLost when servers are found to have lost
 	// their memory, and with nil when that was accepted. f must not use the store.
@@ -73,4 +73,12 @@ func (p Powers) through(wrap func(Store) Store) Powers {
 		}
 	}
 	return p
+}
+
+// EditionOf returns the Edition of l. A store without Losses is always in its first.
+func EditionOf(l Losses) (number, id uint64) {
+	if l == nil {
+		return 1, 0
+	}
+	return l.Edition()
 }

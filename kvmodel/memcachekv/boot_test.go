@@ -203,22 +203,19 @@ func TestLoss_OfAllServersAtOnce_IsKnownToWhoRanBefore(t *testing.T) {
 	one(t, t.Context(), later, kv.OpGet(onA), kv.ErrNotFound) // Nobody can tell it.
 	one(t, t.Context(), later, kv.OpSet(onA, nil))
 
-	before, _ := editionOf(running)
+	before, _ := kv.EditionOf(running.Powers().Losses)
 	if err := running.Accept(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	one(t, t.Context(), running, kv.OpGet(onA))
-	if after, _ := editionOf(running); after != before {
+	after, id := kv.EditionOf(running.Powers().Losses)
+	if after != before {
 		t.Errorf("edition %d became %d, and others had begun the store again", before, after)
 	}
-	if _, name := editionOf(running); name != second(editionOf(later)) {
-		t.Errorf("the processes know the store as %s and %s", name, second(editionOf(later)))
+	if _, theirs := kv.EditionOf(later.Powers().Losses); id != theirs {
+		t.Errorf("the processes know the store as %x and %x", id, theirs)
 	}
 }
-
-func editionOf(s kv.Store) (uint64, string) { return kv.PowersOf(s).Losses.Edition() }
-
-func second(_ uint64, name string) string { return name }
 
 func TestLoss_OfAllServersAtOnce_AcceptedByWhoRanBefore_IsAcceptedForWhoStartsLater(t *testing.T) {
 	a, b, running, onA, onB := twoServers(t)
@@ -232,7 +229,7 @@ func TestLoss_OfAllServersAtOnce_AcceptedByWhoRanBefore_IsAcceptedForWhoStartsLa
 	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrNotFound)
 	later := open(t, memcachekv.Options{}, a.Addr, b.Addr)
 	one(t, t.Context(), later, kv.OpGet(onB), kv.ErrNotFound)
-	if n, _ := editionOf(later); n != 2 {
+	if n, _ := kv.EditionOf(later.Powers().Losses); n != 2 {
 		t.Errorf("edition %d, want the second", n)
 	}
 }
