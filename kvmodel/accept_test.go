@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,6 +28,7 @@ type lossy struct {
 	mu      sync.Mutex
 	edition uint64
 	lost    []error
+	back    []string // keys of which an older state was seen
 	watches []func([]string, error)
 }
 
@@ -76,6 +79,13 @@ func (l *lossy) Edition() (number, id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.edition, 100 + l.edition
+}
+
+func (l *lossy) GoneBack(_ context.Context, key string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.back = append(l.back, key)
+	return nil
 }
 
 func (l *lossy) Watch(f func([]string, error)) { l.watches = append(l.watches, f) }
@@ -196,4 +206,35 @@ func TestDB_ALoss_IsLoggedAndCounted(t *testing.T) {
 	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "a:1") {
 		t.Errorf("the log says %s", &log)
 	}
+}
+
+// A replica that lacks the last writes has taken over, or a snapshot was restored.
+func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newLossy()
+		v := deploy(t, s, "Text")
+		var head kv.Op
+		s.sent = func(op kv.Op) {
+			if strings.HasPrefix(op.Key, "out:") && op.Kind == kv.CompareAndSwap {
+				head = op
+			}
+		}
+		must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
+		time.Sleep(1500 * time.Millisecond)
+		old := head
+		must(t, v.Create(t.Context(), &note{ID: "2", Text: "two"}))
+		time.Sleep(1100 * time.Millisecond)
+		if string(old.Value) == string(head.Value) || len(s.back) > 0 {
+			t.Fatalf("the head was not written again, or %v have gone back", s.back)
+		}
+		_, err := kv.One(t.Context(), s.Store, kv.OpSet(old.Key, old.Value))
+		must(t, err)
+		must(t, v.Create(t.Context(), &note{ID: "3", Text: "three"}))
+		time.Sleep(1100 * time.Millisecond)
+		if diff := cmp.Diff([]string{old.Key}, s.back); diff != "" {
+			t.Errorf("gone back (-want +got):\n%s", diff)
+		}
+		s.sent = nil
+		_ = v.db.Close(t.Context())
+	})
 }

@@ -38,8 +38,8 @@ type Item struct {
 	Next   Table // the table that an Accept proposes
 }
 
-// Encode returns the item as it is stored: a line of words.
-func (it Item) Encode() []byte {
+// encode returns the item as it is stored: a line of words.
+func (it Item) encode() []byte {
 	return fmt.Appendf(nil, "%s %x %d %s %s", it.Name, it.Number, it.Level, it.Table, it.Next)
 }
 

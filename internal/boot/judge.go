@@ -62,7 +62,7 @@ func (v *verdict) why(s Seen, used, several bool) string {
 	case it.Next == v.table:
 		return "" // An Accept is half put through.
 	case it.Number == 0:
-		return "it was restarted or flushed, and an Accept of that was cut short"
+		return "it has come back with old data, or an Accept was cut short"
 	case it.Table != v.table:
 		return "what it holds is older than the store, or belongs to another"
 	case used && it.Level == added:
@@ -224,4 +224,4 @@ func (v *verdict) propose(seen []Seen, next Table) (ops []kv.Op) {
 
 // write returns the op that puts it in the place of what was seen. Its key is the
 // server's name.
-func (s Seen) write(it Item) kv.Op { return kv.OpReplace(s.Name, s.Version, it.Encode()) }
+func (s Seen) write(it Item) kv.Op { return kv.OpReplace(s.Name, s.Version, it.encode()) }

@@ -38,6 +38,9 @@ type Config struct {
 	// returns when each op has a result.
 	Do func(ctx context.Context, ops []kv.Op)
 
+	// Of returns the position in Names of the server that has key.
+	Of func(key string) int
+
 	// Passed, if not nil, is called after the last Do of a row of them. Versions
 	// need to hold within such a row only.
 	Passed func()
@@ -313,6 +316,27 @@ func (m *Memory) loss(v verdict, i int) error {
 		return fmt.Errorf("%s: %w: %s", m.Names[i], kv.ErrLost, v.lost[i])
 	}
 	return nil
+}
+
+// GoneBack says that the server of key has come back with old data. Its item says so
+// from now on, until an Accept.
+func (m *Memory) GoneBack(ctx context.Context, key string) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	defer m.end()
+	i := m.Of(key)
+	seen := m.get(ctx)[i]
+	if seen.Err != nil {
+		return seen.Err
+	}
+	if seen.Version != 0 && seen.Item.Number != 0 {
+		seen.Item.Number = 0
+		if err := m.put(ctx, []kv.Op{seen.write(seen.Item)}); err != nil {
+			return err
+		}
+	}
+	return m.pass(ctx, m.table())
 }
 
 // Lost returns an ErrLost for each server that has lost its memory, as far as this

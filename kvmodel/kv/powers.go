@@ -44,6 +44,11 @@ type Losses interface {
 	// of the store in one edition means nothing in another.
 	Edition() (number, id uint64)
 
+	// GoneBack says that the store has shown an older state of key than it had
+	// acknowledged: its server has come back with old data. For all processes that
+	// is a loss like any other.
+	GoneBack(ctx context.Context, key string) error
+
 	// Watch makes f be called with an ErrLost when servers are found to have lost
 	// their memory, and with nil when that was accepted. f must not use the store.
 	Watch(f func(servers []string, err error))

@@ -24,6 +24,7 @@ func newMemory(servers []*server) *boot.Memory {
 	m := boot.New(boot.Config{
 		Names: names,
 		Do:    func(ctx context.Context, ops []kv.Op) { doItems(ctx, servers, ops) },
+		Of:    func(key string) int { return slices.Index(servers, pick(servers, key)) },
 		Passed: func() {
 			for _, s := range servers {
 				s.dismiss()

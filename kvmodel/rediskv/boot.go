@@ -30,6 +30,13 @@ func (s *Store) newMemory() *boot.Memory {
 	return boot.New(boot.Config{
 		Names: names,
 		Fixed: true,
+		Of: func(key string) int {
+			if !s.cluster {
+				return 0
+			}
+			before, _ := itemsOf(slotOf(key))
+			return before
+		},
 		Do: func(ctx context.Context, ops []kv.Op) {
 			s.doItems(ctx, ops, func(name string) string { return keys[slices.Index(names, name)] })
 		},

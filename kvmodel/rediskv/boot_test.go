@@ -126,6 +126,32 @@ func TestLoss_RedisRestartedWithItsData_IsNone(t *testing.T) {
 	must(t, openAt(t, p.Addr), kv.OpGet("k"))
 }
 
+func TestLoss_RedisGoneBack_IsKnownToAllUntilAccepted(t *testing.T) {
+	p := ownServer(t)
+	s, other := openAt(t, p.Addr), openAt(t, p.Addr)
+	must(t, s, kv.OpSet("k", []byte("v")))
+	must(t, other, kv.OpGet("k"))
+	if err := s.Powers().Losses.GoneBack(within(t, time.Minute), "k"); err != nil {
+		t.Fatal(err)
+	}
+	other.doubt()
+	later := openAt(t, p.Addr)
+	for _, s := range []*Store{s, other, later} {
+		lost(t, s, "k")
+	}
+	if _, err := later.Powers().Losses.Accept(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	s.doubt()
+	other.doubt()
+	for _, s := range []*Store{s, other, later} {
+		must(t, s, kv.OpGet("k"))
+		if n, _ := s.memory.Load().Edition(); n != 2 {
+			t.Errorf("edition %d, want the second", n)
+		}
+	}
+}
+
 // Releases without boot items have left none.
 func TestStore_OfAnEarlierRelease_IsNotLost(t *testing.T) {
 	p := ownServer(t)

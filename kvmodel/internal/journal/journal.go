@@ -51,8 +51,12 @@ type Journal struct {
 	edition  uint64     // of the store, when the process was listed
 	segments []*Segment // those that exist, oldest first; the last is written to
 	tick     uint64
-	ticking  chan struct{} // closed when the loop that ticks has ended; nil while none runs
-	now      chan struct{} // makes the next tick come at once
+
+	headOf       string // the process whose head has acknowledged a tick, and which
+	acknowledged uint64
+
+	ticking chan struct{} // closed when the loop that ticks has ended; nil while none runs
+	now     chan struct{} // makes the next tick come at once
 }
 
 // New returns a journal that is not open yet.
