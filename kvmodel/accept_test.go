@@ -234,6 +234,12 @@ func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
 		if diff := cmp.Diff([]string{old.Key}, s.back); diff != "" {
 			t.Errorf("gone back (-want +got):\n%s", diff)
 		}
+		// It is said once, and what is written then has a journal of its own.
+		must(t, v.Create(t.Context(), &note{ID: "4", Text: "four"}))
+		time.Sleep(2 * time.Second)
+		if len(s.back) != 1 || head.Key == old.Key {
+			t.Errorf("%d times gone back, with a journal at %s as before", len(s.back), head.Key)
+		}
 		s.sent = nil
 		_ = v.db.Close(t.Context())
 	})

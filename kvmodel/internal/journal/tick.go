@@ -122,8 +122,8 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	if err == nil {
 		j.ticked(last.process, h.tick)
 	}
-	if errors.Is(err, errGoneBack) && j.losses != nil {
-		err = errors.Join(err, j.losses.GoneBack(ctx, headKey.Key(last.process)))
+	if errors.Is(err, errGoneBack) {
+		return j.goneBack(ctx, last.process, err)
 	}
 	if err == nil && next != last {
 		_, err = kv.One(ctx, j.Store, kv.OpAdd(next.key(), nil))
@@ -142,6 +142,18 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 		j.segments = append(j.segments, next)
 	}
 	return nil
+}
+
+// goneBack says that the store shows an old head of process, whose segments may be old,
+// too: they are left for repair, and the next line goes to another journal.
+func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
+	if j.losses != nil {
+		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	j.forget(process)
+	return err
 }
 
 // lastTick returns the last tick of process that was acknowledged, 0 if there was none.
