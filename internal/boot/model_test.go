@@ -70,7 +70,8 @@ type modelState struct {
 	used     bool    // data was stored
 	lost     [2]bool // with data in it, and not accepted
 	losses   uint8
-	gone     bool // nothing is left that could know of a loss
+	hit      [2]bool // has ever lost its memory
+	gone     bool    // nothing is left that could know of a loss
 	late     modelItem
 	lateTo   uint8
 	lates    uint8
@@ -138,6 +139,7 @@ func (m bootModel) steps(s modelState, step func(modelState, string, ...any)) {
 			n.gone = s.servers[x].item.Level >= complete && (!s.servers[1-x].there || s.servers[1-x].item.Level == added)
 			n.servers[x] = modelItem{}
 			n.losses++
+			n.hit[x] = true
 			n.lost[x] = s.used
 			step(n, "server %s loses its memory", modelNames[x])
 		}
@@ -287,6 +289,9 @@ func (m bootModel) wrong(s modelState) string {
 	}
 	v := judge(modelNames, seenOf(s.servers), Table{})
 	for x, lost := range s.lost {
+		if !s.hit[x] && v.lost[x] != "" {
+			return fmt.Sprintf("server %s has lost nothing, and a process that starts now says so", modelNames[x])
+		}
 		if lost && v.lost[x] == "" {
 			return fmt.Sprintf("server %s has lost its memory, and a process that starts now does not notice", modelNames[x])
 		}
