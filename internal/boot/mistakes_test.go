@@ -7,7 +7,7 @@ import (
 )
 
 func TestMistakes_OfTheWitnessesAreNoticed(t *testing.T) {
-	const judge, accept = "internal/boot/judge.go", "internal/boot/accept.go"
+	const judge = "internal/boot/judge.go"
 	proof.Mistakes(t, "./internal/boot", "TestModels", []string{"RINGTREE_BOOT=wide"}, []proof.Mistake{
 		proof.Wrong("an item counts before all servers have one",
 			judge, "s.Item.Level >= complete && s.Item.Table", "s.Item.Table",
@@ -24,9 +24,6 @@ func TestMistakes_OfTheWitnessesAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("use begins when one server has confirmed",
 			judge, "		return s.Err == nil && (s.Item.Level != confirmed || s.Item.Table != v.table)", "		return v.table.Edition == 0 || s.Err == nil && s.Version == 0",
-		),
-		proof.Wrong("Accept confirms before all have its proposal",
-			accept, "		if s.Version == 0 || s.Item.Next != next {\n			return nil", "		if s.Item.Next != next {\n			continue",
 		),
 		proof.Wrong("one round of confirming",
 			judge, "			it.Level = low + 1\n", "			it.Level = confirmed\n",
