@@ -32,6 +32,7 @@ const (
 type DB struct {
 	store  kv.Store
 	atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
+	losses kv.Losses                                         // nil: likewise
 	now    func() time.Time
 	log    *slog.Logger
 
@@ -60,6 +61,9 @@ type dataClass interface {
 	shape() string
 	archive(ctx context.Context, ids []string) error
 	readBuilt(ctx context.Context, s kv.Store) error
+
+	// accept takes note that anything the model has stored may have been lost.
+	accept(ctx context.Context) error
 }
 
 // An Option changes how a DB behaves.
@@ -105,6 +109,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	db := &DB{
 		store:    sides.Store{Store: s},
 		atomic:   powers.Atomic,
+		losses:   powers.Losses,
 		now:      o.now,
 		log:      o.log,
 		readOnly: o.readOnly,
@@ -132,7 +137,45 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Archive: db.archive,
 		Settle:  db.settle,
 	})
+	if db.losses != nil {
+		db.losses.Watch(db.logLoss)
+	}
 	return db, nil
+}
+
+// logLoss logs that servers have lost their memory, or that this was accepted.
+func (db *DB) logLoss(servers []string, lost error) {
+	if lost != nil {
+		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until DB.Accept", "servers", servers, "err", lost)
+		return
+	}
+	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild", "servers", servers)
+}
+
+// Accept says that it is known which servers of the store have lost their memory, or
+// were added or removed: until then the store answers ErrLost for their keys. Accept
+// returns them, none if no operation has met a loss, and accepts it for all processes.
+// A DB that has asked for nothing yet looks first, so a program that only accepts
+// needs to do nothing else; it should have all models. All servers must answer.
+//
+// Afterwards what was lost is absent, and every index of every model is
+// ErrNeedsRebuild: Rebuild makes those whose records are left. The records that are
+// gone, and what no record says, such as plain counters, do not come back.
+func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
+	if err := db.Writable(); err != nil || db.losses == nil {
+		return nil, err
+	}
+	ctx, cancel := db.Patient(ctx)
+	defer cancel()
+	servers, err = db.losses.Accept(ctx)
+	if err != nil || len(servers) == 0 {
+		return servers, err
+	}
+	var errs []error
+	for _, m := range db.allModels() {
+		errs = append(errs, m.accept(ctx))
+	}
+	return servers, errors.Join(errs...)
 }
 
 // Store returns the store the DB works on, with the tenant's prefix.
@@ -148,6 +191,7 @@ type Stats struct {
 	Failed     int // how often one has failed
 	Lines      int // changes in the journal that are not known to be complete
 	Retries    int // how often a change lost a race and started over
+	Lost       int // servers, or parts of a cluster, that have lost their memory: see Accept
 	InDoubt    int // derived counts that will be counted again, since an answer was missing or a process died
 
 	Away []string // the servers of the store that refuse or do not answer
@@ -159,6 +203,9 @@ func (db *DB) Stats() Stats {
 	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), Away: db.outages.servers()}
 	for _, d := range db.deriveds() {
 		s.InDoubt += d.InDoubt()
+	}
+	if db.losses != nil {
+		s.Lost = len(db.losses.Lost())
 	}
 	return s
 }

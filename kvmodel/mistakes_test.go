@@ -148,7 +148,7 @@ func TestMistakes_OfTheLooksForTheDeadAreNoticed(t *testing.T) {
 			sign, "const deadAfter = 29 * time.Second", "const deadAfter = 31 * time.Second",
 		),
 		proof.Wrong("what an older release cannot repair goes with the rest",
-			"kvmodel/repair.go", "return !slices.ContainsFunc(indexes, func(index string) bool { return built.NamesOther(there, mine, index) }), nil", "return !slices.ContainsFunc(indexes, func(index string) bool { return index == \"\" && built.NamesOther(there, mine, index) }), nil",
+			"kvmodel/repair.go", "return !slices.ContainsFunc(indexes, func(index string) bool { return built.NamesOther(there.Defs, mine, index) }), nil", "return !slices.ContainsFunc(indexes, func(index string) bool { return index == \"\" && built.NamesOther(there.Defs, mine, index) }), nil",
 		),
 		proof.Wrong("changes go unheard",
 			repair, "err != nil || !r.isHeard(j) {", "err != nil {",

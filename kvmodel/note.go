@@ -77,5 +77,8 @@ func (notes) readBuilt(context.Context, kv.Store) error { return nil }
 
 func (notes) archive(context.Context, []string) error { return nil }
 
+// accept does nothing: a note that is lost cannot be made again.
+func (notes) accept(context.Context) error { return nil }
+
 // shape is empty: nothing is built of notes.
 func (notes) shape() string { return "" }

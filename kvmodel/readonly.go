@@ -29,12 +29,22 @@ var errReadOnly = kv.Unavailable(ErrReadOnly)
 // unwritten is a store that refuses to write.
 type unwritten struct{ kv.Store }
 
-// Powers has no transactions: these are for writers.
+// Powers has no transactions: these are for writers. What it knows of losses it may
+// not accept.
 func (u unwritten) Powers() kv.Powers {
 	p := kv.PowersOf(u.Store)
 	p.Atomic = nil
+	if p.Losses != nil {
+		p.Losses = unaccepted{p.Losses}
+	}
 	return p
 }
+
+// unaccepted is what a store knows of losses, which it refuses to change.
+type unaccepted struct{ kv.Losses }
+
+func (unaccepted) Accept(context.Context) ([]string, error) { return nil, errReadOnly }
+func (unaccepted) GoneBack(context.Context, string) error   { return errReadOnly }
 
 // Do carries out the ops that read.
 func (u unwritten) Do(ctx context.Context, ops []kv.Op) error {

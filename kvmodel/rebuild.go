@@ -72,13 +72,13 @@ func (m *model[T]) readBuilt(ctx context.Context, s kv.Store) error {
 // missing returns the indexes that do not hold all records. On a store that one
 // process holds alone they are built first.
 func (m *model[T]) missing(ctx context.Context) ([]string, error) {
-	there, exists, err := m.built.Read(ctx)
-	if err != nil || !exists {
+	there, err := m.built.Read(ctx)
+	if err != nil || !there.Exists {
 		// Nothing was ever written where the item is absent. That is not
 		// remembered, since the first write may come at any time.
 		return nil, err
 	}
-	missing := built.Missing(m.definitions(), there)
+	missing := built.Missing(m.definitions(), there.Defs)
 	if len(missing) > 0 && m.db.atomic != nil {
 		if err := m.writable(ctx); err != nil {
 			return nil, err
@@ -86,9 +86,13 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 		missing, _ = m.built.Known()
 		return missing, nil
 	}
-	m.built.Saw(missing)
+	m.built.Saw(there, missing)
 	return missing, nil
 }
+
+// accept makes what the model knows of its indexes worth nothing: servers have lost
+// their memory, and that is known. Rebuild makes them again.
+func (m *model[T]) accept(ctx context.Context) error { return m.built.Disown(ctx) }
 
 // rebuildTries is how often, once a second, a rebuild looks whether processes
 // with other indexes have ended.
@@ -140,6 +144,8 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// What is lost from now on may have been entered already.
+	since := m.built.Edition()
 	// An index is marked as built before its rebuild ends, so one that is missing now
 	// has not been built by this one.
 	_, ended, err := m.built.Rebuilds(ctx, m.db.store)
@@ -168,7 +174,7 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
-	if err := m.buildAll(ctx, builders, ended); err != nil {
+	if err := m.buildAll(ctx, builders, ended, since); err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
 	if err := m.built.End(ctx, number); err != nil {
@@ -178,17 +184,17 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if wait != nil && !work.Waits(wait) {
 		return fmt.Errorf("rebuild %s: %w", m.name, wait)
 	}
-	return work.FirstError(m.built.Mark(ctx, m.definitions()), wait)
+	return work.FirstError(m.built.Mark(ctx, since, m.definitions()), wait)
 }
 
 // builders returns the indexes, by name, that do not hold all records and build
 // themselves.
 func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error) {
-	there, _, err := m.built.Read(ctx)
+	there, err := m.built.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	missing, builders := built.Missing(m.definitions(), there), map[string]plug.Builder{}
+	missing, builders := built.Missing(m.definitions(), there.Defs), map[string]plug.Builder{}
 	for _, index := range m.indexes {
 		if b, ok := index.(plug.Builder); ok && slices.Contains(missing, definition(index)) {
 			builders[index.Name()] = b
@@ -198,13 +204,13 @@ func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error
 }
 
 // buildAll lets builders build themselves, in the order of the model's indexes.
-func (m *model[T]) buildAll(ctx context.Context, builders map[string]plug.Builder, ended int64) error {
+func (m *model[T]) buildAll(ctx context.Context, builders map[string]plug.Builder, ended int64, since built.Edition) error {
 	for _, index := range m.indexes {
 		if b := builders[index.Name()]; b != nil {
 			if err := b.Build(ctx, ended); err != nil {
 				return err
 			}
-			if err := m.built.Add(ctx, definition(index)); err != nil {
+			if err := m.built.Add(ctx, since, definition(index)); err != nil {
 				return err
 			}
 		}

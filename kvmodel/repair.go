@@ -82,12 +82,12 @@ func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) e
 // Knows reports whether the model has these indexes, given by their names, just as
 // others may read them. What no one reads needs no repair.
 func (m *model[T]) Knows(ctx context.Context, indexes []string) (bool, error) {
-	there, _, err := m.built.Read(ctx)
+	there, err := m.built.Read(ctx)
 	if err != nil {
 		return false, err
 	}
 	mine := m.definitions()
-	return !slices.ContainsFunc(indexes, func(index string) bool { return built.NamesOther(there, mine, index) }), nil
+	return !slices.ContainsFunc(indexes, func(index string) bool { return built.NamesOther(there.Defs, mine, index) }), nil
 }
 
 // Handles reports whether there is someone to call for a change.

@@ -98,6 +98,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 	top := l.Works.TopPrice
 	return []verbs{
 		{l.DB, map[string]func() error{
+			"Accept":   func() error { _, err := l.DB.Accept(ctx); return err },
 			"Repair":   func() error { return l.DB.Repair(ctx) },
 			"Note":     func() error { _, err := l.DB.Note(ctx, l.DB.Store(), "notes", []string{"x"}); return err },
 			"Writable": func() error { return l.DB.Writable() },

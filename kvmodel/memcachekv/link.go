@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // link is one connection to a server, with its own library client, used by one
@@ -19,8 +21,8 @@ type link struct {
 	client *memcache.Client
 	conn   net.Conn // nil if not connected
 
-	boot   uint64    // the boot number of the server it is connected to
-	looked time.Time // when the number was last read
+	number uint64 // of the memory of the server it is connected to
+	broken bool   // the connection has broken since the link was taken
 
 	// ctx is the context of the requests under way: the library has no way to
 	// pass it to the connection.
@@ -52,6 +54,8 @@ func (l *link) dial(_ context.Context, _, addr string) (net.Conn, error) {
 		return nil, err
 	}
 	l.conn = &wire{Conn: conn, link: l}
+	// No version that was read before holds on this connection, until meet says so.
+	l.number = kv.Random()
 	return l.conn, nil
 }
 

@@ -46,7 +46,7 @@ func (s *Store) carryOut(ctx context.Context, pending []*kv.Op) {
 			s.giveUp(pending, err)
 			return
 		}
-		s.fly(ctx, pending)
+		s.flyMet(ctx, pending)
 		if pending = repeatable(pending); len(pending) == 0 {
 			return
 		}

@@ -138,7 +138,7 @@ func TestDo_AServerThatIsDownIsUnavailableWithinTheDeadline(t *testing.T) {
 }
 
 func TestDo_WhereNothingListensCallsFailAtOnceAndWorkAfterARestart(t *testing.T) {
-	p := ownServer(t)
+	p := keepingServer(t)
 	s := openAt(t, p.Addr)
 	must(t, s, kv.OpSet("k", []byte("1")))
 	must(t, s, kv.OpIncrement("k", 1))
@@ -200,7 +200,7 @@ func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 }
 
 func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
-	p := ownServer(t)
+	p := keepingServer(t)
 	s := openAt(t, p.Addr)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

@@ -26,7 +26,16 @@
 //
 // Replication is asynchronous: a failover, or the restart of a server that does
 // not write every command to disk, loses acknowledged writes, and nothing here
-// notices. [Options].WaitReplicas makes that rarer.
+// notices as long as some of the data is left. [Options].WaitReplicas makes that
+// rarer.
+//
+// A server that has lost all it held, by FLUSHDB, a restart without its data, or a
+// failover to an empty replica, is noticed: on a server one item, and on a cluster 64,
+// evenly spread over the slots, say so. They are looked at on each new connection and
+// every 15 seconds. From then on every op on that server's keys is kv.ErrLost, until
+// someone calls Accept ([kv.Losses]). On a cluster a process that starts after the
+// loss knows it, too; on a single server it takes the server for a new one. A master
+// with fewer than 256 slots in a row may have no such item.
 //
 // A key that holds something other than an item is ErrUnavailable for all ops
 // but Set and Delete, which replace and remove it, and Add, which is ErrExists.
@@ -47,6 +56,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/ringtree/ringtree/internal/boot"
 	"github.com/ringtree/ringtree/internal/contact"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -85,7 +95,8 @@ type Store struct {
 	cluster bool
 	script  script
 	senders senders
-	flights sync.Pool // of *flight, for reuse
+	flights sync.Pool                   // of *flight, for reuse
+	memory  atomic.Pointer[boot.Memory] // nil before Open has connected
 	closed  atomic.Bool
 }
 
@@ -103,21 +114,21 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.WaitTimeout == 0 {
 		opts.WaitTimeout = time.Second
 	}
-	servers := contact.New(opts.Patience, "PING\r\n", dialer(opts))
-	client, err := connect(ctx, opts, servers)
-	if err != nil {
-		servers.Close()
-		return nil, fmt.Errorf("rediskv: open %s: %w: %w", strings.Join(opts.Addrs, ","), kv.ErrUnavailable, err)
-	}
-	return &Store{
+	s := &Store{
 		opts:    opts,
 		where:   strings.Join(opts.Addrs, ","),
-		client:  client,
-		servers: servers,
-		cluster: client.Mode() == rueidis.ClientModeCluster,
+		servers: contact.New(opts.Patience, "PING\r\n", dialer(opts)),
 		script:  newScript(),
 		senders: newSenders(),
-	}, nil
+	}
+	client, err := connect(ctx, s.clientOption())
+	if err != nil {
+		s.servers.Close()
+		return nil, fmt.Errorf("rediskv: open %s: %w: %w", s.where, kv.ErrUnavailable, err)
+	}
+	s.client, s.cluster = client, client.Mode() == rueidis.ClientModeCluster
+	s.memory.Store(s.newMemory())
+	return s, nil
 }
 
 func (o Options) check() error {
@@ -137,14 +148,14 @@ func (o Options) check() error {
 
 // connect returns a client that has reached a server, or an error if there is
 // none or ctx ends first.
-func connect(ctx context.Context, opts Options, servers *contact.Servers) (rueidis.Client, error) {
+func connect(ctx context.Context, opt rueidis.ClientOption) (rueidis.Client, error) {
 	type connected struct {
 		client rueidis.Client
 		err    error
 	}
 	done := make(chan connected, 1)
 	go func() {
-		client, err := rueidis.NewClient(clientOption(opts, servers))
+		client, err := rueidis.NewClient(opt)
 		done <- connected{client, err}
 	}()
 	select {
@@ -172,16 +183,15 @@ func dialer(opts Options) contact.Dialer {
 	}
 }
 
-func clientOption(opts Options, servers *contact.Servers) rueidis.ClientOption {
+func (s *Store) clientOption() rueidis.ClientOption {
+	opts := s.opts
 	return rueidis.ClientOption{
 		InitAddress: opts.Addrs,
 		Username:    opts.Username,
 		Password:    opts.Password,
 		SelectDB:    opts.DB,
 		TLSConfig:   opts.TLS,
-		DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return servers.Dial(ctx, addr)
-		},
+		DialCtxFn:   s.dial,
 		// What is known of the servers ends a silence first.
 		Dialer:           net.Dialer{Timeout: 2 * opts.Patience},
 		ConnWriteTimeout: 2 * opts.Patience,
@@ -205,7 +215,7 @@ func (s *Store) Close() error {
 }
 
 // Powers returns Unless, and Ordered on a single server, the Patience of the
-// options, and Outages.
+// options, Outages and Losses.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: !s.cluster, Patience: s.opts.Patience, Outages: s.servers.Outages}
+	return kv.Powers{Unless: true, Ordered: !s.cluster, Patience: s.opts.Patience, Outages: s.servers.Outages, Losses: s.memory.Load()}
 }

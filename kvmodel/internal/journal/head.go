@@ -64,16 +64,22 @@ func decodeHead(data []byte) (head, error) {
 	return h, r.Err
 }
 
-// write stores h in the place of the head of process. It returns ErrNone if the
-// journal was removed or is being removed: no one would find a segment that is
-// made after that.
-func (h head) write(ctx context.Context, s kv.Store, process string) error {
+// errGoneBack says that a head is older than one that was acknowledged.
+var errGoneBack = errors.New("the store shows an older head of the journal than it had")
+
+// write stores h in the place of the head of process, whose last tick was that. It
+// returns ErrNone if the journal was removed or is being removed: no one would find a
+// segment that is made after that.
+func (h head) write(ctx context.Context, s kv.Store, process string, last uint64) error {
 	key := headKey.Key(process)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
 	if err == nil {
 		var old head
 		if old, err = decodeHead(r.Value); err == nil && old.tick == closedTick {
 			return ErrNone
+		}
+		if err == nil && old.tick < last {
+			return errGoneBack
 		}
 	}
 	if err == nil {

@@ -40,20 +40,26 @@ type Config struct {
 // Journal writes the lines of this process.
 type Journal struct {
 	Config
+	losses  kv.Losses     // what the store knows of them, or nil
 	opening chan struct{} // holds one token while no one opens the journal
 
 	mu       sync.Mutex // never held during a trip
 	process  string     // "" until opened
 	begun    string     // process, or the name that is about to be
+	edition  uint64     // of the store, when the process was listed
 	segments []*Segment // those that exist, oldest first; the last is written to
 	tick     uint64
-	ticking  chan struct{} // closed when the loop that ticks has ended; nil while none runs
-	now      chan struct{} // makes the next tick come at once
+
+	headOf       string // the process whose head has acknowledged a tick, and which
+	acknowledged uint64
+
+	ticking chan struct{} // closed when the loop that ticks has ended; nil while none runs
+	now     chan struct{} // makes the next tick come at once
 }
 
 // New returns a journal that is not open yet.
 func New(c Config) *Journal {
-	j := &Journal{Config: c, opening: make(chan struct{}, 1), now: make(chan struct{}, 1)}
+	j := &Journal{Config: c, losses: kv.PowersOf(c.Store).Losses, opening: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 	j.opening <- struct{}{}
 	return j
 }
@@ -75,7 +81,7 @@ func (j *Journal) IsOwn(process string) bool {
 // Ready returns when the journal is open for lines. It costs trips the first
 // time only.
 func (j *Journal) Ready(ctx context.Context) error {
-	if j.name() != "" {
+	if j.isListed() {
 		return nil
 	}
 	select {
@@ -84,10 +90,34 @@ func (j *Journal) Ready(ctx context.Context) error {
 		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { j.opening <- struct{}{} }()
-	if j.name() != "" {
+	switch process := j.name(); {
+	case j.isListed():
 		return nil
+	case process != "":
+		return j.list(ctx, process)
 	}
 	return j.open(ctx)
+}
+
+// isListed reports whether the journal is open and others know of it, which they may
+// have lost with a server's memory.
+func (j *Journal) isListed() bool {
+	_, edition := kv.EditionOf(j.losses)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.process != "" && j.edition == edition
+}
+
+// list makes others know of the journal of process.
+func (j *Journal) list(ctx context.Context, process string) error {
+	err := listProcess(ctx, j.Store, process, true)
+	_, edition := kv.EditionOf(j.losses)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err == nil {
+		j.edition = edition
+	}
+	return err
 }
 
 // open starts a journal under a name that was never used before.
@@ -101,7 +131,7 @@ func (j *Journal) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := listProcess(ctx, j.Store, first.process, true); err != nil {
+	if err := j.list(ctx, first.process); err != nil {
 		return err
 	}
 	j.mu.Lock()

@@ -118,7 +118,13 @@ func (j *Journal) last() *Segment {
 // exists.
 func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	h, next := j.next(last)
-	err := h.write(ctx, j.Store, last.process)
+	err := h.write(ctx, j.Store, last.process, j.lastTick(last.process))
+	if err == nil {
+		j.ticked(last.process, h.tick)
+	}
+	if errors.Is(err, errGoneBack) {
+		return j.goneBack(ctx, last.process, err)
+	}
 	if err == nil && next != last {
 		_, err = kv.One(ctx, j.Store, kv.OpAdd(next.key(), nil))
 	}
@@ -136,6 +142,34 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 		j.segments = append(j.segments, next)
 	}
 	return nil
+}
+
+// goneBack says that the store shows an old head of process, whose segments may be old,
+// too: they are left for repair, and the next line goes to another journal.
+func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
+	if j.losses != nil {
+		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	j.forget(process)
+	return err
+}
+
+// lastTick returns the last tick of process that was acknowledged, 0 if there was none.
+func (j *Journal) lastTick(process string) uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.headOf != process {
+		return 0
+	}
+	return j.acknowledged
+}
+
+func (j *Journal) ticked(process string, tick uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.headOf, j.acknowledged = process, tick
 }
 
 // next returns what the head is to say, and the segment to write to after this
