@@ -116,11 +116,12 @@ func TestLane_Take_RaisesACounterAgainThatIsStillTooLow(t *testing.T) {
 	}
 }
 
-// splitting is a store that carries out the gets of the first trip with an increment,
-// lets other writers act, and then carries out the increment. It notes the number that
-// the counter is created with.
+// splitting is a store in which others act while a trip is under way: right before the
+// first write of the counter of that kind, and after the other ops of the trip. It notes
+// the number that the counter is created with.
 type splitting struct {
 	kv.Store
+	kind  kv.Kind
 	do    func()
 	added int64
 }
@@ -128,43 +129,66 @@ type splitting struct {
 func (*splitting) Powers() kv.Powers { return kv.Powers{} }
 
 func (s *splitting) Do(ctx context.Context, ops []kv.Op) error {
-	var late []int
+	var last []int
 	for i := range ops {
-		if ops[i].Kind == kv.Increment && s.do != nil {
-			late = append(late, i)
+		if ops[i].Kind == s.kind && ops[i].Key == "t:T:N:#n" {
+			last = append(last, i)
 			continue
 		}
-		if ops[i].Kind == kv.Add && ops[i].Key == "t:T:N:#n" {
-			s.added, _ = kv.ParseNumber(ops[i].Value)
-		}
-		_ = s.Store.Do(ctx, ops[i:i+1])
+		s.one(ctx, ops[i:i+1])
 	}
-	for _, i := range late {
+	for _, i := range last {
 		if do := s.do; do != nil {
 			s.do = nil
 			do()
 		}
-		_ = s.Store.Do(ctx, ops[i:i+1])
+		s.one(ctx, ops[i:i+1])
 	}
 	return kv.Unanswered(ops)
+}
+
+func (s *splitting) one(ctx context.Context, op []kv.Op) {
+	_ = s.Store.Do(ctx, op)
+	if op[0].Kind == kv.Add && op[0].Key == "t:T:N:#n" {
+		s.added, _ = kv.ParseNumber(op[0].Value)
+	}
+}
+
+// takeBeside has a new process take a number while another one pushes and then the
+// counter is lost, right before the new one's write of that kind. It returns the number,
+// what the new process has created the counter with, and what the other has reached.
+func takeBeside(t *testing.T, kind kv.Kind, lost bool) (n, added, top int64) {
+	ctx, mem, shape := context.Background(), memkv.New(memkv.Options{}), Shape{Size: 32, Segment: 2}
+	other := openLane(t, still{mem}, shape)
+	push := func() {
+		for range 6 {
+			stamp, err := other.push(ctx, "x")
+			must(t, err)
+			top = stamp
+		}
+	}
+	if push(); lost {
+		mem.Evict("t:T:N:#n")
+	}
+	s := &splitting{Store: still{mem}, kind: kind, do: func() { push(); mem.Evict("t:T:N:#n") }}
+	n, err := openLane(t, s, shape).take(ctx, s)
+	must(t, err)
+	return n, s.added, top
 }
 
 // What was acknowledged after a new process had read the ring, and before it found the
 // counter lost, is below the new counter from the start: readers go by that.
 func TestLane_Take_CreatesALostCounterAboveAllThatWasAcknowledgedBefore(t *testing.T) {
-	ctx, mem, shape := context.Background(), memkv.New(memkv.Options{}), Shape{Size: 32, Segment: 2}
-	other, top := openLane(t, still{mem}, shape), int64(0)
-	push := func() {
-		for range 6 {
-			n, err := other.push(ctx, "x")
-			must(t, err)
-			top = n
-		}
+	if n, added, top := takeBeside(t, kv.Increment, false); n <= top || added <= top {
+		t.Errorf("the counter was created as %d, and the number is %d; want both above %d", added, n, top)
 	}
-	push()
-	s := &splitting{Store: still{mem}, do: func() { push(); mem.Evict("t:T:N:#n") }}
-	if n, err := openLane(t, s, shape).take(ctx, s); n <= top || s.added <= top || err != nil {
-		t.Errorf("the counter was created as %d, and the number is %d, %v; want both above %d", s.added, n, err, top)
+}
+
+// Before the process creates the counter, another one does and goes on, and it is lost
+// again.
+func TestLane_Take_LooksAgainOnceItHasCreatedTheCounter(t *testing.T) {
+	if n, added, top := takeBeside(t, kv.Add, true); n <= top {
+		t.Errorf("the counter was created as %d, and the number is %d; want it above %d", added, n, top)
 	}
 }
 
