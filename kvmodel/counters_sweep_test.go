@@ -153,7 +153,7 @@ func TestSweep_ACounterHasTheHitsOfItsOwnRecordAndNoOthers(t *testing.T) {
 		world := kvtest.Hostile(powers)
 		world.Crash, world.Pause, world.Late, world.Slow = 0, 0, 0.1, 0.1
 		world.Fault = func(m kvtest.Moment) kvtest.Fault { return o.faults(m) }
-		proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
+		proof.Sweep(t, 40, world, func(sim *kvtest.Sim) {
 			o = &onlooker{sim: sim}
 			sim.CrashAt("p", 1+sim.Rand().IntN(120))
 			for i, name := range []string{"p", "q"} {

@@ -36,7 +36,7 @@ type DB struct {
 	now    func() time.Time
 	log    *slog.Logger
 
-	patience time.Duration // of a call whose context has no deadline; 0: for ever
+	patience time.Duration // of a call whose context has no deadline; 0: none
 	outages  *outages
 	readOnly bool // see ReadOnly
 

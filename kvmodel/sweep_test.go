@@ -395,7 +395,7 @@ func TestSweep_ARecordThatComesAndGoesKeepsItsClaimInAnyOrder(t *testing.T) {
 
 func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 	world := kvtest.World{Powers: powers, Late: 0.05, Mute: 0.02, Slow: 0.05, Fault: faults}
-	proof.Sweep(t, 400, world, func(sim *kvtest.Sim) {
+	proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
 		first := openMembers(still{sim.Store()})
 		for _, id := range sweepIDs {
 			if err := first.Create(context.Background(), &member{ID: id}); err != nil {

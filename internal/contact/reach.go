@@ -72,7 +72,7 @@ func (s *server) back() {
 	s.over()
 }
 
-// forget ends the tries. Whoever asks next tries by itself.
+// forget ends the tries. The next caller tries for itself.
 func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
