@@ -1,4 +1,4 @@
-# `make` lists the targets. CI runs `make test`.
+# `make` lists the targets. CI runs `make test` and two minutes of `make prove`.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c

@@ -26,7 +26,9 @@
 //	  plug        how an index class is plugged into records
 //	  envelope    what is stored under a record's key
 //	  wire        how numbers and texts are stored
+//	  boot        what tells a store on servers that one has lost its memory
 //	  numbering   rows of numbered keys without a counter
+//	  contact     whether the servers of a store answer
 //	  whole       every index class at once: stores that were kept, and an oracle
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
 //	  optest      how tests show an operation and its answer

@@ -46,14 +46,16 @@ var (
 		"internal/plug":      {[]string{"internal/envelope", "kvmodel/kv"}, nil},
 		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
+		"internal/boot":      {[]string{"kvmodel/kv"}, nil},
+		"internal/contact":   {[]string{"kvmodel/kv"}, nil},
 		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 
 		"kvmodel/kv":         {nil, nil},
 		"kvmodel/codec":      {nil, []string{"github.com/vmihailenco/msgpack/v5"}},
 		"kvmodel/memkv":      {[]string{"kvmodel/kv"}, nil},
 		"kvmodel/boltkv":     {[]string{"kvmodel/kv"}, []string{"go.etcd.io/bbolt"}},
-		"kvmodel/memcachekv": {[]string{"kvmodel/kv"}, []string{"github.com/bradfitz/gomemcache"}},
-		"kvmodel/rediskv":    {[]string{"kvmodel/kv"}, []string{"github.com/redis/rueidis"}},
+		"kvmodel/memcachekv": {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/bradfitz/gomemcache"}},
+		"kvmodel/rediskv":    {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/redis/rueidis"}},
 		"kvmodel/kvopen":     {append([]string{"kvmodel", "kvmodel/kv"}, backends...), nil},
 		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
 		"kvmodel/kvtest": {

@@ -48,7 +48,7 @@ func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string
 	return &Counter[K]{number[K]{records.ModelName() + "." + name, records.IDs(), db.Store(), tally}, tally}
 }
 
-// Hit adds 1 and returns the sum. One trip, three the first time, plus those of
+// Hit adds 1 and returns the sum. One trip, two the first time, plus those of
 // boards that follow before the reply. After an ErrUnclear it may or may not have
 // counted.
 func (c *Counter[K]) Hit(ctx context.Context, id K) (int64, error) { return c.Add(ctx, id, 1) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -35,6 +36,16 @@ func (l counted[T, K, V]) Members(ctx context.Context, s kv.Store, place string)
 	return m, err
 }
 
+// Mend asks the records about what no fold has asked about.
+func (l counted[T, K, V]) Mend(ctx context.Context, s kv.Store, place string) (mended bool, err error) {
+	err = l.logs.Open(ctx, s, place, func(entries []memberlog.Entry) error {
+		some, err := l.mend(ctx, s, place, entries)
+		mended = mended || some
+		return err
+	})
+	return mended, err
+}
+
 func (l counted[T, K, V]) Built() bool { return l.host.Built() }
 
 // Counts reports whether a derived count follows the lists.
@@ -50,10 +61,10 @@ func (l *Lists[T, K, V]) countsBeside(m *plug.Move) bool {
 // shares returns what is to be added for m: its share of each number, less what its
 // earlier tries have added.
 func shares(m *plug.Move) (all []plug.Share) {
-	for _, place := range without(m.Is, m.Was) {
+	for _, place := range plug.Without(m.Is, m.Was) {
 		all = append(all, plug.Share{Place: place, By: 1})
 	}
-	for _, place := range without(m.Was, m.Is) {
+	for _, place := range plug.Without(m.Was, m.Is) {
 		all = append(all, plug.Share{Place: place, By: -1})
 	}
 	for _, sent := range m.Added.Shares {
@@ -65,10 +76,6 @@ func shares(m *plug.Move) (all []plug.Share) {
 		all[at].By -= sent.By
 	}
 	return slices.DeleteFunc(all, func(s plug.Share) bool { return s.By == 0 })
-}
-
-func without(all, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(others, s) })
 }
 
 // add adds more to the numbers, and notes in added what it did.

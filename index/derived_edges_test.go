@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -140,7 +141,7 @@ type meddling struct {
 
 func (m *meddling) Do(ctx context.Context, ops []kv.Op) error {
 	for _, op := range ops {
-		if before := m.before; op.Kind == kv.CompareAndSwap && before != nil {
+		if before := m.before; op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") && before != nil {
 			m.before = nil
 			before()
 		}
@@ -221,6 +222,69 @@ func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) 
 		}
 		must(t, f.db.Close(ctx))
 		must(t, other.db.Close(ctx))
+	})
+}
+
+// uncounting is a store that refuses additions.
+type uncounting struct{ kv.Store }
+
+func (u uncounting) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if ops[i].Kind == kv.Increment {
+			ops[i].Result.Err = kv.ErrUnavailable
+			continue
+		}
+		_ = u.Store.Do(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+func TestDerivedCount_IsSaidToBeInDoubtBeforeTheReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		late := &unremoving{Store: shared{uncounting{still{mem}}}}
+		other, f := openShelf(t, still{mem}), openShelf(t, late)
+		must(t, other.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		late.refuses.Store(true)
+		_, err := f.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
+		must(t, err)
+		if n := f.db.Stats().InDoubt; n != 2 {
+			t.Errorf("%d counts are in doubt, want 2", n)
+		}
+		late.refuses.Store(false)
+		time.Sleep(2 * time.Minute)
+		wantCount(t, ctx, mem, 0)
+		if n := counterOf(t, ctx, mem, "kv"); n != 1 {
+			t.Errorf("kv has %d, want 1", n)
+		}
+		if n := f.db.Stats().InDoubt; n != 0 {
+			t.Errorf("%d counts are in doubt, want none", n)
+		}
+		must(t, f.db.Close(ctx))
+		must(t, other.db.Close(ctx))
+	})
+}
+
+func TestDerivedCount_DoesNotCountWhatNoRecordConfirms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		f := openShelf(t, still{mem})
+		must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+		must(t, f.Create(ctx, &book{ID: "b", Tags: []string{"kv"}}))
+		must(t, f.db.Flush(ctx))
+		strangeIn(t, still{mem}, "ByTags", "go",
+			memberlog.Entry{ID: "b", Rev: 1, In: true}, // contradicted by its record
+			memberlog.Entry{ID: "ghost", Rev: uint64(time.Now().UnixMilli()), In: true})
+		mem.Evict("c:Tag:Books:go")
+		must(t, f.Create(ctx, &book{ID: "x", Tags: []string{"go"}}))
+		time.Sleep(3 * time.Minute)
+		wantCount(t, ctx, mem, 2)
+		wantIDs(t, ctx, f.ByTags.Of("go"), "a", "x")
+		wantIDs(t, ctx, f.ByTags.Of("kv"), "b")
+		if n := f.db.Stats().InDoubt; n != 0 {
+			t.Errorf("%d counts are in doubt, want none", n)
+		}
+		must(t, f.db.Close(ctx))
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 
 // The model of a derived count: the number of a target's two edges. Two processes
 // make, delete or change edges, possibly the same one, with up to two tries. One may
-// die; one request for the number may arrive late or never; the target is deleted
+// die, and where the keys are on several servers its line may never have arrived; one request for the number may arrive late or never; the target is deleted
 // and made again; the store may drop the number once. Whatever is in doubt is
 // counted again, while others go on.
 
@@ -30,6 +30,7 @@ type counting struct {
 	early   bool // counted again while what is older is under way
 	set     bool // counted again whatever has changed
 	byCount bool // lists are compared by how many are in them
+	blind   bool // the records are not asked about what is in the list
 }
 
 // edger is a process.
@@ -47,6 +48,7 @@ type edger struct {
 	lost      bool
 	doubt     bool // an answer about the number is missing
 	dead      bool
+	unknown   bool // it has died, and its line did not arrive
 	young     bool // it began after the recount under way had read the list
 	elder     bool // it was under way when the last doubt arose
 }
@@ -181,6 +183,9 @@ func (o *counting) steps(s countState, step func(countState, string, ...any)) {
 // process is what process i may do.
 func (o *counting) process(s countState, i int, step func(countState, string, ...any)) {
 	p := s.p[i]
+	if p.unknown {
+		return
+	}
 	if p.dead {
 		n := s
 		if !p.committed {
@@ -195,6 +200,11 @@ func (o *counting) process(s countState, i int, step func(countState, string, ..
 		n := s
 		n.deaths, n.p[i].dead = 1, true
 		step(n, "p%d dies", i)
+		// One that has begun a number again must be known: see docs/decisions/0004.
+		if p.pc == 2 && p.tries == 0 && !p.committed && !p.lost && !p.counted && !p.doubt {
+			n.p[i].unknown = true
+			step(n, "p%d dies, and its line did not arrive", i)
+		}
 	}
 	switch p.pc {
 	case 0:
@@ -319,7 +329,7 @@ func (o *counting) send(s countState, i int, d int8, step func(countState, strin
 // quiet reports whether no one but i has anything under way and nothing is in doubt.
 func (s *countState) quiet(i int) bool {
 	for j, p := range s.p {
-		if j != i && (p.doubt || p.pc > 1 && p.pc != ended || p.pc == 1 && p.sent != 0) {
+		if j != i && !p.unknown && (p.doubt || p.pc > 1 && p.pc != ended || p.pc == 1 && p.sent != 0) {
 			return false
 		}
 	}
@@ -331,7 +341,7 @@ func (s *countState) quiet(i int) bool {
 func (o *counting) recount(s countState, step func(countState, string, ...any)) {
 	elder, old := s.lateElder, s.late != 0 && !s.lateYoung
 	for _, p := range s.p {
-		if p.pc > 0 && p.pc != ended {
+		if p.pc > 0 && p.pc != ended && !p.unknown {
 			elder, old = elder || p.elder, old || !p.young
 		}
 	}
@@ -356,6 +366,12 @@ func (o *counting) recount(s countState, step func(countState, string, ...any)) 
 		}
 		step(n, "the recount reads the list again: %v", list)
 	case s.round.pc == 3:
+		if n.takesOut(s.round.list) && !o.blind {
+			n.round.pc, n.round.version, n.round.list = 0, 0, [2]uint8{}
+			step(n, "the recount takes out what no record confirms")
+			return
+		}
+		n = s
 		if s.version == s.round.version || o.set {
 			n.there, n.n, n.open = true, members(s.round.list), false
 			n.version++
@@ -363,6 +379,19 @@ func (o *counting) recount(s countState, step func(countState, string, ...any)) 
 		n.round.pc, n.round.version, n.round.list = 0, 0, [2]uint8{}
 		step(n, "the recount writes %d: %v", members(s.round.list), n.version != s.version)
 	}
+}
+
+// takesOut fences the edges of processes whose lines did not arrive, as far as their
+// entries are in list, and reports whether there are any.
+func (s *countState) takesOut(list [2]uint8) (any bool) {
+	for i, p := range s.p {
+		if p.unknown && p.want > 0 && list[p.edge] == p.rev+1 && s.rev[p.edge] == p.rev {
+			s.rev[p.edge]++
+			s.p[i].pc = ended
+			any = true
+		}
+	}
+	return any
 }
 
 func (o *counting) wrong(s countState) string {
@@ -373,7 +402,7 @@ func (o *counting) wrong(s countState) string {
 		return ""
 	}
 	for _, p := range s.p {
-		if p.pc != 0 && p.pc != ended {
+		if p.pc != 0 && p.pc != ended && !p.unknown {
 			return ""
 		}
 	}
@@ -412,6 +441,7 @@ var countingMistakes = map[string]func(*counting){
 	"what was lost begins at 0":          func(o *counting) { o.begins = true },
 	"counted again too early":            func(o *counting) { o.early = true },
 	"counted again whatever has changed": func(o *counting) { o.set = true },
+	"the records are not asked":          func(o *counting) { o.blind = true },
 }
 
 func TestModels_ADerivedCountIsTheNumberOfEdges(t *testing.T) {

@@ -38,6 +38,8 @@ func newElements[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *el
 }
 
 func (e *elements[T]) add(ctx context.Context, v *T) (int64, error) {
+	ctx, cancel := e.db.Patient(ctx)
+	defer cancel()
 	value, err := e.codec.Append(kv.RandomBytes(nonceBytes), v)
 	if err != nil {
 		return 0, err
@@ -47,7 +49,7 @@ func (e *elements[T]) add(ctx context.Context, v *T) (int64, error) {
 	case e.turn <- struct{}{}:
 		defer func() { <-e.turn }()
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: %w", kv.ErrUnavailable, ctx.Err())
+		return 0, kv.Unavailable(kv.Ended(ctx))
 	}
 	n, err := e.numbers.Add(ctx, e.db.Store(), value)
 	if err != nil {

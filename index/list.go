@@ -21,8 +21,11 @@ type List[T any, K comparable] struct {
 // though not the records, so use it for short lists or seldom; a counter with
 // count=Model.Field has the number at no cost. Changes of this process that have
 // returned are counted; one that is under way may be counted already. So may one
-// that a crash has stopped halfway, until it is repaired.
+// that a crash has stopped halfway, until it is repaired or, where the keys are on
+// several servers, a page has come across it.
 func (l *List[T, K]) Count(ctx context.Context) (int, error) {
+	ctx, cancel := l.host.DB().Patient(ctx)
+	defer cancel()
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
@@ -33,6 +36,8 @@ func (l *List[T, K]) Count(ctx context.Context) (int, error) {
 // it: exactly up to a few thousand, and within a few percent above. It counts
 // what Count does. One trip, two the first time.
 func (l *List[T, K]) Size(ctx context.Context) (int, error) {
+	ctx, cancel := l.host.DB().Patient(ctx)
+	defer cancel()
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
@@ -56,6 +61,8 @@ func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
 //
 // Two trips, three the first time. Errors are ErrBadCursor and ErrNeedsRebuild.
 func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, cancel := l.host.DB().Patient(ctx)
+	defer cancel()
 	from, err := startOf(l.name, cursor, n)
 	if err == nil {
 		err = l.host.Ready(ctx)

@@ -158,10 +158,15 @@ func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) er
 }
 
 // Committed makes the readers of this process see at once that the record is no
-// longer in the lists that After will take it out of.
+// longer in the lists that After will take it out of, and which numbers are in doubt.
 func (l *Lists[T, K, V]) Committed(m *plug.Move) {
 	for _, place := range m.Lost {
 		l.logs.Leave(place, l.out(m.ID, m.Rev))
+	}
+	if l.countsBeside(m) {
+		for _, place := range m.Added.Doubt {
+			l.derived.Doubt(place, l.host.DB().Now())
+		}
 	}
 }
 

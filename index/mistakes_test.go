@@ -12,12 +12,14 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 		truth   = "index/truth.go"
 		lists   = "index/lists.go"
 		leaving = "index/internal/memberlog/leaving.go"
+		page    = "index/page.go"
 		fold    = "index/internal/memberlog/fold.go"
 		commit  = "kvmodel/write_commit.go"
+		plan    = "kvmodel/write_plan.go"
 		prepare = "kvmodel/write_prepare.go"
 		rebuild = "kvmodel/rebuild.go"
 	)
-	proof.Mistakes(t, "./index", "TestList_(A|Size)|TestLists_Rebuild|TestRecords_TheLine|TestSweep_(AfterACrash|WhereTrips|AProcess)", []string{"RINGTREE_SEEDS=500"}, []proof.Mistake{
+	proof.Mistakes(t, "./index", "TestList_(A|Has|Size)|TestLists_Rebuild|TestRecords_TheLine|TestSweep_(AfterACrash|WhereTrips|AProcess)", []string{"RINGTREE_SEEDS=500"}, []proof.Mistake{
 		proof.Wrong("a fold writes what no record confirms",
 			fold, "return l.Confirm != nil && r.late && r.member(now)", "return false && r.late && r.member(now)",
 		),
@@ -32,6 +34,9 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 		),
 		proof.Wrong("what is long pending is not fenced",
 			truth, "e.ID, place, e.Rev)", "e.ID, place, 0)",
+		),
+		proof.Wrong("a page takes nothing for old",
+			page, "	case m.Rev > rec.Rev && p.hasEnded(m, rec):", "	case m.Rev > rec.Rev && p.hasEnded(m, rec) && p.logs == nil:",
 		),
 		proof.Wrong("a rebuild only adds",
 			truth, "	for batch := range slices.Chunk(entered, mendAtOnce) {", "	for batch := range slices.Chunk(entered[:0], mendAtOnce) {",
@@ -51,6 +56,12 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 		),
 		proof.Wrong("Size subtracts only until the removal was tried",
 			lists, "	if err == nil {\n		l.logs.Left(place, e)", "	if true {\n		l.logs.Left(place, e)",
+		),
+		proof.Wrong("a change does not outdo what an earlier one has left",
+			plan, "max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1", "max(rec.Rev, c.maxRev) + 1",
+		),
+		proof.Wrong("a try does not outdo the one before",
+			plan, "max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1", "max(rec.Rev, c.uncleaned.past(c.id)) + 1",
 		),
 		proof.Wrong("a deletion's line goes out after the record",
 			commit, "	record := len(works)\n	works = append(works, func(s kv.Store) error { return c.write(s, p) })\n", "	works = append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, works...)\n	record := 0\n",

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -120,13 +121,7 @@ func (p *page[T, K]) take() error {
 func (p *page[T, K]) look(m memberlog.Member, rec *plug.Seen[T]) {
 	p.last = &m.Position
 	if !rec.Holds(p.place) {
-		if m.Rev > rec.Rev {
-			p.logs.Pending(p.place, memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true})
-		}
-		if !p.met {
-			p.met = true
-			p.meet(m, rec)
-		}
+		p.passOver(m, rec)
 		return
 	}
 	if !kept(rec.Value, p.keep) {
@@ -144,13 +139,32 @@ func (p *page[T, K]) look(m memberlog.Member, rec *plug.Seen[T]) {
 // minute later, if it does; if not, the change should seldom be disturbed.
 const pending = 8
 
-// meet repairs an entry that a reader has passed over.
-func (p *page[T, K]) meet(m memberlog.Member, rec *plug.Seen[T]) {
-	if m.Rev <= rec.Rev {
+// passOver repairs the entry of a record that does not belong on the page: one of
+// each page, and those of changes that have long ended.
+func (p *page[T, K]) passOver(m memberlog.Member, rec *plug.Seen[T]) {
+	switch {
+	case m.Rev > rec.Rev && p.hasEnded(m, rec):
+		p.host.Meet(rec.ID, p.place, m.Rev)
+		return
+	case p.met:
+	case m.Rev <= rec.Rev:
 		p.host.Meet(rec.ID, p.place, 0)
-	} else if kv.Random()%pending == 0 {
+	case kv.Random()%pending == 0:
 		p.host.Meet(rec.ID, p.place, m.Rev)
 	}
+	p.met = true
+	if m.Rev > rec.Rev {
+		p.logs.Pending(p.place, memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true})
+	}
+}
+
+// changesEndIn is longer than any change takes, by clocks that differ.
+const changesEndIn = time.Minute
+
+// hasEnded reports whether the change that has made m must have ended: the rev of a
+// record that is made is the time, or more.
+func (p *page[T, K]) hasEnded(m memberlog.Member, rec *plug.Seen[T]) bool {
+	return !rec.Envelope.Live() && p.host.DB().Now().Sub(time.UnixMilli(int64(m.Rev))) > changesEndIn
 }
 
 func (p *page[T, K]) listing() kvmodel.Listing[T] {

@@ -61,6 +61,11 @@ func (s *Set[K]) Add(ctx context.Context, ids ...K) error { return s.say(ctx, id
 func (s *Set[K]) Remove(ctx context.Context, ids ...K) error { return s.say(ctx, ids, false) }
 
 func (s *Set[K]) say(ctx context.Context, ids []K, in bool) error {
+	if err := s.db.Writable(); err != nil {
+		return s.failure(err)
+	}
+	ctx, cancel := s.db.Patient(ctx)
+	defer cancel()
 	now := s.db.Now()
 	return atEach(ctx, s.store, len(ids), func(store kv.Store, i int) error {
 		e := memberlog.Entry{ID: s.ids.Text(ids[i]), Rev: s.revs.next(now), In: in}
@@ -101,6 +106,8 @@ func (s *Set[K]) Page(ctx context.Context, cursor string, n int) (Members[K], er
 	if err != nil {
 		return Members[K]{}, err
 	}
+	ctx, cancel := s.db.Patient(ctx)
+	defer cancel()
 	w, err := from.window(ctx, s.logs, s.store, s.place, from.at, n)
 	if err != nil {
 		return Members[K]{}, s.failure(err)
@@ -135,6 +142,9 @@ func (s *Set[K]) All(ctx context.Context) iter.Seq2[K, error] {
 // Accept declares what is left of the set to be the whole set, after its store has
 // lost a part. Until then reading the set returns ErrNeedsRebuild.
 func (s *Set[K]) Accept(ctx context.Context) error {
+	if err := s.db.Writable(); err != nil {
+		return s.failure(err)
+	}
 	return s.failure(s.logs.Accept(ctx, s.store, s.place))
 }
 

@@ -100,19 +100,28 @@ func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
 // records.
 func (l *Lists[T, K, V]) mendAll(ctx context.Context, s kv.Store, place string) error {
 	return l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
-		for batch := range slices.Chunk(entries, loadAtOnce) {
-			if err := l.mend(ctx, s, place, batch); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := l.mend(ctx, s, place, entries)
+		return err
 	})
 }
 
-func (l *Lists[T, K, V]) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) error {
+// mend mends those of entries that do not agree with their records, and reports
+// whether there are any.
+func (l *Lists[T, K, V]) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
+	for batch := range slices.Chunk(entries, loadAtOnce) {
+		some, err := l.mendSome(ctx, s, place, batch)
+		if err != nil {
+			return mended, err
+		}
+		mended = mended || some
+	}
+	return mended, nil
+}
+
+func (l *Lists[T, K, V]) mendSome(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
 	recs, err := l.seeThoseOf(ctx, s, entries)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var works []func(kv.Store) error
 	for i, rec := range recs {
@@ -128,8 +137,8 @@ func (l *Lists[T, K, V]) mend(ctx context.Context, s kv.Store, place string, ent
 	}
 	for _, err := range kv.Together(ctx, s, works...) {
 		if err != nil {
-			return err
+			return true, err
 		}
 	}
-	return nil
+	return len(works) > 0, nil
 }

@@ -18,8 +18,13 @@ import (
 // before it commits and before its journal line arrives.
 func strange(t testing.TB, s kv.Store, entries ...memberlog.Entry) {
 	t.Helper()
+	strangeIn(t, s, "ByAuthor", "knuth", entries...)
+}
+
+func strangeIn(t testing.TB, s kv.Store, index, value string, entries ...memberlog.Entry) {
+	t.Helper()
 	l := &memberlog.Logs{
-		Key:     func(place string) string { return "l:Book:ByAuthor:" + place },
+		Key:     func(place string) string { return "l:Book:" + index + ":" + place },
 		Store:   s,
 		Now:     time.Now,
 		Soon:    func(func(context.Context) error) {},
@@ -27,7 +32,7 @@ func strange(t testing.TB, s kv.Store, entries ...memberlog.Entry) {
 		Confirm: func(context.Context, kv.Store, string, []memberlog.Entry) ([]memberlog.Entry, error) { return nil, nil },
 	}
 	for _, e := range entries {
-		must(t, l.Write(t.Context(), s, "knuth", e))
+		must(t, l.Write(t.Context(), s, value, e))
 	}
 }
 
@@ -117,6 +122,31 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T)
 			now = now.Add(61 * time.Second)
 		}
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
+	})
+}
+
+// The rev of a new record is the time.
+func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		now := time.Now()
+		b := openAt(t, shared{s}, &now)
+		for _, id := range []string{"a", "gone"} {
+			must(t, b.Create(ctx, &book{ID: id, Author: "dijkstra"}))
+		}
+		must(t, b.Delete(ctx, "gone"))
+		must(t, b.db.Flush(ctx))
+		now = now.Add(time.Second)
+		for i := range 10 {
+			strange(t, s, memberlog.Entry{ID: fmt.Sprint("ghost", i), Rev: uint64(now.UnixMilli()), In: true})
+		}
+		strange(t, s, memberlog.Entry{ID: "gone", Rev: uint64(now.UnixMilli()), In: true})
+		now = now.Add(61 * time.Second)
+		for range 11 { // A page repairs one.
+			_, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
+			must(t, err)
+			must(t, b.db.Flush(ctx))
+		}
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"))
 	})
 }
 

@@ -51,6 +51,8 @@ func (u *Unique[T, V]) Find(ctx context.Context, v V) (*T, error) {
 // FindMulti returns the records that hold vs, in the order of vs and nil where
 // there is none, in the trips of one Find.
 func (u *Unique[T, V]) FindMulti(ctx context.Context, vs []V) ([]*T, error) {
+	ctx, cancel := u.host.DB().Patient(ctx)
+	defer cancel()
 	if err := u.host.Ready(ctx); err != nil {
 		return nil, err
 	}

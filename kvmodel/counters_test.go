@@ -2,6 +2,7 @@ package kvmodel_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,10 +25,11 @@ type views struct {
 	db *kvmodel.DB
 }
 
-func openViews(t testing.TB, s kv.Store) *views {
-	db := open(t, s)
+func openViews(t testing.TB, s kv.Store) *views { return newViews(open(t, s), 0) }
+
+func newViews(db *kvmodel.DB, keep int) *views {
 	return &views{kvmodel.NewRecords(db, kvmodel.Schema[viewed, string]{
-		Name: "Viewed", Version: 1,
+		Name: "Viewed", Version: 1, History: keep,
 		ID:       func(v *viewed) string { return v.ID },
 		SetID:    func(v *viewed, id string) { v.ID = id },
 		Key:      kvmodel.StringKey[string](),
@@ -199,4 +201,63 @@ func TestCounter_HitsThatWereReadBesideAnOlderTombstoneAreNotDropped(t *testing.
 	b.wantViews(t, ctx, 5)
 	must(t, a.db.Close(ctx))
 	must(t, b.db.Close(ctx))
+}
+
+func TestCounter_AFirstHitThatDiesHalfwayLeavesNoNumberOfNone(t *testing.T) {
+	for dies := range 3 {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		ops := 0
+		dying := tamper(plain(mem), func(_ context.Context, trip []kv.Op, next func([]kv.Op) error) error {
+			if touchesCounter(trip) {
+				if ops++; ops > dies {
+					return kv.ErrUnavailable
+				}
+			}
+			return next(trip)
+		})
+		v := openViews(t, dying)
+		_, _ = v.db.Tally("Viewed", "Views").Add(ctx, "a", 1)
+		if r, err := kv.One(ctx, mem, kv.OpGet("n:Viewed:Views:a")); err == nil && string(r.Value) != "1" {
+			t.Errorf("after %d trips it is %s", dies, r.Value)
+		}
+	}
+}
+
+// A hit that comes between the deletion's A0 and its commit makes it look for the
+// counter again: in the second trip of its A4, and the record in the third. After
+// each of these trips another process makes the record again.
+func TestCounter_HitsOfTheNextRecordSurviveASecondLookForTheCounter(t *testing.T) {
+	for after := 1; after <= 4; after++ {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		slow := tamper(shared{plain(mem)}, nil)
+		a, b := openViews(t, slow), openViews(t, shared{plain(mem)})
+		must(t, a.Create(ctx, &viewed{ID: "a"}))
+		must(t, b.Create(ctx, &viewed{ID: "warm"}))
+		a.hit(t, ctx, 3)
+		must(t, a.db.Flush(ctx))
+		trips := 0
+		slow.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+			commits := slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == kv.CompareAndSwap && op.Key == "r:Viewed:a" })
+			if commits {
+				b.hit(t, ctx, 1)
+			}
+			err := next(ops)
+			if commits || trips > 0 {
+				trips++
+			}
+			if trips == after+1 {
+				must(t, b.Create(ctx, &viewed{ID: "a"}))
+				b.hit(t, ctx, 5)
+			}
+			return err
+		})
+		must(t, a.Delete(ctx, "a"))
+		must(t, a.db.Flush(ctx))
+		if trips <= after {
+			t.Fatalf("A4 has made %d trips, want more than %d", trips-1, after-1)
+		}
+		b.wantViews(t, ctx, 5)
+		must(t, a.db.Close(ctx))
+		must(t, b.db.Close(ctx))
+	}
 }

@@ -32,6 +32,9 @@ func (m *model[T]) writable(ctx context.Context) error {
 	if m.db.work.IsClosed() {
 		return kv.Unavailable(errDBClosed)
 	}
+	if err := m.db.Writable(); err != nil {
+		return err
+	}
 	name := built.Alone
 	if m.db.atomic == nil {
 		if err := m.db.journal.Ready(ctx); err != nil {

@@ -24,8 +24,6 @@ const (
 	// tombstoneTTL is how long what is deleted stays marked as such. It exceeds
 	// the longest time a request can be late.
 	tombstoneTTL = 24 * time.Hour
-
-	repairEvery = 15 * time.Second
 )
 
 // A DB is a store with what a process needs to write to it: a journal, by which
@@ -34,13 +32,18 @@ const (
 type DB struct {
 	store  kv.Store
 	atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
+	losses kv.Losses                                         // nil: likewise
 	now    func() time.Time
 	log    *slog.Logger
+
+	patience time.Duration // of a call whose context has no deadline; 0: none
+	outages  *outages
+	readOnly bool // see ReadOnly
 
 	journal  *journal.Journal
 	work     *work.Queue
 	repairer *repair.Repairer
-	watching sync.Once // repairs from time to time, once the DB writes
+	watch    *watch
 	recent   *recent.Reads
 	turns    *turns.Turns // by the key of a record
 
@@ -57,6 +60,8 @@ type dataClass interface {
 	repair.Model
 	definitions() []string
 	archive(ctx context.Context, ids []string) error
+
+	// accept takes what the store has lost of what the model has for lost.
 	accept(ctx context.Context) error
 }
 
@@ -64,9 +69,10 @@ type dataClass interface {
 type Option func(*options)
 
 type options struct {
-	now    func() time.Time
-	log    *slog.Logger
-	tenant string
+	now      func() time.Time
+	log      *slog.Logger
+	tenant   string
+	readOnly bool
 }
 
 // Clock makes the DB read the time from now.
@@ -95,28 +101,81 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		}
 		s = tenant
 	}
+	if o.readOnly {
+		s = unwritten{s}
+	}
+	powers := kv.PowersOf(s)
 	db := &DB{
-		store:   sides.Store{Store: s},
-		atomic:  kv.PowersOf(s).Atomic,
-		now:     o.now,
-		log:     o.log,
-		work:    work.NewQueue(o.log),
-		recent:  new(recent.Reads),
-		turns:   turns.New(),
-		models:  make(map[string]dataClass),
-		tallies: make(map[[2]string]*Tally),
-		derived: make(map[[2]string]*Derived),
+		store:    sides.Store{Store: s},
+		atomic:   powers.Atomic,
+		losses:   powers.Losses,
+		now:      o.now,
+		log:      o.log,
+		readOnly: o.readOnly,
+		work:     work.NewQueue(o.log),
+		watch:    newWatch(powers.Alone && !o.readOnly),
+		recent:   new(recent.Reads),
+		turns:    turns.New(),
+		models:   make(map[string]dataClass),
+		tallies:  make(map[[2]string]*Tally),
+		derived:  make(map[[2]string]*Derived),
+
+		patience: powers.Patience,
+		outages:  &outages{log: o.log, away: make(map[string]bool)},
+	}
+	if powers.Outages != nil {
+		powers.Outages(db.outages.hear)
 	}
 	db.journal = journal.New(journal.Config{
 		Store: db.store, Log: o.log, Now: o.now, Atomic: db.atomic != nil, Closed: db.work.Closed(),
-		Shapes: db.shapes, Archive: db.archive, Opened: db.watch,
+		Shapes: db.shapes, Archive: db.archive,
 	})
 	db.repairer = repair.New(repair.Config{
-		Store: db.store, Now: o.now, Process: db.journal.Process,
-		Model: func(name string) repair.Model { return db.model(name) }, Archive: db.archive,
-		Settled: db.isSettled,
+		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
+		Model: func(name string) repair.Model { return db.model(name) }, Known: db.watch.knownNow,
+		Archive: db.archive,
+		Settle:  db.settle,
 	})
+	if db.losses != nil {
+		db.losses.Watch(db.logLoss)
+	}
 	return db, nil
+}
+
+// logLoss logs that servers have lost their memory, or that this was accepted.
+func (db *DB) logLoss(servers []string, lost error) {
+	if lost != nil {
+		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until DB.Accept", "servers", servers, "err", lost)
+		return
+	}
+	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild", "servers", servers)
+}
+
+// Accept says that it is known which servers of the store have lost their memory, or
+// were added or removed: until then the store answers ErrLost for their keys. Accept
+// returns them, none if no operation has met a loss, and accepts it for all processes.
+// A DB that has asked for nothing yet looks first, so a program that only accepts
+// needs to do nothing else; it should have all models. All servers must answer.
+//
+// Afterwards what was lost is absent, and every index of every model is
+// ErrNeedsRebuild: Rebuild makes those whose records are left. The records that are
+// gone, and what no record says, such as plain counters, do not come back.
+func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
+	if err := db.Writable(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := db.Patient(ctx)
+	defer cancel()
+	if db.losses != nil {
+		if servers, err = db.losses.Accept(ctx); err != nil {
+			return servers, err
+		}
+	}
+	var errs []error
+	for _, m := range db.allModels() {
+		errs = append(errs, m.accept(ctx))
+	}
+	return servers, errors.Join(errs...)
 }
 
 // Store returns the store the DB works on, with the tenant's prefix.
@@ -132,15 +191,21 @@ type Stats struct {
 	Failed     int // how often one has failed
 	Lines      int // changes in the journal that are not known to be complete
 	Retries    int // how often a change lost a race and started over
+	Lost       int // servers, or parts of a cluster, that have lost their memory: see Accept
 	InDoubt    int // derived counts that will be counted again, since an answer was missing or a process died
+
+	Away []string // the servers of the store that refuse or do not answer
 }
 
 // Stats returns what the DB is doing now.
 func (db *DB) Stats() Stats {
 	busy, waiting, failed := db.work.Stats()
-	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load())}
+	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), Away: db.outages.servers()}
 	for _, d := range db.deriveds() {
 		s.InDoubt += d.InDoubt()
+	}
+	if db.losses != nil {
+		s.Lost = len(db.losses.Lost())
 	}
 	return s
 }
@@ -163,16 +228,29 @@ func (db *DB) Close(ctx context.Context) error {
 var errDBClosed = errors.New("the DB is closed")
 
 // Later does f in the background, or at once if there is too much to do already.
-// Flush and Close wait for it. An error is logged and no more.
-func (db *DB) Later(f func(context.Context) error) { db.work.Later(f) }
+// Flush and Close wait for it. An error is logged and no more. A DB that is opened
+// with ReadOnly does none of this, nor what Soon and Surely are given.
+func (db *DB) Later(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Later(f)
+	}
+}
 
 // Soon does f in the background, unless there is too much to do already or the
 // DB is closed. It is for upkeep that others can do as well.
-func (db *DB) Soon(f func(context.Context) error) { db.work.Soon(f) }
+func (db *DB) Soon(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Soon(f)
+	}
+}
 
 // Surely does f in the background like Later. If f fails or returns ErrNotYet, it
 // is called again every 15 seconds until it succeeds or the process ends.
-func (db *DB) Surely(f func(context.Context) error) { db.work.Surely(f) }
+func (db *DB) Surely(f func(context.Context) error) {
+	if !db.readOnly {
+		db.work.Surely(f)
+	}
+}
 
 // AtFlush makes Flush and Close call f first, which writes what a process gathers
 // in memory. Call AtFlush at start-up.
@@ -194,25 +272,9 @@ func (db *DB) Flush(ctx context.Context) error { return db.work.Flush(ctx) }
 // records may have to wait for another that changes the same record. If a work
 // panics, SideBySide does.
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
+	ctx, cancel := db.Patient(ctx)
+	defer cancel()
 	return sides.Run(ctx, db.store, works...)
-}
-
-// Repair looks once for what processes that died have left half done, and
-// finishes it. A DB that writes does so by itself every 15 seconds. A process
-// counts as dead when this DB has seen no sign of it for 30 seconds, so the first
-// call of a new DB only looks. It also counts again what is in doubt. What has to
-// wait for its time is left to a later call.
-func (db *DB) Repair(ctx context.Context) error {
-	errs := []error{db.repairer.Repair(ctx)}
-	for _, d := range db.deriveds() {
-		errs = append(errs, d.Settle(ctx))
-	}
-	return errors.Join(errs...)
-}
-
-// watch starts the repairs, the first time it is called.
-func (db *DB) watch() {
-	db.watching.Do(func() { go db.work.Every(repairEvery, db.Repair) })
 }
 
 // Tally returns the counter of that name of a model, the same one at every call.
@@ -249,17 +311,30 @@ func (db *DB) deriveds() []*Derived {
 	return slices.Collect(maps.Values(db.derived))
 }
 
-// isSettled reports whether no derived count is in doubt.
-func (db *DB) isSettled() bool { return db.Stats().InDoubt == 0 }
+// settle goes on with counting what is in doubt, and reports whether nothing is any
+// more.
+func (db *DB) settle(ctx context.Context) (bool, error) {
+	var errs []error
+	for _, d := range db.deriveds() {
+		errs = append(errs, d.Settle(ctx))
+	}
+	return db.Stats().InDoubt == 0, errors.Join(errs...)
+}
 
 // register makes a data class known to repair.
 func (db *DB) register(name string, m dataClass) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if db.models[name] != nil {
+	if db.model(name) != nil {
 		panic("kvmodel: the DB has a model " + name + " already")
 	}
+	db.setModel(name, m)
+}
+
+// setModel makes m the data class of that name.
+func (db *DB) setModel(name string, m dataClass) {
+	db.mu.Lock()
 	db.models[name] = m
+	db.mu.Unlock()
+	db.knowsMore()
 }
 
 func (db *DB) model(name string) dataClass {
@@ -268,7 +343,17 @@ func (db *DB) model(name string) dataClass {
 	return db.models[name]
 }
 
-// shapes returns the shape of every model, by name.
+// allModels returns the data classes, by name.
+func (db *DB) allModels() (all []dataClass) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(db.models)) {
+		all = append(all, db.models[name])
+	}
+	return all
+}
+
+// shapes returns the shape of every model, by name, and which have handlers.
 func (db *DB) shapes() []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -276,6 +361,9 @@ func (db *DB) shapes() []string {
 	for name, m := range db.models {
 		if _, ok := m.(notes); !ok {
 			all = append(all, shapeOf(name, m.definitions()))
+		}
+		if m.Handles() {
+			all = append(all, journal.Handling(name))
 		}
 	}
 	slices.Sort(all)

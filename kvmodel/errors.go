@@ -28,6 +28,9 @@ var (
 	// not changed for long enough. It has not failed.
 	ErrNotYet = work.ErrNotYet
 
+	// ErrReadOnly: the DB was opened with ReadOnly, so nothing was written.
+	ErrReadOnly = errors.New("the DB is read-only: write in a process that opens it without kvmodel.ReadOnly")
+
 	// ErrCorrupt: the stored bytes are not what this module writes.
 	ErrCorrupt = codec.ErrCorrupt
 )

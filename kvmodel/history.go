@@ -50,6 +50,8 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 // deleted now, and returns it. That is a change like any other, with a revision of
 // its own. ErrNotFound if revision rev is not kept.
 func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error) {
+	ctx, cancel := h.r.m.db.Patient(ctx)
+	defer cancel()
 	revisions, err := h.Of(ctx, id, h.r.m.history)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 // it once, at start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index[T]) plug.Host[T] {
 	r.m.plug(index)
+	r.m.db.knowsMore()
 	return host[T]{r.m, index}
 }
 

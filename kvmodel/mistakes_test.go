@@ -71,7 +71,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			journal, "	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })\n	return nil", "	j.segments = slices.DeleteFunc(j.segments, func(s *Segment) bool { return s == seg })\n	go j.Archive(ctx, seg.created)\n	return nil",
 		),
 		proof.Wrong("a journal is removed before it is repaired",
-			journals, "	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {\n", "	if err := j.Remove(ctx, r.Store); err != nil {\n		return err\n	}\n	j.Lines = j.Lines[len(j.Lines)/2:]\n	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {\n",
+			journals, "	if err := r.once(ctx, j, mended, all, r.repairLines); err != nil {\n", "	if err := j.Remove(ctx, r.Store); err != nil {\n		return err\n	}\n	j.Lines = j.Lines[len(j.Lines)/2:]\n	if err := r.once(ctx, j, mended, all, r.repairLines); err != nil {\n",
 		),
 		proof.Wrong("there is no second pass",
 			journals, "	if err := r.repairLines(ctx, j); err != nil {\n		return err\n	}\n	return j.Remove(ctx, r.Store)", "	return j.Remove(ctx, r.Store)",
@@ -103,13 +103,27 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 // Each mistake is one that the protocol of plain counters was designed around.
 func TestMistakes_OfCountersAreNoticed(t *testing.T) {
 	const counters, prepare = "kvmodel/counters.go", "kvmodel/write_prepare.go"
-	proof.Mistakes(t, "./kvmodel", "TestCounter_", nil, []proof.Mistake{
+	proof.Mistakes(t, "./kvmodel", "TestCounter_|TestSweep_ACounter", []string{"RINGTREE_SEEDS=300"}, []proof.Mistake{
+		proof.Wrong("a counter begins at 0 and is then added to",
+			"kvmodel/internal/tally/tally.go", "		first := max(0, delta)", "		first := int64(0)",
+			"kvmodel/internal/tally/tally.go", "		if !errors.Is(err, kv.ErrExists) {", "		if err != nil && !errors.Is(err, kv.ErrExists) {",
+		),
 		proof.Wrong("the deleter drops what it reads after its commit",
 			counters, "ops = append(ops, kv.OpDrop(c.key(id), known[i].Version))", "ops = append(ops, kv.OpGet(c.key(id)))",
 			counters, "if err != nil || rec.Envelope.Live() {", "if err != nil || rec == nil {",
 		),
 		proof.Wrong("the guard does not look at the record",
 			counters, "if err != nil || rec.Envelope.Live() {", "if err != nil || rec == nil {",
+		),
+		proof.Wrong("the guard looks at the record before it reads the counter",
+			counters, "		drops, err := dropsOf(ctx, s, keys)\n", "		rec, err := m.seeOne(ctx, s, id)\n		if err != nil || rec.Envelope.Live() {\n			return err\n		}\n		drops, err := dropsOf(ctx, s, keys)\n",
+			counters, "		rec, err := m.seeOne(ctx, s, id)\n		if err != nil || rec.Envelope.Live() {\n			return err\n		}\n		if err := s.Do", "		if err := s.Do",
+		),
+		proof.Wrong("a counter is dropped whatever has been hit since",
+			counters, "kv.OpDrop(c.key(id), known[i].Version)", "kv.OpDelete(c.key(id))",
+		),
+		proof.Wrong("the guard drops whatever has been hit since",
+			counters, "kv.OpDrop(keys[i], r.Version)", "kv.OpDelete(keys[i])",
 		),
 		proof.Wrong("who makes the record again leaves the counter",
 			prepare, "if p.created && p.rec.Version != 0 && c.hasPlain() {", "if p.created && p.rec.Version == 1 && c.hasPlain() {",
@@ -149,6 +163,35 @@ func TestMistakes_OfReleasesSideBySideAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("a repair removes lines of indexes it does not know",
 			repair, "		if touchesAny(l, names) {", "		if touchesAny(l, nil) {",
+		),
+	})
+}
+
+// Each mistake is one that the looks for dead processes were designed around.
+func TestMistakes_OfTheLooksForTheDeadAreNoticed(t *testing.T) {
+	const watch, repair, sign = "kvmodel/watch.go", "kvmodel/internal/repair/repair.go", "kvmodel/internal/repair/sign.go"
+	proof.Mistakes(t, "./kvmodel", "TestRepair_(OnA|ALine|ALook|AProcess|Changes)|TestSweep_AReader", []string{"RINGTREE_SEEDS=60"}, []proof.Mistake{
+		proof.Wrong("only a process that writes looks",
+			watch, "	db.watch.once.Do(func() { go db.work.Every(", "	db.watch.once.Do(func() {})\n	_ = (func() { go db.work.Every(",
+		),
+		proof.Wrong("a process counts as dead one look later",
+			sign, "const deadAfter = 29 * time.Second", "const deadAfter = 31 * time.Second",
+		),
+		proof.Wrong("changes go unheard",
+			repair, "err != nil || !r.isHeard(j) {", "err != nil {",
+		),
+		proof.Wrong("what was done before a model was registered counts for it",
+			repair, "all := extent{j.Bytes, r.Known()}", "all := extent{j.Bytes, 0}",
+			repair, "err != nil || !known || r.Known() != all.known {", "err != nil || !known {",
+		),
+		proof.Wrong("who comes later to a store held alone is taken for dead",
+			sign, "	s.orphans = false\n", "	_ = s.orphans\n",
+		),
+		proof.Wrong("one's own journal is taken for one that was there before",
+			"kvmodel/internal/journal/journal.go", "return process == j.begun", "return process == j.process",
+		),
+		proof.Wrong("a store held alone has the patience of others",
+			repair, "orphans: c.Alone,", "orphans: false,",
 		),
 	})
 }

@@ -37,6 +37,8 @@ type model[T any] struct {
 	numbers  *numbering.Row // of a model whose ids are given in order; else nil
 	handlers handlers.Handlers
 	built    *built.Item
+
+	uncleaned uncleaned // by the records' ids
 }
 
 // fields points at the fields of one record that the write path fills in; nil

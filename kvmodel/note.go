@@ -22,9 +22,7 @@ var _ dataClass = notes{}
 // dead process has left. It is for the index classes of this module, which call it
 // once, at start-up.
 func (db *DB) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.models[name] = notes{finish}
+	db.setModel(name, notes{finish})
 }
 
 // Note writes texts to the journal, for another process to finish what this one is
@@ -69,11 +67,15 @@ func (n notes) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 // Lacked returns none: notes are of no index.
 func (notes) Lacked(context.Context) ([]string, error) { return nil, nil }
 
-// Changed does nothing: nobody handles notes.
+// Handles is false: nobody handles notes.
+func (notes) Handles() bool { return false }
+
+// Changed does nothing.
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 
 func (notes) archive(context.Context, []string) error { return nil }
 
+// accept does nothing: a note that is lost cannot be made again.
 func (notes) accept(context.Context) error { return nil }
 
 // definitions returns none: nothing is built of notes.

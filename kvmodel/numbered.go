@@ -20,14 +20,22 @@ func (r *Records[T, K]) Last(ctx context.Context) (int64, error) {
 	if r.m.numbers == nil {
 		return 0, fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
 	}
+	ctx, cancel := r.m.db.Patient(ctx)
+	defer cancel()
 	n, err := r.m.numbers.Last(ctx, r.m.db.store)
 	return n, r.m.failure("the last number", err)
 }
 
 // AcceptLoss makes the numbers that are still stored count as all that were ever
 // given. It is for a store that has lost the last of them, for which Last and
-// Create return an ErrLost.
+// Create return an ErrLost. ErrBadOp if ids are not given in order.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error {
+	if err := r.m.db.Writable(); err != nil {
+		return r.m.failure("the last number", err)
+	}
+	if r.m.numbers == nil {
+		return fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
+	}
 	_, err := kv.One(ctx, r.m.db.store, kv.OpDelete(r.m.numbers.Hint))
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil

@@ -46,6 +46,8 @@ func (d *downward[T]) Page(ctx context.Context, cursor string, n int, keep ...fu
 	if d.wrong != nil {
 		return none, d.wrong
 	}
+	ctx, cancel := d.m.db.Patient(ctx)
+	defer cancel()
 	top, err := d.last(ctx)
 	if err != nil {
 		return none, err

@@ -16,7 +16,9 @@ type Change[T any, K comparable] struct {
 // If f returns an error or panics, it is tried three times, and then again every 15
 // seconds for a day; after a crash, by the process that repairs. The same holds if
 // f takes longer than ten seconds. While very many calls hang, no more are made.
-// Call OnChange at start-up, before the first write, in every process that writes.
+// Call OnChange at start-up, before the first write, in every process that has the
+// model. What a process that died has not called is left to one that has called
+// OnChange, for a day.
 func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 	r.m.handlers.Add(func(ctx context.Context, id string, created bool) error {
 		key, err := r.schema.Key.Parse(id)
@@ -29,4 +31,5 @@ func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 		}
 		return f(ctx, Change[T, K]{ID: key, Created: created, Record: rec.Value})
 	})
+	r.m.db.knowsMore()
 }

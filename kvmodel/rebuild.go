@@ -45,14 +45,13 @@ func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 // missing returns the indexes that do not hold all records. On a store that one
 // process holds alone they are built first.
 func (m *model[T]) missing(ctx context.Context) ([]string, error) {
-	asked := m.db.now()
-	there, exists, err := m.built.Read(ctx)
-	if err != nil || !exists {
+	there, err := m.built.Read(ctx)
+	if err != nil || !there.Exists {
 		// Nothing was ever written where the item is absent. That is not
 		// remembered, since the first write may come at any time.
 		return nil, err
 	}
-	missing := built.Missing(m.definitions(), there)
+	missing := built.Missing(m.definitions(), there.Whole)
 	if len(missing) > 0 && m.db.atomic != nil {
 		if err := m.writable(ctx); err != nil {
 			return nil, err
@@ -60,7 +59,7 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 		missing, _, _ = m.built.Known()
 		return missing, nil
 	}
-	m.built.Saw(missing, asked)
+	m.built.Saw(there, missing)
 	return missing, nil
 }
 
@@ -120,22 +119,17 @@ func (m *model[T]) rebuildOnce(ctx context.Context) error {
 	if wait != nil && !work.Waits(wait) {
 		return fmt.Errorf("rebuild %s: %w", m.name, wait)
 	}
-	asked := m.db.now()
-	if err := m.built.Mark(ctx, b.tokens, m.definitions()...); err != nil {
-		return err
-	}
-	m.built.Saw(nil, asked)
-	return wait
+	return work.FirstError(m.built.Mark(ctx, b.tokens, m.definitions()...), wait)
 }
 
 // builders returns the indexes, by name, that do not hold all records and build
 // themselves.
 func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error) {
-	there, _, err := m.built.Read(ctx)
+	there, err := m.built.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	missing, builders := built.Missing(m.definitions(), there), map[string]plug.Builder{}
+	missing, builders := built.Missing(m.definitions(), there.Whole), map[string]plug.Builder{}
 	for _, index := range m.indexes {
 		if b, ok := index.(plug.Builder); ok && slices.Contains(missing, definition(index)) {
 			builders[index.Name()] = b

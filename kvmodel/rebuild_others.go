@@ -53,7 +53,7 @@ func (b *building[T]) awaitOthers(ctx context.Context, since time.Time) error {
 // others returns a process that lives and lacks an index of the model, or "", and those
 // that do and are dead.
 func (b *building[T]) others(ctx context.Context) (living string, dead []string, err error) {
-	all, err := journal.Others(ctx, b.db.store, b.db.journal.Process())
+	all, err := journal.Others(ctx, b.db.store, b.db.journal.IsOwn, nil)
 	if err != nil {
 		return "", nil, err
 	}

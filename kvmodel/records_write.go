@@ -15,6 +15,8 @@ import (
 // holds one of v's unique values; ErrInvalid. v's id and the fields that the data
 // class fills in are set when Create returns.
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
+	ctx, cancel := r.m.db.Patient(ctx)
+	defer cancel()
 	return r.create(ctx, r.m.db.store, v)
 }
 
@@ -119,6 +121,8 @@ func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 	if _, err := r.giveID(v); err != nil {
 		return err
 	}
+	ctx, cancel := r.m.db.Patient(ctx)
+	defer cancel()
 	return r.inTurn(ctx, r.text(v), func(id string) error {
 		given := *v
 		expected := value(at(r.schema.Revision, v))
@@ -169,6 +173,8 @@ func (r *Records[T, K]) edit(ctx context.Context, id K, f func(*T) error, absent
 	if r.schema.Key.Empty(id) {
 		return nil, fmt.Errorf("%s: %w: the id or a part of it is empty", r.m.name, ErrInvalid)
 	}
+	ctx, cancel := r.m.db.Patient(ctx)
+	defer cancel()
 	err = r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
 		v, err = r.m.change(ctx, r.m.db.store, edit[T]{id: text, apply: func(old *T) (*T, error) {
 			if old == nil {
@@ -211,6 +217,8 @@ func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
 	if r.schema.Key.Empty(id) {
 		return r.m.failure(r.schema.Key.Text(id), kv.ErrNotFound)
 	}
+	ctx, cancel := r.m.db.Patient(ctx)
+	defer cancel()
 	return r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
 		_, err := r.m.change(ctx, r.m.db.store, edit[T]{
 			id: text, removes: true,

@@ -36,7 +36,7 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 	}
 	var works []func(kv.Store) error
 	for _, t := range touched {
-		// An index that the model no longer has needs no repair.
+		// Of one that the model does not have, see Knows.
 		if index := m.index(t.Index); index != nil {
 			seen := *rec
 			m.as(&seen, index)
@@ -81,6 +81,9 @@ func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) e
 // Lacked returns the names of the indexes that the built item names and m does not have.
 func (m *model[T]) Lacked(ctx context.Context) ([]string, error) { return m.built.Lacked(ctx) }
 
+// Handles reports whether there is someone to call for a change.
+func (m *model[T]) Handles() bool { return m.handlers.Any() }
+
 // mergePlaces adds the places of rec to all, in the indexes that count.
 func (m *model[T]) mergePlaces(all []envelope.Touched, rec *plug.Seen[T]) []envelope.Touched {
 	for _, index := range m.indexes {
@@ -108,20 +111,9 @@ func lost[T any](rec *plug.Seen[T]) []envelope.Touched {
 func mergeTouched(all []envelope.Touched, t envelope.Touched) []envelope.Touched {
 	for i := range all {
 		if all[i].Index == t.Index {
-			all[i].Places = append(all[i].Places, without(t.Places, all[i].Places)...)
+			all[i].Places = append(all[i].Places, plug.Without(t.Places, all[i].Places)...)
 			return all
 		}
 	}
 	return append(all, envelope.Touched{Index: t.Index, Places: slices.Clone(t.Places)})
-}
-
-// without returns what is in all and not in others.
-func without(all, others []string) []string {
-	var rest []string
-	for _, s := range all {
-		if !slices.Contains(others, s) {
-			rest = append(rest, s)
-		}
-	}
-	return rest
 }

@@ -2,6 +2,7 @@ package kvmodel
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -20,11 +21,13 @@ func (c *change[T]) cleanUp() {
 	}
 	since := c.db.now()
 	repaired, doubt := false, false
+	c.uncleaned.note(c.id, c.maxRev)
 	c.db.Surely(func(ctx context.Context) error {
 		if !repaired {
 			if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, false); err != nil {
 				return err
 			}
+			c.uncleaned.forget(c.id)
 			// What was prepared may have been counted if it was there for long.
 			repaired, doubt = true, c.unclear || c.db.now().Sub(c.since) > maxAge/2
 		}
@@ -54,4 +57,52 @@ func (c *change[T]) undo(ctx context.Context, doubt bool) error {
 		}
 	}
 	return work.FirstError(kv.Together(ctx, c.db.store, works...)...)
+}
+
+// uncleaned is up to which revs changes of this process have prepared entries that
+// did not commit, and may still be there. The next change of the record takes a
+// higher rev, so that its entries outdo them.
+type uncleaned struct {
+	mu   sync.Mutex // never held during a trip
+	revs map[string]*uncleanedRev
+}
+
+// uncleanedRev is the highest rev of one record.
+type uncleanedRev struct {
+	rev     uint64
+	changes int // that are not cleaned up yet
+}
+
+func (u *uncleaned) note(id string, rev uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.revs == nil {
+		u.revs = make(map[string]*uncleanedRev)
+	}
+	if u.revs[id] == nil {
+		u.revs[id] = new(uncleanedRev)
+	}
+	r := u.revs[id]
+	r.rev, r.changes = max(r.rev, rev), r.changes+1
+}
+
+// forget notes that what one change has prepared is cleaned up.
+func (u *uncleaned) forget(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if r := u.revs[id]; r.changes > 1 {
+		r.changes--
+		return
+	}
+	delete(u.revs, id)
+}
+
+// past returns the highest rev of what is not cleaned up of the record id.
+func (u *uncleaned) past(id string) uint64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if r := u.revs[id]; r != nil {
+		return r.rev
+	}
+	return 0
 }

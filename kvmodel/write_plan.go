@@ -119,7 +119,7 @@ func value[V any](p *V) (v V) {
 
 // nextEnvelope returns what is to be stored in the place of rec.
 func (c *change[T]) nextEnvelope(rec *plug.Seen[T], v *T) (*envelope.Envelope, error) {
-	env := &envelope.Envelope{Model: c.version, Rev: rec.Rev + 1, Deleted: v == nil}
+	env := &envelope.Envelope{Model: c.version, Rev: max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1, Deleted: v == nil}
 	if !rec.Envelope.Live() && v != nil {
 		// A record that is made again after its tombstone has expired must have a
 		// higher rev than anything that was ever stored for its id.
@@ -171,15 +171,15 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 		was, is := old.places[i], places(index, p.value)
 		mv := &plug.Move{
 			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl, Stands: stands, Ends: p.env.Ends(),
-			Gained: without(is, was), Lost: without(was, is), Was: was, Is: is,
+			Gained: plug.Without(is, was), Lost: plug.Without(was, is), Was: was, Is: is,
 			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began, Added: &c.added[i],
 		}
 		if extends || p.value != nil && c.ends && placesOf(c.touched, index.Name()) != nil {
 			// The entries of the record, or of an earlier try, may have another end.
-			mv.Gained, mv.Had = is, without(is, mv.Gained)
+			mv.Gained, mv.Had = is, plug.Without(is, mv.Gained)
 		}
 		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(lost(p.rec), index.Name())} {
-			mv.Lost = append(mv.Lost, without(without(stale, is), mv.Lost)...)
+			mv.Lost = append(mv.Lost, plug.Without(plug.Without(stale, is), mv.Lost)...)
 		}
 		if len(mv.Gained)+len(mv.Lost) == 0 {
 			continue

@@ -20,6 +20,9 @@ func (b *Board[T, K, S]) texts(ids []K) []string { return kv.Texts(ids, b.key.Te
 // counts exact. A board by a counter also catches up with the counts of the
 // records with ids. A change in progress may have to begin again.
 func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
+	if err := b.host.DB().Writable(); err != nil {
+		return Report{}, b.failure(err)
+	}
 	if b.catchUp != nil {
 		if err := b.catchUp(ctx, b.by, b.when(), b.texts(ids)); err != nil {
 			return Report{}, b.failure(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -62,7 +63,7 @@ var contestedScores = []int64{3, 5, 900}
 
 func contest(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
-	kvtest.SimulateMany(t, seeds, contested(powers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
 		first := openOne(still{sim.Store()})
 		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
 			if err := first.Create(ctx, &article{ID: id, Stock: []int64{3, 900, 1, 4, 600, 1000}[i]}); err != nil {
@@ -165,7 +166,7 @@ func fix(sim *kvtest.Sim, open func(kv.Store) *articles) {
 // but what it says of its members is right.
 func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
-	kvtest.SimulateMany(t, seeds, contested(powers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
 		batch := []ranking.Batch{ranking.Windowed, ranking.Every}[sim.Seed()%2]
 		open := func(s kv.Store) *articles { return openOne(s, batch) }
 		first := open(still{sim.Store()})
@@ -221,7 +222,8 @@ func hitContested(a *articles, rng *rand.Rand) {
 }
 
 // checkMembers asserts that TopViews counts those that its members' records put on
-// it. With garbage, an entry may be left that does not count.
+// it, and that all of them are there. With garbage, an entry may be left that does not
+// count.
 func checkMembers(t *testing.T, a *articles, garbage bool) {
 	t.Helper()
 	report, err := a.TopViews.Verify(ctx)
@@ -231,9 +233,43 @@ func checkMembers(t *testing.T, a *articles, garbage bool) {
 	if n, err := a.TopViews.Len(ctx); err != nil || n != report.Members {
 		t.Errorf("the length is %d, %v; want %d", n, err, report.Members)
 	}
+	if at, err := a.TopViews.At(ctx, 1, 100); err != nil || len(at) != report.Members {
+		t.Errorf("at the top: %d, %v; want %d", len(at), err, report.Members)
+	}
 	if err := a.db.Close(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// One process counts records for the first time, and another deletes them.
+func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
+	ids := []string{"a", "b", "c", "d", "e", "f"}
+	each := func(sim *kvtest.Sim, name string, change func(a *articles, id string)) {
+		rng := rand.New(rand.NewPCG(sim.Seed(), uint64(len(name))))
+		sim.Go(name, func(s kv.Store) {
+			a := openOne(s, ranking.Every)
+			for _, id := range ids {
+				time.Sleep(time.Duration(rng.IntN(3)) * time.Millisecond)
+				change(a, id)
+			}
+			_ = a.db.Close(ctx)
+		})
+	}
+	proof.Sweep(t, 100, kvtest.World{Slow: 0.05}, func(sim *kvtest.Sim) {
+		first := openOne(still{sim.Store()}, ranking.Every)
+		for _, id := range ids {
+			if err := first.Create(ctx, &article{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := first.db.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		each(sim, "counts", func(a *articles, id string) { _ = a.views.Hit(ctx, id) })
+		each(sim, "deletes", func(a *articles, id string) { _ = a.Delete(ctx, id) })
+		sim.Wait()
+		checkMembers(sim.T(), openOne(still{sim.Store()}, ranking.Every), false)
+	})
 }
 
 func TestSweep_InAContestACountedBoardCountsItsMembers(t *testing.T) {

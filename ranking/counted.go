@@ -20,8 +20,11 @@ import (
 //
 // Following always works the same way: read the member's record, then the counter
 // and the model's record, then move the member there. The counter is read after
-// the member's record, and that record must not have changed when it is written.
-// So the last one to follow has seen the last count, in whatever order they come.
+// the member's record, and that record must not have changed when it is written. If the
+// member is there already, a follower of a change writes the record all the same, as
+// a fence: another process may have looked before the change and be about to write what
+// it has seen. So the last one to follow has seen the last count, in whatever order they
+// come.
 type counted[T any] struct {
 	*core[T]
 	counter kvmodel.Counter
@@ -79,17 +82,26 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error
 	if !rebuilds(m) {
 		return nil
 	}
-	return f.followAt(ctx, s, m.Is, m.ID)
+	return f.followAt(ctx, s, m.Is, m.ID, f.kept(), keytree.FenceThere)
 }
 
-// After follows on the boards that the record has left and on the one it is on.
+// After follows on the boards that the record has left and on the one it is on, in all
+// periods that are kept. One that it has left may not have it yet.
 func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID)
+	fence := keytree.FenceThere
+	if len(m.Lost) > 0 {
+		fence = keytree.FenceAll
+	}
+	times := f.kept()
+	if m.Base == 0 {
+		times = times[:1] // Nothing was counted of what has never been there.
+	}
+	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID, times, fence)
 }
 
 // Repair follows on the boards of places.
 func (f *counted[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
-	return f.followAt(ctx, s, places, rec.ID)
+	return f.followAt(ctx, s, places, rec.ID, f.kept(), keytree.FenceAll)
 }
 
 // Check reports nothing: a board by a counter may lag.
@@ -97,11 +109,23 @@ func (f *counted[T]) Check(context.Context, kv.Store, *plug.Seen[T]) ([]string, 
 	return nil, nil
 }
 
-func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string) error {
+// kept returns a time in each period that is kept, the current one first.
+func (f *counted[T]) kept() []time.Time {
+	now := f.host.DB().Now()
+	times := []time.Time{now}
+	for past := 1; f.per != Forever && past < f.keep; past++ {
+		times = append(times, f.per.add(now, -past))
+	}
+	return times
+}
+
+func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string, times []time.Time, fence keytree.Fence) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
-		due := new(keytree.Due)
-		errs := f.follow(ctx, s, p.by, f.host.DB().Now(), []string{id}, due)
-		return f.settle(ctx, s, due, errs[0])
+		return errors.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error {
+			due := new(keytree.Due)
+			errs := f.follow(ctx, s, p.by, at, []string{id}, fence, due)
+			return f.settle(ctx, s, due, errs[0])
+		})...)
 	})
 }
 
@@ -116,11 +140,12 @@ func (f *counted[T]) boards(places []string) []string {
 	})
 }
 
-// followThere follows for ids on the board of by, in the period that holds at.
+// followThere follows for ids on the board of by, in the period that holds at. It looks
+// without a change, so another that looked before may have seen the same.
 func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		var errs []error
-		err := f.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = f.follow(ctx, s, by, at, some, due) })
+		err := f.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = f.follow(ctx, s, by, at, some, keytree.NoFence, due) })
 		if err := errors.Join(append(errs, err)...); err != nil {
 			return err
 		}
@@ -133,10 +158,13 @@ const followAtOnce = 500
 
 // follow moves the members ids of the board of by to where they belong, and returns
 // an error for each.
-func (f *counted[T]) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, due *keytree.Due) []error {
+func (f *counted[T]) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, fence keytree.Fence, due *keytree.Due) []error {
+	if f.atomic() {
+		fence = keytree.NoFence // Nobody looks during a transaction.
+	}
 	settings := make([]keytree.Setting, len(ids))
 	for i, id := range ids {
-		settings[i] = keytree.Setting{ID: id, Change: f.toCount(by, at, id)}
+		settings[i] = keytree.Setting{ID: id, Change: f.toCount(by, at, id), Fence: fence}
 	}
 	t := f.tree(by, at)
 	return t.SetAll(ctx, s, t.own, settings, due)
@@ -288,7 +316,7 @@ func (f *counted[T]) apply(ctx context.Context, s kv.Store, changes []change, du
 	kv.Each(ctx, s, keys, func(s kv.Store, _ int, key boardKey) error {
 		of := trees[key]
 		ids := kv.Texts(of, func(i int) string { return changes[i].id })
-		for i, err := range f.follow(ctx, s, key.by, f.time(key.at), ids, due) {
+		for i, err := range f.follow(ctx, s, key.by, f.time(key.at), ids, keytree.FenceThere, due) {
 			errs[of[i]] = err
 		}
 		return nil

@@ -159,6 +159,53 @@ func want(t *testing.T, got []string, want ...string) {
 	}
 }
 
+// What was counted of a record stays where it is when the record leaves.
+func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
+	for _, name := range []string{"atomic", "plain"} {
+		t.Run(name, func(t *testing.T) {
+			c := &clock{now: time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC)}
+			mem := memkv.New(memkv.Options{Now: c.Now})
+			s := kv.Store(mem)
+			if name == "plain" {
+				s = plain{mem}
+			}
+			a := openArticles(s, ranking.Windowed, kvmodel.Clock(c.Now))
+			defer a.db.Close(ctx)
+			hits(t, a, "tea", map[string]int{"a": 3, "b": 2, "c": 1})
+			first := c.Now()
+			c.set(first.Add(2 * time.Hour))
+			is := func(category string, want ...string) {
+				t.Helper()
+				flush(t, a)
+				board := a.ViewsADay.On(first).Of(category)
+				places, err := board.At(ctx, 1, 9)
+				var got []string
+				for _, p := range places {
+					got = append(got, p.Item.ID)
+				}
+				if diff := cmp.Diff(want, got); diff != "" || err != nil {
+					t.Errorf("%s: %v, mismatch (-want +got):\n%s", category, err, diff)
+				}
+				if n, err := board.Len(ctx); n != len(want) || err != nil {
+					t.Errorf("%s has %d, %v; want %d", category, n, err, len(want))
+				}
+			}
+			is("tea", "a", "b", "c")
+			if err := a.Delete(ctx, "a"); err != nil {
+				t.Fatal(err)
+			}
+			is("tea", "b", "c")
+			update(t, a, "c", func(v *article) { v.Category = "coffee" })
+			is("tea", "b")
+			is("coffee", "c")
+			if err := a.Put(ctx, &article{ID: "a", Category: "tea"}); err != nil {
+				t.Fatal(err)
+			}
+			is("tea", "a", "b")
+		})
+	}
+}
+
 func TestBoards_OfAPeriodCountOnlyThatPeriod(t *testing.T) {
 	c := &clock{now: time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC)}
 	s := memkv.New(memkv.Options{Now: c.Now})

@@ -1,14 +1,18 @@
 package ranking_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -113,6 +117,141 @@ func TestBoard_WhatHasEndedCountsNowhere(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A record comes where another one has ended and is no longer counted, so that there
+// are as many as before that.
+func TestBoard_WhatHasEndedLeavesItsNumberToTheNext(t *testing.T) {
+	for name, ends := range map[string]time.Duration{"for good": 0, "for a while": 10 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ranking.SmallLeaves(t)
+				a := openLots(t, still{memkv.New(memkv.Options{})})
+				for i := range 20 {
+					l := &lot{ID: fmt.Sprint(i), Bid: int64(i)}
+					if i == 10 {
+						l.Ends = time.Now().Add(time.Minute)
+					}
+					if err := a.Create(ctx, l); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(3 * time.Minute)
+				checkLots(t, a, 19)
+				next := &lot{ID: "next", Bid: 10}
+				if ends > 0 {
+					next.Ends = time.Now().Add(ends)
+				}
+				if err := errors.Join(a.db.Flush(ctx), a.Create(ctx, next), a.db.Flush(ctx)); err != nil {
+					t.Fatal(err)
+				}
+				checkLots(t, a, 20)
+				if time.Sleep(time.Hour); ends > 0 {
+					checkLots(t, a, 19)
+				}
+				if err := a.db.Close(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// In the contest of those that end, two processes change a few records, one of them
+// dies, and the others repair what it has left. Whatever ends, whenever it does, all
+// numbers are those of the records.
+func contestOfEnds(t *testing.T, seeds int, powers kvtest.Powers) {
+	ranking.SmallLeaves(t)
+	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
+		first := openLots(t, still{sim.Store()})
+		for i := range 6 {
+			if err := first.Create(ctx, &lot{ID: fmt.Sprint("s", i), Bid: int64(i * i * 9)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := first.db.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		sim.CrashAt("p", 1+sim.Rand().IntN(200))
+		for i, name := range []string{"p", "q"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kv.Store) { contendWithEnds(openLots(t, s), rng) })
+		}
+		sim.Wait()
+		sim.Spare("fixer")
+		sim.Do("fixer", func(s kv.Store) {
+			a := openLots(t, s)
+			for range 4 {
+				_ = a.db.Repair(ctx)
+				time.Sleep(time.Minute)
+			}
+			_ = a.db.Close(ctx)
+		})
+		sim.Wait()
+		last := openLots(t, still{sim.Store()})
+		for _, wait := range []time.Duration{0, time.Hour, 3 * time.Hour} {
+			time.Sleep(wait)
+			checkLots(t, last, liveLots(t, last))
+			if err := last.db.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+			checkLots(t, last, liveLots(t, last))
+		}
+		if err := last.db.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// contendWithEnds changes the contested lots as one process.
+func contendWithEnds(a *lots, rng *rand.Rand) {
+	for range 6 {
+		limited, cancel := context.WithTimeout(ctx, 8*time.Second)
+		// Whether it succeeds is checked at the end.
+		id, ends := []string{"x", "y", "z"}[rng.IntN(3)], time.Time{}
+		if wait := []time.Duration{0, 20 * time.Second, 3 * time.Minute, 2 * time.Hour}[rng.IntN(4)]; wait > 0 {
+			ends = time.Now().Add(wait)
+		}
+		switch rng.IntN(6) {
+		case 0:
+			_ = a.Delete(limited, id)
+		case 1:
+			_, _ = a.Update(limited, id, func(l *lot) error { l.Ends = ends; return nil })
+		default:
+			_ = a.Put(limited, &lot{ID: id, Bid: contestedScores[rng.IntN(len(contestedScores))], Ends: ends})
+		}
+		cancel()
+		if rng.IntN(2) == 0 {
+			time.Sleep(time.Duration(rng.IntN(100)) * time.Second)
+			_, _ = a.Top.Len(ctx) // It corrects what it finds to have ended.
+		}
+	}
+	closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	_ = a.db.Close(closing)
+}
+
+// liveLots returns how many of the contested lots, and of those beside them, live.
+func liveLots(t *testing.T, a *lots) (n int) {
+	t.Helper()
+	all, err := a.GetMulti(ctx, []string{"x", "y", "z", "s0", "s1", "s2", "s3", "s4", "s5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		if l != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestSweep_InAContestWhatHasEndedCountsNowhere(t *testing.T) {
+	contestOfEnds(t, 40, kvtest.ServerPowers)
+}
+
+func TestSweep_InAContestWhatHasEndedCountsNowhereInAnyOrder(t *testing.T) {
+	contestOfEnds(t, 40, kvtest.NoPowers)
 }
 
 // checkMost asserts that n lots are on the board by a counter.

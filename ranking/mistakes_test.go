@@ -9,7 +9,7 @@ import (
 // Each mistake is one that lets count what is not so, or leaves out what is.
 func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 	const tree = "ranking/internal/keytree/"
-	proof.Mistakes(t, "./ranking", "TestSweep_InAContest|TestBoard_ALostRace|TestBoard_WhatHasEnded|TestBoard_FlushMakes", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
+	proof.Mistakes(t, "./ranking", "TestSweep_InAContest|TestBoard_ALostRace|TestBoard_WhatHasEnded|TestBoard_FlushMakes|TestBoard_WhoLooks", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
 		proof.Wrong("nothing is ever confirmed",
 			tree+"leaf.go", "e.pending, e.end = false, now.End", "e.end, changed = now.End, changed && !e.pending",
 		),
@@ -41,6 +41,12 @@ func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 		),
 		proof.Wrong("a report that fails is forgotten",
 			"ranking/reporter.go", "	if err == nil {\n		r.made = adds", "	if r.made = adds; adds > 0 {",
+		),
+		proof.Wrong("a follower of a change to what is there writes nothing",
+			tree+"set.go", "if err != nil || m.stays && !m.fences() {", "if err != nil || m.stays {",
+		),
+		proof.Wrong("taking a record off a board fences only what is there",
+			"ranking/counted.go", "	if len(m.Lost) > 0 {\n		fence = keytree.FenceAll", "	if len(m.Lost) > 0 {\n		fence = keytree.FenceThere",
 		),
 		proof.Wrong("a board by a counter notes nothing",
 			"ranking/note.go", "	if kv.PowersOf(db.Store()).Atomic != nil {", "	if db != nil {",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -13,6 +14,7 @@ import (
 type reader struct {
 	tree    *keytree.Tree // nil: there is nothing to read
 	store   kv.Store
+	db      plug.DB
 	name    string // what errors begin with
 	listing string // what a cursor must belong to
 	between keytree.Between
@@ -32,6 +34,8 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	if r.tree == nil {
 		return l, "", "", nil
 	}
+	ctx, cancel := r.db.Patient(ctx)
+	defer cancel()
 	l, err = r.tree.Page(ctx, r.store, r.between, r.down, at, n, w)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
 }
@@ -48,6 +52,8 @@ func (r *reader) standing(ctx context.Context, id string) (st keytree.Standing, 
 	if r.tree == nil {
 		return st, r.about(id, kv.ErrNotFound)
 	}
+	ctx, cancel := r.db.Patient(ctx)
+	defer cancel()
 	st, err = r.tree.Standing(ctx, r.store, id, r.down, r.shared)
 	return st, r.about(id, err)
 }
@@ -60,6 +66,8 @@ func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.P
 	if r.tree == nil {
 		return keytree.Part{}, nil
 	}
+	ctx, cancel := r.db.Patient(ctx)
+	defer cancel()
 	part, err := r.tree.At(ctx, r.store, rank-1, n, r.down, r.shared, w)
 	return part, r.failure(err)
 }
@@ -69,6 +77,8 @@ func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (
 	if r.tree == nil {
 		return keytree.Part{}, r.about(id, kv.ErrNotFound)
 	}
+	ctx, cancel := r.db.Patient(ctx)
+	defer cancel()
 	part, err := r.tree.Around(ctx, r.store, id, n, r.down, r.shared, w)
 	return part, r.about(id, err)
 }
@@ -77,6 +87,8 @@ func (r *reader) count(ctx context.Context) (int, error) {
 	if r.tree == nil {
 		return 0, nil
 	}
+	ctx, cancel := r.db.Patient(ctx)
+	defer cancel()
 	n, err := r.tree.Count(ctx, r.store, r.between)
 	return n, r.failure(err)
 }
@@ -101,6 +113,9 @@ func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
 
 // mend takes entries out with clear.
 func (r *reader) mend(ctx context.Context, ids []string, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
+	if err := r.db.Writable(); err != nil {
+		return Report{}, r.failure(err)
+	}
 	found, err := r.tree.Mend(ctx, r.store, ids, clear)
 	if err == nil {
 		err = r.tree.Refresh(ctx, r.store)
@@ -109,10 +124,16 @@ func (r *reader) mend(ctx context.Context, ids []string, clear func(context.Cont
 }
 
 func (r *reader) refresh(ctx context.Context) error {
+	if err := r.db.Writable(); err != nil {
+		return r.failure(err)
+	}
 	return r.failure(r.tree.Refresh(ctx, r.store))
 }
 
 func (r *reader) rebuild(ctx context.Context, ids []string) error {
+	if err := r.db.Writable(); err != nil {
+		return r.failure(err)
+	}
 	return r.failure(r.tree.Rebuild(ctx, r.store, ids))
 }
 

@@ -91,6 +91,9 @@ func (t *Tree[S]) Add(ctx context.Context, id string, delta int64) error {
 // does not count, if too much is already waiting. Sampled, one call in I adds I,
 // so a score of c is right to about the square root of c*I.
 func (t *Tree[S]) Hit(ctx context.Context, id string) error {
+	if err := t.db.Writable(); err != nil {
+		return t.about(id, err)
+	}
 	switch t.spec.Batch {
 	case Every:
 		return t.Add(ctx, id, 1)
@@ -111,6 +114,9 @@ func (t *Tree[S]) Hit(ctx context.Context, id string) error {
 // A crash loses nothing that was counted: the next call brings it. Sampled, a
 // score lags by I calls on average, where I is at least a 64th of the count.
 func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
+	if err := t.db.Writable(); err != nil {
+		return t.about(id, err)
+	}
 	follow := func(ctx context.Context) error { return t.change(ctx, id, keytree.To(keytree.FromInt(count))) }
 	switch t.spec.Batch {
 	case Every:
@@ -158,6 +164,11 @@ func addUpTo(a, b int64) int64 {
 }
 
 func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) error {
+	if err := t.db.Writable(); err != nil {
+		return t.about(id, err)
+	}
+	ctx, cancel := t.db.Patient(ctx)
+	defer cancel()
 	var made error
 	err := t.reports.making(ctx, func(s kv.Store, due *keytree.Due) {
 		made = t.tree.Set(ctx, s, t.own, kv.JoinText(id), change, due)

@@ -4,7 +4,8 @@
 #
 # With a TIME such as 2m or 90s, prove a part: take the tests that have more to do,
 # which their names say, and the fuzz targets one after another, in an order that
-# changes with the commit, give each some seconds, and start none once TIME is up.
+# changes with the commit, give each some seconds, and start none once TIME is up. What
+# they choose by chance depends on the commit, too, so a run can be repeated.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -31,6 +32,6 @@ while read -r package name; do
 	echo "prove: $name in $package"
 	case $name in
 	Fuzz*) scripts/fuzz.sh 10s "$name" ;;
-	*) RINGTREE_PROVE=10s go test -count=1 -v -timeout 30m -run "^$name\$" "$package" </dev/null ;;
+	*) RINGTREE_PROVE=10s RINGTREE_PROVE_BY=$commit go test -count=1 -v -timeout 30m -run "^$name\$" "$package" </dev/null ;;
 	esac
 done < <(scripts/listed.sh '(Fuzz|Test(Sweep|Models|Mistakes|Matrix)_)\w*' | shuffled)

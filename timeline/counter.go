@@ -68,7 +68,7 @@ func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) 
 		l.learn(known)
 	}
 	if errors.Is(err, errNoCounter) {
-		n, err = l.recover(ctx, s, known, first && l.shape().blocks <= wholeRing)
+		n, err = l.recover(ctx, s, known)
 	}
 	return known, n, err
 }
@@ -106,23 +106,23 @@ func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
 }
 
 // recover creates the counter again and returns its value, which is the caller's own
-// number. top is the highest stamp known; scanned reports that it is the highest in
-// all segments. This is RECOVER.
-func (l *lane) recover(ctx context.Context, s kv.Store, top int64, scanned bool) (int64, error) {
-	count, version, err := l.readCounter(ctx, s)
-	if err != nil {
+// number. top is the highest stamp known. The segments are read after the counter was
+// found absent: what was read before may lack what was pushed until it was lost. This
+// is RECOVER.
+func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error) {
+	var count, high int64
+	var version kv.Version
+	errs := kv.Together(ctx, s,
+		func(s kv.Store) (err error) { count, version, err = l.readCounter(ctx, s); return err },
+		func(s kv.Store) (err error) { high, err = l.scan(ctx, s); return err },
+	)
+	if err := errors.Join(errs...); err != nil {
 		return 0, err
 	}
 	if count >= 0 {
 		return 0, errAgain
 	}
-	if !scanned {
-		high, err := l.scan(ctx, s)
-		if err != nil {
-			return 0, err
-		}
-		top = max(top, high)
-	}
+	top = max(top, high)
 	n := int64(1)
 	if top > 0 {
 		n = l.shape().next(top)

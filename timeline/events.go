@@ -75,7 +75,7 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 func (e *Events[T, V]) ModelName() string { return e.spec.Name }
 
 // Rebuild does nothing, since events are stored nowhere else.
-func (e *Events[T, V]) Rebuild(context.Context) error { return nil }
+func (e *Events[T, V]) Rebuild(context.Context) error { return e.failure(e.db.Writable()) }
 
 // pushedAtOnce is how many owners' events go out in one trip.
 const pushedAtOnce = 500
@@ -85,6 +85,9 @@ const pushedAtOnce = 500
 // an owner stay in their order. Each owner stands alone: the error joins an
 // *ItemError for every event that was not added or may not have been.
 func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
+	if err := e.db.Writable(); err != nil {
+		return e.failure(err)
+	}
 	batches, errs := e.sort(events)
 	for some := range slices.Chunk(batches, pushedAtOnce) {
 		errs = append(errs, e.pushBatch(ctx, some)...)
@@ -137,6 +140,8 @@ func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 }
 
 func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []error) {
+	ctx, cancel := e.db.Patient(ctx)
+	defer cancel()
 	results := kv.Each(ctx, e.db.Store(), batches, func(s kv.Store, _ int, b *batch) error {
 		return e.layout.push(ctx, s, b.owner, b.entries)
 	})
@@ -204,6 +209,9 @@ func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, er
 
 // Clear removes all events of owner. One trip.
 func (e *Events[T, V]) Clear(ctx context.Context, owner V) error {
+	if err := e.db.Writable(); err != nil {
+		return e.failure(err)
+	}
 	return e.failure(e.layout.clear(ctx, e.db.Store(), e.spec.Key.Text(owner)))
 }
 

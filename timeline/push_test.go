@@ -116,6 +116,82 @@ func TestLane_Take_RaisesACounterAgainThatIsStillTooLow(t *testing.T) {
 	}
 }
 
+// splitting is a store in which others act while a trip is under way: right before the
+// first write of the counter of that kind, and after the other ops of the trip. It notes
+// the number that the counter is created with.
+type splitting struct {
+	kv.Store
+	kind  kv.Kind
+	do    func()
+	added int64
+}
+
+func (*splitting) Powers() kv.Powers { return kv.Powers{} }
+
+func (s *splitting) Do(ctx context.Context, ops []kv.Op) error {
+	var last []int
+	for i := range ops {
+		if ops[i].Kind == s.kind && ops[i].Key == "t:T:N:#n" {
+			last = append(last, i)
+			continue
+		}
+		s.one(ctx, ops[i:i+1])
+	}
+	for _, i := range last {
+		if do := s.do; do != nil {
+			s.do = nil
+			do()
+		}
+		s.one(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+func (s *splitting) one(ctx context.Context, op []kv.Op) {
+	_ = s.Store.Do(ctx, op)
+	if op[0].Kind == kv.Add && op[0].Key == "t:T:N:#n" {
+		s.added, _ = kv.ParseNumber(op[0].Value)
+	}
+}
+
+// takeBeside has a new process take a number while another one pushes and then the
+// counter is lost, right before the new one's write of that kind. It returns the number,
+// what the new process has created the counter with, and what the other has reached.
+func takeBeside(t *testing.T, kind kv.Kind, lost bool) (n, added, top int64) {
+	ctx, mem, shape := context.Background(), memkv.New(memkv.Options{}), Shape{Size: 32, Segment: 2}
+	other := openLane(t, still{mem}, shape)
+	push := func() {
+		for range 6 {
+			stamp, err := other.push(ctx, "x")
+			must(t, err)
+			top = stamp
+		}
+	}
+	if push(); lost {
+		mem.Evict("t:T:N:#n")
+	}
+	s := &splitting{Store: still{mem}, kind: kind, do: func() { push(); mem.Evict("t:T:N:#n") }}
+	n, err := openLane(t, s, shape).take(ctx, s)
+	must(t, err)
+	return n, s.added, top
+}
+
+// What was acknowledged after a new process had read the ring, and before it found the
+// counter lost, is below the new counter from the start: readers go by that.
+func TestLane_Take_CreatesALostCounterAboveAllThatWasAcknowledgedBefore(t *testing.T) {
+	if n, added, top := takeBeside(t, kv.Increment, false); n <= top || added <= top {
+		t.Errorf("the counter was created as %d, and the number is %d; want both above %d", added, n, top)
+	}
+}
+
+// Before the process creates the counter, another one does and goes on, and it is lost
+// again.
+func TestLane_Take_LooksAgainOnceItHasCreatedTheCounter(t *testing.T) {
+	if n, added, top := takeBeside(t, kv.Add, true); n <= top {
+		t.Errorf("the counter was created as %d, and the number is %d; want it above %d", added, n, top)
+	}
+}
+
 func setCounter(t testing.TB, s kv.Store, n int64) {
 	t.Helper()
 	_, err := kv.One(context.Background(), s, kv.OpSet("t:T:N:#n", strconv.AppendInt(nil, n, 10)))

@@ -91,6 +91,8 @@ func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*
 			return none, err
 		}
 	}
+	ctx, cancel := r.core.db.Patient(ctx)
+	defer cancel()
 	f, err := r.page(ctx, p, n, keep)
 	if err != nil {
 		return none, err

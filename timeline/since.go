@@ -40,6 +40,8 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	ctx, cancel := r.core.db.Patient(ctx)
+	defer cancel()
 	m, err := r.openAhead(ctx, func(i int, known *reader) int64 {
 		// Below the cursor there is nothing to count.
 		return min(max(known.knowledge.top()-p.cuts[i].stamp, 0), max(4*defaultSegment/int64(len(r.lanes)), defaultSegment))

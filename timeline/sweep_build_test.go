@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/timeline"
@@ -202,7 +203,7 @@ func (l *telling) endBuild(sim *kvtest.Sim) {
 func TestSweep_Build_BesideWritersAndCrashesTheOrderIsThatOfTheField(t *testing.T) {
 	for name, powers := range map[string]kvtest.Powers{"server": kvtest.ServerPowers, "none": kvtest.NoPowers} {
 		t.Run(name, func(t *testing.T) {
-			kvtest.SimulateMany(t, 60, building(powers), func(sim *kvtest.Sim) {
+			proof.Sweep(t, 60, building(powers), func(sim *kvtest.Sim) {
 				l := newTelling()
 				tellOld(sim)
 				for i, name := range []string{"p", "q"} {
@@ -222,7 +223,7 @@ func TestSweep_Build_BesideWritersAndCrashesTheOrderIsThatOfTheField(t *testing.
 
 // Each process of a release may build, and be killed at that.
 func TestSweep_Build_SeveralAtATimeHideNothing(t *testing.T) {
-	kvtest.SimulateMany(t, 60, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 60, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		l := newTelling()
 		tellOld(sim)
 		for i := range 3 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -197,7 +198,7 @@ func checkPages(t *testing.T, name string, ring *timeline.Ring[brief], want []st
 func TestSweep_Readers_EveryReaderShowsTheFunctionOfTheRecords(t *testing.T) {
 	for name, powers := range map[string]kvtest.Powers{"server": kvtest.ServerPowers, "none": kvtest.NoPowers, "all": kvtest.AllPowers} {
 		t.Run(name, func(t *testing.T) {
-			kvtest.SimulateMany(t, 40, building(powers), func(sim *kvtest.Sim) {
+			proof.Sweep(t, 40, building(powers), func(sim *kvtest.Sim) {
 				shape := []timeline.Shape{{}, {Size: 100, Segment: 4}, {Size: 100, Segment: 1}}[sim.Seed()%3]
 				if sim.Rand().IntN(4) > 0 {
 					sim.CrashAt("p", 1+sim.Rand().IntN(400))

@@ -109,7 +109,7 @@ func lastNumbers(b *bench) error {
 		b.report(fmt.Sprintf("the last of %d, by %s: gets", numbers, v.name), gets, atMost(v.gets))
 	}
 	gets, err := b.getsOfLast(s, 2, numbers)
-	b.report(fmt.Sprintf("the last of %d, by whoever knows it: gets", numbers), gets, atMost(3))
+	b.report(fmt.Sprintf("the last of %d, by a process that knows it: gets", numbers), gets, atMost(3))
 	return err
 }
 

@@ -28,7 +28,7 @@ func clusterKill(b *bench) error {
 		return err
 	}
 	b.report("rediskv: until a cluster serves after kill -9 of a master", outage.Back.Seconds(), atMost(10).in("s"))
-	b.report("rediskv: calls under load meanwhile", float64(outage.Calls), atLeast(100).varying())
+	b.report("rediskv: calls under load at the same time", float64(outage.Calls), atLeast(100).varying())
 	b.report("rediskv: of these more than 1 s past their deadline", float64(outage.Late), exactly(0))
 	return nil
 }

@@ -206,19 +206,23 @@ func (r *Row) Remind(n int64) (op kv.Op, due bool) {
 	return kv.OpSet(r.Hint, strconv.AppendInt(nil, n, 10)), r.Hint != "" && n%hintEvery == 0
 }
 
-// add stores value under n. Where that is unclear it looks, and while nothing
-// is there it sends the same again.
+// add stores value under n. Where that is unclear it looks, and while nothing is there
+// it sends the same again. If that finds something there, it looks again: it may be what
+// was sent first and came late.
 func (r *Row) add(ctx context.Context, s kv.Store, n int64, value []byte) error {
 	ops := []kv.Op{kv.OpAdd(r.Key(n), value)}
 	if _, due := r.Remind(n); due {
 		before, _ := r.Remind(n - 1)
 		ops = append(ops, before)
 	}
-	var err error
+	var unclear error
 	for range 3 {
 		// Each op's result says what became of it.
 		_ = s.Do(ctx, ops)
-		if err = ops[0].Err(); !errors.Is(err, kv.ErrUnclear) {
+		err := ops[0].Err()
+		if errors.Is(err, kv.ErrUnclear) {
+			unclear = err
+		} else if err == nil || unclear == nil {
 			return err
 		}
 		got, look := kv.One(ctx, s, kv.OpGet(r.Key(n)))
@@ -229,5 +233,5 @@ func (r *Row) add(ctx context.Context, s kv.Store, n int64, value []byte) error 
 			return kv.ErrExists
 		}
 	}
-	return err
+	return unclear
 }

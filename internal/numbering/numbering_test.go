@@ -235,6 +235,42 @@ func TestRow_Add_AnUnclearAddThatARivalBeatGoesOneFurther(t *testing.T) {
 	}
 }
 
+// The first try arrives after it was looked for, and before the second one.
+func TestRow_Add_AnUnclearAddThatComesLateIsDoneOnce(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	var late []kv.Op
+	s := tamper(mem, func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+		switch {
+		case ops[0].Kind == kv.Add && late == nil:
+			late = slices.Clone(ops)
+			return kv.Fail(ops, kv.ErrUnclear)
+		case ops[0].Kind == kv.Add:
+			_ = next(late)
+		}
+		return next(ops)
+	})
+	if got, err := newRow().Add(ctx, s, []byte("mine")); err != nil || got != 1 || mem.Len() != 1 {
+		t.Errorf("added as %d, %v, and %d items; want 1 and 1", got, err, mem.Len())
+	}
+}
+
+// A store that is away after an unclear try does not say that nothing was done.
+func TestRow_Add_WhatWasUnclearBeforeTheStoreWentAwayStaysUnclear(t *testing.T) {
+	tries := 0
+	s := tamper(memkv.New(memkv.Options{}), func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+		if ops[0].Kind != kv.Add {
+			return next(ops)
+		}
+		if tries++; tries == 1 {
+			return kv.Fail(ops, kv.ErrUnclear)
+		}
+		return kv.Fail(ops, kv.ErrUnavailable)
+	})
+	_, err := newRow().Add(t.Context(), s, []byte("mine"))
+	wantErr(t, err, kv.ErrUnclear)
+}
+
 func TestRow_Add_WhatStaysUnclearIsSaid(t *testing.T) {
 	s := unclearAdds(memkv.New(memkv.Options{}), 100, func(string) bool { return false })
 	_, err := newRow().Add(t.Context(), s, []byte("mine"))
@@ -286,9 +322,13 @@ func TestModels_NumbersHaveNoGapAndNoTwoOwnersInAnyOrder(t *testing.T) {
 // checkOwners tells what is wrong with the numbers in s, of which those in owners
 // were given.
 func checkOwners(s kv.Store, owners map[int64]string) error {
-	last, at := int64(0), newRow().Key
+	last, at, stands := int64(0), newRow().Key, map[string]int64{}
 	for n := int64(1); n <= 30; n++ {
 		r, err := kv.One(context.Background(), s, kv.OpGet(at(n)))
+		if other := stands[string(r.Value)]; err == nil && other > 0 && string(r.Value) != "old" {
+			return fmt.Errorf("%q stands at %d and at %d", r.Value, other, n)
+		}
+		stands[string(r.Value)] = n
 		if err == nil && n > last+1 {
 			return fmt.Errorf("number %d is there, and %d is not", n, n-1)
 		}

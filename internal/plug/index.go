@@ -3,6 +3,7 @@ package plug
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -69,6 +70,17 @@ type Move struct {
 	Added  *Added        // what all tries of the change have added beside their commits; nil in a rebuild
 	Early  []byte        // what the index's Early has returned for this change
 	Began  time.Time     // when the change read the record
+}
+
+// Without returns the places that are not among others.
+func Without(places, others []string) []string {
+	var rest []string
+	for _, place := range places {
+		if !slices.Contains(others, place) {
+			rest = append(rest, place)
+		}
+	}
+	return rest
 }
 
 // Early is an Index that can do what Prepare asks of the store before the
@@ -232,6 +244,13 @@ type Host[T any] interface {
 type DB interface {
 	Store() kv.Store
 	Now() time.Time
+
+	// Patient returns ctx for a call of several trips. If it has no deadline, it
+	// ends after the store's patience.
+	Patient(ctx context.Context) (context.Context, context.CancelFunc)
+
+	// Writable returns nil, or why nothing may be written.
+	Writable() error
 
 	// Later does work in the background; Flush waits for it.
 	Later(work func(context.Context) error)

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ type Exploration struct {
 // answer. A [kvtest.Sim] makes some runs of a large world; Explore makes all runs
 // of a very small one. The clients run production code. Each operation is a step
 // of its own, even in a trip with others. Explore returns the number of states.
-// To prove a part, it takes orders at random until the time is up.
+// To prove a part, it takes orders by chance until the time is up.
 //
 // It calls world for every run. What world and the clients do must depend only on
 // the store's answers, so any randomness has to be taken out of the code.
@@ -61,6 +60,7 @@ func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int)
 func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int, err error) {
 	seen := map[[16]byte]bool{}
 	limit, part := budget(t)
+	chosen := chance(t)
 	var late atomic.Bool
 	if part {
 		defer time.AfterFunc(limit, func() { late.Store(true) }).Stop()
@@ -70,7 +70,7 @@ func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int,
 		for open := [][]choice{nil}; len(open) > 0 && err == nil && !late.Load(); {
 			last := len(open) - 1
 			if part {
-				i := rand.IntN(len(open))
+				i := chosen.IntN(len(open))
 				open[i], open[last] = open[last], open[i]
 			}
 			path := open[last]

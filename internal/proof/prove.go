@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"crypto/sha256"
 	"iter"
 	"math/rand/v2"
 	"os"
@@ -15,9 +16,13 @@ import (
 //
 //   - unset: what go test does in a few minutes;
 //   - all: everything, as make prove does;
-//   - a duration such as 20s: a part of everything, chosen at random, which takes
+//   - a duration such as 20s: a part of everything, chosen by chance, which takes
 //     each test about that long.
 const Prove = "RINGTREE_PROVE"
+
+// ProveBy is the environment variable that decides what is chosen by chance, such as a
+// commit: the same text chooses the same. Unset, each run chooses something else.
+const ProveBy = "RINGTREE_PROVE_BY"
 
 // Long reports whether there is time for more than go test does by itself.
 func Long() bool { return os.Getenv(Prove) != "" }
@@ -37,8 +42,17 @@ func budget(t testing.TB) (time.Duration, bool) {
 	return limit, true
 }
 
+// chance returns what chooses a part for t.
+func chance(t testing.TB) *rand.Rand {
+	text, fixed := os.LookupEnv(ProveBy)
+	if !fixed {
+		return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	return rand.New(rand.NewChaCha8(sha256.Sum256([]byte(text + " " + t.Name()))))
+}
+
 // Part yields what a test goes through: few, or all if everything is proved. To
-// prove a part, it yields those of all in random order until the time is up, and at
+// prove a part, it yields those of all in an order by chance until the time is up, and at
 // least one.
 func Part[T any](t testing.TB, few, all []T) iter.Seq[T] {
 	t.Helper()
@@ -51,7 +65,7 @@ func Part[T any](t testing.TB, few, all []T) iter.Seq[T] {
 	}
 	return func(yield func(T) bool) {
 		end := time.Now().Add(limit)
-		for n, i := range rand.Perm(len(all)) {
+		for n, i := range chance(t).Perm(len(all)) {
 			if n > 0 && time.Now().After(end) || !yield(all[i]) {
 				return
 			}
@@ -64,7 +78,7 @@ const longer = 20
 
 // Sweep is [kvtest.SimulateMany] with n seeds, which should take about a second. If
 // everything is proved, there are 20 times as many. To prove a part, it takes other
-// seeds, from a random one on, until the time is up.
+// seeds, from one by chance on, until the time is up.
 func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
 	t.Helper()
 	limit, part := budget(t)
@@ -75,7 +89,7 @@ func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
 		kvtest.SimulateMany(t, longer*n, world, test)
 	default:
 		end := time.Now().Add(limit)
-		first := uint64(rand.Uint32())
+		first := uint64(chance(t).Uint32())
 		for seed := first; seed == first || time.Now().Before(end); seed++ {
 			kvtest.Simulate(t, seed, world, test)
 		}

@@ -30,6 +30,25 @@ func TestPart_YieldsFewOrAllOrSomeOfAll(t *testing.T) {
 	}
 }
 
+func TestPart_ACommitChoosesTheSameAgain(t *testing.T) {
+	all := make([]int, 100)
+	for i := range all {
+		all[i] = i
+	}
+	t.Setenv(proof.Prove, "1h")
+	chosen := func(by string) []int {
+		t.Setenv(proof.ProveBy, by)
+		return slices.Collect(proof.Part(t, nil, all))
+	}
+	first := chosen("c0ffee")
+	if diff := cmp.Diff(first, chosen("c0ffee")); diff != "" {
+		t.Errorf("mismatch (-first +second):\n%s", diff)
+	}
+	if slices.Equal(first, chosen("decade")) {
+		t.Error("two commits choose the same")
+	}
+}
+
 func TestPart_RefusesWhatIsNoDuration(t *testing.T) {
 	t.Setenv(proof.Prove, "much")
 	got := complaintOf(t, func(t testing.TB) { proof.Part(t, []int{1}, []int{1}) })

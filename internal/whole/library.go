@@ -50,17 +50,19 @@ func (plainText) Unmarshal(data []byte, v *string) (bool, error) {
 func (plainText) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
 // Touch changes every counter of every work, so that boards which follow them
-// follow.
+// follow. What was counted of a work today stays when it is deleted and made again.
 func (l *Library) Touch(ctx context.Context, d *Diary) {
 	w := NewWriter(l, 0, nil, d)
 	w.name, w.own = "touch", ""
-	for _, id := range WorkIDs {
-		if v, err := l.Works.Get(ctx, id); err != nil {
-			continue
-		} else if v.Views > 0 {
-			_ = w.note("hit", id, func() error { _, err := l.Works.Views.Hit(ctx, id); return err })
+	r, err := l.read(ctx)
+	if err != nil {
+		return // Whatever asks next says so.
+	}
+	for _, v := range r.works {
+		if v.Views+r.today[v.ID] > 0 {
+			_ = w.note("hit", v.ID, func() error { _, err := l.Works.Views.Hit(ctx, v.ID); return err })
 		}
-		_ = l.Likes.Create(ctx, &Like{User: "touch", Work: id})
-		_ = l.Likes.Delete(ctx, LikeID{User: "touch", Work: id})
+		_ = l.Likes.Create(ctx, &Like{User: "touch", Work: v.ID})
+		_ = l.Likes.Delete(ctx, LikeID{User: "touch", Work: v.ID})
 	}
 }

@@ -76,6 +76,14 @@ func (l *Library) lookByValue(ctx context.Context, s Shown) {
 		}
 		found(ctx, s, "Offer ByCode", l.Offers.ByCode, o.Code, offerID)
 	}
+	l.lookAtLists(ctx, s)
+}
+
+// Browse pages through every list.
+func (l *Library) Browse(ctx context.Context) { l.lookAtLists(ctx, Shown{}) }
+
+// lookAtLists shows every list.
+func (l *Library) lookAtLists(ctx context.Context, s Shown) {
 	for _, author := range Authors {
 		list(ctx, s, "Work ByAuthor "+author, l.Works.ByAuthor.Of(author), workID)
 	}

@@ -1,6 +1,9 @@
 package kv
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Powers is what a store can do beyond the contract. All of it is optional:
 // code that uses a power also has a way without.
@@ -12,6 +15,11 @@ type Powers struct {
 	// in the middle, what took effect is a beginning of them.
 	Ordered bool
 
+	// Alone: from when it was opened until it is closed, one process holds the store
+	// and no other can use it. What a process left there that held it before, no one
+	// is at work on any more.
+	Alone bool
+
 	// Atomic, if not nil, runs f with a store whose ops take effect together
 	// when f returns nil and not at all when it returns an error, which Atomic
 	// then returns as it is. No other op comes between them. The store
@@ -20,6 +28,60 @@ type Powers struct {
 	// carried out, and the error is ErrUnavailable. If ctx ends or the store
 	// fails while it commits, the error is ErrUnclear, for all of f's writes.
 	Atomic func(ctx context.Context, f func(Store) error) error
+
+	// Patience is how long a call of several trips whose context has no deadline
+	// should take at most; see [Patient]. 0: the store waits for no server.
+	Patience time.Duration
+
+	// Outages, if not nil, makes hear be called when a server begins to be waited
+	// for and when it answers again. hear must be quick, and must not use the store.
+	Outages func(hear func(Outage))
+
+	// Losses, if not nil, is what the store knows of servers that have lost
+	// their memory.
+	Losses Losses
+}
+
+// Outage is a time in which a server of a store refuses, or is asked and says
+// nothing. It begins with the first refusal, or after a second of silence, and is
+// over with the next answer.
+type Outage struct {
+	Server string // its address
+	Since  time.Time
+	Why    error // nil if it is over
+	Over   bool
+}
+
+// Losses is how a store on servers says which have lost their memory, and how it
+// learns that the loss is known. Until then the ops on their keys are ErrLost.
+type Losses interface {
+	// Lost returns an ErrLost for each server that has lost its memory, as far as
+	// this process has noticed.
+	Lost() []error
+
+	// Accept says, for all processes, that the losses that this process has
+	// noticed are known: what those servers do not have is absent from now on. A
+	// store that was not asked for anything yet looks first. Accept returns the
+	// servers, or how they have changed. It needs an answer of every server.
+	Accept(ctx context.Context) ([]string, error)
+
+	// Edition returns a number that each Accept raises, from 1 on, and an id that no
+	// other edition of any store has. Both are 0 before the first op. What is known
+	// of the store in one edition means nothing in another.
+	Edition() (number, id uint64)
+
+	// Look looks at the servers now. Otherwise that comes from time to time, and on a
+	// new connection.
+	Look(ctx context.Context) error
+
+	// GoneBack says that the store has shown an older state of key than it had
+	// acknowledged: its server has come back with old data. For all processes that
+	// is a loss like any other.
+	GoneBack(ctx context.Context, key string) error
+
+	// Watch makes f be called with an ErrLost when servers are found to have lost
+	// their memory, and with nil when that was accepted. f must not use the store.
+	Watch(f func(servers []string, err error))
 }
 
 // Powerer is a [Store] that can do more than the contract asks, or a wrapper
@@ -46,4 +108,12 @@ func (p Powers) through(wrap func(Store) Store) Powers {
 		}
 	}
 	return p
+}
+
+// EditionOf returns the Edition of l. A store without Losses is always in its first.
+func EditionOf(l Losses) (number, id uint64) {
+	if l == nil {
+		return 1, 0
+	}
+	return l.Edition()
 }

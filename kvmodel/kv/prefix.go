@@ -23,7 +23,20 @@ type prefixed struct {
 }
 
 func (p *prefixed) Powers() Powers {
-	return PowersOf(p.Store).through(func(s Store) Store { return &prefixed{s, p.prefix} })
+	powers := PowersOf(p.Store).through(func(s Store) Store { return &prefixed{s, p.prefix} })
+	if powers.Losses != nil {
+		powers.Losses = prefixedLosses{powers.Losses, p.prefix}
+	}
+	return powers
+}
+
+type prefixedLosses struct {
+	Losses
+	prefix string
+}
+
+func (l prefixedLosses) GoneBack(ctx context.Context, key string) error {
+	return l.Losses.GoneBack(ctx, l.prefix+key)
 }
 
 func (p *prefixed) Do(ctx context.Context, ops []Op) error {

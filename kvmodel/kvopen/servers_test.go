@@ -2,10 +2,13 @@ package kvopen_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -37,6 +40,42 @@ func TestStore_MemcachedIsReached(t *testing.T) {
 	defer server.Stop()
 	wantCount(t, "memcached://"+server.Addr, 1)
 	wantCount(t, "memcached://"+server.Addr+"?timeout=5s&conns=2", 2)
+}
+
+func TestOpen_AfterALossOpensSoThatItCanBeAccepted(t *testing.T) {
+	servers.Need(t, "memcached")
+	var addrs []string
+	var all []*servers.Process
+	for range 2 {
+		server, err := servers.Memcached()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Stop()
+		addrs, all = append(addrs, server.Addr), append(all, server)
+	}
+	url := "memcached://" + strings.Join(addrs, ",")
+	wantCount(t, url, 1)
+	all[1].Kill()
+	if err := all[1].Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	db, err := kvopen.Open(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(ctx)
+	accepted, err := db.Accept(ctx)
+	if diff := cmp.Diff(addrs[1:], accepted); err != nil || diff != "" {
+		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
+	}
+	for i := range 40 {
+		if _, err := kv.One(ctx, db.Store(), kv.OpSet(fmt.Sprint("k", i), nil)); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestStore_RedisIsLoggedIn(t *testing.T) {

@@ -110,7 +110,9 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 	}
 	e.aged = true
 	var secret []byte
-	next, err := s.replace(r.Context(), held.stored, func(old record) record { return e.on(become(old)) },
+	ctx, cancel := s.patient(r.Context())
+	defer cancel()
+	next, err := s.replace(ctx, held.stored, func(old record) record { return e.on(become(old)) },
 		func() hash { secret = kv.RandomBytes(secretSize); return hashOf(secret) })
 	if err != nil {
 		return err

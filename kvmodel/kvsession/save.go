@@ -74,6 +74,8 @@ func (s *Store) update(ctx context.Context, session *sessions.Session, held *hol
 	if e.empty() && !there.record.due(&s.options, now()) {
 		return false, nil
 	}
+	ctx, cancel := s.patient(ctx)
+	defer cancel()
 	for turn := new(turn); ; {
 		if there.version == 0 {
 			if there, err = s.read(ctx, held.id); err != nil {

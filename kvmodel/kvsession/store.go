@@ -43,6 +43,12 @@ func New(store kv.Store, o Options) (*Store, error) {
 	}, nil
 }
 
+// patient returns ctx for a call of several trips. If it has no deadline, it ends
+// after the store's patience.
+func (s *Store) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	return kv.Patient(ctx, kv.PowersOf(s.store).Patience)
+}
+
 // Get returns the request's session called name, the same one each time. The
 // errors are those of Store.New.
 func (s *Store) Get(r *http.Request, name string) (*sessions.Session, error) {

@@ -153,6 +153,8 @@ func (s *Store) Revoke(ctx context.Context, user, id string) error {
 // cookie at the same time, but not one whose SignIn begins later. After an error
 // some may be left; call it again.
 func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) error {
+	ctx, cancel := s.patient(ctx)
+	defer cancel()
 	for turn := new(turn); ; {
 		ended, err := s.revokeListed(ctx, user, keep)
 		switch {

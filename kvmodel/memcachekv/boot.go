@@ -3,157 +3,111 @@ package memcachekv
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
-	"time"
+	"slices"
+	"sync"
 
-	"github.com/bradfitz/gomemcache/memcache"
-
+	"github.com/ringtree/ringtree/internal/boot"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-const (
-	// bootKey holds a server's boot number. The contract allows no key with
-	// braces, so no caller can touch it.
-	bootKey = "ringtree{boot}"
+// bootKey holds a server's boot item. The contract allows no key with braces, so no
+// caller can touch it. Releases that knew each server alone had a number under
+// another key.
+const bootKey = "ringtree{b}"
 
-	// lookAgain is how often a link in use reads the boot number again. Reading
-	// it also keeps the item far from eviction.
-	lookAgain = time.Minute
-)
-
-// meet makes sure that l is connected to the server that the store first met.
-// The error is a kv.ErrLost if that server has lost its memory.
-func (l *link) meet() error {
-	known, err := l.server.standing()
-	if err != nil {
-		return err
+// newMemory makes a store of servers know whether they still have their memory.
+func newMemory(servers []*server) *boot.Memory {
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.addr)
 	}
-	if l.conn != nil && l.boot == known && time.Since(l.looked) < lookAgain {
-		return nil
+	m := boot.New(boot.Config{
+		Names: names,
+		Do:    func(ctx context.Context, ops []kv.Op) { doItems(ctx, servers, ops) },
+		Of:    func(key string) int { return slices.Index(servers, pick(servers, key)) },
+		Passed: func() {
+			for _, s := range servers {
+				s.dismiss()
+			}
+		},
+	})
+	for i, s := range servers {
+		s.memory, s.boot = m, m.Server(i)
 	}
-	if known == 0 {
-		return l.meetFirst()
-	}
-	// The server had the number before, so if it is absent now, or another one,
-	// the server has lost its memory.
-	seen, err := l.bootNumber()
-	if err == nil && seen == known {
-		l.boot, l.looked = seen, time.Now()
-		return nil
-	}
-	if err != nil && !errors.Is(err, memcache.ErrCacheMiss) {
-		return err
-	}
-	return l.server.lose(known)
+	return m
 }
 
-func (l *link) meetFirst() error {
-	seen, err := l.adopt()
-	if err != nil {
-		return err
+// doItems carries out ops on the boot items of the servers that their keys name.
+func doItems(ctx context.Context, servers []*server, ops []kv.Op) {
+	var wg sync.WaitGroup
+	for i := range ops {
+		op := &ops[i]
+		s := servers[slices.IndexFunc(servers, func(s *server) bool { return s.addr == op.Key })]
+		wg.Go(func() { s.doItem(ctx, op) })
 	}
-	l.boot, l.looked = seen, time.Now()
-	if known := l.server.met(seen); known != seen {
-		return l.server.lose(known)
-	}
-	return nil
+	wg.Wait()
 }
 
-// adopt returns the server's boot number, and adds one if it has none. If several
-// processes do so at once, one adds its number and all return that.
-func (l *link) adopt() (uint64, error) {
-	seen, err := l.bootNumber()
-	if !errors.Is(err, memcache.ErrCacheMiss) {
-		return seen, err
+// doItem carries out op on the server's boot item. All such ops of a pass use one
+// link, since versions hold on one connection alone.
+func (s *server) doItem(ctx context.Context, op *kv.Op) {
+	if s.witness == nil {
+		l, err := s.take(ctx)
+		if err != nil {
+			op.Result.Err = err
+			return
+		}
+		s.witness = l
 	}
-	// 0 stands for a server not met yet.
-	number := strconv.FormatUint(kv.Random()|1, 16)
-	err = l.client.Add(&memcache.Item{Key: bootKey, Value: []byte(number)})
-	if err != nil && !errors.Is(err, memcache.ErrNotStored) {
-		return 0, err
-	}
-	return l.bootNumber()
+	op.Result = s.witness.doItem(*op)
 }
 
-// bootNumber reads the boot number. The error is a memcache.ErrCacheMiss if there
-// is none.
-func (l *link) bootNumber() (uint64, error) {
-	item, err := l.client.Get(bootKey)
-	if l.broke(err) {
+// dismiss releases the link that a pass has used.
+func (s *server) dismiss() {
+	if s.witness != nil {
+		s.release(s.witness)
+		s.witness = nil
+	}
+}
+
+var errNoSwap = errors.New("it runs without compare-and-swap (option -C), which this store needs")
+
+// doItem returns the result of op on the boot item.
+func (l *link) doItem(op kv.Op) kv.Result {
+	op.Key = bootKey
+	l.broken = false
+	r := l.do(&op)
+	if l.broken && op.Kind == kv.Get {
 		// The old connection was broken; the library makes a new one now.
-		item, err = l.client.Get(bootKey)
+		r = l.do(&op)
 	}
+	if op.Kind == kv.Get && r.Err == nil && l.casID(r.Version) == 0 {
+		r.Err = l.server.failure(l.ctx, kv.ErrUnavailable, errNoSwap)
+	}
+	return r
+}
+
+// meet reports whether l is connected to a server that still has its memory. If not,
+// and without an error, the items of all servers must be looked at. The error is a
+// kv.ErrLost if the server has lost its memory.
+func (l *link) meet() (bool, error) {
+	s := l.server
+	if s.isClosed() {
+		return false, s.failure(l.ctx, kv.ErrUnavailable, errClosed)
+	}
+	known, look, err := s.boot.Known()
 	if err != nil {
-		return 0, err
+		return false, lost(err)
 	}
-	if item.CasID == 0 {
-		return 0, errors.New("it runs without compare-and-swap (option -C), which this store needs")
+	if !look && l.conn != nil && l.number == known {
+		return true, nil
 	}
-	number, err := strconv.ParseUint(string(item.Value), 16, 64)
-	if err != nil {
-		return 0, fmt.Errorf("boot number in %s: %w", bootKey, err)
+	doubts := s.memory.Doubts()
+	r := l.doItem(kv.Op{Kind: kv.Get})
+	if kv.Failed(r.Err) {
+		return false, r.Err
 	}
-	return number, nil
-}
-
-// standing returns the boot number the server was met with, or 0 if it was not
-// met yet. The error says why the server must not be asked.
-func (s *server) standing() (uint64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return 0, errClosed
-	case s.lost:
-		return 0, s.errLost()
-	}
-	return s.boot, nil
-}
-
-// met records number if the server was not met before, and returns the number it
-// is known by.
-func (s *server) met(number uint64) uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.boot == 0 {
-		s.boot = number
-	}
-	return s.boot
-}
-
-// lose records that the server is no longer the one known by that number, and
-// returns the error that says so.
-func (s *server) lose(known uint64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	// If the boot number differs, the loss has been accepted since.
-	if s.boot == known {
-		s.lost = true
-	}
-	return s.errLost()
-}
-
-func (s *server) errLost() error {
-	return fmt.Errorf("memcachekv: %s: %w: it was restarted or flushed, or it evicts items", s.addr, kv.ErrLost)
-}
-
-// accept meets the server again if it is lost.
-func (s *server) accept(ctx context.Context) error {
-	if _, err := s.standing(); !errors.Is(err, kv.ErrLost) {
-		return nil
-	}
-	l, err := s.take(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.release(l)
-	number, err := l.adopt()
-	if err != nil {
-		return l.failure(kv.Get, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.boot, s.lost = number, false
-	return nil
+	number, ok := s.boot.Saw(r, doubts)
+	l.number = number
+	return ok, nil
 }

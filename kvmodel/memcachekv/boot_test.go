@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
@@ -56,7 +60,7 @@ func TestStore_AWriteOnAConnectionARestartBroke_IsUnclearAndTheNextIsLost(t *tes
 }
 
 func TestStore_AForgetfulServer_IsFoundLostWhenTheNumberIsLookedAtAgain(t *testing.T) {
-	for name, key := range map[string]string{"flushed": "", "boot number evicted": "ringtree{boot}"} {
+	for name, key := range map[string]string{"flushed": "", "boot item evicted": "ringtree{b}"} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
 			s := open(t, memcachekv.Options{}, f.Addr)
@@ -125,4 +129,271 @@ func TestStore_Accept_OfAServerThatDoesNotAnswer_IsUnavailable(t *testing.T) {
 		t.Errorf("Accept returned %v, want ErrUnavailable and why", err)
 	}
 	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrLost)
+}
+
+// patient are options with which a busy machine is no failure.
+var patient = memcachekv.Options{Timeout: time.Minute}
+
+// soon returns a context that ends soon.
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// twoServers returns a store in use on two servers, with a key on each.
+func twoServers(t *testing.T) (a, b *fake, s *memcachekv.Store, onA, onB string) {
+	t.Helper()
+	a, b = newFake(t), newFake(t)
+	s = open(t, patient, a.Addr, b.Addr)
+	onA, onB = keyOn(s, a.Addr), keyOn(s, b.Addr)
+	one(t, t.Context(), s, kv.OpSet(onA, []byte("v")))
+	one(t, t.Context(), s, kv.OpSet(onB, []byte("v")))
+	return a, b, s, onA, onB
+}
+
+func TestLoss_OfOneServerOfTwo_IsKnownToOneThatStartsLater(t *testing.T) {
+	for name, lose := range map[string]func(*fake){
+		"restarted":         func(f *fake) { f.Restart() },
+		"flushed":           func(f *fake) { f.Forget("") },
+		"boot item evicted": func(f *fake) { f.Forget("ringtree{b}") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b, running, onA, onB := twoServers(t)
+			lose(a)
+			later := open(t, patient, b.Addr, a.Addr)
+			for range 2 {
+				r := one(t, t.Context(), later, kv.OpGet(onA), kv.ErrLost)
+				if !strings.Contains(r.Err.Error(), a.Addr) {
+					t.Errorf("%v: want an error that names %s", r.Err, a.Addr)
+				}
+				one(t, t.Context(), later, kv.OpAdd(onA, nil), kv.ErrLost)
+				one(t, t.Context(), later, kv.OpGet(onB))
+			}
+			running.AgeLooks()
+			one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
+			one(t, t.Context(), running, kv.OpGet(onB))
+		})
+	}
+}
+
+func TestLoss_AcceptedByOneProcess_IsAcceptedForAll(t *testing.T) {
+	a, b, running, onA, onB := twoServers(t)
+	a.Restart()
+	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
+	old := one(t, t.Context(), running, kv.OpGet(onB)).Version
+
+	// One that starts only to accept asks for nothing else.
+	later := open(t, patient, a.Addr, b.Addr)
+	accepted, err := kv.PowersOf(later).Losses.Accept(t.Context())
+	if diff := cmp.Diff([]string{a.Addr}, accepted); err != nil || diff != "" {
+		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
+	}
+	one(t, t.Context(), later, kv.OpGet(onA), kv.ErrNotFound)
+	one(t, t.Context(), later, kv.OpSet(onA, []byte("new")))
+
+	running.AgeLooks()
+	one(t, t.Context(), running, kv.OpGet(onA))
+	one(t, t.Context(), running, kv.OpSwap(onB, old, nil))
+	third := open(t, patient, a.Addr, b.Addr)
+	one(t, t.Context(), third, kv.OpGet(onA))
+	a.Restart()
+	for _, s := range []kv.Store{running, later, third} {
+		one(t, t.Context(), s, kv.OpGet(onA), kv.ErrLost)
+	}
+}
+
+func TestLoss_OfAllServersAtOnce_IsKnownToWhoRanBefore(t *testing.T) {
+	a, b, running, onA, onB := twoServers(t)
+	a.Restart()
+	b.Restart()
+	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
+	one(t, t.Context(), running, kv.OpGet(onB), kv.ErrLost)
+	later := open(t, patient, a.Addr, b.Addr)
+	one(t, t.Context(), later, kv.OpGet(onA), kv.ErrNotFound) // Nobody can tell it.
+	one(t, t.Context(), later, kv.OpSet(onA, nil))
+
+	before, _ := kv.EditionOf(running.Powers().Losses)
+	if err := running.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	one(t, t.Context(), running, kv.OpGet(onA))
+	after, id := kv.EditionOf(running.Powers().Losses)
+	if after != before {
+		t.Errorf("edition %d became %d, and others had begun the store again", before, after)
+	}
+	if _, theirs := kv.EditionOf(later.Powers().Losses); id != theirs {
+		t.Errorf("the processes know the store as %x and %x", id, theirs)
+	}
+}
+
+func TestLoss_OfAllServersAtOnce_AcceptedByWhoRanBefore_IsAcceptedForWhoStartsLater(t *testing.T) {
+	a, b, running, onA, onB := twoServers(t)
+	a.Restart()
+	b.Restart()
+	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
+	one(t, t.Context(), running, kv.OpGet(onB), kv.ErrLost)
+	if err := running.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrNotFound)
+	later := open(t, patient, a.Addr, b.Addr)
+	one(t, t.Context(), later, kv.OpGet(onB), kv.ErrNotFound)
+	if n, _ := kv.EditionOf(later.Powers().Losses); n != 2 {
+		t.Errorf("edition %d, want the second", n)
+	}
+}
+
+func TestServers_AddedOrRemoved_NeedAnAcceptOnce(t *testing.T) {
+	a, b, running, onA, onB := twoServers(t)
+	c := newFake(t)
+	for _, change := range []struct {
+		says  string
+		addrs []string
+	}{
+		{c.Addr + " was added", []string{a.Addr, b.Addr, c.Addr}},
+		{b.Addr + " was removed", []string{a.Addr, c.Addr}},
+	} {
+		later := open(t, patient, change.addrs...)
+		for range 2 {
+			r := one(t, t.Context(), later, kv.OpGet(onA), kv.ErrLost)
+			if !strings.Contains(r.Err.Error(), "the store has other servers: "+change.says) {
+				t.Errorf("%v: want an error that says %s", r.Err, change.says)
+			}
+		}
+		accepted, err := kv.PowersOf(later).Losses.Accept(t.Context())
+		if diff := cmp.Diff([]string{change.says}, accepted); err != nil || diff != "" {
+			t.Errorf("Accept: %v, what (-want +got):\n%s", err, diff)
+		}
+		for _, addr := range change.addrs {
+			one(t, t.Context(), later, kv.OpSet(keyOn(later, addr), nil))
+		}
+		one(t, t.Context(), open(t, patient, change.addrs...), kv.OpGet(keyOn(later, c.Addr)))
+		// One that runs with the old URL learns it from the servers it has left.
+		running.AgeLooks()
+		one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
+		one(t, t.Context(), running, kv.OpGet(onB), kv.ErrLost)
+	}
+}
+
+func TestServers_AddedAgain_MustBeFlushedFirst(t *testing.T) {
+	a, b, _, _, onB := twoServers(t)
+	alone := open(t, patient, a.Addr)
+	one(t, t.Context(), alone, kv.OpGet(onB), kv.ErrLost)
+	if err := alone.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	both := open(t, patient, a.Addr, b.Addr)
+	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrLost)
+	if err := both.Accept(t.Context()); !errors.Is(err, kv.ErrLost) || !strings.Contains(err.Error(), "flush it first") {
+		t.Errorf("Accept returned %v, want that the server must be flushed first", err)
+	}
+	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrLost)
+	b.Forget("")
+	if err := both.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrNotFound)
+}
+
+func TestServers_OneAlone_MayHaveAnotherName(t *testing.T) {
+	f := newFake(t)
+	one(t, t.Context(), open(t, patient, f.Addr), kv.OpSet("k", nil))
+	_, port, _ := strings.Cut(f.Addr, ":")
+	one(t, t.Context(), open(t, patient, "localhost:"+port), kv.OpGet("k"))
+}
+
+func TestServers_ThatAreOne_AreRefused(t *testing.T) {
+	f := newFake(t)
+	_, port, _ := strings.Cut(f.Addr, ":")
+	s := open(t, patient, f.Addr, "localhost:"+port)
+	one(t, t.Context(), s, kv.OpGet(keyOn(s, "localhost:"+port)), kv.ErrLost)
+}
+
+func TestFirstStart_NeedsAllServers(t *testing.T) {
+	a, b := newFake(t), newFake(t)
+	b.Mute.Store(true)
+	s := open(t, patient, a.Addr, b.Addr)
+	one(t, soon(t), s, kv.OpSet(keyOn(s, a.Addr), nil), kv.ErrUnavailable)
+	b.Mute.Store(false)
+	one(t, t.Context(), s, kv.OpSet(keyOn(s, a.Addr), nil))
+	// From now on each is there for itself.
+	b.Stop()
+	later := open(t, patient, a.Addr, b.Addr)
+	one(t, t.Context(), later, kv.OpGet(keyOn(s, a.Addr)))
+	one(t, t.Context(), later, kv.OpGet(keyOn(s, b.Addr)), kv.ErrUnavailable)
+}
+
+func TestLoss_WhereNoOtherServerAnswers_IsUnavailable(t *testing.T) {
+	a, b, _, onA, _ := twoServers(t)
+	a.Restart()
+	b.Mute.Store(true)
+	later := open(t, patient, a.Addr, b.Addr)
+	one(t, soon(t), later, kv.OpGet(onA), kv.ErrUnavailable)
+	b.Mute.Store(false)
+	one(t, t.Context(), later, kv.OpGet(onA), kv.ErrLost)
+}
+
+// A store of a release that knew each server alone has a number on it, and none on a
+// server that was never used.
+func TestStore_OfAnEarlierRelease_IsStartedWithWhatItHolds(t *testing.T) {
+	a, b := newFake(t), newFake(t)
+	for _, f := range []*fake{a, b} {
+		f.mu.Lock()
+		f.items["ringtree{boot}"] = fakeItem{"0", "1f2e3d", 1}
+		f.items["k"] = fakeItem{"0", "v", 2}
+		f.mu.Unlock()
+	}
+	s := open(t, patient, a.Addr, b.Addr)
+	if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v" {
+		t.Errorf("k is %q, want v", got)
+	}
+	if item := a.items["ringtree{boot}"]; item.value != "1f2e3d" {
+		t.Errorf("what processes of that release go by has become %q", item.value)
+	}
+}
+
+func TestLosses_AreToldOnce(t *testing.T) {
+	a, _, s, onA, onB := twoServers(t)
+	var told []string
+	kv.PowersOf(s).Losses.Watch(func(servers []string, err error) {
+		told = append(told, fmt.Sprint(servers[0] == a.Addr, len(servers), errors.Is(err, kv.ErrLost)))
+	})
+	a.Restart()
+	for range 3 {
+		one(t, t.Context(), s, kv.OpGet(onA), kv.ErrLost)
+		one(t, t.Context(), s, kv.OpGet(onB))
+	}
+	if got := kv.PowersOf(s).Losses.Lost(); len(got) != 1 || !errors.Is(got[0], kv.ErrLost) {
+		t.Errorf("Lost returned %v, want one ErrLost", got)
+	}
+	if err := s.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	one(t, t.Context(), s, kv.OpGet(onA), kv.ErrNotFound)
+	if diff := cmp.Diff([]string{"true 1 true", "true 1 false"}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+func TestLooks_CostOneGetForEachConnection(t *testing.T) {
+	a, b, _, onA, onB := twoServers(t)
+	a.Looks.Store(0)
+	b.Looks.Store(0)
+	s := open(t, patient, a.Addr, b.Addr)
+	for range 100 {
+		one(t, t.Context(), s, kv.OpGet(onA))
+		one(t, t.Context(), s, kv.OpGet(onB))
+	}
+	// The first op meets its server and then looks at both; then the other is met.
+	if got := [2]int64{a.Looks.Load(), b.Looks.Load()}; got != [2]int64{2, 2} {
+		t.Errorf("%v looks, want 2 and 2", got)
+	}
+	s.AgeLooks()
+	for range 100 {
+		one(t, t.Context(), s, kv.OpGet(onA))
+	}
+	if got := a.Looks.Load(); got != 3 {
+		t.Errorf("%d looks in all, want one more", got)
+	}
 }

@@ -1,17 +1,15 @@
 package memcachekv
 
-import "time"
+import "context"
 
-// AgeLooks makes the next operation on each idle connection read the boot number
-// again, as happens after a minute of use.
-func (s *Store) AgeLooks() {
-	for _, srv := range s.servers {
-		srv.mu.Lock()
-		for _, l := range srv.idle {
-			l.looked = time.Time{}
-		}
-		srv.mu.Unlock()
-	}
+// AgeLooks makes the next operation on each server look at its boot item again, as
+// happens after some seconds of use.
+func (s *Store) AgeLooks() { s.memory.Doubt() }
+
+// Accept accepts what is lost.
+func (s *Store) Accept(ctx context.Context) error {
+	_, err := s.memory.Accept(ctx)
+	return err
 }
 
 // ServerOf returns the address of the server that key lives on.

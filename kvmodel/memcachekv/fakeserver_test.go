@@ -21,9 +21,11 @@ type fake struct {
 	Mute       atomic.Bool  // it takes requests and answers none
 	HangUp     atomic.Bool  // it ends the connection after its next request, unanswered
 	Unanswered atomic.Int64 // requests it took while mute
-	Gets       atomic.Int64 // requests for items other than the boot number
+	Gets       atomic.Int64 // requests for items other than the boot item
+	Looks      atomic.Int64 // requests for that
 	Peak       atomic.Int64 // the most connections at once
 	cas        uint64
+	listener   net.Listener
 
 	mu    sync.Mutex
 	items map[string]fakeItem
@@ -41,7 +43,7 @@ func newFake(t testing.TB) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{Addr: listener.Addr().String(), items: map[string]fakeItem{}, conns: map[net.Conn]bool{}}
+	f := &fake{Addr: listener.Addr().String(), listener: listener, items: map[string]fakeItem{}, conns: map[net.Conn]bool{}}
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -57,11 +59,17 @@ func newFake(t testing.TB) *fake {
 		}
 	})
 	t.Cleanup(func() {
-		listener.Close()
+		f.Stop()
 		f.Restart()
 		served.Wait()
 	})
 	return f
+}
+
+// Stop ends all connections and takes no more.
+func (f *fake) Stop() {
+	f.listener.Close()
+	f.Disconnect()
 }
 
 // Restart ends all connections and forgets all items.
@@ -125,6 +133,9 @@ func (f *fake) serve(conn net.Conn) {
 func (f *fake) answer(words []string, value string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if words[0] == "version" {
+		return "VERSION fake\r\n"
+	}
 	if words[0] == "gets" {
 		return f.gets(words[1:])
 	}
@@ -164,7 +175,9 @@ func (f *fake) answer(words []string, value string) string {
 }
 
 func (f *fake) gets(keys []string) string {
-	if keys[0] != "ringtree{boot}" {
+	if keys[0] == "ringtree{b}" {
+		f.Looks.Add(1)
+	} else {
 		f.Gets.Add(1)
 	}
 	var out strings.Builder

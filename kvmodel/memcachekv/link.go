@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // link is one connection to a server, with its own library client, used by one
@@ -19,8 +21,8 @@ type link struct {
 	client *memcache.Client
 	conn   net.Conn // nil if not connected
 
-	boot   uint64    // the boot number of the server it is connected to
-	looked time.Time // when the number was last read
+	number uint64 // of the memory of the server it is connected to
+	broken bool   // the connection has broken since the link was taken
 
 	// ctx is the context of the requests under way: the library has no way to
 	// pass it to the connection.
@@ -45,14 +47,15 @@ func (l *link) close() {
 
 // dial connects under the context of the request. The library's own context has
 // only a timeout, the same as here.
-func (l *link) dial(_ context.Context, network, addr string) (net.Conn, error) {
+func (l *link) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	l.asked = false
-	dialer := net.Dialer{Timeout: l.server.opts.Timeout}
-	conn, err := dialer.DialContext(l.ctx, network, addr)
+	conn, err := l.server.connect(l.ctx, addr)
 	if err != nil {
 		return nil, err
 	}
 	l.conn = &wire{Conn: conn, link: l}
+	// No version that was read before holds on this connection, until meet says so.
+	l.number = kv.Random()
 	return l.conn, nil
 }
 

@@ -6,23 +6,27 @@
 // Each key lives on one server, chosen by rendezvous hashing of the servers'
 // names as they are written, in any order: a new server takes over its share of
 // the keys and leaves all others where they are. A server that is down is not
-// skipped: its keys are unavailable until it is back.
+// skipped: its keys are unavailable until it is back. Operations on a server that
+// is away fail at once, while the store tries in the background to reach it.
 //
 // # A server that has lost its memory
 //
-// On first contact the store reads the server's boot number, an item that it
-// adds if there is none. It reads the number again on every new connection, and
-// at least once a minute on each connection in use. A restart breaks all
-// connections, so no operation reaches a restarted server before the loss is
-// noticed. From then on every operation on that server ends in kv.ErrLost,
-// until [Store.Accept] is called. A flushed server, one that has evicted its
-// boot number, and another server at the same address count as lost too; the
-// first two are noticed within a minute, not at once.
+// Every server holds a boot item, and in each of them stands which servers the store
+// has: so each is a witness of the others. The store looks at a server's item before
+// the first operation on a new connection, and every 15 seconds. If it is gone, or
+// not the one that belongs there, the server has lost its memory, and every operation
+// on it ends in kv.ErrLost, also in a process that starts after the loss, until
+// someone calls Accept ([kv.Losses]). A restart breaks all connections, so no
+// operation reaches a restarted server before the loss is noticed; a flush, and the
+// eviction of the item, are noticed within 15 seconds. The first operation ever on a
+// store needs all its servers.
 //
-// Only this process remembers the number. A process that starts after the loss
-// takes the server for a new, empty one; processes that have known it longer
-// keep answering ErrLost until each of them accepts the loss or restarts. Reach
-// the servers directly: a proxy would hide their restarts.
+// The loss of all servers at once, or of the only one, leaves no witness but the
+// processes that have known them: one that starts later takes the servers for new.
+// Reach the servers directly: a proxy would hide their restarts.
+//
+// A server added to the list or removed from it moves keys away from where they are.
+// That is an ErrLost for all keys, until someone calls Accept.
 //
 // # What differs from the specification
 //
@@ -51,8 +55,11 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/boot"
+	"github.com/ringtree/ringtree/internal/contact"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -61,7 +68,8 @@ import (
 type Options struct {
 	// Timeout is how long an operation waits for each step, if its context
 	// allows that long: for a free connection, for a new one, for the server to
-	// say something. 0 means one second.
+	// say something. A server that is asked and says nothing for as long counts as
+	// away. 0 means one second.
 	Timeout time.Duration
 
 	// Conns is how many connections to each server may be in use at once, and
@@ -84,7 +92,10 @@ func (o Options) withDefaults() (Options, error) {
 
 // Store is a kv.Store on memcached servers.
 type Store struct {
-	servers []*server
+	opts     Options
+	servers  []*server
+	contacts *contact.Servers
+	memory   *boot.Memory
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -101,24 +112,39 @@ func OpenVolatile(servers []string, opts Options) (*Store, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("memcachekv: no servers given")
 	}
-	s := new(Store)
+	dialer := net.Dialer{Timeout: opts.Timeout}
+	s := &Store{opts: opts, contacts: contact.New(opts.Timeout, "version\r\n", func(ctx context.Context, addr string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "tcp", addr)
+	})}
 	for i, addr := range servers {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			return nil, fmt.Errorf("memcachekv: server %q is not host:port: %w", addr, err)
 		}
+		if strings.ContainsAny(addr, " ,") {
+			return nil, fmt.Errorf("memcachekv: server %q holds a blank or a comma", addr)
+		}
 		if slices.Contains(servers[:i], addr) {
 			return nil, fmt.Errorf("memcachekv: server %q is given twice", addr)
 		}
-		s.servers = append(s.servers, newServer(addr, opts))
+		srv := newServer(addr, opts)
+		srv.connect = s.contacts.Dial
+		s.servers = append(s.servers, srv)
 	}
+	s.memory = newMemory(s.servers)
 	return s, nil
+}
+
+// Powers returns Patience, which is five times the Timeout of the options, Outages
+// and Losses.
+func (s *Store) Powers() kv.Powers {
+	return kv.Powers{Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory}
 }
 
 // Do sends all gets for a server as one request and each write as its own
 // request, all at the same time as far as Options.Conns allows. A single op runs
 // on the caller's goroutine.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
-	if kv.Check(ops, kv.Powers{}) == 0 {
+	if kv.Check(ops, s.Powers()) == 0 {
 		return nil
 	}
 	if len(ops) == 1 {
@@ -129,23 +155,12 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// Accept accepts all servers that have answered ErrLost so far: from now on what
-// they do not have is absent. Call it once the loss is acknowledged, or before
-// the data is rebuilt. The error is a kv.ErrUnavailable that names the servers
-// that could not be asked; the others are accepted all the same.
-func (s *Store) Accept(ctx context.Context) error {
-	var errs []error
-	for _, srv := range s.servers {
-		errs = append(errs, srv.accept(ctx))
-	}
-	return errors.Join(errs...)
-}
-
 // Close closes the connections: idle ones now, the others when their operation
 // ends.
 func (s *Store) Close() error {
 	for _, srv := range s.servers {
 		srv.close()
 	}
+	s.contacts.Close()
 	return nil
 }

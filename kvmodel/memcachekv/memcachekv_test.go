@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"runtime"
 	"strings"
 	"sync"
@@ -99,8 +98,12 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 }
 
 func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T) {
-	up, down := newFake(t), unused(t)
+	up, stopped := newFake(t), newFake(t)
+	down := stopped.Addr
 	s := open(t, memcachekv.Options{}, up.Addr, down)
+	// The first op ever needs all servers.
+	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrNotFound)
+	stopped.Stop()
 	var ops []kv.Op
 	for i := range 40 {
 		ops = append(ops, kv.OpGet(fmt.Sprint("k", i)), kv.OpAdd(fmt.Sprint("a", i), nil))
@@ -126,17 +129,6 @@ func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T)
 	if failed == 0 || failed == len(ops) {
 		t.Errorf("%d of %d keys live on the server that is down, which tests nothing", failed, len(ops))
 	}
-}
-
-// unused returns an address that no server listens on.
-func unused(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
@@ -385,6 +377,50 @@ func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
 		if time.Now().After(end) {
 			stacks := make([]byte, 1<<20)
 			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+func TestStore_AServerThatIsSilentIsAwayUntilItAnswers(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{Timeout: 200 * time.Millisecond}, f.Addr)
+	ctx := t.Context()
+	outages := make(chan kv.Outage, 10)
+	s.Powers().Outages(func(o kv.Outage) { outages <- o })
+	one(t, ctx, s, kv.OpSet("k", []byte("v")))
+	f.Mute.Store(true)
+	if r, _ := kv.One(ctx, s, kv.OpSet("k", []byte("w"))); !errors.Is(r.Err, kv.ErrUnclear) {
+		t.Errorf("a write that was sent ended in %v, want ErrUnclear", r.Err)
+	}
+	// Calls go on until the server counts as away.
+	for len(outages) == 0 {
+		one(t, ctx, s, kv.OpGet("k"), kv.ErrUnavailable)
+	}
+	if o := <-outages; o.Over || o.Server != f.Addr || o.Why == nil {
+		t.Errorf("the outage began with %+v", o)
+	}
+	asked := f.Unanswered.Load()
+	for range 100 {
+		_, err := kv.One(ctx, s, kv.OpSet("k", nil))
+		if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), f.Addr) || !strings.Contains(err.Error(), "no answer for") {
+			t.Fatalf("a call to a server that is away ended in %v", err)
+		}
+	}
+	// One try at a time asks it.
+	if n := f.Unanswered.Load() - asked; n > 50 {
+		t.Errorf("100 calls asked a silent server %d times", n)
+	}
+	f.Mute.Store(false)
+	if o := <-outages; !o.Over || o.Server != f.Addr {
+		t.Errorf("the outage ended with %+v", o)
+	}
+	for {
+		// A connection that the silence has ended may be met once more.
+		if r, err := kv.One(ctx, s, kv.OpGet("k")); err == nil {
+			if string(r.Value) != "v" {
+				t.Errorf("the value is %q, want v", r.Value)
+			}
+			break
 		}
 	}
 }

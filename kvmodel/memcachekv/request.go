@@ -28,12 +28,6 @@ func (l *link) do(op *kv.Op) kv.Result {
 
 func (l *link) get(key string) kv.Result {
 	item, err := l.client.Get(key)
-	if l.broke(err) {
-		// An old connection may have been broken, and asking again is safe.
-		if err = l.meet(); err == nil {
-			item, err = l.client.Get(key)
-		}
-	}
 	if err != nil {
 		return kv.Result{Err: l.answer(kv.Get, err)}
 	}
@@ -48,11 +42,6 @@ func (l *link) getAll(ops []*kv.Op) {
 		keys[i] = op.Key
 	}
 	items, err := l.client.GetMulti(keys)
-	if l.broke(err) {
-		if err = l.meet(); err == nil {
-			items, err = l.client.GetMulti(keys)
-		}
-	}
 	missing := kv.ErrNotFound
 	if err != nil {
 		missing = l.answer(kv.Get, err)
@@ -79,12 +68,12 @@ func (l *link) found(item *memcache.Item) kv.Result {
 }
 
 // version returns the version for the server's number of an item's state. A
-// server numbers states from 1 whenever it starts; the boot number makes sure
-// that no version from before a restart matches one from after it.
-func (l *link) version(casID uint64) kv.Version { return kv.Version(casID ^ l.boot) }
+// server numbers states from 1 whenever it starts; the number of its memory makes
+// sure that no version from before a restart matches one from after it.
+func (l *link) version(casID uint64) kv.Version { return kv.Version(casID ^ l.number) }
 
 // casID is the inverse of version.
-func (l *link) casID(v kv.Version) uint64 { return uint64(v) ^ l.boot }
+func (l *link) casID(v kv.Version) uint64 { return uint64(v) ^ l.number }
 
 // write carries out op, which is no Get and no Increment, and returns the
 // library's error.
@@ -209,10 +198,8 @@ func (l *link) answer(kind kv.Kind, err error) error {
 // failure returns err, which is not an answer, in the terms of the contract: a
 // write that the server can have received, but did not answer, is unclear.
 func (l *link) failure(kind kv.Kind, err error) error {
-	l.broke(err)
+	l.noteBreak(err)
 	switch {
-	case errors.Is(err, kv.ErrLost):
-		return err
 	case kind.Writes() && l.asked && !refused(err):
 		return l.server.failure(l.ctx, kv.ErrUnclear, err)
 	default:
@@ -220,15 +207,14 @@ func (l *link) failure(kind kv.Kind, err error) error {
 	}
 }
 
-// broke reports whether err says that the connection has ended, other than by the
-// end of the context. If so, it closes the idle connections to the same server:
-// if the server has restarted, they are broken too.
-func (l *link) broke(err error) bool {
-	if !broken(err) || l.ctx.Err() != nil {
-		return false
+// noteBreak notes that err says that the connection has ended, other than by the end
+// of the context, and then closes the idle connections to the same server: if the
+// server has restarted, they are broken too.
+func (l *link) noteBreak(err error) {
+	if broken(err) && l.ctx.Err() == nil {
+		l.broken = true
+		l.server.hangUp()
 	}
-	l.server.hangUp()
-	return true
 }
 
 // broken reports whether err comes from a connection that was refused, or that

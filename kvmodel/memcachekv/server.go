@@ -7,22 +7,27 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/boot"
+	"github.com/ringtree/ringtree/internal/contact"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // server is one memcached and the links to it. It never has more than
-// Options.Conns links in use, and it sends no request to a memcached other than
-// the one it first met.
+// Options.Conns links in use, and it sends no request to a memcached that was not
+// seen to have its memory.
 type server struct {
-	addr  string
-	seed  uint64 // for its scores of keys
-	opts  Options
-	slots chan struct{} // holds one token for each link in use
+	addr    string
+	seed    uint64 // for its scores of keys
+	opts    Options
+	connect contact.Dialer
+	slots   chan struct{} // holds one token for each link in use
+
+	memory  *boot.Memory
+	boot    *boot.Server
+	witness *link // of the pass under way
 
 	mu     sync.Mutex
 	idle   []*link // the most recently used link is last
-	boot   uint64  // the boot number it was met with; 0 means not met yet
-	lost   bool
 	closed bool
 }
 
@@ -31,33 +36,45 @@ func newServer(addr string, opts Options) *server {
 }
 
 var (
-	errClosed = errors.New("the store is closed")
-	errBusy   = errors.New("all connections are in use")
-	errStuck  = errors.New("not sent, because the server did not answer other requests of the same trip")
+	errClosed   = errors.New("the store is closed")
+	errBusy     = errors.New("all connections are in use")
+	errRestless = errors.New("its boot item changes all the time")
+	errStuck    = errors.New("not sent, because the server did not answer other requests of the same trip")
 )
 
 // do carries out op.
 func (s *server) do(ctx context.Context, op *kv.Op) {
-	l, err := s.link(ctx)
+	err := s.use(ctx, op.Kind == kv.Get, func(l *link) { op.Result = l.do(op) })
 	if err != nil {
 		op.Result.Err = err
-		return
 	}
-	defer s.release(l)
-	op.Result = l.do(op)
 }
 
 // getAll carries out ops, which are gets, as one request.
 func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
-	l, err := s.link(ctx)
+	err := s.use(ctx, true, func(l *link) { l.getAll(ops) })
 	if err != nil {
 		for _, op := range ops {
 			op.Result.Err = err
 		}
-		return
 	}
-	defer s.release(l)
-	l.getAll(ops)
+}
+
+// use calls f with a link. If the connection breaks and f only reads, use calls it
+// once more with another: an old connection may have been broken.
+func (s *server) use(ctx context.Context, reads bool, f func(*link)) error {
+	for again := reads; ; again = false {
+		l, err := s.link(ctx)
+		if err != nil {
+			return err
+		}
+		f(l)
+		again = again && l.broken
+		s.release(l)
+		if !again {
+			return nil
+		}
+	}
 }
 
 // refuse makes ops unavailable because of err.
@@ -67,18 +84,31 @@ func (s *server) refuse(ctx context.Context, ops []*kv.Op, err error) {
 	}
 }
 
-// link returns a link that is connected to the server the store first met, for
-// requests under ctx. The caller must release it.
+// maxLooks is how often an op looks at its server before it gives up, because
+// others change the servers' boot items all the time.
+const maxLooks = 8
+
+// link returns a link that is connected to a server with its memory, for requests
+// under ctx. The caller must release it.
 func (s *server) link(ctx context.Context) (*link, error) {
-	l, err := s.take(ctx)
-	if err != nil {
-		return nil, err
+	for range maxLooks {
+		l, err := s.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		met, err := l.meet()
+		if met {
+			return l, nil
+		}
+		s.release(l)
+		if err == nil {
+			err = s.memory.Look(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if err := l.meet(); err != nil {
-		defer s.release(l)
-		return nil, l.failure(kv.Get, err)
-	}
-	return l, nil
+	return nil, s.failure(ctx, kv.ErrUnavailable, errRestless)
 }
 
 // take returns a link, connected or not. The caller must release it.
@@ -90,13 +120,13 @@ func (s *server) take(ctx context.Context) (*link, error) {
 	if l == nil {
 		l = newLink(s)
 	}
-	l.ctx = ctx
+	l.ctx, l.broken = ctx, false
 	return l, nil
 }
 
 // wait puts a token into slots.
 func (s *server) wait(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := kv.Ended(ctx); err != nil {
 		return err
 	}
 	select {
@@ -110,7 +140,7 @@ func (s *server) wait(ctx context.Context) error {
 	case s.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return kv.Ended(ctx)
 	case <-timer.C:
 		return errBusy
 	}
@@ -159,6 +189,12 @@ func (s *server) hangUp() {
 	s.idle = nil
 }
 
+func (s *server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
 func (s *server) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -166,23 +202,14 @@ func (s *server) close() {
 	s.hangUp()
 }
 
+// lost returns an ErrLost as this room says it.
+func lost(err error) error { return fmt.Errorf("memcachekv: %w", err) }
+
 // failure returns err in the terms of the contract: with a sentinel, the server,
-// and ctx's error if ctx is over.
+// and why ctx has ended if it has.
 func (s *server) failure(ctx context.Context, sentinel, err error) error {
-	if end := ended(ctx); end != nil && !errors.Is(err, end) {
+	if end := kv.Ended(ctx); end != nil && !errors.Is(err, end) {
 		return fmt.Errorf("memcachekv: %s: %w: %w: %w", s.addr, sentinel, end, err)
 	}
 	return fmt.Errorf("memcachekv: %s: %w: %w", s.addr, sentinel, err)
-}
-
-// ended returns why ctx is over, or nil. It looks at ctx's deadline too, because
-// a connection's deadline, set to the same time, can pass a moment earlier.
-func ended(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
-		return context.DeadlineExceeded
-	}
-	return nil
 }

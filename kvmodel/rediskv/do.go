@@ -14,8 +14,8 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// Do carries out ops in one flight of commands, and while the server fails over
-// repeats what may be repeated.
+// Do carries out ops in one flight of commands, and while the server says that it
+// cannot serve them yet repeats what may be repeated.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	good := kv.Check(ops, s.Powers())
 	if good == 0 {
@@ -46,7 +46,7 @@ func (s *Store) carryOut(ctx context.Context, pending []*kv.Op) {
 			s.giveUp(pending, err)
 			return
 		}
-		s.fly(ctx, pending)
+		s.flyMet(ctx, pending)
 		if pending = repeatable(pending); len(pending) == 0 {
 			return
 		}
@@ -75,7 +75,7 @@ func (s *Store) over(ctx context.Context) error {
 	if s.closed.Load() {
 		return errClosed
 	}
-	return ctx.Err()
+	return kv.Ended(ctx)
 }
 
 // giveUp fails ops that were not carried out, with err and their earlier failure,

@@ -44,7 +44,8 @@ func (s *Store) fail(req request, err error) {
 	case replied && !(req.script && brokeOff(reply)):
 		s.refuse(req.ops, err, passing(reply))
 	case !replied && notSent(err):
-		s.refuse(req.ops, err, true)
+		// A server that cannot be connected to is not waited for.
+		s.refuse(req.ops, err, errors.Is(err, rueidis.ErrNoSlot))
 	case !req.writes:
 		s.refuse(req.ops, err, true)
 	default:

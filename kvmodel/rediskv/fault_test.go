@@ -53,6 +53,18 @@ func kill(t testing.TB, p *servers.Process, s *Store) {
 	t.Fatal("no connection is refused")
 }
 
+// back returns when the server, which answers again, is asked again.
+func back(t testing.TB, s *Store) {
+	t.Helper()
+	for range 1000 {
+		if err := do(t, s, kv.OpGet("k")).Err; err == nil || !kv.Failed(err) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("a server that answers is not asked")
+}
+
 // wantErr fails the test unless err wraps all of want.
 func wantErr(t testing.TB, err error, want ...error) {
 	t.Helper()
@@ -125,20 +137,24 @@ func TestDo_AServerThatIsDownIsUnavailableWithinTheDeadline(t *testing.T) {
 	}
 }
 
-func TestDo_RidesOutARestart(t *testing.T) {
-	p := ownServer(t)
+func TestDo_WhereNothingListensCallsFailAtOnceAndWorkAfterARestart(t *testing.T) {
+	p := keepingServer(t)
 	s := openAt(t, p.Addr)
 	must(t, s, kv.OpSet("k", []byte("1")))
 	must(t, s, kv.OpIncrement("k", 1))
 	kill(t, p, s)
-	restarted := make(chan error, 1)
-	time.AfterFunc(300*time.Millisecond, func() { restarted <- p.Start() })
-	// Even a failing test must not end before the server that it stops is there.
-	t.Cleanup(func() {
-		if err := <-restarted; err != nil {
-			t.Error(err)
-		}
-	})
+	start := time.Now()
+	for range 100 {
+		wantErr(t, do(t, s, kv.OpIncrement("k", 1)).Err, kv.ErrUnavailable)
+		wantErr(t, do(t, s, kv.OpGet("k")).Err, kv.ErrUnavailable)
+	}
+	if took := time.Since(start); took > soon {
+		t.Errorf("200 calls took %v", took)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	back(t, s)
 	must(t, s, kv.OpSet("k", []byte("7")))
 	if got := must(t, s, kv.OpIncrement("k", 1)).Number; got != 8 {
 		t.Errorf("the increment answered %d, want 8", got)
@@ -184,7 +200,7 @@ func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 }
 
 func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
-	p := ownServer(t)
+	p := keepingServer(t)
 	s := openAt(t, p.Addr)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -220,13 +236,14 @@ func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+	back(t, s)
 	must(t, s, kv.OpSet("k", nil))
 }
 
-func TestDo_ACancelEndsTheWaitForAServerThatIsDown(t *testing.T) {
+func TestDo_ACancelEndsTheWaitForAServerThatRefusesForAWhile(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	kill(t, p, s)
+	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(200*time.Millisecond, cancel)
 	start := time.Now()
@@ -283,6 +300,7 @@ func TestDo_ASlowServerEndsCallsAtTheirDeadlineOrCancel(t *testing.T) {
 		}
 	}
 	thaw(t, p)
+	back(t, s)
 	must(t, s, kv.OpGet("k"))
 }
 
@@ -320,6 +338,7 @@ func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 		t.Errorf("the calls took %v", took)
 	}
 	thaw(t, p)
+	back(t, s)
 	must(t, s, kv.OpGet("k"))
 }
 

@@ -145,7 +145,7 @@ func (f *flight) send(ctx context.Context) error {
 	case <-f.done:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return kv.Ended(ctx)
 	}
 }
 

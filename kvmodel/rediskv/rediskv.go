@@ -11,17 +11,31 @@
 // thousand ops or eight MiB is several flights, each sent after the previous one
 // was answered.
 //
-// While a server fails over, restarts or cannot be reached, a call keeps trying
+// While a server says that it fails over or loads its data, a call keeps trying
 // what may be repeated: gets, and ops that were certainly not carried out. A
 // write that was sent and not answered is never sent again. That includes the
 // first write on an idle connection whose server has died within the last
 // second.
 //
+// Where nothing listens, a call fails at once. A server that is asked and says
+// nothing for as long as [Options].Patience has its connections closed, and from
+// then on calls fail at once, too. In the background the store tries to reach it,
+// one try after another, and calls work again when it answers.
+//
 // # Caveats
 //
 // Replication is asynchronous: a failover, or the restart of a server that does
 // not write every command to disk, loses acknowledged writes, and nothing here
-// notices. [Options].WaitReplicas makes that rarer.
+// notices as long as some of the data is left. [Options].WaitReplicas makes that
+// rarer.
+//
+// A server that has lost all it held, by FLUSHDB, a restart without its data, or a
+// failover to an empty replica, is noticed: on a server one item, and on a cluster 64,
+// evenly spread over the slots, say so. They are looked at on each new connection and
+// every 15 seconds. From then on every op on that server's keys is kv.ErrLost, until
+// someone calls Accept ([kv.Losses]). On a cluster a process that starts after the
+// loss knows it, too; on a single server it takes the server for a new one. A master
+// with fewer than 256 slots in a row may have no such item.
 //
 // A key that holds something other than an item is ErrUnavailable for all ops
 // but Set and Delete, which replace and remove it, and Add, which is ErrExists.
@@ -42,6 +56,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/ringtree/ringtree/internal/boot"
+	"github.com/ringtree/ringtree/internal/contact"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -55,10 +71,9 @@ type Options struct {
 	DB                 int         // on a single server
 	TLS                *tls.Config // nil means no TLS
 
-	// Patience is how long a call whose context has no deadline keeps trying
-	// while the server cannot be reached or temporarily refuses. It is also how
-	// long a server may be silent before its connection is closed. It should
-	// exceed the time of a failover. 0 means 5 s.
+	// Patience is how long a server may be silent before it counts as away, and
+	// how long a call whose context has no deadline keeps trying while the server
+	// says that it cannot serve it yet. 0 means 5 s.
 	Patience time.Duration
 
 	// WaitReplicas, if not 0, is the number of replicas that must confirm what
@@ -76,10 +91,12 @@ type Store struct {
 	opts    Options
 	where   string // the addresses, for error messages
 	client  rueidis.Client
+	servers *contact.Servers
 	cluster bool
 	script  script
 	senders senders
-	flights sync.Pool // of *flight, for reuse
+	flights sync.Pool                   // of *flight, for reuse
+	memory  atomic.Pointer[boot.Memory] // nil before Open has connected
 	closed  atomic.Bool
 }
 
@@ -97,18 +114,21 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.WaitTimeout == 0 {
 		opts.WaitTimeout = time.Second
 	}
-	client, err := connect(ctx, opts)
-	if err != nil {
-		return nil, fmt.Errorf("rediskv: open %s: %w: %w", strings.Join(opts.Addrs, ","), kv.ErrUnavailable, err)
-	}
-	return &Store{
+	s := &Store{
 		opts:    opts,
 		where:   strings.Join(opts.Addrs, ","),
-		client:  client,
-		cluster: client.Mode() == rueidis.ClientModeCluster,
+		servers: contact.New(opts.Patience, "PING\r\n", dialer(opts)),
 		script:  newScript(),
 		senders: newSenders(),
-	}, nil
+	}
+	client, err := connect(ctx, s.clientOption())
+	if err != nil {
+		s.servers.Close()
+		return nil, fmt.Errorf("rediskv: open %s: %w: %w", s.where, kv.ErrUnavailable, err)
+	}
+	s.client, s.cluster = client, client.Mode() == rueidis.ClientModeCluster
+	s.memory.Store(s.newMemory())
+	return s, nil
 }
 
 func (o Options) check() error {
@@ -128,14 +148,14 @@ func (o Options) check() error {
 
 // connect returns a client that has reached a server, or an error if there is
 // none or ctx ends first.
-func connect(ctx context.Context, opts Options) (rueidis.Client, error) {
+func connect(ctx context.Context, opt rueidis.ClientOption) (rueidis.Client, error) {
 	type connected struct {
 		client rueidis.Client
 		err    error
 	}
 	done := make(chan connected, 1)
 	go func() {
-		client, err := rueidis.NewClient(clientOption(opts))
+		client, err := rueidis.NewClient(opt)
 		done <- connected{client, err}
 	}()
 	select {
@@ -151,15 +171,30 @@ func connect(ctx context.Context, opts Options) (rueidis.Client, error) {
 	}
 }
 
-func clientOption(opts Options) rueidis.ClientOption {
+// dialer returns what connects to a server.
+func dialer(opts Options) contact.Dialer {
+	plain := &net.Dialer{Timeout: opts.Patience, KeepAlive: rueidis.DefaultTCPKeepAlive}
+	return func(ctx context.Context, addr string) (net.Conn, error) {
+		if opts.TLS == nil {
+			return plain.DialContext(ctx, "tcp", addr)
+		}
+		secured := tls.Dialer{NetDialer: plain, Config: opts.TLS}
+		return secured.DialContext(ctx, "tcp", addr)
+	}
+}
+
+func (s *Store) clientOption() rueidis.ClientOption {
+	opts := s.opts
 	return rueidis.ClientOption{
-		InitAddress:      opts.Addrs,
-		Username:         opts.Username,
-		Password:         opts.Password,
-		SelectDB:         opts.DB,
-		TLSConfig:        opts.TLS,
-		Dialer:           net.Dialer{Timeout: min(opts.Patience, rueidis.DefaultDialTimeout)},
-		ConnWriteTimeout: opts.Patience,
+		InitAddress: opts.Addrs,
+		Username:    opts.Username,
+		Password:    opts.Password,
+		SelectDB:    opts.DB,
+		TLSConfig:   opts.TLS,
+		DialCtxFn:   s.dial,
+		// What is known of the servers ends a silence first.
+		Dialer:           net.Dialer{Timeout: 2 * opts.Patience},
+		ConnWriteTimeout: 2 * opts.Patience,
 		DisableCache:     true,
 		// One connection to a server batches more commands per write than several.
 		PipelineMultiplex: -1,
@@ -173,12 +208,14 @@ func clientOption(opts Options) rueidis.ClientOption {
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		s.client.Close()
+		s.servers.Close()
 		close(s.senders.quit)
 	}
 	return nil
 }
 
-// Powers returns Unless, and Ordered on a single server.
+// Powers returns Unless, and Ordered on a single server, the Patience of the
+// options, Outages and Losses.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: !s.cluster}
+	return kv.Powers{Unless: true, Ordered: !s.cluster, Patience: s.opts.Patience, Outages: s.servers.Outages, Losses: s.memory.Load()}
 }

@@ -67,6 +67,11 @@ func ownServer(t testing.TB, args ...string) *servers.Process {
 	return p
 }
 
+// keepingServer is like ownServer, but a restart keeps the data.
+func keepingServer(t testing.TB) *servers.Process {
+	return ownServer(t, "--appendonly", "yes", "--appendfsync", "always")
+}
+
 func open(t testing.TB, opts Options) *Store {
 	t.Helper()
 	s, err := Open(context.Background(), opts)

@@ -362,6 +362,23 @@ func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]E
 	return cmp.Or(own, err)
 }
 
+// Open calls f with the entries that Confirm has yet to be asked about, one
+// segment's at a time, until f fails.
+func (l *Logs) Open(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
+	var own error
+	err := l.each(ctx, s, place, func(rows []row) bool {
+		var entries []Entry
+		for i := range rows {
+			if l.open(&rows[i], l.now()) {
+				entries = append(entries, rows[i].Entry)
+			}
+		}
+		own = f(entries)
+		return own == nil
+	})
+	return cmp.Or(own, err)
+}
+
 // Each calls f with the ids of the members, one segment's at a time, until f
 // returns false.
 func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(ids []string) bool) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -17,16 +18,31 @@ import (
 // view is what the head of a model and its built item say, as they were read in one
 // trip.
 type view struct {
+	Look
 	head    enumeration.Head
 	version kv.Version // of the built item; 0 if there is none
+	of      string     // the edition that the built item names
 	birth   string     // in the built item, "" if a release without births has written it
-	indexes []state
-	witness bool // the model has been written for a while
+	indexes []state    // none of them holds all records, in an item of another edition
+	witness bool       // the model has been written for a while
 }
+
+// Look is what was found in the item.
+type Look struct {
+	Whole  []string // the indexes that hold all records
+	Exists bool     // the model may have been written
+
+	asked   time.Time
+	edition Edition // of the store
+}
+
+// isPast reports whether the built item is of another edition of the store, or was lost
+// in one: a loss was accepted since.
+func (v view) isPast() bool { return v.of != v.edition.text() }
 
 // isNew reports whether nothing was written to the model yet.
 func (v view) isNew() bool {
-	return !v.head.Exists() && v.version == 0 || v.head.Exists() && !v.head.Born
+	return !v.isPast() && (!v.head.Exists() && v.version == 0 || v.head.Exists() && !v.head.Born)
 }
 
 // isOld reports whether a release without heads has written the model last.
@@ -38,11 +54,13 @@ func (v view) isWhole() bool { return v.head.Born && v.agrees() }
 // awaitsBirth reports whether the last step is left.
 func (v view) awaitsBirth() bool { return v.head.Exists() && !v.head.Born && v.agrees() }
 
-func (v view) agrees() bool { return v.version != 0 && v.birth == v.head.Birth }
+func (v view) agrees() bool { return v.version != 0 && !v.isPast() && v.birth == v.head.Birth }
 
 // lost returns an ErrLost if v cannot be without a loss.
 func (v view) lost(model string) error {
 	switch {
+	case v.isPast():
+		return nil
 	case !v.head.Exists() && v.version == 0 && v.witness:
 		return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
 	case !v.head.Exists() && v.birth != "":
@@ -65,6 +83,7 @@ func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
 
 // peek reads the head and the built item.
 func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
+	v.asked = b.Now()
 	got, err := kv.GetAll(ctx, s, b.All.HeadKey(), builtKey.Key(b.Model), b.Witness)
 	if err != nil {
 		return v, err
@@ -73,18 +92,43 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 		return v, fmt.Errorf("%s: %w", b.All.HeadKey(), err)
 	}
 	v.witness = got[2].Err == nil
-	if got[1].Err == nil {
-		v.version = got[1].Version
-		if v.birth, v.indexes, err = decode(got[1].Value); err != nil {
-			return v, fmt.Errorf("%s: %w", builtKey.Key(b.Model), err)
+	if err := b.decode(got[1], &v); err != nil {
+		return v, err
+	}
+	if v.of != "" && v.isPast() && b.losses != nil {
+		// It may be this process that does not know the newest edition yet.
+		if err := b.losses.Look(ctx); err != nil {
+			return v, err
+		}
+		if err := b.decode(got[1], &v); err != nil {
+			return v, err
 		}
 	}
+	v.Whole, v.Exists = wholeOf(v.indexes), !v.isNew()
 	return v, nil
+}
+
+// decode puts into v what a get of the built item has answered.
+func (b *Item) decode(got kv.Result, v *view) (err error) {
+	v.edition = b.Edition()
+	if got.Err != nil {
+		return nil
+	}
+	v.version = got.Version
+	if v.birth, v.of, v.indexes, err = decode(got.Value); err != nil {
+		return fmt.Errorf("%s: %w", builtKey.Key(b.Model), err)
+	}
+	if v.isPast() {
+		for i := range v.indexes {
+			v.indexes[i].token = leaving
+		}
+	}
+	return nil
 }
 
 // put writes the built item in the place of the one that v shows.
 func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexes []state) error {
-	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, indexes)))
+	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, v.edition, indexes)))
 	return err
 }
 
@@ -135,6 +179,8 @@ func (b *Item) goOn(ctx context.Context, s kv.Store, v view) (view, error) {
 // step takes the next step from v.
 func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 	switch {
+	case v.isPast():
+		return b.acceptBirth(ctx, s, v)
 	case v.awaitsBirth():
 		return b.All.Bear(ctx, s, v.head)
 	case v.isOld():
@@ -144,7 +190,7 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 		if err := b.All.Begin(ctx, s, birth); err != nil {
 			return err
 		}
-		return b.put(ctx, s, view{}, birth, allWhole(b.Mine()))
+		return b.put(ctx, s, view{Look: v.Look}, birth, allWhole(b.Mine()))
 	case v.version == 0 && !v.head.Born:
 		return b.put(ctx, s, v, v.head.Birth, allWhole(b.Mine()))
 	default:
@@ -156,27 +202,27 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 
 func newBirth() string { return kv.RandomName()[:16] }
 
-// Read returns the indexes that hold all records, and whether the model has been
-// written.
-func (b *Item) Read(ctx context.Context) (whole []string, exists bool, err error) {
+// Read returns what the item says.
+func (b *Item) Read(ctx context.Context) (Look, error) {
 	v, err := b.look(ctx, b.Store)
-	return wholeOf(v.indexes), !v.isNew(), err
+	return v.Look, err
 }
 
 // Head returns the head of the enumeration as it was read now, and whether there may
-// be ids in it. In a model that only older releases have written, it is one over the
-// chunks that were found.
+// be ids in it. In a model that only older releases have written, or whose head was lost
+// and that was accepted, it is one over the chunks that were found.
 func (b *Item) Head(ctx context.Context) (h enumeration.Head, exists bool, err error) {
 	v, err := b.look(ctx, b.Store)
-	if err == nil && v.isOld() {
+	if err == nil && !v.head.Exists() && (v.isOld() || v.isPast()) {
 		v.head, err = b.All.Found(ctx, b.Store)
 	}
-	return v.head, !v.isNew(), err
+	return v.head, v.Exists, err
 }
 
 // Begun returns when the enumeration has a head, in a model that has been written.
 func (b *Item) Begun(ctx context.Context) error {
 	b.mu.Lock()
+	b.current()
 	begun := b.begun || b.claimed != ""
 	b.mu.Unlock()
 	if begun {
@@ -187,12 +233,13 @@ func (b *Item) Begun(ctx context.Context) error {
 		err = fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, b.Model)
 	}
 	if err == nil && !v.isWhole() {
-		_, err = b.begin(ctx)
+		v, err = b.begin(ctx)
 	}
 	if err == nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.begun = true
+		b.current()
+		b.begun = v.edition == b.edition
 	}
 	return err
 }
@@ -209,23 +256,25 @@ func (b *Item) Accept(ctx context.Context) error {
 			if v, err = b.begin(ctx); err != nil {
 				return err
 			}
-			return b.All.Accept(ctx, b.Store, v.head.Birth)
+			_, err = b.All.Accept(ctx, b.Store, v.head.Birth)
+			return err
 		}
-		if err = b.acceptBirth(ctx, v); err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
+		if err = b.acceptBirth(ctx, b.Store, v); err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
 	return fmt.Errorf("%s: %w", b.All.HeadKey(), kv.ErrConflict)
 }
 
-// acceptBirth makes the head and the built item of v agree.
-func (b *Item) acceptBirth(ctx context.Context, v view) error {
+// acceptBirth makes the head and the built item of v agree, which names no index.
+func (b *Item) acceptBirth(ctx context.Context, s kv.Store, v view) error {
 	birth := v.head.Birth
 	if birth == "" {
 		birth = newBirth()
 	}
-	if err := b.All.Accept(ctx, b.Store, birth); err != nil {
+	birth, err := b.All.Accept(ctx, s, birth)
+	if err != nil {
 		return err
 	}
-	return b.put(ctx, b.Store, v, birth, nil)
+	return b.put(ctx, s, v, birth, nil)
 }

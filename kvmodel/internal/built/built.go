@@ -18,7 +18,9 @@ import (
 var (
 	// builtKey names the indexes of a model that hold all of its records. It is
 	// added before the model's first write with all indexes there are. So an index
-	// missing from it has to be rebuilt.
+	// missing from it has to be rebuilt. Once the loss of a server's memory was accepted,
+	// it names the edition of the store, too, and one that names another edition counts
+	// as if it named no index.
 	builtKey = kv.NewClass("built", 1) // model
 
 	// Rebuilds are numbered. One that begins after something was lost has it in
@@ -50,9 +52,11 @@ type Config struct {
 // is named with its definition.
 type Item struct {
 	Config
-	turn chan struct{} // holds one token while no one claims the item
+	losses kv.Losses     // nil: the store knows of none
+	turn   chan struct{} // holds one token while no one claims the item
 
 	mu      sync.Mutex // never held during a trip
+	edition Edition    // of the store, in which the following holds
 	read    time.Time  // when the item was asked for, which exists; missing is what it does not name
 	missing []string   // indexes that do not hold all records
 	due     time.Time  // when it was last read in the background
@@ -74,13 +78,24 @@ const (
 const Alone = "alone"
 
 // New returns the item of a model, of which nothing is known.
-func New(c Config) *Item { return &Item{Config: c, turn: make(chan struct{}, 1)} }
+func New(c Config) *Item {
+	return &Item{Config: c, losses: kv.PowersOf(c.Store).Losses, turn: make(chan struct{}, 1)}
+}
+
+// current forgets what was known in another edition of the store. The caller holds the
+// lock.
+func (b *Item) current() {
+	if now := b.Edition(); b.edition != now {
+		b.edition, b.read, b.missing, b.due, b.begun, b.claimed = now, time.Time{}, nil, time.Time{}, false, ""
+	}
+}
 
 // Known returns the indexes that do not hold all records, whether that was ever known,
 // and whether it may still be used.
 func (b *Item) Known() (missing []string, read, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.current()
 	read = !b.read.IsZero()
 	return b.missing, read, read && (b.Atomic != nil || b.Now().Sub(b.read) < readFor)
 }
@@ -90,6 +105,7 @@ func (b *Item) Known() (missing []string, read, fresh bool) {
 func (b *Item) IsDue() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.current()
 	now := b.Now()
 	if b.Atomic != nil || now.Sub(b.read) < readFor/2 || now.Sub(b.due) < readFor/2 {
 		return false
@@ -98,12 +114,13 @@ func (b *Item) IsDue() bool {
 	return true
 }
 
-// Saw remembers that the item, as it was asked for at that time, does not name missing.
-func (b *Item) Saw(missing []string, asked time.Time) {
+// Saw remembers that the item, as l shows it, does not name missing.
+func (b *Item) Saw(l Look, missing []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !asked.Before(b.read) {
-		b.read, b.missing = asked, missing
+	b.current()
+	if l.edition == b.edition && !l.asked.Before(b.read) {
+		b.read, b.missing = l.asked, missing
 	}
 }
 
@@ -112,6 +129,7 @@ func (b *Item) Saw(missing []string, asked time.Time) {
 func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.current()
 	return b.looked, b.claimed != "" && b.claimed == journal
 }
 
@@ -128,22 +146,23 @@ func (b *Item) Claim(ctx context.Context, journal string, build func(missing []s
 	select {
 	case b.turn <- struct{}{}:
 	case <-ctx.Done():
-		return kv.Unavailable(ctx.Err())
+		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { <-b.turn }()
 	if _, claimed := b.Looked(journal); claimed {
 		return nil
 	}
-	asked := b.Now()
-	missing, err := b.claim(ctx)
+	missing, l, err := b.claim(ctx)
 	if err == nil && len(missing) > 0 {
 		missing, err = build(missing)
 	}
 	if err == nil {
-		b.Saw(missing, asked)
+		b.Saw(l, missing)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.claimed, b.looked = journal, asked
+		if l.edition == b.edition {
+			b.claimed, b.looked = journal, l.asked
+		}
 	}
 	return err
 }
@@ -151,10 +170,11 @@ func (b *Item) Claim(ctx context.Context, journal string, build func(missing []s
 // claim takes the indexes other than this model's out of the item, and returns those of
 // it that do not hold all records. An index is first said to leave, so that every
 // process which lacks it waits until no reader uses it any more.
-func (b *Item) claim(ctx context.Context) (missing []string, err error) {
+func (b *Item) claim(ctx context.Context) (missing []string, l Look, err error) {
 	var foreign []state
-	err = b.write(ctx, func(there []state) (indexes []state, change bool) {
-		indexes, foreign = slices.Clone(there), nil
+	err = b.write(ctx, func(v view) (indexes []state, change bool) {
+		l = v.Look
+		indexes, foreign = slices.Clone(v.indexes), nil
 		for i, s := range indexes {
 			if !slices.Contains(b.Mine(), s.def) {
 				foreign = append(foreign, s)
@@ -165,17 +185,17 @@ func (b *Item) claim(ctx context.Context) (missing []string, err error) {
 		return indexes, change
 	})
 	if err != nil || len(foreign) == 0 {
-		return missing, err
+		return missing, l, err
 	}
 	if slices.ContainsFunc(foreign, func(s state) bool { return s.token != leaving }) {
 		b.ripe = time.Time{}
 	}
 	if err := b.ripen(ctx); err != nil {
-		return nil, err
+		return nil, l, err
 	}
-	return missing, b.write(ctx, func(there []state) (indexes []state, change bool) {
-		indexes = slices.DeleteFunc(slices.Clone(there), func(s state) bool { return s.token == leaving })
-		return indexes, len(indexes) < len(there)
+	return missing, l, b.write(ctx, func(v view) (indexes []state, change bool) {
+		indexes = slices.DeleteFunc(slices.Clone(v.indexes), func(s state) bool { return s.token == leaving })
+		return indexes, len(indexes) < len(v.indexes)
 	})
 }
 
@@ -189,7 +209,7 @@ func (b *Item) ripen(ctx context.Context) error {
 		b.ripe = b.Now().Add(leaves)
 	}
 	if !kv.Sleep(ctx, b.ripe.Sub(b.Now())) {
-		return kv.Unavailable(ctx.Err())
+		return kv.Unavailable(kv.Ended(ctx))
 	}
 	b.ripe = time.Time{}
 	return nil
@@ -204,17 +224,15 @@ func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, er
 	if err != nil {
 		return kv.Result{}, err
 	}
-	var indexes []state
-	var birth string
-	if got[1].Err == nil {
-		if birth, indexes, err = decode(got[1].Value); err != nil {
-			return got[0], fmt.Errorf("%s: %w", builtKey.Key(b.Model), err)
-		}
+	v := view{Look: Look{asked: asked}}
+	if err := b.decode(got[1], &v); err != nil {
+		return got[0], err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.current()
 	b.looked = asked
-	if birth == "" || len(b.lacked(indexes)) > 0 {
+	if v.birth == "" || v.isPast() || len(b.lacked(v.indexes)) > 0 {
 		b.claimed = ""
 	}
 	return got[0], nil
@@ -242,16 +260,16 @@ func (b *Item) Lacked(ctx context.Context) ([]string, error) {
 type Building map[string]string
 
 // ErrStopped says that a build has come to nothing, since a process that does not know
-// the index has begun to write.
-var ErrStopped = errors.New("a process without the index has begun to write")
+// the index has begun to write, or a loss was accepted.
+var ErrStopped = errors.New("a process without the index has begun to write, or a loss was accepted")
 
 // Build lets the item say that the indexes which do not hold all records are being
 // built. From then on a process that does not know them takes them out before it
 // writes. A build that is under way has its token already.
 func (b *Item) Build(ctx context.Context) (Building, error) {
 	building := Building{}
-	err := b.write(ctx, func(there []state) (indexes []state, change bool) {
-		indexes = slices.Clone(there)
+	err := b.write(ctx, func(v view) (indexes []state, change bool) {
+		indexes = slices.Clone(v.indexes)
 		for _, def := range b.Mine() {
 			if at(indexes, def) < 0 {
 				indexes = append(indexes, state{def: def, token: leaving})
@@ -267,11 +285,12 @@ func (b *Item) Build(ctx context.Context) (Building, error) {
 }
 
 // Mark makes the item say that defs hold all records, or returns ErrStopped if it does
-// not name one of them as it did when the build began.
+// not name one of them as it did when the build began. No token outlives an edition.
 func (b *Item) Mark(ctx context.Context, building Building, defs ...string) error {
 	stopped := false
-	err := b.write(ctx, func(there []state) (indexes []state, change bool) {
-		indexes, stopped = slices.Clone(there), false
+	var seen view
+	err := b.write(ctx, func(v view) (indexes []state, change bool) {
+		seen, indexes, stopped = v, slices.Clone(v.indexes), false
 		for _, def := range defs {
 			i := at(indexes, def)
 			switch {
@@ -281,23 +300,27 @@ func (b *Item) Mark(ctx context.Context, building Building, defs ...string) erro
 				indexes[i].token, change = "", true
 			}
 		}
+		seen.indexes = indexes
 		return indexes, change && !stopped
 	})
 	if err == nil && stopped {
 		return fmt.Errorf("%s: %w", b.Model, ErrStopped)
+	}
+	if err == nil {
+		b.Saw(seen.Look, Missing(b.Mine(), wholeOf(seen.indexes)))
 	}
 	return err
 }
 
 // write stores what edit makes of the indexes that the item names, if that is a
 // change.
-func (b *Item) write(ctx context.Context, edit func(there []state) (indexes []state, change bool)) error {
+func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, change bool)) error {
 	for range maxTries {
 		v, err := b.begin(ctx)
 		if err != nil {
 			return err
 		}
-		indexes, change := edit(v.indexes)
+		indexes, change := edit(v)
 		if change {
 			err = b.put(ctx, b.Store, v, v.head.Birth, indexes)
 		}

@@ -18,6 +18,8 @@ type state struct {
 const leaving = "leaving"
 
 const (
+	saysBirth    = "#"
+	saysEdition  = "@"
 	saysWhole    = " whole"
 	saysBuilding = " building "
 )
@@ -41,25 +43,33 @@ func decodeState(text string) (s state, ok bool) {
 	return s, s.token != ""
 }
 
-// encode returns the built item of a model.
-func encode(birth string, indexes []state) []byte {
+// encode returns the built item of a model in an edition of the store.
+func encode(birth string, in Edition, indexes []state) []byte {
 	indexes = slices.Clone(indexes)
 	slices.SortFunc(indexes, func(a, b state) int { return strings.Compare(a.def, b.def) })
-	b := wire.AppendText(nil, "#"+birth)
+	b := wire.AppendText(nil, saysBirth+birth)
+	if text := in.text(); text != "" {
+		b = wire.AppendText(b, text)
+	}
 	for _, s := range indexes {
 		b = wire.AppendText(b, s.encode())
 	}
 	return b
 }
 
-// decode returns what a built item says. Older releases named just the indexes that
-// hold all records, and no birth.
-func decode(data []byte) (birth string, indexes []state, err error) {
+// decode returns what a built item says, and of which edition. Older releases named just
+// the indexes that hold all records, and no birth.
+func decode(data []byte) (birth, edition string, indexes []state, err error) {
 	r := wire.Reader{Rest: data}
-	for first := true; len(r.Rest) > 0; first = false {
+	for i := 0; len(r.Rest) > 0; i++ {
 		text := r.Text("index")
-		if after, ok := strings.CutPrefix(text, "#"); first && ok {
+		after, ok := strings.CutPrefix(text, saysBirth)
+		switch {
+		case i == 0 && ok:
 			birth = after
+			continue
+		case i == 1 && birth != "" && strings.HasPrefix(text, saysEdition):
+			edition = text
 			continue
 		}
 		s := state{def: text}
@@ -71,7 +81,7 @@ func decode(data []byte) (birth string, indexes []state, err error) {
 		}
 		indexes = append(indexes, s)
 	}
-	return birth, indexes, r.Err
+	return birth, edition, indexes, r.Err
 }
 
 // allWhole returns the states of indexes that hold all records.

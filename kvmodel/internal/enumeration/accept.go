@@ -38,29 +38,29 @@ func (e *Enumeration) Found(ctx context.Context, s kv.Store) (Head, error) {
 
 // Accept takes what is gone for lost, so that it is no error any more: the head lists
 // the numbers of these chunks. If the head itself is gone, it is made again with birth
-// over the chunks that are there.
-func (e *Enumeration) Accept(ctx context.Context, s kv.Store, birth string) error {
+// over the chunks that are there. It returns the birth in the head.
+func (e *Enumeration) Accept(ctx context.Context, s kv.Store, birth string) (string, error) {
 	for range maxTries {
 		h, err := e.look(ctx, s)
 		if err != nil {
-			return err
+			return "", err
 		}
 		to := h
 		if !h.Exists() {
 			if to, err = e.Found(ctx, s); err != nil {
-				return err
+				return "", err
 			}
 			to.Birth, to.Born, to.moves = birth, true, 0
 		}
 		if to.lost, err = e.gone(ctx, s, to); err != nil || h.Exists() && slices.Equal(to.lost, h.lost) {
-			return err
+			return h.Birth, err
 		}
 		_, err = kv.One(ctx, s, kv.OpReplace(e.HeadKey(), h.version, to.encode()))
 		if err == nil || !kv.Raced(err) {
-			return err
+			return to.Birth, err
 		}
 	}
-	return kv.ErrConflict
+	return "", kv.ErrConflict
 }
 
 // gone returns the numbers of the chunks of h that are not there, or are not its own.

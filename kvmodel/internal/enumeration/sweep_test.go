@@ -267,7 +267,7 @@ func (w *town) settle(s kv.Store) {
 		w.compact(s, e)
 		w.walk(s, e)
 	}
-	if err := e.Accept(context.Background(), s, "new birth"); err != nil {
+	if _, err := e.Accept(context.Background(), s, "new birth"); err != nil {
 		w.wrong = append(w.wrong, fmt.Sprintf("accept: %v", err))
 	}
 	w.lost = false

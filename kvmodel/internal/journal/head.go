@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -17,12 +18,19 @@ var ErrNone = errors.New("no journal")
 
 // head is what the head of a journal says: the segments from lowest to highest
 // may exist, the tick changes while the process lives, and the shapes are those
-// of its models.
+// of its models, with what Handling returns for some.
 type head struct {
 	lowest, highest int64
 	tick            uint64
 	shapes          []string
 }
+
+// Handling returns what stands among the shapes if the process calls handlers for
+// the changes of model.
+func Handling(model string) string { return "handles " + model }
+
+// Handles reports whether the process of c had handlers for model.
+func (c *Copy) Handles(model string) bool { return slices.Contains(c.head.shapes, Handling(model)) }
 
 // maxSegments is how many segments a journal can have: more than one a second
 // for as long as a change may stay incomplete.
@@ -56,16 +64,22 @@ func decodeHead(data []byte) (head, error) {
 	return h, r.Err
 }
 
-// write stores h in the place of the head of process. It returns ErrNone if the
-// journal was removed or is being removed: no one would find a segment that is
-// made after that.
-func (h head) write(ctx context.Context, s kv.Store, process string) error {
+// errGoneBack says that a head is older than one that was acknowledged.
+var errGoneBack = errors.New("the store shows an older head of the journal than it had")
+
+// write stores h in the place of the head of process, whose last tick was that. It
+// returns ErrNone if the journal was removed or is being removed: no one would find a
+// segment that is made after that.
+func (h head) write(ctx context.Context, s kv.Store, process string, last uint64) error {
 	key := headKey.Key(process)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
 	if err == nil {
 		var old head
 		if old, err = decodeHead(r.Value); err == nil && old.tick == closedTick {
 			return ErrNone
+		}
+		if err == nil && old.tick < last {
+			return errGoneBack
 		}
 	}
 	if err == nil {

@@ -37,64 +37,99 @@ type Config struct {
 
 	// Archive puts new ids, by model, into their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
-
-	// Opened is called when the process has opened a journal.
-	Opened func()
 }
 
 // Journal writes the lines of this process.
 type Journal struct {
 	Config
+	losses  kv.Losses     // what the store knows of them, or nil
 	opening chan struct{} // holds one token while no one opens the journal
 
 	mu       sync.Mutex // never held during a trip
 	process  string     // "" until opened
+	begun    string     // process, or the name that is about to be
+	edition  uint64     // of the store, when the process was listed
 	segments []*Segment // those that exist, oldest first; the last is written to
 	spare    *Segment   // one that exists, but that no head names yet
 	number   int64      // the last one of a segment that was tried
 	tick     uint64
-	ticked   time.Time     // when the last tick that was answered was sent
-	since    time.Time     // since when ticks have come without a gap
-	ticking  chan struct{} // closed when the loop that ticks has ended; nil while none runs
-	now      chan struct{} // makes the next tick come at once
+	ticked   time.Time // when the last tick that was answered was sent
+	since    time.Time // since when ticks have come without a gap
+
+	headOf       string // the process whose head has acknowledged a tick, and which
+	acknowledged uint64
+
+	ticking chan struct{} // closed when the loop that ticks has ended; nil while none runs
+	now     chan struct{} // makes the next tick come at once
 }
 
 // New returns a journal that is not open yet.
 func New(c Config) *Journal {
-	j := &Journal{Config: c, opening: make(chan struct{}, 1), now: make(chan struct{}, 1)}
+	j := &Journal{Config: c, losses: kv.PowersOf(c.Store).Losses, opening: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 	j.opening <- struct{}{}
 	return j
 }
 
-// Process returns the name under which this process writes, "" if it has no
-// journal.
+// Process returns the name under which this process writes, "" if it has no journal.
 func (j *Journal) Process() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.process
 }
 
+// IsOwn reports whether this process writes under that name, or is about to.
+func (j *Journal) IsOwn(process string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return process == j.begun
+}
+
 // Ready returns when the journal is open for lines. It costs trips the first
 // time only.
 func (j *Journal) Ready(ctx context.Context) error {
-	if j.Process() != "" {
+	if j.isListed() {
 		return nil
 	}
 	select {
 	case <-j.opening:
 	case <-ctx.Done():
-		return kv.Unavailable(ctx.Err())
+		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { j.opening <- struct{}{} }()
-	if j.Process() != "" {
+	switch process := j.Process(); {
+	case j.isListed():
 		return nil
+	case process != "":
+		return j.list(ctx, process)
 	}
 	return j.open(ctx)
+}
+
+// isListed reports whether the journal is open and others know of it, which they may
+// have lost with a server's memory.
+func (j *Journal) isListed() bool {
+	_, edition := kv.EditionOf(j.losses)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.process != "" && j.edition == edition
+}
+
+// list makes others know of the journal of process.
+func (j *Journal) list(ctx context.Context, process string) error {
+	err := listProcess(ctx, j.Store, process, true)
+	_, edition := kv.EditionOf(j.losses)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err == nil {
+		j.edition = edition
+	}
+	return err
 }
 
 // open starts a journal under a name that was never used before.
 func (j *Journal) open(ctx context.Context) error {
 	first := newSegment(kv.RandomName(), 0)
+	j.begin(first.process)
 	sent := j.Now()
 	err := j.Store.Do(ctx, []kv.Op{
 		kv.OpAdd(first.key(), nil),
@@ -103,7 +138,7 @@ func (j *Journal) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := listProcess(ctx, j.Store, first.process, true); err != nil {
+	if err := j.list(ctx, first.process); err != nil {
 		return err
 	}
 	j.mu.Lock()
@@ -111,8 +146,14 @@ func (j *Journal) open(ctx context.Context) error {
 	j.process = first.process
 	j.segments, j.spare, j.number = []*Segment{first}, nil, 0
 	j.ticked, j.since = sent, sent
-	j.Opened()
 	return nil
+}
+
+// begin notes the name under which a journal is about to be opened.
+func (j *Journal) begin(process string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.begun = process
 }
 
 // Append writes l through s, which other works may share. It returns the segment
@@ -167,7 +208,7 @@ func (j *Journal) forget(process string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.process == process {
-		j.process, j.segments = "", nil
+		j.process, j.begun, j.segments = "", "", nil
 	}
 }
 

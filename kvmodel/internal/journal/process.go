@@ -18,29 +18,36 @@ type Other struct {
 	head    kv.Result
 }
 
-// Others returns the processes with a journal other than mine.
-func Others(ctx context.Context, s kv.Store, mine string) ([]Other, error) {
-	all, _, err := processes(ctx, s)
+// Others returns the processes with a journal that are not own. It takes one trip,
+// in which it reads the list and the heads of known, and a second one if the list
+// has others.
+func Others(ctx context.Context, s kv.Store, own func(process string) bool, known []string) ([]Other, error) {
+	results, err := kv.GetAll(ctx, s, append(headKeys(known), processList)...)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(process string) bool { return process == mine })
-	if len(all) == 0 {
-		return nil, nil
-	}
-	keys := make([]string, len(all))
-	for i, process := range all {
-		keys[i] = headKey.Key(process)
-	}
-	heads, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
-		return nil, err
+	all := slices.DeleteFunc(decodeProcesses(results[len(known)].Value), own)
+	isKnown := func(process string) bool { return slices.Contains(known, process) }
+	if more := slices.DeleteFunc(slices.Clone(all), isKnown); len(more) > 0 {
+		heads, err := kv.GetAll(ctx, s, headKeys(more)...)
+		if err != nil {
+			return nil, err
+		}
+		known, results = slices.Concat(known, more), slices.Concat(results[:len(known)], heads)
 	}
 	others := make([]Other, len(all))
 	for i, process := range all {
-		others[i] = Other{process, heads[i]}
+		others[i] = Other{process, results[slices.Index(known, process)]}
 	}
 	return others, nil
+}
+
+func headKeys(processes []string) []string {
+	keys := make([]string, len(processes))
+	for i, process := range processes {
+		keys[i] = headKey.Key(process)
+	}
+	return keys
 }
 
 // Head returns the tick and the shapes of the process, none if its head is gone.
@@ -84,13 +91,16 @@ func processes(ctx context.Context, s kv.Store) ([]string, kv.Version, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	var all []string
-	for _, name := range bytes.Split(r.Value, []byte{'\n'}) {
+	return decodeProcesses(r.Value), r.Version, nil
+}
+
+func decodeProcesses(data []byte) (all []string) {
+	for _, name := range bytes.Split(data, []byte{'\n'}) {
 		if len(name) > 0 {
 			all = append(all, string(name))
 		}
 	}
-	return all, r.Version, nil
+	return all
 }
 
 func encodeProcesses(all []string) []byte {

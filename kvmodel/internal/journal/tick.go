@@ -85,7 +85,7 @@ func (j *Journal) awaitTicking(ctx context.Context) error {
 	case <-ticking:
 		return nil
 	case <-ctx.Done():
-		return kv.Unavailable(ctx.Err())
+		return kv.Unavailable(kv.Ended(ctx))
 	}
 }
 
@@ -121,9 +121,11 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	if err != nil {
 		return err
 	}
-	sent := j.Now()
-	err = j.headTo(next).write(ctx, j.Store, last.process)
+	sent, h := j.Now(), j.headTo(next)
+	err = h.write(ctx, j.Store, last.process, j.lastTick(last.process))
 	switch {
+	case errors.Is(err, errGoneBack):
+		return j.goneBack(ctx, last.process, err)
 	case errors.Is(err, ErrNone):
 		j.forget(last.process)
 		if next != last {
@@ -135,6 +137,7 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.headOf, j.acknowledged = last.process, h.tick
 	if j.process != last.process {
 		return nil
 	}
@@ -148,6 +151,28 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 		j.spare = nil
 	}
 	return nil
+}
+
+// goneBack says that the store shows an old head of process, whose segments may be old,
+// too: they are left for repair, and the next line goes to another journal.
+func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
+	if j.losses != nil {
+		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	j.forget(process)
+	return err
+}
+
+// lastTick returns the last tick of process that was acknowledged, 0 if there was none.
+func (j *Journal) lastTick(process string) uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.headOf != process {
+		return 0
+	}
+	return j.acknowledged
 }
 
 // discard deletes a segment that no head names.

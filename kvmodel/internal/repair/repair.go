@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -21,18 +22,25 @@ const (
 
 // Config is what a repair needs of its database.
 type Config struct {
-	Store   kv.Store
-	Now     func() time.Time
-	Process func() string // the name of this process, "" if it has no journal
+	Store kv.Store
+	Now   func() time.Time
+	IsOwn func(process string) bool // it is a name of this process
 
-	// Model returns the model of that name, nil if the process has none.
+	// Alone: no other process can use the store. The processes that the first look
+	// finds are dead, and no request of theirs is under way.
+	Alone bool
+
+	// Model returns the model of that name, nil if the process has none. Known grows
+	// with the models, their indexes and their handlers.
 	Model func(name string) Model
+	Known func() int
 
 	// Archive puts new ids, by model, into their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
 
-	// Settled reports whether nothing that lines have put in doubt still is.
-	Settled func() bool
+	// Settle goes on with what lines have put in doubt, and reports whether nothing
+	// is any more.
+	Settle func(ctx context.Context) (bool, error)
 }
 
 // Model is what a repair asks of a model.
@@ -43,6 +51,9 @@ type Model interface {
 	// Lacked returns the names of the indexes of the model that others keep and this
 	// process does not know.
 	Lacked(ctx context.Context) ([]string, error)
+
+	// Handles reports whether the model has handlers.
+	Handles() bool
 
 	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
@@ -56,7 +67,7 @@ type Repairer struct {
 
 // New returns a repairer that has seen no process yet.
 func New(c Config) *Repairer {
-	return &Repairer{Config: c, signs: signs{now: c.Now, last: make(map[string]*sign)}}
+	return &Repairer{Config: c, signs: signs{now: c.Now, orphans: c.Alone, last: make(map[string]*sign)}}
 }
 
 // IsDead reports whether the tick of process, which is seen now, has not changed
@@ -66,11 +77,12 @@ func (r *Repairer) IsDead(process string, tick uint64) bool { return r.signs.isD
 // Repair looks once at the journals of all other processes, and repairs those of
 // the dead. What has to wait for its time is left to a later call.
 func (r *Repairer) Repair(ctx context.Context) error {
-	others, err := journal.Others(ctx, r.Store, r.Process())
+	others, err := journal.Others(ctx, r.Store, r.IsOwn, r.signs.known())
 	if err != nil {
 		return err
 	}
 	r.signs.keep(others)
+	defer r.signs.endFirst()
 	// One that cannot be repaired must not hold up the others.
 	var errs []error
 	for _, other := range others {
@@ -95,8 +107,8 @@ func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other) error 
 
 // repairJournal repairs what the lines of a dead process's journal name. After
 // the grace it does so once more, since a claim may have been added late, and
-// removes the journal. Lines of models this process does not have are left to
-// another process, and then so is the journal.
+// removes the journal. That of an orphan needs no grace. What this process does not
+// know is left to another one, and then so is the journal.
 func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy) error {
 	when, covered, err := journal.Repaired(ctx, r.Store, j.Process)
 	if err != nil {
@@ -105,24 +117,31 @@ func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy) error {
 	if when.IsZero() || covered != j.Bytes {
 		return r.firstPass(ctx, j)
 	}
-	if r.Now().Sub(when) < grace {
+	if r.Now().Sub(when) < grace && !r.signs.isOrphan(j) {
 		return nil
 	}
-	if knows, err := r.knows(ctx, j); err != nil || !knows {
+	if known, err := r.knows(ctx, j); err != nil || !known {
 		return err
 	}
 	return r.secondPass(ctx, j)
 }
 
 func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
-	if err := r.once(ctx, j, indexes, r.repairLines); err != nil {
+	all := extent{j.Bytes, r.Known()}
+	if err := r.once(ctx, j, mended, all, r.repairLines); err != nil {
 		return err
 	}
-	if err := r.once(ctx, j, handlers, r.settleLines); err != nil || !r.Settled() {
+	if err := r.once(ctx, j, told, all, r.settleLines); err != nil || !r.isHeard(j) {
 		return err
 	}
-	if knows, err := r.knows(ctx, j); err != nil || !knows {
+	if known, err := r.knows(ctx, j); err != nil || !known || r.Known() != all.known {
 		return err
+	}
+	if settled, err := r.Settle(ctx); err != nil || !settled {
+		return err
+	}
+	if r.signs.isOrphan(j) {
+		return j.Remove(ctx, r.Store)
 	}
 	return j.MarkRepaired(ctx, r.Store, r.Now())
 }
@@ -136,14 +155,14 @@ func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) error {
 
 // once does step for the lines of j, unless it has succeeded for all of them
 // already.
-func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, step func(context.Context, journal.Copy) error) error {
-	if r.signs.covered(j, what) == j.Bytes {
+func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all extent, step func(context.Context, journal.Copy) error) error {
+	if r.signs.covered(j, what) == all {
 		return nil
 	}
 	if err := step(ctx, j); err != nil {
 		return err
 	}
-	r.signs.cover(j, what)
+	r.signs.cover(j, what, all)
 	return nil
 }
 
@@ -174,9 +193,19 @@ func (r *Repairer) knows(ctx context.Context, j journal.Copy) (bool, error) {
 // touchesAny reports whether l may be of a change in one of the indexes with names. The
 // line of a deletion does not say in which.
 func touchesAny(l journal.Line, names []string) bool {
-	return len(names) > 0 && (len(l.Touched) == 0 || slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
+	return len(names) > 0 && (!l.Created && len(l.Touched) == 0 || slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
 		return slices.Contains(names, t.Index)
 	}))
+}
+
+// isHeard reports whether the handlers that the process of j had are called for its
+// lines: this process has some as well, or the changes are too old by now.
+func (r *Repairer) isHeard(j journal.Copy) bool {
+	return r.signs.deadFor(j.Process) >= handlers.Patience ||
+		!slices.ContainsFunc(j.Lines, func(l journal.Line) bool {
+			m := r.Model(l.Model)
+			return j.Handles(l.Model) && m != nil && !m.Handles()
+		})
 }
 
 // repairLines works on all lines of j whose models this process has, many side

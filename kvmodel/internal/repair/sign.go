@@ -9,24 +9,32 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
-// deadAfter is how long a process has not ticked when it counts as dead.
-const deadAfter = 30 * time.Second
+// deadAfter is how long a process has not ticked when it counts as dead: as long as
+// two looks take, the second of which may come a little early.
+const deadAfter = 29 * time.Second
 
 // part is one of the two things that the first pass over a journal does.
 type part int
 
 const (
-	indexes  part = iota // the entries of its lines are repaired
-	handlers             // their handlers are called and their ids archived
+	mended part = iota // the entries of its lines are repaired
+	told               // their handlers are called and their ids archived
 	parts
 )
+
+// extent says for how much of a journal a part is done, and by what was known then.
+type extent struct {
+	bytes int // of the journal
+	known int // see Config
+}
 
 // signs are the last signs of life of all other processes.
 type signs struct {
 	now func() time.Time
 
-	mu   sync.Mutex // never held during a trip
-	last map[string]*sign
+	mu      sync.Mutex // never held during a trip
+	orphans bool       // what is seen for the first time now is an orphan
+	last    map[string]*sign
 }
 
 // sign is the last sign of life of a process, and how much of its journal has
@@ -34,7 +42,8 @@ type signs struct {
 type sign struct {
 	tick    uint64
 	seen    time.Time
-	covered [parts]int // bytes of the journal whose lines are done
+	orphan  bool // it was dead when this process began to use the store alone
+	covered [parts]extent
 }
 
 // isDead notes that a process's tick was seen, and reports whether it has not
@@ -44,10 +53,32 @@ func (s *signs) isDead(process string, tick uint64) bool {
 	defer s.mu.Unlock()
 	last := s.last[process]
 	if last == nil || last.tick != tick {
-		s.last[process] = &sign{tick: tick, seen: s.now()}
-		return false
+		s.last[process] = &sign{tick: tick, seen: s.now(), orphan: last == nil && s.orphans}
+		return s.last[process].orphan
 	}
-	return s.now().Sub(last.seen) >= deadAfter
+	return last.orphan || s.now().Sub(last.seen) >= deadAfter
+}
+
+// endFirst notes that the first look has ended.
+func (s *signs) endFirst() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.orphans = false
+}
+
+// isOrphan reports whether the process of j is one, and has not changed since.
+func (s *signs) isOrphan(j journal.Copy) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.last[j.Process]
+	return last != nil && last.tick == j.Tick && last.orphan
+}
+
+// known returns the processes that were seen, in order.
+func (s *signs) known() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.last))
 }
 
 // deadFor returns for how long nothing has been seen of process.
@@ -69,22 +100,22 @@ func (s *signs) keep(others []journal.Other) {
 	})
 }
 
-// covered returns how many bytes of j have had this part done, since the process
-// was last seen to live.
-func (s *signs) covered(j journal.Copy, what part) int {
+// covered returns for how much of j this part is done, since the process was last
+// seen to live.
+func (s *signs) covered(j journal.Copy, what part) extent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last := s.last[j.Process]; last != nil && last.tick == j.Tick {
 		return last.covered[what]
 	}
-	return 0
+	return extent{}
 }
 
 // cover notes that this part is done for all of j.
-func (s *signs) cover(j journal.Copy, what part) {
+func (s *signs) cover(j journal.Copy, what part, all extent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last := s.last[j.Process]; last != nil && last.tick == j.Tick {
-		last.covered[what] = j.Bytes
+		last.covered[what] = all
 	}
 }

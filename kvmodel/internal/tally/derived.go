@@ -30,6 +30,10 @@ type Lists interface {
 	// Members returns what the list of id holds.
 	Members(ctx context.Context, s kv.Store, id string) (Members, error)
 
+	// Mend takes out of the list of id what no record confirms, and reports whether
+	// there was anything. Nothing in the list may be of a change under way.
+	Mend(ctx context.Context, s kv.Store, id string) (mended bool, err error)
+
 	// Built reports whether the lists are known to hold all records. It makes no
 	// trip.
 	Built() bool

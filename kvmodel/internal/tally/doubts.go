@@ -18,12 +18,13 @@ import (
 //
 //  1. quietFor after the doubt arose, the number is read, and then its list.
 //  2. quietFor later the list is read again.
-//  3. If the members are the same, and the number has not changed, it becomes how
-//     many they are. Otherwise the next round begins.
+//  3. If the members are the same, and records confirm them, and the number has not
+//     changed, it becomes how many they are. Otherwise the next round begins.
 //
 // What was under way at 1 has ended at 2. So what has added to the number before it
 // was read, but is not in the list for good, or the reverse, shows in the list; and
-// what adds to the number after that makes the write fail.
+// what adds to the number after that makes the write fail. A member that no record
+// confirms at 3 is of a process that died, and is taken out.
 
 // quietFor exceeds the time that a change lives and a request travels.
 const quietFor = 15 * time.Second
@@ -209,6 +210,13 @@ func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.
 		return err
 	}
 	if members != round.members {
+		return d.beginRound(ctx, s, id, now)
+	}
+	mended, err := d.lists.Mend(ctx, s, id)
+	if err != nil {
+		return err
+	}
+	if mended {
 		return d.beginRound(ctx, s, id, now)
 	}
 	_, err = kv.One(ctx, s, kv.OpReplace(d.Key(id), round.version, stored(int64(members.N))))

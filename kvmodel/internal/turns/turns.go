@@ -35,7 +35,7 @@ func (t *Turns) Take(ctx context.Context, key string) (func(), error) {
 		}, nil
 	case <-ctx.Done():
 		t.leave(key, mine)
-		return nil, kv.Unavailable(ctx.Err())
+		return nil, kv.Unavailable(kv.Ended(ctx))
 	}
 }
 

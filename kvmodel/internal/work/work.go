@@ -149,19 +149,22 @@ func (q *Queue) AtFlush(f Work) {
 	q.flushes = append(q.flushes, f)
 }
 
-// Every does work, and what is to be tried again, now and after each interval,
-// until the queue is closed.
-func (q *Queue) Every(interval time.Duration, work Work) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for q.begin() {
-		q.tryAgain()
-		q.do(work)
+// Every does work, and what is to be tried again, when timer fires, and every
+// interval from then on, until the queue is closed.
+func (q *Queue) Every(timer *time.Timer, interval time.Duration, work Work) {
+	defer timer.Stop()
+	for {
 		select {
 		case <-q.closed:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
+		timer.Reset(interval)
+		if !q.begin() {
+			return
+		}
+		q.tryAgain()
+		q.do(work)
 	}
 }
 

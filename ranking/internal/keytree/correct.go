@@ -46,7 +46,7 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 		if exact || err != nil && !again(err) {
 			return err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := pause(ctx, s, try); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot,
 		if again(err) {
 			try++
 			if err = nil; try > 2 {
-				err = pause(ctx, try)
+				err = pause(ctx, s, try)
 			}
 		}
 		if err != nil && !errors.Is(err, errRoom) {

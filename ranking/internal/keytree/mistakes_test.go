@@ -9,7 +9,7 @@ import (
 // Each mistake is one that the design is built around.
 func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 	const dir = "ranking/internal/keytree/"
-	proof.Mistakes(t, "./ranking/internal/keytree", "TestLeaf_|TestTree_Repair_|TestSweep_After|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
+	proof.Mistakes(t, "./ranking/internal/keytree", "TestLeaf_|TestTree_Repair_|TestTree_EditsThatLose|TestSweep_After|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
 		proof.Wrong("the record is written before the entry",
 			dir+"set.go", "	b.prepare(ctx, s, moves)\n", "",
 			dir+"set.go", "	leaves := b.commit(ctx, s, moves)\n", "	leaves := b.commit(ctx, s, moves)\n	b.prepare(ctx, s, moves)\n",
@@ -73,6 +73,9 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 `),
 		proof.Wrong("repair confirms what it puts in",
 			dir+"insert.go", "	now, err := p.truth.States(ctx, s, ids)", "	now, err := states, error(nil)",
+		),
+		proof.Wrong("works side by side pause one after another",
+			dir+"nodes.go", "if !kv.Pause(ctx, s, d) {", "if !kv.Sleep(ctx, d) {",
 		),
 		proof.Wrong("a pending entry hides the one that is true",
 			dir+"walk.go", "	if r.trusting {\n", "	if true {\n",

@@ -122,13 +122,14 @@ func unlessAbsent(err error) error {
 func again(err error) bool { return errors.Is(err, errAgain) }
 
 // pause waits for a random time, longer with each try, or until ctx ends.
-func pause(ctx context.Context, try int) error {
-	return sleep(ctx, kv.Jitter(time.Millisecond<<min(try, 5)))
+func pause(ctx context.Context, s kv.Store, try int) error {
+	return sleep(ctx, s, kv.Jitter(time.Millisecond<<min(try, 5)))
 }
 
-// sleep waits for d. It returns ErrUnavailable if ctx does not last that long.
-func sleep(ctx context.Context, d time.Duration) error {
-	if !kv.Sleep(ctx, d) {
+// sleep waits for d, together with what works on s side by side. It returns
+// ErrUnavailable if ctx does not last that long.
+func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
+	if !kv.Pause(ctx, s, d) {
 		return fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(ctx.Err(), context.DeadlineExceeded))
 	}
 	return nil

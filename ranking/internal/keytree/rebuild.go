@@ -264,7 +264,7 @@ func (l *lease) give(ctx context.Context) error {
 // wait waits for d and keeps the lease.
 func (l *lease) wait(ctx context.Context, d time.Duration) error {
 	for end := l.tree.Now().Add(d); l.tree.Now().Before(end); {
-		if err := sleep(ctx, min(d, leaseTime/8)); err != nil {
+		if err := sleep(ctx, l.s, min(d, leaseTime/8)); err != nil {
 			return err
 		}
 		if err := l.renew(ctx); err != nil {

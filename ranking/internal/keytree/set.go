@@ -35,14 +35,26 @@ const setTries = 16
 // After an error other than ErrUnclear the member is as it was. Failing to tidy once
 // the record is written is not an error: it is added to due.
 func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
-	return t.SetAll(ctx, s, own, []Setting{{id, change}}, due)[0]
+	return t.SetAll(ctx, s, own, []Setting{{ID: id, Change: change}}, due)[0]
 }
 
 // Setting is what to change of a member.
 type Setting struct {
 	ID     string
 	Change Change
+	Fence  Fence
 }
+
+// Fence says whether the record of a member that stays as it is gets a new version.
+// Then a change that has looked earlier, and is about to write what it has seen, looks
+// again.
+type Fence int
+
+const (
+	NoFence    Fence = iota
+	FenceThere       // if there is a record
+	FenceAll         // also if there is none
+)
 
 // SetAll does what Set does for several members, side by side, and writes their
 // entries in one leaf together. It returns an error for each. One that fails does
@@ -53,7 +65,7 @@ func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Sett
 	}
 	moves := make([]*move, len(settings))
 	for i, set := range settings {
-		moves[i] = &move{own: own, id: set.ID, change: set.Change, err: errAgain}
+		moves[i] = &move{own: own, id: set.ID, change: set.Change, fence: set.Fence, err: errAgain}
 		if len(set.ID) > MaxID {
 			moves[i].err = tooLong(set.ID)
 		}
@@ -109,7 +121,9 @@ type move struct {
 	own    *Own
 	id     string
 	change Change
+	fence  Fence
 	old    record
+	stays  bool   // new is what the member is in
 	new    State  // made for the record from
 	from   record // before new
 	err    error  // how the last try ended
@@ -131,13 +145,14 @@ func (m *move) read(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// choose works out the new state. It reports whether that is another one. A state
-// that was chosen for the record as it still is stays as it is, and so does its
+// choose works out the new state. It reports whether the record is to be written. A
+// state that was chosen for the record as it still is stays as it is, and so does its
 // entry. The version of a new one is greater than those of all earlier tries, so that
 // what they have left is tidied with it.
 func (m *move) choose(ctx context.Context, s kv.Store) (bool, error) {
 	to, err := m.change(ctx, s, m.old.State)
-	if err != nil || to.same(m.old.State) {
+	m.stays = to.same(m.old.State)
+	if err != nil || m.stays && !m.fences() {
 		return false, err
 	}
 	if m.new.Ver > m.old.Ver && m.from == m.old && to.same(m.new) {
@@ -146,9 +161,16 @@ func (m *move) choose(ctx context.Context, s kv.Store) (bool, error) {
 	m.new, m.from = m.own.next(m.old, to), m.old
 	m.new.Ver = max(m.new.Ver, m.past+1)
 	m.past = m.new.Ver
-	m.touch(m.old.State)
-	m.touch(m.new)
+	if !m.stays {
+		m.touch(m.old.State)
+		m.touch(m.new)
+	}
 	return true, nil
+}
+
+// fences reports whether the record is written although the member stays as it is.
+func (m *move) fences() bool {
+	return m.fence == FenceAll || m.fence == FenceThere && m.old.version != 0
 }
 
 // touch notes where a member in state st has its entry.
@@ -170,7 +192,7 @@ type batch struct {
 func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func(kv.Store) error) error {
 	for try := range setTries {
 		if try > 0 {
-			if err := pause(ctx, try); err != nil {
+			if err := pause(ctx, s, try); err != nil {
 				return err
 			}
 			_ = read(s)
@@ -202,8 +224,13 @@ func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !changes[m] })
 }
 
-// prepare adds the new entries of moves, and writes down beside it what they do.
+// prepare adds the new entries of moves, and writes down beside it what they do. The
+// entry of a member that stays as it is stays, too.
 func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
+	moves = slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.stays })
+	if len(moves) == 0 {
+		return
+	}
 	if b.own.Note == nil {
 		b.insert(ctx, s, moves)
 		return
@@ -223,9 +250,6 @@ func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 // note writes down what moves are about to do. Until that is answered, no record may
 // be written.
 func (b *batch) note(ctx context.Context, s kv.Store, moves []*move) error {
-	if len(moves) == 0 {
-		return nil
-	}
 	claims := make([]Claim, len(moves))
 	for i, m := range moves {
 		claims[i] = Claim{m.id, m.new.Ver, slices.Clone(m.touched)}

@@ -93,7 +93,7 @@ func moveSome(r *ranking, rng *rand.Rand, up int64) {
 		}
 		var settings []Setting
 		for _, i := range rng.Perm(14)[:together] {
-			settings = append(settings, Setting{idOf(i), someChange(rng, up)})
+			settings = append(settings, Setting{ID: idOf(i), Change: someChange(rng, up), Fence: Fence(rng.IntN(3))})
 		}
 		due := new(Due)
 		// Whether it succeeds is checked at the end.

@@ -1,12 +1,20 @@
 package keytree
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // scoresOf are ways to choose scores, each hard on a tree in its own way.
@@ -121,4 +129,49 @@ func checkMember(t *testing.T, r *ranking, want []string, at int, down bool) {
 	if place := slices.Index(names(part.Members), want[at]); part.Before+place != at {
 		t.Errorf("around %d: the first is at %d, the member %d behind it", at, part.Before, place)
 	}
+}
+
+// beaten is a store in which someone else is faster with each node, four times.
+type beaten struct {
+	kv.Store
+	times map[string]int
+}
+
+func (*beaten) Powers() kv.Powers { return kv.Powers{} }
+
+func (b *beaten) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		op := &ops[i]
+		if op.Kind != kv.CompareAndSwap || !strings.Contains(op.Key, ":key0") || b.times[op.Key] == 4 {
+			_ = b.Store.Do(ctx, ops[i:i+1])
+			continue
+		}
+		b.times[op.Key]++
+		op.Result.Err = kv.ErrConflict
+	}
+	return kv.Unanswered(ops)
+}
+
+func TestTree_EditsThatLoseRacesPauseTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMem()
+		var trees []*ranking
+		for i := range 100 {
+			r := open(store, func(c *Config) { c.Name = fmt.Sprint("t", i) })
+			r.set(t, "first", 1)
+			trees = append(trees, r)
+		}
+		s := &beaten{store, make(map[string]int)}
+		began := time.Now()
+		errs := kv.Each(ctx, s, trees, func(s kv.Store, _ int, r *ranking) error {
+			_, err := r.Insert(ctx, s, "second", State{In: true, Score: FromInt(2), Ver: 2})
+			return err
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); len(s.times) != len(trees) || took > 100*time.Millisecond {
+			t.Errorf("%d edits that each lost four races took %v, longer than the longest pauses", len(s.times), took)
+		}
+	})
 }

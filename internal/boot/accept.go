@@ -1,0 +1,134 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Accept says that an operator knows what this process has found lost so far: from
+// now on what those servers do not have is absent. If nothing was asked of the store
+// yet, Accept looks first. It returns the names of the servers, or how the servers
+// of the store have changed. All servers must answer; the error is an ErrUnavailable
+// that names one that does not.
+func (m *Memory) Accept(ctx context.Context) ([]string, error) {
+	if m.table() == (Table{}) {
+		if err := m.Look(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer m.end()
+	servers := m.lostNames()
+	if len(servers) == 0 {
+		return nil, nil
+	}
+	for range maxPasses {
+		moved, done, err := m.accept(ctx)
+		if len(moved) > 0 {
+			servers = moved
+		}
+		if done || err != nil {
+			return servers, err
+		}
+	}
+	return nil, kv.Unavailable(errBusy)
+}
+
+// lostNames returns the servers that have lost their memory, as far as this process
+// knows.
+func (m *Memory) lostNames() (names []string) {
+	for _, s := range m.servers {
+		if s.state.Load().lost != nil {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// accept is one try of Accept. It returns how the servers have changed, and whether
+// nothing is lost any more.
+func (m *Memory) accept(ctx context.Context) (moved []string, done bool, err error) {
+	seen, err := m.still(ctx)
+	if seen == nil || err != nil {
+		return nil, false, err
+	}
+	v := judge(m.named(), seen, Table{})
+	if v.table == (Table{}) {
+		v = judge(m.named(), seen, m.table())
+	}
+	if v.lossless() {
+		// Others have accepted it, or have begun a store there.
+		m.forget()
+		err := m.pass(ctx, Table{})
+		return nil, err == nil, err
+	}
+	if err := stale(v, seen); err != nil {
+		return nil, false, err
+	}
+	next := newTable(v.table.Edition+1, m.number(), m.named())
+	if err := m.put(ctx, v.propose(seen, next)); err != nil {
+		return nil, false, err
+	}
+	return v.moved, false, m.putThrough(ctx, next)
+}
+
+// putThrough makes next the table that counts, if every server has that proposal.
+func (m *Memory) putThrough(ctx context.Context, next Table) error {
+	ops := settle(m.get(ctx), next, m.number)
+	if len(ops) == 0 {
+		return nil
+	}
+	return m.put(ctx, ops)
+}
+
+// settle returns the writes that make next the table that counts, or nil if some
+// server does not have that proposal.
+func settle(seen []Seen, next Table, number func() uint64) []kv.Op {
+	for _, s := range seen {
+		if s.Version == 0 || s.Item.Next != next {
+			return nil
+		}
+	}
+	v := verdict{table: next}
+	return v.putThrough(seen, number)
+}
+
+// still returns what two passes in a row have shown, or nil if something has changed
+// between them.
+func (m *Memory) still(ctx context.Context) ([]Seen, error) {
+	last, seen := m.get(ctx), m.get(ctx)
+	for _, s := range seen {
+		if s.Err != nil {
+			return nil, s.Err
+		}
+	}
+	if !same(last, seen) {
+		return nil, nil
+	}
+	return seen, nil
+}
+
+// stale returns an error if a server that was added holds what it held when it was
+// once removed, which Accept would bring back.
+func stale(v verdict, seen []Seen) error {
+	for _, s := range seen {
+		was := slices.Contains(strings.Split(v.table.Names, ","), s.Name)
+		if !was && len(v.moved) > 0 && s.Version != 0 && s.Item.Number != 0 {
+			return fmt.Errorf("%s: %w: it was added and still holds what it held before it was removed: flush it first", s.Name, kv.ErrLost)
+		}
+	}
+	return nil
+}
+
+// forget makes this process know the store by whatever table is there.
+func (m *Memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known.Store(new(Table))
+}

@@ -1,0 +1,227 @@
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// verdict is what the items of all servers say together.
+type verdict struct {
+	table Table // the one that counts; the zero Table: the store has not started
+	moved []string
+	lost  []string // why each server has lost its memory, "" if it has not
+}
+
+// judge returns what seen says, for a process that has known the store by a table,
+// or not yet. The URL names the servers names; nil: it does not name them all.
+func judge(names []string, seen []Seen, known Table) verdict {
+	v := verdict{table: newest(seen), lost: make([]string, len(seen))}
+	if v.table == (Table{}) {
+		// The process itself is the only witness left.
+		v.table = known
+	}
+	if v.table == (Table{}) {
+		return v
+	}
+	v.moved = moves(names, v.table)
+	used := slices.ContainsFunc(seen, func(s Seen) bool { return s.Version != 0 && s.Item.Level == confirmed })
+	for i, s := range seen {
+		switch {
+		case s.Err != nil:
+		case known.Edition >= v.table.Edition && v.table != known:
+			v.lost[i] = "another store has begun there"
+		default:
+			v.lost[i] = v.why(s, used, len(seen) > 1)
+		}
+	}
+	return v
+}
+
+// newest returns the table of the latest edition in an item that counts.
+func newest(seen []Seen) (t Table) {
+	for _, s := range seen {
+		if s.Version != 0 && s.Item.Level >= complete && s.Item.Table.Edition > t.Edition {
+			t = s.Item.Table
+		}
+	}
+	return t
+}
+
+// why says why a server has lost its memory, or returns "".
+func (v *verdict) why(s Seen, used, several bool) string {
+	it := s.Item
+	switch {
+	case s.Version == 0:
+		return "it was restarted or flushed, or it evicts items"
+	case several && it.Name != s.Name:
+		return "what it holds belongs to " + it.Name
+	case it.Next == v.table:
+		return "" // An Accept is half put through.
+	case it.Number == 0:
+		return "it has come back with old data, or an Accept was cut short"
+	case it.Table != v.table:
+		return "what it holds is older than the store, or belongs to another"
+	case used && it.Level == added:
+		return "it was restarted or flushed"
+	}
+	return ""
+}
+
+// moves says how names differ from the servers of t. One server alone may have
+// another name, since no key moves.
+func moves(names []string, t Table) (all []string) {
+	had := strings.Split(t.Names, ",")
+	if len(had) == 1 && len(names) < 2 {
+		return nil
+	}
+	for _, name := range names {
+		if !slices.Contains(had, name) {
+			all = append(all, name+" was added")
+		}
+	}
+	for _, name := range had {
+		if !slices.Contains(names, name) {
+			all = append(all, name+" was removed")
+		}
+	}
+	return all
+}
+
+// lossless reports whether no server that has answered has lost anything.
+func (v *verdict) lossless() bool {
+	return len(v.moved) == 0 && !slices.ContainsFunc(v.lost, func(why string) bool { return why != "" })
+}
+
+// settled reports whether the store is in use and nothing is left to be done.
+func (v *verdict) settled(seen []Seen) bool {
+	return v.table != (Table{}) && v.lossless() && !slices.ContainsFunc(seen, func(s Seen) bool {
+		return s.Err == nil && (s.Item.Level != confirmed || s.Item.Table != v.table)
+	})
+}
+
+// outcome is what a pass comes to.
+type outcome uint8
+
+const (
+	again  outcome = iota // look once more
+	good                  // ops may be sent to who has answered
+	lossy                 // some server has lost its memory
+	writes                // something is to be written first
+)
+
+// step returns what a process does when a pass has shown seen and the one before it
+// last. Only what has stood still from one pass to the next was there at one moment.
+func step(names []string, last, seen []Seen, known Table, number func() uint64) (v verdict, o outcome, ops []kv.Op, err error) {
+	v = judge(names, seen, known)
+	switch {
+	case v.settled(seen):
+		return v, good, nil, nil
+	case !same(last, seen):
+		return v, again, nil, nil
+	case !v.lossless():
+		return v, lossy, nil, nil
+	}
+	ops, err = v.next(names, seen, number)
+	return v, writes, ops, err
+}
+
+// same reports whether two passes have shown the same.
+func same(a, b []Seen) bool {
+	return slices.EqualFunc(a, b, func(a, b Seen) bool {
+		return a.Version == b.Version && a.Item == b.Item && (a.Err == nil) == (b.Err == nil)
+	})
+}
+
+var errFirst = errors.New("the first start of a store needs all its servers")
+
+// next returns the writes by which what seen shows, which is lossless, gets one step
+// further. The first is to be sent before the others.
+func (v *verdict) next(names []string, seen []Seen, number func() uint64) ([]kv.Op, error) {
+	if half := v.putThrough(seen, number); len(half) > 0 {
+		return half, nil
+	}
+	for _, s := range seen {
+		if s.Err != nil {
+			return nil, fmt.Errorf("%w: %w", errFirst, s.Err)
+		}
+	}
+	if v.table == (Table{}) {
+		if first := begin(names, seen, number); len(first) > 0 {
+			return first, nil
+		}
+	}
+	low := confirmed
+	for _, s := range seen {
+		low = min(low, s.Item.Level)
+	}
+	var ops []kv.Op
+	for _, s := range seen {
+		if it := s.Item; it.Level == low {
+			it.Level = low + 1
+			ops = append(ops, s.write(it))
+		}
+	}
+	return ops, nil
+}
+
+// begin returns the writes by which a store starts: every server gets an item, and
+// all get one table.
+func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
+	t := Table{}
+	for _, s := range seen {
+		if s.Version != 0 && t.Edition == 0 && len(moves(names, s.Item.Table)) == 0 {
+			t = s.Item.Table
+		}
+	}
+	if t.Edition == 0 {
+		t = newTable(1, number(), names)
+	}
+	level := added
+	if len(seen) == 1 {
+		// It has no witness, and whoever adds it again has another number.
+		level = confirmed
+	}
+	for _, s := range seen {
+		if s.Version == 0 || s.Item.Table != t {
+			ops = append(ops, s.write(Item{Name: s.Name, Number: number(), Level: level, Table: t}))
+		}
+	}
+	return ops
+}
+
+// putThrough returns the writes that make the table that counts out of a proposal.
+func (v *verdict) putThrough(seen []Seen, number func() uint64) (ops []kv.Op) {
+	for _, s := range seen {
+		if it := s.Item; s.Version != 0 && it.Next == v.table && it.Next.Edition > 0 {
+			if it.Number == 0 {
+				it.Number = number()
+			}
+			it.Level, it.Table, it.Next = confirmed, v.table, Table{}
+			ops = append(ops, s.write(it))
+		}
+	}
+	return ops
+}
+
+// propose returns the writes by which every server gets the proposal of a new table,
+// beside the table that counts until then. A server that has lost its memory has no
+// number until the new table counts.
+func (v *verdict) propose(seen []Seen, next Table) (ops []kv.Op) {
+	for i, s := range seen {
+		it := s.Item
+		if s.Version == 0 || v.lost[i] != "" {
+			it = Item{Name: s.Name, Level: confirmed, Table: v.table}
+		}
+		it.Next = next
+		ops = append(ops, s.write(it))
+	}
+	return ops
+}
+
+// write returns the op that puts it in the place of what was seen. Its key is the
+// server's name.
+func (s Seen) write(it Item) kv.Op { return kv.OpReplace(s.Name, s.Version, it.encode()) }

@@ -1,0 +1,367 @@
+// Package boot notices that a server has lost its memory, for stores on servers.
+//
+// On every server stands an item, and in all of them the same table, so that each is
+// a witness of all others: a process that starts after a loss knows it, too. A
+// process looks at a server's item before its first op on a new connection and from
+// time to time. The steps of the protocol are functions of what a pass over all items
+// has shown; [Memory] carries them out.
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Every is how often the item of a server in use is looked at. That also keeps it
+// far from eviction.
+const Every = 15 * time.Second
+
+// maxPasses is how many passes one call makes before it gives up.
+const maxPasses = 64
+
+// Config says which servers a store has and how to reach their items.
+type Config struct {
+	Names []string // of the servers
+
+	// Fixed: the names stand for parts of one store and are always the same.
+	Fixed bool
+
+	// Do carries out ops, whose keys are names of servers: it means their items. It
+	// returns when each op has a result.
+	Do func(ctx context.Context, ops []kv.Op)
+
+	// Of returns the position in Names of the server that has key.
+	Of func(key string) int
+
+	// Passed, if not nil, is called after the last Do of a row of them. Versions
+	// need to hold within such a row only.
+	Passed func()
+}
+
+// Memory is what a process knows of the memory of a store's servers. Its methods may
+// be called by many goroutines at once.
+type Memory struct {
+	Config
+	servers []*Server
+	number  func() uint64
+	turn    chan struct{} // holds one token while a pass is made
+	passes  atomic.Int64  // how many have ended, other than with the context
+	failed  error         // why the last of them has failed; for who has the turn
+	doubts  atomic.Uint64
+
+	known atomic.Pointer[Table] // changed with mu held only
+
+	mu      sync.Mutex // never held during a trip
+	watches []func(servers []string, err error)
+}
+
+// New returns the memory of servers of which nothing is known yet. It sends nothing.
+func New(c Config) *Memory {
+	m := &Memory{Config: c, turn: make(chan struct{}, 1), number: func() uint64 { return kv.Random() | 1 }}
+	for _, name := range c.Names {
+		s := &Server{Name: name, memory: m}
+		s.state.Store(new(state))
+		m.servers = append(m.servers, s)
+	}
+	m.known.Store(new(Table))
+	return m
+}
+
+// Server returns server i.
+func (m *Memory) Server(i int) *Server { return m.servers[i] }
+
+// Server is what is known of one server.
+type Server struct {
+	Name   string
+	memory *Memory
+	state  atomic.Pointer[state]
+}
+
+// state is what a look at a server's item has shown. It is never changed.
+type state struct {
+	number uint64    // of its memory; 0: not known yet
+	lost   error     // an ErrLost, if it has lost its memory
+	due    time.Time // look again
+	doubt  uint64    // Doubts, when it was looked at
+}
+
+// Doubt makes the next op on every server look at its item first. Call it when a
+// connection has broken or was made, where ops do not choose theirs.
+func (m *Memory) Doubt() { m.doubts.Add(1) }
+
+// Doubts returns how often Doubt was called. What was answered while it grew may come
+// from a server that nobody has looked at.
+func (m *Memory) Doubts() uint64 { return m.doubts.Load() }
+
+// Known returns the number of the server's memory, and whether its item must be
+// looked at before the next op. The error is an ErrLost if it has lost its memory
+// and was looked at a moment ago.
+func (s *Server) Known() (number uint64, look bool, err error) {
+	st := s.state.Load()
+	if st.number == 0 && st.lost == nil || st.doubt != s.memory.Doubts() || !time.Now().Before(st.due) {
+		return st.number, true, nil
+	}
+	return st.number, false, st.lost
+}
+
+// Saw takes the result of a get of the server's item that began after doubts. It
+// returns the number of its memory if that is as it was. Otherwise call Look and
+// look again.
+func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
+	seen := read(s.Name, r)
+	st, it := s.state.Load(), seen.Item
+	m := s.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ok = seen.Version != 0 && seen.Err == nil && st.lost == nil && it.Level == confirmed &&
+		it.Table == m.table() && it.Number != 0 && (st.number == 0 || st.number == it.Number) &&
+		(it.Name == s.Name || len(m.servers) == 1)
+	if ok {
+		s.state.CompareAndSwap(st, &state{number: it.Number, due: time.Now().Add(Every), doubt: doubts})
+	}
+	return it.Number, ok
+}
+
+// read returns what the result of a get of a server's item shows.
+func read(name string, r kv.Result) Seen {
+	seen := Seen{Name: name, Version: r.Version}
+	switch {
+	case errors.Is(r.Err, kv.ErrNotFound):
+		return seen
+	case r.Err != nil:
+		seen.Err = r.Err
+		return seen
+	}
+	if seen.Item, seen.Err = decode(r.Value); seen.Err != nil {
+		seen.Err = kv.Unavailable(fmt.Errorf("%s: its item is not one of this store: %w", name, seen.Err))
+	}
+	return seen
+}
+
+// Look looks at the items of all servers, finishes what others have left half done,
+// and takes note of who has lost his memory. It returns an ErrUnavailable if that
+// cannot be known now. If another call looks already, Look waits for that.
+func (m *Memory) Look(ctx context.Context) error {
+	before := m.passes.Load()
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	defer m.end()
+	if m.passes.Load() > before {
+		return m.failed
+	}
+	err := m.pass(ctx, m.table())
+	if ctx.Err() == nil {
+		m.failed = err
+		m.passes.Add(1)
+	}
+	return err
+}
+
+func (m *Memory) begin(ctx context.Context) error {
+	select {
+	case m.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return kv.Unavailable(ctx.Err())
+	}
+}
+
+func (m *Memory) end() {
+	if m.Passed != nil {
+		m.Passed()
+	}
+	<-m.turn
+}
+
+// table returns the table by which this process knows the store.
+func (m *Memory) table() Table { return *m.known.Load() }
+
+var errBusy = errors.New("other processes change the items of its servers all the time")
+
+// pass goes on until nothing is left to be done or a loss is found, and takes note
+// of that.
+func (m *Memory) pass(ctx context.Context, known Table) error {
+	var last []Seen
+	for range maxPasses {
+		doubts := m.Doubts()
+		seen := m.get(ctx)
+		if err := silence(seen); err != nil {
+			return err
+		}
+		v, o, ops, err := step(m.named(), last, seen, known, m.number)
+		switch {
+		case err != nil:
+			return kv.Unavailable(err)
+		case o == again:
+			last = seen
+			continue
+		case o != writes:
+			m.note(v, seen, doubts)
+			return nil
+		}
+		if err := m.put(ctx, ops); err != nil {
+			return err
+		}
+		last = nil
+	}
+	return kv.Unavailable(errBusy)
+}
+
+// named returns the servers as the table names them.
+func (m *Memory) named() []string {
+	if m.Fixed {
+		return nil
+	}
+	return m.Names
+}
+
+// silence returns an error if no server has answered.
+func silence(seen []Seen) error {
+	if slices.ContainsFunc(seen, func(s Seen) bool { return s.Err == nil }) {
+		return nil
+	}
+	return seen[0].Err
+}
+
+// get looks at all items in one trip.
+func (m *Memory) get(ctx context.Context) []Seen {
+	ops := make([]kv.Op, len(m.Names))
+	for i, name := range m.Names {
+		ops[i] = kv.OpGet(name)
+	}
+	m.Do(ctx, ops)
+	seen := make([]Seen, len(ops))
+	for i := range ops {
+		seen[i] = read(ops[i].Key, ops[i].Result)
+	}
+	return seen
+}
+
+// put sends the first of ops and, if that was done, the others. It returns an error
+// only if there is no point in another pass.
+func (m *Memory) put(ctx context.Context, ops []kv.Op) error {
+	for _, part := range [][]kv.Op{ops[:1], ops[1:]} {
+		if len(part) == 0 {
+			return nil
+		}
+		m.Do(ctx, part)
+		for i := range part {
+			err := part[i].Result.Err
+			switch {
+			case kv.Raced(err):
+				return nil
+			case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
+				return nil
+			case errors.Is(err, kv.ErrUnclear):
+				return kv.Unavailable(ctx.Err())
+			case err != nil:
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// note takes note of what a pass has come to, and tells those who watch.
+func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
+	m.mu.Lock()
+	known := m.table()
+	accepted := known.Edition > 0 && v.table.Edition > known.Edition && len(v.moved) == 0
+	if known.Edition == 0 || accepted {
+		m.known.Store(&v.table)
+	}
+	var found, forgiven []string
+	due := time.Now().Add(Every)
+	for i, s := range m.servers {
+		if seen[i].Err != nil {
+			continue
+		}
+		was := s.state.Load()
+		is := &state{number: seen[i].Item.Number, lost: m.loss(v, i), due: due, doubt: doubts}
+		s.state.Store(is)
+		switch {
+		case is.lost != nil && was.lost == nil:
+			found = append(found, s.Name)
+		case is.lost == nil && (was.lost != nil || accepted && was.number != is.number):
+			forgiven = append(forgiven, s.Name)
+		}
+	}
+	watches := slices.Clone(m.watches)
+	m.mu.Unlock()
+	for _, watch := range watches {
+		if len(found) > 0 {
+			watch(found, errors.Join(m.Lost()...))
+		}
+		if len(forgiven) > 0 {
+			watch(forgiven, nil)
+		}
+	}
+}
+
+// loss returns the ErrLost of server i, or nil.
+func (m *Memory) loss(v verdict, i int) error {
+	switch {
+	case len(v.moved) > 0:
+		return fmt.Errorf("%w: the store has other servers: %s, which moves keys away from what they hold", kv.ErrLost, strings.Join(v.moved, ", "))
+	case v.lost[i] != "":
+		return fmt.Errorf("%s: %w: %s", m.Names[i], kv.ErrLost, v.lost[i])
+	}
+	return nil
+}
+
+// GoneBack says that the server of key has come back with old data. Its item says so
+// from now on, until an Accept.
+func (m *Memory) GoneBack(ctx context.Context, key string) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	defer m.end()
+	i := m.Of(key)
+	seen := m.get(ctx)[i]
+	if seen.Err != nil {
+		return seen.Err
+	}
+	if seen.Version != 0 && seen.Item.Number != 0 {
+		seen.Item.Number = 0
+		if err := m.put(ctx, []kv.Op{seen.write(seen.Item)}); err != nil {
+			return err
+		}
+	}
+	return m.pass(ctx, m.table())
+}
+
+// Lost returns an ErrLost for each server that has lost its memory, as far as this
+// process knows.
+func (m *Memory) Lost() (all []error) {
+	for _, s := range m.servers {
+		if err := s.state.Load().lost; err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// Edition returns the edition of the table by which this process knows the store, and
+// a number that no other table has.
+func (m *Memory) Edition() (number, id uint64) {
+	t := m.known.Load()
+	return t.Edition, t.ID
+}
+
+// Watch makes f be called whenever servers are found to have lost their memory, with
+// an ErrLost, and when that was accepted, by whichever process, with nil. f must not
+// use the store.
+func (m *Memory) Watch(f func(servers []string, err error)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.watches = append(m.watches, f)
+}

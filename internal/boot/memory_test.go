@@ -1,0 +1,144 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// itemsOn returns the memory of servers a, b and c whose items are on s, and counts
+// its trips.
+func itemsOn(s kv.Store) (m *Memory, trips *atomic.Int64) {
+	trips = new(atomic.Int64)
+	return New(Config{Names: []string{"a", "b", "c"}, Do: func(ctx context.Context, ops []kv.Op) {
+		trips.Add(1)
+		_ = s.Do(ctx, ops)
+	}}), trips
+}
+
+func TestMemory_ManyThatStartAtOnceAgree(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	var wg sync.WaitGroup
+	all := make([]*Memory, 20)
+	for i := range all {
+		all[i], _ = itemsOn(s)
+		wg.Go(func() {
+			if err := all[i].Look(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, m := range all {
+		if diff := cmp.Diff(all[0].table(), m.table()); diff != "" || m.table().Names != "a,b,c" {
+			t.Errorf("tables (-first +another):\n%s", diff)
+		}
+	}
+}
+
+func TestMemory_AFirstStartTakes13TripsAndAnyOtherOne(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	for _, want := range []int64{13, 1} {
+		m, trips := itemsOn(s)
+		if err := m.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := trips.Load(); got != want {
+			t.Errorf("%d trips, want %d", got, want)
+		}
+	}
+}
+
+func TestServer_IsLookedAtAgainAfterSomeSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := itemsOn(memkv.New(memkv.Options{}))
+		server := m.Server(1)
+		looks := func(want bool) {
+			t.Helper()
+			if _, look, err := server.Known(); look != want || err != nil {
+				t.Errorf("look: %v, %v; want %v", look, err, want)
+			}
+		}
+		looks(true)
+		if err := m.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		looks(false)
+		time.Sleep(Every - time.Second)
+		looks(false)
+		time.Sleep(time.Second)
+		looks(true)
+	})
+}
+
+func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
+	for cut := range 5 {
+		t.Run(fmt.Sprint("after write ", cut), func(t *testing.T) {
+			s := memkv.New(memkv.Options{})
+			before, _ := itemsOn(s)
+			if err := before.Look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := kv.One(t.Context(), s, kv.OpDelete("b")); err != nil {
+				t.Fatal(err)
+			}
+			writes := 0
+			cutShort := New(Config{Names: before.Names, Do: func(ctx context.Context, ops []kv.Op) {
+				for i := range ops {
+					if ops[i].Kind.Writes() {
+						writes++
+					}
+					if writes > cut {
+						ops[i].Result.Err = kv.ErrUnavailable
+						continue
+					}
+					_ = s.Do(ctx, ops[i:i+1])
+				}
+			}})
+			if _, err := cutShort.Accept(t.Context()); !errors.Is(err, kv.ErrUnavailable) {
+				t.Errorf("Accept returned %v, want ErrUnavailable", err)
+			}
+			// Before the first item has the new table, b is lost; afterwards it is not.
+			later, _ := itemsOn(s)
+			if err := later.Look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if lost, want := len(later.Lost()), 1; cut < 4 && lost != want || cut == 4 && lost != 0 {
+				t.Errorf("%d servers are lost after write %d", lost, cut)
+			}
+			if _, err := later.Accept(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if number, _ := later.Edition(); number != 2 || len(later.Lost()) != 0 {
+				t.Errorf("edition %d with %v lost, want the second without", number, later.Lost())
+			}
+		})
+	}
+}
+
+func TestItem_ReadsAsItWasStored(t *testing.T) {
+	it := Item{"10.0.0.1:11211", 0x1f, confirmed, Table{2, 0xab, "10.0.0.1:11211,b:1"}, Table{}}
+	const stored = "10.0.0.1:11211 1f 2 2 ab 10.0.0.1:11211,b:1 0 0 -"
+	if diff := cmp.Diff(stored, string(it.encode())); diff != "" {
+		t.Errorf("encoded (-want +got):\n%s", diff)
+	}
+	got, err := decode([]byte(stored))
+	if diff := cmp.Diff(it, got); err != nil || diff != "" {
+		t.Errorf("decoded: %v (-want +got):\n%s", err, diff)
+	}
+	for _, bad := range []string{"", "x", "1f2e3d", stored + " 1", "a zz 2 1 1 - 0 0 -"} {
+		if _, err := decode([]byte(bad)); err == nil {
+			t.Errorf("%q is taken for an item", bad)
+		}
+	}
+}

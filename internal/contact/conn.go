@@ -1,0 +1,69 @@
+package contact
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// conn is a connection that tells its server what goes over it.
+type conn struct {
+	net.Conn
+	server *server
+	waits  atomic.Bool // something was written after what was read last
+	closed sync.Once
+	lost   atomic.Pointer[error] // why the server's silence has ended it
+}
+
+// Write sends a request, or a part of one.
+func (c *conn) Write(p []byte) (int, error) {
+	if !c.waits.Swap(true) {
+		c.server.waiting.Add(1)
+	}
+	c.server.asked()
+	n, err := c.Conn.Write(p)
+	return n, c.reason("write", err)
+}
+
+// Read returns what the server says.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.server.answers.Add(1)
+		c.rest()
+	}
+	return n, c.reason("read", err)
+}
+
+// Close ends the connection.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.closed.Do(func() {
+		c.rest()
+		c.server.drop(c)
+	})
+	return err
+}
+
+// rest notes that nothing is waited for on c.
+func (c *conn) rest() {
+	if c.waits.Swap(false) {
+		c.server.waiting.Add(-1)
+	}
+}
+
+// lose ends the connection because its server is silent.
+func (c *conn) lose(why error) {
+	c.lost.Store(&why)
+	// A connection that is given up has no more to say.
+	_ = c.Close()
+}
+
+// reason returns err, or why c has come to its end.
+func (c *conn) reason(op string, err error) error {
+	why := c.lost.Load()
+	if err == nil || why == nil {
+		return err
+	}
+	return &net.OpError{Op: op, Net: "tcp", Addr: address(c.server.addr), Err: *why}
+}

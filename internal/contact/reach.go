@@ -1,0 +1,80 @@
+package contact
+
+import (
+	"context"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+const (
+	// The pause between two tries grows from the first to the last.
+	firstPause = 20 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+
+	// forgetAfter is how long a server that no one asks for is tried. It may have
+	// been taken away for good.
+	forgetAfter = time.Minute
+)
+
+// reach tries to reach a server that is away, until it answers or is not away any
+// more.
+func (s *server) reach() {
+	asks, asked := s.asks.Load(), time.Now()
+	for pause := firstPause; s.isAway() && kv.Sleep(s.all.open, pause); pause = min(2*pause, lastPause) {
+		if now := s.asks.Load(); now != asks {
+			asks, asked = now, time.Now()
+		} else if time.Since(asked) > forgetAfter {
+			s.forget()
+			return
+		}
+		if err := s.try(); err == nil {
+			s.back()
+			return
+		} else if s.all.open.Err() == nil {
+			s.leave(err)
+		}
+	}
+	s.forget()
+}
+
+func (s *server) isAway() bool {
+	away, _ := s.state()
+	return away != nil
+}
+
+// try connects and asks. It returns nil if the server answers.
+func (s *server) try() error {
+	ctx, cancel := context.WithTimeout(s.all.open, s.all.patience)
+	defer cancel()
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	c, err := s.all.dial(ctx, s.addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	if _, err = c.Write(s.all.hello); err == nil {
+		_, err = c.Read(make([]byte, 64))
+	}
+	if ctx.Err() != nil {
+		return silence(s.all.patience)
+	}
+	return err
+}
+
+// back notes that the server answers.
+func (s *server) back() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away, s.refuses, s.silent, s.trying = nil, false, 0, false
+	s.over()
+}
+
+// forget ends the tries. The next caller tries for itself.
+func (s *server) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away, s.refuses, s.trying = nil, false, false
+}

@@ -1,0 +1,244 @@
+package contact
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+const (
+	// tellAfter is how long a silence is when others hear of it.
+	tellAfter = time.Second
+
+	// looks is how many times in a row a server must be found silent to be away.
+	// A process that did not get to run has not looked.
+	looks = 8
+
+	// atOnce bounds what a caller waits for a server at which nothing listens.
+	atOnce = 50 * time.Millisecond
+)
+
+// server is one server and the connections to it.
+type server struct {
+	all   *Servers
+	addr  string
+	every time.Duration // between two looks
+	turn  chan struct{} // holds a token while a try is under way
+
+	asks    atomic.Uint64 // rises with each request
+	answers atomic.Uint64 // rises with each answer
+	waiting atomic.Int64  // connections and tries that wait for an answer
+	watched atomic.Bool   // look is called from time to time
+
+	mu      sync.Mutex // never held while the server is waited for
+	closed  bool
+	conns   map[*conn]bool
+	timer   *time.Timer // calls look
+	asked0  uint64      // asks and answers at the last look
+	heard0  uint64
+	silent  time.Duration // how long it was silent, by the looks
+	away    error         // why it is not waited for; nil: it is
+	refuses bool          // away, since nothing listens
+	trying  bool          // a goroutine tries to reach it
+	since   time.Time     // of the outage that others have heard of; zero: none
+}
+
+func newServer(all *Servers, addr string) *server {
+	every := max(min(all.patience/looks, tellAfter/4), time.Millisecond)
+	return &server{all: all, addr: addr, every: every, turn: make(chan struct{}, 1), conns: make(map[*conn]bool)}
+}
+
+// connect returns a new connection, or why there is none.
+func (s *server) connect(ctx context.Context) (net.Conn, error) {
+	away, refuses := s.state()
+	s.asked()
+	switch {
+	case away == nil:
+		return s.dial(ctx, ctx)
+	case refuses:
+		return s.dialInTurn(ctx)
+	default:
+		return nil, away
+	}
+}
+
+func (s *server) state() (away error, refuses bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.away, s.refuses
+}
+
+// dialInTurn connects where nothing listened until now.
+func (s *server) dialInTurn(ctx context.Context) (net.Conn, error) {
+	limited, cancel := context.WithTimeout(ctx, atOnce)
+	defer cancel()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-limited.Done():
+		// The try under way takes long, so no one waits for the next one.
+		s.setRefuses(ctx.Err() != nil)
+	}
+	away, refuses := s.state()
+	switch {
+	case ctx.Err() != nil:
+		return nil, kv.Ended(ctx)
+	case away == nil:
+		return s.dial(ctx, ctx)
+	case refuses:
+		return s.dial(ctx, limited)
+	default:
+		return nil, away
+	}
+}
+
+func (s *server) setRefuses(refuses bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuses = s.refuses && refuses
+}
+
+// dial connects under limited. If it fails although ctx has not ended, the server
+// is away.
+func (s *server) dial(ctx, limited context.Context) (net.Conn, error) {
+	s.waiting.Add(1)
+	raw, err := s.all.dial(limited, s.addr)
+	s.waiting.Add(-1)
+	if err != nil {
+		if kv.Ended(ctx) == nil {
+			s.leave(err)
+		}
+		return nil, err
+	}
+	return s.keep(&conn{Conn: raw, server: s}), nil
+}
+
+// keep notes a new connection. Where nothing listened until now, something does.
+func (s *server) keep(c *conn) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns[c] = true
+	if s.refuses {
+		s.away, s.refuses = nil, false
+	}
+	return c
+}
+
+func (s *server) drop(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// asked counts a request, and has the server looked at while it is asked.
+func (s *server) asked() {
+	s.asks.Add(1)
+	if !s.watched.Load() {
+		s.watch()
+	}
+}
+
+func (s *server) watch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.watched.Swap(true) {
+		return
+	}
+	s.silent, s.heard0 = 0, s.answers.Load()
+	s.timer = time.AfterFunc(s.every, s.look)
+}
+
+// look notes whether the server has answered since the last look.
+func (s *server) look() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asks, answers := s.asks.Load(), s.answers.Load()
+	idle := s.waiting.Load() == 0 && asks == s.asked0
+	switch {
+	case s.closed:
+		return
+	case answers != s.heard0:
+		s.silent = 0
+		s.over()
+	case idle || s.away != nil:
+		s.silent = 0
+	default:
+		s.silent += s.every
+		s.judge()
+	}
+	s.asked0, s.heard0 = asks, answers
+	s.watched.Store(false)
+	// What is asked from here on starts the looks by itself.
+	if !idle || s.asks.Load() != asks {
+		s.watched.Store(true)
+		s.timer.Reset(s.every)
+	}
+}
+
+// judge draws conclusions from a silence. The caller holds the lock.
+func (s *server) judge() {
+	switch {
+	case s.silent >= s.all.patience:
+		s.depart(silence(s.silent), false)
+	case s.silent >= tellAfter:
+		s.begin(silence(s.silent))
+	}
+}
+
+// leave notes that the server is away.
+func (s *server) leave(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.depart(why, errors.Is(why, syscall.ECONNREFUSED))
+}
+
+// depart is leave for a caller that holds the lock.
+func (s *server) depart(why error, refuses bool) {
+	if s.closed {
+		return
+	}
+	s.away, s.refuses = why, refuses
+	s.begin(why)
+	if !refuses {
+		for c := range s.conns {
+			// To close one takes the lock.
+			go c.lose(why)
+		}
+	}
+	if !s.trying {
+		s.trying = true
+		s.all.tries.Go(s.reach)
+	}
+}
+
+// begin tells others of an outage, once. The caller holds the lock.
+func (s *server) begin(why error) {
+	if s.since.IsZero() {
+		s.since = time.Now().Add(-s.silent)
+		s.all.tell(kv.Outage{Server: s.addr, Since: s.since, Why: why})
+	}
+}
+
+// over tells others that the outage they have heard of is over. The caller holds
+// the lock.
+func (s *server) over() {
+	if !s.since.IsZero() {
+		s.all.tell(kv.Outage{Server: s.addr, Since: s.since, Over: true})
+		s.since = time.Time{}
+	}
+}
+
+func (s *server) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}

@@ -1,0 +1,301 @@
+package whole_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// watched counts the writes that reach a store, which outlives its users.
+type watched struct {
+	kv.Store
+	powers kv.Powers
+	writes atomic.Int64
+}
+
+func (w *watched) Powers() kv.Powers { return w.powers }
+func (w *watched) Close() error      { return nil }
+
+func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if ops[i].Kind.Writes() {
+			w.writes.Add(1)
+		}
+	}
+	return w.Store.Do(ctx, ops)
+}
+
+// plugged are the methods that the write path calls on an index plugged into it.
+var plugged = []string{
+	"After", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Early", "Finish", "Name", "Places", "Prepare", "Repair", "Undo",
+}
+
+// verbs are the methods of an object: those that write, each as a call that would,
+// and those that only read.
+type verbs struct {
+	of     any
+	writes map[string]func() error
+	reads  string
+}
+
+const recordReads = "All Before DB Get GetMulti ID IDs Last ModelName OnChange Plug"
+
+// recordVerbs returns the verbs of the records r, of which v is one.
+func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T, K], fresh func() *T, id K) verbs {
+	same := func(*T) error { return nil }
+	return verbs{r, map[string]func() error{
+		"Create":      func() error { return r.Create(ctx, fresh()) },
+		"CreateMulti": func() error { return r.CreateMulti(ctx, []*T{fresh(), fresh()}) },
+		"Put":         func() error { return r.Put(ctx, fresh()) },
+		"Update":      func() error { _, err := r.Update(ctx, id, same); return err },
+		"Upsert":      func() error { _, err := r.Upsert(ctx, id, same); return err },
+		"Delete":      func() error { return r.Delete(ctx, id) },
+		"Rebuild":     func() error { return r.Rebuild(ctx) },
+		"AcceptLoss":  func() error { return r.AcceptLoss(ctx) },
+	}, recordReads}
+}
+
+func reading(of any, reads string) verbs { return verbs{of, nil, reads} }
+
+const boardReads = "Around Ascending At Between IDs Last Len On Page Percentile Picture Rank Standing Stats Table Verify"
+
+// verbsOf returns the verbs of everything in l, which has a work "own", and of
+// sessions beside it.
+func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
+	id := whole.WorkIDs[0]
+	sessions, err := sessionsIn(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
+	session, err := sessions.New(r, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session.Values["color"] = "red"
+	there, err := sessions.List(ctx, "ann")
+	if err != nil || len(there) == 0 {
+		t.Fatal("ann's sessions:", len(there), err)
+	}
+	top := l.Works.TopPrice
+	return []verbs{
+		{l.DB, map[string]func() error{
+			"Accept":   func() error { _, err := l.DB.Accept(ctx); return err },
+			"Repair":   func() error { return l.DB.Repair(ctx) },
+			"Note":     func() error { _, err := l.DB.Note(ctx, l.DB.Store(), "notes", []string{"x"}); return err },
+			"Writable": func() error { return l.DB.Writable() },
+		}, "AtFlush Close Derived Finishes Flush Later Now Patient SideBySide Soon Stats Store Surely Tally"},
+		recordVerbs(ctx, l.Works.Records, func() *whole.Work { return &whole.Work{Slug: "new"} }, id),
+		recordVerbs(ctx, l.Likes.Records, func() *whole.Like { return &whole.Like{User: "u", Work: id} }, whole.LikeID{User: "u", Work: id}),
+		recordVerbs(ctx, l.Offers.Records, func() *whole.Offer { return &whole.Offer{Code: "new"} }, "o"),
+		recordVerbs(ctx, l.Tickets.Records, func() *whole.Ticket { return new(whole.Ticket) }, 1),
+		{l.Works.History, map[string]func() error{
+			"Restore": func() error {
+				all, err := l.Works.History.Of(ctx, id, 1)
+				if err != nil || len(all) == 0 {
+					return fmt.Errorf("%d revisions, %w", len(all), err)
+				}
+				_, err = l.Works.History.Restore(ctx, id, all[0].Rev)
+				return err
+			},
+		}, "Of"},
+		reading(l.Works.BySlug, "Find FindMulti"),
+		reading(l.Works.ByAuthor, "Of"),
+		reading(l.Works.ByAuthor.Of("a"), "All Contains Count IDs Page Size"),
+		{l.Works.Views, map[string]func() error{
+			"Hit": func() error { _, err := l.Works.Views.Hit(ctx, id); return err },
+			"Add": func() error { _, err := l.Works.Views.Add(ctx, id, 3); return err },
+		}, "Get"},
+		reading(l.Works.Likes, "Get"),
+		{l.DB.Tally("Work", "Views"), map[string]func() error{
+			"Add": func() error { _, err := l.DB.Tally("Work", "Views").Add(ctx, id, 3); return err },
+		}, "Follow Key Number"},
+		{top, map[string]func() error{
+			"Mend":    func() error { _, err := top.Mend(ctx); return err },
+			"Refresh": func() error { return top.Refresh(ctx) },
+			"Rebuild": func() error { return top.Rebuild(ctx) },
+		}, boardReads},
+		reading(l.Works.TopPriceByAuthor, "Of On"),
+		{l.Works.TopViews, map[string]func() error{
+			"Mend":    func() error { _, err := l.Works.TopViews.Mend(ctx, id); return err },
+			"Refresh": func() error { return l.Works.TopViews.Refresh(ctx) },
+			"Rebuild": func() error { return l.Works.TopViews.Rebuild(ctx, id) },
+		}, boardReads},
+		reading(top.Between(0, 9), "Ascending Count Page"),
+		{l.Scores, map[string]func() error{
+			"Set":     func() error { return l.Scores.Set(ctx, "a", 1) },
+			"Delete":  func() error { return l.Scores.Delete(ctx, "nobody") },
+			"Add":     func() error { return l.Scores.Add(ctx, "a", 1) },
+			"Hit":     func() error { return l.Scores.Hit(ctx, "a") },
+			"Follow":  func() error { return l.Scores.Follow(ctx, "a", 7) },
+			"Mend":    func() error { _, err := l.Scores.Mend(ctx); return err },
+			"Refresh": func() error { return l.Scores.Refresh(ctx) },
+			"Rebuild": func() error { return l.Scores.Rebuild(ctx) },
+		}, "Around Ascending At Count Get Len Page Rank Stats Verify"},
+		reading(l.Works.Newest, "All Head InUse Page Pictures Since"),
+		reading(l.Works.NewestByAuthor, "Of"),
+		eventVerbs(ctx, l.Visits, whole.Visit{Owner: "o", Guest: "g"}),
+		eventVerbs(ctx, l.Notices, whole.Notice{To: "o", Text: "g"}),
+		eventVerbs(ctx, l.Shots, whole.Shot{Of: "o", Text: "g"}),
+		reading(l.Topics, "Of"),
+		{l.Topics.Of("go"), map[string]func() error{
+			"Add":    func() error { return l.Topics.Of("go").Add(ctx, "x") },
+			"Remove": func() error { return l.Topics.Of("go").Remove(ctx, "x") },
+			"Accept": func() error { return l.Topics.Of("go").Accept(ctx) },
+		}, "All Contains Count Page Size"},
+		{l.Log, map[string]func() error{
+			"Add":    func() error { text := "x"; _, err := l.Log.Add(ctx, &text); return err },
+			"Accept": func() error { return l.Log.Accept(ctx) },
+		}, "Count Get Latest Page Range Split"},
+		{sessions, map[string]func() error{
+			"Save":       func() error { return sessions.Save(r, w, session) },
+			"SignIn":     func() error { return sessions.SignIn(r, w, session, "ann") },
+			"Regenerate": func() error { return sessions.Regenerate(r, w, session) },
+			"RevokeAll":  func() error { return sessions.RevokeAll(ctx, "ann") },
+			"Revoke":     func() error { return sessions.Revoke(ctx, "ann", there[0].ID) },
+		}, "Get New User List SignOut"}, // SignOut of a session that is not stored writes nothing.
+	}
+}
+
+// eventVerbs returns the verbs of events.
+func eventVerbs[T any, E interface {
+	Push(context.Context, ...T) error
+	Clear(context.Context, string) error
+	Rebuild(context.Context) error
+}](ctx context.Context, e E, event T) verbs {
+	return verbs{e, map[string]func() error{
+		"Push":    func() error { return e.Push(ctx, event) },
+		"Clear":   func() error { return e.Clear(ctx, "o") },
+		"Rebuild": func() error { return e.Rebuild(ctx) },
+	}, "Latest ModelName Unread"}
+}
+
+// filled returns a store with a library that was written for a while, in which ann
+// is signed in, and what it shows.
+func filled(t *testing.T, ctx context.Context) (*memkv.Store, whole.Shown) {
+	mem := memkv.New(memkv.Options{})
+	l, err := whole.Open(&watched{Store: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 2)), new(whole.Diary))
+	for range 300 {
+		w.Step(ctx)
+	}
+	if _, err := l.Works.Upsert(ctx, whole.WorkIDs[0], func(v *whole.Work) error { v.Title = "there"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	sessions, err := sessionsIn(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("GET", "/", nil)
+	session, _ := sessions.New(r, "s")
+	if err := sessions.SignIn(r, httptest.NewRecorder(), session, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Second) // for boards that follow
+	if err := l.DB.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	shown := l.Look(ctx)
+	if err := l.DB.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return mem, shown
+}
+
+func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
+	for name, powers := range map[string]func(*memkv.Store) kv.Powers{
+		"plain":  func(*memkv.Store) kv.Powers { return kv.Powers{} },
+		"server": func(*memkv.Store) kv.Powers { return kv.Powers{Unless: true, Ordered: true} },
+		"alone":  func(mem *memkv.Store) kv.Powers { p := mem.Powers(); p.Alone = true; return p },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				mem, want := filled(t, ctx)
+				store := &watched{Store: mem, powers: powers(mem)}
+				before := slices.Sorted(slices.Values(mem.Keys()))
+				l, err := whole.Open(store, kvmodel.ReadOnly())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := differences(want, l.Look(ctx)); len(diff) > 0 {
+					t.Errorf("it shows something else:\n%s", strings.Join(diff, "\n"))
+				}
+				for _, v := range verbsOf(t, ctx, l) {
+					tryVerbs(t, v)
+				}
+				time.Sleep(time.Minute)
+				for range 3 {
+					if err := l.DB.Flush(ctx); err != nil {
+						t.Error("flush:", err)
+					}
+				}
+				if diff := differences(want, l.Look(ctx)); len(diff) > 0 {
+					t.Errorf("after the verbs it shows something else:\n%s", strings.Join(diff, "\n"))
+				}
+				if err := l.DB.Close(ctx); err != nil {
+					t.Error("close:", err)
+				}
+				if n := store.writes.Load(); n > 0 {
+					t.Errorf("%d writes have reached the store", n)
+				}
+				if diff := cmp.Diff(before, slices.Sorted(slices.Values(mem.Keys()))); diff != "" {
+					t.Errorf("keys (-want +got)\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// differences returns those that are not of offers, which end in between.
+func differences(want, got whole.Shown) []string {
+	return slices.DeleteFunc(want.Differences(got), func(line string) bool { return strings.HasPrefix(line, "Offer ") })
+}
+
+// tryVerbs asserts that all that writes among v is refused, and that each method is
+// known to write or to read.
+func tryVerbs(t *testing.T, v verbs) {
+	t.Helper()
+	of := reflect.TypeOf(v.of)
+	var got []string
+	for i := range of.NumMethod() {
+		if name := of.Method(i).Name; !slices.Contains(plugged, name) || v.writes[name] != nil {
+			got = append(got, name)
+		}
+	}
+	want := slices.Sorted(slices.Values(slices.Concat(strings.Fields(v.reads), slices.Collect(maps.Keys(v.writes)))))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: say of each method whether it writes (-said +there)\n%s", of, diff)
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.writes)) {
+		if err := v.writes[name](); !errors.Is(err, kvmodel.ErrReadOnly) {
+			t.Errorf("%v.%s: got error %v, want one that is %q", of, name, err, kvmodel.ErrReadOnly)
+		}
+	}
+}
+
+// sessionsIn returns the sessions beside l.
+func sessionsIn(l *whole.Library) (*kvsession.Store, error) {
+	return kvsession.New(l.DB.Store(), kvsession.Options{Keys: [][]byte{[]byte("a key of thirty-two bytes, no less")}})
+}

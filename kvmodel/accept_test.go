@@ -1,0 +1,261 @@
+package kvmodel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// lossy is a store on one server that loses what a test takes away. All processes
+// see the same edition.
+type lossy struct {
+	kv.Store
+	sent func(kv.Op) // is shown each op before it is sent
+
+	mu      sync.Mutex
+	edition uint64
+	lost    []error
+	back    []string // keys of which an older state was seen
+	watches []func([]string, error)
+}
+
+func newLossy() *lossy { return &lossy{Store: memkv.New(memkv.Options{}), edition: 1} }
+
+func (l *lossy) Close() error { return nil }
+
+func (l *lossy) Powers() kv.Powers { return kv.Powers{Losses: l} }
+
+func (l *lossy) Do(ctx context.Context, ops []kv.Op) error {
+	if l.sent != nil {
+		for _, op := range ops {
+			l.sent(op)
+		}
+	}
+	return l.Store.Do(ctx, ops)
+}
+
+// lose takes keys away, and is found to have done so.
+func (l *lossy) lose(t *testing.T, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if _, err := kv.One(t.Context(), l.Store, kv.OpDelete(key)); err != nil {
+			t.Fatal(key, err)
+		}
+	}
+	err := fmt.Errorf("a:1: %w", kv.ErrLost)
+	l.lost = append(l.lost, err)
+	for _, watch := range l.watches {
+		watch([]string{"a:1"}, err)
+	}
+}
+
+func (l *lossy) Lost() []error { return l.lost }
+
+func (l *lossy) Accept(context.Context) ([]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.lost) == 0 {
+		return nil, nil
+	}
+	l.edition++
+	l.lost = nil
+	return []string{"a:1"}, nil
+}
+
+func (l *lossy) Edition() (number, id uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.edition, 100 + l.edition
+}
+
+func (l *lossy) Look(context.Context) error { return nil }
+
+func (l *lossy) GoneBack(_ context.Context, key string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.back = append(l.back, key)
+	return nil
+}
+
+func (l *lossy) Watch(f func([]string, error)) { l.watches = append(l.watches, f) }
+
+func TestDB_Accept_MakesEveryIndexNeedARebuildInAllProcesses(t *testing.T) {
+	s := newLossy()
+	a, b := deploy(t, s, "Text"), deploy(t, s, "Text")
+	defer a.undeploy(t)
+	defer b.undeploy(t)
+	must(t, a.Create(t.Context(), &note{ID: "1", Text: "one"}))
+	must(t, b.Create(t.Context(), &note{ID: "2", Text: "two"}))
+	a.finds(t, "Text", "two", "2")
+	b.finds(t, "Text", "one", "1")
+
+	s.lose(t, "u:Note:ByText:one")
+	servers, err := a.db.Accept(t.Context())
+	if diff := cmp.Diff([]string{"a:1"}, servers); err != nil || diff != "" {
+		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
+	}
+	fresh := deploy(t, s, "Text")
+	defer fresh.undeploy(t)
+	for _, v := range []*release{a, b, fresh} {
+		v.needsRebuild(t, "Text")
+	}
+	must(t, b.Rebuild(t.Context()))
+	for _, v := range []*release{a, b, fresh} {
+		v.finds(t, "Text", "one", "1")
+	}
+	if servers, err := a.db.Accept(t.Context()); len(servers) != 0 || err != nil {
+		t.Errorf("a second Accept returned %v, %v", servers, err)
+	}
+	a.finds(t, "Text", "two", "2")
+}
+
+// The process that accepts may not have all models, and may end at once.
+func TestDB_Accept_HoldsForModelsThatTheProcessDoesNotHave(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"built is left":  {"u:Note:ByText:one"},
+		"built is gone":  {"u:Note:ByText:one", "built:Note"},
+		"all of it gone": {"u:Note:ByText:one", "built:Note", "r:Note:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newLossy()
+			v := deploy(t, s, "Text")
+			defer v.undeploy(t)
+			must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
+			s.lose(t, keys...)
+			other := closing(t, open(t, s))
+			if _, err := other.Accept(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			v.needsRebuild(t, "Text")
+			must(t, v.Create(t.Context(), &note{ID: "2", Text: "two"}))
+			v.needsRebuild(t, "Text")
+			must(t, v.Rebuild(t.Context()))
+			v.finds(t, "Text", "two", "2")
+		})
+	}
+}
+
+func TestDB_Accept_DuringARebuildMakesItBeginAgain(t *testing.T) {
+	s := newLossy()
+	v := deploy(t, s, "Text")
+	defer v.undeploy(t)
+	must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
+	s.sent = func(op kv.Op) {
+		if op.Key == "rebuilt:Note" && op.Kind != kv.Get {
+			// The entries are made, and the index is about to be marked.
+			s.sent = nil
+			s.lose(t, "u:Note:ByText:one")
+			if _, err := s.Accept(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	must(t, v.Rebuild(t.Context()))
+	v.finds(t, "Text", "one", "1")
+}
+
+func TestDB_Accept_ListsTheJournalAgain(t *testing.T) {
+	s := newLossy()
+	v := deploy(t, s, "Text")
+	defer v.undeploy(t)
+	must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
+	s.lose(t, "procs")
+	if _, err := v.db.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	must(t, v.Create(t.Context(), &note{ID: "2", Text: "two"}))
+	r, err := kv.One(t.Context(), s, kv.OpGet("procs"))
+	if names := strings.Fields(string(r.Value)); err != nil || len(names) != 1 {
+		t.Errorf("after a loss the journals are %v, %v; want one", names, err)
+	}
+}
+
+func TestDB_Accept_OnAStoreThatLosesNothing_IsNothing(t *testing.T) {
+	db := closing(t, open(t, memkv.New(memkv.Options{})))
+	if servers, err := db.Accept(t.Context()); len(servers) != 0 || err != nil {
+		t.Errorf("Accept returned %v, %v", servers, err)
+	}
+}
+
+func TestDB_Accept_IsRefusedWhereADBOnlyReads(t *testing.T) {
+	s := newLossy()
+	v := deploy(t, s, "Text")
+	must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
+	v.undeploy(t)
+	reader := open(t, s, kvmodel.ReadOnly())
+	s.lose(t)
+	_, err := reader.Accept(t.Context())
+	_, direct := kv.PowersOf(reader.Store()).Losses.Accept(t.Context())
+	if !errors.Is(err, kvmodel.ErrReadOnly) || !errors.Is(direct, kvmodel.ErrReadOnly) {
+		t.Errorf("Accept: %v, that of its store: %v, want both %q", err, direct, kvmodel.ErrReadOnly)
+	}
+	if got := reader.Stats().Lost; got != 1 {
+		t.Errorf("it counts %d lost servers, want 1", got)
+	}
+}
+
+func TestDB_ALoss_IsLoggedAndCounted(t *testing.T) {
+	s := newLossy()
+	var log bytes.Buffer
+	db := closing(t, open(t, s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))), kvmodel.Tenant("tenant")))
+	if n := db.Stats().Lost; n != 0 {
+		t.Errorf("%d servers are lost, want none", n)
+	}
+	s.lose(t)
+	if n := db.Stats().Lost; n != 1 {
+		t.Errorf("%d servers are lost, want 1", n)
+	}
+	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "a:1") {
+		t.Errorf("the log says %s", &log)
+	}
+}
+
+// A replica that lacks the last writes has taken over, or a snapshot was restored.
+func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newLossy()
+		v := deploy(t, s, "Text")
+		var head kv.Op
+		s.sent = func(op kv.Op) {
+			if strings.HasPrefix(op.Key, "out:") && op.Kind == kv.CompareAndSwap {
+				head = op
+			}
+		}
+		must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
+		time.Sleep(1500 * time.Millisecond)
+		old := head
+		must(t, v.Create(t.Context(), &note{ID: "2", Text: "two"}))
+		time.Sleep(1100 * time.Millisecond)
+		if string(old.Value) == string(head.Value) || len(s.back) > 0 {
+			t.Fatalf("the head was not written again, or %v have gone back", s.back)
+		}
+		_, err := kv.One(t.Context(), s.Store, kv.OpSet(old.Key, old.Value))
+		must(t, err)
+		must(t, v.Create(t.Context(), &note{ID: "3", Text: "three"}))
+		time.Sleep(1100 * time.Millisecond)
+		if diff := cmp.Diff([]string{old.Key}, s.back); diff != "" {
+			t.Errorf("gone back (-want +got):\n%s", diff)
+		}
+		// It is said once, and what is written then has a journal of its own.
+		must(t, v.Create(t.Context(), &note{ID: "4", Text: "four"}))
+		time.Sleep(2 * time.Second)
+		if len(s.back) != 1 || head.Key == old.Key {
+			t.Errorf("%d times gone back, with a journal at %s as before", len(s.back), head.Key)
+		}
+		s.sent = nil
+		_ = v.db.Close(t.Context())
+	})
+}

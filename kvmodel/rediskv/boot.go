@@ -1,0 +1,259 @@
+package rediskv
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/ringtree/ringtree/internal/boot"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// bootKey holds the boot item of a single server. The contract allows no key with
+// braces, so no caller can touch it.
+const bootKey = "ringtree{b}"
+
+// newMemory makes the store know whether its servers still have their memory. On a
+// single server there is one boot item; on a cluster they are spread over the slots,
+// and each stands for the master that has its slot.
+func (s *Store) newMemory() *boot.Memory {
+	keys, names := []string{bootKey}, []string{s.where}
+	if s.cluster {
+		keys, names = clusterKeys(), nil
+		for i := range keys {
+			names = append(names, fmt.Sprint("slot:", i*spacing))
+		}
+	}
+	return boot.New(boot.Config{
+		Names: names,
+		Fixed: true,
+		Of: func(key string) int {
+			if !s.cluster {
+				return 0
+			}
+			before, _ := itemsOf(slotOf(key))
+			return before
+		},
+		Do: func(ctx context.Context, ops []kv.Op) {
+			s.doItems(ctx, ops, func(name string) string { return keys[slices.Index(names, name)] })
+		},
+	})
+}
+
+// doItems carries out ops on the boot items of the servers that their keys name.
+func (s *Store) doItems(ctx context.Context, ops []kv.Op, key func(name string) string) {
+	items := slices.Clone(ops)
+	pending := make([]*kv.Op, len(items))
+	for i := range items {
+		items[i].Key = key(ops[i].Key)
+		pending[i] = &items[i]
+	}
+	s.fly(ctx, pending)
+	for i := range items {
+		ops[i].Result = items[i].Result
+	}
+}
+
+// dial connects to a server. When a connection is made or breaks, their boot items
+// must be looked at again: the client chooses the connection of a request itself, and
+// makes it anew where it is broken.
+func (s *Store) dial(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	conn, err := s.servers.Dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	s.doubt()
+	return &watched{conn, s}, nil
+}
+
+func (s *Store) doubt() {
+	if m := s.memory.Load(); m != nil {
+		m.Doubt()
+	}
+}
+
+// watched is a connection whose end is noticed.
+type watched struct {
+	net.Conn
+	store *Store
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if err != nil {
+		w.store.doubt()
+	}
+	return n, err
+}
+
+// flyMet sends pending once, to servers that have their memory.
+func (s *Store) flyMet(ctx context.Context, pending []*kv.Op) {
+	m := s.memory.Load()
+	doubts := m.Doubts()
+	if pending = s.meet(ctx, pending, true); len(pending) == 0 {
+		return
+	}
+	s.fly(ctx, pending)
+	if m.Doubts() != doubts {
+		// The answers may come from a server that was not looked at.
+		s.meet(ctx, slices.DeleteFunc(slices.Clone(pending), func(op *kv.Op) bool { return kv.Failed(op.Result.Err) }), false)
+	}
+}
+
+// meet looks at the servers of pending where that is due, and returns the ops on those
+// that have their memory. The other ops fail: unsent says that they have not been sent
+// yet.
+func (s *Store) meet(ctx context.Context, pending []*kv.Op, unsent bool) []*kv.Op {
+	var unknown map[int]error
+	if due := s.due(pending); due != 0 {
+		unknown = s.look(ctx, due)
+	}
+	if unknown == nil && !s.anyLost(pending) {
+		return pending
+	}
+	var met []*kv.Op
+	for _, op := range pending {
+		why, lost := s.standing(op, unknown)
+		switch {
+		case why == nil:
+			met = append(met, op)
+		case lost:
+			op.Result = kv.Result{Err: s.lossError(why)}
+		case unsent:
+			s.refuse([]*kv.Op{op}, why, passes(why))
+		default:
+			s.lose([]*kv.Op{op}, why)
+		}
+	}
+	return met
+}
+
+// passes reports whether the next look may succeed where one has failed with err. A
+// server that cannot be connected to is not waited for.
+func passes(err error) bool {
+	f, failed := errors.AsType[*failure](err)
+	return !failed || f.again
+}
+
+// serversOf calls f with the servers that op may go to.
+func (s *Store) serversOf(op *kv.Op, f func(i int, server *boot.Server)) {
+	m := s.memory.Load()
+	if !s.cluster {
+		f(0, m.Server(0))
+		return
+	}
+	before, after := itemsOf(slotOf(op.Key))
+	f(before, m.Server(before))
+	f(after, m.Server(after))
+}
+
+// due returns the set of the servers of ops whose items must be looked at.
+func (s *Store) due(ops []*kv.Op) (set uint64) {
+	for _, op := range ops {
+		s.serversOf(op, func(i int, server *boot.Server) {
+			if _, look, _ := server.Known(); look {
+				set |= 1 << i
+			}
+		})
+		if !s.cluster {
+			break
+		}
+	}
+	return set
+}
+
+// anyLost reports whether some op goes to a server that has lost its memory.
+func (s *Store) anyLost(ops []*kv.Op) bool {
+	return slices.ContainsFunc(ops, func(op *kv.Op) bool {
+		why, _ := s.standing(op, nil)
+		return why != nil
+	})
+}
+
+// standing returns why op must not be sent, or nil, and whether that is a loss.
+func (s *Store) standing(op *kv.Op, unknown map[int]error) (why error, lost bool) {
+	s.serversOf(op, func(i int, server *boot.Server) {
+		_, _, err := server.Known()
+		switch {
+		case err != nil:
+			why, lost = err, true
+		case unknown[i] != nil && !lost:
+			why = unknown[i]
+		}
+	})
+	return why, lost
+}
+
+// maxLooks is how often an op looks at a server before it gives up, because others
+// change its boot item all the time.
+const maxLooks = 8
+
+var errRestless = errors.New("its boot item changes all the time")
+
+// look looks at the servers in set, and returns why those that have not answered are
+// not known.
+func (s *Store) look(ctx context.Context, set uint64) map[int]error {
+	m := s.memory.Load()
+	unknown := map[int]error{}
+	for range maxLooks {
+		set = s.lookOnce(ctx, set, unknown)
+		if set == 0 {
+			return unknown
+		}
+		if err := m.Look(ctx); err != nil {
+			return s.allUnknown(set, unknown, err)
+		}
+		for i := range len(m.Names) {
+			if _, look, _ := m.Server(i).Known(); !look {
+				set &^= 1 << i
+			}
+		}
+		if set == 0 {
+			return unknown
+		}
+	}
+	return s.allUnknown(set, unknown, errRestless)
+}
+
+// lookOnce looks at the servers in set once, and returns those that call for a pass.
+func (s *Store) lookOnce(ctx context.Context, set uint64, unknown map[int]error) (rest uint64) {
+	m := s.memory.Load()
+	var ops []kv.Op
+	var at []int
+	for i, name := range m.Names {
+		if set&(1<<i) != 0 {
+			ops, at = append(ops, kv.OpGet(name)), append(at, i)
+		}
+	}
+	doubts := m.Doubts()
+	m.Do(ctx, ops)
+	for j, i := range at {
+		r := ops[j].Result
+		if kv.Failed(r.Err) {
+			unknown[i] = r.Err
+		} else if _, ok := m.Server(i).Saw(r, doubts); !ok {
+			rest |= 1 << i
+		}
+	}
+	return rest
+}
+
+func (s *Store) allUnknown(set uint64, unknown map[int]error, err error) map[int]error {
+	for i := range itemsOfCluster {
+		if set&(1<<i) != 0 {
+			unknown[i] = err
+		}
+	}
+	return unknown
+}
+
+// lossError returns an ErrLost as this room says it.
+func (s *Store) lossError(err error) error {
+	if s.cluster {
+		return fmt.Errorf("redis %s: %w", s.where, err)
+	}
+	return fmt.Errorf("redis %w", err)
+}

@@ -1,0 +1,273 @@
+package rediskv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+func lost(t *testing.T, s *Store, key string) {
+	t.Helper()
+	for _, op := range []kv.Op{kv.OpGet(key), kv.OpAdd(key, nil), kv.OpIncrement(key, 1)} {
+		if r := do(t, s, op); !errors.Is(r.Err, kv.ErrLost) {
+			t.Errorf("%v %s ended in %v, want ErrLost", op.Kind, key, r.Err)
+		}
+	}
+}
+
+func TestLoss_RedisFlushed_IsLostUntilAccepted(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kv.OpSet("k", []byte("v")))
+	raw(t, p.Addr, "FLUSHDB")
+	s.doubt() // As after 15 seconds.
+	lost(t, s, "k")
+	r := do(t, s, kv.OpGet("k"))
+	if !strings.Contains(r.Err.Error(), p.Addr) {
+		t.Errorf("%v: want an error that names %s", r.Err, p.Addr)
+	}
+	accepted, err := s.Powers().Losses.Accept(within(t, time.Minute))
+	if diff := cmp.Diff([]string{p.Addr}, accepted); err != nil || diff != "" {
+		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
+	}
+	if r := do(t, s, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
+		t.Errorf("after Accept: %v, want ErrNotFound", r.Err)
+	}
+	must(t, s, kv.OpAdd("k", nil))
+	must(t, openAt(t, p.Addr), kv.OpGet("k"))
+}
+
+func TestLoss_RedisRestartedEmpty_IsKnownBeforeTheFirstAnswer(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kv.OpSet("k", []byte("v")))
+	p.Kill()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		r := do(t, s, kv.OpGet("k"))
+		if !kv.Failed(r.Err) {
+			t.Fatalf("an empty server answered %v", r.Err)
+		}
+		if errors.Is(r.Err, kv.ErrLost) {
+			break
+		}
+	}
+	lost(t, s, "k")
+	// One that starts later cannot know it: there was no other server.
+	later := openAt(t, p.Addr)
+	if r := do(t, later, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
+		t.Errorf("the newcomer: %v, want ErrNotFound", r.Err)
+	}
+	lost(t, s, "k")
+	if _, err := s.Powers().Losses.Accept(within(t, time.Minute)); err != nil {
+		t.Error(err)
+	}
+	must(t, s, kv.OpAdd("k", nil))
+	must(t, later, kv.OpGet("k"))
+}
+
+func TestLoss_RedisRestartedEmptyUnderLoad_NeverLooksEmpty(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kv.OpSet("k", []byte("v")))
+	must(t, s, kv.OpSet("l", []byte("v")))
+	ended := make(chan error)
+	for i := range 8 {
+		go func() {
+			for {
+				ops := []kv.Op{kv.OpGet("k"), kv.OpGet("l"), kv.OpAppend("k", nil)}[:1+i%3]
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				err := s.Do(ctx, ops)
+				cancel()
+				for _, op := range ops {
+					if op.Result.Err != nil && !kv.Failed(op.Result.Err) {
+						ended <- fmt.Errorf("%v %s was answered: %w", op.Kind, op.Key, op.Result.Err)
+						return
+					}
+				}
+				if errors.Is(err, kv.ErrLost) {
+					ended <- nil
+					return
+				}
+			}
+		}()
+	}
+	time.Sleep(50 * time.Millisecond)
+	p.Kill()
+	if err := p.Start(); err != nil {
+		t.Error(err)
+	}
+	for range 8 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLoss_RedisRestartedWithItsData_IsNone(t *testing.T) {
+	p := keepingServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kv.OpSet("k", []byte("v")))
+	kill(t, p, s)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s, kv.OpGet("k"))
+	must(t, openAt(t, p.Addr), kv.OpGet("k"))
+}
+
+func TestLoss_RedisGoneBack_IsKnownToAllUntilAccepted(t *testing.T) {
+	p := ownServer(t)
+	s, other := openAt(t, p.Addr), openAt(t, p.Addr)
+	must(t, s, kv.OpSet("k", []byte("v")))
+	must(t, other, kv.OpGet("k"))
+	if err := s.Powers().Losses.GoneBack(within(t, time.Minute), "k"); err != nil {
+		t.Fatal(err)
+	}
+	other.doubt()
+	later := openAt(t, p.Addr)
+	for _, s := range []*Store{s, other, later} {
+		lost(t, s, "k")
+	}
+	if _, err := later.Powers().Losses.Accept(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	s.doubt()
+	other.doubt()
+	for _, s := range []*Store{s, other, later} {
+		must(t, s, kv.OpGet("k"))
+		if n, _ := s.memory.Load().Edition(); n != 2 {
+			t.Errorf("edition %d, want the second", n)
+		}
+	}
+}
+
+// Releases without boot items have left none.
+func TestStore_OfAnEarlierRelease_IsNotLost(t *testing.T) {
+	p := ownServer(t)
+	must(t, openAt(t, p.Addr), kv.OpSet("k", []byte("v")))
+	raw(t, p.Addr, "DEL", bootKey)
+	s := openAt(t, p.Addr)
+	if r := must(t, s, kv.OpGet("k")); string(r.Value) != "v" {
+		t.Errorf("k is %q, want v", r.Value)
+	}
+}
+
+func TestLooks_CostOneGetForEachConnectionAndSomeSeconds(t *testing.T) {
+	p := ownServer(t)
+	must(t, openAt(t, p.Addr), kv.OpSet("k", nil))
+	s := openAt(t, p.Addr)
+	raw(t, p.Addr, "CONFIG", "RESETSTAT")
+	for range 100 {
+		must(t, s, kv.OpGet("k"))
+	}
+	// One look finds that nothing is known yet, and a pass all there is to know.
+	wantCalls(t, p, "get", 102)
+	s.doubt()
+	for range 100 {
+		must(t, s, kv.OpGet("k"))
+	}
+	wantCalls(t, p, "get", 203)
+}
+
+func wantCalls(t *testing.T, p *servers.Process, command string, want int) {
+	t.Helper()
+	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls := fmt.Sprintf("cmdstat_%s:calls=%d,", command, want); !strings.Contains(stats, calls) {
+		t.Errorf("want %s:\n%s", calls, stats)
+	}
+}
+
+func TestClusterKeys_LieInEvery256thSlot(t *testing.T) {
+	for i, key := range clusterKeys() {
+		_, tag, _ := strings.Cut(key, "{")
+		if slot := slotOf(strings.TrimSuffix(tag, "}")); slot != i*256 {
+			t.Errorf("%s is in slot %d, want %d", key, slot, i*256)
+		}
+	}
+	// As the specification of Redis Cluster has it.
+	if got := slotOf("123456789"); got != 0x31C3 {
+		t.Errorf("slot of 123456789 is %#x, want 0x31c3", got)
+	}
+}
+
+func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
+	c, err := servers.RedisCluster()
+	servers.Need(t, "redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	s := openAt(t, c.Addrs()...)
+	// The first master has the slots from 0 to 5460, and the last one those from 10922.
+	first, last := keyIn(0, 5000), keyIn(11300, 16000)
+	must(t, s, kv.OpSet(first, []byte("v")))
+	must(t, s, kv.OpSet(last, []byte("v")))
+	raw(t, c.Node(0).Addr, "FLUSHALL")
+	later := openAt(t, c.Addrs()...)
+	lost(t, later, first)
+	must(t, later, kv.OpGet(last))
+	s.doubt()
+	lost(t, s, first)
+	must(t, s, kv.OpGet(last))
+	if n := len(s.Powers().Losses.Lost()); n != 22 {
+		t.Errorf("%d of 64 items are lost, want 22", n)
+	}
+
+	if _, err := later.Powers().Losses.Accept(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	s.doubt()
+	for _, s := range []*Store{later, s, openAt(t, c.Addrs()...)} {
+		if r := do(t, s, kv.OpGet(first)); !errors.Is(r.Err, kv.ErrNotFound) {
+			t.Errorf("after Accept: %v, want ErrNotFound", r.Err)
+		}
+	}
+
+	// A slot that moves takes its item along.
+	id, err := raw(t, c.Node(1).Addr, "CLUSTER", "MYID").ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moveSlot(t, c, 0, id)
+	must(t, openAt(t, c.Addrs()...), kv.OpSet(first, nil))
+}
+
+// keyIn returns a key in a slot from first to last.
+func keyIn(first, last int) string {
+	for n := 0; ; n++ {
+		key := fmt.Sprint("k", n)
+		if slot := slotOf(key); first <= slot && slot <= last {
+			return key
+		}
+	}
+}
+
+// moveSlot moves a slot of the first master to the second, whose id is given.
+func moveSlot(t *testing.T, c *servers.Cluster, slot int, id string) {
+	t.Helper()
+	from, to := c.Node(0).Addr, c.Node(1).Addr
+	own, err := raw(t, from, "CLUSTER", "MYID").ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw(t, to, "CLUSTER", "SETSLOT", fmt.Sprint(slot), "IMPORTING", own)
+	raw(t, from, "CLUSTER", "SETSLOT", fmt.Sprint(slot), "MIGRATING", id)
+	host, port, _ := strings.Cut(to, ":")
+	raw(t, from, "MIGRATE", host, port, clusterKeys()[slot/256], "0", "5000")
+	raw(t, to, "CLUSTER", "SETSLOT", fmt.Sprint(slot), "NODE", id)
+	raw(t, from, "CLUSTER", "SETSLOT", fmt.Sprint(slot), "NODE", id)
+}
