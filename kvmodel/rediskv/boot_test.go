@@ -246,6 +246,36 @@ func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
 	must(t, openAt(t, c.Addrs()...), kv.OpSet(first, nil))
 }
 
+func TestLoss_AnEmptyReplicaThatIsPromoted_NeverLooksEmpty(t *testing.T) {
+	c, err := servers.RedisCluster()
+	servers.Need(t, "redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	s := openAt(t, c.Addrs()...)
+	// The first replica is that of the first master, which has these slots.
+	key, elsewhere := keyIn(0, 5000), keyIn(11300, 16000)
+	must(t, s, kv.OpSet(key, []byte("v")))
+	must(t, s, kv.OpSet(elsewhere, []byte("v")))
+	replica := c.Addrs()[3]
+	raw(t, replica, "CONFIG", "SET", "replica-read-only", "no")
+	raw(t, replica, "FLUSHALL")
+	c.Kill(0)
+	for ctx := within(t, time.Minute); ; {
+		err := do(t, s, kv.OpGet(key)).Err
+		if errors.Is(err, kv.ErrLost) {
+			break
+		}
+		if err == nil || !kv.Failed(err) || ctx.Err() != nil {
+			t.Fatalf("the promoted replica answered %v, want ErrLost", err)
+		}
+	}
+	lost(t, s, key)
+	lost(t, openAt(t, c.Addrs()...), key)
+	must(t, s, kv.OpGet(elsewhere))
+}
+
 // keyIn returns a key in a slot from first to last.
 func keyIn(first, last int) string {
 	for n := 0; ; n++ {
