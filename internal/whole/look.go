@@ -216,9 +216,10 @@ func (l *Library) lookAtOthers(ctx context.Context, s Shown) {
 	}
 	last, err := l.Log.Count(ctx)
 	s.say("Log Count", err, last)
-	sayAll(s, "Log", l.Log.Range(ctx, 1, last), func(v index.Numbered[string]) string {
-		return fmt.Sprint(v.N, "=", *v.Value)
-	}, false)
+	s.say("Log", err)
+	if err == nil {
+		l.lookAtLog(ctx, s, last)
+	}
 	last, err = l.Tickets.Sequence.Count(ctx)
 	s.say("Ticket Count", err, last)
 	members, _, _, err := l.Scores.Page(ctx, "", 100)
@@ -234,4 +235,11 @@ func (l *Library) lookAtOthers(ctx context.Context, s Shown) {
 	s.say("Scores", err, strings.Join(texts, " "))
 	n, err := l.Scores.Len(ctx)
 	s.say("Scores Len", err, n)
+}
+
+// lookAtLog shows the values of the log with numbers up to last.
+func (l *Library) lookAtLog(ctx context.Context, s Shown, last int64) {
+	sayAll(s, "Log", l.Log.Range(ctx, 1, last), func(v index.Numbered[string]) string {
+		return fmt.Sprint(v.N, "=", *v.Value)
+	}, false)
 }

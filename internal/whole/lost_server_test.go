@@ -1,0 +1,132 @@
+package whole_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+)
+
+// serverLoss is how one of two memcached servers loses what it holds.
+type serverLoss struct {
+	server int
+	how    string
+	seed   uint64
+}
+
+// lose makes one of two servers lose what it holds.
+func (s serverLoss) lose(t *testing.T, two []*servers.Process) {
+	t.Helper()
+	p := two[s.server]
+	if s.how == "flushed" {
+		w := dial(t, p.Addr)
+		w.send("flush_all\r\n")
+		if got := w.line(); got != "OK" {
+			t.Fatal(got)
+		}
+		return
+	}
+	p.Kill()
+	must(t, p.Start())
+}
+
+// open opens the library on two servers, as a process does.
+func openOnTwo(t *testing.T, two []*servers.Process) *whole.Library {
+	t.Helper()
+	s, err := memcachekv.OpenVolatile([]string{two[0].Addr, two[1].Addr}, memcachekv.Options{})
+	must(t, err)
+	l, err := whole.Open(s)
+	must(t, err)
+	t.Cleanup(func() { _ = l.DB.Close(ctx) })
+	return l
+}
+
+// isLoss reports whether an answer says that something is lost, or cannot be asked.
+func isLoss(answer string) bool {
+	return answer == whole.NeedsRebuild || slices.ContainsFunc([]error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kv.ErrUnavailable, kv.ErrUnclear}, func(err error) bool {
+		return strings.Contains(answer, err.Error())
+	})
+}
+
+func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
+	servers.Need(t, "memcached")
+	var all []serverLoss
+	for seed := range uint64(3) {
+		for server := range 2 {
+			all = append(all, serverLoss{server, "restarted", seed}, serverLoss{server, "flushed", seed})
+		}
+	}
+	for loss := range proof.Part(t, all[:1], all) {
+		t.Run(fmt.Sprintf("server %d %s, seed %d", loss.server, loss.how, loss.seed), func(t *testing.T) {
+			var two []*servers.Process
+			for range 2 {
+				p, err := servers.Memcached()
+				must(t, err)
+				t.Cleanup(p.Stop)
+				two = append(two, p)
+			}
+			l := openOnTwo(t, two)
+			for i := range 3 {
+				w := whole.NewWriter(l, i, rand.New(rand.NewPCG(loss.seed, uint64(i))), new(whole.Diary))
+				for range 150 {
+					w.Step(ctx)
+				}
+			}
+			must(t, l.DB.Flush(ctx))
+			want := l.Look(ctx)
+			must(t, l.DB.Flush(ctx))
+			loss.lose(t, two)
+
+			fresh := openOnTwo(t, two)
+			if loss.how == "flushed" {
+				// A process that runs notices it within 15 seconds.
+				l = openOnTwo(t, two)
+			}
+			said := 0
+			for name, l := range map[string]*whole.Library{"a process that ran": l, "a fresh process": fresh} {
+				for question, got := range l.Look(ctx) {
+					switch right, asked := want[question]; {
+					case asked && got == right:
+					case isLoss(got):
+						said++
+					case asked:
+						t.Errorf("%s, %s: want %.200q, got %.200q", name, question, right, got)
+					default:
+						t.Errorf("%s, %s: it was not there before, got %.200q", name, question, got)
+					}
+				}
+			}
+			if said == 0 {
+				t.Error("no answer says that anything is lost")
+			}
+			lost, err := fresh.DB.Accept(ctx)
+			if err != nil || !slices.Equal(lost, []string{two[loss.server].Addr}) {
+				t.Fatalf("Accept: %q, %v; want server %d", lost, err, loss.server)
+			}
+			for _, m := range fresh.All() {
+				must(t, m.Rebuild(ctx))
+			}
+			for _, topic := range whole.Topics {
+				must(t, fresh.Topics.Of(topic).Accept(ctx))
+			}
+			must(t, fresh.Log.Accept(ctx), fresh.Scores.Rebuild(ctx))
+			for range 2 {
+				must(t, errors.Join(fresh.DB.Repair(ctx), fresh.DB.Flush(ctx)))
+			}
+			wrong, err := fresh.Judge(ctx, new(whole.Diary))
+			must(t, err)
+			for _, line := range wrong {
+				t.Error("after Rebuild:", line)
+			}
+		})
+	}
+}
