@@ -74,12 +74,23 @@ func (e *elements[T]) load(ctx context.Context, first, last int64) ([]*T, error)
 			if values[i], err = e.decode(r.Value); err != nil {
 				return nil, fmt.Errorf("%s: %w", keys[i], err)
 			}
+			e.numbers.Known(first + int64(i))
+		}
+	}
+	for i, r := range results {
+		// There are no gaps, so one below a number that is there was lost.
+		if n := first + int64(i); r.Err != nil && n <= e.numbers.LastKnown() {
+			return nil, fmt.Errorf("%w: number %d is missing, and a later one was there", kv.ErrLost, n)
 		}
 	}
 	return values, nil
 }
 
+// decode returns what is stored as value: nil for what is accepted to be lost.
 func (e *elements[T]) decode(value []byte) (*T, error) {
+	if len(value) == 0 {
+		return nil, nil
+	}
 	if len(value) < nonceBytes {
 		return nil, fmt.Errorf("%w: a value of %d bytes", kvmodel.ErrCorrupt, len(value))
 	}
@@ -88,10 +99,30 @@ func (e *elements[T]) decode(value []byte) (*T, error) {
 	return v, err
 }
 
+// accept puts nothing in the place of what is lost.
 func (e *elements[T]) accept(ctx context.Context) error {
 	_, err := kv.One(ctx, e.db.Store(), kv.OpDelete(e.numbers.Hint))
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return err
+	}
+	last, err := e.numbers.Last(ctx, e.db.Store())
+	for first := int64(1); err == nil && first <= last; first += loadAtOnce {
+		err = e.fill(ctx, first, min(last, first+loadAtOnce-1))
 	}
 	return err
+}
+
+// fill stores nothing under the numbers from first to last that are lost.
+func (e *elements[T]) fill(ctx context.Context, first, last int64) error {
+	var ops []kv.Op
+	for n := first; n <= last; n++ {
+		ops = append(ops, kv.OpAdd(e.numbers.Key(n), nil))
+	}
+	_ = e.db.Store().Do(ctx, ops) // The result of each op says whether it succeeded.
+	for i := range ops {
+		if err := ops[i].Err(); err != nil && !errors.Is(err, kv.ErrExists) {
+			return err
+		}
+	}
+	return nil
 }

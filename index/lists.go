@@ -111,6 +111,11 @@ type underWay struct {
 func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a := &underWay{entry: in(m.ID, m.Rev, m.Ends), tickets: make([]memberlog.Ticket, len(m.Gained))}
 	m.Kept = a
+	if m.Rev == m.Base { // It is a rebuild, which may make up for the loss of a head.
+		for _, place := range m.Gained {
+			l.logs.Forget(place)
+		}
+	}
 	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) (err error) {
 		enter := func(s kv.Store) (err error) {
 			a.tickets[i], err = l.logs.Append(ctx, s, m.Gained[i], a.entry)

@@ -28,7 +28,11 @@ func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 			return Report{}, b.failure(err)
 		}
 	}
-	return b.reader().mend(ctx, b.texts(ids), b.clear)
+	texts, err := b.allIfLost(ctx, b.texts(ids))
+	if err != nil {
+		return Report{}, b.failure(err)
+	}
+	return b.reader().mend(ctx, texts, b.clear)
 }
 
 // Refresh makes the board's counts, and so its ranks, exact, unless the board
@@ -44,7 +48,11 @@ func (b *Board[T, K, S]) Refresh(ctx context.Context) error { return b.reader().
 // change. Rebuild it when Verify counts more than a quarter as many leaves as
 // members.
 func (b *Board[T, K, S]) Rebuild(ctx context.Context, ids ...K) error {
-	return b.reader().rebuild(ctx, b.texts(ids))
+	texts, err := b.allIfLost(ctx, b.texts(ids))
+	if err != nil {
+		return b.failure(err)
+	}
+	return b.reader().rebuild(ctx, texts)
 }
 
 // Stats returns what this process knows of the board and of those of other

@@ -17,6 +17,7 @@ type core[T any] struct {
 	*shelf
 	host    plug.Host[T]
 	reports *reporter
+	losses  losses
 
 	name, def string
 	code      keytree.Code
@@ -111,7 +112,7 @@ func (c *core[T]) tree(by string, at time.Time) tree {
 		truth = own
 	}
 	return tree{c.shelf.tree(name, keytree.Config{
-		Limit: leafLimit, Code: c.code, Truth: truth, Now: now, Expires: expires, Later: c.soon,
+		Limit: leafLimit, Code: c.code, Truth: truth, Now: now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
 	}), own}
 }
 

@@ -76,12 +76,20 @@ func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error 
 	return nil
 }
 
-// Beside follows if a rebuild is entering the record, which does not change it.
+// Beside follows if a rebuild is entering the record, which does not change it. A member
+// that stays where it is gets its entry, should that be missing.
 func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !rebuilds(m) {
 		return nil
 	}
-	return f.followAt(ctx, s, m.Is, m.ID, f.kept(), keytree.FenceThere)
+	if err := f.followAt(ctx, s, m.Is, m.ID, f.kept(), keytree.FenceThere); err != nil {
+		return err
+	}
+	return f.eachBoard(ctx, s, m.Is, f.kept(), func(s kv.Store, by string, at time.Time) error {
+		err := f.tree(by, at).Restore(ctx, s, m.ID)
+		f.met(by, at)
+		return err
+	})
 }
 
 // After follows on the boards that the record has left and on the one it is on, in all
@@ -119,12 +127,18 @@ func (f *counted[T]) kept() []time.Time {
 }
 
 func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string, times []time.Time, fence keytree.Fence) error {
+	return f.eachBoard(ctx, s, places, times, func(s kv.Store, by string, at time.Time) error {
+		due := new(keytree.Due)
+		errs := f.follow(ctx, s, by, at, []string{id}, fence, due)
+		return f.settle(ctx, s, due, errs[0])
+	})
+}
+
+// eachBoard does step for the boards of places in the periods that hold times, side by
+// side.
+func (f *counted[T]) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
-		return errors.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error {
-			due := new(keytree.Due)
-			errs := f.follow(ctx, s, p.by, at, []string{id}, fence, due)
-			return f.settle(ctx, s, due, errs[0])
-		})...)
+		return errors.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, p.by, at) })...)
 	})
 }
 
@@ -323,9 +337,9 @@ type boardKey struct {
 }
 
 // time returns a time in the period that began at.
-func (f *counted[T]) time(at time.Time) time.Time {
-	if f.per == Forever {
-		return f.host.DB().Now()
+func (c *core[T]) time(at time.Time) time.Time {
+	if c.per == Forever {
+		return c.host.DB().Now()
 	}
 	return at
 }

@@ -50,7 +50,13 @@ func (x exact[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if err != nil {
 		return err
 	}
-	return x.tidy(ctx, s, m.ID, m.Gained, recs[0].Places, recs[0].Rev, recs[0].Expires())
+	err = x.tidy(ctx, s, m.ID, m.Gained, recs[0].Places, recs[0].Rev, recs[0].Expires())
+	for _, text := range m.Gained {
+		if p, wrong := parsePlace(text); wrong == nil {
+			x.met(p.by, x.host.DB().Now())
+		}
+	}
+	return err
 }
 
 // After tidies at the places that the record has left or come to, and at those that

@@ -48,7 +48,7 @@ func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 	t.own.Note = noter(db, noteName(spec.Name), "", time.Time{})
 	t.tree = keytree.New(keytree.Config{
 		Name: name, Code: spec.Of.code, Truth: t.own, Local: keytree.NewLocal(keptRouters),
-		Now: db.Now, Limit: leafLimit,
+		Now: db.Now, Limit: leafLimit, Atomic: kv.PowersOf(db.Store()).Atomic != nil,
 		Later: func(work func(context.Context, kv.Store) error) {
 			db.Soon(func(ctx context.Context) error { return work(ctx, db.Store()) })
 		},

@@ -111,6 +111,8 @@ func boardBy[T any, K comparable, S any, C cmp.Ordered](ctx context.Context, s S
 		some, err := b.At(ctx, 1+len(places), atOnce)
 		if err != nil {
 			s.say(name+" At", err)
+			s.say(name+" odd ranks", err)
+			sayAll(s, name+" Page", pages(ctx, b, 4), func(v *T) string { return fmt.Sprint(id(v)) }, true)
 			return
 		}
 		places = append(places, some...)

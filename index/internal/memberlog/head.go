@@ -15,7 +15,7 @@ import (
 // begin with its prefix; together the prefixes cover all hashes. A list without a
 // head has one segment, the first.
 //
-// A head does not change once it is made, except for seen.
+// A head does not change once it is made, except for seen and looked.
 type head struct {
 	stored  bool
 	version kv.Version // of the stored head, if it was just read
@@ -25,6 +25,10 @@ type head struct {
 	// lost is not 0 if the store has lost a segment of the list. Then it is the
 	// number of the first rebuild that makes up for the loss.
 	lost uint64
+
+	// looked is when this process last asked whether the head is the stored one, in
+	// nanoseconds since 1970.
+	looked atomic.Int64
 
 	// seen is how many members each part had when this process last read it.
 	seen []atomic.Int32
@@ -61,6 +65,11 @@ func noHead() *head { return &head{parts: []part{{}}, seen: make([]atomic.Int32,
 // Writers that verify what they append read the same head again and again.
 func (h *head) saysSame(r kv.Result) bool {
 	return h != nil && h.value != nil && h.version == r.Version && bytes.Equal(h.value, r.Value)
+}
+
+// namesSame reports whether h names the segments that other does.
+func (h *head) namesSame(other *head) bool {
+	return slices.EqualFunc(h.parts, other.parts, func(p, q part) bool { return p.name == q.name && p.depth == q.depth })
 }
 
 // last returns the last hash of p.

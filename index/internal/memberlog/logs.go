@@ -133,22 +133,38 @@ func (l *Logs) failure(place string, err error) error {
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		h := noHead()
-		l.heads.put(place, h)
+		l.rememberHead(place, h)
 		return h, nil
 	}
 	if r.Err != nil {
 		return nil, r.Err
 	}
 	if h := l.heads.get(place); h.saysSame(r) {
+		h.looked.Store(l.Now().UnixNano())
 		return h, nil
 	}
 	h, err := parseHead(r.Value, r.Version)
 	if err != nil {
 		return nil, err
 	}
-	l.heads.put(place, h)
+	l.rememberHead(place, h)
 	return h, nil
 }
+
+func (l *Logs) rememberHead(place string, h *head) {
+	h.looked.Store(l.Now().UnixNano())
+	l.heads.put(place, h)
+}
+
+// headAge is for how long a remembered head is used without asking, beside what it leads
+// to, whether it is still the stored one. A segment that was replaced says so by itself,
+// but those of a head that was lost do not.
+const headAge = 15 * time.Second
+
+func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(headAge) }
+
+// Forget makes the next use of place's list ask for its head.
+func (l *Logs) Forget(place string) { l.heads.drop(place) }
 
 func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(l.Key(place)))

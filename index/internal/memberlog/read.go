@@ -48,23 +48,28 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 	for i, at := range chosen {
 		ops[i] = kv.OpGet(l.key(place, h.parts[at].name))
 	}
-	// A list without a head may get one at any time.
-	if !h.stored {
+	// A list without a head may get one at any time, and a head may be lost.
+	asks := !h.stored || l.isOld(h)
+	if asks {
 		ops = append(ops, kv.OpGet(l.Key(place)))
 	}
 	if err := s.Do(ctx, ops); err != nil {
 		return nil, nil, err
 	}
-	if !h.stored {
+	if asks {
 		now, err := l.decodeHead(place, ops[len(chosen)].Result)
 		if err != nil {
 			return nil, nil, err
 		}
-		if now.stored {
+		switch {
+		case h.stored && now.stored && now.namesSame(h):
+			h = now
+		case h.stored:
+			return now, nil, nil
+		case now.stored:
 			l.retireAgain(now, &ops[0])
 			return now, nil, nil
-		}
-		if known == nil {
+		case known == nil:
 			h = now
 		}
 	}

@@ -232,7 +232,7 @@ func (r *roll) publish() error {
 		err := r.putHead(r.ctx, r.s, r.place, next)
 		if err == nil {
 			next.stored = true
-			r.heads.put(r.place, next)
+			r.rememberHead(r.place, next)
 			return nil
 		}
 		if !unsettled(err) {

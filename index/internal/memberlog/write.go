@@ -96,22 +96,22 @@ func (w *write) append() (Ticket, error) {
 
 // try appends the entry to the segment that seems to be the right one. If the head
 // is not known, it supposes that there is none, as for most lists, and reads it in
-// the same trip.
+// the same trip. So it does with one that it has known for a while.
 func (w *write) try() (Ticket, error) {
-	n, guessed := name{}, w.head == nil
-	if !guessed {
-		n = w.target().name
+	n, asks := name{}, true
+	if w.head != nil {
+		n, asks = w.target().name, w.isOld(w.head)
 	}
 	ops := []kv.Op{kv.OpAppend(w.key(w.place, n), w.data)}
 	if w.unless() {
 		ops[0].Unless = seal
 	}
-	if guessed {
+	if asks {
 		ops = append(ops, kv.OpGet(w.Key(w.place)))
 	}
 	// Each op has its own result.
 	_ = w.s.Do(w.ctx, ops)
-	if guessed {
+	if asks {
 		if err := w.learn(ops[1].Result); err != nil {
 			return Ticket{}, err
 		}

@@ -12,11 +12,12 @@ import (
 
 // edge names the highest and the lowest leaf that held an entry. It is a hint for
 // a process that knows nothing of the tree yet. An outdated one only costs a few
-// trips.
+// trips. It also bears witness that the tree is there, with a copy of the definition.
 type edge struct {
 	epoch   uint64
 	highest string
 	lowest  string
+	copy    *meta     // of the tree, in case that is lost; nil: none, as in earlier releases
 	noted   time.Time // in this process
 }
 
@@ -27,30 +28,59 @@ func (t *Tree) edgeKey() string { return t.name + ":edge" }
 
 func (e *edge) encode() []byte {
 	b := binary.AppendUvarint(append([]byte(magic), edgeKind), e.epoch)
-	return seal(wire.AppendText(wire.AppendText(b, e.highest), e.lowest))
+	b = wire.AppendText(wire.AppendText(b, e.highest), e.lowest)
+	if e.copy != nil {
+		b = append(append(b, byte(e.copy.code)), e.copy.salt[:]...)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.copy.limit)), e.copy.lost)
+	}
+	return seal(b)
 }
 
-// readEdge fills e with the hint, if there is one.
-func (t *Tree) readEdge(ctx context.Context, s kv.Store, e *edge) error {
+// readEdge reads the hint and keeps it, if there is one.
+func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 	r, err := kv.One(ctx, s, kv.OpGet(t.edgeKey()))
 	if err != nil {
-		return unlessAbsent(err)
+		if err = unlessAbsent(err); err == nil {
+			t.keepEdge(edge{})
+		}
+		return err
 	}
 	kind, body, err := unseal(r.Value)
 	if err != nil || kind != edgeKind {
 		return nil
 	}
 	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge")}
+	if len(body.Rest) > 0 {
+		read.copy = &meta{order: order{code: Code(body.Byte())}, epoch: read.epoch}
+		body.take(read.copy.salt[:])
+		read.copy.limit, read.copy.lost = int(body.number()), body.number()
+	}
 	if body.end("edge") == nil && isName(read.highest) && isName(read.lowest) {
-		*e = read
 		t.keepEdge(read)
 	}
 	return nil
 }
 
+// putEdge stores e, with a copy of m.
+func (t *Tree) putEdge(ctx context.Context, s kv.Store, e edge, m *meta) error {
+	kept := meta{order: m.order, limit: m.limit, epoch: m.epoch, lost: m.lost}
+	e.epoch, e.copy = m.epoch, &kept
+	_, err := kv.One(ctx, s, kv.OpSet(t.edgeKey(), e.encode()).For(t.nodes(m, m.epoch).ttl()))
+	if err == nil {
+		t.keepEdge(e)
+	}
+	return err
+}
+
 // isName reports whether name can be the name of a node.
 func isName(name string) bool {
 	return strings.Trim(name, "01") == "" && len(name)%perLevel == 0 && len(name) <= maxBits
+}
+
+func (t *Tree) knownEdge() edge {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.edge
 }
 
 func (t *Tree) keepEdge(e edge) {
@@ -59,11 +89,11 @@ func (t *Tree) keepEdge(e edge) {
 	t.edge = e
 }
 
-// unseen reports whether this process knows nothing of the tree yet.
+// unseen reports whether this process knows nothing of the tree yet, or may be wrong.
 func (t *Tree) unseen() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.meta == nil && t.edge.epoch == 0
+	return t.Atomic || t.last == nil && t.edge.epoch == 0
 }
 
 // outermost returns the name of the first leaf that holds an entry, from the
@@ -81,9 +111,7 @@ func (r *reading) outermost(down bool) (found string) {
 // noteEdge stores where r found the tree's edge, if the hint is wrong.
 func (t *Tree) noteEdge(r *reading, down bool) {
 	name := r.outermost(down)
-	t.mu.Lock()
-	e := t.edge
-	t.mu.Unlock()
+	e := t.knownEdge()
 	if e.epoch != r.epoch {
 		e = edge{epoch: r.epoch}
 	}
@@ -96,10 +124,13 @@ func (t *Tree) noteEdge(r *reading, down bool) {
 	}
 	*at, e.noted = name, t.Now()
 	t.keepEdge(e)
-	t.Later(func(ctx context.Context, s kv.Store) error {
-		_, err := kv.One(ctx, s, kv.OpSet(t.edgeKey(), e.encode()).For(r.ttl()))
-		return err
-	})
+	t.mu.Lock()
+	m := t.last
+	t.mu.Unlock()
+	if m == nil || m.epoch != r.epoch {
+		return
+	}
+	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
 }
 
 // path returns the names of a node and of all nodes above it, from the root down.

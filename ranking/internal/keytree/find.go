@@ -2,7 +2,6 @@ package keytree
 
 import (
 	"context"
-	"errors"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -169,15 +168,13 @@ func way(bits, name string, width int) []string {
 	return names
 }
 
-// errRootLost: the root is missing, and with it everything in the tree.
-var errRootLost = errors.New("the root of a ranking is lost")
-
 // remake makes a node again that the store has lost, as an empty closed leaf, so
 // that the next insert opens the way to it. What was below it is missing from the
-// tree until it is inserted again.
+// tree until it is inserted again. So the loss has to be counted first: until then
+// remake returns a lossError.
 func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) error {
 	if name == "" {
-		return errRootLost
+		return &lossError{name}
 	}
 	above, err := p.get(ctx, s, parent(name))
 	if err != nil {
@@ -185,6 +182,9 @@ func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) 
 	}
 	if above[0].router == nil {
 		return errAgain
+	}
+	if p.heals == nil || p.heals.name != name {
+		return &lossError{name}
 	}
 	l := &leaf{lost: true, closed: true, seq: above[0].router.slots[child(parent(name), name)].seq + 1}
 	p.local.lose()

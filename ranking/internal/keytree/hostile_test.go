@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -83,24 +85,27 @@ func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
 // Whatever single item a cache evicts, nothing fails for good, and Mend with the ids
 // brings all members back.
 func TestTree_AfterAnyItemIsEvictedMendRepairsAll(t *testing.T) {
-	for i := 0; ; i++ {
-		mem := memkv.New(memkv.Options{})
-		r := open(plain{mem})
-		var ids []string
-		for i := range 60 {
-			ids = append(ids, idOf(i))
-			r.set(t, ids[i], int64(i%20))
+	synctest.Test(t, func(t *testing.T) {
+		for i := 0; ; i++ {
+			mem := memkv.New(memkv.Options{})
+			r := open(plain{mem})
+			var ids []string
+			for i := range 60 {
+				ids = append(ids, idOf(i))
+				r.set(t, ids[i], int64(i%20))
+			}
+			keys := mem.Keys()
+			slices.Sort(keys)
+			if i == len(keys) {
+				return
+			}
+			if _, err := kv.One(ctx, mem, kv.OpDelete(keys[i])); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second) // A new tree begins with the time.
+			checkEvicted(t, keys[i], open(plain{mem}), ids)
 		}
-		keys := mem.Keys()
-		slices.Sort(keys)
-		if i == len(keys) {
-			return
-		}
-		if _, err := kv.One(ctx, mem, kv.OpDelete(keys[i])); err != nil {
-			t.Fatal(err)
-		}
-		checkEvicted(t, keys[i], open(plain{mem}), ids)
-	}
+	})
 }
 
 func (r *ranking) clear(ctx context.Context, doubtful []Doubt) error {

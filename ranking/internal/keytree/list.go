@@ -32,15 +32,10 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 	if at != nil && st.holds(from) {
 		st.from = from
 	}
-	var hint edge
-	var beside []func(kv.Store) error
-	if t.unseen() {
-		beside = append(beside, func(s kv.Store) error { return t.readEdge(ctx, s, &hint) })
-	}
 	var out Listing
 	err = t.query(ctx, s, func(r *reading) error {
 		atEdge := st.from == lowest || st.from == highest
-		r.aim(st.from, hint, atEdge)
+		r.aim(st.from, t.knownEdge(), atEdge)
 		found, err := t.list(ctx, s, r, st, n, w)
 		if err != nil {
 			return err
@@ -53,7 +48,7 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 			return r.rank(ctx, s, &out, down)
 		}
 		return nil
-	}, beside...)
+	})
 	return out, err
 }
 
@@ -77,9 +72,10 @@ func (r *reading) aim(from point, hint edge, atEdge bool) {
 	switch {
 	case !atEdge:
 		r.aims = r.bits(from)
-	case hint.epoch == r.epoch && from == highest:
+	case hint.epoch != r.epoch:
+	case from == highest && hint.highest != "":
 		r.hint = path(hint.highest)
-	case hint.epoch == r.epoch:
+	case from == lowest && hint.lowest != "":
 		r.hint = path(hint.lowest)
 	}
 }

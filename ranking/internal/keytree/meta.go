@@ -27,6 +27,7 @@ type meta struct {
 	epoch uint64
 	phase phase
 	other uint64 // the other epoch that is written, unless idle
+	lost  uint64 // how many losses were found that no rebuild has made up for
 
 	version kv.Version
 }
@@ -39,7 +40,11 @@ func (m *meta) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(m.limit))
 	b = binary.AppendUvarint(b, m.epoch)
 	b = append(b, byte(m.phase))
-	return seal(binary.AppendUvarint(b, m.other))
+	b = binary.AppendUvarint(b, m.other)
+	if m.lost > 0 {
+		b = binary.AppendUvarint(b, m.lost)
+	}
+	return seal(b)
 }
 
 func decodeMeta(r kv.Result) (*meta, error) {
@@ -55,17 +60,33 @@ func decodeMeta(r kv.Result) (*meta, error) {
 	body.take(m.salt[:])
 	m.limit = int(body.number())
 	m.epoch, m.phase, m.other = body.number(), phase(body.Byte()), body.number()
+	if len(body.Rest) > 0 {
+		m.lost = body.number()
+	}
 	if kind != metaKind || !m.code.known() || m.limit < 2 || m.phase > drained {
 		body.Fail("definition")
 	}
 	return m, body.end("definition")
 }
 
-// readMeta returns the tree's definition, nil if there is none.
+// readMeta returns the tree's definition, nil if there is none. A process that does not
+// know the tree reads the edge beside it. One that the store has lost is put back.
 func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
-	r, _ := kv.One(ctx, s, kv.OpGet(t.metaKey()))
+	var r kv.Result
+	works := []func(kv.Store) error{
+		func(s kv.Store) error { r, _ = kv.One(ctx, s, kv.OpGet(t.metaKey())); return nil },
+	}
+	if t.unseen() {
+		works = append(works, func(s kv.Store) error { return t.readEdge(ctx, s) })
+	}
+	if err := together(ctx, s, works...); err != nil {
+		return nil, err
+	}
 	m, err := decodeMeta(r)
+	if err == nil && m == nil {
+		m, err = t.putBack(ctx, s)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +94,7 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 		return nil, fmt.Errorf("%w: the ranking %s orders scores of another kind", kvmodel.ErrNeedsRebuild, t.name)
 	}
 	t.know(m, asked)
+	t.witness(m)
 	return m, nil
 }
 
@@ -82,13 +104,20 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 // definition was lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
+	if t.wasThere() {
+		m.lost = 1
+	}
 	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
 	if err := t.addRoot(ctx, s, m, m.epoch); err != nil {
 		return nil, err
 	}
 	for {
 		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
+		if err == nil && t.Atomic {
+			return m, t.putEdge(ctx, s, edge{}, m)
+		}
 		if err == nil {
+			t.witness(m)
 			return m, nil
 		}
 		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) || ctx.Err() != nil {
@@ -115,7 +144,8 @@ func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) e
 	}
 }
 
-// restart begins a new epoch to replace one whose root was lost.
+// restart begins a new epoch to replace one whose root was lost. What was in the tree
+// is missing until a rebuild.
 func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
@@ -126,7 +156,7 @@ func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 		return err
 	}
 	next := *m
-	next.epoch, next.phase, next.other = max(m.epoch, m.other)+1, idle, 0
+	next.epoch, next.phase, next.other, next.lost = max(m.epoch, m.other)+1, idle, 0, m.lost+1
 	if err := t.addRoot(ctx, s, &next, next.epoch); err != nil {
 		return err
 	}

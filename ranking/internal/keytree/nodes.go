@@ -22,7 +22,8 @@ type nodes struct {
 	truth  Truth
 	now    func() time.Time
 
-	began time.Time // of the operation; zero: it may take any time
+	began time.Time  // of the operation; zero: it may take any time
+	heals *lossError // the node that may be made again, since its loss is counted
 }
 
 // errAgain: the node has changed, so the operation must begin again.
@@ -120,6 +121,15 @@ func unlessAbsent(err error) error {
 
 // again reports whether what ended in err must begin again.
 func again(err error) bool { return errors.Is(err, errAgain) }
+
+// unlessAgain returns nil if err says that the operation must begin again, otherwise
+// err.
+func unlessAgain(err error) error {
+	if again(err) {
+		return nil
+	}
+	return err
+}
 
 // pause waits for a random time, longer with each try, or until ctx ends.
 func pause(ctx context.Context, s kv.Store, try int) error {

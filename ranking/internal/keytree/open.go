@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -21,6 +22,11 @@ func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	for i, above := range way[:len(way)-1] {
 		below := way[i+1]
 		if above.router == nil {
+			// It was lost, and may have been made again since.
+			p.local.forget(p.keys(names))
+			if above.leaf == nil {
+				return cmp.Or(p.remake(ctx, s, names[i], above), errAgain)
+			}
 			return errAgain
 		}
 		if !above.closed() && !below.closed() {

@@ -2,10 +2,8 @@ package keytree
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -165,32 +163,40 @@ func (p *nodes) members(entries []entry) []Member {
 	return members
 }
 
-// query does work in the epoch that is read, and nothing if there is no tree.
+// query does work in the epoch that is read, and nothing if there is no tree. It returns
+// an ErrNeedsRebuild if work has needed a node that is lost, or the tree has lost
+// something before.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		ep, err := t.epochs(ctx, s, false, beside...)
-		if err != nil || ep.read == nil {
+		switch {
+		case err != nil:
 			return err
+		case ep.lost:
+			return t.errLost("a part")
+		case ep.read == nil && t.wasThere() && !t.ended():
+			return t.errLost("the definition")
+		case ep.read == nil:
+			return nil
 		}
 		r := ep.read.reading()
-		err = work(r)
-		if err == nil {
-			t.payPast(r)
-		}
-		if err != nil || !r.rootGone() {
+		if err := work(r); err != nil {
 			return err
 		}
 		// The tree may have moved to another epoch, and those of the old one may
-		// be deleted.
-		t.forget()
-		if try > 0 {
-			return fmt.Errorf("%w: the root of the ranking %s is lost", kvmodel.ErrNeedsRebuild, t.name)
+		// be deleted. Or another process has counted a loss.
+		doubt := r.lost != "" || r.again
+		switch {
+		case doubt && try == 0:
+			t.forget()
+		case r.lost != "":
+			return t.errLost("the node " + r.lost)
+		default:
+			t.payPast(r)
+			return nil
 		}
 	}
 }
-
-// rootGone reports whether the root was asked for and is missing.
-func (r *reading) rootGone() bool { return r.gone[""] && r.seen[""].version == 0 }
 
 // Between is a range of scores that includes Low and excludes High. Nil is no bound.
 type Between struct{ Low, High *Score }

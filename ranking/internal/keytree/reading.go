@@ -14,6 +14,8 @@ import (
 type reading struct {
 	*nodes
 	seen  map[string]node
+	lost  string          // a node that is lost, the last part of its key; "" if none is
+	again bool            // a node was made again after it was lost
 	gone  map[string]bool // nodes that were missing once
 	blind bool            // nothing is known of the tree
 	hint  []string        // nodes to read first if nothing is known
@@ -68,6 +70,7 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 			continue
 		}
 		r.seen[name] = got[i]
+		r.again = r.again || got[i].leaf != nil && got[i].leaf.lost
 	}
 	return nil
 }
@@ -81,6 +84,7 @@ func (r *reading) miss(name string) {
 	}
 	if r.gone[name] {
 		r.seen[name] = node{leaf: new(leaf)}
+		r.lost = keyName(name)
 	}
 	r.gone[name] = true
 }

@@ -32,19 +32,20 @@ const copiedAtOnce = 4 * entryLimit
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
 
 // Rebuild copies the tree into a new epoch, and adds those of the members ids that
-// are missing. It takes 45 seconds more than the copying. ErrConflict: another
-// process is rebuilding the tree. After any other error, any process can call it
-// again after a minute.
+// are missing. If a part of the tree was lost, and there are ids, they must be all
+// members; then nothing is missing any more. It takes 45 seconds more than the copying.
+// ErrConflict: another process is rebuilding the tree, or something was lost
+// just then. After any other error, any process can call it again after a minute.
 func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
-	m, err := t.readMeta(ctx, s)
-	if m == nil || err != nil {
+	if there, err := t.rooted(ctx, s); !there || err != nil {
 		return err
 	}
 	l := &lease{tree: t, s: s}
 	if err := l.take(ctx); err != nil {
 		return err
 	}
-	if m, err = t.beginCopy(ctx, s); err != nil {
+	m, err := t.beginCopy(ctx, s)
+	if err != nil {
 		return err
 	}
 	if err := l.wait(ctx, graceTime); err != nil {
@@ -56,19 +57,39 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
 	if err := t.enter(ctx, l, t.nodes(m, m.other), ids); err != nil {
 		return err
 	}
-	if m, err = t.step(ctx, s, m, meta{epoch: m.other, phase: drained, other: m.epoch}); err != nil {
+	lost := m.lost
+	if len(ids) > 0 {
+		lost = 0
+	}
+	if m, err = t.step(ctx, s, m, meta{epoch: m.other, phase: drained, other: m.epoch, lost: lost}); err != nil {
 		return err
 	}
 	return t.endRebuild(ctx, l, m)
 }
 
-// endRebuild deletes the old epoch.
+// rooted makes the root again if it is lost. It reports whether there is a tree.
+func (t *Tree) rooted(ctx context.Context, s kv.Store) (there bool, err error) {
+	m, err := t.readMeta(ctx, s)
+	if m == nil && err == nil && t.wasThere() && !t.ended() {
+		m, err = t.create(ctx, s)
+	}
+	if m == nil || err != nil {
+		return false, err
+	}
+	return true, unlessAgain(t.restart(ctx, s))
+}
+
+// endRebuild deletes the old epoch. Before writers leave it, the copy of the definition
+// has to lead to the new one.
 func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
+	if err := t.putEdge(ctx, l.s, edge{}, m); err != nil {
+		return err
+	}
 	old := m.other
-	m, err := t.step(ctx, l.s, m, meta{epoch: m.epoch, phase: idle})
+	m, err := t.step(ctx, l.s, m, meta{epoch: m.epoch, phase: idle, lost: m.lost})
 	if err != nil {
 		return err
 	}
@@ -93,7 +114,7 @@ func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 		return m, nil
 	case drained:
 		// The last rebuild died in this phase; its old epoch stays as garbage.
-		if m, err = t.step(ctx, s, m, meta{epoch: m.epoch, phase: idle}); err != nil {
+		if m, err = t.step(ctx, s, m, meta{epoch: m.epoch, phase: idle, lost: m.lost}); err != nil {
 			return nil, err
 		}
 	}
@@ -101,13 +122,13 @@ func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	if err := t.addRoot(ctx, s, m, next); err != nil {
 		return nil, err
 	}
-	return t.step(ctx, s, m, meta{epoch: m.epoch, phase: copying, other: next})
+	return t.step(ctx, s, m, meta{epoch: m.epoch, phase: copying, other: next, lost: m.lost})
 }
 
 // step moves the tree from m to the epochs and the phase of to.
 func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, error) {
 	next := *m
-	next.epoch, next.phase, next.other = to.epoch, to.phase, to.other
+	next.epoch, next.phase, next.other, next.lost = to.epoch, to.phase, to.other, to.lost
 	err := t.writeMeta(ctx, s, m, &next)
 	if err != nil && !again(err) {
 		return nil, err
@@ -116,7 +137,7 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 	if err != nil {
 		return nil, err
 	}
-	if there == nil || there.epoch != to.epoch || there.phase != to.phase || there.other != to.other {
+	if there == nil || there.epoch != to.epoch || there.phase != to.phase || there.other != to.other || there.lost != to.lost {
 		return nil, fmt.Errorf("%w: another process is rebuilding the ranking %s", kv.ErrConflict, t.name)
 	}
 	return there, nil

@@ -17,6 +17,9 @@ func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
 	if err != nil || ep.read == nil {
 		return err
 	}
+	if ep.lost {
+		return t.errLost("a part")
+	}
 	p := *ep.read
 	p.began = time.Time{}
 	_, err = p.refresh(ctx, s, "")
@@ -35,7 +38,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 		now := p.clock()
 		return slot{got[0].leaf.live(now), got[0].leaf.seq, got[0].leaf.closed, got[0].leaf.ends(now)}, nil
 	case got[0].router == nil:
-		return slot{}, nil
+		return slot{}, &lossError{name}
 	}
 	below, err := p.refreshBelow(ctx, s, name, got[0].router)
 	if err != nil {

@@ -109,7 +109,7 @@ func left(moves []*move) []*move {
 // began returns why the operation must begin again, if one of moves says so.
 func began(moves []*move) error {
 	for _, m := range moves {
-		if errors.Is(m.err, errLate) || errors.Is(m.err, errRootLost) {
+		if !again(m.err) && m.unfinished() {
 			return m.err
 		}
 	}
@@ -134,7 +134,8 @@ type move struct {
 
 // unfinished reports whether the move is to be tried, for the first time or again.
 func (m *move) unfinished() bool {
-	return again(m.err) || errors.Is(m.err, errLate) || errors.Is(m.err, errRootLost)
+	var loss *lossError
+	return again(m.err) || errors.Is(m.err, errLate) || errors.As(m.err, &loss)
 }
 
 func (m *move) read(ctx context.Context, s kv.Store) error {

@@ -31,6 +31,10 @@ type Config struct {
 	// Later does work after the reply; nil: that work is not done.
 	Later func(work func(context.Context, kv.Store) error)
 
+	// Atomic says that changes are transactions. What was seen in one may be undone, so
+	// that the tree was there is asked again each time.
+	Atomic bool
+
 	Limit int // entries of a leaf; 0 means 128
 	Small int // up to how many members counts are kept exact; 0 means 8,192
 }
@@ -43,6 +47,7 @@ type Tree struct {
 	mu   sync.Mutex // never held during a trip
 	meta *meta      // as it was last read
 	read time.Time  // when meta was asked for
+	last *meta      // the last that was read, if any ever was
 	edge edge       // as it was last read or written
 }
 
@@ -102,6 +107,9 @@ func (t *Tree) know(m *meta, asked time.Time) {
 		return
 	}
 	t.meta, t.read = m, asked
+	if m != nil && !t.Atomic {
+		t.last = m
+	}
 }
 
 // forget makes the next operation read the definition.
@@ -127,6 +135,7 @@ func (t *Tree) Size() int {
 type epochs struct {
 	read  *nodes // nil: there is no such tree yet
 	write []*nodes
+	lost  bool // a part of the tree is missing until a rebuild
 }
 
 // epochs begins an operation, and does what is beside in the trip that reads the
@@ -156,7 +165,7 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 	}
 	read := t.nodes(m, m.epoch)
 	read.began = began
-	ep := &epochs{read: read, write: []*nodes{read}}
+	ep := &epochs{read: read, write: []*nodes{read}, lost: m.lost > 0}
 	if m.phase != idle {
 		other := t.nodes(m, m.other)
 		other.began = began
@@ -179,20 +188,31 @@ func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Sto
 // to another epoch.
 const beginTries = 8
 
-// begin does work as a writer, and again if the epochs were out of date or the root
-// was missing.
+// begin does work as a writer, and again if the epochs were out of date or a node was
+// missing. Such a node is made again once its loss is counted.
 func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, beside ...func(kv.Store) error) error {
 	var err error
+	var heals *lossError
 	for range beginTries {
 		var ep *epochs
 		if ep, err = t.epochs(ctx, s, true, beside...); err != nil {
 			return err
 		}
+		for _, p := range ep.write {
+			p.heals = heals
+		}
+		var loss *lossError
 		switch err = work(ep); {
-		case errors.Is(err, errRootLost):
+		case errors.As(err, &loss):
 			t.forget()
-			if err := t.restart(ctx, s); err != nil && !again(err) {
+			noted := t.countLoss
+			if heals = loss; loss.name == "" {
+				noted = t.restart
+			}
+			if err := noted(ctx, s); err != nil && !again(err) {
 				return err
+			} else if err != nil {
+				heals = nil
 			}
 		case errors.Is(err, errLate):
 			t.forget()

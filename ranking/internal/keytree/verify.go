@@ -68,6 +68,7 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 		return Report{}, err
 	}
 	if ep.read == nil {
+		// Nothing is there, so all that should be is missing.
 		states, err := t.Truth.States(ctx, s, ids)
 		var r Report
 		for i, st := range states {
@@ -82,6 +83,9 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 	if err != nil {
 		return Report{}, err
 	}
+	if ep.lost {
+		r.Wrong = append(r.Wrong, "a part was lost, and not rebuilt since from all members")
+	}
 	r.Missing, err = v.missing(ctx, s, ids)
 	return *r, err
 }
@@ -92,9 +96,12 @@ const mendRounds = 4
 
 // Mend does what Verify does, and repairs the tree: it calls clear to remove entries,
 // adds the members that are missing, and makes lost nodes again. Counts need a
-// Refresh afterward.
+// Refresh afterward. If a part of the tree was lost, it does what Rebuild does.
 func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, clear func(context.Context, []Doubt) error) (Report, error) {
 	first, err := t.Verify(ctx, s, ids)
+	if err == nil && len(ids) > 0 && (t.Lost() || first.Lost > 0) {
+		return first, t.Rebuild(ctx, s, ids)
+	}
 	found := first
 	for round := 1; err == nil && round < mendRounds && found.mendable(); round++ {
 		if err = t.mend(ctx, s, found, clear); err == nil {
@@ -116,7 +123,7 @@ func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(co
 		return err
 	}
 	for _, id := range found.Missing {
-		if err := t.putIn(ctx, s, id); err != nil {
+		if err := t.Restore(ctx, s, id); err != nil {
 			return err
 		}
 	}
@@ -137,8 +144,9 @@ func (t *Tree) remakeMissing(ctx context.Context, s kv.Store, name string) error
 	})
 }
 
-// putIn adds the entry of the member id, if its record says that it is in.
-func (t *Tree) putIn(ctx context.Context, s kv.Store, id string) error {
+// Restore adds the entry of the member id, if its record says that it is in, and it is
+// missing.
+func (t *Tree) Restore(ctx context.Context, s kv.Store, id string) error {
 	st, err := t.state(ctx, s, id)
 	if err != nil || !st.In {
 		return err

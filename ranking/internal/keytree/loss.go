@@ -1,0 +1,117 @@
+package keytree
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A store that is short of memory drops keys. A tree of which something is missing must
+// not look like a smaller one.
+//
+// A node that is missing is noticed by whoever needs it: it is made before the router
+// above it, and never deleted while the tree uses it. A query then refuses. A writer
+// makes the node again, since writing must go on. Before that it counts the loss in the
+// definition, and as long as a loss is counted there no query answers. A rebuild into
+// fresh nodes, from all members, takes the count back.
+//
+// The definition itself is put back from the edge, which has a copy.
+
+// lossError says that the node called name is missing.
+type lossError struct{ name string }
+
+func (e *lossError) Error() string {
+	return fmt.Sprintf("the node %s of a ranking is lost", keyName(e.name))
+}
+
+func (e *lossError) Unwrap() error { return kvmodel.ErrNeedsRebuild }
+
+// errLost says that no query of t is answered before a rebuild.
+func (t *Tree) errLost(what string) error {
+	return fmt.Errorf("%w: the store has lost %s of the ranking %s", kvmodel.ErrNeedsRebuild, what, t.name)
+}
+
+// Lost reports whether this process knows that a part of the tree was lost, and not yet
+// that it is there again.
+func (t *Tree) Lost() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last != nil && t.last.lost > 0 || t.meta != nil && t.meta.lost > 0
+}
+
+// HasLost is Lost by the definition as it is stored.
+func (t *Tree) HasLost(ctx context.Context, s kv.Store) (bool, error) {
+	m, err := t.readMeta(ctx, s)
+	lost := m != nil && m.lost > 0 || m == nil && t.wasThere() && !t.ended()
+	return lost, err
+}
+
+// countLoss notes in the definition that another node was lost.
+func (t *Tree) countLoss(ctx context.Context, s kv.Store) error {
+	m, err := t.readMeta(ctx, s)
+	if m == nil || err != nil {
+		return err
+	}
+	next := *m
+	next.lost++
+	return t.writeMeta(ctx, s, m, &next)
+}
+
+// putBack adds the definition again, if the tree was there: as the edge or this process
+// has it, of the two the later. It returns nil if there was no tree, or nothing has a
+// copy.
+func (t *Tree) putBack(ctx context.Context, s kv.Store) (*meta, error) {
+	if t.ended() || !t.wasThere() {
+		return nil, nil
+	}
+	if err := t.readEdge(ctx, s); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	m := t.edge.copy
+	if t.last != nil && (m == nil || m.epoch < t.last.epoch) {
+		m = t.last
+	}
+	t.mu.Unlock()
+	if m == nil {
+		return nil, nil
+	}
+	// Where it may not be written, or someone else was first, a read will show.
+	_, _ = kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
+	r, _ := kv.One(ctx, s, kv.OpGet(t.metaKey()))
+	there, err := decodeMeta(r)
+	if there == nil && err == nil {
+		return m, nil
+	}
+	return there, err
+}
+
+// wasThere reports whether this process knows that the tree was there.
+func (t *Tree) wasThere() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last != nil || t.edge.epoch != 0
+}
+
+// ended reports whether the tree ends so soon that what is missing may have ended.
+func (t *Tree) ended() bool {
+	return !t.Expires.IsZero() && t.Expires.Sub(t.Now()) < time.Minute
+}
+
+// witness stores a copy of m in the edge, in the background, unless it is there.
+func (t *Tree) witness(m *meta) {
+	if m == nil || t.Later == nil || t.ended() {
+		return
+	}
+	e := t.knownEdge()
+	if e.copy != nil && e.epoch == m.epoch && e.copy.lost == m.lost {
+		return
+	}
+	if e.epoch != m.epoch {
+		e = edge{}
+	}
+	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
+}

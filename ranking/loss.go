@@ -1,0 +1,91 @@
+package ranking
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A tree that has lost a part is rebuilt from all records, whether a rebuild of the
+// board or one of the data class has come across it.
+
+// losses are the trees that a rebuild of the data class has found to have lost a part.
+type losses struct {
+	mu sync.Mutex
+	of map[boardKey]bool
+}
+
+func (l *losses) note(key boardKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = make(map[boardKey]bool)
+	}
+	l.of[key] = true
+}
+
+// take returns the trees and forgets them.
+func (l *losses) take() []boardKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Collect(maps.Keys(l.of))
+	l.of = nil
+	return all
+}
+
+// met notes the tree of a value in the period that holds at if it has lost a part.
+func (c *core[T]) met(by string, at time.Time) {
+	if c.tree(by, at).Lost() {
+		c.losses.note(boardKey{by, c.per.begin(at)})
+	}
+}
+
+// Finish rebuilds the trees that have lost a part.
+func (c *core[T]) Finish(ctx context.Context) error {
+	lost := c.losses.take()
+	if len(lost) == 0 {
+		return nil
+	}
+	ids, err := c.allOf(ctx, lost)
+	if err != nil {
+		return err
+	}
+	return c.failure(errors.Join(kv.Each(ctx, c.host.Store(), lost, func(s kv.Store, _ int, key boardKey) error {
+		return c.tree(key.by, c.time(key.at)).Rebuild(ctx, s, ids[key.by])
+	})...))
+}
+
+// allOf returns, by value, the id texts of all records that belong on the boards of
+// trees.
+func (c *core[T]) allOf(ctx context.Context, trees []boardKey) (map[string][]string, error) {
+	ids := make(map[string][]string)
+	for _, key := range trees {
+		ids[key.by] = []string{}
+	}
+	err := c.host.Each(ctx, func(recs []*plug.Seen[T]) error {
+		for _, rec := range recs {
+			for by := range ids {
+				if stateOf(by, rec).In {
+					ids[by] = append(ids[by], rec.ID)
+				}
+			}
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// allIfLost returns ids, or those of all records on the board if that has lost a part.
+func (p part[T]) allIfLost(ctx context.Context, ids []string) ([]string, error) {
+	if lost, err := p.tree(p.by, p.when()).HasLost(ctx, p.host.Store()); !lost || err != nil {
+		return ids, err
+	}
+	all, err := p.allOf(ctx, []boardKey{{by: p.by}})
+	return all[p.by], err
+}
