@@ -58,11 +58,10 @@ type DB struct {
 // dataClass is what a DB knows of a data class, for any type of records.
 type dataClass interface {
 	repair.Model
-	shape() string
+	definitions() []string
 	archive(ctx context.Context, ids []string) error
-	readBuilt(ctx context.Context, s kv.Store) error
 
-	// accept takes note that anything the model has stored may have been lost.
+	// accept takes what the store has lost of what the model has for lost.
 	accept(ctx context.Context) error
 }
 
@@ -128,7 +127,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		powers.Outages(db.outages.hear)
 	}
 	db.journal = journal.New(journal.Config{
-		Store: db.store, Log: o.log, Atomic: db.atomic != nil, Closed: db.work.Closed(),
+		Store: db.store, Log: o.log, Now: o.now, Atomic: db.atomic != nil, Closed: db.work.Closed(),
 		Shapes: db.shapes, Archive: db.archive,
 	})
 	db.repairer = repair.New(repair.Config{
@@ -162,14 +161,15 @@ func (db *DB) logLoss(servers []string, lost error) {
 // ErrNeedsRebuild: Rebuild makes those whose records are left. The records that are
 // gone, and what no record says, such as plain counters, do not come back.
 func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
-	if err := db.Writable(); err != nil || db.losses == nil {
+	if err := db.Writable(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
-	servers, err = db.losses.Accept(ctx)
-	if err != nil || len(servers) == 0 {
-		return servers, err
+	if db.losses != nil {
+		if servers, err = db.losses.Accept(ctx); err != nil {
+			return servers, err
+		}
 	}
 	var errs []error
 	for _, m := range db.allModels() {
@@ -359,8 +359,8 @@ func (db *DB) shapes() []string {
 	defer db.mu.Unlock()
 	var all []string
 	for name, m := range db.models {
-		if shape := m.shape(); shape != "" {
-			all = append(all, name+"="+shape)
+		if _, ok := m.(notes); !ok {
+			all = append(all, shapeOf(name, m.definitions()))
 		}
 		if m.Handles() {
 			all = append(all, journal.Handling(name))

@@ -1,6 +1,10 @@
 package kvmodel
 
-import "github.com/ringtree/ringtree/internal/envelope"
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+)
 
 // What tests see of the inside.
 
@@ -24,3 +28,7 @@ func EncodeLive(model int, rev uint64, body []byte) []byte {
 	e := envelope.Envelope{Model: model, Rev: rev, Body: body}
 	return e.Encode(nil)
 }
+
+// Accept takes what the store has lost of the model's enumeration and of its built item
+// for lost.
+func (r *Records[T, K]) Accept(ctx context.Context) error { return r.m.accept(ctx) }

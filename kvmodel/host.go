@@ -34,7 +34,7 @@ func (h host[T]) Store() kv.Store { return h.m.db.store }
 func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
 
 func (h host[T]) Built() bool {
-	missing, known := h.m.built.Known()
+	missing, known, _ := h.m.built.Known()
 	return known && !slices.Contains(missing, definition(h.index))
 }
 
@@ -47,12 +47,12 @@ func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Se
 }
 
 func (h host[T]) Each(ctx context.Context, f func([]*plug.Seen[T]) error) error {
-	return h.m.eachID(ctx, func(ids []string) error {
+	return h.m.eachID(ctx, func(ids []string) (live int, err error) {
 		recs, err := h.See(ctx, h.m.db.store, ids...)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		return f(recs)
+		return living(recs), f(recs)
 	})
 }
 

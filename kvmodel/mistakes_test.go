@@ -137,6 +137,36 @@ func TestMistakes_OfCountersAreNoticed(t *testing.T) {
 	})
 }
 
+// Each mistake is one that the protocol of releases side by side was designed around.
+func TestMistakes_OfReleasesSideBySideAreNoticed(t *testing.T) {
+	const current, rebuild = "kvmodel/current.go", "kvmodel/rebuild.go"
+	const repair, item = "kvmodel/internal/repair/repair.go", "kvmodel/internal/built/built.go"
+	proof.Mistakes(t, "./kvmodel", "TestReleases_", nil, []proof.Mistake{
+		proof.Wrong("a build is marked whatever the item says",
+			item, "			case i < 0, indexes[i].token != \"\" && indexes[i].token != building[def]:\n				stopped = true\n", "			case i < 0:\n				indexes, change = append(indexes, state{def: def}), true\n",
+		),
+		proof.Wrong("records are not fenced",
+			rebuild, "	changed := b.fencing\n", "	changed := false\n",
+		),
+		proof.Wrong("who has slept does not look again",
+			current, "	return claimed && (recent(looked) || recent(ticked) && !looked.Before(since))", "	_, _ = recent(ticked), looked.Before(since)\n	return claimed",
+		),
+		proof.Wrong("no one waits for the readers",
+			item, "	if !kv.Sleep(ctx, b.ripe.Sub(b.Now())) {", "	if ctx.Err() != nil {",
+		),
+		proof.Wrong("an index leaves in one step",
+			item, "				foreign = append(foreign, s)\n				indexes[i].token, change = leaving, change || s.token != leaving", "				if s.token != leaving {\n					foreign = append(foreign, s)\n				}\n				indexes[i].token, change = leaving, change || s.token != leaving",
+		),
+		proof.Wrong("a reader looks once",
+			item, "b.Now().Sub(b.read) < readFor)", "b.Now().Sub(b.read) < 1000*readFor)",
+			rebuild, "		if m.built.IsDue() {", "		if false {",
+		),
+		proof.Wrong("a repair removes lines of indexes it does not know",
+			repair, "		if touchesAny(l, names) {", "		if touchesAny(l, nil) {",
+		),
+	})
+}
+
 // Each mistake is one that the looks for dead processes were designed around.
 func TestMistakes_OfTheLooksForTheDeadAreNoticed(t *testing.T) {
 	const watch, repair, sign = "kvmodel/watch.go", "kvmodel/internal/repair/repair.go", "kvmodel/internal/repair/sign.go"
@@ -146,9 +176,6 @@ func TestMistakes_OfTheLooksForTheDeadAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("a process counts as dead one look later",
 			sign, "const deadAfter = 29 * time.Second", "const deadAfter = 31 * time.Second",
-		),
-		proof.Wrong("what an older release cannot repair goes with the rest",
-			"kvmodel/repair.go", "return !slices.ContainsFunc(indexes, func(index string) bool { return built.NamesOther(there.Defs, mine, index) }), nil", "return !slices.ContainsFunc(indexes, func(index string) bool { return index == \"\" && built.NamesOther(there.Defs, mine, index) }), nil",
 		),
 		proof.Wrong("changes go unheard",
 			repair, "err != nil || !r.isHeard(j) {", "err != nil {",

@@ -2,11 +2,8 @@ package kvmodel
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -15,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
-	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -84,15 +80,6 @@ func (m *model[T]) definitions() []string {
 
 func definition[T any](index plug.Index[T]) string { return index.Name() + "=" + index.Def() }
 
-// shape differs between two releases that keep different indexes.
-func (m *model[T]) shape() string {
-	h := sha256.New()
-	for _, index := range m.indexes {
-		fmt.Fprintf(h, "%q %q\n", index.Name(), index.Def())
-	}
-	return hex.EncodeToString(h.Sum(nil)[:6])
-}
-
 func (m *model[T]) key(id string) string { return recordKey.KeyOfText([]string{m.name}, id) }
 
 // failure returns err with the record it concerns, unless it says so already. A
@@ -133,47 +120,4 @@ func (m *model[T]) Changed(ctx context.Context, age time.Duration, id string, cr
 		return nil
 	}
 	return err
-}
-
-// archive puts ids into the enumeration. Numbered records need none: the last
-// number says which there are.
-func (m *model[T]) archive(ctx context.Context, ids []string) error {
-	if m.numbers != nil {
-		return nil
-	}
-	return m.all.Put(ctx, m.db.store, ids)
-}
-
-// eachID calls f with the ids of all records there may be, in batches, each id
-// once.
-func (m *model[T]) eachID(ctx context.Context, f func(ids []string) error) error {
-	if m.numbers != nil {
-		return m.eachNumber(ctx, f)
-	}
-	// A line is deleted only after its id is in a chunk, so reading the lines
-	// first misses none.
-	open, err := journal.CreatedIDs(ctx, m.db.store, m.name)
-	if err != nil {
-		return err
-	}
-	return m.all.Each(ctx, m.db.store, open, f)
-}
-
-// eachNumber calls f with the ids of all records there were, in batches.
-func (m *model[T]) eachNumber(ctx context.Context, f func(ids []string) error) error {
-	last, err := m.numbers.Last(ctx, m.db.store)
-	if err != nil {
-		return m.failure("the last number", err)
-	}
-	const atOnce = 100
-	for first := int64(1); first <= last; first += atOnce {
-		var ids []string
-		for n := first; n <= min(last, first+atOnce-1); n++ {
-			ids = append(ids, strconv.FormatInt(n, 10))
-		}
-		if err := f(ids); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -64,8 +64,8 @@ func (n notes) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 	return nil
 }
 
-// Knows is true: what finishes notes knows what they are about.
-func (notes) Knows(context.Context, []string) (bool, error) { return true, nil }
+// Lacked returns none: notes are of no index.
+func (notes) Lacked(context.Context) ([]string, error) { return nil, nil }
 
 // Handles is false: nobody handles notes.
 func (notes) Handles() bool { return false }
@@ -73,12 +73,10 @@ func (notes) Handles() bool { return false }
 // Changed does nothing.
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 
-func (notes) readBuilt(context.Context, kv.Store) error { return nil }
-
 func (notes) archive(context.Context, []string) error { return nil }
 
 // accept does nothing: a note that is lost cannot be made again.
 func (notes) accept(context.Context) error { return nil }
 
-// shape is empty: nothing is built of notes.
-func (notes) shape() string { return "" }
+// definitions returns none: nothing is built of notes.
+func (notes) definitions() []string { return nil }

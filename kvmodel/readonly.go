@@ -2,16 +2,14 @@ package kvmodel
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // ReadOnly makes a DB that takes no part in what others write: it has no journal and
-// no tick, repairs and builds nothing, and leaves upkeep to others. It asks again
-// every 15 seconds which indexes may be read. Whatever writes returns [ErrReadOnly],
-// and so does every write to [DB.Store].
+// no tick, repairs and builds nothing, and leaves upkeep to others. Whatever writes
+// returns [ErrReadOnly], and so does every write to [DB.Store].
 func ReadOnly() Option { return func(o *options) { o.readOnly = true } }
 
 // Writable returns nil, or an [ErrReadOnly] if the DB was opened with [ReadOnly]. It
@@ -67,13 +65,4 @@ func (u unwritten) Do(ctx context.Context, ops []kv.Op) error {
 		ops[position].Result = reads[i].Result
 	}
 	return kv.Unanswered(ops)
-}
-
-// readBuilt asks again which indexes of the models in use may be read.
-func (db *DB) readBuilt(ctx context.Context) error {
-	var works []func(kv.Store) error
-	for _, m := range db.allModels() {
-		works = append(works, func(s kv.Store) error { return m.readBuilt(ctx, s) })
-	}
-	return errors.Join(kv.Together(ctx, db.store, works...)...)
 }

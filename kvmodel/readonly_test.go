@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -16,17 +15,12 @@ func TestReadOnly_ItLooksAgainWhichIndexesMayBeRead(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		writer := start(t, plain(mem)).ends(t)
 		must(t, writer.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
-		trips := 0
-		reader := start(t, kv.Trace(plain(mem), func(context.Context, kv.Trip) { trips++ }), kvmodel.ReadOnly()).ends(t)
+		reader := start(t, plain(mem), kvmodel.ReadOnly()).ends(t)
 		_, err := reader.byCode.Find(ctx, "c")
 		must(t, err)
 		older := open(t, shared{plain(mem)})
 		must(t, kvmodel.NewRecords(older, noteSchema()).Create(ctx, &note{ID: "b", Text: "x"}))
-		trips = 0
 		wait(15 * time.Second)
-		if trips != 1 {
-			t.Errorf("it took %d trips to look, want 1", trips)
-		}
 		_, err = reader.byCode.Find(ctx, "c")
 		wantErr(t, err, kvmodel.ErrNeedsRebuild)
 		wantErr(t, reader.Rebuild(ctx), kvmodel.ErrReadOnly)

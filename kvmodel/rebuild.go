@@ -5,33 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
-	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
-
-// writable returns nil when the model may be written: the built item says which
-// of its indexes hold all records. On a store that one process holds alone, an
-// index that was added since is built here and now, while others wait.
-func (m *model[T]) writable(ctx context.Context) error {
-	if m.db.work.IsClosed() {
-		return kv.Unavailable(errDBClosed)
-	}
-	if err := m.db.Writable(); err != nil {
-		return err
-	}
-	return m.built.Claim(ctx, m.definitions, func(missing []string) ([]string, error) {
-		if m.db.atomic == nil {
-			return missing, nil
-		}
-		return m.buildMissing(ctx, missing)
-	})
-}
 
 // buildMissing rebuilds the indexes that are missing and returns those that still
 // are: records in conflict do not keep others from being written.
@@ -48,7 +27,10 @@ func (m *model[T]) buildMissing(ctx context.Context, missing []string) ([]string
 // indexReady returns nil if index holds all records.
 func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 	def := definition(index)
-	if missing, known := m.built.Known(); known && !slices.Contains(missing, def) {
+	if missing, _, fresh := m.built.Known(); fresh && !slices.Contains(missing, def) {
+		if m.built.IsDue() {
+			m.db.Soon(func(ctx context.Context) error { _, err := m.missing(ctx); return err })
+		}
 		return nil
 	}
 	// Another process may have rebuilt it since.
@@ -60,15 +42,6 @@ func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 	return err
 }
 
-// readBuilt asks again which indexes do not hold all records, if that is known. An
-// error makes it unknown.
-func (m *model[T]) readBuilt(ctx context.Context, s kv.Store) error {
-	if _, known := m.built.Known(); !known {
-		return nil
-	}
-	return m.built.ReadAgain(ctx, s, m.definitions())
-}
-
 // missing returns the indexes that do not hold all records. On a store that one
 // process holds alone they are built first.
 func (m *model[T]) missing(ctx context.Context) ([]string, error) {
@@ -78,103 +51,65 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 		// remembered, since the first write may come at any time.
 		return nil, err
 	}
-	missing := built.Missing(m.definitions(), there.Defs)
+	missing := built.Missing(m.definitions(), there.Whole)
 	if len(missing) > 0 && m.db.atomic != nil {
 		if err := m.writable(ctx); err != nil {
 			return nil, err
 		}
-		missing, _ = m.built.Known()
+		missing, _, _ = m.built.Known()
 		return missing, nil
 	}
 	m.built.Saw(there, missing)
 	return missing, nil
 }
 
-// accept makes what the model knows of its indexes worth nothing: servers have lost
-// their memory, and that is known. Rebuild makes them again.
-func (m *model[T]) accept(ctx context.Context) error { return m.built.Disown(ctx) }
-
-// rebuildTries is how often, once a second, a rebuild looks whether processes
-// with other indexes have ended.
-const rebuildTries = 60
-
-// awaitOthers returns when no process writes the model with other indexes, whose
-// records a rebuild would miss. An ErrNeedsRebuild names a process that does not
-// end.
-func (m *model[T]) awaitOthers(ctx context.Context) error {
-	var process string
-	for range rebuildTries {
-		var err error
-		if process, err = m.otherWriter(ctx); process == "" || err != nil {
-			return err
-		}
-		if !kv.Sleep(ctx, time.Second) {
-			break
-		}
-	}
-	return fmt.Errorf("%w, but process %s writes %s with other indexes: end it first", ErrNeedsRebuild, process, m.name)
-}
-
-// otherWriter returns a process that lives and has other indexes of m, or "".
-func (m *model[T]) otherWriter(ctx context.Context) (string, error) {
-	others, err := journal.Others(ctx, m.db.store, m.db.journal.IsOwn, nil)
-	if err != nil {
-		return "", err
-	}
-	for _, other := range others {
-		tick, shapes, err := other.Head()
-		if err != nil {
-			return "", err
-		}
-		differs := slices.ContainsFunc(shapes, func(shape string) bool {
-			name, hash, _ := strings.Cut(shape, "=")
-			return name == m.name && hash != m.shape()
-		})
-		if differs && !m.db.repairer.IsDead(other.Process, tick) {
-			return other.Process, nil
-		}
-	}
-	return "", nil
-}
-
 // rebuild makes every index hold every record, and says so in the built item.
 // Others may write at the same time, as long as they keep the same indexes.
 func (m *model[T]) rebuild(ctx context.Context) error {
+	for range maxTries {
+		err := m.rebuildOnce(ctx)
+		if !errors.Is(err, built.ErrStopped) {
+			return err
+		}
+	}
+	return fmt.Errorf("rebuild %s: %w", m.name, built.ErrStopped)
+}
+
+// A building makes indexes hold every record.
+type building[T any] struct {
+	*model[T]
+	tokens   built.Building
+	builders map[string]plug.Builder // the indexes, by name, that build themselves
+	fencing  bool                    // requests may be under way of a process that lacks an index
+}
+
+// rebuildOnce is one try of rebuild. From B2 on, a process that lacks an index takes it
+// out before it writes, so only those that have written before are to be looked for.
+func (m *model[T]) rebuildOnce(ctx context.Context) error {
 	number, err := m.built.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	// What is lost from now on may have been entered already.
-	since := m.built.Edition()
 	// An index is marked as built before its rebuild ends, so one that is missing now
 	// has not been built by this one.
 	_, ended, err := m.built.Rebuilds(ctx, m.db.store)
 	if err != nil {
 		return err
 	}
-	builders, err := m.builders(ctx)
-	if err != nil {
+	b := &building[T]{model: m}
+	if b.builders, err = m.builders(ctx); err != nil {
 		return err
 	}
-	var conflicts []error
-	err = m.eachID(ctx, func(ids []string) error {
-		recs, err := m.see(ctx, m.db.store, ids)
-		if err != nil {
-			return err
-		}
-		more, err := m.enterAll(ctx, recs, builders)
-		conflicts = append(conflicts, more...)
+	if b.tokens, err = m.built.Build(ctx); err != nil {
 		return err
-	})
-	if err == nil && len(conflicts) > 0 {
-		const shown = 10
-		err = fmt.Errorf("%d records are in conflict, so the indexes stay as they were: %w",
-			len(conflicts), errors.Join(conflicts[:min(len(conflicts), shown)]...))
 	}
-	if err != nil {
+	if err := b.awaitOthers(ctx, m.db.now()); err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
-	if err := m.buildAll(ctx, builders, ended, since); err != nil {
+	if err := b.enterEach(ctx); err != nil {
+		return fmt.Errorf("rebuild %s: %w", m.name, err)
+	}
+	if err := b.buildAll(ctx, ended); err != nil {
 		return fmt.Errorf("rebuild %s: %w", m.name, err)
 	}
 	if err := m.built.End(ctx, number); err != nil {
@@ -184,7 +119,7 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 	if wait != nil && !work.Waits(wait) {
 		return fmt.Errorf("rebuild %s: %w", m.name, wait)
 	}
-	return work.FirstError(m.built.Mark(ctx, since, m.definitions()), wait)
+	return work.FirstError(m.built.Mark(ctx, b.tokens, m.definitions()...), wait)
 }
 
 // builders returns the indexes, by name, that do not hold all records and build
@@ -194,28 +129,13 @@ func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error
 	if err != nil {
 		return nil, err
 	}
-	missing, builders := built.Missing(m.definitions(), there.Defs), map[string]plug.Builder{}
+	missing, builders := built.Missing(m.definitions(), there.Whole), map[string]plug.Builder{}
 	for _, index := range m.indexes {
 		if b, ok := index.(plug.Builder); ok && slices.Contains(missing, definition(index)) {
 			builders[index.Name()] = b
 		}
 	}
 	return builders, nil
-}
-
-// buildAll lets builders build themselves, in the order of the model's indexes.
-func (m *model[T]) buildAll(ctx context.Context, builders map[string]plug.Builder, ended int64, since built.Edition) error {
-	for _, index := range m.indexes {
-		if b := builders[index.Name()]; b != nil {
-			if err := b.Build(ctx, ended); err != nil {
-				return err
-			}
-			if err := m.built.Add(ctx, since, definition(index)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // finishIndexes does what indexes have left to do when every record is entered.
@@ -229,14 +149,49 @@ func (m *model[T]) finishIndexes(ctx context.Context) error {
 	return work.FirstError(errs...)
 }
 
+// buildAll lets the builders build themselves, in the order of the model's indexes.
+func (b *building[T]) buildAll(ctx context.Context, ended int64) error {
+	for _, index := range b.indexes {
+		if builder := b.builders[index.Name()]; builder != nil {
+			if err := builder.Build(ctx, ended); err != nil {
+				return err
+			}
+			if err := b.built.Mark(ctx, b.tokens, definition(index)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// enterEach makes the entries of every record in every index but the builders.
+func (b *building[T]) enterEach(ctx context.Context) error {
+	var conflicts []error
+	err := b.eachID(ctx, func(ids []string) (live int, err error) {
+		recs, err := b.see(ctx, b.db.store, ids)
+		if err != nil {
+			return 0, err
+		}
+		more, err := b.enterAll(ctx, recs)
+		conflicts = append(conflicts, more...)
+		return living(recs), err
+	})
+	if err == nil && len(conflicts) > 0 {
+		const shown = 10
+		err = fmt.Errorf("%d records are in conflict, so the indexes stay as they were: %w",
+			len(conflicts), errors.Join(conflicts[:min(len(conflicts), shown)]...))
+	}
+	return err
+}
+
 // enterAll makes the entries of recs in every index but the builders. Unique values
 // that two of them hold are returned as conflicts.
-func (m *model[T]) enterAll(ctx context.Context, recs []*plug.Seen[T], builders map[string]plug.Builder) (conflicts []error, err error) {
+func (b *building[T]) enterAll(ctx context.Context, recs []*plug.Seen[T]) (conflicts []error, err error) {
 	works := make([]func(kv.Store) error, len(recs))
 	for i, rec := range recs {
-		works[i] = func(s kv.Store) error { return m.enter(ctx, s, rec, builders) }
+		works[i] = func(s kv.Store) error { return b.enter(ctx, s, rec) }
 	}
-	for _, err := range kv.Together(ctx, m.db.store, works...) {
+	for _, err := range kv.Together(ctx, b.db.store, works...) {
 		var taken *TakenError
 		switch {
 		case errors.As(err, &taken):
@@ -248,25 +203,26 @@ func (m *model[T]) enterAll(ctx context.Context, recs []*plug.Seen[T], builders 
 	return conflicts, nil
 }
 
-// enter makes the entries of rec in every index but the builders. If the record changes at the same
-// time it starts over, since the change may not have touched what is to be
+// enter makes the entries of rec in every index but the builders. If the record changes
+// at the same time it starts over, since the change may not have touched what is to be
 // entered.
-func (m *model[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T], builders map[string]plug.Builder) error {
+func (b *building[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
 	for range maxTries {
-		err := m.enterOnce(ctx, s, rec, builders)
+		err := b.enterOnce(ctx, s, rec)
 		var taken *TakenError
 		if err == nil || errors.As(err, &taken) || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
-		if rec, err = m.seeOne(ctx, s, rec.ID); err != nil {
+		if rec, err = b.seeOne(ctx, s, rec.ID); err != nil {
 			return err
 		}
 	}
-	return m.failure(rec.ID, kv.ErrConflict)
+	return b.failure(rec.ID, kv.ErrConflict)
 }
 
 // enterOnce is one try of enter.
-func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T], builders map[string]plug.Builder) error {
+func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+	m := b.model
 	if rec.Value == nil {
 		// It may not have left all its places.
 		return m.repair(ctx, s, rec.ID, 0, nil, false)
@@ -275,7 +231,7 @@ func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T],
 	var prepare, beside []func(kv.Store) error
 	for i, index := range m.indexes {
 		places := index.Places(rec.Value)
-		if len(places) == 0 || builders[index.Name()] != nil {
+		if len(places) == 0 || b.builders[index.Name()] != nil {
 			continue
 		}
 		ttl := m.ttl(rec.Envelope)
@@ -297,20 +253,21 @@ func (m *model[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T],
 	if err := work.FirstError(kv.Together(ctx, s, prepare...)...); err != nil {
 		return err
 	}
-	if err := m.keepMarks(ctx, s, rec, moves); err != nil {
+	if err := b.keepMarks(ctx, s, rec, moves); err != nil {
 		return err
 	}
 	return work.FirstError(kv.Together(ctx, s, beside...)...)
 }
 
-// keepMarks stores in rec what the indexes of moves want to keep in it.
-func (m *model[T]) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen[T], moves []*plug.Move) error {
+// keepMarks stores in rec what the indexes of moves want to keep in it. Where a process
+// that lacks an index may still have a change under way, that fences the record.
+func (b *building[T]) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen[T], moves []*plug.Move) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)
-	changed := false
+	changed := b.fencing
 	for i, mv := range moves {
 		if mv != nil && mv.Mark != nil {
-			env.SetMark(m.indexes[i].Name(), mv.Mark)
+			env.SetMark(b.indexes[i].Name(), mv.Mark)
 			changed = true
 		}
 	}
@@ -318,6 +275,6 @@ func (m *model[T]) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen[T],
 		return nil
 	}
 	env.Rev++
-	_, err := kv.One(ctx, s, m.store(rec, &env))
+	_, err := kv.One(ctx, s, b.store(rec, &env))
 	return err
 }

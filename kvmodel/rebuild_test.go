@@ -141,9 +141,8 @@ func TestBuilt_AnIndexAddedLaterNeedsARebuildOnASharedStore(t *testing.T) {
 
 func TestBuilt_AnIndexRemovedAndAddedAgainIsBuiltAgain(t *testing.T) {
 	for _, first := range []string{"read", "write"} {
-		t.Run(first+" first", func(t *testing.T) {
-			ctx := t.Context()
-			s := shared{plain(memkv.New(memkv.Options{}))}
+		inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+			s := shared{plain(mem)}
 			v := deploy(t, s, "Code", "Text")
 			must(t, v.Create(ctx, &note{ID: "a", Text: "ta", Code: "ca"}))
 			v.undeploy(t)
@@ -168,16 +167,17 @@ func TestBuilt_AnIndexRemovedAndAddedAgainIsBuiltAgain(t *testing.T) {
 }
 
 func TestBuilt_AnIndexWithAnotherDefinitionIsAnotherIndex(t *testing.T) {
-	ctx := t.Context()
-	s := shared{plain(memkv.New(memkv.Options{}))}
-	v := deploy(t, s, "Code/1")
-	must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
-	v.undeploy(t)
-	v = deploy(t, s, "Code/2")
-	v.needsRebuild(t, "Code/2")
-	must(t, v.Rebuild(ctx))
-	v.finds(t, "Code/2", "ca", "a")
-	v.undeploy(t)
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		v := deploy(t, s, "Code/1")
+		must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
+		v.undeploy(t)
+		v = deploy(t, s, "Code/2")
+		v.needsRebuild(t, "Code/2")
+		must(t, v.Rebuild(ctx))
+		v.finds(t, "Code/2", "ca", "a")
+		v.undeploy(t)
+	})
 }
 
 func TestRebuild_ReportsTheConflictsAndMarksNothing(t *testing.T) {
@@ -328,8 +328,9 @@ func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
 		wait.Wait()
 		r, err := kv.One(ctx, s, kv.OpGet("built:Note"))
 		must(t, err)
-		if diff := cmp.Diff("\x07ByCode=\x07ByText=", string(r.Value)); diff != "" {
-			t.Errorf("built (-want +got)\n%s", diff)
+		birth, defs := string(r.Value[:18]), string(r.Value[18:])
+		if diff := cmp.Diff("\rByCode= whole\rByText= whole", defs); diff != "" || !strings.HasPrefix(birth, "\x11#") {
+			t.Errorf("built begins with %q, and then (-want +got)\n%s", birth, diff)
 		}
 		for _, v := range releases {
 			v.undeploy(t)

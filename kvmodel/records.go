@@ -3,7 +3,6 @@ package kvmodel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strconv"
 
@@ -41,8 +40,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		version: schema.Version,
 		codec:   schema.Codec,
 		schema:  schema.fields,
-		all:     enumeration.New(schema.Name),
-		built:   built.New(db.store, schema.Name),
+		all:     enumeration.New(schema.Name, db.now),
 
 		counters: newCounters(db, schema.Name, schema.Counters),
 		history:  schema.History,
@@ -60,6 +58,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 			Hint: numbersHint.Key(schema.Name),
 		}
 	}
+	m.built = built.New(m.builtConfig())
 	db.register(schema.Name, m)
 	return &Records[T, K]{m, schema}
 }
@@ -121,21 +120,27 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 }
 
 // All returns every record once, in no order. It reads the list of ids and then
-// the records, 100 a trip, and keeps the ids it has seen in memory. Records made or
-// deleted at the same time may be among them or not. After an error it ends.
+// the records, 100 a trip, and keeps 16 bytes in memory for each id it has seen, at
+// most those of some 300,000; where there are more it reads the list several times.
+// Records made or deleted at the same time may be among them or not. After an error it
+// ends. If the store has lost a part of the list, it returns the others first, and
+// then an ErrLost that says how many may be missing.
 func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		err := r.m.eachID(ctx, func(ids []string) error {
+		err := r.m.eachID(ctx, func(ids []string) (live int, err error) {
 			values, err := r.m.values(ctx, ids)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			for _, v := range values {
-				if v != nil && !yield(v, nil) {
-					return errStop
+				if v == nil {
+					continue
+				}
+				if live++; !yield(v, nil) {
+					return live, errStop
 				}
 			}
-			return nil
+			return live, nil
 		})
 		if err != nil && !errors.Is(err, errStop) {
 			yield(nil, err)
@@ -179,9 +184,6 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
 	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)
-	}
-	if err := r.m.awaitOthers(ctx); err != nil {
-		return fmt.Errorf("rebuild %s: %w", r.m.name, err)
 	}
 	return r.m.rebuild(ctx)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -79,16 +78,8 @@ func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) e
 	return m.repair(ctx, s, l.ID, past, l.Touched, true)
 }
 
-// Knows reports whether the model has these indexes, given by their names, just as
-// others may read them. What no one reads needs no repair.
-func (m *model[T]) Knows(ctx context.Context, indexes []string) (bool, error) {
-	there, err := m.built.Read(ctx)
-	if err != nil {
-		return false, err
-	}
-	mine := m.definitions()
-	return !slices.ContainsFunc(indexes, func(index string) bool { return built.NamesOther(there.Defs, mine, index) }), nil
-}
+// Lacked returns the names of the indexes that the built item names and m does not have.
+func (m *model[T]) Lacked(ctx context.Context) ([]string, error) { return m.built.Lacked(ctx) }
 
 // Handles reports whether there is someone to call for a change.
 func (m *model[T]) Handles() bool { return m.handlers.Any() }

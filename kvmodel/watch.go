@@ -44,18 +44,13 @@ func (w *watch) knownNow() int { return int(w.known.Load()) }
 // that it can repair now.
 func (db *DB) knowsMore() {
 	db.watch.known.Add(1)
-	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, repairEvery, db.look) })
+	if db.readOnly {
+		return
+	}
+	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, repairEvery, db.Repair) })
 	if db.watch.alone {
 		db.watch.timer.Reset(settleTime)
 	}
-}
-
-// look is what a DB does every 15 seconds.
-func (db *DB) look(ctx context.Context) error {
-	if db.readOnly {
-		return db.readBuilt(ctx)
-	}
-	return db.Repair(ctx)
 }
 
 // Repair looks once for what processes that died have left half done, and

@@ -65,6 +65,7 @@ type change[T any] struct {
 	unclear bool               // some commit was sent and not answered
 	creates bool               // and that was one of a new record
 	early   early              // of this try
+	late    bool               // the process has to look at the built item in this try
 	began   time.Time          // of this try
 	since   time.Time          // of the first
 	called  bool               // the handlers were called for this change

@@ -17,9 +17,6 @@ func (m *model[T]) change(ctx context.Context, s kv.Store, e edit[T]) (*T, error
 	if len(e.id) > MaxID {
 		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", kv.ErrTooLarge, len(e.id), MaxID))
 	}
-	if err := m.writable(ctx); err != nil {
-		return nil, m.failure(e.id, err)
-	}
 	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}
 	v, err := c.run()
 	if err != nil {
@@ -84,7 +81,10 @@ func (c *change[T]) moveOn() error {
 
 // try is one pass from A0 to the reply.
 func (c *change[T]) try(first bool) (*T, error) {
-	c.began = c.db.now()
+	if err := c.writable(c.ctx); err != nil {
+		return nil, err
+	}
+	c.began, c.late = c.db.now(), !c.isCurrent()
 	rec, recent, err := c.read(first)
 	if err != nil {
 		return nil, err

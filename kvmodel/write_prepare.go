@@ -26,6 +26,9 @@ func (c *change[T]) prepare(p *plan[T]) error {
 	if c.history > 0 {
 		works = append(works, func(s kv.Store) error { return c.keepRevision(s, p) })
 	}
+	if c.late {
+		works = append(works, func(s kv.Store) error { return c.lookAgain(c.ctx, s) })
+	}
 	if len(works) == 0 {
 		return nil
 	}

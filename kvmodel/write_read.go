@@ -14,7 +14,7 @@ func (c *change[T]) read(first bool) (rec *plug.Seen[T], recent bool, err error)
 	if first && c.fresh {
 		return &plug.Seen[T]{ID: c.id}, false, nil
 	}
-	if first {
+	if first && !c.late {
 		if results, ok := c.db.recent.Take(c.key(c.id), c.db.now()); ok {
 			if rec, err := c.decodeCounted(c.id, results); err == nil {
 				return rec, true, nil
@@ -22,6 +22,10 @@ func (c *change[T]) read(first bool) (rec *plug.Seen[T], recent bool, err error)
 		}
 	}
 	works := []func(kv.Store) error{func(s kv.Store) (err error) { rec, err = c.seeOne(c.ctx, s, c.id); return err }}
+	if c.late {
+		works = append(works, func(s kv.Store) error { return c.lookAgain(c.ctx, s) })
+		c.late = false
+	}
 	beside, err := c.besideRead()
 	if err != nil {
 		return nil, false, err

@@ -16,7 +16,7 @@ import (
 // that names one that does not.
 func (m *Memory) Accept(ctx context.Context) ([]string, error) {
 	if m.table() == (Table{}) {
-		if err := m.Pass(ctx); err != nil {
+		if err := m.Look(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -113,7 +113,7 @@ func (s *Server) Known() (number uint64, look bool, err error) {
 }
 
 // Saw takes the result of a get of the server's item that began after doubts. It
-// returns the number of its memory if that is as it was. Otherwise make a Pass and
+// returns the number of its memory if that is as it was. Otherwise call Look and
 // look again.
 func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
 	seen := read(s.Name, r)
@@ -146,10 +146,10 @@ func read(name string, r kv.Result) Seen {
 	return seen
 }
 
-// Pass looks at the items of all servers, finishes what others have left half done,
+// Look looks at the items of all servers, finishes what others have left half done,
 // and takes note of who has lost his memory. It returns an ErrUnavailable if that
-// cannot be known now. If another call makes a pass already, Pass waits for that.
-func (m *Memory) Pass(ctx context.Context) error {
+// cannot be known now. If another call looks already, Look waits for that.
+func (m *Memory) Look(ctx context.Context) error {
 	before := m.passes.Load()
 	if err := m.begin(ctx); err != nil {
 		return err

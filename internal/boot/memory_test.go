@@ -33,7 +33,7 @@ func TestMemory_ManyThatStartAtOnceAgree(t *testing.T) {
 	for i := range all {
 		all[i], _ = itemsOn(s)
 		wg.Go(func() {
-			if err := all[i].Pass(t.Context()); err != nil {
+			if err := all[i].Look(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -50,7 +50,7 @@ func TestMemory_AFirstStartTakes13TripsAndAnyOtherOne(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	for _, want := range []int64{13, 1} {
 		m, trips := itemsOn(s)
-		if err := m.Pass(t.Context()); err != nil {
+		if err := m.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := trips.Load(); got != want {
@@ -70,7 +70,7 @@ func TestServer_IsLookedAtAgainAfterSomeSeconds(t *testing.T) {
 			}
 		}
 		looks(true)
-		if err := m.Pass(t.Context()); err != nil {
+		if err := m.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		looks(false)
@@ -86,7 +86,7 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 		t.Run(fmt.Sprint("after write ", cut), func(t *testing.T) {
 			s := memkv.New(memkv.Options{})
 			before, _ := itemsOn(s)
-			if err := before.Pass(t.Context()); err != nil {
+			if err := before.Look(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := kv.One(t.Context(), s, kv.OpDelete("b")); err != nil {
@@ -110,7 +110,7 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 			}
 			// Before the first item has the new table, b is lost; afterwards it is not.
 			later, _ := itemsOn(s)
-			if err := later.Pass(t.Context()); err != nil {
+			if err := later.Look(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if lost, want := len(later.Lost()), 1; cut < 4 && lost != want || cut == 4 && lost != 0 {

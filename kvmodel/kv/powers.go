@@ -70,6 +70,10 @@ type Losses interface {
 	// of the store in one edition means nothing in another.
 	Edition() (number, id uint64)
 
+	// Look looks at the servers now. Otherwise that comes from time to time, and on a
+	// new connection.
+	Look(ctx context.Context) error
+
 	// GoneBack says that the store has shown an older state of key than it had
 	// acknowledged: its server has come back with old data. For all processes that
 	// is a loss like any other.

@@ -102,7 +102,7 @@ func (s *server) link(ctx context.Context) (*link, error) {
 		}
 		s.release(l)
 		if err == nil {
-			err = s.memory.Pass(ctx)
+			err = s.memory.Look(ctx)
 		}
 		if err != nil {
 			return nil, err

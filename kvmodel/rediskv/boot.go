@@ -203,7 +203,7 @@ func (s *Store) look(ctx context.Context, set uint64) map[int]error {
 		if set == 0 {
 			return unknown
 		}
-		if err := m.Pass(ctx); err != nil {
+		if err := m.Look(ctx); err != nil {
 			return s.allUnknown(set, unknown, err)
 		}
 		for i := range len(m.Names) {

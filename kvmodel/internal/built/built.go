@@ -9,17 +9,18 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var (
 	// builtKey names the indexes of a model that hold all of its records. It is
-	// added before the model's first write with all indexes there are. So a model
-	// without it has no records, and an index missing from it has to be rebuilt. Once
-	// the loss of a server's memory was accepted, it names the edition of the store
-	// first, and one that names another edition counts as if it named no index.
+	// added before the model's first write with all indexes there are. So an index
+	// missing from it has to be rebuilt. Once the loss of a server's memory was accepted,
+	// it names the edition of the store, too, and one that names another edition counts
+	// as if it named no index.
 	builtKey = kv.NewClass("built", 1) // model
 
 	// Rebuilds are numbered. One that begins after something was lost has it in
@@ -31,92 +32,115 @@ var (
 // maxTries is how often an item that others change as well is written.
 const maxTries = 8
 
+// Config is what the built item of a model needs of it.
+type Config struct {
+	Store  kv.Store
+	Now    func() time.Time
+	Atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
+	Model  string
+	All    *enumeration.Enumeration
+
+	// Witness is the key of something that is never removed once the model has been
+	// written for a while.
+	Witness string
+
+	// Mine returns the indexes of the model, each with its definition, sorted.
+	Mine func() []string
+}
+
 // Item is the built item of a model and what this process knows of it. An index
 // is named with its definition.
 type Item struct {
-	store  kv.Store
-	losses kv.Losses // nil: the store knows of none
-	model  string
+	Config
+	losses kv.Losses     // nil: the store knows of none
 	turn   chan struct{} // holds one token while no one claims the item
 
 	mu      sync.Mutex // never held during a trip
 	edition Edition    // of the store, in which the following holds
-	read    bool       // the item exists, and missing says what it does not name
-	claimed bool       // and it names none but this model's indexes
+	read    time.Time  // when the item was asked for, which exists; missing is what it does not name
 	missing []string   // indexes that do not hold all records
+	due     time.Time  // when it was last read in the background
+	begun   bool       // the model has a head
+	claimed string     // the journal under which the item names none but this model's indexes
+	looked  time.Time  // when that was last seen
+	ripe    time.Time  // when no reader uses an index any more that was taken out
 }
 
-// New returns the item of model, of which nothing is known.
-func New(s kv.Store, model string) *Item {
-	return &Item{store: s, losses: kv.PowersOf(s).Losses, model: model, turn: make(chan struct{}, 1)}
+const (
+	// readFor is how long what the item says may be used to read an index.
+	readFor = 15 * time.Second
+
+	// leaves is how long an index that was taken out is still read by others.
+	leaves = readFor + 5*time.Second
+)
+
+// Alone is the journal of a process that holds its store alone, and needs none.
+const Alone = "alone"
+
+// New returns the item of a model, of which nothing is known.
+func New(c Config) *Item {
+	return &Item{Config: c, losses: kv.PowersOf(c.Store).Losses, turn: make(chan struct{}, 1)}
 }
 
-// Edition is an edition of the store, as the item names it.
-type Edition struct{ number, id uint64 }
-
-// Edition returns the edition of the store, as this process knows it.
-func (b *Item) Edition() (e Edition) {
-	e.number, e.id = kv.EditionOf(b.losses)
-	return e
-}
-
-// text is how the item names the edition: "" is the first.
-func (e Edition) text() string {
-	if e.number <= 1 {
-		return ""
+// current forgets what was known in another edition of the store. The caller holds the
+// lock.
+func (b *Item) current() {
+	if now := b.Edition(); b.edition != now {
+		b.edition, b.read, b.missing, b.due, b.begun, b.claimed = now, time.Time{}, nil, time.Time{}, false, ""
 	}
-	return fmt.Sprintf("@%d.%x", e.number, e.id)
 }
 
-// Known returns the indexes that do not hold all records, and whether that is
-// known.
-func (b *Item) Known() (missing []string, read bool) {
+// Known returns the indexes that do not hold all records, whether that was ever known,
+// and whether it may still be used.
+func (b *Item) Known() (missing []string, read, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.edition != b.Edition() {
-		return nil, false
+	b.current()
+	read = !b.read.IsZero()
+	return b.missing, read, read && (b.Atomic != nil || b.Now().Sub(b.read) < readFor)
+}
+
+// IsDue reports whether what is known should be read again in the background, so that
+// no reader has to wait for it.
+func (b *Item) IsDue() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.current()
+	now := b.Now()
+	if b.Atomic != nil || now.Sub(b.read) < readFor/2 || now.Sub(b.due) < readFor/2 {
+		return false
 	}
-	return b.missing, b.read
+	b.due = now
+	return true
 }
 
-func (b *Item) isClaimed() bool {
+// Saw remembers that the item, as l shows it, does not name missing.
+func (b *Item) Saw(l Look, missing []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.claimed && b.edition == b.Edition()
-}
-
-// Saw remembers that the item, as it was read, exists and does not name missing.
-func (b *Item) Saw(l Look, missing []string) { b.learn(l.edition, missing, false) }
-
-// learn remembers what was found in an edition, and forgets what was known in
-// another.
-func (b *Item) learn(edition Edition, missing []string, claimed bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	claimed = claimed || b.claimed && b.edition == edition
-	b.edition, b.read, b.claimed, b.missing = edition, true, claimed, missing
-}
-
-// ReadAgain reads through s what the item names of mine. If that fails, or the item
-// is absent, nothing is known any more.
-func (b *Item) ReadAgain(ctx context.Context, s kv.Store, mine []string) error {
-	l, err := b.readThrough(ctx, s)
-	if err == nil && l.Exists {
-		b.Saw(l, Missing(mine, l.Defs))
-		return nil
+	b.current()
+	if l.edition == b.edition && !l.asked.Before(b.read) {
+		b.read, b.missing = l.asked, missing
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.read = false
-	return err
 }
 
-// Claim makes the item fit for a process that keeps the indexes mine in step: it
-// exists and names no other index. build is called with the indexes it does not
-// name, while other callers wait, and returns those that still do not hold all
-// records. Once that has succeeded, Claim does nothing more.
-func (b *Item) Claim(ctx context.Context, mine func() []string, build func(missing []string) ([]string, error)) error {
-	if b.isClaimed() {
+// Looked returns when the item was last seen to name no index but this model's, and
+// whether that was since the process has had the journal of that name.
+func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.current()
+	return b.looked, b.claimed != "" && b.claimed == journal
+}
+
+// Claim makes the item fit for a process that writes the model and has that journal: the
+// model has begun, and the item names no index that the process does not keep in step.
+// If it has, Claim returns when no reader uses that index any more. build is called
+// with the indexes it does not name, while other callers wait, and returns those that
+// still do not hold all records. Once that has succeeded, Claim does nothing more for
+// this journal.
+func (b *Item) Claim(ctx context.Context, journal string, build func(missing []string) ([]string, error)) error {
+	if _, claimed := b.Looked(journal); claimed {
 		return nil
 	}
 	select {
@@ -125,144 +149,186 @@ func (b *Item) Claim(ctx context.Context, mine func() []string, build func(missi
 		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { <-b.turn }()
-	if b.isClaimed() {
+	if _, claimed := b.Looked(journal); claimed {
 		return nil
 	}
-	missing, edition, err := b.claim(ctx, mine())
+	missing, l, err := b.claim(ctx)
 	if err == nil && len(missing) > 0 {
 		missing, err = build(missing)
 	}
 	if err == nil {
-		b.learn(edition, missing, true)
+		b.Saw(l, missing)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if l.edition == b.edition {
+			b.claimed, b.looked = journal, l.asked
+		}
 	}
 	return err
 }
 
-// claim returns those of mine that the item does not name, and in which edition.
-func (b *Item) claim(ctx context.Context, mine []string) (missing []string, edition Edition, err error) {
-	err = b.write(ctx, func(l Look) ([]string, bool) {
-		keep := mine
-		if l.Exists {
-			keep = slices.DeleteFunc(slices.Clone(l.Defs), func(def string) bool { return !slices.Contains(mine, def) })
+// claim takes the indexes other than this model's out of the item, and returns those of
+// it that do not hold all records. An index is first said to leave, so that every
+// process which lacks it waits until no reader uses it any more.
+func (b *Item) claim(ctx context.Context) (missing []string, l Look, err error) {
+	var foreign []state
+	err = b.write(ctx, func(v view) (indexes []state, change bool) {
+		l = v.Look
+		indexes, foreign = slices.Clone(v.indexes), nil
+		for i, s := range indexes {
+			if !slices.Contains(b.Mine(), s.def) {
+				foreign = append(foreign, s)
+				indexes[i].token, change = leaving, change || s.token != leaving
+			}
 		}
-		missing, edition = Missing(mine, keep), l.edition
-		return keep, !l.Exists || l.version == 0 || len(keep) < l.names
+		missing = Missing(b.Mine(), wholeOf(indexes))
+		return indexes, change
 	})
-	return missing, edition, err
+	if err != nil || len(foreign) == 0 {
+		return missing, l, err
+	}
+	if slices.ContainsFunc(foreign, func(s state) bool { return s.token != leaving }) {
+		b.ripe = time.Time{}
+	}
+	if err := b.ripen(ctx); err != nil {
+		return nil, l, err
+	}
+	return missing, l, b.write(ctx, func(v view) (indexes []state, change bool) {
+		indexes = slices.DeleteFunc(slices.Clone(v.indexes), func(s state) bool { return s.token == leaving })
+		return indexes, len(indexes) < len(v.indexes)
+	})
 }
 
-// Add makes the item name def too, which holds all records that there were since an
-// edition.
-func (b *Item) Add(ctx context.Context, since Edition, def string) error {
-	return b.writeIn(ctx, since, func(l Look) ([]string, bool) {
-		defs := append(slices.Clone(l.Defs), def)
-		slices.Sort(defs)
-		return defs, !slices.Contains(l.Defs, def)
-	})
+// ripen waits until no reader uses an index that was seen to leave. What is left of the
+// wait when ctx ends is for the next call.
+func (b *Item) ripen(ctx context.Context) error {
+	if b.Atomic != nil {
+		return nil // All readers are in this process.
+	}
+	if b.ripe.IsZero() {
+		b.ripe = b.Now().Add(leaves)
+	}
+	if !kv.Sleep(ctx, b.ripe.Sub(b.Now())) {
+		return kv.Unavailable(kv.Ended(ctx))
+	}
+	b.ripe = time.Time{}
+	return nil
 }
 
-// Mark makes the item name the indexes defs, which hold all records that there were
-// since an edition.
-func (b *Item) Mark(ctx context.Context, since Edition, defs []string) error {
-	err := b.writeIn(ctx, since, func(Look) ([]string, bool) { return defs, true })
+// Check looks whether the item still names no index but this model's, in a trip with
+// others. If it does not, the next Claim takes it out. own is the key of something else
+// to be read, whose answer it returns.
+func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, error) {
+	asked := b.Now()
+	got, err := kv.GetAll(ctx, s, own, builtKey.Key(b.Model))
+	if err != nil {
+		return kv.Result{}, err
+	}
+	v := view{Look: Look{asked: asked}}
+	if err := b.decode(got[1], &v); err != nil {
+		return got[0], err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.current()
+	b.looked = asked
+	if v.birth == "" || v.isPast() || len(b.lacked(v.indexes)) > 0 {
+		b.claimed = ""
+	}
+	return got[0], nil
+}
+
+// lacked returns the names of those of indexes that are not of this model.
+func (b *Item) lacked(indexes []state) (names []string) {
+	for _, s := range indexes {
+		if name, _, _ := strings.Cut(s.def, "="); !slices.Contains(b.Mine(), s.def) && s.token != leaving {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Lacked returns the names of the indexes that the item names and that are not of this
+// model.
+func (b *Item) Lacked(ctx context.Context) ([]string, error) {
+	v, err := b.look(ctx, b.Store)
+	return b.lacked(v.indexes), err
+}
+
+// Building is a build of indexes, by the token under which the item names each; "" if
+// it holds all records already.
+type Building map[string]string
+
+// ErrStopped says that a build has come to nothing, since a process that does not know
+// the index has begun to write, or a loss was accepted.
+var ErrStopped = errors.New("a process without the index has begun to write, or a loss was accepted")
+
+// Build lets the item say that the indexes which do not hold all records are being
+// built. From then on a process that does not know them takes them out before it
+// writes. A build that is under way has its token already.
+func (b *Item) Build(ctx context.Context) (Building, error) {
+	building := Building{}
+	err := b.write(ctx, func(v view) (indexes []state, change bool) {
+		indexes = slices.Clone(v.indexes)
+		for _, def := range b.Mine() {
+			if at(indexes, def) < 0 {
+				indexes = append(indexes, state{def: def, token: leaving})
+			}
+			if i := at(indexes, def); indexes[i].token == leaving {
+				indexes[i].token, change = newBirth(), true
+			}
+			building[def] = indexes[at(indexes, def)].token
+		}
+		return indexes, change
+	})
+	return building, err
+}
+
+// Mark makes the item say that defs hold all records, or returns ErrStopped if it does
+// not name one of them as it did when the build began. No token outlives an edition.
+func (b *Item) Mark(ctx context.Context, building Building, defs ...string) error {
+	stopped := false
+	var seen view
+	err := b.write(ctx, func(v view) (indexes []state, change bool) {
+		seen, indexes, stopped = v, slices.Clone(v.indexes), false
+		for _, def := range defs {
+			i := at(indexes, def)
+			switch {
+			case i < 0, indexes[i].token != "" && indexes[i].token != building[def]:
+				stopped = true
+			case indexes[i].token != "":
+				indexes[i].token, change = "", true
+			}
+		}
+		seen.indexes = indexes
+		return indexes, change && !stopped
+	})
+	if err == nil && stopped {
+		return fmt.Errorf("%s: %w", b.Model, ErrStopped)
+	}
 	if err == nil {
-		b.learn(since, nil, false)
+		b.Saw(seen.Look, Missing(b.Mine(), wholeOf(seen.indexes)))
 	}
 	return err
 }
 
-// Disown makes the item name no index: what it says may have been true only before a
-// loss.
-func (b *Item) Disown(ctx context.Context) error {
-	return b.write(ctx, func(Look) ([]string, bool) { return nil, true })
-}
-
-// writeIn is write for what holds in one edition only.
-func (b *Item) writeIn(ctx context.Context, edition Edition, edit func(Look) (defs []string, change bool)) error {
-	late := false
-	err := b.write(ctx, func(l Look) ([]string, bool) {
-		if late = l.edition != edition; late {
-			return nil, false
-		}
-		return edit(l)
-	})
-	if err == nil && late {
-		err = fmt.Errorf("%s: %w: what is lost was accepted while it was rebuilt, so rebuild it again", builtKey.Key(b.model), kv.ErrLost)
-	}
-	return err
-}
-
-// write stores what edit makes of the item, if that is a change.
-func (b *Item) write(ctx context.Context, edit func(Look) (defs []string, change bool)) error {
-	key := builtKey.Key(b.model)
+// write stores what edit makes of the indexes that the item names, if that is a
+// change.
+func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, change bool)) error {
 	for range maxTries {
-		l, err := b.Read(ctx)
+		v, err := b.begin(ctx)
 		if err != nil {
 			return err
 		}
-		defs, change := edit(l)
+		indexes, change := edit(v)
 		if change {
-			_, err = kv.One(ctx, b.store, kv.OpReplace(key, l.version, l.edition.encode(defs)))
+			err = b.put(ctx, b.Store, v, v.head.Birth, indexes)
 		}
 		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w", key, kv.ErrConflict)
-}
-
-// encode returns an item that names defs, and the edition before them.
-func (e Edition) encode(defs []string) []byte {
-	if text := e.text(); text != "" {
-		defs = append([]string{text}, defs...)
-	}
-	return wire.AppendTexts(nil, defs)
-}
-
-// Look is the item as it was read.
-type Look struct {
-	Defs   []string // the indexes it names, none if that was in another edition
-	Exists bool     // false: nothing was ever written to the model
-
-	edition Edition // when it was read
-	version kv.Version
-	names   int // how many indexes it names, in whichever edition
-}
-
-// Read reads the item. Where it is absent and the loss of a server's memory was
-// accepted, there may have been one.
-func (b *Item) Read(ctx context.Context) (Look, error) { return b.readThrough(ctx, b.store) }
-
-func (b *Item) readThrough(ctx context.Context, s kv.Store) (l Look, err error) {
-	r, err := kv.One(ctx, s, kv.OpGet(builtKey.Key(b.model)))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return l, err
-	}
-	l = Look{edition: b.Edition(), version: r.Version}
-	text := l.edition.text()
-	if l.Exists = err == nil || text != ""; err != nil {
-		return l, nil
-	}
-	if l.Defs, err = wire.ReadTexts(r.Value, "index"); err != nil {
-		return l, err
-	}
-	in := ""
-	if len(l.Defs) > 0 && l.Defs[0][0] == '@' {
-		in, l.Defs = l.Defs[0], l.Defs[1:]
-	}
-	if l.names = len(l.Defs); in != text {
-		l.Defs = nil
-	}
-	return l, nil
-}
-
-// NamesOther reports whether there names the index in a definition that is not among
-// mine.
-func NamesOther(there, mine []string, index string) bool {
-	return slices.ContainsFunc(there, func(def string) bool {
-		name, _, _ := strings.Cut(def, "=")
-		return name == index && !slices.Contains(mine, def)
-	})
+	return fmt.Errorf("%s: %w", builtKey.Key(b.Model), kv.ErrConflict)
 }
 
 // Missing returns what is in all and not in there.
@@ -278,21 +344,21 @@ func Missing(all, there []string) []string {
 
 // Begin returns the number of a rebuild that begins now.
 func (b *Item) Begin(ctx context.Context) (int64, error) {
-	return kv.Next(ctx, b.store, begunKey.Key(b.model), 0, 1)
+	return kv.Next(ctx, b.Store, begunKey.Key(b.Model), 0, 1)
 }
 
 // End notes that the rebuild of that number has ended.
 func (b *Item) End(ctx context.Context, number int64) error {
-	key := endedKey.Key(b.model)
+	key := endedKey.Key(b.Model)
 	for range maxTries {
-		r, err := kv.One(ctx, b.store, kv.OpGet(key))
+		r, err := kv.One(ctx, b.Store, kv.OpGet(key))
 		if kv.Failed(err) {
 			return err
 		}
 		if last, bad := kv.ParseNumber(r.Value); err == nil && bad == nil && last >= number {
 			return nil
 		}
-		_, err = kv.One(ctx, b.store, kv.OpReplace(key, r.Version, strconv.AppendInt(nil, number, 10)))
+		_, err = kv.One(ctx, b.Store, kv.OpReplace(key, r.Version, strconv.AppendInt(nil, number, 10)))
 		if err == nil {
 			return nil
 		}
@@ -303,7 +369,7 @@ func (b *Item) End(ctx context.Context, number int64) error {
 // Rebuilds returns the numbers of the last rebuild that has begun and of the last
 // that has ended, 0 if there was none.
 func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
-	results, err := kv.GetAll(ctx, s, begunKey.Key(b.model), endedKey.Key(b.model))
+	results, err := kv.GetAll(ctx, s, begunKey.Key(b.Model), endedKey.Key(b.Model))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -311,7 +377,7 @@ func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, er
 	for i, r := range results {
 		if r.Err == nil {
 			if numbers[i], err = kv.ParseNumber(r.Value); err != nil {
-				return 0, 0, fmt.Errorf("%s: rebuilds: %w", b.model, err)
+				return 0, 0, fmt.Errorf("%s: rebuilds: %w", b.Model, err)
 			}
 		}
 	}

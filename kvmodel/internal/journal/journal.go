@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -27,6 +28,7 @@ const segmentBytes = 32 << 10
 type Config struct {
 	Store  kv.Store
 	Log    *slog.Logger
+	Now    func() time.Time
 	Atomic bool // changes put new ids into the enumeration themselves
 	Closed <-chan struct{}
 
@@ -48,7 +50,11 @@ type Journal struct {
 	begun    string     // process, or the name that is about to be
 	edition  uint64     // of the store, when the process was listed
 	segments []*Segment // those that exist, oldest first; the last is written to
+	spare    *Segment   // one that exists, but that no head names yet
+	number   int64      // the last one of a segment that was tried
 	tick     uint64
+	ticked   time.Time // when the last tick that was answered was sent
+	since    time.Time // since when ticks have come without a gap
 
 	headOf       string // the process whose head has acknowledged a tick, and which
 	acknowledged uint64
@@ -64,8 +70,8 @@ func New(c Config) *Journal {
 	return j
 }
 
-// name returns the name under which this process writes, "" if it has no journal.
-func (j *Journal) name() string {
+// Process returns the name under which this process writes, "" if it has no journal.
+func (j *Journal) Process() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.process
@@ -90,7 +96,7 @@ func (j *Journal) Ready(ctx context.Context) error {
 		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { j.opening <- struct{}{} }()
-	switch process := j.name(); {
+	switch process := j.Process(); {
 	case j.isListed():
 		return nil
 	case process != "":
@@ -124,6 +130,7 @@ func (j *Journal) list(ctx context.Context, process string) error {
 func (j *Journal) open(ctx context.Context) error {
 	first := newSegment(kv.RandomName(), 0)
 	j.begin(first.process)
+	sent := j.Now()
 	err := j.Store.Do(ctx, []kv.Op{
 		kv.OpAdd(first.key(), nil),
 		kv.OpSet(headKey.Key(first.process), head{shapes: j.Shapes()}.encode()),
@@ -137,7 +144,8 @@ func (j *Journal) open(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.process = first.process
-	j.segments = []*Segment{first}
+	j.segments, j.spare, j.number = []*Segment{first}, nil, 0
+	j.ticked, j.since = sent, sent
 	return nil
 }
 
@@ -261,11 +269,11 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	if err := j.awaitTicking(ctx); err != nil {
 		return err
 	}
-	process := j.name()
+	process := j.Process()
 	if process == "" {
 		return nil
 	}
-	j.endLast()
+	j.endAll()
 	if _, err := j.removeComplete(ctx); err != nil {
 		return err
 	}
@@ -277,10 +285,13 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	return removeNames(ctx, j.Store, process)
 }
 
-func (j *Journal) endLast() {
+func (j *Journal) endAll() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if n := len(j.segments); n > 0 {
-		j.segments[n-1].ended = true
+	if j.spare != nil {
+		j.segments, j.spare = append(j.segments, j.spare), nil
+	}
+	for _, seg := range j.segments {
+		seg.ended = true
 	}
 }

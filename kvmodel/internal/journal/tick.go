@@ -113,33 +113,42 @@ func (j *Journal) last() *Segment {
 	return j.segments[len(j.segments)-1]
 }
 
-// rollOver writes the head, which shows that this process lives, and makes the
-// segment after last if last has lines. The head names a segment before it
-// exists.
+// rollOver makes the segment after last if last has lines, and writes the head, which
+// shows that this process lives. A segment is written to only once the head names it: if
+// another process has closed the head, no one would find it.
 func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
-	h, next := j.next(last)
-	err := h.write(ctx, j.Store, last.process, j.lastTick(last.process))
-	if err == nil {
-		j.ticked(last.process, h.tick)
+	next, err := j.next(ctx, last)
+	if err != nil {
+		return err
 	}
-	if errors.Is(err, errGoneBack) {
-		return j.goneBack(ctx, last.process, err)
-	}
-	if err == nil && next != last {
-		_, err = kv.One(ctx, j.Store, kv.OpAdd(next.key(), nil))
-	}
+	sent, h := j.Now(), j.headTo(next)
+	err = h.write(ctx, j.Store, last.process, j.lastTick(last.process))
 	switch {
+	case errors.Is(err, errGoneBack):
+		return j.goneBack(ctx, last.process, err)
 	case errors.Is(err, ErrNone):
 		j.forget(last.process)
+		if next != last {
+			return j.discard(ctx, next)
+		}
 		return nil
-	case err != nil && !errors.Is(err, kv.ErrExists):
+	case err != nil:
 		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if next != last && j.process == last.process {
+	j.headOf, j.acknowledged = last.process, h.tick
+	if j.process != last.process {
+		return nil
+	}
+	if j.Now().Sub(j.ticked) > gap {
+		j.since = sent
+	}
+	j.ticked = sent
+	if next != last {
 		last.ended = true
 		j.segments = append(j.segments, next)
+		j.spare = nil
 	}
 	return nil
 }
@@ -166,26 +175,84 @@ func (j *Journal) lastTick(process string) uint64 {
 	return j.acknowledged
 }
 
-func (j *Journal) ticked(process string, tick uint64) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.headOf, j.acknowledged = process, tick
+// discard deletes a segment that no head names.
+func (j *Journal) discard(ctx context.Context, seg *Segment) error {
+	_, err := kv.One(ctx, j.Store, kv.OpDelete(seg.key()))
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
-// next returns what the head is to say, and the segment to write to after this
-// tick, which is last itself if that is empty.
-func (j *Journal) next(last *Segment) (head, *Segment) {
+// next returns the segment to write to after this tick, which is last itself if that is
+// empty.
+func (j *Journal) next(ctx context.Context, last *Segment) (*Segment, error) {
+	next, exists := j.following(last)
+	if exists {
+		return next, nil
+	}
+	if _, err := kv.One(ctx, j.Store, kv.OpAdd(next.key(), nil)); err != nil {
+		return nil, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.spare = next
+	return next, nil
+}
+
+// following returns the segment after last, and whether it exists. A number is tried
+// once: after an unclear answer it may be added when the journal has been removed.
+func (j *Journal) following(last *Segment) (next *Segment, exists bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.spare != nil && j.spare.process == last.process:
+		return j.spare, true
+	case last.size == 0:
+		return last, true
+	}
+	j.number++
+	return newSegment(last.process, j.number), false
+}
+
+// headTo returns what the head is to say when next is the last segment.
+func (j *Journal) headTo(next *Segment) head {
 	shapes := j.Shapes()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	next := last
-	if last.size > 0 {
-		next = newSegment(last.process, last.number+1)
-	}
 	lowest := next.number
 	if len(j.segments) > 0 {
 		lowest = j.segments[0].number
 	}
 	j.tick++
-	return head{lowest, next.number, j.tick, shapes}, next
+	return head{lowest, next.number, j.tick, shapes}
+}
+
+// gap is how long a process may not have ticked without being taken for dead.
+const gap = 20 * time.Second
+
+// Alive returns when the last tick was sent, and since when ticks have come without a
+// gap in which others may have taken this process for dead.
+func (j *Journal) Alive() (ticked, since time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ticked, j.since
+}
+
+// HeadKey returns the key of the head of process.
+func HeadKey(process string) string { return headKey.Key(process) }
+
+// Seen notes what a get of the head of process, which is this one, has answered. It
+// returns ErrNone if another process has taken this one for dead.
+func (j *Journal) Seen(process string, got kv.Result) error {
+	if got.Err != nil && !errors.Is(got.Err, kv.ErrNotFound) {
+		return got.Err
+	}
+	if got.Err == nil {
+		if h, err := decodeHead(got.Value); err != nil || h.tick != closedTick {
+			return err
+		}
+	}
+	j.forget(process)
+	return ErrNone
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
@@ -48,9 +48,9 @@ type Model interface {
 	// RepairLine finishes the change of l.
 	RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 
-	// Knows reports whether a line that touches these indexes is finished by
-	// RepairLine: the model has those of them that can be read.
-	Knows(ctx context.Context, indexes []string) (bool, error)
+	// Lacked returns the names of the indexes of the model that others keep and this
+	// process does not know.
+	Lacked(ctx context.Context) ([]string, error)
 
 	// Handles reports whether the model has handlers.
 	Handles() bool
@@ -166,26 +166,36 @@ func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all exte
 	return nil
 }
 
-// knows reports whether this process has the models of all lines of j, and those of
-// the indexes they touch that can be read. An older release lacks the newest ones.
+// knows reports whether this process can repair all lines of j: it has their models, and
+// the indexes they touch, unless no one keeps these any more.
 func (r *Repairer) knows(ctx context.Context, j journal.Copy) (bool, error) {
-	touched := make(map[string][]string)
+	lacked := make(map[string][]string)
 	for _, l := range j.Lines {
-		if r.Model(l.Model) == nil {
+		m := r.Model(l.Model)
+		if m == nil {
 			return false, nil
 		}
-		for _, t := range l.Touched {
-			if all := touched[l.Model]; !slices.Contains(all, t.Index) {
-				touched[l.Model] = append(all, t.Index)
+		names, known := lacked[l.Model]
+		if !known {
+			var err error
+			if names, err = m.Lacked(ctx); err != nil {
+				return false, err
 			}
+			lacked[l.Model] = names
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(touched)) {
-		if known, err := r.Model(name).Knows(ctx, touched[name]); err != nil || !known {
-			return false, err
+		if touchesAny(l, names) {
+			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// touchesAny reports whether l may be of a change in one of the indexes with names. The
+// line of a deletion does not say in which.
+func touchesAny(l journal.Line, names []string) bool {
+	return len(names) > 0 && (!l.Created && len(l.Touched) == 0 || slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
+		return slices.Contains(names, t.Index)
+	}))
 }
 
 // isHeard reports whether the handlers that the process of j had are called for its

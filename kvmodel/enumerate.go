@@ -1,0 +1,120 @@
+package kvmodel
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+)
+
+// recordsAtOnce is how many records are read in one trip of an enumeration.
+const recordsAtOnce = 100
+
+// builtConfig returns what the built item needs of m. What is not removed any more
+// once it is there: the first chunk of ids, and record 1 where ids are numbers.
+func (m *model[T]) builtConfig() built.Config {
+	witness := m.all.FirstKey()
+	if m.numbers != nil {
+		witness = m.numbers.Key(1)
+	}
+	return built.Config{
+		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Model: m.name, All: m.all, Witness: witness, Mine: m.definitions,
+	}
+}
+
+// archive puts ids into the enumeration. Numbered records need none: the last
+// number says which there are.
+func (m *model[T]) archive(ctx context.Context, ids []string) error {
+	if m.numbers != nil || len(ids) == 0 {
+		return nil
+	}
+	if err := m.built.Begun(ctx); err != nil {
+		return err
+	}
+	return m.all.Put(ctx, m.db.store, ids)
+}
+
+// eachID calls f with the ids of all records there may be, in batches, each id
+// once. f returns how many of the records exist: if that is few, the enumeration is
+// compacted in the background.
+func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
+	if m.numbers != nil {
+		return m.eachNumber(ctx, f)
+	}
+	// A line is deleted only after its id is in a chunk, so reading the lines
+	// first misses none.
+	open, err := journal.CreatedIDs(ctx, m.db.store, m.name)
+	if err != nil {
+		return err
+	}
+	head, exists, err := m.built.Head(ctx)
+	if err != nil || !exists {
+		return err
+	}
+	live := 0
+	walked, err := m.all.Each(ctx, m.db.store, head, open, func(ids []string) error {
+		n, err := f(ids)
+		live += n
+		return err
+	})
+	switch {
+	case err != nil || !head.Exists():
+	case walked.IDs > 0 && walked.IDs >= 2*live:
+		m.db.Soon(func(ctx context.Context) error { return m.all.Compact(ctx, m.db.store, m.alive) })
+	case walked.Empty:
+		m.db.Soon(func(ctx context.Context) error { return m.all.Leave(ctx, m.db.store) })
+	}
+	return err
+}
+
+// alive reports which of the records with ids exist.
+func (m *model[T]) alive(ctx context.Context, ids []string) ([]bool, error) {
+	var alive []bool
+	for batch := range slices.Chunk(ids, recordsAtOnce) {
+		recs, err := m.see(ctx, m.db.store, batch)
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range recs {
+			alive = append(alive, rec.Value != nil)
+		}
+	}
+	return alive, nil
+}
+
+// accept takes what the store has lost of the enumeration and of the built item for
+// lost.
+func (m *model[T]) accept(ctx context.Context) error {
+	return m.failure("accept", m.built.Accept(ctx))
+}
+
+// living returns how many of recs exist.
+func living[T any](recs []*plug.Seen[T]) (n int) {
+	for _, rec := range recs {
+		if rec.Value != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// eachNumber calls f with the ids of all records there were, in batches.
+func (m *model[T]) eachNumber(ctx context.Context, f func(ids []string) (live int, err error)) error {
+	last, err := m.numbers.Last(ctx, m.db.store)
+	if err != nil {
+		return m.failure("the last number", err)
+	}
+	for first := int64(1); first <= last; first += recordsAtOnce {
+		var ids []string
+		for n := first; n <= min(last, first+recordsAtOnce-1); n++ {
+			ids = append(ids, strconv.FormatInt(n, 10))
+		}
+		if _, err := f(ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}

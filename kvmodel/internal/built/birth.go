@@ -1,0 +1,280 @@
+package built
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A model begins before its first write, in three steps: its head is added, unborn;
+// then the built item, which names all indexes; then the head is born. Both have the
+// same random text, the birth. So each of them is a witness of the other: where one is
+// absent, the store has lost it.
+
+// view is what the head of a model and its built item say, as they were read in one
+// trip.
+type view struct {
+	Look
+	head    enumeration.Head
+	version kv.Version // of the built item; 0 if there is none
+	of      string     // the edition that the built item names
+	birth   string     // in the built item, "" if a release without births has written it
+	indexes []state    // none of them holds all records, in an item of another edition
+	witness bool       // the model has been written for a while
+}
+
+// Look is what was found in the item.
+type Look struct {
+	Whole  []string // the indexes that hold all records
+	Exists bool     // the model may have been written
+
+	asked   time.Time
+	edition Edition // of the store
+}
+
+// isPast reports whether the built item is of another edition of the store, or was lost
+// in one: a loss was accepted since.
+func (v view) isPast() bool { return v.of != v.edition.text() }
+
+// isNew reports whether nothing was written to the model yet.
+func (v view) isNew() bool {
+	return !v.isPast() && (!v.head.Exists() && v.version == 0 || v.head.Exists() && !v.head.Born)
+}
+
+// isOld reports whether a release without heads has written the model last.
+func (v view) isOld() bool { return !v.head.Exists() && v.version != 0 && v.birth == "" }
+
+// isWhole reports whether the model may be written.
+func (v view) isWhole() bool { return v.head.Born && v.agrees() }
+
+// awaitsBirth reports whether the last step is left.
+func (v view) awaitsBirth() bool { return v.head.Exists() && !v.head.Born && v.agrees() }
+
+func (v view) agrees() bool { return v.version != 0 && !v.isPast() && v.birth == v.head.Birth }
+
+// lost returns an ErrLost if v cannot be without a loss.
+func (v view) lost(model string) error {
+	switch {
+	case v.isPast():
+		return nil
+	case !v.head.Exists() && v.version == 0 && v.witness:
+		return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
+	case !v.head.Exists() && v.birth != "":
+		return fmt.Errorf("%w: the head of the enumeration of %s is gone", kv.ErrLost, model)
+	case v.head.Exists() && v.birth != "" && v.birth != v.head.Birth:
+		return fmt.Errorf("%w: the head of the enumeration of %s and its built item are of two births", kv.ErrLost, model)
+	}
+	return nil
+}
+
+// look reads the head and the built item. The error is an ErrLost if one of them was
+// lost and that cannot be mended.
+func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
+	v, err := b.peek(ctx, s)
+	if err == nil {
+		err = v.lost(b.Model)
+	}
+	return v, err
+}
+
+// peek reads the head and the built item.
+func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
+	v.asked = b.Now()
+	got, err := kv.GetAll(ctx, s, b.All.HeadKey(), builtKey.Key(b.Model), b.Witness)
+	if err != nil {
+		return v, err
+	}
+	if v.head, err = enumeration.ReadHead(got[0]); err != nil {
+		return v, fmt.Errorf("%s: %w", b.All.HeadKey(), err)
+	}
+	v.witness = got[2].Err == nil
+	if err := b.decode(got[1], &v); err != nil {
+		return v, err
+	}
+	if v.of != "" && v.isPast() && b.losses != nil {
+		// It may be this process that does not know the newest edition yet.
+		if err := b.losses.Look(ctx); err != nil {
+			return v, err
+		}
+		if err := b.decode(got[1], &v); err != nil {
+			return v, err
+		}
+	}
+	v.Whole, v.Exists = wholeOf(v.indexes), !v.isNew()
+	return v, nil
+}
+
+// decode puts into v what a get of the built item has answered.
+func (b *Item) decode(got kv.Result, v *view) (err error) {
+	v.edition = b.Edition()
+	if got.Err != nil {
+		return nil
+	}
+	v.version = got.Version
+	if v.birth, v.of, v.indexes, err = decode(got.Value); err != nil {
+		return fmt.Errorf("%s: %w", builtKey.Key(b.Model), err)
+	}
+	if v.isPast() {
+		for i := range v.indexes {
+			v.indexes[i].token = leaving
+		}
+	}
+	return nil
+}
+
+// put writes the built item in the place of the one that v shows.
+func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexes []state) error {
+	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, v.edition, indexes)))
+	return err
+}
+
+// begin returns the view of a model that may be written. If there was none yet, it has
+// begun, and if an older release has written it, its chunks have a head.
+func (b *Item) begin(ctx context.Context) (v view, err error) {
+	v, err = b.look(ctx, b.Store)
+	if err != nil || v.isWhole() {
+		return v, err
+	}
+	if b.Atomic == nil {
+		return b.goOn(ctx, b.Store, v)
+	}
+	err = b.Atomic(ctx, func(s kv.Store) error {
+		if v, err = b.look(ctx, s); err == nil {
+			v, err = b.goOn(ctx, s, v)
+		}
+		return err
+	})
+	if err != nil {
+		return v, err
+	}
+	// Its versions may have been other ones in the transaction.
+	return b.look(ctx, b.Store)
+}
+
+// goOn takes the steps that are left from v on.
+func (b *Item) goOn(ctx context.Context, s kv.Store, v view) (view, error) {
+	for range maxTries {
+		if v.isWhole() {
+			return v, nil
+		}
+		err := b.step(ctx, s, v)
+		if kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
+			return v, err
+		}
+		if err == nil && v.awaitsBirth() {
+			v.head.Born = true
+			continue
+		}
+		if v, err = b.look(ctx, s); err != nil {
+			return v, err
+		}
+	}
+	return v, fmt.Errorf("%s: %w", b.All.HeadKey(), kv.ErrConflict)
+}
+
+// step takes the next step from v.
+func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
+	switch {
+	case v.isPast():
+		return b.acceptBirth(ctx, s, v)
+	case v.awaitsBirth():
+		return b.All.Bear(ctx, s, v.head)
+	case v.isOld():
+		return b.All.Adopt(ctx, s, newBirth())
+	case !v.head.Exists():
+		birth := newBirth()
+		if err := b.All.Begin(ctx, s, birth); err != nil {
+			return err
+		}
+		return b.put(ctx, s, view{Look: v.Look}, birth, allWhole(b.Mine()))
+	case v.version == 0 && !v.head.Born:
+		return b.put(ctx, s, v, v.head.Birth, allWhole(b.Mine()))
+	default:
+		// The built item was lost, or an older release has written it since. Then it
+		// names indexes that this release keeps, too.
+		return b.put(ctx, s, v, v.head.Birth, v.indexes)
+	}
+}
+
+func newBirth() string { return kv.RandomName()[:16] }
+
+// Read returns what the item says.
+func (b *Item) Read(ctx context.Context) (Look, error) {
+	v, err := b.look(ctx, b.Store)
+	return v.Look, err
+}
+
+// Head returns the head of the enumeration as it was read now, and whether there may
+// be ids in it. In a model that only older releases have written, or whose head was lost
+// and that was accepted, it is one over the chunks that were found.
+func (b *Item) Head(ctx context.Context) (h enumeration.Head, exists bool, err error) {
+	v, err := b.look(ctx, b.Store)
+	if err == nil && !v.head.Exists() && (v.isOld() || v.isPast()) {
+		v.head, err = b.All.Found(ctx, b.Store)
+	}
+	return v.head, v.Exists, err
+}
+
+// Begun returns when the enumeration has a head, in a model that has been written.
+func (b *Item) Begun(ctx context.Context) error {
+	b.mu.Lock()
+	b.current()
+	begun := b.begun || b.claimed != ""
+	b.mu.Unlock()
+	if begun {
+		return nil
+	}
+	v, err := b.look(ctx, b.Store)
+	if err == nil && v.isNew() {
+		err = fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, b.Model)
+	}
+	if err == nil && !v.isWhole() {
+		v, err = b.begin(ctx)
+	}
+	if err == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.current()
+		b.begun = v.edition == b.edition
+	}
+	return err
+}
+
+// Accept takes what the model has lost for lost. If that was the head or the built
+// item, no index counts as holding all records any more.
+func (b *Item) Accept(ctx context.Context) error {
+	for range maxTries {
+		v, err := b.peek(ctx, b.Store)
+		if err != nil || v.isNew() && !v.witness {
+			return err
+		}
+		if v.isWhole() || v.isOld() {
+			if v, err = b.begin(ctx); err != nil {
+				return err
+			}
+			_, err = b.All.Accept(ctx, b.Store, v.head.Birth)
+			return err
+		}
+		if err = b.acceptBirth(ctx, b.Store, v); err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", b.All.HeadKey(), kv.ErrConflict)
+}
+
+// acceptBirth makes the head and the built item of v agree, which names no index.
+func (b *Item) acceptBirth(ctx context.Context, s kv.Store, v view) error {
+	birth := v.head.Birth
+	if birth == "" {
+		birth = newBirth()
+	}
+	birth, err := b.All.Accept(ctx, s, birth)
+	if err != nil {
+		return err
+	}
+	return b.put(ctx, s, v, birth, nil)
+}

@@ -1,0 +1,110 @@
+package built
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/internal/wire"
+)
+
+// state is what the built item says of an index, which it names with its definition.
+type state struct {
+	def   string
+	token string // of who builds it; "" if it holds all records
+}
+
+// leaving is the token of an index that does not hold all records any more, and that
+// readers may still use.
+const leaving = "leaving"
+
+const (
+	saysBirth    = "#"
+	saysEdition  = "@"
+	saysWhole    = " whole"
+	saysBuilding = " building "
+)
+
+func (s state) encode() string {
+	if s.token == "" {
+		return s.def + saysWhole
+	}
+	return s.def + saysBuilding + s.token
+}
+
+func decodeState(text string) (s state, ok bool) {
+	if def, ok := strings.CutSuffix(text, saysWhole); ok {
+		return state{def: def}, true
+	}
+	i := strings.LastIndex(text, saysBuilding)
+	if i < 0 {
+		return s, false
+	}
+	s = state{text[:i], text[i+len(saysBuilding):]}
+	return s, s.token != ""
+}
+
+// encode returns the built item of a model in an edition of the store.
+func encode(birth string, in Edition, indexes []state) []byte {
+	indexes = slices.Clone(indexes)
+	slices.SortFunc(indexes, func(a, b state) int { return strings.Compare(a.def, b.def) })
+	b := wire.AppendText(nil, saysBirth+birth)
+	if text := in.text(); text != "" {
+		b = wire.AppendText(b, text)
+	}
+	for _, s := range indexes {
+		b = wire.AppendText(b, s.encode())
+	}
+	return b
+}
+
+// decode returns what a built item says, and of which edition. Older releases named just
+// the indexes that hold all records, and no birth.
+func decode(data []byte) (birth, edition string, indexes []state, err error) {
+	r := wire.Reader{Rest: data}
+	for i := 0; len(r.Rest) > 0; i++ {
+		text := r.Text("index")
+		after, ok := strings.CutPrefix(text, saysBirth)
+		switch {
+		case i == 0 && ok:
+			birth = after
+			continue
+		case i == 1 && birth != "" && strings.HasPrefix(text, saysEdition):
+			edition = text
+			continue
+		}
+		s := state{def: text}
+		if birth != "" {
+			var ok bool
+			if s, ok = decodeState(text); !ok {
+				r.Fail("state of an index")
+			}
+		}
+		indexes = append(indexes, s)
+	}
+	return birth, edition, indexes, r.Err
+}
+
+// allWhole returns the states of indexes that hold all records.
+func allWhole(defs []string) []state {
+	var indexes []state
+	for _, def := range defs {
+		indexes = append(indexes, state{def: def})
+	}
+	return indexes
+}
+
+// wholeOf returns those of indexes that hold all records.
+func wholeOf(indexes []state) []string {
+	var defs []string
+	for _, s := range indexes {
+		if s.token == "" {
+			defs = append(defs, s.def)
+		}
+	}
+	return defs
+}
+
+// at returns the index of def in indexes, -1 if it is not there.
+func at(indexes []state, def string) int {
+	return slices.IndexFunc(indexes, func(s state) bool { return s.def == def })
+}

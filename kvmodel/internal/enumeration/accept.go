@@ -1,0 +1,85 @@
+package enumeration
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Found returns a head over the chunks that are there, for an enumeration that has
+// none. It does not exist in the store. The search ends where no chunk follows within
+// the next 64.
+func (e *Enumeration) Found(ctx context.Context, s kv.Store) (Head, error) {
+	h := Head{low: 1}
+	first, err := e.readOne(ctx, s, 1)
+	if err != nil {
+		return h, err
+	}
+	if first.next > 1 {
+		h.low, h.high = first.next, first.next-1
+	}
+	for n, found := h.low, true; found; n += chunksAtOnce {
+		chunks, err := e.read(ctx, s, n, chunksAtOnce)
+		if err != nil {
+			return h, err
+		}
+		found = false
+		for i, c := range chunks {
+			if c.exists() {
+				h.high, h.nonce, found = n+int64(i), c.nonce, true
+			}
+		}
+	}
+	// What has appeared since is found by a second look.
+	h.moves = h.high
+	return h, nil
+}
+
+// Accept takes what is gone for lost, so that it is no error any more: the head lists
+// the numbers of these chunks. If the head itself is gone, it is made again with birth
+// over the chunks that are there. It returns the birth in the head.
+func (e *Enumeration) Accept(ctx context.Context, s kv.Store, birth string) (string, error) {
+	for range maxTries {
+		h, err := e.look(ctx, s)
+		if err != nil {
+			return "", err
+		}
+		to := h
+		if !h.Exists() {
+			if to, err = e.Found(ctx, s); err != nil {
+				return "", err
+			}
+			to.Birth, to.Born, to.moves = birth, true, 0
+		}
+		if to.lost, err = e.gone(ctx, s, to); err != nil || h.Exists() && slices.Equal(to.lost, h.lost) {
+			return h.Birth, err
+		}
+		_, err = kv.One(ctx, s, kv.OpReplace(e.HeadKey(), h.version, to.encode()))
+		if err == nil || !kv.Raced(err) {
+			return to.Birth, err
+		}
+	}
+	return "", kv.ErrConflict
+}
+
+// gone returns the numbers of the chunks of h that are not there, or are not its own.
+func (e *Enumeration) gone(ctx context.Context, s kv.Store, h Head) (lost []int64, err error) {
+	p := pass{e: e, s: s}
+	var before chunk
+	for n := h.low; n <= h.high; n += chunksAtOnce {
+		chunks, err := e.read(ctx, s, n, int(min(chunksAtOnce, h.high-n+1)))
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range chunks {
+			at := n + int64(i)
+			if h.isLost(at) || !p.fits(h, at, at == h.low, before, c) {
+				lost = append(lost, at)
+				h.lost = append(slices.Clip(h.lost), at)
+			}
+			before = c
+		}
+	}
+	return lost, nil
+}

@@ -1,0 +1,300 @@
+package enumeration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// In the sweep, two processes make and delete records, whose ids they write down in
+// lines first, one compacts, and one walks. Requests fail and come late, processes die
+// and sleep, and in some runs one key of the enumeration is lost. Every walk must have
+// every record that was there all the time, or say ErrLost; and say it only if
+// something is lost.
+
+// town is what the processes of a run share, besides the store.
+type town struct {
+	mu    sync.Mutex
+	since map[string]int // when a record was made; none while it may not exist
+	made  int
+	lost  bool
+	wrong []string
+}
+
+func (w *town) exists(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.made++
+	w.since[id] = w.made
+}
+
+func (w *town) ends(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.since, id)
+}
+
+func (w *town) now() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.since)
+}
+
+// says notes an error of a process.
+func (w *town) says(who string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if errors.Is(err, kv.ErrLost) && !w.lost {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s says %v, and nothing was lost", who, err))
+	}
+}
+
+// small returns an enumeration whose chunks are full with a few ids.
+func small() *Enumeration {
+	e := New("M", time.Now)
+	e.full = 30
+	return e
+}
+
+const idsEach = 14 // made by a writer
+
+func lineKey(name string, n int) string { return fmt.Sprintf("line:%s:%d", name, n) }
+
+// surely carries out an op that may be carried out twice. It reports whether it was.
+func surely(s kv.Store, op kv.Op) bool {
+	for range 5 {
+		if _, err := kv.One(context.Background(), s, op); err == nil || errors.Is(err, kv.ErrNotFound) {
+			return true
+		}
+	}
+	return false
+}
+
+// write makes and deletes records.
+func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
+	e := small()
+	var mine []string
+	for i := range idsEach {
+		id := fmt.Sprint(name, i, "......")[:6]
+		if len(mine) > 0 && rng.IntN(3) > 0 {
+			old := mine[rng.IntN(len(mine))]
+			w.ends(old)
+			surely(s, kv.OpDelete("rec:"+old))
+			if rng.IntN(3) == 0 {
+				id = old // It is made again.
+			}
+		}
+		if !surely(s, kv.OpSet(lineKey(name, i), []byte(id))) {
+			continue
+		}
+		mine = append(mine, id)
+		if surely(s, kv.OpSet("rec:"+id, nil)) {
+			w.exists(id)
+		}
+		w.archive(s, e, name, i, id)
+		time.Sleep([]time.Duration{0, time.Second, 20 * time.Second, time.Hour}[rng.IntN(4)])
+	}
+}
+
+// archive lets a line go once its id is in.
+func (w *town) archive(s kv.Store, e *Enumeration, name string, n int, id string) {
+	err := e.Put(context.Background(), s, []string{id})
+	if w.says(name, err); err == nil {
+		surely(s, kv.OpDelete(lineKey(name, n)))
+	}
+}
+
+// lines returns the ids in all lines.
+func lines(s kv.Store) (ids []string, err error) {
+	var keys []string
+	for i := range idsEach {
+		keys = append(keys, lineKey("p", i), lineKey("q", i))
+	}
+	results, err := kv.GetAll(context.Background(), s, keys...)
+	for _, r := range results {
+		if r.Err == nil {
+			ids = append(ids, string(r.Value))
+		}
+	}
+	return ids, err
+}
+
+// walk asserts that a walk has every record that is there all the time.
+func (w *town) walk(s kv.Store, e *Enumeration) {
+	ctx := context.Background()
+	before := w.now()
+	open, err := lines(s)
+	if err != nil {
+		return
+	}
+	got := map[string]int{}
+	h, err := e.mustLook(ctx, s)
+	if err == nil {
+		_, err = e.Each(ctx, s, h, open, func(ids []string) error {
+			for _, id := range ids {
+				got[id]++
+			}
+			return nil
+		})
+	}
+	w.says("reader", err)
+	after := w.now()
+	for id, n := range got {
+		if n > 1 {
+			w.wrong = append(w.wrong, fmt.Sprintf("a walk gives %s %d times", id, n))
+		}
+	}
+	for id, since := range before {
+		if err == nil && after[id] == since && got[id] == 0 {
+			w.wrong = append(w.wrong, fmt.Sprintf("a walk ends with nil and without %s", id))
+		}
+	}
+}
+
+func (w *town) compact(s kv.Store, e *Enumeration) {
+	err := e.Compact(context.Background(), s, func(ctx context.Context, ids []string) ([]bool, error) {
+		keys := make([]string, len(ids))
+		for i, id := range ids {
+			keys[i] = "rec:" + id
+		}
+		results, err := kv.GetAll(ctx, s, keys...)
+		alive := make([]bool, len(ids))
+		for i, r := range results {
+			alive[i] = r.Err == nil
+		}
+		return alive, err
+	})
+	w.says("compactor", err)
+}
+
+// lose evicts one key of the enumeration: any, or the chunk that no head names yet.
+func (w *town) lose(sim *kvtest.Sim) {
+	early := sim.Rand().IntN(2) == 0
+	after := sim.Rand().IntN(150)
+	for range 400 {
+		sim.Steps(1)
+		if after--; after > 0 {
+			continue
+		}
+		keys := slices.DeleteFunc(slices.Sorted(slices.Values(sim.Store().Keys())), func(key string) bool {
+			return !strings.HasPrefix(key, "ids:") && !strings.HasPrefix(key, "all:")
+		})
+		if early {
+			h, err := small().look(context.Background(), sim.Store())
+			if next := small().key(h.high + 1); err == nil && slices.Contains(keys, next) {
+				keys = []string{next}
+			} else if after > -250 {
+				continue
+			}
+		}
+		w.mu.Lock()
+		w.lost = true
+		w.mu.Unlock()
+		sim.Evict(keys[sim.Rand().IntN(len(keys))])
+		return
+	}
+}
+
+func sweep(t *testing.T, n int, powers kvtest.Powers) {
+	world := kvtest.Hostile(powers)
+	world.MaxCrashes = 2
+	world.Fault = func(m kvtest.Moment) kvtest.Fault {
+		if strings.HasPrefix(m.Op.Key, "ids:") || strings.HasPrefix(m.Op.Key, "all:") {
+			return kvtest.ByRate
+		}
+		return kvtest.None // What is late of a record or a line is not under test.
+	}
+	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
+		w := &town{since: map[string]int{}}
+		ctx, s := context.Background(), sim.Store()
+		if err := small().Begin(ctx, s, "birth"); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{"p", "q"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kv.Store) { w.write(s, name, rng) })
+		}
+		for _, name := range []string{"y", "z"} {
+			sim.Go(name, func(s kv.Store) {
+				for _, wait := range []time.Duration{10 * time.Second, time.Hour, 2*time.Hour + time.Second, 3 * time.Hour} {
+					time.Sleep(wait)
+					w.compact(s, small())
+				}
+			})
+		}
+		sim.Go("reader", func(s kv.Store) {
+			for i := range 12 {
+				w.walk(s, small())
+				time.Sleep(time.Duration(i) * 10 * time.Minute)
+			}
+		})
+		if sim.Seed()%2 == 0 {
+			w.lose(sim)
+		}
+		sim.Wait()
+		w.settle(still{s})
+		for _, wrong := range w.wrong {
+			sim.T().Error(wrong)
+		}
+	})
+}
+
+// settle is what happens when all others have ended: their lines are repaired, and the
+// enumeration is compacted until nothing is left to do.
+func (w *town) settle(s kv.Store) {
+	e := small()
+	for _, name := range []string{"p", "q"} {
+		for i := range idsEach {
+			if r, err := kv.One(context.Background(), s, kv.OpGet(lineKey(name, i))); err == nil {
+				w.archive(s, e, name, i, string(r.Value))
+			}
+		}
+	}
+	w.walk(s, e)
+	for range 4 {
+		time.Sleep(3 * time.Hour)
+		w.compact(s, e)
+		w.walk(s, e)
+	}
+	if _, err := e.Accept(context.Background(), s, "new birth"); err != nil {
+		w.wrong = append(w.wrong, fmt.Sprintf("accept: %v", err))
+	}
+	w.lost = false
+	w.says("after Accept, a reader", w.first(s, e))
+	w.says("after Accept, a writer", e.Put(context.Background(), s, []string{"after"}))
+	w.says("after Accept and a write, a reader", w.first(s, e))
+}
+
+// first returns the error of a walk.
+func (w *town) first(s kv.Store, e *Enumeration) error {
+	h, err := e.mustLook(context.Background(), s)
+	if err != nil {
+		return err
+	}
+	_, err = e.Each(context.Background(), s, h, nil, func([]string) error { return nil })
+	return err
+}
+
+// still is a store without powers.
+type still struct{ kv.Store }
+
+func (still) Powers() kv.Powers { return kv.Powers{} }
+
+func TestSweep_AWalkHasEveryRecordOrSaysThatSomeAreLost(t *testing.T) {
+	sweep(t, 60, kvtest.NoPowers)
+}
+
+func TestSweep_AWalkHasEveryRecordOrSaysThatSomeAreLostOnAServer(t *testing.T) {
+	sweep(t, 60, kvtest.ServerPowers)
+}

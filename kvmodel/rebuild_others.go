@@ -1,0 +1,94 @@
+package kvmodel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// otherTries is how often, once a second, a rebuild looks whether processes that lack
+// an index have ended.
+const otherTries = 60
+
+// awaitOthers returns when no process that lives writes the model without one of its
+// indexes. An ErrNeedsRebuild names one that does not end. What the dead have left is
+// repaired, and b is fencing then: requests of theirs may still be under way. The built
+// item has named the indexes since then.
+func (b *building[T]) awaitOthers(ctx context.Context, since time.Time) error {
+	if b.db.atomic != nil {
+		return nil // No one else has the store.
+	}
+	var living string
+	var dead []string
+	for range otherTries {
+		var err error
+		if living, dead, err = b.others(ctx); err != nil {
+			return err
+		}
+		if living == "" {
+			break
+		}
+		if !kv.Sleep(ctx, time.Second) {
+			break
+		}
+	}
+	if living != "" {
+		return fmt.Errorf("%w, but process %s writes %s with other indexes: end it first", ErrNeedsRebuild, living, b.name)
+	}
+	if b.fencing = len(dead) > 0; !b.fencing {
+		return nil
+	}
+	// One that has looked at the built item just before then may have sent a change.
+	if wait := goodFor - b.db.now().Sub(since); wait > 0 && !kv.Sleep(ctx, wait) {
+		return kv.Unavailable(ctx.Err())
+	}
+	return b.repairAll(ctx, dead)
+}
+
+// others returns a process that lives and lacks an index of the model, or "", and those
+// that do and are dead.
+func (b *building[T]) others(ctx context.Context) (living string, dead []string, err error) {
+	all, err := journal.Others(ctx, b.db.store, b.db.journal.IsOwn, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, other := range all {
+		tick, shapes, err := other.Head()
+		if err != nil {
+			return "", nil, err
+		}
+		lacks := slices.ContainsFunc(shapes, func(shape string) bool { return lacksAny(shape, b.name, b.definitions()) })
+		switch {
+		case !lacks:
+		case b.db.repairer.IsDead(other.Process, tick):
+			dead = append(dead, other.Process)
+		default:
+			living = other.Process
+		}
+	}
+	return living, dead, nil
+}
+
+// repairAll repairs the lines of the model in the journals of processes. After that a
+// record that one of them was about to make is fenced.
+func (b *building[T]) repairAll(ctx context.Context, processes []string) error {
+	for _, process := range processes {
+		j, err := journal.Read(ctx, b.db.store, process)
+		if err != nil {
+			return err
+		}
+		lines := slices.DeleteFunc(j.Lines, func(l journal.Line) bool { return l.Model != b.name })
+		for batch := range slices.Chunk(lines, recordsAtOnce) {
+			errs := kv.Each(ctx, b.db.store, batch, func(s kv.Store, _ int, l journal.Line) error { return b.RepairLine(ctx, s, l) })
+			if err := work.FirstError(errs...); err != nil && !work.Waits(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
