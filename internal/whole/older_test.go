@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -83,8 +84,23 @@ func TestOlder_AStoreIsNeitherLostNorToBeRebuilt(t *testing.T) {
 	older(t, func(t *testing.T, k kind, s kv.Store, was kept) {
 		soundly(t, k, s, "as it was kept", was.Before)
 		change(t, k, s)
+		adopted(t, s)
 		soundly(t, k, s, "after changes", was.After)
 		rebuild(t, k, s)
 		soundly(t, k, s, "after Rebuild", was.After)
 	})
+}
+
+// adopted asserts that s has what the release before heads did not write: a head for
+// each enumeration, and its birth in the built item of each model.
+func adopted(t *testing.T, s kv.Store) {
+	t.Helper()
+	for _, model := range []string{"Like", "Offer", "Ticket", "Work"} {
+		got, err := kv.GetAll(ctx, s, "ids:"+model, "built:"+model)
+		must(t, err, got[0].Err, got[1].Err)
+		birth, _, _ := bytes.Cut(got[0].Value, []byte("\x04born"))
+		if want := append([]byte("\x11#"), birth[1:]...); !bytes.HasPrefix(got[1].Value, want) {
+			t.Errorf("built:%s is %.40q, want %q first", model, got[1].Value, want)
+		}
+	}
 }
