@@ -69,7 +69,7 @@ func kindsOn(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.
 func TestLost_WhateverKeyOfTheEnumerationIsGoneIsNoEnd(t *testing.T) {
 	kindsOn(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		v := deploy(t, s, "Code")
-		want := createNotes(t, ctx, v.notes, 0, 800)
+		want := createNotes(t, ctx, v.notes, 0, 1500)
 		v.undeploy(t)
 		keys := slices.DeleteFunc(mem.Keys(), func(key string) bool { return !strings.HasPrefix(key, "all:") })
 		if len(keys) < 3 {
@@ -181,7 +181,7 @@ func TestLost_AfterAcceptTheRestIsReadAndWritten(t *testing.T) {
 func TestOlder_AStoreWithoutHeadsIsReadAndTakenIn(t *testing.T) {
 	kindsOn(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		v := deploy(t, s, "Code")
-		want := createNotes(t, ctx, v.notes, 0, 800)
+		want := createNotes(t, ctx, v.notes, 0, 1500)
 		must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
 		v.undeploy(t)
 		beforeHeads(t, ctx, mem, "Note")

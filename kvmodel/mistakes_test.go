@@ -105,8 +105,8 @@ func TestMistakes_OfCountersAreNoticed(t *testing.T) {
 	const counters, prepare = "kvmodel/counters.go", "kvmodel/write_prepare.go"
 	proof.Mistakes(t, "./kvmodel", "TestCounter_|TestSweep_ACounter", []string{"RINGTREE_SEEDS=300"}, []proof.Mistake{
 		proof.Wrong("a counter begins at 0 and is then added to",
-			"kvmodel/internal/tally/tally.go", "		first := max(0, delta)", "		first := int64(0)",
-			"kvmodel/internal/tally/tally.go", "		if !errors.Is(err, kv.ErrExists) {", "		if err != nil && !errors.Is(err, kv.ErrExists) {",
+			"kvmodel/kv/op.go", "		first := max(0, delta)", "		first := int64(0)",
+			"kvmodel/kv/op.go", "		if !errors.Is(err, ErrExists) {", "		if err != nil && !errors.Is(err, ErrExists) {",
 		),
 		proof.Wrong("the deleter drops what it reads after its commit",
 			counters, "ops = append(ops, kv.OpDrop(c.key(id), known[i].Version))", "ops = append(ops, kv.OpGet(c.key(id)))",

@@ -51,7 +51,7 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 		// remembered, since the first write may come at any time.
 		return nil, err
 	}
-	missing := built.Missing(m.definitions(), there.Whole)
+	missing := plug.Without(m.definitions(), there.Whole)
 	if len(missing) > 0 && m.db.atomic != nil {
 		if err := m.writable(ctx); err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error
 	if err != nil {
 		return nil, err
 	}
-	missing, builders := built.Missing(m.definitions(), there.Whole), map[string]plug.Builder{}
+	missing, builders := plug.Without(m.definitions(), there.Whole), map[string]plug.Builder{}
 	for _, index := range m.indexes {
 		if b, ok := index.(plug.Builder); ok && slices.Contains(missing, definition(index)) {
 			builders[index.Name()] = b

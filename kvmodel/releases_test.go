@@ -73,6 +73,27 @@ func TestReleases_ARunningReaderNoticesAnOldOneThatStarts(t *testing.T) {
 	})
 }
 
+func TestReleases_OldOnesThatStartTogetherAllWaitForTheReaders(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		next := deploy(t, s, "Code")
+		must(t, next.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
+		var all sync.WaitGroup
+		for i := range 3 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				next.finds(t, "Code", "ca", "a")
+				old := deploy(t, s)
+				must(t, old.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
+				next.findsOrSays(t, "Code", fmt.Sprint("c", i), fmt.Sprint(i))
+				old.undeploy(t)
+			})
+		}
+		all.Wait()
+		next.undeploy(t)
+	})
+}
+
 func TestReleases_AnOldOneThatHasSleptLooksBeforeItWrites(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		s := shared{plain(mem)}
@@ -111,6 +132,7 @@ func TestReleases_WhatAnOldOneHasUnderWayAsItFallsAsleepIsFenced(t *testing.T) {
 			return do(ops)
 		}))
 		must(t, old.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
+		time.Sleep(time.Minute) // No line is left of it, whose repair would fence the record.
 		done := make(chan error)
 		go func() {
 			_, err := old.Update(ctx, "a", func(n *note) error { n.Code = "changed"; return nil })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -249,19 +248,9 @@ func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta 
 		return nil
 	}
 	now := f.host.DB().Now()
-	key := f.periodKey(id, now)
-	for {
-		_, err := kv.One(ctx, s, kv.OpIncrement(key, delta))
-		if !errors.Is(err, kv.ErrNotFound) {
-			return f.failure(err)
-		}
-		ttl := min(f.per.add(now, f.keep).Sub(now), kv.MaxTTL)
-		first := strconv.AppendInt(nil, max(0, delta), 10)
-		_, err = kv.One(ctx, s, kv.OpAdd(key, first).For(ttl))
-		if !errors.Is(err, kv.ErrExists) {
-			return f.failure(err)
-		}
-	}
+	ttl := min(f.per.add(now, f.keep).Sub(now), kv.MaxTTL)
+	_, err := kv.Adjust(ctx, s, f.periodKey(id, now), delta, ttl)
+	return f.failure(err)
 }
 
 // Counted follows the counter now, later, or at random not at all.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -181,7 +182,7 @@ func (b *Item) claim(ctx context.Context) (missing []string, l Look, err error) 
 				indexes[i].token, change = leaving, change || s.token != leaving
 			}
 		}
-		missing = Missing(b.Mine(), wholeOf(indexes))
+		missing = plug.Without(b.Mine(), wholeOf(indexes))
 		return indexes, change
 	})
 	if err != nil || len(foreign) == 0 {
@@ -307,7 +308,7 @@ func (b *Item) Mark(ctx context.Context, building Building, defs ...string) erro
 		return fmt.Errorf("%s: %w", b.Model, ErrStopped)
 	}
 	if err == nil {
-		b.Saw(seen.Look, Missing(b.Mine(), wholeOf(seen.indexes)))
+		b.Saw(seen.Look, plug.Without(b.Mine(), wholeOf(seen.indexes)))
 	}
 	return err
 }
@@ -329,17 +330,6 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 		}
 	}
 	return fmt.Errorf("%s: %w", builtKey.Key(b.Model), kv.ErrConflict)
-}
-
-// Missing returns what is in all and not in there.
-func Missing(all, there []string) []string {
-	var missing []string
-	for _, def := range all {
-		if !slices.Contains(there, def) {
-			missing = append(missing, def)
-		}
-	}
-	return missing
 }
 
 // Begin returns the number of a rebuild that begins now.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -22,14 +23,13 @@ type Other struct {
 // in which it reads the list and the heads of known, and a second one if the list
 // has others.
 func Others(ctx context.Context, s kv.Store, own func(process string) bool, known []string) ([]Other, error) {
-	results, err := kv.GetAll(ctx, s, append(headKeys(known), processList)...)
+	results, err := kv.GetAll(ctx, s, append(kv.Texts(known, HeadKey), processList)...)
 	if err != nil {
 		return nil, err
 	}
 	all := slices.DeleteFunc(decodeProcesses(results[len(known)].Value), own)
-	isKnown := func(process string) bool { return slices.Contains(known, process) }
-	if more := slices.DeleteFunc(slices.Clone(all), isKnown); len(more) > 0 {
-		heads, err := kv.GetAll(ctx, s, headKeys(more)...)
+	if more := plug.Without(all, known); len(more) > 0 {
+		heads, err := kv.GetAll(ctx, s, kv.Texts(more, HeadKey)...)
 		if err != nil {
 			return nil, err
 		}
@@ -40,14 +40,6 @@ func Others(ctx context.Context, s kv.Store, own func(process string) bool, know
 		others[i] = Other{process, results[slices.Index(known, process)]}
 	}
 	return others, nil
-}
-
-func headKeys(processes []string) []string {
-	keys := make([]string, len(processes))
-	for i, process := range processes {
-		keys[i] = headKey.Key(process)
-	}
-	return keys
 }
 
 // Head returns the tick and the shapes of the process, none if its head is gone.

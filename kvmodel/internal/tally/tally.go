@@ -3,7 +3,6 @@ package tally
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -47,7 +46,7 @@ func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, 
 // have changed or not.
 func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err error) {
 	works := append([]func(kv.Store) error{func(s kv.Store) (err error) {
-		sum, err = t.add(ctx, s, id, delta)
+		sum, err = kv.Adjust(ctx, s, t.Key(id), delta, 0)
 		return err
 	}}, t.counting(ctx, id, delta)...)
 	errs := kv.Together(ctx, t.base.Store, works...)
@@ -60,20 +59,4 @@ func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err
 		t.tell(ctx, id, delta, -1)
 	}
 	return sum, errs[0]
-}
-
-// add adds delta to the number of id and returns the sum. It never writes a number that
-// nothing was added to: one of 0 would put a record on a board that nobody has counted.
-func (t *Tally) add(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {
-	for {
-		r, err := kv.One(ctx, s, kv.OpIncrement(t.Key(id), delta))
-		if !errors.Is(err, kv.ErrNotFound) {
-			return r.Number, err
-		}
-		first := max(0, delta)
-		_, err = kv.One(ctx, s, kv.OpAdd(t.Key(id), strconv.AppendInt(nil, first, 10)))
-		if !errors.Is(err, kv.ErrExists) {
-			return first, err
-		}
-	}
 }
