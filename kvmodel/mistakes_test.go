@@ -169,7 +169,8 @@ func TestMistakes_OfReleasesSideBySideAreNoticed(t *testing.T) {
 
 // Each mistake is one that the looks for dead processes were designed around.
 func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
-	const walk, birth, shape = "kvmodel/internal/enumeration/walk.go", "kvmodel/internal/built/birth.go", "kvmodel/shape.go"
+	const walk, shape = "kvmodel/internal/enumeration/walk.go", "kvmodel/shape.go"
+	const birth, item = "kvmodel/internal/built/birth.go", "kvmodel/internal/built/built.go"
 	proof.Mistakes(t, "./kvmodel", "TestOlder_", nil, []proof.Mistake{
 		proof.Wrong("a walk reads only the chunks that the head names",
 			walk, "		if len(c.ids) > 0 {\n", "		if len(c.ids) > 0 && h.low == 0 {\n",
@@ -184,7 +185,19 @@ func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
 			birth, "	case v.head.Exists() && v.birth != \"\" && v.birth != v.head.Birth:", "	case v.head.Exists() && v.version != 0 && v.birth != v.head.Birth:",
 		),
 		proof.Wrong("a process of an older release counts as one with all indexes",
-			shape, "	for _, def := range defs {\n		if !has[", "	for _, def := range defs {\n		if len(has) > 0 && !has[",
+			shape, "	if !ok || len(hashes) == olderHash {\n		return m.isOlder(shape)\n", "	if !ok || len(hashes) == olderHash {\n		return false\n",
+		),
+		proof.Wrong("a process of an older release that writes again is believed",
+			shape, "	if !m.isOlder(shape) {\n		return nil\n", "	if true {\n		return nil\n",
+		),
+		proof.Wrong("what an older release keeps is doubted, too",
+			item, "(s.token != \"\" || !s.kept)", "(s.token != \"\" || s.kept || true)",
+		),
+		proof.Wrong("an older release with the same indexes counts as one with others",
+			shape, "len(hash) == olderHash && shape != m.olderShape()", "len(hash) == olderHash",
+		),
+		proof.Wrong("what is built stays as if an older release kept it",
+			"kvmodel/internal/built/state.go", "		return s.def + saysKept\n	}\n	return s.def + saysWhole", "		return s.def + saysKept\n	}\n	return s.def + saysKept",
 		),
 	})
 }

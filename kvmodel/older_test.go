@@ -204,3 +204,60 @@ func TestOlder_WhatAProcessAddsAfterACompactionIsListed(t *testing.T) {
 		next.undeploy(t)
 	})
 }
+
+func TestOlder_AProcessThatWasIdleDuringARebuildIsNotBelieved(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		old := newOldProcess(t, s, true)
+		old.create(coded("a"))
+		time.Sleep(10 * time.Second)
+		next := deploy(t, s, "Text", "Code")
+		must(t, next.Create(ctx, coded("mine")))
+		time.Sleep(time.Minute)
+		must(t, next.Rebuild(ctx))
+		next.finds(t, "Code", "ca", "a")
+		time.Sleep(time.Minute)
+		old.create(coded("b"))
+		old.recode("a", "recoded")
+		time.Sleep(noticed)
+		next.findsOrSays(t, "Code", "cb", "b")
+		next.findsOrSays(t, "Code", "recoded", "a")
+		next.finds(t, "Text", "tb", "b")
+		next.lists(t, "a", "b", "mine")
+		slow := coded("slow")
+		old.begin(slow)
+		old.isNamedIn(t, next.Rebuild(ctx))
+		old.commit(slow)
+		old.close()
+		must(t, next.Rebuild(ctx))
+		next.finds(t, "Code", "cb", "b")
+		next.finds(t, "Code", "recoded", "a")
+		next.finds(t, "Code", "cslow", "slow")
+		next.undeploy(t)
+	})
+}
+
+// Its hash of all indexes is the one that this release would have written.
+func TestOlder_AProcessWithTheSameIndexesIsBelieved(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		old := newOldProcess(t, s, true)
+		next := deploy(t, s, "Text")
+		must(t, next.Create(ctx, coded("mine")))
+		time.Sleep(time.Minute)
+		slow := coded("slow")
+		old.begin(slow) // It takes out what it cannot read.
+		time.Sleep(noticed)
+		next.needsRebuild(t, "Text")
+		must(t, next.Rebuild(ctx))
+		old.commit(slow)
+		old.create(coded("b"))
+		time.Sleep(time.Minute)
+		for _, id := range []string{"mine", "slow", "b"} {
+			next.finds(t, "Text", "t"+id, id)
+		}
+		next.lists(t, "mine", "slow", "b")
+		old.close()
+		next.undeploy(t)
+	})
+}
