@@ -12,12 +12,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // noticed is how long after a process of an older release has begun to write the last
 // reader knows it: what a reader knows is used for 15 seconds.
 const noticed = 20 * time.Second
+
+// onServers runs f in a simulation for each kind of store on servers.
+func onServers(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store)) {
+	for _, kind := range []string{"plain", "unless and ordered"} {
+		t.Run(kind, func(t *testing.T) {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) { f(t, ctx, mem, shared{kinds[kind](mem)}) })
+		})
+	}
+}
 
 // lists fails unless All has the notes with these ids.
 func (v *release) lists(t *testing.T, ids ...string) {
@@ -49,8 +59,7 @@ func id(i int) string { return fmt.Sprint("n", i) }
 func coded(id string) *note { return &note{ID: id, Text: "t" + id, Code: "c" + id} }
 
 func TestOlder_AProcessThatRunsAlreadyIsNamedAndThenBuiltOver(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	onServers(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		old := newOldProcess(t, s, true)
 		var ids []string
 		for i := range 30 {
@@ -83,8 +92,7 @@ func TestOlder_AProcessThatRunsAlreadyIsNamedAndThenBuiltOver(t *testing.T) {
 }
 
 func TestOlder_AProcessThatStartsBesideAWholeIndexIsNotBelieved(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	onServers(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		next := deploy(t, s, "Text", "Code")
 		must(t, next.Create(ctx, coded("a")))
 		time.Sleep(time.Minute)
@@ -112,8 +120,7 @@ func TestOlder_AProcessThatStartsBesideAWholeIndexIsNotBelieved(t *testing.T) {
 }
 
 func TestOlder_AProcessThatDiesIsRepaired(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	onServers(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		old := newOldProcess(t, s, true)
 		old.create(coded("a"))
 		time.Sleep(10 * time.Second)
@@ -139,8 +146,7 @@ func TestOlder_AProcessThatDiesIsRepaired(t *testing.T) {
 
 // Its ids are in chunks that no head names: it adds them by number.
 func TestOlder_WhatAProcessAddsToTheEnumerationIsListed(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	onServers(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		old := newOldProcess(t, s, false)
 		long := strings.Repeat("x", 120)
 		var ids []string
@@ -172,8 +178,7 @@ func TestOlder_WhatAProcessAddsToTheEnumerationIsListed(t *testing.T) {
 
 // Its chunks fill the gap that a compaction has left.
 func TestOlder_WhatAProcessAddsAfterACompactionIsListed(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	onServers(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		next := deploy(t, s)
 		long := strings.Repeat("y", 120)
 		for round := range 4 {
@@ -206,8 +211,7 @@ func TestOlder_WhatAProcessAddsAfterACompactionIsListed(t *testing.T) {
 }
 
 func TestOlder_AProcessThatWasIdleDuringARebuildIsNotBelieved(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	onServers(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		old := newOldProcess(t, s, true)
 		old.create(coded("a"))
 		time.Sleep(10 * time.Second)
@@ -239,8 +243,7 @@ func TestOlder_AProcessThatWasIdleDuringARebuildIsNotBelieved(t *testing.T) {
 
 // Its hash of all indexes is the one that this release would have written.
 func TestOlder_AProcessWithTheSameIndexesIsBelieved(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	onServers(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		old := newOldProcess(t, s, true)
 		next := deploy(t, s, "Text")
 		must(t, next.Create(ctx, coded("mine")))
