@@ -82,8 +82,10 @@ func (p *pass) walk(ctx context.Context, h Head) error {
 			return err
 		}
 		again, unnamed, err := p.again(ctx, h)
-		if err == nil {
-			err = p.readUnnamed(ctx, unnamed)
+		if err == nil && len(unnamed) > 0 {
+			if err = p.readUnnamed(ctx, unnamed); err == nil {
+				again, _, err = p.again(ctx, h)
+			}
 		}
 		switch {
 		case err != nil:
