@@ -61,6 +61,9 @@ type dataClass interface {
 	definitions() []string
 	archive(ctx context.Context, ids []string) error
 
+	// met deals with a process of that shape that was seen to write.
+	met(ctx context.Context, process, shape string) error
+
 	// accept takes what the store has lost of what the model has for lost.
 	accept(ctx context.Context) error
 }
@@ -134,6 +137,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
 		Model: func(name string) repair.Model { return db.model(name) }, Known: db.watch.knownNow,
 		Archive: db.archive,
+		Met:     db.met,
 		Settle:  db.settle,
 	})
 	if db.losses != nil {

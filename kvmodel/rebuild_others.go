@@ -62,7 +62,7 @@ func (b *building[T]) others(ctx context.Context) (living string, dead []string,
 		if err != nil {
 			return "", nil, err
 		}
-		lacks := slices.ContainsFunc(shapes, func(shape string) bool { return lacksAny(shape, b.name, b.definitions()) })
+		lacks := slices.ContainsFunc(shapes, func(shape string) bool { return b.lacks(shape) })
 		switch {
 		case !lacks:
 		case b.db.repairer.IsDead(other.Process, tick):

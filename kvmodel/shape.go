@@ -1,8 +1,11 @@
 package kvmodel
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -24,22 +27,64 @@ func hashOfDef(def string) string {
 	return hex.EncodeToString(sum[:hashLen/2])
 }
 
-// lacksAny reports whether shape is of the model, and of a release that does not keep
-// all of defs. Older releases wrote one hash of all, which is shorter: what they keep is
-// not known.
-func lacksAny(shape, model string, defs []string) bool {
-	hashes, ok := strings.CutPrefix(shape, model+"=")
-	if !ok {
-		return false
+// olderShape returns what older releases say of a model: one hash of all its indexes.
+func (m *model[T]) olderShape() string {
+	h := sha256.New()
+	for _, index := range m.indexes {
+		fmt.Fprintf(h, "%q %q\n", index.Name(), index.Def())
+	}
+	return m.name + "=" + hex.EncodeToString(h.Sum(nil)[:olderHash/2])
+}
+
+const olderHash = 12 // characters
+
+// isOlder reports whether shape is of m, and of an older release that does not keep the
+// same indexes. Which it keeps is not known then.
+func (m *model[T]) isOlder(shape string) bool {
+	hash, ok := strings.CutPrefix(shape, m.name+"=")
+	return ok && len(hash) == olderHash && shape != m.olderShape()
+}
+
+// lacks reports whether shape is of m, and of a release that does not keep all indexes.
+func (m *model[T]) lacks(shape string) bool {
+	hashes, ok := strings.CutPrefix(shape, m.name+"=")
+	if !ok || len(hashes) == olderHash {
+		return m.isOlder(shape)
 	}
 	has := make(map[string]bool)
 	for ; len(hashes) >= hashLen; hashes = hashes[hashLen:] {
 		has[hashes[:hashLen]] = true
 	}
-	for _, def := range defs {
+	for _, def := range m.definitions() {
 		if !has[hashOfDef(def)] {
 			return true
 		}
 	}
 	return false
+}
+
+// met takes out of the built item what a process of an older release may not keep: it
+// writes without looking there.
+func (m *model[T]) met(ctx context.Context, process, shape string) error {
+	if !m.isOlder(shape) {
+		return nil
+	}
+	doubted, err := m.built.Doubt(ctx)
+	if err == nil && len(doubted) > 0 {
+		m.db.log.Error("ringtree: a process of an older release writes beside this one; indexes that it may not keep need a Rebuild once it has ended",
+			"process", process, "model", m.name, "indexes", doubted)
+	}
+	return err
+}
+
+// met is called when a process whose head has these shapes was seen to write.
+func (db *DB) met(ctx context.Context, process string, shapes []string) error {
+	var errs []error
+	for _, shape := range shapes {
+		name, _, _ := strings.Cut(shape, "=")
+		if m := db.model(name); m != nil {
+			errs = append(errs, m.met(ctx, process, shape))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -224,26 +224,28 @@ func open(t *testing.T, path string, at time.Time) kv.Store {
 	return s
 }
 
+// keptStore returns the store of kind k that is kept in dir, at the time when it was
+// written, and what is kept beside it.
+func keptStore(t *testing.T, k kind, dir string) (s kv.Store, was kept) {
+	t.Helper()
+	name := filepath.Join(dir, k.name)
+	must(t, json.Unmarshal(read(t, name+".json.gz"), &was))
+	if k.atomic {
+		path := filepath.Join(t.TempDir(), "store.db")
+		must(t, os.WriteFile(path, read(t, name+".db.gz"), 0o600))
+		return open(t, path, was.Written), was
+	}
+	time.Sleep(time.Until(was.Written))
+	mem := memkv.New(memkv.Options{})
+	load(t, mem, read(t, name+".items.gz"))
+	return mem, was
+}
+
 // readKept opens a store that was kept, wants it to show what it showed then,
 // changes records of each class, and wants it to show what it did after that.
 func readKept(t *testing.T, k kind, dir string) {
-	var was kept
-	name := filepath.Join(dir, k.name)
-	if err := json.Unmarshal(read(t, name+".json.gz"), &was); err != nil {
-		t.Fatal(err)
-	}
 	synctest.Test(t, func(t *testing.T) {
-		var s kv.Store = memkv.New(memkv.Options{})
-		if k.atomic {
-			path := filepath.Join(t.TempDir(), "store.db")
-			if err := os.WriteFile(path, read(t, name+".db.gz"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			s = open(t, path, was.Written)
-		} else {
-			time.Sleep(time.Until(was.Written))
-			load(t, s, read(t, name+".items.gz"))
-		}
+		s, was := keptStore(t, k, dir)
 		signedIn(t, s, was.Cookie)
 		compare(t, k, s, "as it was kept", was.Before)
 		change(t, k, s)
@@ -430,7 +432,8 @@ func waiting(t *testing.T, k kind, s kv.Store) {
 	_ = l.DB.Close(brief)
 }
 
-// fill writes a record of each class and returns the cookie of a session.
+// fill writes a record of each class and returns the cookie of a session. What is kept
+// for Redis was closed by all its processes; for memcached, some were killed.
 func fill(t *testing.T, k kind, s kv.Store) (cookie string) {
 	fillBefore(t, k, s)
 	process(t, k, s, func(l *whole.Library) { fillWorks(t, l) })
@@ -440,8 +443,10 @@ func fill(t *testing.T, k kind, s kv.Store) (cookie string) {
 	process(t, k, s, func(l *whole.Library) { changeWorks(t, l) })
 	signIn(t, s, "u1")
 	cookie = signIn(t, s, "u1")
-	waiting(t, k, s)
-	if !k.atomic {
+	if k.name != "redis" {
+		waiting(t, k, s)
+	}
+	if k.name == "memcached" {
 		touch := func(l *whole.Library) {
 			editWork(t, l, "w0", func(w *whole.Work) { w.Marks = append(w.Marks, "touched") })
 		}

@@ -313,6 +313,31 @@ func (b *Item) Mark(ctx context.Context, building Building, defs ...string) erro
 	return err
 }
 
+// Doubt makes the indexes leave that a process of a release without births may not keep,
+// which writes the model without looking here, and returns them.
+func (b *Item) Doubt(ctx context.Context) (doubted []string, err error) {
+	if l, err := b.Read(ctx); err != nil || !l.Exists {
+		return nil, err
+	}
+	var seen view
+	err = b.write(ctx, func(v view) (indexes []state, change bool) {
+		seen, doubted = v, nil
+		for _, s := range v.indexes {
+			if s.token != leaving && (s.token != "" || !s.kept) {
+				doubted = append(doubted, s.def)
+				s.token = leaving
+			}
+			indexes = append(indexes, s)
+		}
+		seen.indexes = indexes
+		return indexes, len(doubted) > 0
+	})
+	if err == nil {
+		b.Saw(seen.Look, plug.Without(b.Mine(), wholeOf(seen.indexes)))
+	}
+	return doubted, err
+}
+
 // write stores what edit makes of the indexes that the item names, if that is a
 // change.
 func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, change bool)) error {

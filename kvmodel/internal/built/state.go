@@ -11,6 +11,10 @@ import (
 type state struct {
 	def   string
 	token string // of who builds it; "" if it holds all records
+
+	// kept: every process of a release without births that has written the model keeps
+	// it in step, too. Those do not look here again.
+	kept bool
 }
 
 // leaving is the token of an index that does not hold all records any more, and that
@@ -21,25 +25,32 @@ const (
 	saysBirth    = "#"
 	saysEdition  = "@"
 	saysWhole    = " whole"
+	saysKept     = " kept"
 	saysBuilding = " building "
 )
 
 func (s state) encode() string {
-	if s.token == "" {
-		return s.def + saysWhole
+	switch {
+	case s.token != "":
+		return s.def + saysBuilding + s.token
+	case s.kept:
+		return s.def + saysKept
 	}
-	return s.def + saysBuilding + s.token
+	return s.def + saysWhole
 }
 
 func decodeState(text string) (s state, ok bool) {
 	if def, ok := strings.CutSuffix(text, saysWhole); ok {
 		return state{def: def}, true
 	}
+	if def, ok := strings.CutSuffix(text, saysKept); ok {
+		return state{def: def, kept: true}, true
+	}
 	i := strings.LastIndex(text, saysBuilding)
 	if i < 0 {
 		return s, false
 	}
-	s = state{text[:i], text[i+len(saysBuilding):]}
+	s = state{def: text[:i], token: text[i+len(saysBuilding):]}
 	return s, s.token != ""
 }
 
@@ -72,7 +83,7 @@ func decode(data []byte) (birth, edition string, indexes []state, err error) {
 			edition = text
 			continue
 		}
-		s := state{def: text}
+		s := state{def: text, kept: true}
 		if birth != "" {
 			var ok bool
 			if s, ok = decodeState(text); !ok {

@@ -38,6 +38,9 @@ type Config struct {
 	// Archive puts new ids, by model, into their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
 
+	// Met is called when another process whose head has these shapes was seen to write.
+	Met func(ctx context.Context, process string, shapes []string) error
+
 	// Settle goes on with what lines have put in doubt, and reports whether nothing
 	// is any more.
 	Settle func(ctx context.Context) (bool, error)
@@ -86,11 +89,27 @@ func (r *Repairer) Repair(ctx context.Context) error {
 	// One that cannot be repaired must not hold up the others.
 	var errs []error
 	for _, other := range others {
+		if err := r.meet(ctx, other); err != nil {
+			errs = append(errs, fmt.Errorf("look at process %s: %w", other.Process, err))
+		}
 		if err := r.repairIfDead(ctx, other); err != nil {
 			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", other.Process, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// meet calls Met if other has written since the last look.
+func (r *Repairer) meet(ctx context.Context, other journal.Other) error {
+	tick, shapes, err := other.Head()
+	if err != nil || r.signs.isDead(other.Process, tick) || !r.signs.hasMoved(other.Process) {
+		return err
+	}
+	if err := r.Met(ctx, other.Process, shapes); err != nil {
+		return err
+	}
+	r.signs.dealtWith(other.Process)
+	return nil
 }
 
 func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other) error {

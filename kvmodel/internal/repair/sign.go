@@ -34,6 +34,7 @@ type signs struct {
 
 	mu      sync.Mutex // never held during a trip
 	orphans bool       // what is seen for the first time now is an orphan
+	looked  bool       // the first look has ended
 	last    map[string]*sign
 }
 
@@ -43,6 +44,7 @@ type sign struct {
 	tick    uint64
 	seen    time.Time
 	orphan  bool // it was dead when this process began to use the store alone
+	moved   bool // it was seen to write, and that was not dealt with yet
 	covered [parts]extent
 }
 
@@ -53,7 +55,7 @@ func (s *signs) isDead(process string, tick uint64) bool {
 	defer s.mu.Unlock()
 	last := s.last[process]
 	if last == nil || last.tick != tick {
-		s.last[process] = &sign{tick: tick, seen: s.now(), orphan: last == nil && s.orphans}
+		s.last[process] = &sign{tick: tick, seen: s.now(), orphan: last == nil && s.orphans, moved: last != nil || s.looked}
 		return s.last[process].orphan
 	}
 	return last.orphan || s.now().Sub(last.seen) >= deadAfter
@@ -64,6 +66,22 @@ func (s *signs) endFirst() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.orphans = false
+	s.looked = true
+}
+
+// hasMoved reports whether process was seen to write since dealtWith.
+func (s *signs) hasMoved(process string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last[process] != nil && s.last[process].moved
+}
+
+func (s *signs) dealtWith(process string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := s.last[process]; last != nil {
+		last.moved = false
+	}
 }
 
 // isOrphan reports whether the process of j is one, and has not changed since.
