@@ -42,6 +42,7 @@ func (m *model[T]) writable(ctx context.Context) error {
 		}
 		name = m.db.journal.Process()
 	}
+	defer m.tendRings()
 	return m.built.Claim(ctx, name, func(missing []string) ([]string, error) {
 		if m.db.atomic == nil {
 			return missing, nil

@@ -13,17 +13,22 @@ import (
 type lane struct {
 	*process
 	*knowledge
-	base       string  // what its keys begin with
-	counterKey string  // its key
-	shapes     []shape // the first is written to; the others were, and are still read
+	base       string // what its keys begin with
+	counterKey string // its key
+	shapes
 }
 
 // newLane returns the lane whose keys begin with base.
-func newLane(p *process, base string, shapes []shape) *lane {
+func newLane(p *process, base string, shapes shapes) *lane {
 	return &lane{process: p, knowledge: p.recall(base), base: base, counterKey: base + "#n", shapes: shapes}
 }
 
-func (l *lane) shape() shape { return l.shapes[0] }
+// in returns the lane with other shapes.
+func (l *lane) in(shapes shapes) *lane {
+	other := *l
+	other.shapes = shapes
+	return &other
+}
 
 func (l *lane) key(g shape, segment int64) string {
 	return l.base + "#" + g.name + "." + strconv.FormatInt(segment, 10)
@@ -56,7 +61,7 @@ const atOnce = 128
 // scan returns the highest stamp in all segments of the lane. It fails if any of
 // them cannot be read.
 func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
-	for _, g := range l.shapes {
+	for _, g := range l.all {
 		for first := int64(0); first < g.blocks; first += atOnce {
 			high, err := l.scanSome(ctx, s, g, first, min(first+atOnce, g.blocks))
 			if err != nil {
@@ -91,7 +96,7 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, g shape, first, end int
 // lapped. count is the counter's number, at least 0.
 func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there bool, count int64, err error) {
 	keys := []string{l.counterKey}
-	for _, g := range l.shapes {
+	for _, g := range l.all {
 		keys = append(keys, l.key(g, g.segment(g.block(n))))
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
@@ -99,10 +104,10 @@ func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there
 		return false, 0, err
 	}
 	count = max(numberIn(results[0]), 0)
-	if n < l.shape().oldest(count) {
+	if n < l.longest().oldest(count) {
 		return true, count, nil
 	}
-	for i, g := range l.shapes {
+	for i, g := range l.all {
 		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
 		if err != nil {
 			return false, count, err
