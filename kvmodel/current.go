@@ -59,6 +59,9 @@ func (m *model[T]) isCurrent() bool {
 	looked, claimed := m.built.Looked(m.db.journal.Process())
 	ticked, since := m.db.journal.Alive()
 	recent := func(t time.Time) bool { return m.db.now().Sub(t) < goodFor-maxAge }
+	if m.shaped && !recent(m.built.RingsRead()) {
+		return false
+	}
 	return claimed && (recent(looked) || recent(ticked) && !looked.Before(since))
 }
 

@@ -232,7 +232,7 @@ func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ [
 		return c.failure(err)
 	}
 	l := c.lane(ownerOf(rec.Places[0]), rec.ID)
-	there, count, err := l.holds(ctx, s, m.stamp, rec.ID)
+	there, count, err := l.holds(ctx, s, m.stamp, rec.ID, true)
 	if err != nil {
 		return c.failure(err)
 	}
@@ -257,7 +257,7 @@ func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]s
 	if err := c.host.Look(ctx); err != nil {
 		return nil, c.failure(err)
 	}
-	there, _, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
+	there, _, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID, false)
 	if err != nil || there {
 		return nil, c.failure(err)
 	}

@@ -93,8 +93,9 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, g shape, first, end int
 }
 
 // holds reports whether the entry with stamp n and this id is in the lane, or was
-// lapped. count is the counter's number, at least 0.
-func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there bool, count int64, err error) {
+// lapped. With lasting, it has to be where it stays as long as new entries do.
+// count is the counter's number, at least 0.
+func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string, lasting bool) (there bool, count int64, err error) {
 	keys := []string{l.counterKey}
 	for _, g := range l.all {
 		keys = append(keys, l.key(g, g.segment(g.block(n))))
@@ -104,10 +105,13 @@ func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there
 		return false, 0, err
 	}
 	count = max(numberIn(results[0]), 0)
-	if n < l.longest().oldest(count) {
+	if n < l.shape().oldest(count) {
 		return true, count, nil
 	}
 	for i, g := range l.all {
+		if lasting && g.size < l.shape().size {
+			continue
+		}
 		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
 		if err != nil {
 			return false, count, err

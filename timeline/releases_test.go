@@ -101,17 +101,22 @@ func TestReleases_BothShowWhatTheOtherHasWrittenInAnotherShape(t *testing.T) {
 func TestReleases_NoReaderMissesAnEntryWhileANewShapeIsOnItsWay(t *testing.T) {
 	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
 		n := r.smaller()
-		old, reports := r.oldRelease(m), r.oldRelease(m)
+		old := r.oldRelease(m)
 		h.writes(old, 25)
-		h.shows("who only reads", reports, n)
+		var rarely []*pages // each looks every 14 seconds
+		for range 13 {
+			rarely = append(rarely, r.oldRelease(m))
+			h.shows("who reads rarely", rarely[len(rarely)-1], n)
+			h.writes(old, 1)
+		}
 		next := r.newRelease(m)
-		for range 60 {
+		for i := range 60 {
 			h.writes(next, 1)
 			h.shows("the old release", old, n)
-			h.shows("who only reads", reports, n)
+			h.shows("who reads rarely", rarely[i%len(rarely)], n)
 			h.shows("the new release", next, n)
 		}
-		for _, p := range []*pages{old, reports, next} {
+		for _, p := range append(rarely, old, next) {
 			p.close(h)
 		}
 	})
@@ -146,6 +151,42 @@ func TestReleases_ALongerRingIsFilledByTheOldReleaseToo(t *testing.T) {
 		h.writes(old, 60)
 		h.shows("the old release", old, r.old.Size)
 		h.shows("the new release", next, r.new.Size)
+		old.close(h)
+		next.close(h)
+	})
+}
+
+func TestReleases_ThreeShapesAreReadAsOneRing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, m := &history{t, []string{}}, memkv.New(memkv.Options{})
+		var all []*pages
+		var before []timeline.Shape
+		for _, shape := range []timeline.Shape{{Size: 40, Segment: 4}, {Size: 40, Segment: 5}, {Size: 60, Segment: 3}} {
+			all = append(all, openSpec(plain{m}, timeline.Spec[page]{Shape: shape, Before: slices.Clone(before)}))
+			before = slices.Insert(before, 0, shape)
+			for range 5 {
+				h.writes(all[len(all)-1], 7)
+				for i, p := range all {
+					h.shows(fmt.Sprint("release ", i), p, 40)
+				}
+			}
+		}
+		for _, p := range all {
+			p.close(h)
+		}
+	})
+}
+
+func TestReleases_ARebuildFillsALongerRing(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old := r.oldRelease(m)
+		h.writes(old, 70)
+		next := r.newRelease(m)
+		must(h, next.Rebuild(ctx))
+		h.shows("the new release", next, r.new.Size)
+		h.shows("the old release", old, r.old.Size)
+		h.writes(old, 5)
+		h.shows("the new release, later", next, r.new.Size)
 		old.close(h)
 		next.close(h)
 	})

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -19,11 +18,6 @@ func ownShapes(all ...shape) shapes { return shapes{all: all, size: all[0].size}
 
 // shape returns the one that new entries go to.
 func (s shapes) shape() shape { return s.all[s.writes] }
-
-// longest returns the shape that shows the most stamps.
-func (s shapes) longest() shape {
-	return slices.MaxFunc(s.all, func(a, b shape) int { return cmp.Compare(a.size, b.size) })
-}
 
 // stands is the shapes of an index as its processes know them.
 type stands struct {

@@ -115,6 +115,14 @@ func (b *Item) Ring(name string) (r Ring, fresh bool) {
 	return b.rings.named[name], !b.rings.asked.IsZero() && (b.Atomic != nil || b.Now().Sub(b.rings.asked) < readFor)
 }
 
+// RingsRead returns when what is known of rings was asked for.
+func (b *Item) RingsRead() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.current()
+	return b.rings.asked
+}
+
 // IsComing reports whether a shape of a ring of this model is not written yet.
 func (b *Item) IsComing() bool {
 	for name := range b.Rings() {
