@@ -42,6 +42,7 @@ func (m *model[T]) writable(ctx context.Context) error {
 		}
 		name = m.db.journal.Process()
 	}
+	defer m.tendRings()
 	return m.built.Claim(ctx, name, func(missing []string) ([]string, error) {
 		if m.db.atomic == nil {
 			return missing, nil
@@ -58,6 +59,9 @@ func (m *model[T]) isCurrent() bool {
 	looked, claimed := m.built.Looked(m.db.journal.Process())
 	ticked, since := m.db.journal.Alive()
 	recent := func(t time.Time) bool { return m.db.now().Sub(t) < goodFor-maxAge }
+	if m.shaped && !recent(m.built.RingsRead()) {
+		return false
+	}
 	return claimed && (recent(looked) || recent(ticked) && !looked.Before(since))
 }
 

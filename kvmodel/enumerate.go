@@ -22,6 +22,7 @@ func (m *model[T]) builtConfig() built.Config {
 	}
 	return built.Config{
 		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Model: m.name, All: m.all, Witness: witness, Mine: m.definitions,
+		Rings: m.rings,
 	}
 }
 

@@ -33,6 +33,19 @@ func (h host[T]) Store() kv.Store { return h.m.db.store }
 
 func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
 
+func (h host[T]) Shapes() (all []string, written int) {
+	r, _ := h.m.built.Ring(h.index.Name())
+	return r.Shapes, r.Written()
+}
+
+func (h host[T]) Look(ctx context.Context) error {
+	if _, fresh := h.m.built.Ring(h.index.Name()); fresh {
+		return nil
+	}
+	_, err := h.m.built.Read(ctx)
+	return err
+}
+
 func (h host[T]) Built() bool {
 	missing, known, _ := h.m.built.Known()
 	return known && !slices.Contains(missing, definition(h.index))

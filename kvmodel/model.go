@@ -33,6 +33,7 @@ type model[T any] struct {
 	counters []counter[T]
 	history  int
 	ends     bool // records may expire
+	shaped   bool // an index is plug.Shaped
 	all      *enumeration.Enumeration
 	numbers  *numbering.Row // of a model whose ids are given in order; else nil
 	handlers handlers.Handlers
@@ -54,6 +55,9 @@ func (m *model[T]) plug(index plug.Index[T]) {
 	}
 	if len(m.indexes) == envelope.MaxIndexes {
 		panic("kvmodel: model " + m.name + " has too many indexes")
+	}
+	if _, ok := index.(plug.Shaped); ok {
+		m.shaped = true
 	}
 	m.indexes = append(m.indexes, index)
 	m.streaks = append(m.streaks, new(streak))

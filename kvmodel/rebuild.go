@@ -29,7 +29,7 @@ func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 	def := definition(index)
 	if missing, _, fresh := m.built.Known(); fresh && !slices.Contains(missing, def) {
 		if m.built.IsDue() {
-			m.db.Soon(func(ctx context.Context) error { _, err := m.missing(ctx); return err })
+			m.db.Soon(m.lookAtBuilt)
 		}
 		return nil
 	}
@@ -94,6 +94,9 @@ func (m *model[T]) rebuildOnce(ctx context.Context) error {
 	// has not been built by this one.
 	_, ended, err := m.built.Rebuilds(ctx, m.db.store)
 	if err != nil {
+		return err
+	}
+	if err := m.awaitRings(ctx); err != nil {
 		return err
 	}
 	b := &building[T]{model: m}

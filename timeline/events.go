@@ -62,7 +62,7 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 		ring := Shape{Size: spec.Keep, Segment: 1}.shape()
 		p := newProcess(db)
 		p.sparing = true
-		e.layout = &numbered{shared, p, []shape{ring}}
+		e.layout = &numbered{shared, p, ownShapes(ring)}
 	case Packed:
 		e.layout = &packed{shared}
 	default:

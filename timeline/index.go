@@ -20,7 +20,7 @@ import (
 type core[T any] struct {
 	spec   Spec[T]
 	owner  func(*T) (text string, ok bool)
-	shapes []shape
+	stands stands
 	shards int
 	host   plug.Host[T]
 	idText func(*T) string
@@ -31,19 +31,23 @@ type core[T any] struct {
 	unbuilt atomic.Bool // some number was taken when it may not have
 }
 
-var _ plug.Index[struct{}] = (*core[struct{}])(nil)
+var (
+	_ plug.Index[struct{}] = (*core[struct{}])(nil)
+	_ plug.Shaped          = (*core[struct{}])(nil)
+)
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
 // newCore returns the core of an index. It panics if spec is impossible.
 func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
-	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), sorted: sortedAtOnce, shapes: []shape{spec.Shape.shape()}}
+	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), sorted: sortedAtOnce}
+	c.stands.own = []shape{spec.Shape.shape()}
 	if c.shards > MaxLanes {
 		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
 	}
 	for _, s := range spec.Before {
-		if g := s.shape(); !slices.Contains(c.shapes, g) {
-			c.shapes = append(c.shapes, g)
+		if g := s.shape(); !slices.Contains(c.stands.own, g) {
+			c.stands.own = append(c.stands.own, g)
 		}
 	}
 	return c
@@ -75,8 +79,14 @@ func (c *core[T]) shard(owner string, i int) *lane {
 	if c.shards > 1 {
 		base += "#" + strconv.Itoa(i)
 	}
-	return newLane(c.process, base, c.shapes)
+	return newLane(c.process, base, c.shapes())
 }
+
+// shapes returns the shapes that the rings have by what is known of the built item.
+func (c *core[T]) shapes() shapes { return c.stands.now(c.host.Shapes()) }
+
+// Shapes returns the shapes by which the built item is to name the rings.
+func (c *core[T]) Shapes() []string { return c.stands.texts() }
 
 // lane returns the lane of the record with this id in the rings of owner. It is
 // always the same shard, so that the record's entries compare.
@@ -218,8 +228,11 @@ func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ [
 	if len(rec.Places) == 0 || m.stamp == 0 {
 		return nil
 	}
+	if err := c.host.Look(ctx); err != nil {
+		return c.failure(err)
+	}
 	l := c.lane(ownerOf(rec.Places[0]), rec.ID)
-	there, count, err := l.holds(ctx, s, m.stamp, rec.ID)
+	there, count, err := l.holds(ctx, s, m.stamp, rec.ID, true)
 	if err != nil {
 		return c.failure(err)
 	}
@@ -241,7 +254,10 @@ func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]s
 	if m.stamp == 0 {
 		return []string{fmt.Sprintf("%s.%s: %s has no stamp", c.host.Model(), c.spec.Name, rec.ID)}, nil
 	}
-	there, _, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID)
+	if err := c.host.Look(ctx); err != nil {
+		return nil, c.failure(err)
+	}
+	there, _, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID, false)
 	if err != nil || there {
 		return nil, c.failure(err)
 	}

@@ -13,17 +13,22 @@ import (
 type lane struct {
 	*process
 	*knowledge
-	base       string  // what its keys begin with
-	counterKey string  // its key
-	shapes     []shape // the first is written to; the others were, and are still read
+	base       string // what its keys begin with
+	counterKey string // its key
+	shapes
 }
 
 // newLane returns the lane whose keys begin with base.
-func newLane(p *process, base string, shapes []shape) *lane {
+func newLane(p *process, base string, shapes shapes) *lane {
 	return &lane{process: p, knowledge: p.recall(base), base: base, counterKey: base + "#n", shapes: shapes}
 }
 
-func (l *lane) shape() shape { return l.shapes[0] }
+// in returns the lane with other shapes.
+func (l *lane) in(shapes shapes) *lane {
+	other := *l
+	other.shapes = shapes
+	return &other
+}
 
 func (l *lane) key(g shape, segment int64) string {
 	return l.base + "#" + g.name + "." + strconv.FormatInt(segment, 10)
@@ -56,7 +61,7 @@ const atOnce = 128
 // scan returns the highest stamp in all segments of the lane. It fails if any of
 // them cannot be read.
 func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
-	for _, g := range l.shapes {
+	for _, g := range l.all {
 		for first := int64(0); first < g.blocks; first += atOnce {
 			high, err := l.scanSome(ctx, s, g, first, min(first+atOnce, g.blocks))
 			if err != nil {
@@ -88,10 +93,11 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, g shape, first, end int
 }
 
 // holds reports whether the entry with stamp n and this id is in the lane, or was
-// lapped. count is the counter's number, at least 0.
-func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there bool, count int64, err error) {
+// lapped. With lasting, it has to be where it stays as long as new entries do.
+// count is the counter's number, at least 0.
+func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string, lasting bool) (there bool, count int64, err error) {
 	keys := []string{l.counterKey}
-	for _, g := range l.shapes {
+	for _, g := range l.all {
 		keys = append(keys, l.key(g, g.segment(g.block(n))))
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
@@ -102,7 +108,10 @@ func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there
 	if n < l.shape().oldest(count) {
 		return true, count, nil
 	}
-	for i, g := range l.shapes {
+	for i, g := range l.all {
+		if lasting && g.size < l.shape().size {
+			continue
+		}
 		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
 		if err != nil {
 			return false, count, err

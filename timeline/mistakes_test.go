@@ -227,3 +227,37 @@ func TestSweep_Readers_NoticesEveryMistakeOfAReader(t *testing.T) {
 		),
 	})
 }
+
+// Each mistake is one that the way to a new shape was designed around.
+func TestMistakes_OfRingsThatChangeTheirShapeAreNoticed(t *testing.T) {
+	const rings, shapes, lane = "kvmodel/internal/built/rings.go", "timeline/shapes.go", "timeline/lane.go"
+	proof.Mistakes(t, "./timeline", "TestReleases_", nil, []proof.Mistake{
+		proof.Wrong("a shape is written as soon as it is named",
+			rings, "	return Ring{append(others, own), newBirth()}\n", "	return Ring{append(others, own), \"\"}\n",
+		),
+		proof.Wrong("who sees a shape coming does not wait before it is written",
+			rings, "	return known && b.Now().Sub(since) >= leaves\n", "	return known && !since.IsZero()\n",
+		),
+		proof.Wrong("a release writes its own shape, once that is named",
+			shapes, "	writes := len(texts) - 1 - written\n", "	writes := len(texts) - 1 - max(written, slices.Index(texts, s.own[0].text()))\n",
+		),
+		proof.Wrong("a release reads the shapes that it knows itself",
+			shapes, "	if len(texts) == 0 {\n", "	if len(texts) < 1<<20 || written < 0 {\n",
+		),
+		proof.Wrong("what other releases have named is forgotten",
+			rings, "		if all[name] = r; r.coming", "		if all[name] = (Ring{Shapes: r.Shapes[len(r.Shapes)-1:], coming: r.coming}); r.coming",
+		),
+		proof.Wrong("each release makes the ring as long as its own",
+			rings, "sizeOf(own) > last ||", "sizeOf(own) != last ||",
+		),
+		proof.Wrong("a store that names no shapes has only the release's own",
+			rings, "			all[name], change = Ring{Shapes: shapes}, true\n", "			all[name], change = Ring{Shapes: shapes[len(shapes)-1:]}, true\n",
+		),
+		proof.Wrong("a rebuild leaves entries where a shorter ring drops them",
+			lane, "		if lasting && g.size < l.shape().size {\n", "		if lasting && g.size < 0 {\n",
+		),
+		proof.Wrong("a rebuild does not wait for the shape that is coming",
+			"kvmodel/rebuild.go", "	if err := m.awaitRings(ctx); err != nil {\n", "	if err := ctx.Err(); err != nil {\n",
+		),
+	})
+}

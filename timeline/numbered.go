@@ -10,7 +10,7 @@ import (
 type numbered struct {
 	common
 	process *process
-	shapes  []shape
+	shapes  shapes
 }
 
 func (r *numbered) lane(owner string) *lane {

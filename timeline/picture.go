@@ -44,10 +44,11 @@ const recordsAtOnce = 512
 // changes nothing. It takes one trip for 128 segments of each ring, and one for 512
 // entries: three for a ring of 1,024 slots, and one more the first time.
 func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
-	if err := r.ready(ctx); err != nil {
+	lanes, err := r.ready(ctx)
+	if err != nil {
 		return nil, err
 	}
-	readers, err := r.whole(ctx)
+	readers, err := r.whole(ctx, lanes)
 	if err != nil {
 		return nil, r.core.failure(err)
 	}
@@ -64,10 +65,10 @@ func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
 	return pictures, nil
 }
 
-// whole returns readers of the lanes that have read everything.
-func (r *Ring[T]) whole(ctx context.Context) ([]*reader, error) {
-	readers := make([]*reader, len(r.lanes))
-	errs := kv.Each(ctx, r.core.db.Store(), r.lanes, func(s kv.Store, i int, l *lane) error {
+// whole returns readers of lanes that have read everything.
+func (r *Ring[T]) whole(ctx context.Context, lanes []*lane) ([]*reader, error) {
+	readers := make([]*reader, len(lanes))
+	errs := kv.Each(ctx, r.core.db.Store(), lanes, func(s kv.Store, i int, l *lane) error {
 		readers[i] = l.newReader(false, nil, 0)
 		return readers[i].readWhole(ctx, s)
 	})
@@ -106,7 +107,7 @@ func (r *reader) picture(stands func(item) bool) Picture {
 		p.Segments = append(p.Segments, r.segment(i))
 	}
 	slot := func(n int64) *Slot { return &p.Segments[g.segment(g.block(n))].Slots[n%g.width] }
-	for n := r.oldest(0); n <= r.top; n++ {
+	for n := r.oldest(r.writes); n <= r.top; n++ {
 		*slot(n) = Missing
 	}
 	for _, it := range shown([]*reader{r}) {
@@ -122,7 +123,7 @@ func (r *reader) picture(stands func(item) bool) Picture {
 
 // segment returns the segment i with no slot in use.
 func (r *reader) segment(i int64) Segment {
-	g, read := r.shape(), r.read[0][i]
+	g, read := r.shape(), r.read[r.writes][i]
 	newest := g.block(r.top)
 	block := newest - (newest-i+g.blocks)%g.blocks
 	if block < 0 {

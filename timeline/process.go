@@ -54,7 +54,7 @@ type knowledge struct {
 	highest atomic.Int64
 	met     atomic.Bool
 	stale   atomic.Int64 // how many entries recent pages have passed for every ten records
-	trimmed atomic.Int64 // the last block whose segment has no older blocks
+	trimmed atomic.Int64 // the first stamp of the last block whose segment has no older blocks
 }
 
 // top returns the highest number known, 0 if there is none.

@@ -34,7 +34,7 @@ type segmentRef struct {
 func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
 	r := &reader{lane: l, up: up, from: from}
 	r.plan(ahead)
-	r.read = make([]map[int64]segment, len(l.shapes))
+	r.read = make([]map[int64]segment, len(l.all))
 	for i := range r.read {
 		r.read[i] = make(map[int64]segment)
 	}
@@ -98,7 +98,7 @@ func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 // near returns the next segments on the way and the one above them.
 func (r *reader) near() []segmentRef {
 	refs, g := r.ahead(r.step), r.shape()
-	above := segmentRef{0, g.segment(g.block(r.top) + 1)}
+	above := segmentRef{r.writes, g.segment(g.block(r.top) + 1)}
 	if !slices.Contains(refs, above) {
 		refs = append(refs, above)
 	}
@@ -157,7 +157,7 @@ func (r *reader) whole() []segmentRef {
 // rest returns segments that were not read yet, as many as fit into a trip.
 func (r *reader) rest() []segmentRef {
 	var refs []segmentRef
-	for k, g := range r.shapes {
+	for k, g := range r.all {
 		for i := int64(0); i < g.blocks && len(refs) < atOnce; i++ {
 			if _, ok := r.read[k][i]; !ok {
 				refs = append(refs, segmentRef{k, i})
@@ -170,7 +170,7 @@ func (r *reader) rest() []segmentRef {
 // ahead returns the next n segments of each shape on the way.
 func (r *reader) ahead(n int64) []segmentRef {
 	var refs []segmentRef
-	for k, g := range r.shapes {
+	for k, g := range r.all {
 		b, end, step := r.way(k)
 		for found := int64(0); found < n && (end-b)*step >= 0; b += step {
 			i := g.segment(b)
@@ -186,8 +186,8 @@ func (r *reader) ahead(n int64) []segmentRef {
 // oldest returns the first stamp to show of those in the kth shape. Below what a
 // newer shape has lapped there would be a hole.
 func (r *reader) oldest(k int) int64 {
-	var n int64
-	for _, g := range r.shapes[:k+1] {
+	n := shape{size: r.size}.oldest(r.top)
+	for _, g := range r.all[:k+1] {
 		n = max(n, g.oldest(r.top))
 	}
 	return n
@@ -196,7 +196,7 @@ func (r *reader) oldest(k int) int64 {
 // way returns the blocks of the kth shape to go through: the first, the last, and
 // the step from one to the next.
 func (r *reader) way(k int) (first, last, step int64) {
-	g := r.shapes[k]
+	g := r.all[k]
 	low, high := g.block(r.oldest(k)), g.block(r.top)
 	switch {
 	case r.up:
@@ -211,7 +211,7 @@ func (r *reader) way(k int) (first, last, step int64) {
 func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, counter bool) error {
 	var keys []string
 	for _, at := range refs {
-		keys = append(keys, r.key(r.shapes[at.shape], at.segment))
+		keys = append(keys, r.key(r.all[at.shape], at.segment))
 	}
 	if counter {
 		keys = append(keys, r.lane.counterKey)
@@ -225,7 +225,7 @@ func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, count
 		r.top = max(r.top, r.counter)
 	}
 	for i, at := range refs {
-		seg, err := r.decode(r.shapes[at.shape], at.segment, results[i])
+		seg, err := r.decode(r.all[at.shape], at.segment, results[i])
 		if err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (r *reader) mend() {
 	}
 	g := r.shape()
 	for i := range g.blocks {
-		seg, ok := r.read[0][i]
+		seg, ok := r.read[r.writes][i]
 		if !ok || int64(len(seg.entries)) <= 2*g.width {
 			continue
 		}
@@ -266,7 +266,7 @@ func (r *reader) reach() (stamp int64, ended bool) {
 	if r.up {
 		stamp = lastStamp
 	}
-	for k, g := range r.shapes {
+	for k, g := range r.all {
 		b, end, step := r.way(k)
 		for ; (end-b)*step >= 0; b += step {
 			if _, ok := r.read[k][g.segment(b)]; !ok {
@@ -290,7 +290,7 @@ func (r *reader) reach() (stamp int64, ended bool) {
 // reports that there are none beyond them.
 func (r *reader) visible() (entries []entry, ended bool) {
 	reach, ended := r.reach()
-	for k, g := range r.shapes {
+	for k, g := range r.all {
 		oldest := r.oldest(k)
 		for i := range g.blocks {
 			for _, e := range r.read[k][i].entries {

@@ -138,30 +138,39 @@ func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) b
 	return page[T]{items, back, on, start}, nil
 }
 
-// ready returns nil if the ring can be read.
-func (r *Ring[T]) ready(ctx context.Context) error {
+// ready returns the ring's lanes, in the shapes to read, if the ring can be read.
+func (r *Ring[T]) ready(ctx context.Context) ([]*lane, error) {
 	if r.err != nil {
-		return r.err
+		return nil, r.err
 	}
-	return r.core.host.Ready(ctx)
+	if err := r.core.host.Ready(ctx); err != nil {
+		return nil, err
+	}
+	lanes, shapes := make([]*lane, len(r.lanes)), r.core.shapes()
+	for i, l := range r.lanes {
+		lanes[i] = l.in(shapes)
+	}
+	return lanes, nil
 }
 
 // open returns a merge of the ring's lanes that has read the beginning.
 func (r *Ring[T]) open(ctx context.Context, up bool, from []cut, n int) (*merge, error) {
-	if err := r.ready(ctx); err != nil {
+	lanes, err := r.ready(ctx)
+	if err != nil {
 		return nil, err
 	}
-	m := newMerge(r.core.db.Store(), r.lanes, up, from, n)
+	m := newMerge(r.core.db.Store(), lanes, up, from, n)
 	return m, r.core.failure(m.open(ctx))
 }
 
 // openAhead is open from the newest end, where each reader reads as many stamps before
 // the newest block as ahead returns.
 func (r *Ring[T]) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
-	if err := r.ready(ctx); err != nil {
+	lanes, err := r.ready(ctx)
+	if err != nil {
 		return nil, err
 	}
-	m := newMerge(r.core.db.Store(), r.lanes, false, nil, 1)
+	m := newMerge(r.core.db.Store(), lanes, false, nil, 1)
 	for i, lane := range m.readers {
 		lane.plan(ahead(i, lane))
 	}

@@ -39,6 +39,11 @@ func (s Shape) shape() shape {
 	return shape{size, width, blocks, strconv.FormatInt(width, 10) + "x" + strconv.FormatInt(blocks, 10)}
 }
 
+// text is how g is named in the built item.
+func (g shape) text() string {
+	return strconv.FormatInt(g.size, 10) + "x" + strconv.FormatInt(g.width, 10)
+}
+
 func (g shape) block(n int64) int64 { return n / g.width }
 
 // segment returns the number of the segment that keeps block b.

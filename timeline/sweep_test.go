@@ -69,7 +69,7 @@ func laneOf(db *kvmodel.DB, shapes []Shape) *lane {
 	for _, s := range shapes {
 		all = append(all, s.shape())
 	}
-	return newLane(newProcess(db), "t:T:N:", all)
+	return newLane(newProcess(db), "t:T:N:", ownShapes(all...))
 }
 
 // quietDB opens a DB that logs nothing.

@@ -35,7 +35,7 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 	case n%g.width == 0:
 		return g.segment(g.block(n)), true
 	case n%g.width == g.width/2:
-		return g.segment(g.block(n) - 1), l.trimmed.Load() < g.block(n)-1
+		return g.segment(g.block(n) - 1), l.trimmed.Load() < (g.block(n)-1)*g.width
 	}
 	return 0, false
 }
@@ -72,6 +72,6 @@ func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
 			return unlessRaced(err)
 		}
 	}
-	l.trimmed.Store(newest)
+	l.trimmed.Store(newest * l.shape().width)
 	return nil
 }

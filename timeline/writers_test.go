@@ -123,7 +123,7 @@ func newRingWriters(b *testing.B, s kv.Store) writing {
 	db, err := kvmodel.Open(still{s})
 	must(b, err)
 	b.Cleanup(func() { _ = db.Close(context.Background()) })
-	l := newLane(newProcess(db), "t:T:N:", []shape{Shape{}.shape()})
+	l := newLane(newProcess(db), "t:T:N:", ownShapes(Shape{}.shape()))
 	write := func(i int) error {
 		_, err := l.push(context.Background(), fmt.Sprintf("%026d", i))
 		return err

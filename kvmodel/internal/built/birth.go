@@ -24,7 +24,8 @@ type view struct {
 	of      string     // the edition that the built item names
 	birth   string     // in the built item, "" if a release without births has written it
 	indexes []state    // none of them holds all records, in an item of another edition
-	witness bool       // the model has been written for a while
+	rings   map[string]Ring
+	witness bool // the model has been written for a while
 }
 
 // Look is what was found in the item.
@@ -111,11 +112,16 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 // decode puts into v what a get of the built item has answered.
 func (b *Item) decode(got kv.Result, v *view) (err error) {
 	v.edition = b.Edition()
+	defer func() {
+		if err == nil {
+			b.noteRings(*v)
+		}
+	}()
 	if got.Err != nil {
 		return nil
 	}
 	v.version = got.Version
-	if v.birth, v.of, v.indexes, err = decode(got.Value); err != nil {
+	if err := v.decode(got.Value); err != nil {
 		return fmt.Errorf("%s: %w", builtKey.Key(b.Model), err)
 	}
 	if v.isPast() {
@@ -128,7 +134,11 @@ func (b *Item) decode(got kv.Result, v *view) (err error) {
 
 // put writes the built item in the place of the one that v shows.
 func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexes []state) error {
-	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, v.edition, indexes)))
+	rings := v.rings
+	if v.isNew() {
+		rings = b.begunRings()
+	}
+	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, v.edition, indexes, rings)))
 	return err
 }
 

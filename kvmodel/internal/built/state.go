@@ -1,6 +1,7 @@
 package built
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ func decodeState(text string) (s state, ok bool) {
 }
 
 // encode returns the built item of a model in an edition of the store.
-func encode(birth string, in Edition, indexes []state) []byte {
+func encode(birth string, in Edition, indexes []state, rings map[string]Ring) []byte {
 	indexes = slices.Clone(indexes)
 	slices.SortFunc(indexes, func(a, b state) int { return strings.Compare(a.def, b.def) })
 	b := wire.AppendText(nil, saysBirth+birth)
@@ -65,34 +66,45 @@ func encode(birth string, in Edition, indexes []state) []byte {
 	for _, s := range indexes {
 		b = wire.AppendText(b, s.encode())
 	}
+	for _, name := range slices.Sorted(maps.Keys(rings)) {
+		b = wire.AppendText(b, rings[name].encode(name))
+	}
 	return b
 }
 
-// decode returns what a built item says, and of which edition. Older releases named just
-// the indexes that hold all records, and no birth.
-func decode(data []byte) (birth, edition string, indexes []state, err error) {
+// decode puts into v what a built item says, and of which edition. Older releases named
+// just the indexes that hold all records, and no birth.
+func (v *view) decode(data []byte) error {
 	r := wire.Reader{Rest: data}
+	v.birth, v.of, v.indexes, v.rings = "", "", nil, make(map[string]Ring)
 	for i := 0; len(r.Rest) > 0; i++ {
 		text := r.Text("index")
 		after, ok := strings.CutPrefix(text, saysBirth)
 		switch {
 		case i == 0 && ok:
-			birth = after
+			v.birth = after
 			continue
-		case i == 1 && birth != "" && strings.HasPrefix(text, saysEdition):
-			edition = text
+		case i == 1 && v.birth != "" && strings.HasPrefix(text, saysEdition):
+			v.of = text
+			continue
+		case v.birth != "" && strings.HasPrefix(text, saysRing):
+			name, ring, ok := decodeRing(text[len(saysRing):])
+			if !ok {
+				r.Fail("shapes of a ring")
+			}
+			v.rings[name] = ring
 			continue
 		}
 		s := state{def: text, kept: true}
-		if birth != "" {
+		if v.birth != "" {
 			var ok bool
 			if s, ok = decodeState(text); !ok {
 				r.Fail("state of an index")
 			}
 		}
-		indexes = append(indexes, s)
+		v.indexes = append(v.indexes, s)
 	}
-	return birth, edition, indexes, r.Err
+	return r.Err
 }
 
 // allWhole returns the states of indexes that hold all records.

@@ -1,0 +1,49 @@
+package kvmodel
+
+import (
+	"context"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// rings returns the shapes of the model's rings, by name.
+func (m *model[T]) rings() map[string][]string {
+	all := make(map[string][]string)
+	for _, index := range m.indexes {
+		if s, ok := index.(plug.Shaped); ok {
+			all[index.Name()] = s.Shapes()
+		}
+	}
+	return all
+}
+
+// tendRings looks in the background, now and then, which shapes the model's rings have by
+// now, so that a process which only writes knows of another one's, too.
+func (m *model[T]) tendRings() {
+	if m.shaped && m.built.IsDue() {
+		m.db.Soon(m.lookAtBuilt)
+	}
+}
+
+// lookAtBuilt reads the built item, and does what is due in it.
+func (m *model[T]) lookAtBuilt(ctx context.Context) error {
+	if _, err := m.missing(ctx); err != nil {
+		return err
+	}
+	return m.built.Tend(ctx)
+}
+
+// awaitRings returns when the model's rings are written in the shapes that are to come.
+func (m *model[T]) awaitRings(ctx context.Context) error {
+	for m.shaped && m.db.atomic == nil {
+		if err := m.lookAtBuilt(ctx); err != nil || !m.built.IsComing() {
+			return err
+		}
+		if !kv.Sleep(ctx, time.Second) {
+			return kv.Unavailable(kv.Ended(ctx))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// history is what releases with rings of several shapes have written, in order.
+type history struct {
+	*testing.T
+	made []string // ids, the newest first
+}
+
+// writes lets p make n records, one a second.
+func (h *history) writes(p *pages, n int) {
+	h.Helper()
+	for range n {
+		id := fmt.Sprint("p", len(h.made))
+		p.create(h, id, "ann", "text")
+		h.made = slices.Insert(h.made, 0, id)
+		time.Sleep(time.Second)
+	}
+}
+
+// shows fails unless p shows the newest n records, or all if there are fewer, in the
+// timeline of all and in that of the author.
+func (h *history) shows(what string, p *pages, n int) {
+	h.Helper()
+	for _, ring := range []*timeline.Ring[page]{p.newest, p.byAuthor.Of("ann")} {
+		wantIDs(h, what, h.made[:min(n, len(h.made))], listed(h, ring, "", n).Items)
+	}
+}
+
+// A reshaping is a ring whose shape a release has changed.
+type reshaping struct {
+	old, new timeline.Shape
+	shards   int
+}
+
+func (r reshaping) oldRelease(m *memkv.Store) *pages {
+	return openSpec(plain{m}, timeline.Spec[page]{Shape: r.old, Shards: r.shards})
+}
+
+func (r reshaping) newRelease(m *memkv.Store) *pages {
+	return openSpec(plain{m}, timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards})
+}
+
+// smaller is how many records both releases show.
+func (r reshaping) smaller() int { return min(r.old.Size, r.new.Size) }
+
+// reshapings are the changes of shape that there are.
+var reshapings = map[string]reshaping{
+	"a longer ring":           {old: timeline.Shape{Size: 20, Segment: 4}, new: timeline.Shape{Size: 48, Segment: 4}},
+	"a shorter ring":          {old: timeline.Shape{Size: 48, Segment: 4}, new: timeline.Shape{Size: 20, Segment: 4}},
+	"more entries to a key":   {old: timeline.Shape{Size: 24, Segment: 1}, new: timeline.Shape{Size: 24, Segment: 8}},
+	"fewer entries to a key":  {old: timeline.Shape{Size: 24, Segment: 8}, new: timeline.Shape{Size: 24, Segment: 1}},
+	"a longer ring in shards": {old: timeline.Shape{Size: 20, Segment: 4}, new: timeline.Shape{Size: 48, Segment: 8}, shards: 3},
+}
+
+// eachReshaping runs f with a clock that moves when nothing else does.
+func eachReshaping(t *testing.T, f func(h *history, r reshaping, m *memkv.Store)) {
+	for name, r := range reshapings {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { f(&history{t, []string{}}, r, memkv.New(memkv.Options{})) })
+		})
+	}
+}
+
+func TestReleases_BothShowWhatTheOtherHasWrittenInAnotherShape(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		n := r.smaller()
+		old := r.oldRelease(m)
+		h.writes(old, 30)
+		next := r.newRelease(m)
+		h.shows("the new release, before it has written", next, n)
+		for range 5 {
+			h.writes(next, 11)
+			h.shows("the old release", old, n)
+			h.shows("the new release", next, n)
+			h.writes(old, 7)
+			h.shows("the old release, after its own", old, n)
+			h.shows("the new release, after the old one's", next, n)
+		}
+		old.close(h)
+		next.close(h)
+	})
+}
+
+// While a new shape is on its way no reader, of whichever release, misses an entry.
+func TestReleases_NoReaderMissesAnEntryWhileANewShapeIsOnItsWay(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		n := r.smaller()
+		old := r.oldRelease(m)
+		h.writes(old, 25)
+		var rarely []*pages // each looks every 14 seconds
+		for range 13 {
+			rarely = append(rarely, r.oldRelease(m))
+			h.shows("who reads rarely", rarely[len(rarely)-1], n)
+			h.writes(old, 1)
+		}
+		next := r.newRelease(m)
+		for i := range 60 {
+			h.writes(next, 1)
+			h.shows("the old release", old, n)
+			h.shows("who reads rarely", rarely[i%len(rarely)], n)
+			h.shows("the new release", next, n)
+		}
+		for _, p := range append(rarely, old, next) {
+			p.close(h)
+		}
+	})
+}
+
+// A process that is rolled back, and knows of nothing that came after its release, shows
+// what newer ones have written, and they show what it writes.
+func TestReleases_RollingBackAndForthHidesNothing(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		n := r.smaller()
+		for range 3 {
+			for _, open := range []func(*memkv.Store) *pages{r.oldRelease, r.newRelease} {
+				p := open(m)
+				h.shows("at first", p, n)
+				h.writes(p, 12)
+				h.shows("after its first changes", p, n)
+				time.Sleep(time.Minute)
+				h.writes(p, 30)
+				h.shows("after a minute", p, n)
+				p.close(h)
+			}
+		}
+	})
+}
+
+// A ring is as long as the longest that a release has asked for, whichever has written.
+func TestReleases_ALongerRingIsFilledByTheOldReleaseToo(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old, next := r.oldRelease(m), r.newRelease(m)
+		h.writes(old, 5)
+		h.writes(next, 60)
+		h.writes(old, 60)
+		h.shows("the old release", old, r.old.Size)
+		h.shows("the new release", next, r.new.Size)
+		old.close(h)
+		next.close(h)
+	})
+}
+
+func TestReleases_ThreeShapesAreReadAsOneRing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, m := &history{t, []string{}}, memkv.New(memkv.Options{})
+		var all []*pages
+		var before []timeline.Shape
+		for _, shape := range []timeline.Shape{{Size: 40, Segment: 4}, {Size: 40, Segment: 5}, {Size: 60, Segment: 3}} {
+			all = append(all, openSpec(plain{m}, timeline.Spec[page]{Shape: shape, Before: slices.Clone(before)}))
+			before = slices.Insert(before, 0, shape)
+			for range 5 {
+				h.writes(all[len(all)-1], 7)
+				for i, p := range all {
+					h.shows(fmt.Sprint("release ", i), p, 40)
+				}
+			}
+		}
+		for _, p := range all {
+			p.close(h)
+		}
+	})
+}
+
+func TestReleases_ARebuildFillsALongerRing(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old := r.oldRelease(m)
+		h.writes(old, 70)
+		next := r.newRelease(m)
+		must(h, next.Rebuild(ctx))
+		h.shows("the new release", next, r.new.Size)
+		h.shows("the old release", old, r.old.Size)
+		h.writes(old, 5)
+		h.shows("the new release, later", next, r.new.Size)
+		old.close(h)
+		next.close(h)
+	})
+}
+
+// A store in which a release that names no shapes has written several is read as a whole,
+// and names them from the first change on.
+func TestReleases_AStoreThatNamesNoShapesIsReadInAll(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		n := r.smaller()
+		old := r.oldRelease(m)
+		h.writes(old, 30)
+		old.close(h)
+		forgetShapes(h, m)
+		next := r.newRelease(m)
+		h.shows("before the first change", next, n)
+		h.writes(next, 5)
+		h.shows("after it", next, n)
+		time.Sleep(time.Minute)
+		h.writes(next, 20)
+		h.shows("later", next, n)
+		next.close(h)
+	})
+}
+
+// forgetShapes takes what the built item of pages says of rings out of it.
+func forgetShapes(t testing.TB, m *memkv.Store) {
+	t.Helper()
+	r, err := kv.One(ctx, m, kv.OpGet("built:Page"))
+	must(t, err)
+	in, out := wire.Reader{Rest: r.Value}, []byte(nil)
+	for len(in.Rest) > 0 {
+		if text := in.Text("index"); !strings.HasPrefix(text, "~") {
+			out = wire.AppendText(out, text)
+		}
+	}
+	must(t, in.Err)
+	if len(out) == len(r.Value) {
+		t.Error("the built item names no shapes")
+	}
+	_, err = kv.One(ctx, m, kv.OpSet("built:Page", out))
+	must(t, err)
+}
+
+// unreachable is a store that a process cannot reach while it is cut off.
+type unreachable struct {
+	kv.Store
+	off atomic.Bool
+}
+
+func (u *unreachable) Powers() kv.Powers { return kv.Powers{} }
+
+func (u *unreachable) Do(ctx context.Context, ops []kv.Op) error {
+	if u.off.Load() {
+		return kv.Fail(ops, kv.ErrUnavailable)
+	}
+	return u.Store.Do(ctx, ops)
+}
+
+// A process that sleeps while the shape changes shows what was written, or writes where
+// others see it, as soon as it wakes.
+func TestReleases_WhoHasSleptIsInStepWithANewShape(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		n := r.smaller()
+		cut := &unreachable{Store: plain{m}}
+		old := openSpec(cut, timeline.Spec[page]{Shape: r.old, Shards: r.shards}, quiet)
+		h.writes(old, 25)
+		h.shows("before", old, n)
+		cut.off.Store(true)
+		next := r.newRelease(m)
+		h.writes(next, 60)
+		cut.off.Store(false)
+		h.shows("who has slept", old, n)
+		h.writes(old, 3)
+		h.shows("the new release", next, n)
+		h.shows("who has slept, after its changes", old, n)
+		old.close(h)
+		next.close(h)
+	})
+}
