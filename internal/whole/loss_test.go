@@ -34,7 +34,7 @@ func lostClass(key string, value []byte) string {
 	tail := key[strings.LastIndexByte(key, ':')+1:]
 	switch class {
 	case "rank":
-		return "rank " + board(rest) + " " + node(tail, value)
+		return "rank " + boardKind(rest) + " " + node(tail, value)
 	case "l", "s":
 		if at := strings.IndexByte(key, '#'); at < 0 {
 			return class + " head"
@@ -55,8 +55,8 @@ func lostClass(key string, value []byte) string {
 	return class
 }
 
-// board returns the kind of board that the tree called rest belongs to.
-func board(rest string) string {
+// boardKind returns the kind of board that the tree called rest belongs to.
+func boardKind(rest string) string {
 	switch name := strings.Join(strings.SplitN(rest, ":", 3)[:2], ":"); {
 	case strings.HasPrefix(rest, "scores:"):
 		return "alone"
