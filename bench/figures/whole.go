@@ -31,6 +31,8 @@ var wholeFigures = []func(*bench) error{
 	setOfThousand,
 	latestOfRing,
 	upkeep,
+	twoReleases,
+	losses,
 	wholeKills,
 	wholeRuns,
 }
