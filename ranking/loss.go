@@ -39,8 +39,8 @@ func (l *losses) take() []boardKey {
 	return all
 }
 
-// met notes the tree of a value in the period that holds at if it has lost a part.
-func (c *core[T]) met(by string, at time.Time) {
+// noteLoss notes the tree of a value in the period that holds at if it has lost a part.
+func (c *core[T]) noteLoss(by string, at time.Time) {
 	if c.tree(by, at).Lost() {
 		c.losses.note(boardKey{by, c.per.begin(at)})
 	}

@@ -174,7 +174,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 			return err
 		case ep.lost:
 			return t.errLost("a part")
-		case ep.read == nil && t.wasThere() && !t.ended():
+		case ep.read == nil && t.missing():
 			return t.errLost("the definition")
 		case ep.read == nil:
 			return nil

@@ -74,7 +74,7 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, all bool) 
 // rooted makes the root again if it is lost. It reports whether there is a tree.
 func (t *Tree) rooted(ctx context.Context, s kv.Store) (there bool, err error) {
 	m, err := t.readMeta(ctx, s)
-	if m == nil && err == nil && t.wasThere() && !t.ended() {
+	if m == nil && err == nil && t.missing() {
 		m, err = t.create(ctx, s)
 	}
 	if m == nil || err != nil {
