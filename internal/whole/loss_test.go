@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +27,24 @@ import (
 
 // told are the classes whose loss is not a matter of indexes: records and what they
 // alone say, and what has tests of its own.
-var told = []string{"r", "n", "h", "all", "ids", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "seq", "session", "sessions"}
+var told = []string{"r", "n", "h", "all", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "seq", "qh", "session", "sessions", "limit"}
+
+// listedClass is how the table of docs/keys.md begins a line about a class. It lists
+// all that there are: see files_test.go.
+var listedClass = regexp.MustCompile("(?m)^\\| `([a-z0-9]+)(:[A-Z]+)+`")
+
+func TestLosses_TakeAKeyOfEveryClass(t *testing.T) {
+	there := map[string]bool{}
+	for class := range byClass(lossWorlds[0].furnished(t)) {
+		name, _, _ := strings.Cut(class, " ")
+		there[name] = true
+	}
+	for _, listed := range listedClass.FindAllStringSubmatch(string(read(t, filepath.Join("..", "..", "docs", "keys.md"))), -1) {
+		if class := listed[1]; !there[class] && !slices.Contains(told, class) {
+			t.Errorf("no key of class %s is lost", class)
+		}
+	}
+}
 
 // lostClass returns the class of what is stored under key: that of the key, and in a
 // ranking or a list which part of it.
