@@ -493,3 +493,28 @@ func TestMatrix_OfLosses_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	}
 	t.Logf("one key of each class lost\n%v", found)
 }
+
+func TestLosses_ARebuildNeedsNoOneToNoticeBefore(t *testing.T) {
+	w := lossWorlds[0]
+	items := w.furnished(t)
+	classes := byClass(items)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Hour)
+		mem := memkv.New(memkv.Options{})
+		for key, value := range items {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, value)}))
+		}
+		l := w.open(t, mem)
+		want := l.Look(ctx)
+		for _, class := range []string{"rank field root leaf", "rank counter root leaf", "rank ends router", "rank by root leaf", "rank period root leaf", "l first segment", "u", "c"} {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpDelete(classes[class][0])}))
+		}
+		fresh := w.open(t, mem)
+		must(t, mend(fresh), fresh.DB.Flush(ctx))
+		for name, l := range map[string]*whole.Library{"running": l, "fresh": fresh, "new": w.open(t, mem)} {
+			for _, wrong := range want.Differences(l.Look(ctx)) {
+				t.Errorf("%s process: %.300s", name, wrong)
+			}
+		}
+	})
+}
