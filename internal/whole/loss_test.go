@@ -112,7 +112,7 @@ var classLimits = map[string]bool{
 	"l first segment":     true,  // a list of one segment looks empty
 	"c":                   true,  // a derived count shows 0
 	"t segment":           true,  // its entries are missing
-	"rank counter record": true,  // the record is not on the board
+	"rank counter record": true,  // the record has no rank until a page has shown it
 	"rank period record":  true,  // the same
 	"rank alone record":   false, // the member is gone
 	"s first segment":     false, // a set looks empty
@@ -515,6 +515,37 @@ func TestLosses_ARebuildNeedsNoOneToNoticeBefore(t *testing.T) {
 			for _, wrong := range want.Differences(l.Look(ctx)) {
 				t.Errorf("%s process: %.300s", name, wrong)
 			}
+		}
+	})
+}
+
+// What a board over a counter keeps of a record follows from the counter. So a page that
+// meets the entry shows the record, and has what is lost made again.
+func TestLosses_APageShowsAMemberWhoseOwnRecordIsLost(t *testing.T) {
+	w := lossWorlds[0]
+	items := w.furnished(t)
+	classes := byClass(items)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Hour)
+		mem := memkv.New(memkv.Options{})
+		for key, value := range items {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, value)}))
+		}
+		want := w.open(t, mem).Look(ctx)
+		for _, class := range []string{"rank counter record", "rank period record"} {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpDelete(classes[class][0])}))
+		}
+		l := w.open(t, mem)
+		got := l.Look(ctx)
+		for _, wrong := range want.Differences(got) {
+			if !strings.Contains(wrong, "odd ranks") {
+				t.Errorf("at once: %.300s", wrong)
+			}
+		}
+		must(t, l.DB.Flush(ctx))
+		time.Sleep(time.Minute)
+		for _, wrong := range want.Differences(l.Look(ctx)) {
+			t.Errorf("later: %.300s", wrong)
 		}
 	})
 }
