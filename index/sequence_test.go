@@ -20,6 +20,41 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
+func TestSequence_ANumberThatIsLostIsNotPassedOver(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	db, err := kvmodel.Open(mem)
+	must(t, err)
+	s := index.NewSequence(db, "lines", kvmodel.Codec[string](asJSON[string]{}))
+	for i := range 5 {
+		text := fmt.Sprint("line ", i+1)
+		_, err := s.Add(ctx, &text)
+		must(t, err)
+	}
+	mem.Evict("q:lines:3")
+	var lost error
+	for _, err := range s.Range(ctx, 1, 5) {
+		lost = errors.Join(lost, err)
+	}
+	_, err = s.Get(ctx, 3)
+	for what, err := range map[string]error{"Range": lost, "Get": err} {
+		if !errors.Is(err, kv.ErrLost) {
+			t.Errorf("%s: %v, want ErrLost", what, err)
+		}
+	}
+	must(t, s.Accept(ctx))
+	var numbers []int64
+	for v, err := range s.Range(ctx, 1, 5) {
+		must(t, err)
+		numbers = append(numbers, v.N)
+	}
+	if diff := cmp.Diff([]int64{1, 2, 4, 5}, numbers); diff != "" {
+		t.Errorf("what is left (-want +got)\n%s", diff)
+	}
+	if _, err := s.Get(ctx, 3); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("Get: %v, want ErrNotFound", err)
+	}
+}
+
 // ticket is a record whose ids are given in order.
 type ticket struct {
 	ID    int64

@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -28,11 +29,13 @@ func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 			return Report{}, b.failure(err)
 		}
 	}
-	texts, err := b.allIfLost(ctx, b.texts(ids))
-	if err != nil {
-		return Report{}, b.failure(err)
-	}
-	return b.reader().mend(ctx, texts, b.clear)
+	var first *Report
+	err := b.withAllIfLost(ctx, b.texts(ids), func(ids []string, all bool) error {
+		found, err := b.reader().mend(ctx, ids, all, b.clear)
+		first = cmp.Or(first, &found)
+		return err
+	})
+	return *cmp.Or(first, new(Report)), err
 }
 
 // Refresh makes the board's counts, and so its ranks, exact, unless the board
@@ -48,11 +51,9 @@ func (b *Board[T, K, S]) Refresh(ctx context.Context) error { return b.reader().
 // change. Rebuild it when Verify counts more than a quarter as many leaves as
 // members.
 func (b *Board[T, K, S]) Rebuild(ctx context.Context, ids ...K) error {
-	texts, err := b.allIfLost(ctx, b.texts(ids))
-	if err != nil {
-		return b.failure(err)
-	}
-	return b.reader().rebuild(ctx, texts)
+	return b.withAllIfLost(ctx, b.texts(ids), func(ids []string, all bool) error {
+		return b.reader().rebuild(ctx, ids, all)
+	})
 }
 
 // Stats returns what this process knows of the board and of those of other

@@ -87,7 +87,7 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error
 	}
 	return f.eachBoard(ctx, s, m.Is, f.kept(), func(s kv.Store, by string, at time.Time) error {
 		err := f.tree(by, at).Restore(ctx, s, m.ID)
-		f.met(by, at)
+		f.noteLoss(by, at)
 		return err
 	})
 }

@@ -53,7 +53,7 @@ func (x exact[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	err = x.tidy(ctx, s, m.ID, m.Gained, recs[0].Places, recs[0].Rev, recs[0].Expires())
 	for _, text := range m.Gained {
 		if p, wrong := parsePlace(text); wrong == nil {
-			x.met(p.by, x.host.DB().Now())
+			x.noteLoss(p.by, x.host.DB().Now())
 		}
 	}
 	return err

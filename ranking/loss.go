@@ -39,8 +39,8 @@ func (l *losses) take() []boardKey {
 	return all
 }
 
-// met notes the tree of a value in the period that holds at if it has lost a part.
-func (c *core[T]) met(by string, at time.Time) {
+// noteLoss notes the tree of a value in the period that holds at if it has lost a part.
+func (c *core[T]) noteLoss(by string, at time.Time) {
 	if c.tree(by, at).Lost() {
 		c.losses.note(boardKey{by, c.per.begin(at)})
 	}
@@ -57,7 +57,7 @@ func (c *core[T]) Finish(ctx context.Context) error {
 		return err
 	}
 	return c.failure(errors.Join(kv.Each(ctx, c.host.Store(), lost, func(s kv.Store, _ int, key boardKey) error {
-		return c.tree(key.by, c.time(key.at)).Rebuild(ctx, s, ids[key.by])
+		return c.tree(key.by, c.time(key.at)).Rebuild(ctx, s, ids[key.by], true)
 	})...))
 }
 
@@ -81,11 +81,22 @@ func (c *core[T]) allOf(ctx context.Context, trees []boardKey) (map[string][]str
 	return ids, err
 }
 
-// allIfLost returns ids, or those of all records on the board if that has lost a part.
-func (p part[T]) allIfLost(ctx context.Context, ids []string) ([]string, error) {
-	if lost, err := p.tree(p.by, p.when()).HasLost(ctx, p.host.Store()); !lost || err != nil {
-		return ids, err
+// withAllIfLost does work with ids. If the board has lost a part, or work finds that, it
+// does work with all records on the board.
+func (p part[T]) withAllIfLost(ctx context.Context, ids []string, work func(ids []string, all bool) error) error {
+	tree := p.tree(p.by, p.when())
+	lost, err := tree.HasLost(ctx, p.host.Store())
+	if err != nil {
+		return p.failure(err)
+	}
+	if !lost {
+		if err := work(ids, false); err != nil || !tree.Lost() {
+			return err
+		}
 	}
 	all, err := p.allOf(ctx, []boardKey{{by: p.by}})
-	return all[p.by], err
+	if err != nil {
+		return p.failure(err)
+	}
+	return work(all[p.by], true)
 }

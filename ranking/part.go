@@ -74,6 +74,7 @@ func (p part[T]) want(keep []func(*T) bool) keytree.Want {
 	w := keytree.Want{Met: p.met}
 	if p.own {
 		w.Beside = p.records
+		w.Gone = p.restore
 	}
 	w.Keep = func(m keytree.Member) bool {
 		rec, _ := m.Value.(*T)
@@ -110,6 +111,11 @@ func (p part[T]) met(d keytree.Doubt) {
 		return
 	}
 	p.host.Meet(d.ID, place{by: p.by, score: d.Score}.String(), d.Past)
+}
+
+// restore makes the own record of a member again, in the background, as its counter says.
+func (p part[T]) restore(id string) {
+	p.host.DB().Soon(func(ctx context.Context) error { return p.catchUp(ctx, p.by, p.when(), []string{id}) })
 }
 
 // clear removes those of the entries that their records do not confirm.

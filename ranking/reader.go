@@ -112,12 +112,12 @@ func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
 }
 
 // mend takes entries out with clear.
-func (r *reader) mend(ctx context.Context, ids []string, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
+func (r *reader) mend(ctx context.Context, ids []string, all bool, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
 	if err := r.db.Writable(); err != nil {
 		return Report{}, r.failure(err)
 	}
-	found, err := r.tree.Mend(ctx, r.store, ids, clear)
-	if err == nil {
+	found, err := r.tree.Mend(ctx, r.store, ids, all, clear)
+	if err == nil && !r.tree.Lost() {
 		err = r.tree.Refresh(ctx, r.store)
 	}
 	return reportOf(found), r.failure(err)
@@ -130,11 +130,11 @@ func (r *reader) refresh(ctx context.Context) error {
 	return r.failure(r.tree.Refresh(ctx, r.store))
 }
 
-func (r *reader) rebuild(ctx context.Context, ids []string) error {
+func (r *reader) rebuild(ctx context.Context, ids []string, all bool) error {
 	if err := r.db.Writable(); err != nil {
 		return r.failure(err)
 	}
-	return r.failure(r.tree.Rebuild(ctx, r.store, ids))
+	return r.failure(r.tree.Rebuild(ctx, r.store, ids, all))
 }
 
 func (r *reader) stats() Stats {

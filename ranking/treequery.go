@@ -112,17 +112,20 @@ func (t *Tree[S]) Verify(ctx context.Context, ids ...string) (Report, error) {
 	return t.reader().verify(ctx, textsOf(ids))
 }
 
-// Mend reports what Verify does and repairs it: see Board.
+// Mend reports what Verify does and repairs it: see Board. If the store has lost a part
+// of the tree, give the ids of all members: those are taken for all there are.
 func (t *Tree[S]) Mend(ctx context.Context, ids ...string) (Report, error) {
-	return t.reader().mend(ctx, textsOf(ids), t.clear)
+	return t.reader().mend(ctx, textsOf(ids), len(ids) > 0, t.clear)
 }
 
 // Refresh makes the tree's counts, and so its ranks, exact.
 func (t *Tree[S]) Refresh(ctx context.Context) error { return t.reader().refresh(ctx) }
 
-// Rebuild copies the tree into new nodes, none of them empty or lost: see Board.
+// Rebuild copies the tree into new nodes, none of them empty or lost: see Board. If the
+// store has lost a part of the tree, give the ids of all members: the tree answers
+// ErrNeedsRebuild until it was rebuilt with some, which are taken for all there are.
 func (t *Tree[S]) Rebuild(ctx context.Context, ids ...string) error {
-	return t.reader().rebuild(ctx, textsOf(ids))
+	return t.reader().rebuild(ctx, textsOf(ids), len(ids) > 0)
 }
 
 func textsOf(ids []string) []string {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +27,24 @@ import (
 
 // told are the classes whose loss is not a matter of indexes: records and what they
 // alone say, and what has tests of its own.
-var told = []string{"r", "n", "h", "all", "ids", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "seq", "session", "sessions"}
+var told = []string{"r", "n", "h", "all", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "seq", "qh", "session", "sessions", "limit"}
+
+// listedClass is how the table of docs/keys.md begins a line about a class. It lists
+// all that there are: see files_test.go.
+var listedClass = regexp.MustCompile("(?m)^\\| `([a-z0-9]+)(:[A-Z]+)+`")
+
+func TestLosses_TakeAKeyOfEveryClass(t *testing.T) {
+	there := map[string]bool{}
+	for class := range byClass(lossWorlds[0].furnished(t)) {
+		name, _, _ := strings.Cut(class, " ")
+		there[name] = true
+	}
+	for _, listed := range listedClass.FindAllStringSubmatch(string(read(t, filepath.Join("..", "..", "docs", "keys.md"))), -1) {
+		if class := listed[1]; !there[class] && !slices.Contains(told, class) {
+			t.Errorf("no key of class %s is lost", class)
+		}
+	}
+}
 
 // lostClass returns the class of what is stored under key: that of the key, and in a
 // ranking or a list which part of it.
@@ -93,7 +112,7 @@ var classLimits = map[string]bool{
 	"l first segment":     true,  // a list of one segment looks empty
 	"c":                   true,  // a derived count shows 0
 	"t segment":           true,  // its entries are missing
-	"rank counter record": true,  // the record is not on the board
+	"rank counter record": true,  // the record has no rank until a page has shown it
 	"rank period record":  true,  // the same
 	"rank alone record":   false, // the member is gone
 	"s first segment":     false, // a set looks empty
@@ -473,4 +492,60 @@ func TestMatrix_OfLosses_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 		}
 	}
 	t.Logf("one key of each class lost\n%v", found)
+}
+
+func TestLosses_ARebuildNeedsNoOneToNoticeBefore(t *testing.T) {
+	w := lossWorlds[0]
+	items := w.furnished(t)
+	classes := byClass(items)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Hour)
+		mem := memkv.New(memkv.Options{})
+		for key, value := range items {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, value)}))
+		}
+		l := w.open(t, mem)
+		want := l.Look(ctx)
+		for _, class := range []string{"rank field root leaf", "rank counter root leaf", "rank ends router", "rank by root leaf", "rank period root leaf", "l first segment", "u", "c"} {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpDelete(classes[class][0])}))
+		}
+		fresh := w.open(t, mem)
+		must(t, mend(fresh), fresh.DB.Flush(ctx))
+		for name, l := range map[string]*whole.Library{"running": l, "fresh": fresh, "new": w.open(t, mem)} {
+			for _, wrong := range want.Differences(l.Look(ctx)) {
+				t.Errorf("%s process: %.300s", name, wrong)
+			}
+		}
+	})
+}
+
+// What a board over a counter keeps of a record follows from the counter. So a page that
+// meets the entry shows the record, and has what is lost made again.
+func TestLosses_APageShowsAMemberWhoseOwnRecordIsLost(t *testing.T) {
+	w := lossWorlds[0]
+	items := w.furnished(t)
+	classes := byClass(items)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Hour)
+		mem := memkv.New(memkv.Options{})
+		for key, value := range items {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, value)}))
+		}
+		want := w.open(t, mem).Look(ctx)
+		for _, class := range []string{"rank counter record", "rank period record"} {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpDelete(classes[class][0])}))
+		}
+		l := w.open(t, mem)
+		got := l.Look(ctx)
+		for _, wrong := range want.Differences(got) {
+			if !strings.Contains(wrong, "odd ranks") {
+				t.Errorf("at once: %.300s", wrong)
+			}
+		}
+		must(t, l.DB.Flush(ctx))
+		time.Sleep(time.Minute)
+		for _, wrong := range want.Differences(l.Look(ctx)) {
+			t.Errorf("later: %.300s", wrong)
+		}
+	})
 }

@@ -493,6 +493,31 @@ func (b *beforeFirst) Do(ctx context.Context, ops []kv.Op) error {
 	return b.Store.Do(ctx, ops)
 }
 
+func TestLogs_AHeadThatIsLostIsMissedByThoseWhoRememberIt(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
+		ctx, now := t.Context(), time.Now()
+		writer, wait := prompt(s, small)
+		reader, other := fresh(s), fresh(s)
+		writer.Now = func() time.Time { return now }
+		reader.Now = writer.Now
+		fill(t, writer, wait, 300)
+		members(t, reader)
+		mem.Evict(writer.Key(place))
+		_, err := other.Count(ctx, s, place)
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		must(t, other.Accept(ctx, s, place))
+		must(t, other.Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
+		now = now.Add(headAge + 1)
+		must(t, writer.Write(ctx, s, place, Entry{ID: "more", Rev: 1, In: true}))
+		want := []string{"more", "new"}
+		for name, l := range map[string]*Logs{"writer": writer, "reader": reader, "newcomer": fresh(s)} {
+			if diff := cmp.Diff(want, members(t, l)); diff != "" {
+				t.Errorf("the %s shows (-want +got)\n%s", name, diff)
+			}
+		}
+	})
+}
+
 // fresh returns the logs of a process that remembers nothing and tends nothing.
 func fresh(s kv.Store) *Logs {
 	l, _ := prompt(s, small)

@@ -20,7 +20,10 @@ func TestSweep_NoticesEveryMistakeOfTheProtocol(t *testing.T) {
 		loss  = dir + "loss.go"
 		tend  = dir + "tend.go"
 	)
-	proof.Mistakes(t, "./index/internal/memberlog", "TestSweep_Nothing", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
+	proof.Mistakes(t, "./index/internal/memberlog", "TestSweep_Nothing|TestLogs_AHeadThatIsLost", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
+		proof.Wrong("a head that is remembered is not asked for again",
+			logs, "return l.Now().UnixNano()-h.looked.Load() > int64(headAge)", "return false",
+		),
 		proof.Wrong("of two entries with one rev the addition counts",
 			entry, "return !e.In", "return e.In",
 		),

@@ -41,7 +41,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 	r, err := kv.One(ctx, s, kv.OpGet(t.edgeKey()))
 	if err != nil {
 		if err = unlessAbsent(err); err == nil {
-			t.keepEdge(edge{})
+			t.keepEdge(edge{noted: t.knownEdge().noted})
 		}
 		return err
 	}
@@ -49,7 +49,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 	if err != nil || kind != edgeKind {
 		return nil
 	}
-	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge")}
+	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge"), noted: t.knownEdge().noted}
 	if len(body.Rest) > 0 {
 		read.copy = &meta{order: order{code: Code(body.Byte())}, epoch: read.epoch}
 		body.take(read.copy.salt[:])
@@ -122,14 +122,12 @@ func (t *Tree) noteEdge(r *reading, down bool) {
 	if name == *at || t.Later == nil || !e.noted.IsZero() && t.Now().Sub(e.noted) < edgeEvery {
 		return
 	}
-	*at, e.noted = name, t.Now()
-	t.keepEdge(e)
-	t.mu.Lock()
-	m := t.last
-	t.mu.Unlock()
+	m := t.latest()
 	if m == nil || m.epoch != r.epoch {
 		return
 	}
+	*at, e.noted = name, t.Now()
+	t.keepEdge(e)
 	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
 }
 

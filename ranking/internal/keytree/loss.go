@@ -37,16 +37,18 @@ func (t *Tree) errLost(what string) error {
 // Lost reports whether this process knows that a part of the tree was lost, and not yet
 // that it is there again.
 func (t *Tree) Lost() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.last != nil && t.last.lost > 0 || t.meta != nil && t.meta.lost > 0
+	m := t.latest()
+	return m != nil && m.lost > 0
 }
 
-// HasLost is Lost by the definition as it is stored.
+// HasLost is Lost by the definition as it is stored, or was seconds ago.
 func (t *Tree) HasLost(ctx context.Context, s kv.Store) (bool, error) {
-	m, err := t.readMeta(ctx, s)
-	lost := m != nil && m.lost > 0 || m == nil && t.wasThere() && !t.ended()
-	return lost, err
+	m := t.known()
+	var err error
+	if m == nil {
+		m, err = t.readMeta(ctx, s)
+	}
+	return m != nil && m.lost > 0 || m == nil && t.missing(), err
 }
 
 // countLoss notes in the definition that another node was lost.
@@ -64,7 +66,7 @@ func (t *Tree) countLoss(ctx context.Context, s kv.Store) error {
 // has it, of the two the later. It returns nil if there was no tree, or nothing has a
 // copy.
 func (t *Tree) putBack(ctx context.Context, s kv.Store) (*meta, error) {
-	if t.ended() || !t.wasThere() {
+	if !t.missing() {
 		return nil, nil
 	}
 	if err := t.readEdge(ctx, s); err != nil {
@@ -72,7 +74,7 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store) (*meta, error) {
 	}
 	t.mu.Lock()
 	m := t.edge.copy
-	if t.last != nil && (m == nil || m.epoch < t.last.epoch) {
+	if t.last != nil && (m == nil || m.epoch < t.last.epoch || m.epoch == t.last.epoch && m.lost < t.last.lost) {
 		m = t.last
 	}
 	t.mu.Unlock()
@@ -89,11 +91,12 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store) (*meta, error) {
 	return there, err
 }
 
-// wasThere reports whether this process knows that the tree was there.
-func (t *Tree) wasThere() bool {
+// missing reports whether a tree without a definition is known to have had one.
+func (t *Tree) missing() bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.last != nil || t.edge.epoch != 0
+	there := t.last != nil || t.edge.epoch != 0
+	t.mu.Unlock()
+	return there && !t.ended()
 }
 
 // ended reports whether the tree ends so soon that what is missing may have ended.

@@ -104,7 +104,7 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 // definition was lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
-	if t.wasThere() {
+	if t.missing() {
 		m.lost = 1
 	}
 	copy(m.salt[:], kv.RandomBytes(len(m.salt)))

@@ -36,6 +36,10 @@ type Want struct {
 	// record has outlived it or confirms it while it is pending, it belongs to a
 	// stuck change, or Beside leaves it out. It must not use the store.
 	Met func(Doubt)
+
+	// Gone, if not nil, is called for a member that Beside has a value for and whose
+	// record is lost. The query takes its entry as it is. It must not use the store.
+	Gone func(id string)
 }
 
 // maxBatches bounds how often a page of results is filled up.
@@ -99,6 +103,9 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	var members []Member
 	for i, id := range ids {
 		shown := w.Beside == nil || values[i] != nil
+		if states[i].Ver == 0 && shown && w.Gone != nil && p.counts(entries, id, &states[i]) {
+			w.Gone(id)
+		}
 		if at := p.point(states[i].Score, id); shown && states[i].In && part.holds(at) {
 			members = append(members, Member{id, states[i].Score, values[i], at})
 		}
@@ -111,6 +118,17 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 		return b.point.compare(a.point)
 	})
 	return members, nil
+}
+
+// counts reports whether id has an entry among entries that counts, and sets st to what
+// the record said when it last confirmed one.
+func (p *nodes) counts(entries []entry, id string, st *State) bool {
+	for _, e := range entries {
+		if e.id == id && !e.pending && !e.end.by(p.clock()) && e.ver >= st.Ver {
+			*st = State{In: true, Score: e.score, Ver: e.ver, End: e.end, Value: st.Value}
+		}
+	}
+	return st.In
 }
 
 // states reads the records of ids, and in the same trip what w.Beside reads.
@@ -174,7 +192,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 			return err
 		case ep.lost:
 			return t.errLost("a part")
-		case ep.read == nil && t.wasThere() && !t.ended():
+		case ep.read == nil && t.missing():
 			return t.errLost("the definition")
 		case ep.read == nil:
 			return nil

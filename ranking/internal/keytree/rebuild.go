@@ -32,11 +32,11 @@ const copiedAtOnce = 4 * entryLimit
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
 
 // Rebuild copies the tree into a new epoch, and adds those of the members ids that
-// are missing. If a part of the tree was lost, and there are ids, they must be all
-// members; then nothing is missing any more. It takes 45 seconds more than the copying.
+// are missing. If a part of the tree was lost, all has to say that they are all there
+// are; then it is there again. It takes 45 seconds more than the copying.
 // ErrConflict: another process is rebuilding the tree, or something was lost
 // just then. After any other error, any process can call it again after a minute.
-func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
+func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, all bool) error {
 	if there, err := t.rooted(ctx, s); !there || err != nil {
 		return err
 	}
@@ -51,17 +51,21 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	if err := t.copyAll(ctx, l, t.nodes(m, m.epoch), t.nodes(m, m.other)); err != nil {
+	lost, err := t.copyAll(ctx, l, t.nodes(m, m.epoch), t.nodes(m, m.other))
+	if err != nil {
 		return err
 	}
 	if err := t.enter(ctx, l, t.nodes(m, m.other), ids); err != nil {
 		return err
 	}
-	lost := m.lost
-	if len(ids) > 0 {
-		lost = 0
+	next := meta{epoch: m.other, phase: drained, other: m.epoch, lost: m.lost}
+	if lost {
+		next.lost++
 	}
-	if m, err = t.step(ctx, s, m, meta{epoch: m.other, phase: drained, other: m.epoch, lost: lost}); err != nil {
+	if all {
+		next.lost = 0
+	}
+	if m, err = t.step(ctx, s, m, next); err != nil {
 		return err
 	}
 	return t.endRebuild(ctx, l, m)
@@ -70,7 +74,7 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string) error {
 // rooted makes the root again if it is lost. It reports whether there is a tree.
 func (t *Tree) rooted(ctx context.Context, s kv.Store) (there bool, err error) {
 	m, err := t.readMeta(ctx, s)
-	if m == nil && err == nil && t.wasThere() && !t.ended() {
+	if m == nil && err == nil && t.missing() {
 		m, err = t.create(ctx, s)
 	}
 	if m == nil || err != nil {
@@ -143,25 +147,27 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 	return there, nil
 }
 
-// copyAll copies the members that have entries in from, as their records say.
-func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
+// copyAll copies the members that have entries in from, as their records say. It reports
+// whether nodes are missing there.
+func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) (lost bool, err error) {
 	st := Between{}.stretch(false)
 	for {
 		r := from.reading()
 		if err := r.answer(ctx, l.s, r.reach(st, copiedAtOnce)); err != nil {
-			return err
+			return lost, err
 		}
+		lost = lost || r.lost != ""
 		entries, all := r.entries(st)
 		if err := t.enterAll(ctx, l.s, to, uniq(idsOf(entries))); err != nil {
-			return err
+			return lost, err
 		}
 		if all {
-			return nil
+			return lost, nil
 		}
 		last := entries[len(entries)-1]
 		st.from = from.point(last.score, last.id).beside(true)
 		if err := l.renew(ctx); err != nil {
-			return err
+			return lost, err
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestTree_Rebuild_LeavesNoNodeThatIsEmptyOrOld(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(nodesOf(mem))
-		if err := r.Rebuild(ctx, r.s, ids); err != nil {
+		if err := r.Rebuild(ctx, r.s, ids, true); err != nil {
 			t.Fatal(err)
 		}
 		report := r.checkInvariants(t, ids...)
@@ -72,7 +72,7 @@ func TestTree_Rebuild_LetsOthersReadAndWrite(t *testing.T) {
 		r := open(s)
 		ids := fill(t, r, 60)
 		done := make(chan error, 1)
-		go func() { done <- open(s).Rebuild(ctx, s, nil) }()
+		go func() { done <- open(s).Rebuild(ctx, s, nil, false) }()
 		var workers sync.WaitGroup
 		for w := range 3 {
 			workers.Go(func() {
@@ -104,7 +104,7 @@ func TestTree_Rebuild_RefusesASecondAtTheSameTime(t *testing.T) {
 		ids := fill(t, r, 60)
 		errs := make(chan error, 2)
 		for range 2 {
-			go func() { errs <- open(s).Rebuild(ctx, s, ids) }()
+			go func() { errs <- open(s).Rebuild(ctx, s, ids, true) }()
 		}
 		refused := 0
 		for range 2 {
@@ -152,14 +152,14 @@ func TestTree_Mend_FindsTheMemberOfAProcessThatStalledAcrossARebuild(t *testing.
 				slow := &stalled{Store: s, at: at, stall: stall}
 				var moved sync.WaitGroup
 				moved.Go(func() { open(slow).set(t, ids[0], 500) })
-				if err := open(s).Rebuild(ctx, s, nil); err != nil {
+				if err := open(s).Rebuild(ctx, s, nil, false); err != nil {
 					t.Error("rebuild:", err)
 				}
 				moved.Wait()
 				trips = slow.trips
 				r := open(s)
 				if stall > graceTime {
-					if _, err := r.Mend(ctx, r.s, ids, r.clear); err != nil {
+					if _, err := r.Mend(ctx, r.s, ids, true, r.clear); err != nil {
 						t.Error("mend:", err)
 					}
 				}
@@ -184,7 +184,7 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 		sim.CrashAt("first", 1+sim.Rand().IntN(120))
 		sim.Go("first", func(s kv.Store) {
 			// Whether it succeeds is checked at the end.
-			_ = open(s).Rebuild(ctx, s, ids)
+			_ = open(s).Rebuild(ctx, s, ids, true)
 		})
 		for p := range 2 {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
@@ -200,7 +200,7 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 		base.checkInvariants(sim.T(), ids...)
 		sim.Do("second", func(s kv.Store) {
 			time.Sleep(2 * time.Minute)
-			if err := open(s).Rebuild(ctx, s, ids); err != nil {
+			if err := open(s).Rebuild(ctx, s, ids, true); err != nil {
 				sim.T().Error("the next rebuild:", err)
 			}
 		})

@@ -112,6 +112,13 @@ func (t *Tree) know(m *meta, asked time.Time) {
 	}
 }
 
+// latest returns the definition as it was last read, nil if it never was.
+func (t *Tree) latest() *meta {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return cmp.Or(t.meta, t.last)
+}
+
 // forget makes the next operation read the definition.
 func (t *Tree) forget() {
 	t.mu.Lock()

@@ -96,11 +96,12 @@ const mendRounds = 4
 
 // Mend does what Verify does, and repairs the tree: it calls clear to remove entries,
 // adds the members that are missing, and makes lost nodes again. Counts need a
-// Refresh afterward. If a part of the tree was lost, it does what Rebuild does.
-func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, clear func(context.Context, []Doubt) error) (Report, error) {
+// Refresh afterward. If a part of the tree was lost and ids are all members, it does what
+// Rebuild does.
+func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, all bool, clear func(context.Context, []Doubt) error) (Report, error) {
 	first, err := t.Verify(ctx, s, ids)
-	if err == nil && len(ids) > 0 && (t.Lost() || first.Lost > 0) {
-		return first, t.Rebuild(ctx, s, ids)
+	if err == nil && all && (t.Lost() || first.Lost > 0) {
+		return first, t.Rebuild(ctx, s, ids, all)
 	}
 	found := first
 	for round := 1; err == nil && round < mendRounds && found.mendable(); round++ {

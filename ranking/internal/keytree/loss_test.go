@@ -1,0 +1,171 @@
+package keytree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// witnessed returns the tree in s as a process that does its upkeep at once.
+func witnessed(s kv.Store) *ranking {
+	return open(s, func(c *Config) {
+		c.Later = func(work func(context.Context, kv.Store) error) { _ = work(ctx, s) }
+	})
+}
+
+// acked is what the members of a ranking should be, as far as changes were answered.
+type acked struct {
+	scores  map[string]int64
+	changes map[string]int // begun and ended; odd: under way
+}
+
+func (a *acked) set(r *ranking, id string, score int64) {
+	a.changes[id]++
+	if r.change(id, To(FromInt(score))) == nil {
+		a.scores[id] = score
+		a.changes[id]++
+	}
+}
+
+// look asserts that a page shows every member that does not change meanwhile, or says
+// that something is lost. It reports whether the page was shown.
+func (a *acked) look(t *testing.T, r *ranking) bool {
+	before := maps.Clone(a.changes)
+	l, err := r.Page(ctx, r.s, Between{}, true, nil, 1000, Want{})
+	if err != nil {
+		if !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Error("a page:", err)
+		}
+		return false
+	}
+	shown := make(map[string]Score)
+	for _, m := range l.Members {
+		shown[m.ID] = m.Score
+	}
+	for id, n := range before {
+		score, there := shown[id]
+		if n%2 == 0 && a.changes[id] == n && (!there || score != FromInt(a.scores[id])) {
+			t.Errorf("%s should be at %d and is not; %d of %d members are shown", id, a.scores[id], len(shown), len(before))
+			return true
+		}
+	}
+	return true
+}
+
+// One key of the tree is lost while processes write and read it. A page that is shown is
+// right, and a rebuild from all members makes up for the loss.
+func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
+	var sim *kvtest.Sim
+	var count, at int
+	world := kvtest.World{Pause: 0.01, Fault: func(m kvtest.Moment) kvtest.Fault {
+		if !strings.HasPrefix(m.Client, "p") && m.Client != "reader" {
+			return kvtest.None
+		}
+		if count++; count == at {
+			keys := slices.DeleteFunc(slices.Sorted(slices.Values(sim.Store().Keys())), func(key string) bool {
+				return strings.Contains(key, ":i:")
+			})
+			sim.Evict(keys[sim.Rand().IntN(len(keys))])
+		}
+		return kvtest.None
+	}}
+	proof.Sweep(t, 40, world, func(s *kvtest.Sim) {
+		sim, count, at = s, 0, 1+s.Rand().IntN(400)
+		a := &acked{make(map[string]int64), make(map[string]int)}
+		base := witnessed(keep{sim.Store()})
+		for i := range 30 {
+			a.set(base, idOf(i), int64(i))
+		}
+		for p := range 2 {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
+			sim.Go(fmt.Sprint("p", p), func(s kv.Store) {
+				r := witnessed(s)
+				for range 12 {
+					a.set(r, idOf(p+2*rng.IntN(15)), rng.Int64N(60))
+					time.Sleep(time.Duration(rng.IntN(8000)) * time.Millisecond)
+				}
+			})
+		}
+		sim.Go("reader", func(s kv.Store) {
+			for range 12 {
+				a.look(sim.T(), witnessed(s))
+				time.Sleep(3 * time.Second)
+			}
+		})
+		sim.Wait()
+		time.Sleep(time.Minute)
+		ids := slices.Collect(maps.Keys(a.changes))
+		last := witnessed(keep{sim.Store()})
+		a.look(sim.T(), last)
+		if err := last.Rebuild(ctx, last.s, ids, true); err != nil {
+			sim.T().Error("rebuild:", err)
+		}
+		if fresh := witnessed(keep{sim.Store()}); !a.look(sim.T(), fresh) || !a.look(sim.T(), last) {
+			sim.T().Error("a rebuild does not make up for the loss")
+		}
+		base.checkInvariants(sim.T(), ids...)
+		base.checkCounts(sim.T())
+	})
+}
+
+// Each key of a tree that is not a member's record, lost under a process that knows the
+// tree and one that does not.
+func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for i := 0; ; i++ {
+			mem := memkv.New(memkv.Options{})
+			r := witnessed(plain{mem})
+			a := &acked{make(map[string]int64), make(map[string]int)}
+			for i := range 30 {
+				a.set(r, idOf(i), int64(i))
+			}
+			a.look(t, r)
+			keys := slices.DeleteFunc(slices.Sorted(slices.Values(mem.Keys())), func(key string) bool { return strings.Contains(key, ":i:") })
+			if i == len(keys) {
+				return
+			}
+			if _, err := kv.One(ctx, mem, kv.OpDelete(keys[i])); err != nil {
+				t.Fatal(err)
+			}
+			fresh := witnessed(plain{mem})
+			time.Sleep(time.Second)
+			right := a.look(t, r) && a.look(t, fresh)
+			if named := strings.HasSuffix(keys[i], ":meta") || strings.HasSuffix(keys[i], ":edge"); named && !right {
+				t.Errorf("%s has a copy, and its loss is not made up for", keys[i])
+			}
+			a.set(r, "new", 7)
+			a.set(fresh, idOf(3), 11)
+			a.look(t, r)
+			a.look(t, fresh)
+			refused := !a.look(t, fresh)
+			if err := fresh.Rebuild(ctx, fresh.s, nil, false); err != nil {
+				t.Fatalf("without %s: %v", keys[i], err)
+			}
+			if refused && a.look(t, fresh) {
+				t.Errorf("without %s: a rebuild of what is left is taken for all", keys[i])
+			}
+			if err := fresh.Rebuild(ctx, fresh.s, slices.Collect(maps.Keys(a.changes)), true); err != nil {
+				t.Fatalf("without %s: %v", keys[i], err)
+			}
+			if !a.look(t, r) || !a.look(t, fresh) {
+				t.Errorf("without %s: a rebuild does not make up for it", keys[i])
+			}
+			if _, err := kv.One(ctx, mem, kv.OpDelete(r.metaKey())); err != nil || !a.look(t, witnessed(plain{mem})) {
+				t.Errorf("without %s: after a rebuild, the definition has no copy: %v", keys[i], err)
+			}
+		}
+	})
+}
