@@ -85,10 +85,10 @@ const mendAtOnce = 16
 
 // Finish makes the lists that a rebuild has come across hold what their records say
 // and nothing else, and then has them counted.
-func (l *Lists[T, K, V]) Finish(ctx context.Context) error {
+func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store) error {
 	entered := l.entered.take()
 	for batch := range slices.Chunk(entered, mendAtOnce) {
-		err := l.atEach(ctx, l.host.Store(), batch, func(s kv.Store, i int) error { return l.mendAll(ctx, s, batch[i]) })
+		err := l.atEach(ctx, s, batch, func(s kv.Store, i int) error { return l.mendAll(ctx, s, batch[i]) })
 		if err != nil {
 			return err
 		}

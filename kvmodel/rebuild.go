@@ -141,15 +141,16 @@ func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error
 	return builders, nil
 }
 
-// finishIndexes does what indexes have left to do when every record is entered.
+// finishIndexes does what indexes have left to do when every record is entered. Some of
+// them wait, so they do it side by side.
 func (m *model[T]) finishIndexes(ctx context.Context) error {
-	var errs []error
+	var works []func(kv.Store) error
 	for _, index := range m.indexes {
 		if f, ok := index.(plug.Finisher); ok {
-			errs = append(errs, f.Finish(ctx))
+			works = append(works, func(s kv.Store) error { return f.Finish(ctx, s) })
 		}
 	}
-	return work.FirstError(errs...)
+	return work.FirstError(kv.Together(ctx, m.db.store, works...)...)
 }
 
 // buildAll lets the builders build themselves, in the order of the model's indexes.

@@ -47,7 +47,7 @@ func (c *core[T]) noteLoss(by string, at time.Time) {
 }
 
 // Finish rebuilds the trees that have lost a part.
-func (c *core[T]) Finish(ctx context.Context) error {
+func (c *core[T]) Finish(ctx context.Context, s kv.Store) error {
 	lost := c.losses.take()
 	if len(lost) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (c *core[T]) Finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.failure(errors.Join(kv.Each(ctx, c.host.Store(), lost, func(s kv.Store, _ int, key boardKey) error {
+	return c.failure(errors.Join(kv.Each(ctx, s, lost, func(s kv.Store, _ int, key boardKey) error {
 		return c.tree(key.by, c.time(key.at)).Rebuild(ctx, s, ids[key.by], true)
 	})...))
 }

@@ -163,9 +163,9 @@ type Shaped interface {
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {
-	// Finish does it. It may take a while, but not forever: if it would, it returns
-	// an ErrNotYet, and the index counts as built all the same.
-	Finish(ctx context.Context) error
+	// Finish does it, beside the other indexes. It may take a while, but not forever:
+	// if it would, it returns an ErrNotYet, and the index counts as built all the same.
+	Finish(ctx context.Context, s kv.Store) error
 }
 
 // Seen is a record as an index sees it.
