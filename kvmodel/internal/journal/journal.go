@@ -96,13 +96,32 @@ func (j *Journal) Ready(ctx context.Context) error {
 		return kv.Unavailable(kv.Ended(ctx))
 	}
 	defer func() { j.opening <- struct{}{} }()
-	switch process := j.Process(); {
-	case j.isListed():
+	if j.isListed() {
 		return nil
-	case process != "":
-		return j.list(ctx, process)
+	}
+	if err := j.leavePast(ctx); err != nil {
+		return err
 	}
 	return j.open(ctx)
+}
+
+// leavePast leaves a journal that was opened before the store lost a server's memory. A
+// rebuild since may have seen none of its lines. So others get to know of it again and
+// repair it, as they repair that of a dead process, and the next line goes to another.
+func (j *Journal) leavePast(ctx context.Context) error {
+	last := j.last()
+	if last == nil || j.isListed() {
+		return nil
+	}
+	_, err := kv.One(ctx, j.Store, kv.OpAdd(headKey.Key(last.process), j.headTo(last).encode()))
+	if err != nil && !errors.Is(err, kv.ErrExists) {
+		return err
+	}
+	if err := j.list(ctx, last.process); err != nil {
+		return err
+	}
+	j.forget(last.process)
+	return nil
 }
 
 // isListed reports whether the journal is open and others know of it, which they may

@@ -93,6 +93,9 @@ func (j *Journal) awaitTicking(ctx context.Context) error {
 // process lives, and removes the segments that are complete. It reports whether
 // there was anything to do.
 func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
+	if err := j.leavePast(ctx); err != nil {
+		return true, err
+	}
 	last := j.last()
 	if last == nil {
 		return false, nil
