@@ -164,7 +164,7 @@ func TestReleases_ThreeShapesAreReadAsOneRing(t *testing.T) {
 		for _, shape := range []timeline.Shape{{Size: 40, Segment: 4}, {Size: 40, Segment: 5}, {Size: 60, Segment: 3}} {
 			all = append(all, openSpec(plain{m}, timeline.Spec[page]{Shape: shape, Before: slices.Clone(before)}))
 			before = slices.Insert(before, 0, shape)
-			for range 5 {
+			for range 7 {
 				h.writes(all[len(all)-1], 7)
 				for i, p := range all {
 					h.shows(fmt.Sprint("release ", i), p, 40)
