@@ -1,7 +1,6 @@
 package timeline_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
@@ -139,6 +139,54 @@ func TestReleases_RollingBackAndForthHidesNothing(t *testing.T) {
 				p.close(h)
 			}
 		}
+		old := r.oldRelease(m)
+		must(h, old.Rebuild(ctx))
+		h.shows("the old release, after its rebuild", old, n)
+		h.writes(old, 5)
+		old.close(h)
+		next := r.newRelease(m)
+		h.shows("the new release, after the old one's rebuild", next, n)
+		next.close(h)
+	})
+}
+
+func TestReleases_WhoMayNotWriteReadsNewShapesToo(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old := openSpec(plain{m}, timeline.Spec[page]{Shape: r.old, Shards: r.shards}, kvmodel.ReadOnly())
+		next := openSpec(plain{m}, timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards}, kvmodel.ReadOnly())
+		for _, p := range []*pages{r.oldRelease(m), r.newRelease(m)} {
+			for range 6 {
+				h.writes(p, 9)
+				h.shows("the old release", old, r.smaller())
+				h.shows("the new release", next, r.smaller())
+			}
+			p.close(h)
+		}
+		old.close(h)
+		next.close(h)
+	})
+}
+
+// What a process of the new release leaves half done is finished by one of the old, where
+// both show it.
+func TestReleases_TheOldOneRepairsWhatTheNewOneLeaves(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		store, off, noEntries := faulty(m)
+		next := openSpec(store, timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards}, quiet)
+		h.writes(next, 40)
+		noEntries.Store(true)
+		h.writes(next, 1)
+		off.Store(true)
+		old := r.oldRelease(m)
+		time.Sleep(2 * time.Minute)
+		again := r.newRelease(m)
+		h.shows("the new release", again, r.smaller())
+		h.shows("the old release", old, r.smaller())
+		again.close(h)
+		old.close(h)
+		off.Store(false)
+		noEntries.Store(false)
+		next.close(h)
 	})
 }
 
@@ -231,19 +279,13 @@ func forgetShapes(t testing.TB, m *memkv.Store) {
 	must(t, err)
 }
 
-// unreachable is a store that a process cannot reach while it is cut off.
-type unreachable struct {
-	kv.Store
-	off atomic.Bool
-}
-
-func (u *unreachable) Powers() kv.Powers { return kv.Powers{} }
-
-func (u *unreachable) Do(ctx context.Context, ops []kv.Op) error {
-	if u.off.Load() {
-		return kv.Fail(ops, kv.ErrUnavailable)
-	}
-	return u.Store.Do(ctx, ops)
+// faulty is the store of a process that may be cut off from all of it, or from the segments
+// of rings.
+func faulty(m *memkv.Store) (s kv.Store, off, noEntries *atomic.Bool) {
+	off, noEntries = new(atomic.Bool), new(atomic.Bool)
+	return &broken{Store: plain{m}, refuses: func(op kv.Op) bool {
+		return off.Load() || noEntries.Load() && strings.HasPrefix(op.Key, "t:") && op.Kind != kv.Increment
+	}}, off, noEntries
 }
 
 // A process that sleeps while the shape changes shows what was written, or writes where
@@ -251,14 +293,14 @@ func (u *unreachable) Do(ctx context.Context, ops []kv.Op) error {
 func TestReleases_WhoHasSleptIsInStepWithANewShape(t *testing.T) {
 	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
 		n := r.smaller()
-		cut := &unreachable{Store: plain{m}}
-		old := openSpec(cut, timeline.Spec[page]{Shape: r.old, Shards: r.shards}, quiet)
+		store, off, _ := faulty(m)
+		old := openSpec(store, timeline.Spec[page]{Shape: r.old, Shards: r.shards}, quiet)
 		h.writes(old, 25)
 		h.shows("before", old, n)
-		cut.off.Store(true)
+		off.Store(true)
 		next := r.newRelease(m)
 		h.writes(next, 60)
-		cut.off.Store(false)
+		off.Store(false)
 		h.shows("who has slept", old, n)
 		h.writes(old, 3)
 		h.shows("the new release", next, n)
