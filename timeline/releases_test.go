@@ -46,14 +46,22 @@ func (h *history) shows(what string, p *pages, n int) {
 type reshaping struct {
 	old, new timeline.Shape
 	shards   int
+	alone    bool // a process holds the store alone
+}
+
+func (r reshaping) store(m *memkv.Store) kv.Store {
+	if r.alone {
+		return survivor{m}
+	}
+	return plain{m}
 }
 
 func (r reshaping) oldRelease(m *memkv.Store) *pages {
-	return openSpec(plain{m}, timeline.Spec[page]{Shape: r.old, Shards: r.shards})
+	return openSpec(r.store(m), timeline.Spec[page]{Shape: r.old, Shards: r.shards})
 }
 
 func (r reshaping) newRelease(m *memkv.Store) *pages {
-	return openSpec(plain{m}, timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards})
+	return openSpec(r.store(m), timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards})
 }
 
 // smaller is how many records both releases show.
@@ -124,30 +132,74 @@ func TestReleases_NoReaderMissesAnEntryWhileANewShapeIsOnItsWay(t *testing.T) {
 
 // A process that is rolled back, and knows of nothing that came after its release, shows
 // what newer ones have written, and they show what it writes.
-func TestReleases_RollingBackAndForthHidesNothing(t *testing.T) {
+func TestReleases_RollingBackAndForthHidesNothing(t *testing.T) { eachReshaping(t, rollBackAndForth) }
+
+func TestReleases_RollingBackAndForthHidesNothingInAStoreHeldAlone(t *testing.T) {
 	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
-		n := r.smaller()
-		for range 3 {
-			for _, open := range []func(*memkv.Store) *pages{r.oldRelease, r.newRelease} {
-				p := open(m)
-				h.shows("at first", p, n)
-				h.writes(p, 12)
-				h.shows("after its first changes", p, n)
-				time.Sleep(time.Minute)
-				h.writes(p, 30)
-				h.shows("after a minute", p, n)
-				p.close(h)
-			}
-		}
-		old := r.oldRelease(m)
-		must(h, old.Rebuild(ctx))
-		h.shows("the old release, after its rebuild", old, n)
-		h.writes(old, 5)
-		old.close(h)
-		next := r.newRelease(m)
-		h.shows("the new release, after the old one's rebuild", next, n)
-		next.close(h)
+		r.alone = true
+		rollBackAndForth(h, r, m)
 	})
+}
+
+func rollBackAndForth(h *history, r reshaping, m *memkv.Store) {
+	n := r.smaller()
+	for range 3 {
+		for _, open := range []func(*memkv.Store) *pages{r.oldRelease, r.newRelease} {
+			p := open(m)
+			h.shows("at first", p, n)
+			h.writes(p, 12)
+			h.shows("after its first changes", p, n)
+			time.Sleep(time.Minute)
+			h.writes(p, 30)
+			h.shows("after a minute", p, n)
+			p.close(h)
+		}
+	}
+	old := r.oldRelease(m)
+	must(h, old.Rebuild(ctx))
+	h.shows("the old release, after its rebuild", old, n)
+	h.writes(old, 5)
+	old.close(h)
+	next := r.newRelease(m)
+	h.shows("the new release, after the old one's rebuild", next, n)
+	next.close(h)
+}
+
+// Once kvgen -accept has forgotten a shape, a rebuild puts its entries into the new one.
+func TestReleases_ARebuildForgetsAShapeThatTheReleaseDoesNotKnow(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old := r.oldRelease(m)
+		h.writes(old, 40)
+		accepted := reshaping{old: r.new, new: r.new, shards: r.shards}.oldRelease(m)
+		h.writes(old, 10)
+		h.writes(accepted, 3)
+		time.Sleep(time.Minute)
+		h.writes(accepted, 2)
+		must(h, accepted.Rebuild(ctx))
+		h.shows("the new release", accepted, r.smaller())
+		time.Sleep(time.Minute)
+		h.shows("the new release, later", accepted, r.smaller())
+		h.shows("the old release, later", old, r.smaller())
+		if r.new.Size >= r.old.Size && strings.Contains(builtItem(h, m), " ") {
+			t.Errorf("the built item still names two shapes: %q", builtItem(h, m))
+		}
+		old.close(h)
+		accepted.close(h)
+	})
+}
+
+// builtItem returns the shapes that the built item of pages names for Newest.
+func builtItem(t testing.TB, m *memkv.Store) string {
+	t.Helper()
+	r, err := kv.One(ctx, m, kv.OpGet("built:Page"))
+	must(t, err)
+	for in := (wire.Reader{Rest: r.Value}); len(in.Rest) > 0; {
+		if shapes, ok := strings.CutPrefix(in.Text("index"), "~Newest "); ok {
+			return shapes
+		}
+	}
+	t.Error("the built item names no shapes")
+	return ""
 }
 
 func TestReleases_WhoMayNotWriteReadsNewShapesToo(t *testing.T) {
