@@ -188,6 +188,38 @@ func TestReleases_ARebuildForgetsAShapeThatTheReleaseDoesNotKnow(t *testing.T) {
 	})
 }
 
+// A process that writes other models, and so ticks, looks at the shapes of this one before
+// it writes it again.
+func TestReleases_WhoWritesOtherModelsForgetsAShapeInTime(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old := r.oldRelease(m)
+		schema := pageSchema
+		schema.Name = "Other"
+		others := kvmodel.NewRecords(old.db, schema)
+		h.writes(old, 40)
+		accepted := reshaping{old: r.new, new: r.new, shards: r.shards}.oldRelease(m)
+		h.writes(accepted, 3)
+		writing := make(chan struct{})
+		go func() {
+			defer close(writing)
+			for i := range 100 {
+				must(t, others.Create(ctx, &page{ID: fmt.Sprint(i)}))
+				time.Sleep(time.Second)
+			}
+		}()
+		time.Sleep(time.Minute)
+		h.writes(accepted, 2)
+		must(h, accepted.Rebuild(ctx))
+		time.Sleep(time.Second / 2)
+		h.writes(old, 3)
+		h.shows("the new release", accepted, r.smaller())
+		<-writing
+		h.shows("the new release, later", accepted, r.smaller())
+		old.close(h)
+		accepted.close(h)
+	})
+}
+
 // builtItem returns the shapes that the built item of pages names for Newest.
 func builtItem(t testing.TB, m *memkv.Store) string {
 	t.Helper()

@@ -56,6 +56,13 @@ func sizeOf(shape string) int {
 	return n
 }
 
+// isBad reports whether text is not SIZExSEGMENT.
+func isBad(text string) bool {
+	_, segment, _ := strings.Cut(text, "x")
+	n, err := strconv.Atoi(segment)
+	return err != nil || n < 1 || sizeOf(text) < 1
+}
+
 const (
 	saysRing   = "~"
 	saysComing = "coming"
@@ -77,8 +84,7 @@ func decodeRing(text string) (name string, r Ring, ok bool) {
 		words, r.coming = words[:n], words[n+1]
 	}
 	r.Shapes = words[1:]
-	bad := func(shape string) bool { return sizeOf(shape) < 1 }
-	return words[0], r, len(r.Shapes) > 0 && !slices.ContainsFunc(r.Shapes, bad)
+	return words[0], r, len(r.Shapes) > 0 && !slices.ContainsFunc(r.Shapes, isBad)
 }
 
 // rings is what a process knows of the rings of a model.
