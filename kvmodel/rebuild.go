@@ -96,7 +96,8 @@ func (m *model[T]) rebuildOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := m.awaitRings(ctx); err != nil {
+	forgets, err := m.awaitRings(ctx)
+	if err != nil {
 		return err
 	}
 	b := &building[T]{model: m}
@@ -117,6 +118,11 @@ func (m *model[T]) rebuildOnce(ctx context.Context) error {
 	}
 	if err := m.built.End(ctx, number); err != nil {
 		return err
+	}
+	if forgets {
+		if err := m.built.Forget(ctx); err != nil {
+			return err
+		}
 	}
 	wait := m.finishIndexes(ctx)
 	if wait != nil && !work.Waits(wait) {

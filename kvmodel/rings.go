@@ -35,15 +35,26 @@ func (m *model[T]) lookAtBuilt(ctx context.Context) error {
 	return m.built.Tend(ctx)
 }
 
-// awaitRings returns when the model's rings are written in the shapes that are to come.
-func (m *model[T]) awaitRings(ctx context.Context) error {
-	for m.shaped && m.db.atomic == nil {
-		if err := m.lookAtBuilt(ctx); err != nil || !m.built.IsComing() {
-			return err
-		}
-		if !kv.Sleep(ctx, time.Second) {
+// awaitRings returns when the model's rings are written in the shapes that are to come,
+// and no one writes those any more that the built item is to forget. forgets reports that
+// there are some.
+func (m *model[T]) awaitRings(ctx context.Context) (forgets bool, err error) {
+	wait := func(d time.Duration) error {
+		if m.db.atomic == nil && !kv.Sleep(ctx, d) {
 			return kv.Unavailable(kv.Ended(ctx))
 		}
+		return nil
 	}
-	return nil
+	for m.built.IsComing() {
+		if err := wait(time.Second); err != nil {
+			return false, err
+		}
+		if err := m.lookAtBuilt(ctx); err != nil {
+			return false, err
+		}
+	}
+	if forgets = m.built.MayForget(); forgets {
+		err = wait(goodFor)
+	}
+	return forgets, err
 }

@@ -109,7 +109,7 @@ func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string, lastin
 		return true, count, nil
 	}
 	for i, g := range l.all {
-		if lasting && g.size < l.shape().size {
+		if lasting && !l.lasts[i] {
 			continue
 		}
 		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])

@@ -230,7 +230,7 @@ func TestSweep_Readers_NoticesEveryMistakeOfAReader(t *testing.T) {
 
 // Each mistake is one that the way to a new shape was designed around.
 func TestMistakes_OfRingsThatChangeTheirShapeAreNoticed(t *testing.T) {
-	const rings, shapes, lane = "kvmodel/internal/built/rings.go", "timeline/shapes.go", "timeline/lane.go"
+	const rings, shapes = "kvmodel/internal/built/rings.go", "timeline/shapes.go"
 	proof.Mistakes(t, "./timeline", "TestReleases_", nil, []proof.Mistake{
 		proof.Wrong("a shape is written as soon as it is named",
 			rings, "	return Ring{append(others, own), newBirth()}\n", "	return Ring{append(others, own), \"\"}\n",
@@ -254,10 +254,19 @@ func TestMistakes_OfRingsThatChangeTheirShapeAreNoticed(t *testing.T) {
 			rings, "			all[name], change = Ring{Shapes: shapes}, true\n", "			all[name], change = Ring{Shapes: shapes[len(shapes)-1:]}, true\n",
 		),
 		proof.Wrong("a rebuild leaves entries where a shorter ring drops them",
-			lane, "		if lasting && g.size < l.shape().size {\n", "		if lasting && g.size < 0 {\n",
+			shapes, "g.size >= s.shape().size && (", "(",
+		),
+		proof.Wrong("a rebuild leaves entries in a shape that it lets be forgotten",
+			shapes, "(k <= writes || slices.Contains(own, g))", "k >= 0",
+		),
+		proof.Wrong("who writes other models does not look again",
+			"kvmodel/current.go", "	if m.shaped && !recent(m.built.RingsRead()) {\n", "	if m.shaped && m.built.RingsRead().IsZero() {\n",
+		),
+		proof.Wrong("a repair goes by the shapes of its own release",
+			"timeline/index.go", "	if err := c.host.Look(ctx); err != nil {\n		return c.failure(err)\n	}\n	l := c.lane", "	l := c.lane",
 		),
 		proof.Wrong("a rebuild does not wait for the shape that is coming",
-			"kvmodel/rebuild.go", "	if err := m.awaitRings(ctx); err != nil {\n", "	if err := ctx.Err(); err != nil {\n",
+			"kvmodel/rebuild.go", "	forgets, err := m.awaitRings(ctx)\n", "	forgets, err := m.built.MayForget(), error(nil)\n",
 		),
 	})
 }

@@ -1,7 +1,6 @@
 package timeline_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
@@ -46,14 +46,22 @@ func (h *history) shows(what string, p *pages, n int) {
 type reshaping struct {
 	old, new timeline.Shape
 	shards   int
+	alone    bool // a process holds the store alone
+}
+
+func (r reshaping) store(m *memkv.Store) kv.Store {
+	if r.alone {
+		return survivor{m}
+	}
+	return plain{m}
 }
 
 func (r reshaping) oldRelease(m *memkv.Store) *pages {
-	return openSpec(plain{m}, timeline.Spec[page]{Shape: r.old, Shards: r.shards})
+	return openSpec(r.store(m), timeline.Spec[page]{Shape: r.old, Shards: r.shards})
 }
 
 func (r reshaping) newRelease(m *memkv.Store) *pages {
-	return openSpec(plain{m}, timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards})
+	return openSpec(r.store(m), timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards})
 }
 
 // smaller is how many records both releases show.
@@ -124,21 +132,145 @@ func TestReleases_NoReaderMissesAnEntryWhileANewShapeIsOnItsWay(t *testing.T) {
 
 // A process that is rolled back, and knows of nothing that came after its release, shows
 // what newer ones have written, and they show what it writes.
-func TestReleases_RollingBackAndForthHidesNothing(t *testing.T) {
+func TestReleases_RollingBackAndForthHidesNothing(t *testing.T) { eachReshaping(t, rollBackAndForth) }
+
+func TestReleases_RollingBackAndForthHidesNothingInAStoreHeldAlone(t *testing.T) {
 	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
-		n := r.smaller()
-		for range 3 {
-			for _, open := range []func(*memkv.Store) *pages{r.oldRelease, r.newRelease} {
-				p := open(m)
-				h.shows("at first", p, n)
-				h.writes(p, 12)
-				h.shows("after its first changes", p, n)
-				time.Sleep(time.Minute)
-				h.writes(p, 30)
-				h.shows("after a minute", p, n)
-				p.close(h)
-			}
+		r.alone = true
+		rollBackAndForth(h, r, m)
+	})
+}
+
+func rollBackAndForth(h *history, r reshaping, m *memkv.Store) {
+	n := r.smaller()
+	for range 3 {
+		for _, open := range []func(*memkv.Store) *pages{r.oldRelease, r.newRelease} {
+			p := open(m)
+			h.shows("at first", p, n)
+			h.writes(p, 12)
+			h.shows("after its first changes", p, n)
+			time.Sleep(time.Minute)
+			h.writes(p, 30)
+			h.shows("after a minute", p, n)
+			p.close(h)
 		}
+	}
+	old := r.oldRelease(m)
+	must(h, old.Rebuild(ctx))
+	h.shows("the old release, after its rebuild", old, n)
+	h.writes(old, 5)
+	old.close(h)
+	next := r.newRelease(m)
+	h.shows("the new release, after the old one's rebuild", next, n)
+	next.close(h)
+}
+
+// Once kvgen -accept has forgotten a shape, a rebuild puts its entries into the new one.
+func TestReleases_ARebuildForgetsAShapeThatTheReleaseDoesNotKnow(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old := r.oldRelease(m)
+		h.writes(old, 40)
+		accepted := reshaping{old: r.new, new: r.new, shards: r.shards}.oldRelease(m)
+		h.writes(old, 10)
+		h.writes(accepted, 3)
+		time.Sleep(time.Minute)
+		h.writes(accepted, 2)
+		must(h, accepted.Rebuild(ctx))
+		h.shows("the new release", accepted, r.smaller())
+		time.Sleep(time.Minute)
+		h.shows("the new release, later", accepted, r.smaller())
+		h.shows("the old release, later", old, r.smaller())
+		if r.new.Size >= r.old.Size && strings.Contains(builtItem(h, m), " ") {
+			t.Errorf("the built item still names two shapes: %q", builtItem(h, m))
+		}
+		old.close(h)
+		accepted.close(h)
+	})
+}
+
+// A process that writes other models, and so ticks, looks at the shapes of this one before
+// it writes it again.
+func TestReleases_WhoWritesOtherModelsForgetsAShapeInTime(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old := r.oldRelease(m)
+		schema := pageSchema
+		schema.Name = "Other"
+		others := kvmodel.NewRecords(old.db, schema)
+		h.writes(old, 40)
+		accepted := reshaping{old: r.new, new: r.new, shards: r.shards}.oldRelease(m)
+		h.writes(accepted, 3)
+		writing := make(chan struct{})
+		go func() {
+			defer close(writing)
+			for i := range 100 {
+				must(t, others.Create(ctx, &page{ID: fmt.Sprint(i)}))
+				time.Sleep(time.Second)
+			}
+		}()
+		time.Sleep(time.Minute)
+		h.writes(accepted, 2)
+		must(h, accepted.Rebuild(ctx))
+		time.Sleep(time.Second / 2)
+		h.writes(old, 3)
+		h.shows("the new release", accepted, r.smaller())
+		<-writing
+		h.shows("the new release, later", accepted, r.smaller())
+		old.close(h)
+		accepted.close(h)
+	})
+}
+
+// builtItem returns the shapes that the built item of pages names for Newest.
+func builtItem(t testing.TB, m *memkv.Store) string {
+	t.Helper()
+	r, err := kv.One(ctx, m, kv.OpGet("built:Page"))
+	must(t, err)
+	for in := (wire.Reader{Rest: r.Value}); len(in.Rest) > 0; {
+		if shapes, ok := strings.CutPrefix(in.Text("index"), "~Newest "); ok {
+			return shapes
+		}
+	}
+	t.Error("the built item names no shapes")
+	return ""
+}
+
+func TestReleases_WhoMayNotWriteReadsNewShapesToo(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		old := openSpec(plain{m}, timeline.Spec[page]{Shape: r.old, Shards: r.shards}, kvmodel.ReadOnly())
+		next := openSpec(plain{m}, timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards}, kvmodel.ReadOnly())
+		for _, p := range []*pages{r.oldRelease(m), r.newRelease(m)} {
+			for range 6 {
+				h.writes(p, 9)
+				h.shows("the old release", old, r.smaller())
+				h.shows("the new release", next, r.smaller())
+			}
+			p.close(h)
+		}
+		old.close(h)
+		next.close(h)
+	})
+}
+
+// What a process of the new release leaves half done is finished by one of the old, where
+// both show it.
+func TestReleases_TheOldOneRepairsWhatTheNewOneLeaves(t *testing.T) {
+	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
+		store, off, noEntries := faulty(m)
+		next := openSpec(store, timeline.Spec[page]{Shape: r.new, Before: []timeline.Shape{r.old}, Shards: r.shards}, quiet)
+		h.writes(next, 40)
+		noEntries.Store(true)
+		h.writes(next, 1)
+		off.Store(true)
+		old := r.oldRelease(m)
+		time.Sleep(2 * time.Minute)
+		again := r.newRelease(m)
+		h.shows("the new release", again, r.smaller())
+		h.shows("the old release", old, r.smaller())
+		again.close(h)
+		old.close(h)
+		off.Store(false)
+		noEntries.Store(false)
+		next.close(h)
 	})
 }
 
@@ -164,7 +296,7 @@ func TestReleases_ThreeShapesAreReadAsOneRing(t *testing.T) {
 		for _, shape := range []timeline.Shape{{Size: 40, Segment: 4}, {Size: 40, Segment: 5}, {Size: 60, Segment: 3}} {
 			all = append(all, openSpec(plain{m}, timeline.Spec[page]{Shape: shape, Before: slices.Clone(before)}))
 			before = slices.Insert(before, 0, shape)
-			for range 5 {
+			for range 7 {
 				h.writes(all[len(all)-1], 7)
 				for i, p := range all {
 					h.shows(fmt.Sprint("release ", i), p, 40)
@@ -231,19 +363,13 @@ func forgetShapes(t testing.TB, m *memkv.Store) {
 	must(t, err)
 }
 
-// unreachable is a store that a process cannot reach while it is cut off.
-type unreachable struct {
-	kv.Store
-	off atomic.Bool
-}
-
-func (u *unreachable) Powers() kv.Powers { return kv.Powers{} }
-
-func (u *unreachable) Do(ctx context.Context, ops []kv.Op) error {
-	if u.off.Load() {
-		return kv.Fail(ops, kv.ErrUnavailable)
-	}
-	return u.Store.Do(ctx, ops)
+// faulty is the store of a process that may be cut off from all of it, or from the segments
+// of rings.
+func faulty(m *memkv.Store) (s kv.Store, off, noEntries *atomic.Bool) {
+	off, noEntries = new(atomic.Bool), new(atomic.Bool)
+	return &broken{Store: plain{m}, refuses: func(op kv.Op) bool {
+		return off.Load() || noEntries.Load() && strings.HasPrefix(op.Key, "t:") && op.Kind != kv.Increment
+	}}, off, noEntries
 }
 
 // A process that sleeps while the shape changes shows what was written, or writes where
@@ -251,14 +377,14 @@ func (u *unreachable) Do(ctx context.Context, ops []kv.Op) error {
 func TestReleases_WhoHasSleptIsInStepWithANewShape(t *testing.T) {
 	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
 		n := r.smaller()
-		cut := &unreachable{Store: plain{m}}
-		old := openSpec(cut, timeline.Spec[page]{Shape: r.old, Shards: r.shards}, quiet)
+		store, off, _ := faulty(m)
+		old := openSpec(store, timeline.Spec[page]{Shape: r.old, Shards: r.shards}, quiet)
 		h.writes(old, 25)
 		h.shows("before", old, n)
-		cut.off.Store(true)
+		off.Store(true)
 		next := r.newRelease(m)
 		h.writes(next, 60)
-		cut.off.Store(false)
+		off.Store(false)
 		h.shows("who has slept", old, n)
 		h.writes(old, 3)
 		h.shows("the new release", next, n)

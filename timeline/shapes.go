@@ -9,12 +9,24 @@ import (
 // shapes are the shapes in which a ring has entries, and how much of it is shown.
 type shapes struct {
 	all    []shape // the newest first
+	lasts  []bool  // an entry in this one stays as long as a new one does
 	writes int     // which of all new entries go to
 	size   int64   // how many stamps are shown at most
 }
 
 // ownShapes returns the shapes of a ring whose release says alone what they are.
-func ownShapes(all ...shape) shapes { return shapes{all: all, size: all[0].size} }
+func ownShapes(own ...shape) shapes { return shapesOf(own, 0, own) }
+
+// shapesOf returns the shapes of a ring whose release has the shapes own. An entry does
+// not last in a shape that is shorter than the one that is written, or that a rebuild may
+// let the built item forget.
+func shapesOf(all []shape, writes int, own []shape) shapes {
+	s := shapes{all: all, writes: writes, size: own[0].size}
+	for k, g := range all {
+		s.lasts = append(s.lasts, g.size >= s.shape().size && (k <= writes || slices.Contains(own, g)))
+	}
+	return s
+}
 
 // shape returns the one that new entries go to.
 func (s shapes) shape() shape { return s.all[s.writes] }
@@ -50,10 +62,11 @@ func (s *stands) now(texts []string, written int) shapes {
 	if p := s.parsed.Load(); p != nil && p.writes == writes && slices.Equal(p.texts, texts) {
 		return p.shapes
 	}
-	p := &parsed{texts, shapes{writes: writes, size: s.own[0].size}}
+	var all []shape
 	for _, text := range slices.Backward(texts) {
-		p.all = append(p.all, parseShape(text))
+		all = append(all, parseShape(text))
 	}
+	p := &parsed{texts, shapesOf(all, writes, s.own)}
 	s.parsed.Store(p)
 	return p.shapes
 }

@@ -91,6 +91,7 @@ type sight func(*papers) asked
 type asked struct {
 	show func(context.Context) ([]string, error)
 	want func(*ledger) []string
+	made func(context.Context, paper) error // is called for each paper; nil: nothing is to be done
 }
 
 // ledger is what papers there are.
@@ -165,6 +166,11 @@ func (r *running) writes(n int) {
 		}
 		stored := p
 		r.must(r.papers.Create(ctx, &stored))
+		for _, l := range r.looks {
+			if l.made != nil {
+				r.must(l.made(ctx, p))
+			}
+		}
 		r.all[p.ID], r.moved = p, slices.Insert(r.moved, 0, p.ID)
 		time.Sleep(500 * time.Millisecond)
 		r.change(fmt.Sprintf("p%03d", i/2))
@@ -397,6 +403,32 @@ func newest(def string, spec timeline.Spec[paper]) sight {
 	}
 }
 
+// news shows the events that a release with another keep shows as well.
+func news(keep int, layout timeline.Layout) sight {
+	return func(p *papers) asked {
+		events := timeline.NewEvents(p.DB(), timeline.EventsSpec[paper, string]{
+			Name: "News", Key: kvmodel.StringKey[string](), By: func(*paper) string { return "all" },
+			Codec: fieldsCodec{}, Keep: keep, Layout: layout,
+		})
+		const shown = 10
+		return asked{
+			made: func(ctx context.Context, p paper) error { return events.Push(ctx, p) },
+			show: func(ctx context.Context) (ids []string, err error) {
+				all, err := events.Latest(ctx, "all", shown)
+				for _, p := range all {
+					ids = append(ids, p.ID)
+				}
+				return ids, err
+			},
+			want: func(tr *ledger) []string {
+				ids := slices.Sorted(maps.Keys(tr.all))
+				slices.Reverse(ids)
+				return ids[:min(shown, len(ids))]
+			},
+		}
+	}
+}
+
 // top shows a ranking by score.
 func top(spec ranking.Spec[paper, int64]) sight {
 	return func(p *papers) asked {
@@ -467,8 +499,11 @@ var rows = map[string]row{
 	"`hot=`":                        {shows(tags), shows(tagged("list Tags string each", false, index.Hot(8)))},
 	"`order=low`":                   {shows(board), shows(top(ranking.Spec[paper, int64]{Low: true}))},
 	"`ties=shared`":                 {shows(board), shows(top(ranking.Spec[paper, int64]{Shared: true}))},
-	"`if=`":                         {shows(tags), shows(tagged("list Tags string each if Low", true))},
-	"`shards=`":                     {shows(made), shows(newest("timeline ID shards 3", timeline.Spec[paper]{Value: byID, Shards: 3}))},
+	"events with another `keep=`": {
+		shows(news(10, timeline.Appended)), shows(news(30, timeline.Appended)),
+	},
+	"`if=`":     {shows(tags), shows(tagged("list Tags string each if Low", true))},
+	"`shards=`": {shows(made), shows(newest("timeline ID shards 3", timeline.Spec[paper]{Value: byID, Shards: 3}))},
 }
 
 func TestReleases_DoSideBySideWhatTheTableSays(t *testing.T) {

@@ -37,6 +37,7 @@ type lockedModel struct {
 	fields   []lockedItem // sorted by name
 	indexes  []lockedItem // sorted by name
 	rings    []lockedItem // by the name of a timeline: its shape, and those it had before
+	events   []lockedItem // by the name of an option: what the keys of events are made with
 	counters []lockedItem // sorted by name
 	line     int
 }
@@ -91,7 +92,7 @@ type lockedKind struct {
 }
 
 func (m *lockedModel) kinds() []lockedKind {
-	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}, {"counter", &m.counters}}
+	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}, {"events", &m.events}, {"counter", &m.counters}}
 }
 
 // readLock returns the lock file of the directory dir. If there is none, or one that

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/ringtree/ringtree/codegen/internal/model"
@@ -42,6 +43,7 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	}
 	if e := m.Events; e != nil {
 		k.id = append(k.id, lockedItem{name: e.By.Stored, form: stored.KeyKind(e.By.Type) + " events " + e.Layout})
+		k.events = eventsKeys(e)
 	}
 	for _, x := range m.Indexes {
 		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def, pos: x.Pos})
@@ -50,6 +52,17 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 		}
 	}
 	return k
+}
+
+// eventsKeys returns the options that the keys of e depend on.
+func eventsKeys(e *model.Events) []lockedItem {
+	switch e.Layout {
+	case "ring":
+		return []lockedItem{{name: "keep", form: strconv.Itoa(e.Keep)}}
+	case "append":
+		return []lockedItem{{name: "ttl", form: e.TTL.String()}}
+	}
+	return nil
 }
 
 // shapes returns the shapes of r for the lock file, the current one first.

@@ -49,6 +49,7 @@ func (c comparison) refuse() {
 		c.fields(was, is)
 		c.indexes(was, is)
 		c.counters(was, is)
+		c.events(was, is)
 	}
 }
 
@@ -168,6 +169,16 @@ func (c comparison) indexes(was, is *lockedModel) {
 		case entries(now.form) != entries(x.form):
 			c.At(now.pos, "the index stored as %s was %s and is %s: its entries would be misread; give it a name of its own by name=, or run kvgen -accept and rebuild it",
 				x.name, entries(x.form), entries(now.form))
+		}
+	}
+}
+
+// events reports events that nothing reads anymore.
+func (c comparison) events(was, is *lockedModel) {
+	for _, x := range was.events {
+		if now, ok := find(is.events, x.name); ok && now.form != x.form {
+			c.At(is.source.Pos, "%s of %s was %s and is %s: its events would stay under their old keys; keep it, or give the new ones a name of their own by name=; if the old ones are not needed, run kvgen -accept",
+				x.name, is.source.Name, x.form, now.form)
 		}
 	}
 }

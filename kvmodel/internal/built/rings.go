@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,13 @@ func sizeOf(shape string) int {
 	return n
 }
 
+// isBad reports whether text is not SIZExSEGMENT.
+func isBad(text string) bool {
+	_, segment, _ := strings.Cut(text, "x")
+	n, err := strconv.Atoi(segment)
+	return err != nil || n < 1 || sizeOf(text) < 1
+}
+
 const (
 	saysRing   = "~"
 	saysComing = "coming"
@@ -76,8 +84,7 @@ func decodeRing(text string) (name string, r Ring, ok bool) {
 		words, r.coming = words[:n], words[n+1]
 	}
 	r.Shapes = words[1:]
-	bad := func(shape string) bool { return sizeOf(shape) < 1 }
-	return words[0], r, len(r.Shapes) > 0 && !slices.ContainsFunc(r.Shapes, bad)
+	return words[0], r, len(r.Shapes) > 0 && !slices.ContainsFunc(r.Shapes, isBad)
 }
 
 // rings is what a process knows of the rings of a model.
@@ -146,8 +153,22 @@ func (b *Item) Tend(ctx context.Context) error {
 
 // tend lets the item name the shapes of this model's rings, and lets those be written
 // that have been coming until no reader is left that does not know of them.
-func (b *Item) tend(ctx context.Context) error {
-	if _, change := b.tended(b.known()); !change {
+func (b *Item) tend(ctx context.Context) error { return b.nameRings(ctx, b.tended) }
+
+// MayForget reports whether Forget has something to do.
+func (b *Item) MayForget() bool {
+	_, change := b.kept(b.known())
+	return change
+}
+
+// Forget takes shapes out of the item that are older than this model's own and that its
+// release does not know any more. No one may write them, and their entries have to stand
+// in the new one as well.
+func (b *Item) Forget(ctx context.Context) error { return b.nameRings(ctx, b.kept) }
+
+// nameRings lets the item say of rings what edit makes of what it says.
+func (b *Item) nameRings(ctx context.Context, edit func(map[string]Ring) (all map[string]Ring, change bool)) error {
+	if _, change := edit(b.known()); !change {
 		return nil
 	}
 	for range maxTries {
@@ -155,7 +176,7 @@ func (b *Item) tend(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rings, change := b.tended(v.rings)
+		rings, change := edit(v.rings)
 		if !change {
 			return nil
 		}
@@ -198,6 +219,22 @@ func (b *Item) tended(named map[string]Ring) (all map[string]Ring, change bool) 
 			if b.Atomic != nil {
 				all[name] = Ring{Shapes: all[name].Shapes} // All readers are in this process.
 			}
+		}
+	}
+	return all, change
+}
+
+// kept returns what is left of named without what Forget takes out.
+func (b *Item) kept(named map[string]Ring) (all map[string]Ring, change bool) {
+	all = maps.Clone(named)
+	for name, shapes := range b.Rings() {
+		r := all[name]
+		if r.coming != "" || len(r.Shapes) == 0 || r.Shapes[len(r.Shapes)-1] != shapes[len(shapes)-1] {
+			continue
+		}
+		known := slices.DeleteFunc(slices.Clone(r.Shapes), func(s string) bool { return !slices.Contains(shapes, s) })
+		if len(known) < len(r.Shapes) {
+			all[name], change = Ring{Shapes: known}, true
 		}
 	}
 	return all, change
