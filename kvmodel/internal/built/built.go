@@ -366,9 +366,10 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 	return fmt.Errorf("%s: %w", builtKey.Key(b.Model), kv.ErrConflict)
 }
 
-// Begin returns the number of a rebuild that begins now.
+// Begin returns the number of a rebuild that begins now. The first is that of the
+// second: where the last number is lost, the next one is above it all the same.
 func (b *Item) Begin(ctx context.Context) (int64, error) {
-	return kv.Next(ctx, b.Store, begunKey.Key(b.Model), 0, 1)
+	return kv.Next(ctx, b.Store, begunKey.Key(b.Model), b.Now().Unix(), 1)
 }
 
 // End notes that the rebuild of that number has ended.
