@@ -155,6 +155,9 @@ func (a *Added) Note(s Share) {
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {
+	// Meet notes that the rebuild has come across a record at places.
+	Meet(places []string)
+
 	// Finish does it. It may take a while, but not forever: if it would, it returns
 	// an ErrNotYet, and the index counts as built all the same.
 	Finish(ctx context.Context) error

@@ -34,7 +34,8 @@ func (e *Enumeration) Each(ctx context.Context, s kv.Store, h Head, more []strin
 	parts := 1 + uint64(max(0, h.high-h.low))/chunksAPass
 	for part := range parts {
 		p := pass{e: e, s: s, part: part, parts: parts, seen: make(map[hash]struct{}), give: f}
-		err := p.walk(ctx, h)
+		p.take = func(_ Head, _ int64, ids []string) error { return p.once(ids) }
+		err := p.walk(ctx, h, h.low)
 		if errors.Is(err, kv.ErrLost) && !p.refused {
 			lost, err = err, nil
 		}
@@ -57,6 +58,7 @@ type pass struct {
 	s           kv.Store
 	part, parts uint64 // of all ids, by their hashes
 	seen        map[hash]struct{}
+	take        func(h Head, n int64, ids []string) error // what is in chunk n of h
 	give        func(ids []string) error
 	refused     bool // give has returned an error
 	met         Walked
@@ -72,10 +74,10 @@ func hashOf(id string) hash {
 	return hash(sum[:])
 }
 
-// walk gives the ids of all chunks. Then it looks at the head again: what has moved to
-// other chunks since is in the last ones, and a chunk that is gone may have left.
-func (p *pass) walk(ctx context.Context, h Head) error {
-	for from := h.low; ; {
+// walk takes the ids of all chunks from one on. Then it looks at the head again: what has
+// moved to other chunks since is in the last ones, and a chunk that is gone may have left.
+func (p *pass) walk(ctx context.Context, h Head, from int64) error {
+	for {
 		if err := p.read(ctx, h, from); err != nil {
 			return err
 		}
@@ -108,7 +110,7 @@ func (p *pass) again(ctx context.Context, h Head) (Head, error) {
 	return p.e.Found(ctx, p.s)
 }
 
-// read gives the ids in the chunks of h from first on, some chunks a trip.
+// read takes the ids in the chunks of h from first on, some chunks a trip.
 func (p *pass) read(ctx context.Context, h Head, first int64) error {
 	var before chunk
 	for n := first; n <= h.high; n += chunksAtOnce {
@@ -123,7 +125,7 @@ func (p *pass) read(ctx context.Context, h Head, first int64) error {
 			}
 			p.meet(h, at, c)
 			before = c
-			if err := p.once(c.ids); err != nil {
+			if err := p.take(h, at, c.ids); err != nil {
 				return err
 			}
 		}
