@@ -86,16 +86,21 @@ type building[T any] struct {
 // joined, it is done if another process has done it.
 func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
 	b := &building[T]{model: m, run: r, kept: m.db.now()}
-	if joined {
-		if done, err := b.isDone(ctx); done || err != nil {
-			return err
-		}
-	}
 	var err error
 	if b.tokens, err = m.built.Build(ctx); err != nil {
 		return err
 	}
-	if b.lease, err = m.builds.item.Claim(ctx, slices.Collect(maps.Values(b.tokens)), m.built.Begin); err != nil {
+	begin := func(ctx context.Context, after bool) (int64, error) {
+		if joined && !after && len(b.missing()) == 0 {
+			return 0, errBuilt
+		}
+		return m.built.Begin(ctx)
+	}
+	b.lease, err = m.builds.item.Claim(ctx, slices.Collect(maps.Values(b.tokens)), begin)
+	switch {
+	case errors.Is(err, errBuilt):
+		return nil
+	case err != nil:
 		return err
 	}
 	b.state = b.lease.Found
@@ -117,15 +122,8 @@ func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
 	return fmt.Errorf("rebuild %s: %w", m.name, err)
 }
 
-// isDone reports whether no build is under way, and no index is missing.
-func (b *building[T]) isDone(ctx context.Context) (bool, error) {
-	_, exists, err := b.builds.item.Read(ctx)
-	if err != nil || exists {
-		return false, err
-	}
-	there, err := b.built.Read(ctx)
-	return err == nil && len(built.Missing(b.definitions(), there.Whole)) == 0, err
-}
+// errBuilt says that another process has built all.
+var errBuilt = errors.New("another process has built it")
 
 // missing returns the indexes that did not hold all records when b began.
 func (b *building[T]) missing() (missing []string) {

@@ -76,9 +76,9 @@ func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Versi
 
 // Claim makes this process the owner of the build of the indexes which the built item
 // names with tokens, "" for those that hold all records. A build of the same tokens
-// goes on where it was; any other begins under a number that begin returns. The error
-// is a *Busy while another process builds.
-func (i *Item) Claim(ctx context.Context, tokens []string, begin func(context.Context) (int64, error)) (*Lease, error) {
+// goes on where it was; any other begins under a number that begin returns, which is told
+// whether there was one. The error is a *Busy while another process builds.
+func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx context.Context, after bool) (int64, error)) (*Lease, error) {
 	tokens = slices.DeleteFunc(slices.Sorted(slices.Values(tokens)), func(token string) bool { return token == "" })
 	for range maxTries {
 		st, version, err := i.read(ctx, i.Store)
@@ -90,7 +90,7 @@ func (i *Item) Claim(ctx context.Context, tokens []string, begin func(context.Co
 		}
 		if version == 0 || !st.fits(tokens) {
 			st = State{Tokens: tokens, beat: st.beat}
-			if st.Number, err = begin(ctx); err != nil {
+			if st.Number, err = begin(ctx, version != 0); err != nil {
 				return nil, err
 			}
 		}
