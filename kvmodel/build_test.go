@@ -108,6 +108,14 @@ func fill(t *testing.T, ctx context.Context, s kv.Store, n int) {
 	v.undeploy(t)
 }
 
+// findsAll fails unless ByCode finds the n notes of fill.
+func (v *release) findsAll(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		v.finds(t, "Code", fmt.Sprint("c", i), fmt.Sprintf("%05d", i))
+	}
+}
+
 // abandon ends a process whose store does not answer any more.
 func (v *release) abandon(ctx context.Context) { _ = v.db.Close(ctx) }
 
@@ -166,6 +174,59 @@ func TestBuild_WritesDoNotWait(t *testing.T) {
 	})
 }
 
+// alone is a store that says so: the DB builds before anyone asks.
+type alone struct{ *site }
+
+func (a alone) Powers() kv.Powers {
+	p := a.site.Powers()
+	p.Alone = true
+	return p
+}
+
+func TestBuild_BeginsByItselfOnAStoreThatIsHeldAlone(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := alone{&site{Store: mem, isAtomic: true}}
+		fill(t, ctx, s, 500)
+		v := deploy(t, s, "Code")
+		wait(time.Second)
+		if n := s.entered.Load(); n != 500 {
+			t.Errorf("%d records were entered before the first request", n)
+		}
+		if n := keysWith(mem, "build:"); n != 0 {
+			t.Errorf("%d build items are left", n)
+		}
+		wait(time.Minute)
+		v.finds(t, "Code", "c7", "00007")
+		if n := s.entered.Load(); n != 500 {
+			t.Errorf("%d records were entered in the end", n)
+		}
+		v.undeploy(t)
+	})
+}
+
+// A build that fails is tried again, and says meanwhile why it has failed.
+func TestBuild_ThatFailsIsTriedAgain(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		fill(t, ctx, &site{Store: mem, isAtomic: true}, 500)
+		poisoned, err := kv.One(ctx, mem, kv.OpGet("r:Note:00321"))
+		must(t, err)
+		_, err = kv.One(ctx, mem, kv.OpSet("r:Note:00321", []byte("poison")))
+		must(t, err)
+		v := deploy(t, alone{&site{Store: mem, isAtomic: true}}, "Code")
+		wait(time.Second)
+		_, err = v.by["Code"].Find(ctx, "c1")
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		if err == nil || !strings.Contains(err.Error(), "00321") {
+			t.Errorf("the error %v does not name what is in the way", err)
+		}
+		_, err = kv.One(ctx, mem, kv.OpSet("r:Note:00321", poisoned.Value))
+		must(t, err)
+		wait(20 * time.Second)
+		v.finds(t, "Code", "c321", "00321")
+		v.undeploy(t)
+	})
+}
+
 func TestBuild_ReadersWithoutADeadlineWaitForSomeSeconds(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		s := &site{Store: mem, isAtomic: true}
@@ -220,8 +281,7 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 				t.Errorf("%d records were entered in all, in spite of %d kills", work, kills)
 			}
 			s.dies.Store(0)
-			v.finds(t, "Code", "c0", "00000")
-			v.finds(t, "Code", "c2499", "02499")
+			v.findsAll(t, n)
 			v.undeploy(t)
 			return
 		}
@@ -275,8 +335,7 @@ func TestBuild_IsTakenOverOnceItsOwnerShowsNoLife(t *testing.T) {
 		if n := s.entered.Load(); n > 2100 || n < 100 {
 			t.Errorf("it has entered %d of 3,000 records", n)
 		}
-		next.finds(t, "Code", "c0", "00000")
-		next.finds(t, "Code", "c2999", "02999")
+		next.findsAll(t, 3000)
 		if n := keysWith(mem, "build:"); n != 0 {
 			t.Errorf("%d build items are left", n)
 		}

@@ -31,6 +31,7 @@ var wholeFigures = []func(*bench) error{
 	setOfThousand,
 	latestOfRing,
 	wholeKills,
+	wholeBuild,
 	wholeRuns,
 }
 
