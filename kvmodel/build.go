@@ -49,12 +49,12 @@ func (b *builds) begin(model string, missing []string) (r *run, own bool) {
 	return b.now, own
 }
 
-// current returns the build under way, nil if there is none, and how and when the last
+// current returns the build under way, nil if there is none, and when and how the last
 // one ended.
-func (b *builds) current() (r *run, last error, ended time.Time) {
+func (b *builds) current() (r *run, ended time.Time, last error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.now, b.last, b.ended
+	return b.now, b.ended, b.last
 }
 
 // end notes how r has ended.
@@ -92,8 +92,9 @@ func (m *model[T]) do(ctx context.Context, r *run) (err error) {
 	ctx, leave, err := m.db.life.enter(ctx)
 	if err == nil {
 		defer leave()
-		defer m.db.report(ctx, r)()
+		ended := m.db.report(ctx, r)
 		err = m.build(ctx, r)
+		ended(err)
 	}
 	m.builds.end(r, err, m.db.now())
 	return err
@@ -102,7 +103,7 @@ func (m *model[T]) do(ctx context.Context, r *run) (err error) {
 // buildMissing builds the indexes that are missing in the background, unless that was
 // tried just now or records are in conflict.
 func (m *model[T]) buildMissing(missing []string) {
-	now, last, ended := m.builds.current()
+	now, ended, last := m.builds.current()
 	var duplicates *DuplicatesError
 	if now != nil || errors.As(last, &duplicates) || last != nil && m.db.now().Sub(ended) < buildAgain {
 		return
@@ -112,7 +113,7 @@ func (m *model[T]) buildMissing(missing []string) {
 		return
 	}
 	go func() {
-		// The error is logged, and told to those that wait.
+		// Those that wait are told.
 		_ = m.do(context.Background(), r)
 	}()
 }
@@ -165,21 +166,19 @@ func (m *model[T]) awaitBuilt(ctx context.Context, index plug.Index[T]) error {
 
 // unbuilt returns an ErrNeedsRebuild that says how far index is.
 func (m *model[T]) unbuilt(ctx context.Context, index plug.Index[T]) error {
-	var how error = errAskRebuild
-	switch r, last, _ := m.builds.current(); {
+	how := "call Rebuild of the data class once all writers know the index"
+	switch r, _, last := m.builds.current(); {
 	case r != nil:
-		how = r.state()
+		how = r.state().String()
 	case last != nil:
-		how = last
+		how = last.Error()
 	default:
 		if st, exists, err := m.builds.item.Read(ctx); err == nil && exists {
-			how = foundBuild(m.name, st)
+			how = howFar(st)
 		}
 	}
-	return fmt.Errorf("%s.%s: %w: %w", m.name, index.Name(), ErrNeedsRebuild, how)
+	return fmt.Errorf("%s.%s: %w: %s", m.name, index.Name(), ErrNeedsRebuild, how)
 }
-
-var errAskRebuild = errors.New("call Rebuild of the data class once all writers know the index")
 
 // life is how long a DB is open. Builds end with it, and it waits for them.
 type life struct {

@@ -183,10 +183,8 @@ func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.See
 // enterLosers enters once more the records that were in conflict. It returns those that
 // still are, nil if none is.
 func (b *building[T]) enterLosers(ctx context.Context) (*DuplicatesError, error) {
-	slices.Sort(b.state.Losers)
-	ids := slices.Compact(b.state.Losers)
+	ids := slices.Compact(slices.Sorted(slices.Values(b.state.Losers)))
 	all := &DuplicatesError{Model: b.name, More: int(b.state.More)}
-	b.state.Losers = nil
 	for some := range slices.Chunk(ids, recordsAtOnce) {
 		recs, err := b.see(ctx, b.db.store, some)
 		if err != nil {
@@ -198,6 +196,7 @@ func (b *building[T]) enterLosers(ctx context.Context) (*DuplicatesError, error)
 		}
 		all.Records = append(all.Records, duplicates...)
 	}
+	b.state.Losers = nil
 	for _, d := range all.Records {
 		b.state.Losers = append(b.state.Losers, d.ID)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 )
 
 // Build is how far the building of a model's indexes has come.
@@ -27,17 +28,21 @@ func (b Build) String() string {
 	return fmt.Sprintf("building: %s of about %s records", thousands(b.Done), thousands(max(b.Done, b.Total)))
 }
 
-// Error makes a Build the reason why an index cannot be read yet.
-func (b Build) Error() string { return b.String() }
-
 // OnBuild calls f whenever a build that this DB carries out has come further, some
 // 1,000 records at a time, and when it ends. Builds of several models may call it at
 // the same time.
 func OnBuild(f func(Build)) Option { return func(o *options) { o.onBuild = f } }
 
-// foundBuild returns how far a build is whose item says st.
-func foundBuild(model string, st build.State) Build {
-	return Build{Model: model, Done: int(st.Done), Total: int(st.Total)}
+// howFar says how far the build is whose item says st.
+func howFar(st build.State) string {
+	far := Build{Done: int(st.Done), Total: int(st.Total)}.String()
+	switch {
+	case st.Stage == build.Finished:
+		return thousands(len(st.Losers)+int(st.More)) + " records are in conflict: Rebuild of the data class lists them"
+	case !st.IsOwned():
+		return far + ", and no one goes on: call Rebuild of the data class"
+	}
+	return far
 }
 
 // thousands returns n with a comma before every three digits.
@@ -95,8 +100,9 @@ func (r *run) builds(missing []string) {
 // logEvery is how often a build that goes on is logged.
 const logEvery = 10 * time.Second
 
-// report makes Stats have r, and logs how far it is until the returned func is called.
-func (db *DB) report(ctx context.Context, r *run) (end func()) {
+// report makes Stats have r, and logs how far it is until the returned func is called
+// with how it has ended.
+func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 	db.mu.Lock()
 	db.runs[r] = true
 	db.mu.Unlock()
@@ -114,14 +120,19 @@ func (db *DB) report(ctx context.Context, r *run) (end func()) {
 			}
 		}
 	}()
-	return func() {
+	return func(err error) {
 		cancel()
 		db.mu.Lock()
 		delete(db.runs, r)
 		db.mu.Unlock()
 		b := r.state()
 		db.onBuild(b)
-		db.log.Info("ringtree: a build has ended", "model", b.Model, "indexes", b.Indexes, "done", b.Done, "took", time.Since(began).Round(time.Millisecond))
+		about := []any{"model", b.Model, "indexes", b.Indexes, "done", b.Done, "took", time.Since(began).Round(time.Millisecond)}
+		if err != nil && !work.Waits(err) {
+			db.log.Error("ringtree: indexes could not be built and cannot be read", append(about, "err", err)...)
+			return
+		}
+		db.log.Info("ringtree: indexes are built", about...)
 	}
 }
 

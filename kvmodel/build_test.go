@@ -475,6 +475,9 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 		}
 		v.finds(t, "Text", "t1039", "01039")
 		v.needsRebuild(t, "Code")
+		if _, err := v.by["Code"].Find(ctx, "c1"); errors.Is(err, kv.ErrExists) {
+			t.Error("a Find says that something exists")
+		}
 		// What is mended is entered, and nothing else.
 		for _, id := range got {
 			_, err := v.Update(ctx, id, func(n *note) error { n.Code = "own" + id; return nil })

@@ -1,6 +1,7 @@
 package kvmodel
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 // DuplicatesError says which records hold unique values that others hold, so that an
 // index over them could not be built. It is an ErrExists, and wraps a TakenError for each.
-// The other indexes were built. Once the records are changed or deleted, Rebuild goes on
+// The other indexes were built, unless More is not 0. Once the records are changed or deleted, Rebuild goes on
 // with them.
 type DuplicatesError struct {
 	Model   string
@@ -29,11 +30,12 @@ type Duplicate struct {
 func (e *DuplicatesError) Error() string {
 	const shown = 10
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d records are in conflict, so %s cannot be built", e.Model, len(e.Records)+e.More, strings.Join(e.Indexes(), ", "))
+	what := cmp.Or(strings.Join(e.Indexes(), ", "), "indexes")
+	fmt.Fprintf(&b, "%s: %d records are in conflict, so %s cannot be built", e.Model, len(e.Records)+e.More, what)
 	for i, d := range e.Records[:min(len(e.Records), shown)] {
 		fmt.Fprintf(&b, "%s %s: %v", [2]string{":", ";"}[min(i, 1)], kv.Quote(d.ID), d.Taken)
 	}
-	if more := len(e.Records) + e.More - shown; more > 0 {
+	if more := len(e.Records) + e.More - min(len(e.Records), shown); more > 0 {
 		fmt.Fprintf(&b, "; and %d more", more)
 	}
 	return b.String()

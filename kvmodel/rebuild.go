@@ -113,7 +113,9 @@ func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
 	}
 	var duplicates *DuplicatesError
 	if err == nil || work.Waits(err) {
-		return cmp.Or(b.lease.End(ctx), err)
+		// All is built. If the item stays, the next build takes it for one that is dead.
+		_ = b.lease.End(ctx)
+		return err
 	}
 	b.release(ctx, errors.As(err, &duplicates))
 	if errors.Is(err, built.ErrStopped) || errors.Is(err, build.ErrTaken) {
@@ -174,10 +176,13 @@ func (b *building[T]) steps(ctx context.Context) error {
 	return wait
 }
 
-// without returns the indexes that duplicates do not concern.
+// without returns the indexes that duplicates do not concern, as far as that is known.
 func (b *building[T]) without(duplicates *DuplicatesError) []string {
-	if duplicates == nil {
+	switch {
+	case duplicates == nil:
 		return b.definitions()
+	case duplicates.More > 0:
+		return nil
 	}
 	bad := duplicates.Indexes()
 	return slices.DeleteFunc(b.definitions(), func(def string) bool { return slices.Contains(bad, names([]string{def})[0]) })

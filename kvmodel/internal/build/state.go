@@ -40,6 +40,9 @@ const (
 	maxNumber = 1 << 62
 )
 
+// IsOwned reports whether a process says that it builds.
+func (st State) IsOwned() bool { return st.owner != "" }
+
 // fits reports whether the build of st is also one of tokens.
 func (st State) fits(tokens []string) bool {
 	if len(tokens) == 0 || st.Stage == Finished && st.More > 0 {
