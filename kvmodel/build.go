@@ -39,14 +39,14 @@ func newBuilds(db *DB, model string) *builds {
 	return &builds{item: &build.Item{Store: db.store, Now: db.now, Model: model, Owner: db.name, Alone: db.atomic != nil}}
 }
 
-// begin returns the build under way. It is the caller's own if there was none.
-func (b *builds) begin(model string, missing []string) (r *run, own bool) {
+// begin returns the build under way, which is mine if there was none.
+func (b *builds) begin(mine *run) (r *run, own bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.now == nil {
-		b.now, own = newRun(model, missing), true
+		b.now = mine
 	}
-	return b.now, own
+	return b.now, b.now == mine
 }
 
 // current returns the build under way, nil if there is none, and when and how the last
@@ -71,7 +71,7 @@ func (b *builds) end(r *run, err error, now time.Time) {
 // way, rebuild waits for that.
 func (m *model[T]) rebuild(ctx context.Context) error {
 	for {
-		r, own := m.builds.begin(m.name, nil)
+		r, own := m.builds.begin(newRun(m.name, nil))
 		if own {
 			return m.do(ctx, r)
 		}
@@ -108,7 +108,7 @@ func (m *model[T]) buildMissing(missing []string) {
 	if now != nil || errors.As(last, &duplicates) || last != nil && m.db.now().Sub(ended) < buildAgain {
 		return
 	}
-	r, own := m.builds.begin(m.name, missing)
+	r, own := m.builds.begin(newRun(m.name, missing))
 	if !own {
 		return
 	}

@@ -58,13 +58,14 @@ func thousands(n int) string {
 type run struct {
 	done chan struct{} // closed when it has ended, with err
 	err  error
+	all  bool // it was asked for by Rebuild
 
 	mu  sync.Mutex // never held during a trip
 	now Build
 }
 
 func newRun(model string, missing []string) *run {
-	return &run{done: make(chan struct{}), now: Build{Model: model, Indexes: names(missing)}}
+	return &run{done: make(chan struct{}), all: missing == nil, now: Build{Model: model, Indexes: names(missing)}}
 }
 
 // names returns the names of indexes that are given with their definitions.

@@ -470,6 +470,12 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("records in conflict mismatch (-want +got):\n%s", diff)
 		}
+		// As long as they are, another rebuild enters all again, for what else may be lost.
+		before := s.entered.Load()
+		wantErr(t, v.Rebuild(ctx), kv.ErrExists)
+		if n := s.entered.Load() - before; n < 1200 {
+			t.Errorf("another rebuild has entered %d records", n)
+		}
 		if len(err.Error()) > 2000 {
 			t.Errorf("the message is long: %v", err)
 		}

@@ -12,8 +12,8 @@ import (
 
 // DuplicatesError says which records hold unique values that others hold, so that an
 // index over them could not be built. It is an ErrExists, and wraps a TakenError for each.
-// The other indexes were built, unless More is not 0. Once the records are changed or deleted, Rebuild goes on
-// with them.
+// The other indexes were built, unless More is not 0. Once the records are changed or deleted, Rebuild
+// looks at these alone.
 type DuplicatesError struct {
 	Model   string
 	Records []Duplicate

@@ -107,11 +107,14 @@ func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
 	r.builds(b.missing())
 	r.saw(b.state)
 	beating, end := b.beat(ctx)
-	err = b.steps(beating)
+	var duplicates *DuplicatesError
+	if err = b.steps(beating); r.all && errors.As(err, &duplicates) && b.lease.Found.Stage == build.Finished {
+		// To look at the losers alone has not helped, and something else may be lost.
+		err = b.startOver(beating)
+	}
 	if end(); errors.Is(context.Cause(beating), build.ErrTaken) {
 		return build.ErrTaken
 	}
-	var duplicates *DuplicatesError
 	if err == nil || work.Waits(err) {
 		// All is built. If the item stays, the next build takes it for one that is dead.
 		_ = b.lease.End(ctx)
@@ -122,6 +125,20 @@ func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
 		return err
 	}
 	return fmt.Errorf("rebuild %s: %w", m.name, err)
+}
+
+// startOver builds from the first record on.
+func (b *building[T]) startOver(ctx context.Context) error {
+	number, err := b.built.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	b.state = build.State{Tokens: b.state.Tokens, Number: number}
+	b.lease.Found = b.state
+	if err := b.keep(ctx); err != nil {
+		return err
+	}
+	return b.steps(ctx)
 }
 
 // errBuilt says that another process has built all.
