@@ -27,7 +27,7 @@ type Lists[T any, K comparable, V any] struct {
 	logs *memberlog.Logs
 
 	derived *kvmodel.Derived // nil: there is none
-	entered places           // by a rebuild that has not ended
+	met     places           // by a rebuild that has not ended
 }
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
@@ -140,9 +140,6 @@ func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) 
 // Beside makes sure that what Prepare appended counts, and adds the change's shares
 // to the numbers.
 func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if m.Rev == m.Base { // It is a rebuild.
-		l.entered.note(m.Is)
-	}
 	if !l.countsBeside(m) {
 		return l.stand(ctx, s, m)
 	}

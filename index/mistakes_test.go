@@ -46,7 +46,7 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 			"kvmodel/repair.go", "if m.ends && past > 0 {", "if m.ends && past < 0 {", // These records expire.
 		),
 		proof.Wrong("a rebuild passes over deleted records",
-			rebuild, "		return m.repair(ctx, s, rec.ID, 0, nil, false)", "		return nil",
+			rebuild, "		return nil, m.repair(ctx, s, rec.ID, 0, nil, false)", "		return nil, nil",
 		),
 		proof.Wrong("Size does not subtract",
 			commit, "	c.committed(p)\n", "	_ = c.committed\n",

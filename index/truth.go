@@ -83,10 +83,13 @@ func (p *places) take() []string {
 // mendAtOnce is how many lists a rebuild reads side by side when it ends.
 const mendAtOnce = 16
 
+// Meet notes lists that a rebuild has come across.
+func (l *Lists[T, K, V]) Meet(places []string) { l.met.note(places) }
+
 // Finish makes the lists that a rebuild has come across hold what their records say
 // and nothing else, and then has them counted.
 func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store) error {
-	entered := l.entered.take()
+	entered := l.met.take()
 	for batch := range slices.Chunk(entered, mendAtOnce) {
 		err := l.atEach(ctx, s, batch, func(s kv.Store, i int) error { return l.mendAll(ctx, s, batch[i]) })
 		if err != nil {

@@ -26,8 +26,8 @@ import (
 const goodFor = 2 * maxAge
 
 // writable returns nil when the model may be written by the journal it has now: W1 to W3.
-// On a store that one process holds alone, an index that was added since is built here
-// and now, while others wait.
+// On a store that one process holds alone, an index that was added since is built in the
+// background from then on.
 func (m *model[T]) writable(ctx context.Context) error {
 	if m.db.work.IsClosed() {
 		return kv.Unavailable(errDBClosed)
@@ -43,11 +43,10 @@ func (m *model[T]) writable(ctx context.Context) error {
 		name = m.db.journal.Process()
 	}
 	defer m.tendRings()
-	return m.built.Claim(ctx, name, func(missing []string) ([]string, error) {
-		if m.db.atomic == nil {
-			return missing, nil
+	return m.built.Claim(ctx, name, func(missing []string) {
+		if m.db.atomic != nil {
+			m.buildMissing(missing)
 		}
-		return m.buildMissing(ctx, missing)
 	})
 }
 

@@ -38,7 +38,10 @@ type DB struct {
 
 	patience time.Duration // of a call whose context has no deadline; 0: none
 	outages  *outages
-	readOnly bool // see ReadOnly
+	readOnly bool        // see ReadOnly
+	name     string      // of its builds
+	onBuild  func(Build) // see OnBuild
+	life     *life
 
 	journal  *journal.Journal
 	work     *work.Queue
@@ -52,6 +55,8 @@ type DB struct {
 	tallies map[[2]string]*Tally   // by model and counter
 	derived map[[2]string]*Derived // likewise
 
+	runs map[*run]bool // builds under way
+
 	lostRaces atomic.Int64
 }
 
@@ -63,6 +68,9 @@ type dataClass interface {
 
 	// met deals with a process of that shape that was seen to write.
 	met(ctx context.Context, process, shape string) error
+
+	// beginBuild begins to build what is missing, on a store that one process holds alone.
+	beginBuild(ctx context.Context) error
 
 	// accept takes what the store has lost of what the model has for lost.
 	accept(ctx context.Context) error
@@ -76,6 +84,7 @@ type options struct {
 	log      *slog.Logger
 	tenant   string
 	readOnly bool
+	onBuild  func(Build)
 }
 
 // Clock makes the DB read the time from now.
@@ -92,7 +101,7 @@ func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
 // It asks nothing of the store yet. The error is an ErrBadKey if the tenant cannot
 // be one.
 func Open(s kv.Store, opts ...Option) (*DB, error) {
-	o := options{now: time.Now, log: slog.Default()}
+	o := options{now: time.Now, log: slog.Default(), onBuild: func(Build) {}}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -115,6 +124,9 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		now:      o.now,
 		log:      o.log,
 		readOnly: o.readOnly,
+		name:     kv.RandomName(),
+		onBuild:  o.onBuild,
+		life:     newLife(),
 		work:     work.NewQueue(o.log),
 		watch:    newWatch(powers.Alone && !o.readOnly),
 		recent:   new(recent.Reads),
@@ -122,6 +134,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		models:   make(map[string]dataClass),
 		tallies:  make(map[[2]string]*Tally),
 		derived:  make(map[[2]string]*Derived),
+		runs:     make(map[*run]bool),
 
 		patience: powers.Patience,
 		outages:  &outages{log: o.log, away: make(map[string]bool)},
@@ -198,13 +211,14 @@ type Stats struct {
 	Lost       int // servers, or parts of a cluster, that have lost their memory: see Accept
 	InDoubt    int // derived counts that will be counted again, since an answer was missing or a process died
 
-	Away []string // the servers of the store that refuse or do not answer
+	Away   []string // the servers of the store that refuse or do not answer
+	Builds []Build  // that this DB carries out
 }
 
 // Stats returns what the DB is doing now.
 func (db *DB) Stats() Stats {
 	busy, waiting, failed := db.work.Stats()
-	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), Away: db.outages.servers()}
+	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), Away: db.outages.servers(), Builds: db.running()}
 	for _, d := range db.deriveds() {
 		s.InDoubt += d.InDoubt()
 	}
@@ -216,11 +230,13 @@ func (db *DB) Stats() Stats {
 
 // Close does what is still to be done until ctx ends, then closes the store.
 // What remains, because it failed or its time has not come yet, is left in the
-// journal for the next process to repair. A second Close does nothing.
+// journal for the next process to repair. Builds end at once; another process goes on
+// with them. A second Close does nothing.
 func (db *DB) Close(ctx context.Context) error {
 	if !db.work.Close() {
 		return nil
 	}
+	db.life.close(ctx)
 	err := db.Flush(ctx)
 	if err == nil {
 		_, waiting, _ := db.work.Stats()

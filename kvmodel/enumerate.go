@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
@@ -61,14 +62,35 @@ func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, e
 		live += n
 		return err
 	})
+	if err == nil && head.Exists() {
+		m.upkeep(walked, live)
+	}
+	return err
+}
+
+// upkeep compacts the enumeration in the background if few of the ids of a walk are live.
+func (m *model[T]) upkeep(walked enumeration.Walked, live int) {
 	switch {
-	case err != nil || !head.Exists():
 	case walked.IDs > 0 && walked.IDs >= 2*live:
 		m.db.Soon(func(ctx context.Context) error { return m.all.Compact(ctx, m.db.store, m.alive) })
 	case walked.Empty:
 		m.db.Soon(func(ctx context.Context) error { return m.all.Leave(ctx, m.db.store) })
 	}
-	return err
+}
+
+// eachFrom calls f with the ids of all records that were there when a walk began which
+// has reached from, in batches, with how far that goes, and with about how many are left.
+func (m *model[T]) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left int64) error) (walked enumeration.Walked, err error) {
+	if m.numbers != nil {
+		return walked, m.eachNumberFrom(ctx, from.Chunk+1, func(ids []string, to, last int64) error {
+			return f(ids, enumeration.Reached{Chunk: to}, last-to)
+		})
+	}
+	head, exists, err := m.built.Head(ctx)
+	if err != nil || !exists {
+		return walked, err
+	}
+	return m.all.From(ctx, m.db.store, head, from, f)
 }
 
 // alive reports which of the records with ids exist.
@@ -104,16 +126,26 @@ func living[T any](recs []*plug.Seen[T]) (n int) {
 
 // eachNumber calls f with the ids of all records there were, in batches.
 func (m *model[T]) eachNumber(ctx context.Context, f func(ids []string) (live int, err error)) error {
+	return m.eachNumberFrom(ctx, 1, func(ids []string, _, _ int64) error {
+		_, err := f(ids)
+		return err
+	})
+}
+
+// eachNumberFrom calls f with the ids from first on, in batches, with the last number of
+// the batch and that of all.
+func (m *model[T]) eachNumberFrom(ctx context.Context, first int64, f func(ids []string, to, last int64) error) error {
 	last, err := m.numbers.Last(ctx, m.db.store)
 	if err != nil {
 		return m.failure("the last number", err)
 	}
-	for first := int64(1); first <= last; first += recordsAtOnce {
+	for ; first <= last; first += recordsAtOnce {
 		var ids []string
-		for n := first; n <= min(last, first+recordsAtOnce-1); n++ {
+		to := min(last, first+recordsAtOnce-1)
+		for n := first; n <= to; n++ {
 			ids = append(ids, strconv.FormatInt(n, 10))
 		}
-		if _, err := f(ids); err != nil {
+		if err := f(ids, to, last); err != nil {
 			return err
 		}
 	}

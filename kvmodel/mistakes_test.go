@@ -167,6 +167,59 @@ func TestMistakes_OfReleasesSideBySideAreNoticed(t *testing.T) {
 	})
 }
 
+// Each mistake is one that builds were designed around.
+func TestMistakes_OfBuildsAreNoticed(t *testing.T) {
+	const rebuild, enter, runs = "kvmodel/rebuild.go", "kvmodel/build_enter.go", "kvmodel/build.go"
+	const item, state = "kvmodel/internal/build/build.go", "kvmodel/internal/build/state.go"
+	proof.Mistakes(t, "./kvmodel", "TestBuild_", nil, []proof.Mistake{
+		proof.Wrong("each process begins at the first record",
+			state, "	if len(tokens) == 0 || st.Stage", "	if len(tokens) >= 0 || st.Stage",
+		),
+		proof.Wrong("what was reached counts for any token",
+			state, "bool { return !slices.Contains(st.Tokens, token) }", "bool { return token == \"\" }",
+		),
+		proof.Wrong("whoever wants to builds",
+			item, "	return now.Sub(i.since) >= deadAfter", "	return now.Sub(i.since) >= 0",
+		),
+		proof.Wrong("no one takes over",
+			item, "	return now.Sub(i.since) >= deadAfter", "	return now.Sub(i.since) >= 1000*deadAfter",
+		),
+		proof.Wrong("on a store held alone the dead are waited for",
+			item, "first && i.Alone", "false && first && i.Alone",
+		),
+		proof.Wrong("who is not the owner any more goes on",
+			item, "	if err == nil && now.owner != l.item.Owner {", "	if err == nil && version == 0 {",
+		),
+		proof.Wrong("more counts as reached than was entered",
+			enter, "	b.state.Reached = to\n", "	to.IDs += int64(n)\n	b.state.Reached = to\n",
+		),
+		proof.Wrong("what was reached is not written down with the records",
+			enter, "		return b.lease.Keep(ctx, s, b.state)\n", "		return nil\n",
+		),
+		proof.Wrong("who waits for another process builds all over",
+			rebuild, "		if joined && !after && len(b.missing()) == 0 {", "		if false && joined && !after {",
+		),
+		proof.Wrong("what others have entered is not finished",
+			enter, "	if to == (enumeration.Reached{}) || b", "	if to != (enumeration.Reached{}) || b",
+		),
+		proof.Wrong("a record in conflict is entered nowhere",
+			rebuild, "				taken, moves[i], err = append(taken, other), nil, nil\n", "				taken = append(taken, other)\n				clear(moves)\n				err = nil\n",
+		),
+		proof.Wrong("an index with conflicts is marked",
+			rebuild, "b.built.Mark(ctx, b.tokens, b.without(duplicates)...)", "b.built.Mark(ctx, b.tokens, b.without(nil)...)",
+		),
+		proof.Wrong("the losers are forgotten",
+			enter, "	b.state.Losers = append(b.state.Losers, losers...)\n", "	_ = losers\n",
+		),
+		proof.Wrong("a build that has failed is not tried again",
+			runs, "last != nil && m.db.now().Sub(ended) < buildAgain", "last != nil && !ended.IsZero()",
+		),
+		proof.Wrong("a reader waits longer than it asks",
+			runs, "		case <-ctx.Done():\n		}\n	}\n	if host", "		case <-context.WithoutCancel(ctx).Done():\n		}\n	}\n	if host",
+		),
+	})
+}
+
 // Each mistake is one that the looks for dead processes were designed around.
 func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
 	const walk, shape = "kvmodel/internal/enumeration/walk.go", "kvmodel/shape.go"

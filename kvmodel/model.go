@@ -38,6 +38,7 @@ type model[T any] struct {
 	numbers  *numbering.Row // of a model whose ids are given in order; else nil
 	handlers handlers.Handlers
 	built    *built.Item
+	builds   *builds
 
 	uncleaned uncleaned // by the records' ids
 }

@@ -74,6 +74,7 @@ func (notes) Handles() bool { return false }
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 
 func (notes) archive(context.Context, []string) error { return nil }
+func (notes) beginBuild(context.Context) error        { return nil }
 
 // accept does nothing: a note that is lost cannot be made again.
 func (notes) accept(context.Context) error { return nil }

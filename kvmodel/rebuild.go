@@ -1,28 +1,21 @@
 package kvmodel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
-
-// buildMissing rebuilds the indexes that are missing and returns those that still
-// are: records in conflict do not keep others from being written.
-func (m *model[T]) buildMissing(ctx context.Context, missing []string) ([]string, error) {
-	m.db.log.Info("ringtree: building new indexes", "model", m.name, "indexes", missing)
-	err := m.rebuild(ctx)
-	if err == nil || kv.Failed(err) {
-		return nil, err
-	}
-	m.db.log.Error("ringtree: new indexes could not be built and cannot be read", "model", m.name, "indexes", missing, "err", err)
-	return missing, nil
-}
 
 // indexReady returns nil if index holds all records.
 func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
@@ -35,15 +28,17 @@ func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 	}
 	// Another process may have rebuilt it since.
 	missing, err := m.missing(ctx)
-	if err == nil && slices.Contains(missing, def) {
-		err = fmt.Errorf("%s.%s: %w: call Rebuild of the data class once all writers know the index",
-			m.name, index.Name(), ErrNeedsRebuild)
+	switch {
+	case err != nil || !slices.Contains(missing, def):
+		return err
+	case m.db.atomic != nil:
+		return m.awaitBuilt(ctx, index)
 	}
-	return err
+	return m.unbuilt(ctx, index)
 }
 
 // missing returns the indexes that do not hold all records. On a store that one
-// process holds alone they are built first.
+// process holds alone they are being built then.
 func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 	there, err := m.built.Read(ctx)
 	if err != nil || !there.Exists {
@@ -56,95 +51,198 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 		if err := m.writable(ctx); err != nil {
 			return nil, err
 		}
-		missing, _, _ = m.built.Known()
+		if missing, _, _ = m.built.Known(); len(missing) > 0 {
+			m.buildMissing(missing)
+		}
 		return missing, nil
 	}
 	m.built.Saw(there, missing)
 	return missing, nil
 }
 
-// rebuild makes every index hold every record, and says so in the built item.
-// Others may write at the same time, as long as they keep the same indexes.
-func (m *model[T]) rebuild(ctx context.Context) error {
-	for range maxTries {
-		err := m.rebuildOnce(ctx)
-		if !errors.Is(err, built.ErrStopped) {
-			return err
-		}
+// beginBuild begins to build what is missing, on a store that one process holds alone.
+func (m *model[T]) beginBuild(ctx context.Context) error {
+	if missing, read, _ := m.built.Known(); m.db.atomic == nil || read && len(missing) == 0 {
+		return nil
 	}
-	return fmt.Errorf("rebuild %s: %w", m.name, built.ErrStopped)
+	_, err := m.missing(ctx)
+	return err
 }
 
-// A building makes indexes hold every record.
+// A building makes indexes hold every record. It is a try of a build.
 type building[T any] struct {
 	*model[T]
+	run      *run
+	lease    *build.Lease
+	state    build.State // what the build has come to
+	kept     time.Time   // when that was last written down, with
+	keptDone int64       // so many ids
 	tokens   built.Building
 	builders map[string]plug.Builder // the indexes, by name, that build themselves
 	fencing  bool                    // requests may be under way of a process that lacks an index
 }
 
-// rebuildOnce is one try of rebuild. From B2 on, a process that lacks an index takes it
-// out before it writes, so only those that have written before are to be looked for.
-func (m *model[T]) rebuildOnce(ctx context.Context) error {
-	number, err := m.built.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	// An index is marked as built before its rebuild ends, so one that is missing now
-	// has not been built by this one.
-	_, ended, err := m.built.Rebuilds(ctx, m.db.store)
-	if err != nil {
-		return err
-	}
-	forgets, err := m.awaitRings(ctx)
-	if err != nil {
-		return err
-	}
-	b := &building[T]{model: m}
-	if b.builders, err = m.builders(ctx); err != nil {
-		return err
-	}
+// buildOnce is one try of build. From B2 on, a process that lacks an index takes it out
+// before it writes, so only those that have written before are to be looked for. With
+// joined, it is done if another process has done it.
+func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
+	b := &building[T]{model: m, run: r, kept: m.db.now()}
+	var err error
 	if b.tokens, err = m.built.Build(ctx); err != nil {
 		return err
 	}
-	if err := b.awaitOthers(ctx, m.db.now()); err != nil {
-		return fmt.Errorf("rebuild %s: %w", m.name, err)
+	begin := func(ctx context.Context, after bool) (int64, error) {
+		if joined && !after && len(b.missing()) == 0 {
+			return 0, errBuilt
+		}
+		return m.built.Begin(ctx)
 	}
-	if err := b.enterEach(ctx); err != nil {
-		return fmt.Errorf("rebuild %s: %w", m.name, err)
-	}
-	if err := b.buildAll(ctx, ended); err != nil {
-		return fmt.Errorf("rebuild %s: %w", m.name, err)
-	}
-	if err := m.built.End(ctx, number); err != nil {
+	b.lease, err = m.builds.item.Claim(ctx, slices.Collect(maps.Values(b.tokens)), begin)
+	switch {
+	case errors.Is(err, errBuilt):
+		return nil
+	case err != nil:
 		return err
 	}
-	if forgets {
-		if err := m.built.Forget(ctx); err != nil {
+	b.state = b.lease.Found
+	r.builds(b.missing())
+	r.saw(b.state)
+	beating, end := b.beat(ctx)
+	var duplicates *DuplicatesError
+	err = b.steps(beating)
+	if errors.Is(err, errLostSince) {
+		err = b.startOver(beating)
+	}
+	if r.all && errors.As(err, &duplicates) && b.lease.Found.Stage == build.Finished {
+		// To look at the losers alone has not helped, and something else may be lost.
+		err = b.startOver(beating)
+	}
+	if end(); errors.Is(context.Cause(beating), build.ErrTaken) {
+		return build.ErrTaken
+	}
+	if err == nil || work.Waits(err) {
+		// All is built. If the item stays, the next build takes it for one that is dead.
+		_ = b.lease.End(ctx)
+		return err
+	}
+	b.release(ctx, errors.As(err, &duplicates))
+	if errors.Is(err, built.ErrStopped) || errors.Is(err, build.ErrTaken) {
+		return err
+	}
+	return fmt.Errorf("rebuild %s: %w", m.name, err)
+}
+
+// startOver builds from the first record on.
+func (b *building[T]) startOver(ctx context.Context) error {
+	number, err := b.built.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	b.state = build.State{Tokens: b.state.Tokens, Number: number}
+	b.lease.Found = b.state
+	if err := b.keep(ctx); err != nil {
+		return err
+	}
+	return b.steps(ctx)
+}
+
+// isWhole reports whether b has entered all records, and did not go on with what another
+// process had entered.
+func (b *building[T]) isWhole() bool {
+	found := b.lease.Found
+	return found.Stage == build.Entering && found.Reached == (enumeration.Reached{})
+}
+
+// errLostSince says that an index has found a loss only when records were entered. A
+// build that begins after that mends it.
+var errLostSince = errors.New("a part of an index is lost")
+
+// errBuilt says that another process has built all.
+var errBuilt = errors.New("another process has built it")
+
+// missing returns the indexes that did not hold all records when b began.
+func (b *building[T]) missing() (missing []string) {
+	for _, def := range b.definitions() {
+		if b.tokens[def] != "" {
+			missing = append(missing, def)
+		}
+	}
+	return missing
+}
+
+// steps are what is left of the build.
+func (b *building[T]) steps(ctx context.Context) error {
+	// An index is marked as built before its rebuild ends, so one that is missing now
+	// has not been built by this one.
+	_, ended, err := b.built.Rebuilds(ctx, b.db.store)
+	if err != nil {
+		return err
+	}
+	forgets, err := b.awaitRings(ctx)
+	if err != nil {
+		return err
+	}
+	b.builders = b.findBuilders()
+	if err := b.awaitOthers(ctx, b.db.now()); err != nil {
+		return err
+	}
+	if err := b.enterRest(ctx); err != nil {
+		return err
+	}
+	duplicates, err := b.enterLosers(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.buildAll(ctx, ended); err != nil {
+		return err
+	}
+	if err := b.built.End(ctx, b.state.Number); err != nil {
+		return err
+	}
+	if forgets && b.isWhole() {
+		if err := b.built.Forget(ctx); err != nil {
 			return err
 		}
 	}
-	wait := m.finishIndexes(ctx)
-	if wait != nil && !work.Waits(wait) {
-		return fmt.Errorf("rebuild %s: %w", m.name, wait)
+	wait := b.finishIndexes(ctx)
+	if errors.Is(wait, ErrNeedsRebuild) {
+		return fmt.Errorf("%w: %w", errLostSince, wait)
 	}
-	return work.FirstError(m.built.Mark(ctx, b.tokens, m.definitions()...), wait)
+	if wait != nil && !work.Waits(wait) {
+		return wait
+	}
+	if err := b.built.Mark(ctx, b.tokens, b.without(duplicates)...); err != nil {
+		return err
+	}
+	if duplicates != nil {
+		b.state.Stage = build.Finished
+		return cmp.Or(b.keep(ctx), error(duplicates))
+	}
+	return wait
 }
 
-// builders returns the indexes, by name, that do not hold all records and build
-// themselves.
-func (m *model[T]) builders(ctx context.Context) (map[string]plug.Builder, error) {
-	there, err := m.built.Read(ctx)
-	if err != nil {
-		return nil, err
+// without returns the indexes that duplicates do not concern, as far as that is known.
+func (b *building[T]) without(duplicates *DuplicatesError) []string {
+	switch {
+	case duplicates == nil:
+		return b.definitions()
+	case duplicates.More > 0:
+		return nil
 	}
-	missing, builders := plug.Without(m.definitions(), there.Whole), map[string]plug.Builder{}
-	for _, index := range m.indexes {
-		if b, ok := index.(plug.Builder); ok && slices.Contains(missing, definition(index)) {
-			builders[index.Name()] = b
+	bad := duplicates.Indexes()
+	return slices.DeleteFunc(b.definitions(), func(def string) bool { return slices.Contains(bad, names([]string{def})[0]) })
+}
+
+// findBuilders returns the indexes, by name, that do not hold all records and build
+// themselves.
+func (b *building[T]) findBuilders() map[string]plug.Builder {
+	builders := map[string]plug.Builder{}
+	for _, index := range b.indexes {
+		if builder, ok := index.(plug.Builder); ok && b.tokens[definition(index)] != "" {
+			builders[index.Name()] = builder
 		}
 	}
-	return builders, nil
+	return builders
 }
 
 // finishIndexes does what indexes have left to do when every record is entered. Some of
@@ -174,70 +272,31 @@ func (b *building[T]) buildAll(ctx context.Context, ended int64) error {
 	return nil
 }
 
-// enterEach makes the entries of every record in every index but the builders.
-func (b *building[T]) enterEach(ctx context.Context) error {
-	var conflicts []error
-	err := b.eachID(ctx, func(ids []string) (live int, err error) {
-		recs, err := b.see(ctx, b.db.store, ids)
-		if err != nil {
-			return 0, err
-		}
-		more, err := b.enterAll(ctx, recs)
-		conflicts = append(conflicts, more...)
-		return living(recs), err
-	})
-	if err == nil && len(conflicts) > 0 {
-		const shown = 10
-		err = fmt.Errorf("%d records are in conflict, so the indexes stay as they were: %w",
-			len(conflicts), errors.Join(conflicts[:min(len(conflicts), shown)]...))
-	}
-	return err
-}
-
-// enterAll makes the entries of recs in every index but the builders. Unique values
-// that two of them hold are returned as conflicts.
-func (b *building[T]) enterAll(ctx context.Context, recs []*plug.Seen[T]) (conflicts []error, err error) {
-	works := make([]func(kv.Store) error, len(recs))
-	for i, rec := range recs {
-		works[i] = func(s kv.Store) error { return b.enter(ctx, s, rec) }
-	}
-	for _, err := range kv.Together(ctx, b.db.store, works...) {
-		var taken *TakenError
-		switch {
-		case errors.As(err, &taken):
-			conflicts = append(conflicts, err)
-		case err != nil:
-			return conflicts, err
-		}
-	}
-	return conflicts, nil
-}
-
 // enter makes the entries of rec in every index but the builders. If the record changes
 // at the same time it starts over, since the change may not have touched what is to be
-// entered.
-func (b *building[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+// entered. It returns the unique values of rec that others hold.
+func (b *building[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]*TakenError, error) {
 	for range maxTries {
-		err := b.enterOnce(ctx, s, rec)
-		var taken *TakenError
-		if err == nil || errors.As(err, &taken) || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
-			return err
+		taken, err := b.enterOnce(ctx, s, rec)
+		if err == nil || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
+			return taken, err
 		}
 		if rec, err = b.seeOne(ctx, s, rec.ID); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return b.failure(rec.ID, kv.ErrConflict)
+	return nil, b.failure(rec.ID, kv.ErrConflict)
 }
 
 // enterOnce is one try of enter.
-func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]*TakenError, error) {
 	m := b.model
 	if rec.Value == nil {
 		// It may not have left all its places.
-		return m.repair(ctx, s, rec.ID, 0, nil, false)
+		return nil, m.repair(ctx, s, rec.ID, 0, nil, false)
 	}
 	moves := make([]*plug.Move, len(m.indexes))
+	var taken []*TakenError
 	var prepare, beside []func(kv.Store) error
 	for i, index := range m.indexes {
 		places := index.Places(rec.Value)
@@ -257,16 +316,30 @@ func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[
 			continue
 		}
 		moves[i] = mv
-		prepare = append(prepare, func(s kv.Store) error { return index.Prepare(ctx, s, mv) })
-		beside = append(beside, func(s kv.Store) error { return index.Beside(ctx, s, mv) })
+		prepare = append(prepare, func(s kv.Store) error {
+			err := index.Prepare(ctx, s, mv)
+			var other *TakenError
+			if errors.As(err, &other) {
+				// That does not keep the record out of other indexes.
+				taken, moves[i], err = append(taken, other), nil, nil
+			}
+			return err
+		})
+		beside = append(beside, func(s kv.Store) error {
+			if moves[i] == nil {
+				return nil
+			}
+			return index.Beside(ctx, s, mv)
+		})
 	}
 	if err := work.FirstError(kv.Together(ctx, s, prepare...)...); err != nil {
-		return err
+		return nil, err
 	}
 	if err := b.keepMarks(ctx, s, rec, moves); err != nil {
-		return err
+		return nil, err
 	}
-	return work.FirstError(kv.Together(ctx, s, beside...)...)
+	b.meet(rec)
+	return taken, work.FirstError(kv.Together(ctx, s, beside...)...)
 }
 
 // keepMarks stores in rec what the indexes of moves want to keep in it. Where a process

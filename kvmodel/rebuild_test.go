@@ -26,7 +26,11 @@ type release struct {
 
 func deploy(t *testing.T, s kv.Store, indexes ...string) *release {
 	t.Helper()
-	db := open(t, s)
+	return plugged(open(t, s), indexes...)
+}
+
+// plugged is a release on db.
+func plugged(db *kvmodel.DB, indexes ...string) *release {
 	v := &release{notes: kvmodel.NewRecords(db, noteSchema()), db: db, by: map[string]*index.Unique[note, string]{}}
 	for _, name := range indexes {
 		field, def, _ := strings.Cut(name, "/")

@@ -59,6 +59,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		}
 	}
 	m.built = built.New(m.builtConfig())
+	m.builds = newBuilds(db, schema.Name)
 	db.register(schema.Name, m)
 	return &Records[T, K]{m, schema}
 }
@@ -177,10 +178,15 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 
 // Rebuild makes every index hold every record. It is for an index that was added to
 // a model that has records. All processes that write the model must already run a
-// release that knows the index; Rebuild waits up to a minute for others to end. It
-// reports unique values that two records hold, and then marks nothing as built.
-// After an ErrNotYet the indexes are whole, but something had to wait for too long
-// and takes another Rebuild.
+// release that knows the index; Rebuild waits up to a minute for others to end.
+//
+// A build that another process or a call before it has not finished is finished, from
+// where it was. If one is under way, Rebuild waits for that and does no more. So it does
+// if the store is held by one process alone, where a new index is built by itself.
+//
+// A *DuplicatesError lists the records with unique values that others hold: an index over
+// these cannot be read yet, but the others can. After an ErrNotYet the indexes are whole,
+// but something had to wait for too long and takes another Rebuild.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
 	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)

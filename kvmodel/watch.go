@@ -47,10 +47,21 @@ func (db *DB) knowsMore() {
 	if db.readOnly {
 		return
 	}
-	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, repairEvery, db.Repair) })
+	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, repairEvery, db.look) })
 	if db.watch.alone {
 		db.watch.timer.Reset(settleTime)
 	}
+}
+
+// look is what a DB does by itself every 15 seconds.
+func (db *DB) look(ctx context.Context) error {
+	errs := []error{db.Repair(ctx)}
+	if db.watch.alone {
+		for _, m := range db.allModels() {
+			errs = append(errs, m.beginBuild(ctx))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Repair looks once for what processes that died have left half done, and

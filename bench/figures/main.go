@@ -45,6 +45,9 @@ func main() {
 	if what := os.Getenv(wholeChild); what != "" {
 		writeWholeUntilKilled(what)
 	}
+	if file := os.Getenv(buildChild); file != "" {
+		buildUntilKilled(file)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, os.Args[1:], os.Stdout, groups)

@@ -34,6 +34,7 @@ var wholeFigures = []func(*bench) error{
 	twoReleases,
 	losses,
 	wholeKills,
+	wholeBuild,
 	wholeRuns,
 }
 

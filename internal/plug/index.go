@@ -160,6 +160,12 @@ type Shaped interface {
 	Shapes() []string
 }
 
+// Meeter is a Finisher that has to know which records there are.
+type Meeter interface {
+	// Meet notes that a rebuild has come across a record at places.
+	Meet(places []string)
+}
+
 // Finisher is an Index that has more to do after a rebuild has entered every
 // record.
 type Finisher interface {

@@ -143,10 +143,9 @@ func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
 // Claim makes the item fit for a process that writes the model and has that journal: the
 // model has begun, and the item names no index that the process does not keep in step.
 // If it has, Claim returns when no reader uses that index any more. build is called
-// with the indexes it does not name, while other callers wait, and returns those that
-// still do not hold all records. Once that has succeeded, Claim does nothing more for
-// this journal.
-func (b *Item) Claim(ctx context.Context, journal string, build func(missing []string) ([]string, error)) error {
+// with the indexes that do not hold all records, if there are any. Once that has
+// succeeded, Claim does nothing more for this journal.
+func (b *Item) Claim(ctx context.Context, journal string, build func(missing []string)) error {
 	if _, claimed := b.Looked(journal); claimed {
 		return nil
 	}
@@ -163,18 +162,24 @@ func (b *Item) Claim(ctx context.Context, journal string, build func(missing []s
 	if err == nil {
 		err = b.tend(ctx)
 	}
-	if err == nil && len(missing) > 0 {
-		missing, err = build(missing)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		b.Saw(l, missing)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if l.edition == b.edition {
-			b.claimed, b.looked = journal, l.asked
-		}
+	b.Saw(l, missing)
+	b.claims(journal, l)
+	if len(missing) > 0 {
+		build(missing)
 	}
-	return err
+	return nil
+}
+
+// claims notes that the item, as l shows it, is fit for the process with that journal.
+func (b *Item) claims(journal string, l Look) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.edition == b.edition {
+		b.claimed, b.looked = journal, l.asked
+	}
 }
 
 // claim takes the indexes other than this model's out of the item, and returns those of

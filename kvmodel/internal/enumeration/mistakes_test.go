@@ -13,9 +13,15 @@ func TestMistakes_OfTheEnumerationAreNoticed(t *testing.T) {
 	// A walk that also looks where an older release adds ids finds some of what these
 	// mistakes hide.
 	onlyNamed := []string{walk, "		if len(c.ids) > 0 {\n", "		if len(c.ids) > 0 && h.low == 0 {\n"}
-	proof.Mistakes(t, "./kvmodel/internal/enumeration", "TestSweep_|TestLeave_", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
+	proof.Mistakes(t, "./kvmodel/internal/enumeration", "TestSweep_|TestLeave_|TestFrom_", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
 		proof.Wrong("a walk ends at what is absent",
 			walk, "			return p.e.chunkLost(p.hole, p.ids/max(p.chunks, 1))", "			return nil",
+		),
+		proof.Wrong("what comes after a lost chunk counts as reached",
+			dir+"from.go", "	if p.hole > 0 {", "	if p.hole < 0 {",
+		),
+		proof.Wrong("a walk goes on at the lost chunk and not before it",
+			dir+"from.go", "max(p.hole-1, 1)", "p.hole",
 		),
 		proof.Wrong("chunks have no nonces",
 			walk, "n == h.high && c.nonce != h.nonce", "n == h.high && c.nonce == 1",

@@ -34,7 +34,8 @@ func (e *Enumeration) Each(ctx context.Context, s kv.Store, h Head, more []strin
 	parts := 1 + uint64(max(0, h.high-h.low))/chunksAPass
 	for part := range parts {
 		p := pass{e: e, s: s, part: part, parts: parts, seen: make(map[hash]struct{}), give: f}
-		err := p.walk(ctx, h)
+		p.take = func(_ Head, _ int64, ids []string) error { return p.once(ids) }
+		err := p.walk(ctx, h, h.low)
 		if errors.Is(err, kv.ErrLost) && !p.refused {
 			lost, err = err, nil
 		}
@@ -57,6 +58,7 @@ type pass struct {
 	s           kv.Store
 	part, parts uint64 // of all ids, by their hashes
 	seen        map[hash]struct{}
+	take        func(h Head, n int64, ids []string) error // what is in chunk n of h
 	give        func(ids []string) error
 	refused     bool // give has returned an error
 	met         Walked
@@ -72,18 +74,18 @@ func hashOf(id string) hash {
 	return hash(sum[:])
 }
 
-// walk gives the ids of all chunks. Then it looks at the head again: what has moved to
-// other chunks since is in the last ones, and a chunk that is gone may have left. In the
-// same trip it looks at where a process of an older release adds ids, which knows of no
-// head: it takes the last chunk without a gap before it for the last of all.
-func (p *pass) walk(ctx context.Context, h Head) error {
-	for from := h.low; ; {
+// walk takes the ids of all chunks from one on. Then it looks at the head again: what has
+// moved to other chunks since is in the last ones, and a chunk that is gone may have left.
+// In the same trip it looks at where a process of an older release adds ids, which knows
+// of no head: it takes the last chunk without a gap before it for the last of all.
+func (p *pass) walk(ctx context.Context, h Head, from int64) error {
+	for {
 		if err := p.read(ctx, h, from); err != nil {
 			return err
 		}
 		again, unnamed, err := p.again(ctx, h)
 		if err == nil && len(unnamed) > 0 {
-			if err = p.readUnnamed(ctx, unnamed); err == nil {
+			if err = p.readUnnamed(ctx, h, unnamed); err == nil {
 				again, _, err = p.again(ctx, h)
 			}
 		}
@@ -138,19 +140,19 @@ func (p *pass) again(ctx context.Context, h Head) (again Head, unnamed []int64, 
 	return again, unnamed, err
 }
 
-// readUnnamed gives the ids in the chunks from each of numbers on to the next gap.
-func (p *pass) readUnnamed(ctx context.Context, numbers []int64) error {
+// readUnnamed takes the ids in the chunks from each of numbers on to the next gap.
+func (p *pass) readUnnamed(ctx context.Context, h Head, numbers []int64) error {
 	for _, n := range numbers {
 		for found := true; found; n += chunksAtOnce {
 			chunks, err := p.e.read(ctx, p.s, n, chunksAtOnce)
 			if err != nil {
 				return err
 			}
-			for _, c := range chunks {
+			for i, c := range chunks {
 				if found = found && c.exists(); !found {
 					break
 				}
-				if err := p.once(c.ids); err != nil {
+				if err := p.take(h, n+int64(i), c.ids); err != nil {
 					return err
 				}
 			}
@@ -159,7 +161,7 @@ func (p *pass) readUnnamed(ctx context.Context, numbers []int64) error {
 	return nil
 }
 
-// read gives the ids in the chunks of h from first on, some chunks a trip.
+// read takes the ids in the chunks of h from first on, some chunks a trip.
 func (p *pass) read(ctx context.Context, h Head, first int64) error {
 	var before chunk
 	for n := first; n <= h.high; n += chunksAtOnce {
@@ -174,7 +176,7 @@ func (p *pass) read(ctx context.Context, h Head, first int64) error {
 			}
 			p.meet(h, at, c)
 			before = c
-			if err := p.once(c.ids); err != nil {
+			if err := p.take(h, at, c.ids); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,232 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/build"
+	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+const (
+	// buildPatience is how long a reader whose context has no deadline waits for an
+	// index that is built, on a store that one process holds alone.
+	buildPatience = 5 * time.Second
+
+	// joinEvery is how often a build looks whether that of another process has ended.
+	joinEvery = 250 * time.Millisecond
+
+	// buildAgain is how long after a build in the background has failed the next begins.
+	buildAgain = 10 * time.Second
+)
+
+// builds are the builds of a model in this process, one at a time.
+type builds struct {
+	item *build.Item
+
+	mu    sync.Mutex // never held during a trip
+	now   *run       // nil if there is none
+	last  error      // of the last
+	ended time.Time  // when that was
+}
+
+func newBuilds(db *DB, model string) *builds {
+	return &builds{item: &build.Item{Store: db.store, Now: db.now, Model: model, Owner: db.name, Alone: db.atomic != nil}}
+}
+
+// begin returns the build under way, which is mine if there was none.
+func (b *builds) begin(mine *run) (r *run, own bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now == nil {
+		b.now = mine
+	}
+	return b.now, b.now == mine
+}
+
+// current returns the build under way, nil if there is none, and when and how the last
+// one ended.
+func (b *builds) current() (r *run, ended time.Time, last error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now, b.ended, b.last
+}
+
+// end notes how r has ended.
+func (b *builds) end(r *run, err error, now time.Time) {
+	b.mu.Lock()
+	b.now, b.last, b.ended = nil, err, now
+	b.mu.Unlock()
+	r.err = err
+	close(r.done)
+}
+
+// rebuild makes every index hold every record, and says so in the built item. Others may
+// write at the same time, as long as they keep the same indexes. If a build is under
+// way, rebuild waits for that.
+func (m *model[T]) rebuild(ctx context.Context) error {
+	for {
+		r, own := m.builds.begin(newRun(m.name, nil))
+		if own {
+			return m.do(ctx, r)
+		}
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return m.failure("rebuild", fmt.Errorf("%w: %v, and %w", kv.ErrUnavailable, r.state(), kv.Ended(ctx)))
+		}
+		// Its caller may have given up, or it died with its connection.
+		if !kv.Failed(r.err) || ctx.Err() != nil || m.db.work.IsClosed() {
+			return r.err
+		}
+	}
+}
+
+// do carries out r, and ends with the DB.
+func (m *model[T]) do(ctx context.Context, r *run) (err error) {
+	ctx, leave, err := m.db.life.enter(ctx)
+	if err == nil {
+		defer leave()
+		ended := m.db.report(ctx, r)
+		err = m.build(ctx, r)
+		ended(err)
+	}
+	m.builds.end(r, err, m.db.now())
+	return err
+}
+
+// buildMissing builds the indexes that are missing in the background, unless that was
+// tried just now or records are in conflict.
+func (m *model[T]) buildMissing(missing []string) {
+	now, ended, last := m.builds.current()
+	var duplicates *DuplicatesError
+	if now != nil || errors.As(last, &duplicates) || last != nil && m.db.now().Sub(ended) < buildAgain {
+		return
+	}
+	r, own := m.builds.begin(newRun(m.name, missing))
+	if !own {
+		return
+	}
+	go func() {
+		// Those that wait are told.
+		_ = m.do(context.Background(), r)
+	}()
+}
+
+// build is a build, and others as long as processes without the index begin to write. If
+// another process builds, it waits for that.
+func (m *model[T]) build(ctx context.Context, r *run) error {
+	joined := false
+	for stops := 0; ; {
+		err := m.buildOnce(ctx, r, joined)
+		var busy *build.Busy
+		switch {
+		case errors.Is(err, built.ErrStopped):
+			if stops++; stops == maxTries {
+				return fmt.Errorf("rebuild %s: %w", m.name, err)
+			}
+		case errors.As(err, &busy):
+			joined = true
+			r.saw(busy.State)
+			if !kv.Sleep(ctx, joinEvery) {
+				return m.failure("rebuild", fmt.Errorf("%w: %w, and %w", kv.ErrUnavailable, err, context.Cause(ctx)))
+			}
+		case errors.Is(err, build.ErrTaken):
+			joined = true
+		default:
+			return err
+		}
+	}
+}
+
+// awaitBuilt returns nil once index holds all records: it waits until ctx ends, or for
+// buildPatience if it has no deadline.
+func (m *model[T]) awaitBuilt(ctx context.Context, index plug.Index[T]) error {
+	if r, _, _ := m.builds.current(); r != nil {
+		ctx, cancel := kv.Patient(ctx, buildPatience)
+		defer cancel()
+		select {
+		case <-r.done:
+			if kv.Failed(r.err) {
+				return m.failure("build", r.err)
+			}
+		case <-ctx.Done():
+		}
+	}
+	if host := (host[T]{m, index}); host.Built() {
+		return nil
+	}
+	return m.unbuilt(ctx, index)
+}
+
+// unbuilt returns an ErrNeedsRebuild that says how far index is.
+func (m *model[T]) unbuilt(ctx context.Context, index plug.Index[T]) error {
+	how := "call Rebuild of the data class once all writers know the index"
+	switch r, _, last := m.builds.current(); {
+	case r != nil:
+		how = r.state().String()
+	case last != nil:
+		how = last.Error()
+	default:
+		if st, exists, err := m.builds.item.Read(ctx); err == nil && exists {
+			how = howFar(st)
+		}
+	}
+	return fmt.Errorf("%s.%s: %w: %s", m.name, index.Name(), ErrNeedsRebuild, how)
+}
+
+// life is how long a DB is open. Builds end with it, and it waits for them.
+type life struct {
+	ctx context.Context
+	end context.CancelCauseFunc
+
+	mu    sync.Mutex // never held during a trip
+	over  bool
+	works sync.WaitGroup
+}
+
+func newLife() *life {
+	l := new(life)
+	l.ctx, l.end = context.WithCancelCause(context.Background())
+	return l
+}
+
+// enter returns ctx, which ends with l, and what is to be called at the end. The error
+// says that l has ended already.
+func (l *life) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return ctx, nil, kv.Unavailable(errDBClosed)
+	}
+	l.works.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.ctx, func() { cancel(errDBClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		l.works.Done()
+	}, nil
+}
+
+// close ends l, and waits for those in it until ctx ends.
+func (l *life) close(ctx context.Context) {
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.end(errDBClosed)
+	left := make(chan struct{})
+	go func() {
+		l.works.Wait()
+		close(left)
+	}()
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
+}

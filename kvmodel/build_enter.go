@@ -1,0 +1,240 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/build"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// keepRecords is after how many records a build writes down how far it is, or after
+// build.BeatEvery. In a transaction it does so with the records themselves.
+const keepRecords = 1000
+
+// beat shows that b lives until end is called. The context it returns ends if another
+// process has taken the build over.
+func (b *building[T]) beat(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if b.db.atomic != nil {
+			return // No one else has the store.
+		}
+		for kv.Sleep(ctx, build.BeatEvery) {
+			if err := b.lease.Beat(ctx); err != nil && !kv.Failed(err) {
+				cancel(err)
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
+	}
+}
+
+// keep writes down how far b is.
+func (b *building[T]) keep(ctx context.Context) error {
+	b.kept, b.keptDone = b.db.now(), b.state.Done
+	return b.lease.Keep(ctx, b.db.store, b.state)
+}
+
+// release lets others go on, whatever has ended b.
+func (b *building[T]) release(ctx context.Context, kept bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildPatience)
+	defer cancel()
+	if !kept && b.keep(ctx) != nil {
+		return // Others will notice that the beat has ended.
+	}
+	_ = b.lease.Release(ctx)
+}
+
+// reach notes that b has come to to, and entered n ids more, whose losers are given.
+func (b *building[T]) reach(to enumeration.Reached, n int, left int64, losers []string) {
+	b.state.Reached = to
+	b.state.Done += int64(n)
+	b.state.Total = b.state.Done + left
+	b.state.Losers = append(b.state.Losers, losers...)
+	b.run.saw(b.state)
+}
+
+// enterRest enters every record that was not entered yet. A line goes only after its id
+// is in a chunk, so the lines are entered first. Chunks may be passed by then: what they
+// get later is of a process that keeps the indexes, or was in a line.
+func (b *building[T]) enterRest(ctx context.Context) error {
+	if b.state.Stage != build.Entering {
+		return b.meetEarlier(ctx, b.state.Reached)
+	}
+	begun, live := b.state.Reached, 0
+	if err := b.enterLines(ctx); err != nil {
+		return err
+	}
+	walked, err := b.eachFrom(ctx, begun, func(ids []string, to enumeration.Reached, left int64) error {
+		n, err := b.enterBatch(ctx, ids, to, left)
+		live += n
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if begun == (enumeration.Reached{}) {
+		b.upkeep(walked, live)
+	}
+	b.state.Stage = build.Entered
+	if err := b.keep(ctx); err != nil {
+		return err
+	}
+	return b.meetEarlier(ctx, begun)
+}
+
+// enterLines enters the records whose ids are still in lines.
+func (b *building[T]) enterLines(ctx context.Context) error {
+	if b.numbers != nil {
+		return nil
+	}
+	open, err := journal.CreatedIDs(ctx, b.db.store, b.name)
+	if err != nil {
+		return err
+	}
+	for ids := range slices.Chunk(open, recordsAtOnce) {
+		if _, err := b.enterBatch(ctx, ids, b.state.Reached, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enterBatch enters the records with ids, which is how b gets to to. In a transaction
+// that is one with what says so.
+func (b *building[T]) enterBatch(ctx context.Context, ids []string, to enumeration.Reached, left int64) (live int, err error) {
+	if b.db.atomic == nil {
+		var losers []string
+		if live, losers, err = b.enterIDs(ctx, b.db.store, ids); err != nil {
+			return live, err
+		}
+		b.reach(to, len(ids), left, losers)
+		if b.state.Done-b.keptDone < keepRecords && b.db.now().Sub(b.kept) < build.BeatEvery {
+			return live, nil
+		}
+		b.db.onBuild(b.run.state())
+		return live, b.keep(ctx)
+	}
+	before := b.state
+	err = b.db.atomic(ctx, func(s kv.Store) (err error) {
+		b.state = before
+		var losers []string
+		if live, losers, err = b.enterIDs(ctx, s, ids); err != nil {
+			return err
+		}
+		b.reach(to, len(ids), left, losers)
+		return b.lease.Keep(ctx, s, b.state)
+	})
+	if err != nil {
+		b.state = before
+		return live, err
+	}
+	if b.state.Done-b.keptDone >= keepRecords {
+		b.keptDone = b.state.Done
+		b.db.onBuild(b.run.state())
+	}
+	return live, nil
+}
+
+// enterIDs enters the records with ids. It returns how many of them exist, and which hold
+// unique values of others.
+func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (live int, losers []string, err error) {
+	recs, err := b.see(ctx, s, ids)
+	if err != nil {
+		return 0, nil, err
+	}
+	duplicates, err := b.enterAll(ctx, s, recs)
+	for _, d := range duplicates {
+		if !slices.Contains(losers, d.ID) {
+			losers = append(losers, d.ID)
+		}
+	}
+	return living(recs), losers, err
+}
+
+// enterAll makes the entries of recs in every index but the builders. It returns the
+// unique values that others hold.
+func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen[T]) (duplicates []Duplicate, err error) {
+	taken := make([][]*TakenError, len(recs))
+	errs := kv.Each(ctx, s, recs, func(s kv.Store, i int, rec *plug.Seen[T]) (err error) {
+		taken[i], err = b.enter(ctx, s, rec)
+		return err
+	})
+	for i, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range taken[i] {
+			duplicates = append(duplicates, Duplicate{recs[i].ID, t})
+		}
+	}
+	return duplicates, nil
+}
+
+// enterLosers enters once more the records that were in conflict. It returns those that
+// still are, nil if none is.
+func (b *building[T]) enterLosers(ctx context.Context) (*DuplicatesError, error) {
+	ids := slices.Compact(slices.Sorted(slices.Values(b.state.Losers)))
+	all := &DuplicatesError{Model: b.name, More: int(b.state.More)}
+	for some := range slices.Chunk(ids, recordsAtOnce) {
+		recs, err := b.see(ctx, b.db.store, some)
+		if err != nil {
+			return nil, err
+		}
+		duplicates, err := b.enterAll(ctx, b.db.store, recs)
+		if err != nil {
+			return nil, err
+		}
+		all.Records = append(all.Records, duplicates...)
+	}
+	b.state.Losers = nil
+	for _, d := range all.Records {
+		b.state.Losers = append(b.state.Losers, d.ID)
+	}
+	if len(all.Records) == 0 && all.More == 0 {
+		return nil, nil
+	}
+	return all, nil
+}
+
+// meet lets the indexes that have something to do at the end know where rec is.
+func (b *building[T]) meet(rec *plug.Seen[T]) {
+	for _, index := range b.indexes {
+		if f, ok := index.(plug.Meeter); ok {
+			f.Meet(index.Places(rec.Value))
+		}
+	}
+}
+
+// meetEarlier meets the records up to to, which a process before this one has entered.
+func (b *building[T]) meetEarlier(ctx context.Context, to enumeration.Reached) error {
+	finishes := slices.ContainsFunc(b.indexes, func(i plug.Index[T]) bool { _, ok := i.(plug.Meeter); return ok })
+	if to == (enumeration.Reached{}) || b.lease.Found.Stage == build.Finished || !finishes {
+		return nil
+	}
+	_, err := b.eachFrom(ctx, enumeration.Reached{}, func(ids []string, at enumeration.Reached, _ int64) error {
+		if at.Chunk > to.Chunk {
+			return errStop
+		}
+		recs, err := b.see(ctx, b.db.store, ids)
+		for _, rec := range recs {
+			if rec.Value != nil {
+				b.meet(rec)
+			}
+		}
+		return err
+	})
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}

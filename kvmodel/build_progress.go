@@ -1,0 +1,148 @@
+package kvmodel
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/build"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+)
+
+// Build is how far the building of a model's indexes has come.
+type Build struct {
+	Model   string
+	Indexes []string // those that did not hold all records when it began; none: a Rebuild of all
+	Done    int      // records that were entered, by this process and those before it
+	Total   int      // about how many there are, 0 if that is not known yet
+}
+
+// String returns how far the build is, as an ErrNeedsRebuild says it.
+func (b Build) String() string {
+	if b.Total == 0 {
+		return "building"
+	}
+	return fmt.Sprintf("building: %s of about %s records", thousands(b.Done), thousands(max(b.Done, b.Total)))
+}
+
+// OnBuild calls f whenever a build that this DB carries out has come further, some
+// 1,000 records at a time, and when it ends. Builds of several models may call it at
+// the same time.
+func OnBuild(f func(Build)) Option { return func(o *options) { o.onBuild = f } }
+
+// howFar says how far the build is whose item says st.
+func howFar(st build.State) string {
+	far := Build{Done: int(st.Done), Total: int(st.Total)}.String()
+	switch {
+	case st.Stage == build.Finished:
+		return thousands(len(st.Losers)+int(st.More)) + " records are in conflict: Rebuild of the data class lists them"
+	case !st.IsOwned():
+		return far + ", and no one goes on: call Rebuild of the data class"
+	}
+	return far
+}
+
+// thousands returns n with a comma before every three digits.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// run is a build that this process carries out.
+type run struct {
+	done chan struct{} // closed when it has ended, with err
+	err  error
+	all  bool // it was asked for by Rebuild
+
+	mu  sync.Mutex // never held during a trip
+	now Build
+}
+
+func newRun(model string, missing []string) *run {
+	return &run{done: make(chan struct{}), all: missing == nil, now: Build{Model: model, Indexes: names(missing)}}
+}
+
+// names returns the names of indexes that are given with their definitions.
+func names(defs []string) []string {
+	var all []string
+	for _, def := range defs {
+		name, _, _ := strings.Cut(def, "=")
+		all = append(all, name)
+	}
+	return all
+}
+
+func (r *run) state() Build {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+// saw notes how far the build is.
+func (r *run) saw(st build.State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now.Done, r.now.Total = int(st.Done), int(st.Total)
+}
+
+// builds notes which indexes did not hold all records.
+func (r *run) builds(missing []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now.Indexes = names(missing)
+}
+
+// logEvery is how often a build that goes on is logged.
+const logEvery = 10 * time.Second
+
+// report makes Stats have r, and logs how far it is until the returned func is called
+// with how it has ended.
+func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
+	db.mu.Lock()
+	db.runs[r] = true
+	db.mu.Unlock()
+	began, ticker := time.Now(), time.NewTicker(logEvery)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				b := r.state()
+				db.log.Info("ringtree: building indexes", "model", b.Model, "indexes", b.Indexes, "done", b.Done, "total", b.Total)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func(err error) {
+		cancel()
+		db.mu.Lock()
+		delete(db.runs, r)
+		db.mu.Unlock()
+		b := r.state()
+		db.onBuild(b)
+		about := []any{"model", b.Model, "indexes", b.Indexes, "done", b.Done, "took", time.Since(began).Round(time.Millisecond)}
+		if err != nil && !work.Waits(err) {
+			db.log.Error("ringtree: indexes could not be built and cannot be read", append(about, "err", err)...)
+			return
+		}
+		db.log.Info("ringtree: indexes are built", about...)
+	}
+}
+
+// running returns the builds under way, by model.
+func (db *DB) running() (all []Build) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for r := range db.runs {
+		all = append(all, r.state())
+	}
+	return all
+}

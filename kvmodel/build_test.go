@@ -1,0 +1,602 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// site is a store on which indexes are built: it counts the records that are entered in
+// ByCode, takes a while for each trip or transaction, and may stop answering.
+type site struct {
+	kv.Store
+	takes    time.Duration
+	entered  atomic.Int64
+	trips    atomic.Int64
+	dies     atomic.Int64 // with the trip of this number, if not 0
+	isAtomic bool
+}
+
+func (s *site) Close() error { return nil }
+
+func (s *site) Powers() (p kv.Powers) {
+	if whole := kv.PowersOf(s.Store).Atomic; s.isAtomic {
+		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+			if err := s.trip(ctx); err != nil {
+				return err
+			}
+			return whole(ctx, func(inner kv.Store) error { return f(counter{inner, s}) })
+		}
+	}
+	return p
+}
+
+func (s *site) trip(ctx context.Context) error {
+	if n, dies := s.trips.Add(1), s.dies.Load(); dies != 0 && n >= dies {
+		return errDead
+	}
+	if s.takes > 0 && !kv.Sleep(ctx, s.takes) {
+		return kv.Unavailable(context.DeadlineExceeded)
+	}
+	return nil
+}
+
+func (s *site) Do(ctx context.Context, ops []kv.Op) error {
+	if err := s.trip(ctx); err != nil {
+		return kv.Fail(ops, err)
+	}
+	return counter{s.Store, s}.Do(ctx, ops)
+}
+
+// counter counts for its site what is entered in a store or a transaction.
+type counter struct {
+	kv.Store
+	of *site
+}
+
+func (c counter) Powers() kv.Powers { return kv.PowersOf(c.Store) }
+
+func (c counter) Do(ctx context.Context, ops []kv.Op) error {
+	for _, op := range ops {
+		if op.Kind == kv.Add && strings.HasPrefix(op.Key, "u:Note:ByCode:") {
+			c.of.entered.Add(1)
+		}
+	}
+	return c.Store.Do(ctx, ops)
+}
+
+// eachSite runs f in a bubble with a store that has n notes and no index, for one process
+// and for many.
+func eachSite(t *testing.T, n int, f func(t *testing.T, ctx context.Context, at func(dies int64) *site)) {
+	for _, kind := range []string{"atomic", "plain"} {
+		t.Run(kind, func(t *testing.T) {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+				at := func(dies int64) *site {
+					s := &site{Store: mem, isAtomic: kind == "atomic"}
+					s.dies.Store(dies)
+					return s
+				}
+				fill(t, ctx, at(0), n)
+				f(t, ctx, at)
+			})
+		})
+	}
+}
+
+// fill makes n notes without an index.
+func fill(t *testing.T, ctx context.Context, s kv.Store, n int) {
+	t.Helper()
+	v := deploy(t, s)
+	var all []*note
+	for i := range n {
+		all = append(all, &note{ID: fmt.Sprintf("%05d", i), Text: "x", Code: fmt.Sprint("c", i)})
+	}
+	must(t, v.CreateMulti(ctx, all))
+	v.undeploy(t)
+}
+
+// findsAll fails unless ByCode finds the n notes of fill.
+func (v *release) findsAll(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		v.finds(t, "Code", fmt.Sprint("c", i), fmt.Sprintf("%05d", i))
+	}
+}
+
+// abandon ends a process whose store does not answer any more.
+func (v *release) abandon(ctx context.Context) { _ = v.db.Close(ctx) }
+
+// On a store held alone, requests of two seconds each wait for what takes longer, and
+// none waits longer than it asks.
+func TestBuild_EndsUnderRequestsThatAreShorterThanIt(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := &site{Store: mem, isAtomic: true}
+		fill(t, ctx, s, 8000)
+		s.takes = 120 * time.Millisecond
+		v := deploy(t, s, "Code")
+		began, refused := time.Now(), 0
+		for {
+			request, cancel := context.WithTimeout(ctx, 2*time.Second)
+			before := time.Now()
+			_, err := v.by["Code"].Find(request, "c7999")
+			cancel()
+			if took := time.Since(before); took > 2*time.Second {
+				t.Fatalf("a request has waited for %v", took)
+			}
+			if err == nil {
+				break
+			}
+			wantErr(t, err, kvmodel.ErrNeedsRebuild)
+			if !strings.Contains(err.Error(), " of about ") || !strings.Contains(err.Error(), "building: ") {
+				t.Errorf("%q does not say how far the build is", err)
+			}
+			if refused++; refused > 15 {
+				t.Fatal("the index is not built after 15 requests")
+			}
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("the build has taken %v", took)
+		}
+		v.undeploy(t)
+	})
+}
+
+func TestBuild_WritesDoNotWait(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := &site{Store: mem, isAtomic: true}
+		fill(t, ctx, s, 2000)
+		s.takes = 100 * time.Millisecond
+		v := deploy(t, s, "Code")
+		before := time.Now()
+		must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
+		_, err := v.Update(ctx, "01999", func(n *note) error { n.Code = "other"; return nil })
+		must(t, err)
+		if took := time.Since(before); took > time.Second {
+			t.Errorf("two writes have taken %v", took)
+		}
+		// Without a deadline a reader waits for some seconds, and this is enough.
+		v.finds(t, "Code", "other", "01999")
+		v.finds(t, "Code", "cnew", "new")
+		v.undeploy(t)
+	})
+}
+
+// alone is a store that says so: the DB builds before anyone asks.
+type alone struct{ *site }
+
+func (a alone) Powers() kv.Powers {
+	p := a.site.Powers()
+	p.Alone = true
+	return p
+}
+
+func TestBuild_BeginsByItselfOnAStoreThatIsHeldAlone(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := alone{&site{Store: mem, isAtomic: true}}
+		fill(t, ctx, s, 500)
+		v := deploy(t, s, "Code")
+		wait(time.Second)
+		if n := s.entered.Load(); n != 500 {
+			t.Errorf("%d records were entered before the first request", n)
+		}
+		if n := keysWith(mem, "build:"); n != 0 {
+			t.Errorf("%d build items are left", n)
+		}
+		wait(time.Minute)
+		v.finds(t, "Code", "c7", "00007")
+		if n := s.entered.Load(); n != 500 {
+			t.Errorf("%d records were entered in the end", n)
+		}
+		v.undeploy(t)
+	})
+}
+
+// A build that fails is tried again, and says meanwhile why it has failed.
+func TestBuild_ThatFailsIsTriedAgain(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		fill(t, ctx, &site{Store: mem, isAtomic: true}, 500)
+		poisoned, err := kv.One(ctx, mem, kv.OpGet("r:Note:00321"))
+		must(t, err)
+		_, err = kv.One(ctx, mem, kv.OpSet("r:Note:00321", []byte("poison")))
+		must(t, err)
+		v := deploy(t, alone{&site{Store: mem, isAtomic: true}}, "Code")
+		wait(time.Second)
+		_, err = v.by["Code"].Find(ctx, "c1")
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		if err == nil || !strings.Contains(err.Error(), "00321") {
+			t.Errorf("the error %v does not name what is in the way", err)
+		}
+		_, err = kv.One(ctx, mem, kv.OpSet("r:Note:00321", poisoned.Value))
+		must(t, err)
+		wait(20 * time.Second)
+		v.finds(t, "Code", "c321", "00321")
+		v.undeploy(t)
+	})
+}
+
+func TestBuild_ReadersWithoutADeadlineWaitForSomeSeconds(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := &site{Store: mem, isAtomic: true}
+		fill(t, ctx, s, 2000)
+		s.takes = 10 * time.Second
+		v := deploy(t, s, "Code")
+		_, _ = v.by["Code"].Find(ctx, "c1") // looks at the built item, which takes its time
+		before := time.Now()
+		v.needsRebuild(t, "Code")
+		if took := time.Since(before); took > 16*time.Second {
+			t.Errorf("it has waited for %v beside a trip of %v", took, s.takes)
+		}
+		before = time.Now()
+		v.abandon(ctx)
+		if took := time.Since(before); took > 30*time.Second {
+			t.Errorf("to close it has taken %v", took)
+		}
+	})
+}
+
+// Processes are killed at one trip of a build after the other; the next one goes on.
+func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
+	const n = 2500
+	eachSite(t, n, func(t *testing.T, ctx context.Context, at func(int64) *site) {
+		work := int64(0)
+		for kills := int64(0); ; kills++ {
+			dies := kills + 1
+			if plain := at(0); !plain.isAtomic {
+				dies = 1 + 8*kills
+			}
+			s := at(dies)
+			v := deploy(t, s, "Code")
+			began := time.Now()
+			_, err := v.by["Code"].Find(ctx, "c0")
+			if errors.Is(err, kvmodel.ErrNeedsRebuild) && !s.isAtomic {
+				err = v.Rebuild(ctx)
+			}
+			work += s.entered.Load()
+			if took := time.Since(began); took > 2*time.Minute {
+				t.Fatalf("after %d kills it has taken %v: %v", kills, took, err)
+			}
+			if err != nil {
+				v.abandon(ctx)
+				continue
+			}
+			// A batch, or what was not written down yet, is done over with each kill.
+			again := int64(100)
+			if !s.isAtomic {
+				again = 1100
+			}
+			if work > n+kills*again {
+				t.Errorf("%d records were entered in all, in spite of %d kills", work, kills)
+			}
+			s.dies.Store(0)
+			v.findsAll(t, n)
+			v.undeploy(t)
+			return
+		}
+	})
+}
+
+// Killed again and again after a time in which it gets a part of the way, a build ends,
+// and enters no more than a fifth of the records twice.
+func TestBuild_EndsHoweverOftenItIsKilled(t *testing.T) {
+	const n = 12_000
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		fill(t, ctx, &site{Store: mem, isAtomic: true}, n)
+		work, kills := int64(0), 0
+		for ; ; kills++ {
+			s := &site{Store: mem, isAtomic: true}
+			s.dies.Store(40)
+			v := deploy(t, s, "Code")
+			_, err := v.by["Code"].Find(ctx, "c11999")
+			work += s.entered.Load()
+			if err == nil {
+				v.undeploy(t)
+				break
+			}
+			v.abandon(ctx)
+			if kills > 20 {
+				t.Fatal("it does not end")
+			}
+		}
+		if work > n*12/10 || kills < 3 {
+			t.Errorf("%d records were entered of %d, with %d kills", work, n, kills)
+		}
+	})
+}
+
+func TestBuild_IsTakenOverOnceItsOwnerShowsNoLife(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		fill(t, ctx, &site{Store: mem}, 3000)
+		dead := &site{Store: mem, takes: 10 * time.Millisecond}
+		dead.dies.Store(80)
+		first := deploy(t, dead, "Code")
+		if err := first.Rebuild(ctx); err == nil {
+			t.Fatal("the first was to die")
+		}
+		s := &site{Store: mem}
+		next := deploy(t, s, "Code")
+		began := time.Now()
+		must(t, next.Rebuild(ctx))
+		if took := time.Since(began); took < 29*time.Second || took > 65*time.Second {
+			t.Errorf("it took over after %v", took)
+		}
+		if n := s.entered.Load(); n > 2100 || n < 100 {
+			t.Errorf("it has entered %d of 3,000 records", n)
+		}
+		next.findsAll(t, 3000)
+		if n := keysWith(mem, "build:"); n != 0 {
+			t.Errorf("%d build items are left", n)
+		}
+		next.undeploy(t)
+		first.abandon(ctx)
+	})
+}
+
+func TestBuild_IsTakenOverAtOnceFromOneThatWasClosed(t *testing.T) {
+	eachSite(t, 3000, func(t *testing.T, ctx context.Context, at func(int64) *site) {
+		slow := at(0)
+		slow.takes = 50 * time.Millisecond
+		first := deploy(t, slow, "Code")
+		go first.Rebuild(ctx)
+		time.Sleep(1500 * time.Millisecond)
+		first.undeploy(t)
+		s := at(0)
+		next := deploy(t, s, "Code")
+		began := time.Now()
+		must(t, next.Rebuild(ctx))
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took over after %v", took)
+		}
+		if a, b := slow.entered.Load(), s.entered.Load(); a == 0 || b == 0 || a+b > 3200 {
+			t.Errorf("the first has entered %d records and the next %d", a, b)
+		}
+		next.undeploy(t)
+	})
+}
+
+func TestBuild_OfTwoProcessesThatWantToOneBuilds(t *testing.T) {
+	eachSite(t, 3000, func(t *testing.T, ctx context.Context, at func(int64) *site) {
+		a, b := at(0), at(0)
+		a.takes, b.takes = 50*time.Millisecond, 50*time.Millisecond
+		one, other := deploy(t, a, "Code"), deploy(t, b, "Code")
+		var wait sync.WaitGroup
+		wait.Go(func() { must(t, one.Rebuild(ctx)) })
+		time.Sleep(500 * time.Millisecond)
+		wait.Go(func() { must(t, other.Rebuild(ctx)) })
+		wait.Wait()
+		limit := int64(3000)
+		if a.isAtomic {
+			limit = 3200 // Who comes later takes the first for dead, once.
+		}
+		if sum := a.entered.Load() + b.entered.Load(); sum > limit {
+			t.Errorf("%d records were entered by one and %d by the other", a.entered.Load(), b.entered.Load())
+		}
+		one.finds(t, "Code", "c7", "00007")
+		other.finds(t, "Code", "c2999", "02999")
+		one.undeploy(t)
+		other.undeploy(t)
+	})
+}
+
+func TestBuild_ARebuildJoinsTheBuildUnderWay(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := &site{Store: mem, isAtomic: true}
+		fill(t, ctx, s, 3000)
+		s.takes = 50 * time.Millisecond
+		s.entered.Store(0)
+		v := deploy(t, s, "Code")
+		request, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, err := v.by["Code"].Find(request, "c1")
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		must(t, v.Rebuild(ctx))
+		if n := s.entered.Load(); n != 3000 {
+			t.Errorf("%d records were entered, want each once", n)
+		}
+		v.finds(t, "Code", "c1", "00001")
+		// Where nothing is missing, a rebuild enters all again.
+		must(t, v.Rebuild(ctx))
+		if n := s.entered.Load(); n != 6000 {
+			t.Errorf("%d records were entered after another rebuild, want 6,000", n)
+		}
+		v.undeploy(t)
+	})
+}
+
+func TestBuild_BeginsAgainOnceAProcessWithoutTheIndexHasWritten(t *testing.T) {
+	eachSite(t, 3000, func(t *testing.T, ctx context.Context, at func(int64) *site) {
+		slow := at(0)
+		slow.takes = 50 * time.Millisecond
+		first := deploy(t, slow, "Code")
+		go first.Rebuild(ctx)
+		time.Sleep(1500 * time.Millisecond)
+		first.undeploy(t)
+		old := deploy(t, at(0))
+		_, err := old.Update(ctx, "00000", func(n *note) error { n.Code = "changed"; return nil })
+		must(t, err)
+		old.undeploy(t)
+		next := deploy(t, at(0), "Code")
+		must(t, next.Rebuild(ctx))
+		next.finds(t, "Code", "changed", "00000")
+		next.undeploy(t)
+	})
+}
+
+func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
+	eachSite(t, 1200, func(t *testing.T, ctx context.Context, at func(int64) *site) {
+		v := deploy(t, at(0))
+		for i := range 40 {
+			_, err := v.Update(ctx, fmt.Sprintf("%05d", 1000+i), func(n *note) error { n.Code = "same"; n.Text = fmt.Sprint("t", i); return nil })
+			must(t, err)
+		}
+		for i := range 1200 {
+			_, err := v.Update(ctx, fmt.Sprintf("%05d", i), func(n *note) error { n.Text = fmt.Sprint("t", i); return nil })
+			must(t, err)
+		}
+		v.undeploy(t)
+		s := at(0)
+		v = deploy(t, s, "Code", "Text")
+		err := v.Rebuild(ctx)
+		var duplicates *kvmodel.DuplicatesError
+		if !errors.As(err, &duplicates) || !errors.Is(err, kv.ErrExists) {
+			t.Fatalf("got %v, want a DuplicatesError", err)
+		}
+		var got []string
+		owner := duplicates.Records[0].Taken.Owner
+		for _, d := range duplicates.Records {
+			got = append(got, d.ID)
+			if d.Taken.Index != "ByCode" || d.Taken.Owner != owner {
+				t.Errorf("%s is in conflict about %v", d.ID, d.Taken)
+			}
+		}
+		var want []string
+		for i := 1000; i < 1040; i++ {
+			if id := fmt.Sprintf("%05d", i); id != owner {
+				want = append(want, id)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("records in conflict mismatch (-want +got):\n%s", diff)
+		}
+		// As long as they are, another rebuild enters all again, for what else may be lost.
+		before := s.entered.Load()
+		wantErr(t, v.Rebuild(ctx), kv.ErrExists)
+		if n := s.entered.Load() - before; n < 1200 {
+			t.Errorf("another rebuild has entered %d records", n)
+		}
+		if len(err.Error()) > 2000 {
+			t.Errorf("the message is long: %v", err)
+		}
+		v.finds(t, "Text", "t1039", "01039")
+		v.needsRebuild(t, "Code")
+		if _, err := v.by["Code"].Find(ctx, "c1"); errors.Is(err, kv.ErrExists) {
+			t.Error("a Find says that something exists")
+		}
+		// What is mended is entered, and nothing else.
+		for _, id := range got {
+			_, err := v.Update(ctx, id, func(n *note) error { n.Code = "own" + id; return nil })
+			must(t, err)
+		}
+		v.undeploy(t)
+		s = at(0)
+		v = deploy(t, s, "Code", "Text")
+		must(t, v.Rebuild(ctx))
+		if n := s.entered.Load(); n > 100 {
+			t.Errorf("%d records were entered to mend 39", n)
+		}
+		v.finds(t, "Code", "same", owner)
+		v.finds(t, "Code", "own"+got[7], got[7])
+		v.undeploy(t)
+	})
+}
+
+// The part of a list that a process before entered is finished as well: what no record
+// says leaves it, and it is counted.
+func TestBuild_FinishesWhatOthersHaveEntered(t *testing.T) {
+	for _, isAtomic := range []bool{true, false} {
+		for dies := int64(5); dies < 45; dies += 4 {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+				finishAfter(t, ctx, &site{Store: mem, isAtomic: isAtomic}, dies)
+			})
+		}
+	}
+}
+
+// finishAfter builds a list that an older release has left wrong, after a process that
+// has died with a trip of its build.
+func finishAfter(t *testing.T, ctx context.Context, s *site, dies int64) {
+	lists := func(s kv.Store) (*kvmodel.DB, *notes, *index.Lists[note, string, string]) {
+		db := open(t, s)
+		r := kvmodel.NewRecords(db, noteSchema())
+		return db, r, index.NewLists(r, kvmodel.IndexSpec[note, string]{
+			Name: "ByCode", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
+			Values: func(n *note) []string { return []string{n.Code} },
+		}, index.Counted("Code", "Notes"))
+	}
+	db, r, _ := lists(s)
+	for i := range 240 {
+		must(t, r.Create(ctx, &note{ID: fmt.Sprintf("%05d", i), Text: "x", Code: fmt.Sprint("c", i%4)}))
+	}
+	must(t, db.Close(ctx))
+	old := deploy(t, s)
+	for i := range 20 {
+		_, err := old.Update(ctx, fmt.Sprintf("%05d", i), func(n *note) error { n.Code = "moved"; return nil })
+		must(t, err)
+	}
+	old.undeploy(t)
+	dead := &site{Store: s.Store, isAtomic: s.isAtomic}
+	dead.dies.Store(dies)
+	first, r, _ := lists(dead)
+	if err := r.Rebuild(ctx); err == nil {
+		dead.dies.Store(0)
+	}
+	_ = first.Close(ctx)
+	db, r, of := lists(s)
+	must(t, r.Rebuild(ctx))
+	n, err := db.Derived("Code", "Notes").Counts(ctx, db.Store(), []string{"c0", "moved"})
+	must(t, err)
+	if diff := cmp.Diff([]int64{55, 20}, n); diff != "" {
+		t.Errorf("died with trip %d: counts mismatch (-want +got):\n%s", dies, diff)
+	}
+	if size, err := of.Of("c1").Size(ctx); err != nil || size != 55 {
+		t.Errorf("died with trip %d: the list has %d members, %v; want 55", dies, size, err)
+	}
+	must(t, db.Close(ctx))
+}
+
+func TestBuild_SaysHowFarItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		fill(t, ctx, &site{Store: mem}, 5000)
+		var mu sync.Mutex
+		var heard []kvmodel.Build
+		s := &site{Store: mem, takes: 100 * time.Millisecond}
+		db := open(t, s, kvmodel.OnBuild(func(b kvmodel.Build) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, b)
+		}))
+		v := plugged(db, "Code")
+		done := make(chan error)
+		go func() { done <- v.Rebuild(ctx) }()
+		time.Sleep(8 * time.Second)
+		builds := db.Stats().Builds
+		if len(builds) != 1 || builds[0].Done < 100 || builds[0].Total < 4000 || builds[0].Total > 6000 {
+			t.Errorf("Stats say %v", builds)
+		}
+		_, err := v.by["Code"].Find(ctx, "c1")
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		if want := fmt.Sprint("Note.ByCode: index needs a rebuild: ", db.Stats().Builds[0]); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		other := deploy(t, &site{Store: mem}, "Code")
+		_, err = other.by["Code"].Find(ctx, "c1")
+		if err == nil || !strings.Contains(err.Error(), "building: ") || !strings.Contains(err.Error(), " of about ") {
+			t.Errorf("another process says %v", err)
+		}
+		must(t, <-done)
+		if builds := db.Stats().Builds; len(builds) != 0 {
+			t.Errorf("after it Stats say %v", builds)
+		}
+		mu.Lock()
+		last := heard[len(heard)-1]
+		if diff := cmp.Diff(kvmodel.Build{Model: "Note", Indexes: []string{"ByCode"}, Done: 5000, Total: 5000}, last); diff != "" || len(heard) < 4 {
+			t.Errorf("OnBuild was called %d times, at last with (-want +got):\n%s", len(heard), diff)
+		}
+		mu.Unlock()
+		other.undeploy(t)
+		v.undeploy(t)
+	})
+}

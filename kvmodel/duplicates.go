@@ -1,0 +1,62 @@
+package kvmodel
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// DuplicatesError says which records hold unique values that others hold, so that an
+// index over them could not be built. It is an ErrExists, and wraps a TakenError for each.
+// The other indexes were built, unless More is not 0. Once the records are changed or deleted, Rebuild
+// looks at these alone.
+type DuplicatesError struct {
+	Model   string
+	Records []Duplicate
+	More    int // others, of which a process has died that knew their ids
+}
+
+// Duplicate is a record that holds a unique value of another.
+type Duplicate struct {
+	ID    string // the text of its id
+	Taken *TakenError
+}
+
+// Error names the first of the records.
+func (e *DuplicatesError) Error() string {
+	const shown = 10
+	var b strings.Builder
+	what := cmp.Or(strings.Join(e.Indexes(), ", "), "indexes")
+	fmt.Fprintf(&b, "%s: %d records are in conflict, so %s cannot be built", e.Model, len(e.Records)+e.More, what)
+	for i, d := range e.Records[:min(len(e.Records), shown)] {
+		fmt.Fprintf(&b, "%s %s: %v", [2]string{":", ";"}[min(i, 1)], kv.Quote(d.ID), d.Taken)
+	}
+	if more := len(e.Records) + e.More - min(len(e.Records), shown); more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
+	}
+	return b.String()
+}
+
+// Indexes returns the names of the indexes, sorted.
+func (e *DuplicatesError) Indexes() []string {
+	all := make(map[string]bool)
+	for _, d := range e.Records {
+		all[d.Taken.Index] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Is makes a DuplicatesError an ErrExists.
+func (e *DuplicatesError) Is(target error) bool { return target == kv.ErrExists }
+
+func (e *DuplicatesError) Unwrap() []error {
+	errs := make([]error, len(e.Records))
+	for i, d := range e.Records {
+		errs[i] = d.Taken
+	}
+	return errs
+}

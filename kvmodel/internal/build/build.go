@@ -1,0 +1,192 @@
+// Package build keeps how far the building of a model's indexes has come, so that a
+// process that dies is followed by one that goes on, and only one builds at a time.
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// buildKey is there while indexes of the model are being built, and while records are
+// in conflict so that some could not be.
+var buildKey = kv.NewClass("build", 1) // model
+
+const (
+	maxTries = 16
+
+	// BeatEvery is how often the owner of a build shows that it lives.
+	BeatEvery = 10 * time.Second
+
+	// deadAfter is how long an owner is waited for that does not.
+	deadAfter = 30 * time.Second
+)
+
+// ErrTaken says that another process has taken the build over.
+var ErrTaken = errors.New("another process has taken the build over")
+
+// Busy is the error of a claim while another process builds.
+type Busy struct{ State }
+
+func (b *Busy) Error() string { return "process " + b.owner + " is building" }
+
+// Item is the build item of a model, as one process sees it.
+type Item struct {
+	Store kv.Store
+	Now   func() time.Time
+	Model string
+	Owner string // names the process, and no other
+
+	// Alone: no other process has the store, so what the first claim finds belongs to
+	// one that is dead.
+	Alone bool
+
+	mu     sync.Mutex // never held during a trip
+	looked bool       // there was a claim
+	owner  string     // as seen, with this beat, since then
+	beat   uint64
+	since  time.Time
+}
+
+func (i *Item) key() string { return buildKey.Key(i.Model) }
+
+// Read returns what the item says, and whether there is one.
+func (i *Item) Read(ctx context.Context) (st State, exists bool, err error) {
+	st, version, err := i.read(ctx, i.Store)
+	return st, version != 0, err
+}
+
+// read returns what the item says and its version, 0 if there is none. What cannot be
+// read says nothing.
+func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Version, err error) {
+	got, err := kv.One(ctx, s, kv.OpGet(i.key()))
+	if errors.Is(err, kv.ErrNotFound) {
+		return st, 0, nil
+	}
+	if err != nil {
+		return st, 0, err
+	}
+	return decode(got.Value), got.Version, nil
+}
+
+// Claim makes this process the owner of the build of the indexes which the built item
+// names with tokens, "" for those that hold all records. A build of the same tokens
+// goes on where it was; any other begins under a number that begin returns, which is told
+// whether there was one. The error is a *Busy while another process builds.
+func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx context.Context, after bool) (int64, error)) (*Lease, error) {
+	tokens = slices.DeleteFunc(slices.Sorted(slices.Values(tokens)), func(token string) bool { return token == "" })
+	for range maxTries {
+		st, version, err := i.read(ctx, i.Store)
+		if err != nil {
+			return nil, err
+		}
+		if !i.mayTake(st) {
+			return nil, &Busy{st}
+		}
+		if version == 0 || !st.fits(tokens) {
+			st = State{Tokens: tokens, beat: st.beat}
+			if st.Number, err = begin(ctx, version != 0); err != nil {
+				return nil, err
+			}
+		}
+		st.owner, st.beat = i.Owner, st.beat+1
+		_, err = kv.One(ctx, i.Store, kv.OpReplace(i.key(), version, st.encode()))
+		if err == nil {
+			return &Lease{i, st}, nil
+		}
+		if kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", i.key(), kv.ErrConflict)
+}
+
+// mayTake reports whether the build of st has no other owner that lives.
+func (i *Item) mayTake(st State) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	first := !i.looked
+	i.looked = true
+	if st.owner == "" || st.owner == i.Owner || first && i.Alone {
+		return true
+	}
+	now := i.Now()
+	if st.owner != i.owner || st.beat != i.beat {
+		i.owner, i.beat, i.since = st.owner, st.beat, now
+	}
+	return now.Sub(i.since) >= deadAfter
+}
+
+// Lease is a build that this process owns, for as long as no one takes it over.
+type Lease struct {
+	item *Item
+
+	// Found is what the build had come to when it was claimed.
+	Found State
+}
+
+// Keep writes down how far the build has come, or returns ErrTaken.
+func (l *Lease) Keep(ctx context.Context, s kv.Store, st State) error {
+	return l.write(ctx, s, func(now *State) {
+		st.owner, st.beat = now.owner, now.beat
+		*now = st
+	})
+}
+
+// Beat shows that the owner lives, or returns ErrTaken.
+func (l *Lease) Beat(ctx context.Context) error {
+	return l.write(ctx, l.item.Store, func(*State) {})
+}
+
+// Release lets others go on with the build at once.
+func (l *Lease) Release(ctx context.Context) error {
+	return l.write(ctx, l.item.Store, func(now *State) { now.owner = "" })
+}
+
+func (l *Lease) write(ctx context.Context, s kv.Store, edit func(now *State)) error {
+	for range maxTries {
+		now, version, err := l.read(ctx, s)
+		if err != nil {
+			return err
+		}
+		edit(&now)
+		now.beat++
+		_, err = kv.One(ctx, s, kv.OpSwap(l.item.key(), version, now.encode()))
+		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", l.item.key(), kv.ErrConflict)
+}
+
+// read returns what the item says, or ErrTaken.
+func (l *Lease) read(ctx context.Context, s kv.Store) (State, kv.Version, error) {
+	now, version, err := l.item.read(ctx, s)
+	if err == nil && now.owner != l.item.Owner {
+		err = fmt.Errorf("%s: %w", l.item.key(), ErrTaken)
+	}
+	return now, version, err
+}
+
+// End removes the item: all is built.
+func (l *Lease) End(ctx context.Context) error {
+	for range maxTries {
+		_, version, err := l.read(ctx, l.item.Store)
+		if errors.Is(err, ErrTaken) {
+			return nil // Or it is gone already.
+		}
+		if err != nil {
+			return err
+		}
+		_, err = kv.One(ctx, l.item.Store, kv.OpDrop(l.item.key(), version))
+		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", l.item.key(), kv.ErrConflict)
+}

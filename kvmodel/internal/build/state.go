@@ -1,0 +1,98 @@
+package build
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+)
+
+// State is how far a build has come.
+type State struct {
+	Tokens  []string // with which the built item names the indexes that are built; sorted
+	Number  int64    // of the rebuild
+	Stage   Stage
+	Reached enumeration.Reached // where ids are numbers, Chunk is the last that was entered
+	Done    int64               // ids that were entered, some perhaps twice
+	Total   int64               // about how many there are; 0 if that is not known
+
+	// Losers are the ids of records that hold a unique value of others. More is how many
+	// there were that found no room in the item.
+	Losers []string
+	More   int64
+
+	owner string // the process that builds; "" if none does
+	beat  uint64 // counts what the owner writes
+}
+
+// Stage is what a build has behind it.
+type Stage byte
+
+const (
+	Entering Stage = iota
+	Entered        // all ids were gone through
+	Finished       // all indexes are whole but those that the losers are in conflict about
+)
+
+const (
+	maxLosers = 256 << 10 // bytes of ids of losers that an item holds
+	maxNumber = 1 << 62
+)
+
+// IsOwned reports whether a process says that it builds.
+func (st State) IsOwned() bool { return st.owner != "" }
+
+// fits reports whether the build of st is also one of tokens.
+func (st State) fits(tokens []string) bool {
+	if len(tokens) == 0 || st.Stage == Finished && st.More > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(tokens, func(token string) bool { return !slices.Contains(st.Tokens, token) })
+}
+
+func (st State) encode() []byte {
+	b := wire.AppendText(nil, st.owner)
+	b = append(b, byte(st.Stage))
+	losers, more := st.room()
+	for _, n := range []int64{int64(st.beat), st.Number, st.Reached.Chunk, st.Reached.IDs, st.Done, st.Total, more, int64(len(st.Tokens))} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return wire.AppendTexts(wire.AppendTexts(b, st.Tokens), losers)
+}
+
+// room returns those of the losers that the item has room for, and how many there are
+// besides.
+func (st State) room() (losers []string, more int64) {
+	size := 0
+	for i, id := range st.Losers {
+		if size += len(id) + 2; size > maxLosers {
+			return st.Losers[:i], st.More + int64(len(st.Losers)-i)
+		}
+	}
+	return st.Losers, st.More
+}
+
+// decode returns what an item says. The zero State is what one says that is broken.
+func decode(data []byte) (st State) {
+	r := wire.Reader{Rest: data}
+	st.owner = r.Text("owner")
+	st.Stage = Stage(r.Byte())
+	if st.Stage > Finished {
+		r.Fail("stage")
+	}
+	st.beat = r.Number("beat", maxNumber)
+	for _, n := range []*int64{&st.Number, &st.Reached.Chunk, &st.Reached.IDs, &st.Done, &st.Total, &st.More} {
+		*n = int64(r.Number("number", maxNumber))
+	}
+	for range r.Count("tokens", 1) {
+		st.Tokens = append(st.Tokens, r.Name("token"))
+	}
+	for len(r.Rest) > 0 {
+		st.Losers = append(st.Losers, r.Text("loser"))
+	}
+	if r.Err != nil {
+		return State{}
+	}
+	return st
+}

@@ -1,0 +1,60 @@
+package build
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+)
+
+func TestState_IsReadAsItWasWritten(t *testing.T) {
+	all := cmp.AllowUnexported(State{})
+	for _, want := range []State{
+		{},
+		{
+			Tokens: []string{"a", "b"}, Number: 3, Stage: Finished, Reached: enumeration.Reached{Chunk: 7, IDs: 100},
+			Done: 1200, Total: 5000, Losers: []string{"x", "y:z"}, More: 2, owner: "me", beat: 9,
+		},
+	} {
+		if diff := cmp.Diff(want, decode(want.encode()), all); diff != "" {
+			t.Errorf("mismatch (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestState_OfAnItemThatIsBrokenIsNone(t *testing.T) {
+	whole := State{Tokens: []string{"a"}, owner: "me", Done: 300}.encode()
+	for n := range whole {
+		if got := decode(whole[:n]); got.owner != "" || len(got.Tokens) > 0 {
+			t.Errorf("%d of %d bytes are %+v", n, len(whole), got)
+		}
+	}
+}
+
+func TestState_NamesAsManyLosersAsThereIsRoomFor(t *testing.T) {
+	st := State{Tokens: []string{"a"}, Stage: Finished, More: 5}
+	for i := range 40_000 {
+		st.Losers = append(st.Losers, fmt.Sprintf("loser-%06d", i))
+	}
+	got := decode(st.encode())
+	if len(st.encode()) > maxLosers+1000 || len(got.Losers) < 10_000 || int(got.More) != 5+40_000-len(got.Losers) {
+		t.Errorf("%d losers and %d more in %d bytes", len(got.Losers), got.More, len(st.encode()))
+	}
+	if got.fits([]string{"a"}) {
+		t.Error("a build that does not know all losers goes on with those it knows")
+	}
+}
+
+func TestState_FitsTheTokensItWasMadeFor(t *testing.T) {
+	st := State{Tokens: []string{"a", "b"}}
+	for _, test := range []struct {
+		tokens []string
+		fits   bool
+	}{{[]string{"a", "b"}, true}, {[]string{"b"}, true}, {[]string{"b", "c"}, false}, {nil, false}} {
+		if got := st.fits(test.tokens); got != test.fits {
+			t.Errorf("%q: got %v", test.tokens, got)
+		}
+	}
+}
