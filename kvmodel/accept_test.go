@@ -93,33 +93,35 @@ func (l *lossy) GoneBack(_ context.Context, key string) error {
 func (l *lossy) Watch(f func([]string, error)) { l.watches = append(l.watches, f) }
 
 func TestDB_Accept_MakesEveryIndexNeedARebuildInAllProcesses(t *testing.T) {
-	s := newLossy()
-	a, b := deploy(t, s, "Text"), deploy(t, s, "Text")
-	defer a.undeploy(t)
-	defer b.undeploy(t)
-	must(t, a.Create(t.Context(), &note{ID: "1", Text: "one"}))
-	must(t, b.Create(t.Context(), &note{ID: "2", Text: "two"}))
-	a.finds(t, "Text", "two", "2")
-	b.finds(t, "Text", "one", "1")
+	synctest.Test(t, func(t *testing.T) {
+		s := newLossy()
+		a, b := deploy(t, s, "Text"), deploy(t, s, "Text")
+		defer a.undeploy(t)
+		defer b.undeploy(t)
+		must(t, a.Create(t.Context(), &note{ID: "1", Text: "one"}))
+		must(t, b.Create(t.Context(), &note{ID: "2", Text: "two"}))
+		a.finds(t, "Text", "two", "2")
+		b.finds(t, "Text", "one", "1")
 
-	s.lose(t, "u:Note:ByText:one")
-	servers, err := a.db.Accept(t.Context())
-	if diff := cmp.Diff([]string{"a:1"}, servers); err != nil || diff != "" {
-		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
-	}
-	fresh := deploy(t, s, "Text")
-	defer fresh.undeploy(t)
-	for _, v := range []*release{a, b, fresh} {
-		v.needsRebuild(t, "Text")
-	}
-	must(t, b.Rebuild(t.Context()))
-	for _, v := range []*release{a, b, fresh} {
-		v.finds(t, "Text", "one", "1")
-	}
-	if servers, err := a.db.Accept(t.Context()); len(servers) != 0 || err != nil {
-		t.Errorf("a second Accept returned %v, %v", servers, err)
-	}
-	a.finds(t, "Text", "two", "2")
+		s.lose(t, "u:Note:ByText:one")
+		servers, err := a.db.Accept(t.Context())
+		if diff := cmp.Diff([]string{"a:1"}, servers); err != nil || diff != "" {
+			t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
+		}
+		fresh := deploy(t, s, "Text")
+		defer fresh.undeploy(t)
+		for _, v := range []*release{a, b, fresh} {
+			v.needsRebuild(t, "Text")
+		}
+		must(t, b.Rebuild(t.Context()))
+		for _, v := range []*release{a, b, fresh} {
+			v.finds(t, "Text", "one", "1")
+		}
+		if servers, err := a.db.Accept(t.Context()); len(servers) != 0 || err != nil {
+			t.Errorf("a second Accept returned %v, %v", servers, err)
+		}
+		a.finds(t, "Text", "two", "2")
+	})
 }
 
 // The process that accepts may not have all models, and may end at once.
@@ -130,41 +132,45 @@ func TestDB_Accept_HoldsForModelsThatTheProcessDoesNotHave(t *testing.T) {
 		"all of it gone": {"u:Note:ByText:one", "built:Note", "r:Note:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newLossy()
-			v := deploy(t, s, "Text")
-			defer v.undeploy(t)
-			must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
-			s.lose(t, keys...)
-			other := closing(t, open(t, s))
-			if _, err := other.Accept(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			v.needsRebuild(t, "Text")
-			must(t, v.Create(t.Context(), &note{ID: "2", Text: "two"}))
-			v.needsRebuild(t, "Text")
-			must(t, v.Rebuild(t.Context()))
-			v.finds(t, "Text", "two", "2")
+			synctest.Test(t, func(t *testing.T) {
+				s := newLossy()
+				v := deploy(t, s, "Text")
+				defer v.undeploy(t)
+				must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
+				s.lose(t, keys...)
+				other := closing(t, open(t, s))
+				if _, err := other.Accept(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				v.needsRebuild(t, "Text")
+				must(t, v.Create(t.Context(), &note{ID: "2", Text: "two"}))
+				v.needsRebuild(t, "Text")
+				must(t, v.Rebuild(t.Context()))
+				v.finds(t, "Text", "two", "2")
+			})
 		})
 	}
 }
 
 func TestDB_Accept_DuringARebuildMakesItBeginAgain(t *testing.T) {
-	s := newLossy()
-	v := deploy(t, s, "Text")
-	defer v.undeploy(t)
-	must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
-	s.sent = func(op kv.Op) {
-		if op.Key == "rebuilt:Note" && op.Kind != kv.Get {
-			// The entries are made, and the index is about to be marked.
-			s.sent = nil
-			s.lose(t, "u:Note:ByText:one")
-			if _, err := s.Accept(t.Context()); err != nil {
-				t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		s := newLossy()
+		v := deploy(t, s, "Text")
+		defer v.undeploy(t)
+		must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
+		s.sent = func(op kv.Op) {
+			if op.Key == "rebuilt:Note" && op.Kind != kv.Get {
+				// The entries are made, and the index is about to be marked.
+				s.sent = nil
+				s.lose(t, "u:Note:ByText:one")
+				if _, err := s.Accept(t.Context()); err != nil {
+					t.Error(err)
+				}
 			}
 		}
-	}
-	must(t, v.Rebuild(t.Context()))
-	v.finds(t, "Text", "one", "1")
+		must(t, v.Rebuild(t.Context()))
+		v.finds(t, "Text", "one", "1")
+	})
 }
 
 // Another process may have rebuilt everything before this one knows of the loss, and has

@@ -23,6 +23,9 @@ func (b *building[T]) awaitOthers(ctx context.Context, since time.Time) error {
 	if b.db.atomic != nil {
 		return nil // No one else has the store.
 	}
+	if err := b.awaitPast(ctx); err != nil {
+		return err
+	}
 	var living string
 	var dead []string
 	for range otherTries {
@@ -48,6 +51,20 @@ func (b *building[T]) awaitOthers(ctx context.Context, since time.Time) error {
 		return kv.Unavailable(ctx.Err())
 	}
 	return b.repairAll(ctx, dead)
+}
+
+// awaitPast returns when all processes that run know of the last loss that was accepted.
+// The list of journals may have been lost: until then, lines of theirs may be in none
+// that it names.
+func (b *building[T]) awaitPast(ctx context.Context) error {
+	number, _ := kv.EditionOf(b.db.losses)
+	if number <= 1 || !b.isWhole() || len(b.missing()) == 0 {
+		return nil
+	}
+	if !kv.Sleep(ctx, goodFor) {
+		return kv.Unavailable(kv.Ended(ctx))
+	}
+	return nil
 }
 
 // others returns a process that lives and lacks an index of the model, or "", and those

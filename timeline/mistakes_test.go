@@ -266,7 +266,7 @@ func TestMistakes_OfRingsThatChangeTheirShapeAreNoticed(t *testing.T) {
 			"timeline/index.go", "	if err := c.host.Look(ctx); err != nil {\n		return c.failure(err)\n	}\n	l := c.lane", "	l := c.lane",
 		),
 		proof.Wrong("a rebuild does not wait for the shape that is coming",
-			"kvmodel/rebuild.go", "	forgets, err := m.awaitRings(ctx)\n", "	forgets, err := m.built.MayForget(), error(nil)\n",
+			"kvmodel/rebuild.go", "	forgets, err := b.awaitRings(ctx)\n", "	forgets, err := b.built.MayForget(), error(nil)\n",
 		),
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
@@ -112,9 +113,14 @@ func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 			if err != nil || !slices.Equal(lost, []string{two[loss.server].Addr}) {
 				t.Fatalf("Accept: %q, %v; want server %d", lost, err, loss.server)
 			}
-			for _, m := range fresh.All() {
-				must(t, m.Rebuild(ctx))
+			// Each of them waits for processes that do not know of the loss yet.
+			var rebuilds sync.WaitGroup
+			errs := make([]error, len(fresh.All()))
+			for i, m := range fresh.All() {
+				rebuilds.Go(func() { errs[i] = m.Rebuild(ctx) })
 			}
+			rebuilds.Wait()
+			must(t, errs...)
 			for _, topic := range whole.Topics {
 				must(t, fresh.Topics.Of(topic).Accept(ctx))
 			}
