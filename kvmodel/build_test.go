@@ -270,6 +270,9 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 			}
 			if err != nil {
 				v.abandon(ctx)
+				if kills > 100 {
+					t.Fatal("it does not end")
+				}
 				continue
 			}
 			// A batch, or what was not written down yet, is done over with each kill.
