@@ -34,15 +34,15 @@ func (p *nodes) correct(ctx context.Context, s kv.Store, names []string) error {
 }
 
 func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) error {
-	ways := make(map[string]bool)
+	ways, fence := make(map[string]bool), make(map[string]bool)
 	for _, name := range names {
-		for name != "" {
+		for ways[name], fence[name] = true, true; name != ""; {
 			name = parent(name)
 			ways[name] = true
 		}
 	}
 	for try := range correctTries {
-		exact, err := p.correctOnce(ctx, s, ways)
+		exact, err := p.correctOnce(ctx, s, ways, fence)
 		if exact || err != nil && !again(err) {
 			return err
 		}
@@ -55,8 +55,9 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 
 // correctOnce reads the routers called ways with all nodes below them, and writes
 // those that say something else than the nodes below. It reports whether there were
-// none.
-func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways map[string]bool) (exact bool, err error) {
+// none. Those in fence it writes in any case, until it has: a write of theirs may still
+// be under way, of a count that has changed since.
+func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[string]bool) (exact bool, err error) {
 	read, err := p.readAround(ctx, s, ways)
 	if err != nil || read[""].router == nil {
 		return err == nil, err
@@ -70,13 +71,17 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways map[string]boo
 			continue
 		}
 		next := p.corrected(nd.router, large, func(i int) node { return read[childName(name, i)] })
-		if next == nd.router {
+		if next == nd.router && !fence[name] {
 			continue
 		}
 		wrong = append(wrong, &update{name: name, old: nd, next: next})
 		read[name] = node{router: next}
 	}
-	errs := kv.Each(ctx, s, wrong, func(s kv.Store, _ int, t *update) error { return t.write(ctx, s, p) })
+	errs := kv.Each(ctx, s, wrong, func(s kv.Store, _ int, t *update) error {
+		err := t.write(ctx, s, p)
+		fence[t.name] = errors.Is(err, errUnsure) || fence[t.name] && err != nil
+		return err
+	})
 	return len(wrong) == 0, errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
 }
 
