@@ -113,8 +113,11 @@ func (t *Tree) witness(m *meta) {
 	if e.copy != nil && e.epoch == m.epoch && e.copy.lost == m.lost {
 		return
 	}
-	if e.epoch != m.epoch {
-		e = edge{}
-	}
-	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
+	t.Later(func(ctx context.Context, s kv.Store) error {
+		e := t.knownEdge() // It may have been noted by now.
+		if e.epoch != m.epoch {
+			e = edge{noted: e.noted}
+		}
+		return t.putEdge(ctx, s, e, m)
+	})
 }
