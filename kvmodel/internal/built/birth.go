@@ -74,10 +74,15 @@ func (v view) lost(model string) error {
 
 // look reads the head and the built item. The error is an ErrLost if one of them was
 // lost and that cannot be mended.
+//
+// The two need not be read at one moment, and a model may begin between them. So what
+// looks like a loss is one only if it does so twice.
 func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
 	v, err := b.peek(ctx, s)
-	if err == nil {
-		err = v.lost(b.Model)
+	if err == nil && v.lost(b.Model) != nil {
+		if v, err = b.peek(ctx, s); err == nil {
+			err = v.lost(b.Model)
+		}
 	}
 	return v, err
 }
