@@ -204,7 +204,7 @@ func TestBuild_BeginsByItselfOnAStoreThatIsHeldAlone(t *testing.T) {
 	})
 }
 
-// A build that fails is tried again, and says meanwhile why it has failed.
+// A build that fails is tried again, and says until then why it has failed.
 func TestBuild_ThatFailsIsTriedAgain(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		fill(t, ctx, &site{Store: mem, isAtomic: true}, 500)

@@ -182,7 +182,7 @@ func TestMistakes_OfBuildsAreNoticed(t *testing.T) {
 		proof.Wrong("what was reached counts for any token",
 			state, "bool { return !slices.Contains(st.Tokens, token) }", "bool { return token == \"\" }",
 		),
-		proof.Wrong("whoever wants to builds",
+		proof.Wrong("a build is taken from an owner that lives",
 			item, "	return now.Sub(i.since) >= deadAfter", "	return now.Sub(i.since) >= 0",
 		),
 		proof.Wrong("no one takes over",

@@ -88,7 +88,7 @@ func (b *bench) buildKilled(n int, life time.Duration) error {
 	b.report("records entered in all, to those there are", float64(k.entered)/float64(n), atMost(1.2).ratio())
 	b.report("work in all, to one build in one go", k.built.Seconds()/once.built.Seconds(), atMost(1.2).ratio())
 	b.report("longest request of 1 second, seconds", max(k.longest, once.longest).Seconds(), atMost(1.1).in("s"))
-	b.report("longest Create meanwhile, seconds", max(k.create, once.create).Seconds(), atMost(1.1).in("s"))
+	b.report("longest Create during a build, seconds", max(k.create, once.create).Seconds(), atMost(1.1).in("s"))
 	b.report("records that the index does not find", float64(missing), exactly(0))
 	return nil
 }

@@ -182,7 +182,7 @@ func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
 	}
 	level := added
 	if len(seen) == 1 {
-		// It has no witness, and whoever adds it again has another number.
+		// It has no witness, and the process that adds it again has another number.
 		level = confirmed
 	}
 	for _, s := range seen {

@@ -59,7 +59,7 @@ func (s *Store) doItems(ctx context.Context, ops []kv.Op, key func(name string) 
 
 // dial connects to a server. When a connection is made or breaks, their boot items
 // must be looked at again: the client chooses the connection of a request itself, and
-// makes it anew where it is broken.
+// makes a new one where it is broken.
 func (s *Store) dial(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	conn, err := s.servers.Dial(ctx, addr)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // A store that is short of memory drops keys. A tree of which something is missing must
 // not look like a smaller one.
 //
-// A node that is missing is noticed by whoever needs it: it is made before the router
+// A node that is missing is noticed by the first call that needs it: it is made before the router
 // above it, and never deleted while the tree uses it. A query then refuses. A writer
 // makes the node again, since writing must go on. Before that it counts the loss in the
 // definition, and as long as a loss is counted there no query answers. A rebuild into

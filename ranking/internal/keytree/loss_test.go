@@ -40,7 +40,7 @@ func (a *acked) set(r *ranking, id string, score int64) {
 	}
 }
 
-// look asserts that a page shows every member that does not change meanwhile, or says
+// look asserts that a page shows every member that does not change at the same time, or says
 // that something is lost. It reports whether the page was shown.
 func (a *acked) look(t *testing.T, r *ranking) bool {
 	before := maps.Clone(a.changes)
