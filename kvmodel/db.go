@@ -218,14 +218,22 @@ type Stats struct {
 // Stats returns what the DB is doing now.
 func (db *DB) Stats() Stats {
 	busy, waiting, failed := db.work.Stats()
-	s := Stats{Background: busy, Waiting: waiting, Failed: failed, Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), Away: db.outages.servers(), Builds: db.running()}
-	for _, d := range db.deriveds() {
-		s.InDoubt += d.InDoubt()
+	s := Stats{
+		Background: busy, Waiting: waiting, Failed: failed,
+		Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), InDoubt: db.inDoubt(),
+		Away: db.outages.servers(), Builds: db.running(),
 	}
 	if db.losses != nil {
 		s.Lost = len(db.losses.Lost())
 	}
 	return s
+}
+
+func (db *DB) inDoubt() (n int) {
+	for _, d := range db.deriveds() {
+		n += d.InDoubt()
+	}
+	return n
 }
 
 // Close does what is still to be done until ctx ends, then closes the store.
@@ -338,7 +346,7 @@ func (db *DB) settle(ctx context.Context) (bool, error) {
 	for _, d := range db.deriveds() {
 		errs = append(errs, d.Settle(ctx))
 	}
-	return db.Stats().InDoubt == 0, errors.Join(errs...)
+	return db.inDoubt() == 0, errors.Join(errs...)
 }
 
 // register makes a data class known to repair.

@@ -41,7 +41,7 @@ func (p part[T]) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tre
 
 func (p part[T]) readerOf(tree *keytree.Tree) *reader {
 	return &reader{
-		tree: tree, store: p.host.Store(), db: p.host.DB(), name: p.title(), listing: p.listing(),
+		tree: tree, db: p.host.DB(), name: p.title(), listing: p.listing(),
 		between: p.between, down: !p.up, shared: p.shared,
 	}
 }

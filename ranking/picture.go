@@ -34,7 +34,7 @@ func (b *Board[T, K, S]) Picture(ctx context.Context, limit int, ids ...K) (Pict
 	if err != nil || r.tree == nil {
 		return nothing, err
 	}
-	p, err := r.tree.Picture(ctx, r.store, limit, b.texts(ids))
+	p, err := r.tree.Picture(ctx, r.db.Store(), limit, b.texts(ids))
 	if p.Root == nil {
 		return nothing, r.failure(err)
 	}

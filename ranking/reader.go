@@ -13,7 +13,6 @@ import (
 // reader reads one tree in one direction, for a Board or a Tree.
 type reader struct {
 	tree    *keytree.Tree // nil: there is nothing to read
-	store   kv.Store
 	db      plug.DB
 	name    string // what errors begin with
 	listing string // what a cursor must belong to
@@ -36,7 +35,7 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	l, err = r.tree.Page(ctx, r.store, r.between, r.down, at, n, w)
+	l, err = r.tree.Page(ctx, r.db.Store(), r.between, r.down, at, n, w)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
 }
 
@@ -54,7 +53,7 @@ func (r *reader) standing(ctx context.Context, id string) (st keytree.Standing, 
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	st, err = r.tree.Standing(ctx, r.store, id, r.down, r.shared)
+	st, err = r.tree.Standing(ctx, r.db.Store(), id, r.down, r.shared)
 	return st, r.about(id, err)
 }
 
@@ -68,7 +67,7 @@ func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.P
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	part, err := r.tree.At(ctx, r.store, rank-1, n, r.down, r.shared, w)
+	part, err := r.tree.At(ctx, r.db.Store(), rank-1, n, r.down, r.shared, w)
 	return part, r.failure(err)
 }
 
@@ -79,7 +78,7 @@ func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	part, err := r.tree.Around(ctx, r.store, id, n, r.down, r.shared, w)
+	part, err := r.tree.Around(ctx, r.db.Store(), id, n, r.down, r.shared, w)
 	return part, r.about(id, err)
 }
 
@@ -89,7 +88,7 @@ func (r *reader) count(ctx context.Context) (int, error) {
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	n, err := r.tree.Count(ctx, r.store, r.between)
+	n, err := r.tree.Count(ctx, r.db.Store(), r.between)
 	return n, r.failure(err)
 }
 
@@ -107,7 +106,7 @@ func rankIn(part keytree.Part, i int, shared bool) int {
 }
 
 func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
-	found, err := r.tree.Verify(ctx, r.store, ids)
+	found, err := r.tree.Verify(ctx, r.db.Store(), ids)
 	return reportOf(found), r.failure(err)
 }
 
@@ -116,9 +115,9 @@ func (r *reader) mend(ctx context.Context, ids []string, all bool, clear func(co
 	if err := r.db.Writable(); err != nil {
 		return Report{}, r.failure(err)
 	}
-	found, err := r.tree.Mend(ctx, r.store, ids, all, clear)
+	found, err := r.tree.Mend(ctx, r.db.Store(), ids, all, clear)
 	if err == nil && !r.tree.Lost() {
-		err = r.tree.Refresh(ctx, r.store)
+		err = r.tree.Refresh(ctx, r.db.Store())
 	}
 	return reportOf(found), r.failure(err)
 }
@@ -127,14 +126,14 @@ func (r *reader) refresh(ctx context.Context) error {
 	if err := r.db.Writable(); err != nil {
 		return r.failure(err)
 	}
-	return r.failure(r.tree.Refresh(ctx, r.store))
+	return r.failure(r.tree.Refresh(ctx, r.db.Store()))
 }
 
 func (r *reader) rebuild(ctx context.Context, ids []string, all bool) error {
 	if err := r.db.Writable(); err != nil {
 		return r.failure(err)
 	}
-	return r.failure(r.tree.Rebuild(ctx, r.store, ids, all))
+	return r.failure(r.tree.Rebuild(ctx, r.db.Store(), ids, all))
 }
 
 func (r *reader) stats() Stats {

@@ -11,7 +11,7 @@ import (
 // reader returns what reads the tree.
 func (t *Tree[S]) reader() *reader {
 	return &reader{
-		tree: t.tree, store: t.db.Store(), db: t.db, name: "ranking " + t.spec.Name,
+		tree: t.tree, db: t.db, name: "ranking " + t.spec.Name,
 		listing: fmt.Sprintf("%s %v", t.spec.Name, t.spec.Low),
 		down:    !t.spec.Low, shared: t.spec.Shared,
 	}
