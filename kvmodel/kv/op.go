@@ -74,6 +74,18 @@ func Raced(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound)
 }
 
+// Change calls write, which reads key and writes it if it is still as it was read, until
+// no one else was first and the answer is clear. After 16 times the error is an
+// ErrConflict.
+func Change(key string, write func() error) error {
+	for range 16 {
+		if err := write(); !Raced(err) && !errors.Is(err, ErrUnclear) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", key, ErrConflict)
+}
+
 // Unanswered returns the error Do owes for ops: the first one that is not an
 // answer, or nil. Backends call it last.
 func Unanswered(ops []Op) error {

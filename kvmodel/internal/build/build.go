@@ -18,8 +18,6 @@ import (
 var buildKey = kv.NewClass("build", 1) // model
 
 const (
-	maxTries = 16
-
 	// BeatEvery is how often the owner of a build shows that it lives.
 	BeatEvery = 10 * time.Second
 
@@ -78,32 +76,31 @@ func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Versi
 // names with tokens, "" for those that hold all records. A build of the same tokens
 // goes on where it was; any other begins under a number that begin returns, which is told
 // whether there was one. The error is a *Busy while another process builds.
-func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx context.Context, after bool) (int64, error)) (*Lease, error) {
+func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx context.Context, after bool) (int64, error)) (l *Lease, err error) {
 	tokens = slices.DeleteFunc(slices.Sorted(slices.Values(tokens)), func(token string) bool { return token == "" })
-	for range maxTries {
+	err = kv.Change(i.key(), func() error {
 		st, version, err := i.read(ctx, i.Store)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !i.mayTake(st) {
-			return nil, &Busy{st}
+			return &Busy{st}
 		}
 		if version == 0 || !st.fits(tokens) {
 			st = State{Tokens: tokens, beat: st.beat}
 			if st.Number, err = begin(ctx, version != 0); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		st.owner, st.beat = i.Owner, st.beat+1
 		_, err = kv.One(ctx, i.Store, kv.OpReplace(i.key(), version, st.encode()))
-		if err == nil {
-			return &Lease{i, st}, nil
-		}
-		if kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
-			return nil, err
-		}
+		l = &Lease{i, st}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("%s: %w", i.key(), kv.ErrConflict)
+	return l, nil
 }
 
 // mayTake reports whether the build of st has no other owner that lives.
@@ -149,7 +146,7 @@ func (l *Lease) Release(ctx context.Context) error {
 }
 
 func (l *Lease) write(ctx context.Context, s kv.Store, edit func(now *State)) error {
-	for range maxTries {
+	return kv.Change(l.item.key(), func() error {
 		now, version, err := l.read(ctx, s)
 		if err != nil {
 			return err
@@ -157,11 +154,8 @@ func (l *Lease) write(ctx context.Context, s kv.Store, edit func(now *State)) er
 		edit(&now)
 		now.beat++
 		_, err = kv.One(ctx, s, kv.OpSwap(l.item.key(), version, now.encode()))
-		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: %w", l.item.key(), kv.ErrConflict)
+		return err
+	})
 }
 
 // read returns what the item says, or ErrTaken.
@@ -175,7 +169,7 @@ func (l *Lease) read(ctx context.Context, s kv.Store) (State, kv.Version, error)
 
 // End removes the item: all is built.
 func (l *Lease) End(ctx context.Context) error {
-	for range maxTries {
+	return kv.Change(l.item.key(), func() error {
 		_, version, err := l.read(ctx, l.item.Store)
 		if errors.Is(err, ErrTaken) {
 			return nil // Or it is gone already.
@@ -184,9 +178,6 @@ func (l *Lease) End(ctx context.Context) error {
 			return err
 		}
 		_, err = kv.One(ctx, l.item.Store, kv.OpDrop(l.item.key(), version))
-		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: %w", l.item.key(), kv.ErrConflict)
+		return err
+	})
 }

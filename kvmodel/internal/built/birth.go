@@ -262,23 +262,19 @@ func (b *Item) Begun(ctx context.Context) error {
 // Accept takes what the model has lost for lost. If that was the head or the built
 // item, no index counts as holding all records any more.
 func (b *Item) Accept(ctx context.Context) error {
-	for range maxTries {
+	return kv.Change(b.All.HeadKey(), func() error {
 		v, err := b.peek(ctx, b.Store)
 		if err != nil || v.isNew() && !v.witness {
 			return err
 		}
-		if v.isWhole() || v.isOld() {
-			if v, err = b.begin(ctx); err != nil {
-				return err
-			}
+		if !v.isWhole() && !v.isOld() {
+			return b.acceptBirth(ctx, b.Store, v)
+		}
+		if v, err = b.begin(ctx); err == nil {
 			_, err = b.All.Accept(ctx, b.Store, v.head.Birth)
-			return err
 		}
-		if err = b.acceptBirth(ctx, b.Store, v); err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: %w", b.All.HeadKey(), kv.ErrConflict)
+		return err
+	})
 }
 
 // acceptBirth makes the head and the built item of v agree, which names no index.

@@ -30,7 +30,7 @@ var (
 	endedKey = kv.NewClass("rebuilt", 1) // model; the last to end
 )
 
-// maxTries is how often an item that others change as well is written.
+// maxTries is how many steps of a beginning are taken that others can disturb.
 const maxTries = 8
 
 // Config is what the built item of a model needs of it.
@@ -355,7 +355,7 @@ func (b *Item) Doubt(ctx context.Context) (doubted []string, err error) {
 // write stores what edit makes of the indexes that the item names, if that is a
 // change.
 func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, change bool)) error {
-	for range maxTries {
+	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.begin(ctx)
 		if err != nil {
 			return err
@@ -364,11 +364,8 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 		if change {
 			err = b.put(ctx, b.Store, v, v.head.Birth, indexes)
 		}
-		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: %w", builtKey.Key(b.Model), kv.ErrConflict)
+		return err
+	})
 }
 
 // Begin returns the number of a rebuild that begins now. The first is that of the
@@ -380,7 +377,7 @@ func (b *Item) Begin(ctx context.Context) (int64, error) {
 // End notes that the rebuild of that number has ended.
 func (b *Item) End(ctx context.Context, number int64) error {
 	key := endedKey.Key(b.Model)
-	for range maxTries {
+	return kv.Change(key, func() error {
 		r, err := kv.One(ctx, b.Store, kv.OpGet(key))
 		if kv.Failed(err) {
 			return err
@@ -389,11 +386,8 @@ func (b *Item) End(ctx context.Context, number int64) error {
 			return nil
 		}
 		_, err = kv.One(ctx, b.Store, kv.OpReplace(key, r.Version, strconv.AppendInt(nil, number, 10)))
-		if err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s: %w", key, kv.ErrConflict)
+		return err
+	})
 }
 
 // Rebuilds returns the numbers of the last rebuild that has begun and of the last

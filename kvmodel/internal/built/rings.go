@@ -2,8 +2,6 @@ package built
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -171,7 +169,7 @@ func (b *Item) nameRings(ctx context.Context, edit func(map[string]Ring) (all ma
 	if _, change := edit(b.known()); !change {
 		return nil
 	}
-	for range maxTries {
+	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.begin(ctx)
 		if err != nil {
 			return err
@@ -187,11 +185,8 @@ func (b *Item) nameRings(ctx context.Context, edit func(map[string]Ring) (all ma
 			}
 			b.noteRings(v)
 		}
-		if err == nil || kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: %w", builtKey.Key(b.Model), kv.ErrConflict)
+		return err
+	})
 }
 
 func (b *Item) known() map[string]Ring {
