@@ -12,7 +12,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 	const repair, journals = "kvmodel/repair.go", "kvmodel/internal/repair/repair.go"
 	const journal = "kvmodel/internal/journal/journal.go"
 	const unique, claim = "index/unique.go", "index/claim.go"
-	proof.Mistakes(t, "./kvmodel", "TestSweep_(After|ARecord|ACut)|TestRepair", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
+	proof.Mistakes(t, "./kvmodel", "TestClaim|TestRepair|TestSweep_(After|ARecord|ACut)", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
 		proof.Wrong("the record is written beside its claim",
 			prepare, "	works = append(works, c.each(p, plug.Index[T].Prepare)...)\n", "	_ = plug.Index[T].Prepare\n",
 			commit, "c.each(p, plug.Index[T].Beside)...)\n	if c.removes && c.history", "c.each(p, plug.Index[T].Prepare)...)\n	if c.removes && c.history",

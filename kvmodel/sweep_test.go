@@ -21,7 +21,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // The sweep lets two processes change the same few records at the same time on
@@ -441,93 +440,6 @@ func comeAndGo(s kv.Store, name, id string, rng *rand.Rand, out *outcome) {
 func (o *outcome) find(ctx context.Context, m *members, email string) {
 	if v, err := m.byEmail.Find(ctx, email); err == nil && v.Email != email {
 		o.wrong = append(o.wrong, fmt.Sprintf("found by %s the record %s, which holds %q", email, v.ID, v.Email))
-	}
-}
-
-func TestRepair_AClaimThatArrivesAfterTheFirstPassIsReleasedByTheSecond(t *testing.T) {
-	lost := kvtest.World{Powers: kvtest.ServerPowers, Fault: func(m kvtest.Moment) kvtest.Fault {
-		if m.Client == "p" && strings.HasPrefix(m.Op.Key, "u:") {
-			return kvtest.Lost
-		}
-		return kvtest.None
-	}}
-	kvtest.Simulate(t, 1, lost, func(sim *kvtest.Sim) {
-		sim.Go("p", func(s kv.Store) {
-			m := openMembers(s)
-			_ = m.Create(context.Background(), &member{ID: "a", Email: "x"})
-			_ = m.db.Close(context.Background())
-		})
-		for !strings.Contains(strings.Join(sim.Trace(), "\n"), `add "u:`) {
-			sim.Steps(1)
-		}
-		sim.Crash("p")
-		sim.Wait()
-		sim.Do("fixer", func(s kv.Store) {
-			m := openMembers(s)
-			pass := func(wait time.Duration) {
-				time.Sleep(wait)
-				if err := m.db.Repair(context.Background()); err != nil {
-					sim.T().Error(err)
-				}
-			}
-			pass(0)
-			pass(time.Minute)
-			late := kv.OpAdd("u:Member:ByEmail:x", []byte("\x00a"))
-			if _, err := kv.One(context.Background(), sim.Store(), late); err != nil {
-				sim.T().Error("the late claim:", err)
-			}
-			pass(2 * time.Hour)
-			_ = m.db.Close(context.Background())
-		})
-		checkAll(sim, false)
-	})
-}
-
-// between is a store that reads the record before the claim when a release asks
-// for both, and lets something happen between the two.
-type between struct {
-	kv.Store
-	happen func()
-}
-
-func (*between) Powers() kv.Powers { return kv.Powers{} }
-
-func (b *between) Do(ctx context.Context, ops []kv.Op) error {
-	if len(ops) != 2 || ops[0].Kind != kv.Get || ops[0].Key != "u:Member:ByEmail:x" || b.happen == nil {
-		return b.Store.Do(ctx, ops)
-	}
-	late := b.Store.Do(ctx, ops[1:])
-	happen := b.happen
-	b.happen = nil
-	happen()
-	return errors.Join(b.Store.Do(ctx, ops[:1]), late)
-}
-
-func TestRepair_AClaimThatIsNewerThanTheRecordThatWasReadStays(t *testing.T) {
-	ctx := context.Background()
-	mem := memkv.New(memkv.Options{})
-	s := &between{Store: still{mem}}
-	m, other := openMembers(s), openMembers(still{mem})
-	set := func(m *members, email string) {
-		t.Helper()
-		if _, err := m.Upsert(ctx, "a", func(v *member) error { v.Email = email; return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set(m, "x")
-	s.happen = func() { set(other, "z"); set(other, "x") }
-	set(m, "y")
-	if err := m.db.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if s.happen != nil {
-		t.Fatal("nothing was released")
-	}
-	if r, err := kv.One(ctx, mem, kv.OpGet("u:Member:ByEmail:x")); err != nil || !strings.HasSuffix(string(r.Value), "a") {
-		t.Errorf("the claim on x is %q, %v; want that of a", r.Value, err)
-	}
-	if err := errors.Join(m.db.Close(ctx), other.db.Close(ctx)); err != nil {
-		t.Error(err)
 	}
 }
 
