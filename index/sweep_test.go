@@ -96,8 +96,8 @@ func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 // repairBooks is a process that starts when all others have ended, and stays for
 // longer than the grace period.
 func repairBooks(sim *kvtest.Sim) {
-	sim.Spare("fixer")
-	sim.Do("fixer", func(s kv.Store) {
+	sim.Spare(proof.Fixer)
+	sim.Do(proof.Fixer, func(s kv.Store) {
 		b := openSweep(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute, time.Minute, time.Minute} {
 			time.Sleep(wait)
@@ -231,12 +231,12 @@ func sweepBooks(t *testing.T, n int, powers kvtest.Powers) {
 	})
 }
 
-// faults spares the process that repairs, so that it completes a pass. An addition
+// faults spares what is [proof.Spared]. An addition
 // to a counter is often lost, late, or carried out without an answer.
 func faults(m kvtest.Moment) kvtest.Fault {
 	odds := [20]kvtest.Fault{0: kvtest.Mute, 7: kvtest.Lost, 13: kvtest.Unsent, 17: kvtest.Late}
 	switch {
-	case m.Client == "fixer":
+	case proof.Spared(m):
 		return kvtest.None
 	case strings.HasPrefix(m.Op.Key, "c:"):
 		return max(odds[m.Step%len(odds)], kvtest.None)

@@ -32,7 +32,7 @@ type onlooker struct {
 // deleted, since such a hit may count for the next one.
 func (o *onlooker) faults(m kvtest.Moment) kvtest.Fault {
 	o.look()
-	if m.Client == "fixer" || m.Op.Kind == kv.Get {
+	if m.Client == proof.Fixer || m.Op.Kind == kv.Get {
 		return kvtest.None
 	}
 	if m.Client != "visitor" || !strings.HasPrefix(m.Op.Key, "n:") {

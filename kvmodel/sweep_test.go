@@ -199,8 +199,8 @@ func pick(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from)
 // repairAll is a process that comes when all others have ended, opens a DB, and stays
 // for longer than the grace.
 func repairAll(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
-	sim.Spare("fixer")
-	sim.Do("fixer", func(s kv.Store) {
+	sim.Spare(proof.Fixer)
+	sim.Do(proof.Fixer, func(s kv.Store) {
 		db := open(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
 			time.Sleep(wait)
@@ -443,17 +443,14 @@ func (o *outcome) find(ctx context.Context, m *members, email string) {
 	}
 }
 
-// faults spares the process that repairs, so that one pass is a whole one, and what
-// opens a model, which has sweeps of its own: a change that does not get as far as
-// its first write shows nothing. And only the record itself is written late: a claim
-// of a process that lives on, landing after its release, would stay, dead and
+// faults spares what is [proof.Spared]. And only the record itself is written late: a
+// claim of a process that lives on, landing after its release, would stay, dead and
 // harmless, until the value is asked for.
 func faults(m kvtest.Moment) kvtest.Fault {
-	kind, _, _ := strings.Cut(m.Op.Key, ":")
 	switch {
-	case m.Client == "fixer", kind == "built", kind == "ids", kind == "procs", kind == "all" && m.Op.Kind == kv.Get:
+	case proof.Spared(m):
 		return kvtest.None
-	case kind == "r":
+	case strings.HasPrefix(m.Op.Key, "r:"):
 		return kvtest.ByRate
 	}
 	odds := [20]kvtest.Fault{0: kvtest.Mute, 7: kvtest.Lost, 13: kvtest.Unsent}

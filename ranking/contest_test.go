@@ -46,12 +46,12 @@ func openOne(s kv.Store, batch ...ranking.Batch) *articles {
 	})}
 }
 
-// contested is a world that spares the process that repairs.
+// contested is a world that spares what is [proof.Spared].
 func contested(powers kvtest.Powers) kvtest.World {
 	world := kvtest.Hostile(powers)
 	world.Crash = 0
 	world.Fault = func(m kvtest.Moment) kvtest.Fault {
-		if m.Client == "fixer" {
+		if proof.Spared(m) {
 			return kvtest.None
 		}
 		return kvtest.ByRate
@@ -151,8 +151,8 @@ func checkContest(sim *kvtest.Sim, garbage bool) {
 
 // fix is a process that repairs when all others have ended.
 func fix(sim *kvtest.Sim, open func(kv.Store) *articles) {
-	sim.Spare("fixer")
-	sim.Do("fixer", func(s kv.Store) {
+	sim.Spare(proof.Fixer)
+	sim.Do(proof.Fixer, func(s kv.Store) {
 		a := open(s)
 		for range 4 {
 			_ = a.db.Repair(ctx)

@@ -178,8 +178,8 @@ func contestOfEnds(t *testing.T, seeds int, powers kvtest.Powers) {
 			sim.Go(name, func(s kv.Store) { contendWithEnds(openLots(t, s), rng) })
 		}
 		sim.Wait()
-		sim.Spare("fixer")
-		sim.Do("fixer", func(s kv.Store) {
+		sim.Spare(proof.Fixer)
+		sim.Do(proof.Fixer, func(s kv.Store) {
 			a := openLots(t, s)
 			for range 4 {
 				_ = a.db.Repair(ctx)

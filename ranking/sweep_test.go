@@ -97,8 +97,8 @@ func checkShown(a *articles) {
 // repairAll is a process that starts when all others have ended, and runs for
 // longer than the grace time.
 func repairAll(sim *kvtest.Sim) {
-	sim.Spare("fixer")
-	sim.Do("fixer", func(s kv.Store) {
+	sim.Spare(proof.Fixer)
+	sim.Do(proof.Fixer, func(s kv.Store) {
 		a := openArticles(s, ranking.Windowed)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
 			time.Sleep(wait)
@@ -151,10 +151,10 @@ func checkMended(t *testing.T, a *articles, ids []string) {
 	}
 }
 
-// faults spares the process that repairs, so that one pass is complete.
+// faults spares what is [proof.Spared].
 func faults(m kvtest.Moment) kvtest.Fault {
 	switch {
-	case m.Client == "fixer":
+	case proof.Spared(m):
 		return kvtest.None
 	case strings.HasPrefix(m.Op.Key, "r:"), strings.HasPrefix(m.Op.Key, "rank:"):
 		return kvtest.ByRate

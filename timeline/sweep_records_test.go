@@ -28,13 +28,12 @@ var quiet = kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
 
 func openQuietly(s kv.Store) *pages { return openPages(s, sweptShape, quiet) }
 
-// sparingFixer returns a hostile world in which the process that repairs meets no
-// faults.
-func sparingFixer(powers kvtest.Powers) kvtest.World {
+// sparing returns a hostile world in which what is [proof.Spared] meets no faults.
+func sparing(powers kvtest.Powers) kvtest.World {
 	world := kvtest.Hostile(powers)
 	world.Crash, world.Pause = 0, 0
 	world.Fault = func(m kvtest.Moment) kvtest.Fault {
-		if m.Client == "fixer" {
+		if proof.Spared(m) {
 			return kvtest.None
 		}
 		return kvtest.ByRate
@@ -124,8 +123,8 @@ func (d *diary) read(ctx context.Context, p *pages) {
 // repairAll is a process that starts when all others have ended, and stays for longer
 // than the grace period.
 func repairAll(sim *kvtest.Sim, open func(kv.Store) *pages) {
-	sim.Spare("fixer")
-	sim.Do("fixer", func(s kv.Store) {
+	sim.Spare(proof.Fixer)
+	sim.Do(proof.Fixer, func(s kv.Store) {
 		p := open(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
 			time.Sleep(wait)
@@ -195,7 +194,7 @@ func (d *diary) checkOrder(t *testing.T, order []*page) {
 }
 
 func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) {
-	proof.Sweep(t, 200, sparingFixer(powers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 200, sparing(powers), func(sim *kvtest.Sim) {
 		d := newDiary()
 		if step := at(sim); step > 0 {
 			sim.CrashAt("p", step)
@@ -214,7 +213,7 @@ func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) 
 // it reads the record.
 func TestSweep_Records_ANumberTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
 	open := func(s kv.Store) *pages { return openRing(s, sweptShape, quiet) }
-	proof.Sweep(t, 150, sparingFixer(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 150, sparing(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		d := newDiary()
 		first := open(plain{sim.Store()})
 		for _, id := range sweptIDs {
