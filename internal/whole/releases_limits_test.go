@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -103,5 +104,37 @@ func TestReleases_PutDoesNotNoticeAChangeOfAReleaseWithoutVersions(t *testing.T)
 		if err := put(func() { old.change("p003") }); err != nil {
 			t.Errorf("after a change of the other: %v", err)
 		}
+	})
+}
+
+func TestReleases_WhatAReleaseWithoutEndsChangesLivesUntilOneWithThemChangesIt(t *testing.T) {
+	sideBySide(t, app{lacks: "Until"}, app{expires: true}, func(old, next *running) {
+		set := func(id string, until time.Time) error {
+			_, err := next.papers.Update(next.Context(), id, func(p *paper) error {
+				p.Text += "x"
+				if !until.IsZero() {
+					p.Until = until
+				}
+				return nil
+			})
+			return err
+		}
+		end := time.Now().Add(time.Minute)
+		for _, id := range []string{"p003", "p005"} {
+			next.must(set(id, end))
+			old.change(id)
+		}
+		next.must(set("p005", time.Time{}))
+		time.Sleep(2 * time.Minute)
+		if _, err := next.papers.Get(next.Context(), "p005"); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Errorf("what a release with ends has changed again: %v, want ErrNotFound", err)
+		}
+		if p, err := next.papers.Get(next.Context(), "p003"); err != nil || !p.Until.Equal(end) {
+			t.Errorf("what the other has changed: %v, %v, want one with its old end", p, err)
+		}
+		if err := set("p003", time.Time{}); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Errorf("a change that leaves the end in the past: %v, want ErrInvalid", err)
+		}
+		next.must(set("p003", time.Now().Add(time.Hour)))
 	})
 }

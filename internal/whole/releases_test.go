@@ -34,6 +34,8 @@ type paper struct {
 	Until                 time.Time `json:",omitzero"`
 	Version               int64     `json:",omitzero"`
 	Views                 int64     `json:"-"`
+
+	stays bool // a release without ends has changed it last
 }
 
 type papers = kvmodel.Records[paper, string]
@@ -232,9 +234,11 @@ func (r *running) hit(id string) {
 	}
 }
 
+func (p *paper) isPast() bool { return !p.Until.IsZero() && !time.Now().Before(p.Until) }
+
 // find returns the paper with id, if it has not ended.
 func (tr *ledger) find(id string) (paper, bool) {
-	maps.DeleteFunc(tr.all, func(_ string, p paper) bool { return !p.Until.IsZero() && !time.Now().Before(p.Until) })
+	maps.DeleteFunc(tr.all, func(_ string, p paper) bool { return p.isPast() && !p.stays })
 	p, ok := tr.all[id]
 	return p, ok
 }
@@ -279,9 +283,10 @@ func (r *running) change(id string) {
 	if !ok {
 		return
 	}
-	if !r.expires {
-		p.Until = time.Time{}
+	if r.expires && p.isPast() {
+		return // Such a change is refused.
 	}
+	p.stays = !r.expires
 	p.Code, p.Text, p.Score = p.Code+"x", p.Text+"x", (p.Score+59)%101
 	_, err := r.papers.Update(r.Context(), id, func(stored *paper) error {
 		stored.Code, stored.Text, stored.Score = p.Code, p.Text, p.Score
