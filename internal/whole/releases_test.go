@@ -31,6 +31,11 @@ type paper struct {
 	ID, Code, Text, Extra string
 	Tags                  []string
 	Score                 int64
+	Until                 time.Time `json:",omitzero"`
+	Version               int64     `json:",omitzero"`
+	Views                 int64     `json:"-"`
+
+	stays bool // a release without ends has changed it last
 }
 
 type papers = kvmodel.Records[paper, string]
@@ -79,10 +84,14 @@ func without(data []byte, field string) ([]byte, error) {
 
 // app is a release: what its papers are, and what it shows of them.
 type app struct {
-	lacks   string // a field that its papers do not have
-	version int
-	history int
-	shows   []sight
+	lacks    string // a field that its papers do not have
+	version  int
+	history  int
+	counts   bool // its papers have a counter, which it hits
+	hourly   bool // and which it counts by the hour
+	expires  bool // some of its papers end
+	versions bool // its papers count their changes
+	shows    []sight
 }
 
 // A sight makes an index, and returns what it shows and what it should.
@@ -96,8 +105,15 @@ type asked struct {
 
 // ledger is what papers there are.
 type ledger struct {
-	all   map[string]paper
-	moved []string // their ids, by the last change of Text, the newest first
+	all    map[string]paper
+	made   int                 // how many there were
+	moved  []string            // their ids, by the last change of Text, the newest first
+	hours  map[string]int64    // hits of releases that count them by the hour
+	bodies map[string][]string // the codes of a paper, the newest first; "" for one that was not kept
+}
+
+func newLedger() *ledger {
+	return &ledger{all: map[string]paper{}, hours: map[string]int64{}, bodies: map[string][]string{}}
 }
 
 func (tr *ledger) ids(keep func(paper) bool) (ids []string) {
@@ -117,6 +133,7 @@ type running struct {
 	*ledger
 	db     *kvmodel.DB
 	papers *papers
+	views  *index.Counter[string] // nil: it has none
 	looks  []asked
 	needs  bool // one of its answers was ErrNeedsRebuild
 }
@@ -128,13 +145,26 @@ func (a app) run(t *testing.T, m *memkv.Store, tr *ledger) *running {
 		t.Fatal(err)
 	}
 	r := &running{T: t, app: a, ledger: tr, db: db}
-	r.papers = kvmodel.NewRecords(db, kvmodel.Schema[paper, string]{
+	schema := kvmodel.Schema[paper, string]{
 		Name: "Paper", Version: max(a.version, 1), History: a.history,
 		ID:    func(p *paper) string { return p.ID },
 		SetID: func(p *paper, id string) { p.ID = id },
 		Key:   kvmodel.StringKey[string](),
 		Codec: fieldsCodec{a.lacks},
-	})
+	}
+	if a.counts {
+		schema.Counters = []kvmodel.CounterOf[paper]{{Name: "Views", Set: func(p *paper, n int64) { p.Views = n }}}
+	}
+	if a.expires {
+		schema.Expires = func(p *paper) *time.Time { return &p.Until }
+	}
+	if a.versions {
+		schema.Revision = func(p *paper) *int64 { return &p.Version }
+	}
+	r.papers = kvmodel.NewRecords(db, schema)
+	if a.counts {
+		r.views = index.NewCounter(r.papers, "Views")
+	}
 	for _, s := range append(a.shows, records) {
 		r.looks = append(r.looks, s(r.papers))
 	}
@@ -154,15 +184,19 @@ func (r *running) must(err error) {
 	}
 }
 
-// writes makes n papers and changes as many, one every half second.
+// writes makes n papers, changes as many, one every half second, and deletes some.
 func (r *running) writes(n int) {
 	r.Helper()
 	ctx := r.Context()
 	for range n {
-		i := len(r.all)
+		i := r.made
+		r.made++
 		p := paper{ID: fmt.Sprintf("p%03d", i), Code: fmt.Sprint("c", i), Text: "new", Tags: []string{"red", "blue"}[i%2:], Score: int64(i * 37 % 101)}
 		if r.lacks != "Extra" {
 			p.Extra = fmt.Sprint("e", i)
+		}
+		if r.expires && i%3 == 0 {
+			p.Until = time.Now().Add(90*time.Second + 250*time.Millisecond).UTC()
 		}
 		stored := p
 		r.must(r.papers.Create(ctx, &stored))
@@ -172,15 +206,87 @@ func (r *running) writes(n int) {
 			}
 		}
 		r.all[p.ID], r.moved = p, slices.Insert(r.moved, 0, p.ID)
+		r.keepBody(p)
 		time.Sleep(500 * time.Millisecond)
 		r.change(fmt.Sprintf("p%03d", i/2))
+		if i%6 == 5 {
+			r.delete(fmt.Sprintf("p%03d", i/4))
+		}
+		r.hit(fmt.Sprintf("p%03d", i*2/3))
 		time.Sleep(500 * time.Millisecond)
 	}
+	time.Sleep(2 * time.Second)
+}
+
+// hit lets a paper be viewed.
+func (r *running) hit(id string) {
+	r.Helper()
+	p, ok := r.find(id)
+	if !ok || r.views == nil {
+		return
+	}
+	_, err := r.views.Hit(r.Context(), id)
+	r.must(err)
+	p.Views++
+	r.all[id] = p
+	if r.hourly {
+		r.hours[id]++
+	}
+}
+
+func (p *paper) isPast() bool { return !p.Until.IsZero() && !time.Now().Before(p.Until) }
+
+// find returns the paper with id, if it has not ended.
+func (tr *ledger) find(id string) (paper, bool) {
+	maps.DeleteFunc(tr.all, func(_ string, p paper) bool { return p.isPast() && !p.stays })
+	p, ok := tr.all[id]
+	return p, ok
+}
+
+// keepBody notes that r has written p. What a release without a history writes is in none,
+// and the next body hides those before it.
+func (r *running) keepBody(p paper) {
+	kept := r.bodies[p.ID]
+	if r.history == 0 {
+		r.bodies[p.ID] = append([]string{""}, kept...)
+		return
+	}
+	r.bodies[p.ID] = append([]string{p.Code}, kept...)
+}
+
+// past returns the bodies of the paper with id that are shown, the newest first.
+func (tr *ledger) past(id string) (bodies []string) {
+	for _, body := range tr.bodies[id] {
+		if body == "" && len(bodies) > 0 {
+			break
+		}
+		if body != "" {
+			bodies = append(bodies, body)
+		}
+	}
+	return bodies
+}
+
+func (r *running) delete(id string) {
+	r.Helper()
+	if _, ok := r.find(id); !ok {
+		return
+	}
+	r.must(r.papers.Delete(r.Context(), id))
+	delete(r.all, id)
+	r.moved = slices.DeleteFunc(r.moved, func(other string) bool { return other == id })
 }
 
 func (r *running) change(id string) {
 	r.Helper()
-	p := r.all[id]
+	p, ok := r.find(id)
+	if !ok {
+		return
+	}
+	if r.expires && p.isPast() {
+		return // Such a change is refused.
+	}
+	p.stays = !r.expires
 	p.Code, p.Text, p.Score = p.Code+"x", p.Text+"x", (p.Score+59)%101
 	_, err := r.papers.Update(r.Context(), id, func(stored *paper) error {
 		stored.Code, stored.Text, stored.Score = p.Code, p.Text, p.Score
@@ -188,12 +294,14 @@ func (r *running) change(id string) {
 	})
 	r.must(err)
 	r.all[id] = p
+	r.keepBody(p)
 	r.moved = slices.Insert(slices.DeleteFunc(r.moved, func(other string) bool { return other == id }), 0, id)
 }
 
 // look asks for all that the release shows. It fails if an answer is wrong.
 func (r *running) look(when string) {
 	r.Helper()
+	r.find("")
 	for i, l := range r.looks {
 		got, err := l.show(r.Context())
 		switch {
@@ -238,7 +346,7 @@ type row struct{ old, new app }
 
 // judge returns the cells of the row.
 func (c row) judge(t *testing.T) (cells []string) {
-	m, tr := memkv.New(memkv.Options{}), &ledger{all: map[string]paper{}}
+	m, tr := memkv.New(memkv.Options{}), newLedger()
 	old := c.old.run(t, m, tr)
 	old.writes(20)
 	next := c.new.run(t, m, tr)
@@ -269,198 +377,6 @@ func (c row) judge(t *testing.T) (cells []string) {
 	return cells
 }
 
-// What releases show.
-
-func records(p *papers) asked {
-	return asked{
-		show: func(ctx context.Context) (ids []string, err error) {
-			for rec, err := range p.All(ctx) {
-				if err != nil {
-					return nil, err
-				}
-				ids = append(ids, fmt.Sprint(rec.ID, rec.Code, rec.Text, rec.Score, rec.Tags))
-			}
-			slices.Sort(ids)
-			return ids, nil
-		},
-		want: func(tr *ledger) (all []string) {
-			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
-				p := tr.all[id]
-				all = append(all, fmt.Sprint(p.ID, p.Code, p.Text, p.Score, p.Tags))
-			}
-			return all
-		},
-	}
-}
-
-// extra shows the field of that name.
-func extra(p *papers) asked {
-	return asked{
-		show: func(ctx context.Context) (all []string, err error) {
-			for rec, err := range p.All(ctx) {
-				if err != nil {
-					return nil, err
-				}
-				if rec.Extra != "" {
-					all = append(all, rec.ID+rec.Extra)
-				}
-			}
-			slices.Sort(all)
-			return all, nil
-		},
-		want: func(tr *ledger) (all []string) {
-			for _, id := range tr.ids(func(p paper) bool { return p.Extra != "" }) {
-				all = append(all, id+tr.all[id].Extra)
-			}
-			return all
-		},
-	}
-}
-
-func idsOf(all []*paper) (ids []string) {
-	for _, p := range all {
-		ids = append(ids, p.ID)
-	}
-	return ids
-}
-
-func unique(p *papers) asked {
-	u := index.NewUnique(p, kvmodel.IndexSpec[paper, string]{
-		Name: "ByCode", Def: "unique Code string", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
-		Values: func(p *paper) []string { return []string{p.Code} },
-	})
-	return asked{
-		show: func(ctx context.Context) (ids []string, err error) {
-			for i := range 130 {
-				for _, more := range []string{"", "x", "xx", "xxx", "xxxx"} {
-					rec, err := u.Find(ctx, fmt.Sprint("c", i, more))
-					if err == nil {
-						ids = append(ids, rec.ID)
-					} else if !errors.Is(err, kvmodel.ErrNotFound) {
-						return nil, err
-					}
-				}
-			}
-			slices.Sort(ids)
-			return ids, nil
-		},
-		want: func(tr *ledger) []string { return slices.Sorted(maps.Keys(tr.all)) },
-	}
-}
-
-// tagged shows the papers with the tag red; of a list with other conditions, those with a
-// score below 50.
-func tagged(def string, low bool, options ...index.ListOption) sight {
-	fits := func(p *paper) bool { return !low || p.Score < 50 }
-	return func(p *papers) asked {
-		l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
-			Name: "ByTags", Def: def, Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
-			Values: func(p *paper) []string { return p.Tags }, If: fits,
-		}, options...)
-		return asked{
-			show: func(ctx context.Context) (ids []string, err error) {
-				for rec, err := range l.Of("red").All(ctx) {
-					if err != nil {
-						return nil, err
-					}
-					ids = append(ids, rec.ID)
-				}
-				slices.Sort(ids)
-				return ids, nil
-			},
-			want: func(tr *ledger) []string {
-				return tr.ids(func(p paper) bool { return slices.Contains(p.Tags, "red") && fits(&p) })
-			},
-		}
-	}
-}
-
-// newest shows a timeline: by the last change of Text, or by a value that never changes,
-// and so in the order in which papers were made.
-func newest(def string, spec timeline.Spec[paper]) sight {
-	return func(p *papers) asked {
-		spec := spec
-		spec.Name, spec.Def = "Newest", def
-		want := func(tr *ledger) []string { return tr.moved }
-		if spec.Value == nil {
-			spec.Value = func(p *paper) string { return timeline.Text(p.Text) }
-		} else {
-			want = func(tr *ledger) (ids []string) {
-				ids = slices.Sorted(maps.Keys(tr.all))
-				slices.Reverse(ids)
-				return ids
-			}
-		}
-		ring := timeline.NewRing(p, spec)
-		const shown = 12
-		return asked{
-			show: func(ctx context.Context) ([]string, error) {
-				l, err := ring.Page(ctx, "", shown)
-				return idsOf(l.Items), err
-			},
-			want: func(tr *ledger) []string { return want(tr)[:min(shown, len(tr.all))] },
-		}
-	}
-}
-
-// news shows the events that a release with another keep shows as well.
-func news(keep int, layout timeline.Layout) sight {
-	return func(p *papers) asked {
-		events := timeline.NewEvents(p.DB(), timeline.EventsSpec[paper, string]{
-			Name: "News", Key: kvmodel.StringKey[string](), By: func(*paper) string { return "all" },
-			Codec: fieldsCodec{}, Keep: keep, Layout: layout,
-		})
-		const shown = 10
-		return asked{
-			made: func(ctx context.Context, p paper) error { return events.Push(ctx, p) },
-			show: func(ctx context.Context) (ids []string, err error) {
-				all, err := events.Latest(ctx, "all", shown)
-				for _, p := range all {
-					ids = append(ids, p.ID)
-				}
-				return ids, err
-			},
-			want: func(tr *ledger) []string {
-				ids := slices.Sorted(maps.Keys(tr.all))
-				slices.Reverse(ids)
-				return ids[:min(shown, len(ids))]
-			},
-		}
-	}
-}
-
-// top shows a ranking by score.
-func top(spec ranking.Spec[paper, int64]) sight {
-	return func(p *papers) asked {
-		spec.Name, spec.Def, spec.Of = "TopScore", "ranking Score int", ranking.Int[int64]()
-		spec.Score = func(p *paper) int64 { return p.Score }
-		board := ranking.NewBoard(p, spec)
-		return asked{
-			show: func(ctx context.Context) (scores []string, err error) {
-				l, err := board.Page(ctx, "", 20)
-				for _, p := range l.Items {
-					scores = append(scores, fmt.Sprint(p.Score))
-				}
-				return scores, err
-			},
-			want: func(tr *ledger) (scores []string) {
-				var all []int64
-				for _, p := range tr.all {
-					all = append(all, p.Score)
-				}
-				slices.Sort(all)
-				if !spec.Low {
-					slices.Reverse(all)
-				}
-				for _, n := range all[:min(20, len(all))] {
-					scores = append(scores, fmt.Sprint(n))
-				}
-				return scores
-			},
-		}
-	}
-}
-
 var (
 	tags     = tagged("list Tags string each", false)
 	ring     = newest("timeline Text", timeline.Spec[paper]{Shape: timeline.Shape{Size: 20, Segment: 4}})
@@ -475,13 +391,22 @@ var (
 
 func shows(all ...sight) app { return app{shows: all} }
 
+// hits is a release that hits the counter of its papers, and shows it.
+func hits(all ...sight) app { return app{counts: true, shows: append(all, views)} }
+
+func hitsHourly(keep int) app {
+	a := hits(viewed(boardSpec{Per: ranking.Hour, Keep: keep}))
+	a.hourly = true
+	return a
+}
+
 // rows are the changes of the table.
 var rows = map[string]row{
 	"nothing":                       {shows(unique, tags, ring, board), shows(unique, tags, ring, board)},
 	"a field added":                 {app{lacks: "Extra", shows: []sight{tags}}, app{shows: []sight{tags, extra}}},
 	"a field removed":               {app{shows: []sight{tags, extra}}, app{lacks: "Extra", shows: []sight{tags}}},
 	"`version=` raised":             {app{version: 1, shows: []sight{tags}}, app{version: 2, shows: []sight{tags}}},
-	"`history=` added":              {app{shows: []sight{tags}}, app{history: 5, shows: []sight{tags}}},
+	"`history=` added":              {app{shows: []sight{tags}}, app{history: 5, shows: []sight{tags, past}}},
 	"`unique` added":                {shows(tags), shows(tags, unique)},
 	"`unique` removed":              {shows(tags, unique), shows(tags)},
 	"`list` added":                  {shows(unique), shows(unique, tags)},
@@ -500,10 +425,44 @@ var rows = map[string]row{
 	"`order=low`":                   {shows(board), shows(top(ranking.Spec[paper, int64]{Low: true}))},
 	"`ties=shared`":                 {shows(board), shows(top(ranking.Spec[paper, int64]{Shared: true}))},
 	"events with another `keep=`": {
-		shows(news(10, timeline.Appended)), shows(news(30, timeline.Appended)),
+		shows(news(newsSpec{Keep: 10})), shows(news(newsSpec{Keep: 30})),
 	},
-	"`if=`":     {shows(tags), shows(tagged("list Tags string each if Low", true))},
-	"`shards=`": {shows(made), shows(newest("timeline ID shards 3", timeline.Spec[paper]{Value: byID, Shards: 3}))},
+	"events with another `keep=`, packed": {
+		shows(news(newsSpec{Keep: 10, Layout: timeline.Packed})), shows(news(newsSpec{Keep: 30, Layout: timeline.Packed})),
+	},
+	"events with another `ttl=`, packed": {
+		shows(news(newsSpec{TTL: time.Hour, Layout: timeline.Packed})), shows(news(newsSpec{TTL: 2 * time.Hour, Layout: timeline.Packed})),
+	},
+	"events with `once=` added": {
+		shows(news(newsSpec{})), shows(news(newsSpec{Once: func(p *paper) string { return p.ID }})),
+	},
+	"events with `once=` removed": {
+		shows(news(newsSpec{Once: func(p *paper) string { return p.ID }})), shows(news(newsSpec{})),
+	},
+	"`version`, the field, added":             {app{lacks: "Version", shows: []sight{tags}}, app{versions: true, shows: []sight{tags}}},
+	"a model added":                           {shows(tags), shows(tags, shelves)},
+	"a model removed":                         {shows(tags, shelves), shows(tags)},
+	"an index renamed, with `was=`":           {shows(unique, tags), shows(uniqueOf("Number"), tags)},
+	"a `list` of another field":               {shows(unique, tags), shows(unique, coded)},
+	"`by=`":                                   {shows(board), shows(topByTag)},
+	"`scale=`":                                {shows(grades(1)), shows(grades(2))},
+	"`history=` removed":                      {app{history: 5, shows: []sight{tags, past}}, app{shows: []sight{tags}}},
+	"another `history=`":                      {app{history: 5, shows: []sight{tags, past}}, app{history: 20, shows: []sight{tags, past}}},
+	"`expires` added":                         {app{lacks: "Until", shows: []sight{unique, tags, made}}, app{expires: true, shows: []sight{unique, tags, made}}},
+	"`expires` removed":                       {app{expires: true, shows: []sight{unique, tags, made}}, app{lacks: "Until", shows: []sight{unique, tags, made}}},
+	"`expires` added to one with a `ranking`": {app{lacks: "Until", shows: []sight{board}}, app{expires: true, shows: []sight{board}}},
+	"a `counter` added":                       {app{shows: []sight{tags}}, app{counts: true, shows: []sight{tags, views}}},
+	"a `counter` removed":                     {app{counts: true, shows: []sight{tags, views}}, app{shows: []sight{tags}}},
+	"`batch=`":                                {hits(viewed(boardSpec{})), hits(viewed(boardSpec{Batch: ranking.Every}))},
+	"a `ranking` of a counter added":          {hits(), hits(viewed(boardSpec{}))},
+	"a `ranking` of a counter removed":        {hits(viewed(boardSpec{})), hits()},
+	"`ranking,per=` added":                    {hits(), hitsHourly(2)},
+	"`ranking,per=` removed":                  {hitsHourly(2), hits()},
+	"`ranking,per=` with another `keep=`":     {hitsHourly(2), hitsHourly(5)},
+	"`count=` added":                          {shows(tags), shows(counted)},
+	"`count=` removed":                        {shows(counted), shows(tags)},
+	"`if=`":                                   {shows(tags), shows(tagged("list Tags string each if Low", true))},
+	"`shards=`":                               {shows(made), shows(newest("timeline ID shards 3", timeline.Spec[paper]{Value: byID, Shards: 3}))},
 }
 
 func TestReleases_DoSideBySideWhatTheTableSays(t *testing.T) {

@@ -47,6 +47,7 @@ type lockedItem struct {
 	name, form string
 	line       int       // of a lock that was read
 	pos        token.Pos // of an index in the source
+	alias      bool      // of a field in the source: it is an older name
 }
 
 // index returns where in items the one called name is, or -1.

@@ -86,9 +86,9 @@ type fieldWalk struct {
 // that is also read under older names is listed under each.
 func (w *fieldWalk) walk(t types.Type, prefix string) {
 	for _, f := range w.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
-		for _, name := range f.Names {
+		for i, name := range f.Names {
 			form := w.form(f.Type, prefix+name)
-			w.found = append(w.found, lockedItem{name: prefix + name, form: form})
+			w.found = append(w.found, lockedItem{name: prefix + name, form: form, alias: i > 0})
 		}
 	}
 }

@@ -97,17 +97,21 @@ func (c comparison) version(was, is *lockedModel) {
 // id reports that the id makes other keys: the records would stay under the old ones.
 func (c comparison) id(was, is *lockedModel) {
 	sameForm := func(a, b lockedItem) bool { return a.form == b.form }
-	if !slices.EqualFunc(was.id, is.id, sameForm) || swapped(was.id, is.id) {
+	if !slices.EqualFunc(was.id, is.id, sameForm) || isOther(was.id, is) {
 		c.At(is.source.Pos, "the id of %s was %s and is %s: its records would stay under their old keys; keep the old id, or export the records, run kvgen -accept and import them",
 			is.source.Name, describeID(was.id), describeID(is.id))
 	}
 }
 
-// swapped reports whether a part of the id a has moved in b. It would then stand
-// for another part than before.
-func swapped(a, b []lockedItem) bool {
-	for i, part := range a {
-		if j := index(b, part.name); j >= 0 && j != i {
+// isOther reports whether a part of the id was is another field in is: one that was another
+// part, or one that stands beside the field that it was. A field that was renamed is the
+// same.
+func isOther(was []lockedItem, is *lockedModel) bool {
+	for i, part := range was {
+		if is.id[i].name == part.name {
+			continue
+		}
+		if old, ok := find(is.fields, part.name); ok && !old.alias {
 			return true
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // Copy is the journal of any process, as it was read.
 type Copy struct {
 	Process string
-	Tick    uint64
+	Tick    uint64 // as Other.Head has it
 	Lines   []Line
 	Bytes   int // of the lines
 
@@ -42,7 +42,7 @@ func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 	if c.head, err = decodeHead(r.Value); err != nil {
 		return c, err
 	}
-	c.Tick = c.head.tick
+	c.Tick = c.head.sign()
 	return c, c.readSegments(ctx, s)
 }
 

@@ -39,6 +39,14 @@ const maxSegments = 200_000
 // closedTick marks the head of a journal that is being removed.
 const closedTick = 1 << 62
 
+// sign returns the tick as a sign of life: 0 if another process has closed the head.
+func (h head) sign() uint64 {
+	if h.tick == closedTick {
+		return 0
+	}
+	return h.tick
+}
+
 func (h head) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(h.lowest))
 	b = binary.AppendUvarint(b, uint64(h.highest))

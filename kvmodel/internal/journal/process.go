@@ -42,13 +42,14 @@ func Others(ctx context.Context, s kv.Store, own func(process string) bool, know
 	return others, nil
 }
 
-// Head returns the tick and the shapes of the process, none if its head is gone.
+// Head returns the tick and the shapes of the process, none if its head is gone. One that
+// is being removed has the tick 0.
 func (o Other) Head() (tick uint64, shapes []string, err error) {
 	if o.head.Err != nil {
 		return 0, nil, nil
 	}
 	h, err := decodeHead(o.head.Value)
-	return h.tick, h.shapes, err
+	return h.sign(), h.shapes, err
 }
 
 // listProcess puts process into the list of processes or takes it out.

@@ -246,7 +246,9 @@ func (j *Journal) Alive() (ticked, since time.Time) {
 func HeadKey(process string) string { return headKey.Key(process) }
 
 // Seen notes what a get of the head of process, which is this one, has answered. It
-// returns ErrNone if another process has taken this one for dead.
+// returns ErrNone if another process has taken this one for dead. A head that has gone back
+// is left for the next tick, which every line brings and which reads it again: by now this
+// process may have written a later one than got has seen.
 func (j *Journal) Seen(process string, got kv.Result) error {
 	if got.Err != nil && !errors.Is(got.Err, kv.ErrNotFound) {
 		return got.Err

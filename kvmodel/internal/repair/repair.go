@@ -73,8 +73,8 @@ func New(c Config) *Repairer {
 	return &Repairer{Config: c, signs: signs{now: c.Now, orphans: c.Alone, last: make(map[string]*sign)}}
 }
 
-// IsDead reports whether the tick of process, which is seen now, has not changed
-// for long.
+// IsDead reports whether the tick of process, which is seen now, has not risen for
+// long.
 func (r *Repairer) IsDead(process string, tick uint64) bool { return r.signs.isDead(process, tick) }
 
 // Repair looks once at the journals of all other processes, and repairs those of

@@ -41,22 +41,33 @@ type signs struct {
 // sign is the last sign of life of a process, and how much of its journal has
 // been repaired since.
 type sign struct {
-	tick    uint64
-	seen    time.Time
-	orphan  bool // it was dead when this process began to use the store alone
-	moved   bool // it was seen to write, and that was not dealt with yet
+	tick    uint64    // as it was seen last
+	highest uint64    // that was seen
+	seen    time.Time // when it rose
+	orphan  bool      // it was dead when this process began to use the store alone
+	moved   bool      // it was seen to write, and that was not dealt with yet
 	covered [parts]extent
 }
 
-// isDead notes that a process's tick was seen, and reports whether it has not
-// changed for long.
+// isDead notes that a process's tick was seen, and reports whether it has not risen for
+// long.
+//
+// A process counts up under a name of its own, so whatever it writes is higher than all
+// before. A lower tick was not written: the store has gone back, or shows now one state of
+// its head and now another. That is no sign of life, or the dead would live as long as it
+// goes on; nor of death, since a process that lives writes a higher one next, or goes on
+// under another name.
 func (s *signs) isDead(process string, tick uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := s.last[process]
-	if last == nil || last.tick != tick {
-		s.last[process] = &sign{tick: tick, seen: s.now(), orphan: last == nil && s.orphans, moved: last != nil || s.looked}
+	if last == nil || tick > last.highest {
+		s.last[process] = &sign{tick: tick, highest: tick, seen: s.now(), orphan: last == nil && s.orphans, moved: last != nil || s.looked}
 		return s.last[process].orphan
+	}
+	if tick != last.tick {
+		// What was repaired may have gone back as well.
+		last.tick, last.covered = tick, [parts]extent{}
 	}
 	return last.orphan || s.now().Sub(last.seen) >= deadAfter
 }

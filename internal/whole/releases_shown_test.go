@@ -1,0 +1,459 @@
+package whole_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// What the releases of the table show.
+
+type (
+	boardSpec = ranking.Spec[paper, int64]
+	newsSpec  = timeline.EventsSpec[paper, string]
+)
+
+func records(p *papers) asked {
+	return asked{
+		show: func(ctx context.Context) (ids []string, err error) {
+			for rec, err := range p.All(ctx) {
+				if err != nil {
+					return nil, err
+				}
+				ids = append(ids, fmt.Sprint(rec.ID, rec.Code, rec.Text, rec.Score, rec.Tags))
+			}
+			slices.Sort(ids)
+			return ids, nil
+		},
+		want: func(tr *ledger) (all []string) {
+			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
+				p := tr.all[id]
+				all = append(all, fmt.Sprint(p.ID, p.Code, p.Text, p.Score, p.Tags))
+			}
+			return all
+		},
+	}
+}
+
+// extra shows the field of that name.
+func extra(p *papers) asked {
+	return asked{
+		show: func(ctx context.Context) (all []string, err error) {
+			for rec, err := range p.All(ctx) {
+				if err != nil {
+					return nil, err
+				}
+				if rec.Extra != "" {
+					all = append(all, rec.ID+rec.Extra)
+				}
+			}
+			slices.Sort(all)
+			return all, nil
+		},
+		want: func(tr *ledger) (all []string) {
+			for _, id := range tr.ids(func(p paper) bool { return p.Extra != "" }) {
+				all = append(all, id+tr.all[id].Extra)
+			}
+			return all
+		},
+	}
+}
+
+func idsOf(all []*paper) (ids []string) {
+	for _, p := range all {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+func unique(p *papers) asked { return uniqueOf("Code")(p) }
+
+// uniqueOf shows papers by their code, which is a field of that name.
+func uniqueOf(field string) sight {
+	return func(p *papers) asked {
+		u := index.NewUnique(p, kvmodel.IndexSpec[paper, string]{
+			Name: "ByCode", Def: "unique Code string", Fields: []string{field}, Key: kvmodel.StringKey[string](),
+			Values: func(p *paper) []string { return []string{p.Code} },
+		})
+		return asked{
+			show: func(ctx context.Context) (ids []string, err error) {
+				for i := range 130 {
+					for _, more := range []string{"", "x", "xx", "xxx", "xxxx"} {
+						rec, err := u.Find(ctx, fmt.Sprint("c", i, more))
+						if err == nil {
+							ids = append(ids, rec.ID)
+						} else if !errors.Is(err, kvmodel.ErrNotFound) {
+							return nil, err
+						}
+					}
+				}
+				slices.Sort(ids)
+				return ids, nil
+			},
+			want: func(tr *ledger) []string { return slices.Sorted(maps.Keys(tr.all)) },
+		}
+	}
+}
+
+// tagged shows the papers with the tag red; of a list with other conditions, those with a
+// score below 50.
+func tagged(def string, low bool, options ...index.ListOption) sight {
+	fits := func(p *paper) bool { return !low || p.Score < 50 }
+	return func(p *papers) asked {
+		l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
+			Name: "ByTags", Def: def, Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
+			Values: func(p *paper) []string { return p.Tags }, If: fits,
+		}, options...)
+		return asked{
+			show: func(ctx context.Context) (ids []string, err error) {
+				for rec, err := range l.Of("red").All(ctx) {
+					if err != nil {
+						return nil, err
+					}
+					ids = append(ids, rec.ID)
+				}
+				slices.Sort(ids)
+				return ids, nil
+			},
+			want: func(tr *ledger) []string {
+				return tr.ids(func(p paper) bool { return slices.Contains(p.Tags, "red") && fits(&p) })
+			},
+		}
+	}
+}
+
+// newest shows a timeline: by the last change of Text, or by a value that never changes,
+// and so in the order in which papers were made.
+func newest(def string, spec timeline.Spec[paper]) sight {
+	return func(p *papers) asked {
+		spec := spec
+		spec.Name, spec.Def = "Newest", def
+		want := func(tr *ledger) []string { return tr.moved }
+		if spec.Value == nil {
+			spec.Value = func(p *paper) string { return timeline.Text(p.Text) }
+		} else {
+			want = func(tr *ledger) (ids []string) {
+				ids = slices.Sorted(maps.Keys(tr.all))
+				slices.Reverse(ids)
+				return ids
+			}
+		}
+		ring := timeline.NewRing(p, spec)
+		const shown = 12
+		return asked{
+			show: func(ctx context.Context) ([]string, error) {
+				l, err := ring.Page(ctx, "", shown)
+				return idsOf(l.Items), err
+			},
+			want: func(tr *ledger) []string { return want(tr)[:min(shown, len(tr.all))] },
+		}
+	}
+}
+
+// news shows the events that a release with other options shows as well.
+func news(spec timeline.EventsSpec[paper, string]) sight {
+	return func(p *papers) asked {
+		spec := spec
+		spec.Name, spec.Key, spec.Codec = "News", kvmodel.StringKey[string](), fieldsCodec{}
+		spec.By = func(*paper) string { return "all" }
+		events := timeline.NewEvents(p.DB(), spec)
+		const shown = 10
+		return asked{
+			made: func(ctx context.Context, p paper) error { return events.Push(ctx, p) },
+			show: func(ctx context.Context) (ids []string, err error) {
+				all, err := events.Latest(ctx, "all", shown)
+				for _, p := range all {
+					ids = append(ids, p.ID)
+				}
+				return ids, err
+			},
+			want: func(tr *ledger) (ids []string) {
+				for i := range min(shown, tr.made) {
+					ids = append(ids, fmt.Sprintf("p%03d", tr.made-1-i))
+				}
+				return ids
+			},
+		}
+	}
+}
+
+// top shows a ranking by score.
+func top(spec ranking.Spec[paper, int64]) sight {
+	return func(p *papers) asked {
+		spec.Name, spec.Def, spec.Of = "TopScore", "ranking Score int", ranking.Int[int64]()
+		spec.Score = func(p *paper) int64 { return p.Score }
+		board := ranking.NewBoard(p, spec)
+		return asked{
+			show: func(ctx context.Context) (scores []string, err error) {
+				l, err := board.Page(ctx, "", 20)
+				for _, p := range l.Items {
+					scores = append(scores, fmt.Sprint(p.Score))
+				}
+				return scores, err
+			},
+			want: func(tr *ledger) (scores []string) {
+				var all []int64
+				for _, p := range tr.all {
+					all = append(all, p.Score)
+				}
+				slices.Sort(all)
+				if !spec.Low {
+					slices.Reverse(all)
+				}
+				for _, n := range all[:min(20, len(all))] {
+					scores = append(scores, fmt.Sprint(n))
+				}
+				return scores
+			},
+		}
+	}
+}
+
+// views shows the counter of each paper.
+func views(p *papers) asked {
+	list := func(id string, views int64) string { return fmt.Sprint(id, ": ", views) }
+	return asked{
+		show: func(ctx context.Context) (all []string, err error) {
+			for rec, err := range p.All(ctx) {
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, list(rec.ID, rec.Views))
+			}
+			slices.Sort(all)
+			return all, nil
+		},
+		want: func(tr *ledger) (all []string) {
+			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
+				all = append(all, list(id, tr.all[id].Views))
+			}
+			return all
+		},
+	}
+}
+
+// coded shows the list that tagged shows, of another field.
+func coded(p *papers) asked {
+	l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
+		Name: "ByTags", Def: "list Code string", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
+		Values: func(p *paper) []string { return []string{p.Code[:2]} },
+	})
+	return asked{
+		show: func(ctx context.Context) (ids []string, err error) {
+			for rec, err := range l.Of("c1").All(ctx) {
+				if err != nil {
+					return nil, err
+				}
+				ids = append(ids, rec.ID)
+			}
+			slices.Sort(ids)
+			return ids, nil
+		},
+		want: func(tr *ledger) []string {
+			return tr.ids(func(p paper) bool { return p.Code[:2] == "c1" })
+		},
+	}
+}
+
+// topByTag shows the ranking that top shows, split.
+func topByTag(p *papers) asked {
+	boards := ranking.NewBoards(p, ranking.Spec[paper, int64]{
+		Name: "TopScore", Def: "ranking Score int by Tags string", Of: ranking.Int[int64](), Score: func(p *paper) int64 { return p.Score },
+	}, ranking.By[paper, string]{Key: kvmodel.StringKey[string](), Value: func(p *paper) string { return p.Tags[0] }})
+	return asked{
+		show: func(ctx context.Context) (scores []string, err error) {
+			l, err := boards.Of("red").Page(ctx, "", 20)
+			for _, p := range l.Items {
+				scores = append(scores, fmt.Sprint(p.Score))
+			}
+			return scores, err
+		},
+		want: func(tr *ledger) []string {
+			return first(20, tr, func(p paper) (int64, bool) { return p.Score, p.Tags[0] == "red" })
+		},
+	}
+}
+
+// grades shows a ranking by a number of which that many decimals count.
+func grades(scale int) sight {
+	return func(p *papers) asked {
+		grade := func(p *paper) float64 { return float64(p.Score) / 4 }
+		board := ranking.NewBoard(p, ranking.Spec[paper, float64]{
+			Name: "TopGrade", Def: fmt.Sprint("ranking Grade decimal ", scale), Of: ranking.Decimal[float64](scale), Score: grade,
+		})
+		return asked{
+			show: func(ctx context.Context) (scores []string, err error) {
+				l, err := board.Page(ctx, "", 20)
+				for _, p := range l.Items {
+					scores = append(scores, fmt.Sprint(p.Score/2))
+				}
+				return scores, err
+			},
+			want: func(tr *ledger) (scores []string) {
+				return first(20, tr, func(p paper) (int64, bool) { return p.Score / 2, true })
+			},
+		}
+	}
+}
+
+// first returns the n highest numbers of papers.
+func first(n int, tr *ledger, of func(paper) (int64, bool)) (texts []string) {
+	var all []int64
+	for _, p := range tr.all {
+		if n, ok := of(p); ok {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	slices.Reverse(all)
+	for _, n := range all[:min(n, len(all))] {
+		texts = append(texts, fmt.Sprint(n))
+	}
+	return texts
+}
+
+// past shows the last bodies of each paper.
+func past(p *papers) asked {
+	h := kvmodel.NewHistory(p)
+	const shown = 3
+	return asked{
+		show: func(ctx context.Context) (all []string, err error) {
+			for rec, err := range p.All(ctx) {
+				if err != nil {
+					return nil, err
+				}
+				revisions, err := h.Of(ctx, rec.ID, shown)
+				if err != nil {
+					return nil, err
+				}
+				text := rec.ID
+				for _, r := range revisions {
+					text += " " + r.Item.Code
+				}
+				all = append(all, text)
+			}
+			slices.Sort(all)
+			return all, nil
+		},
+		want: func(tr *ledger) (all []string) {
+			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
+				bodies := tr.past(id)
+				all = append(all, strings.Join(append([]string{id}, bodies[:min(shown, len(bodies))]...), " "))
+			}
+			return all
+		},
+	}
+}
+
+// viewed shows a ranking by the counter.
+func viewed(spec ranking.Spec[paper, int64]) sight {
+	return func(p *papers) asked {
+		spec := spec
+		spec.Name, spec.Def, spec.Of = "TopViews", "ranking Views int counted", ranking.Int[int64]()
+		spec.Counter = p.DB().Tally("Paper", "Views")
+		if spec.Per != ranking.Forever {
+			spec.Name, spec.Def = "TopViewsPerHour", "ranking Views int counted per hour"
+		}
+		board := ranking.NewBoard(p, spec)
+		return asked{
+			show: func(ctx context.Context) (all []string, err error) {
+				l, err := board.Table(ctx, "", 30)
+				for _, p := range l.Places {
+					all = append(all, fmt.Sprint(p.Score))
+				}
+				return all, err
+			},
+			want: func(tr *ledger) []string {
+				return first(30, tr, func(p paper) (int64, bool) {
+					n := p.Views
+					if spec.Per != ranking.Forever {
+						n = tr.hours[p.ID]
+					}
+					return n, n > 0
+				})
+			},
+		}
+	}
+}
+
+// A shelf counts the papers with a tag.
+type shelf struct {
+	Tag    string
+	Papers int64 `json:"-"`
+}
+
+type shelfCodec struct{}
+
+func (shelfCodec) Append(dst []byte, v *shelf) ([]byte, error) { return append(dst, v.Tag...), nil }
+func (shelfCodec) Merge(_, next []byte) ([]byte, error)        { return next, nil }
+func (shelfCodec) Unmarshal(data []byte, v *shelf) (bool, error) {
+	v.Tag = string(data)
+	return false, nil
+}
+
+func shelvesOf(p *papers, counters ...kvmodel.CounterOf[shelf]) *kvmodel.Records[shelf, string] {
+	return kvmodel.NewRecords(p.DB(), kvmodel.Schema[shelf, string]{
+		Name: "Shelf", Version: 1, Key: kvmodel.StringKey[string](), Codec: shelfCodec{}, Counters: counters,
+		ID: func(v *shelf) string { return v.Tag }, SetID: func(v *shelf, tag string) { v.Tag = tag },
+	})
+}
+
+// shelves shows another model, of which a release makes a record with each paper.
+func shelves(p *papers) asked {
+	records := shelvesOf(p)
+	made := map[string]bool{}
+	return asked{
+		made: func(ctx context.Context, p paper) error {
+			made[p.ID] = true
+			return records.Create(ctx, &shelf{Tag: p.ID})
+		},
+		show: func(ctx context.Context) (tags []string, err error) {
+			for rec, err := range records.All(ctx) {
+				if err != nil {
+					return nil, err
+				}
+				if made[rec.Tag] {
+					tags = append(tags, rec.Tag)
+				}
+			}
+			slices.Sort(tags)
+			return tags, nil
+		},
+		want: func(*ledger) []string { return slices.Sorted(maps.Keys(made)) },
+	}
+}
+
+// counted shows the red papers, by a list that a counter follows, and how many they are.
+func counted(p *papers) asked {
+	shelves := shelvesOf(p, kvmodel.CounterOf[shelf]{Name: "Papers", Derived: true, Set: func(v *shelf, n int64) { v.Papers = n }})
+	list := tagged("list Tags string each", false, index.Counted("Shelf", "Papers"))(p)
+	return asked{
+		made: func(ctx context.Context, _ paper) error {
+			err := shelves.Create(ctx, &shelf{Tag: "red"})
+			if errors.Is(err, kvmodel.ErrExists) {
+				return nil
+			}
+			return err
+		},
+		show: func(ctx context.Context) ([]string, error) {
+			v, err := shelves.Get(ctx, "red")
+			if err != nil {
+				return nil, err
+			}
+			ids, err := list.show(ctx)
+			return append(ids, fmt.Sprint(v.Papers)), err
+		},
+		want: func(tr *ledger) []string {
+			ids := list.want(tr)
+			return append(ids, fmt.Sprint(len(ids)))
+		},
+	}
+}

@@ -1,0 +1,197 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// In the model of a build, processes build one index by the real leases, in every order of
+// their operations. What is built has a token, under which each of a few records is
+// entered; "built" says which, and that it is whole. Nobody's clock goes: whoever sees one
+// beat twice takes the owner for dead, which may be dead, or asleep, or just slow. In every
+// state another process tries to end the build on its own, so no one has to die in a step.
+
+const builtKey = "built"
+
+type (
+	// world is what there is besides the store.
+	world struct {
+		records int64
+		kept    map[string]int64 // how far builds have come, by token, as their owners know
+	}
+
+	// builder is a process that builds.
+	builder struct {
+		*world
+		kv.Store
+		item   *Item
+		leaves bool // it ends after the first record, as by a Close
+	}
+)
+
+func (w *world) builder(name string, s kv.Store) *builder {
+	var now time.Time
+	clock := func() time.Time { now = now.Add(deadAfter); return now }
+	return &builder{world: w, Store: s, item: &Item{Store: s, Now: clock, Model: "M", Owner: name}}
+}
+
+// surely writes until it is known what came of it.
+func (b *builder) surely(op kv.Op) error {
+	for {
+		if _, err := kv.One(context.Background(), b, op); !errors.Is(err, kv.ErrUnclear) {
+			return err
+		}
+	}
+}
+
+func (b *builder) built() (value string, version kv.Version) {
+	r, _ := kv.One(context.Background(), b, kv.OpGet(builtKey))
+	return string(r.Value), r.Version
+}
+
+func entryKey(token string, record int64) string { return fmt.Sprint("entry:", token, ":", record) }
+
+// build tries to build until the index is whole, or the tries are used up.
+func (b *builder) build(tries int) {
+	for range tries {
+		token, version := b.built()
+		if strings.HasPrefix(token, "whole ") {
+			return
+		}
+		if token == "" {
+			token = fmt.Sprint(b.item.Owner, version)
+			if err := b.surely(kv.OpReplace(builtKey, version, []byte(token))); err != nil {
+				continue
+			}
+		}
+		begin := func(context.Context, bool) (int64, error) { return 1, nil }
+		lease, err := b.item.Claim(context.Background(), []string{token}, begin)
+		if err == nil && b.enter(lease, token) {
+			return
+		}
+	}
+}
+
+// enter enters what is left, and marks the index. It reports whether the process is done.
+func (b *builder) enter(lease *Lease, token string) (done bool) {
+	ctx, st := context.Background(), lease.Found
+	for st.Reached.IDs < b.records {
+		st.Reached.IDs++
+		_ = b.surely(kv.OpSet(entryKey(token, st.Reached.IDs), []byte("x")))
+		if err := lease.Keep(ctx, b, st); err != nil {
+			return false
+		}
+		b.kept[token] = max(b.kept[token], st.Reached.IDs)
+		if b.leaves {
+			_ = lease.Release(ctx)
+			return true
+		}
+	}
+	if value, version := b.built(); value == token {
+		if err := b.surely(kv.OpSwap(builtKey, version, []byte("whole "+token))); err != nil {
+			return false
+		}
+	}
+	_ = lease.End(ctx)
+	return false
+}
+
+// takeOut is a process of a release that does not keep the index.
+func (b *builder) takeOut() {
+	if value, version := b.built(); value != "" {
+		_ = b.surely(kv.OpSwap(builtKey, version, nil))
+	}
+}
+
+// check says what is wrong with s, which it may change.
+func (w *world) check(s kv.Store) error {
+	b := w.builder("another", s)
+	if err := b.checkEntered(); err != nil {
+		return err
+	}
+	b.world = &world{w.records, map[string]int64{}}
+	b.build(4)
+	if value, _ := b.built(); !strings.HasPrefix(value, "whole ") {
+		return fmt.Errorf("another process cannot end the build: built is %q", value)
+	}
+	if err := b.checkEntered(); err != nil {
+		return fmt.Errorf("after another process has ended the build: %w", err)
+	}
+	return nil
+}
+
+// checkEntered says what counts as entered and is not, or is and does not.
+func (b *builder) checkEntered() error {
+	st, _, err := b.item.Read(context.Background())
+	if err != nil {
+		return err
+	}
+	if token := strings.Join(st.Tokens, " "); token != "" {
+		if err := b.has(token, st.Reached.IDs); err != nil {
+			return fmt.Errorf("%d records are reached: %w", st.Reached.IDs, err)
+		}
+		if value, _ := b.built(); value == token && st.Reached.IDs < b.kept[token] {
+			return fmt.Errorf("%d records are reached, and %d were", st.Reached.IDs, b.kept[token])
+		}
+	}
+	if value, _ := b.built(); strings.HasPrefix(value, "whole ") {
+		if err := b.has(strings.TrimPrefix(value, "whole "), b.records); err != nil {
+			return fmt.Errorf("the index is whole: %w", err)
+		}
+	}
+	return nil
+}
+
+// has reports the first of that many records that is not entered under token.
+func (b *builder) has(token string, records int64) error {
+	for n := range records {
+		if _, err := kv.One(context.Background(), b, kv.OpGet(entryKey(token, n+1))); err != nil {
+			return fmt.Errorf("record %d under %s: %w", n+1, token, err)
+		}
+	}
+	return nil
+}
+
+func TestModels_ABuildIsTakenOverWithWhatWasEntered(t *testing.T) {
+	type process = func(*builder)
+	builds := func(b *builder) { b.build(2) }
+	leaves := func(b *builder) { b.leaves = true; b.build(2) }
+	takesOut := func(b *builder) { b.takeOut() }
+	for _, m := range []struct {
+		name      string
+		vast      bool
+		records   int64
+		bounds    proof.Bounds
+		processes []process
+	}{
+		{"two builders", false, 2, proof.Bounds{}, []process{builds, builds}},
+		{"a builder and one that ends early", false, 2, proof.Bounds{}, []process{builds, leaves}},
+		{"a builder and a release without the index, an unclear write", false, 2, proof.Bounds{Unclear: 1}, []process{builds, takesOut}},
+		{"two builders, an unclear write", true, 2, proof.Bounds{Unclear: 1}, []process{builds, builds}},
+		{"two builders and a release without the index", true, 2, proof.Bounds{}, []process{builds, builds, takesOut}},
+	} {
+		if m.vast && !proof.Long() {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			m.bounds.States = 3_000_000
+			begun := time.Now()
+			states := proof.Explore(t, m.bounds, func(x *proof.Exploration) {
+				w := &world{records: m.records, kept: map[string]int64{}}
+				for i, p := range m.processes {
+					x.Go(fmt.Sprint("p", i), func(s kv.Store) { p(w.builder(fmt.Sprint("p", i), s)) })
+				}
+				x.Sees(func() string { return fmt.Sprint(w.kept) })
+				x.Always(w.check)
+			})
+			t.Logf("%d states, %v", states, time.Since(begun).Round(time.Millisecond))
+		})
+	}
+}

@@ -1,0 +1,30 @@
+package journal
+
+import (
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func TestHead_OneThatIsBeingRemovedHasNoTick(t *testing.T) {
+	ctx, s := t.Context(), memkv.New(memkv.Options{})
+	for _, test := range []struct{ tick, want uint64 }{{7, 7}, {closedTick, 0}} {
+		_, err := kv.One(ctx, s, kv.OpSet(HeadKey("p"), head{tick: test.tick}.encode()))
+		if err == nil {
+			err = listProcess(ctx, s, "p", true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		others, err := Others(ctx, s, func(string) bool { return false }, nil)
+		if err != nil || len(others) != 1 {
+			t.Fatalf("%d others, %v", len(others), err)
+		}
+		tick, _, err := others[0].Head()
+		c, failed := Read(ctx, s, "p")
+		if err != nil || failed != nil || tick != test.want || c.Tick != test.want {
+			t.Errorf("a head at %d shows %d, and read whole %d, want %d: %v, %v", test.tick, tick, c.Tick, test.want, err, failed)
+		}
+	}
+}

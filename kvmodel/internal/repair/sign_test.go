@@ -1,0 +1,98 @@
+package repair
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+)
+
+// looks is a process that looks at the tick of another one every 15 seconds.
+type looks struct {
+	signs
+	at time.Time
+}
+
+func newLooks() *looks {
+	l := &looks{at: time.Unix(1_700_000_000, 0)}
+	l.signs = signs{now: func() time.Time { return l.at }, last: make(map[string]*sign)}
+	return l
+}
+
+// dead reports whether the other one counts as dead after it has shown ticks.
+func (l *looks) dead(ticks ...uint64) (dead bool) {
+	for _, tick := range ticks {
+		l.at = l.at.Add(15 * time.Second)
+		dead = l.isDead("p", tick)
+		l.endFirst()
+	}
+	return dead
+}
+
+func TestSigns_AProcessIsDeadOnceItsTickHasNotRisenForTwoLooks(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		ticks []uint64
+		want  bool
+	}{
+		{"it ticks", []uint64{7, 8, 9, 10}, false},
+		{"it has just stopped", []uint64{7, 8, 8}, false},
+		{"it has stopped", []uint64{7, 8, 8, 8}, true},
+		{"the store goes back once", []uint64{7, 8, 5, 5}, true},
+		{"the store goes back and forth", []uint64{7, 8, 5, 8, 5, 8}, true},
+		{"the head goes", []uint64{7, 8, 0, 0}, true},
+		{"it ticks after the store went back", []uint64{7, 8, 5, 9}, false},
+		{"it is slow to do so", []uint64{7, 8, 5, 5, 5, 9}, false},
+		{"it was dead", []uint64{8, 8, 8, 9}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := newLooks().dead(test.ticks...); got != test.want {
+				t.Errorf("dead: %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestSigns_ATickThatGoesBackIsNoWrite(t *testing.T) {
+	l := newLooks()
+	l.dead(7, 8)
+	l.dealtWith("p")
+	if l.dead(5); l.hasMoved("p") {
+		t.Error("a process whose tick has gone back was seen to write")
+	}
+	if l.dead(9); !l.hasMoved("p") {
+		t.Error("a process that ticks was not seen to write")
+	}
+}
+
+func TestSigns_WhatWasRepairedBeforeTheStoreWentBackIsRepairedAgain(t *testing.T) {
+	l, all := newLooks(), extent{bytes: 100, known: 3}
+	l.dead(8, 8, 8)
+	l.cover(journal.Copy{Process: "p", Tick: 8}, mended, all)
+	if got := l.covered(journal.Copy{Process: "p", Tick: 8}, mended); got != all {
+		t.Errorf("covered %v, want %v", got, all)
+	}
+	l.dead(5)
+	for _, tick := range []uint64{5, 8} {
+		if got := l.covered(journal.Copy{Process: "p", Tick: tick}, mended); got != (extent{}) {
+			t.Errorf("the journal at tick %d counts as repaired: %v", tick, got)
+		}
+	}
+	l.cover(journal.Copy{Process: "p", Tick: 5}, mended, all)
+	if got := l.covered(journal.Copy{Process: "p", Tick: 5}, mended); got != all {
+		t.Errorf("covered %v, want %v", got, all)
+	}
+}
+
+func TestMistakes_OfSignsOfLifeAreNoticed(t *testing.T) {
+	const file = "kvmodel/internal/repair/sign.go"
+	proof.Mistakes(t, "./kvmodel/internal/repair", "TestSigns_", nil, []proof.Mistake{
+		proof.Wrong("a tick that goes back is a sign of life",
+			file, "tick > last.highest", "tick != last.tick",
+		),
+		proof.Wrong("what was repaired before the store went back counts",
+			file, "		last.tick, last.covered = tick, [parts]extent{}\n", "		last.tick = tick\n",
+		),
+	})
+}
