@@ -41,7 +41,7 @@ const enteredAtOnce = 100
 // Build makes the timeline hold every record. It reads all records once, and once more
 // for every sortedAtOnce of them, and writes each once. Of the entries it makes only
 // those that the rings show.
-func (c *core[T]) Build(ctx context.Context, ended int64) error {
+func (c *core[T]) Build(ctx context.Context, ended int64, _ plug.Steps) error {
 	b := &build[T]{core: c, dawn: dawn(ended + 1)}
 	err := c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.begin(ctx, recs) })
 	for more := true; more && err == nil; {

@@ -111,7 +111,18 @@ type Builder interface {
 	// ended is the number of the last rebuild that had ended when the index did not
 	// hold all records yet. A build that has the same number as an earlier one goes
 	// on where that was interrupted, or works beside it.
-	Build(ctx context.Context, ended int64) error
+	Build(ctx context.Context, ended int64, steps Steps) error
+}
+
+// Steps is how far an index has come with its own part of a build. What it notes is for
+// the next process if this one dies.
+type Steps interface {
+	// From returns what was noted last, nil if there is nothing to go on from.
+	From() []byte
+
+	// Reached notes to, which must be true already, after n more records. It is written
+	// down at once if it is the first of this process, and otherwise now and then.
+	Reached(ctx context.Context, to []byte, n int) error
 }
 
 // Counting is an Index that adds to numbers beside the commit of a change, which may
@@ -171,7 +182,7 @@ type Meeter interface {
 type Finisher interface {
 	// Finish does it, beside the other indexes. It may take a while, but not forever:
 	// if it would, it returns an ErrNotYet, and the index counts as built all the same.
-	Finish(ctx context.Context, s kv.Store) error
+	Finish(ctx context.Context, s kv.Store, steps Steps) error
 }
 
 // Seen is a record as an index sees it.
