@@ -106,7 +106,7 @@ func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store, steps plug.Step
 		}
 	}
 	return l.recount(ctx, left(entered, from, counting), func(place string) error {
-		return steps.Reached(ctx, append([]byte{counting}, place...), 10*loadAtOnce)
+		return steps.Reached(ctx, append([]byte{counting}, place...), plug.Many)
 	})
 }
 

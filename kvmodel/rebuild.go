@@ -174,12 +174,6 @@ func (b *building[T]) missing() (missing []string) {
 
 // steps are what is left of the build.
 func (b *building[T]) steps(ctx context.Context) error {
-	// An index is marked as built before its rebuild ends, so one that is missing now
-	// has not been built by this one.
-	_, ended, err := b.built.Rebuilds(ctx, b.db.store)
-	if err != nil {
-		return err
-	}
 	forgets, err := b.awaitRings(ctx)
 	if err != nil {
 		return err
@@ -195,7 +189,7 @@ func (b *building[T]) steps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.buildAll(ctx, ended); err != nil {
+	if err := b.buildAll(ctx); err != nil {
 		return err
 	}
 	if err := b.built.End(ctx, b.state.Number); err != nil {
@@ -265,10 +259,10 @@ func (b *building[T]) finishIndexes(ctx context.Context) error {
 
 // buildAll lets the builders build themselves, in the order of the model's indexes. One
 // that is marked is not built again, whatever becomes of the rest.
-func (b *building[T]) buildAll(ctx context.Context, ended int64) error {
+func (b *building[T]) buildAll(ctx context.Context) error {
 	for _, index := range b.indexes {
 		if builder := b.builders[index.Name()]; builder != nil {
-			if err := builder.Build(ctx, ended, steps[T]{b, index.Name()}); err != nil {
+			if err := builder.Build(ctx, steps[T]{b, index.Name()}); err != nil {
 				return err
 			}
 			def := definition(index)
