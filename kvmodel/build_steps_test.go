@@ -62,6 +62,13 @@ func TestBuild_OfListsEndsHoweverOftenItsLastStepIsCutShort(t *testing.T) {
 	}
 }
 
+// What a process reaches first counts, however little it is.
+func TestBuild_OfListsComesFurtherWithEachProcess(t *testing.T) {
+	if _, kills := buildLists(t, 300, 26, true, nil); kills < 5 || kills > 25 {
+		t.Errorf("%d were killed", kills)
+	}
+}
+
 // buildLists builds lists of n notes, of which an older release has moved some, by
 // processes that make so many trips each. It returns how many they have made in all, and
 // how many were killed.
