@@ -306,17 +306,20 @@ func (c cell) column() string {
 	return "fresh"
 }
 
-// verdict is what was found at one stage of a cell: what is wrong with no error, which
-// is printed as "less", and whether anything says that something is lost.
+// verdict is what was found at one stage of a cell: what is wrong with no error, whether
+// that is one of the limits of its class, and whether anything says that something is lost.
 type verdict struct {
-	wrong []string
-	says  bool
+	wrong   []string
+	limited bool
+	says    bool
 }
 
 func (v verdict) String() string {
 	switch {
-	case len(v.wrong) > 0:
+	case len(v.wrong) > 0 && v.limited:
 		return "less"
+	case len(v.wrong) > 0:
+		return "WRONG"
 	case v.says:
 		return "says so"
 	}
@@ -418,6 +421,7 @@ func (m matrix) add(c cell, verdicts []verdict) {
 	}
 	for i, v := range verdicts {
 		was[i].wrong = append(was[i].wrong, v.wrong...)
+		was[i].limited = was[i].limited || v.limited
 		was[i].says = was[i].says || v.says
 	}
 	m[c.class][c.column()] = was
@@ -477,10 +481,13 @@ func TestMatrix_OfLosses_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 				verdicts[i].add(want.shown[i][j], got.shown[i][j])
 			}
 		}
-		found.add(c, verdicts)
 		mended, limited := classLimits[c.class]
+		for i := range verdicts {
+			verdicts[i].limited = limited && (!mended || i < len(stages)-1)
+		}
+		found.add(c, verdicts)
 		for i, v := range verdicts {
-			if limited && (!mended || i < len(stages)-1) {
+			if v.limited {
 				continue
 			}
 			for _, wrong := range v.wrong[:min(len(v.wrong), 2)] {
