@@ -138,8 +138,7 @@ func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due, err 
 	case c.atomic():
 		return due.Report(ctx, s)
 	}
-	c.reports.put(due)
-	return cmp.Or(err, c.reports.settle(ctx))
+	return cmp.Or(err, c.reports.now(ctx, due))
 }
 
 // atomic reports whether a change of a record and its entries are one transaction.

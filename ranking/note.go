@@ -89,20 +89,20 @@ const finishAtOnce = 100
 // Own if it has ended.
 func finishNotes(ctx context.Context, s kv.Store, reports *reporter, texts []string, find func(note) tree) error {
 	var errs []error
+	due := new(keytree.Due)
 	for _, text := range texts {
 		n, err := decodeNote(text)
 		if err != nil {
-			return err
+			errs = append(errs, err)
+			continue
 		}
 		t := find(n)
 		if t.own == nil {
 			continue
 		}
-		due := new(keytree.Due)
 		for some := range slices.Chunk(n.claims, finishAtOnce) {
 			errs = append(errs, t.Finish(ctx, s, t.own, some, due))
 		}
-		reports.put(due)
 	}
-	return errors.Join(append(errs, reports.settle(ctx))...)
+	return errors.Join(append(errs, reports.now(ctx, due))...)
 }

@@ -21,13 +21,46 @@ type reporter struct {
 	added   int           // how often something was added
 	made    int           // how much of that is made
 	writing chan struct{} // closed when the batch under way ends; nil: there is none
+	queued  bool          // what is due is going to be made in the background
 }
 
 // add makes the reports of due soon.
 func (r *reporter) add(due *keytree.Due) {
-	if r.put(due) {
-		r.db.Surely(r.settle)
+	if !due.None() {
+		r.put(due)
+		r.soon()
 	}
+}
+
+// now makes the reports of due. Those that fail are made soon.
+func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
+	r.put(due)
+	err := r.settle(ctx)
+	if err != nil {
+		r.soon()
+	}
+	return err
+}
+
+// soon has what is due made in the background.
+func (r *reporter) soon() {
+	if !r.queue(true) {
+		r.db.Surely(func(ctx context.Context) error {
+			r.queue(false)
+			err := r.settle(ctx)
+			if err != nil {
+				r.queue(true)
+			}
+			return err
+		})
+	}
+}
+
+func (r *reporter) queue(now bool) (was bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, r.queued = r.queued, now
+	return was
 }
 
 // making runs make, which adds to due what is left to do. On a store with
@@ -47,19 +80,18 @@ func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytre
 	})
 }
 
-// put adds due, and reports whether nothing else was waiting.
-func (r *reporter) put(due *keytree.Due) (first bool) {
+// put adds due.
+func (r *reporter) put(due *keytree.Due) {
 	if due.None() {
-		return false
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if first = r.due == nil; first {
+	if r.due == nil {
 		r.due = new(keytree.Due)
 	}
 	r.due.Merge(due)
 	r.added++
-	return first
 }
 
 // settle returns when everything that was added so far is reported. The first to
