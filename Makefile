@@ -13,9 +13,6 @@ FUZZTIME    ?= 60s
 # With this, tests whose server is missing fail instead of being skipped.
 export RINGTREE_SERVERS := required
 
-# Without their paths, files of one checkout need no second look in another.
-export GOFLAGS += -trimpath
-
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +36,9 @@ generate: ## regenerate all generated files
 .PHONY: current
 current: ## fail if a generated file is out of date
 	scripts/current.sh
+
+# Without their paths, files of one checkout need no second look in another.
+lint: export GOFLAGS += -trimpath
 
 .PHONY: lint
 lint: ## run gofmt, go vet and staticcheck
