@@ -114,6 +114,14 @@ type Builder interface {
 	Build(ctx context.Context, ended int64) error
 }
 
+// Forgetter is an Index that keeps something of a record after Repair has taken the
+// record out of all places, such as its id among those that have left a list.
+type Forgetter interface {
+	// Forget removes what still names the record id at places. The record is deleted at
+	// rev, and Repair has taken it out of them.
+	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
+}
+
 // Counting is an Index that adds to numbers beside the commit of a change, which may
 // then turn out not to be carried out.
 type Counting interface {

@@ -45,7 +45,7 @@ func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
 
 // plugged are the methods that the write path calls on an index plugged into it.
 var plugged = []string{
-	"After", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Early", "Finish", "Meet", "Name", "Places", "Prepare", "Repair", "Undo",
+	"After", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Repair", "Undo",
 }
 
 // verbs are the methods of an object: those that write, each as a call that would,
