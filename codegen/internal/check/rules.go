@@ -69,6 +69,9 @@ func (c rules) kept() {
 	if m.Sequential && m.Expires != "" {
 		c.At(m.Pos, "the records of %s cannot expire: what is gone would be a gap in the sequence of their ids", m.Name)
 	}
+	if m.Forget && m.History == 0 {
+		c.At(m.Pos, "%s has nothing to forget: forget goes with history=N, which a deletion then takes along", m.Name)
+	}
 	if m.History > 0 && m.Expires != "" {
 		c.At(m.Pos, "the records of %s cannot expire: their history is found by what stays of them", m.Name)
 	}
