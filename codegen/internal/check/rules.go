@@ -35,7 +35,7 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 // recordMethods are the names that a generated type has from kvmodel.Records,
 // which an index of that name would hide.
 var recordMethods = []string{
-	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss",
+	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss", "Purge",
 	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange", "Plug",
 }
 
