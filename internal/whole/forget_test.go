@@ -271,8 +271,5 @@ func TestMistakes_OfPurgingAreNoticed(t *testing.T) {
 		proof.Wrong("a tombstone keeps its places",
 			"kvmodel/forget.go", "	env.Lost = nil\n", "	env.Lost = rec.Envelope.Lost\n",
 		),
-		proof.Wrong("the tombstone is removed at any version",
-			purge, "kv.OpDrop(p.key(p.id), rec.Version)", "kv.OpDelete(p.key(p.id))",
-		),
 	})
 }
