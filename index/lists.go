@@ -252,6 +252,18 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[
 	return nil
 }
 
+// Forget removes the id from the lists of the values that its record held. The last one
+// takes the keys of a list along, and its number.
+func (l *Lists[T, K, V]) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
+	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
+		gone, err := l.logs.Erase(ctx, s, places[i], id, rev)
+		if err != nil || !gone || l.derived == nil {
+			return err
+		}
+		return l.derived.End(ctx, s, places[i])
+	})
+}
+
 // Check reports the values of rec whose lists do not have it.
 func (l *Lists[T, K, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
 	var wrong []string

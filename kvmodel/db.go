@@ -66,6 +66,9 @@ type dataClass interface {
 	definitions() []string
 	archive(ctx context.Context, ids []string) error
 
+	// forgetDue cleans the tombstones whose time has come.
+	forgetDue(ctx context.Context) error
+
 	// met deals with a process of that shape that was seen to write.
 	met(ctx context.Context, process, shape string) error
 

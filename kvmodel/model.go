@@ -32,6 +32,7 @@ type model[T any] struct {
 	streaks  []*streak // of the indexes, by their numbers
 	counters []counter[T]
 	history  int
+	forgets  bool // a deletion takes the history along
 	ends     bool // records may expire
 	shaped   bool // an index is plug.Shaped
 	all      *enumeration.Enumeration
@@ -41,6 +42,7 @@ type model[T any] struct {
 	builds   *builds
 
 	uncleaned uncleaned // by the records' ids
+	deletions deletions
 }
 
 // fields points at the fields of one record that the write path fills in; nil

@@ -26,10 +26,10 @@ func (m *model[T]) encodeBody(old *envelope.Envelope, v *T) ([]byte, error) {
 
 // ttl returns how long env's item is to live. The tombstones of numbered records
 // stay, since the next number is found by them, and so do those of records with a
-// history, since the history is found by them.
+// history, since the history is found by them, unless it goes with the record.
 func (m *model[T]) ttl(env *envelope.Envelope) time.Duration {
 	tombstone := tombstoneTTL
-	if m.numbers != nil || m.history > 0 {
+	if m.numbers != nil || m.history > 0 && !m.forgets {
 		tombstone = 0
 	}
 	return env.TTL(m.db.now(), tombstone)

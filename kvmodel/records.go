@@ -44,6 +44,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 
 		counters: newCounters(db, schema.Name, schema.Counters),
 		history:  schema.History,
+		forgets:  schema.Forget,
 		ends:     schema.Expires != nil,
 	}
 	if schema.History > 0 && schema.Expires != nil {

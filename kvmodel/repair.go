@@ -46,7 +46,11 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 	}
 	if rec.Envelope != nil && rec.Envelope.Deleted {
 		works = append(works, func(s kv.Store) error { return m.dropCounters(ctx, s, id, nil) })
+		if m.forgets {
+			works = append(works, func(s kv.Store) error { return m.dropHistory(ctx, s, id) })
+		}
 	}
+	m.noteDeleted(id, rec.Envelope)
 	return m.failure(id, work.FirstError(kv.Together(ctx, s, works...)...))
 }
 

@@ -21,8 +21,10 @@ type Schema[T any, K comparable] struct {
 	Sequential bool
 
 	// History is how many bodies of a record are kept; 0: only the newest. With a
-	// history, a deleted record keeps its tombstone forever.
+	// history, a deleted record keeps its tombstone forever, unless Forget says that a
+	// deletion takes the history along.
 	History int
+	Forget  bool
 
 	// Counters are filled in when a record is loaded. They are not part of what is
 	// stored under its key.

@@ -56,8 +56,9 @@ func (db *DB) knowsMore() {
 // look is what a DB does by itself every 15 seconds.
 func (db *DB) look(ctx context.Context) error {
 	errs := []error{db.Repair(ctx)}
-	if db.watch.alone {
-		for _, m := range db.allModels() {
+	for _, m := range db.allModels() {
+		errs = append(errs, m.forgetDue(ctx))
+		if db.watch.alone {
 			errs = append(errs, m.beginBuild(ctx))
 		}
 	}

@@ -28,6 +28,7 @@ func (c *change[T]) commitAtomic(p *plan[T]) error {
 	if err == nil && c.isListed(p) {
 		c.all.Grew(grown)
 	}
+	c.noteDeleted(c.id, p.env)
 	c.callHandlers(p)
 	return err
 }
@@ -59,7 +60,7 @@ func (c *change[T]) allSteps(s kv.Store, p *plan[T]) (grown enumeration.Growth, 
 	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index[T].Prepare)...)...); err != nil {
 		return grown, lostIfRaced(err)
 	}
-	if c.history > 0 {
+	if c.history > 0 && (p.value != nil || !c.forgets) {
 		if err := c.keepRevision(s, p); err != nil {
 			return grown, err
 		}

@@ -22,7 +22,7 @@ func (c *change[T]) commit(p *plan[T]) error {
 	record := len(works)
 	works = append(works, func(s kv.Store) error { return c.write(s, p) })
 	works = append(works, c.each(p, plug.Index[T].Beside)...)
-	if c.removes && c.history > 0 {
+	if c.removes && c.history > 0 && !c.forgets {
 		// A deletion has nothing to keep, so it does not wait for this.
 		works = append(works, func(s kv.Store) error { _ = c.keepRevision(s, p); return nil })
 	}
@@ -151,6 +151,7 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since t
 	}
 	if wait == nil {
 		c.complete()
+		c.noteDeleted(c.id, p.env)
 	}
 	return wait
 }
@@ -165,6 +166,9 @@ func (c *change[T]) removeOld(ctx context.Context, s kv.Store, p *plan[T]) error
 	}
 	if p.value == nil {
 		works = append(works, func(s kv.Store) error { return c.dropCounters(ctx, s, c.id, p.rec.Counts) })
+	}
+	if p.value == nil && c.forgets {
+		works = append(works, func(s kv.Store) error { return c.dropHistory(ctx, s, c.id) })
 	}
 	return work.FirstError(kv.Together(ctx, s, works...)...)
 }

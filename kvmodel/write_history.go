@@ -52,6 +52,25 @@ func (m *model[T]) trimHistory(ctx context.Context, s kv.Store, id string) error
 	return err
 }
 
+// dropHistory removes the history of the record id up to its deletion. What was appended
+// for a record that is about to be made again stays.
+func (m *model[T]) dropHistory(ctx context.Context, s kv.Store, id string) error {
+	for range maxTries {
+		rec, log, version, err := m.readHistory(ctx, s, id)
+		if err != nil || version == 0 || rec.Envelope.Live() {
+			return err
+		}
+		op := kv.OpDrop(revisions.Key(m.name, id), version)
+		if data := log.After(rec.Rev); len(data) > 0 {
+			op = kv.OpSwap(op.Key, version, data)
+		}
+		if _, err = kv.One(ctx, s, op); !kv.Raced(err) {
+			return err
+		}
+	}
+	return m.failure(id, kv.ErrConflict)
+}
+
 // numberRevision gives p the number of its revision, which the record keeps.
 func (c *change[T]) numberRevision(p *plan[T]) {
 	n, _ := binary.Uvarint(p.rec.Envelope.Mark(historyMark))

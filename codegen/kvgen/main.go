@@ -55,7 +55,7 @@
 //
 // On the field _ struct{}:
 //
-//	model[,name=Page][,plural=Pages][,version=N][,if=Method][,history=N][,was=Old]
+//	model[,name=Page][,plural=Pages][,version=N][,if=Method][,history=N[,forget]][,was=Old]
 //	events,by=F[,once=F][,keep=N][,layout=append|ring|packed][,ttl=D]
 //
 // Above a method without parameters, for an index of what it returns:

@@ -126,6 +126,24 @@ type Steps interface {
 // Many stands for so many records that a process that dies must not have to do them again.
 const Many = 1 << 30
 
+// Forgetter is an Index that keeps something of a record after Repair has taken the
+// record out of all places, such as its id among those that have left a list.
+type Forgetter interface {
+	// Forget removes what still names the record id at places. The record is deleted at
+	// rev, and Repair has taken it out of them.
+	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
+}
+
+// Purger is an Index that leaves something of a record behind until it is lapped or
+// expires.
+type Purger interface {
+	// Purge removes all that the index has of the record id at places, which is deleted
+	// and which Repair has taken out of them. fence makes every change fail that has seen
+	// the record before, and says if it was made again. What Purge reads before it calls
+	// fence is of no record that is there afterward.
+	Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error
+}
+
 // Counting is an Index that adds to numbers beside the commit of a change, which may
 // then turn out not to be carried out.
 type Counting interface {

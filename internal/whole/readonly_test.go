@@ -45,7 +45,7 @@ func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
 
 // plugged are the methods that the write path calls on an index plugged into it.
 var plugged = []string{
-	"After", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Early", "Finish", "Meet", "Name", "Places", "Prepare", "Repair", "Undo",
+	"After", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo",
 }
 
 // verbs are the methods of an object: those that write, each as a call that would,
@@ -68,6 +68,7 @@ func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T,
 		"Update":      func() error { _, err := r.Update(ctx, id, same); return err },
 		"Upsert":      func() error { _, err := r.Upsert(ctx, id, same); return err },
 		"Delete":      func() error { return r.Delete(ctx, id) },
+		"Purge":       func() error { return r.Purge(ctx, id) },
 		"Rebuild":     func() error { return r.Rebuild(ctx) },
 		"AcceptLoss":  func() error { return r.AcceptLoss(ctx) },
 	}, recordReads}

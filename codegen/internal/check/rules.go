@@ -35,7 +35,7 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 // recordMethods are the names that a generated type has from kvmodel.Records,
 // which an index of that name would hide.
 var recordMethods = []string{
-	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss",
+	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss", "Purge",
 	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange", "Plug",
 }
 
@@ -68,6 +68,9 @@ func (c rules) kept() {
 	}
 	if m.Sequential && m.Expires != "" {
 		c.At(m.Pos, "the records of %s cannot expire: what is gone would be a gap in the sequence of their ids", m.Name)
+	}
+	if m.Forget && m.History == 0 {
+		c.At(m.Pos, "%s has nothing to forget: forget goes with history=N, which a deletion then takes along", m.Name)
 	}
 	if m.History > 0 && m.Expires != "" {
 		c.At(m.Pos, "the records of %s cannot expire: their history is found by what stays of them", m.Name)

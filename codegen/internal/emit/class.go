@@ -141,6 +141,9 @@ func (w *printer) kept(m *model.Model) {
 	if m.History > 0 {
 		w.printf("History: %d,\n", m.History)
 	}
+	if m.Forget {
+		w.printf("Forget: true,\n")
+	}
 	if len(m.Counters) == 0 {
 		return
 	}

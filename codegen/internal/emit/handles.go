@@ -15,10 +15,14 @@ func handles(m *model.Model, n *imports) []handle {
 	var all []handle
 	args := n.typeString(m.Type) + ", " + n.typeString(m.IDType)
 	if m.History > 0 {
+		until := ""
+		if m.Forget {
+			until = ", until that is deleted"
+		}
 		all = append(all, handle{
 			"History", fmt.Sprintf("*%s.History[%s]", n.runtime("kvmodel"), args),
 			n.runtime("kvmodel") + ".NewHistory(r)",
-			fmt.Sprintf("the last %d bodies of each %s", m.History, m.Name),
+			fmt.Sprintf("the last %d bodies of each %s%s", m.History, m.Name, until),
 			"Of 1; Restore 4",
 		})
 	}

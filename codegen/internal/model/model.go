@@ -41,6 +41,7 @@ type Model struct {
 
 	Sequential bool // ids are numbers that are given in order
 	History    int  // how many bodies are kept; 0: none
+	Forget     bool // a deletion takes the history along
 	Counters   []*Counter
 
 	// The fields that the library fills in, "" where there is none.

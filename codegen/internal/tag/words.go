@@ -119,6 +119,7 @@ var words = []*word{
 			{name: "version", value: number(1, 1<<31-1)},
 			ifOption,
 			{name: "history", value: number(1, 1<<20)},
+			{name: "forget"},
 			wasOption,
 		},
 	},

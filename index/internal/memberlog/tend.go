@@ -142,7 +142,7 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 		case u.do != fold || try > maxFolds:
 			return nil
 		}
-		err = l.foldInPlace(ctx, s, &u.get, l.fold(u.rows, sure))
+		err = l.foldInPlace(ctx, s, u.head, &u.get, l.fold(u.rows, sure))
 		if !unsettled(err) {
 			return err
 		}
@@ -181,10 +181,14 @@ func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u up
 	return u, nil
 }
 
-// foldInPlace swaps the segment that get has read for rows, unless something was
-// appended since.
-func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, get *kv.Op, rows []row) error {
-	_, err := kv.One(ctx, s, kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows)))
+// foldInPlace swaps the segment of a list with head h that get has read for rows, unless
+// something was appended since. If that ends the list, the segment goes.
+func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, h *head, get *kv.Op, rows []row) error {
+	op := kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows))
+	if l.ends(h, rows) {
+		op = kv.OpDrop(get.Key, get.Result.Version)
+	}
+	_, err := kv.One(ctx, s, op)
 	return err
 }
 
@@ -208,7 +212,7 @@ func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 		return nothing
 	case g.sealed, p.rolling, folded > l.Limits.Split && p.depth < maxDepth, p.depth < l.Hot:
 		return replace
-	case l.saves(g, rows, folded):
+	case l.saves(g, rows, folded), l.vanishes(h, rows):
 		return fold
 	case l.neighbor(h, at) >= 0 && folded+l.guess(h, l.neighbor(h, at), folded, len(rows)) < l.Limits.Merge:
 		return join

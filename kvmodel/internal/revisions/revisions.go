@@ -139,6 +139,16 @@ func (log Log) Trim(env *envelope.Envelope, n int) (data []byte, shorter bool) {
 	return data, shorter
 }
 
+// After returns the encoded entries of changes of a higher rev.
+func (log Log) After(rev uint64) (data []byte) {
+	for _, e := range log {
+		if e.Of.Rev > rev {
+			data = e.Encode(data)
+		}
+	}
+	return data
+}
+
 // Append appends data, an encoded entry, to the log under key. trim is called
 // when the log is full.
 func Append(ctx context.Context, s kv.Store, key string, data []byte, trim func() error) error {

@@ -128,6 +128,20 @@ func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	return !errors.Is(err, kv.ErrExists)
 }
 
+// End removes the number of id if it is 0. A change that is about to add to it then finds
+// none, and has it counted.
+func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
+	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
+	if err == nil && string(r.Value) == string(stored(0)) {
+		d.seen.drop(id)
+		_, err = kv.One(ctx, s, kv.OpDrop(d.Key(id), r.Version))
+	}
+	if errors.Is(err, kv.ErrNotFound) || kv.Raced(err) {
+		return nil
+	}
+	return err
+}
+
 // Add adds delta to the number of id and returns the sum. After an error, even an
 // ErrNotFound, the number is in doubt. Followers are not called. One trip.
 func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {

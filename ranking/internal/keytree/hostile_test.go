@@ -133,7 +133,7 @@ func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
 	}
 	r.checkCounts(t)
 	want := len(ids) + 1
-	if strings.Contains(key, ":i:") && key != r.own.key(ids[3]) {
+	if strings.Contains(key, ":i:") && key != r.own.Key(ids[3]) {
 		want-- // Without its record, a member is not in.
 	}
 	report := r.checkInvariants(t, ids...)

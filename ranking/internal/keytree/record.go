@@ -38,11 +38,12 @@ func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
 // change in progress learns of it.
 const tombstoneTTL = 24 * time.Hour
 
-func (o *Own) key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id) }
+// Key returns the key of the record of the member id.
+func (o *Own) Key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id) }
 
 // States returns what the records of ids say.
 func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
-	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.key)...)
+	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.Key)...)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ type record struct {
 }
 
 func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
-	r, _ := kv.One(ctx, s, kv.OpGet(o.key(id)))
+	r, _ := kv.One(ctx, s, kv.OpGet(o.Key(id)))
 	st, err := decodeState(r)
 	return record{st, r.Version}, err
 }
@@ -80,7 +81,7 @@ func (o *Own) next(old record, to State) State {
 
 // write replaces old with st.
 func (o *Own) write(ctx context.Context, s kv.Store, id string, old record, st State) error {
-	_, err := kv.One(ctx, s, kv.OpReplace(o.key(id), old.version, encodeState(st)).For(o.ttl(st)))
+	_, err := kv.One(ctx, s, kv.OpReplace(o.Key(id), old.version, encodeState(st)).For(o.ttl(st)))
 	return err
 }
 

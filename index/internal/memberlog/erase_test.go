@@ -1,0 +1,104 @@
+package memberlog
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func TestErase_TheLastMemberTakesTheKeyAlong(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
+		ctx := t.Context()
+		l := fresh(s)
+		for _, id := range []string{"a", "b"} {
+			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1, In: true}))
+			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 2, At: time.Now().Unix()}))
+		}
+		for _, step := range []struct {
+			id   string
+			gone bool
+		}{{"a", false}, {"b", true}, {"b", true}} {
+			gone, err := l.Erase(ctx, s, place, step.id, 2)
+			must(t, err)
+			if gone != step.gone || mem.Len() > 0 == step.gone {
+				t.Errorf("after %s was erased: gone is %v, and %d keys are left", step.id, gone, mem.Len())
+			}
+		}
+		must(t, l.Write(ctx, s, place, Entry{ID: "c", Rev: 1, In: true}))
+		if n, err := fresh(s).Count(ctx, s, place); n != 1 || err != nil {
+			t.Errorf("a list that has begun again has %d members, %v; want 1", n, err)
+		}
+	})
+}
+
+func TestErase_LeavesWhatIsNewerAndOthers(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
+		ctx := t.Context()
+		l, wait := prompt(s, small)
+		want := fill(t, l, wait, 200)
+		for _, id := range want[:100] {
+			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1 << 30, In: true}))
+			_, err := l.Erase(ctx, s, place, id, 1<<29)
+			must(t, err)
+		}
+		var got []string
+		must(t, l.Each(ctx, s, place, func(ids []string) bool { got = append(got, ids...); return true }))
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d members are left of %d", len(got), len(want))
+		}
+	})
+}
+
+// An entry that is added between the reading of a list and the drop of its key stays.
+func TestErase_AnEntryThatComesInBetweenStays(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
+		ctx := t.Context()
+		must(t, fresh(s).Write(ctx, s, place, Entry{ID: "a", Rev: 1, At: 1}))
+		comes := func() { must(t, fresh(s).Write(ctx, s, place, Entry{ID: "b", Rev: 1, In: true})) }
+		late := &beforeFirst{&beforeFirst{s, kv.CompareAndDelete, comes}, kv.Delete, comes}
+		gone, err := fresh(s).Erase(ctx, late, place, "a", 1)
+		must(t, err)
+		if n, err := fresh(s).Count(ctx, s, place); gone || n != 1 || err != nil {
+			t.Errorf("the list has %d members, %v, and is gone: %v; want 1", n, err, gone)
+		}
+	})
+}
+
+func TestErase_AReaderFoldsAwayWhatHasBeenEmptyForADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		l, wait := prompt(mem, DefaultLimits)
+		ctx := t.Context()
+		must(t, l.Write(ctx, mem, place, Entry{ID: "a", Rev: 1, In: true}))
+		must(t, l.Write(ctx, mem, place, Entry{ID: "a", Rev: 2, At: time.Now().Unix()}))
+		for _, keys := range []int{1, 0} {
+			_, err := l.Count(ctx, mem, place)
+			must(t, err)
+			if wait(); mem.Len() != keys {
+				t.Errorf("%d keys, want %d", mem.Len(), keys)
+			}
+			time.Sleep(25 * time.Hour)
+		}
+	})
+}
+
+func TestMistakes_OfErasingAreNoticed(t *testing.T) {
+	const erase, tend = "index/internal/memberlog/erase.go", "index/internal/memberlog/tend.go"
+	proof.Mistakes(t, "./index/internal/memberlog", "TestErase_", nil, []proof.Mistake{
+		proof.Wrong("an empty list is deleted at any version",
+			tend, "op = kv.OpDrop(get.Key, get.Result.Version)", "op = kv.OpDelete(get.Key)",
+		),
+		proof.Wrong("a newer entry is erased, too",
+			erase, "if row.ID != id || row.Rev > rev {", "if row.ID != id {",
+		),
+		proof.Wrong("an empty list keeps its key",
+			erase, "return len(rows) == 0 && !h.stored && l.Hot == 0", "return false",
+		),
+	})
+}

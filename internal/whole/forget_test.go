@@ -1,0 +1,275 @@
+package whole_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// person is in every id and value of the one to be forgotten, and nowhere else.
+const person = "jane"
+
+// chosenBy are the keys of the boards and rings of a value. They stay when these are
+// empty, and name the value.
+var chosenBy = []string{"rank:Work:TopPriceByAuthor:", "rank:Offer:TopPriceByKind.ends:", "t:Work:NewestByAuthor:"}
+
+// isChosenBy reports whether all that is said is that there was a board or a ring of a
+// value.
+func isChosenBy(key string, value []byte) bool {
+	return slices.ContainsFunc(chosenBy, func(begin string) bool { return strings.HasPrefix(key, begin) }) &&
+		!strings.Contains(string(value), person)
+}
+
+// tracesOf returns the items of s that have the person in their keys or values, other
+// than those.
+func tracesOf(t *testing.T, s *memkv.Store) (found []string) {
+	t.Helper()
+	for _, key := range s.Keys() {
+		r, err := kv.One(ctx, s, kv.OpGet(key))
+		if err == nil && strings.Contains(key+"="+string(r.Value), person) && !isChosenBy(key, r.Value) {
+			found = append(found, fmt.Sprintf("%s=%q", key, r.Value))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// liveOn makes works, one of which is the person's, and changes that.
+func liveOn(t *testing.T, l *whole.Library) {
+	t.Helper()
+	for _, id := range []string{"a", person, "b"} {
+		w := &whole.Work{ID: id, Slug: id, Author: id, Tags: []string{"all", id}, Room: "hall", Shelf: 1, Title: id, Note: id, Price: 7, Grade: 1, Taken: time.Now(), Frame: id}
+		must(t, l.Works.Create(ctx, w))
+		_, err := l.Works.Views.Hit(ctx, id)
+		must(t, err)
+		must(t, l.Likes.Create(ctx, &whole.Like{User: "u", Work: id}))
+		must(t, l.DB.Flush(ctx))
+	}
+	for i := range 3 {
+		_, err := l.Works.Update(ctx, person, func(w *whole.Work) error {
+			w.Title, w.Price, w.Frame = fmt.Sprint(person, i), int64(i), fmt.Sprint(person, i)
+			w.Author, w.Slug, w.Tags = fmt.Sprint(person, i), fmt.Sprint(person, i), []string{"all", fmt.Sprint(person, i)}
+			return nil
+		})
+		must(t, err)
+		must(t, l.DB.Flush(ctx))
+	}
+}
+
+// eachKind runs f for each kind of store.
+func eachKind(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Library)) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := memkv.New(memkv.Options{})
+				l, err := whole.Open(k.opened(s), kvmodel.Clock(time.Now))
+				must(t, err)
+				f(t, s, l)
+				must(t, l.DB.Close(ctx))
+			})
+		})
+	}
+}
+
+// A record of a model whose ids say nothing of the person.
+func TestDelete_LeavesNoValueAfterTheSecondCleaning(t *testing.T) {
+	eachKind(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
+		o := &whole.Offer{ID: "7", Code: person, Kind: person, Price: 7, Until: time.Now().Add(48 * time.Hour)}
+		must(t, l.Offers.Create(ctx, o))
+		must(t, l.DB.Flush(ctx))
+		must(t, l.Offers.Delete(ctx, "7"))
+		must(t, l.DB.Flush(ctx))
+		time.Sleep(time.Minute)
+		if !strings.Contains(strings.Join(tracesOf(t, s), "\n"), "r:Offer:7=") {
+			t.Error("before the second cleaning the tombstone does not name the places")
+		}
+		time.Sleep(90 * time.Minute)
+		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
+			t.Errorf("what is left of the values (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestPurge_LeavesNoByteOfThePerson(t *testing.T) {
+	eachKind(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
+		liveOn(t, l)
+		must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
+		must(t, l.Works.Purge(ctx, person))
+		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
+			t.Errorf("what is left (-want +got)\n%s", diff)
+		}
+		must(t, l.Works.Purge(ctx, person))
+		works, err := l.Works.TopViews.Page(ctx, "", 10)
+		if err != nil || len(works.Items) != 2 {
+			t.Errorf("the other works: %d, %v; want 2", len(works.Items), err)
+		}
+		newest, err := l.Works.Newest.Page(ctx, "", 10)
+		if err != nil || len(newest.Items) != 2 {
+			t.Errorf("the newest other works: %d, %v; want 2", len(newest.Items), err)
+		}
+	})
+}
+
+// A hooked store calls hook before its trip number at, and then forgets it.
+type hooked struct {
+	kv.Store
+	trips atomic.Int64
+	at    int64
+	hook  func()
+	dead  atomic.Bool
+}
+
+func (h *hooked) Powers() kv.Powers { return kv.PowersOf(h.Store) }
+
+func (h *hooked) Do(ctx context.Context, ops []kv.Op) error {
+	if h.trips.Add(1) == h.at {
+		h.hook()
+	}
+	if h.dead.Load() {
+		return kv.Fail(ops, fmt.Errorf("%w: the process is dead", kv.ErrUnavailable))
+	}
+	return h.Store.Do(ctx, ops)
+}
+
+// during calls Purge, and hook before its trip number at. It reports whether there was
+// such a trip.
+func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
+	t.Helper()
+	h := &hooked{Store: still{s, kv.Powers{Unless: true, Ordered: true}}}
+	l, err := whole.Open(h)
+	must(t, err)
+	_, err = l.Works.Get(ctx, "a")
+	must(t, err)
+	h.at, h.hook = h.trips.Load()+at, func() { hook(h) }
+	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err = l.Works.Purge(soon, person)
+	there := h.trips.Load() >= h.at
+	if err != nil && !there {
+		t.Error(err)
+	}
+	_ = l.DB.Close(soon)
+	return there
+}
+
+// everyTrip runs f with stores on which the person lives, for trips of Purge from the
+// first on, until f reports that there are no more.
+func everyTrip(t *testing.T, f func(t *testing.T, at int64, s *memkv.Store) bool) {
+	step := int64(9)
+	if proof.Long() {
+		step = 1
+	}
+	for at, more := int64(1), true; more && !t.Failed(); at += step {
+		more = false // unless f gets to say so
+		synctest.Test(t, func(t *testing.T) {
+			s := memkv.New(memkv.Options{})
+			l, err := whole.Open(kinds[1].opened(s))
+			must(t, err)
+			liveOn(t, l)
+			must(t, l.DB.Close(ctx))
+			more = f(t, at, s)
+			if t.Failed() {
+				t.Fatalf("at trip %d", at)
+			}
+		})
+	}
+}
+
+func TestSweep_ASecondPurgeFinishesWhatACrashHasLeft(t *testing.T) {
+	everyTrip(t, func(t *testing.T, at int64, s *memkv.Store) bool {
+		more := during(t, at, s, func(h *hooked) { h.dead.Store(true) })
+		l, err := whole.Open(kinds[1].opened(s))
+		must(t, err)
+		time.Sleep(2 * time.Hour) // By then the journal of the dead process is gone.
+		must(t, l.Works.Purge(ctx, person))
+		must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
+		must(t, l.Works.Purge(ctx, person))
+		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
+			t.Errorf("what is left (-want +got)\n%s", diff)
+		}
+		must(t, l.DB.Close(ctx))
+		return more
+	})
+}
+
+func TestSweep_WhatIsMadeAgainDuringAPurgeIsWhole(t *testing.T) {
+	everyTrip(t, func(t *testing.T, at int64, s *memkv.Store) bool {
+		l, err := whole.Open(kinds[1].opened(s))
+		must(t, err)
+		made := false
+		more := during(t, at, s, func(*hooked) {
+			again := &whole.Work{ID: person, Slug: person, Author: "a", Tags: []string{"all"}, Title: "t", Note: "n", Price: 5, Taken: time.Now()}
+			made = l.Works.Create(ctx, again) == nil
+		})
+		if made {
+			must(t, l.DB.Flush(ctx))
+			wantWhole(t, l)
+		}
+		must(t, l.DB.Close(ctx))
+		return more
+	})
+}
+
+// wantWhole reports a loss of what indexes have of the person's work.
+func wantWhole(t *testing.T, l *whole.Library) {
+	t.Helper()
+	if v, err := l.Works.BySlug.Find(ctx, person); err != nil || v.ID != person {
+		t.Errorf("by its slug: %v", err)
+	}
+	for name, page := range map[string]func(context.Context, string, int, ...func(*whole.Work) bool) (kvmodel.Listing[whole.Work], error){
+		"Newest": l.Works.Newest.Page, "Notes": l.Works.Notes.Page, "NewestByAuthor": l.Works.NewestByAuthor.Of("a").Page,
+		"TopPrice": l.Works.TopPrice.Page,
+	} {
+		found, err := page(ctx, "", 20)
+		if err != nil || !slices.ContainsFunc(found.Items, func(w *whole.Work) bool { return w.ID == person }) {
+			t.Errorf("%s does not have it: %v", name, err)
+		}
+	}
+	there := false
+	for w, err := range l.Works.All(ctx) {
+		must(t, err)
+		there = there || w.ID == person
+	}
+	in, err := l.Works.ByTags.Of("all").Size(ctx)
+	if !there || in != 3 || err != nil {
+		t.Errorf("All has it: %v; its list has %d members, %v; want 3", there, in, err)
+	}
+	if h, err := l.Works.History.Of(ctx, person, 1); err != nil || len(h) != 1 {
+		t.Errorf("its history: %v, %v", h, err)
+	}
+}
+
+func TestMistakes_OfPurgingAreNoticed(t *testing.T) {
+	const purge = "kvmodel/purge.go"
+	proof.Mistakes(t, "./internal/whole", "TestDelete_LeavesNo|TestPurge_|TestSweep_(ASecondPurge|WhatIsMadeAgain)", []string{"RINGTREE_PROVE=all"}, []proof.Mistake{
+		proof.Wrong("the tombstone goes first",
+			purge, "	if err := p.fence(); err != nil {\n		return err\n	}\n	if err := p.repair", "	if err := p.dropTombstone(); err != nil {\n		return err\n	}\n	if err := p.repair",
+		),
+		proof.Wrong("a purge does not fence",
+			purge, "	err = p.model.fence(p.ctx, p.s, rec, 0)\n", "",
+			purge, "	if rec.Envelope.Live() {\n		return fmt.Errorf(\"%w: it was made again\", kv.ErrConflict)\n	}\n", "	_ = fmt.Errorf\n",
+		),
+		proof.Wrong("the places of earlier bodies are not looked at",
+			purge, "		if !e.Kept {", "		if e.Number > 0 {",
+		),
+		proof.Wrong("the journal is not shed",
+			purge, "r.m.db.journal.Shed(ctx)", "r.m.db.Writable()",
+		),
+		proof.Wrong("a tombstone keeps its places",
+			"kvmodel/forget.go", "	env.Lost = nil\n", "	env.Lost = rec.Envelope.Lost\n",
+		),
+	})
+}

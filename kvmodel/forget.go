@@ -1,0 +1,115 @@
+package kvmodel
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A tombstone names places so that what a deletion leaves half done can be cleaned.
+// An hour after A4, when no request can still be under way that has entered something
+// there, it is cleaned for the second time and written again without them.
+
+const (
+	// forgetAfter is how long after A4 a tombstone names places: a little longer than
+	// repair waits before its second pass.
+	forgetAfter = time.Hour + 5*time.Minute
+
+	// maxDeletions bounds how many tombstones a model remembers to clean. The oldest
+	// of more is cleaned at once.
+	maxDeletions = 4096
+
+	// forgottenAtOnce is how many are cleaned in one look.
+	forgottenAtOnce = 500
+)
+
+// deletions are the records that this process has seen deleted, and whose tombstones
+// are to be cleaned for the second time, the oldest first.
+type deletions struct {
+	mu  sync.Mutex // never held during a trip
+	all []deletion
+}
+
+type deletion struct {
+	id   string
+	seen time.Time
+}
+
+// note notes that id is deleted. It returns what there is no room for.
+func (d *deletions) note(id string, now time.Time) (over []deletion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, deletion{id, now})
+	if len(d.all) > maxDeletions {
+		over, d.all = d.all[:1:1], slices.Clone(d.all[1:])
+	}
+	return over
+}
+
+// due returns some of those that were seen before, and forgets them.
+func (d *deletions) due(before time.Time) (some []deletion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(some) < forgottenAtOnce && len(d.all) > 0 && d.all[0].seen.Before(before) {
+		some, d.all = append(some, d.all[0]), d.all[1:]
+	}
+	return some
+}
+
+// noteDeleted has the tombstone of rec cleaned later, if there is something to clean.
+func (m *model[T]) noteDeleted(id string, env *envelope.Envelope) {
+	if env == nil || !env.Deleted || len(env.Lost) == 0 && !m.forgets {
+		return
+	}
+	for _, d := range m.deletions.note(id, m.db.now()) {
+		m.db.Soon(func(ctx context.Context) error { return m.forget(ctx, m.db.store, d.id) })
+	}
+}
+
+// forgetDue cleans the tombstones whose time has come. What fails is tried again.
+func (m *model[T]) forgetDue(ctx context.Context) error {
+	due := m.deletions.due(m.db.now().Add(-forgetAfter))
+	errs := kv.Each(ctx, m.db.store, due, func(s kv.Store, _ int, d deletion) error { return m.forget(ctx, s, d.id) })
+	for i, err := range errs {
+		if err != nil {
+			m.deletions.note(due[i].id, m.db.now())
+		}
+	}
+	return work.FirstError(errs...)
+}
+
+// forget cleans the tombstone of id for the second time, if it still is one.
+func (m *model[T]) forget(ctx context.Context, s kv.Store, id string) error {
+	rec, err := m.seeOne(ctx, s, id)
+	if err != nil || rec.Envelope == nil || !rec.Envelope.Deleted {
+		return err
+	}
+	env := *rec.Envelope
+	env.Lost = nil
+	var works []func(kv.Store) error
+	if m.forgets {
+		works = append(works, func(s kv.Store) error { return m.dropHistory(ctx, s, id) })
+	}
+	for _, t := range lost(rec) {
+		switch index := m.index(t.Index).(type) {
+		case nil: // A process that has it may have something to clean there.
+			env.Lost = append(env.Lost, t)
+		case plug.Forgetter:
+			works = append(works, func(s kv.Store) error { return index.Forget(ctx, s, id, rec.Rev, t.Places) })
+		}
+	}
+	if err := work.FirstError(kv.Together(ctx, s, works...)...); err != nil || len(env.Lost) == len(rec.Envelope.Lost) {
+		return m.failure(id, err)
+	}
+	_, err = kv.One(ctx, s, m.store(rec, &env))
+	if kv.Raced(err) {
+		return nil // It was made again, or another process was first.
+	}
+	return m.failure(id, err)
+}

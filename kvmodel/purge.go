@@ -1,0 +1,170 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Purge deletes the record with id, if there is one, and removes at once what a deletion
+// leaves for a while or for good: the tombstone, the history, all counters, and the id
+// wherever an index or the enumeration still names it. It is no error if nothing is
+// there. After any error, call Purge again: it goes on where it was.
+//
+// It finds what the record, its history and its tombstone lead to. Places that the record
+// has left before that, records that refer to it, and events are not among that; nor are
+// backups. It reads the ids of the whole model, so it is not for every deletion.
+func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
+	text := r.schema.Key.Text(id)
+	if r.schema.Key.Empty(id) {
+		return r.m.failure(text, fmt.Errorf("%w: the id or a part of it is empty", ErrInvalid))
+	}
+	ctx, cancel := r.m.db.Patient(ctx)
+	defer cancel()
+	if err := r.Delete(ctx, id); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return err
+	}
+	// What is still to be done for earlier changes would write the id again.
+	if err := r.m.db.Flush(ctx); err != nil {
+		return r.m.failure(text, err)
+	}
+	if err := r.m.db.journal.Shed(ctx); err != nil {
+		return r.m.failure(text, err)
+	}
+	return r.inTurn(ctx, text, func(id string) error {
+		p := &purge[T]{model: r.m, ctx: ctx, s: r.m.db.store, id: id}
+		return r.m.failure(id, p.run())
+	})
+}
+
+// purge is a Purge under way. The record is deleted. If another process makes it again,
+// the purge ends with an ErrConflict and takes nothing of what belongs to the new record:
+// it removes what it has read before a fence, and only as it was then.
+type purge[T any] struct {
+	*model[T]
+	ctx context.Context
+	s   kv.Store
+	id  string
+	rev uint64 // of the tombstone
+}
+
+// run removes the tombstone last, so that it leads another purge to what is left.
+func (p *purge[T]) run() error {
+	places, err := p.places()
+	if err != nil {
+		return err
+	}
+	if err := p.fence(); err != nil {
+		return err
+	}
+	if err := p.repair(p.ctx, p.s, p.id, 0, places, false); err != nil {
+		return err
+	}
+	for _, index := range p.indexes {
+		if err := p.clear(index, placesOf(places, index.Name())); err != nil {
+			return err
+		}
+	}
+	if err := p.dropNumbers(); err != nil {
+		return err
+	}
+	if err := p.dropHistory(p.ctx, p.s, p.id); err != nil {
+		return err
+	}
+	if p.numbers == nil {
+		if err := p.all.Replace(p.ctx, p.s, p.id, p.fence); err != nil {
+			return err
+		}
+	}
+	return p.dropTombstone()
+}
+
+// places returns where indexes may name the record: the places of its tombstone and of
+// its earlier bodies.
+func (p *purge[T]) places() ([]envelope.Touched, error) {
+	rec, log, _, err := p.readHistory(p.ctx, p.s, p.id)
+	if err != nil {
+		return nil, err
+	}
+	var all []envelope.Touched
+	for _, t := range lost(rec) {
+		all = mergeTouched(all, t)
+	}
+	for _, e := range log {
+		if !e.Kept {
+			continue
+		}
+		v, err := p.decodeBody(e.Model, e.Body)
+		if err != nil {
+			return nil, err
+		}
+		for _, index := range p.indexes {
+			all = mergeTouched(all, envelope.Touched{Index: index.Name(), Places: index.Places(v)})
+		}
+	}
+	return slices.DeleteFunc(all, func(t envelope.Touched) bool { return p.index(t.Index) == nil }), nil
+}
+
+// fence makes every change fail that has seen the tombstone as it was.
+func (p *purge[T]) fence() error {
+	rec, err := p.seeOne(p.ctx, p.s, p.id)
+	if err != nil || rec.Envelope == nil {
+		return err
+	}
+	if rec.Envelope.Live() {
+		return fmt.Errorf("%w: it was made again", kv.ErrConflict)
+	}
+	err = p.model.fence(p.ctx, p.s, rec, 0)
+	p.rev = rec.Rev
+	return err
+}
+
+// clear removes what index still keeps of the record at places.
+func (p *purge[T]) clear(index plug.Index[T], places []string) error {
+	if f, ok := index.(plug.Forgetter); ok {
+		if err := f.Forget(p.ctx, p.s, p.id, p.rev, places); err != nil {
+			return err
+		}
+	}
+	if f, ok := index.(plug.Purger); ok {
+		return f.Purge(p.ctx, p.s, p.id, places, p.fence)
+	}
+	return nil
+}
+
+// dropNumbers removes the derived counts of the record that are 0. Of the others there are
+// records that refer to it. The plain counters went with the record.
+func (p *purge[T]) dropNumbers() error {
+	var works []func(kv.Store) error
+	for i := range p.counters {
+		if d := p.counters[i].derived; d != nil {
+			works = append(works, func(s kv.Store) error { return d.End(p.ctx, s, p.id) })
+		}
+	}
+	return work.FirstError(kv.Together(p.ctx, p.s, works...)...)
+}
+
+// dropTombstone removes what is left under the record's key. The number of a record whose
+// ids are given in order stays taken, by a tombstone that says nothing.
+func (p *purge[T]) dropTombstone() error {
+	rec, err := p.seeOne(p.ctx, p.s, p.id)
+	if err != nil || rec.Envelope == nil || rec.Envelope.Live() {
+		return err
+	}
+	op := kv.OpDrop(p.key(p.id), rec.Version)
+	if p.numbers != nil {
+		op = p.store(rec, &envelope.Envelope{Model: p.version, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries})
+	}
+	p.db.recent.Drop(p.key(p.id))
+	_, err = kv.One(p.ctx, p.s, op)
+	if kv.Raced(err) {
+		return kv.ErrConflict
+	}
+	return err
+}

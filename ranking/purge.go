@@ -1,0 +1,53 @@
+package ranking
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+var _ plug.Purger = (*counted[struct{}])(nil)
+
+// Purge removes the member's own records on the boards of places, and what was counted of
+// the record in the periods that are kept.
+func (f *counted[T]) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+	var keys []string
+	if !f.many {
+		places = []string{place{}.String()}
+	}
+	for _, at := range f.kept() {
+		if f.per != Forever {
+			keys = append(keys, f.periodKey(id, at))
+		}
+		for _, text := range f.boards(places) {
+			p, err := parsePlace(text)
+			if err != nil {
+				return f.failure(err)
+			}
+			keys = append(keys, f.tree(p.by, at).own.Key(id))
+		}
+	}
+	return f.failure(dropKeys(ctx, s, keys, fence))
+}
+
+// dropKeys removes what is read under keys before fence is called.
+func dropKeys(ctx context.Context, s kv.Store, keys []string, fence func() error) error {
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return err
+	}
+	var drops []kv.Op
+	for i, r := range results {
+		if r.Err == nil {
+			drops = append(drops, kv.OpDrop(keys[i], r.Version))
+		}
+	}
+	if len(drops) == 0 {
+		return nil
+	}
+	if err := fence(); err != nil {
+		return err
+	}
+	return s.Do(ctx, drops)
+}

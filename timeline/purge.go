@@ -1,0 +1,104 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+var _ plug.Purger = (*core[struct{}])(nil)
+
+// Purge takes the id out of the entries of the record, in the rings of all owners among
+// places. The entries stay, without an id, until they are lapped: no record has that.
+func (c *core[T]) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+	if err := c.host.Look(ctx); err != nil {
+		return c.failure(err)
+	}
+	done := make(map[string]bool)
+	for _, place := range places {
+		owner := ownerOf(place)
+		if done[owner] {
+			continue
+		}
+		done[owner] = true
+		if err := c.lane(owner, id).purge(ctx, s, id, fence); err != nil {
+			return c.failure(err)
+		}
+	}
+	return nil
+}
+
+// Purge looks in the one ring there is, whatever is known of the record.
+func (u unowned[T]) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
+	return u.core.Purge(ctx, s, id, []string{""}, fence)
+}
+
+// purge takes id out of all entries of the lane.
+func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() error) error {
+	for _, g := range l.all {
+		for first := int64(0); first < g.blocks; first += atOnce {
+			var keys []string
+			for i := first; i < min(first+atOnce, g.blocks); i++ {
+				keys = append(keys, l.key(g, i))
+			}
+			if err := purgeKeys(ctx, s, keys, id, fence); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// purgeTries is how often a segment is read that others write to.
+const purgeTries = 8
+
+// purgeKeys takes id out of the entries under keys.
+func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) error {
+	for range purgeTries {
+		swaps, err := withoutID(ctx, s, keys, id)
+		if err != nil || len(swaps) == 0 {
+			return err
+		}
+		if err := fence(); err != nil {
+			return err
+		}
+		_ = s.Do(ctx, swaps) // Each op has its own result.
+		keys = nil
+		for i := range swaps {
+			if err := swaps[i].Err(); unlessRaced(err) != nil {
+				return err
+			} else if swaps[i].Err() != nil {
+				keys = append(keys, swaps[i].Key)
+			}
+		}
+	}
+	return kv.ErrConflict
+}
+
+// withoutID returns ops that take id out of the entries under keys, as they are now.
+func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps []kv.Op, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		entries, err := decodeKey(keys[i], r)
+		if err != nil {
+			return nil, err
+		}
+		there := false
+		for j := range entries {
+			if string(entries[j].body) == id {
+				entries[j].body, there = nil, true
+			}
+		}
+		if there {
+			swaps = append(swaps, kv.OpSwap(keys[i], r.Version, encodeAll(entries)))
+		}
+	}
+	return swaps, nil
+}
