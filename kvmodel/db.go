@@ -192,7 +192,7 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	for _, m := range db.allModels() {
 		errs = append(errs, m.accept(ctx))
 	}
-	return servers, errors.Join(errs...)
+	return servers, kv.Join(errs...)
 }
 
 // Store returns the store the DB works on, with the tenant's prefix.
@@ -250,7 +250,7 @@ func (db *DB) Close(ctx context.Context) error {
 		_, waiting, _ := db.work.Stats()
 		err = db.journal.Close(ctx, waiting > 0)
 	}
-	return errors.Join(err, db.store.Close())
+	return kv.Join(err, db.store.Close())
 }
 
 var errDBClosed = errors.New("the DB is closed")
@@ -346,7 +346,7 @@ func (db *DB) settle(ctx context.Context) (bool, error) {
 	for _, d := range db.deriveds() {
 		errs = append(errs, d.Settle(ctx))
 	}
-	return db.inDoubt() == 0, errors.Join(errs...)
+	return db.inDoubt() == 0, kv.Join(errs...)
 }
 
 // register makes a data class known to repair.

@@ -161,7 +161,7 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
 	if j.losses != nil {
 		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {
-			return errors.Join(err, failed)
+			return kv.Join(err, failed)
 		}
 	}
 	j.forget(process)

@@ -83,7 +83,7 @@ func (n *numbers) tell(ctx context.Context, id string, delta, count int64) {
 
 // warn logs the errors of followers.
 func (n *numbers) warn(id string, errs []error) {
-	if err := errors.Join(errs...); err != nil {
+	if err := kv.Join(errs...); err != nil {
 		n.base.Log.Warn("ringtree: what follows a counter failed", "model", n.model, "counter", n.counter, "id", id, "err", err)
 	}
 }

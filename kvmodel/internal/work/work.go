@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // ErrNotYet says that something has to wait for its time. It has not failed.
@@ -266,10 +268,10 @@ func (q *Queue) tryAgain() int {
 func (q *Queue) Flush(ctx context.Context) error {
 	flushed := q.callFlushes(ctx)
 	if err := q.awaitIdle(ctx); err != nil {
-		return errors.Join(flushed, err)
+		return kv.Join(flushed, err)
 	}
 	// What was still being done may have left more to flush.
-	return errors.Join(flushed, q.callFlushes(ctx), q.finish(ctx))
+	return kv.Join(flushed, q.callFlushes(ctx), q.finish(ctx))
 }
 
 func (q *Queue) callFlushes(ctx context.Context) error {
@@ -280,7 +282,7 @@ func (q *Queue) callFlushes(ctx context.Context) error {
 	for _, f := range flushes {
 		errs = append(errs, f(ctx))
 	}
-	return errors.Join(errs...)
+	return kv.Join(errs...)
 }
 
 func (q *Queue) finish(ctx context.Context) error {
