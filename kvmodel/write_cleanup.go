@@ -52,7 +52,8 @@ func (c *change[T]) undo(ctx context.Context, doubt bool) error {
 	for i, index := range c.indexes {
 		if counts(index) && c.added != nil {
 			works = append(works, func(s kv.Store) error {
-				return index.(plug.Counting).Undo(ctx, s, &c.added[i], placesOf(c.touched, index.Name()), doubt)
+				err := index.(plug.Counting).Undo(ctx, s, &c.added[i], placesOf(c.touched, index.Name()), doubt)
+				return work.About(c.name, index.Name(), err)
 			})
 		}
 	}

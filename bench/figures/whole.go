@@ -36,6 +36,7 @@ var wholeFigures = []func(*bench) error{
 	wholeKills,
 	wholeBuild,
 	wholeRuns,
+	wholeFlood,
 }
 
 // ownWrites reports how often a process reads what it has written: the number of

@@ -46,7 +46,7 @@ func (j *Journal) loop() {
 		busy, err := j.doTick(ctx)
 		cancel()
 		if err != nil {
-			j.Log.Warn("ringtree: the journal could not begin its next segment; it will be tried again", "err", err)
+			j.Failed(err)
 		}
 		if idle++; busy {
 			idle = 0
