@@ -37,6 +37,7 @@ var wholeFigures = []func(*bench) error{
 	wholeBuild,
 	wholeRuns,
 	wholeFlood,
+	wholeMemory,
 }
 
 // ownWrites reports how often a process reads what it has written: the number of
