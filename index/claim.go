@@ -144,7 +144,7 @@ func (u *Unique[T, V]) settle(ctx context.Context, s kv.Store, id, place string)
 			func(s kv.Store) (err error) { c, err = u.claim(ctx, s, place); return err },
 			func(s kv.Store) (err error) { recs, err = u.host.See(ctx, s, id); return err },
 		)
-		if err := errors.Join(errs...); err != nil {
+		if err := kv.Join(errs...); err != nil {
 			return err
 		}
 		if !recs[0].Holds(place) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -205,7 +206,8 @@ func (m *memory) put(place, id string) {
 			break
 		}
 	}
-	m.ids[place] = id
+	// Both may be parts of a record's text, which must not stay with them.
+	m.ids[strings.Clone(place)] = strings.Clone(id)
 }
 
 func (m *memory) drop(place string) {

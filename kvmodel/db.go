@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -44,6 +45,7 @@ type DB struct {
 	life     *life
 
 	journal  *journal.Journal
+	failures *work.Failures // after replies
 	work     *work.Queue
 	repairer *repair.Repairer
 	watch    *watch
@@ -74,6 +76,10 @@ type dataClass interface {
 
 	// beginBuild begins to build what is missing, on a store that one process holds alone.
 	beginBuild(ctx context.Context) error
+
+	// unbuiltIndexes returns those known not to hold all records, by the name of the
+	// model and their own. It makes no trip.
+	unbuiltIndexes() []string
 
 	// accept takes what the store has lost of what the model has for lost.
 	accept(ctx context.Context) error
@@ -120,6 +126,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		s = unwritten{s}
 	}
 	powers := kv.PowersOf(s)
+	failures := work.NewFailures(o.log)
 	db := &DB{
 		store:    sides.Store{Store: s},
 		atomic:   powers.Atomic,
@@ -130,7 +137,8 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		name:     kv.RandomName(),
 		onBuild:  o.onBuild,
 		life:     newLife(),
-		work:     work.NewQueue(o.log),
+		failures: failures,
+		work:     work.NewQueue(failures),
 		watch:    newWatch(powers.Alone && !o.readOnly),
 		recent:   new(recent.Reads),
 		turns:    turns.New(),
@@ -146,7 +154,10 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		powers.Outages(db.outages.hear)
 	}
 	db.journal = journal.New(journal.Config{
-		Store: db.store, Log: o.log, Now: o.now, Atomic: db.atomic != nil, Closed: db.work.Closed(),
+		Store: db.store, Now: o.now, Atomic: db.atomic != nil, Closed: db.work.Closed(),
+		Failed: func(err error) {
+			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
+		},
 		Shapes: db.shapes, Archive: db.archive,
 	})
 	db.repairer = repair.New(repair.Config{
@@ -165,10 +176,19 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 // logLoss logs that servers have lost their memory, or that this was accepted.
 func (db *DB) logLoss(servers []string, lost error) {
 	if lost != nil {
-		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until DB.Accept", "servers", servers, "err", lost)
+		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
 		return
 	}
-	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild", "servers", servers)
+	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild", "servers", clipped(servers))
+}
+
+// clipped returns the first of names, and how many more there are.
+func clipped(names []string) []string {
+	const most = 8
+	if len(names) <= most {
+		return names
+	}
+	return append(names[:most:most], fmt.Sprint("and ", len(names)-most, " more"))
 }
 
 // Accept says that it is known which servers of the store have lost their memory, or
@@ -195,7 +215,7 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	for _, m := range db.allModels() {
 		errs = append(errs, m.accept(ctx))
 	}
-	return servers, errors.Join(errs...)
+	return servers, kv.Join(errs...)
 }
 
 // Store returns the store the DB works on, with the tenant's prefix.
@@ -207,6 +227,8 @@ func (db *DB) Now() time.Time { return db.now() }
 // Stats is what a DB is doing, for a metrics page.
 type Stats struct {
 	Background int // things being done after the reply, or waiting for their turn
+	Queued     int // of these, things that wait for another one to end
+	Room       int // how many may be queued; beyond that they are done before the reply, and upkeep is left out
 	Waiting    int // things that failed or had to wait, and will be tried again
 	Failed     int // how often one has failed
 	Lines      int // changes in the journal that are not known to be complete
@@ -214,22 +236,38 @@ type Stats struct {
 	Lost       int // servers, or parts of a cluster, that have lost their memory: see Accept
 	InDoubt    int // derived counts that will be counted again, since an answer was missing or a process died
 
-	Away   []string // the servers of the store that refuse or do not answer
-	Builds []Build  // that this DB carries out
+	Oldest  time.Duration // for how long the oldest of Lines has not been complete, to about a second
+	Away    []string      // the servers of the store that refuse or do not answer
+	Unbuilt []string      // the indexes known to be ErrNeedsRebuild, each as Model.Index
+	Builds  []Build       // that this DB carries out
+
+	// Failures is how often something has failed after a reply, by kind: "lost",
+	// "unclear" and "unavailable" as the store said, "corrupt", "conflict", "late" when
+	// its time was over, and "other".
+	Failures map[string]int
 }
 
 // Stats returns what the DB is doing now.
 func (db *DB) Stats() Stats {
-	busy, waiting, failed := db.work.Stats()
+	background := db.work.Stats()
 	s := Stats{
-		Background: busy, Waiting: waiting, Failed: failed,
+		Background: background.Busy, Queued: background.Queued, Room: background.Room,
+		Waiting: background.Waiting, Failed: background.Failed, Failures: db.failures.Counts(),
 		Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), InDoubt: db.inDoubt(),
-		Away: db.outages.servers(), Builds: db.running(),
+		Oldest: db.journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.running(),
 	}
 	if db.losses != nil {
 		s.Lost = len(db.losses.Lost())
 	}
 	return s
+}
+
+// unbuilt returns the indexes that are known not to hold all records.
+func (db *DB) unbuilt() (all []string) {
+	for _, m := range db.allModels() {
+		all = append(all, m.unbuiltIndexes()...)
+	}
+	return all
 }
 
 func (db *DB) inDoubt() (n int) {
@@ -250,10 +288,10 @@ func (db *DB) Close(ctx context.Context) error {
 	db.life.close(ctx)
 	err := db.Flush(ctx)
 	if err == nil {
-		_, waiting, _ := db.work.Stats()
-		err = db.journal.Close(ctx, waiting > 0)
+		err = db.journal.Close(ctx, db.work.Stats().Waiting > 0)
 	}
-	return errors.Join(err, db.store.Close())
+	db.failures.Flush()
+	return kv.Join(err, db.store.Close())
 }
 
 var errDBClosed = errors.New("the DB is closed")
@@ -332,7 +370,7 @@ func (db *DB) Derived(model, counter string) *Derived {
 }
 
 func (db *DB) tallyBase() tally.Base {
-	return tally.Base{Store: db.store, Atomic: db.atomic, Now: db.now, Work: db.work, Log: db.log}
+	return tally.Base{Store: db.store, Atomic: db.atomic, Now: db.now, Work: db.work, Failures: db.failures}
 }
 
 // deriveds returns all derived counts.
@@ -349,7 +387,7 @@ func (db *DB) settle(ctx context.Context) (bool, error) {
 	for _, d := range db.deriveds() {
 		errs = append(errs, d.Settle(ctx))
 	}
-	return db.inDoubt() == 0, errors.Join(errs...)
+	return db.inDoubt() == 0, kv.Join(errs...)
 }
 
 // register makes a data class known to repair.

@@ -26,7 +26,7 @@ type host[T any] struct {
 
 func (h host[T]) Model() string { return h.m.name }
 
-func (h host[T]) DB() plug.DB { return h.m.db }
+func (h host[T]) DB() plug.DB { return behalf{h.m.db.DB, h.m.name, h.index.Name()} }
 func (h host[T]) Ends() bool  { return h.m.ends }
 
 func (h host[T]) Store() kv.Store { return h.m.db.store }
@@ -83,7 +83,7 @@ func (h host[T]) Fence(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error
 }
 
 func (h host[T]) Meet(id, place string, past uint64) {
-	h.m.db.Later(func(ctx context.Context) error { return h.Mend(ctx, h.m.db.store, id, place, past) })
+	h.DB().Later(func(ctx context.Context) error { return h.Mend(ctx, h.m.db.store, id, place, past) })
 }
 
 func (h host[T]) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {

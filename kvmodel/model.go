@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -23,7 +25,7 @@ var recordKey = kv.NewClass("r", 2) // model, id text
 // model is the part of a data class that does not know the type of its ids: it
 // reads and writes records by the texts of their ids.
 type model[T any] struct {
-	db       *DB
+	db       behalf
 	name     string
 	version  int
 	codec    Codec[T]
@@ -85,6 +87,14 @@ func (m *model[T]) definitions() []string {
 	return defs
 }
 
+func (m *model[T]) unbuiltIndexes() (all []string) {
+	missing, _, _ := m.built.Known()
+	for _, index := range names(missing) {
+		all = append(all, m.name+"."+index)
+	}
+	return all
+}
+
 func definition[T any](index plug.Index[T]) string { return index.Name() + "=" + index.Def() }
 
 func (m *model[T]) key(id string) string { return recordKey.KeyOfText([]string{m.name}, id) }
@@ -123,7 +133,7 @@ func (m *model[T]) Changed(ctx context.Context, age time.Duration, id string, cr
 	}
 	err = m.failure(id, fmt.Errorf("OnChange: %w", err))
 	if age >= handlers.Patience {
-		m.db.log.Error("ringtree: an OnChange handler has failed for a day and will not be called again", "err", err)
+		m.db.failures.Note(slog.LevelError, "OnChange handlers have failed for a day and will not be called again", work.About(m.name, "", err))
 		return nil
 	}
 	return err

@@ -85,3 +85,5 @@ func (notes) met(context.Context, string, string) error { return nil }
 
 // definitions returns none: nothing is built of notes.
 func (notes) definitions() []string { return nil }
+
+func (notes) unbuiltIndexes() []string { return nil }

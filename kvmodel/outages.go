@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -30,7 +31,7 @@ func (o *outages) hear(out kv.Outage) {
 		return
 	}
 	o.away[out.Server] = true
-	o.log.Warn("ringtree: waiting for a server of the store", "server", out.Server, "what", out.Why)
+	o.log.Warn("ringtree: waiting for a server of the store", "server", out.Server, "what", work.Clip(out.Why))
 }
 
 // servers returns the addresses of the servers that are away, sorted.

@@ -35,7 +35,7 @@ var numbersHint = kv.NewClass("seq", 1) // model
 // panics if db has a model of that name already.
 func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K] {
 	m := &model[T]{
-		db:      db,
+		db:      behalf{DB: db, model: schema.Name},
 		name:    schema.Name,
 		version: schema.Version,
 		codec:   schema.Codec,
@@ -88,7 +88,7 @@ func (r *Records[T, K]) IDs() KeyOf[K] { return r.schema.Key }
 func (r *Records[T, K]) ModelName() string { return r.m.name }
 
 // DB returns the database of the records.
-func (r *Records[T, K]) DB() *DB { return r.m.db }
+func (r *Records[T, K]) DB() *DB { return r.m.db.DB }
 
 // ID returns v's id.
 func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }

@@ -71,7 +71,7 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return kv.Join(errs...)
 }
 
 func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {

@@ -41,7 +41,7 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 			seen := *rec
 			m.as(&seen, index)
 			seen.Doubt = doubt
-			works = append(works, func(s kv.Store) error { return index.Repair(ctx, s, &seen, t.Places) })
+			works = append(works, func(s kv.Store) error { return work.About(m.name, t.Index, index.Repair(ctx, s, &seen, t.Places)) })
 		}
 	}
 	if rec.Envelope != nil && rec.Envelope.Deleted {

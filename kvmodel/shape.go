@@ -4,9 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // hashLen is how many characters stand for a definition in a shape.
@@ -86,5 +87,5 @@ func (db *DB) met(ctx context.Context, process string, shapes []string) error {
 			errs = append(errs, m.met(ctx, process, shape))
 		}
 	}
-	return errors.Join(errs...)
+	return kv.Join(errs...)
 }

@@ -2,7 +2,6 @@ package kvmodel
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,7 +61,7 @@ func (db *DB) look(ctx context.Context) error {
 			errs = append(errs, m.beginBuild(ctx))
 		}
 	}
-	return errors.Join(errs...)
+	return kv.Join(errs...)
 }
 
 // Repair looks once for what processes that died have left half done, and
@@ -77,5 +76,5 @@ func (db *DB) Repair(ctx context.Context) error {
 	}
 	repaired := db.repairer.Repair(ctx)
 	_, settled := db.settle(ctx)
-	return errors.Join(repaired, settled)
+	return kv.Join(repaired, settled)
 }

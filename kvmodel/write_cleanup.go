@@ -52,7 +52,8 @@ func (c *change[T]) undo(ctx context.Context, doubt bool) error {
 	for i, index := range c.indexes {
 		if counts(index) && c.added != nil {
 			works = append(works, func(s kv.Store) error {
-				return index.(plug.Counting).Undo(ctx, s, &c.added[i], placesOf(c.touched, index.Name()), doubt)
+				err := index.(plug.Counting).Undo(ctx, s, &c.added[i], placesOf(c.touched, index.Name()), doubt)
+				return work.About(c.name, index.Name(), err)
 			})
 		}
 	}
@@ -61,11 +62,15 @@ func (c *change[T]) undo(ctx context.Context, doubt bool) error {
 
 // uncleaned is up to which revs changes of this process have prepared entries that
 // did not commit, and may still be there. The next change of the record takes a
-// higher rev, so that its entries outdo them.
+// higher rev, so that its entries outdo them. A record may be forgotten: its next
+// change is then as that of another process, which does not know of them.
 type uncleaned struct {
 	mu   sync.Mutex // never held during a trip
 	revs map[string]*uncleanedRev
 }
+
+// maxUncleaned is how many records are remembered.
+const maxUncleaned = 1 << 13
 
 // uncleanedRev is the highest rev of one record.
 type uncleanedRev struct {
@@ -80,17 +85,28 @@ func (u *uncleaned) note(id string, rev uint64) {
 		u.revs = make(map[string]*uncleanedRev)
 	}
 	if u.revs[id] == nil {
+		u.makeRoom()
 		u.revs[id] = new(uncleanedRev)
 	}
 	r := u.revs[id]
 	r.rev, r.changes = max(r.rev, rev), r.changes+1
 }
 
+// makeRoom forgets a record if there are too many. The caller holds the lock.
+func (u *uncleaned) makeRoom() {
+	for id := range u.revs {
+		if len(u.revs) < maxUncleaned {
+			return
+		}
+		delete(u.revs, id)
+	}
+}
+
 // forget notes that what one change has prepared is cleaned up.
 func (u *uncleaned) forget(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if r := u.revs[id]; r.changes > 1 {
+	if r := u.revs[id]; r != nil && r.changes > 1 {
 		r.changes--
 		return
 	}

@@ -161,7 +161,7 @@ func (c *change[T]) removeOld(ctx context.Context, s kv.Store, p *plan[T]) error
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
-			works = append(works, func(s kv.Store) error { return index.After(ctx, s, mv) })
+			works = append(works, func(s kv.Store) error { return work.About(c.name, index.Name(), index.After(ctx, s, mv)) })
 		}
 	}
 	if p.value == nil {

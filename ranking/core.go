@@ -3,7 +3,6 @@ package ranking
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -167,7 +166,7 @@ func (c *core[T]) failure(err error) error { return named(c.title(), err) }
 
 // eachPlace does step for places side by side.
 func (c *core[T]) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
-	return c.failure(errors.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, text string) error {
+	return c.failure(kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, text string) error {
 		p, err := parsePlace(text)
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package ranking
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -138,7 +137,7 @@ func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, 
 // side.
 func (f *counted[T]) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
-		return errors.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, p.by, at) })...)
+		return kv.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, p.by, at) })...)
 	})
 }
 
@@ -159,7 +158,7 @@ func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, i
 	for some := range slices.Chunk(ids, followAtOnce) {
 		var errs []error
 		err := f.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = f.follow(ctx, s, by, at, some, keytree.NoFence, due) })
-		if err := errors.Join(append(errs, err)...); err != nil {
+		if err := kv.Join(append(errs, err)...); err != nil {
 			return err
 		}
 	}
@@ -213,7 +212,7 @@ func (f *counted[T]) look(ctx context.Context, s kv.Store, id string, at time.Ti
 			return err
 		})
 	}
-	if err := errors.Join(kv.Together(ctx, s, works...)...); err != nil {
+	if err := kv.Join(kv.Together(ctx, s, works...)...); err != nil {
 		return nil, 0, err
 	}
 	return recs[0], counts[0], nil

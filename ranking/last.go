@@ -3,7 +3,6 @@ package ranking
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -89,7 +88,7 @@ func newTotals[T any](p part[T], periods, n int) *totals[T] {
 // the first.
 func (t *totals[T]) look(ctx context.Context, depth int) error {
 	errs := kv.Each(ctx, t.host.Store(), t.periods, func(s kv.Store, _ int, in *summand) error { return t.read(ctx, s, in, depth) })
-	if err := errors.Join(errs...); err != nil {
+	if err := kv.Join(errs...); err != nil {
 		return err
 	}
 	return t.know(ctx, t.doubtful(depth))
@@ -178,7 +177,7 @@ func (t *totals[T]) know(ctx context.Context, some []*contender) error {
 			return err
 		})
 	}
-	if err := errors.Join(kv.Together(ctx, t.host.Store(), works...)...); err != nil {
+	if err := kv.Join(kv.Together(ctx, t.host.Store(), works...)...); err != nil {
 		return err
 	}
 	for i, c := range some {

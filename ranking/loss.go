@@ -2,7 +2,6 @@ package ranking
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -56,7 +55,7 @@ func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	if err != nil {
 		return err
 	}
-	return c.failure(errors.Join(kv.Each(ctx, s, lost, func(s kv.Store, _ int, key boardKey) error {
+	return c.failure(kv.Join(kv.Each(ctx, s, lost, func(s kv.Store, _ int, key boardKey) error {
 		return c.tree(key.by, c.time(key.at)).Rebuild(ctx, s, ids[key.by], true)
 	})...))
 }

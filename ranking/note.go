@@ -3,7 +3,6 @@ package ranking
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -104,5 +103,5 @@ func finishNotes(ctx context.Context, s kv.Store, reports *reporter, texts []str
 			errs = append(errs, t.Finish(ctx, s, t.own, some, due))
 		}
 	}
-	return errors.Join(append(errs, reports.now(ctx, due))...)
+	return kv.Join(append(errs, reports.now(ctx, due))...)
 }

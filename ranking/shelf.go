@@ -34,6 +34,7 @@ func (sh *shelf) tree(name string, c keytree.Config) *keytree.Tree {
 		return t
 	}
 	if len(sh.names) >= keptTrees {
+		sh.trees[sh.names[0]].Leave()
 		delete(sh.trees, sh.names[0])
 		sh.names = sh.names[1:]
 	}

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -102,7 +101,7 @@ func (a *appended) tidy(owners []string) {
 		return
 	}
 	a.db.Soon(func(ctx context.Context) error {
-		return errors.Join(kv.Each(ctx, a.db.Store(), keys, func(s kv.Store, _ int, key string) error {
+		return kv.Join(kv.Each(ctx, a.db.Store(), keys, func(s kv.Store, _ int, key string) error {
 			return a.trim(ctx, s, key)
 		})...)
 	})

@@ -116,7 +116,7 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 		func(s kv.Store) (err error) { count, version, err = l.readCounter(ctx, s); return err },
 		func(s kv.Store) (err error) { high, err = l.scan(ctx, s); return err },
 	)
-	if err := errors.Join(errs...); err != nil {
+	if err := kv.Join(errs...); err != nil {
 		return 0, err
 	}
 	if count >= 0 {

@@ -3,7 +3,6 @@ package timeline
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -92,7 +91,7 @@ func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	for some := range slices.Chunk(batches, pushedAtOnce) {
 		errs = append(errs, e.pushBatch(ctx, some)...)
 	}
-	return errors.Join(errs...)
+	return kv.Join(errs...)
 }
 
 // A batch is the events of one owner.

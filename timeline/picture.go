@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -72,7 +71,7 @@ func (r *Ring[T]) whole(ctx context.Context, lanes []*lane) ([]*reader, error) {
 		readers[i] = l.newReader(false, nil, 0)
 		return readers[i].readWhole(ctx, s)
 	})
-	return readers, errors.Join(errs...)
+	return readers, kv.Join(errs...)
 }
 
 // readWhole reads all segments, regardless of what the process knew.

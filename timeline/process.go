@@ -20,7 +20,7 @@ type process struct {
 }
 
 // remembered is how many lanes a process remembers at least.
-const remembered = 1 << 15
+const remembered = 1 << 13
 
 func newProcess(db plug.DB) *process {
 	return &process{

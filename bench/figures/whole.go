@@ -36,6 +36,8 @@ var wholeFigures = []func(*bench) error{
 	wholeKills,
 	wholeBuild,
 	wholeRuns,
+	wholeFlood,
+	wholeMemory,
 }
 
 // ownWrites reports how often a process reads what it has written: the number of

@@ -47,6 +47,8 @@ func TestMetrics_CountRequests(t *testing.T) {
 	for _, want := range []string{
 		`ashiato_requests_total\{status="2xx"\} [1-9]`, `ashiato_requests_total\{status="4xx"\} 1\n`, `ashiato_requests_open 1\n`,
 		`ashiato_response_bytes_total [1-9]`, `ashiato_background_tasks \d+\n`, `ashiato_change_retries_total \d+\n`,
+		`ashiato_background_room \d+\n`, `ashiato_oldest_change_seconds \d+\n`, `ashiato_servers_lost 0\n`, `ashiato_servers_away 0\n`,
+		`ashiato_indexes_unbuilt 0\n`, `ashiato_counts_in_doubt \d+\n`,
 	} {
 		if !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("want a line %s, got:\n%s", want, got)

@@ -299,7 +299,7 @@ func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 	m.mu.Unlock()
 	for _, watch := range watches {
 		if len(found) > 0 {
-			watch(found, errors.Join(m.Lost()...))
+			watch(found, kv.Join(m.Lost()...))
 		}
 		if len(forgiven) > 0 {
 			watch(forgiven, nil)

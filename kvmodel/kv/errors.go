@@ -1,6 +1,9 @@
 package kv
 
-import "errors"
+import (
+	"errors"
+	"strconv"
+)
 
 // What an op can end in besides success. These are answers: the store was
 // asked, and this is what it said.
@@ -66,10 +69,18 @@ type OpError struct {
 	Kind Kind
 	Key  string
 	Err  error
+	More int // ops of the same trip that have failed the same way
 }
 
 func (e *OpError) Error() string {
-	return e.Kind.String() + " " + Quote(e.Key) + ": " + e.Err.Error()
+	text := e.Kind.String() + " " + Quote(e.Key) + ": " + e.Err.Error()
+	switch e.More {
+	case 0:
+		return text
+	case 1:
+		return text + " (and 1 more op of the trip)"
+	}
+	return text + " (and " + strconv.Itoa(e.More) + " more ops of the trip)"
 }
 
 func (e *OpError) Unwrap() error { return e.Err }

@@ -60,9 +60,7 @@ func (op *Op) Err() error {
 
 // Failed reports whether err says that a store could not be asked or did not
 // answer. Never take that for an answer such as "absent".
-func Failed(err error) bool {
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnclear) || errors.Is(err, ErrLost)
-}
+func Failed(err error) bool { return Failure(err) != nil }
 
 // Unavailable returns an ErrUnavailable that wraps cause: the reason why
 // something was not even tried.
@@ -87,14 +85,28 @@ func Change(key string, write func() error) error {
 }
 
 // Unanswered returns the error Do owes for ops: the first one that is not an
-// answer, or nil. Backends call it last.
+// answer, with how many more have failed the same way; or nil. Backends call it last.
 func Unanswered(ops []Op) error {
 	for i := range ops {
-		if err := ops[i].Result.Err; err != nil && Failed(err) {
-			return ops[i].Err()
+		err := ops[i].Result.Err
+		if err == nil {
+			continue
+		}
+		if failure := Failure(err); failure != nil {
+			return &OpError{ops[i].Kind, ops[i].Key, err, count(ops[i+1:], failure)}
 		}
 	}
 	return nil
+}
+
+// count returns how many of ops have ended in failure.
+func count(ops []Op, failure error) (n int) {
+	for i := range ops {
+		if Failure(ops[i].Result.Err) == failure {
+			n++
+		}
+	}
+	return n
 }
 
 // Check clears the results of ops, refuses each op that breaks the contract's

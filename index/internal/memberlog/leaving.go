@@ -2,6 +2,7 @@ package memberlog
 
 import (
 	"sort"
+	"strings"
 	"sync"
 )
 
@@ -33,9 +34,10 @@ func (c *leaving) put(place string, e Entry) {
 		c.young, c.old, c.weight = make(map[string]map[string]Entry), c.young, 0
 	}
 	if c.young[place] == nil {
-		c.young[place] = make(map[string]Entry)
+		c.young[strings.Clone(place)] = make(map[string]Entry)
 	}
 	if known, ok := c.young[place][e.ID]; !ok || e.counts(&known) {
+		e.ID = strings.Clone(e.ID)
 		c.young[place][e.ID] = e
 	}
 	c.weight++

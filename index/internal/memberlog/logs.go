@@ -32,6 +32,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -207,7 +208,7 @@ type heads struct {
 }
 
 // maxWeight bounds how many segments the young heads name.
-const maxWeight = 1 << 15
+const maxWeight = 1 << 13
 
 func (c *heads) get(place string) *head {
 	c.mu.Lock()
@@ -239,6 +240,7 @@ func (c *heads) keep(place string, h *head) {
 	if c.young == nil || c.weight >= maxWeight {
 		c.young, c.old, c.weight = make(map[string]*head), c.young, 0
 	}
-	c.young[place] = h
+	// The place may be a part of a record's text, which must not stay with it.
+	c.young[strings.Clone(place)] = h
 	c.weight += len(h.parts)
 }

@@ -57,7 +57,7 @@ func (hs *Handlers) Call(ctx context.Context, id string, created bool) error {
 	for _, handler := range hs.all() {
 		errs = append(errs, hs.call(ctx, func(ctx context.Context) error { return handler(ctx, id, created) }))
 	}
-	return errors.Join(errs...)
+	return kv.Join(errs...)
 }
 
 func (hs *Handlers) call(ctx context.Context, f func(context.Context) error) error {

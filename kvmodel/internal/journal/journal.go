@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -27,10 +26,12 @@ const segmentBytes = 32 << 10
 // Config is what a journal needs of its database.
 type Config struct {
 	Store  kv.Store
-	Log    *slog.Logger
 	Now    func() time.Time
 	Atomic bool // changes put new ids into the enumeration themselves
 	Closed <-chan struct{}
+
+	// Failed is called when a tick has failed, which is tried again.
+	Failed func(error)
 
 	// Shapes returns the shape of every model of the process.
 	Shapes func() []string
@@ -203,7 +204,9 @@ func (j *Journal) enter(l Line, size int) *Segment {
 		return nil
 	}
 	seg := j.segments[len(j.segments)-1]
-	seg.open++
+	if seg.open++; seg.open == 1 {
+		seg.since = j.Now()
+	}
 	seg.size += size
 	if l.Created && !j.Atomic {
 		seg.created[l.Model] = append(seg.created[l.Model], l.ID)
@@ -240,6 +243,19 @@ func (j *Journal) OpenLines() int {
 		n += seg.open
 	}
 	return n
+}
+
+// Oldest returns for how long the oldest line has not been complete, 0 if there is none.
+// It may be one that was written a second before it.
+func (j *Journal) Oldest() (age time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, seg := range j.segments {
+		if seg.open > 0 {
+			age = max(age, j.Now().Sub(seg.since))
+		}
+	}
+	return age
 }
 
 // complete returns the ended segments whose lines are all complete.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -14,6 +15,7 @@ type Segment struct {
 	number  int64
 	size    int
 	open    int                 // lines whose change is not complete
+	since   time.Time           // when the first of these was written, or one before it
 	created map[string][]string // ids for the enumeration, by model
 	ended   bool                // nothing more is written to it
 }

@@ -12,6 +12,9 @@ const (
 	tickEvery = time.Second // also the age from which a segment is followed by a new one
 	idleTicks = 5           // after so many with nothing to do, the ticking stops
 	tickTime  = 30 * time.Second
+
+	// keptSegments is how many segments a process keeps before it leaves its journal.
+	keptSegments = 4096
 )
 
 // tickNow makes the next tick come at once.
@@ -46,7 +49,7 @@ func (j *Journal) loop() {
 		busy, err := j.doTick(ctx)
 		cancel()
 		if err != nil {
-			j.Log.Warn("ringtree: the journal could not begin its next segment; it will be tried again", "err", err)
+			j.Failed(err)
 		}
 		if idle++; busy {
 			idle = 0
@@ -100,11 +103,24 @@ func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
 	if last == nil {
 		return false, nil
 	}
+	if j.isOverlong() {
+		j.forget(last.process)
+		return true, nil
+	}
 	if err := j.rollOver(ctx, last); err != nil {
 		return true, err
 	}
 	removed, err := j.removeComplete(ctx)
 	return removed > 0 || j.OpenLines() > 0, err
+}
+
+// isOverlong reports whether so many segments have lines that are not complete that the
+// journal is better left for repair, as that of a dead process is. Their works may have
+// been given up, and would be remembered as long as the process lives.
+func (j *Journal) isOverlong() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.segments) > keptSegments
 }
 
 func (j *Journal) last() *Segment {
@@ -161,7 +177,7 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
 	if j.losses != nil {
 		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {
-			return errors.Join(err, failed)
+			return kv.Join(err, failed)
 		}
 	}
 	j.forget(process)

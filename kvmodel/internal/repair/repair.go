@@ -3,7 +3,6 @@ package repair
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -96,7 +95,7 @@ func (r *Repairer) Repair(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", other.Process, err))
 		}
 	}
-	return errors.Join(errs...)
+	return kv.Join(errs...)
 }
 
 // meet calls Met if other has written since the last look.

@@ -3,6 +3,7 @@ package tally
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -30,7 +31,8 @@ type Base struct {
 	Atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
 	Now    func() time.Time
 	Work   *work.Queue
-	Log    *slog.Logger
+
+	Failures *work.Failures
 }
 
 // Key returns the key of the number of the record with that id text.
@@ -83,8 +85,9 @@ func (n *numbers) tell(ctx context.Context, id string, delta, count int64) {
 
 // warn logs the errors of followers.
 func (n *numbers) warn(id string, errs []error) {
-	if err := errors.Join(errs...); err != nil {
-		n.base.Log.Warn("ringtree: what follows a counter failed", "model", n.model, "counter", n.counter, "id", id, "err", err)
+	if err := kv.Join(errs...); err != nil {
+		err = fmt.Errorf("%s.%s of %s: %w", n.model, n.counter, kv.Quote(id), err)
+		n.base.Failures.Note(slog.LevelWarn, "what follows a counter has failed", work.About(n.model, n.counter, err))
 	}
 }
 

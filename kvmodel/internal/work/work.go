@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // ErrNotYet says that something has to wait for its time. It has not failed.
@@ -50,8 +52,8 @@ const (
 // Queue does works after replies, in workers that end when there is nothing
 // left to do.
 type Queue struct {
-	log    *slog.Logger
-	closed chan struct{}
+	failures *Failures
+	closed   chan struct{}
 
 	mu      sync.Mutex    // never held during a trip
 	busy    int           // works being done or queued
@@ -69,15 +71,25 @@ type undone struct {
 	why  error
 }
 
-// NewQueue returns a queue with nothing to do, which reports failures to log.
-func NewQueue(log *slog.Logger) *Queue { return &Queue{log: log, closed: make(chan struct{})} }
+// NewQueue returns a queue with nothing to do, which notes in failures what fails.
+func NewQueue(failures *Failures) *Queue {
+	return &Queue{failures: failures, closed: make(chan struct{})}
+}
 
-// Stats returns how many works are being done or queued, how many will be tried
-// again, and how often one has failed.
-func (q *Queue) Stats() (busy, waiting, failed int) {
+// Stats is what a queue is doing.
+type Stats struct {
+	Busy    int // works being done or queued
+	Queued  int // of these, works that wait for another one to end
+	Room    int // how many may be queued
+	Waiting int // works that will be tried again
+	Failed  int // how often one has failed
+}
+
+// Stats returns what the queue is doing now.
+func (q *Queue) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.busy, len(q.again), q.failed
+	return Stats{q.busy, len(q.queue), maxQueue, len(q.again), q.failed}
 }
 
 // Close ends Every and Soon. It reports whether the queue was open until now.
@@ -124,7 +136,7 @@ func (q *Queue) Soon(work Work) {
 	}
 	q.enqueue(func(ctx context.Context) error {
 		if err := work(ctx); err != nil {
-			q.log.Debug("ringtree: upkeep failed; others will do it", "err", err)
+			q.failures.Note(slog.LevelDebug, "upkeep has failed; others will do it", err)
 		}
 		return nil
 	})
@@ -225,7 +237,7 @@ func (q *Queue) do(work Work) {
 	err := work(ctx)
 	failed := err != nil && !Waits(err)
 	if failed {
-		q.log.Warn("ringtree: work after the reply failed; it will be tried again", "err", err)
+		q.failures.Note(slog.LevelWarn, "work after replies has failed", err)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -266,10 +278,11 @@ func (q *Queue) tryAgain() int {
 func (q *Queue) Flush(ctx context.Context) error {
 	flushed := q.callFlushes(ctx)
 	if err := q.awaitIdle(ctx); err != nil {
-		return errors.Join(flushed, err)
+		return kv.Join(flushed, err)
 	}
 	// What was still being done may have left more to flush.
-	return errors.Join(flushed, q.callFlushes(ctx), q.finish(ctx))
+	last := q.callFlushes(ctx)
+	return kv.Join(q.finish(ctx), flushed, last)
 }
 
 func (q *Queue) callFlushes(ctx context.Context) error {
@@ -280,7 +293,7 @@ func (q *Queue) callFlushes(ctx context.Context) error {
 	for _, f := range flushes {
 		errs = append(errs, f(ctx))
 	}
-	return errors.Join(errs...)
+	return kv.Join(errs...)
 }
 
 func (q *Queue) finish(ctx context.Context) error {
@@ -290,15 +303,15 @@ func (q *Queue) finish(ctx context.Context) error {
 	if err := q.awaitIdle(ctx); err != nil {
 		return err
 	}
-	if n, why := q.failures(); n > 0 {
+	if n, why := q.failing(); n > 0 {
 		return fmt.Errorf("flush: %s failed and will be tried again: %w", things(n), why)
 	}
 	return nil
 }
 
-// failures returns how many of the works to be tried again have failed, and why
+// failing returns how many of the works to be tried again have failed, and why
 // the last of them has.
-func (q *Queue) failures() (n int, why error) {
+func (q *Queue) failing() (n int, why error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, u := range q.again {
@@ -318,8 +331,7 @@ func (q *Queue) awaitIdle(ctx context.Context) error {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		busy, _, _ := q.Stats()
-		return fmt.Errorf("flush: %s still to do: %w", things(busy), ctx.Err())
+		return fmt.Errorf("flush: %s still to do: %w", things(q.Stats().Busy), ctx.Err())
 	}
 }
 

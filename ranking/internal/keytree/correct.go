@@ -85,7 +85,7 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 		fence[t.name] = errors.Is(err, errUnsure) || fence[t.name] && err != nil
 		return err
 	})
-	return len(wrong) == 0, errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
+	return len(wrong) == 0, kv.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
 }
 
 // readAround reads the nodes called names and those below them, and finishes those

@@ -126,6 +126,13 @@ func (t *Tree) forget() {
 	t.meta, t.read = nil, time.Time{}
 }
 
+// Leave forgets the tree's root, as the process forgets the tree.
+func (t *Tree) Leave() {
+	if m := t.latest(); m != nil {
+		t.Local.forget([]string{t.nodes(m, m.epoch).key("")})
+	}
+}
+
 // Size returns how many members the tree had when this process last saw its root
 // as a router; 0 if it has not.
 func (t *Tree) Size() int {

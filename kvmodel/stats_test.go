@@ -1,0 +1,149 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func TestStats_CountWhatWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := closing(t, open(t, memkv.New(memkv.Options{})))
+		free := make(chan struct{})
+		for range work.AtOnce + 7 {
+			db.Later(func(context.Context) error { <-free; return nil })
+		}
+		got := db.Stats()
+		if got.Background != work.AtOnce+7 || got.Queued != 7 || got.Room != 1000 {
+			t.Errorf("%d in the background, %d queued of %d; want %d, 7, 1,000", got.Background, got.Queued, got.Room, work.AtOnce+7)
+		}
+		close(free)
+		must(t, db.Flush(t.Context()))
+		if got := db.Stats(); got.Background != 0 || got.Queued != 0 {
+			t.Errorf("at the end %+v", got)
+		}
+	})
+}
+
+func TestStats_SayForHowLongTheOldestChangeIsIncomplete(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := start(t, plain(mem)).ends(t)
+		var fails atomic.Bool
+		fails.Store(true)
+		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error {
+			if fails.Load() {
+				return errOfMine
+			}
+			return nil
+		})
+		if got := p.db.Stats().Oldest; got != 0 {
+			t.Errorf("before a change: %v", got)
+		}
+		must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
+		wait(10 * time.Second)
+		must(t, p.Create(ctx, &note{ID: "b", Text: "1"}))
+		wait(10 * time.Second)
+		if got := p.db.Stats().Oldest.Round(time.Second); got != 20*time.Second {
+			t.Errorf("the oldest is %v old, want 20s", got)
+		}
+		fails.Store(false)
+		must(t, p.db.Flush(ctx))
+		if got := p.db.Stats(); got.Oldest != 0 || got.Lines != 0 {
+			t.Errorf("at the end: %v, %d lines", got.Oldest, got.Lines)
+		}
+	})
+}
+
+func TestStats_NameTheIndexesThatNeedARebuild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		first := deploy(t, &site{Store: mem})
+		must(t, first.Create(t.Context(), &note{ID: "1", Text: "one", Code: "c"}))
+		first.undeploy(t)
+		v := deploy(t, &site{Store: mem}, "Code")
+		defer v.undeploy(t)
+		if _, err := v.by["Code"].Find(t.Context(), "c"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("Find: %v", err)
+		}
+		if diff := cmp.Diff([]string{"Note.ByCode"}, v.db.Stats().Unbuilt); diff != "" {
+			t.Errorf("unbuilt (-want +got):\n%s", diff)
+		}
+		must(t, v.Rebuild(t.Context()))
+		v.finds(t, "Code", "c", "1")
+		if got := v.db.Stats().Unbuilt; len(got) != 0 {
+			t.Errorf("after a rebuild: %v", got)
+		}
+	})
+}
+
+func TestStats_CountFailuresByKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		db := open(t, memkv.New(memkv.Options{}), logTo(&lines))
+		for _, err := range []error{
+			kv.ErrLost, kv.ErrUnclear, kv.Unavailable(context.DeadlineExceeded), kv.ErrUnavailable,
+			kvmodel.ErrCorrupt, kv.ErrConflict, context.DeadlineExceeded, errOfMine, kvmodel.ErrNotYet,
+		} {
+			db.Later(func(context.Context) error { return err })
+		}
+		must(t, db.Flush(t.Context()))
+		want := map[string]int{"lost": 1, "unclear": 1, "unavailable": 2, "corrupt": 1, "conflict": 1, "late": 1, "other": 1}
+		if diff := cmp.Diff(want, db.Stats().Failures); diff != "" {
+			t.Errorf("failures (-want +got):\n%s", diff)
+		}
+		if got := db.Stats().Failed; got != 8 {
+			t.Errorf("%d have failed, want 8", got)
+		}
+		must(t, db.Close(t.Context()))
+	})
+}
+
+// What fails is logged at once, and from then on once a second.
+func TestLog_WhatFailsAfterRepliesIsALineASecond(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		var lines []string
+		p := start(t, plain(mem), logTo(&lines)).ends(t)
+		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return errOfMine })
+		for i := range 30 {
+			must(t, p.Create(ctx, &note{ID: fmt.Sprint(i), Text: strings.Repeat("x", 1000)}))
+			wait(100 * time.Millisecond)
+		}
+		wait(2 * time.Second)
+		if len(lines) < 4 || len(lines) > 6 {
+			t.Errorf("%d lines in 5 seconds:\n%s", len(lines), strings.Join(lines, "\n"))
+		}
+		want := `level=WARN msg="ringtree: work after replies has failed" times=1 kind=other err="Note \"0\": OnChange: of mine" model=Note`
+		if diff := cmp.Diff(want, lines[0]); diff != "" {
+			t.Errorf("first line (-want +got):\n%s", diff)
+		}
+		sum := 0
+		for _, line := range lines {
+			_, times, _ := strings.Cut(line, " times=")
+			n, _ := strconv.Atoi(strings.Fields(times)[0])
+			sum += n
+		}
+		if failed := p.db.Stats().Failed; sum != failed || sum < 30 {
+			t.Errorf("the lines count %d of %d failures:\n%s", sum, failed, strings.Join(lines, "\n"))
+		}
+		p.db.Later(func(context.Context) error { return kv.ErrLost })
+		_ = p.db.Flush(ctx)
+		before := len(lines)
+		_ = p.db.Close(ctx)
+		if len(lines) > before+1 {
+			t.Errorf("Close has logged %d lines", len(lines)-before)
+		}
+	})
+}
