@@ -42,6 +42,11 @@ func sayAll[V any](s Shown, question string, seq iter.Seq2[V, error], text func(
 	for v, err := range seq {
 		if err != nil {
 			errs = append(errs, err)
+		}
+		if err != nil && !errors.Is(err, kvmodel.ErrCorrupt) {
+			break // Only damage lets a sequence go on.
+		}
+		if err != nil {
 			continue
 		}
 		texts = append(texts, text(v))
@@ -86,7 +91,7 @@ func pages[T any](ctx context.Context, l kvmodel.Lister[T], n int) iter.Seq2[*T,
 					return
 				}
 			}
-			if err != nil && !yield(nil, err) {
+			if err != nil && (!yield(nil, err) || !errors.Is(err, kvmodel.ErrCorrupt)) {
 				return
 			}
 			if cursor = page.Next; cursor == "" {
