@@ -60,6 +60,13 @@ func (c *Counter[K]) Add(ctx context.Context, id K, d int64) (int64, error) {
 	return n, c.failure(id, err)
 }
 
+// Set makes n the number, of one that is damaged, too. What is counted at the same time is
+// lost, and counts of a period stay as they are. Two trips, plus those of boards that
+// follow before the reply.
+func (c *Counter[K]) Set(ctx context.Context, id K, n int64) error {
+	return c.failure(id, c.tally.Set(ctx, c.ids.Text(id), n))
+}
+
 // DerivedCount is how many members a list of other records has, shown in the record
 // whose id is the value of the list. Loading the record fills it in. It belongs to
 // the list: there may be a number where there is no record. Boards that rank by it

@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -142,14 +143,22 @@ func (b *building[T]) enterBatch(ctx context.Context, ids []string, to enumerati
 	return live, nil
 }
 
-// enterIDs enters the records with ids. It returns how many of them exist, and which hold
-// unique values of others.
+// enterIDs enters the records with ids. It returns how many of them exist, and which are to
+// be entered once more, as they are damaged or hold unique values of others.
 func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (live int, losers []string, err error) {
 	recs, err := b.see(ctx, s, ids)
-	if err != nil {
+	if recs == nil {
 		return 0, nil, err
 	}
-	duplicates, err := b.enterAll(ctx, s, recs)
+	var whole []*plug.Seen[T]
+	for _, rec := range recs {
+		if rec.Damaged() {
+			losers = append(losers, rec.ID)
+		} else {
+			whole = append(whole, rec)
+		}
+	}
+	duplicates, err := b.enterAll(ctx, s, whole)
 	for _, d := range duplicates {
 		if !slices.Contains(losers, d.ID) {
 			losers = append(losers, d.ID)
@@ -177,23 +186,23 @@ func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.See
 	return duplicates, nil
 }
 
-// enterLosers enters once more the records that were in conflict. It returns those that
-// still are, nil if none is.
+// enterLosers enters once more the records that were in conflict or damaged. It returns
+// those that still are in conflict, nil if none is.
 func (b *building[T]) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(b.state.Losers)))
 	all := &DuplicatesError{Model: b.name, More: int(b.state.More)}
 	for some := range slices.Chunk(ids, recordsAtOnce) {
 		recs, err := b.see(ctx, b.db.store, some)
-		if err != nil {
+		if recs == nil {
 			return nil, err
 		}
-		duplicates, err := b.enterAll(ctx, b.db.store, recs)
+		duplicates, err := b.enterAll(ctx, b.db.store, b.whole(recs))
 		if err != nil {
 			return nil, err
 		}
 		all.Records = append(all.Records, duplicates...)
 	}
-	b.state.Losers = nil
+	b.state.Losers = slices.Sorted(maps.Keys(b.damaged))
 	for _, d := range all.Records {
 		b.state.Losers = append(b.state.Losers, d.ID)
 	}
@@ -223,12 +232,15 @@ func (b *building[T]) meetEarlier(ctx context.Context, to enumeration.Reached) e
 			return errStop
 		}
 		recs, err := b.see(ctx, b.db.store, ids)
+		if recs == nil {
+			return err
+		}
 		for _, rec := range recs {
 			if rec.Value != nil {
 				b.meet(rec)
 			}
 		}
-		return err
+		return nil
 	})
 	if errors.Is(err, errStop) {
 		return nil

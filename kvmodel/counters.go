@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -104,22 +105,29 @@ func (m *model[T]) oldCounts() (all []*Derived) {
 	return all
 }
 
-// fillCounters puts into rec what gets of the keys of withCounters have answered.
+// fillCounters puts into rec what gets of the keys of withCounters have answered. A
+// counter that is no number is 0, and the ErrCorrupt names it.
 func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
 	rec.Counts = results
 	if rec.Value == nil {
 		return nil
 	}
 	old := results[len(m.counters):]
+	var damaged []error
 	for i := range m.counters {
 		c := &m.counters[i]
 		n, err := c.number(results[i], &old)
+		if errors.Is(err, kv.ErrNotNumber) {
+			n, err = 0, nil
+			damaged = append(damaged, m.failure(rec.ID, wire.Corrupt(c.key(rec.ID), fmt.Errorf("counter %s: %w", c.Name, kv.ErrNotNumber))))
+		}
 		if err != nil {
 			return m.failure(rec.ID, fmt.Errorf("counter %s: %w", c.Name, err))
 		}
 		c.Set(rec.Value, n)
 	}
-	return nil
+	rec.Err = joined(damaged)
+	return rec.Err
 }
 
 // number returns the number that a get has answered. old begins with what stands
@@ -140,7 +148,7 @@ func (c *counter[T]) number(r kv.Result, old *[]kv.Result) (int64, error) {
 func (m *model[T]) decodeCounted(id string, results []kv.Result) (*plug.Seen[T], error) {
 	rec, err := m.decode(id, results[0])
 	if err != nil {
-		return nil, err
+		return rec, err
 	}
 	return rec, m.fillCounters(rec, results[1:])
 }
@@ -209,7 +217,7 @@ func (m *model[T]) dropGuarded(ctx context.Context, s kv.Store, id string, keys 
 		if err != nil || len(drops) == 0 {
 			return err
 		}
-		rec, err := m.seeOne(ctx, s, id)
+		rec, err := m.readable(ctx, s, id)
 		if err != nil || rec.Envelope.Live() {
 			return err
 		}

@@ -93,16 +93,16 @@ func (m *model[T]) eachFrom(ctx context.Context, from enumeration.Reached, f fun
 	return m.all.From(ctx, m.db.store, head, from, f)
 }
 
-// alive reports which of the records with ids exist.
+// alive reports which of the records with ids exist, or may, since they are damaged.
 func (m *model[T]) alive(ctx context.Context, ids []string) ([]bool, error) {
 	var alive []bool
 	for batch := range slices.Chunk(ids, recordsAtOnce) {
 		recs, err := m.see(ctx, m.db.store, batch)
-		if err != nil {
+		if recs == nil {
 			return nil, err
 		}
 		for _, rec := range recs {
-			alive = append(alive, rec.Value != nil)
+			alive = append(alive, rec.Value != nil || rec.Damaged())
 		}
 	}
 	return alive, nil
@@ -114,10 +114,10 @@ func (m *model[T]) accept(ctx context.Context) error {
 	return m.failure("accept", m.built.Accept(ctx))
 }
 
-// living returns how many of recs exist.
+// living returns how many of recs exist, or may.
 func living[T any](recs []*plug.Seen[T]) (n int) {
 	for _, rec := range recs {
-		if rec.Value != nil {
+		if rec.Value != nil || rec.Damaged() {
 			n++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -31,9 +32,14 @@ var (
 	// ErrReadOnly: the DB was opened with ReadOnly, so nothing was written.
 	ErrReadOnly = errors.New("the DB is read-only: write in a process that opens it without kvmodel.ReadOnly")
 
-	// ErrCorrupt: the stored bytes are not what this module writes.
+	// ErrCorrupt: stored bytes are not what this module writes. The error wraps a
+	// *CorruptError that names their key. What is returned besides it is right, and
+	// complete but for what is stored under the keys that are named.
 	ErrCorrupt = codec.ErrCorrupt
 )
+
+// CorruptError says which stored items are not what this module writes.
+type CorruptError = wire.CorruptError
 
 // TakenError says which unique value another record holds. It is an ErrExists.
 type TakenError struct {

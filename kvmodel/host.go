@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -60,13 +61,18 @@ func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Se
 }
 
 func (h host[T]) Each(ctx context.Context, f func([]*plug.Seen[T]) error) error {
-	return h.m.eachID(ctx, func(ids []string) (live int, err error) {
+	var damaged []error
+	err := h.m.eachID(ctx, func(ids []string) (live int, err error) {
 		recs, err := h.See(ctx, h.m.db.store, ids...)
-		if err != nil {
+		if recs == nil {
 			return 0, err
 		}
-		return living(recs), f(recs)
+		if err != nil {
+			damaged = append(damaged, err)
+		}
+		return living(recs), f(slices.DeleteFunc(slices.Clone(recs), (*plug.Seen[T]).Damaged))
 	})
+	return work.FirstError(err, joined(damaged))
 }
 
 func (h host[T]) Keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], mark []byte) error {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -14,7 +16,8 @@ import (
 type upgrader interface{ Upgrade(from int) error }
 
 // see reads records in one trip. Each id has its Seen. The error is not nil if
-// some could not be asked for or are corrupt.
+// some could not be asked for, or with an ErrCorrupt if some are damaged: then each id
+// has its Seen all the same.
 func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
@@ -27,23 +30,35 @@ func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.S
 	recs := make([]*plug.Seen[T], len(ids))
 	counts := results[len(ids):]
 	each := len(counts) / max(len(ids), 1)
+	var damaged []error
 	for i, r := range results[:len(ids)] {
-		if recs[i], err = m.decode(ids[i], r); err != nil {
+		if recs[i], err = m.decode(ids[i], r); err == nil {
+			err = m.fillCounters(recs[i], counts[i*each:(i+1)*each])
+		}
+		if err != nil && !wire.IsCorrupt(err) {
 			return nil, err
 		}
-		if err := m.fillCounters(recs[i], counts[i*each:(i+1)*each]); err != nil {
-			return nil, err
+		if err != nil {
+			recs[i].Err, damaged = err, append(damaged, err)
 		}
 	}
-	return recs, nil
+	return recs, joined(damaged)
+}
+
+// joined returns the one error of errs as it is, and more of them as one.
+func joined(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
 }
 
 func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], error) {
 	recs, err := m.see(ctx, s, []string{id})
-	if err != nil {
+	if len(recs) == 0 {
 		return nil, err
 	}
-	return recs[0], nil
+	return recs[0], err
 }
 
 // look reads a record for a user, and keeps it for an update that may follow.
@@ -56,20 +71,22 @@ func (m *model[T]) look(ctx context.Context, id string) (*plug.Seen[T], error) {
 	return m.decodeCounted(id, results)
 }
 
-// values reads records for a user; nil where there is none.
+// values reads records for a user; nil where there is none, or with an ErrCorrupt where
+// it is damaged.
 func (m *model[T]) values(ctx context.Context, ids []string) ([]*T, error) {
 	recs, err := m.see(ctx, m.db.store, ids)
-	if err != nil {
+	if recs == nil {
 		return nil, err
 	}
 	values := make([]*T, len(recs))
 	for i, rec := range recs {
 		values[i] = rec.Value
 	}
-	return values, nil
+	return values, err
 }
 
-// decode returns what a get of id's record answered.
+// decode returns what a get of id's record answered. One that is damaged has nothing but
+// its version, and a rev above all that it may have had.
 func (m *model[T]) decode(id string, r kv.Result) (*plug.Seen[T], error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		return &plug.Seen[T]{ID: id}, nil
@@ -79,14 +96,29 @@ func (m *model[T]) decode(id string, r kv.Result) (*plug.Seen[T], error) {
 	}
 	env, err := envelope.Decode(r.Value)
 	if err != nil {
-		return nil, m.failure(id, err)
+		return m.damaged(id, r, err)
 	}
 	rec := &plug.Seen[T]{ID: id, Rev: env.Rev, Version: r.Version, Envelope: env}
 	if env.Deleted {
 		return rec, nil
 	}
 	rec.Value, err = m.decodeBody(env.Model, env.Body)
+	if wire.IsCorrupt(err) {
+		return m.damaged(id, r, err)
+	}
 	return rec, m.failure(id, err)
+}
+
+// damagedAhead is how far above the clock the rev of a damaged record is taken to be: a
+// record begins with the milliseconds of a clock, and each change adds one.
+const damagedAhead = 24 * time.Hour
+
+// damaged returns the record id, of which err says that it cannot be read, and an
+// ErrCorrupt.
+func (m *model[T]) damaged(id string, r kv.Result, err error) (*plug.Seen[T], error) {
+	rec := &plug.Seen[T]{ID: id, Rev: uint64(m.db.now().Add(damagedAhead).UnixMilli()), Version: r.Version}
+	rec.Err = m.failure(id, wire.Corrupt(m.key(id), err))
+	return rec, rec.Err
 }
 
 // decodeBody returns the record in a body that the given version of the model has

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -37,7 +38,8 @@ const (
 
 // Page returns n records from the position that cursor stands for. It takes one
 // trip, and up to four more if records are deleted or left out; then it may be
-// short. It takes one more if this process does not know the last number yet.
+// short. It takes one more if this process does not know the last number yet. With an
+// ErrCorrupt it returns the records that are not damaged.
 func (d *downward[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
 	var none Listing[T]
 	if n < 1 {
@@ -64,7 +66,7 @@ func (d *downward[T]) Page(ctx context.Context, cursor string, n int, keep ...fu
 func (d *downward[T]) page(ctx context.Context, w numberWalk, n int, keep []func(*T) bool) (Listing[T], error) {
 	start := w.at
 	items, err := d.walk(ctx, &w, n, keep)
-	if err != nil {
+	if err != nil && !wire.IsCorrupt(err) {
 		return Listing[T]{}, err
 	}
 	if w.step > 0 && w.ended() && len(items) < n {
@@ -77,7 +79,7 @@ func (d *downward[T]) page(ctx context.Context, w numberWalk, n int, keep []func
 		slices.Reverse(l.Items)
 		l.Next, l.Prev = l.Prev, l.Next
 	}
-	return l, nil
+	return l, err
 }
 
 // last returns the highest number to be listed.
@@ -89,28 +91,33 @@ func (d *downward[T]) last(ctx context.Context) (int64, error) {
 	return n, d.m.failure("the last number", err)
 }
 
-// walk returns the next n records, and moves w past all it has looked at.
+// walk returns the next n records, and moves w past all it has looked at. The ErrCorrupt
+// is of those among these that are damaged.
 func (d *downward[T]) walk(ctx context.Context, w *numberWalk, n int, keep []func(*T) bool) (found []*T, err error) {
+	var damaged []error
 	for trip := range numberTrips {
 		ids := w.ahead(min(numbersAtOnce, (n-len(found))<<trip))
 		if len(found) == n || len(ids) == 0 {
 			break
 		}
-		values, err := d.m.values(ctx, ids)
-		if err != nil {
+		recs, err := d.m.see(ctx, d.m.db.store, ids)
+		if recs == nil {
 			return nil, err
 		}
-		for _, v := range values {
+		for _, rec := range recs {
 			if len(found) == n {
 				break
 			}
 			w.at += w.step
-			if v != nil && !slices.ContainsFunc(keep, func(keeps func(*T) bool) bool { return !keeps(v) }) {
+			if rec.Err != nil {
+				damaged = append(damaged, rec.Err)
+			}
+			if v := rec.Value; v != nil && !slices.ContainsFunc(keep, func(keeps func(*T) bool) bool { return !keeps(v) }) {
 				found = append(found, v)
 			}
 		}
 	}
-	return found, nil
+	return found, joined(damaged)
 }
 
 // A numberWalk is a way through numbers: the next one to look at, up or down

@@ -25,7 +25,7 @@ func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 		if err != nil {
 			return err
 		}
-		rec, err := r.m.seeOne(ctx, r.m.db.store, id)
+		rec, err := r.m.readable(ctx, r.m.db.store, id)
 		if err != nil {
 			return err
 		}

@@ -82,6 +82,7 @@ type building[T any] struct {
 	tokens   built.Building
 	builders map[string]plug.Builder // the indexes, by name, that build themselves
 	fencing  bool                    // requests may be under way of a process that lacks an index
+	damaged  map[string]error        // records that could not be entered, by their ids
 }
 
 // buildOnce is one try of build. From B2 on, a process that lacks an index takes it out
@@ -125,6 +126,9 @@ func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
 	if err == nil || work.Waits(err) {
 		// All is built. If the item stays, the next build takes it for one that is dead.
 		_ = b.lease.End(ctx)
+		if err := b.leftOut(); err != nil {
+			return fmt.Errorf("rebuild %s: %w", m.name, err)
+		}
 		return err
 	}
 	b.release(ctx, errors.As(err, &duplicates))
@@ -188,6 +192,9 @@ func (b *building[T]) steps(ctx context.Context) error {
 	duplicates, err := b.enterLosers(ctx)
 	if err != nil {
 		return err
+	}
+	if len(b.missing()) > 0 && b.damaged != nil {
+		return b.leftOut() // An index that never had them must not pass for whole.
 	}
 	if err := b.buildAll(ctx); err != nil {
 		return err
@@ -284,11 +291,40 @@ func (b *building[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) 
 		if err == nil || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
 			return taken, err
 		}
-		if rec, err = b.seeOne(ctx, s, rec.ID); err != nil {
+		if rec, err = b.readable(ctx, s, rec.ID); err != nil {
 			return nil, err
 		}
 	}
 	return nil, b.failure(rec.ID, kv.ErrConflict)
+}
+
+// whole returns those of recs that are not damaged, and keeps the errors of the others
+// for the end.
+func (b *building[T]) whole(recs []*plug.Seen[T]) (whole []*plug.Seen[T]) {
+	for _, rec := range recs {
+		if !rec.Damaged() {
+			whole = append(whole, rec)
+			continue
+		}
+		if b.damaged == nil {
+			b.damaged = make(map[string]error)
+		}
+		b.damaged[rec.ID] = rec.Err
+	}
+	return whole
+}
+
+// leftOut returns an ErrCorrupt that names the records which could not be entered, nil
+// if there were none.
+func (b *building[T]) leftOut() error {
+	var errs []error
+	for _, id := range slices.Sorted(maps.Keys(b.damaged)) {
+		errs = append(errs, b.damaged[id])
+	}
+	if err := joined(errs); err != nil {
+		return fmt.Errorf("%d records are left out: %w", len(errs), err)
+	}
+	return nil
 }
 
 // enterOnce is one try of enter.

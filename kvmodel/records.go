@@ -95,21 +95,23 @@ func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
 
 func (r *Records[T, K]) text(v *T) string { return r.schema.Key.Text(r.schema.ID(v)) }
 
-// Get returns the record with id, or ErrNotFound. One trip.
+// Get returns the record with id, or ErrNotFound. If just some of its counters are
+// damaged, it returns the record, in which these are 0, and an ErrCorrupt. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	text := r.schema.Key.Text(id)
 	rec, err := r.m.look(ctx, text)
-	if err != nil {
+	switch {
+	case rec == nil:
 		return nil, r.m.failure(text, err)
+	case rec.Value == nil && err == nil:
+		err = kv.ErrNotFound
 	}
-	if rec.Value == nil {
-		return nil, r.m.failure(text, kv.ErrNotFound)
-	}
-	return rec.Value, nil
+	return rec.Value, r.m.failure(text, err)
 }
 
 // GetMulti returns the records with ids, in that order, nil where there is none.
-// It returns an error if the store could not be asked for one of them. One trip.
+// It returns an error if the store could not be asked for one of them, and with an
+// ErrCorrupt those that are not damaged. One trip.
 func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -124,21 +126,24 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 // All returns every record once, in no order. It reads the list of ids and then
 // the records, 100 a trip, and keeps 16 bytes in memory for each id it has seen, at
 // most those of some 300,000; where there are more it reads the list several times.
-// Records made or deleted at the same time may be among them or not. After an error it
-// ends. If the store has lost a part of the list, it returns the others first, and
-// then an ErrLost that says how many may be missing.
+// Records made or deleted at the same time may be among them or not.
+//
+// A damaged record is an ErrCorrupt, and the others follow. If just some of its counters
+// are damaged, it comes with the error. Otherwise All ends after an error. If the store has
+// lost a part of the list, or that is damaged, it returns the others first, and then an
+// ErrLost or ErrCorrupt that says how many may be missing.
 func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		err := r.m.eachID(ctx, func(ids []string) (live int, err error) {
-			values, err := r.m.values(ctx, ids)
-			if err != nil {
+			recs, err := r.m.see(ctx, r.m.db.store, ids)
+			if recs == nil {
 				return 0, err
 			}
-			for _, v := range values {
-				if v == nil {
+			for _, rec := range recs {
+				if rec.Value == nil && rec.Err == nil {
 					continue
 				}
-				if live++; !yield(v, nil) {
+				if live++; !yield(rec.Value, rec.Err) {
 					return live, errStop
 				}
 			}
@@ -153,7 +158,7 @@ func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 var errStop = errors.New("stop")
 
 // Load fetches the records that from refers to, each once, in one trip. The map
-// has no entry for a reference to nothing.
+// has no entry for a reference to nothing, nor with an ErrCorrupt for a damaged record.
 func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []F, ref func(F) K) (map[K]*T, error) {
 	var ids []K
 	found := make(map[K]*T)
@@ -165,7 +170,7 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 		}
 	}
 	values, err := r.GetMulti(ctx, ids)
-	if err != nil {
+	if values == nil && err != nil {
 		return nil, err
 	}
 	for i, v := range values {
@@ -174,7 +179,7 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 			delete(found, ids[i])
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // Rebuild makes every index hold every record. It is for an index that was added to
@@ -187,7 +192,9 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 //
 // A *DuplicatesError lists the records with unique values that others hold: an index over
 // these cannot be read yet, but the others can. After an ErrNotYet the indexes are whole,
-// but something had to wait for too long and takes another Rebuild.
+// but something had to wait for too long and takes another Rebuild. An ErrCorrupt names
+// damaged records, which may be missing in the indexes. All others are in them, but an
+// index that was added since stays as it is until the damaged ones are deleted.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
 	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)

@@ -723,11 +723,14 @@ func TestRecords_CorruptBytesAreNamed(t *testing.T) {
 			_, update := r.Update(ctx, "a", func(*note) error { return nil })
 			for verb, err := range map[string]error{
 				"get": get, "multi": multi, "update": update,
-				"create": r.Create(ctx, &note{ID: "a", Text: "x"}), "delete": r.Delete(ctx, "a"),
+				"create": r.Create(ctx, &note{ID: "a", Text: "x"}), "put": r.Put(ctx, &note{ID: "a", Text: "x"}),
 			} {
 				wantErr(t, err, kvmodel.ErrCorrupt)
 				if err != nil && !strings.Contains(err.Error(), `Note "a"`) {
 					t.Errorf("%s, %s: error %q does not name the record", name, verb, err)
+				}
+				if corrupt, ok := errors.AsType[*kvmodel.CorruptError](err); !ok || !slices.Contains(corrupt.Keys, "r:Note:a") {
+					t.Errorf("%s, %s: error %v does not name the key", name, verb, err)
 				}
 			}
 			left, err := kv.One(ctx, s, kv.OpGet("r:Note:a"))
@@ -736,8 +739,10 @@ func TestRecords_CorruptBytesAreNamed(t *testing.T) {
 			}
 		}
 		// The corrupt bytes are all that was wrong.
-		_, err := kv.One(ctx, s, kv.OpDelete("r:Note:a"))
-		must(t, err)
+		must(t, r.Delete(ctx, "a"))
+		_, err := r.Get(ctx, "a")
+		wantErr(t, err, kvmodel.ErrNotFound)
+		must(t, r.Create(ctx, &note{ID: "a", Text: "y"}))
 	})
 }
 

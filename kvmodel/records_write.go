@@ -116,7 +116,8 @@ func (r *Records[T, K]) createSideBySide(ctx context.Context, vs []*T) []error {
 
 // Put stores v, making the record or replacing it. If the model has a version
 // field, v's must be that of the record, or 0 if there is none; otherwise the error
-// is an ErrConflict. The other errors are those of Create.
+// is an ErrConflict. A damaged record is an ErrCorrupt and stays as it is until it is
+// deleted. The other errors are those of Create.
 func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 	if _, err := r.giveID(v); err != nil {
 		return err
@@ -212,7 +213,8 @@ func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 type ownError struct{ error }
 
 // Delete removes the record with id and its index entries, or returns ErrNotFound.
-// The id can then be used again.
+// The id can then be used again. Of a damaged record, whose values are not known, it
+// leaves the entries to the readers that meet them and the claims to Rebuild.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
 	if r.schema.Key.Empty(id) {
 		return r.m.failure(r.schema.Key.Text(id), kv.ErrNotFound)

@@ -54,10 +54,19 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 	return m.failure(id, work.FirstError(kv.Together(ctx, s, works...)...))
 }
 
+// readable is seeOne, but damaged counters are no error.
+func (m *model[T]) readable(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], error) {
+	rec, err := m.seeOne(ctx, s, id)
+	if rec != nil && rec.Value != nil {
+		err = nil
+	}
+	return rec, err
+}
+
 // fenced returns the record id, whose rev is at least past.
 func (m *model[T]) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*plug.Seen[T], error) {
 	for range maxTries {
-		rec, err := m.seeOne(ctx, s, id)
+		rec, err := m.readable(ctx, s, id)
 		if err != nil || rec.Rev >= past {
 			return rec, err
 		}
@@ -73,7 +82,7 @@ func (m *model[T]) fenced(ctx context.Context, s kv.Store, id string, past uint6
 func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error {
 	past := l.Rev
 	if past == journal.FenceAlways {
-		rec, err := m.seeOne(ctx, s, l.ID)
+		rec, err := m.readable(ctx, s, l.ID)
 		if err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ func (c *change[T]) try(first bool) (*T, error) {
 	p, err := c.plan(rec)
 	if recent && (err != nil || p == nil) {
 		// What ends the change without a commit must not rest on an old copy.
-		if rec, err = c.seeOne(c.ctx, c.s, c.id); err != nil {
+		if rec, err = c.now(c.s); err != nil {
 			return nil, err
 		}
 		p, err = c.plan(rec)

@@ -113,7 +113,7 @@ func (c *change[T]) whose(s kv.Store, p *plan[T]) error {
 // carried out and never will be; ErrUnclear, no one can know.
 func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
 	c.unclear, c.creates = true, p.created
-	now, err := c.seeOne(c.ctx, s, c.id)
+	now, err := c.now(s)
 	if err != nil {
 		return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
 	}

@@ -51,7 +51,7 @@ func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if v == nil && !was.live {
+	if v == nil && !was.live && !rec.Damaged() {
 		return nil, kv.ErrNotFound
 	}
 	if c.numbers != nil && c.next == nil && rec.Version == 0 {
@@ -62,7 +62,7 @@ func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
 			return nil, err
 		}
 	}
-	p := &plan[T]{rec: rec, value: v, created: !was.live}
+	p := &plan[T]{rec: rec, value: v, created: v != nil && !was.live}
 	if p.env, err = c.nextEnvelope(rec, v); err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func (c *change[T]) countsOfDead(p *plan[T]) (known []kv.Result, err error) {
 			return c.dead.Counts, nil
 		}
 		c.dead = rec
-		if rec, err = c.seeOne(c.ctx, c.s, c.id); err != nil {
+		if rec, err = c.now(c.s); err != nil {
 			return nil, err
 		}
 		if rec.Version != p.rec.Version {

@@ -21,7 +21,7 @@ func (c *change[T]) read(first bool) (rec *plug.Seen[T], recent bool, err error)
 			}
 		}
 	}
-	works := []func(kv.Store) error{func(s kv.Store) (err error) { rec, err = c.seeOne(c.ctx, s, c.id); return err }}
+	works := []func(kv.Store) error{func(s kv.Store) (err error) { rec, err = c.now(s); return err }}
 	if c.late {
 		works = append(works, func(s kv.Store) error { return c.lookAgain(c.ctx, s) })
 		c.late = false
@@ -31,6 +31,16 @@ func (c *change[T]) read(first bool) (rec *plug.Seen[T], recent bool, err error)
 		return nil, false, err
 	}
 	return rec, false, work.FirstError(kv.Together(c.ctx, c.s, append(works, beside...)...)...)
+}
+
+// now returns the record as a change needs it. Damaged counters do not concern one, and a
+// deletion takes away what cannot be read.
+func (c *change[T]) now(s kv.Store) (*plug.Seen[T], error) {
+	rec, err := c.seeOne(c.ctx, s, c.id)
+	if rec != nil && (rec.Value != nil || c.removes) {
+		err = nil
+	}
+	return rec, err
 }
 
 // besideRead returns what goes out in the trip of A0: the line of a deletion,

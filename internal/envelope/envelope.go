@@ -139,6 +139,7 @@ func (e *Envelope) Encode(dst []byte) []byte {
 	if e.Deleted {
 		state = stateDeleted
 	}
+	begin := len(dst)
 	dst = append(dst, envelopeFormat, state)
 	dst = binary.AppendUvarint(dst, uint64(e.Model))
 	dst = binary.AppendUvarint(dst, e.Rev)
@@ -148,13 +149,16 @@ func (e *Envelope) Encode(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, e.Rev-t.Rev)
 		dst = binary.BigEndian.AppendUint64(dst, t.Nonce)
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(e.Marks)))
+	dst = binary.AppendUvarint(dst, uint64(1+len(e.Marks)))
+	dst, sum := appendSum(dst, e.Rev)
 	for _, m := range e.Marks {
 		dst = wire.AppendText(dst, m.index)
 		dst = wire.AppendText(dst, string(m.value))
 	}
 	dst = AppendTouched(dst, e.Lost)
-	return append(dst, e.Body...)
+	dst = append(dst, e.Body...)
+	putSum(dst[begin:], sum-begin)
+	return dst
 }
 
 // Decode returns the envelope in data, whose bytes it keeps. It checks every
@@ -170,20 +174,34 @@ func Decode(data []byte) (*Envelope, error) {
 		r.Fail("state")
 	}
 	e.Model = int(r.Number("model version", 1<<31-1))
+	revAt := len(data) - len(r.Rest)
 	e.Rev = r.Number("rev", MaxRev)
+	revEnd := len(data) - len(r.Rest)
 	e.Expires = int64(r.Number("expiry", 1<<62))
 	for range r.Few("tries", 9, keptTries) {
 		back := r.Number("try", e.Rev)
 		e.Tries = append(e.Tries, Try{e.Rev - back, r.Uint64()})
 	}
-	e.Marks = make([]mark, 0, r.Few("marks", 3, MaxIndexes))
-	for range cap(e.Marks) {
-		e.Marks = append(e.Marks, mark{r.Name("mark"), []byte(r.Text("mark"))})
+	marks := r.Few("marks", 3, 1+MaxIndexes)
+	e.Marks = make([]mark, 0, marks)
+	var sum *sum
+	for i := range marks {
+		index, value := r.Name("mark"), r.Text("mark")
+		if i == 0 && index == sumMark {
+			sum = readSum(&r, value, len(data)-len(r.Rest))
+			continue
+		}
+		e.Marks = append(e.Marks, mark{index, []byte(value)})
 	}
 	e.Lost = ReadTouched(&r)
-	e.Body = r.Rest
+	if e.Body = r.Rest; e.Deleted && len(e.Body) > 0 {
+		r.Fail("body of a deleted record")
+	}
 	if r.Err != nil {
 		return nil, fmt.Errorf("record envelope: %w", r.Err)
+	}
+	if sum != nil && !sum.fits(data, revAt, revEnd, e) {
+		return nil, fmt.Errorf("%w: record envelope: the sum does not fit", codec.ErrCorrupt)
 	}
 	return e, nil
 }

@@ -216,7 +216,14 @@ type Seen[T any] struct {
 	Version  kv.Version         // of the stored record
 	Envelope *envelope.Envelope // nil if it is absent
 	Counts   []kv.Result        // what gets of its counters have answered; nil: not asked for
+
+	// Err is an ErrCorrupt if the record is damaged: it may exist, though Value is nil.
+	// With a Value, only some of its counters are damaged; they are 0 in it.
+	Err error
 }
+
+// Damaged reports whether it is not known what the record says.
+func (r *Seen[T]) Damaged() bool { return r.Err != nil && r.Value == nil }
 
 // Holds reports whether the record belongs at place.
 func (r *Seen[T]) Holds(place string) bool {
@@ -262,11 +269,13 @@ type Host[T any] interface {
 	// trip.
 	Built() bool
 
-	// See reads the records with these id texts in one trip.
+	// See reads the records with these id texts in one trip. With an ErrCorrupt it returns
+	// all of them, and their Err says which are damaged.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
 
 	// Each calls f with all records there may be, in batches. It misses none that
-	// was there before the call and is there after it.
+	// was there before the call and is there after it, but for those that are damaged: the
+	// ErrCorrupt that it returns at the end names these.
 	Each(ctx context.Context, f func([]*Seen[T]) error) error
 
 	// Keep stores mark in rec as what the index keeps in it, and changes nothing

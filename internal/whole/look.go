@@ -50,29 +50,52 @@ const day = 24 * time.Hour
 func records[T any, K comparable](ctx context.Context, s Shown, name string, r *kvmodel.Records[T, K], id func(*T) string, apart func(*T)) {
 	sayAll(s, name+" All", r.All(ctx), id, true)
 	for v, err := range r.All(ctx) {
-		if err != nil {
-			return
+		if v == nil {
+			continue
 		}
 		apart(v)
-		text, err := json.Marshal(v)
+		text, _ := json.Marshal(v)
 		s.say(name+" "+id(v), err, string(text))
+	}
+}
+
+// LookByID asks for every record by its id. [Library.Look] shows those that All yields.
+func (l *Library) LookByID(ctx context.Context, s Shown) {
+	byID(ctx, s, "Work", l.Works.Records, append(WorkIDs, "later"), workID)
+	byID(ctx, s, "Offer", l.Offers.Records, numbered("f", 151), offerID)
+	byID(ctx, s, "Ticket", l.Tickets.Records, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, ticketID)
+	for _, user := range Users {
+		for _, work := range WorkIDs {
+			byID(ctx, s, "Like", l.Likes.Records, []LikeID{{user, work}}, likeID)
+		}
+	}
+}
+
+func byID[T any, K comparable](ctx context.Context, s Shown, name string, r *kvmodel.Records[T, K], ids []K, text func(*T) string) {
+	for _, id := range ids {
+		v, err := r.Get(ctx, id)
+		if v == nil {
+			s.say(fmt.Sprint(name, " Get ", id), err)
+			continue
+		}
+		s.say(fmt.Sprint(name, " Get ", id), err, text(v))
 	}
 }
 
 // lookByValue shows what is found by value.
 func (l *Library) lookByValue(ctx context.Context, s Shown) {
 	for w, err := range l.Works.All(ctx) {
-		if err != nil {
+		if w == nil {
 			s.say("Work BySlug", err)
-			break
+			continue
 		}
 		found(ctx, s, "Work BySlug", l.Works.BySlug, w.Slug, workID)
 		l.lookAtHistory(ctx, s, w.ID)
 	}
 	for o, err := range l.Offers.All(ctx) {
-		if err != nil {
+		if o == nil {
 			s.say("Offer ByCode", err)
-			break
+			continue
 		}
 		found(ctx, s, "Offer ByCode", l.Offers.ByCode, o.Code, offerID)
 	}

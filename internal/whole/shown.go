@@ -20,11 +20,14 @@ type Shown map[string]string
 // NeedsRebuild is the answer of an index that says so.
 const NeedsRebuild = "needs a rebuild"
 
-// say answers a question with values, or with the error.
+// say answers a question with values, or with the error. Where something stored is damaged,
+// it shows both.
 func (s Shown) say(question string, err error, values ...any) {
 	switch {
 	case errors.Is(err, kvmodel.ErrNeedsRebuild):
 		s[question] = NeedsRebuild
+	case errors.Is(err, kvmodel.ErrCorrupt):
+		s[question] = fmt.Sprint(fmt.Sprint(values...), " error: ", err)
 	case err != nil:
 		s[question] = "error: " + err.Error()
 	default:
@@ -35,17 +38,23 @@ func (s Shown) say(question string, err error, values ...any) {
 // sayAll answers a question with what seq yields.
 func sayAll[V any](s Shown, question string, seq iter.Seq2[V, error], text func(V) string, sorted bool) {
 	var texts []string
+	var errs []error
 	for v, err := range seq {
 		if err != nil {
-			s.say(question, err)
-			return
+			errs = append(errs, err)
+		}
+		if err != nil && !errors.Is(err, kvmodel.ErrCorrupt) {
+			break // Only damage lets a sequence go on.
+		}
+		if err != nil {
+			continue
 		}
 		texts = append(texts, text(v))
 	}
 	if sorted {
 		slices.Sort(texts)
 	}
-	s.say(question, nil, strings.Join(texts, " "))
+	s.say(question, errors.Join(errs...), strings.Join(texts, " "))
 }
 
 // Differences returns the questions that want and got answer differently, in
@@ -77,14 +86,13 @@ func pages[T any](ctx context.Context, l kvmodel.Lister[T], n int) iter.Seq2[*T,
 	return func(yield func(*T, error) bool) {
 		for cursor := ""; ; {
 			page, err := l.Page(ctx, cursor, n)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
 			for _, item := range page.Items {
 				if !yield(item, nil) {
 					return
 				}
+			}
+			if err != nil && (!yield(nil, err) || !errors.Is(err, kvmodel.ErrCorrupt)) {
+				return
 			}
 			if cursor = page.Next; cursor == "" {
 				return

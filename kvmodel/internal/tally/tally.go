@@ -3,7 +3,10 @@ package tally
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -33,11 +36,34 @@ func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, 
 	}
 	counts := make([]int64, len(ids))
 	for i, r := range results {
-		if counts[i], err = t.Number(-1, r); err != nil {
+		if counts[i], err = t.Number(-1, r); errors.Is(err, kv.ErrNotNumber) {
+			return nil, wire.Corrupt(t.Key(ids[i]), err)
+		} else if err != nil {
 			return nil, err
 		}
 	}
 	return counts, nil
+}
+
+// Set makes n the number of id, also of one that is damaged. What others have added at
+// the same time is lost. Followers follow, and count nothing of their own. Two trips.
+func (t *Tally) Set(ctx context.Context, id string, n int64) error {
+	if n < 0 || n > kv.MaxNumber {
+		return fmt.Errorf("%w: a counter of %d", kv.ErrNotNumber, n)
+	}
+	key := t.Key(id)
+	err := kv.Change(key, func() error {
+		was, err := kv.One(ctx, t.base.Store, kv.OpGet(key))
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
+			return err
+		}
+		_, err = kv.One(ctx, t.base.Store, kv.OpReplace(key, was.Version, strconv.AppendInt(nil, n, 10)))
+		return err
+	})
+	if err == nil {
+		t.tell(ctx, id, 0, n)
+	}
+	return err
 }
 
 // Add adds delta to the number of id, which does not go below 0, and returns the
@@ -47,6 +73,9 @@ func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, 
 func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err error) {
 	works := append([]func(kv.Store) error{func(s kv.Store) (err error) {
 		sum, err = kv.Adjust(ctx, s, t.Key(id), delta, 0)
+		if errors.Is(err, kv.ErrNotNumber) {
+			err = wire.Corrupt(t.Key(id), err)
+		}
 		return err
 	}}, t.counting(ctx, id, delta)...)
 	errs := kv.Together(ctx, t.base.Store, works...)
