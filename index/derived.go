@@ -159,13 +159,14 @@ func (l *Lists[T, K, V]) settle(added *plug.Added) error {
 // without a doubt. A recount that was under way may have read the list before that.
 const countedInTime = 10 * time.Second
 
-// recount counts the lists at places again. It waits until their numbers have not
-// changed for long enough.
-func (l *Lists[T, K, V]) recount(ctx context.Context, places []string) error {
+// recount counts the lists at places, which are in order, again. It waits until their
+// numbers have not changed for long enough. reached is called now and then with the last
+// place up to which all are counted.
+func (l *Lists[T, K, V]) recount(ctx context.Context, places []string, reached func(place string) error) error {
 	if l.derived == nil {
 		return nil
 	}
-	left, err := l.derived.Recount(ctx, places)
+	left, err := l.derived.Recount(ctx, places, reached)
 	if left > 0 {
 		err = fmt.Errorf("%s.%s: counters of %d values: %w", l.host.Model(), l.spec.Name, left, err)
 	}

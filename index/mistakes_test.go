@@ -39,7 +39,7 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 			page, "	case m.Rev > rec.Rev && p.hasEnded(m, rec):", "	case m.Rev > rec.Rev && p.hasEnded(m, rec) && p.logs == nil:",
 		),
 		proof.Wrong("a rebuild only adds",
-			truth, "	for batch := range slices.Chunk(entered, mendAtOnce) {", "	for batch := range slices.Chunk(entered[:0], mendAtOnce) {",
+			truth, "slices.Chunk(left(entered, from, mending), mendAtOnce) {", "slices.Chunk(left(entered[:0], from, mending), mendAtOnce) {",
 		),
 		proof.Wrong("a rebuild does not outdo a removal of the same rev",
 			truth, "			past++ // An entry with the rev of e would not count.\n", "			past += 0\n",

@@ -87,25 +87,60 @@ const mendAtOnce = 16
 func (l *Lists[T, K, V]) Meet(places []string) { l.met.note(places) }
 
 // Finish makes the lists that a rebuild has come across hold what their records say
-// and nothing else, and then has them counted.
-func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store) error {
-	entered := l.met.take()
-	for batch := range slices.Chunk(entered, mendAtOnce) {
-		err := l.atEach(ctx, s, batch, func(s kv.Store, i int) error { return l.mendAll(ctx, s, batch[i]) })
+// and nothing else, and then has them counted. What has changed since a process before
+// this one has come to a list is of processes that keep the lists.
+func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
+	entered, from := l.met.take(), steps.From()
+	for batch := range slices.Chunk(left(entered, from, mending), mendAtOnce) {
+		n := loadAtOnce // To find them takes as long.
+		err := l.atEach(ctx, s, batch, func(s kv.Store, i int) error {
+			some, err := l.mendAll(ctx, s, batch[i])
+			n += some
+			return err
+		})
 		if err != nil {
 			return err
 		}
+		if err := steps.Reached(ctx, append([]byte{mending}, batch[len(batch)-1]...), n); err != nil {
+			return err
+		}
 	}
-	return l.recount(ctx, entered)
+	return l.recount(ctx, left(entered, from, counting), func(place string) error {
+		return steps.Reached(ctx, append([]byte{counting}, place...), plug.Many)
+	})
+}
+
+// What Finish notes is a byte and the last place up to which that is done.
+const (
+	mending  = 1
+	counting = 2 // once all are mended
+)
+
+// left returns those of places, which are in order, for which what is yet to be done if
+// from was noted.
+func left(places []string, from []byte, what byte) []string {
+	switch {
+	case len(from) == 0 || from[0] < what || from[0] > counting:
+		return places
+	case from[0] > what:
+		return nil
+	}
+	at, done := slices.BinarySearch(places, string(from[1:]))
+	if done {
+		at++
+	}
+	return places[at:]
 }
 
 // mendAll mends the entries of the list at place that do not agree with their
-// records.
-func (l *Lists[T, K, V]) mendAll(ctx context.Context, s kv.Store, place string) error {
-	return l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
+// records. It returns how many entries there are.
+func (l *Lists[T, K, V]) mendAll(ctx context.Context, s kv.Store, place string) (n int, err error) {
+	err = l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
+		n += len(entries)
 		_, err := l.mend(ctx, s, place, entries)
 		return err
 	})
+	return n, err
 }
 
 // mend mends those of entries that do not agree with their records, and reports

@@ -40,7 +40,7 @@ func (b *building[T]) beat(ctx context.Context) (_ context.Context, end func()) 
 
 // keep writes down how far b is.
 func (b *building[T]) keep(ctx context.Context) error {
-	b.kept, b.keptDone = b.db.now(), b.state.Done
+	b.kept, b.keptDone, b.ownDone = b.db.now(), b.state.Done, 0
 	return b.lease.Keep(ctx, b.db.store, b.state)
 }
 
@@ -68,7 +68,7 @@ func (b *building[T]) reach(to enumeration.Reached, n int, left int64, losers []
 // get later is of a process that keeps the indexes, or was in a line.
 func (b *building[T]) enterRest(ctx context.Context) error {
 	if b.state.Stage != build.Entering {
-		return b.meetEarlier(ctx, b.state.Reached)
+		return nil
 	}
 	begun, live := b.state.Reached, 0
 	if err := b.enterLines(ctx); err != nil {
@@ -86,10 +86,7 @@ func (b *building[T]) enterRest(ctx context.Context) error {
 		b.upkeep(walked, live)
 	}
 	b.state.Stage = build.Entered
-	if err := b.keep(ctx); err != nil {
-		return err
-	}
-	return b.meetEarlier(ctx, begun)
+	return b.keep(ctx)
 }
 
 // enterLines enters the records whose ids are still in lines.

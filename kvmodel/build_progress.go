@@ -129,11 +129,14 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 		b := r.state()
 		db.onBuild(b)
 		about := []any{"model", b.Model, "indexes", b.Indexes, "done", b.Done, "took", time.Since(began).Round(time.Millisecond)}
-		if err != nil && !work.Waits(err) {
+		switch failed := err != nil && !work.Waits(err); {
+		case failed && len(b.Indexes) > 0:
 			db.log.Error("ringtree: indexes could not be built and cannot be read", append(about, "err", err)...)
-			return
+		case failed:
+			db.log.Error("ringtree: a rebuild of indexes that can be read has failed", append(about, "err", err)...)
+		default:
+			db.log.Info("ringtree: indexes are built", about...)
 		}
-		db.log.Info("ringtree: indexes are built", about...)
 	}
 }
 

@@ -175,6 +175,7 @@ func TestMistakes_OfReleasesSideBySideAreNoticed(t *testing.T) {
 func TestMistakes_OfBuildsAreNoticed(t *testing.T) {
 	const rebuild, enter, runs = "kvmodel/rebuild.go", "kvmodel/build_enter.go", "kvmodel/build.go"
 	const item, state = "kvmodel/internal/build/build.go", "kvmodel/internal/build/state.go"
+	const steps, truth = "kvmodel/build_steps.go", "index/truth.go"
 	proof.Mistakes(t, "./kvmodel", "TestBuild_", nil, []proof.Mistake{
 		proof.Wrong("each process begins at the first record",
 			state, "	if len(tokens) == 0 || st.Stage", "	if len(tokens) >= 0 || st.Stage",
@@ -202,6 +203,16 @@ func TestMistakes_OfBuildsAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("what others have entered is not finished",
 			enter, "	if to == (enumeration.Reached{}) || b", "	if to != (enumeration.Reached{}) || b",
+		),
+		proof.Wrong("what an index reaches first is not written down at once",
+			steps, "	if b.noted[s.name] && ", "	if ",
+		),
+		proof.Wrong("lists are noted before they are read",
+			truth, "		n := loadAtOnce // To find them takes as long.\n", "		if err := steps.Reached(ctx, append([]byte{mending}, batch[len(batch)-1]...), plug.Many); err != nil {\n			return err\n		}\n		n := loadAtOnce\n",
+		),
+		proof.Wrong("lists are counted from where they were read",
+			truth, "len(from) == 0 || from[0] < what || ", "len(from) == 0 || ",
+			truth, "	case from[0] > what:\n", "	case from[0] > what && len(places) == 0:\n",
 		),
 		proof.Wrong("a record in conflict ends the build",
 			rebuild, "				taken, moves[i], err = append(taken, other), nil, nil\n", "				taken, moves[i] = append(taken, other), nil\n",

@@ -74,9 +74,11 @@ type building[T any] struct {
 	*model[T]
 	run      *run
 	lease    *build.Lease
-	state    build.State // what the build has come to
-	kept     time.Time   // when that was last written down, with
-	keptDone int64       // so many ids
+	state    build.State     // what the build has come to
+	kept     time.Time       // when that was last written down, with
+	keptDone int64           // so many ids
+	ownDone  int             // records of the indexes' own parts that came after that
+	noted    map[string]bool // the indexes that this process has written down a part of
 	tokens   built.Building
 	builders map[string]plug.Builder // the indexes, by name, that build themselves
 	fencing  bool                    // requests may be under way of a process that lacks an index
@@ -86,7 +88,7 @@ type building[T any] struct {
 // before it writes, so only those that have written before are to be looked for. With
 // joined, it is done if another process has done it.
 func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
-	b := &building[T]{model: m, run: r, kept: m.db.now()}
+	b := &building[T]{model: m, run: r, kept: m.db.now(), noted: map[string]bool{}}
 	var err error
 	if b.tokens, err = m.built.Build(ctx); err != nil {
 		return err
@@ -172,12 +174,6 @@ func (b *building[T]) missing() (missing []string) {
 
 // steps are what is left of the build.
 func (b *building[T]) steps(ctx context.Context) error {
-	// An index is marked as built before its rebuild ends, so one that is missing now
-	// has not been built by this one.
-	_, ended, err := b.built.Rebuilds(ctx, b.db.store)
-	if err != nil {
-		return err
-	}
 	forgets, err := b.awaitRings(ctx)
 	if err != nil {
 		return err
@@ -193,7 +189,7 @@ func (b *building[T]) steps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.buildAll(ctx, ended); err != nil {
+	if err := b.buildAll(ctx); err != nil {
 		return err
 	}
 	if err := b.built.End(ctx, b.state.Number); err != nil {
@@ -203,6 +199,9 @@ func (b *building[T]) steps(ctx context.Context) error {
 		if err := b.built.Forget(ctx); err != nil {
 			return err
 		}
+	}
+	if err := b.meetEarlier(ctx, b.lease.Found.Reached); err != nil {
+		return err
 	}
 	wait := b.finishIndexes(ctx)
 	if errors.Is(wait, ErrNeedsRebuild) {
@@ -215,7 +214,8 @@ func (b *building[T]) steps(ctx context.Context) error {
 		return err
 	}
 	if duplicates != nil {
-		b.state.Stage = build.Finished
+		// The next build looks at the losers alone, wherever they belong.
+		b.state.Stage, b.state.Own = build.Finished, nil
 		return cmp.Or(b.keep(ctx), error(duplicates))
 	}
 	return wait
@@ -247,26 +247,29 @@ func (b *building[T]) findBuilders() map[string]plug.Builder {
 
 // finishIndexes does what indexes have left to do when every record is entered. Some of
 // them wait, so they do it side by side.
-func (m *model[T]) finishIndexes(ctx context.Context) error {
+func (b *building[T]) finishIndexes(ctx context.Context) error {
 	var works []func(kv.Store) error
-	for _, index := range m.indexes {
+	for _, index := range b.indexes {
 		if f, ok := index.(plug.Finisher); ok {
-			works = append(works, func(s kv.Store) error { return f.Finish(ctx, s) })
+			works = append(works, func(s kv.Store) error { return f.Finish(ctx, s, steps[T]{b, index.Name()}) })
 		}
 	}
-	return work.FirstError(kv.Together(ctx, m.db.store, works...)...)
+	return work.FirstError(kv.Together(ctx, b.db.store, works...)...)
 }
 
-// buildAll lets the builders build themselves, in the order of the model's indexes.
-func (b *building[T]) buildAll(ctx context.Context, ended int64) error {
+// buildAll lets the builders build themselves, in the order of the model's indexes. One
+// that is marked is not built again, whatever becomes of the rest.
+func (b *building[T]) buildAll(ctx context.Context) error {
 	for _, index := range b.indexes {
 		if builder := b.builders[index.Name()]; builder != nil {
-			if err := builder.Build(ctx, ended); err != nil {
+			if err := builder.Build(ctx, steps[T]{b, index.Name()}); err != nil {
 				return err
 			}
-			if err := b.built.Mark(ctx, b.tokens, definition(index)); err != nil {
+			def := definition(index)
+			if err := b.built.Mark(ctx, b.tokens, def); err != nil {
 				return err
 			}
+			b.tokens[def] = ""
 		}
 	}
 	return nil

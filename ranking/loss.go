@@ -47,7 +47,7 @@ func (c *core[T]) noteLoss(by string, at time.Time) {
 }
 
 // Finish rebuilds the trees that have lost a part.
-func (c *core[T]) Finish(ctx context.Context, s kv.Store) error {
+func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	lost := c.losses.take()
 	if len(lost) == 0 {
 		return nil

@@ -21,8 +21,9 @@ failed=
 part setup make --no-print-directory setup
 part lint make --no-print-directory lint
 part current make --no-print-directory current
-# Some packages mostly wait, for a server or for the end of a TTL.
-part tests go test -p 4 -timeout 30m ./...
+# Some packages mostly wait, for a server or for the end of a TTL. Those that wait the
+# longest come first.
+part tests go test -p 4 -timeout 30m ./internal/whole ./kvmodel/rediskv ./example-app/apptest ./...
 part bench in_bench go test -timeout 30m ./...
 
 echo "test: seconds by package and by part, slowest first"

@@ -3,19 +3,21 @@ package timeline
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A build enters the records of a model in a timeline that was added to it, in the
 // order of the field:
 //
-//  1. It begins an era in the lane of each record. What changes from now on is
-//     numbered above the dawn.
+//  1. It chooses an era and begins it in the lane of each record. What changes from now
+//     on is numbered above the dawn.
 //  2. It reads all records and sorts them by lane and field, as many as it keeps in
 //     memory. It numbers them below the dawn, in each lane from the newest to the
 //     oldest. If there are more, it does so again.
@@ -23,14 +25,60 @@ import (
 // A change that took its number before the era and committed too late to be sorted is
 // moved to the dawn by its own process, or by the one that repairs its line.
 //
-// A build that was interrupted is done over in the same era: each record gets the same
-// number again, or a near one if others have changed since.
+// A build that was interrupted goes on in the same era, after the last record that was
+// noted. That is right however much time has passed. Up to that one, all have a number of
+// the era: a build's, or one above the dawn if they have changed since, and those that are
+// gone leave a gap. Below its number there are only numbers of records that come after it,
+// and all these are numbered again in their order: no two keep the same one. A change that
+// straddles the beginning of the era moves to the dawn whenever it commits. So does a
+// record that has come to stand before the last one without a change of the timeline. And
+// a lane that had no record when the era began has an order of its own.
 type build[T any] struct {
 	*core[T]
-	dawn int64
-	last *standing // that was numbered
-	lane *lane     // of last
-	next int64     // the number that was given to it
+	reached
+	steps plug.Steps
+	lane  *lane    // of last
+	late  []string // the ids of records that stand before last and were not numbered
+}
+
+// reached is how far a build has come.
+type reached struct {
+	dawn  int64     // of its era; 0: none was chosen
+	begun bool      // the era, in the lanes of all records that were there
+	last  *standing // that was numbered
+	next  int64     // the number that was given to it
+}
+
+// encode returns r as the build notes it.
+func (r reached) encode() []byte {
+	b := binary.AppendUvarint(nil, uint64(r.dawn))
+	if !r.begun {
+		return b
+	}
+	if b = append(b, 1); r.last == nil {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(r.next))
+	b = wire.AppendTexts(b, []string{r.last.owner, r.last.order, r.last.id})
+	return binary.AppendUvarint(b, uint64(r.last.shard))
+}
+
+// decodeReached returns what a build has noted: nothing if that is broken.
+func decodeReached(b []byte) reached {
+	from := wire.Reader{Rest: b}
+	r := reached{dawn: int64(from.Number("dawn", lastStamp))}
+	if r.begun = len(from.Rest) > 0; r.begun {
+		from.Byte()
+	}
+	if len(from.Rest) > 0 {
+		r.next, r.last = int64(from.Number("stamp", uint64(r.dawn))), new(standing)
+		r.last.owner, r.last.order, r.last.id = from.Text("owner"), from.Text("order"), from.Name("id")
+		r.last.shard = int(from.Number("shard", MaxLanes-1))
+	}
+	if from.Err != nil || len(from.Rest) > 0 || r.dawn != dawn(era(r.dawn)) {
+		return reached{}
+	}
+	return r
 }
 
 var _ plug.Builder = (*core[struct{}])(nil)
@@ -41,13 +89,57 @@ const enteredAtOnce = 100
 // Build makes the timeline hold every record. It reads all records once, and once more
 // for every sortedAtOnce of them, and writes each once. Of the entries it makes only
 // those that the rings show.
-func (c *core[T]) Build(ctx context.Context, ended int64) error {
-	b := &build[T]{core: c, dawn: dawn(ended + 1)}
-	err := c.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.begin(ctx, recs) })
+func (c *core[T]) Build(ctx context.Context, steps plug.Steps) error {
+	b := &build[T]{core: c, steps: steps, reached: decodeReached(steps.From())}
+	if b.last != nil {
+		b.lane = c.shard(b.last.owner, b.last.shard)
+	}
+	err := b.choose(ctx)
+	if err == nil {
+		err = b.beginAll(ctx)
+	}
 	for more := true; more && err == nil; {
 		more, err = b.enterSome(ctx)
 	}
 	return c.failure(err)
+}
+
+// choose chooses the era: one above those that the lanes are in. It is noted before any
+// lane is in it, so that no other process chooses another one for this build.
+func (b *build[T]) choose(ctx context.Context) error {
+	if b.dawn != 0 {
+		return nil
+	}
+	var last int64
+	err := b.host.Each(ctx, func(recs []*plug.Seen[T]) error {
+		return cmp.Or(kv.Each(ctx, b.db.Store(), recs, func(s kv.Store, _ int, rec *plug.Seen[T]) error {
+			l, stamp := b.stand(rec)
+			if l == nil {
+				return nil
+			}
+			now, err := l.era(ctx, s)
+			last = max(last, now, era(stamp))
+			return err
+		})...)
+	})
+	if err != nil {
+		return err
+	}
+	b.dawn = dawn(last + 1)
+	return b.steps.Reached(ctx, b.encode(), plug.Many)
+}
+
+// beginAll begins the era.
+func (b *build[T]) beginAll(ctx context.Context) error {
+	if b.begun {
+		return nil
+	}
+	err := b.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.begin(ctx, recs) })
+	if err != nil {
+		return err
+	}
+	b.begun = true
+	return b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
 // begin begins the era in the lanes of recs.
@@ -62,18 +154,83 @@ func (b *build[T]) begin(ctx context.Context, recs []*plug.Seen[T]) error {
 
 // enterSome enters the next records in order. more reports that there may be others.
 func (b *build[T]) enterSome(ctx context.Context) (more bool, err error) {
-	some, err := b.foremost(ctx, func(rec *plug.Seen[T], st standing) bool {
-		return decodeMark(rec.Mark).stamp <= b.dawn && (b.last == nil || b.last.compare(st) < 0)
-	})
+	b.late = nil
+	some, err := b.foremost(ctx, b.wants)
 	if err != nil {
 		return false, err
+	}
+	for chunk := range slices.Chunk(b.late, enteredAtOnce) {
+		if err := b.moveUpAll(ctx, chunk); err != nil {
+			return false, err
+		}
 	}
 	for chunk := range slices.Chunk(some, min(enteredAtOnce, b.sorted)) {
 		if err := b.enter(ctx, chunk); err != nil {
 			return false, err
 		}
+		if err := b.steps.Reached(ctx, b.encode(), len(chunk)); err != nil {
+			return false, err
+		}
 	}
-	return len(some) == b.sorted, nil
+	if len(some) < b.sorted {
+		return false, nil
+	}
+	// The next sort reads all records again.
+	return true, b.steps.Reached(ctx, b.encode(), plug.Many)
+}
+
+// wants reports whether b is to number the record at st after the last one.
+func (b *build[T]) wants(st standing) bool {
+	switch {
+	case st.stamp > b.dawn:
+		return false
+	case b.last == nil || b.last.compare(st) < 0:
+		return true
+	case era(st.stamp) < era(b.dawn):
+		b.late = append(b.late, st.id)
+	}
+	return false
+}
+
+// moveUpAll moves the old ones of the records with ids to the dawn.
+func (b *build[T]) moveUpAll(ctx context.Context, ids []string) error {
+	seen, err := b.host.See(ctx, b.db.Store(), ids...)
+	if err != nil {
+		return err
+	}
+	old, err := b.old(ctx, seen)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(kv.Each(ctx, b.db.Store(), seen, func(s kv.Store, i int, rec *plug.Seen[T]) error {
+		if !old[i] {
+			return nil
+		}
+		return b.moveUp(ctx, s, rec, b.dawn)
+	})...)
+}
+
+// old reports which of recs are in a lane that has old records. Where no record was when
+// the era began, all have come by a change, and have their numbers. To begin the era there
+// would hide them.
+func (b *build[T]) old(ctx context.Context, recs []*plug.Seen[T]) ([]bool, error) {
+	old := make([]bool, len(recs))
+	errs := kv.Each(ctx, b.db.Store(), recs, func(s kv.Store, i int, rec *plug.Seen[T]) error {
+		l, stamp := b.stand(rec)
+		if l == nil {
+			return nil
+		}
+		count, _, err := l.readCounter(ctx, s)
+		if err != nil || count >= 0 && count < b.dawn && stamp != 0 && era(stamp) == era(count) {
+			return err
+		}
+		old[i] = true
+		if count >= b.dawn {
+			return nil
+		}
+		return l.begin(ctx, s, era(b.dawn)) // The counter was lost.
+	})
+	return old, cmp.Or(errs...)
 }
 
 // A numbered record is one with the entry that a build gives it.
@@ -89,19 +246,22 @@ func (b *build[T]) enter(ctx context.Context, some []standing) error {
 	if err != nil {
 		return err
 	}
-	// Some may have come to another lane.
-	if err := b.begin(ctx, seen); err != nil {
+	old, err := b.old(ctx, seen)
+	if err != nil {
 		return err
 	}
-	all := b.number(some)
-	works := b.publish(ctx, all)
-	for i, r := range all {
-		works = append(works, func(s kv.Store) error { return b.keep(ctx, s, seen[i], r) })
+	var ours []numberedRecord
+	var keeps []func(kv.Store) error
+	for i, r := range b.number(some) {
+		if old[i] {
+			ours = append(ours, r)
+			keeps = append(keeps, func(s kv.Store) error { return b.keep(ctx, s, seen[i], r) })
+		}
 	}
-	return cmp.Or(kv.Together(ctx, b.db.Store(), works...)...)
+	return cmp.Or(kv.Together(ctx, b.db.Store(), append(b.publish(ctx, ours), keeps...)...)...)
 }
 
-// number gives each of some the next number in its lane.
+// number gives each of some, which are in order, the next number in its lane.
 func (b *build[T]) number(some []standing) []numberedRecord {
 	all := make([]numberedRecord, len(some))
 	for i, st := range some {
@@ -135,13 +295,13 @@ func (b *build[T]) publish(ctx context.Context, all []numberedRecord) (works []f
 	return works
 }
 
-// keep stores r's number in the record, which was just seen, unless the record stands
-// somewhere else by now.
+// keep stores r's number in the record, which was just seen, unless the record has moved
+// somewhere else by now. One that only would stand somewhere else has not moved.
 func (b *build[T]) keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], r numberedRecord) error {
 	return b.keepWhile(ctx, s, rec, r.mark, func(rec *plug.Seen[T]) bool {
 		st, ok := b.standing(rec)
-		stamp := decodeMark(rec.Mark).stamp
-		return ok && st == r.standing && stamp <= b.dawn && stamp != r.mark.stamp
+		stays := st.isAt(r.standing) || st.laneName == r.laneName && st.stamp == r.stamp
+		return ok && stays && st.stamp <= b.dawn && st.stamp != r.mark.stamp
 	})
 }
 

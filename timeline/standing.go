@@ -17,6 +17,7 @@ type standing struct {
 	order string // a text that sorts as the field does
 	at    int64  // when its entry counts as made, in Unix milliseconds
 	id    string
+	stamp int64 // of the record; 0: none
 }
 
 // A laneName says which lane of a timeline.
@@ -34,6 +35,12 @@ func (s standing) compare(other standing) int {
 	return cmp.Or(s.laneName.compare(other.laneName), cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id))
 }
 
+// isAt reports whether s is where other is, whatever their stamps.
+func (s standing) isAt(other standing) bool {
+	s.stamp = other.stamp
+	return s == other
+}
+
 // standing returns where rec belongs. ok reports that the timeline holds it.
 func (c *core[T]) standing(rec *plug.Seen[T]) (st standing, ok bool) {
 	if rec.Value == nil || len(rec.Places) == 0 {
@@ -44,7 +51,7 @@ func (c *core[T]) standing(rec *plug.Seen[T]) (st standing, ok bool) {
 	// stays at the time of that.
 	st.at = int64(rec.Rev)
 	if m := decodeMark(rec.Mark); m.stamp != 0 {
-		st.at = m.at
+		st.stamp, st.at = m.stamp, m.at
 	}
 	if c.spec.Order == nil {
 		st.order = sortable(uint64(st.at))
@@ -80,14 +87,14 @@ const sortedAtOnce = 1 << 17
 
 // foremost returns the standings of the records that wants chooses, in their order: all
 // of them, or the first, as many as are kept in memory.
-func (c *core[T]) foremost(ctx context.Context, wants func(*plug.Seen[T], standing) bool) (some []standing, err error) {
+func (c *core[T]) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
 	cut := func() {
 		slices.SortFunc(some, standing.compare)
 		some = some[:min(len(some), c.sorted)]
 	}
 	err = c.host.Each(ctx, func(recs []*plug.Seen[T]) error {
 		for _, rec := range recs {
-			if st, ok := c.standing(rec); ok && wants(rec, st) {
+			if st, ok := c.standing(rec); ok && wants(st) {
 				some = append(some, st)
 			}
 		}

@@ -66,6 +66,13 @@ func (l *telling) tell() time.Time {
 	return time.Unix(1_900_000_000, int64(l.now)).UTC()
 }
 
+// newTeller has no old records.
+const newTeller = "eve"
+
+func anyTeller(rng *rand.Rand) string {
+	return append([]string{newTeller}, tellers...)[rng.IntN(1+len(tellers))]
+}
+
 // write makes n changes as one process. Each process has ids of its own.
 func (l *telling) write(s kv.Store, mine int, rng *rand.Rand, n int) {
 	p := openSweptTales(s)
@@ -79,16 +86,16 @@ func (l *telling) write(s kv.Store, mine int, rng *rand.Rand, n int) {
 			_, err = p.Update(ctx, id, func(v *tale) error { v.Told = l.tell(); return nil })
 		case 3:
 			l.begin(id)
-			_, err = p.Update(ctx, id, func(v *tale) error { v.Author, v.Told = tellers[rng.IntN(3)], l.tell(); return nil })
+			_, err = p.Update(ctx, id, func(v *tale) error { v.Author, v.Told = anyTeller(rng), l.tell(); return nil })
 		case 4:
 			id = fmt.Sprint("new", mine, i)
 			l.begin(id)
-			err = p.Create(ctx, &tale{ID: id, Author: tellers[rng.IntN(3)], Told: l.tell()})
+			err = p.Create(ctx, &tale{ID: id, Author: anyTeller(rng), Told: l.tell()})
 		case 5:
 			l.begin(id)
 			if err = p.Delete(ctx, id); err == nil && rng.IntN(2) == 0 {
 				l.begin(id)
-				err = p.Create(ctx, &tale{ID: id, Author: tellers[rng.IntN(3)], Told: l.tell()})
+				err = p.Create(ctx, &tale{ID: id, Author: anyTeller(rng), Told: l.tell()})
 			}
 		}
 		l.end(id, err)
@@ -111,7 +118,7 @@ func (l *telling) check(t *testing.T, p *tales) {
 		there[v.ID] = v
 	}
 	l.checkOne(t, "all", there, p.newest, anyTale)
-	for _, author := range tellers {
+	for _, author := range append([]string{newTeller}, tellers...) {
 		l.checkOne(t, author, there, p.byAuthor.Of(author), func(v *tale) bool { return v.Author == author })
 	}
 }
@@ -219,6 +226,25 @@ func TestSweep_Build_BesideWritersAndCrashesTheOrderIsThatOfTheField(t *testing.
 			})
 		})
 	}
+}
+
+// A build that is killed anywhere, several times, goes on while others change records.
+func TestSweep_Build_ThatIsKilledGoesOn(t *testing.T) {
+	proof.Sweep(t, 60, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
+		l := newTelling()
+		tellOld(sim)
+		for i, name := range []string{"p", "q"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kv.Store) { l.write(s, i, rng, 8) })
+		}
+		for i := range 3 {
+			name := fmt.Sprint("b", i)
+			sim.CrashAt(name, sim.Step()+30+sim.Rand().IntN(300))
+			sim.Go(name, rebuildTales)
+			sim.Steps(sim.Rand().IntN(300))
+		}
+		l.endBuild(sim)
+	})
 }
 
 // Each process of a release may build, and be killed at that.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,12 +21,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/timeline"
 )
 
 // wholeBuild reports what it takes to build an index over many records while requests
 // of a second each want to read it, in a process that is killed again and again.
 func wholeBuild(b *bench) error {
-	return b.buildKilled(b.size(1_000_000), 5*time.Second)
+	return errors.Join(
+		b.buildKilled("unique", b.size(1_000_000), 5*time.Second),
+		b.buildKilled("list", b.size(100_000), 2*time.Second),
+		b.buildKilled("timeline", b.size(100_000), 2*time.Second),
+	)
 }
 
 // page is a record of a large model.
@@ -48,48 +54,115 @@ func pages(db *kvmodel.DB) *kvmodel.Records[page, string] {
 	})
 }
 
-func pagesBySlug(db *kvmodel.DB) (*kvmodel.Records[page, string], *index.Unique[page, string]) {
+// A pageIndex is the index of pages that is built.
+type pageIndex struct {
+	ask func(ctx context.Context, i int) error         // reads a little of it
+	has func(ctx context.Context, i int) (bool, error) // page i
+}
+
+// indexedPages returns pages with an index of that kind.
+func indexedPages(db *kvmodel.DB, kind string) (*kvmodel.Records[page, string], pageIndex) {
 	r := pages(db)
-	return r, index.NewUnique(r, kvmodel.IndexSpec[page, string]{
+	switch kind {
+	case "list":
+		return r, listedPages(r)
+	case "timeline":
+		return r, newestPages(r)
+	}
+	by := index.NewUnique(r, pagesBy(func(p *page) string { return p.Slug }))
+	return r, pageIndex{
+		func(ctx context.Context, i int) error { _, err := by.Find(ctx, slugOf(i)); return err },
+		func(ctx context.Context, i int) (bool, error) {
+			p, err := by.Find(ctx, slugOf(i))
+			return err == nil && p.Slug == slugOf(i), err
+		},
+	}
+}
+
+func pagesBy(value func(*page) string) kvmodel.IndexSpec[page, string] {
+	return kvmodel.IndexSpec[page, string]{
 		Name: "BySlug", Fields: []string{"Slug"}, Key: kvmodel.StringKey[string](),
-		Values: func(p *page) []string { return []string{p.Slug} },
+		Values: func(p *page) []string { return []string{value(p)} },
+	}
+}
+
+// listedPages returns lists of ten pages each.
+func listedPages(r *kvmodel.Records[page, string]) pageIndex {
+	part := func(slug string) string { return slug[:len(slug)-1] }
+	by := index.NewLists(r, pagesBy(func(p *page) string { return part(p.Slug) }))
+	return pageIndex{
+		func(ctx context.Context, i int) error { _, err := by.Of(part(slugOf(i))).Page(ctx, "", 20); return err },
+		func(ctx context.Context, i int) (bool, error) {
+			l, err := by.Of(part(slugOf(i))).Page(ctx, "", 20)
+			return slices.ContainsFunc(l.Items, func(p *page) bool { return p.Slug == slugOf(i) }), err
+		},
+	}
+}
+
+// newestPages returns a timeline of up to 200,000 pages.
+func newestPages(r *kvmodel.Records[page, string]) pageIndex {
+	by := timeline.NewRing(r, timeline.Spec[page]{
+		Name: "BySlug", Def: "timeline Slug", Shape: timeline.Shape{Size: 200_000},
+		Value: func(p *page) string { return p.Slug }, Order: func(p *page) any { return p.Slug },
 	})
+	var all map[string]bool
+	return pageIndex{
+		func(ctx context.Context, _ int) error { _, err := by.Page(ctx, "", 20); return err },
+		func(ctx context.Context, i int) (bool, error) {
+			if all == nil {
+				all = make(map[string]bool)
+				for p, err := range by.All(ctx) {
+					if err != nil {
+						return false, err
+					}
+					all[p.Slug] = true
+				}
+			}
+			return all[slugOf(i)], nil
+		},
+	}
 }
 
 func slugOf(i int) string { return fmt.Sprint("page-", i) }
 
-// buildKilled builds the index over n records twice: in one go, and in processes that
-// live for life each.
-func (b *bench) buildKilled(n int, life time.Duration) error {
-	file := filepath.Join(b.dir, "build.db")
+// buildKilled builds an index of that kind over n records twice: in one go, and in
+// processes that live for life each. What is built beside the walk over all records reads
+// these again in each process.
+func (b *bench) buildKilled(kind string, n int, life time.Duration) error {
+	file := filepath.Join(b.dir, kind+".db")
 	if err := b.fillPages(file, n); err != nil {
 		return err
 	}
-	whole := filepath.Join(b.dir, "build-whole.db")
+	whole := filepath.Join(b.dir, kind+"-whole.db")
 	if err := copyFile(whole, file); err != nil {
 		return err
 	}
-	once := &killedBuild{b: b, file: whole, records: n}
+	once := &killedBuild{b: b, kind: kind, file: whole}
 	if err := once.run(time.Hour); err != nil {
 		return err
 	}
-	k := &killedBuild{b: b, file: file, records: n}
+	k := &killedBuild{b: b, kind: kind, file: file}
 	if err := k.run(life); err != nil {
 		return err
 	}
-	missing, err := b.missingPages(file, n)
+	missing, err := b.missingPages(kind, file, n)
 	if err != nil {
 		return err
 	}
-	b.report("records of the build", float64(n), target{}.varying())
-	b.report("seconds of one build in one go", once.took.Seconds(), target{}.in("s"))
-	b.report("kills of a build", float64(k.kills), target{}.varying())
-	b.report("seconds of the processes in all", k.took.Seconds(), target{}.in("s"))
-	b.report("records entered in all, to those there are", float64(k.entered)/float64(n), atMost(1.2).ratio())
-	b.report("work in all, to one build in one go", k.built.Seconds()/once.built.Seconds(), atMost(1.2).ratio())
-	b.report("longest request of 1 second, seconds", max(k.longest, once.longest).Seconds(), atMost(1.1).in("s"))
-	b.report("longest Create during a build, seconds", max(k.create, once.create).Seconds(), atMost(1.1).in("s"))
-	b.report("records that the index does not find", float64(missing), exactly(0))
+	work := atMost(1.2)
+	if kind != "unique" {
+		work = target{}
+	}
+	say := func(what string, value float64, t target) { b.report(kind+": "+what, value, t) }
+	say("records of the build", float64(n), target{}.varying())
+	say("seconds of one build in one go", once.took.Seconds(), target{}.in("s"))
+	say("kills of a build", float64(k.kills), target{}.varying())
+	say("seconds of the processes in all", k.took.Seconds(), target{}.in("s"))
+	say("entered in all, to one build in one go", float64(k.entered)/float64(once.entered), atMost(1.2).ratio())
+	say("work in all, to one build in one go", k.built.Seconds()/once.built.Seconds(), work.ratio())
+	say("longest request of 1 second, seconds", max(k.longest, once.longest).Seconds(), atMost(1.1).in("s"))
+	say("longest Create during a build, seconds", max(k.create, once.create).Seconds(), atMost(1.1).in("s"))
+	say("records that the index does not find", float64(missing), exactly(0))
 	return nil
 }
 
@@ -119,15 +192,14 @@ func (b *bench) fillPages(file string, n int) error {
 }
 
 // missingPages returns how many of some records the index does not find.
-func (b *bench) missingPages(file string, n int) (missing int, err error) {
+func (b *bench) missingPages(kind, file string, n int) (missing int, err error) {
 	db, err := openFile(file, boltkv.Options{})
 	if err != nil {
 		return 0, err
 	}
-	_, by := pagesBySlug(db)
+	_, by := indexedPages(db, kind)
 	for range min(n, 10_000) {
-		i := rand.IntN(n)
-		if p, err := by.Find(b.ctx, slugOf(i)); err != nil || p.Slug != slugOf(i) {
+		if found, err := by.has(b.ctx, rand.IntN(n)); err != nil || !found {
 			missing++
 		}
 	}
@@ -150,9 +222,8 @@ func copyFile(to, from string) error {
 
 // killedBuild is a build by processes that are killed.
 type killedBuild struct {
-	b       *bench
-	file    string
-	records int
+	b          *bench
+	kind, file string
 
 	kills   int
 	took    time.Duration // from the start of each process to its end
@@ -187,7 +258,7 @@ func (k *killedBuild) once(life time.Duration) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(k.b.ctx, life)
 	defer cancel()
 	child := exec.CommandContext(ctx, self)
-	child.Env = append(os.Environ(), buildChild+"="+k.file)
+	child.Env = append(os.Environ(), buildChild+"="+k.kind+" "+k.file)
 	var wrong strings.Builder
 	child.Stderr = &wrong
 	out, err := child.StdoutPipe()
@@ -216,28 +287,29 @@ func (k *killedBuild) once(life time.Duration) (done bool, err error) {
 	return said.Done, k.b.ctx.Err()
 }
 
-// A buildChild is a process that builds: the path of its file.
+// A buildChild is a process that builds: the kind of the index and the path of its file.
 const buildChild = "RINGTREE_FIGURES_BUILD_CHILD"
 
 // buildSaid is what such a process says fifty times a second.
 type buildSaid struct {
-	Entered         int64         // records
+	Entered         int64         // as entering counts
 	Building        time.Duration // since the store was opened
 	Longest, Create time.Duration // of the requests
 	Done            bool
 }
 
-// entering counts the records that are entered in BySlug.
+// entering counts the records that are entered in BySlug, and what is read of lists.
 type entering struct {
 	kv.Store
-	n *atomic.Int64
+	kind string
+	n    *atomic.Int64
 }
 
 func (e entering) Powers() kv.Powers {
 	p := kv.PowersOf(e.Store)
 	if whole := p.Atomic; whole != nil {
 		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
-			return whole(ctx, func(s kv.Store) error { return f(entering{s, e.n}) })
+			return whole(ctx, func(s kv.Store) error { return f(entering{s, e.kind, e.n}) })
 		}
 	}
 	return p
@@ -245,16 +317,27 @@ func (e entering) Powers() kv.Powers {
 
 func (e entering) Do(ctx context.Context, ops []kv.Op) error {
 	for _, op := range ops {
-		if op.Kind == kv.Add && strings.HasPrefix(op.Key, "u:Page:BySlug:page-") {
+		if e.enters(op) {
 			e.n.Add(1)
 		}
 	}
 	return e.Store.Do(ctx, ops)
 }
 
+func (e entering) enters(op kv.Op) bool {
+	switch e.kind {
+	case "list":
+		return strings.HasPrefix(op.Key, "l:Page:BySlug:page-")
+	case "timeline":
+		return op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "r:Page:")
+	}
+	return op.Kind == kv.Add && strings.HasPrefix(op.Key, "u:Page:BySlug:page-")
+}
+
 // buildUntilKilled is what such a process does.
-func buildUntilKilled(file string) {
-	err := buildUnderRequests(context.Background(), file, os.Stdout)
+func buildUntilKilled(what string) {
+	kind, file, _ := strings.Cut(what, " ")
+	err := buildUnderRequests(context.Background(), kind, file, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "figures: child:", err)
 		os.Exit(1)
@@ -264,17 +347,17 @@ func buildUntilKilled(file string) {
 
 // buildUnderRequests opens file, in which the index has to be built, and asks it for
 // records, for a second each, until it answers.
-func buildUnderRequests(ctx context.Context, file string, say io.Writer) error {
+func buildUnderRequests(ctx context.Context, kind, file string, say io.Writer) error {
 	bolt, err := boltkv.Open(file, boltkv.Options{})
 	if err != nil {
 		return err
 	}
 	var entered, longest, create atomic.Int64
-	db, err := kvmodel.Open(entering{bolt, &entered}, kvmodel.Log(slog.New(slog.DiscardHandler)))
+	db, err := kvmodel.Open(entering{bolt, kind, &entered}, kvmodel.Log(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}
-	r, by := pagesBySlug(db)
+	r, by := indexedPages(db, kind)
 	start := time.Now()
 	tell := func(done bool) error {
 		return json.NewEncoder(say).Encode(buildSaid{entered.Load(), time.Since(start), time.Duration(longest.Load()), time.Duration(create.Load()), done})
@@ -289,7 +372,7 @@ func buildUnderRequests(ctx context.Context, file string, say io.Writer) error {
 	var built atomic.Bool
 	err = together(4, 4, func(client, _ int) error {
 		for i := client; !built.Load(); i += 4 {
-			err := inASecond(ctx, &longest, func(ctx context.Context) error { _, err := by.Find(ctx, slugOf(i%1000)); return err })
+			err := inASecond(ctx, &longest, func(ctx context.Context) error { return by.ask(ctx, i%1000) })
 			switch {
 			case err == nil:
 				built.Store(true)

@@ -16,8 +16,10 @@ func TestMain(m *testing.M) {
 
 func TestBuildKilled_EndsAndEntersLittleTwice(t *testing.T) {
 	b := &bench{ctx: t.Context(), dir: t.TempDir(), out: io.Discard}
-	if err := b.buildKilled(5000, 60*time.Millisecond); err != nil {
-		t.Fatal(err)
+	for kind, n := range map[string]int{"unique": 5000, "list": 2000, "timeline": 2000} {
+		if err := b.buildKilled(kind, n, 60*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, f := range b.figures {
 		t.Log(f)

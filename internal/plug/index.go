@@ -106,13 +106,25 @@ type Committer interface {
 // entered one by one when it is added to a model that has some.
 type Builder interface {
 	// Build makes the entries of every record, of which some may have entries
-	// already. Others may write at the same time, as long as they keep the index.
-	//
-	// ended is the number of the last rebuild that had ended when the index did not
-	// hold all records yet. A build that has the same number as an earlier one goes
-	// on where that was interrupted, or works beside it.
-	Build(ctx context.Context, ended int64) error
+	// already. Others may write at the same time, as long as they keep the index. What
+	// an earlier process has noted in steps is of the same build.
+	Build(ctx context.Context, steps Steps) error
 }
+
+// Steps is how far an index has come with its own part of a build. What it notes is for
+// the next process if this one dies.
+type Steps interface {
+	// From returns what was noted last, nil if there is nothing to go on from.
+	From() []byte
+
+	// Reached notes to, which must be true already, after n more records. It is written
+	// down at once if it is the first of this process or n is Many, and otherwise now
+	// and then.
+	Reached(ctx context.Context, to []byte, n int) error
+}
+
+// Many stands for so many records that a process that dies must not have to do them again.
+const Many = 1 << 30
 
 // Counting is an Index that adds to numbers beside the commit of a change, which may
 // then turn out not to be carried out.
@@ -171,7 +183,7 @@ type Meeter interface {
 type Finisher interface {
 	// Finish does it, beside the other indexes. It may take a while, but not forever:
 	// if it would, it returns an ErrNotYet, and the index counts as built all the same.
-	Finish(ctx context.Context, s kv.Store) error
+	Finish(ctx context.Context, s kv.Store, steps Steps) error
 }
 
 // Seen is a record as an index sees it.

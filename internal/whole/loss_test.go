@@ -356,17 +356,21 @@ func (c cell) column() string {
 	return "fresh"
 }
 
-// verdict is what was found at one stage of a cell: what is wrong with no error, which
-// is printed as "less", and how many answers of all say that something is wrong.
+// verdict is what was found at one stage of a cell: what is wrong with no error, whether
+// that is one of the limits of its class, and how many answers of all say that something
+// is wrong.
 type verdict struct {
 	wrong       []string
+	limited     bool
 	says, asked int
 }
 
 func (v verdict) String() string {
 	switch {
-	case len(v.wrong) > 0:
+	case len(v.wrong) > 0 && v.limited:
 		return "less"
+	case len(v.wrong) > 0:
+		return "WRONG"
 	case v.says > 0:
 		return fmt.Sprintf("says so %d%%", max(1, 100*v.says/v.asked))
 	}
@@ -492,6 +496,7 @@ func (m matrix) add(c cell, verdicts []verdict) {
 	}
 	for i, v := range verdicts {
 		was[i].wrong = append(was[i].wrong, v.wrong...)
+		was[i].limited = was[i].limited || v.limited
 		if v.says*max(was[i].asked, 1) > was[i].says*v.asked {
 			was[i].says, was[i].asked = v.says, v.asked
 		}
@@ -538,10 +543,13 @@ func TestMatrix_OfLosses_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	wants := wanted{}
 	for c := range proof.Part(t, few, all) {
 		verdicts, wrong, says := c.judge(t, stores[c.world.name], wants)
-		found.add(c, verdicts)
 		mended, limited := classLimits[c.class]
+		for i := range verdicts {
+			verdicts[i].limited = limited && (!mended || i < len(stages)-1)
+		}
+		found.add(c, verdicts)
 		for i, v := range verdicts {
-			if !limited || mended && i == len(stages)-1 {
+			if !v.limited {
 				wrong = append(wrong, v.complaints(stages[i])...)
 			}
 		}

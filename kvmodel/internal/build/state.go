@@ -2,6 +2,7 @@ package build
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -22,6 +23,10 @@ type State struct {
 	Losers []string
 	More   int64
 
+	// Own is how far indexes have come with parts of the build that are their own, by
+	// name: texts that only they understand.
+	Own map[string]string
+
 	owner string // the process that builds; "" if none does
 	beat  uint64 // counts what the owner writes
 }
@@ -38,6 +43,10 @@ const (
 const (
 	maxLosers = 256 << 10 // bytes of ids of losers that an item holds
 	maxNumber = 1 << 62
+
+	// hasOwn is added to the stage of an item with texts of indexes. A release that does
+	// not know them then takes the item for broken, and begins the build over.
+	hasOwn = 1 << 2
 )
 
 // IsOwned reports whether a process says that it builds.
@@ -53,12 +62,23 @@ func (st State) fits(tokens []string) bool {
 
 func (st State) encode() []byte {
 	b := wire.AppendText(nil, st.owner)
-	b = append(b, byte(st.Stage))
+	stage := byte(st.Stage)
+	if len(st.Own) > 0 {
+		stage += hasOwn
+	}
+	b = append(b, stage)
 	losers, more := st.room()
 	for _, n := range []int64{int64(st.beat), st.Number, st.Reached.Chunk, st.Reached.IDs, st.Done, st.Total, more, int64(len(st.Tokens))} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	return wire.AppendTexts(wire.AppendTexts(b, st.Tokens), losers)
+	b = wire.AppendTexts(b, st.Tokens)
+	if len(st.Own) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(st.Own)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.Own)) {
+		b = wire.AppendTexts(b, []string{name, st.Own[name]})
+	}
+	return wire.AppendTexts(b, losers)
 }
 
 // room returns those of the losers that the item has room for, and how many there are
@@ -77,7 +97,8 @@ func (st State) room() (losers []string, more int64) {
 func decode(data []byte) (st State) {
 	r := wire.Reader{Rest: data}
 	st.owner = r.Text("owner")
-	st.Stage = Stage(r.Byte())
+	stage := r.Byte()
+	st.Stage = Stage(stage &^ hasOwn)
 	if st.Stage > Finished {
 		r.Fail("stage")
 	}
@@ -87,6 +108,12 @@ func decode(data []byte) (st State) {
 	}
 	for range r.Count("tokens", 1) {
 		st.Tokens = append(st.Tokens, r.Name("token"))
+	}
+	if stage&hasOwn != 0 {
+		st.Own = make(map[string]string)
+		for range r.Count("indexes", 2) {
+			st.Own[r.Name("index")] = r.Text("progress")
+		}
 	}
 	for len(r.Rest) > 0 {
 		st.Losers = append(st.Losers, r.Text("loser"))

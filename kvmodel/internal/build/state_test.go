@@ -17,6 +17,7 @@ func TestState_IsReadAsItWasWritten(t *testing.T) {
 			Tokens: []string{"a", "b"}, Number: 3, Stage: Finished, Reached: enumeration.Reached{Chunk: 7, IDs: 100},
 			Done: 1200, Total: 5000, Losers: []string{"x", "y:z"}, More: 2, owner: "me", beat: 9,
 		},
+		{Tokens: []string{"a"}, Stage: Entered, Own: map[string]string{"ByCode": "k\x00", "Newest": ""}, Losers: []string{"x"}},
 	} {
 		if diff := cmp.Diff(want, decode(want.encode()), all); diff != "" {
 			t.Errorf("mismatch (-want +got):\n%s", diff)
@@ -24,11 +25,30 @@ func TestState_IsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestState_OfAReleaseWithoutTextsOfIndexesIsReadAsItWas(t *testing.T) {
+	golden := []byte{2, 'm', 'e', 1, 9, 3, 7, 100, 0xb0, 9, 0x88, 0x27, 2, 1, 1, 'a', 1, 'x'}
+	want := State{
+		Tokens: []string{"a"}, Number: 3, Stage: Entered, Reached: enumeration.Reached{Chunk: 7, IDs: 100},
+		Done: 1200, Total: 5000, Losers: []string{"x"}, More: 2, owner: "me", beat: 9,
+	}
+	if diff := cmp.Diff(want, decode(golden), cmp.AllowUnexported(State{})); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(golden, want.encode()); diff != "" {
+		t.Errorf("encoded: mismatch (-want +got):\n%s", diff)
+	}
+}
+
 func TestState_OfAnItemThatIsBrokenIsNone(t *testing.T) {
-	whole := State{Tokens: []string{"a"}, owner: "me", Done: 300}.encode()
-	for n := range whole {
-		if got := decode(whole[:n]); got.owner != "" || len(got.Tokens) > 0 {
-			t.Errorf("%d of %d bytes are %+v", n, len(whole), got)
+	for _, st := range []State{
+		{Tokens: []string{"a"}, owner: "me", Done: 300},
+		{Tokens: []string{"a"}, owner: "me", Own: map[string]string{"ByCode": "k"}},
+	} {
+		whole := st.encode()
+		for n := range whole {
+			if got := decode(whole[:n]); got.owner != "" || len(got.Tokens) > 0 {
+				t.Errorf("%d of %d bytes are %+v", n, len(whole), got)
+			}
 		}
 	}
 }

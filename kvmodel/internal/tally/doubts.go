@@ -135,30 +135,53 @@ const recountRounds = 5
 // Recount counts ids again and waits for that. It begins at once: there is no doubt
 // about what was under way. It returns how many are left, with an ErrNotYet, because
 // they have not been quiet for long enough. What releases before have kept of ids
-// goes.
-func (d *Derived) Recount(ctx context.Context, ids []string) (left int, err error) {
+// goes. reached is called now and then with an id: it and all before it are counted.
+func (d *Derived) Recount(ctx context.Context, ids []string, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-quietFor)
-	for some := range slices.Chunk(ids, settledAtOnce) {
-		if err := d.forget(ctx, some); err != nil {
-			return 0, err
-		}
-	}
-	for _, id := range ids {
-		d.Doubt(id, since)
-	}
 	for round := range recountRounds {
 		if round > 0 && !kv.Sleep(ctx, quietFor) {
 			return 0, fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(ctx.Err(), context.DeadlineExceeded))
 		}
-		if err := d.Settle(ctx); err != nil {
-			return 0, err
+		var open []string
+		for some := range slices.Chunk(ids, d.atOnce()) {
+			if round == 0 {
+				if err := d.doubtAll(ctx, some, since); err != nil {
+					return 0, err
+				}
+			}
+			if err := d.settleSome(ctx, some, d.base.Now()); err != nil {
+				return 0, err
+			}
+			open = append(open, slices.DeleteFunc(slices.Clone(some), func(id string) bool { return d.Settled(id, since) == nil })...)
+			if len(open) > 0 {
+				continue
+			}
+			if err := reached(some[len(some)-1]); err != nil {
+				return 0, err
+			}
 		}
-		ids = slices.DeleteFunc(ids, func(id string) bool { return d.Settled(id, since) == nil })
-		if len(ids) == 0 {
+		if ids = open; len(ids) == 0 {
 			return 0, nil
 		}
 	}
 	return len(ids), errNotQuiet
+}
+
+// atOnce is how many numbers are counted before the next look at what is reached. In a
+// transaction each is counted by itself.
+func (d *Derived) atOnce() int {
+	if d.base.Atomic != nil {
+		return settledAtOnce / 10
+	}
+	return settledAtOnce
+}
+
+// doubtAll puts ids in doubt, whatever releases before have kept of them.
+func (d *Derived) doubtAll(ctx context.Context, ids []string, since time.Time) error {
+	for _, id := range ids {
+		d.Doubt(id, since)
+	}
+	return d.forget(ctx, ids)
 }
 
 // Settle goes on with counting what is in doubt. What has to wait is left to a later
@@ -167,11 +190,15 @@ func (d *Derived) Settle(ctx context.Context) error {
 	var errs []error
 	now := d.base.Now()
 	for some := range slices.Chunk(d.ids(), settledAtOnce) {
-		errs = append(errs, kv.Each(ctx, d.base.Store, some, func(s kv.Store, _ int, id string) error {
-			return d.settleOne(ctx, s, id, now)
-		})...)
+		errs = append(errs, d.settleSome(ctx, some, now))
 	}
 	return work.FirstError(errs...)
+}
+
+func (d *Derived) settleSome(ctx context.Context, ids []string, now time.Time) error {
+	return work.FirstError(kv.Each(ctx, d.base.Store, ids, func(s kv.Store, _ int, id string) error {
+		return d.settleOne(ctx, s, id, now)
+	})...)
 }
 
 func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time.Time) error {

@@ -46,6 +46,9 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 		if exact || err != nil && !again(err) {
 			return err
 		}
+		if try == 0 {
+			continue // It looks once more at what it has written.
+		}
 		if err := pause(ctx, s, try); err != nil {
 			return err
 		}

@@ -1,0 +1,35 @@
+package kvmodel
+
+import (
+	"context"
+	"maps"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/build"
+)
+
+// steps is how far the index called name has come with its own part of a building. Indexes
+// that finish side by side do so in one goroutine.
+type steps[T any] struct {
+	*building[T]
+	name string
+}
+
+func (s steps[T]) From() []byte { return []byte(s.state.Own[s.name]) }
+
+// Reached writes down at once what an index reaches first, so that a process which is
+// killed soon after that has come further all the same.
+func (s steps[T]) Reached(ctx context.Context, to []byte, n int) error {
+	b := s.building
+	own := maps.Clone(b.state.Own)
+	if own == nil {
+		own = make(map[string]string)
+	}
+	own[s.name] = string(to)
+	b.state.Own = own
+	b.ownDone += n
+	if b.noted[s.name] && b.ownDone < keepRecords && b.db.now().Sub(b.kept) < build.BeatEvery {
+		return nil
+	}
+	b.noted[s.name] = true
+	return b.keep(ctx)
+}

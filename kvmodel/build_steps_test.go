@@ -1,0 +1,154 @@
+package kvmodel_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// openCodes opens notes with lists of those that have a code, as opts say.
+func openCodes(t *testing.T, s kv.Store, opts ...index.ListOption) (*kvmodel.DB, *notes, *index.Lists[note, string, string]) {
+	db := open(t, s)
+	r := kvmodel.NewRecords(db, noteSchema())
+	return db, r, index.NewLists(r, kvmodel.IndexSpec[note, string]{
+		Name: "ByCode", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
+		Values: func(n *note) []string { return []string{n.Code} },
+	}, opts...)
+}
+
+// A builder is a site that counts trips from the moment on when its process builds.
+type builder struct {
+	*site
+	builds bool
+}
+
+func (b *builder) Do(ctx context.Context, ops []kv.Op) error {
+	b.builds = b.builds || ops[0].Kind.Writes() && strings.HasPrefix(ops[0].Key, "build:")
+	if !b.builds {
+		return b.Store.Do(ctx, ops)
+	}
+	return b.site.Do(ctx, ops)
+}
+
+// A list is read once more when all records are entered, and may be counted. A process
+// that lives for little longer than it takes to read all records gets on with that.
+func TestBuild_OfListsEndsHoweverOftenItsLastStepIsCutShort(t *testing.T) {
+	for name, test := range map[string]struct {
+		n     int
+		kills int64 // at least
+		opts  []index.ListOption
+	}{"list": {1500, 2, nil}, "counted": {1000, 2, []index.ListOption{index.Counted("Code", "Notes")}}} {
+		for _, isAtomic := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", atomic ", isAtomic), func(t *testing.T) {
+				once, _ := buildLists(t, test.n, 0, isAtomic, test.opts)
+				walk := int64(test.n/100 + 40)
+				all, kills := buildLists(t, test.n, walk+60, isAtomic, test.opts)
+				t.Logf("%d trips in one go; %d with %d kills", once, all, kills)
+				if most := once*12/10 + kills*walk; all > most || kills < test.kills {
+					t.Errorf("%d trips with %d kills, want at most %d; %d in one go", all, kills, most, once)
+				}
+			})
+		}
+	}
+}
+
+// What a process reaches first counts, however little it is.
+func TestBuild_OfListsComesFurtherWithEachProcess(t *testing.T) {
+	if _, kills := buildLists(t, 300, 26, true, nil); kills < 5 || kills > 25 {
+		t.Errorf("%d were killed", kills)
+	}
+}
+
+// buildLists builds lists of n notes, of which an older release has moved some, by
+// processes that make so many trips each. It returns how many they have made in all, and
+// how many were killed.
+func buildLists(t *testing.T, n int, life int64, isAtomic bool, opts []index.ListOption) (trips, kills int64) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		want := moveCodes(t, ctx, &site{Store: mem, isAtomic: isAtomic}, n, opts)
+		for ; ; kills++ {
+			if kills > 100 {
+				t.Fatal("it does not end")
+			}
+			s := &site{Store: mem, isAtomic: isAtomic}
+			s.dies.Store(life)
+			db, r, lists := openCodes(t, &builder{site: s}, opts...)
+			err := r.Rebuild(ctx)
+			trips += s.trips.Load()
+			if err != nil {
+				_ = db.Close(ctx)
+				continue
+			}
+			s.dies.Store(0)
+			checkLists(t, ctx, want, lists)
+			if opts != nil {
+				checkCounts(t, ctx, want, db)
+			}
+			must(t, db.Close(ctx))
+			return
+		}
+	})
+	return trips, kills
+}
+
+// moveCodes makes n notes with lists, and then lets a release without these give every
+// seventh the code of the next one. It returns how many notes each code has.
+func moveCodes(t *testing.T, ctx context.Context, s kv.Store, n int, opts []index.ListOption) map[string]int {
+	t.Helper()
+	db, r, _ := openCodes(t, s, opts...)
+	want := map[string]int{}
+	var all []*note
+	for i := range n {
+		code := fmt.Sprint("c", i)
+		want[code] = 1
+		all = append(all, &note{ID: fmt.Sprintf("%05d", i), Text: "x", Code: code})
+	}
+	must(t, r.CreateMulti(ctx, all))
+	must(t, db.Close(ctx))
+	old := deploy(t, s)
+	for i := 0; i+1 < n; i += 7 {
+		from, to := fmt.Sprint("c", i), fmt.Sprint("c", i+1)
+		_, err := old.Update(ctx, all[i].ID, func(v *note) error { v.Code = to; return nil })
+		must(t, err)
+		must(t, old.Create(ctx, &note{ID: "other" + all[i].ID, Text: "x", Code: from}))
+		want[to] = 2
+	}
+	old.undeploy(t)
+	return want
+}
+
+func checkLists(t *testing.T, ctx context.Context, want map[string]int, lists *index.Lists[note, string, string]) {
+	t.Helper()
+	got := map[string]int{}
+	for code := range want {
+		var err error
+		got[code], err = lists.Of(code).Size(ctx)
+		must(t, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sizes mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func checkCounts(t *testing.T, ctx context.Context, want map[string]int, db *kvmodel.DB) {
+	t.Helper()
+	codes := slices.Sorted(maps.Keys(want))
+	numbers, err := db.Derived("Code", "Notes").Counts(ctx, db.Store(), codes)
+	must(t, err)
+	got := map[string]int{}
+	for i, code := range codes {
+		got[code] = int(numbers[i])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("counts mismatch (-want +got):\n%s", diff)
+	}
+}

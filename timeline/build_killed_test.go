@@ -1,0 +1,278 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// A builder is a store that counts trips from the moment on when its process builds, and
+// may answer only so many of them.
+type builder struct {
+	kv.Store
+	isAtomic bool
+	life     int // trips; 0: it lives on
+	builds   bool
+	trips    int
+}
+
+func (*builder) Close() error { return nil }
+
+func (b *builder) Powers() (p kv.Powers) {
+	if whole := kv.PowersOf(b.Store).Atomic; b.isAtomic {
+		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+			if b.died() {
+				return errDied
+			}
+			return whole(ctx, f)
+		}
+	}
+	return p
+}
+
+var errDied = fmt.Errorf("%w: the process is dead", kv.ErrUnavailable)
+
+func (b *builder) died() bool {
+	if b.builds {
+		b.trips++
+	}
+	return b.life > 0 && b.trips > b.life
+}
+
+func (b *builder) Do(ctx context.Context, ops []kv.Op) error {
+	b.builds = b.builds || ops[0].Kind.Writes() && strings.HasPrefix(ops[0].Key, "build:")
+	if b.died() {
+		return kv.Fail(ops, errDied)
+	}
+	return b.Store.Do(ctx, ops)
+}
+
+// openToBuild opens tales whose timelines are built in several sorts, and show them all.
+func openToBuild(s kv.Store, n, sort int) *tales {
+	p := openTales(s, timeline.Spec[tale]{Shape: timeline.Shape{Size: n}}, quiet)
+	p.newest.SortAtOnce(sort)
+	p.byAuthor.SortAtOnce(sort)
+	return p
+}
+
+// A process that lives for little longer than it takes to read all records comes
+// further, and does little of what was done once more.
+func TestBuild_EndsHoweverOftenItIsCutShort(t *testing.T) {
+	const n = 1200
+	for _, isAtomic := range []bool{true, false} {
+		for _, sort := range []int{10 * n, n / 3} {
+			t.Run(fmt.Sprint("atomic ", isAtomic, ", sorting ", sort), func(t *testing.T) {
+				once, _ := buildTales(t, n, sort, 0, isAtomic)
+				walk := n/100 + 25
+				all, kills := buildTales(t, n, sort, walk+45, isAtomic)
+				t.Logf("%d trips in one go; %d with %d kills", once, all, kills)
+				if most := once*12/10 + kills*walk; all > most || kills < 3 {
+					t.Errorf("%d trips with %d kills, want at most %d; %d in one go", all, kills, most, once)
+				}
+			})
+		}
+	}
+}
+
+// buildTales builds the timelines of n tales by processes that make so many trips each. It
+// returns how many they have made in all, and how many were killed.
+func buildTales(t *testing.T, n, sort, life int, isAtomic bool) (trips, kills int) {
+	synctest.Test(t, func(t *testing.T) {
+		mem, all := memkv.New(memkv.Options{}), oldTales(n)
+		bare := openBare(&builder{Store: mem, isAtomic: isAtomic})
+		must(t, bare.CreateMulti(ctx, all))
+		bare.close(t)
+		for ; ; kills++ {
+			if kills > 50 {
+				t.Fatal("it does not end")
+			}
+			s := &builder{Store: mem, isAtomic: isAtomic, life: life}
+			p := openToBuild(s, n, sort)
+			err := p.Rebuild(ctx)
+			trips += s.trips
+			if err != nil {
+				_ = p.db.Close(ctx)
+				continue
+			}
+			s.life = 0
+			p.wantOrder(t, fmt.Sprint("after ", kills, " kills"), all, n, 1)
+			p.close(t)
+			return
+		}
+	})
+	return trips, kills
+}
+
+// A process is killed at one trip after the other. What it has noted is true, and the next
+// one goes on from there.
+func TestBuild_MayBeKilledAtAnyTrip(t *testing.T) {
+	const n = 40
+	for life, killed := 1, true; killed; life++ {
+		synctest.Test(t, func(t *testing.T) {
+			mem, all := fillTales(t, n)
+			p := openToBuild(&builder{Store: mem, life: life}, n, 15)
+			killed = p.Rebuild(ctx) != nil
+			_ = p.db.Close(ctx)
+			p = openToBuild(plain{mem}, n, 15)
+			must(t, p.Rebuild(ctx))
+			p.wantOrder(t, fmt.Sprint("killed at trip ", life), all, n, 1)
+			p.close(t)
+		})
+	}
+}
+
+// Rebuilds are numbered by the clock, and eras are not.
+func TestBuild_ComesAfterAnyNumberOfRebuilds(t *testing.T) {
+	const n = 40
+	for seconds := range 8 {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Duration(seconds) << 17 * time.Second)
+			mem, all := fillTales(t, n)
+			tell := func(p *tales, seconds int64) {
+				all[7].Told = time.Unix(seconds, 0).UTC()
+				_, err := p.Update(ctx, all[7].ID, func(v *tale) error { v.Told = all[7].Told; return nil })
+				must(t, err)
+			}
+			for i := range int64(3) {
+				bare := openBare(plain{mem}, quiet)
+				must(t, bare.Rebuild(ctx))
+				tell(bare, 1_600_000_000+i)
+				bare.close(t)
+				p := openToBuild(plain{mem}, n, 15)
+				must(t, p.Rebuild(ctx))
+				p.wantOrder(t, "after a rebuild", all, n, 1)
+				tell(p, 1_900_000_000+i)
+				wantTales(t, "after a change", newest(all, n, ""), shownTales(t, p.newest), taleID)
+				p.close(t)
+			}
+		})
+	}
+}
+
+// openQuiet opens tales with a timeline that no change moves a record in: its records
+// are in the order in which they are told all the same.
+func openQuiet(s kv.Store) (*tales, *timeline.Ring[tale]) {
+	p := openBare(s, quiet)
+	r := timeline.NewRing(p.Records, timeline.Spec[tale]{
+		Name: "Newest", Def: "timeline ID",
+		Value: func(v *tale) string { return v.ID }, Order: func(v *tale) any { return v.Told },
+	})
+	r.SortAtOnce(10)
+	return p, r
+}
+
+// tellAgain lets another process set when id was told.
+func tellAgain(t *testing.T, s kv.Store, id string, told time.Time) {
+	t.Helper()
+	other, _ := openQuiet(plain{s})
+	_, err := other.Update(ctx, id, func(v *tale) error { v.Told = told; return nil })
+	must(t, err)
+	other.close(t)
+}
+
+// wantAll asserts that r shows each of n tales once.
+func wantAll(t *testing.T, r *timeline.Ring[tale], n int) {
+	t.Helper()
+	times := map[string]int{}
+	for _, v := range shownTales(t, r) {
+		times[v.ID]++
+	}
+	for id, n := range times {
+		if n != 1 {
+			t.Errorf("%s is shown %d times", id, n)
+		}
+	}
+	if len(times) != n {
+		t.Errorf("%d of %d are shown", len(times), n)
+	}
+}
+
+func TestBuild_ShowsARecordThatWouldStandSomewhereElseByNow(t *testing.T) {
+	for name, again := range map[string]time.Time{"newer": time.Unix(1_900_000_000, 0), "older": time.Unix(1, 0)} {
+		t.Run("beside it, "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mem, all := fillTales(t, 35)
+				id := newest(all, 35, "")[32].ID // It is in the last sort.
+				var once sync.Once
+				s := &broken{Store: plain{mem}}
+				s.refuses = func(op kv.Op) bool {
+					if op.Kind.Writes() && op.Key == "r:Tale:"+id {
+						once.Do(func() { tellAgain(t, mem, id, again) })
+					}
+					return false
+				}
+				p, r := openQuiet(s)
+				must(t, p.Rebuild(ctx))
+				wantAll(t, r, 35)
+				p.close(t)
+			})
+		})
+		t.Run("once it is killed, "+name, func(t *testing.T) {
+			for life := 30; life < 70; life += 4 {
+				synctest.Test(t, func(t *testing.T) {
+					mem, all := fillTales(t, 30)
+					p, _ := openQuiet(&builder{Store: mem, life: life})
+					err := p.Rebuild(ctx)
+					_ = p.db.Close(ctx)
+					if err != nil {
+						tellAgain(t, mem, newest(all, 30, "")[15].ID, again)
+					}
+					p, r := openQuiet(plain{mem})
+					must(t, p.Rebuild(ctx))
+					wantAll(t, r, 30)
+					p.close(t)
+				})
+			}
+		})
+	}
+}
+
+// fillTales returns a store with n tales and no timeline.
+func fillTales(t *testing.T, n int) (*memkv.Store, []*tale) {
+	t.Helper()
+	mem, all := memkv.New(memkv.Options{}), oldTales(n)
+	bare := openBare(plain{mem})
+	must(t, bare.CreateMulti(ctx, all))
+	bare.close(t)
+	return mem, all
+}
+
+// A ring that is new has no old records. Some of its records may come before a look of
+// the build at all records, and some after it.
+func TestBuild_LeavesRingsAloneThatAreNewerThanIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem, all := fillTales(t, 30)
+		create := func(id string) {
+			p := openTales(plain{mem}, timeline.Spec[tale]{}, quiet)
+			must(t, p.Create(ctx, &tale{ID: id, Author: "eve", Told: time.Unix(1_800_000_000, 0).UTC()}))
+			p.close(t)
+		}
+		var first, second sync.Once
+		begun := false
+		s := &broken{Store: plain{mem}}
+		s.refuses = func(op kv.Op) bool {
+			switch {
+			case op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Tale:NewestByAuthor:ann#n"):
+				begun = true
+			case begun && op.Kind.Writes() && strings.HasPrefix(op.Key, "build:"):
+				first.Do(func() { create("e1") })
+			case op.Kind == kv.Get && op.Key == "t:Tale:NewestByAuthor:eve#n":
+				second.Do(func() { create("e2") })
+			}
+			return false
+		}
+		p := openTales(s, timeline.Spec[tale]{}, quiet)
+		must(t, p.Rebuild(ctx))
+		wantTales(t, "of eve", []*tale{{ID: "e2"}, {ID: "e1"}}, shownTales(t, p.byAuthor.Of("eve")), taleID)
+		wantTales(t, "of ann", newest(all, 30, "ann"), shownTales(t, p.byAuthor.Of("ann")), taleID)
+		p.close(t)
+	})
+}
