@@ -87,7 +87,9 @@ var unnoticed = map[string]string{
 
 // unmended are the classes of which Rebuild cannot make an item again, since nothing else
 // says what it held.
-var unmended = map[string]bool{}
+var unmended = map[string]bool{
+	"rank alone record": true, // until Set or Remove of the member
+}
 
 // reach is how many answers of a hundred may say so, for classes where these are more
 // than usualReach.
