@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -17,6 +18,7 @@ type claim struct {
 	owner   string // id text; "" if there is no claim
 	base    uint64 // the owner's rev when it claimed
 	version kv.Version
+	broken  bool // nothing but its version can be read
 }
 
 var claimKey = kv.NewClass("u", 3) // model, index, value text
@@ -37,7 +39,7 @@ func (u *Unique[T, V]) claim(ctx context.Context, s kv.Store, place string) (cla
 	c := claim{version: r.Version}
 	base, n := binary.Uvarint(r.Value)
 	if n <= 0 || n == len(r.Value) {
-		return c, fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, r.Value)
+		return c, wire.Corrupt(u.key(place), fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, r.Value))
 	}
 	c.base, c.owner = base, string(r.Value[n:])
 	return c, nil
@@ -141,7 +143,12 @@ func (u *Unique[T, V]) settle(ctx context.Context, s kv.Store, id, place string)
 		var c claim
 		var recs []*plug.Seen[T]
 		errs := kv.Together(ctx, s,
-			func(s kv.Store) (err error) { c, err = u.claim(ctx, s, place); return err },
+			func(s kv.Store) (err error) {
+				if c, err = u.claim(ctx, s, place); wire.IsCorrupt(err) {
+					err, c.broken = nil, true
+				}
+				return err
+			},
 			func(s kv.Store) (err error) { recs, err = u.host.See(ctx, s, id); return err },
 		)
 		if err := kv.Join(errs...); err != nil {
@@ -168,6 +175,11 @@ func (u *Unique[T, V]) settle(ctx context.Context, s kv.Store, id, place string)
 func (u *Unique[T, V]) settling(c claim, rec *plug.Seen[T], place string) (kv.Op, bool) {
 	mine := claim{owner: rec.ID, base: rec.Rev}
 	switch holds := rec.Holds(place); {
+	case c.broken && !holds:
+		// It may be another record's, which a rebuild will find.
+		return kv.Op{}, false
+	case c.broken:
+		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(u.lasts(rec)), true
 	case c.owner == "" && holds:
 		return kv.OpAdd(u.key(place), mine.encode()).For(u.lasts(rec)), true
 	case c.owner != rec.ID || c.base >= rec.Rev:

@@ -2,12 +2,16 @@ package index
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -91,11 +95,16 @@ func (l *Lists[T, K, V]) Meet(places []string) { l.met.note(places) }
 // this one has come to a list is of processes that keep the lists.
 func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
 	entered, from := l.met.take(), steps.From()
+	var damaged atomic.Bool
 	for batch := range slices.Chunk(left(entered, from, mending), mendAtOnce) {
 		n := loadAtOnce // To find them takes as long.
 		err := l.atEach(ctx, s, batch, func(s kv.Store, i int) error {
 			some, err := l.mendAll(ctx, s, batch[i])
 			n += some
+			if wire.IsCorrupt(err) {
+				damaged.Store(true)
+				return l.logs.Discard(ctx, s, batch[i])
+			}
 			return err
 		})
 		if err != nil {
@@ -104,6 +113,9 @@ func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store, steps plug.Step
 		if err := steps.Reached(ctx, append([]byte{mending}, batch[len(batch)-1]...), n); err != nil {
 			return err
 		}
+	}
+	if damaged.Load() {
+		return fmt.Errorf("%s.%s: %w: lists were damaged", l.host.Model(), l.spec.Name, kvmodel.ErrNeedsRebuild)
 	}
 	return l.recount(ctx, left(entered, from, counting), func(place string) error {
 		return steps.Reached(ctx, append([]byte{counting}, place...), plug.Many)

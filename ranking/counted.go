@@ -2,10 +2,13 @@ package ranking
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -185,8 +188,13 @@ func (f *counted[T]) follow(ctx context.Context, s kv.Store, by string, at time.
 // toCount is the change that moves the member id of the board of by to where it
 // belongs.
 func (f *counted[T]) toCount(by string, at time.Time, id string) keytree.Change {
-	return func(ctx context.Context, s kv.Store, _ keytree.State) (keytree.State, error) {
+	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		rec, count, err := f.look(ctx, s, id, at)
+		if f.per != Forever && wire.IsCorrupt(err) {
+			if err = f.mendCount(ctx, s, id, at, old); err == nil {
+				rec, count, err = f.look(ctx, s, id, at)
+			}
+		}
 		if err != nil {
 			return keytree.State{}, err
 		}
@@ -242,10 +250,44 @@ func (c *core[T]) inPeriod(ctx context.Context, s kv.Store, ids []string, at tim
 			continue
 		}
 		if counts[i], err = kv.ParseNumber(r.Value); err != nil {
-			return nil, err
+			return nil, wire.Corrupt(keys[i], err)
 		}
 	}
 	return counts, nil
+}
+
+// mendCount makes the damaged count of id, in the period that holds at, what the member's
+// record says in old: what the board has followed last. If that is nothing, it begins
+// over.
+func (f *counted[T]) mendCount(ctx context.Context, s kv.Store, id string, at time.Time, old keytree.State) error {
+	key := f.periodKey(id, at)
+	r, err := kv.One(ctx, s, kv.OpGet(key))
+	if err != nil {
+		return unlessGone(err)
+	}
+	if _, err := kv.ParseNumber(r.Value); err == nil {
+		return nil // Another process has mended it.
+	}
+	op := kv.OpDrop(key, r.Version)
+	if now := f.host.DB().Now(); old.In {
+		op = kv.OpSwap(key, r.Version, strconv.AppendInt(nil, old.Score.Int(), 10)).For(f.lasts(at, now))
+	}
+	if _, err := kv.One(ctx, s, op); !kv.Raced(err) {
+		return err
+	}
+	return nil
+}
+
+func unlessGone(err error) error {
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// lasts returns for how long after now the counts of the period that holds at are kept.
+func (f *counted[T]) lasts(at, now time.Time) time.Duration {
+	return min(max(f.per.add(at, f.keep).Sub(now), time.Second), kv.MaxTTL)
 }
 
 // countKey is the class of a record's counts in periods.
@@ -261,8 +303,7 @@ func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta 
 		return nil
 	}
 	now := f.host.DB().Now()
-	ttl := min(f.per.add(now, f.keep).Sub(now), kv.MaxTTL)
-	_, err := kv.Adjust(ctx, s, f.periodKey(id, now), delta, ttl)
+	_, err := kv.Adjust(ctx, s, f.periodKey(id, now), delta, f.lasts(now, now))
 	return f.failure(err)
 }
 

@@ -22,6 +22,9 @@ func (t *Tree[S]) want() keytree.Want { return keytree.Want{Met: t.met} }
 // Get returns the score of the member id; ErrNotFound if there is none.
 func (t *Tree[S]) Get(ctx context.Context, id string) (score S, err error) {
 	states, err := t.own.States(ctx, t.db.Store(), []string{kv.JoinText(id)})
+	if err == nil {
+		err = states[0].Broken
+	}
 	if err == nil && !states[0].In {
 		err = kv.ErrNotFound
 	}

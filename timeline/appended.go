@@ -57,18 +57,22 @@ func (a *appended) latest(ctx context.Context, s kv.Store, owner string, _ int) 
 		return nil, err
 	}
 	var all []entry
+	var damaged []string
 	for i, r := range results {
 		entries, err := decodeKey(keys[i], r)
 		if err != nil {
 			return nil, err
 		}
 		slices.Reverse(entries)
+		if isDamaged(entries) {
+			damaged = append(damaged, keys[i])
+		}
 		all = append(all, entries...)
 		if len(entries) > a.keep+slack {
 			a.db.Soon(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), keys[i]) })
 		}
 	}
-	return all, nil
+	return all, damageOf(damaged)
 }
 
 // trim drops the entries that no longer count. Any process may do so at any time:

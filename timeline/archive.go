@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -95,16 +96,16 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []fu
 	}
 	if f.next != nil {
 		l.Next = a.cursor(stop[M]{position: *f.next, part: inRing, oldest: at.oldest})
-		return l, nil
+		return l, f.damage
 	}
 	rest := stop[M]{position: position{cuts: f.bottom}, part: inArchive, oldest: at.oldest}
 	if len(f.items) == n {
 		l.Next = a.cursor(rest)
-		return l, nil
+		return l, f.damage
 	}
 	older, err := a.old(ctx, rest, n-len(f.items), keep)
 	l.Items, l.Next = append(l.Items, older.Items...), older.Next
-	return l, err
+	return l, cmp.Or(err, f.damage)
 }
 
 // old returns a page of the archive, filled up where records of the ring were left

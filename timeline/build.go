@@ -286,7 +286,7 @@ func (b *build[T]) publish(ctx context.Context, all []numberedRecord) (works []f
 			}
 		}
 		if all = all[end:]; len(data) > 0 {
-			a, i := addition{key: l.key(g, g.segment(block)), data: data}, g.segment(block)
+			a, i := addition{key: l.key(g, g.segment(block)), data: seal(data)}, g.segment(block)
 			works = append(works, func(s kv.Store) error {
 				return a.put(ctx, s, func() error { return l.trim(ctx, s, i, lastStamp) })
 			})

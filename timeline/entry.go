@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 
@@ -23,12 +23,42 @@ type entry struct {
 	body  []byte // the text of a record's id, or an event
 }
 
+// lost reports whether e, the zero entry, only stands for some that could not be read.
+func (e entry) lost() bool { return e.stamp == 0 }
+
 // lastStamp is the highest number that is handed out. A counter above it was
 // tampered with.
 const lastStamp = kv.MaxNumber - 1<<32
 
+// Entries above lastStamp say something about those before them. Releases that know
+// nothing of that pass over them.
+const (
+	// sumStamp and a checksum are the stamp of a sum: that of the bytes before it, as many
+	// as its time says.
+	sumStamp = 1 << 62
+
+	// lostStamp stands where entries could not be read.
+	lostStamp = sumStamp | 1<<33
+)
+
+// isSum reports whether stamp is that of a sum, or of what is lost.
+func isSum(stamp int64) bool { return stamp == lostStamp || stamp>>32 == sumStamp>>32 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// seal appends the sum of data to it.
+func seal(data []byte) []byte {
+	if len(data) == 0 {
+		return data
+	}
+	return entry{stamp: sumStamp | int64(crc32.Checksum(data, castagnoli)), at: int64(len(data))}.encode(data)
+}
+
 // encode appends e to dst.
 func (e entry) encode(dst []byte) []byte {
+	if e.lost() {
+		e.stamp = lostStamp
+	}
 	var room [2 * binary.MaxVarintLen64]byte
 	head := binary.AppendUvarint(room[:0], uint64(e.stamp))
 	head = binary.AppendUvarint(head, uint64(max(e.at, 0)))
@@ -37,9 +67,9 @@ func (e entry) encode(dst []byte) []byte {
 	return append(append(dst, head...), e.body...)
 }
 
-// encodeAll returns entries one after another.
+// encodeAll returns entries one after another, with their sum.
 func encodeAll(entries []entry) []byte {
-	size := 0
+	size := 16
 	for _, e := range entries {
 		size += 3*binary.MaxVarintLen32 + len(e.body)
 	}
@@ -47,24 +77,7 @@ func encodeAll(entries []entry) []byte {
 	for _, e := range entries {
 		data = e.encode(data)
 	}
-	return data
-}
-
-// decodeEntries returns the entries in data, of which they are parts, without those
-// whose stamp is never handed out.
-func decodeEntries(data []byte) ([]entry, error) {
-	entries := make([]entry, 0, len(data)/24)
-	for rest := data; len(rest) > 0; {
-		e, next, err := decodeEntry(rest)
-		if err != nil {
-			return nil, fmt.Errorf("entry at byte %d of %d: %w", len(data)-len(rest), len(data), err)
-		}
-		if e.stamp <= lastStamp {
-			entries = append(entries, e)
-		}
-		rest = next
-	}
-	return entries, nil
+	return seal(data)
 }
 
 // decodeEntry returns the first entry in data and what follows it.
@@ -75,22 +88,21 @@ func decodeEntry(data []byte) (e entry, rest []byte, err error) {
 	e.stamp = int64(one.Number("stamp", math.MaxInt64))
 	e.at = int64(one.Number("time", 1<<62))
 	e.body = one.Rest
+	if isSum(e.stamp) != (len(e.body) == 0) && (isSum(e.stamp) || e.stamp <= lastStamp) {
+		one.Fail("entry")
+	}
 	return e, all.Rest[size:], one.Err
 }
 
 // decodeKey returns the entries that a get of key answered.
-func decodeKey(key string, r kv.Result) ([]entry, error) {
+func decodeKey(_ string, r kv.Result) ([]entry, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		return nil, nil
 	}
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	entries, err := decodeEntries(r.Value)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
-	}
-	return entries, nil
+	return decodeEntries(r.Value), nil
 }
 
 // readKey returns the entries under key and its version, 0 if it is absent.

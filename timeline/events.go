@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -159,14 +160,15 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 }
 
 // Latest returns the last n events of owner, newest first, or fewer if there are
-// fewer. One trip.
+// fewer. If some of them are damaged, it returns the others and an ErrCorrupt, until
+// Keep others have come or Clear is called. One trip.
 func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) {
 	if n < 1 {
 		return nil, e.failure(fmt.Errorf("%w: the last %d", kvmodel.ErrInvalid, n))
 	}
-	entries, err := e.entries(ctx, owner, min(n, e.spec.Keep))
-	if err != nil {
-		return nil, err
+	entries, damage := e.entries(ctx, owner, min(n, e.spec.Keep))
+	if damage != nil && !wire.IsCorrupt(damage) {
+		return nil, damage
 	}
 	events := make([]T, len(entries))
 	for i, en := range entries {
@@ -174,15 +176,15 @@ func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) 
 			return nil, e.failure(err)
 		}
 	}
-	return events, nil
+	return events, damage
 }
 
 // Unread returns how many of owner's events came after a time, such as when the owner
 // last looked. It returns at most Keep; then there may have been more. One trip.
 func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (int, error) {
-	entries, err := e.entries(ctx, owner, e.spec.Keep)
-	if err != nil {
-		return 0, err
+	entries, damage := e.entries(ctx, owner, e.spec.Keep)
+	if damage != nil && !wire.IsCorrupt(damage) {
+		return 0, damage
 	}
 	unread := 0
 	for _, en := range entries {
@@ -190,20 +192,21 @@ func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (in
 			unread++
 		}
 	}
-	return unread, nil
+	return unread, damage
 }
 
 // entries returns the last n entries of owner that count, newest first.
 func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, error) {
-	all, err := e.layout.latest(ctx, e.db.Store(), e.spec.Key.Text(owner), n)
-	if err != nil {
-		return nil, e.failure(err)
+	all, damage := e.layout.latest(ctx, e.db.Store(), e.spec.Key.Text(owner), n)
+	if damage != nil && !wire.IsCorrupt(damage) {
+		return nil, e.failure(damage)
 	}
+	all = withoutLost(all)
 	if e.spec.TTL > 0 {
 		oldest := e.db.Now().Add(-e.spec.TTL).UnixMilli()
 		all = slices.DeleteFunc(all, func(en entry) bool { return en.at < oldest })
 	}
-	return distinct(all, n, e.what), nil
+	return distinct(all, n, e.what), e.failure(damage)
 }
 
 // Clear removes all events of owner. One trip.

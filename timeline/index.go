@@ -1,12 +1,15 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -27,6 +30,7 @@ type core[T any] struct {
 	sorted int // how many standings a build keeps in memory
 	*process
 
+	met     owners      // that a rebuild has come across
 	settled atomic.Bool // some number was taken when the timeline held all records
 	unbuilt atomic.Bool // some number was taken when it may not have
 }
@@ -34,6 +38,8 @@ type core[T any] struct {
 var (
 	_ plug.Index[struct{}] = (*core[struct{}])(nil)
 	_ plug.Shaped          = (*core[struct{}])(nil)
+	_ plug.Meeter          = (*core[struct{}])(nil)
+	_ plug.Finisher        = (*core[struct{}])(nil)
 )
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
@@ -243,6 +249,52 @@ func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ [
 		return nil
 	}
 	return c.enter(ctx, s, rec.ID, rec.Places[0], m)
+}
+
+// owners is a set of owners.
+type owners struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+// Meet notes owners whose rings a rebuild has come across.
+func (c *core[T]) Meet(places []string) {
+	c.met.mu.Lock()
+	defer c.met.mu.Unlock()
+	if c.met.all == nil {
+		c.met.all = make(map[string]bool)
+	}
+	for _, place := range places {
+		c.met.all[ownerOf(place)] = true
+	}
+}
+
+// take returns the owners and forgets them.
+func (o *owners) take() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := slices.Collect(maps.Keys(o.all))
+	o.all = nil
+	return all
+}
+
+// mendAtOnce is how many owners' rings a rebuild reads side by side when it ends.
+const mendAtOnce = 16
+
+// Finish takes what cannot be read out of the rings. The entries that the records should
+// have are there again by now.
+func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
+	for some := range slices.Chunk(c.met.take(), mendAtOnce) {
+		var lanes []*lane
+		for _, owner := range some {
+			lanes = append(lanes, c.lanes(owner)...)
+		}
+		err := cmp.Or(kv.Each(ctx, s, lanes, func(s kv.Store, _ int, l *lane) error { return l.mend(ctx, s) })...)
+		if err != nil {
+			return c.failure(err)
+		}
+	}
+	return nil
 }
 
 // Check reports a record that is not where it belongs.

@@ -2,6 +2,8 @@ package timeline
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -51,15 +53,14 @@ func (l *lane) decode(g shape, i int64, r kv.Result) (segment, error) {
 		return seg, err
 	}
 	seg.version, seg.bytes = r.Version, len(r.Value)
-	seg.entries = slices.DeleteFunc(all, func(e entry) bool { return g.segment(g.block(e.stamp)) != i })
+	seg.entries = slices.DeleteFunc(all, func(e entry) bool { return !e.lost() && g.segment(g.block(e.stamp)) != i })
 	return seg, nil
 }
 
 // atOnce bounds how many keys of a lane one trip reads.
 const atOnce = 128
 
-// scan returns the highest stamp in all segments of the lane. It fails if any of
-// them cannot be read.
+// scan returns the highest stamp in all segments of the lane.
 func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
 	for _, g := range l.all {
 		for first := int64(0); first < g.blocks; first += atOnce {
@@ -90,6 +91,50 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, g shape, first, end int
 		top = max(top, highest(seg.entries))
 	}
 	return top, nil
+}
+
+// mend takes what cannot be read out of all segments of the lane.
+func (l *lane) mend(ctx context.Context, s kv.Store) error {
+	for _, g := range l.all {
+		for first := int64(0); first < g.blocks; first += atOnce {
+			if err := l.mendSome(ctx, s, g, first, min(first+atOnce, g.blocks)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *lane) mendSome(ctx context.Context, s kv.Store, g shape, first, end int64) error {
+	var keys []string
+	for i := first; i < end; i++ {
+		keys = append(keys, l.key(g, i))
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return err
+	}
+	for i, r := range results {
+		for tries := 0; ; tries++ {
+			entries, err := decodeKey(keys[i], r)
+			if err != nil {
+				return err
+			}
+			if !isDamaged(entries) {
+				break
+			}
+			if tries == pushTries {
+				return fmt.Errorf("%s: %w: others write to it", keys[i], kv.ErrConflict)
+			}
+			_, err = kv.One(ctx, s, kv.OpSwap(keys[i], r.Version, encodeAll(withoutLost(entries))))
+			if err != nil && !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
+				return err
+			}
+			// Each op has its own result.
+			r, _ = kv.One(ctx, s, kv.OpGet(keys[i]))
+		}
+	}
+	return nil
 }
 
 // holds reports whether the entry with stamp n and this id is in the lane, or was

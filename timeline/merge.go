@@ -51,6 +51,21 @@ func (l *lane) aheadFor(n, lanes int64) int64 {
 // few is how many entries are likely to be stale where it is not known.
 const few = 4
 
+// damage returns an ErrCorrupt that names what was read and could not be understood.
+func (m *merge) damage() error {
+	var keys []string
+	for _, r := range m.readers {
+		for _, segments := range r.read {
+			for _, seg := range segments {
+				if isDamaged(seg.entries) {
+					keys = append(keys, seg.key)
+				}
+			}
+		}
+	}
+	return damageOf(keys)
+}
+
 func (m *merge) open(ctx context.Context) error {
 	return m.each(ctx, m.readers, (*reader).open)
 }

@@ -52,7 +52,7 @@ func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) 
 	for i, it := range items {
 		entries[i] = it.entry
 	}
-	return entries, nil
+	return entries, m.damage()
 }
 
 func (r *numbered) clear(ctx context.Context, s kv.Store, owner string) error {

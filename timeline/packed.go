@@ -40,6 +40,9 @@ func contains(there, entries []entry) bool {
 func (p *packed) latest(ctx context.Context, s kv.Store, owner string, _ int) ([]entry, error) {
 	entries, _, err := readKey(ctx, s, p.key(owner))
 	slices.Reverse(entries)
+	if err == nil && isDamaged(entries) {
+		err = damageOf([]string{p.key(owner)})
+	}
 	return entries, err
 }
 

@@ -14,7 +14,7 @@ import (
 func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	g := l.shape()
 	i := g.segment(g.block(e.stamp))
-	a := addition{key: l.key(g, i), data: e.encode(nil), opens: g.isNew(e.stamp)}
+	a := addition{key: l.key(g, i), data: seal(e.encode(nil)), opens: g.isNew(e.stamp)}
 	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, e.stamp) })
 }
 

@@ -1,12 +1,14 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -76,6 +78,9 @@ func (c *core[T]) ring(owners ...string) *Ring[T] {
 // more where records were deleted or left out. It stops at five trips for records
 // and seven for segments; then the page is short, and Next goes on.
 //
+// If a part of the ring is damaged, Page returns what it has read and an ErrCorrupt. A
+// Rebuild mends that.
+//
 // Next leads to older records and is empty at the end of the ring; it never leads to
 // what the ring has forgotten. Prev leads to newer records and is empty on the newest
 // page. Neither moves when other records are written.
@@ -97,7 +102,7 @@ func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*
 	if err != nil {
 		return none, err
 	}
-	return kvmodel.Listing[T]{Items: f.items, Next: r.cursor(f.next), Prev: r.cursor(f.prev)}, nil
+	return kvmodel.Listing[T]{Items: f.items, Next: r.cursor(f.next), Prev: r.cursor(f.prev)}, f.damage
 }
 
 // A page is a page of a ring, and the positions around it.
@@ -105,6 +110,7 @@ type page[T any] struct {
 	items      []*T
 	next, prev *position // nil: there is nothing that way
 	bottom     []cut     // below the page
+	damage     error     // what the page may lack, if something cannot be read
 }
 
 // page returns the n records from p on.
@@ -129,13 +135,13 @@ func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) b
 	}
 	switch {
 	case !p.up:
-		return page[T]{items, on, back, m.cuts()}, nil
+		return page[T]{items, on, back, m.cuts(), r.core.failure(m.damage())}, nil
 	case on == nil && len(items) < n:
 		// Less than a page is newer, so this is the newest page.
 		return r.page(ctx, position{}, n, keep)
 	}
 	slices.Reverse(items)
-	return page[T]{items, back, on, start}, nil
+	return page[T]{items, back, on, start, r.core.failure(m.damage())}, nil
 }
 
 // ready returns the ring's lanes, in the shapes to read, if the ring can be read.
@@ -179,21 +185,26 @@ func (r *Ring[T]) openAhead(ctx context.Context, ahead func(int, *reader) int64)
 
 // All returns the records from the newest to the end of the ring, 100 in a trip or
 // two. A record that is written while it runs may come twice or not at all. It ends
-// after an error.
+// after an error. What is damaged is an error at the end.
 func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		var damage error
 		for cursor := ""; ; {
 			l, err := r.Page(ctx, cursor, 100)
-			if err != nil {
+			if err != nil && !wire.IsCorrupt(err) {
 				yield(nil, err)
 				return
 			}
+			damage = cmp.Or(damage, err)
 			for _, rec := range l.Items {
 				if !yield(rec, nil) {
 					return
 				}
 			}
 			if cursor = l.Next; cursor == "" {
+				if damage != nil {
+					yield(nil, damage)
+				}
 				return
 			}
 		}

@@ -24,6 +24,9 @@ func (r *Ring[T]) Head(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", r.core.failure(err)
 	}
+	if err := m.damage(); err != nil {
+		return "", r.core.failure(err)
+	}
 	sum := sha256.New()
 	for _, it := range items {
 		sum.Write(it.encode(nil))
@@ -65,7 +68,7 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 			n++
 		}
 	}
-	return n, nil
+	return n, r.core.failure(m.damage())
 }
 
 // InUse returns the lowest and the highest stamp that the ring shows, 0 if it is
@@ -90,7 +93,7 @@ func (r *Ring[T]) end(ctx context.Context, up bool, from []cut) (int64, error) {
 		return 0, err
 	}
 	items, err := m.gather(ctx, 1, func(string) bool { return false })
-	if err != nil || len(items) == 0 {
+	if err = cmp.Or(err, m.damage()); err != nil || len(items) == 0 {
 		return 0, r.core.failure(err)
 	}
 	return items[0].stamp, nil

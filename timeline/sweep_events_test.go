@@ -115,7 +115,7 @@ func sweepEvents(t *testing.T, layout Layout) {
 	world.Fault = func(m kvtest.Moment) kvtest.Fault {
 		if m.Op.Kind == kv.Append && m.Step%9 == 0 {
 			var of foot
-			entries, _ := decodeEntries(m.Op.Value)
+			entries := decodeEntries(m.Op.Value)
 			if _, err := (plainJSON[foot]{}).Unmarshal(entries[0].body, &of); err != nil {
 				t.Error(err)
 			}

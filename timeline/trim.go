@@ -66,6 +66,10 @@ func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
 	for from < len(seg.entries) && l.shape().block(seg.entries[from].stamp) != newest {
 		from++
 	}
+	// What cannot be read right before may be of the newest block, too.
+	for from > 0 && seg.entries[from-1].lost() {
+		from--
+	}
 	if from > 0 && seg.version != 0 {
 		_, err := kv.One(ctx, s, kv.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
 		if err != nil {

@@ -80,6 +80,8 @@ var unnoticed = map[string]string{
 	"per":                 "another digit of what was counted in a period",
 	"seq":                 "another digit of a number that shortens a search",
 	"qh":                  "another digit of a number that shortens a search",
+	"t counter":           "another digit of the last stamp",
+	"e counter":           "another digit of the last stamp",
 	"rebuild":             "another digit of a number of rebuilds",
 	"rebuilt":             "another digit of a number of rebuilds",
 	"rank counter record": "another digit of a score",
@@ -88,8 +90,21 @@ var unnoticed = map[string]string{
 // unmended are the classes of which Rebuild cannot make an item again, since nothing else
 // says what it held.
 var unmended = map[string]bool{
-	"n Work Views": true, // Set does
-	"r Work":       true, // Delete does
+	"n Work Views":      true, // Set does
+	"r Work":            true, // Delete does
+	"rank alone record": true, // until Set or Remove of the member
+	"e #a":              true, // until others have taken its place, or Clear
+	"e #p":              true,
+	"e segment":         true,
+}
+
+// lessFrom are the classes of which something may be missing, with no error, and from which
+// stage on. docs/stores.md tells them.
+var lessFrom = map[string]int{
+	"e counter":       1, // without a usable counter the ring has less room
+	"s first segment": 3, // Accept takes what is left for the whole set
+	"s head":          3,
+	"s segment":       3,
 }
 
 // reach is how many answers of a hundred may say so, for classes where these are more
@@ -99,7 +114,10 @@ var reach = map[string]int{}
 const usualReach = 10
 
 // notYet are classes whose damage reaches further than it should, and why.
-var notYet = map[string]string{}
+var notYet = map[string]string{
+	"u": "a claim has no sum: Find may miss its record until a Rebuild",
+	"q": "a value of a sequence has no sum",
+}
 
 // severed is a store that a process loses for good, as if it had died then.
 type severed struct {
@@ -192,9 +210,15 @@ func TestMatrix_OfDamage_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 			unseen.add(c, verdicts)
 			continue
 		}
+		for i := range verdicts {
+			from, less := lessFrom[c.class]
+			verdicts[i].limited = less && i >= from
+		}
 		found.add(c, verdicts)
 		for i, v := range verdicts {
-			wrong = append(wrong, v.complaints(stages[i])...)
+			if !v.limited {
+				wrong = append(wrong, v.complaints(stages[i])...)
+			}
 			if limit := max(reach[c.class], usualReach); 100*v.says > limit*v.asked {
 				wrong = append(wrong, fmt.Sprintf("%s: %d of %d answers say so, more than %d%%", stages[i], v.says, v.asked, limit))
 			}

@@ -36,6 +36,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -146,7 +147,7 @@ func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	}
 	h, err := parseHead(r.Value, r.Version)
 	if err != nil {
-		return nil, err
+		return nil, wire.Corrupt(l.Key(place), err)
 	}
 	l.rememberHead(place, h)
 	return h, nil
@@ -190,10 +191,17 @@ func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
 // decodeSegment returns the segment that a get of its key answered.
 func (l *Logs) decodeSegment(op *kv.Op) (segment, error) {
 	g, err := parseSegment(op.Result.Value)
-	if err != nil {
-		return g, fmt.Errorf("segment %q: %w", op.Key, err)
+	return g, wire.Corrupt(op.Key, err)
+}
+
+// isGone reports whether op, a get of a segment that the head names, has read nothing
+// that can be used: it is absent, retired or damaged.
+func isGone(op *kv.Op) bool {
+	if absent(op) {
+		return true
 	}
-	return g, nil
+	g, err := parseSegment(op.Result.Value)
+	return err != nil || g.retired
 }
 
 // absent reports whether the store said that op's key is absent.

@@ -3,7 +3,9 @@ package memberlog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -15,7 +17,59 @@ import (
 // that writers can go on, and notes in the head that something is missing. Readers
 // refuse the list until a rebuild that begins after that has ended.
 
-// heal makes up for the loss of the segment n, if it is lost: absent or retired,
+// Discard makes what is damaged of place's list count as lost: the head, and segments that
+// it names. Readers say what is damaged until then. A rebuild that begins after that mends
+// the list.
+func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
+	if err := l.discardHead(ctx, s, place); err != nil {
+		return l.failure(place, err)
+	}
+	h, err := l.readHead(ctx, s, place)
+	if err != nil {
+		return l.failure(place, err)
+	}
+	for some := range slices.Chunk(h.parts, readAtOnce) {
+		ops := make([]kv.Op, len(some))
+		for i, p := range some {
+			ops[i] = kv.OpGet(l.key(place, p.name))
+		}
+		if err := s.Do(ctx, ops); err != nil {
+			return l.failure(place, err)
+		}
+		for i, p := range some {
+			if absent(&ops[i]) || !isGone(&ops[i]) {
+				continue
+			}
+			if err := l.heal(ctx, s, place, p.name); err != nil {
+				return l.failure(place, err)
+			}
+		}
+	}
+	return nil
+}
+
+// discardHead puts a head that names one empty segment in place of a damaged one.
+func (l *Logs) discardHead(ctx context.Context, s kv.Store, place string) error {
+	r, err := kv.One(ctx, s, kv.OpGet(l.Key(place)))
+	if err != nil {
+		return unlessAbsent(err)
+	}
+	if _, err := parseHead(r.Value, r.Version); err == nil {
+		return nil
+	}
+	next := noHead()
+	next.version, next.lost, next.parts[0].name = r.Version, lossUndated, l.newName()
+	if _, err := kv.One(ctx, s, kv.OpAdd(l.key(place, next.parts[0].name), encodeSegment(nil))); err != nil {
+		return err
+	}
+	if err := l.putHead(ctx, s, place, next); err != nil && !unsettled(err) {
+		return err
+	}
+	l.heads.drop(place)
+	return l.dateLoss(ctx, s, place)
+}
+
+// heal makes up for the loss of the segment n, if it is lost: absent, retired or damaged,
 // while the head names it. An earlier look proves nothing, since n may have been
 // replaced since then, or its name may have been known before others could see it.
 // The caller looks again afterward.
@@ -32,7 +86,7 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 	if err := s.Do(ctx, ops); err != nil {
 		return err
 	}
-	if lost := absent(&ops[0]) || isRetired(ops[0].Result.Value); !lost {
+	if !isGone(&ops[0]) {
 		return nil
 	}
 	p := h.parts[at]
@@ -92,7 +146,7 @@ func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) err
 	return nil
 }
 
-var errLost = fmt.Errorf("%w: the store has lost a part of the list", kvmodel.ErrNeedsRebuild)
+var errLost = fmt.Errorf("%w: the store has lost or damaged a part of the list", kvmodel.ErrNeedsRebuild)
 
 // setLost changes lost in the head from was to is.
 func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is uint64) error {
@@ -107,8 +161,18 @@ func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is ui
 	return err
 }
 
-// Accept declares what is left of a list to be the whole list.
+func unlessAbsent(err error) error {
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Accept declares what is left of a list, without what is damaged, to be the whole list.
 func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
+	if err := l.Discard(ctx, s, place); err != nil {
+		return err
+	}
 	h, err := l.readHead(ctx, s, place)
 	if err == nil && h.lost != 0 {
 		err = l.setLost(ctx, s, place, h.lost, 0)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -126,14 +127,23 @@ func (w *write) try() (Ticket, error) {
 func (w *write) learn(r kv.Result) (err error) {
 	w.head, err = w.decodeHead(w.place, r)
 	w.read = err == nil
-	return err
+	return w.pastDamage(err)
 }
 
 // ask reads the head.
 func (w *write) ask() (err error) {
 	w.head, err = w.readHead(w.ctx, w.s, w.place)
 	w.read = err == nil
-	return err
+	return w.pastDamage(err)
+}
+
+// pastDamage returns err, or errAgain once a damaged head, which no writer could get past,
+// counts as lost. Where no rebuild can make up for that, it stays as it is.
+func (w *write) pastDamage(err error) error {
+	if !wire.IsCorrupt(err) || w.Rebuilds == nil {
+		return err
+	}
+	return w.again(w.discardHead(w.ctx, w.s, w.place))
 }
 
 // appended acts on the answer to an append to n.
@@ -244,6 +254,9 @@ func (w *write) beginList() (Ticket, error) {
 // seal.
 func (w *write) stands(n name) (bool, error) {
 	if err := w.ask(); err != nil {
+		if errors.Is(err, errAgain) {
+			err = nil
+		}
 		return false, err
 	}
 	p := w.target()

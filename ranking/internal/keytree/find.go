@@ -174,7 +174,7 @@ func way(bits, name string, width int) []string {
 // remake returns a lossError.
 func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) error {
 	if name == "" {
-		return &lossError{name}
+		return &lossError{name, p.key(name)}
 	}
 	above, err := p.get(ctx, s, parent(name))
 	if err != nil {
@@ -184,7 +184,7 @@ func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) 
 		return errAgain
 	}
 	if p.heals == nil || p.heals.name != name {
-		return &lossError{name}
+		return &lossError{name, p.key(name)}
 	}
 	l := &leaf{lost: true, closed: true, seq: above[0].router.slots[child(parent(name), name)].seq + 1}
 	p.local.lose()

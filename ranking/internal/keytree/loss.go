@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -21,17 +22,17 @@ import (
 // The definition itself is put back from the edge, which has a copy.
 
 // lossError says that the node called name is missing.
-type lossError struct{ name string }
+type lossError struct{ name, key string }
 
 func (e *lossError) Error() string {
-	return fmt.Sprintf("the node %s of a ranking is lost", keyName(e.name))
+	return fmt.Sprintf("%v: the node %s of a ranking is lost or damaged", kvmodel.ErrNeedsRebuild, e.key)
 }
 
 func (e *lossError) Unwrap() error { return kvmodel.ErrNeedsRebuild }
 
 // errLost says that no query of t is answered before a rebuild.
 func (t *Tree) errLost(what string) error {
-	return fmt.Errorf("%w: the store has lost %s of the ranking %s", kvmodel.ErrNeedsRebuild, what, t.name)
+	return fmt.Errorf("%w: the store has lost or damaged %s of the ranking %s", kvmodel.ErrNeedsRebuild, what, t.name)
 }
 
 // Lost reports whether this process knows that a part of the tree was lost, and not yet
@@ -62,11 +63,12 @@ func (t *Tree) countLoss(ctx context.Context, s kv.Store) error {
 	return t.writeMeta(ctx, s, m, &next)
 }
 
-// putBack adds the definition again, if the tree was there: as the edge or this process
+// putBack stores the definition again, if the tree was there: as the edge or this process
 // has it, of the two the later. It returns nil if there was no tree, or nothing has a
-// copy.
-func (t *Tree) putBack(ctx context.Context, s kv.Store) (*meta, error) {
-	if !t.missing() {
+// copy. broken is the version of a definition that is damaged, 0 if there is none. In
+// place of that, if nothing has a copy, the tree begins over and has lost what it held.
+func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*meta, error) {
+	if broken == 0 && !t.missing() {
 		return nil, nil
 	}
 	if err := t.readEdge(ctx, s); err != nil {
@@ -78,14 +80,21 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store) (*meta, error) {
 		m = t.last
 	}
 	t.mu.Unlock()
-	if m == nil {
+	switch {
+	case m == nil && broken == 0:
 		return nil, nil
+	case m == nil:
+		var err error
+		if m, err = t.begun(ctx, s); err != nil {
+			return nil, fmt.Errorf("%w: %w", kvmodel.ErrNeedsRebuild, wire.Corrupt(t.metaKey(), err))
+		}
+		m.lost = 1
 	}
 	// Where it may not be written, or someone else was first, a read will show.
-	_, _ = kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
+	_, _ = kv.One(ctx, s, kv.OpReplace(t.metaKey(), broken, m.encode()).For(t.nodes(m, m.epoch).ttl()))
 	r, _ := kv.One(ctx, s, kv.OpGet(t.metaKey()))
 	there, err := decodeMeta(r)
-	if there == nil && err == nil {
+	if there == nil && (err == nil || wire.IsCorrupt(err)) {
 		return m, nil
 	}
 	return there, err

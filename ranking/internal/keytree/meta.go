@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -84,8 +85,8 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 		return nil, err
 	}
 	m, err := decodeMeta(r)
-	if err == nil && m == nil {
-		m, err = t.putBack(ctx, s)
+	if m == nil && (err == nil || wire.IsCorrupt(err)) {
+		m, err = t.putBack(ctx, s, r.Version)
 	}
 	if err != nil {
 		return nil, err
@@ -103,13 +104,12 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 // current time, so that the tree does not take over nodes of an earlier tree whose
 // definition was lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
-	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
+	m, err := t.begun(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	if t.missing() {
 		m.lost = 1
-	}
-	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
-	if err := t.addRoot(ctx, s, m, m.epoch); err != nil {
-		return nil, err
 	}
 	for {
 		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
@@ -127,6 +127,13 @@ func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 			return there, err
 		}
 	}
+}
+
+// begun returns the definition of a tree that begins, once its root is there.
+func (t *Tree) begun(ctx context.Context, s kv.Store) (*meta, error) {
+	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
+	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
+	return m, t.addRoot(ctx, s, m, m.epoch)
 }
 
 // addRoot adds the empty root of an epoch.
@@ -152,7 +159,7 @@ func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 		return err
 	}
 	got, err := t.nodes(m, m.epoch).get(ctx, s, "")
-	if err != nil || got[0].version != 0 {
+	if err != nil || !got[0].missing() {
 		return err
 	}
 	next := *m

@@ -108,6 +108,9 @@ type node struct {
 	size    int        // in the store, in bytes
 }
 
+// missing reports whether nothing can be read of the node: it is absent or damaged.
+func (p node) missing() bool { return p.leaf == nil && p.router == nil }
+
 // closed reports whether the node is empty and stays so until it is opened.
 func (p node) closed() bool {
 	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed

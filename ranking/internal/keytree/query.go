@@ -102,6 +102,9 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	}
 	var members []Member
 	for i, id := range ids {
+		if states[i].Broken != nil && w.Gone == nil {
+			return nil, states[i].Broken
+		}
 		shown := w.Beside == nil || values[i] != nil
 		if states[i].Ver == 0 && shown && w.Gone != nil && p.counts(entries, id, &states[i]) {
 			w.Gone(id)

@@ -55,7 +55,7 @@ func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) 
 	if err != nil {
 		return State{}, err
 	}
-	return states[0], nil
+	return states[0], states[0].Broken
 }
 
 // standing counts the members before q, and all members.

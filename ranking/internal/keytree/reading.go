@@ -14,7 +14,7 @@ import (
 type reading struct {
 	*nodes
 	seen  map[string]node
-	lost  string          // a node that is lost, the last part of its key; "" if none is
+	lost  string          // the key of a node that is lost; "" if none is
 	again bool            // a node was made again after it was lost
 	gone  map[string]bool // nodes that were missing once
 	blind bool            // nothing is known of the tree
@@ -84,7 +84,7 @@ func (r *reading) miss(name string) {
 	}
 	if r.gone[name] {
 		r.seen[name] = node{leaf: new(leaf)}
-		r.lost = keyName(name)
+		r.lost = r.key(name)
 	}
 	r.gone[name] = true
 }

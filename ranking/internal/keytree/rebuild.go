@@ -194,6 +194,9 @@ func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string)
 	var in []string
 	var at []State
 	for i, st := range states {
+		if st.Broken != nil {
+			return st.Broken
+		}
 		if st.In {
 			in, at = append(in, ids[i]), append(at, st)
 		}
@@ -212,13 +215,13 @@ func (p *nodes) delete(ctx context.Context, l *lease, name string) error {
 	if err != nil {
 		return err
 	}
-	lost := got[0].version == 0
+	lost := got[0].missing()
 	if got[0].router != nil || lost && len(name) < maxBits {
 		if err := p.deleteBelow(ctx, l, name); err != nil {
 			return err
 		}
 	}
-	if lost {
+	if got[0].version == 0 {
 		return nil
 	}
 	_, err = kv.One(ctx, l.s, kv.OpDelete(p.key(name)))

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -49,7 +50,7 @@ func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, er
 	}
 	states := make([]State, len(ids))
 	for i, r := range results {
-		if states[i], err = decodeState(r); err != nil {
+		if states[i], err = stateIn(o.Key(ids[i]), r); err != nil {
 			return nil, err
 		}
 	}
@@ -64,7 +65,7 @@ type record struct {
 
 func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
 	r, _ := kv.One(ctx, s, kv.OpGet(o.Key(id)))
-	st, err := decodeState(r)
+	st, err := stateIn(o.Key(id), r)
 	return record{st, r.Version}, err
 }
 
@@ -146,6 +147,15 @@ func encodeState(st State) []byte {
 		b = binary.BigEndian.AppendUint32(b, uint32(st.End))
 	}
 	return seal(b)
+}
+
+// stateIn returns the state in the record that a get of key answered.
+func stateIn(key string, r kv.Result) (State, error) {
+	st, err := decodeState(r)
+	if wire.IsCorrupt(err) {
+		return State{Apart: true, Broken: wire.Corrupt(key, err)}, nil
+	}
+	return st, err
 }
 
 func decodeState(r kv.Result) (State, error) {

@@ -38,7 +38,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 		now := p.clock()
 		return slot{got[0].leaf.live(now), got[0].leaf.seq, got[0].leaf.closed, got[0].leaf.ends(now)}, nil
 	case got[0].router == nil:
-		return slot{}, &lossError{name}
+		return slot{}, &lossError{name, p.key(name)}
 	}
 	below, err := p.refreshBelow(ctx, s, name, got[0].router)
 	if err != nil {

@@ -15,6 +15,10 @@ type State struct {
 	End   End  // of the record, if it is in
 	Apart bool // it is not in, but its record exists
 
+	// Broken is not nil if the record is there and damaged. Nothing else is known then,
+	// and what is stored next takes its place.
+	Broken error
+
 	// Value is what else the Truth has read of the member.
 	Value any
 }

@@ -1,0 +1,160 @@
+package timeline
+
+import (
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Every append to a key ends with a sum of what it has appended, so what has changed since
+// is noticed and the rest goes on. What no sum covers was written by an earlier release,
+// and is taken as it is unless something near it is damaged.
+
+// damageOf returns an ErrCorrupt that names keys, nil if there are none.
+func damageOf(keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	slices.Sort(keys)
+	return fmt.Errorf("%s: %w: entries cannot be read", strings.Join(slices.Compact(keys), ", "), kvmodel.ErrCorrupt)
+}
+
+// isDamaged reports whether some of entries could not be read.
+func isDamaged(entries []entry) bool {
+	return slices.ContainsFunc(entries, func(e entry) bool { return e.lost() })
+}
+
+// withoutLost returns entries without what stands for some that could not be read.
+func withoutLost(entries []entry) []entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.lost() })
+}
+
+// decodeEntries returns the entries in data, of which they are parts, without those
+// whose stamp is never handed out. One that is lost stands in place of all that could not
+// be read there.
+func decodeEntries(data []byte) []entry {
+	d := decoder{data: data, entries: make([]entry, 0, len(data)/24)}
+	for d.at < len(data) {
+		e, rest, err := decodeEntry(data[d.at:])
+		switch {
+		case err != nil:
+			d.skip()
+		case e.stamp == lostStamp:
+			d.add(entry{}, len(data)-len(rest))
+		case isSum(e.stamp):
+			d.check(e, len(data)-len(rest))
+		default:
+			d.add(e, len(data)-len(rest))
+		}
+	}
+	d.settle(len(data))
+	return d.entries
+}
+
+// A decoder reads the entries of one key.
+type decoder struct {
+	data    []byte
+	at      int // the next byte to read
+	entries []entry
+
+	sure   int   // up to here all is settled
+	kept   int   // how many of entries that is
+	starts []int // where the others begin
+}
+
+// add adds e, which ends at next.
+func (d *decoder) add(e entry, next int) {
+	if e.stamp <= lastStamp {
+		d.entries, d.starts = append(d.entries, e), append(d.starts, d.at)
+	}
+	d.at = next
+}
+
+// check settles what stands before the sum e, which ends at next.
+func (d *decoder) check(e entry, next int) {
+	from := d.at - int(min(e.at, int64(len(d.data)+1)))
+	first, fits := slices.BinarySearch(d.starts, from)
+	if !fits || from < d.sure || d.sum(from, d.at) != e.stamp {
+		d.skip()
+		return
+	}
+	summed := slices.Clone(d.entries[d.kept+first:])
+	d.entries, d.starts = d.entries[:d.kept+first], d.starts[:first]
+	d.settle(from)
+	d.entries = append(d.entries, summed...)
+	d.at = next
+	d.keep()
+}
+
+func (d *decoder) sum(from, end int) int64 {
+	return sumStamp | int64(crc32.Checksum(d.data[from:end], castagnoli))
+}
+
+// settle takes what stands before end, and no sum covers, as it is, unless there is a sum
+// in it that was not read as one.
+func (d *decoder) settle(end int) {
+	d.at = end
+	for at := d.sure; at < end; at++ {
+		if wasSum(d.data[at:end]) {
+			d.lose()
+			return
+		}
+	}
+	d.keep()
+}
+
+// wasSum reports whether data begins with a sum, or with one of which a bit has changed.
+func wasSum(data []byte) bool {
+	const tail = "\x80\x80\x80\x40" // of the stamp, behind the checksum
+	if len(data) < 1+5+len(tail) {
+		return false
+	}
+	changed := 0
+	for i := range 5 {
+		changed += int(^data[1+i] >> 7)
+	}
+	for i := range len(tail) {
+		changed += bits.OnesCount8(data[1+5+i] ^ tail[i])
+	}
+	return changed <= 1
+}
+
+// sumAt returns the sum that may stand at at.
+func sumAt(data []byte, at int) (entry, bool) {
+	const last = 1 + 8 // the last byte of the stamp
+	if at+last >= len(data) || data[at+last] != sumStamp>>56 || data[at+last-1] != 0x80 {
+		return entry{}, false
+	}
+	e, _, err := decodeEntry(data[at:])
+	return e, err == nil && isSum(e.stamp) && e.at > 0 && e.at <= int64(at)
+}
+
+// keep makes sure of all entries that were read.
+func (d *decoder) keep() { d.sure, d.kept, d.starts = d.at, len(d.entries), d.starts[:0] }
+
+// lose puts an entry that is lost in place of all that is not settled.
+func (d *decoder) lose() {
+	d.entries = d.entries[:d.kept]
+	if d.kept == 0 || !d.entries[d.kept-1].lost() {
+		d.entries = append(d.entries, entry{})
+	}
+	d.keep()
+}
+
+// skip goes on behind damage: where the next bytes begin that a sum covers.
+func (d *decoder) skip() {
+	for at := d.sure + 1; at < len(d.data); at++ {
+		e, ok := sumAt(d.data, at)
+		if from := at - int(e.at); ok && from > d.sure && d.sum(from, at) == e.stamp {
+			d.at = from
+			d.lose()
+			return
+		}
+	}
+	d.at = len(d.data)
+	d.lose()
+}
