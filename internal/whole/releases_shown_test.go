@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -22,21 +23,13 @@ type (
 )
 
 func records(p *papers) asked {
+	text := func(p *paper) string { return fmt.Sprint(p.ID, p.Code, p.Text, p.Score, p.Tags) }
 	return asked{
-		show: func(ctx context.Context) (ids []string, err error) {
-			for rec, err := range p.All(ctx) {
-				if err != nil {
-					return nil, err
-				}
-				ids = append(ids, fmt.Sprint(rec.ID, rec.Code, rec.Text, rec.Score, rec.Tags))
-			}
-			slices.Sort(ids)
-			return ids, nil
-		},
+		show: func(ctx context.Context) ([]string, error) { return sorted(p.All(ctx), text) },
 		want: func(tr *ledger) (all []string) {
 			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
 				p := tr.all[id]
-				all = append(all, fmt.Sprint(p.ID, p.Code, p.Text, p.Score, p.Tags))
+				all = append(all, text(&p))
 			}
 			return all
 		},
@@ -65,6 +58,18 @@ func extra(p *papers) asked {
 			return all
 		},
 	}
+}
+
+// sorted returns the texts of all, in order.
+func sorted(all iter.Seq2[*paper, error], text func(*paper) string) (texts []string, err error) {
+	for p, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text(p))
+	}
+	slices.Sort(texts)
+	return texts, nil
 }
 
 func idsOf(all []*paper) (ids []string) {
@@ -113,15 +118,8 @@ func tagged(def string, low bool, options ...index.ListOption) sight {
 			Values: func(p *paper) []string { return p.Tags }, If: fits,
 		}, options...)
 		return asked{
-			show: func(ctx context.Context) (ids []string, err error) {
-				for rec, err := range l.Of("red").All(ctx) {
-					if err != nil {
-						return nil, err
-					}
-					ids = append(ids, rec.ID)
-				}
-				slices.Sort(ids)
-				return ids, nil
+			show: func(ctx context.Context) ([]string, error) {
+				return sorted(l.Of("red").All(ctx), func(p *paper) string { return p.ID })
 			},
 			want: func(tr *ledger) []string {
 				return tr.ids(func(p paper) bool { return slices.Contains(p.Tags, "red") && fits(&p) })
@@ -221,15 +219,8 @@ func top(spec ranking.Spec[paper, int64]) sight {
 func views(p *papers) asked {
 	list := func(id string, views int64) string { return fmt.Sprint(id, ": ", views) }
 	return asked{
-		show: func(ctx context.Context) (all []string, err error) {
-			for rec, err := range p.All(ctx) {
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, list(rec.ID, rec.Views))
-			}
-			slices.Sort(all)
-			return all, nil
+		show: func(ctx context.Context) ([]string, error) {
+			return sorted(p.All(ctx), func(rec *paper) string { return list(rec.ID, rec.Views) })
 		},
 		want: func(tr *ledger) (all []string) {
 			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
@@ -247,15 +238,8 @@ func coded(p *papers) asked {
 		Values: func(p *paper) []string { return []string{p.Code[:2]} },
 	})
 	return asked{
-		show: func(ctx context.Context) (ids []string, err error) {
-			for rec, err := range l.Of("c1").All(ctx) {
-				if err != nil {
-					return nil, err
-				}
-				ids = append(ids, rec.ID)
-			}
-			slices.Sort(ids)
-			return ids, nil
+		show: func(ctx context.Context) ([]string, error) {
+			return sorted(l.Of("c1").All(ctx), func(p *paper) string { return p.ID })
 		},
 		want: func(tr *ledger) []string {
 			return tr.ids(func(p paper) bool { return p.Code[:2] == "c1" })

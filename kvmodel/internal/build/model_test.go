@@ -14,7 +14,7 @@ import (
 
 // In the model of a build, processes build one index by the real leases, in every order of
 // their operations. What is built has a token, under which each of a few records is
-// entered; "built" says which, and that it is whole. Nobody's clock goes: whoever sees one
+// entered; "built" says which, and that it is whole. No clock goes: a process that sees one
 // beat twice takes the owner for dead, which may be dead, or asleep, or just slow. In every
 // state another process tries to end the build on its own, so no one has to die in a step.
 
