@@ -88,7 +88,7 @@ func decodeEntry(data []byte) (e entry, rest []byte, err error) {
 	e.stamp = int64(one.Number("stamp", math.MaxInt64))
 	e.at = int64(one.Number("time", 1<<62))
 	e.body = one.Rest
-	if isSum(e.stamp) != (len(e.body) == 0) && (isSum(e.stamp) || e.stamp <= lastStamp) {
+	if isSum(e.stamp) && len(e.body) > 0 {
 		one.Fail("entry")
 	}
 	return e, all.Rest[size:], one.Err

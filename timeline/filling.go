@@ -72,13 +72,16 @@ func (f *filling[T]) ask(missing, found int) int {
 // maxAsked bounds how many records a page looks at in one trip.
 const maxAsked = 80
 
-// load reads, in one trip, the records of items that are not known.
+// load reads, in one trip, the records of items that are not known. An id that was purged
+// has none.
 func (f *filling[T]) load(ctx context.Context, items []item) error {
 	var ids []string
 	for _, it := range items {
 		if id := string(it.body); f.loaded[id] == nil {
 			f.loaded[id] = &plug.Seen[T]{}
-			ids = append(ids, id)
+			if id != "" {
+				ids = append(ids, id)
+			}
 		}
 	}
 	if len(ids) == 0 {

@@ -124,10 +124,12 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 		{l.Works.Views, map[string]func() error{
 			"Hit": func() error { _, err := l.Works.Views.Hit(ctx, id); return err },
 			"Add": func() error { _, err := l.Works.Views.Add(ctx, id, 3); return err },
+			"Set": func() error { return l.Works.Views.Set(ctx, id, 3) },
 		}, "Get"},
 		reading(l.Works.Likes, "Get"),
 		{l.DB.Tally("Work", "Views"), map[string]func() error{
 			"Add": func() error { _, err := l.DB.Tally("Work", "Views").Add(ctx, id, 3); return err },
+			"Set": func() error { return l.DB.Tally("Work", "Views").Set(ctx, id, 3) },
 		}, "Follow Key Number"},
 		{top, map[string]func() error{
 			"Mend":    func() error { _, err := top.Mend(ctx); return err },

@@ -20,14 +20,15 @@ const (
 	maxText = 400
 )
 
-// Failures counts what fails after replies, and logs it: at most one line a second,
-// which counts what has failed since the last one.
+// Failures counts what fails after replies, and logs it: at most one line a second. A line
+// is about failures that are alike, and counts them; those that wait longest come first.
 type Failures struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
 	counts map[string]int  // by kind, since the process began
-	untold map[alike]*told // since the last line
+	untold map[alike]*told // since the last line about them
+	order  []alike         // the keys of untold, from the first to have failed on
 	timer  *time.Timer     // for the next line; nil: the last one is long ago
 }
 
@@ -64,6 +65,7 @@ func (f *Failures) Note(level slog.Level, what string, err error) {
 	key := alike{level, what, about.model, about.index, kind}
 	if f.untold[key] == nil {
 		f.untold[key] = &told{first: err}
+		f.order = append(f.order, key)
 	}
 	f.untold[key].times++
 	if f.timer == nil {
@@ -85,44 +87,44 @@ func (f *Failures) Flush() {
 	defer f.mu.Unlock()
 	if f.timer != nil {
 		f.timer.Stop()
+		f.timer = nil
 	}
-	f.tell()
+	for len(f.order) > 0 {
+		f.tellNext()
+	}
 }
 
-// again logs what has failed since the last line, a second after that.
+// again logs the next line, a second after the last one.
 func (f *Failures) again() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tell()
 }
 
-// tell logs a line if something has failed. The caller holds the lock.
+// tell logs a line if something has failed, and sees to the next. The caller holds the
+// lock.
 func (f *Failures) tell() {
 	f.timer = nil
-	if len(f.untold) == 0 {
-		return
+	if len(f.order) > 0 {
+		f.tellNext()
+		f.timer = time.AfterFunc(tellEvery, f.again)
 	}
-	f.timer = time.AfterFunc(tellEvery, f.again)
-	most, others := alike{level: slog.LevelDebug - 1}, 0
-	for key, t := range f.untold {
-		others += t.times
-		if key.level > most.level || key.level == most.level && t.times > f.untold[most].times {
-			most = key
-		}
+}
+
+// tellNext logs what has waited longest. The caller holds the lock.
+func (f *Failures) tellNext() {
+	key := f.order[0]
+	t := f.untold[key]
+	f.order = f.order[1:]
+	delete(f.untold, key)
+	args := []any{"times", t.times, "kind", key.kind, "err", Clip(t.first)}
+	if key.model != "" {
+		args = append(args, "model", key.model)
 	}
-	t := f.untold[most]
-	args := []any{"times", t.times, "kind", most.kind, "err", Clip(t.first)}
-	if most.model != "" {
-		args = append(args, "model", most.model)
+	if key.index != "" {
+		args = append(args, "index", key.index)
 	}
-	if most.index != "" {
-		args = append(args, "index", most.index)
-	}
-	if others -= t.times; others > 0 {
-		args = append(args, "others", others)
-	}
-	clear(f.untold)
-	f.log.Log(context.Background(), most.level, "ringtree: "+most.what, args...)
+	f.log.Log(context.Background(), key.level, "ringtree: "+key.what, args...)
 }
 
 // Clip returns the beginning of err's text, as a log line has it.
