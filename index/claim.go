@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -37,16 +39,64 @@ func (u *Unique[T, V]) claim(ctx context.Context, s kv.Store, place string) (cla
 		return claim{}, err
 	}
 	c := claim{version: r.Version}
-	base, n := binary.Uvarint(r.Value)
-	if n <= 0 || n == len(r.Value) {
-		return c, wire.Corrupt(u.key(place), fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, r.Value))
+	if !c.decode(r.Value) {
+		return claim{version: c.version}, wire.Corrupt(u.key(place), fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, r.Value))
 	}
-	c.base, c.owner = base, string(r.Value[n:])
 	return c, nil
 }
 
+// A claim is its base and its owner. The base is written longer than it need be, and how
+// much longer follows from the bits that are set: if any one flips, the claim is not what
+// encode has made. Releases that do not know that read the same base and owner.
+const (
+	shortest = 8                     // bytes of a base, which needs seven at most
+	longest  = binary.MaxVarintLen64 // bytes of a base
+)
+
 func (c claim) encode() []byte {
-	return append(binary.AppendUvarint(nil, c.base), c.owner...)
+	b := binary.AppendUvarint(make([]byte, 0, longest+len(c.owner)), c.base)
+	for size := baseSize(b, c.owner); len(b) < size; b = append(b, 0) {
+		b[len(b)-1] |= goesOn
+	}
+	return append(b, c.owner...)
+}
+
+// goesOn is set in each byte of a base but the last.
+const goesOn = 0x80
+
+// baseSize returns how many bytes the base of a claim is to have.
+func baseSize(base []byte, owner string) int {
+	ones := 0
+	for _, b := range base {
+		ones += bits.OnesCount8(b &^ goesOn)
+	}
+	for i := range len(owner) {
+		ones += bits.OnesCount8(owner[i])
+	}
+	return longest - ones%(longest-shortest+1)
+}
+
+// decode puts value into c, and reports whether encode has made it, or an earlier release,
+// which made no base longer than it need be.
+func (c *claim) decode(value []byte) bool {
+	base, n := binary.Uvarint(value)
+	if n <= 0 || n >= len(value) {
+		return false
+	}
+	c.base, c.owner = base, string(value[n:])
+	if n >= shortest {
+		return base>>(7*(shortest-1)) == 0 && n == baseSize(value[:n], c.owner)
+	}
+	return (n == 1 || base>>(7*(n-1)) != 0) && !endsEarly(value, n)
+}
+
+// endsEarly reports whether value is a claim of encode but for the bit that the byte n of
+// its base goes on.
+func endsEarly(value []byte, n int) bool {
+	whole := slices.Clone(value)
+	whole[n-1] |= goesOn
+	_, size := binary.Uvarint(whole)
+	return size >= shortest && new(claim).decode(whole)
 }
 
 // takeTries bounds how many times a change tries to claim a value that others
@@ -78,6 +128,10 @@ func (u *Unique[T, V]) take(ctx context.Context, s kv.Store, m *plug.Move, place
 // may. done is false if the claim has changed in between.
 func (u *Unique[T, V]) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place string) (done bool, err error) {
 	c, err := u.claim(ctx, s, place)
+	if wire.IsCorrupt(err) && slices.Contains(m.Was, place) {
+		// The record holds the value, so the claim was its own.
+		return u.replace(ctx, s, m, place, c)
+	}
 	if err != nil || c.owner == "" {
 		return false, err
 	}

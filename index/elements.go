@@ -2,11 +2,14 @@ package index
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
 
 	"github.com/ringtree/ringtree/internal/numbering"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -16,8 +19,9 @@ var (
 	elementHint = kv.NewClass("qh", 1) // name
 )
 
-// elements are the values of a sequence that are not records. Each is stored with
-// a random number by which its adder recognizes it.
+// elements are the values of a sequence that are not records. Each is stored behind a
+// stamp: what all stamps begin with, a random number by which its adder recognizes the
+// value, and a sum of that number and the value.
 type elements[T any] struct {
 	db      *kvmodel.DB
 	name    string
@@ -26,7 +30,31 @@ type elements[T any] struct {
 	turn    chan struct{} // holds a token while a goroutine of this process adds
 }
 
-const nonceBytes = 8
+const (
+	stamped    = "\xa7\x3c\x91"
+	randomEnd  = len(stamped) + 3
+	stampBytes = randomEnd + 2
+)
+
+// sumOf returns the sum of a value behind its stamp.
+func sumOf(value []byte) uint16 {
+	sum := wire.Sum(value[len(stamped):randomEnd], value[stampBytes:])
+	return uint16(sum) ^ uint16(sum>>16)
+}
+
+// isWhole reports whether value is as it was stored. An earlier release stored eight
+// random bytes in the place of the stamp, and then nothing says so.
+func isWhole(value []byte) bool {
+	if len(value) < stampBytes {
+		return false
+	}
+	off := 0
+	for i := range len(stamped) {
+		off += bits.OnesCount8(value[i] ^ stamped[i])
+	}
+	// With one bit of it changed it is still a stamp, and not by chance.
+	return off > 1 || off == 0 && binary.BigEndian.Uint16(value[randomEnd:]) == sumOf(value)
+}
 
 func newElements[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *elements[T] {
 	e := &elements[T]{db: db, name: name, codec: codec, turn: make(chan struct{}, 1)}
@@ -40,10 +68,12 @@ func newElements[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *el
 func (e *elements[T]) add(ctx context.Context, v *T) (int64, error) {
 	ctx, cancel := e.db.Patient(ctx)
 	defer cancel()
-	value, err := e.codec.Append(kv.RandomBytes(nonceBytes), v)
+	value := append(append([]byte(stamped), kv.RandomBytes(randomEnd-len(stamped))...), 0, 0)
+	value, err := e.codec.Append(value, v)
 	if err != nil {
 		return 0, err
 	}
+	binary.BigEndian.PutUint16(value[randomEnd:], sumOf(value))
 	// Of the adders of a process that try at once, only one would succeed.
 	select {
 	case e.turn <- struct{}{}:
@@ -59,6 +89,8 @@ func (e *elements[T]) add(ctx context.Context, v *T) (int64, error) {
 	return n, nil
 }
 
+// load returns the values with numbers from first to last. What is damaged is left out,
+// with an ErrCorrupt.
 func (e *elements[T]) load(ctx context.Context, first, last int64) ([]*T, error) {
 	var keys []string
 	for n := first; n <= last; n++ {
@@ -69,10 +101,11 @@ func (e *elements[T]) load(ctx context.Context, first, last int64) ([]*T, error)
 		return nil, err
 	}
 	values := make([]*T, len(results))
+	var damaged []error
 	for i, r := range results {
 		if r.Err == nil {
 			if values[i], err = e.decode(r.Value); err != nil {
-				return nil, fmt.Errorf("%s: %w", keys[i], err)
+				damaged = append(damaged, wire.Corrupt(keys[i], err))
 			}
 			e.numbers.Known(first + int64(i))
 		}
@@ -83,7 +116,7 @@ func (e *elements[T]) load(ctx context.Context, first, last int64) ([]*T, error)
 			return nil, fmt.Errorf("%w: number %d is missing, and a later one was there", kv.ErrLost, n)
 		}
 	}
-	return values, nil
+	return values, kv.Join(damaged...)
 }
 
 // decode returns what is stored as value: nil for what is accepted to be lost.
@@ -91,15 +124,17 @@ func (e *elements[T]) decode(value []byte) (*T, error) {
 	if len(value) == 0 {
 		return nil, nil
 	}
-	if len(value) < nonceBytes {
+	if !isWhole(value) {
 		return nil, fmt.Errorf("%w: a value of %d bytes", kvmodel.ErrCorrupt, len(value))
 	}
 	v := new(T)
-	_, err := e.codec.Unmarshal(value[nonceBytes:], v)
-	return v, err
+	if _, err := e.codec.Unmarshal(value[stampBytes:], v); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
-// accept puts nothing in the place of what is lost.
+// accept puts nothing in the place of what is lost or damaged.
 func (e *elements[T]) accept(ctx context.Context) error {
 	_, err := kv.One(ctx, e.db.Store(), kv.OpDelete(e.numbers.Hint))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
@@ -112,11 +147,23 @@ func (e *elements[T]) accept(ctx context.Context) error {
 	return err
 }
 
-// fill stores nothing under the numbers from first to last that are lost.
+// fill stores nothing under the numbers from first to last that are lost or damaged.
 func (e *elements[T]) fill(ctx context.Context, first, last int64) error {
-	var ops []kv.Op
+	var keys []string
 	for n := first; n <= last; n++ {
-		ops = append(ops, kv.OpAdd(e.numbers.Key(n), nil))
+		keys = append(keys, e.numbers.Key(n))
+	}
+	results, err := kv.GetAll(ctx, e.db.Store(), keys...)
+	if err != nil {
+		return err
+	}
+	var ops []kv.Op
+	for i, r := range results {
+		if r.Err != nil {
+			ops = append(ops, kv.OpAdd(keys[i], nil))
+		} else if _, err := e.decode(r.Value); err != nil {
+			ops = append(ops, kv.OpSwap(keys[i], r.Version, nil))
+		}
 	}
 	_ = e.db.Store().Do(ctx, ops) // The result of each op says whether it succeeded.
 	for i := range ops {

@@ -96,3 +96,31 @@ func TestMistakes_WithTheEndsOfClaimsAreNoticed(t *testing.T) {
 		),
 	})
 }
+
+// Each mistake lets damage go unnoticed, or reach further than it must.
+func TestMistakes_WithDamagedClaimsAndValuesAreNoticed(t *testing.T) {
+	const claim, elements, sequence = "index/claim.go", "index/elements.go", "index/sequence.go"
+	proof.Mistakes(t, "./index", "TestClaim_|TestSequence_A|TestUnique_ADamaged", nil, []proof.Mistake{
+		proof.Wrong("the bits of a claim are not counted",
+			claim, "&& n == baseSize(value[:n], c.owner)", "&& n <= longest",
+		),
+		proof.Wrong("a base that ends early is taken for one of an earlier release",
+			claim, " && !endsEarly(value, n)", "",
+		),
+		proof.Wrong("a damaged claim is anyone's",
+			claim, "wire.IsCorrupt(err) && slices.Contains(m.Was, place)", "wire.IsCorrupt(err)",
+		),
+		proof.Wrong("a damaged claim is no one's, even of a record that holds the value",
+			claim, "slices.Contains(m.Was, place)", "len(m.Was) < 0",
+		),
+		proof.Wrong("a stamp with a flipped bit is none",
+			elements, "off > 1 || off == 0 &&", "off > 0 ||",
+		),
+		proof.Wrong("accepting keeps what is damaged",
+			elements, "		} else if _, err := e.decode(r.Value); err != nil {", "		} else if r.Version == 0 {",
+		),
+		proof.Wrong("damage ends a range",
+			sequence, "			if wire.IsCorrupt(err) {\n", "			if err == nil && len(damaged) < 0 {\n",
+		),
+	})
+}

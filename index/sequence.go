@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -94,12 +95,16 @@ type Numbered[T any] struct {
 }
 
 // Range returns the values with the numbers from first to last, 100 a trip,
-// leaving out numbers that have none. It ends after an error.
+// leaving out numbers that have none. It ends after an error. What is damaged is an error
+// at the end.
 func (s *Sequence[T]) Range(ctx context.Context, first, last int64) iter.Seq2[Numbered[T], error] {
 	return func(yield func(Numbered[T], error) bool) {
+		var damaged []error
 		for first = max(first, 1); first <= last; first += loadAtOnce {
 			values, err := s.numbered(ctx, Span{first, min(last, first+loadAtOnce-1)})
-			if err != nil {
+			if wire.IsCorrupt(err) {
+				damaged = append(damaged, err)
+			} else if err != nil {
 				yield(Numbered[T]{}, err)
 				return
 			}
@@ -109,20 +114,24 @@ func (s *Sequence[T]) Range(ctx context.Context, first, last int64) iter.Seq2[Nu
 				}
 			}
 		}
+		if err := kv.Join(damaged...); err != nil {
+			yield(Numbered[T]{}, err)
+		}
 	}
 }
 
-// numbered returns the values of span, nil where there is none.
+// numbered returns the values of span, nil where there is none. With an ErrCorrupt it
+// returns the others.
 func (s *Sequence[T]) numbered(ctx context.Context, span Span) ([]Numbered[T], error) {
 	values, err := s.load(ctx, span.First, span.Last)
-	if err != nil {
+	if err != nil && !wire.IsCorrupt(err) {
 		return nil, s.failure(err)
 	}
 	all := make([]Numbered[T], len(values))
 	for i, v := range values {
 		all[i] = Numbered[T]{span.First + int64(i), v}
 	}
-	return all, nil
+	return all, s.failure(err)
 }
 
 // Span is the numbers from First to Last.
@@ -150,5 +159,6 @@ func (s *Sequence[T]) Split(ctx context.Context, n int) ([]Span, error) {
 }
 
 // Accept declares the numbers that are left to be all there ever were, after the
-// store has lost the last of them. Until then Add and Count return ErrLost.
+// store has lost the last of them. Until then Add and Count return ErrLost. Values that
+// are damaged are gone then, too.
 func (s *Sequence[T]) Accept(ctx context.Context) error { return s.failure(s.accept(ctx)) }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -13,7 +14,7 @@ import (
 // that cursor stands for, "" for the beginning, with the cursors of the pages
 // around it. keep leaves out values; the page is then filled up in up to four more
 // trips. n is from 1 to 1000. One trip, and one more at the end. The error may be
-// an ErrBadCursor.
+// an ErrBadCursor, or an ErrCorrupt with the page of all that is not damaged.
 func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	from, err := s.startOf(cursor, n)
 	if err != nil {
@@ -71,6 +72,7 @@ func (f numberStart) span(at int64, n int) Span {
 // page fills a page with values on one side of a number.
 func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	var found []Numbered[T]
+	var damaged []error
 	at, ended := from.n, false
 	for batch := 0; batch < maxBatches && len(found) < n && !ended; batch++ {
 		span := from.span(at, n)
@@ -78,7 +80,9 @@ func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []
 			break
 		}
 		values, err := s.numbered(ctx, span)
-		if err != nil {
+		if wire.IsCorrupt(err) {
+			damaged = append(damaged, err)
+		} else if err != nil {
 			return kvmodel.Listing[T]{}, err
 		}
 		if from.direction == back {
@@ -97,7 +101,7 @@ func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []
 			return kvmodel.Listing[T]{}, err
 		}
 	}
-	return s.listing(from, found, at, ended), nil
+	return s.listing(from, found, at, ended), kv.Join(damaged...)
 }
 
 // ends reports whether nothing comes after the number at, to which values were

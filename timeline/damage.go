@@ -2,11 +2,11 @@ package timeline
 
 import (
 	"fmt"
-	"hash/crc32"
 	"math/bits"
 	"slices"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -91,7 +91,7 @@ func (d *decoder) check(e entry, next int) {
 }
 
 func (d *decoder) sum(from, end int) int64 {
-	return sumStamp | int64(crc32.Checksum(d.data[from:end], castagnoli))
+	return sumStamp | int64(wire.Sum(d.data[from:end]))
 }
 
 // settle takes what stands before end, and no sum covers, as it is, unless there is a sum

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"math"
 	"slices"
 
@@ -44,14 +43,12 @@ const (
 // isSum reports whether stamp is that of a sum, or of what is lost.
 func isSum(stamp int64) bool { return stamp == lostStamp || stamp>>32 == sumStamp>>32 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // seal appends the sum of data to it.
 func seal(data []byte) []byte {
 	if len(data) == 0 {
 		return data
 	}
-	return entry{stamp: sumStamp | int64(crc32.Checksum(data, castagnoli)), at: int64(len(data))}.encode(data)
+	return entry{stamp: sumStamp | int64(wire.Sum(data)), at: int64(len(data))}.encode(data)
 }
 
 // encode appends e to dst.

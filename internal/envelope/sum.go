@@ -2,7 +2,6 @@ package envelope
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
 	"github.com/ringtree/ringtree/internal/wire"
 )
@@ -18,8 +17,6 @@ import (
 const sumMark = "\xff\xff\x7f"
 
 const sumBytes = 4
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sum is what the mark says.
 type sum struct {
@@ -40,14 +37,7 @@ func appendSum(dst []byte, rev uint64) (_ []byte, at int) {
 
 // putSum puts the sum of data, a whole value, into the room at at.
 func putSum(data []byte, at int) {
-	binary.BigEndian.PutUint32(data[at:], sumOf(data[:at], data[at+sumBytes:]))
-}
-
-func sumOf(parts ...[]byte) (n uint32) {
-	for _, part := range parts {
-		n = crc32.Update(n, castagnoli, part)
-	}
-	return n
+	binary.BigEndian.PutUint32(data[at:], wire.Sum(data[:at], data[at+sumBytes:]))
 }
 
 // readSum returns what the mark with that value says, which ends at end.
@@ -66,12 +56,12 @@ func (s *sum) fits(data []byte, revAt, revEnd int, e *Envelope) bool {
 	want := binary.BigEndian.Uint32(data[s.at:])
 	after := data[s.at+sumBytes:]
 	if s.rev == e.Rev {
-		return sumOf(data[:s.at], after) == want
+		return wire.Sum(data[:s.at], after) == want
 	}
 	if s.rev > e.Rev || len(e.Tries) == 0 {
 		return s.rev < e.Rev
 	}
 	// To raise the rev changes the distances of the changes before it, too.
-	onlyRev := sumOf(data[:revAt], binary.AppendUvarint(nil, s.rev), data[revEnd:s.at], after) == want
+	onlyRev := wire.Sum(data[:revAt], binary.AppendUvarint(nil, s.rev), data[revEnd:s.at], after) == want
 	return !onlyRev
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -79,7 +78,8 @@ func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
 	}
 }
 
-// keptHint returns the number under the hint's key, 0 if there is none.
+// keptHint returns the number under the hint's key, 0 if there is none, or it is damaged:
+// it only shortens the search.
 func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	got, err := kv.One(ctx, s, kv.OpGet(r.Hint))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -90,7 +90,7 @@ func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	}
 	n, err := kv.ParseNumber(got.Value)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s: %w", codec.ErrCorrupt, r.Hint, err)
+		return 0, nil
 	}
 	return n, nil
 }

@@ -76,7 +76,7 @@ func damagedClass(key string, value []byte) string {
 // why no sum notices: servers count with these numbers.
 var unnoticed = map[string]string{
 	"n Work Views":        "another digit of a counter",
-	"c Like ByWork":       "another digit of a derived count",
+	"c Work Likes":        "another digit of a derived count",
 	"per":                 "another digit of what was counted in a period",
 	"seq":                 "another digit of a number that shortens a search",
 	"qh":                  "another digit of a number that shortens a search",
@@ -102,6 +102,7 @@ var unmended = map[string]bool{
 // stage on. docs/stores.md tells them.
 var lessFrom = map[string]int{
 	"e counter":       1, // without a usable counter the ring has less room
+	"q":               3, // the same, of a value
 	"s first segment": 3, // Accept takes what is left for the whole set
 	"s head":          3,
 	"s segment":       3,
@@ -114,10 +115,7 @@ var reach = map[string]int{}
 const usualReach = 10
 
 // notYet are classes whose damage reaches further than it should, and why.
-var notYet = map[string]string{
-	"u": "a claim has no sum: Find may miss its record until a Rebuild",
-	"q": "a value of a sequence has no sum",
-}
+var notYet = map[string]string{}
 
 // severed is a store that a process loses for good, as if it had died then.
 type severed struct {

@@ -36,24 +36,25 @@ func ticketID(t *Ticket) string {
 // lookAtRecords shows every record as JSON. The likes of a work are shown apart, as
 // they are not a part of its record, and of the times that are filled in the day.
 func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
-	records(ctx, s, "Work", l.Works.Records, workID, func(w *Work) {
-		s["Work Likes "+w.ID], w.Likes = fmt.Sprint(w.Likes), 0
+	records(ctx, s, "Work", l.Works.Records, workID, func(w *Work, err error) {
+		s.say("Work Likes "+w.ID, err, w.Likes)
+		w.Likes = 0
 		w.Created, w.Updated = w.Created.Truncate(day), w.Updated.Truncate(day)
 	})
-	records(ctx, s, "Like", l.Likes.Records, likeID, func(*Like) {})
-	records(ctx, s, "Offer", l.Offers.Records, offerID, func(*Offer) {})
-	records(ctx, s, "Ticket", l.Tickets.Records, ticketID, func(*Ticket) {})
+	records(ctx, s, "Like", l.Likes.Records, likeID, func(*Like, error) {})
+	records(ctx, s, "Offer", l.Offers.Records, offerID, func(*Offer, error) {})
+	records(ctx, s, "Ticket", l.Tickets.Records, ticketID, func(*Ticket, error) {})
 }
 
 const day = 24 * time.Hour
 
-func records[T any, K comparable](ctx context.Context, s Shown, name string, r *kvmodel.Records[T, K], id func(*T) string, apart func(*T)) {
+func records[T any, K comparable](ctx context.Context, s Shown, name string, r *kvmodel.Records[T, K], id func(*T) string, apart func(*T, error)) {
 	sayAll(s, name+" All", r.All(ctx), id, true)
 	for v, err := range r.All(ctx) {
 		if v == nil {
 			continue
 		}
-		apart(v)
+		apart(v, err)
 		text, _ := json.Marshal(v)
 		s.say(name+" "+id(v), err, string(text))
 	}

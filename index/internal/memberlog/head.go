@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"hash/crc32"
 	"slices"
 	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -145,7 +145,7 @@ func (h *head) encode() []byte {
 		b = append(b, p.name[:]...)
 		b = binary.AppendUvarint(b, uint64(p.members))
 	}
-	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castag))
+	return binary.BigEndian.AppendUint32(b, wire.Sum(b))
 }
 
 // parseHead returns the head in value, or an ErrCorrupt.
@@ -154,7 +154,7 @@ func parseHead(value []byte, version kv.Version) (*head, error) {
 	if end < 1 || value[0] != headFormat {
 		return nil, corrupt(0, "the head of a list")
 	}
-	if crc32.Checksum(value[:end], castag) != binary.BigEndian.Uint32(value[end:]) {
+	if wire.Sum(value[:end]) != binary.BigEndian.Uint32(value[end:]) {
 		return nil, corrupt(end, "the checksum of a list's head")
 	}
 	p := parser{data: value, at: 1, end: end}

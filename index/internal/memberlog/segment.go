@@ -3,9 +3,9 @@ package memberlog
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -28,7 +28,6 @@ const (
 var (
 	seal    = []byte{sealByte}
 	retired = []byte{retiredFormat, sealByte}
-	castag  = crc32.MakeTable(crc32.Castagnoli)
 )
 
 // appendBare appends e without a checksum.
@@ -54,7 +53,7 @@ func appendBare(dst []byte, e *Entry) []byte {
 func appendRecord(dst []byte, e *Entry) []byte {
 	begin := len(dst)
 	dst = appendBare(dst, e)
-	sum := crc32.Checksum(dst[begin:], castag)
+	sum := wire.Sum(dst[begin:])
 	return append(dst, byte(sum&0x7f), byte(sum>>7&0x7f))
 }
 
@@ -73,7 +72,7 @@ func encodeSegment(rows []row) []byte {
 	}
 	b[0] = segmentFormat
 	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-segmentHead))
-	binary.BigEndian.PutUint32(b[5:], crc32.Checksum(b[segmentHead:], castag))
+	binary.BigEndian.PutUint32(b[5:], wire.Sum(b[segmentHead:]))
 	for i := range rows {
 		if rows[i].late {
 			b = appendRecord(b, &rows[i].Entry)
@@ -118,7 +117,7 @@ func parseSegment(value []byte) (segment, error) {
 	if end > uint64(len(value)) {
 		return g, corrupt(1, "the length of the base")
 	}
-	if sum := crc32.Checksum(value[segmentHead:end], castag); sum != binary.BigEndian.Uint32(value[5:]) {
+	if sum := wire.Sum(value[segmentHead:end]); sum != binary.BigEndian.Uint32(value[5:]) {
 		return g, corrupt(5, "the checksum of the base")
 	}
 	p := parser{data: value, text: string(value), at: segmentHead, end: int(end)}
@@ -184,7 +183,7 @@ func (p *parser) tail(g *segment) error {
 // summed reports whether the two bytes at p are the checksum of the bytes from begin
 // to there.
 func (p *parser) summed(begin int) bool {
-	sum := crc32.Checksum(p.data[begin:p.at], castag)
+	sum := wire.Sum(p.data[begin:p.at])
 	return p.data[p.at] == byte(sum&0x7f) && p.data[p.at+1] == byte(sum>>7&0x7f)
 }
 

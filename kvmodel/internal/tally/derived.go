@@ -109,7 +109,7 @@ func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 			before = &results[len(ids)+i]
 		}
 		if counts[i], err = d.NumberOf(-1, results[i], before); err != nil {
-			return nil, err
+			return nil, d.failure(ids[i], err)
 		}
 	}
 	return counts, nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -51,6 +52,15 @@ func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
 	}
 	stored, err := kv.ParseNumber(r.Value)
 	return max(0, stored-n.zero), err
+}
+
+// failure returns err, which the number of id has led to, so that it says where a number
+// is none.
+func (n *numbers) failure(id string, err error) error {
+	if errors.Is(err, kv.ErrNotNumber) {
+		return wire.Corrupt(n.Key(id), err)
+	}
+	return err
 }
 
 // Follow makes f follow the counter.

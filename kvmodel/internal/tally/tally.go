@@ -36,10 +36,8 @@ func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, 
 	}
 	counts := make([]int64, len(ids))
 	for i, r := range results {
-		if counts[i], err = t.Number(-1, r); errors.Is(err, kv.ErrNotNumber) {
-			return nil, wire.Corrupt(t.Key(ids[i]), err)
-		} else if err != nil {
-			return nil, err
+		if counts[i], err = t.Number(-1, r); err != nil {
+			return nil, t.failure(ids[i], err)
 		}
 	}
 	return counts, nil

@@ -3,7 +3,6 @@ package keytree
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -16,11 +15,9 @@ const magic = "K1"
 
 const sumBytes = 4
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // seal appends the checksum of b.
 func seal(b []byte) []byte {
-	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return binary.BigEndian.AppendUint32(b, wire.Sum(b))
 }
 
 // unseal returns the kind of a stored value and what follows it. It returns
@@ -30,7 +27,7 @@ func unseal(value []byte) (kind byte, body reader, err error) {
 	switch {
 	case n < len(magic)+1 || string(value[:len(magic)]) != magic:
 		return 0, reader{}, fmt.Errorf("%w: not a value of a ranking: %.20q", kvmodel.ErrCorrupt, value)
-	case crc32.Checksum(value[:n], castagnoli) != binary.BigEndian.Uint32(value[n:]):
+	case wire.Sum(value[:n]) != binary.BigEndian.Uint32(value[n:]):
 		return 0, reader{}, fmt.Errorf("%w: wrong checksum of a value of a ranking", kvmodel.ErrCorrupt)
 	}
 	return value[len(magic)], readerOf(value[len(magic)+1 : n]), nil

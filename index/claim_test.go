@@ -1,0 +1,48 @@
+package index
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestClaim_AnyBitThatFlipsIsNoticed(t *testing.T) {
+	now := uint64(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+	for _, owner := range []string{"a", "7", "1048576", "u1:w10", "日本語", "ÿ", "\x00", "\x80\x00"} {
+		for base := range uint64(200) {
+			for _, base := range []uint64{base, now + base, 1<<49 - 1 - base} {
+				value := claim{owner: owner, base: base}.encode()
+				var read claim
+				if !read.decode(value) || read.owner != owner || read.base != base {
+					t.Fatalf("the claim of %q at %d is read as that of %q at %d", owner, base, read.owner, read.base)
+				}
+				for i := range 8 * len(value) {
+					flipped := slices.Clone(value)
+					flipped[i/8] ^= 1 << (i % 8)
+					if read.decode(flipped) {
+						t.Fatalf("the claim of %q at %d, %x, with the bit %d flipped is read as that of %q at %d", owner, base, value, i, read.owner, read.base)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestClaim_OfAnEarlierReleaseIsRead(t *testing.T) {
+	for value, want := range map[string]claim{
+		"\x00a":                       {owner: "a"},
+		"\x7fa":                       {owner: "a", base: 127},
+		"\x80\x01日本語の文書":              {owner: "日本語の文書", base: 128},
+		"\xd0\xd0\xb3\xcc\xb43u1:w10": {owner: "u1:w10", base: 1800000170064},
+	} {
+		var got claim
+		if !got.decode([]byte(value)) || got.owner != want.owner {
+			t.Errorf("%q is read as %q at %d", value, got.owner, got.base)
+		}
+	}
+	for _, value := range []string{"", "\x00", "\x80", "\x80\x00a", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffa"} {
+		if new(claim).decode([]byte(value)) {
+			t.Errorf("%q is read", value)
+		}
+	}
+}
