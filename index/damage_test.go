@@ -126,3 +126,21 @@ func TestUnique_ADamagedClaimGivesItsValueToNoOneElse(t *testing.T) {
 		must(t, v.Create(ctx, &voucher{ID: "y", Code: "c"}))
 	})
 }
+
+func TestHost_AnIDThatIsNoRecordsIsDamageOfAnEntry(t *testing.T) {
+	ctx := t.Context()
+	v := newVouchers(closing(t, open(t, memkv.New(memkv.Options{}))))
+	must(t, v.Create(ctx, &voucher{ID: "x", Code: "c"}))
+	for _, ids := range [][]string{{"x", "a\x01b"}, {"a\x01b", "x"}, {"a\x01b"}} {
+		recs, err := v.ByCode.Host().See(ctx, v.db.Store(), ids...)
+		wantCorrupt(t, fmt.Sprintf("%q", ids), err, "r:Voucher:a\x01b")
+		if errors.Is(err, kv.ErrBadKey) || len(recs) != len(ids) {
+			t.Errorf("%q: %d records, %v", ids, len(recs), err)
+		}
+		for i, rec := range recs {
+			if rec.ID != ids[i] || (rec.Value != nil) != (ids[i] == "x") {
+				t.Errorf("%q: the one at %d is %+v", ids, i, rec)
+			}
+		}
+	}
+}

@@ -2,10 +2,13 @@ package kvmodel
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -54,10 +57,42 @@ func (h host[T]) Built() bool {
 
 func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
 	recs, err := h.m.see(ctx, s, ids)
+	if errors.Is(err, kv.ErrBadKey) {
+		recs, err = h.seeGood(ctx, s, ids)
+	}
 	for _, rec := range recs {
 		h.m.as(rec, h.index)
 	}
 	return recs, err
+}
+
+// seeGood is See where some of ids can be no record's. They come from damaged entries.
+func (h host[T]) seeGood(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
+	recs := make([]*plug.Seen[T], len(ids))
+	var good []string
+	var damaged []error
+	for i, id := range ids {
+		bad := kv.CheckKey(h.m.key(id))
+		if bad == nil {
+			good = append(good, id)
+			continue
+		}
+		recs[i] = &plug.Seen[T]{ID: id, Err: h.m.failure(id, wire.Corrupt(h.m.key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.index.Name(), bad)))}
+		damaged = append(damaged, recs[i].Err)
+	}
+	seen, err := h.m.see(ctx, s, good)
+	if seen == nil {
+		return nil, err
+	}
+	if err != nil {
+		damaged = append(damaged, err)
+	}
+	for i := range recs {
+		if recs[i] == nil {
+			recs[i], seen = seen[0], seen[1:]
+		}
+	}
+	return recs, joined(damaged)
 }
 
 func (h host[T]) Each(ctx context.Context, f func([]*plug.Seen[T]) error) error {
