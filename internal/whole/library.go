@@ -66,3 +66,15 @@ func (l *Library) Touch(ctx context.Context, d *Diary) {
 		_ = l.Likes.Delete(ctx, LikeID{User: "touch", Work: v.ID})
 	}
 }
+
+// NewBareWorks returns the works in db as a release has them that keeps nothing beside the
+// records, and knows what is gone.
+func NewBareWorks(db *kvmodel.DB, gone kvmodel.Gone) *kvmodel.Records[Work, string] {
+	return kvmodel.NewRecords(db, kvmodel.Schema[Work, string]{
+		Name: "Work", Version: 2,
+		ID:    func(w *Work) string { return w.ID },
+		SetID: func(w *Work, id string) { w.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: &workCodec, Gone: gone,
+	})
+}
