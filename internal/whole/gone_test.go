@@ -14,28 +14,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// A later release has left something out of the works.
+// A later release has left something out of a model.
 
 // thing is something that a model keeps beside its records.
-type thing struct{ kind, name string }
+type thing struct{ model, kind, name string }
 
-// thingsOf returns what the lock file says that the works keep.
+// thingsOf returns what the lock file says that a model keeps.
 func thingsOf(t *testing.T, model string) (all []thing) {
 	t.Helper()
 	text, err := os.ReadFile("kvgen.lock")
 	must(t, err)
-	_, text1, _ := strings.Cut(string(text), "\nmodel "+model+"\n")
-	text1, _, _ = strings.Cut(text1, "\nmodel ")
-	for line := range strings.Lines(text1) {
+	_, rest, _ := strings.Cut(string(text), "\nmodel "+model+"\n")
+	rest, _, _ = strings.Cut(rest, "\nmodel ")
+	for line := range strings.Lines(rest) {
 		words := strings.Fields(line)
 		if len(words) > 1 && slices.Contains([]string{"index", "counter", "history"}, words[0]) {
-			all = append(all, thing{words[0], words[1]})
+			all = append(all, thing{model, words[0], words[1]})
 		}
 	}
 	return all
@@ -66,15 +67,15 @@ func (x thing) mark() string {
 
 // isIn reports whether the item under key is of x, or names it.
 func (x thing) isIn(key string, value []byte) bool {
-	rest, ok := strings.CutPrefix(key, "h:Work:")
+	rest, ok := strings.CutPrefix(key, "h:"+x.model+":")
 	if x.kind == "history" {
-		return ok && rest != "" || strings.HasPrefix(key, "r:Work:") && strings.Contains(string(value), x.mark())
+		return ok && rest != "" || strings.HasPrefix(key, "r:"+x.model+":") && strings.Contains(string(value), x.mark())
 	}
 	parts := strings.Split(key, ":")
-	if len(parts) > 2 && parts[1] == "Work" && strings.TrimSuffix(parts[2], ".ends") == x.name {
+	if len(parts) > 2 && parts[1] == x.model && strings.TrimSuffix(parts[2], ".ends") == x.name {
 		return (x.kind == "counter") == (parts[0] == "n" || parts[0] == "c")
 	}
-	return x.kind == "index" && strings.HasPrefix(key, "r:Work:") && strings.Contains(string(value), x.mark()) || key == "built:Work" && strings.Contains(string(value), x.name+"=")
+	return x.kind == "index" && strings.HasPrefix(key, "r:"+x.model+":") && strings.Contains(string(value), x.mark()) || key == "built:"+x.model && strings.Contains(string(value), x.name+"=")
 }
 
 // itemsOf returns the items of s that are of x or name it, and all others that are data.
@@ -97,12 +98,12 @@ func itemsOf(t *testing.T, s *memkv.Store, x thing) (own, others []string) {
 	return own, others
 }
 
-// bare opens the works in s as a release that has left out x.
-func bare(t *testing.T, s kv.Store, g kvmodel.Gone) (*kvmodel.DB, *kvmodel.Records[whole.Work, string]) {
+// bare opens a model in s as a release has it that knows of g.
+func bare(t *testing.T, s kv.Store, model string, g kvmodel.Gone) (*kvmodel.DB, kvmodel.Model) {
 	t.Helper()
 	db, err := kvmodel.Open(s, kvmodel.Clock(time.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
 	must(t, err)
-	return db, whole.NewBareWorks(db, g)
+	return db, whole.NewBare(db, model, g)
 }
 
 // lived returns a store on which there is a person who was there, and one who still is.
@@ -114,6 +115,7 @@ func lived(t *testing.T, k kind) *memkv.Store {
 	liveOn(t, l)
 	must(t, l.Works.Delete(ctx, "b"))
 	must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: "c", Kind: "k", Price: 7, Until: time.Now().Add(480 * time.Hour)}))
+	must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "t"}))
 	must(t, l.Visits.Push(ctx, whole.Visit{Owner: "o", Guest: "g"}))
 	must(t, l.DB.Close(ctx))
 	return s
@@ -121,15 +123,15 @@ func lived(t *testing.T, k kind) *memkv.Store {
 
 func TestGone_RebuildLeavesNothingOfWhatWasRemoved(t *testing.T) {
 	for _, k := range kinds {
-		for _, x := range thingsOf(t, "Work") {
-			t.Run(k.name+"/"+x.kind+"/"+x.name, func(t *testing.T) {
+		for _, x := range slices.Concat(thingsOf(t, "Work"), thingsOf(t, "Offer"), thingsOf(t, "Like"), thingsOf(t, "Ticket")) {
+			t.Run(k.name+"/"+x.model+"/"+x.kind+"/"+x.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := lived(t, k)
 					own, before := itemsOf(t, s, x)
 					if len(own) == 0 {
 						t.Fatal("it has kept nothing")
 					}
-					db, works := bare(t, k.opened(s), gone(x))
+					db, works := bare(t, k.opened(s), x.model, gone(x))
 					must(t, works.Rebuild(ctx))
 					own, after := itemsOf(t, s, x)
 					if diff := cmp.Diff([]string(nil), own); diff != "" {
@@ -149,9 +151,9 @@ func TestGone_RebuildLeavesNothingOfWhatWasRemoved(t *testing.T) {
 func TestGone_RebuildKeepsWhatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lived(t, kinds[1])
-		none := thing{"index", "None"}
+		none := thing{"Work", "index", "None"}
 		_, before := itemsOf(t, s, none)
-		db, works := bare(t, kinds[1].opened(s), kvmodel.Gone{})
+		db, works := bare(t, kinds[1].opened(s), "Work", kvmodel.Gone{})
 		must(t, works.Rebuild(ctx))
 		must(t, db.Close(ctx))
 		_, after := itemsOf(t, s, none)
@@ -165,7 +167,7 @@ func TestGone_RebuildKeepsWhatItDoesNotKnow(t *testing.T) {
 func TestGone_TombstonesGoWithTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lived(t, kinds[1])
-		db, works := bare(t, kinds[1].opened(s), kvmodel.Gone{History: true})
+		db, works := bare(t, kinds[1].opened(s), "Work", kvmodel.Gone{History: true})
 		must(t, works.Rebuild(ctx))
 		must(t, db.Close(ctx))
 		time.Sleep(25 * time.Hour)
@@ -190,9 +192,9 @@ func TestGone_RebuildAwaitsProcessesThatStillKeepIt(t *testing.T) {
 			}
 		})
 		time.Sleep(time.Second)
-		db, works := bare(t, kinds[1].opened(s), kvmodel.Gone{Indexes: []string{"BySlug"}})
+		db, works := bare(t, kinds[1].opened(s), "Work", kvmodel.Gone{Indexes: []string{"BySlug"}})
 		wantIs(t, works.Rebuild(ctx), kv.ErrConflict)
-		if own, _ := itemsOf(t, s, thing{"index", "BySlug"}); len(own) == 0 {
+		if own, _ := itemsOf(t, s, thing{"Work", "index", "BySlug"}); len(own) == 0 {
 			t.Error("it was dropped while a process keeps it")
 		}
 		stop.Store(true)
@@ -254,4 +256,22 @@ func wantIs(t *testing.T, err, want error) {
 	if !errors.Is(err, want) {
 		t.Errorf("the error is %v, want %v", err, want)
 	}
+}
+
+func TestMistakes_OfDroppingAreNoticed(t *testing.T) {
+	const gone = "kvmodel/gone.go"
+	proof.Mistakes(t, "./internal/whole", "TestGone_|TestDropModel_", nil, []proof.Mistake{
+		proof.Wrong("marks stay in records",
+			gone, "		change = env.DropMark(name) || change\n", "		_ = name\n",
+		),
+		proof.Wrong("processes that still keep it are not waited for",
+			gone, "		if err != nil || living == \"\" {", "		if true {",
+		),
+		proof.Wrong("a board whose entries have ends is not looked for",
+			gone, "[]string{name, name + \".ends\"}", "[]string{name}",
+		),
+		proof.Wrong("the tombstone keeps its end",
+			gone, "env.Encode(nil)).For(m.ttl(env))", "env.Encode(nil))",
+		),
+	})
 }
