@@ -54,6 +54,7 @@ type DB struct {
 
 	mu      sync.Mutex // never held during a trip
 	models  map[string]dataClass
+	gone    map[string]bool        // what lines of the journal may name and this release has left out
 	tallies map[[2]string]*Tally   // by model and counter
 	derived map[[2]string]*Derived // likewise
 
@@ -143,6 +144,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		recent:   new(recent.Reads),
 		turns:    turns.New(),
 		models:   make(map[string]dataClass),
+		gone:     make(map[string]bool),
 		tallies:  make(map[[2]string]*Tally),
 		derived:  make(map[[2]string]*Derived),
 		runs:     make(map[*run]bool),
@@ -162,7 +164,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	})
 	db.repairer = repair.New(repair.Config{
 		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
-		Model: func(name string) repair.Model { return db.model(name) }, Known: db.watch.knownNow,
+		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Met:     db.met,
 		Settle:  db.settle,
@@ -442,7 +444,7 @@ func (db *DB) shapes() []string {
 // archive puts new ids, by model, into their enumerations.
 func (db *DB) archive(ctx context.Context, created map[string][]string) error {
 	for _, name := range slices.Sorted(maps.Keys(created)) {
-		if err := db.model(name).archive(ctx, created[name]); err != nil {
+		if err := db.repairs(name).archive(ctx, created[name]); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,7 @@ type model[T any] struct {
 	counters []counter[T]
 	history  int
 	forgets  bool // a deletion takes the history along
+	gone     Gone
 	ends     bool // records may expire
 	shaped   bool // an index is plug.Shaped
 	all      *enumeration.Enumeration

@@ -1,6 +1,7 @@
 package kvmodel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -9,6 +10,7 @@ import (
 	"github.com/ringtree/ringtree/internal/numbering"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -45,6 +47,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		counters: newCounters(db, schema.Name, schema.Counters),
 		history:  schema.History,
 		forgets:  schema.Forget,
+		gone:     schema.Gone,
 		ends:     schema.Expires != nil,
 	}
 	if schema.History > 0 && schema.Expires != nil {
@@ -62,6 +65,9 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 	m.built = built.New(m.builtConfig())
 	m.builds = newBuilds(db, schema.Name)
 	db.register(schema.Name, m)
+	for _, index := range schema.Gone.Indexes {
+		db.noteGone("rank:" + kv.JoinText(schema.Name, index))
+	}
 	return &Records[T, K]{m, schema}
 }
 
@@ -195,9 +201,16 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 // but something had to wait for too long and takes another Rebuild. An ErrCorrupt names
 // damaged records, which may be missing in the indexes. All others are in them, but an
 // index that was added since stays as it is until the damaged ones are deleted.
+//
+// Rebuild then drops what the schema says is Gone. It waits up to a minute for processes
+// of a release that still keeps such an index to end, and then returns an ErrConflict.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
 	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)
 	}
-	return r.m.rebuild(ctx)
+	err := r.m.rebuild(ctx)
+	if err != nil && !work.Waits(err) {
+		return err
+	}
+	return cmp.Or(r.m.dropGone(ctx), err)
 }

@@ -26,6 +26,9 @@ type Schema[T any, K comparable] struct {
 	History int
 	Forget  bool
 
+	// Gone is what earlier releases kept and this one does not. Rebuild drops it.
+	Gone Gone
+
 	// Counters are filled in when a record is loaded. They are not part of what is
 	// stored under its key.
 	Counters []CounterOf[T]

@@ -56,7 +56,6 @@ func (db *DB) knowsMore() {
 func (db *DB) look(ctx context.Context) error {
 	errs := []error{db.Repair(ctx)}
 	for _, m := range db.allModels() {
-		errs = append(errs, m.forgetDue(ctx))
 		if db.watch.alone {
 			errs = append(errs, m.beginBuild(ctx))
 		}
@@ -68,7 +67,8 @@ func (db *DB) look(ctx context.Context) error {
 // finishes it. Every DB that has models does so by itself every 15 seconds. A
 // process counts as dead when this DB has seen no sign of it for 30 seconds, so the
 // first call of a new DB only looks. On a store that one process holds alone, what
-// the first call finds is dead. It also counts again what is in doubt. What has to
+// the first call finds is dead. It also counts again what is in doubt, and takes out of
+// tombstones where the records were that this DB has deleted an hour ago. What has to
 // wait for its time is left to a later call.
 func (db *DB) Repair(ctx context.Context) error {
 	if err := db.Writable(); err != nil {
@@ -76,5 +76,9 @@ func (db *DB) Repair(ctx context.Context) error {
 	}
 	repaired := db.repairer.Repair(ctx)
 	_, settled := db.settle(ctx)
-	return kv.Join(repaired, settled)
+	errs := []error{repaired, settled}
+	for _, m := range db.allModels() {
+		errs = append(errs, m.forgetDue(ctx))
+	}
+	return kv.Join(errs...)
 }

@@ -123,6 +123,13 @@ func (e *Envelope) SetMark(index string, value []byte) {
 	e.Marks = append(e.Marks, mark{index, value})
 }
 
+// DropMark removes what index keeps in the record, and reports whether there was anything.
+func (e *Envelope) DropMark(index string) bool {
+	before := len(e.Marks)
+	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return m.index == index })
+	return len(e.Marks) < before
+}
+
 // AddTry returns old's tries followed by this change, the last few of them.
 func AddTry(old *Envelope, rev, nonce uint64) []Try {
 	var tries []Try

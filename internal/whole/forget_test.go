@@ -35,16 +35,20 @@ func isChosenBy(key string, value []byte) bool {
 
 // tracesOf returns the items of s that have the person in their keys or values, other
 // than those.
-func tracesOf(t *testing.T, s *memkv.Store) (found []string) {
+func tracesOf(t *testing.T, s kv.Store) (found []string) {
 	t.Helper()
-	for _, key := range s.Keys() {
-		r, err := kv.One(ctx, s, kv.OpGet(key))
-		if err == nil && strings.Contains(key+"="+string(r.Value), person) && !isChosenBy(key, r.Value) {
-			found = append(found, fmt.Sprintf("%s=%q", key, r.Value))
+	must(t, kv.PowersOf(s).Keys(ctx, "", func(keys []string) error {
+		results, err := kv.GetAll(ctx, s, keys...)
+		for i, r := range results {
+			key := keys[i]
+			if r.Err == nil && strings.Contains(key+"="+string(r.Value), person) && !isChosenBy(key, r.Value) {
+				found = append(found, fmt.Sprintf("%s=%q", key, r.Value))
+			}
 		}
-	}
+		return err
+	}))
 	slices.Sort(found)
-	return found
+	return slices.Compact(found)
 }
 
 // liveOn makes works, one of which is the person's, and changes that.
@@ -272,4 +276,85 @@ func TestMistakes_OfPurgingAreNoticed(t *testing.T) {
 			"kvmodel/forget.go", "	env.Lost = nil\n", "	env.Lost = rec.Envelope.Lost\n",
 		),
 	})
+}
+
+// linesOf returns the segments of journals in s that name the person.
+func linesOf(t *testing.T, s kv.Store) []string {
+	t.Helper()
+	return slices.DeleteFunc(tracesOf(t, s), func(trace string) bool { return !strings.HasPrefix(trace, "line:") })
+}
+
+// A line that names a value is written before the change, and so it is there while the
+// change is under way.
+func TestJournal_LinesGoSoonAfterADeletion(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := memkv.New(memkv.Options{})
+				most := 0
+				l, err := whole.Open(seeing{k.opened(s), func() { most = max(most, len(linesOf(t, s))) }}, kvmodel.Clock(time.Now))
+				must(t, err)
+				must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Price: 7, Until: time.Now().Add(48 * time.Hour)}))
+				must(t, l.Offers.Delete(ctx, "7"))
+				must(t, l.DB.Flush(ctx))
+				if (most > 0) == k.atomic {
+					t.Errorf("up to %d segments have named the value", most)
+				}
+				time.Sleep(5 * time.Second)
+				if left := linesOf(t, s); len(left) > 0 {
+					t.Errorf("after 5 s there still are %q", left)
+				}
+				must(t, l.DB.Close(ctx))
+			})
+		})
+	}
+}
+
+// seeing is a store that calls look after each trip.
+type seeing struct {
+	kv.Store
+	look func()
+}
+
+func (s seeing) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+
+func (s seeing) Do(ctx context.Context, ops []kv.Op) error {
+	err := s.Store.Do(ctx, ops)
+	s.look()
+	return err
+}
+
+// The process dies with the line of a deletion open.
+func TestJournal_LinesOfTheDeadGoWithinTwoHours(t *testing.T) {
+	for _, k := range kinds[1:] {
+		t.Run(k.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := memkv.New(memkv.Options{})
+				h := &hooked{Store: k.opened(s)}
+				l, err := whole.Open(h, kvmodel.Clock(time.Now))
+				must(t, err)
+				must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Price: 7, Until: time.Now().Add(48 * time.Hour)}))
+				must(t, l.DB.Flush(ctx))
+				must(t, l.Offers.Delete(ctx, "7"))
+				h.dead.Store(true)
+				if len(linesOf(t, s)) == 0 {
+					t.Fatal("no line names the value")
+				}
+				other, err := whole.Open(k.opened(s), kvmodel.Clock(time.Now))
+				must(t, err)
+				_, err = other.Offers.Get(ctx, "7")
+				if err == nil {
+					t.Error("the offer is there")
+				}
+				time.Sleep(2 * time.Hour)
+				if left := linesOf(t, s); len(left) > 0 {
+					t.Errorf("after two hours there still are %q", left)
+				}
+				must(t, other.DB.Close(ctx))
+				soon, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				_ = l.DB.Close(soon)
+			})
+		})
+	}
 }

@@ -71,7 +71,9 @@ func (k kind) opened(s kv.Store) kv.Store {
 	if k.atomic {
 		return still{s, kv.PowersOf(s)}
 	}
-	return still{s, k.powers}
+	powers := k.powers
+	powers.Keys = kv.PowersOf(s).Keys
+	return still{s, powers}
 }
 
 func TestKept_StoresOfEveryReleaseAreReadAndWritten(t *testing.T) {

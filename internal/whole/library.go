@@ -66,3 +66,19 @@ func (l *Library) Touch(ctx context.Context, d *Diary) {
 		_ = l.Likes.Delete(ctx, LikeID{User: "touch", Work: v.ID})
 	}
 }
+
+// NewBare returns the model of that name in db as a release has it that keeps nothing
+// beside the records, and knows what is gone.
+func NewBare(db *kvmodel.DB, model string, gone kvmodel.Gone) kvmodel.Model {
+	text := kvmodel.StringKey[string]()
+	switch model {
+	case "Work":
+		return kvmodel.NewRecords(db, kvmodel.Schema[Work, string]{Name: model, Version: 2, Key: text, Codec: &workCodec, Gone: gone})
+	case "Offer":
+		return kvmodel.NewRecords(db, kvmodel.Schema[Offer, string]{Name: model, Version: 1, Key: text, Codec: &offerCodec, Gone: gone})
+	case "Like":
+		return kvmodel.NewRecords(db, kvmodel.Schema[Like, string]{Name: model, Version: 1, Key: text, Codec: &likeCodec, Gone: gone})
+	default:
+		return kvmodel.NewRecords(db, kvmodel.Schema[Ticket, int]{Name: model, Version: 1, Key: kvmodel.IntKey[int](), Codec: &ticketCodec, Sequential: true, Gone: gone})
+	}
+}

@@ -29,6 +29,13 @@ type Powers struct {
 	// fails while it commits, the error is ErrUnclear, for all of f's writes.
 	Atomic func(ctx context.Context, f func(Store) error) error
 
+	// Keys, if not nil, calls f with the keys that begin with begin, some at a time and
+	// in no order, until f returns an error, which Keys then returns as it is. It misses
+	// none of an item that stays as it is meanwhile, may name one twice, and may name
+	// one whose item is gone. It reads the whole store, so it is for maintenance. If the
+	// store cannot be asked, the error is ErrUnavailable.
+	Keys func(ctx context.Context, begin string, f func(keys []string) error) error
+
 	// Patience is how long a call of several trips whose context has no deadline
 	// should take at most; see [Patient]. 0: the store waits for no server.
 	Patience time.Duration

@@ -24,6 +24,17 @@ type prefixed struct {
 
 func (p *prefixed) Powers() Powers {
 	powers := PowersOf(p.Store).through(func(s Store) Store { return &prefixed{s, p.prefix} })
+	if keys := powers.Keys; keys != nil {
+		powers.Keys = func(ctx context.Context, begin string, f func([]string) error) error {
+			return keys(ctx, p.prefix+begin, func(found []string) error {
+				own := make([]string, len(found))
+				for i, key := range found {
+					own[i] = key[len(p.prefix):]
+				}
+				return f(own)
+			})
+		}
+	}
 	if powers.Losses != nil {
 		powers.Losses = prefixedLosses{powers.Losses, p.prefix}
 	}

@@ -17,7 +17,7 @@ type Case struct {
 
 // need is what a case requires of the store under test. Run leaves out the cases
 // whose needs the store does not meet.
-type need uint8
+type need uint16
 
 const (
 	shared need = 1 << iota
@@ -27,6 +27,7 @@ const (
 	ordered
 	atomically
 	exact
+	listing
 	sleeps // not a need: the case waits for a TTL, so it runs in parallel
 )
 

@@ -14,7 +14,7 @@ func Cases() []Case {
 		getCases, setCases, addCases, swapCases, deleteCases, dropCases,
 		appendCases, unlessCases, incrementCases, versionCases, refusalCases(),
 		keyCases(), valueCases(), tripCases, contextCases, closeCases,
-		clientCases, atomicCases, concurrentCases, ttlCases,
+		clientCases, atomicCases, listingCases, concurrentCases, ttlCases,
 	)
 }
 
@@ -54,7 +54,7 @@ func (m Maker) has(t testing.TB) need {
 		need  need
 	}{
 		{m.Shared, shared}, {m.Kept, kept}, {powers.Ordered, ordered}, {powers.Atomic != nil, atomically},
-		{powers.Unless, unless}, {!powers.Unless, noUnless}, {!m.Loose, exact},
+		{powers.Unless, unless}, {!powers.Unless, noUnless}, {!m.Loose, exact}, {powers.Keys != nil, listing},
 	} {
 		if part.there {
 			n |= part.need

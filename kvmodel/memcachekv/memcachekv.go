@@ -134,10 +134,10 @@ func OpenVolatile(servers []string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Powers returns Patience, which is five times the Timeout of the options, Outages
-// and Losses.
+// Powers returns Keys, Patience, which is five times the Timeout of the options,
+// Outages and Losses.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory}
+	return kv.Powers{Keys: s.keys, Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory}
 }
 
 // Do sends all gets for a server as one request and each write as its own

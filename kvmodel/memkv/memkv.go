@@ -9,7 +9,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,7 +84,7 @@ func (s *Store) Close() error {
 
 // Powers returns all the powers there are.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic}
+	return kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic, Keys: s.keys}
 }
 
 // Len returns the number of items. An expired item counts until an op meets it.
@@ -92,8 +94,8 @@ func (s *Store) Len() int {
 	return len(s.items)
 }
 
-// Keys returns the keys of all items, in no particular order. It is for tests
-// and tools: no other store can list its keys.
+// Keys returns the keys of all items, in no particular order. An expired item counts
+// until an op meets it.
 func (s *Store) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,6 +104,24 @@ func (s *Store) Keys() []string {
 		keys = append(keys, key)
 	}
 	return keys
+}
+
+// keys is the power of that name.
+func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("memkv: %w: %w", kv.ErrUnavailable, err)
+	}
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return errClosed
+	}
+	found := slices.DeleteFunc(s.Keys(), func(key string) bool { return !strings.HasPrefix(key, begin) })
+	if len(found) == 0 {
+		return nil
+	}
+	return f(found)
 }
 
 // Evict drops items without a trace, as a server short of memory does.

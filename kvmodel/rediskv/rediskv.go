@@ -214,8 +214,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Powers returns Unless, and Ordered on a single server, the Patience of the
+// Powers returns Unless, and Ordered on a single server, Keys, the Patience of the
 // options, Outages and Losses.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: !s.cluster, Patience: s.opts.Patience, Outages: s.servers.Outages, Losses: s.memory.Load()}
+	return kv.Powers{Unless: true, Ordered: !s.cluster, Keys: s.keys, Patience: s.opts.Patience, Outages: s.servers.Outages, Losses: s.memory.Load()}
 }

@@ -39,6 +39,8 @@ type lockedModel struct {
 	rings    []lockedItem // by the name of a timeline: its shape, and those it had before
 	events   []lockedItem // by the name of an option: what the keys of events are made with
 	counters []lockedItem // sorted by name
+	history  []lockedItem // how many bodies are kept, as "keep"
+	gone     []lockedItem // what it once had and may still be stored: the kind and the name of each
 	line     int
 }
 
@@ -79,7 +81,7 @@ func (l *lock) text() []byte {
 		fmt.Fprintf(b, "\nmodel %s\n\tversion %d\n", m.name, m.version)
 		for _, kind := range m.kinds() {
 			for _, it := range *kind.items {
-				fmt.Fprintf(b, "\t%s %s %s\n", kind.word, it.name, it.form)
+				fmt.Fprintln(b, strings.TrimRight("\t"+kind.word+" "+it.name+" "+it.form, " "))
 			}
 		}
 	}
@@ -93,7 +95,7 @@ type lockedKind struct {
 }
 
 func (m *lockedModel) kinds() []lockedKind {
-	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}, {"events", &m.events}, {"counter", &m.counters}}
+	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}, {"events", &m.events}, {"counter", &m.counters}, {"history", &m.history}, {"gone", &m.gone}}
 }
 
 // readLock returns the lock file of the directory dir. If there is none, or one that

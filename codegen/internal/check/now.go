@@ -45,6 +45,10 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 		k.id = append(k.id, lockedItem{name: e.By.Stored, form: stored.KeyKind(e.By.Type) + " events " + e.Layout})
 		k.events = eventsKeys(e)
 	}
+	if m.History > 0 {
+		k.history = []lockedItem{{name: "keep", form: strconv.Itoa(m.History)}}
+	}
+	k.gone = goneOf(&m.Gone)
 	for _, x := range m.Indexes {
 		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def, pos: x.Pos})
 		if x.Ring != nil {

@@ -21,17 +21,20 @@ type comparison struct {
 
 // Lock returns the lock file of what p stores. Unless accept is set, it compares
 // that with the current lock file: it reports changes that would orphan stored data,
-// and gives the timelines of p their earlier shapes.
+// and gives the timelines of p their earlier shapes. In either case the models of p get
+// to know what they once had.
 func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
-	var old *lock
-	if !accept {
-		old = readLock(r, p.Dir)
-		recallShapes(r, p, old)
+	if accept {
+		// A lock file that cannot be read is written again.
+		recallGone(p, readLock(&problem.Reporter{Fset: r.Fset, Dir: r.Dir}, p.Dir))
+		now := lockOf(p)
+		return output.File{Path: now.path, Text: now.text()}
 	}
+	old := readLock(r, p.Dir)
+	recallShapes(r, p, old)
+	recallGone(p, old)
 	now := lockOf(p)
-	if old != nil {
-		comparison{r, old, now}.refuse()
-	}
+	comparison{r, old, now}.refuse()
 	return output.File{Path: now.path, Text: now.text()}
 }
 
@@ -50,6 +53,7 @@ func (c comparison) refuse() {
 		c.indexes(was, is)
 		c.counters(was, is)
 		c.events(was, is)
+		c.history(was, is)
 	}
 }
 
@@ -63,7 +67,7 @@ func (c comparison) modelGone(was *lockedModel) {
 	if heir := c.heir(was); heir != nil {
 		remedy = fmt.Sprintf("if it is %s now, say `kv:\"model,was=%s\"` there on a field _ struct{}", heir.name, was.name)
 	}
-	c.gone(was.line, "no model is stored as %s anymore, and its records would be left behind: %s; if they are not needed, run kvgen -accept", was.name, remedy)
+	c.gone(was.line, "no model is stored as %s anymore, and its records would be left behind: %s; if they are not needed, run kvgen -accept, and call DropModel of the DB with that name", was.name, remedy)
 }
 
 // heir returns the new model that shares the most fields with was, nil if none
@@ -168,7 +172,7 @@ func (c comparison) indexes(was, is *lockedModel) {
 		now, ok := find(is.indexes, x.name)
 		switch {
 		case !ok:
-			c.gone(x.line, "no index of %s is stored as %s anymore (%s), and its entries would be left behind: if it was renamed, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept",
+			c.gone(x.line, "no index of %s is stored as %s anymore (%s), and its entries would be left behind: if it was renamed, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept, and Rebuild drops them",
 				is.source.Name, x.name, x.form, x.name, x.name)
 		case entries(now.form) != entries(x.form):
 			c.At(now.pos, "the index stored as %s was %s and is %s: its entries would be misread; give it a name of its own by name=, or run kvgen -accept and rebuild it",
@@ -191,9 +195,17 @@ func (c comparison) events(was, is *lockedModel) {
 func (c comparison) counters(was, is *lockedModel) {
 	for _, x := range was.counters {
 		if _, ok := find(is.counters, x.name); !ok {
-			c.gone(x.line, "no counter of %s is stored as %s anymore, and its numbers would be left behind: if it was renamed, say was=%s there; if it is not needed, run kvgen -accept",
+			c.gone(x.line, "no counter of %s is stored as %s anymore, and its numbers would be left behind: if it was renamed, say was=%s there; if it is not needed, run kvgen -accept, and Rebuild drops them",
 				is.source.Name, x.name, x.name)
 		}
+	}
+}
+
+// history reports earlier bodies of records that nothing reads anymore.
+func (c comparison) history(was, is *lockedModel) {
+	if len(was.history) > 0 && len(is.history) == 0 {
+		c.gone(was.history[0].line, "%s has no history anymore, and the earlier bodies of its records would be left behind: say history=%s again; if they are not needed, run kvgen -accept, and Rebuild drops them",
+			is.source.Name, was.history[0].form)
 	}
 }
 

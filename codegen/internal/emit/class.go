@@ -144,6 +144,7 @@ func (w *printer) kept(m *model.Model) {
 	if m.Forget {
 		w.printf("Forget: true,\n")
 	}
+	w.gone(m)
 	if len(m.Counters) == 0 {
 		return
 	}
@@ -157,6 +158,25 @@ func (w *printer) kept(m *model.Model) {
 		w.printf("{Name: %q, %sSet: func(%s *%s, n int64) { %s.%s = %s }},\n", c.Stored, derived, v, typ, v, c.Field, w.number(c))
 	}
 	w.printf("},\n")
+}
+
+// gone writes what m once had.
+func (w *printer) gone(m *model.Model) {
+	g := m.Gone
+	if len(g.Indexes)+len(g.Counters) == 0 && !g.History {
+		return
+	}
+	var parts []string
+	if len(g.Indexes) > 0 {
+		parts = append(parts, fmt.Sprintf("Indexes: %#v", g.Indexes))
+	}
+	if len(g.Counters) > 0 {
+		parts = append(parts, fmt.Sprintf("Counters: %#v", g.Counters))
+	}
+	if g.History {
+		parts = append(parts, "History: true")
+	}
+	w.printf("Gone: %s.Gone{%s},\n", w.names.runtime("kvmodel"), strings.Join(parts, ", "))
 }
 
 // number returns n as a value of the counter's field.

@@ -43,12 +43,19 @@ type Model struct {
 	History    int  // how many bodies are kept; 0: none
 	Forget     bool // a deletion takes the history along
 	Counters   []*Counter
+	Gone       Gone // what it once had, as kvgen.lock says
 
 	// The fields that the library fills in, "" where there is none.
 	VersionField, Created, Updated, Expires string
 
 	Pos     token.Pos
 	Methods map[string]types.Type // what each method returns that generated code calls
+}
+
+// Gone is what a model once had and may still be stored, by stored names, sorted.
+type Gone struct {
+	Indexes, Counters []string
+	History           bool
 }
 
 // A Key is a key type that kvgen writes.

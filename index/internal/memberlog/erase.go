@@ -1,6 +1,7 @@
 package memberlog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -36,7 +37,13 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place, id string, rev uint
 	}
 	n := h.parts[h.find(hashOf(id))].name
 	get := []kv.Op{kv.OpGet(l.key(place, n))}
+	if h.indexOf(name{}) < 0 {
+		get = append(get, kv.OpGet(l.key(place, name{})))
+	}
 	if err := s.Do(ctx, get); err != nil {
+		return false, err
+	}
+	if err := eraseRetired(ctx, s, get[1:]); err != nil {
 		return false, err
 	}
 	if absent(&get[0]) {
@@ -62,6 +69,19 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place, id string, rev uint
 		return false, errAgain
 	}
 	return l.ends(h, rows), err
+}
+
+// eraseRetired removes what follows the mark of a first segment that was retired, if first
+// has one that was read: writers that did not know of others have appended to it.
+func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
+	if len(first) == 0 || absent(&first[0]) || bytes.Equal(first[0].Result.Value, retired) {
+		return nil
+	}
+	_, err := kv.One(ctx, s, kv.OpSwap(first[0].Key, first[0].Result.Version, retired))
+	if kv.Raced(err) {
+		return errAgain
+	}
+	return err
 }
 
 // without returns the rows of g that count, less what it says of id up to rev, and

@@ -55,6 +55,26 @@ func TestErase_LeavesWhatIsNewerAndOthers(t *testing.T) {
 	})
 }
 
+// A writer that does not know that the list is divided has appended behind the mark.
+func TestErase_TakesWhatStandsBehindARetiredSegment(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
+		ctx := t.Context()
+		l, wait := prompt(s, small)
+		fill(t, l, wait, 200)
+		key := l.key(place, name{})
+		if r, err := kv.One(ctx, mem, kv.OpGet(key)); err != nil || !isRetired(r.Value) {
+			t.Fatalf("the first segment is %q, %v; want it retired", r.Value, err)
+		}
+		_, err := kv.One(ctx, mem, kv.OpAppend(key, []byte("jane")))
+		must(t, err)
+		_, err = l.Erase(ctx, s, place, "jane", 1)
+		must(t, err)
+		if r, err := kv.One(ctx, mem, kv.OpGet(key)); err != nil || string(r.Value) != string(retired) {
+			t.Errorf("the first segment is %q, %v; want just the mark", r.Value, err)
+		}
+	})
+}
+
 // An entry that is added between the reading of a list and the drop of its key stays.
 func TestErase_AnEntryThatComesInBetweenStays(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {

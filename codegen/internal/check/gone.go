@@ -1,0 +1,73 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/ringtree/ringtree/codegen/internal/model"
+)
+
+// The kinds of what a model once had, as the lock file names them.
+const (
+	goneIndex   = "index"
+	goneCounter = "counter"
+	goneHistory = "history"
+)
+
+// recallGone gives the models of p what they once had, by old, and do not have any more.
+func recallGone(p *model.Package, old *lock) {
+	for _, m := range p.Models {
+		was := old.model(m.Stored)
+		if was == nil {
+			continue
+		}
+		for _, x := range slices.Concat(was.gone, asGone(goneIndex, was.indexes), asGone(goneCounter, was.counters), asGone(goneHistory, was.history)) {
+			noteGone(m, x.name, x.form)
+		}
+		slices.Sort(m.Gone.Indexes)
+		slices.Sort(m.Gone.Counters)
+	}
+}
+
+// asGone returns items of a kind as the lock file names them once they are gone.
+func asGone(kind string, items []lockedItem) (gone []lockedItem) {
+	for _, it := range items {
+		gone = append(gone, lockedItem{name: kind, form: it.name})
+	}
+	return gone
+}
+
+// noteGone notes that m once had what kind and name say, unless it has it now.
+func noteGone(m *model.Model, kind, name string) {
+	switch kind {
+	case goneIndex:
+		has := slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name })
+		m.Gone.Indexes = with(m.Gone.Indexes, name, has)
+	case goneCounter:
+		has := slices.ContainsFunc(m.Counters, func(c *model.Counter) bool { return c.Stored == name })
+		m.Gone.Counters = with(m.Gone.Counters, name, has)
+	case goneHistory:
+		m.Gone.History = m.History == 0
+	}
+}
+
+// with returns names with name, unless it is there or not wanted.
+func with(names []string, name string, unwanted bool) []string {
+	if unwanted || slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// goneOf returns g for the lock file.
+func goneOf(g *model.Gone) (items []lockedItem) {
+	for _, name := range g.Counters {
+		items = append(items, lockedItem{name: goneCounter, form: name})
+	}
+	if g.History {
+		items = append(items, lockedItem{name: goneHistory})
+	}
+	for _, name := range g.Indexes {
+		items = append(items, lockedItem{name: goneIndex, form: name})
+	}
+	return items
+}

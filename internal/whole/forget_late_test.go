@@ -1,0 +1,101 @@
+package whole_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// Another process changes the person's work while that is purged, and one of its requests
+// arrives late: in the middle of the Purge, or after it. What the pages say to do then, to
+// purge once more, leaves nothing.
+func TestSweep_AfterALateRequestASecondPurgeLeavesNothing(t *testing.T) {
+	var count, at, run int
+	world := kvtest.World{MaxSteps: 1_000_000, Fault: func(m kvtest.Moment) kvtest.Fault {
+		if m.Client != "other" {
+			return kvtest.None
+		}
+		if count++; count == at {
+			return kvtest.Late
+		}
+		return kvtest.None
+	}}
+	for _, w := range worlds[:2] {
+		t.Run(w.name, func(t *testing.T) {
+			world.Powers = w.powers
+			proof.Sweep(t, 10, world, func(sim *kvtest.Sim) {
+				run++
+				count, at = 0, 1+run*17%120
+				sim.Do("first", func(s kv.Store) {
+					l := opened(s)
+					liveOn(t, l)
+					must(t, l.DB.Close(ctx))
+				})
+				sim.Go("other", func(s kv.Store) {
+					l := opened(s)
+					for i := range 4 {
+						// It may come to nothing, and the work may be gone.
+						_, _ = l.Works.Update(ctx, person, func(w *whole.Work) error {
+							w.Slug, w.Author, w.Tags = fmt.Sprint(person, "other", i), fmt.Sprint(person, "other", i), []string{"all", fmt.Sprint(person, "other", i)}
+							w.Price, w.Title = w.Price+10, fmt.Sprint(person, "other", i)
+							return nil
+						})
+					}
+					time.Sleep(90 * time.Minute)
+					_ = l.DB.Close(ctx)
+				})
+				sim.Go("purger", func(s kv.Store) {
+					l := opened(s)
+					for _, wait := range []time.Duration{0, time.Minute, 2 * time.Hour} {
+						time.Sleep(wait)
+						purge(t, l)
+					}
+					must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
+					purge(t, l)
+					must(t, l.DB.Close(ctx))
+				})
+				sim.Wait()
+				if left := slices.DeleteFunc(tracesOf(t, sim.Store()), isOfNoCommit); len(left) > 0 {
+					t.Errorf("request %d was late; what is left: %q", at, left)
+				}
+			})
+		})
+	}
+}
+
+// isOfNoCommit reports whether trace is in a list or a ring where the record would have
+// come to if a change had committed. Nothing leads there once that is cleaned up.
+func isOfNoCommit(trace string) bool {
+	key, _, _ := strings.Cut(trace, "=")
+	return strings.Contains(key, person+"other") && (strings.HasPrefix(key, "l:") || strings.HasPrefix(key, "t:"))
+}
+
+// opened is a library in s.
+func opened(s kv.Store) *whole.Library {
+	l, err := whole.Open(s, kvmodel.Clock(time.Now))
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// purge purges the person's work. Others that change it may be faster for a while.
+func purge(t *testing.T, l *whole.Library) {
+	t.Helper()
+	var err error
+	for range 10 {
+		if err = l.Works.Purge(ctx, person); err == nil || !errors.Is(err, kv.ErrConflict) {
+			break
+		}
+	}
+	must(t, err)
+}

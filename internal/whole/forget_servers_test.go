@@ -1,0 +1,78 @@
+package whole_test
+
+import (
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// lister returns a store to look through, for as long as the test runs, and another client
+// of it for the library, which closes it.
+func lister(t *testing.T, k kind) (look, use kv.Store) {
+	t.Helper()
+	if k.atomic {
+		s, err := boltkv.Open(filepath.Join(t.TempDir(), "whole.db"), boltkv.Options{})
+		must(t, err)
+		t.Cleanup(func() { s.Close() })
+		return s, still{s, kv.PowersOf(s)}
+	}
+	servers.Need(t, kin[k.name].program)
+	p, err := kin[k.name].start()
+	must(t, err)
+	t.Cleanup(p.Stop)
+	look, err = kin[k.name].open(p.Addr)
+	must(t, err)
+	t.Cleanup(func() { look.Close() })
+	use, err = kin[k.name].open(p.Addr)
+	must(t, err)
+	return look, use
+}
+
+// What every key of a real store holds is looked at.
+func TestForget_RealStoresKeepNoByte(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			look, use := lister(t, k)
+			var ahead atomic.Int64
+			l, err := whole.Open(use, kvmodel.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+			must(t, err)
+			defer func() { must(t, l.DB.Close(ctx)) }()
+
+			liveOn(t, l)
+			if traces := strings.Join(tracesOf(t, look), "\n"); !strings.Contains(traces, "u:Work:BySlug:"+person) {
+				t.Errorf("of someone who is there, this was found:\n%s", traces)
+			}
+			must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
+			must(t, l.Works.Purge(ctx, person))
+			if diff := cmp.Diff([]string(nil), tracesOf(t, look)); diff != "" {
+				t.Errorf("what a Purge has left (-want +got)\n%s", diff)
+			}
+
+			must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Price: 7, Until: time.Now().Add(48 * time.Hour)}))
+			must(t, l.DB.Flush(ctx))
+			must(t, l.Offers.Delete(ctx, "7"))
+			must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "next"})) // The journal goes on.
+			must(t, l.DB.Flush(ctx))
+			ahead.Store(int64(2 * time.Hour))
+			for range 50 {
+				must(t, l.DB.Repair(ctx))
+				if len(tracesOf(t, look)) == 0 {
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			t.Errorf("after the second cleaning of a Delete there are %q", tracesOf(t, look))
+		})
+	}
+}

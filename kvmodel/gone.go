@@ -1,0 +1,322 @@
+package kvmodel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A release may leave out an index, a counter, a history or a whole model of the one
+// before. What it kept is dropped when someone says so, by Rebuild or DropModel: until
+// then the release can be rolled back. An older release never drops what it does not
+// know, since only kvgen.lock of a newer one says that it is gone.
+//
+// Whatever an index kept begins with one of a few keys, so the keys of the store are
+// looked through. Each item is removed as it was read.
+
+// Gone is what earlier releases kept for a model and this one does not, by stored names.
+// kvgen writes it from kvgen.lock.
+type Gone struct {
+	Indexes, Counters []string
+	History           bool
+}
+
+var (
+	indexClasses   = []string{"u", "l", "t", "per", "rank"}
+	counterClasses = []string{"n", "c"}
+	modelClasses   = []string{"r", "all", "h", "e", "u", "l", "t", "per", "n", "c", "rank"}
+	modelItems     = []string{"ids", "built", "rebuild", "rebuilt", "build", "seq"}
+)
+
+// begins returns what the keys begin with under which g was kept for model.
+func (g *Gone) begins(model string) (all []string) {
+	for _, name := range g.Indexes {
+		for _, class := range indexClasses {
+			all = append(all, class+":"+kv.JoinText(model, name)+":")
+		}
+		for _, board := range []string{name, name + ".ends"} {
+			all = append(all, "rank:"+treeName(kv.JoinText(model, board))+":")
+		}
+	}
+	for _, name := range g.Counters {
+		for _, class := range counterClasses {
+			all = append(all, class+":"+kv.JoinText(model, name)+":")
+		}
+	}
+	if g.History {
+		all = append(all, "h:"+kv.JoinText(model)+":")
+	}
+	return all
+}
+
+// treeName returns how the keys of a ranking's tree name it: by a hash if the name is
+// long.
+func treeName(name string) string {
+	const long, kept, hashed = 32, 12, 18
+	if len(name) <= long {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:kept] + "#h" + base32.HexEncoding.EncodeToString(sum[:])[:hashed]
+}
+
+// without takes what g names out of env, and reports whether there was any of it.
+func (g *Gone) without(env *envelope.Envelope) (change bool) {
+	names := g.Indexes
+	if g.History {
+		names = append(slices.Clone(names), historyMark)
+	}
+	for _, name := range names {
+		change = env.DropMark(name) || change
+	}
+	left := slices.DeleteFunc(slices.Clone(env.Lost), func(t envelope.Touched) bool { return slices.Contains(g.Indexes, t.Index) })
+	change = change || len(left) < len(env.Lost)
+	env.Lost = left
+	return change
+}
+
+// cleanGone takes what is gone out of the records under keys and their tombstones.
+func (m *model[T]) cleanGone(ctx context.Context, keys []string) error {
+	for some := range slices.Chunk(keys, recordsAtOnce) {
+		for tries := 0; len(some) > 0; tries++ {
+			if tries == maxTries {
+				return fmt.Errorf("%s: %w", kv.Quote(some[0]), kv.ErrConflict)
+			}
+			var err error
+			if some, err = m.cleanOnce(ctx, some); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cleanOnce is one try of cleanGone. It returns the keys of the records that have changed
+// meanwhile.
+func (m *model[T]) cleanOnce(ctx context.Context, keys []string) (changed []string, err error) {
+	results, err := kv.GetAll(ctx, m.db.store, keys...)
+	if err != nil {
+		return nil, err
+	}
+	var swaps []kv.Op
+	for i, r := range results {
+		if r.Err != nil {
+			continue
+		}
+		env, err := envelope.Decode(r.Value)
+		if err != nil || !m.gone.without(env) {
+			continue // What is damaged is left as it is.
+		}
+		m.db.recent.Drop(keys[i])
+		swaps = append(swaps, kv.OpSwap(keys[i], r.Version, env.Encode(nil)).For(m.ttl(env)))
+	}
+	err = m.db.store.Do(ctx, swaps)
+	for i := range swaps {
+		if kv.Raced(swaps[i].Err()) {
+			changed = append(changed, swaps[i].Key)
+		}
+	}
+	return changed, err
+}
+
+// dropGone removes what is gone, once no process keeps it any more.
+func (m *model[T]) dropGone(ctx context.Context) error {
+	begins := m.gone.begins(m.name)
+	if len(begins) == 0 {
+		return nil
+	}
+	if err := m.db.awaitWithout(ctx, m.name, m.keepsMore); err != nil {
+		return m.failure("rebuild", err)
+	}
+	err := m.db.eachKey(ctx, "r:"+kv.JoinText(m.name)+":", func(keys []string) error { return m.cleanGone(ctx, keys) })
+	if err != nil {
+		return m.failure("rebuild", err)
+	}
+	return m.failure("rebuild", m.db.drop(ctx, begins, isOfModel))
+}
+
+// keepsMore reports whether shape is of m, and of a release that keeps an index which m
+// does not have.
+func (m *model[T]) keepsMore(shape string) bool {
+	hashes, ok := strings.CutPrefix(shape, m.name+"=")
+	if !ok || len(hashes) == olderHash {
+		return m.isOlder(shape)
+	}
+	own, _ := strings.CutPrefix(shapeOf(m.name, m.definitions()), m.name+"=")
+	for ; len(hashes) >= hashLen; hashes = hashes[hashLen:] {
+		if !strings.Contains(own, hashes[:hashLen]) {
+			return true
+		}
+	}
+	return false
+}
+
+// DropModel removes all that is stored of a model, by its stored name, that no release
+// in use has any more: its records, and whatever its indexes, counters and history kept.
+// A program that has the model gets an ErrInvalid. DropModel waits up to a minute for
+// processes that have it to end, and then returns an ErrConflict. It reads all keys of
+// the store. After any error, call it again.
+func (db *DB) DropModel(ctx context.Context, name string) error {
+	if err := db.Writable(); err != nil {
+		return err
+	}
+	if m := db.model(name); name == "" || m != nil {
+		return fmt.Errorf("drop model %s: %w: this program has it", kv.Quote(name), ErrInvalid)
+	}
+	db.noteGone(name)
+	has := func(shape string) bool { return strings.HasPrefix(shape, name+"=") }
+	if err := db.awaitWithout(ctx, name, has); err != nil {
+		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
+	}
+	var begins []string
+	for _, class := range modelClasses {
+		begins = append(begins, class+":"+kv.JoinText(name)+":")
+	}
+	if err := db.drop(ctx, begins, isOfModel); err != nil {
+		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
+	}
+	// These go last: until then the model is there.
+	var ops []kv.Op
+	for _, class := range modelItems {
+		ops = append(ops, kv.OpDelete(class+":"+kv.JoinText(name)))
+	}
+	if err := db.store.Do(ctx, ops); err != nil {
+		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
+	}
+	return nil
+}
+
+// isOfModel reports whether key is of a model. A tree without records may have the name
+// of a model.
+func isOfModel(key string) bool {
+	parts := strings.SplitN(key, ":", 4)
+	if parts[0] != "rank" || len(parts) < 3 {
+		return true
+	}
+	isEpoch := parts[2] != "" && strings.Trim(parts[2], "0123456789") == ""
+	return !isEpoch && !slices.Contains([]string{"meta", "edge", "lease", "i"}, parts[2])
+}
+
+// awaitWithout returns when no other process lives one of whose shapes keeps accepts. An
+// ErrConflict names one that does not end.
+func (db *DB) awaitWithout(ctx context.Context, model string, keeps func(shape string) bool) error {
+	if db.atomic != nil {
+		return nil // No one else has the store.
+	}
+	for range otherTries {
+		living, err := db.keeper(ctx, keeps)
+		if err != nil || living == "" {
+			return err
+		}
+		if !kv.Sleep(ctx, time.Second) {
+			return fmt.Errorf("%w: process %s still keeps more of %s: end it first", kv.ErrConflict, living, model)
+		}
+	}
+	return fmt.Errorf("%w: another process still keeps more of %s: end it first", kv.ErrConflict, model)
+}
+
+// keeper returns another process that lives one of whose shapes keeps accepts, or "".
+func (db *DB) keeper(ctx context.Context, keeps func(shape string) bool) (string, error) {
+	all, err := journal.Others(ctx, db.store, db.journal.IsOwn, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, other := range all {
+		tick, shapes, err := other.Head()
+		if err != nil {
+			return "", err
+		}
+		if slices.ContainsFunc(shapes, keeps) && !db.repairer.IsDead(other.Process, tick) {
+			return other.Process, nil
+		}
+	}
+	return "", nil
+}
+
+// dropPasses is how often the keys are looked through: a store may miss some that move,
+// and requests that were under way may arrive.
+const dropPasses = 3
+
+// drop removes the items whose keys begin with one of begins and that is agrees to, until
+// there are none.
+func (db *DB) drop(ctx context.Context, begins []string, is func(key string) bool) error {
+	for range dropPasses {
+		found := false
+		for _, begin := range begins {
+			err := db.eachKey(ctx, begin, func(some []string) error {
+				some = slices.DeleteFunc(slices.Clone(some), func(key string) bool { return !is(key) })
+				found = found || len(some) > 0
+				return db.dropKeys(ctx, some)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if !found {
+			return nil
+		}
+	}
+	return nil
+}
+
+// eachKey calls f with the keys of the store that begin with begin.
+func (db *DB) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
+	keys := kv.PowersOf(db.store).Keys
+	if keys == nil {
+		db.log.Warn("ringtree: this store cannot list its keys: what a release has removed stays there", "begin", begin)
+		return nil
+	}
+	return keys(ctx, begin, f)
+}
+
+// dropKeys removes what is read under keys.
+func (db *DB) dropKeys(ctx context.Context, keys []string) error {
+	for some := range slices.Chunk(keys, recordsAtOnce) {
+		results, err := kv.GetAll(ctx, db.store, some...)
+		if err != nil {
+			return err
+		}
+		var drops []kv.Op
+		for i, r := range results {
+			if r.Err == nil {
+				drops = append(drops, kv.OpDrop(some[i], r.Version))
+			}
+			db.recent.Drop(some[i])
+		}
+		if err := db.store.Do(ctx, drops); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteGone lets repair finish lines of what is gone, by doing nothing.
+func (db *DB) noteGone(name string) {
+	db.mu.Lock()
+	db.gone[name] = true
+	db.mu.Unlock()
+	db.knowsMore()
+}
+
+// repairs returns what repairs lines under name, nil if this process knows nothing of it.
+func (db *DB) repairs(name string) dataClass {
+	if m := db.model(name); m != nil {
+		return m
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	model, isNote := strings.CutPrefix(name, "rank:")
+	model, _, _ = strings.Cut(model, ":")
+	if db.gone[name] || isNote && db.gone[model] {
+		return notes{func(context.Context, kv.Store, []string) error { return nil }}
+	}
+	return nil
+}

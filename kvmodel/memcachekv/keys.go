@@ -1,0 +1,116 @@
+package memcachekv
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+const (
+	// keysAtOnce is how many keys are handed on at once.
+	keysAtOnce = 1000
+
+	// dumpTries is how often a server is asked whose crawler is at work.
+	dumpTries = 20
+
+	// dumpPause is how long to wait in between.
+	dumpPause = 100 * time.Millisecond
+)
+
+// errCrawling: the server looks through its items for someone else.
+var errCrawling = errors.New("its crawler is busy")
+
+// keys is the power of that name. Each server lists its items with a command that its
+// LRU crawler carries out, so it needs memcached 1.5 with that crawler on, as it is by
+// default. It may miss an item that is read or moved within the server meanwhile.
+func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
+	for _, srv := range s.servers {
+		found, err := srv.keys(ctx, begin)
+		if err != nil {
+			return err
+		}
+		for len(found) > 0 {
+			some := found[:min(keysAtOnce, len(found))]
+			if err := f(some); err != nil {
+				return err
+			}
+			found = found[len(some):]
+		}
+	}
+	return nil
+}
+
+// keys returns the keys on s that begin with begin.
+func (s *server) keys(ctx context.Context, begin string) (found []string, err error) {
+	for range dumpTries {
+		if found, err = s.dump(ctx, begin); !errors.Is(err, errCrawling) || !kv.Sleep(ctx, dumpPause) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, s.failure(ctx, kv.ErrUnavailable, err)
+	}
+	return found, nil
+}
+
+// dump asks for the keys once, on a connection of its own.
+func (s *server) dump(ctx context.Context, begin string) (found []string, err error) {
+	if s.isClosed() {
+		return nil, errClosed
+	}
+	conn, err := s.connect(ctx, s.addr)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := io.WriteString(conn, "lru_crawler metadump all\r\n"); err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(conn)
+	for {
+		line, err := s.dumped(conn, in)
+		if err != nil || line == "END" {
+			return found, err
+		}
+		key, err := keyIn(line)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(key, begin) {
+			found = append(found, key)
+		}
+	}
+}
+
+// dumped returns the next line of a dump.
+func (s *server) dumped(conn net.Conn, in *bufio.Reader) (string, error) {
+	if in.Buffered() == 0 {
+		if err := conn.SetReadDeadline(time.Now().Add(s.opts.Timeout)); err != nil {
+			return "", err
+		}
+	}
+	line, err := in.ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// keyIn returns the key that a line of a dump names.
+func keyIn(line string) (string, error) {
+	if strings.HasPrefix(line, "BUSY") {
+		return "", errCrawling
+	}
+	escaped, ok := strings.CutPrefix(line, "key=")
+	if !ok {
+		return "", fmt.Errorf("it does not list its keys: %q", line)
+	}
+	escaped, _, _ = strings.Cut(escaped, " ")
+	return url.PathUnescape(escaped)
+}
