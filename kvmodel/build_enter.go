@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
@@ -95,10 +96,11 @@ func (b *building[T]) enterLines(ctx context.Context) error {
 	if b.numbers != nil {
 		return nil
 	}
-	open, err := journal.CreatedIDs(ctx, b.db.store, b.name)
-	if err != nil {
-		return err
+	open, damaged := journal.CreatedIDs(ctx, b.db.store, b.name)
+	if damaged != nil && !wire.IsCorrupt(damaged) {
+		return damaged
 	}
+	b.unread = damaged
 	for ids := range slices.Chunk(open, recordsAtOnce) {
 		if _, err := b.enterBatch(ctx, ids, b.state.Reached, 0); err != nil {
 			return err

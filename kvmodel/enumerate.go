@@ -6,9 +6,11 @@ import (
 	"strconv"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 )
 
 // recordsAtOnce is how many records are read in one trip of an enumeration.
@@ -41,16 +43,16 @@ func (m *model[T]) archive(ctx context.Context, ids []string) error {
 
 // eachID calls f with the ids of all records there may be, in batches, each id
 // once. f returns how many of the records exist: if that is few, the enumeration is
-// compacted in the background.
+// compacted in the background. An ErrCorrupt comes when the others were given.
 func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
 	if m.numbers != nil {
 		return m.eachNumber(ctx, f)
 	}
 	// A line is deleted only after its id is in a chunk, so reading the lines
 	// first misses none.
-	open, err := journal.CreatedIDs(ctx, m.db.store, m.name)
-	if err != nil {
-		return err
+	open, damaged := journal.CreatedIDs(ctx, m.db.store, m.name)
+	if damaged != nil && !wire.IsCorrupt(damaged) {
+		return damaged
 	}
 	head, exists, err := m.built.Head(ctx)
 	if err != nil || !exists {
@@ -65,7 +67,7 @@ func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, e
 	if err == nil && head.Exists() {
 		m.upkeep(walked, live)
 	}
-	return err
+	return work.FirstError(err, damaged)
 }
 
 // upkeep compacts the enumeration in the background if few of the ids of a walk are live.
@@ -112,6 +114,11 @@ func (m *model[T]) alive(ctx context.Context, ids []string) ([]bool, error) {
 // lost.
 func (m *model[T]) accept(ctx context.Context) error {
 	return m.failure("accept", m.built.Accept(ctx))
+}
+
+func (m *model[T]) distrust(ctx context.Context) error {
+	_, err := m.built.Distrust(ctx)
+	return err
 }
 
 // living returns how many of recs exist, or may.

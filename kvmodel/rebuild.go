@@ -83,6 +83,7 @@ type building[T any] struct {
 	builders map[string]plug.Builder // the indexes, by name, that build themselves
 	fencing  bool                    // requests may be under way of a process that lacks an index
 	damaged  map[string]error        // records that could not be entered, by their ids
+	unread   error                   // an ErrCorrupt: there may be records that nothing else names
 }
 
 // buildOnce is one try of build. From B2 on, a process that lacks an index takes it out
@@ -193,7 +194,7 @@ func (b *building[T]) steps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(b.missing()) > 0 && b.damaged != nil {
+	if len(b.missing()) > 0 && b.leftOut() != nil {
 		return b.leftOut() // An index that never had them must not pass for whole.
 	}
 	if err := b.buildAll(ctx); err != nil {
@@ -314,15 +315,18 @@ func (b *building[T]) whole(recs []*plug.Seen[T]) (whole []*plug.Seen[T]) {
 	return whole
 }
 
-// leftOut returns an ErrCorrupt that names the records which could not be entered, nil
-// if there were none.
+// leftOut returns an ErrCorrupt that names the records which could not be entered, and what
+// else may have named some, nil if there was none of these.
 func (b *building[T]) leftOut() error {
 	var errs []error
+	if b.unread != nil {
+		errs = append(errs, b.unread)
+	}
 	for _, id := range slices.Sorted(maps.Keys(b.damaged)) {
 		errs = append(errs, b.damaged[id])
 	}
 	if err := joined(errs); err != nil {
-		return fmt.Errorf("%d records are left out: %w", len(errs), err)
+		return fmt.Errorf("%d items are left out: %w", len(errs), err)
 	}
 	return nil
 }

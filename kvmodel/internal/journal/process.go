@@ -43,13 +43,16 @@ func Others(ctx context.Context, s kv.Store, own func(process string) bool, know
 }
 
 // Head returns the tick and the shapes of the process, none if its head is gone. One that
-// is being removed has the tick 0.
+// is being removed has the tick 0, and so has one that is damaged, which is an ErrCorrupt.
 func (o Other) Head() (tick uint64, shapes []string, err error) {
 	if o.head.Err != nil {
 		return 0, nil, nil
 	}
-	h, err := decodeHead(o.head.Value)
-	return h.sign(), h.shapes, err
+	h, err := readHead(o.Process, o.head.Value)
+	if err != nil {
+		return 0, nil, err
+	}
+	return h.sign(), h.shapes, nil
 }
 
 // listProcess puts process into the list of processes or takes it out.
