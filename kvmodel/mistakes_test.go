@@ -256,7 +256,7 @@ func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
 			shape, "	if !m.isOlder(shape) {\n		return nil\n", "	if true {\n		return nil\n",
 		),
 		proof.Wrong("what an older release keeps is doubted, too",
-			item, "(s.token != \"\" || !s.kept)", "(s.token != \"\" || s.kept || true)",
+			item, "s.token != \"\" || !s.kept", "(s.token != \"\" || s.kept || true)",
 		),
 		proof.Wrong("an older release with the same indexes counts as one with others",
 			shape, "len(hash) == olderHash && shape != m.olderShape()", "len(hash) == olderHash",

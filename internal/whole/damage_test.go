@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -205,6 +207,9 @@ func TestMatrix_OfDamage_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	wants := wanted{}
 	wrongs := map[string][]string{}
 	for c := range proof.Part(t, few, all) {
+		if re := os.Getenv("ONLY"); re != "" && !regexp.MustCompile(re).MatchString(c.world.name+" "+c.class+" "+c.column()) {
+			continue
+		}
 		verdicts, wrong, says := c.judge(t, stores[c.world.name], wants)
 		if _, ok := unnoticed[c.class]; ok && *c.flip == toDigit {
 			unseen.add(c, verdicts)
