@@ -81,13 +81,18 @@ func (b *building[T]) enterRest(ctx context.Context) error {
 		live += n
 		return err
 	})
+	if wire.IsCorrupt(err) {
+		b.unread, err = wire.JoinCorrupt(b.unread, err), nil
+	}
 	if err != nil {
 		return err
 	}
 	if begun == (enumeration.Reached{}) {
 		b.upkeep(walked, live)
 	}
-	b.state.Stage = build.Entered
+	if b.unread == nil {
+		b.state.Stage = build.Entered // Otherwise the next build reads again what this one could not.
+	}
 	return b.keep(ctx)
 }
 
@@ -244,8 +249,8 @@ func (b *building[T]) meetEarlier(ctx context.Context, to enumeration.Reached) e
 		}
 		return nil
 	})
-	if errors.Is(err, errStop) {
-		return nil
+	if errors.Is(err, errStop) || wire.IsCorrupt(err) {
+		return nil // What cannot be read was not entered either.
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // recordsAtOnce is how many records are read in one trip of an enumeration.
@@ -38,7 +39,24 @@ func (m *model[T]) archive(ctx context.Context, ids []string) error {
 	if err := m.built.Begun(ctx); err != nil {
 		return err
 	}
-	return m.all.Put(ctx, m.db.store, ids)
+	err := m.all.Put(ctx, m.db.store, ids)
+	if wire.IsCorrupt(err) {
+		if err = m.built.Mend(ctx, m.db.store); err == nil {
+			err = m.all.Put(ctx, m.db.store, ids)
+		}
+	}
+	return err
+}
+
+// list adds the id to the enumeration in the transaction s.
+func (m *model[T]) list(ctx context.Context, s kv.Store, id string) (enumeration.Growth, error) {
+	grown, err := m.all.Add(ctx, s, []string{id})
+	if wire.IsCorrupt(err) {
+		if err = m.built.Mend(ctx, s); err == nil {
+			grown, err = m.all.Add(ctx, s, []string{id})
+		}
+	}
+	return grown, err
 }
 
 // eachID calls f with the ids of all records there may be, in batches, each id
@@ -70,8 +88,12 @@ func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, e
 	return work.FirstError(err, damaged)
 }
 
-// upkeep compacts the enumeration in the background if few of the ids of a walk are live.
+// upkeep compacts the enumeration in the background if few of the ids of a walk are live, and
+// mends what the walk has found.
 func (m *model[T]) upkeep(walked enumeration.Walked, live int) {
+	if len(walked.Mended) > 0 {
+		m.db.Soon(func(ctx context.Context) error { return m.all.Mend(ctx, m.db.store, walked.Mended) })
+	}
 	switch {
 	case walked.IDs > 0 && walked.IDs >= 2*live:
 		m.db.Soon(func(ctx context.Context) error { return m.all.Compact(ctx, m.db.store, m.alive) })

@@ -247,7 +247,7 @@ func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
 			birth, "v.version != 0 && v.birth == \"\" }", "v.version == 1 }",
 		),
 		proof.Wrong("what an older release has written is a loss",
-			birth, "	case v.head.Exists() && v.birth != \"\" && v.birth != v.head.Birth:", "	case v.head.Exists() && v.version != 0 && v.birth != v.head.Birth:",
+			birth, "	case v.head.Exists() && v.head.Damaged == nil && v.birth != \"\" && v.birth != v.head.Birth:", "	case v.head.Exists() && v.version != 0 && v.birth != v.head.Birth:",
 		),
 		proof.Wrong("a process of an older release counts as one with all indexes",
 			shape, "	if !ok || len(hashes) == olderHash {\n		return m.isOlder(shape)\n", "	if !ok || len(hashes) == olderHash {\n		return false\n",

@@ -46,6 +46,9 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 		// remembered, since the first write may come at any time.
 		return nil, err
 	}
+	if there.Damaged != nil && m.db.atomic == nil {
+		return nil, m.failure("the built item", fmt.Errorf("%w: %w", ErrNeedsRebuild, there.Damaged))
+	}
 	missing := plug.Without(m.definitions(), there.Whole)
 	if len(missing) > 0 && m.db.atomic != nil {
 		if err := m.writable(ctx); err != nil {
