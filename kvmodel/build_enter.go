@@ -165,7 +165,8 @@ func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (l
 			whole = append(whole, rec)
 		}
 	}
-	duplicates, err := b.enterAll(ctx, s, whole)
+	duplicates, damaged, err := b.enterAll(ctx, s, whole)
+	losers = slices.AppendSeq(losers, maps.Keys(damaged))
 	for _, d := range duplicates {
 		if !slices.Contains(losers, d.ID) {
 			losers = append(losers, d.ID)
@@ -175,22 +176,26 @@ func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (l
 }
 
 // enterAll makes the entries of recs in every index but the builders. It returns the
-// unique values that others hold.
-func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen[T]) (duplicates []Duplicate, err error) {
+// unique values that others hold, and the ErrCorrupts of indexes, by the ids of the records
+// that they keep out.
+func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen[T]) (duplicates []Duplicate, damaged map[string]error, err error) {
+	damaged = make(map[string]error)
 	taken := make([][]*TakenError, len(recs))
 	errs := kv.Each(ctx, s, recs, func(s kv.Store, i int, rec *plug.Seen[T]) (err error) {
 		taken[i], err = b.enter(ctx, s, rec)
 		return err
 	})
 	for i, err := range errs {
-		if err != nil {
-			return nil, err
+		if wire.IsCorrupt(err) {
+			damaged[recs[i].ID] = err
+		} else if err != nil {
+			return nil, nil, err
 		}
 		for _, t := range taken[i] {
 			duplicates = append(duplicates, Duplicate{recs[i].ID, t})
 		}
 	}
-	return duplicates, nil
+	return duplicates, damaged, nil
 }
 
 // enterLosers enters once more the records that were in conflict or damaged. It returns
@@ -203,9 +208,12 @@ func (b *building[T]) enterLosers(ctx context.Context) (*DuplicatesError, error)
 		if recs == nil {
 			return nil, err
 		}
-		duplicates, err := b.enterAll(ctx, b.db.store, b.whole(recs))
+		duplicates, damaged, err := b.enterAll(ctx, b.db.store, b.whole(recs))
 		if err != nil {
 			return nil, err
+		}
+		for id, err := range damaged {
+			b.leaveOut(id, err)
 		}
 		all.Records = append(all.Records, duplicates...)
 	}
