@@ -267,6 +267,37 @@ func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
 	})
 }
 
+// Each mistake makes damage reach further, or go unnoticed.
+func TestMistakes_OfWhatDamageMayDoAreNoticed(t *testing.T) {
+	const repair, birth, line = "kvmodel/internal/repair/repair.go", "kvmodel/internal/built/birth.go", "kvmodel/internal/journal/line.go"
+	proof.Mistakes(t, "./kvmodel", "TestDamage_", nil, []proof.Mistake{
+		proof.Wrong("lines that are lost leave indexes whole",
+			repair, "	if err := r.Lost(ctx, j.Process, models, j.Damaged); err != nil {", "	if err := error(nil); err != nil {",
+		),
+		proof.Wrong("a damaged journal stays as it is",
+			repair, "	return j.Clear(ctx, r.Store)\n", "	return nil\n",
+		),
+		proof.Wrong("the lines after a damaged one are not read",
+			line, "		before, data = data[:size], data[size:]", "		if before, data = data[:size], data[size:]; damaged != nil {\n			break\n		}",
+		),
+		proof.Wrong("an index is built without the records that a damaged item named",
+			"kvmodel/build_enter.go", "	b.unread = damaged\n", "	_ = b.unread\n",
+		),
+		proof.Wrong("a damaged built item names all indexes",
+			birth, "v.of, v.indexes, v.rings = wire.Corrupt(builtKey.Key(b.Model), err), \"\", \"\", nil, nil", "v.of, v.indexes, v.rings = wire.Corrupt(builtKey.Key(b.Model), nil), \"\", \"\", allWhole(b.Mine()), nil",
+		),
+		proof.Wrong("no one makes a damaged head again",
+			birth, "		return b.All.Remake(ctx, s, v.head, cmp.Or(v.birth, newBirth()))", "		return v.head.Damaged",
+		),
+		proof.Wrong("a chunk that is damaged is not told",
+			"kvmodel/internal/enumeration/walk.go", "		p.damaged, p.damagedAt = cmp.Or(p.damaged, c.damaged), n", "		p.damagedAt = n",
+		),
+		proof.Wrong("an entry that is damaged ends a rebuild",
+			"kvmodel/build_enter.go", "		if wire.IsCorrupt(err) {\n			damaged[recs[i].ID] = err\n		} else if err != nil {", "		if err != nil {",
+		),
+	})
+}
+
 func TestMistakes_OfTheLooksForTheDeadAreNoticed(t *testing.T) {
 	const watch, repair, sign = "kvmodel/watch.go", "kvmodel/internal/repair/repair.go", "kvmodel/internal/repair/sign.go"
 	proof.Mistakes(t, "./kvmodel", "TestRepair_(OnA|ALine|ALook|AProcess|Changes)|TestSweep_AReader", []string{"RINGTREE_SEEDS=60"}, []proof.Mistake{

@@ -169,8 +169,12 @@ func (w lossWorld) wrecked(t *testing.T) map[string][]byte {
 
 // damagedFirst are the classes that go test damages, and where.
 var damagedFirst = map[string]string{
-	"r Work":       "running",
+	"all Work":     "fresh",
+	"built Work":   "running",
+	"line":         "fresh",
 	"n Work Views": "fresh",
+	"procs":        "running",
+	"r Work":       "running",
 }
 
 func TestMatrix_OfDamage_EveryAnswerIsRightOrSaysSo(t *testing.T) {
