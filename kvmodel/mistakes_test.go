@@ -287,7 +287,7 @@ func TestMistakes_OfWhatDamageMayDoAreNoticed(t *testing.T) {
 			birth, "v.of, v.indexes, v.rings = wire.Corrupt(builtKey.Key(b.Model), err), \"\", \"\", nil, nil", "v.of, v.indexes, v.rings = wire.Corrupt(builtKey.Key(b.Model), nil), \"\", \"\", allWhole(b.Mine()), nil",
 		),
 		proof.Wrong("no one makes a damaged head again",
-			birth, "		return b.All.Remake(ctx, s, v.head, cmp.Or(v.birth, newBirth()))", "		return v.head.Damaged",
+			birth, "		return b.All.Remake(ctx, s, v.head, cmp.Or(v.birth, newBirth()))", "		_ = cmp.Or(v.birth, newBirth())\n		return v.head.Damaged",
 		),
 		proof.Wrong("a chunk that is damaged is not told",
 			"kvmodel/internal/enumeration/walk.go", "		p.damaged, p.damagedAt = cmp.Or(p.damaged, c.damaged), n", "		p.damagedAt = n",
