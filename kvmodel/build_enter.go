@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
@@ -80,13 +81,18 @@ func (b *building[T]) enterRest(ctx context.Context) error {
 		live += n
 		return err
 	})
+	if wire.IsCorrupt(err) {
+		b.unread, err = wire.JoinCorrupt(b.unread, err), nil
+	}
 	if err != nil {
 		return err
 	}
 	if begun == (enumeration.Reached{}) {
 		b.upkeep(walked, live)
 	}
-	b.state.Stage = build.Entered
+	if b.unread == nil {
+		b.state.Stage = build.Entered // Otherwise the next build reads again what this one could not.
+	}
 	return b.keep(ctx)
 }
 
@@ -95,10 +101,11 @@ func (b *building[T]) enterLines(ctx context.Context) error {
 	if b.numbers != nil {
 		return nil
 	}
-	open, err := journal.CreatedIDs(ctx, b.db.store, b.name)
-	if err != nil {
-		return err
+	open, damaged := journal.CreatedIDs(ctx, b.db.store, b.name)
+	if damaged != nil && !wire.IsCorrupt(damaged) {
+		return damaged
 	}
+	b.unread = damaged
 	for ids := range slices.Chunk(open, recordsAtOnce) {
 		if _, err := b.enterBatch(ctx, ids, b.state.Reached, 0); err != nil {
 			return err
@@ -158,7 +165,8 @@ func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (l
 			whole = append(whole, rec)
 		}
 	}
-	duplicates, err := b.enterAll(ctx, s, whole)
+	duplicates, damaged, err := b.enterAll(ctx, s, whole)
+	losers = slices.AppendSeq(losers, maps.Keys(damaged))
 	for _, d := range duplicates {
 		if !slices.Contains(losers, d.ID) {
 			losers = append(losers, d.ID)
@@ -168,22 +176,26 @@ func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (l
 }
 
 // enterAll makes the entries of recs in every index but the builders. It returns the
-// unique values that others hold.
-func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen[T]) (duplicates []Duplicate, err error) {
+// unique values that others hold, and the ErrCorrupts of indexes, by the ids of the records
+// that they keep out.
+func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen[T]) (duplicates []Duplicate, damaged map[string]error, err error) {
+	damaged = make(map[string]error)
 	taken := make([][]*TakenError, len(recs))
 	errs := kv.Each(ctx, s, recs, func(s kv.Store, i int, rec *plug.Seen[T]) (err error) {
 		taken[i], err = b.enter(ctx, s, rec)
 		return err
 	})
 	for i, err := range errs {
-		if err != nil {
-			return nil, err
+		if wire.IsCorrupt(err) {
+			damaged[recs[i].ID] = err
+		} else if err != nil {
+			return nil, nil, err
 		}
 		for _, t := range taken[i] {
 			duplicates = append(duplicates, Duplicate{recs[i].ID, t})
 		}
 	}
-	return duplicates, nil
+	return duplicates, damaged, nil
 }
 
 // enterLosers enters once more the records that were in conflict or damaged. It returns
@@ -196,9 +208,12 @@ func (b *building[T]) enterLosers(ctx context.Context) (*DuplicatesError, error)
 		if recs == nil {
 			return nil, err
 		}
-		duplicates, err := b.enterAll(ctx, b.db.store, b.whole(recs))
+		duplicates, damaged, err := b.enterAll(ctx, b.db.store, b.whole(recs))
 		if err != nil {
 			return nil, err
+		}
+		for id, err := range damaged {
+			b.leaveOut(id, err)
 		}
 		all.Records = append(all.Records, duplicates...)
 	}
@@ -242,8 +257,8 @@ func (b *building[T]) meetEarlier(ctx context.Context, to enumeration.Reached) e
 		}
 		return nil
 	})
-	if errors.Is(err, errStop) {
-		return nil
+	if errors.Is(err, errStop) || wire.IsCorrupt(err) {
+		return nil // What cannot be read was not entered either.
 	}
 	return err
 }

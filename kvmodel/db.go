@@ -75,6 +75,9 @@ type dataClass interface {
 	// met deals with a process of that shape that was seen to write.
 	met(ctx context.Context, process, shape string) error
 
+	// distrust makes every index one that does not hold all records.
+	distrust(ctx context.Context) error
+
 	// beginBuild begins to build what is missing, on a store that one process holds alone.
 	beginBuild(ctx context.Context) error
 
@@ -167,6 +170,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Met:     db.met,
+		Lost:    db.linesLost,
 		Settle:  db.settle,
 	})
 	if db.losses != nil {
@@ -416,12 +420,16 @@ func (db *DB) model(name string) dataClass {
 
 // allModels returns the data classes, by name.
 func (db *DB) allModels() (all []dataClass) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(db.models)) {
-		all = append(all, db.models[name])
+	for _, name := range db.modelNames() {
+		all = append(all, db.model(name))
 	}
 	return all
+}
+
+func (db *DB) modelNames() []string {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return slices.Sorted(maps.Keys(db.models))
 }
 
 // shapes returns the shape of every model, by name, and which have handlers.

@@ -6,9 +6,12 @@ import (
 	"strconv"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // recordsAtOnce is how many records are read in one trip of an enumeration.
@@ -36,21 +39,38 @@ func (m *model[T]) archive(ctx context.Context, ids []string) error {
 	if err := m.built.Begun(ctx); err != nil {
 		return err
 	}
-	return m.all.Put(ctx, m.db.store, ids)
+	err := m.all.Put(ctx, m.db.store, ids)
+	if wire.IsCorrupt(err) {
+		if err = m.built.Mend(ctx, m.db.store); err == nil {
+			err = m.all.Put(ctx, m.db.store, ids)
+		}
+	}
+	return err
+}
+
+// list adds the id to the enumeration in the transaction s.
+func (m *model[T]) list(ctx context.Context, s kv.Store, id string) (enumeration.Growth, error) {
+	grown, err := m.all.Add(ctx, s, []string{id})
+	if wire.IsCorrupt(err) {
+		if err = m.built.Mend(ctx, s); err == nil {
+			grown, err = m.all.Add(ctx, s, []string{id})
+		}
+	}
+	return grown, err
 }
 
 // eachID calls f with the ids of all records there may be, in batches, each id
 // once. f returns how many of the records exist: if that is few, the enumeration is
-// compacted in the background.
+// compacted in the background. An ErrCorrupt comes when the others were given.
 func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
 	if m.numbers != nil {
 		return m.eachNumber(ctx, f)
 	}
 	// A line is deleted only after its id is in a chunk, so reading the lines
 	// first misses none.
-	open, err := journal.CreatedIDs(ctx, m.db.store, m.name)
-	if err != nil {
-		return err
+	open, damaged := journal.CreatedIDs(ctx, m.db.store, m.name)
+	if damaged != nil && !wire.IsCorrupt(damaged) {
+		return damaged
 	}
 	head, exists, err := m.built.Head(ctx)
 	if err != nil || !exists {
@@ -65,11 +85,15 @@ func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, e
 	if err == nil && head.Exists() {
 		m.upkeep(walked, live)
 	}
-	return err
+	return work.FirstError(err, damaged)
 }
 
-// upkeep compacts the enumeration in the background if few of the ids of a walk are live.
+// upkeep compacts the enumeration in the background if few of the ids of a walk are live, and
+// mends what the walk has found.
 func (m *model[T]) upkeep(walked enumeration.Walked, live int) {
+	if len(walked.Mended) > 0 {
+		m.db.Soon(func(ctx context.Context) error { return m.all.Mend(ctx, m.db.store, walked.Mended) })
+	}
 	switch {
 	case walked.IDs > 0 && walked.IDs >= 2*live:
 		m.db.Soon(func(ctx context.Context) error { return m.all.Compact(ctx, m.db.store, m.alive) })
@@ -112,6 +136,11 @@ func (m *model[T]) alive(ctx context.Context, ids []string) ([]bool, error) {
 // lost.
 func (m *model[T]) accept(ctx context.Context) error {
 	return m.failure("accept", m.built.Accept(ctx))
+}
+
+func (m *model[T]) distrust(ctx context.Context) error {
+	_, err := m.built.Distrust(ctx)
+	return err
 }
 
 // living returns how many of recs exist, or may.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -23,12 +24,13 @@ type Revision[T any] struct {
 
 // Of returns the last n revisions of the record with id, newest first. The first
 // is the record as it is now, unless it was written before the model had a history.
-// A record that never existed has none. One trip.
+// A record that never existed has none. With an ErrCorrupt it returns those that can be
+// read, and come after what is damaged. One trip.
 func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], error) {
 	m, text := h.r.m, h.r.schema.Key.Text(id)
-	rec, log, _, err := m.readHistory(ctx, m.db.store, text)
-	if err != nil {
-		return nil, m.failure(text, err)
+	rec, log, version, damaged := m.readHistory(ctx, m.db.store, text)
+	if damaged != nil && version == 0 {
+		return nil, m.failure(text, damaged)
 	}
 	var revisions []Revision[T]
 	for _, e := range log.Chain(rec.Envelope) {
@@ -37,13 +39,14 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 		}
 		rev := Revision[T]{Rev: e.Number, At: e.At}
 		if e.Kept {
+			var err error
 			if rev.Item, err = m.decodeBody(e.Model, e.Body); err != nil {
 				return nil, m.failure(text, fmt.Errorf("revision %d: %w", e.Number, err))
 			}
 		}
 		revisions = append(revisions, rev)
 	}
-	return revisions, nil
+	return revisions, m.failure(text, damaged)
 }
 
 // Restore makes the record with id what it was at revision rev, even if it is
@@ -53,13 +56,16 @@ func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error
 	ctx, cancel := h.r.m.db.Patient(ctx)
 	defer cancel()
 	revisions, err := h.Of(ctx, id, h.r.m.history)
-	if err != nil {
+	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}
 	for _, r := range revisions {
 		if r.Rev == rev && r.Item != nil {
 			return h.r.Upsert(ctx, id, func(v *T) error { *v = *r.Item; return nil })
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	text := h.r.schema.Key.Text(id)
 	return nil, h.r.m.failure(text, fmt.Errorf("%w: revision %d", kv.ErrNotFound, rev))

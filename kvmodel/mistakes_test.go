@@ -247,7 +247,7 @@ func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
 			birth, "v.version != 0 && v.birth == \"\" }", "v.version == 1 }",
 		),
 		proof.Wrong("what an older release has written is a loss",
-			birth, "	case v.head.Exists() && v.birth != \"\" && v.birth != v.head.Birth:", "	case v.head.Exists() && v.version != 0 && v.birth != v.head.Birth:",
+			birth, "	case v.head.Exists() && v.head.Damaged == nil && v.birth != \"\" && v.birth != v.head.Birth:", "	case v.head.Exists() && v.version != 0 && v.birth != v.head.Birth:",
 		),
 		proof.Wrong("a process of an older release counts as one with all indexes",
 			shape, "	if !ok || len(hashes) == olderHash {\n		return m.isOlder(shape)\n", "	if !ok || len(hashes) == olderHash {\n		return false\n",
@@ -256,13 +256,44 @@ func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
 			shape, "	if !m.isOlder(shape) {\n		return nil\n", "	if true {\n		return nil\n",
 		),
 		proof.Wrong("what an older release keeps is doubted, too",
-			item, "(s.token != \"\" || !s.kept)", "(s.token != \"\" || s.kept || true)",
+			item, "s.token != \"\" || !s.kept", "(s.token != \"\" || s.kept || true)",
 		),
 		proof.Wrong("an older release with the same indexes counts as one with others",
 			shape, "len(hash) == olderHash && shape != m.olderShape()", "len(hash) == olderHash",
 		),
 		proof.Wrong("what is built stays as if an older release kept it",
 			"kvmodel/internal/built/state.go", "		return s.def + saysKept\n	}\n	return s.def + saysWhole", "		return s.def + saysKept\n	}\n	return s.def + saysKept",
+		),
+	})
+}
+
+// Each mistake makes damage reach further, or go unnoticed.
+func TestMistakes_OfWhatDamageMayDoAreNoticed(t *testing.T) {
+	const repair, birth, line = "kvmodel/internal/repair/repair.go", "kvmodel/internal/built/birth.go", "kvmodel/internal/journal/line.go"
+	proof.Mistakes(t, "./kvmodel", "TestDamage_", nil, []proof.Mistake{
+		proof.Wrong("lines that are lost leave indexes whole",
+			repair, "	if err := r.Lost(ctx, j.Process, models, j.Damaged); err != nil {", "	if err := error(nil); err != nil {",
+		),
+		proof.Wrong("a damaged journal stays as it is",
+			repair, "	return j.Clear(ctx, r.Store)\n", "	return nil\n",
+		),
+		proof.Wrong("the lines after a damaged one are not read",
+			line, "		before, data = data[:size], data[size:]", "		if before, data = data[:size], data[size:]; damaged != nil {\n			break\n		}",
+		),
+		proof.Wrong("an index is built without the records that a damaged item named",
+			"kvmodel/build_enter.go", "	b.unread = damaged\n", "	_ = b.unread\n",
+		),
+		proof.Wrong("a damaged built item names all indexes",
+			birth, "v.of, v.indexes, v.rings = wire.Corrupt(builtKey.Key(b.Model), err), \"\", \"\", nil, nil", "v.of, v.indexes, v.rings = wire.Corrupt(builtKey.Key(b.Model), nil), \"\", \"\", allWhole(b.Mine()), nil",
+		),
+		proof.Wrong("no one makes a damaged head again",
+			birth, "		return b.All.Remake(ctx, s, v.head, cmp.Or(v.birth, newBirth()))", "		_ = cmp.Or(v.birth, newBirth())\n		return v.head.Damaged",
+		),
+		proof.Wrong("a chunk that is damaged is not told",
+			"kvmodel/internal/enumeration/walk.go", "		p.damaged, p.damagedAt = cmp.Or(p.damaged, c.damaged), n", "		p.damagedAt = n",
+		),
+		proof.Wrong("an entry that is damaged ends a rebuild",
+			"kvmodel/build_enter.go", "		if wire.IsCorrupt(err) {\n			damaged[recs[i].ID] = err\n		} else if err != nil {", "		if err != nil {",
 		),
 	})
 }

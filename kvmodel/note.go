@@ -38,7 +38,7 @@ func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string)
 	if len(texts) == 0 {
 		return done, db.journal.Ready(ctx)
 	}
-	l := journal.Line{Model: name, Touched: []envelope.Touched{{Index: name, Places: texts}}}
+	l := journal.Line{Model: name, Note: true, Touched: []envelope.Touched{{Index: name, Places: texts}}}
 	for range maxTries {
 		if err := db.journal.Ready(ctx); err != nil {
 			return done, err
@@ -75,6 +75,7 @@ func (notes) Changed(context.Context, time.Duration, string, bool) error { retur
 
 func (notes) archive(context.Context, []string) error { return nil }
 func (notes) beginBuild(context.Context) error        { return nil }
+func (notes) distrust(context.Context) error          { return nil }
 func (notes) forgetDue(context.Context) error         { return nil }
 
 // accept does nothing: a note that is lost cannot be made again.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
@@ -45,6 +46,9 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 		// Nothing was ever written where the item is absent. That is not
 		// remembered, since the first write may come at any time.
 		return nil, err
+	}
+	if there.Damaged != nil && m.db.atomic == nil {
+		return nil, m.failure("the built item", fmt.Errorf("%w: %w", ErrNeedsRebuild, there.Damaged))
 	}
 	missing := plug.Without(m.definitions(), there.Whole)
 	if len(missing) > 0 && m.db.atomic != nil {
@@ -83,6 +87,7 @@ type building[T any] struct {
 	builders map[string]plug.Builder // the indexes, by name, that build themselves
 	fencing  bool                    // requests may be under way of a process that lacks an index
 	damaged  map[string]error        // records that could not be entered, by their ids
+	unread   error                   // an ErrCorrupt: there may be records that nothing else names
 }
 
 // buildOnce is one try of build. From B2 on, a process that lacks an index takes it out
@@ -193,7 +198,7 @@ func (b *building[T]) steps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(b.missing()) > 0 && b.damaged != nil {
+	if len(b.missing()) > 0 && b.leftOut() != nil {
 		return b.leftOut() // An index that never had them must not pass for whole.
 	}
 	if err := b.buildAll(ctx); err != nil {
@@ -306,23 +311,31 @@ func (b *building[T]) whole(recs []*plug.Seen[T]) (whole []*plug.Seen[T]) {
 			whole = append(whole, rec)
 			continue
 		}
-		if b.damaged == nil {
-			b.damaged = make(map[string]error)
-		}
-		b.damaged[rec.ID] = rec.Err
+		b.leaveOut(rec.ID, rec.Err)
 	}
 	return whole
 }
 
-// leftOut returns an ErrCorrupt that names the records which could not be entered, nil
-// if there were none.
+// leaveOut keeps err, which is why the record id is not in all indexes, for the end.
+func (b *building[T]) leaveOut(id string, err error) {
+	if b.damaged == nil {
+		b.damaged = make(map[string]error)
+	}
+	b.damaged[id] = err
+}
+
+// leftOut returns an ErrCorrupt that names the records which could not be entered, and what
+// else may have named some, nil if there was none of these.
 func (b *building[T]) leftOut() error {
 	var errs []error
+	if b.unread != nil {
+		errs = append(errs, b.unread)
+	}
 	for _, id := range slices.Sorted(maps.Keys(b.damaged)) {
 		errs = append(errs, b.damaged[id])
 	}
 	if err := joined(errs); err != nil {
-		return fmt.Errorf("%d records are left out: %w", len(errs), err)
+		return fmt.Errorf("%d items are left out: %w", len(errs), err)
 	}
 	return nil
 }
@@ -336,6 +349,7 @@ func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[
 	}
 	moves := make([]*plug.Move, len(m.indexes))
 	var taken []*TakenError
+	var damaged []error // of indexes, which keeps the record out of no other
 	var prepare, beside []func(kv.Store) error
 	for i, index := range m.indexes {
 		places := index.Places(rec.Value)
@@ -351,7 +365,9 @@ func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[
 			// It has been entered. What is missing of it is made again.
 			seen := *rec
 			m.as(&seen, index)
-			prepare = append(prepare, func(s kv.Store) error { return index.Repair(ctx, s, &seen, places) })
+			prepare = append(prepare, func(s kv.Store) error {
+				return unlessCorrupt(&damaged, index.Repair(ctx, s, &seen, places))
+			})
 			continue
 		}
 		moves[i] = mv
@@ -362,13 +378,16 @@ func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[
 				// That does not keep the record out of other indexes.
 				taken, moves[i], err = append(taken, other), nil, nil
 			}
-			return err
+			if wire.IsCorrupt(err) {
+				moves[i] = nil
+			}
+			return unlessCorrupt(&damaged, err)
 		})
 		beside = append(beside, func(s kv.Store) error {
 			if moves[i] == nil {
 				return nil
 			}
-			return index.Beside(ctx, s, mv)
+			return unlessCorrupt(&damaged, index.Beside(ctx, s, mv))
 		})
 	}
 	if err := work.FirstError(kv.Together(ctx, s, prepare...)...); err != nil {
@@ -378,7 +397,17 @@ func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[
 		return nil, err
 	}
 	b.meet(rec)
-	return taken, work.FirstError(kv.Together(ctx, s, beside...)...)
+	err := work.FirstError(kv.Together(ctx, s, beside...)...)
+	return taken, work.FirstError(err, joined(damaged))
+}
+
+// unlessCorrupt returns err, or nil if that is an ErrCorrupt, which it adds to all.
+func unlessCorrupt(all *[]error, err error) error {
+	if wire.IsCorrupt(err) {
+		*all = append(*all, err)
+		return nil
+	}
+	return err
 }
 
 // keepMarks stores in rec what the indexes of moves want to keep in it. Where a process

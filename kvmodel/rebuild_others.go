@@ -75,11 +75,9 @@ func (b *building[T]) others(ctx context.Context) (living string, dead []string,
 		return "", nil, err
 	}
 	for _, other := range all {
-		tick, shapes, err := other.Head()
-		if err != nil {
-			return "", nil, err
-		}
-		lacks := slices.ContainsFunc(shapes, func(shape string) bool { return b.lacks(shape) })
+		// Of one whose head is damaged it is not known what it lacks.
+		tick, shapes, damaged := other.Head()
+		lacks := damaged != nil || slices.ContainsFunc(shapes, func(shape string) bool { return b.lacks(shape) })
 		switch {
 		case !lacks:
 		case b.db.repairer.IsDead(other.Process, tick):

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -85,6 +87,19 @@ func (db *DB) met(ctx context.Context, process string, shapes []string) error {
 		name, _, _ := strings.Cut(shape, "=")
 		if m := db.model(name); m != nil {
 			errs = append(errs, m.met(ctx, process, shape))
+		}
+	}
+	return kv.Join(errs...)
+}
+
+// linesLost makes all indexes of models, or of all where that is nil, need a Rebuild: what
+// the damaged lines of process were about may be left half done.
+func (db *DB) linesLost(ctx context.Context, process string, models []string, damaged error) error {
+	db.failures.Note(slog.LevelError, "lines of the journal of a process that died are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
+	var errs []error
+	for _, name := range db.modelNames() {
+		if models == nil || slices.Contains(models, name) {
+			errs = append(errs, db.model(name).distrust(ctx))
 		}
 	}
 	return kv.Join(errs...)

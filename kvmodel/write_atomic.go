@@ -82,7 +82,7 @@ func (c *change[T]) allSteps(s kv.Store, p *plan[T]) (grown enumeration.Growth, 
 // the line that remembers to call the handlers.
 func (c *change[T]) leaveTraces(s kv.Store, p *plan[T]) (grown enumeration.Growth, err error) {
 	if c.isListed(p) {
-		if grown, err = c.all.Add(c.ctx, s, []string{c.id}); err != nil {
+		if grown, err = c.list(c.ctx, s, c.id); err != nil {
 			return grown, err
 		}
 	}

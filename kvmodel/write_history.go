@@ -3,10 +3,10 @@ package kvmodel
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/revisions"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -16,7 +16,8 @@ import (
 // such a name.
 const historyMark = "#"
 
-// readHistory reads a record and its log in one trip.
+// readHistory reads a record and its log in one trip. With an ErrCorrupt it returns what of
+// the log can be read, unless the record is nil or damaged.
 func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], revisions.Log, kv.Version, error) {
 	key := revisions.Key(m.name, id)
 	results, err := kv.GetAll(ctx, s, m.key(id), key)
@@ -28,17 +29,14 @@ func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*plu
 		return rec, nil, 0, err
 	}
 	log, err := revisions.Decode(results[1].Value)
-	if err != nil {
-		return nil, nil, 0, fmt.Errorf("%s: %w", key, err)
-	}
-	return rec, log, results[1].Version, nil
+	return rec, log, results[1].Version, wire.Corrupt(key, err)
 }
 
-// trimHistory leaves out the revisions that are too many. If someone appends at
+// trimHistory leaves out the revisions that are too many, and those that are damaged. If someone appends at
 // the same time it does nothing.
 func (m *model[T]) trimHistory(ctx context.Context, s kv.Store, id string) error {
 	rec, log, version, err := m.readHistory(ctx, s, id)
-	if err != nil || version == 0 {
+	if version == 0 {
 		return err
 	}
 	data, shorter := log.Trim(rec.Envelope, m.history)
@@ -57,7 +55,7 @@ func (m *model[T]) trimHistory(ctx context.Context, s kv.Store, id string) error
 func (m *model[T]) dropHistory(ctx context.Context, s kv.Store, id string) error {
 	for range maxTries {
 		rec, log, version, err := m.readHistory(ctx, s, id)
-		if err != nil || version == 0 || rec.Envelope.Live() {
+		if version == 0 || rec.Envelope.Live() {
 			return err
 		}
 		op := kv.OpDrop(revisions.Key(m.name, id), version)

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/codec"
@@ -34,3 +36,13 @@ func Corrupt(key string, err error) error {
 
 // IsCorrupt reports whether err says that an item is not what this module writes.
 func IsCorrupt(err error) bool { return errors.Is(err, codec.ErrCorrupt) }
+
+// JoinCorrupt returns what a and b say of damaged items, each nil or of Corrupt, as one.
+func JoinCorrupt(a, b error) error {
+	x, _ := errors.AsType[*CorruptError](a)
+	y, _ := errors.AsType[*CorruptError](b)
+	if x == nil || y == nil {
+		return cmp.Or(a, b)
+	}
+	return &CorruptError{Keys: slices.Concat(x.Keys, y.Keys), Err: x.Err}
+}

@@ -78,7 +78,7 @@ func (st State) encode() []byte {
 	for _, name := range slices.Sorted(maps.Keys(st.Own)) {
 		b = wire.AppendTexts(b, []string{name, st.Own[name]})
 	}
-	return wire.AppendTexts(b, losers)
+	return seal(wire.AppendTexts(b, losers))
 }
 
 // room returns those of the losers that the item has room for, and how many there are
@@ -95,6 +95,10 @@ func (st State) room() (losers []string, more int64) {
 
 // decode returns what an item says. The zero State is what one says that is broken.
 func decode(data []byte) (st State) {
+	data, ok := unseal(data)
+	if !ok {
+		return State{}
+	}
 	r := wire.Reader{Rest: data}
 	st.owner = r.Text("owner")
 	stage := r.Byte()

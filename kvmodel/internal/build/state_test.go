@@ -34,7 +34,7 @@ func TestState_OfAReleaseWithoutTextsOfIndexesIsReadAsItWas(t *testing.T) {
 	if diff := cmp.Diff(want, decode(golden), cmp.AllowUnexported(State{})); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(golden, want.encode()); diff != "" {
+	if diff := cmp.Diff(append(golden, "\x08%~QpBq7w"...), want.encode()); diff != "" {
 		t.Errorf("encoded: mismatch (-want +got):\n%s", diff)
 	}
 }
@@ -46,6 +46,9 @@ func TestState_OfAnItemThatIsBrokenIsNone(t *testing.T) {
 	} {
 		whole := st.encode()
 		for n := range whole {
+			if n == len(whole)-sealSize {
+				continue // It is one of a release without seals.
+			}
 			if got := decode(whole[:n]); got.owner != "" || len(got.Tokens) > 0 {
 				t.Errorf("%d of %d bytes are %+v", n, len(whole), got)
 			}
@@ -75,6 +78,17 @@ func TestState_FitsTheTokensItWasMadeFor(t *testing.T) {
 	}{{[]string{"a", "b"}, true}, {[]string{"b"}, true}, {[]string{"b", "c"}, false}, {nil, false}} {
 		if got := st.fits(test.tokens); got != test.fits {
 			t.Errorf("%q: got %v", test.tokens, got)
+		}
+	}
+}
+
+func TestState_AnyOneBitMayFlip(t *testing.T) {
+	want := State{Tokens: []string{"a", "b"}, Number: 3, Reached: enumeration.Reached{Chunk: 7, IDs: 100}, Done: 1200, Losers: []string{"x"}, owner: "me", beat: 9}
+	for at := range 8 * len(want.encode()) {
+		data := want.encode()
+		data[at/8] ^= 1 << (at % 8)
+		if diff := cmp.Diff(want, decode(data), cmp.AllowUnexported(State{})); diff != "" {
+			t.Errorf("bit %d (-want +got):\n%s", at, diff)
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package built
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -22,6 +24,7 @@ type view struct {
 	head    enumeration.Head
 	version kv.Version // of the built item; 0 if there is none
 	of      string     // the edition that the built item names
+	damaged error      // an ErrCorrupt: nothing else is known of the built item
 	birth   string     // in the built item, "" if a release without births has written it
 	indexes []state    // none of them holds all records, in an item of another edition
 	rings   map[string]Ring
@@ -32,6 +35,10 @@ type view struct {
 type Look struct {
 	Whole  []string // the indexes that hold all records
 	Exists bool     // the model may have been written
+
+	// Damaged is an ErrCorrupt if the item cannot be read. Until it is written again, it
+	// names no index.
+	Damaged error
 
 	asked   time.Time
 	edition Edition // of the store
@@ -55,7 +62,9 @@ func (v view) isWhole() bool { return v.head.Born && v.agrees() }
 // awaitsBirth reports whether the last step is left.
 func (v view) awaitsBirth() bool { return v.head.Exists() && !v.head.Born && v.agrees() }
 
-func (v view) agrees() bool { return v.version != 0 && !v.isPast() && v.birth == v.head.Birth }
+func (v view) agrees() bool {
+	return v.version != 0 && v.damaged == nil && v.head.Damaged == nil && !v.isPast() && v.birth == v.head.Birth
+}
 
 // lost returns an ErrLost if v cannot be without a loss.
 func (v view) lost(model string) error {
@@ -66,7 +75,7 @@ func (v view) lost(model string) error {
 		return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
 	case !v.head.Exists() && v.birth != "":
 		return fmt.Errorf("%w: the head of the enumeration of %s is gone", kv.ErrLost, model)
-	case v.head.Exists() && v.birth != "" && v.birth != v.head.Birth:
+	case v.head.Exists() && v.head.Damaged == nil && v.birth != "" && v.birth != v.head.Birth:
 		return fmt.Errorf("%w: the head of the enumeration of %s and its built item are of two births", kv.ErrLost, model)
 	}
 	return nil
@@ -94,54 +103,48 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 	if err != nil {
 		return v, err
 	}
-	if v.head, err = enumeration.ReadHead(got[0]); err != nil {
+	if v.head, err = b.All.ReadHead(got[0]); err != nil {
 		return v, fmt.Errorf("%s: %w", b.All.HeadKey(), err)
 	}
 	v.witness = got[2].Err == nil
-	if err := b.decode(got[1], &v); err != nil {
-		return v, err
-	}
+	b.decode(got[1], &v)
 	if v.of != "" && v.isPast() && b.losses != nil {
 		// It may be this process that does not know the newest edition yet.
 		if err := b.losses.Look(ctx); err != nil {
 			return v, err
 		}
-		if err := b.decode(got[1], &v); err != nil {
-			return v, err
-		}
+		b.decode(got[1], &v)
 	}
-	v.Whole, v.Exists = wholeOf(v.indexes), !v.isNew()
+	v.Whole, v.Exists, v.Damaged = wholeOf(v.indexes), !v.isNew(), v.damaged
 	return v, nil
 }
 
 // decode puts into v what a get of the built item has answered.
-func (b *Item) decode(got kv.Result, v *view) (err error) {
+func (b *Item) decode(got kv.Result, v *view) {
 	v.edition = b.Edition()
-	defer func() {
-		if err == nil {
-			b.noteRings(*v)
+	if got.Err == nil {
+		v.version = got.Version
+		if err := v.decode(got.Value); err != nil {
+			v.damaged, v.birth, v.of, v.indexes, v.rings = wire.Corrupt(builtKey.Key(b.Model), err), "", "", nil, nil
+			return
 		}
-	}()
-	if got.Err != nil {
-		return nil
-	}
-	v.version = got.Version
-	if err := v.decode(got.Value); err != nil {
-		return fmt.Errorf("%s: %w", builtKey.Key(b.Model), err)
-	}
-	if v.isPast() {
-		for i := range v.indexes {
-			v.indexes[i].token = leaving
+		if v.isPast() {
+			for i := range v.indexes {
+				v.indexes[i].token = leaving
+			}
 		}
 	}
-	return nil
+	b.noteRings(*v)
 }
 
 // put writes the built item in the place of the one that v shows.
 func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexes []state) error {
 	rings := v.rings
-	if v.isNew() {
+	switch {
+	case v.isNew():
 		rings = b.begunRings()
+	case v.damaged != nil:
+		rings = b.known()
 	}
 	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, v.edition, indexes, rings)))
 	return err
@@ -196,6 +199,8 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 	switch {
 	case v.isPast():
 		return b.acceptBirth(ctx, s, v)
+	case v.head.Damaged != nil:
+		return b.All.Remake(ctx, s, v.head, cmp.Or(v.birth, newBirth()))
 	case v.awaitsBirth():
 		return b.All.Bear(ctx, s, v.head)
 	case v.isOld():
@@ -209,10 +214,19 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 	case v.version == 0 && !v.head.Born:
 		return b.put(ctx, s, v, v.head.Birth, allWhole(b.Mine()))
 	default:
-		// The built item was lost, or an older release has written it since. Then it
-		// names indexes that this release keeps, too.
+		// The built item was lost or is damaged, or an older release has written it since.
+		// Then it names indexes that this release keeps, too.
 		return b.put(ctx, s, v, v.head.Birth, v.indexes)
 	}
+}
+
+// Mend makes the head again if it is damaged. s may be that of a transaction.
+func (b *Item) Mend(ctx context.Context, s kv.Store) error {
+	v, err := b.look(ctx, s)
+	if err == nil && v.head.Damaged != nil {
+		_, err = b.goOn(ctx, s, v)
+	}
+	return err
 }
 
 func newBirth() string { return kv.RandomName()[:16] }
@@ -224,11 +238,11 @@ func (b *Item) Read(ctx context.Context) (Look, error) {
 }
 
 // Head returns the head of the enumeration as it was read now, and whether there may
-// be ids in it. In a model that only older releases have written, or whose head was lost
-// and that was accepted, it is one over the chunks that were found.
+// be ids in it. In a model that only older releases have written, or whose head is damaged
+// or was lost and that was accepted, it is one over the chunks that were found.
 func (b *Item) Head(ctx context.Context) (h enumeration.Head, exists bool, err error) {
 	v, err := b.look(ctx, b.Store)
-	if err == nil && !v.head.Exists() && (v.isOld() || v.isPast()) {
+	if err == nil && (v.head.Damaged != nil || !v.head.Exists() && (v.isOld() || v.isPast())) {
 		v.head, err = b.All.Found(ctx, b.Store)
 	}
 	return v.head, v.Exists, err

@@ -2,6 +2,7 @@
 package built
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -240,9 +243,7 @@ func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, er
 		return kv.Result{}, err
 	}
 	v := view{Look: Look{asked: asked}}
-	if err := b.decode(got[1], &v); err != nil {
-		return got[0], err
-	}
+	b.decode(got[1], &v)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.current()
@@ -330,6 +331,16 @@ func (b *Item) Mark(ctx context.Context, building Building, defs ...string) erro
 // Doubt makes the indexes leave that a process of a release without births may not keep,
 // which writes the model without looking here, and returns them.
 func (b *Item) Doubt(ctx context.Context) (doubted []string, err error) {
+	return b.leave(ctx, func(s state) bool { return s.token != "" || !s.kept })
+}
+
+// Distrust makes all indexes leave, and returns them.
+func (b *Item) Distrust(ctx context.Context) ([]string, error) {
+	return b.leave(ctx, func(state) bool { return true })
+}
+
+// leave makes the indexes leave that doubt says, and returns them.
+func (b *Item) leave(ctx context.Context, doubt func(state) bool) (doubted []string, err error) {
 	if l, err := b.Read(ctx); err != nil || !l.Exists {
 		return nil, err
 	}
@@ -337,7 +348,7 @@ func (b *Item) Doubt(ctx context.Context) (doubted []string, err error) {
 	err = b.write(ctx, func(v view) (indexes []state, change bool) {
 		seen, doubted = v, nil
 		for _, s := range v.indexes {
-			if s.token != leaving && (s.token != "" || !s.kept) {
+			if s.token != leaving && doubt(s) {
 				doubted = append(doubted, s.def)
 				s.token = leaving
 			}
@@ -370,8 +381,20 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 
 // Begin returns the number of a rebuild that begins now. The first is that of the
 // second: where the last number is lost, the next one is above it all the same.
-func (b *Item) Begin(ctx context.Context) (int64, error) {
-	return kv.Next(ctx, b.Store, begunKey.Key(b.Model), b.Now().Unix(), 1)
+func (b *Item) Begin(ctx context.Context) (n int64, err error) {
+	key := begunKey.Key(b.Model)
+	err = kv.Change(key, func() error {
+		if n, err = kv.Next(ctx, b.Store, key, b.Now().Unix(), 1); !errors.Is(err, kv.ErrNotNumber) {
+			return err
+		}
+		// It is damaged: this begins where it begins after a loss.
+		r, err := kv.One(ctx, b.Store, kv.OpGet(key))
+		if _, bad := kv.ParseNumber(r.Value); err == nil && bad != nil {
+			_, err = kv.One(ctx, b.Store, kv.OpDrop(key, r.Version))
+		}
+		return cmp.Or(err, kv.ErrConflict)
+	})
+	return n, err
 }
 
 // End notes that the rebuild of that number has ended.
@@ -391,7 +414,8 @@ func (b *Item) End(ctx context.Context, number int64) error {
 }
 
 // Rebuilds returns the numbers of the last rebuild that has begun and of the last
-// that has ended, 0 if there was none.
+// that has ended, 0 if there was none. If the first is damaged, nothing can be said to have
+// been lost before a rebuild: that is an ErrCorrupt. If the last one is, none has ended.
 func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
 	results, err := kv.GetAll(ctx, s, begunKey.Key(b.Model), endedKey.Key(b.Model))
 	if err != nil {
@@ -399,11 +423,14 @@ func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, er
 	}
 	numbers := [2]int64{}
 	for i, r := range results {
-		if r.Err == nil {
-			if numbers[i], err = kv.ParseNumber(r.Value); err != nil {
-				return 0, 0, fmt.Errorf("%s: rebuilds: %w", b.Model, err)
-			}
+		if r.Err != nil {
+			continue
 		}
+		n, bad := kv.ParseNumber(r.Value)
+		if bad != nil && i == 0 {
+			return 0, 0, wire.Corrupt(begunKey.Key(b.Model), fmt.Errorf("%w: %w", codec.ErrCorrupt, bad))
+		}
+		numbers[i] = n
 	}
 	return numbers[0], numbers[1], nil
 }

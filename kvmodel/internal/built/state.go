@@ -59,26 +59,29 @@ func decodeState(text string) (s state, ok bool) {
 func encode(birth string, in Edition, indexes []state, rings map[string]Ring) []byte {
 	indexes = slices.Clone(indexes)
 	slices.SortFunc(indexes, func(a, b state) int { return strings.Compare(a.def, b.def) })
-	b := wire.AppendText(nil, saysBirth+birth)
+	texts := []string{saysBirth + birth}
 	if text := in.text(); text != "" {
-		b = wire.AppendText(b, text)
+		texts = append(texts, text)
 	}
 	for _, s := range indexes {
-		b = wire.AppendText(b, s.encode())
+		texts = append(texts, s.encode())
 	}
 	for _, name := range slices.Sorted(maps.Keys(rings)) {
-		b = wire.AppendText(b, rings[name].encode(name))
+		texts = append(texts, rings[name].encode(name))
 	}
-	return b
+	return sealed(texts)
 }
 
 // decode puts into v what a built item says, and of which edition. Older releases named
 // just the indexes that hold all records, and no birth.
 func (v *view) decode(data []byte) error {
-	r := wire.Reader{Rest: data}
 	v.birth, v.of, v.indexes, v.rings = "", "", nil, make(map[string]Ring)
-	for i := 0; len(r.Rest) > 0; i++ {
-		text := r.Text("index")
+	texts, err := unseal(data)
+	if err != nil {
+		return err
+	}
+	r := wire.Reader{Rest: data}
+	for i, text := range texts {
 		after, ok := strings.CutPrefix(text, saysBirth)
 		switch {
 		case i == 0 && ok:

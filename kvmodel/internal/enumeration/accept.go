@@ -45,14 +45,14 @@ func (e *Enumeration) Accept(ctx context.Context, s kv.Store, birth string) (str
 		if err != nil {
 			return "", err
 		}
-		to := h
-		if !h.Exists() {
+		to, made := h, !h.Exists() || h.Damaged != nil
+		if made {
 			if to, err = e.Found(ctx, s); err != nil {
 				return "", err
 			}
 			to.Birth, to.Born, to.moves = birth, true, 0
 		}
-		if to.lost, err = e.gone(ctx, s, to); err != nil || h.Exists() && slices.Equal(to.lost, h.lost) {
+		if to.lost, err = e.gone(ctx, s, to); err != nil || !made && slices.Equal(to.lost, h.lost) {
 			return h.Birth, err
 		}
 		_, err = kv.One(ctx, s, kv.OpReplace(e.HeadKey(), h.version, to.encode()))

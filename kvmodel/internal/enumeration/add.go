@@ -25,8 +25,8 @@ func (e *Enumeration) Put(ctx context.Context, s kv.Store, ids []string) error {
 // Add puts ids into the last chunk, or into a new one. Call Grew once it is certain
 // that they stay. The error is an ErrLost if the last chunk or the head is gone.
 func (e *Enumeration) Add(ctx context.Context, s kv.Store, ids []string) (Growth, error) {
-	data := wire.AppendTexts(nil, ids)
-	var h Head // as it is, if it was looked at since the last append
+	data, size := grouped(ids), len(wire.AppendTexts(nil, ids)) // Sums do not fill a chunk.
+	var h Head                                                  // as it is, if it was looked at since the last append
 	g := e.known()
 	for range maxTries {
 		if e.now().Sub(g.looked) > lookAgain {
@@ -35,10 +35,10 @@ func (e *Enumeration) Add(ctx context.Context, s kv.Store, ids []string) (Growth
 				return g, err
 			}
 		}
-		if g.chunk > 0 && g.size+len(data) <= e.full {
+		if g.chunk > 0 && g.size+size <= e.full {
 			err := kv.AppendSurely(ctx, s, e.key(g.chunk), data)
 			if !errors.Is(err, kv.ErrNotStored) {
-				return Growth{g.chunk, g.looked, len(data)}, err
+				return Growth{g.chunk, g.looked, size}, err
 			}
 			h = Head{}
 		}
@@ -51,9 +51,9 @@ func (e *Enumeration) Add(ctx context.Context, s kv.Store, ids []string) (Growth
 				continue
 			}
 		}
-		in, err := e.follow(ctx, s, h, data)
+		in, err := e.follow(ctx, s, h, ids)
 		if in || err != nil {
-			return Growth{h.high + 1, g.looked, len(data)}, err
+			return Growth{h.high + 1, g.looked, size}, err
 		}
 		h, g = Head{}, Growth{}
 	}
@@ -95,7 +95,7 @@ func (e *Enumeration) Grew(g Growth) {
 
 // follow adds the chunk after the last of h, which has no room or is gone. If that is
 // not known yet, the error is an ErrLost.
-func (e *Enumeration) follow(ctx context.Context, s kv.Store, h Head, data []byte) (in bool, err error) {
+func (e *Enumeration) follow(ctx context.Context, s kv.Store, h Head, ids []string) (in bool, err error) {
 	if h.high >= h.low && !h.isLost(h.high) {
 		c, err := e.readOne(ctx, s, h.high)
 		if err != nil {
@@ -105,7 +105,7 @@ func (e *Enumeration) follow(ctx context.Context, s kv.Store, h Head, data []byt
 			return false, e.chunkLost(h.high, 0)
 		}
 	}
-	return e.extend(ctx, s, h, data, 0)
+	return e.extend(ctx, s, h, ids, 0)
 }
 
 func (e *Enumeration) chunkLost(n int64, ids int) error {
@@ -116,14 +116,14 @@ func (e *Enumeration) chunkLost(n int64, ids int) error {
 	return fmt.Errorf("%w: chunk %d of the enumeration of %s is gone%s", kv.ErrLost, n, e.model, about)
 }
 
-// extend adds the chunk after the last of h, with data in it, and lets the head name
-// it. If another process has added one, the head is to name that, and data is not in.
-// It is in only if both were done and both were answered: a process that loses the race
+// extend adds the chunk after the last of h, with ids in it, and lets the head name
+// it. If another process has added one, the head is to name that, and ids are not in.
+// They are in only if both were done and both were answered: a process that loses the race
 // for the head cannot know that the head names this chunk.
-func (e *Enumeration) extend(ctx context.Context, s kv.Store, h Head, data []byte, moves int64) (in bool, err error) {
+func (e *Enumeration) extend(ctx context.Context, s kv.Store, h Head, ids []string, moves int64) (in bool, err error) {
 	n := h.high + 1
 	c := chunk{nonce: kv.Random(), before: h.nonce, made: e.now()}
-	_, err = kv.One(ctx, s, kv.OpAdd(e.key(n), append(c.header(), data...)))
+	_, err = kv.One(ctx, s, kv.OpAdd(e.key(n), c.holding(ids)))
 	mine := err == nil
 	if !mine {
 		if kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {

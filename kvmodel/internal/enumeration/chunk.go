@@ -1,14 +1,18 @@
 package enumeration
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -23,9 +27,12 @@ type chunk struct {
 	before uint64    // the nonce of the chunk before it
 	made   time.Time // by the clock of the process that has added it
 	next   int64     // in the first chunk: where the enumeration begins, if not there
+	texts  []string  // what stands behind that: ids, and sums of them
 	ids    []string
 
-	bare    bool // it is of a release whose chunks have ids alone
+	bare    bool   // it is of a release whose chunks have ids alone
+	mended  []byte // what it holds without the one bit that is wrong; nil if none is
+	damaged error  // an ErrCorrupt: what could be read may be anything
 	version kv.Version
 }
 
@@ -35,34 +42,124 @@ const withNonce = 0
 
 // header returns what c begins with, before its ids.
 func (c chunk) header() []byte {
+	return binary.AppendUvarint(c.fixed(), uint64(c.next))
+}
+
+// fixed returns what of the header never changes.
+func (c chunk) fixed() []byte {
+	if c.bare {
+		return nil
+	}
 	b := []byte{withNonce}
 	b = binary.BigEndian.AppendUint64(b, c.nonce)
 	b = binary.BigEndian.AppendUint64(b, c.before)
-	b = binary.AppendUvarint(b, uint64(max(0, c.made.UnixMilli())))
-	return binary.AppendUvarint(b, uint64(c.next))
+	return binary.AppendUvarint(b, uint64(max(0, c.made.UnixMilli())))
+}
+
+// holding returns the value of c with other ids.
+func (c chunk) holding(ids []string) []byte {
+	data := wire.AppendText(c.header(), c.headerSum())
+	if len(ids) == 0 {
+		return data
+	}
+	return append(data, grouped(ids)...)
+}
+
+// encode returns the value of c. Each text stays where it is, since builds remember how
+// many there are before the next one to be entered.
+func (c chunk) encode() []byte {
+	texts := slices.Clone(c.texts)
+	for i, text := range texts {
+		if n, _, ok := summed(text); ok {
+			texts[i] = c.sum(texts[i+1 : min(i+1+n, len(texts))])
+		}
+	}
+	if c.bare {
+		return wire.AppendTexts(nil, texts)
+	}
+	return wire.AppendTexts(c.header(), texts)
 }
 
 // readChunk returns the chunk that a get answered; one without a version is absent.
-func readChunk(got kv.Result) (c chunk, err error) {
+func readChunk(key string, got kv.Result) (c chunk, err error) {
 	if errors.Is(got.Err, kv.ErrNotFound) {
 		return c, nil
 	}
 	if got.Err != nil {
 		return c, got.Err
 	}
-	r := wire.Reader{Rest: got.Value}
+	c, err = decodeChunk(got.Value)
+	if err != nil && bytes.Contains(got.Value, []byte(sumMark)) {
+		if mended, ok := wire.Mend(got.Value, isSound); ok {
+			c, err = decodeChunk(mended)
+			c.mended = mended
+		}
+	}
+	c.damaged, c.version = wire.Corrupt(key, err), got.Version
+	return c, nil
+}
+
+// decodeChunk returns the chunk in data, and with an ErrCorrupt what of it can be read.
+func decodeChunk(data []byte) (c chunk, err error) {
+	r := wire.Reader{Rest: data}
 	if c.bare = len(r.Rest) == 0 || r.Rest[0] != withNonce; !c.bare {
 		r.Byte()
 		c.nonce, c.before = r.Uint64(), r.Uint64()
 		c.made = time.UnixMilli(int64(r.Number("time", 1<<62)))
 		c.next = int64(r.Number("next chunk", maxChunks))
 	}
-	for len(r.Rest) > 0 {
-		c.ids = append(c.ids, r.Text("id"))
+	for err = r.Err; ; {
+		rest := r.Rest
+		for len(r.Rest) > 0 {
+			if text := r.Text("id"); r.Err == nil {
+				c.texts, rest = append(c.texts, text), r.Rest
+			}
+		}
+		if err = cmp.Or(err, r.Err); r.Err == nil {
+			break
+		}
+		// The next sum is where texts begin again.
+		at := bytes.Index(rest[min(2, len(rest)):], []byte(sumMark))
+		if at < 0 {
+			break
+		}
+		r = wire.Reader{Rest: rest[at+1:]}
 	}
-	c.version = got.Version
-	return c, r.Err
+	c.ids = slices.DeleteFunc(slices.Clone(c.texts), func(text string) bool { return !isID(text) })
+	return c, cmp.Or(err, c.check())
 }
+
+// check returns an ErrCorrupt if a sum of c is of other ids, or there is something else
+// than ids and sums.
+func (c chunk) check() error {
+	for i, text := range c.texts {
+		n, sum, ok := summed(text)
+		if !ok && !isID(text) && text != nobody {
+			return fmt.Errorf("%w: text %d is no id", codec.ErrCorrupt, i)
+		}
+		if !ok {
+			continue
+		}
+		if i+1+n > len(c.texts) {
+			return fmt.Errorf("%w: ids are missing", codec.ErrCorrupt)
+		}
+		ids := c.texts[i+1 : i+1+n]
+		if _, now, _ := summed(c.sum(ids)); now != sum && !slices.Contains(ids, nobodyOfOld) {
+			return fmt.Errorf("%w: the sum is of other ids", codec.ErrCorrupt)
+		}
+	}
+	return nil
+}
+
+// sum returns the sum of ids, or of the header if there are none.
+func (c chunk) sum(ids []string) string {
+	if len(ids) == 0 {
+		return c.headerSum()
+	}
+	return sumText(len(ids), wire.AppendTexts(nil, ids))
+}
+
+func (c chunk) headerSum() string { return sumText(0, c.fixed()) }
 
 func (c chunk) exists() bool { return c.version != 0 }
 
@@ -88,7 +185,7 @@ func (e *Enumeration) read(ctx context.Context, s kv.Store, first int64, n int) 
 	}
 	chunks := make([]chunk, n)
 	for i, r := range results {
-		if chunks[i], err = readChunk(r); err != nil {
+		if chunks[i], err = readChunk(keys[i], r); err != nil {
 			return nil, fmt.Errorf("%s: %w", keys[i], err)
 		}
 	}

@@ -63,21 +63,21 @@ func (c *compaction) round(ctx context.Context, first, end int64) (next int64, e
 	if err != nil {
 		return first, err
 	}
-	var data []byte
+	var moves []string
 	var from []sparse
-	for next = max(first, h.low); next < end && len(data) < c.e.full; next++ {
+	for next = max(first, h.low); next < end && len(wire.AppendTexts(nil, moves)) < c.e.full; next++ {
 		sp, ids, err := c.judge(ctx, h, next)
 		if err != nil {
 			return first, err
 		}
 		if sp != nil {
-			from, data = append(from, *sp), wire.AppendTexts(data, ids)
+			from, moves = append(from, *sp), append(moves, ids...)
 		}
 	}
-	if len(data) > 0 {
+	if len(moves) > 0 {
 		// The head names the new chunk and says that ids have moved in one step, before
 		// they go from where they were.
-		in, err := c.e.extend(ctx, c.s, h, data, 1)
+		in, err := c.e.extend(ctx, c.s, h, moves, 1)
 		if err == nil && !in {
 			err = kv.ErrConflict
 		}
@@ -96,6 +96,9 @@ func (c *compaction) judge(ctx context.Context, h Head, n int64) (*sparse, []str
 		return nil, nil, err
 	}
 	chunk := chunks[0]
+	if chunk.damaged != nil || chunks[1].damaged != nil {
+		return nil, nil, nil
+	}
 	if err := c.e.mustFollow(ctx, c.s, h, n, chunk, chunks[1]); err != nil || len(chunk.ids) == 0 {
 		return nil, nil, err
 	}
@@ -173,7 +176,7 @@ func (c *compaction) forget(from []sparse) {
 func (c *compaction) empty(ctx context.Context, from []sparse) error {
 	var ops []kv.Op
 	for _, sp := range from {
-		ops = append(ops, kv.OpSwap(c.e.key(sp.number), sp.version, sp.header()))
+		ops = append(ops, kv.OpSwap(c.e.key(sp.number), sp.version, sp.holding(nil)))
 	}
 	if len(ops) == 0 {
 		return nil
@@ -201,6 +204,9 @@ func (e *Enumeration) Leave(ctx context.Context, s kv.Store) error {
 		chunks, err := e.read(ctx, s, h.low, 3)
 		if err != nil {
 			return err
+		}
+		if chunks[0].damaged != nil || chunks[1].damaged != nil || chunks[2].damaged != nil {
+			return nil
 		}
 		err = e.mustFollow(ctx, s, h, h.low, chunks[0], chunks[1])
 		if errors.Is(err, kv.ErrConflict) {
@@ -241,11 +247,11 @@ func (e *Enumeration) leave(ctx context.Context, s kv.Store, h Head) error {
 // noteFirst lets chunk 1 say where the enumeration begins.
 func (e *Enumeration) noteFirst(ctx context.Context, s kv.Store, low int64) error {
 	c, err := e.readOne(ctx, s, 1)
-	if err != nil || !c.exists() || c.next >= low {
+	if err != nil || !c.exists() || c.damaged != nil || c.next >= low {
 		return err
 	}
 	c.next = low
-	_, err = kv.One(ctx, s, kv.OpSwap(e.key(1), c.version, wire.AppendTexts(c.header(), c.ids)))
+	_, err = kv.One(ctx, s, kv.OpSwap(e.key(1), c.version, c.encode()))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
 		return nil
 	}
@@ -257,7 +263,7 @@ func (e *Enumeration) noteFirst(ctx context.Context, s kv.Store, low int64) erro
 func (e *Enumeration) sweepOut(ctx context.Context, s kv.Store, n int64) error {
 	for n > 0 {
 		c, err := e.readOne(ctx, s, n)
-		if err != nil || !c.exists() || n == 1 && len(c.ids) == 0 {
+		if err != nil || !c.exists() || c.damaged != nil || n == 1 && len(c.ids) == 0 {
 			return err
 		}
 		if err := e.Put(ctx, s, c.ids); err != nil {
@@ -265,7 +271,7 @@ func (e *Enumeration) sweepOut(ctx context.Context, s kv.Store, n int64) error {
 		}
 		op := kv.OpDrop(e.key(n), c.version)
 		if n == 1 {
-			op = kv.OpSwap(e.key(1), c.version, c.header())
+			op = kv.OpSwap(e.key(1), c.version, c.holding(nil))
 		}
 		if _, err = kv.One(ctx, s, op); err == nil || !kv.Raced(err) {
 			return err

@@ -1,6 +1,7 @@
 package enumeration
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -22,6 +23,10 @@ type Head struct {
 	moves     int64   // how often ids have moved to another chunk
 	nonce     uint64  // of chunk high
 	lost      []int64 // chunks whose loss was accepted
+
+	// Damaged is an ErrCorrupt if the head cannot be read. Then it counts as born, and
+	// nothing else is known.
+	Damaged error
 
 	version kv.Version
 }
@@ -48,18 +53,27 @@ func (h Head) encode() []byte {
 	for _, n := range h.lost {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	return b
+	return wire.Seal(b)
 }
 
 // ReadHead returns what a get of the head answered.
-func ReadHead(got kv.Result) (h Head, err error) {
+func (e *Enumeration) ReadHead(got kv.Result) (h Head, err error) {
 	if errors.Is(got.Err, kv.ErrNotFound) {
 		return Head{}, nil
 	}
 	if got.Err != nil {
 		return Head{}, got.Err
 	}
-	r := wire.Reader{Rest: got.Value}
+	if h, err = decodeHead(got.Value); err != nil {
+		h = Head{Born: true, Damaged: wire.Corrupt(e.HeadKey(), err)}
+	}
+	h.version = got.Version
+	return h, nil
+}
+
+func decodeHead(data []byte) (h Head, err error) {
+	data, damaged := wire.Unseal(data)
+	r := wire.Reader{Rest: data}
 	h.Birth = r.Name("birth")
 	switch r.Name("state") {
 	case unborn:
@@ -78,8 +92,10 @@ func ReadHead(got kv.Result) (h Head, err error) {
 	if h.low < 1 || h.high < h.low-1 {
 		r.Fail("chunks")
 	}
-	h.version = got.Version
-	return h, r.Err
+	if r.Err == nil && len(r.Rest) > 0 {
+		r.Fail("end")
+	}
+	return h, cmp.Or(damaged, r.Err)
 }
 
 // isLost reports whether the loss of chunk n was accepted.
@@ -94,16 +110,16 @@ func (e *Enumeration) look(ctx context.Context, s kv.Store) (Head, error) {
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return Head{}, err
 	}
-	return ReadHead(got)
+	return e.ReadHead(got)
 }
 
-// mustLook returns the head of an enumeration that has one.
+// mustLook returns the head of an enumeration that has one, which is not damaged.
 func (e *Enumeration) mustLook(ctx context.Context, s kv.Store) (Head, error) {
 	h, err := e.look(ctx, s)
 	if err == nil && !h.Exists() {
 		err = e.headLost()
 	}
-	return h, err
+	return h, cmp.Or(err, h.Damaged)
 }
 
 func (e *Enumeration) headLost() error {
@@ -127,6 +143,20 @@ func (e *Enumeration) Bear(ctx context.Context, s kv.Store, h Head) error {
 	to := h
 	to.Born = true
 	return e.swap(ctx, s, h, to)
+}
+
+// Remake makes a head that is damaged again, over the chunks that are there. Ids may have
+// moved since it was read last, so it says that they have.
+func (e *Enumeration) Remake(ctx context.Context, s kv.Store, damaged Head, birth string) error {
+	to, err := e.Found(ctx, s)
+	if err == nil {
+		to.lost, err = e.gone(ctx, s, to)
+	}
+	if err != nil {
+		return err
+	}
+	to.Birth, to.Born, to.moves = birth, true, max(0, e.now().UnixMilli())
+	return e.swap(ctx, s, damaged, to)
 }
 
 // Adopt adds a head for the chunks that a release without heads has left.

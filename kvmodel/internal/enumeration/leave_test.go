@@ -45,7 +45,7 @@ func TestLeave_AChunkStaysAsLongAsSomeoneMayAddToIt(t *testing.T) {
 		}
 		put(slow, "dead")
 		for range 8 {
-			put(fast, "none of them is alive")
+			put(fast, "none.of.them.is.alive")
 		}
 		nobody := func(_ context.Context, ids []string) ([]bool, error) { return make([]bool, len(ids)), nil }
 		for range 2 {

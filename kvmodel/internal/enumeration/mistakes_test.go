@@ -13,7 +13,7 @@ func TestMistakes_OfTheEnumerationAreNoticed(t *testing.T) {
 	// A walk that also looks where an older release adds ids finds some of what these
 	// mistakes hide.
 	onlyNamed := []string{walk, "		if len(c.ids) > 0 {\n", "		if len(c.ids) > 0 && h.low == 0 {\n"}
-	proof.Mistakes(t, "./kvmodel/internal/enumeration", "TestSweep_|TestLeave_|TestFrom_", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
+	proof.Mistakes(t, "./kvmodel/internal/enumeration", "TestSweep_|TestLeave_|TestFrom_|TestDamage_", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
 		proof.Wrong("a walk ends at what is absent",
 			walk, "			return p.e.chunkLost(p.hole, p.ids/max(p.chunks, 1))", "			return nil",
 		),
@@ -25,7 +25,7 @@ func TestMistakes_OfTheEnumerationAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("chunks have no nonces",
 			walk, "n == h.high && c.nonce != h.nonce", "n == h.high && c.nonce == 1",
-			walk, "	return first || h.isLost(n-1) || c.follows(before)", "	return true",
+			walk, "	return first || h.isLost(n-1) || before.damaged != nil || c.follows(before)", "	return true",
 		),
 		proof.Wrong("who loses the race for the head is in",
 			add, "		return false, nil\n	}\n	return mine && err == nil, err", "		return mine, nil\n	}\n	return mine && err == nil, err",
@@ -40,10 +40,16 @@ func TestMistakes_OfTheEnumerationAreNoticed(t *testing.T) {
 			add, "	to := h\n	to.high, to.nonce, to.moves = n, c.nonce, h.moves+moves", "	if mine && moves == 0 {\n		return true, nil\n	}\n	to := h\n	to.high, to.nonce, to.moves = n, c.nonce, h.moves+moves",
 		),
 		proof.Wrong("ids move and the head does not say so",
-			append(onlyNamed, compact, "c.e.extend(ctx, c.s, h, data, 1)", "c.e.extend(ctx, c.s, h, data, 0)")...,
+			append(onlyNamed, compact, "c.e.extend(ctx, c.s, h, moves, 1)", "c.e.extend(ctx, c.s, h, moves, 0)")...,
 		),
 		proof.Wrong("a chunk leaves while there may be writes for it",
 			append(onlyNamed, compact, "e.now().Sub(chunks[2].made) < stays", "e.now().Sub(chunks[2].made) < -stays")...,
+		),
+		proof.Wrong("a wrong bit among ids is not noticed",
+			dir+"chunk.go", "; now != sum && !slices", "; now == sum+1 && !slices",
+		),
+		proof.Wrong("what an older release has purged is damaged",
+			dir+"chunk.go", " && !slices.Contains(ids, nobodyOfOld) {", " {",
 		),
 		proof.Wrong("a chunk that shows a loss is taken away",
 			compact, "	gone := n\n", "	gone := n\n	if c.exists() && next.exists() {\n		return nil\n	}\n",

@@ -5,13 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
-
-// nobody stands in the place of an id that was taken out, so that those after it keep
-// their numbers: a build remembers how many ids of a chunk it has entered.
-const nobody = "-"
 
 // Replace takes id out of all chunks. fence is called after a chunk was read and before
 // it is written: it fails if there is such a record.
@@ -19,6 +14,9 @@ func (e *Enumeration) Replace(ctx context.Context, s kv.Store, id string, fence 
 	h, err := e.look(ctx, s)
 	if err != nil || !h.Exists() {
 		return err
+	}
+	if h.Damaged != nil {
+		return h.Damaged
 	}
 	for first := h.low; first <= h.high; first += chunksAtOnce {
 		chunks, err := e.read(ctx, s, first, int(min(chunksAtOnce, h.high-first+1)))
@@ -56,15 +54,11 @@ func (e *Enumeration) replaceIn(ctx context.Context, s kv.Store, n int64, c chun
 
 // without returns the value of c without id.
 func (c chunk) without(id string) []byte {
-	var data []byte
-	if !c.bare {
-		data = c.header()
-	}
-	ids := slices.Clone(c.ids)
-	for i := range ids {
-		if ids[i] == id {
-			ids[i] = nobody
+	c.texts = slices.Clone(c.texts)
+	for i := range c.texts {
+		if c.texts[i] == id {
+			c.texts[i] = nobody
 		}
 	}
-	return wire.AppendTexts(data, ids)
+	return c.encode()
 }

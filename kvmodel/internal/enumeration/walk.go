@@ -1,6 +1,7 @@
 package enumeration
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -19,6 +20,8 @@ const chunksAPass = 2048
 type Walked struct {
 	IDs   int  // in the chunks before the last, each as often as it stands there
 	Empty bool // the first chunk is empty
+
+	Mended []int64 // the chunks in which a bit was wrong
 }
 
 // Each calls f with the ids of the enumeration and then with more, in batches, each id
@@ -27,14 +30,15 @@ type Walked struct {
 // It remembers the ids it has given by 16 bytes of their hashes. Where there are more
 // chunks than chunksAPass, it goes through all of them once for each part of the hashes.
 //
-// Once the rest was given, an ErrLost names a chunk that is gone.
+// Once the rest was given, an ErrLost names a chunk that is gone, or an ErrCorrupt one that
+// is damaged.
 func (e *Enumeration) Each(ctx context.Context, s kv.Store, h Head, more []string, f func(ids []string) error) (Walked, error) {
 	var walked Walked
 	var lost error
 	parts := 1 + uint64(max(0, h.high-h.low))/chunksAPass
 	for part := range parts {
 		p := pass{e: e, s: s, part: part, parts: parts, seen: make(map[hash]struct{}), give: f}
-		p.take = func(_ Head, _ int64, ids []string) error { return p.once(ids) }
+		p.take = func(_ Head, _ int64, texts []string) error { return p.once(texts) }
 		err := p.walk(ctx, h, h.low)
 		if errors.Is(err, kv.ErrLost) && !p.refused {
 			lost, err = err, nil
@@ -48,6 +52,7 @@ func (e *Enumeration) Each(ctx context.Context, s kv.Store, h Head, more []strin
 		if part == 0 {
 			walked = p.met
 		}
+		lost = cmp.Or(lost, p.damaged)
 	}
 	return walked, lost
 }
@@ -58,13 +63,15 @@ type pass struct {
 	s           kv.Store
 	part, parts uint64 // of all ids, by their hashes
 	seen        map[hash]struct{}
-	take        func(h Head, n int64, ids []string) error // what is in chunk n of h
+	take        func(h Head, n int64, texts []string) error // what is in chunk n of h
 	give        func(ids []string) error
 	refused     bool // give has returned an error
 	met         Walked
 
 	chunks, ids int   // how many were read
 	hole        int64 // the first chunk that is gone; 0 if none is
+	damaged     error // an ErrCorrupt of what is
+	damagedAt   int64 // the first chunk that is; 0 if none is
 }
 
 type hash [16]byte
@@ -121,7 +128,7 @@ func (p *pass) again(ctx context.Context, h Head) (again Head, unnamed []int64, 
 		return again, nil, err
 	}
 	for i, n := range at {
-		c, err := readChunk(got[1+i])
+		c, err := readChunk(keys[1+i], got[1+i])
 		if err != nil {
 			return again, nil, fmt.Errorf("%s: %w", keys[1+i], err)
 		}
@@ -129,11 +136,12 @@ func (p *pass) again(ctx context.Context, h Head) (again Head, unnamed []int64, 
 			unnamed = append(unnamed, n)
 		}
 	}
-	again, err = ReadHead(got[0])
-	if err != nil || again.Exists() {
+	again, err = p.e.ReadHead(got[0])
+	if err != nil || again.Exists() && again.Damaged == nil {
 		return again, unnamed, err
 	}
-	if h.Exists() {
+	p.damaged = cmp.Or(p.damaged, again.Damaged)
+	if h.Exists() && !again.Exists() {
 		return again, nil, p.e.headLost()
 	}
 	again, err = p.e.Found(ctx, p.s)
@@ -152,7 +160,8 @@ func (p *pass) readUnnamed(ctx context.Context, h Head, numbers []int64) error {
 				if found = found && c.exists(); !found {
 					break
 				}
-				if err := p.take(h, n+int64(i), c.ids); err != nil {
+				p.note(n+int64(i), c)
+				if err := p.take(h, n+int64(i), c.texts); err != nil {
 					return err
 				}
 			}
@@ -176,7 +185,8 @@ func (p *pass) read(ctx context.Context, h Head, first int64) error {
 			}
 			p.meet(h, at, c)
 			before = c
-			if err := p.take(h, at, c.ids); err != nil {
+			p.note(at, c)
+			if err := p.take(h, at, c.texts); err != nil {
 				return err
 			}
 		}
@@ -187,12 +197,22 @@ func (p *pass) read(ctx context.Context, h Head, first int64) error {
 // fits reports whether c is chunk n of h, the one that was added after before.
 func (p *pass) fits(h Head, n int64, first bool, before, c chunk) bool {
 	switch {
-	case h.isLost(n):
+	case h.isLost(n), c.damaged != nil:
 		return true
 	case !c.exists(), n == h.high && c.nonce != h.nonce:
 		return false
 	}
-	return first || h.isLost(n-1) || c.follows(before)
+	return first || h.isLost(n-1) || before.damaged != nil || c.follows(before)
+}
+
+// note remembers what is wrong with chunk n.
+func (p *pass) note(n int64, c chunk) {
+	switch {
+	case c.damaged != nil && p.damagedAt == 0:
+		p.damaged, p.damagedAt = cmp.Or(p.damaged, c.damaged), n
+	case c.mended != nil:
+		p.met.Mended = append(p.met.Mended, n)
+	}
 }
 
 // meet counts chunk n of h.
@@ -210,10 +230,13 @@ func (p *pass) meet(h Head, n int64, c chunk) {
 	}
 }
 
-// once gives those of ids that belong to this pass and were not given yet.
-func (p *pass) once(ids []string) error {
+// once gives those of the ids among texts that belong to this pass and were not given yet.
+func (p *pass) once(texts []string) error {
 	var fresh []string
-	for _, id := range ids {
+	for _, id := range texts {
+		if !isID(id) {
+			continue
+		}
 		key := hashOf(id)
 		if p.parts > 1 && binary.BigEndian.Uint64(key[:])%p.parts != p.part {
 			continue

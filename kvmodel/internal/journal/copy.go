@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -20,7 +20,12 @@ type Copy struct {
 	Lines   []Line
 	Bytes   int // of the lines
 
+	// Damaged is an ErrCorrupt with the keys of what cannot be read, nil if all can. Lines
+	// are the others then.
+	Damaged error
+
 	head     head
+	headless bool       // the head is damaged
 	version  kv.Version // of the head; 0 if there is none
 	segments []kv.Op    // gets, with their results; a segment that is gone has none
 }
@@ -28,7 +33,8 @@ type Copy struct {
 // segmentsAtOnce is how many segments are read in one trip.
 const segmentsAtOnce = 100
 
-// Read returns the journal of process. One without a head is empty.
+// Read returns the journal of process. One without a head is empty. Of one whose head is
+// damaged, the segments are those that it seems to name.
 func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 	c := Copy{Process: process}
 	r, err := kv.One(ctx, s, kv.OpGet(headKey.Key(process)))
@@ -39,10 +45,10 @@ func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 		return c, err
 	}
 	c.version = r.Version
-	if c.head, err = decodeHead(r.Value); err != nil {
-		return c, err
+	if c.head, c.Damaged = readHead(process, r.Value); c.Damaged == nil {
+		c.Tick = c.head.sign()
 	}
-	c.Tick = c.head.sign()
+	c.headless = c.Damaged != nil
 	return c, c.readSegments(ctx, s)
 }
 
@@ -59,22 +65,22 @@ func (c *Copy) readSegments(ctx context.Context, s kv.Store) error {
 	}
 	for _, seg := range c.segments {
 		lines, err := decodeLines(seg.Result.Value)
-		if err != nil {
-			return fmt.Errorf("%s: %w", seg.Key, err)
-		}
+		c.Damaged = wire.JoinCorrupt(c.Damaged, wire.Corrupt(seg.Key, err))
 		c.Lines = append(c.Lines, lines...)
 		c.Bytes += len(seg.Result.Value)
 	}
 	return nil
 }
 
-// CreatedIDs returns the ids of model that some journal names as new.
+// CreatedIDs returns the ids of model that some journal names as new. With an ErrCorrupt,
+// they may be some of them.
 func CreatedIDs(ctx context.Context, s kv.Store, model string) ([]string, error) {
 	all, _, err := processes(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
+	var damaged error
 	for _, process := range all {
 		c, err := Read(ctx, s, process)
 		if err != nil {
@@ -85,8 +91,51 @@ func CreatedIDs(ctx context.Context, s kv.Store, model string) ([]string, error)
 				ids = append(ids, l.ID)
 			}
 		}
+		damaged = wire.JoinCorrupt(damaged, c.Damaged)
 	}
-	return ids, nil
+	return ids, damaged
+}
+
+// Models returns the models that the process has written, nil if that is not known.
+func (c *Copy) Models() (models []string) {
+	for _, shape := range c.head.shapes {
+		if name, _, ok := strings.Cut(shape, "="); ok && !c.headless {
+			models = append(models, name)
+		}
+	}
+	return models
+}
+
+// Clear takes what is damaged out of the journal of a dead process, unless it has changed
+// since it was read.
+func (c *Copy) Clear(ctx context.Context, s kv.Store) error {
+	if c.headless {
+		if err := c.close(ctx, s); err != nil {
+			return unlessChanged(err)
+		}
+	}
+	for _, seg := range c.segments {
+		lines, damaged := decodeLines(seg.Result.Value)
+		if damaged == nil {
+			continue
+		}
+		var data []byte
+		for _, l := range lines {
+			data = l.encode(data)
+		}
+		if _, err := kv.One(ctx, s, kv.OpSwap(seg.Key, seg.Result.Version, data)); err != nil {
+			return unlessChanged(err)
+		}
+	}
+	return nil
+}
+
+// close marks the head as closed.
+func (c *Copy) close(ctx context.Context, s kv.Store) error {
+	h := c.head
+	h.tick = closedTick
+	_, err := kv.One(ctx, s, kv.OpSwap(headKey.Key(c.Process), c.version, h.encode()))
+	return err
 }
 
 // Remove removes the journal of a dead process, unless it has changed since it
@@ -95,10 +144,7 @@ func CreatedIDs(ctx context.Context, s kv.Store, model string) ([]string, error)
 // find.
 func (c *Copy) Remove(ctx context.Context, s kv.Store) error {
 	if c.version != 0 {
-		h := c.head
-		h.tick = closedTick
-		_, err := kv.One(ctx, s, kv.OpSwap(headKey.Key(c.Process), c.version, h.encode()))
-		if err != nil {
+		if err := c.close(ctx, s); err != nil {
 			return unlessChanged(err)
 		}
 	}
@@ -135,7 +181,7 @@ func removeNames(ctx context.Context, s kv.Store, process string) error {
 var repairedKey = kv.NewClass("fixed", 1) // process
 
 // Repaired returns when the journal of process was first repaired, and how many
-// bytes it had; the zero time if it was not.
+// bytes it had; the zero time if it was not, or if what says so is damaged.
 func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, covered int, err error) {
 	r, err := kv.One(ctx, s, kv.OpGet(repairedKey.Key(process)))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -144,16 +190,20 @@ func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, 
 	if err != nil {
 		return when, 0, err
 	}
-	in := wire.Reader{Rest: r.Value}
+	data, damaged := wire.Unseal(r.Value)
+	in := wire.Reader{Rest: data}
 	when = time.UnixMilli(int64(in.Number("time", 1<<62)))
 	covered = int(in.Number("size", 1<<40))
-	return when, covered, in.Err
+	if damaged != nil || in.Err != nil || len(in.Rest) > 0 {
+		return time.Time{}, 0, nil
+	}
+	return when, covered, nil
 }
 
 // MarkRepaired notes that the journal c was repaired now.
 func (c *Copy) MarkRepaired(ctx context.Context, s kv.Store, now time.Time) error {
 	b := binary.AppendUvarint(nil, uint64(now.UnixMilli()))
 	b = binary.AppendUvarint(b, uint64(c.Bytes))
-	_, err := kv.One(ctx, s, kv.OpSet(repairedKey.Key(c.Process), b))
+	_, err := kv.One(ctx, s, kv.OpSet(repairedKey.Key(c.Process), wire.Seal(b)))
 	return err
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -52,10 +53,18 @@ func (h head) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(h.highest))
 	b = binary.AppendUvarint(b, h.tick)
 	b = binary.AppendUvarint(b, uint64(len(h.shapes)))
-	return append(b, wire.AppendTexts(nil, h.shapes)...)
+	return wire.Seal(wire.AppendTexts(b, h.shapes))
+}
+
+// readHead returns what the head of process says. With an ErrCorrupt it returns the
+// segments that there may be.
+func readHead(process string, data []byte) (head, error) {
+	h, err := decodeHead(data)
+	return h, wire.Corrupt(headKey.Key(process), err)
 }
 
 func decodeHead(data []byte) (head, error) {
+	data, damaged := wire.Unseal(data)
 	r := wire.Reader{Rest: data}
 	h := head{
 		lowest:  int64(r.Number("lowest segment", 1<<62)),
@@ -66,10 +75,14 @@ func decodeHead(data []byte) (head, error) {
 	for range cap(h.shapes) {
 		h.shapes = append(h.shapes, r.Name("shape"))
 	}
+	if r.Err == nil && len(r.Rest) > 0 {
+		r.Fail("end")
+	}
 	if n := h.highest - h.lowest; n < 0 || n > maxSegments {
 		r.Fail("number of segments")
+		h.lowest, h.highest = 0, 0
 	}
-	return h, r.Err
+	return h, cmp.Or(damaged, r.Err)
 }
 
 // errGoneBack says that a head is older than one that was acknowledged.
@@ -77,20 +90,19 @@ var errGoneBack = errors.New("the store shows an older head of the journal than 
 
 // write stores h in the place of the head of process, whose last tick was that. It
 // returns ErrNone if the journal was removed or is being removed: no one would find a
-// segment that is made after that.
+// segment that is made after that. A head that is damaged is made again: no one but its
+// process writes it.
 func (h head) write(ctx context.Context, s kv.Store, process string, last uint64) error {
 	key := headKey.Key(process)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
 	if err == nil {
-		var old head
-		if old, err = decodeHead(r.Value); err == nil && old.tick == closedTick {
+		switch old, damaged := decodeHead(r.Value); {
+		case damaged != nil:
+		case old.tick == closedTick:
 			return ErrNone
-		}
-		if err == nil && old.tick < last {
+		case old.tick < last:
 			return errGoneBack
 		}
-	}
-	if err == nil {
 		_, err = kv.One(ctx, s, kv.OpSwap(key, r.Version, h.encode()))
 	}
 	if kv.Raced(err) {

@@ -148,7 +148,7 @@ func (j *Journal) list(ctx context.Context, process string) error {
 
 // open starts a journal under a name that was never used before.
 func (j *Journal) open(ctx context.Context) error {
-	first := newSegment(kv.RandomName(), 0)
+	first := newSegment(newName(), 0)
 	j.begin(first.process)
 	sent := j.Now()
 	err := j.Store.Do(ctx, []kv.Op{

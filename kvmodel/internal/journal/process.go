@@ -3,10 +3,13 @@ package journal
 import (
 	"bytes"
 	"context"
+	"encoding/base32"
+	"encoding/binary"
 	"errors"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -43,13 +46,16 @@ func Others(ctx context.Context, s kv.Store, own func(process string) bool, know
 }
 
 // Head returns the tick and the shapes of the process, none if its head is gone. One that
-// is being removed has the tick 0.
+// is being removed has the tick 0, and so has one that is damaged, which is an ErrCorrupt.
 func (o Other) Head() (tick uint64, shapes []string, err error) {
 	if o.head.Err != nil {
 		return 0, nil, nil
 	}
-	h, err := decodeHead(o.head.Value)
-	return h.sign(), h.shapes, err
+	h, err := readHead(o.Process, o.head.Value)
+	if err != nil {
+		return 0, nil, err
+	}
+	return h.sign(), h.shapes, nil
 }
 
 // listProcess puts process into the list of processes or takes it out.
@@ -87,12 +93,51 @@ func processes(ctx context.Context, s kv.Store) ([]string, kv.Version, error) {
 	return decodeProcesses(r.Value), r.Version, nil
 }
 
+// The name of a process is random characters and the sum of these, so that one which is
+// damaged in the list can be told, and mended. Older releases have names without sums.
+const (
+	randomChars = 19
+	nameChars   = 26
+)
+
+var sumEncoding = base32.HexEncoding.WithPadding(base32.NoPadding)
+
+// newName returns a name that no other process has.
+func newName() string { return nameOf(kv.RandomName()[:randomChars]) }
+
+func nameOf(random string) string {
+	return random + sumEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, wire.Sum([]byte(random))))
+}
+
+// hasName reports whether a line of data is a name with its sum.
+func hasName(data []byte) bool {
+	return slices.ContainsFunc(bytes.Split(data, []byte{'\n'}), isName)
+}
+
+func isName(line []byte) bool {
+	return len(line) == nameChars && nameOf(string(line[:randomChars])) == string(line)
+}
+
+// decodeProcesses returns the names in data, one of which may have a wrong bit.
 func decodeProcesses(data []byte) (all []string) {
-	for _, name := range bytes.Split(data, []byte{'\n'}) {
-		if len(name) > 0 {
-			all = append(all, string(name))
+	var odd [][]byte // lines without a sum, one after another
+	end := func() {
+		mended, _ := wire.Mend(bytes.Join(odd, []byte{'\n'}), hasName)
+		for name := range bytes.SplitSeq(mended, []byte{'\n'}) {
+			if len(name) > 0 {
+				all = append(all, string(name))
+			}
+		}
+		odd = nil
+	}
+	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
+		if odd = append(odd, line); isName(line) {
+			odd = odd[:len(odd)-1]
+			end()
+			all = append(all, string(line))
 		}
 	}
+	end()
 	return all
 }
 

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -26,5 +28,24 @@ func TestHead_OneThatIsBeingRemovedHasNoTick(t *testing.T) {
 		if err != nil || failed != nil || tick != test.want || c.Tick != test.want {
 			t.Errorf("a head at %d shows %d, and read whole %d, want %d: %v, %v", test.tick, tick, c.Tick, test.want, err, failed)
 		}
+	}
+}
+
+func TestProcesses_AnyOneBitOfTheListMayFlip(t *testing.T) {
+	older := kv.RandomName()
+	want := []string{newName(), newName(), older, newName()}
+	list := encodeProcesses(want)
+	for at := range 8 * len(list) {
+		data := bytes.Clone(list)
+		data[at/8] ^= 1 << (at % 8)
+		got := decodeProcesses(data)
+		for _, name := range want {
+			if name != older && !slices.Contains(got, name) {
+				t.Errorf("bit %d: %q without %q", at, got, name)
+			}
+		}
+	}
+	if got := decodeProcesses(list); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

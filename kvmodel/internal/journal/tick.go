@@ -263,15 +263,15 @@ func HeadKey(process string) string { return headKey.Key(process) }
 
 // Seen notes what a get of the head of process, which is this one, has answered. It
 // returns ErrNone if another process has taken this one for dead. A head that has gone back
-// is left for the next tick, which every line brings and which reads it again: by now this
-// process may have written a later one than got has seen.
+// or is damaged is left for the next tick, which every line brings and which reads it again:
+// by now this process may have written a later one than got has seen.
 func (j *Journal) Seen(process string, got kv.Result) error {
 	if got.Err != nil && !errors.Is(got.Err, kv.ErrNotFound) {
 		return got.Err
 	}
 	if got.Err == nil {
 		if h, err := decodeHead(got.Value); err != nil || h.tick != closedTick {
-			return err
+			return nil
 		}
 	}
 	j.forget(process)

@@ -40,6 +40,10 @@ type Config struct {
 	// Met is called when another process whose head has these shapes was seen to write.
 	Met func(ctx context.Context, process string, shapes []string) error
 
+	// Lost is called when lines of a dead process are damaged that were of changes of
+	// models, or of any where models is nil.
+	Lost func(ctx context.Context, process string, models []string, damaged error) error
+
 	// Settle goes on with what lines have put in doubt, and reports whether nothing
 	// is any more.
 	Settle func(ctx context.Context) (bool, error)
@@ -100,9 +104,9 @@ func (r *Repairer) Repair(ctx context.Context) error {
 
 // meet calls Met if other has written since the last look.
 func (r *Repairer) meet(ctx context.Context, other journal.Other) error {
-	tick, shapes, err := other.Head()
-	if err != nil || r.signs.isDead(other.Process, tick) || !r.signs.hasMoved(other.Process) {
-		return err
+	tick, shapes, damaged := other.Head()
+	if damaged != nil || r.signs.isDead(other.Process, tick) || !r.signs.hasMoved(other.Process) {
+		return nil
 	}
 	if err := r.Met(ctx, other.Process, shapes); err != nil {
 		return err
@@ -112,9 +116,9 @@ func (r *Repairer) meet(ctx context.Context, other journal.Other) error {
 }
 
 func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other) error {
-	tick, _, err := other.Head()
-	if err != nil || !r.signs.isDead(other.Process, tick) {
-		return err
+	// One whose head is damaged writes it again if it lives.
+	if tick, _, _ := other.Head(); !r.signs.isDead(other.Process, tick) {
+		return nil
 	}
 	j, err := journal.Read(ctx, r.Store, other.Process)
 	if err != nil {
@@ -158,10 +162,25 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 	if settled, err := r.Settle(ctx); err != nil || !settled {
 		return err
 	}
+	if j.Damaged != nil {
+		return r.giveUp(ctx, j)
+	}
 	if r.signs.isOrphan(j) {
 		return j.Remove(ctx, r.Store)
 	}
 	return j.MarkRepaired(ctx, r.Store, r.Now())
+}
+
+// giveUp takes the lines that are damaged out of j, whose others are repaired.
+func (r *Repairer) giveUp(ctx context.Context, j journal.Copy) error {
+	models := j.Models()
+	if slices.ContainsFunc(models, func(name string) bool { return r.Model(name) == nil }) {
+		return nil // It is left to a process that has them.
+	}
+	if err := r.Lost(ctx, j.Process, models, j.Damaged); err != nil {
+		return err
+	}
+	return j.Clear(ctx, r.Store)
 }
 
 func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) error {

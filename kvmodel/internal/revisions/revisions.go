@@ -7,6 +7,8 @@
 package revisions
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -40,8 +43,14 @@ type Entry struct {
 	Body     []byte
 }
 
-// Encode appends e to dst.
+// Encode appends e and its sum to dst. The sum is an entry of the rev 0, which no change
+// has: releases without sums pass it over.
 func (e *Entry) Encode(dst []byte) []byte {
+	text := wire.AppendText(nil, string(e.body()))
+	return append(append(dst, text...), sumOf(text)...)
+}
+
+func (e *Entry) body() []byte {
 	var b []byte
 	for _, t := range []envelope.Try{e.Of, e.Prev} {
 		b = binary.AppendUvarint(b, t.Rev)
@@ -55,34 +64,88 @@ func (e *Entry) Encode(dst []byte) []byte {
 		kept = 1
 	}
 	b = append(b, kept)
-	b = append(b, e.Body...)
-	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+	return append(b, e.Body...)
+}
+
+const (
+	// sumMark begins the nonce of a sum, and sumStart the entry.
+	sumMark  = uint64('s')<<56 | 'u'<<48 | 'm'<<40
+	sumStart = "\x16\x00sum\x00"
+	sumSize  = 23
+
+	// maxMended is up to which size an entry is mended, for which each bit is tried.
+	maxMended = 8 << 10
+)
+
+// sumOf returns the entry that is the sum of text, an entry with its length.
+func sumOf(text []byte) []byte {
+	e := Entry{Of: envelope.Try{Nonce: sumMark | uint64(wire.Sum(text))}, At: time.UnixMilli(0)}
+	return wire.AppendText(nil, string(e.body()))
+}
+
+// isSummed reports whether data is an entry and its sum.
+func isSummed(data []byte) bool {
+	n := len(data) - sumSize
+	return n > 0 && bytes.Equal(sumOf(data[:n]), data[n:])
 }
 
 // Log is the entries in the order in which they were appended.
 type Log []Entry
 
-// Decode returns the log in data.
-func Decode(data []byte) (Log, error) {
-	var log Log
-	r := wire.Reader{Rest: data}
-	for len(r.Rest) > 0 {
-		in := wire.Reader{Rest: []byte(r.Text("revision"))}
-		if r.Err != nil {
-			return nil, r.Err
+// Decode returns the log in data. With an ErrCorrupt it returns the entries that can be
+// read.
+func Decode(data []byte) (log Log, damaged error) {
+	for len(data) > 0 {
+		e, size, err := decodeEntry(data)
+		if err == nil && bytes.HasPrefix(data[size:], []byte(sumStart)) {
+			size += sumSize
 		}
-		e := Entry{Of: readTry(&in), Prev: readTry(&in)}
-		e.Number = int64(in.Number("revision number", 1<<62))
-		e.At = time.UnixMilli(int64(in.Number("time", 1<<62))).UTC()
-		e.Model = int(in.Number("model version", 1<<31-1))
-		e.Kept = in.Byte() == 1
-		e.Body = in.Rest
-		if in.Err != nil {
-			return nil, in.Err
+		if at := bytes.Index(data, []byte(sumStart)); at > 0 && at+sumSize <= len(data) && (err != nil || at+sumSize == size || !areEntries(data[:at])) {
+			size = at + sumSize
+			e, err = mended(data[:size])
 		}
-		log = append(log, e)
+		if err == nil {
+			log = append(log, e)
+		}
+		damaged = cmp.Or(damaged, err)
+		data = data[min(size, len(data)):]
 	}
-	return log, nil
+	return log, damaged
+}
+
+// areEntries reports whether data ends where an entry does.
+func areEntries(data []byte) bool {
+	_, err := wire.ReadTexts(data, "revision")
+	return err == nil
+}
+
+// mended returns the entry in data, which ends in its sum.
+func mended(data []byte) (Entry, error) {
+	ok := isSummed(data)
+	if !ok && len(data) <= maxMended {
+		data, ok = wire.Mend(data, isSummed)
+	}
+	e, _, err := decodeEntry(data)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: the sum is of another revision", codec.ErrCorrupt)
+	}
+	return e, err
+}
+
+// decodeEntry returns the first entry of data, and its size: that of data if it has no end.
+func decodeEntry(data []byte) (e Entry, size int, err error) {
+	r := wire.Reader{Rest: data}
+	in := wire.Reader{Rest: []byte(r.Text("revision"))}
+	if r.Err != nil {
+		return e, len(data), r.Err
+	}
+	e = Entry{Of: readTry(&in), Prev: readTry(&in)}
+	e.Number = int64(in.Number("revision number", 1<<62))
+	e.At = time.UnixMilli(int64(in.Number("time", 1<<62))).UTC()
+	e.Model = int(in.Number("model version", 1<<31-1))
+	e.Kept = in.Byte() == 1
+	e.Body = in.Rest
+	return e, len(data) - len(r.Rest), in.Err
 }
 
 func readTry(r *wire.Reader) envelope.Try {

@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+
+	"github.com/ringtree/ringtree/kvmodel/codec"
+)
+
+// A seal stands behind stored bytes: four bytes that nothing else ends in, and the CRC-32C
+// of what is before them, big-endian. Readers that know of no seal do not look behind what
+// they read.
+
+const (
+	sealMark  = 0xff5ea1ed
+	sealBytes = 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Sum returns the CRC-32C of data.
+func Sum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
+
+// Seal appends the seal of data to it.
+func Seal(data []byte) []byte {
+	sum := Sum(data)
+	data = binary.BigEndian.AppendUint32(data, sealMark)
+	return binary.BigEndian.AppendUint32(data, sum)
+}
+
+// Unseal returns what was sealed, also if one bit has changed since. Bytes that were not
+// sealed are returned as they are. If more than a bit has changed, it returns an ErrCorrupt
+// and what seems to have been sealed.
+func Unseal(data []byte) ([]byte, error) {
+	n := len(data) - sealBytes
+	if n < 0 || bits.OnesCount32(binary.BigEndian.Uint32(data[n:])^sealMark) > 1 {
+		return data, nil
+	}
+	fits := func(data []byte) bool { return Sum(data[:n]) == binary.BigEndian.Uint32(data[n+4:]) }
+	if mended, ok := Mend(data, fits); ok {
+		return mended[:n], nil
+	}
+	return data[:n], fmt.Errorf("%w: the sum is of other bytes", codec.ErrCorrupt)
+}
+
+// Mend returns data as it fits: as it is, or a copy of it in which one bit is another.
+func Mend(data []byte, fits func([]byte) bool) ([]byte, bool) {
+	if fits(data) {
+		return data, true
+	}
+	mended := append([]byte(nil), data...)
+	for i := range mended {
+		for bit := byte(1); bit != 0; bit <<= 1 {
+			mended[i] ^= bit
+			if fits(mended) {
+				return mended, true
+			}
+			mended[i] ^= bit
+		}
+	}
+	return data, false
+}

@@ -1,0 +1,89 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// ten returns a process with ten notes, on a store under it.
+func ten(t *testing.T, ctx context.Context, mem *memkv.Store) *process {
+	p := start(t, plain(mem)).ends(t)
+	for i := range 10 {
+		must(t, p.Create(ctx, &note{ID: fmt.Sprint("n", i), Text: "x", Code: fmt.Sprint("c", i)}))
+	}
+	must(t, p.db.Close(ctx))
+	return start(t, plain(mem)).ends(t)
+}
+
+func TestDamage_OfTheBuiltItemIsLikeItsLoss(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := ten(t, ctx, mem)
+		const key = "built:Note"
+		spoil(t, ctx, mem, key, 5, 20)
+		_, err := p.byCode.Find(ctx, "c1")
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		wantKeys(t, "find", err, key)
+		if _, err := p.Get(ctx, "n1"); err != nil {
+			t.Errorf("get: %v", err)
+		}
+		must(t, p.Delete(ctx, "n2"))
+		must(t, p.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
+		_, err = p.byCode.Find(ctx, "c1")
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		must(t, p.Rebuild(ctx))
+		for _, code := range []string{"c1", "cnew"} {
+			if _, err := p.byCode.Find(ctx, code); err != nil {
+				t.Errorf("find %s: %v", code, err)
+			}
+		}
+	})
+}
+
+func TestDamage_OfTheHeadOfTheEnumerationCostsNothing(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := ten(t, ctx, mem)
+		const key = "ids:Note"
+		for range 2 {
+			before, _ := idsOf(ctx, p.notes)
+			spoil(t, ctx, mem, key, 17, 10)
+			ids, errs := idsOf(ctx, p.notes)
+			wantKeys(t, "all", errors.Join(errs...), key)
+			if !slices.Equal(ids, before) {
+				t.Errorf("all: %q, want %q", ids, before)
+			}
+			if _, err := p.byCode.Find(ctx, "c1"); err != nil {
+				t.Errorf("find: %v", err)
+			}
+			must(t, p.Create(ctx, &note{ID: fmt.Sprint("new", len(ids)), Text: "x", Code: fmt.Sprint("new", len(ids))}))
+			must(t, p.db.Flush(ctx))
+			must(t, p.Rebuild(ctx))
+			if now, errs := idsOf(ctx, p.notes); len(now) != len(ids)+1 || len(errs) > 0 {
+				t.Errorf("all: %q, %v; want %d", now, errs, len(ids)+1)
+			}
+		}
+	})
+}
+
+func TestDamage_OfAChunkIsNamedAndLeavesTheRest(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := ten(t, ctx, mem)
+		const key = "all:Note:1"
+		spoil(t, ctx, mem, key, 46, 2)
+		ids, errs := idsOf(ctx, p.notes)
+		wantKeys(t, "all", errors.Join(errs...), key)
+		if len(ids) != 9 {
+			t.Errorf("all: %q, want nine of ten", ids)
+		}
+		must(t, p.Create(ctx, &note{ID: "new", Text: "x", Code: "new"}))
+		wantKeys(t, "rebuild", p.Rebuild(ctx), key)
+		if _, err := p.byCode.Find(ctx, "c1"); err != nil {
+			t.Errorf("find: %v", err)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package kvmodel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// spoil changes many bits of what key holds, from its byte at on.
+func spoil(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int) {
+	t.Helper()
+	got, err := kv.One(ctx, s, kv.OpGet(key))
+	must(t, err)
+	value := bytes.Clone(got.Value)
+	for i := range value[at : at+n] {
+		value[at+i] ^= 0x5a
+	}
+	_, err = kv.One(ctx, s, kv.OpSet(key, value))
+	must(t, err)
+}
+
+// One process has died with two lines in its journal, and a part of that is damaged.
+func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
+	for name, test := range map[string]struct {
+		class string
+		at, n int
+		ids   []string // that All has at first
+	}{
+		"a line":   {"line", 0, 8, []string{"a", "n0", "n2"}},
+		"the head": {"out", 3, 4, []string{"a", "n0", "n1", "n2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+				dead := start(t, plain(mem)).ends(t)
+				must(t, dead.Create(ctx, &note{ID: "a", Text: "x", Code: "a"}))
+				wait(10 * time.Second)
+				must(t, dead.Create(ctx, &note{ID: "n1", Text: "x", Code: "c1"}))
+				must(t, dead.Create(ctx, &note{ID: "n2", Text: "x", Code: "c2"}))
+				dead.life.kill()
+				key := longest(t, ctx, mem, keys(mem, test.class))
+				spoil(t, ctx, mem, key, test.at, test.n)
+
+				p := start(t, plain(mem)).ends(t)
+				must(t, p.Create(ctx, &note{ID: "n0", Text: "x", Code: "c0"}))
+				ids, errs := idsOf(ctx, p.notes)
+				if !slices.Equal(ids, test.ids) || len(errs) != 1 {
+					t.Errorf("all: %q, %v; want %q and one error", ids, errs, test.ids)
+				}
+				wantKeys(t, "all", errors.Join(errs...), key)
+				wantKeys(t, "rebuild", p.Rebuild(ctx), key)
+				if _, err := p.byCode.Find(ctx, "c1"); err != nil {
+					t.Errorf("find: %v", err)
+				}
+				wait(2 * time.Minute)
+				if n := p.db.Stats().Failures["corrupt"]; n != 1 {
+					t.Errorf("told %d times, want once", n)
+				}
+				if _, err := p.byCode.Find(ctx, "c1"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+					t.Errorf("find: got %v, want an ErrNeedsRebuild", err)
+				}
+				must(t, p.Rebuild(ctx))
+				wait(2 * time.Hour)
+				if _, err := p.byCode.Find(ctx, "c2"); err != nil {
+					t.Errorf("find: %v", err)
+				}
+				if ids, errs := idsOf(ctx, p.notes); !slices.Equal(ids, test.ids) || len(errs) > 0 {
+					t.Errorf("all: %q, %v; want %q", ids, errs, test.ids)
+				}
+				if got := keys(mem, "out"); len(got) != 1 {
+					t.Errorf("left are %q, want one head", got)
+				}
+			})
+		})
+	}
+}
+
+// A process whose own head is damaged writes it again.
+func TestDamage_ALivingProcessMendsItsHead(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p, other := start(t, plain(mem)).ends(t), start(t, plain(mem)).ends(t)
+		createNotes(t, ctx, p.notes, 0, 3)
+		for _, key := range keys(mem, "out") {
+			spoil(t, ctx, mem, key, 2, 4)
+		}
+		for i := range 10 {
+			createNotes(t, ctx, p.notes, 3+i, 1)
+			wait(5 * time.Second)
+		}
+		if ids, errs := idsOf(ctx, other.notes); len(ids) != 13 || len(errs) > 0 {
+			t.Errorf("all: %q, %v; want 13", ids, errs)
+		}
+		if failures := p.db.Stats().Failures; len(failures) > 0 {
+			t.Errorf("failures: %v", failures)
+		}
+	})
+}
+
+// idsOf returns the ids that All yields, sorted, and its errors.
+func idsOf(ctx context.Context, r *notes) (ids []string, errs []error) {
+	for rec, err := range r.All(ctx) {
+		if rec != nil {
+			ids = append(ids, rec.ID)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	slices.Sort(ids)
+	return ids, errs
+}
+
+// longest returns the one of keys that holds most.
+func longest(t *testing.T, ctx context.Context, s kv.Store, keys []string) (key string) {
+	most := -1
+	for _, k := range keys {
+		got, err := kv.One(ctx, s, kv.OpGet(k))
+		must(t, err)
+		if len(got.Value) > most {
+			key, most = k, len(got.Value)
+		}
+	}
+	return key
+}

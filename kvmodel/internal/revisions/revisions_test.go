@@ -1,0 +1,76 @@
+package revisions
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+)
+
+// entries returns n entries, each after the one before.
+func entries(n int) (log Log) {
+	for i := range n {
+		log = append(log, Entry{
+			Of: envelope.Try{Rev: uint64(300 + i), Nonce: uint64(7 + i)}, Prev: envelope.Try{Rev: uint64(299 + i), Nonce: uint64(6 + i)},
+			Number: int64(i + 1), At: time.UnixMilli(1e12).UTC(), Model: 1, Kept: true, Body: bytes.Repeat([]byte{byte('a' + i)}, 40),
+		})
+	}
+	return log
+}
+
+func (log Log) encode() (data []byte) {
+	for _, e := range log {
+		data = e.Encode(data)
+	}
+	return data
+}
+
+func TestLog_AnyOneBitMayFlip(t *testing.T) {
+	want := entries(3)
+	for at := 0; at < 8*len(want.encode()); at += 3 {
+		data := want.encode()
+		data[at/8] ^= 1 << (at % 8)
+		got, err := Decode(data)
+		for _, e := range want {
+			if !slices.ContainsFunc(got, func(g Entry) bool { return cmp.Equal(e, g) }) && err == nil {
+				t.Errorf("byte %d bit %d: revision %d is not there, and nothing says so", at/8, at%8, e.Number)
+			}
+		}
+	}
+}
+
+func TestLog_TheOthersOfADamagedEntryAreRead(t *testing.T) {
+	all := entries(3)
+	data := all.encode()
+	begin := len(all[:1].encode())
+	for i := range 20 {
+		data[begin+i] ^= 0x5a
+	}
+	got, err := Decode(data)
+	if diff := cmp.Diff(Log{all[0], all[2]}, got); diff != "" || !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+}
+
+func TestLog_EntriesOfOlderReleasesHaveNoSum(t *testing.T) {
+	var data []byte
+	want := entries(4)
+	for i, e := range want {
+		if i%2 == 1 {
+			data = e.Encode(data)
+			continue
+		}
+		data = wire.AppendText(data, string(e.body()))
+	}
+	got, err := Decode(data)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+}
