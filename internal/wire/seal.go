@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math/bits"
 
 	"github.com/ringtree/ringtree/kvmodel/codec"
@@ -18,11 +17,6 @@ const (
 	sealBytes = 8
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// Sum returns the CRC-32C of data.
-func Sum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
-
 // Seal appends the seal of data to it.
 func Seal(data []byte) []byte {
 	sum := Sum(data)
@@ -31,8 +25,8 @@ func Seal(data []byte) []byte {
 }
 
 // Unseal returns what was sealed, also if one bit has changed since. Bytes that were not
-// sealed are returned as they are. If more than a bit has changed, it returns an ErrCorrupt
-// and what seems to have been sealed.
+// sealed are returned as they are. If more than a bit has changed, or one of more than 8 KiB,
+// it returns an ErrCorrupt and what seems to have been sealed.
 func Unseal(data []byte) ([]byte, error) {
 	n := len(data) - sealBytes
 	if n < 0 || bits.OnesCount32(binary.BigEndian.Uint32(data[n:])^sealMark) > 1 {
@@ -45,10 +39,17 @@ func Unseal(data []byte) ([]byte, error) {
 	return data[:n], fmt.Errorf("%w: the sum is of other bytes", codec.ErrCorrupt)
 }
 
-// Mend returns data as it fits: as it is, or a copy of it in which one bit is another.
+// mendable bounds the bytes that are tried bit by bit, which takes as many sums of them.
+const mendable = 8 << 10
+
+// Mend returns data as it fits: as it is, or a copy of it in which one bit is another. It
+// looks for no such bit in more than 8 KiB.
 func Mend(data []byte, fits func([]byte) bool) ([]byte, bool) {
 	if fits(data) {
 		return data, true
+	}
+	if len(data) > mendable {
+		return data, false
 	}
 	mended := append([]byte(nil), data...)
 	for i := range mended {

@@ -72,9 +72,6 @@ const (
 	sumMark  = uint64('s')<<56 | 'u'<<48 | 'm'<<40
 	sumStart = "\x16\x00sum\x00"
 	sumSize  = 23
-
-	// maxMended is up to which size an entry is mended, for which each bit is tried.
-	maxMended = 8 << 10
 )
 
 // sumOf returns the entry that is the sum of text, an entry with its length.
@@ -121,10 +118,7 @@ func areEntries(data []byte) bool {
 
 // mended returns the entry in data, which ends in its sum.
 func mended(data []byte) (Entry, error) {
-	ok := isSummed(data)
-	if !ok && len(data) <= maxMended {
-		data, ok = wire.Mend(data, isSummed)
-	}
+	data, ok := wire.Mend(data, isSummed)
 	e, _, err := decodeEntry(data)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: the sum is of another revision", codec.ErrCorrupt)
