@@ -50,7 +50,9 @@ const callTime = 10 * time.Second
 func (w *Writer) Step(ctx context.Context) {
 	within := w.Within
 	if within == nil {
-		within = func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, callTime) }
+		within = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, callTime)
+		}
 	}
 	ctx, cancel := within(ctx)
 	defer cancel()
