@@ -61,6 +61,10 @@ figures: setup ## measure what this project promises, and write docs/costs.md
 screenshots: setup ## take the pictures of the sample app that docs/sample-app.md shows
 	go test -count=1 -run TestScreenshots ./example-app/apptest -screenshots ../../docs/screenshots
 
+.PHONY: reliability
+reliability: setup ## try all faults, losses and releases on everything, and write docs/reliability.md
+	go test -count=1 -timeout 5h -run TestMatrix_ ./internal/whole -reliability ../../docs/reliability.md
+
 .PHONY: models
 models: ## run the exhaustive checkers of the protocols: tests named TestModels_...
 	scripts/models.sh

@@ -68,7 +68,7 @@ func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	})
 	t.Run("memcachekv", func(t *testing.T) {
 		servers.Need(t, "memcached")
-		p, err := servers.Memcached()
+		p, err := servers.Memcached("-m", "1024") // It must not evict.
 		must(t, err)
 		t.Cleanup(func() { p.Stop() })
 		s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
@@ -82,6 +82,19 @@ func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 		must(t, err)
 		t.Cleanup(func() { p.Stop() })
 		s, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: []string{p.Addr}})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		f(t, s)
+	})
+	if os.Getenv("RINGTREE_HISTORIES") == "" && !proof.Long() {
+		return // A cluster takes seconds to start.
+	}
+	t.Run("rediskv on a cluster", func(t *testing.T) {
+		servers.Need(t, "redis-server")
+		c, err := servers.RedisCluster()
+		must(t, err)
+		t.Cleanup(c.Stop)
+		s, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: c.Addrs()})
 		must(t, err)
 		t.Cleanup(func() { must(t, s.Close()) })
 		f(t, s)
@@ -202,6 +215,9 @@ func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmo
 			all = withoutGaps(all)
 		}
 		explains(t, m, seed, all)
+	}
+	if !t.Failed() {
+		t.Logf("%d histories explained", histories(t))
 	}
 }
 

@@ -20,12 +20,12 @@ import (
 // sample is two groups, of which one holds a figure that is short and one that
 // cannot be measured.
 var sample = []group{
-	{"good", []func(*bench) error{func(b *bench) error {
+	{name: "good", measure: []func(*bench) error{func(b *bench) error {
 		b.report("trips", 2, exactly(2))
 		b.report("speed", 1.234, atLeast(0.9).ratio())
 		return nil
 	}}},
-	{"bad", []func(*bench) error{
+	{name: "bad", measure: []func(*bench) error{
 		func(b *bench) error { b.report("keys", float64(b.size(5)), atMost(4)); return nil },
 		func(b *bench) error { return errors.New("no server") },
 	}},

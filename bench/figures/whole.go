@@ -32,7 +32,7 @@ var wholeFigures = []func(*bench) error{
 	latestOfRing,
 	upkeep,
 	twoReleases,
-	losses,
+	reliability,
 	wholeKills,
 	wholeBuild,
 	wholeRuns,
@@ -432,14 +432,18 @@ func writeWholeUntilKilled(what string) {
 
 // wholeKills kills processes that write everything, and reports whether and when all
 // is right again.
-func wholeKills(b *bench) error {
+func wholeKills(b *bench) error { return b.kills(200, onRedis, onMemcached) }
+
+// kills kills processes on bolt and on each server, in as many rounds.
+func (b *bench) kills(rounds int, servers ...opener) error {
+	rounds = b.size(rounds)
 	return errors.Join(
-		b.killWhole("boltkv", 1, 5*time.Second, func(tenant string) string {
+		b.killWhole("boltkv", 1, rounds, 5*time.Second, func(tenant string) string {
 			return "bolt:" + filepath.Join(b.dir, "whole-"+tenant+".db") + "?durability=unsynced"
 		}),
-		b.eachOf([]opener{onRedis, onMemcached}, func(on backend) error {
+		b.eachOf(servers, func(on backend) error {
 			scheme := map[string]string{"rediskv": "redis://", "memcachekv": "memcached://"}[on.name]
-			return b.killWhole(on.name, 40, time.Minute, func(string) string { return scheme + on.addrs[0] })
+			return b.killWhole(on.name, 40, rounds, time.Minute, func(string) string { return scheme + on.addrs[0] })
 		}),
 	)
 }
@@ -451,8 +455,7 @@ const (
 
 // killWhole kills children of that many tenants side by side, round by round. All
 // should be right again soon.
-func (b *bench) killWhole(name string, tenants int, soon time.Duration, url func(tenant string) string) error {
-	rounds := b.size(200)
+func (b *bench) killWhole(name string, tenants, rounds int, soon time.Duration, url func(tenant string) string) error {
 	tenants = min(tenants, rounds)
 	k := &killing{b: b, url: url, starting: make(chan struct{}, killsAtOnce)}
 	err := together(tenants, rounds, func(client, call int) error { return k.round(fmt.Sprint("t", client), uint64(call)) })

@@ -239,6 +239,7 @@ func TestMatrix_OfDamage_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	}
 	t.Logf("one bit of each class flipped\n%v", found)
 	t.Logf("not noticeable: another digit\n%v", unseen)
+	publishDamage(t, found, unseen)
 	for class, reason := range notYet {
 		t.Logf("not yet: %s (%s): %d complaints", class, reason, len(wrongs[class]))
 	}

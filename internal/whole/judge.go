@@ -24,7 +24,12 @@ func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	wrong = append(wrong, l.judgeTimelines(ctx, d, shown)...)
 	wrong = append(wrong, d.judgeViews(shown)...)
 	wrong = append(wrong, d.judgeSets(shown)...)
-	return append(wrong, d.judgeLog(shown)...), nil
+	wrong = append(wrong, d.judgeLog(shown)...)
+	last, err := l.judgeLast(ctx, d, shown)
+	if err != nil {
+		return nil, err
+	}
+	return append(wrong, last...), nil
 }
 
 // judgeTimelines wants each live record that belongs to a timeline there once, as

@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +23,11 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			err = whole.WriteUntilKilled(ctx, s, "kill", uint64(os.Getpid()), os.Stdout)
 		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	flag.Parse()
+	if err := proveAll(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

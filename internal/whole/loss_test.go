@@ -483,14 +483,17 @@ func (c cell) see(t *testing.T, items map[string][]byte, refused map[string]bool
 	return out
 }
 
-// matrix is what was found of each class, by column and stage.
+// place is where a cell stands in its row.
+func (c cell) place() string { return c.world.name + " " + c.column() }
+
+// matrix is what was found of each class, by place and stage.
 type matrix map[string]map[string][]verdict
 
 func (m matrix) add(c cell, verdicts []verdict) {
 	if m[c.class] == nil {
 		m[c.class] = map[string][]verdict{}
 	}
-	was := m[c.class][c.column()]
+	was := m[c.class][c.place()]
 	if was == nil {
 		was = make([]verdict, len(verdicts))
 	}
@@ -501,19 +504,53 @@ func (m matrix) add(c cell, verdicts []verdict) {
 			was[i].says, was[i].asked = v.says, v.asked
 		}
 	}
-	m[c.class][c.column()] = was
+	m[c.class][c.place()] = was
+}
+
+// sheet returns the matrix as the page shows it: the worst before Rebuild, and what is
+// left after it.
+func (m matrix) sheet() *sheet {
+	s := &sheet{corner: "class"}
+	for _, world := range lossWorlds {
+		for _, class := range slices.Sorted(maps.Keys(m)) {
+			for _, column := range []string{"running", "fresh"} {
+				place := world.name + " " + column
+				if stages, ok := m[class][place]; ok {
+					s.put("`"+class+"`", place, overStages(stages))
+				}
+			}
+		}
+	}
+	slices.Sort(s.rows)
+	return s
+}
+
+// overStages is what stands in the cell of a sheet.
+func overStages(stages []verdict) string {
+	last := stages[len(stages)-1].word()
+	before := last
+	for _, v := range stages[:len(stages)-1] {
+		before = findings[min(slices.Index(findings, before), slices.Index(findings, v.word()))]
+	}
+	switch {
+	case before == "right":
+		return before
+	case last == "right":
+		return before + ", then right"
+	}
+	return before + ", after Rebuild " + last
 }
 
 func (m matrix) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%-24s%-8s", "of class", "process")
+	fmt.Fprintf(&text, "%-24s%-16s", "of class", "process")
 	for _, stage := range stages {
 		fmt.Fprintf(&text, " %-13s", stage)
 	}
 	for _, class := range slices.Sorted(maps.Keys(m)) {
-		for _, column := range slices.Backward(slices.Sorted(maps.Keys(m[class]))) {
-			fmt.Fprintf(&text, "\n%-24s%-8s", class, column)
-			for _, v := range m[class][column] {
+		for _, place := range slices.Backward(slices.Sorted(maps.Keys(m[class]))) {
+			fmt.Fprintf(&text, "\n%-24s%-16s", class, place)
+			for _, v := range m[class][place] {
 				fmt.Fprintf(&text, " %-13s", v)
 			}
 		}
@@ -561,6 +598,7 @@ func TestMatrix_OfLosses_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 		}
 	}
 	t.Logf("one key of each class lost\n%v", found)
+	publish(t, "losses", found.sheet(), "")
 }
 
 // wanted is what a library shows that has met no mishap, by its world and the writes that

@@ -12,8 +12,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/internal/whole"
-	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
@@ -51,13 +49,6 @@ func openOnTwo(t *testing.T, two []*servers.Process) *whole.Library {
 	return l
 }
 
-// isLoss reports whether an answer says that something is lost, or cannot be asked.
-func isLoss(answer string) bool {
-	return answer == whole.NeedsRebuild || slices.ContainsFunc([]error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kv.ErrUnavailable, kv.ErrUnclear}, func(err error) bool {
-		return strings.Contains(answer, err.Error())
-	})
-}
-
 func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	servers.Need(t, "memcached")
 	var all []serverLoss
@@ -66,6 +57,7 @@ func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 			all = append(all, serverLoss{server, "restarted", seed}, serverLoss{server, "flushed", seed})
 		}
 	}
+	found := &sheet{corner: "class"}
 	for loss := range proof.Part(t, all[:1], all) {
 		t.Run(fmt.Sprintf("server %d %s, seed %d", loss.server, loss.how, loss.seed), func(t *testing.T) {
 			var two []*servers.Process
@@ -94,15 +86,32 @@ func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 			}
 			said := 0
 			for name, l := range map[string]*whole.Library{"a process that ran": l, "a fresh process": fresh} {
+				byClass := map[string]*verdict{}
+				for _, class := range indexClasses {
+					byClass[class.name] = new(verdict)
+				}
 				for question, got := range l.Look(ctx) {
+					class, _ := indexClass(question)
+					v := byClass[class]
+					v.asked++
 					switch right, asked := want[question]; {
 					case asked && got == right:
-					case isLoss(got):
+					case whole.SaysLoss(got):
+						v.says++
 						said++
 					case asked:
-						t.Errorf("%s, %s: want %.200q, got %.200q", name, question, right, got)
+						v.wrong = append(v.wrong, fmt.Sprintf("%s, %s: want %.200q, got %.200q", name, question, right, got))
 					default:
-						t.Errorf("%s, %s: it was not there before, got %.200q", name, question, got)
+						v.wrong = append(v.wrong, fmt.Sprintf("%s, %s: it was not there before, got %.200q", name, question, got))
+					}
+				}
+				for _, class := range indexClasses {
+					v := byClass[class.name]
+					for _, wrong := range v.wrong {
+						t.Error(wrong)
+					}
+					if v.asked > 0 {
+						found.put(class.name, loss.how+": "+name, v.word())
 					}
 				}
 			}
@@ -133,6 +142,8 @@ func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 			wantAllThatIsLeft(t, should, fresh.Look(ctx))
 		})
 	}
+	found.merge()
+	publish(t, "lost servers", found, "")
 }
 
 // wantAllThatIsLeft wants every record that is left and can be listed in the answers of

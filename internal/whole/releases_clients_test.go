@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -41,6 +42,7 @@ type rollout struct {
 	codes map[string]string // of all papers that are there, by id
 
 	asked, refused, missing atomic.Int64
+	answers                 map[string]*verdict // by class
 }
 
 // slow is a store whose trips take their time, and that can be asleep.
@@ -156,14 +158,33 @@ func (p *party) change(id, code string, reader *party) {
 // look asks for the paper with id by its code.
 func (p *party) look(id, code string) {
 	got, err := p.byCode.Find(ctx, code)
-	p.asked.Add(1)
-	switch {
-	case errors.Is(err, kvmodel.ErrNeedsRebuild):
-		p.refused.Add(1)
-	case err != nil || got.ID != id:
-		p.missing.Add(1)
+	if p.answered("unique", err, err == nil && got.ID == id) {
 		p.Errorf("paper %s by its code: %v, %v", id, got, err)
 	}
+}
+
+// answered counts an answer of an index of some class, and reports whether it misses
+// something and does not say so.
+func (r *rollout) answered(class string, err error, right bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := r.answers[class]
+	if v == nil {
+		v = new(verdict)
+		r.answers[class] = v
+	}
+	v.asked++
+	r.asked.Add(1)
+	switch {
+	case errors.Is(err, kvmodel.ErrNeedsRebuild):
+		v.says++
+		r.refused.Add(1)
+	case !right:
+		v.wrong = append(v.wrong, "")
+		r.missing.Add(1)
+		return true
+	}
+	return false
 }
 
 // lookAtAll asks for everything, when no one writes.
@@ -175,14 +196,9 @@ func (p *party) lookAtAll() {
 	}
 	for i, look := range p.looks {
 		got, err := look.show(ctx)
-		p.asked.Add(1)
-		if errors.Is(err, kvmodel.ErrNeedsRebuild) {
-			p.refused.Add(1)
-			continue
-		}
 		slices.Sort(got)
-		if want := l.ids(func(paper) bool { return true }); err != nil || !slices.Equal(want, got) {
-			p.missing.Add(1)
+		want := l.ids(func(paper) bool { return true })
+		if p.answered([]string{"list", "board"}[i], err, err == nil && slices.Equal(want, got)) {
 			p.Errorf("look %d: %d of %d papers, %v", i, len(got), len(want), err)
 		}
 	}
@@ -298,15 +314,23 @@ func TestMatrix_OfTwoReleases_NoAnswerMissesARecord(t *testing.T) {
 		}
 	}
 	var asked, refused, missing, runs int64
+	found := &sheet{corner: "course"}
 	for at := range proof.Part(t, few, all) {
 		t.Run(fmt.Sprintf("%s, seed %d", at.course, at.seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &rollout{T: t, rng: rand.New(rand.NewPCG(at.seed, 11)), store: memkv.New(memkv.Options{}), codes: map[string]string{}}
+				r := &rollout{T: t, rng: rand.New(rand.NewPCG(at.seed, 11)), store: memkv.New(memkv.Options{}), codes: map[string]string{}, answers: map[string]*verdict{}}
 				courses[at.course](r)
 				asked, refused, missing = asked+r.asked.Load(), refused+r.refused.Load(), missing+r.missing.Load()
 				runs++
+				for _, class := range slices.Sorted(maps.Keys(r.answers)) {
+					found.put(at.course, class, r.answers[class].word())
+				}
 			})
 		})
 	}
-	t.Logf("%d runs of two releases with %d clients: answers %d, that say ErrNeedsRebuild %d, missing %d", runs, clients, asked, refused, missing)
+	numbers := fmt.Sprintf("%d runs of two releases with %d clients: answers %d, that say ErrNeedsRebuild %d, missing %d", runs, clients, asked, refused, missing)
+	t.Log(numbers)
+	found.merge()
+	slices.Sort(found.rows)
+	publish(t, "two releases", found, "\n"+numbers+".\n")
 }

@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -122,7 +124,7 @@ func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 		d, open := new(whole.Diary), false
 		for n := range runProcesses {
 			name, rng := fmt.Sprint("p", n), rand.New(rand.NewPCG(seed, uint64(n)))
-			sim.Go(name, func(store kv.Store) { open = !work(store, n, rng, d, lim.calls) || open })
+			sim.Go(name, func(store kv.Store) { open = !(worker{n: n, rng: rng, diary: d, calls: lim.calls}).work(store) || open })
 		}
 		sim.Wait()
 		if dead {
@@ -141,7 +143,7 @@ func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 		out.tally["ops"] += sim.Step()
 		out.tally["runs "+worlds[seed%uint64(len(worlds))].name]++
 		if len(out.wrong) > 0 {
-			out.tale = tale(sim, d, out.wrong)
+			out.tale = storyOf(d, out.wrong)
 		}
 		if err := l.DB.Close(ctx); err != nil {
 			t.Error(err)
@@ -160,18 +162,30 @@ func asIn(s kv.Store, powers kvtest.Powers) kv.Store {
 	return still{s, own}
 }
 
-// work is a process that makes random changes, and reports whether it could end as
-// it should.
-func work(store kv.Store, n int, rng *rand.Rand, d *whole.Diary, calls int) bool {
-	l, err := whole.Open(store)
+// worker is a process that makes random changes.
+type worker struct {
+	n, calls int
+	rng      *rand.Rand
+	diary    *whole.Diary
+
+	pause  time.Duration // after every eighth call, at most; 0: 2 seconds
+	clock  *kvtest.Clock // nil: a right one
+	within func(context.Context) (context.Context, context.CancelFunc)
+}
+
+// work makes the changes, and reports whether the process could end as it should.
+func (k worker) work(store kv.Store) bool {
+	clock := cmp.Or(k.clock, new(kvtest.Clock))
+	l, err := whole.Open(store, kvmodel.Clock(clock.Now))
 	if err != nil {
 		panic(err)
 	}
-	w := whole.NewWriter(l, n, rng, d)
-	for range calls {
+	w := whole.NewWriter(l, k.n, k.rng, k.diary)
+	w.Within = k.within
+	for range k.calls {
 		w.Step(ctx)
-		if rng.IntN(8) == 0 {
-			time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond)
+		if k.rng.IntN(8) == 0 {
+			time.Sleep(time.Duration(k.rng.IntN(int(cmp.Or(k.pause, 2*time.Second)/time.Millisecond))) * time.Millisecond)
 		}
 	}
 	closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
@@ -214,9 +228,9 @@ func repair(store kv.Store, d *whole.Diary, touch bool) {
 	_ = l.DB.Close(ctx)
 }
 
-// tale returns what has to do with the first thing that is wrong: the calls about
+// storyOf returns what has to do with the first thing that is wrong: the calls about
 // it, and what became of the keys.
-func tale(sim *kvtest.Sim, d *whole.Diary, wrong []string) string {
+func storyOf(d *whole.Diary, wrong []string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n", strings.Join(wrong[:min(len(wrong), 20)], "\n"))
 	lines := d.Story(wrong[0])

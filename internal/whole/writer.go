@@ -27,6 +27,9 @@ type Writer struct {
 	likes    map[string]bool
 	unclear  bool // an edge of its own work may be there or not
 	latePush bool // an event of its own may still arrive
+
+	// Within limits a call. If it is nil, a call may take 10 seconds.
+	Within func(context.Context) (context.Context, context.CancelFunc)
 }
 
 // ownWorks is how many of WorkIDs, the last ones, are writers' own.
@@ -45,7 +48,13 @@ const callTime = 10 * time.Second
 
 // Step makes one random call.
 func (w *Writer) Step(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	within := w.Within
+	if within == nil {
+		within = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, callTime)
+		}
+	}
+	ctx, cancel := within(ctx)
 	defer cancel()
 	w.calls++
 	at := w.rng.IntN(100)

@@ -7,5 +7,6 @@
 //     allows: timeouts, crashes and losses, one step at a time, in an order
 //     that a seed decides. The same seed gives the same run.
 //   - [Faulty] makes one chosen operation of a store fail.
+//   - [Clock] is the clock of a process that may be wrong.
 //   - [Slow] adds latency, so that a test can count the trips made in sequence.
 package kvtest

@@ -33,7 +33,7 @@ func (f *faulty) Powers() kv.Powers {
 func (f *faulty) Do(ctx context.Context, ops []kv.Op) error {
 	kv.Check(ops, f.Powers())
 	at := f.place(ops)
-	if at < 0 || f.fault == ByRate || f.fault == None {
+	if at < 0 || f.fault == ByRate || f.fault == None || f.fault == Full && !f.fault.stops(ops[at].Kind) {
 		return f.Store.Do(ctx, ops)
 	}
 	f.others(ctx, ops, at)
@@ -77,6 +77,8 @@ func (f *faulty) errorOf(kind kv.Kind) error {
 	switch {
 	case f.fault == Unsent:
 		return errUnsent
+	case f.fault == Full:
+		return errFull
 	case kind.Writes():
 		return errUnclear
 	}

@@ -30,6 +30,7 @@ func TestFaulty_TheNthOpAndNoOther(t *testing.T) {
 		{kvtest.Lost, kv.ErrUnclear, false},
 		{kvtest.Mute, kv.ErrUnclear, true},
 		{kvtest.Late, kv.ErrUnclear, true},
+		{kvtest.Full, kv.ErrUnavailable, false},
 		{kvtest.None, nil, true},
 	} {
 		for n := 1; n <= 6; n++ {

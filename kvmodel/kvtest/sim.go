@@ -235,6 +235,21 @@ func (s *Sim) Label(name string) func(label string) { return s.process(name).lab
 // Labels returns how often the process called name has reached each label.
 func (s *Sim) Labels(name string) map[string]int { return s.process(name).labelCounts() }
 
+// Sleep stops the process called name for d, as SIGSTOP does: an op that it has not sent
+// yet is carried out when it wakes, and what is answered before it sees only then. Its
+// deadlines pass meanwhile.
+func (s *Sim) Sleep(name string, d time.Duration) {
+	p := s.process(name)
+	for _, f := range s.flights {
+		if f.req != nil && f.from == p {
+			f.sent = s.chance(0.5)
+		}
+	}
+	p.sleep(d)
+	s.note(name, fmt.Sprintf("sleeps for %v", d))
+	time.AfterFunc(d, s.stir)
+}
+
 // Evict drops items without a trace, as a server short of memory does.
 func (s *Sim) Evict(keys ...string) {
 	s.mem.Evict(keys...)

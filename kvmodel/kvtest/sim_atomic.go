@@ -18,10 +18,13 @@ func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 	}
 	defer p.sim.transactionEnded()
 	err := p.sim.mem.Powers().Atomic(ctx, func(mem kv.Store) error {
-		err := f(&inside{p, mem})
+		in := &inside{process: p, mem: mem}
+		err := f(in)
 		switch {
 		case p.crashed():
 			return errCrashed
+		case err == nil && r.full && in.stores:
+			return errFull
 		case err == nil:
 			return r.commitErr
 		}
@@ -36,7 +39,8 @@ func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 // inside is the store that a function of Atomic works on.
 type inside struct {
 	*process
-	mem kv.Store
+	mem    kv.Store
+	stores bool // it has stored a value
 }
 
 func (in *inside) Do(ctx context.Context, ops []kv.Op) error {
@@ -48,6 +52,7 @@ func (in *inside) Do(ctx context.Context, ops []kv.Op) error {
 	}
 	err := in.mem.Do(ctx, ops)
 	for i := range ops {
+		in.stores = in.stores || Full.stops(ops[i].Kind)
 		in.sim.noteOp(in.name, &ops[i], "atomically ")
 	}
 	return err

@@ -20,6 +20,7 @@ var ErrCrashed = errors.New("the process has crashed")
 var (
 	errCrashed = fmt.Errorf("sim: %w: %w", kv.ErrUnavailable, ErrCrashed)
 	errClosed  = fmt.Errorf("sim: %w: the store is closed", kv.ErrUnavailable)
+	errFull    = fmt.Errorf("sim: %w: the store is full", kv.ErrUnavailable)
 	errUnsent  = fmt.Errorf("sim: %w: not sent", kv.ErrUnavailable)
 	errUnread  = fmt.Errorf("sim: %w: no answer", kv.ErrUnavailable)
 	errUnclear = fmt.Errorf("sim: %w: no answer", kv.ErrUnclear)
@@ -43,7 +44,9 @@ type process struct {
 	labels     map[string]int
 	crashLabel string
 	crashNth   int
-	hopeless   int // calls since the crash
+	hopeless   int       // calls since the crash
+	wakes      time.Time // until when it sleeps
+	sleepers   int       // calls that wait for that
 }
 
 var _ kv.Store = (*process)(nil)
@@ -59,6 +62,7 @@ type request struct {
 
 	// Of Atomic, which does not run if err says why:
 	atomic    bool
+	full      bool // it is not committed if it stores a value
 	err       error
 	commitErr error // why it is not committed
 	afterErr  error // what it returns though it is committed
@@ -168,6 +172,7 @@ func (s *Sim) await(r *request) {
 	if r.slow > 0 {
 		time.Sleep(r.slow)
 	}
+	r.from.rest()
 }
 
 func (s *Sim) hand(to *[]*request, r *request) {

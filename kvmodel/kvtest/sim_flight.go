@@ -16,7 +16,11 @@ type flight struct {
 	ops    []kv.Op // those of req; copies if req is nil
 	places []int   // indexes in ops of those to be carried out, the next one first
 	late   bool
+	sent   bool // before its process fell asleep
 }
+
+// held reports whether the client has yet to send f, and sleeps.
+func (f *flight) held() bool { return f.req != nil && !f.sent && f.from.asleep() }
 
 func (f *flight) speed() float64 {
 	if f.late {
@@ -65,6 +69,8 @@ func (s *Sim) advance(f *flight) {
 		s.begin(f, fault)
 	case fault == Unsent:
 		s.end(f, errUnsent, errUnsent)
+	case fault.stops(f.ops[f.places[0]].Kind):
+		s.end(f, errFull, errFull)
 	case fault == Lost:
 		s.end(f, errUnread, errUnclear)
 	case fault == Mute:
@@ -197,6 +203,9 @@ func (s *Sim) begin(f *flight, fault Fault) {
 	case fault == Lost:
 		s.note(f.from.name, "atomic, not to be committed, unclear")
 		f.req.commitErr = errUnclear
+	case fault == Full:
+		s.note(f.from.name, "atomic, to be committed if it stores nothing")
+		f.req.full = true
 	case fault == Mute || fault == Late:
 		s.note(f.from.name, "atomic, to be committed, unclear")
 		f.req.afterErr = errUnclear

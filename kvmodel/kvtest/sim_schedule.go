@@ -27,7 +27,7 @@ func (s *Sim) until(done func() bool) {
 		if done() {
 			return
 		}
-		if len(s.flights) == 0 || s.inTransaction() {
+		if !slices.ContainsFunc(s.flights, func(f *flight) bool { return !f.held() }) || s.inTransaction() {
 			s.idle()
 			continue
 		}
@@ -139,23 +139,27 @@ func (s *Sim) someTime() time.Duration {
 	return time.Millisecond<<s.rng.IntN(17) + time.Duration(s.rng.IntN(1e6))
 }
 
-// choose returns one of the flights; those of fast clients come more often.
+// choose returns one of the flights that are not held; those of fast clients come more
+// often.
 func (s *Sim) choose() *flight {
 	sum := 0.0
+	var last *flight
 	for _, f := range s.flights {
-		sum += f.speed()
+		if !f.held() {
+			sum += f.speed()
+			last = f
+		}
 	}
 	at := s.rng.Float64() * sum
 	for _, f := range s.flights {
+		if f.held() {
+			continue
+		}
 		if at -= f.speed(); at <= 0 {
 			return f
 		}
 	}
-	// There are no flights, or the sum was too large by a rounding error.
-	if len(s.flights) == 0 {
-		return nil
-	}
-	return s.flights[len(s.flights)-1]
+	return last // There are none, or the sum was too large by a rounding error.
 }
 
 // expire answers r, whose context has ended: each flight was not sent yet, or is

@@ -230,6 +230,7 @@ func TestSimulate_FaultsAreWhatTheyAreCalled(t *testing.T) {
 		{"lost", kvtest.Lost, kv.ErrUnclear, kv.ErrUnavailable, "old", "old"},
 		{"mute", kvtest.Mute, kv.ErrUnclear, kv.ErrUnavailable, "new", "new"},
 		{"late", kvtest.Late, kv.ErrUnclear, kv.ErrUnavailable, "old", "new"},
+		{"full", kvtest.Full, kv.ErrUnavailable, nil, "old", "old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			now, later, set, get := scripted(t, c.fault)
@@ -618,6 +619,7 @@ func TestSimulate_AnAtomicThatFailsIsDoneWholeOrNotAtAll(t *testing.T) {
 		{"unsent", kvtest.Unsent, kv.ErrUnavailable, "10", "0"},
 		{"lost", kvtest.Lost, kv.ErrUnclear, "10", "0"},
 		{"mute", kvtest.Mute, kv.ErrUnclear, "9", "1"},
+		{"full", kvtest.Full, kv.ErrUnavailable, "10", "0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			world := kvtest.World{Powers: kvtest.AllPowers, Fault: func(kvtest.Moment) kvtest.Fault { return c.fault }}

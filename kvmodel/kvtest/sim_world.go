@@ -65,7 +65,14 @@ const (
 	Lost                // not carried out, ErrUnclear
 	Mute                // carried out, ErrUnclear
 	Late                // ErrUnclear, and carried out once at some later step
+	Full                // a write that stores a value is not carried out, ErrUnavailable; all else is
 )
+
+// stops reports whether the fault keeps an op of that kind from being carried out
+// because there is no room.
+func (f Fault) stops(kind kv.Kind) bool {
+	return f == Full && kind.Writes() && kind != kv.Delete && kind != kv.CompareAndDelete
+}
 
 // Moment is when an op is about to be carried out.
 type Moment struct {

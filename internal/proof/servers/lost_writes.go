@@ -1,0 +1,115 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Failover is what became of the writes that were under way when a master died.
+type Failover struct {
+	Back    time.Duration // from the kill until all slots took a write again
+	Stored  int           // writes that were acknowledged
+	Unclear int           // writes that were not, and may have been carried out
+	Said    int           // acknowledged ones whose keys are ErrLost
+	Lost    int           // acknowledged ones that are gone
+}
+
+// LoseMaster ends the first master with kill -9 while 16 clients of store write, each
+// under keys of its own that begin with name. It returns when the cluster has taken
+// writes of plain, a store that waits for no replica, for half a second more, and the
+// killed node has come back as a replica.
+func (c *Cluster) LoseMaster(store, plain kv.Store, name string, limit time.Duration) (Failover, error) {
+	masters := c.Masters()
+	if len(masters) == 0 {
+		return Failover{}, errors.New("the Redis Cluster has no master")
+	}
+	w := &writes{store: store, name: name, stop: make(chan struct{})}
+	for i := range 16 {
+		w.wg.Go(func() { w.work(i) })
+	}
+	time.Sleep(callTime / 2)
+	killed := time.Now()
+	c.Kill(masters[0])
+	err := awaitWrites(plain, limit)
+	w.found.Back = time.Since(killed)
+	time.Sleep(callTime / 2)
+	close(w.stop)
+	w.wg.Wait()
+	if err == nil {
+		err = c.nodes[masters[0]].Start()
+	}
+	if err == nil {
+		err = c.await(ready)
+	}
+	if err == nil {
+		err = w.look()
+	}
+	return w.found, err
+}
+
+// writes are what clients write while a master dies.
+type writes struct {
+	store kv.Store
+	name  string
+	stop  chan struct{}
+	wg    sync.WaitGroup
+
+	mu    sync.Mutex
+	keys  []string // of those acknowledged
+	found Failover
+}
+
+func (w *writes) work(client int) {
+	for n := 0; ; n++ {
+		select {
+		case <-w.stop:
+			return
+		default:
+		}
+		key := fmt.Sprintf("%s:%d:%d", w.name, client, n)
+		ctx, cancel := context.WithTimeout(context.Background(), callTime)
+		_, err := kv.One(ctx, w.store, kv.OpSet(key, []byte(key)))
+		cancel()
+		w.mu.Lock()
+		switch {
+		case err == nil:
+			w.keys = append(w.keys, key)
+			w.found.Stored++
+		case errors.Is(err, kv.ErrUnclear):
+			w.found.Unclear++
+		}
+		w.mu.Unlock()
+	}
+}
+
+// look reads everything that was acknowledged.
+func (w *writes) look() error {
+	const atOnce = 500
+	for from := 0; from < len(w.keys); from += atOnce {
+		keys := w.keys[from:min(from+atOnce, len(w.keys))]
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		got, err := kv.GetAll(ctx, w.store, keys...)
+		cancel()
+		if err != nil && !errors.Is(err, kv.ErrLost) {
+			return fmt.Errorf("look for what was acknowledged: %w", err)
+		}
+		var drops []kv.Op
+		for i, r := range got {
+			switch {
+			case errors.Is(r.Err, kv.ErrLost):
+				w.found.Said++
+			case r.Err != nil || string(r.Value) != keys[i]:
+				w.found.Lost++
+			}
+			drops = append(drops, kv.OpDelete(keys[i]))
+		}
+		// They only take up memory.
+		_ = w.store.Do(context.Background(), drops)
+	}
+	return nil
+}

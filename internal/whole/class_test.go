@@ -1,0 +1,146 @@
+package whole_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// indexClasses are what a library shows, in the order of the tables, each by how the
+// questions about it and the complaints of its writers begin. The longest beginning
+// counts.
+var indexClasses = []struct {
+	name   string
+	begins []string
+}{
+	{"records", []string{"Work ", "Like ", "Offer ", "Ticket "}},
+	{"enumeration", []string{"Work All", "Like All", "Offer All", "Ticket All"}},
+	{"history", []string{"Work History"}},
+	{"unique", []string{"Work BySlug", "Offer ByCode", "found by"}},
+	{"list", []string{
+		"Work ByAuthor", "Work ByTags", "Work ByRoomShelf", "Like By", "Offer ByKind", "Ticket ByText",
+		"the list of", "Size of the likes", "Count of the likes",
+	}},
+	{"set", []string{"Topics"}},
+	{"sequence", []string{"Log", "log ", "Ticket Count"}},
+	{"counter", []string{"Work Views"}},
+	{"derived count", []string{"Work Likes", "Likes of"}},
+	{"board over a field", []string{"Work TopPrice ", "Work TopGrade", "Work Archive", "the board"}},
+	{"board over a counter", []string{"Work TopViews "}},
+	{"board over a derived count", []string{"Work TopLikes"}},
+	{"board over a method", []string{"Work Front"}},
+	{"board of a period", []string{"Work TopViewsPerDay"}},
+	{"board by a field", []string{"Work TopPriceByAuthor"}},
+	{"board of records that end", []string{"Offer TopPrice "}},
+	{"the same by a field", []string{"Offer TopPriceByKind"}},
+	{"board without records", []string{"Scores", "score of"}},
+	{"timeline", []string{"Work Newest", "Work Notes"}},
+	{"timeline by an owner", []string{"Work NewestByAuthor", "the timeline of"}},
+	{"events", []string{"Visit", "Glance", "Notice", "Shot", "visits of", "glances of", "notices of", "shots of"}},
+}
+
+// indexClass returns the class of what a line of Judge, or a question, is about, and
+// whether there is one.
+func indexClass(line string) (string, bool) {
+	name, longest := "", 0
+	for _, class := range indexClasses {
+		for _, begin := range class.begins {
+			if strings.HasPrefix(line+" ", begin) && len(begin) > longest {
+				name, longest = class.name, len(begin)
+			}
+		}
+	}
+	return name, longest > 0
+}
+
+func TestIndexClass_EveryQuestionHasOne(t *testing.T) {
+	l, err := whole.Open(memkv.New(memkv.Options{}))
+	must(t, err)
+	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), new(whole.Diary))
+	for range 200 {
+		w.Step(ctx)
+	}
+	seen := map[string]bool{"counter": true} // No question is about views alone.
+	for question := range l.Look(ctx) {
+		name, ok := indexClass(question)
+		if !ok {
+			t.Errorf("no class has the question %q", question)
+		}
+		seen[name] = true
+	}
+	for _, class := range indexClasses {
+		if !seen[class.name] {
+			t.Errorf("no question is about class %s", class.name)
+		}
+	}
+	must(t, l.DB.Close(ctx))
+}
+
+// damaging are the keys without which a library shows something else, by the class that
+// shows it, each by how the key begins and how it may go on.
+var damaging = map[string][2]string{
+	"records":                    {"r:Like:", ""},
+	"enumeration":                {"all:Work:", ""},
+	"history":                    {"h:Work:", ""},
+	"unique":                     {"u:Work:", ""},
+	"list":                       {"l:Work:ByAuthor", ""},
+	"set":                        {"s:topics:", ""},
+	"sequence":                   {"q:log:", ""},
+	"counter":                    {"n:Work:Views:", ""},
+	"derived count":              {"c:", ""},
+	"board over a field":         {"rank:Work:TopPrice:", ""},
+	"board over a counter":       {"rank:Work:TopViews:", ""},
+	"board over a derived count": {"rank:Work:TopLikes:", ""},
+	"board over a method":        {"rank:Work:Front:", ""},
+	"board of a period":          {"rank:Work:TopViewsPerDay", ""},
+	"board by a field":           {"rank:Work:TopPriceByAuthor", ""},
+	"board of records that end":  {"rank:Offer:TopPrice", ""},
+	"the same by a field":        {"rank:Offer:TopPriceByKind", ""},
+	"board without records":      {"rank:scores:", ""},
+	"timeline":                   {"t:Work:Newest:", ""},
+	"timeline by an owner":       {"t:Work:NewestByAuthor:", ""},
+	"events":                     {"e:", "p0"},
+}
+
+// The matrix of faults is worth as much as Judge sees. So for each class the keys of what
+// it shows are taken away.
+func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
+	items, d := map[string][]byte{}, new(whole.Diary)
+	mem := memkv.New(memkv.Options{})
+	l, err := whole.Open(mem)
+	must(t, err)
+	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(3, 1)), d)
+	for range 300 {
+		w.Step(ctx)
+	}
+	must(t, l.DB.Flush(ctx))
+	for _, key := range mem.Keys() {
+		items[key] = valueOf(t, mem, key)
+	}
+	must(t, l.DB.Close(ctx))
+	for _, class := range indexClasses {
+		mem := memkv.New(memkv.Options{})
+		for key, value := range items {
+			must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, value)}))
+		}
+		var gone []string
+		for key := range items {
+			if begin := damaging[class.name]; strings.HasPrefix(key, begin[0]) && strings.Contains(key, begin[1]) {
+				gone = append(gone, key)
+			}
+		}
+		mem.Evict(gone...)
+		l, err := whole.Open(mem)
+		must(t, err)
+		wrong, err := l.Judge(ctx, d)
+		must(t, err, l.DB.Close(ctx))
+		if !slices.ContainsFunc(wrong, func(line string) bool { name, _ := indexClass(line); return name == class.name }) {
+			t.Errorf("%s: without %d keys nothing is wrong; %d other complaints", class.name, len(gone), len(wrong))
+		}
+	}
+}

@@ -1,0 +1,348 @@
+package whole_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// Four processes change everything on a simulated store, and one kind of fault strikes
+// them again and again. When they have ended and what they have left is repaired, every
+// index, count, rank and Len must be the function of the records, or say that something
+// is lost.
+
+// fault is a kind of mishap.
+type fault struct {
+	name   string
+	times  int // how often it strikes, at most
+	pause  time.Duration
+	strike func(*trial, kvtest.Moment) kvtest.Fault
+}
+
+const (
+	clockError = 10 * time.Minute
+	downtime   = 5 * time.Second
+)
+
+// each returns a fault of single ops.
+func each(f kvtest.Fault) func(*trial, kvtest.Moment) kvtest.Fault {
+	return func(*trial, kvtest.Moment) kvtest.Fault { return f }
+}
+
+// wrongClock returns a fault that makes a clock wrong, and right again when it strikes
+// the next time.
+func wrongClock(ahead time.Duration) func(*trial, kvtest.Moment) kvtest.Fault {
+	return func(r *trial, m kvtest.Moment) kvtest.Fault {
+		v := r.victims[m.Client]
+		if v.wrong = !v.wrong; v.wrong {
+			v.clock.Set(ahead)
+		} else {
+			v.clock.Set(0)
+		}
+		return kvtest.None
+	}
+}
+
+var faults = []fault{
+	{"killed", 2, 0, func(r *trial, m kvtest.Moment) kvtest.Fault {
+		r.sim.CrashAt(m.Client, r.sim.Step()+1)
+		r.dead = true
+		return kvtest.None
+	}},
+	{"late", 30, 0, each(kvtest.Late)},
+	{"unclear, done", 30, 0, each(kvtest.Mute)},
+	{"unclear, not done", 30, 0, each(kvtest.Lost)},
+	{"refused", 30, 0, each(kvtest.Unsent)},
+	{"canceled", 30, 0, func(r *trial, m kvtest.Moment) kvtest.Fault {
+		if cancel := r.victims[m.Client].cancel.Load(); cancel != nil {
+			(*cancel)()
+		}
+		return kvtest.None
+	}},
+	{"clock +10 min and back", 12, 10 * time.Second, wrongClock(clockError)},
+	{"clock -10 min and back", 12, 10 * time.Second, wrongClock(-clockError)},
+	{"refuses all for 5 s", 2, 0, func(r *trial, _ kvtest.Moment) kvtest.Fault {
+		r.until, r.meanwhile = time.Now().Add(downtime), kvtest.Unsent
+		return kvtest.Unsent
+	}},
+	{"full for 5 s", 2, 0, func(r *trial, m kvtest.Moment) kvtest.Fault {
+		r.until, r.meanwhile = time.Now().Add(downtime), kvtest.Full
+		return r.full(m)
+	}},
+	{"asleep for minutes", 4, 20 * time.Second, func(r *trial, m kvtest.Moment) kvtest.Fault {
+		r.sim.Sleep(m.Client, time.Minute+time.Duration(r.rng.IntN(240))*time.Second)
+		return kvtest.None
+	}},
+}
+
+// trial is one run with faults of one kind.
+type trial struct {
+	fault
+	sim *kvtest.Sim
+	rng *rand.Rand
+
+	count     int          // ops of all processes
+	at        map[int]bool // those that the fault strikes
+	struck    int
+	dead      bool      // a process is
+	until     time.Time // when the store works again
+	meanwhile kvtest.Fault
+	victims   map[string]*victim // by the names of the processes
+	plain     bool               // the store is as memcached
+}
+
+// victim is a process of a trial.
+type victim struct {
+	clock  kvtest.Clock
+	wrong  bool // the clock is
+	cancel atomic.Pointer[context.CancelFunc]
+}
+
+// full is what a full store does. memcached needs room also to delete by compare.
+func (r *trial) full(m kvtest.Moment) kvtest.Fault {
+	if r.plain && m.Op.Kind == kv.CompareAndDelete {
+		return kvtest.Unsent
+	}
+	return kvtest.Full
+}
+
+// decide says what becomes of an op.
+func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
+	if !strings.HasPrefix(m.Client, "p") {
+		return kvtest.None
+	}
+	if r.count++; r.at[r.count] {
+		r.struck++
+		return r.strike(r, m)
+	}
+	if !time.Now().Before(r.until) {
+		return kvtest.None
+	}
+	r.struck++
+	if r.meanwhile == kvtest.Full {
+		return r.full(m)
+	}
+	return r.meanwhile
+}
+
+// trialAt is which trial to make.
+type trialAt struct {
+	world, fault int
+	seed         uint64
+}
+
+func (at trialAt) String() string {
+	return fmt.Sprintf("%s, %s, seed %d", worlds[at.world].name, faults[at.fault].name, at.seed)
+}
+
+// usualOps is about how many ops the processes of a trial make while they change things.
+var usualOps = []int{9000, 6000, 450}
+
+// try makes a trial and returns what Judge says.
+func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
+	powers := worlds[at.world].powers
+	r := &trial{
+		fault: faults[at.fault], rng: rand.New(rand.NewPCG(at.seed, 5)), plain: powers == kvtest.NoPowers,
+		at: map[int]bool{}, victims: map[string]*victim{},
+	}
+	for range r.times {
+		r.at[1+r.rng.IntN(usualOps[at.world]*2/3)] = true
+	}
+	seed := at.seed*100 + uint64(at.fault)
+	kvtest.Simulate(t, seed, kvtest.World{Powers: powers, Slow: 0.001, MaxSteps: 2_000_000, Fault: r.decide}, func(sim *kvtest.Sim) {
+		r.sim = sim
+		d, open := new(whole.Diary), false
+		for n := range runProcesses {
+			name := fmt.Sprint("p", n)
+			v := new(victim)
+			r.victims[name] = v
+			k := worker{
+				n: n, calls: runCalls / runProcesses, rng: rand.New(rand.NewPCG(seed, uint64(n))), diary: d,
+				pause: r.pause, clock: &v.clock, within: r.within(v, at.seed%2 == 0),
+			}
+			sim.Go(name, func(store kv.Store) { open = !k.work(store) || open })
+		}
+		sim.Wait()
+		r.until = time.Time{}
+		sim.Do("fixer", func(store kv.Store) { repair(store, d, r.dead || open) })
+		sim.Wait()
+		l, err := whole.Open(asIn(sim.Store(), powers))
+		must(t, err)
+		wrong, err = l.Judge(ctx, d)
+		must(t, err)
+		if len(wrong) > 0 {
+			tale = storyOf(d, wrong)
+		}
+		must(t, l.DB.Close(ctx))
+	})
+	return r.struck, wrong, tale
+}
+
+// within returns how long the calls of a process may take. Those of one that sleeps may
+// have no deadline, so that it goes on when it wakes.
+func (r *trial) within(v *victim, limited bool) func(context.Context) (context.Context, context.CancelFunc) {
+	return func(ctx context.Context) (context.Context, context.CancelFunc) {
+		cancel := func() {}
+		if limited || !strings.HasPrefix(r.name, "asleep") {
+			ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
+		}
+		ctx, end := context.WithCancel(ctx)
+		v.cancel.Store(&end)
+		return ctx, func() { end(); cancel() }
+	}
+}
+
+// saysLoss reports whether an answer in a line of Judge is an error that names what is
+// wrong.
+func saysLoss(line string) bool {
+	for _, err := range []error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kvmodel.ErrCorrupt} {
+		if strings.Contains(line, err.Error()) {
+			return true
+		}
+	}
+	return strings.Contains(line, fmt.Sprintf("got %q", whole.NeedsRebuild))
+}
+
+// faultLimits are the cells in which something may be missing, with no error, and why.
+// docs/reliability.md tells them.
+var faultLimits = map[[2]string]string{
+	{"board of a period", "clock -10 min and back"}: "a record that is made again by a process whose clock shows the day before is missing from today's board until its counter changes",
+}
+
+// faultsNotYet are the cells that are known to be wrong in some trials, and which:
+// world, fault and seed.
+var faultsNotYet = []struct {
+	classes []string
+	why     string
+	trials  []trialAt
+}{
+	{[]string{"board of a period", "board over a derived count"}, "after a refused call a board may lack what a counter has counted last, until the counter changes again",
+		[]trialAt{{1, 4, 37}, {2, 4, 50}}},
+	{[]string{"list", "board of records that end", "the same by a field"}, "a record that ends may be missing from its lists and boards when a clock was ten minutes ahead",
+		[]trialAt{{1, 6, 40}, {2, 6, 40}, {2, 6, 56}, {2, 6, 60}}},
+	{[]string{"list", "board of records that end", "the same by a field"}, "the same when a clock was ten minutes behind",
+		[]trialAt{{0, 7, 42}, {1, 7, 29}, {1, 7, 32}}},
+}
+
+// notYetFault reports whether a class is known to be wrong under a fault.
+func notYetFault(class string, fault int) bool {
+	for _, known := range faultsNotYet {
+		if known.trials[0].fault == fault && slices.Contains(known.classes, class) {
+			return true
+		}
+	}
+	return false
+}
+
+// faultSeeds is how many trials there are of each fault in each world.
+const faultSeeds = 12
+
+func TestMatrix_OfFaults_EverythingIsAsTheRecordsSayOrSaysSo(t *testing.T) {
+	var few, all []trialAt
+	for f := range faults {
+		few = append(few, trialAt{f % len(worlds), f, 1})
+		for w := range worlds {
+			for seed := range uint64(faultSeeds) {
+				all = append(all, trialAt{w, f, seed + 1})
+			}
+		}
+	}
+	more := "\nNot mended yet:\n\n"
+	for _, known := range faultsNotYet {
+		all = append(all, known.trials...)
+		more += fmt.Sprintf("- %s (%s): %s\n", faults[known.trials[0].fault].name, strings.Join(known.classes, ", "), known.why)
+	}
+	found, trials := faultMatrix{}, 0
+	struck := map[string]int{}
+	for at := range proof.Part(t, few, all) {
+		t.Run(at.String(), func(t *testing.T) {
+			n, wrong, tale := at.try(t)
+			struck[faults[at.fault].name] += n
+			trials++
+			if err := found.add(at, wrong); err != nil {
+				t.Error(err)
+			}
+			if tale != "" && found.unlimited(at, wrong) {
+				t.Error(tale)
+			}
+		})
+	}
+	strikes := fmt.Sprintf("%d trials of four processes, with so many ops struck: %s", trials, list(struck))
+	t.Log(strikes)
+	publish(t, "faults", found.sheet(), "\n"+strikes+".\n"+more)
+}
+
+// faultMatrix is what was found of each class under each fault, by world.
+type faultMatrix map[trialAt]map[string]*verdict
+
+// add adds the lines of Judge after a trial.
+func (m faultMatrix) add(at trialAt, lines []string) error {
+	at.seed = 0
+	if m[at] == nil {
+		m[at] = map[string]*verdict{}
+		for _, class := range indexClasses {
+			_, limited := faultLimits[[2]string{class.name, faults[at.fault].name}]
+			m[at][class.name] = &verdict{limited: limited}
+		}
+	}
+	for _, v := range m[at] {
+		v.asked++
+	}
+	for _, line := range lines {
+		class, ok := indexClass(line)
+		switch {
+		case !ok:
+			return errors.New("no class has " + line)
+		case saysLoss(line):
+			m[at][class].says++
+		default:
+			m[at][class].wrong = append(m[at][class].wrong, line)
+		}
+	}
+	return nil
+}
+
+// unlimited reports whether one of the lines of Judge after a trial is not a limit.
+func (m faultMatrix) unlimited(at trialAt, lines []string) bool {
+	at.seed = 0
+	return slices.ContainsFunc(lines, func(line string) bool {
+		class, _ := indexClass(line)
+		return !m[at][class].limited && !saysLoss(line) && !notYetFault(class, at.fault)
+	})
+}
+
+// word is what stands in the cell of a table.
+func (v verdict) word() string {
+	word, _, _ := strings.Cut(v.String(), " ")
+	if word == "says" {
+		return "says so"
+	}
+	return word
+}
+
+// sheet returns the matrix as the page shows it. The worlds share a place.
+func (m faultMatrix) sheet() *sheet {
+	s := &sheet{corner: "class"}
+	for _, class := range indexClasses {
+		for f, fault := range faults {
+			for w := range worlds {
+				if v := m[trialAt{world: w, fault: f}][class.name]; v != nil {
+					s.put(class.name, fault.name, v.word())
+				}
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,206 @@
+package whole_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
+)
+
+var reliability = flag.String("reliability", "", "go through all of each matrix, and write it into this `FILE`, docs/reliability.md")
+
+// reliabilityPage is the page that has the matrices.
+const reliabilityPage = "../../docs/reliability.md"
+
+// sheet is a matrix as the page shows it.
+type sheet struct {
+	corner        string // what the rows are
+	rows, columns []string
+	cells         map[[2]string][]string // what was found, by row and column; several worlds may share a place
+	unnoticed     int                    // cells in which nothing can be noticed
+}
+
+// put adds what was found in a cell. A row or a column that is new comes last.
+func (s *sheet) put(row, column, word string) {
+	if s.cells == nil {
+		s.cells = map[[2]string][]string{}
+	}
+	if !slices.Contains(s.rows, row) {
+		s.rows = append(s.rows, row)
+	}
+	if !slices.Contains(s.columns, column) {
+		s.columns = append(s.columns, column)
+	}
+	at := [2]string{row, column}
+	s.cells[at] = append(s.cells[at], word)
+}
+
+// merge leaves the worst of what was found in each cell.
+func (s *sheet) merge() {
+	for at, words := range s.cells {
+		first := slices.MinFunc(words, func(a, b string) int { return slices.Index(findings, worst(a)) - slices.Index(findings, worst(b)) })
+		s.cells[at] = []string{first}
+	}
+}
+
+// findings are what may be found in a cell, the worst first.
+var findings = []string{"WRONG", "less", "says so", "right"}
+
+// worst returns the kind of what was found.
+func worst(word string) string {
+	return findings[slices.IndexFunc(findings, func(kind string) bool { return strings.Contains(word, kind) })]
+}
+
+// summary says how many cells there are of each kind.
+func (s *sheet) summary() string {
+	n, all := map[string]int{}, 0
+	for _, words := range s.cells {
+		for _, word := range words {
+			n[worst(word)]++
+			all++
+		}
+	}
+	return fmt.Sprintf("**%d cells**: right %d, says so %d, less %d, wrong and silent %d; not noticeable %d.",
+		all+s.unnoticed, n["right"], n["says so"], n["less"], n["WRONG"], s.unnoticed)
+}
+
+// summaries finds the line that summary has written.
+var summaries = regexp.MustCompile(`\*\*(\d+) cells\*\*: right (\d+), says so (\d+), less (\d+), wrong and silent (\d+); not noticeable (\d+)`)
+
+func (s *sheet) markdown() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n\n| %s | %s |\n|---%s|\n", s.summary(), s.corner, strings.Join(s.columns, " | "), strings.Repeat("|---", len(s.columns)))
+	for _, row := range s.rows {
+		fmt.Fprintf(&text, "| %s |", row)
+		for _, column := range s.columns {
+			words := s.cells[[2]string{row, column}]
+			if len(slices.Compact(slices.Clone(words))) == 1 {
+				words = words[:1]
+			}
+			fmt.Fprintf(&text, " %s |", strings.Join(words, " / "))
+		}
+		text.WriteByte('\n')
+	}
+	return text.String()
+}
+
+// publish writes a matrix, and what else is to be said of it, into the page if the flag
+// names one. The page says where by comments.
+func publish(t *testing.T, name string, s *sheet, more string) {
+	t.Helper()
+	t.Log(s.summary())
+	if *reliability == "" {
+		return
+	}
+	page := string(read(t, *reliability))
+	page = replaced(t, page, name, s.markdown()+more)
+	sums := make([]int, 6)
+	for _, found := range summaries.FindAllStringSubmatch(page, -1) {
+		for i := range sums {
+			n, err := strconv.Atoi(found[i+1])
+			must(t, err)
+			sums[i] += n
+		}
+	}
+	page = replaced(t, page, "total", fmt.Sprintf("All matrices together have %d cells: %d are right, %d say so, %d show less, **%d are wrong and silent**, and in %d nothing can be noticed.\n",
+		sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]))
+	must(t, os.WriteFile(*reliability, []byte(page), 0o644))
+}
+
+// replaced returns page with other text between the comments that name a part.
+func replaced(t *testing.T, page, name, text string) string {
+	t.Helper()
+	begin, end := fmt.Sprintf("<!-- %s: written by make reliability -->\n", name), fmt.Sprintf("<!-- end of %s -->", name)
+	before, rest, ok := strings.Cut(page, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("%s has no place for %s", *reliability, name)
+	}
+	return before + begin + "\n" + text + "\n" + end + after
+}
+
+// publishDamage publishes the matrix of damage, with what can not be noticed and what is
+// not mended yet.
+func publishDamage(t *testing.T, found, unseen matrix) {
+	s := found.sheet()
+	for _, places := range unseen {
+		s.unnoticed += len(places)
+	}
+	var more strings.Builder
+	more.WriteString("\nNot noticeable, since servers count with these numbers, which have no room for a sum:\n\n| class | one bit can make |\n|---|---|\n")
+	for _, class := range slices.Sorted(maps.Keys(unnoticed)) {
+		fmt.Fprintf(&more, "| `%s` | %s |\n", class, unnoticed[class])
+	}
+	if len(notYet) > 0 {
+		more.WriteString("\nNot mended yet:\n\n")
+	}
+	for _, class := range slices.Sorted(maps.Keys(notYet)) {
+		fmt.Fprintf(&more, "- `%s`: %s\n", class, notYet[class])
+	}
+	publish(t, "damage", s, more.String())
+}
+
+// proveAll makes the matrices go through everything if the page is to be written.
+func proveAll() error {
+	if *reliability == "" {
+		return nil
+	}
+	if part := os.Getenv(proof.Prove); part != "" && part != "all" {
+		return fmt.Errorf("-reliability needs all of each matrix, and %s is %s", proof.Prove, part)
+	}
+	return os.Setenv(proof.Prove, "all")
+}
+
+func TestReliability_ThePageHasEveryMatrixAndEveryLimit(t *testing.T) {
+	page := string(read(t, reliabilityPage))
+	for _, name := range []string{"faults", "losses", "damage", "lost servers", "two releases"} {
+		_, part, _ := strings.Cut(page, "<!-- "+name+": written by make reliability -->")
+		part, _, ended := strings.Cut(part, "<!-- end of "+name+" -->")
+		if n := len(summaries.FindAllString(part, -1)); !ended || n != 1 && !strings.Contains(part, "not run yet") {
+			t.Errorf("the part of %s has %d matrices", name, n)
+		}
+	}
+	_, limits, _ := strings.Cut(page, "## What limits remain")
+	limits, _, _ = strings.Cut(limits, "\n## ")
+	for class := range classLimits {
+		if !strings.Contains(limits, "`"+class+"`") {
+			t.Errorf("the limits do not name the class %q, of which a key may be lost", class)
+		}
+	}
+	for class := range lessFrom {
+		if !strings.Contains(limits, "`"+class+"`") {
+			t.Errorf("the limits do not name the class %q, of which a key may be damaged", class)
+		}
+	}
+	for cell := range faultLimits {
+		if !strings.Contains(limits, cell[0]) {
+			t.Errorf("the limits do not name the %s", cell[0])
+		}
+	}
+}
+
+func TestSheet_CountsEveryCellByItsWorst(t *testing.T) {
+	s := &sheet{corner: "class", unnoticed: 1}
+	s.put("a", "x", "right")
+	s.put("a", "x", "right")
+	s.put("a", "y", "says so, then right")
+	s.put("b", "x", "less, to the end")
+	s.put("b", "x", "WRONG")
+	want := `**6 cells**: right 2, says so 1, less 1, wrong and silent 1; not noticeable 1.
+
+| class | x | y |
+|---|---|---|
+| a | right | says so, then right |
+| b | less, to the end / WRONG |  |
+`
+	if got := s.markdown(); got != want {
+		t.Errorf("want:\n%s\ngot:\n%s", want, got)
+	}
+}
