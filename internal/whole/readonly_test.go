@@ -99,10 +99,11 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 	top := l.Works.TopPrice
 	return []verbs{
 		{l.DB, map[string]func() error{
-			"Accept":   func() error { _, err := l.DB.Accept(ctx); return err },
-			"Repair":   func() error { return l.DB.Repair(ctx) },
-			"Note":     func() error { _, err := l.DB.Note(ctx, l.DB.Store(), "notes", []string{"x"}); return err },
-			"Writable": func() error { return l.DB.Writable() },
+			"Accept":    func() error { _, err := l.DB.Accept(ctx); return err },
+			"Repair":    func() error { return l.DB.Repair(ctx) },
+			"DropModel": func() error { return l.DB.DropModel(ctx, "Other") },
+			"Note":      func() error { _, err := l.DB.Note(ctx, l.DB.Store(), "notes", []string{"x"}); return err },
+			"Writable":  func() error { return l.DB.Writable() },
 		}, "AtFlush Close Derived Finishes Flush Later Now Patient SideBySide Soon Stats Store Surely Tally"},
 		recordVerbs(ctx, l.Works.Records, func() *whole.Work { return &whole.Work{Slug: "new"} }, id),
 		recordVerbs(ctx, l.Likes.Records, func() *whole.Like { return &whole.Like{User: "u", Work: id} }, whole.LikeID{User: "u", Work: id}),
