@@ -2,14 +2,13 @@ package kvmodel
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -43,7 +42,7 @@ func (g *Gone) begins(model string) (all []string) {
 			all = append(all, class+":"+kv.JoinText(model, name)+":")
 		}
 		for _, board := range []string{name, name + ".ends"} {
-			all = append(all, "rank:"+treeName(kv.JoinText(model, board))+":")
+			all = append(all, "rank:"+plug.TreeName(kv.JoinText(model, board))+":")
 		}
 	}
 	for _, name := range g.Counters {
@@ -55,17 +54,6 @@ func (g *Gone) begins(model string) (all []string) {
 		all = append(all, "h:"+kv.JoinText(model)+":")
 	}
 	return all
-}
-
-// treeName returns how the keys of a ranking's tree name it: by a hash if the name is
-// long.
-func treeName(name string) string {
-	const long, kept, hashed = 32, 12, 18
-	if len(name) <= long {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	return name[:kept] + "#h" + base32.HexEncoding.EncodeToString(sum[:])[:hashed]
 }
 
 // without takes what g names out of env, and reports whether there was any of it.

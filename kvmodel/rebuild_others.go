@@ -48,7 +48,7 @@ func (b *building[T]) awaitOthers(ctx context.Context, since time.Time) error {
 	}
 	// One that has looked at the built item just before then may have sent a change.
 	if wait := goodFor - b.db.now().Sub(since); wait > 0 && !kv.Sleep(ctx, wait) {
-		return kv.Unavailable(ctx.Err())
+		return kv.TooLate(ctx)
 	}
 	return b.repairAll(ctx, dead)
 }
@@ -62,7 +62,7 @@ func (b *building[T]) awaitPast(ctx context.Context) error {
 		return nil
 	}
 	if !kv.Sleep(ctx, goodFor) {
-		return kv.Unavailable(kv.Ended(ctx))
+		return kv.TooLate(ctx)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (m *model[T]) lookAtBuilt(ctx context.Context) error {
 func (m *model[T]) awaitRings(ctx context.Context) (forgets bool, err error) {
 	wait := func(d time.Duration) error {
 		if m.db.atomic == nil && !kv.Sleep(ctx, d) {
-			return kv.Unavailable(kv.Ended(ctx))
+			return kv.TooLate(ctx)
 		}
 		return nil
 	}

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -19,6 +20,12 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
+}
+
+// TooLate returns an ErrUnavailable that wraps why [Sleep] or [Pause] has returned false.
+func TooLate(ctx context.Context) error {
+	// Where the wait would have passed the deadline, that may be still to come.
+	return Unavailable(cmp.Or(Ended(ctx), context.DeadlineExceeded))
 }
 
 // Jitter returns a random duration from 0 to limit.

@@ -1,10 +1,8 @@
 package memberlog
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -173,7 +171,7 @@ const patience = 6
 func (w *write) follow(n name) error {
 	for try := range patience {
 		if !kv.Pause(w.ctx, w.s, 250*time.Microsecond<<try) {
-			return fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(w.ctx.Err(), context.DeadlineExceeded))
+			return kv.TooLate(w.ctx)
 		}
 		if err := w.ask(); err != nil {
 			return err

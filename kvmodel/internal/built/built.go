@@ -227,7 +227,7 @@ func (b *Item) ripen(ctx context.Context) error {
 		b.ripe = b.Now().Add(leaves)
 	}
 	if !kv.Sleep(ctx, b.ripe.Sub(b.Now())) {
-		return kv.Unavailable(kv.Ended(ctx))
+		return kv.TooLate(ctx)
 	}
 	b.ripe = time.Time{}
 	return nil

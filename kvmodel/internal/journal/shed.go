@@ -23,7 +23,7 @@ func (j *Journal) Shed(ctx context.Context) error {
 			return nil
 		}
 		if !kv.Sleep(ctx, shedEvery) {
-			return kv.Unavailable(kv.Ended(ctx))
+			return kv.TooLate(ctx)
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package tally
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +139,7 @@ func (d *Derived) Recount(ctx context.Context, ids []string, reached func(id str
 	since := d.base.Now().Add(-quietFor)
 	for round := range recountRounds {
 		if round > 0 && !kv.Sleep(ctx, quietFor) {
-			return 0, fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(ctx.Err(), context.DeadlineExceeded))
+			return 0, kv.TooLate(ctx)
 		}
 		var open []string
 		for some := range slices.Chunk(ids, d.atOnce()) {

@@ -1,7 +1,6 @@
 package keytree
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +139,7 @@ func pause(ctx context.Context, s kv.Store, try int) error {
 // ErrUnavailable if ctx does not last that long.
 func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 	if !kv.Pause(ctx, s, d) {
-		return fmt.Errorf("%w: %w", kv.ErrUnavailable, cmp.Or(ctx.Err(), context.DeadlineExceeded))
+		return kv.TooLate(ctx)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -32,7 +33,7 @@ type Claim struct {
 
 // NewOwn returns the records of the tree called name.
 func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
-	return &Own{prefix: shorten(name) + ":i:", now: now, expires: expires}
+	return &Own{prefix: plug.TreeName(name) + ":i:", now: now, expires: expires}
 }
 
 // tombstoneTTL is how long a record stays after its member was removed, so that a

@@ -3,13 +3,12 @@ package keytree
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -56,25 +55,9 @@ type Tree struct {
 // position.
 var treeKey = kv.NewClass("rank", 1) // tree
 
-// A tree's name has at most 32 bytes, so that the key of its deepest node is within
-// the limit of a store.
-const (
-	longName = 32
-	keptName = 12
-)
-
-var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
-
 // New returns the tree of c.
-func New(c Config) *Tree { return &Tree{Config: c, name: treeKey.KeyOfText(nil, shorten(c.Name))} }
-
-// shorten returns name, or the beginning and a hash of a long one.
-func shorten(name string) string {
-	if len(name) <= longName {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	return name[:keptName] + "#h" + nameHash.EncodeToString(sum[:])[:longName-keptName-2]
+func New(c Config) *Tree {
+	return &Tree{Config: c, name: treeKey.KeyOfText(nil, plug.TreeName(c.Name))}
 }
 
 // nodes returns the nodes of an epoch of t, for an operation of any length.
