@@ -117,12 +117,19 @@ func (n *numbers) tellSoon(id string, delta, count int64) {
 		n.base.Work.Later(tell)
 		return
 	}
-	// Later might do it at once, inside the transaction that it has to wait for.
-	n.base.Work.Soon(func(ctx context.Context) error {
+	afterwards := func(ctx context.Context) error {
 		// Transactions come one after another.
 		if err := n.base.Atomic(ctx, func(kv.Store) error { return nil }); err != nil {
 			return err
 		}
 		return tell(ctx)
+	}
+	// Later might do it at once, inside the transaction that it has to wait for.
+	n.base.Work.Soon(func(ctx context.Context) error {
+		err := afterwards(ctx)
+		if err != nil {
+			n.base.Work.Surely(afterwards)
+		}
+		return err
 	})
 }

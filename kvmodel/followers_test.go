@@ -1,0 +1,70 @@
+package kvmodel_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// refusing is a store that refuses some of the next transactions.
+type refusing struct {
+	*memkv.Store
+	left atomic.Int64
+}
+
+func (r *refusing) Powers() kv.Powers {
+	p := r.Store.Powers()
+	whole := p.Atomic
+	p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+		if r.left.Add(-1) >= 0 {
+			return fmt.Errorf("%w: refused", kv.ErrUnavailable)
+		}
+		return whole(ctx, f)
+	}
+	return p
+}
+
+// follower notes the counts that it is told of.
+type follower struct {
+	mu     sync.Mutex
+	counts []int64
+}
+
+func (f *follower) Counting(context.Context, kv.Store, string, int64) error { return nil }
+
+func (f *follower) Counted(_ context.Context, _ string, _, count int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counts = append(f.counts, count)
+	return nil
+}
+
+func TestDerived_FollowersLearnOfAChangeOnceTheStoreAnswers(t *testing.T) {
+	for refused := range int64(4) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx := t.Context()
+			s := &refusing{Store: memkv.New(memkv.Options{})}
+			db := open(t, s)
+			d, f := db.Derived("Story", "Likes"), &follower{}
+			d.Follow(f)
+			s.left.Store(refused)
+			d.Tell(ctx, db.Store(), "a", 1, 7)
+			for range refused + 1 {
+				_ = db.Flush(ctx) // It says what is not done yet.
+			}
+			if !slices.Equal(f.counts, []int64{7}) {
+				t.Errorf("after %d transactions were refused, the follower knows of %v, want 7 once", refused, f.counts)
+			}
+			if err := db.Close(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
