@@ -228,12 +228,12 @@ var faultsNotYet = []struct {
 	why     string
 	trials  []trialAt
 }{
-	{[]string{"board of a period", "board over a derived count"}, "after a refused call a board may lack what a counter has counted last, until the counter changes again",
-		[]trialAt{{1, 4, 37}, {2, 4, 50}}},
 	{[]string{"list", "board of records that end", "the same by a field"}, "a record that ends may be missing from its lists and boards when a clock was ten minutes ahead",
 		[]trialAt{{1, 6, 40}, {2, 6, 40}, {2, 6, 56}, {2, 6, 60}}},
 	{[]string{"list", "board of records that end", "the same by a field"}, "the same when a clock was ten minutes behind",
 		[]trialAt{{0, 7, 42}, {1, 7, 29}, {1, 7, 32}}},
+	{[]string{"board by a field"}, "Len of a board by a field may stay too high by one where a process slept for minutes in the middle of a change",
+		[]trialAt{{1, 10, 10}}},
 }
 
 // notYetFault reports whether a class is known to be wrong under a fault.

@@ -46,11 +46,8 @@ func unsealed(texts []string) []string {
 // sealed.
 func unseal(data []byte) ([]string, error) {
 	texts, err := wire.ReadTexts(data, "index")
-	if err == nil && (len(unsealed(texts)) == len(texts) || isPassedOver(texts)) {
-		return unsealed(texts), nil
-	}
-	if !bytes.Contains(data, []byte(saysSeal)) {
-		return nil, err
+	if !bytes.Contains(data, []byte(saysSeal)) || err == nil && isPassedOver(texts) {
+		return unsealed(texts), err
 	}
 	mended, ok := wire.Mend(data, isSealed)
 	if !ok {
