@@ -112,6 +112,12 @@ func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
 	if rec.Value == nil {
 		return nil
 	}
+	rec.Err = m.setCounters(rec.ID, rec.Value, results)
+	return rec.Err
+}
+
+// setCounters puts into v, which is the record id, what fillCounters puts into rec.
+func (m *model[T]) setCounters(id string, v *T, results []kv.Result) error {
 	old := results[len(m.counters):]
 	var damaged []error
 	for i := range m.counters {
@@ -119,15 +125,14 @@ func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
 		n, err := c.number(results[i], &old)
 		if errors.Is(err, kv.ErrNotNumber) {
 			n, err = 0, nil
-			damaged = append(damaged, m.failure(rec.ID, wire.Corrupt(c.key(rec.ID), fmt.Errorf("counter %s: %w", c.Name, kv.ErrNotNumber))))
+			damaged = append(damaged, m.failure(id, wire.Corrupt(c.key(id), fmt.Errorf("counter %s: %w", c.Name, kv.ErrNotNumber))))
 		}
 		if err != nil {
-			return m.failure(rec.ID, fmt.Errorf("counter %s: %w", c.Name, err))
+			return m.failure(id, fmt.Errorf("counter %s: %w", c.Name, err))
 		}
-		c.Set(rec.Value, n)
+		c.Set(v, n)
 	}
-	rec.Err = joined(damaged)
-	return rec.Err
+	return joined(damaged)
 }
 
 // number returns the number that a get has answered. old begins with what stands

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -58,7 +59,7 @@ func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
 		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
 	}
 	if v != nil {
-		if same, err := c.fillIn(was, v); err != nil || same {
+		if same, err := c.fillIn(rec, was, v); err != nil || same {
 			return nil, err
 		}
 	}
@@ -73,9 +74,9 @@ func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
 	return p, nil
 }
 
-// fillIn sets the fields of v that the write path fills in. It reports whether v
-// is what the record was.
-func (c *change[T]) fillIn(was snapshot, v *T) (same bool, err error) {
+// fillIn sets the fields of v that the write path fills in, and its counters, which no
+// edit changes. It reports whether v is what rec was.
+func (c *change[T]) fillIn(rec *plug.Seen[T], was snapshot, v *T) (same bool, err error) {
 	f := c.schema(v)
 	now := c.db.now().UTC()
 	if !was.live {
@@ -85,6 +86,9 @@ func (c *change[T]) fillIn(was snapshot, v *T) (same bool, err error) {
 	set(f.created, was.created)
 	set(f.updated, was.updated)
 	if was.live {
+		if err := c.setCounters(c.id, v, rec.Counts); err != nil && !wire.IsCorrupt(err) {
+			return false, err
+		}
 		body, err := c.codec.Append(nil, v)
 		if err != nil || bytes.Equal(body, was.body) {
 			return err == nil, err

@@ -210,3 +210,32 @@ func TestBoard_CatchesUpWithCountsItMissed(t *testing.T) {
 		m.shows(t, m.Top, "b", "a", "c")
 	})
 }
+
+func TestBoard_ByAMethodTakesTheCountersOfARecordFromNoEdit(t *testing.T) {
+	edits := map[string]func(m *talks, v talk) error{
+		"put": func(m *talks, v talk) error { return m.Put(ctx, &v) },
+		"updated": func(m *talks, v talk) error {
+			_, err := m.Update(ctx, v.ID, func(old *talk) error { *old = v; return nil })
+			return err
+		},
+	}
+	for name, edit := range edits {
+		t.Run(name, func(t *testing.T) {
+			eachTalks(t, func(t *testing.T, m *talks) {
+				for _, v := range []talk{{ID: "a", Born: 100}, {ID: "b", Born: 625}} {
+					if err := m.Create(ctx, &v); err != nil {
+						t.Fatal(err)
+					}
+				}
+				m.count(t, m.votes, "a", 1)
+				m.shows(t, m.Front, "b", "a") // 25 to 20
+
+				// Without its vote it would be at 20 again.
+				if err := edit(m, talk{ID: "a", Born: 400}); err != nil {
+					t.Fatal(err)
+				}
+				m.shows(t, m.Front, "a", "b") // 30 to 25
+			})
+		})
+	}
+}
