@@ -316,6 +316,39 @@ func TestLists_AnExpiredRecordIsInNoList(t *testing.T) {
 	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "b")
 }
 
+func TestLists_ARecordThatIsMadeAgainAfterItsEndIsListedWhateverTheClocksSay(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"behind": -10 * time.Minute, "right": 0, "ahead": 10 * time.Minute} {
+		t.Run("a clock is "+name, func(t *testing.T) {
+			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			ctx := t.Context()
+			s := memkv.New(memkv.Options{Now: func() time.Time { return now }})
+			process := func(ahead time.Duration) *books {
+				db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return now.Add(ahead) }))
+				must(t, err)
+				return newBooks(closing(t, db))
+			}
+			first, second := process(ahead), process(0)
+			for _, pair := range [][]*books{{first, second}, {second, first}} {
+				id := fmt.Sprint(now.Unix())
+				gone := now.Add(11 * time.Minute)
+				must(t, pair[0].Create(ctx, &book{ID: id, Author: id, Gone: gone}))
+				// Until its clock says that the record has ended, a process refuses another.
+				err := kv.ErrExists
+				for tries := 0; tries < 40 && errors.Is(err, kv.ErrExists); tries++ {
+					now = now.Add(time.Minute)
+					err = pair[1].Create(ctx, &book{ID: id, Author: id})
+				}
+				must(t, err)
+				for range 2 {
+					wantIDs(t, ctx, first.ByAuthor.Of(id), id)
+					wantIDs(t, ctx, second.ByAuthor.Of(id), id)
+					now = now.Add(time.Hour)
+				}
+			}
+		})
+	}
+}
+
 func TestLists_AnyBytesNameTheirOwnList(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, s)))

@@ -25,6 +25,10 @@ const (
 	// tombstoneTTL is how long what is deleted stays marked as such. It exceeds
 	// the longest time a request can be late.
 	tombstoneTTL = 24 * time.Hour
+
+	// endedTTL is how long a record that has expired stays stored. It exceeds what
+	// clocks differ by, so that one that is made again under its id has a greater rev.
+	endedTTL = time.Hour
 )
 
 // A DB is a store with what a process needs to write to it: a journal, by which

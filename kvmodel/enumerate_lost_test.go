@@ -164,7 +164,7 @@ func TestLost_AfterAcceptTheRestIsReadAndWritten(t *testing.T) {
 		t.Run(strings.Join(lost, " "), func(t *testing.T) {
 			kindsOn(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 				v := deploy(t, s, "Code")
-				all := createNotes(t, ctx, v.notes, 0, 800)
+				all := createNotes(t, ctx, v.notes, 0, 900)
 				v.undeploy(t)
 				mem.Evict(lost...)
 				v = deploy(t, s, "Code")

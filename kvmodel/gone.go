@@ -104,7 +104,7 @@ func (m *model[T]) cleanOnce(ctx context.Context, keys []string) (changed []stri
 			continue // What is damaged is left as it is.
 		}
 		m.db.recent.Drop(keys[i])
-		swaps = append(swaps, kv.OpSwap(keys[i], r.Version, env.Encode(nil)).For(m.ttl(env)))
+		swaps = append(swaps, kv.OpSwap(keys[i], r.Version, env.Encode(nil)).For(m.stored(env)))
 	}
 	err = m.db.store.Do(ctx, swaps)
 	for i := range swaps {

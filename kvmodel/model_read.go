@@ -103,10 +103,25 @@ func (m *model[T]) decode(id string, r kv.Result) (*plug.Seen[T], error) {
 		return rec, nil
 	}
 	rec.Value, err = m.decodeBody(env.Model, env.Body)
+	if env.HasEnded(m.db.now()) {
+		m.end(rec)
+		return rec, nil
+	}
 	if wire.IsCorrupt(err) {
 		return m.damaged(id, r, err)
 	}
 	return rec, m.failure(id, err)
+}
+
+// end makes rec, which has expired, what it would be if it had been deleted.
+func (m *model[T]) end(rec *plug.Seen[T]) {
+	env := &envelope.Envelope{Model: rec.Envelope.Model, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries}
+	for _, index := range m.indexes {
+		if places := places(index, rec.Value); len(places) > 0 {
+			env.Lost = append(env.Lost, envelope.Touched{Index: index.Name(), Places: places})
+		}
+	}
+	rec.Envelope, rec.Value = env, nil
 }
 
 // damagedAhead is how far above the clock the rev of a damaged record is taken to be: a

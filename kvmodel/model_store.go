@@ -24,7 +24,7 @@ func (m *model[T]) encodeBody(old *envelope.Envelope, v *T) ([]byte, error) {
 	return m.codec.Merge(old.Body, body)
 }
 
-// ttl returns how long env's item is to live. The tombstones of numbered records
+// ttl returns how long env's record is to live. The tombstones of numbered records
 // stay, since the next number is found by them, and so do those of records with a
 // history, since the history is found by them, unless it goes with the record.
 func (m *model[T]) ttl(env *envelope.Envelope) time.Duration {
@@ -35,9 +35,18 @@ func (m *model[T]) ttl(env *envelope.Envelope) time.Duration {
 	return env.TTL(m.db.now(), tombstone)
 }
 
+// stored returns how long env's item is to live.
+func (m *model[T]) stored(env *envelope.Envelope) time.Duration {
+	ttl := m.ttl(env)
+	if env.Ends().IsZero() {
+		return ttl
+	}
+	return min(ttl+endedTTL, kv.MaxTTL)
+}
+
 // store returns the op that puts env in the place of rec.
 func (m *model[T]) store(rec *plug.Seen[T], env *envelope.Envelope) kv.Op {
-	return kv.OpReplace(m.key(rec.ID), rec.Version, env.Encode(nil)).For(m.ttl(env))
+	return kv.OpReplace(m.key(rec.ID), rec.Version, env.Encode(nil)).For(m.stored(env))
 }
 
 // fence raises rec's rev past every rev up to past, changing nothing else, so

@@ -78,7 +78,13 @@ func (e *Envelope) Revision() uint64 {
 	return e.Rev
 }
 
-// TTL returns how long e's item is to live from now on, 0 meaning forever. A
+// HasEnded reports whether the record of e has expired by now.
+func (e *Envelope) HasEnded(now time.Time) bool {
+	ends := e.Ends()
+	return !ends.IsZero() && !now.Before(ends)
+}
+
+// TTL returns how long e's record is to live from now on, 0 meaning forever. A
 // deleted one lives for tombstone. A record past its time gets the shortest TTL.
 func (e *Envelope) TTL(now time.Time, tombstone time.Duration) time.Duration {
 	if e.Deleted {

@@ -127,6 +127,22 @@ func TestPurge_LeavesNoByteOfThePerson(t *testing.T) {
 	})
 }
 
+func TestPurge_TakesAlsoWhatARecordThatHasEndedLeaves(t *testing.T) {
+	eachKind(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
+		o := &whole.Offer{ID: "7", Code: person, Kind: person, Price: 7, Until: time.Now().Add(time.Hour)}
+		must(t, l.Offers.Create(ctx, o))
+		must(t, l.DB.Flush(ctx))
+		time.Sleep(70 * time.Minute)
+		if !strings.Contains(strings.Join(tracesOf(t, s), "\n"), "r:Offer:7=") {
+			t.Error("the record is not kept for a while")
+		}
+		must(t, l.Offers.Purge(ctx, "7"))
+		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
+			t.Errorf("what is left (-want +got)\n%s", diff)
+		}
+	})
+}
+
 // A hooked store calls hook before its trip number at, and then forgets it.
 type hooked struct {
 	kv.Store

@@ -271,7 +271,7 @@ func TestMistakes_OfDroppingAreNoticed(t *testing.T) {
 			gone, "[]string{name, name + \".ends\"}", "[]string{name}",
 		),
 		proof.Wrong("the tombstone keeps its end",
-			gone, "env.Encode(nil)).For(m.ttl(env))", "env.Encode(nil))",
+			gone, "env.Encode(nil)).For(m.stored(env))", "env.Encode(nil))",
 		),
 	})
 }
