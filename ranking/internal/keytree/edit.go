@@ -74,7 +74,7 @@ func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot,
 			at = found[0].at
 		}
 		p.local.join(p.key(at.name), edits)
-		ln, all := p.local.lead(edits, waits < patience)
+		ln, all := p.local.lead(edits, waits < patience, p.tooLate)
 		if all == nil {
 			if edits = p.local.undone(edits); len(edits) == 0 {
 				return
@@ -103,6 +103,9 @@ func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot,
 	}
 	p.fail(edits, cmp.Or(err, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)))
 }
+
+// tooLate reports whether another operation may not write e any more.
+func (p *nodes) tooLate(e *edit) bool { return p.tooLong(e.began) }
 
 // fail notes that those of edits that are left have failed with err.
 func (p *nodes) fail(edits []*edit, err error) {

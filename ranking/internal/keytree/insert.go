@@ -49,13 +49,13 @@ func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, t
 // putting returns the edit that adds the pending entry of a member that will be in
 // state to.
 func (p *nodes) putting(id string, to State) *edit {
-	return &edit{point: p.point(to.Score, id), id: id, put: &entry{to.Score, to.Ver, id, true, to.End}}
+	return &edit{point: p.point(to.Score, id), id: id, put: &entry{to.Score, to.Ver, id, true, to.End}, began: p.began}
 }
 
 // tidying returns the edit that tidies, where score belongs, by the state of a
 // record.
 func (p *nodes) tidying(id string, score Score, now State) *edit {
-	return &edit{point: p.point(score, id), id: id, known: &now}
+	return &edit{point: p.point(score, id), id: id, known: &now, began: p.began}
 }
 
 // Tidy removes, from the leaf where score belongs, the entries that the member's
@@ -92,7 +92,7 @@ func (t *Tree) repair(ctx context.Context, s kv.Store, id string, score Score, n
 
 func (p *nodes) repair(ctx context.Context, s kv.Store, id string, score Score, now State, due *reports) (err error) {
 	if now.In && now.Score == score {
-		err = p.restore(ctx, s, []string{id}, []State{now}, due)
+		err = p.restore(ctx, s, []string{id}, due)
 	} else {
 		err = p.editOne(ctx, s, p.tidying(id, score, now), due)
 	}
@@ -101,26 +101,38 @@ func (p *nodes) repair(ctx context.Context, s kv.Store, id string, score Score, 
 	return err
 }
 
-// restore tidies where members belong by their records, which were in states, and
-// adds the entries of those that have none there. What it adds is pending, and it
-// reads the records again: a record may have left the score since it was read, and
-// its change may have tidied before the entry came.
-func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, states []State, due *reports) error {
-	edits := make([]*edit, len(ids))
-	for i, id := range ids {
-		edits[i] = p.putting(id, states[i])
-		edits[i].known, edits[i].restores = &states[i], true
-	}
-	p.edit(ctx, s, edits, nil, due)
-	if err := failure(edits); err != nil {
-		return err
-	}
-	now, err := p.truth.States(ctx, s, ids)
+// restore adds the entries of those of the members ids that have none where they belong
+// by their records, and tidies there. What it adds is pending, and it reads the records
+// again before it tidies: a record may have left the score since it was read, and its
+// change may have tidied before the entry came.
+func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, due *reports) error {
+	began := p.now()
+	states, err := p.truth.States(ctx, s, ids)
 	if err != nil {
 		return err
 	}
-	for i, id := range ids {
-		edits[i] = p.tidying(id, states[i].Score, now[i])
+	var in []string
+	var edits []*edit
+	for i, st := range states {
+		if st.Broken != nil {
+			return st.Broken
+		}
+		if st.In {
+			put := p.putting(ids[i], st)
+			put.restores, put.began = true, began
+			in, edits = append(in, ids[i]), append(edits, put)
+		}
+	}
+	p.edit(ctx, s, edits, nil, due)
+	if err := failure(edits); err != nil || len(in) == 0 {
+		return err
+	}
+	now, err := p.truth.States(ctx, s, in)
+	if err != nil {
+		return err
+	}
+	for i, id := range in {
+		edits[i] = p.tidying(id, edits[i].put.score, now[i])
 	}
 	p.edit(ctx, s, edits, nil, due)
 	return failure(edits)

@@ -3,6 +3,7 @@ package keytree
 import (
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -18,8 +19,13 @@ type edit struct {
 	err   error  // why it was not carried out, once its owner has ended
 
 	// restores: put is added only if the member has no entry at that score.
-	// Otherwise, and only then, the edit tidies.
 	restores bool
+
+	// began is when the operation began, or the read of the record that the edit
+	// relies on. Long after that, no other operation writes the edit along: the entry
+	// of a record that has changed since would come back, and its owner may no longer
+	// be there to look at the record once more. Zero: it may take any time.
+	began time.Time
 
 	// Guarded by the mutex of the queues:
 	queue *queue // where it waits
@@ -33,13 +39,10 @@ func idsOf(entries []entry) []string {
 
 // with returns l after e, or l itself if nothing changes.
 func (l *leaf) with(o *order, e *edit) *leaf {
-	if e.restores && l.has(e.put.score, e.id) {
-		return l.tidied(e.id, *e.known)
-	}
-	if e.put != nil {
+	if e.put != nil && !(e.restores && l.has(e.put.score, e.id)) {
 		l = l.added(o, e.point, *e.put)
 	}
-	if e.known != nil && !e.restores {
+	if e.known != nil {
 		l = l.tidied(e.id, *e.known)
 	}
 	return l

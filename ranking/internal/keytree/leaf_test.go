@@ -1,7 +1,10 @@
 package keytree
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,6 +77,41 @@ func TestLeaf_PendingEntriesAreStoredAndCountNowhere(t *testing.T) {
 	}
 }
 
+// moving is the truth of a tree in which something happens once records have been read.
+type moving struct {
+	Truth
+	next []func() // after each read, one
+}
+
+func (m *moving) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
+	states, err := m.Truth.States(ctx, s, ids)
+	if len(m.next) > 0 {
+		now := m.next[0]
+		m.next = m.next[1:]
+		now()
+	}
+	return states, err
+}
+
+// repair repairs the member id where it was in state st.
+func (r *ranking) repair(s kv.Store, id string, st State) error {
+	due, err := r.Repair(ctx, s, id, st.Score, st)
+	if err == nil {
+		err = due.Report(ctx, s)
+	}
+	return err
+}
+
+func (r *ranking) wantClean(t *testing.T, members int, ids ...string) {
+	t.Helper()
+	if n, err := r.Count(ctx, r.s, Between{}); n != members || err != nil {
+		t.Errorf("%d members, %v", n, err)
+	}
+	if report := r.checkInvariants(t, ids...); report.Stale+report.Pending > 0 {
+		t.Errorf("%+v", report)
+	}
+}
+
 func TestTree_Repair_DoesNotCountWhatTheRecordHasLeftMeanwhile(t *testing.T) {
 	r := open(newMem())
 	r.set(t, "a", 1)
@@ -87,19 +125,53 @@ func TestTree_Repair_DoesNotCountWhatTheRecordHasLeftMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.set(t, "a", 5)
-	due, err := r.Repair(ctx, r.s, "a", st.Score, st)
-	if err == nil {
-		err = due.Report(ctx, r.s)
-	}
-	if err != nil {
+	r.Truth = &moving{r.own, []func(){func() { r.set(t, "a", 5) }}}
+	if err := r.repair(r.s, "a", st); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := r.Count(ctx, r.s, Between{}); n != 2 || err != nil {
-		t.Errorf("%d members, %v", n, err)
+	r.wantClean(t, 2, "a", "b")
+}
+
+// asleep answers its reads of a root after a minute.
+type asleep struct{ kv.Store }
+
+func (asleep) Powers() kv.Powers { return kv.Powers{} }
+
+func (a asleep) Do(ctx context.Context, ops []kv.Op) error {
+	err := a.Store.Do(ctx, ops)
+	if strings.HasSuffix(ops[0].Key, ":key0") && ops[0].Kind == kv.Get {
+		time.Sleep(time.Minute)
 	}
-	if report := r.checkInvariants(t, "a", "b"); report.Stale+report.Pending > 0 {
-		t.Errorf("%+v", report)
+	return err
+}
+
+func TestTree_Repair_WhatWasReadLongAgoIsPutInByNoOne(t *testing.T) {
+	for name, another := range map[string]bool{"its own write comes first": false, "another write comes first": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newMem()
+				r, other := open(s), open(s)
+				r.set(t, "a", 1)
+				r.set(t, "b", 2)
+				st, err := r.state(ctx, r.s, "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				repaired := make(chan error)
+				go func() { repaired <- r.repair(asleep{s}, "a", st) }()
+				synctest.Wait()
+				other.remove(t, "a")
+				if another {
+					time.Sleep(30 * time.Second)
+					r.set(t, "b", 3)
+					other.wantClean(t, 1, "b")
+				}
+				if err := <-repaired; err != nil {
+					t.Error(err)
+				}
+				other.wantClean(t, 1, "b")
+			})
+		})
 	}
 }
 

@@ -18,7 +18,7 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"leaf.go", "if e.id == id && e.ver <= now.Ver {", "if e.id == id {",
 		),
 		proof.Wrong("the old entry goes in the write that puts in the new one",
-			dir+"insert.go", "put: &entry{to.Score, to.Ver, id, true, to.End}}", "put: &entry{to.Score, to.Ver, id, true, to.End}, known: &to}",
+			dir+"insert.go", "put: &entry{to.Score, to.Ver, id, true, to.End},", "put: &entry{to.Score, to.Ver, id, true, to.End}, known: &to,",
 		),
 		proof.Wrong("a leaf is split without being frozen",
 			dir+"split.go", `	whole := *kept
@@ -60,7 +60,7 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"report.go", "owed[of.name] = true", "delete(owed, of.name)",
 		),
 		proof.Wrong("an entry counts before its record says so",
-			dir+"insert.go", "put: &entry{to.Score, to.Ver, id, true, to.End}}", "put: &entry{to.Score, to.Ver, id, false, to.End}}",
+			dir+"insert.go", "put: &entry{to.Score, to.Ver, id, true, to.End},", "put: &entry{to.Score, to.Ver, id, false, to.End},",
 		),
 		proof.Wrong("an entry with the same score is taken over",
 			dir+"leaf.go", `		if l.entries[i].ver == put.ver {
@@ -72,7 +72,10 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 		return &next
 `),
 		proof.Wrong("repair confirms what it puts in",
-			dir+"insert.go", "	now, err := p.truth.States(ctx, s, ids)", "	now, err := states, error(nil)",
+			dir+"insert.go", "	now, err := p.truth.States(ctx, s, in)", "	now, err := states, error(nil)",
+		),
+		proof.Wrong("a write includes what another operation has read long ago",
+			dir+"queue.go", "return w == first || late(w)", "return w == first",
 		),
 		proof.Wrong("works side by side pause one after another",
 			dir+"nodes.go", "if !kv.Pause(ctx, s, d) {", "if !kv.Sleep(ctx, d) {",

@@ -95,7 +95,13 @@ func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, va
 }
 
 // late reports whether the operation must not write.
-func (p *nodes) late() bool { return !p.began.IsZero() && p.now().Sub(p.began) > maxOperation }
+func (p *nodes) late() bool { return p.tooLong(p.began) }
+
+// tooLong reports whether what began at that time, if not zero, must not be written any
+// more.
+func (p *nodes) tooLong(began time.Time) bool {
+	return !began.IsZero() && p.now().Sub(began) > maxOperation
+}
 
 // lost returns errAgain if a write was refused because the item has changed,
 // errUnsure if it is unclear whether it was carried out, otherwise err.

@@ -71,10 +71,10 @@ func (l *Local) close(ln *queue) {
 }
 
 // lead begins a write of the node in whose queue edits wait. It returns the edits
-// to write, the first of edits that is left before all others. It returns none if
-// none is left, if another write has ended since the owner of edits read the node,
-// or, while they are patient, if another write is under way.
-func (l *Local) lead(edits []*edit, patient bool) (*queue, []*edit) {
+// to write, the first of edits that is left before all others that are not late. It
+// returns none if none is left, if another write has ended since the owner of edits
+// read the node, or, while they are patient, if another write is under way.
+func (l *Local) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue, []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.IndexFunc(edits, func(e *edit) bool { return !e.done })
@@ -86,7 +86,7 @@ func (l *Local) lead(edits []*edit, patient bool) (*queue, []*edit) {
 		return nil, nil
 	}
 	ln.busy = true
-	others := slices.DeleteFunc(slices.Clone(ln.waiting), func(w *edit) bool { return w == first })
+	others := slices.DeleteFunc(slices.Clone(ln.waiting), func(w *edit) bool { return w == first || late(w) })
 	return ln, append([]*edit{first}, others...)
 }
 

@@ -187,22 +187,8 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) erro
 
 // enterAll is enter for a few members.
 func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string) error {
-	states, err := t.Truth.States(ctx, s, ids)
-	if err != nil {
-		return err
-	}
-	var in []string
-	var at []State
-	for i, st := range states {
-		if st.Broken != nil {
-			return st.Broken
-		}
-		if st.In {
-			in, at = append(in, ids[i]), append(at, st)
-		}
-	}
 	due := new(reports)
-	if err := p.restore(ctx, s, in, at, due); err != nil {
+	if err := p.restore(ctx, s, ids, due); err != nil {
 		return err
 	}
 	return p.report(ctx, s, due)
