@@ -94,7 +94,7 @@ func (p *purge[T]) places() ([]envelope.Touched, error) {
 	}
 	var all []envelope.Touched
 	for _, t := range lost(rec) {
-		all = mergeTouched(all, t)
+		all = envelope.Merge(all, t)
 	}
 	for _, e := range log {
 		if !e.Kept {
@@ -105,7 +105,7 @@ func (p *purge[T]) places() ([]envelope.Touched, error) {
 			return nil, err
 		}
 		for _, index := range p.indexes {
-			all = mergeTouched(all, envelope.Touched{Index: index.Name(), Places: index.Places(v)})
+			all = envelope.Merge(all, envelope.Touched{Index: index.Name(), Places: index.Places(v)})
 		}
 	}
 	return slices.DeleteFunc(all, func(t envelope.Touched) bool { return p.index(t.Index) == nil }), nil

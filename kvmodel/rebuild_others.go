@@ -98,7 +98,7 @@ func (b *building[T]) repairAll(ctx context.Context, processes []string) error {
 			return err
 		}
 		lines := slices.DeleteFunc(j.Lines, func(l journal.Line) bool { return l.Model != b.name })
-		for batch := range slices.Chunk(lines, recordsAtOnce) {
+		for batch := range slices.Chunk(journal.Merge(lines), recordsAtOnce) {
 			errs := kv.Each(ctx, b.db.store, batch, func(s kv.Store, _ int, l journal.Line) error { return b.RepairLine(ctx, s, l) })
 			if err := work.FirstError(errs...); err != nil && !work.Waits(err) {
 				return err

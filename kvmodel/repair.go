@@ -28,7 +28,7 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 	}
 	touched = slices.Clone(touched)
 	for _, t := range lost(rec) {
-		touched = mergeTouched(touched, t)
+		touched = envelope.Merge(touched, t)
 	}
 	if doubt {
 		// A deletion may have counted the record out of where it still is.
@@ -101,7 +101,7 @@ func (m *model[T]) Handles() bool { return m.handlers.Any() }
 func (m *model[T]) mergePlaces(all []envelope.Touched, rec *plug.Seen[T]) []envelope.Touched {
 	for _, index := range m.indexes {
 		if rec.Value != nil && counts(index) {
-			all = mergeTouched(all, envelope.Touched{Index: index.Name(), Places: index.Places(rec.Value)})
+			all = envelope.Merge(all, envelope.Touched{Index: index.Name(), Places: index.Places(rec.Value)})
 		}
 	}
 	return all
@@ -118,15 +118,4 @@ func lost[T any](rec *plug.Seen[T]) []envelope.Touched {
 		return nil
 	}
 	return rec.Envelope.Lost
-}
-
-// mergeTouched adds t to all.
-func mergeTouched(all []envelope.Touched, t envelope.Touched) []envelope.Touched {
-	for i := range all {
-		if all[i].Index == t.Index {
-			all[i].Places = append(all[i].Places, plug.Without(t.Places, all[i].Places)...)
-			return all
-		}
-	}
-	return append(all, envelope.Touched{Index: t.Index, Places: slices.Clone(t.Places)})
 }

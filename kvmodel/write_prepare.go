@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"errors"
 
+	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -114,7 +115,7 @@ func (c *change[T]) beaten(found []kv.Result) error {
 func (c *change[T]) remember(p *plan[T]) {
 	c.maxRev = max(c.maxRev, p.env.Rev)
 	for _, t := range p.touched {
-		c.touched = mergeTouched(c.touched, t)
+		c.touched = envelope.Merge(c.touched, t)
 	}
 }
 

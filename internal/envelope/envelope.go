@@ -219,6 +219,20 @@ func Decode(data []byte) (*Envelope, error) {
 	return e, nil
 }
 
+// Merge adds t to all.
+func Merge(all []Touched, t Touched) []Touched {
+	i := slices.IndexFunc(all, func(known Touched) bool { return known.Index == t.Index })
+	if i < 0 {
+		return append(all, Touched{Index: t.Index, Places: slices.Clone(t.Places)})
+	}
+	for _, place := range t.Places {
+		if !slices.Contains(all[i].Places, place) {
+			all[i].Places = append(all[i].Places, place)
+		}
+	}
+	return all
+}
+
 // AppendTouched appends all to dst.
 func AppendTouched(dst []byte, all []Touched) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(all)))

@@ -214,3 +214,26 @@ func FuzzHead(f *testing.F) {
 		}
 	})
 }
+
+func TestMerge_LeavesOneLineForEachRecord(t *testing.T) {
+	places := func(index string, places ...string) envelope.Touched {
+		return envelope.Touched{Index: index, Places: places}
+	}
+	got := Merge([]Line{
+		{Model: "Note", ID: "a", Rev: 7, Touched: []envelope.Touched{places("ByTag", "x"), places("ByDay", "1")}},
+		{Model: "Note", ID: "b", Rev: FenceAlways},
+		{Model: "Work", ID: "a", Rev: 8},
+		{Model: "Note", ID: "a", Rev: 5, Created: true, Touched: []envelope.Touched{places("ByTag", "y", "x")}},
+		{Model: "Note", ID: "a", Rev: FenceAlways, Touched: []envelope.Touched{places("ByTag", "z")}},
+		{Model: "Note", ID: "b", Rev: FenceAlways},
+	})
+	want := []Line{
+		{Model: "Note", ID: "a", Rev: 7, Created: true, Touched: []envelope.Touched{places("ByTag", "x", "y"), places("ByDay", "1")}},
+		{Model: "Note", ID: "b", Rev: FenceAlways},
+		{Model: "Work", ID: "a", Rev: 8},
+		{Model: "Note", ID: "a", Rev: FenceAlways, Touched: []envelope.Touched{places("ByTag", "z")}},
+	}
+	if diff := cmp.Diff(want, got, unexported); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

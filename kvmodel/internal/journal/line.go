@@ -26,6 +26,32 @@ type Line struct {
 // as a deletion, which writes its line while it reads the record.
 const FenceAlways = 0
 
+// Merge returns lines, but one for those about the same record, or two if some fence it
+// always: side by side, their repairs would only be in each other's way.
+func Merge(lines []Line) []Line {
+	type about struct {
+		model, id string
+		always    bool
+	}
+	var all []Line
+	at := make(map[about]int)
+	for _, l := range lines {
+		key := about{l.Model, l.ID, l.Rev == FenceAlways}
+		i, known := at[key]
+		if !known {
+			i = len(all)
+			at[key] = i
+			all = append(all, Line{Model: l.Model, ID: l.ID})
+		}
+		m := &all[i]
+		m.Rev, m.Created, m.Note = max(m.Rev, l.Rev), m.Created || l.Created, m.Note || l.Note
+		for _, t := range l.Touched {
+			m.Touched = envelope.Merge(m.Touched, t)
+		}
+	}
+	return all
+}
+
 const (
 	isOld     = 0
 	isCreated = 1

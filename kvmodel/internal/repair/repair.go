@@ -245,11 +245,11 @@ func (r *Repairer) isHeard(j journal.Copy) bool {
 		})
 }
 
-// repairLines works on all lines of j whose models this process has, many side
-// by side. One that cannot be repaired does not keep the others from it.
+// repairLines works on what the lines of j are about whose models this process has, many
+// side by side. One that cannot be repaired does not keep the others from it.
 func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	var errs []error
-	for batch := range slices.Chunk(j.Lines, linesAtOnce) {
+	for batch := range slices.Chunk(journal.Merge(j.Lines), linesAtOnce) {
 		var works []func(kv.Store) error
 		for _, l := range batch {
 			if m := r.Model(l.Model); m != nil {
