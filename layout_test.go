@@ -57,7 +57,7 @@ var (
 		"kvmodel/memcachekv": {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/bradfitz/gomemcache"}},
 		"kvmodel/rediskv":    {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/redis/rueidis"}},
 		"kvmodel/kvopen":     {append([]string{"kvmodel", "kvmodel/kv"}, backends...), nil},
-		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
+		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
 		"kvmodel/kvtest": {
 			[]string{"kvmodel/kv", "kvmodel/memkv", "internal/optest"},
 			[]string{"github.com/google/go-cmp"},

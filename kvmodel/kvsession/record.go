@@ -1,9 +1,12 @@
 package kvsession
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -24,10 +27,14 @@ type record struct {
 
 var sessionKey = kv.NewClass("session", 1)
 
-// decodeRecord returns the record in data. The error wraps codec.ErrCorrupt
-// and shows nothing of data.
+// decodeRecord returns the record in data, in which one bit may have changed. The error
+// wraps codec.ErrCorrupt and shows nothing of data.
 func decodeRecord(data []byte) (record, error) {
 	var rec record
+	data, err := summed(data)
+	if err != nil {
+		return record{}, err
+	}
 	if _, err := recordCodec.Unmarshal(data, &rec); err != nil {
 		return record{}, corrupt(err)
 	}
@@ -39,7 +46,41 @@ func decodeRecord(data []byte) (record, error) {
 
 func (rec *record) encode() ([]byte, error) {
 	data, err := recordCodec.Marshal(rec)
-	return data, named(err)
+	if err != nil {
+		return nil, named(err)
+	}
+	end := len(data) - sumSize
+	binary.BigEndian.PutUint32(data[end:], wire.Sum(data[:end]))
+	return data, nil
+}
+
+// The last field of a record is the sum of all before its value. Releases without sums
+// pass it over, and leave it out when they change a session.
+const (
+	sumField = "\xa3Sum\xc4\x04" // its name and the head of its value
+	sumSize  = 4
+)
+
+// summed returns data as its sum says that it was.
+func summed(data []byte) ([]byte, error) {
+	end := len(data) - sumSize
+	if end < len(sumField) || differences(data[end-len(sumField):end], sumField) > 1 {
+		return data, nil // It is of a release without sums.
+	}
+	fits := func(data []byte) bool { return wire.Sum(data[:end]) == binary.BigEndian.Uint32(data[end:]) }
+	data, ok := wire.Mend(data, fits)
+	if !ok {
+		return nil, fmt.Errorf("kvsession: %w: a stored session: the sum does not fit", codec.ErrCorrupt)
+	}
+	return data, nil
+}
+
+// differences returns how many bits of a and b, which are of one length, differ.
+func differences(a []byte, b string) (n int) {
+	for i := range a {
+		n += bits.OnesCount8(a[i] ^ b[i])
+	}
+	return n
 }
 
 // idle returns how long the session lives if it is not used.
@@ -66,7 +107,7 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 var recordCodec = codec.Model[record]{Write: writeRecord, Read: readRecord}
 
 func writeRecord(w *codec.Writer, rec *record) {
-	w.Struct(8)
+	w.Struct(9)
 	codec.WriteString(w.Name("User"), &rec.User)
 	codec.WriteString(w.Name("Label"), &rec.Label)
 	codec.WriteTime(w.Name("Created"), &rec.Created)
@@ -75,6 +116,8 @@ func writeRecord(w *codec.Writer, rec *record) {
 	codec.WriteInt(w.Name("MaxAge"), &rec.MaxAge)
 	codec.WriteString(w.Name("Next"), &rec.Next)
 	codec.WriteMap(w.Name("Values"), &rec.Values, codec.WriteString, codec.WriteBytes)
+	sum := make([]byte, sumSize) // encode fills it in.
+	codec.WriteBytes(w.Name("Sum"), &sum)
 }
 
 func readRecord(r *codec.Reader, rec *record) { codec.ReadStruct(r, rec, readField) }

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/securecookie"
 	"github.com/gorilla/sessions"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -112,7 +113,7 @@ func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	}
 	found.version = result.Version
 	if found.record, err = decodeRecord(result.Value); err != nil {
-		return found, err
+		return found, wire.Corrupt(sessionKey.Key(id), err)
 	}
 	if found.record.Next != "" || found.record.left(&s.options, now()) <= 0 {
 		return found, ErrEnded

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -33,26 +34,56 @@ const grace = time.Hour
 
 const maxPerUser = 1000
 
+// The first 24 bits of the time of a seat are a sum of the rest. They are 0 in one of a
+// release without sums, which takes the time of one with a sum for a time to come, and so
+// keeps the seat.
+const timeBits = 40
+
 func (p seat) append(b []byte) []byte {
-	return binary.BigEndian.AppendUint64(append(b, p.id[:]...), uint64(p.since.Unix()))
+	at := len(b)
+	b = binary.BigEndian.AppendUint64(append(b, p.id[:]...), uint64(p.since.Unix()))
+	stamp := b[at+len(hash{}):]
+	binary.BigEndian.PutUint64(stamp, binary.BigEndian.Uint64(stamp)|sumOf(b[at:])<<timeBits)
+	return b
 }
 
-// readSeats returns the seats in data, one for each session. The error wraps
-// codec.ErrCorrupt.
-func readSeats(data []byte) ([]seat, error) {
-	if len(data)%seatSize != 0 {
-		return nil, fmt.Errorf("kvsession: %w: a list of sessions of %d bytes", codec.ErrCorrupt, len(data))
+// sumOf returns the sum of a seat, which is neither 0 nor of more than 23 bits.
+func sumOf(b []byte) uint64 {
+	id, stamp := b[:len(hash{})], b[len(hash{}):]
+	return max(1, uint64(wire.Sum(id, stamp[len(stamp)-timeBits/8:])&0x7fffff))
+}
+
+// readSeat returns the seat in b, in which one bit may have changed.
+func readSeat(b []byte) (p seat, ok bool) {
+	stamp := func(b []byte) uint64 { return binary.BigEndian.Uint64(b[len(hash{}):]) }
+	if stamp(b)>>timeBits != 0 {
+		b, ok = wire.Mend(b, func(b []byte) bool { return stamp(b)>>timeBits == sumOf(b) })
+		if !ok {
+			return p, false
+		}
 	}
-	var seats []seat
+	return seat{hash(b[:len(hash{})]), time.Unix(int64(stamp(b)&(1<<timeBits-1)), 0)}, true
+}
+
+// readSeats returns the seats in data, one for each session. With an error, which wraps
+// codec.ErrCorrupt, they are those that can be read.
+func readSeats(data []byte) (seats []seat, err error) {
 	seen := map[hash]bool{}
 	for chunk := range slices.Chunk(data, seatSize) {
-		p := seat{hash(chunk[:len(hash{})]), time.Unix(int64(binary.BigEndian.Uint64(chunk[len(hash{}):])), 0)}
-		if !seen[p.id] {
+		var p seat
+		ok := len(chunk) == seatSize
+		if ok {
+			p, ok = readSeat(chunk)
+		}
+		switch {
+		case !ok:
+			err = fmt.Errorf("kvsession: %w: a list of sessions of %d bytes", codec.ErrCorrupt, len(data))
+		case !seen[p.id]:
 			seen[p.id] = true
 			seats = append(seats, p)
 		}
 	}
-	return seats, nil
+	return seats, err
 }
 
 // enlist returns the ops that put p into a user's list. Whether or not the list
@@ -102,11 +133,12 @@ type Info struct {
 }
 
 // List returns the sessions in which user is signed in, most recently used first.
-// The error is the store's, or a codec.ErrCorrupt.
+// The error is the store's, or a codec.ErrCorrupt, with which it shows those that are not
+// damaged.
 func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
-	seats, _, err := s.seats(ctx, user)
-	if err != nil || len(seats) == 0 {
-		return nil, err
+	seats, _, damaged := s.seats(ctx, user)
+	if len(seats) == 0 {
+		return nil, damaged
 	}
 	results, err := s.sessionsAt(ctx, seats)
 	if err != nil {
@@ -119,14 +151,15 @@ func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 		}
 		rec, err := decodeRecord(result.Value)
 		if err != nil {
-			return nil, err
+			damaged = wire.JoinCorrupt(damaged, wire.Corrupt(sessionKey.Key(seats[i].id.String()), err))
+			continue
 		}
 		if rec.User == user && rec.Next == "" && rec.left(&s.options, now()) > 0 {
 			infos = append(infos, Info{seats[i].id.String(), rec.Label, rec.Created, rec.Used})
 		}
 	}
 	slices.SortStableFunc(infos, func(a, b Info) int { return cmp.Or(b.Used.Compare(a.Used), b.SignedIn.Compare(a.SignedIn)) })
-	return infos, nil
+	return infos, damaged
 }
 
 // Revoke ends the session of user called id. If there is none, or it is another
@@ -171,13 +204,10 @@ func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) erro
 // revokeListed ends all sessions now in the list but keep, and reports whether
 // there was one to end.
 func (s *Store) revokeListed(ctx context.Context, user string, keep []string) (ended bool, err error) {
-	seats, version, err := s.seats(ctx, user)
-	if err != nil {
-		return false, err
-	}
+	seats, version, damaged := s.seats(ctx, user)
 	condemned := slices.DeleteFunc(slices.Clone(seats), func(p seat) bool { return slices.Contains(keep, p.id.String()) })
 	gone, err := s.endAll(ctx, condemned)
-	if err != nil || len(gone) == 0 {
+	if err = cmp.Or(err, damaged); err != nil || len(gone) == 0 {
 		return false, err
 	}
 	// They have ended. If the list keeps their seats, a later request tidies up.
@@ -248,7 +278,8 @@ func (s *Store) fold(ctx context.Context, user string, version kv.Version, seats
 	return named(err)
 }
 
-// seats returns the list of a user and its version.
+// seats returns the list of a user and its version. With an ErrCorrupt it is what can be
+// read.
 func (s *Store) seats(ctx context.Context, user string) ([]seat, kv.Version, error) {
 	result, err := kv.One(ctx, s.store, kv.OpGet(listKey.Key(user)))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -258,7 +289,7 @@ func (s *Store) seats(ctx context.Context, user string) ([]seat, kv.Version, err
 		return nil, 0, named(err)
 	}
 	seats, err := readSeats(result.Value)
-	return seats, result.Version, err
+	return seats, result.Version, wire.Corrupt(listKey.Key(user), err)
 }
 
 // sessionsAt returns what the store has at seats, in their order.

@@ -2,8 +2,10 @@ package kvsession
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -79,6 +81,90 @@ func TestValues_HostileBytesAreCorrupt(t *testing.T) {
 		} else if strings.Contains(err.Error(), "18446744073709551615") {
 			t.Errorf("%s: the error shows what was stored: %v", name, err)
 		}
+	}
+}
+
+// eachFlip calls f with data after each of its bits has changed.
+func eachFlip(data []byte, f func(flipped []byte)) {
+	for i := range data {
+		for bit := range 8 {
+			flipped := bytes.Clone(data)
+			flipped[i] ^= 1 << bit
+			f(flipped)
+		}
+	}
+}
+
+func TestRecord_OneBitThatHasChangedIsMended(t *testing.T) {
+	values, err := encodeValues(everyKind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := record{User: "jo", Label: "l", Created: now(), Used: now(), Ends: now(), MaxAge: 5, Values: values}
+	data, err := rec.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := decodeRecord(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachFlip(data, func(flipped []byte) {
+		if got, err := decodeRecord(flipped); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+	})
+	data[20] ^= 3
+	if _, err := decodeRecord(data); !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("after two bits have changed: %v, want ErrCorrupt", err)
+	}
+}
+
+func TestRecord_OfAReleaseWithoutSumsIsRead(t *testing.T) {
+	rec := record{User: "jo", Used: now(), Ends: now()}
+	data, err := rec.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := decodeRecord(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = data[:len(data)-len(sumField)-sumSize]
+	data[0]-- // It has a field less.
+	if got, err := decodeRecord(data); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+func TestSeats_OneBitThatHasChangedIsMended(t *testing.T) {
+	want := []seat{{hash{1}, now()}, {hash{2, 3}, now().Add(time.Hour)}}
+	var data []byte
+	for _, p := range want {
+		data = p.append(data)
+	}
+	eachFlip(data, func(flipped []byte) {
+		if got, err := readSeats(flipped); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	})
+	data[3] ^= 3
+	if got, err := readSeats(data); !errors.Is(err, codec.ErrCorrupt) || !reflect.DeepEqual(got, want[1:]) {
+		t.Errorf("after two bits of the first have changed: %v, %v; want the other and ErrCorrupt", got, err)
+	}
+}
+
+func TestSeats_OfAReleaseWithoutSumsAreRead(t *testing.T) {
+	want := []seat{{hash{1}, now()}}
+	data := binary.BigEndian.AppendUint64(append([]byte(nil), want[0].id[:]...), uint64(want[0].since.Unix()))
+	if got, err := readSeats(data); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	// That release keeps a seat of this one: its time is one to come.
+	data = want[0].append(nil)
+	since := time.Unix(int64(binary.BigEndian.Uint64(data[len(hash{}):])), 0)
+	if time.Since(since) > 0 || uint64(since.Unix()) != binary.BigEndian.Uint64(data[len(hash{}):]) {
+		t.Errorf("it reads %v", since)
 	}
 }
 
