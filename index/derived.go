@@ -80,6 +80,9 @@ func shares(m *plug.Move) (all []plug.Share) {
 
 // add adds more to the numbers, and notes in added what it did.
 func (l *Lists[T, K, V]) add(ctx context.Context, s kv.Store, added *plug.Added, more []plug.Share) {
+	if len(more) > 0 && added.Began.IsZero() {
+		added.Began = l.host.DB().Now()
+	}
 	errs := kv.Each(ctx, s, more, func(s kv.Store, i int, share plug.Share) (err error) {
 		more[i].Sum, err = l.derived.Add(ctx, s, share.Place, share.By)
 		return err
@@ -155,9 +158,15 @@ func (l *Lists[T, K, V]) settle(added *plug.Added) error {
 	return nil
 }
 
-// countedInTime is how long after its beginning a change may still change a list
-// without a doubt. A recount that was under way may have read the list before that.
+// countedInTime is how long after its beginning a change may still change a list, or
+// rely on what it has added to a number, without a doubt. A recount that was under way
+// may have read the list before the one and written the number after the other.
 const countedInTime = 10 * time.Second
+
+// tooLate reports whether that is over for what began then, if ever.
+func (l *Lists[T, K, V]) tooLate(began time.Time) bool {
+	return !began.IsZero() && l.host.DB().Now().Sub(began) > countedInTime
+}
 
 // recount counts the lists at places, which are in order, again. It waits until their
 // numbers have not changed for long enough. reached is called now and then with the last

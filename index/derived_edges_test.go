@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -191,6 +192,82 @@ func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
 			}
 			must(t, f.db.Close(ctx))
 			must(t, other.db.Close(ctx))
+		})
+	}
+}
+
+// tearing is a store that carries out what a trip adds to numbers, and only then, after
+// something else, the rest, once the trip is one that writes a record.
+type tearing struct {
+	kv.Store
+	between func()
+}
+
+func (t *tearing) Powers() kv.Powers { return kv.Powers{} }
+
+func (t *tearing) Do(ctx context.Context, ops []kv.Op) error {
+	writes := func(op kv.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") }
+	between := t.between
+	if between == nil || !slices.ContainsFunc(ops, writes) {
+		return t.Store.Do(ctx, ops)
+	}
+	t.between = nil
+	for _, adds := range []bool{true, false} {
+		for i := range ops {
+			if (ops[i].Kind == kv.Increment) == adds {
+				_ = t.Store.Do(ctx, ops[i:i+1])
+			}
+		}
+		if adds {
+			between()
+		}
+	}
+	return kv.Unanswered(ops)
+}
+
+func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
+	stop := errors.New("stop")
+	for name, second := range map[string]func(b *book) error{
+		"gives up":    func(*book) error { return stop },
+		"tries again": func(b *book) error { b.Tags = []string{"kv"}; return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, mem := t.Context(), memkv.New(memkv.Options{})
+				m := &tearing{Store: still{mem}}
+				f, other := openShelf(t, shared{m}), openShelf(t, still{mem})
+				must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
+				must(t, other.Create(ctx, &book{ID: "b", Tags: []string{"kv"}}))
+				m.between = func() {
+					_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
+					must(t, err)
+					_, err = other.db.Derived("Tag", "Books").Recount(ctx, []string{"go", "kv"}, func(string) error { return nil })
+					must(t, err)
+				}
+				tries := 0
+				_, err := f.Update(ctx, "a", func(b *book) error {
+					if tries++; tries > 1 {
+						return second(b)
+					}
+					b.Tags = []string{"kv"}
+					return nil
+				})
+				if err != nil && !errors.Is(err, stop) || tries != 2 {
+					t.Errorf("%d tries, %v", tries, err)
+				}
+				time.Sleep(2 * time.Minute)
+				want := map[string]int64{"go": 1, "kv": 1}
+				if name == "tries again" {
+					want = map[string]int64{"go": 0, "kv": 2}
+				}
+				for tag, n := range want {
+					if got := counterOf(t, ctx, mem, tag); got != n {
+						t.Errorf("%s has %d, want %d", tag, got, n)
+					}
+				}
+				must(t, f.db.Close(ctx))
+				must(t, other.db.Close(ctx))
+			})
 		})
 	}
 }

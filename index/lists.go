@@ -202,7 +202,7 @@ func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) er
 	if err := kv.Together(ctx, s, works...)[0]; err != nil {
 		return err
 	}
-	if m.Added.Since.IsZero() && l.host.DB().Now().Sub(m.Began) > countedInTime {
+	if m.Added.Since.IsZero() && (l.tooLate(m.Began) || l.tooLate(m.Added.Began)) {
 		m.Added.Doubt = append(append(m.Added.Doubt, m.Is...), m.Lost...)
 	}
 	return l.settle(m.Added)

@@ -162,6 +162,7 @@ type Counting interface {
 type Added struct {
 	Shares []Share   // one for each place, as far as is known
 	Doubt  []string  // places where an answer was missing
+	Began  time.Time // of the first try that added something
 	Since  time.Time // when these were put in doubt; zero: not yet
 }
 
