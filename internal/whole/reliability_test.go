@@ -126,8 +126,7 @@ func replaced(t *testing.T, page, name, text string) string {
 	return before + begin + "\n" + text + "\n" + end + after
 }
 
-// publishDamage publishes the matrix of damage, with what can not be noticed and what is
-// not mended yet.
+// publishDamage publishes the matrix of damage, with what can not be noticed.
 func publishDamage(t *testing.T, found, unseen matrix) {
 	s := found.sheet()
 	for _, places := range unseen {
@@ -137,12 +136,6 @@ func publishDamage(t *testing.T, found, unseen matrix) {
 	more.WriteString("\nNot noticeable, since servers count with these numbers, which have no room for a sum:\n\n| class | one bit can make |\n|---|---|\n")
 	for _, class := range slices.Sorted(maps.Keys(unnoticed)) {
 		fmt.Fprintf(&more, "| `%s` | %s |\n", class, unnoticed[class])
-	}
-	if len(notYet) > 0 {
-		more.WriteString("\nNot mended yet:\n\n")
-	}
-	for _, class := range slices.Sorted(maps.Keys(notYet)) {
-		fmt.Fprintf(&more, "- `%s`: %s\n", class, notYet[class])
 	}
 	publish(t, "damage", s, more.String())
 }
