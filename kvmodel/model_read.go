@@ -103,7 +103,7 @@ func (m *model[T]) decode(id string, r kv.Result) (*plug.Seen[T], error) {
 		return rec, nil
 	}
 	rec.Value, err = m.decodeBody(env.Model, env.Body)
-	if env.HasEnded(m.db.now()) {
+	if env.Expires != 0 && env.HasEnded(m.db.now()) {
 		m.end(rec)
 		return rec, nil
 	}
