@@ -182,11 +182,16 @@ func TestLine_OfATypicalChangeIsAtMost100Bytes(t *testing.T) {
 func FuzzLine(f *testing.F) {
 	f.Add(lineForm.encode(lineForm.encode(nil)))
 	f.Add([]byte{5, 0, 0, 0, 0, 0})
+	damaged := lineForm.encode(nil)
+	damaged[4] ^= 4
+	f.Add(lineForm.encode(damaged))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		lines, err := decodeLines(data)
 		if err != nil && !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("got %v, want ErrCorrupt", err)
 		}
+		// A line that follows itself is read once, but not after a damaged one that was mended.
+		lines = slices.CompactFunc(lines, func(a, b Line) bool { return cmp.Equal(a, b, unexported) })
 		var b []byte
 		for _, l := range lines {
 			b = l.encode(b)
