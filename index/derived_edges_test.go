@@ -150,10 +150,28 @@ func (m *meddling) Do(ctx context.Context, ops []kv.Op) error {
 	return m.Store.Do(ctx, ops)
 }
 
+var errGaveUp = errors.New("gave up")
+
+// tagTwice gives book a the tag kv, in a change that loses its first try, and does what
+// second does in the next.
+func (f shelf) tagTwice(t *testing.T, ctx context.Context, second func(*book) error) {
+	t.Helper()
+	tries := 0
+	_, err := f.Update(ctx, "a", func(b *book) error {
+		if tries++; tries > 1 {
+			return second(b)
+		}
+		b.Tags = []string{"kv"}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errGaveUp) || tries != 2 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+}
+
 func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
-	stop := errors.New("stop")
 	for name, second := range map[string]func(b *book) error{
-		"gives up":               func(*book) error { return stop },
+		"gives up":               func(*book) error { return errGaveUp },
 		"decides otherwise":      func(b *book) error { b.Tags = []string{"go", "sql"}; return nil },
 		"changes something else": func(b *book) error { b.N = 9; return nil },
 	} {
@@ -166,17 +184,7 @@ func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
 				_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
 				must(t, err)
 			}
-			tries := 0
-			_, err := f.Update(ctx, "a", func(b *book) error {
-				if tries++; tries > 1 {
-					return second(b)
-				}
-				b.Tags = []string{"kv"}
-				return nil
-			})
-			if err != nil && !errors.Is(err, stop) || tries != 2 {
-				t.Errorf("%d tries, %v", tries, err)
-			}
+			f.tagTwice(t, ctx, second)
 			must(t, f.db.Flush(ctx))
 			want := map[string]int64{"go": 1, "sql": 0}
 			if name == "decides otherwise" {
@@ -226,9 +234,8 @@ func (t *tearing) Do(ctx context.Context, ops []kv.Op) error {
 }
 
 func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
-	stop := errors.New("stop")
 	for name, second := range map[string]func(b *book) error{
-		"gives up":    func(*book) error { return stop },
+		"gives up":    func(*book) error { return errGaveUp },
 		"tries again": func(b *book) error { b.Tags = []string{"kv"}; return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,17 +251,7 @@ func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
 					_, err = other.db.Derived("Tag", "Books").Recount(ctx, []string{"go", "kv"}, func(string) error { return nil })
 					must(t, err)
 				}
-				tries := 0
-				_, err := f.Update(ctx, "a", func(b *book) error {
-					if tries++; tries > 1 {
-						return second(b)
-					}
-					b.Tags = []string{"kv"}
-					return nil
-				})
-				if err != nil && !errors.Is(err, stop) || tries != 2 {
-					t.Errorf("%d tries, %v", tries, err)
-				}
+				f.tagTwice(t, ctx, second)
 				time.Sleep(2 * time.Minute)
 				want := map[string]int64{"go": 1, "kv": 1}
 				if name == "tries again" {

@@ -32,17 +32,14 @@ func (c *Cluster) KillMaster(store kv.Store, limit time.Duration) (Outage, error
 	if len(masters) == 0 {
 		return Outage{}, errors.New("the Redis Cluster has no master")
 	}
-	l := &load{store: store, stop: make(chan struct{})}
-	for i := range 16 {
-		l.wg.Go(func() { l.work(i) })
-	}
+	l := &load{store: store}
+	end := busy(func(client, n int) { l.call(fmt.Sprintf("load:%d:%d", client, n%100)) })
 	time.Sleep(callTime / 4)
 	killed := time.Now()
 	c.Kill(masters[0])
 	err := awaitWrites(store, limit)
 	l.outage.Back = time.Since(killed)
-	close(l.stop)
-	l.wg.Wait()
+	end()
 	return l.outage, err
 }
 
@@ -66,24 +63,30 @@ func awaitWrites(store kv.Store, limit time.Duration) error {
 	return fmt.Errorf("no service within %v after a master died: %w", limit, err)
 }
 
+// busy calls f as each of 16 clients, with n from 0 on, until end is called.
+func busy(f func(client, n int)) (end func()) {
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for client := range 16 {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+					f(client, n)
+				}
+			}
+		})
+	}
+	return func() { close(stop); wg.Wait() }
+}
+
 type load struct {
 	store kv.Store
-	stop  chan struct{}
-	wg    sync.WaitGroup
 
 	mu     sync.Mutex
 	outage Outage
-}
-
-func (l *load) work(client int) {
-	for n := 0; ; n++ {
-		select {
-		case <-l.stop:
-			return
-		default:
-			l.call(fmt.Sprintf("load:%d:%d", client, n%100))
-		}
-	}
 }
 
 // call writes and reads a key, and counts how that ended.

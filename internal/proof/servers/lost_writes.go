@@ -28,18 +28,15 @@ func (c *Cluster) LoseMaster(store, plain kv.Store, name string, limit time.Dura
 	if len(masters) == 0 {
 		return Failover{}, errors.New("the Redis Cluster has no master")
 	}
-	w := &writes{store: store, name: name, stop: make(chan struct{})}
-	for i := range 16 {
-		w.wg.Go(func() { w.work(i) })
-	}
+	w := &writes{store: store}
+	end := busy(func(client, n int) { w.write(fmt.Sprintf("%s:%d:%d", name, client, n)) })
 	time.Sleep(callTime / 2)
 	killed := time.Now()
 	c.Kill(masters[0])
 	err := awaitWrites(plain, limit)
 	w.found.Back = time.Since(killed)
 	time.Sleep(callTime / 2)
-	close(w.stop)
-	w.wg.Wait()
+	end()
 	if err == nil {
 		err = c.nodes[masters[0]].Start()
 	}
@@ -55,35 +52,24 @@ func (c *Cluster) LoseMaster(store, plain kv.Store, name string, limit time.Dura
 // writes are what clients write while a master dies.
 type writes struct {
 	store kv.Store
-	name  string
-	stop  chan struct{}
-	wg    sync.WaitGroup
 
 	mu    sync.Mutex
 	keys  []string // of those acknowledged
 	found Failover
 }
 
-func (w *writes) work(client int) {
-	for n := 0; ; n++ {
-		select {
-		case <-w.stop:
-			return
-		default:
-		}
-		key := fmt.Sprintf("%s:%d:%d", w.name, client, n)
-		ctx, cancel := context.WithTimeout(context.Background(), callTime)
-		_, err := kv.One(ctx, w.store, kv.OpSet(key, []byte(key)))
-		cancel()
-		w.mu.Lock()
-		switch {
-		case err == nil:
-			w.keys = append(w.keys, key)
-			w.found.Stored++
-		case errors.Is(err, kv.ErrUnclear):
-			w.found.Unclear++
-		}
-		w.mu.Unlock()
+func (w *writes) write(key string) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	_, err := kv.One(ctx, w.store, kv.OpSet(key, []byte(key)))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.keys = append(w.keys, key)
+		w.found.Stored++
+	case errors.Is(err, kv.ErrUnclear):
+		w.found.Unclear++
 	}
 }
 
