@@ -31,7 +31,7 @@ func (r *refusing) Powers() kv.Powers {
 	return p
 }
 
-// follower notes the counts that it is told of.
+// follower notes the counts it is told.
 type follower struct {
 	mu     sync.Mutex
 	counts []int64

@@ -48,7 +48,7 @@ func longRestarts(b *bench) error {
 		all.Add(found)
 	}
 	b.report("restarts of one of two memcached servers", float64(restarts), exactly(float64(restarts)))
-	b.report("calls under load meanwhile", float64(all.Calls), target{}.varying())
+	b.report("calls under load at the same time", float64(all.Calls), target{}.varying())
 	b.report("answers afterward", float64(all.Answers), target{}.varying())
 	b.report("of these that say what is lost", float64(all.Said), target{}.varying())
 	b.report("of these wrong and silent", float64(len(all.Wrong)), exactly(0))

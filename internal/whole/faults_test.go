@@ -74,11 +74,11 @@ var faults = []fault{
 	{"clock +10 min and back", 12, 10 * time.Second, wrongClock(clockError)},
 	{"clock -10 min and back", 12, 10 * time.Second, wrongClock(-clockError)},
 	{"refuses all for 5 s", 2, 0, func(r *trial, _ kvtest.Moment) kvtest.Fault {
-		r.until, r.meanwhile = time.Now().Add(downtime), kvtest.Unsent
+		r.until, r.outage = time.Now().Add(downtime), kvtest.Unsent
 		return kvtest.Unsent
 	}},
 	{"full for 5 s", 2, 0, func(r *trial, m kvtest.Moment) kvtest.Fault {
-		r.until, r.meanwhile = time.Now().Add(downtime), kvtest.Full
+		r.until, r.outage = time.Now().Add(downtime), kvtest.Full
 		return r.full(m)
 	}},
 	{"asleep for minutes", 4, 20 * time.Second, func(r *trial, m kvtest.Moment) kvtest.Fault {
@@ -93,14 +93,14 @@ type trial struct {
 	sim *kvtest.Sim
 	rng *rand.Rand
 
-	count     int          // ops of all processes
-	at        map[int]bool // those that the fault strikes
-	struck    int
-	dead      bool      // a process is
-	until     time.Time // when the store works again
-	meanwhile kvtest.Fault
-	victims   map[string]*victim // by the names of the processes
-	plain     bool               // the store is as memcached
+	count   int          // ops of all processes
+	at      map[int]bool // those that the fault strikes
+	struck  int
+	dead    bool               // a process is
+	until   time.Time          // when the store works again
+	outage  kvtest.Fault       // what strikes all ops before that
+	victims map[string]*victim // by the names of the processes
+	plain   bool               // the store is as memcached
 }
 
 // victim is a process of a trial.
@@ -131,10 +131,10 @@ func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
 		return kvtest.None
 	}
 	r.struck++
-	if r.meanwhile == kvtest.Full {
+	if r.outage == kvtest.Full {
 		return r.full(m)
 	}
-	return r.meanwhile
+	return r.outage
 }
 
 // trialAt is which trial to make.

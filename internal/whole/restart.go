@@ -16,7 +16,7 @@ import (
 
 // Restarted is what was found when one of several servers had lost its memory.
 type Restarted struct {
-	Calls     int      // of the load meanwhile
+	Calls     int      // of the load while it happened
 	Answers   int      // afterward
 	Said      int      // of these, that say that something is lost
 	Unnoticed int      // 1 if none does

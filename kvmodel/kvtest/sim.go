@@ -237,7 +237,7 @@ func (s *Sim) Labels(name string) map[string]int { return s.process(name).labelC
 
 // Sleep stops the process called name for d, as SIGSTOP does: an op that it has not sent
 // yet is carried out when it wakes, and what is answered before it sees only then. Its
-// deadlines pass meanwhile.
+// deadlines pass all the same.
 func (s *Sim) Sleep(name string, d time.Duration) {
 	p := s.process(name)
 	for _, f := range s.flights {

@@ -26,8 +26,8 @@ type Line struct {
 // as a deletion, which writes its line while it reads the record.
 const FenceAlways = 0
 
-// Merge returns lines, but one for those about the same record, or two if some fence it
-// always: side by side, their repairs would only be in each other's way.
+// Merge returns lines that were read, but one for those about the same record, or two if
+// some fence it always: side by side, their repairs would only be in each other's way.
 func Merge(lines []Line) []Line {
 	type about struct {
 		model, id string
@@ -44,7 +44,7 @@ func Merge(lines []Line) []Line {
 			all = append(all, Line{Model: l.Model, ID: l.ID})
 		}
 		m := &all[i]
-		m.Rev, m.Created, m.Note = max(m.Rev, l.Rev), m.Created || l.Created, m.Note || l.Note
+		m.Rev, m.Created = max(m.Rev, l.Rev), m.Created || l.Created
 		for _, t := range l.Touched {
 			m.Touched = envelope.Merge(m.Touched, t)
 		}
