@@ -82,6 +82,11 @@ func (d *decoder) check(e entry, next int) {
 		d.skip()
 		return
 	}
+	if from == d.sure {
+		d.at = next
+		d.keep()
+		return
+	}
 	summed := slices.Clone(d.entries[d.kept+first:])
 	d.entries, d.starts = d.entries[:d.kept+first], d.starts[:first]
 	d.settle(from)

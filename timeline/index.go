@@ -85,7 +85,9 @@ func (c *core[T]) shard(owner string, i int) *lane {
 	if c.shards > 1 {
 		base += "#" + strconv.Itoa(i)
 	}
-	return newLane(c.process, base, c.shapes())
+	l := newLane(c.process, base, c.shapes())
+	l.laneName = laneName{owner, i}
+	return l
 }
 
 // shapes returns the shapes that the rings have by what is known of the built item.
@@ -124,6 +126,25 @@ func (c *core[T]) Places(rec *T) []string {
 		return nil
 	}
 	return []string{owner + "#" + digest(value)}
+}
+
+// belongs reports whether rec belongs in the lane. It says what Places do, in the time that
+// a page has for each record.
+func (c *core[T]) belongs(rec *plug.Seen[T], in laneName) bool {
+	v := rec.Value
+	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
+		return false
+	}
+	owner, ok := c.owner(v)
+	return ok && owner == in.owner && c.shardOf(rec.ID) == in.shard
+}
+
+// holds reports whether rec has a value.
+func (c *core[T]) holds(rec *T) bool {
+	if c.spec.Holds != nil {
+		return c.spec.Holds(rec)
+	}
+	return c.spec.Value(rec) != ""
 }
 
 // stand returns the lane that rec stands in, nil if there is none, and its stamp.

@@ -20,6 +20,7 @@ type Spec[T any] struct {
 	// Value returns a text whose change moves a record to the newest end; it
 	// usually calls Text. A record whose text is empty is not in the timeline.
 	Value func(*T) string
+	Holds func(*T) bool // reports whether that text is not empty; nil: Value is asked
 	If    func(*T) bool // which records the timeline holds; nil: all
 
 	// Order returns the field if its values are in the order in which Rebuild is to enter

@@ -274,6 +274,9 @@ type Host[T any] interface {
 	// all of them, and their Err says which are damaged.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
 
+	// SeeMarks is See without the Places, which take time.
+	SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+
 	// Each calls f with all records there may be, in batches. It misses none that
 	// was there before the call and is there after it, but for those that are damaged: the
 	// ErrCorrupt that it returns at the end names these.
