@@ -35,6 +35,7 @@ func NewBulletins(db *kvmodel.DB) *Bulletins {
 		Newest: timeline.NewRing(r, timeline.Spec[Bulletin]{
 			Name: "Newest", Def: "timeline ID",
 			Value: func(b *Bulletin) string { return timeline.Text(b.ID) },
+			Holds: func(b *Bulletin) bool { return true },
 			Order: func(b *Bulletin) any { return b.ID },
 			Shape: timeline.Shape{Size: 4, Segment: 1},
 		}),

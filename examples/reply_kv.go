@@ -31,6 +31,7 @@ func NewReplies(db *kvmodel.DB) *Replies {
 		Newest: timeline.NewRing(r, timeline.Spec[Reply]{
 			Name: "Newest", Def: "timeline Text shards 4",
 			Value: func(r *Reply) string { return timeline.Text(r.Text) },
+			Holds: func(r *Reply) bool { return r.Text != "" },
 			Shape: timeline.Shape{Size: 1024, Segment: 64}, Shards: 4,
 		}),
 	}

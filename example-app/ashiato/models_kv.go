@@ -42,6 +42,7 @@ func NewMembers(db *kvmodel.DB) *Members {
 		Newest: timeline.NewRing(r, timeline.Spec[Member]{
 			Name: "Newest", Def: "timeline Joined",
 			Value: func(m *Member) string { return timeline.Text(m.Joined) },
+			Holds: func(m *Member) bool { return !m.Joined.IsZero() },
 			Order: func(m *Member) any { return m.Joined },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}),
@@ -176,13 +177,15 @@ func NewPages(db *kvmodel.DB) *Pages {
 		}),
 		Newest: timeline.NewRing(r, timeline.Spec[Page]{
 			Name: "Newest", Def: "timeline Published if Live",
-			Value: func(p *Page) string { return timeline.Text(p.Published) }, If: (*Page).Live,
+			Value: func(p *Page) string { return timeline.Text(p.Published) },
+			Holds: func(p *Page) bool { return !p.Published.IsZero() }, If: (*Page).Live,
 			Order: func(p *Page) any { return p.Published },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}),
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Page]{
 			Name: "NewestByAuthor", Def: "timeline Published by Author string if Live",
-			Value: func(p *Page) string { return timeline.Text(p.Published) }, If: (*Page).Live,
+			Value: func(p *Page) string { return timeline.Text(p.Published) },
+			Holds: func(p *Page) bool { return !p.Published.IsZero() }, If: (*Page).Live,
 			Order: func(p *Page) any { return p.Published },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}, kvmodel.StringKey[string](), func(p *Page) string { return p.Author }),
@@ -299,6 +302,7 @@ func NewComments(db *kvmodel.DB) *Comments {
 		NewestByPage: timeline.NewRings(r, timeline.Spec[Comment]{
 			Name: "NewestByPage", Def: "timeline At by Page string",
 			Value: func(c *Comment) string { return timeline.Text(c.At) },
+			Holds: func(c *Comment) bool { return !c.At.IsZero() },
 			Order: func(c *Comment) any { return c.At },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}, kvmodel.StringKey[string](), func(c *Comment) string { return c.Page }),
