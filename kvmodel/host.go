@@ -52,7 +52,7 @@ func (h host[T]) Look(ctx context.Context) error {
 
 func (h host[T]) Built() bool {
 	missing, known, _ := h.m.built.Known()
-	return known && !slices.Contains(missing, definition(h.index))
+	return known && !isAmong(h.index, missing)
 }
 
 func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {

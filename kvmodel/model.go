@@ -97,6 +97,11 @@ func (m *model[T]) unbuiltIndexes() (all []string) {
 	return all
 }
 
+// isAmong reports whether index is one of definitions.
+func isAmong[T any](index plug.Index[T], definitions []string) bool {
+	return len(definitions) > 0 && slices.Contains(definitions, definition(index))
+}
+
 func definition[T any](index plug.Index[T]) string { return index.Name() + "=" + index.Def() }
 
 func (m *model[T]) key(id string) string { return m.keys[0].Key(id) }

@@ -78,10 +78,10 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 	if f.loaded == nil {
 		f.loaded = make(map[string]*plug.Seen[T], len(items))
 	}
-	ids := make([]string, 0, len(items))
+	ids, nobody := make([]string, 0, len(items)), new(plug.Seen[T])
 	for _, it := range items {
 		if f.loaded[it.what] == nil {
-			f.loaded[it.what] = new(plug.Seen[T])
+			f.loaded[it.what] = nobody
 			if it.what != "" {
 				ids = append(ids, it.what)
 			}
@@ -105,7 +105,7 @@ func (f *filling[T]) pick(found []*T, items []item, n int) []*T {
 		if len(found) == n {
 			break
 		}
-		it.reader.pass(it.entry)
+		it.reader.pass(it)
 		f.passed++
 		if f.stands(it) && f.keeps(f.loaded[it.what].Value) {
 			found = append(found, f.loaded[it.what].Value)
@@ -120,7 +120,7 @@ func (f *filling[T]) passStale(items []item) {
 		if f.stands(it) {
 			return
 		}
-		it.reader.pass(it.entry)
+		it.reader.pass(it)
 	}
 }
 

@@ -337,14 +337,12 @@ func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]s
 	return []string{fmt.Sprintf("%s.%s: %s has the stamp %d but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
 }
 
-func (c *core[T]) failure(err error) error { return named(c.host.Model()+"."+c.spec.Name, err) }
-
-// named returns err, if there is one, with the name of what it is about.
-func named(name string, err error) error {
+// failure returns err, if there is one, with the name of the timeline.
+func (c *core[T]) failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
 }
 
 // unowned is the index of a timeline that all records share. In which ring a change

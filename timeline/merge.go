@@ -21,6 +21,7 @@ type merge struct {
 	// enough.
 	what  func(entry) string
 	texts strings.Builder // of the bodies of entries
+	n     int             // how many entries are wanted
 }
 
 // segmentTrips bounds how many trips one call makes for segments.
@@ -29,7 +30,7 @@ const segmentTrips = 7
 // newMerge returns a merge of lanes that first reads n entries, and some more since
 // entries may be stale. from is nil or has a cut for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
-	m := &merge{store: s, trips: segmentTrips}
+	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, 0, len(lanes))}
 	m.what = m.text
 	for i, l := range lanes {
 		var c *cut
@@ -69,6 +70,9 @@ func (m *merge) damage() error {
 
 // text returns the body of e: the text of an id. All share memory.
 func (m *merge) text(e entry) string {
+	if m.texts.Cap() == 0 {
+		m.texts.Grow(m.n * (len(e.body) + 1))
+	}
 	begin := m.texts.Len()
 	m.texts.Write(e.body)
 	return m.texts.String()[begin:]

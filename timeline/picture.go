@@ -83,7 +83,7 @@ func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 		}
 		counter = false
 	}
-	r.from = &cut{stamp: r.top + 1}
+	r.moveTo(cut{stamp: r.top + 1})
 	return nil
 }
 

@@ -17,6 +17,7 @@ type reader struct {
 	*lane
 	up   bool
 	from *cut  // nil: the newest end
+	at   cut   // what from points to once the reader has moved
 	step int64 // how many blocks to read next
 
 	counter int64 // the counter's number, or absent or poisoned
@@ -121,10 +122,12 @@ func (r *reader) settle(ctx context.Context, s kv.Store) error {
 	r.learn(r.top)
 	r.mend()
 	if r.from == nil {
-		r.from = &cut{stamp: r.top + 1}
+		r.moveTo(cut{stamp: r.top + 1})
 	}
 	return nil
 }
+
+func (r *reader) moveTo(c cut) { r.at, r.from = c, &r.at }
 
 // search reads the ring if there is no counter to say which block is the newest. A
 // ring whose first segments are absent was never written to.
@@ -251,11 +254,14 @@ func (r *reader) order() {
 	}
 	r.ordered = make([]entry, 0, n)
 	for _, seg := range r.read {
-		oldest := r.oldest(seg.shape)
+		oldest, begin := r.oldest(seg.shape), len(r.ordered)
 		for _, e := range seg.entries {
 			if e.stamp >= oldest {
 				r.ordered = append(r.ordered, e)
 			}
+		}
+		if !r.up {
+			slices.Reverse(r.ordered[begin:]) // So that little is left to sort.
 		}
 	}
 	slices.SortFunc(r.ordered, func(a, b entry) int {
@@ -332,13 +338,13 @@ func (r *reader) find(behind func(entry) bool) int {
 	return sort.Search(len(r.ordered), func(i int) bool { return behind(r.ordered[i]) })
 }
 
-// pass moves the cut past e.
-func (r *reader) pass(e entry) {
-	c := under(e)
+// pass moves the cut past it, which is a record's.
+func (r *reader) pass(it item) {
 	if r.up {
-		c = over(e)
+		r.moveTo(over(it.entry))
+		return
 	}
-	r.from = &c
+	r.moveTo(cut{it.stamp, it.what}) // That is just below it.
 }
 
 // skip moves the cut to where the reader has read to, if it shows nothing.
@@ -351,5 +357,5 @@ func (r *reader) skip() {
 	if r.up {
 		c.stamp++
 	}
-	r.from = &c
+	r.moveTo(c)
 }
