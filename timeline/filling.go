@@ -78,19 +78,20 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 	if f.loaded == nil {
 		f.loaded = make(map[string]*plug.Seen[T], len(items))
 	}
-	ids, nobody := make([]string, 0, len(items)), new(plug.Seen[T])
+	ids := make([]string, 0, len(items))
+	var nobody plug.Seen[T]
 	for _, it := range items {
-		if f.loaded[it.what] == nil {
-			f.loaded[it.what] = nobody
-			if it.what != "" {
-				ids = append(ids, it.what)
+		if id := it.what; f.loaded[id] == nil {
+			f.loaded[id] = &nobody
+			if id != "" {
+				ids = append(ids, id)
 			}
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	recs, err := f.core.host.SeeMarks(ctx, f.core.db.Store(), ids...)
+	recs, err := f.core.host.SeeMarks(ctx, f.merge.store, ids...)
 	for i, rec := range recs {
 		f.loaded[ids[i]] = rec
 	}

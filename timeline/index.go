@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -29,6 +30,7 @@ type core[T any] struct {
 	idText func(*T) string
 	sorted int // how many standings a build keeps in memory
 	*process
+	ahead ahead.Memory // of the newest pages
 
 	met     owners      // that a rebuild has come across
 	settled atomic.Bool // some number was taken when the timeline held all records

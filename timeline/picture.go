@@ -51,7 +51,7 @@ func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
 	if err != nil {
 		return nil, r.core.failure(err)
 	}
-	f := newFilling(r.core, nil)
+	f := newFilling(r.core, &merge{store: r.core.db.Store()})
 	for some := range slices.Chunk(shown(readers), recordsAtOnce) {
 		if err := f.load(ctx, some); err != nil {
 			return nil, r.core.failure(err)

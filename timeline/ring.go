@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -75,8 +76,9 @@ func (c *core[T]) ring(owners ...string) *Ring[T] {
 }
 
 // Page returns n records from the cursor on, newest first, or from the newest if the
-// cursor is empty. It takes two trips, three the first time in a process, and one
-// more where records were deleted or left out. It stops at five trips for records
+// cursor is empty. The newest page takes one trip where nothing is new since the process
+// has read it last, and otherwise two. Any other page takes two, the first in a process
+// three, and one that leaves records out one more. It stops at five trips for records
 // and seven for segments; then the page is short, and Next goes on.
 //
 // If a part of the ring is damaged, Page returns what it has read and an ErrCorrupt. A
@@ -116,13 +118,23 @@ type page[T any] struct {
 
 // page returns the n records from p on.
 func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) bool) (page[T], error) {
-	m, err := r.open(ctx, p.up, p.cuts, n)
+	lanes, err := r.ready(ctx)
 	if err != nil {
 		return page[T]{}, err
 	}
-	start := m.cuts()
+	s := r.core.db.Store()
+	if p.cuts == nil {
+		newest := r.core.ahead.Store(s, ahead.Look{Listing: r.name, N: n})
+		defer newest.Remember()
+		s = newest
+	}
+	m := newMerge(s, lanes, p.up, p.cuts, n)
+	if err := m.open(ctx); err != nil {
+		return page[T]{}, r.core.failure(err)
+	}
 	f := newFilling(r.core, m)
 	f.keep, f.deep = keep, p.cuts != nil
+	start := m.cuts()
 	items, err := f.fill(ctx, n)
 	if err != nil {
 		return page[T]{}, r.core.failure(err)

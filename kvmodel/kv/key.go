@@ -65,27 +65,26 @@ func (c Class) Family(before ...string) Family {
 // counts as one part however many it joins.
 func (f Family) Key(text string) string { return shorten(f.prefix + text) }
 
-// A keyring makes keys that share memory.
-type keyring struct{ strings.Builder }
-
-// room makes room for the keys of families for each of texts.
-func (k *keyring) room(families []Family, texts []string) {
+// eachKey calls f with the keys of families for each of texts: those of the first text, in
+// the order of the families, and then those of the next. They share memory.
+func eachKey(families []Family, texts []string, f func(key string)) {
 	size := 0
-	for _, f := range families {
-		size += len(texts) * len(f.prefix)
+	for _, family := range families {
+		size += len(texts) * len(family.prefix)
 	}
 	for _, text := range texts {
 		size += len(families) * len(text)
 	}
-	k.Grow(size)
-}
-
-// key returns what f.Key(text) does.
-func (k *keyring) key(f Family, text string) string {
-	begin := k.Len()
-	k.WriteString(f.prefix)
-	k.WriteString(text)
-	return shorten(k.String()[begin:])
+	var all strings.Builder
+	all.Grow(size)
+	for _, text := range texts {
+		for _, family := range families {
+			begin := all.Len()
+			all.WriteString(family.prefix)
+			all.WriteString(text)
+			f(shorten(all.String()[begin:]))
+		}
+	}
 }
 
 // JoinText returns parts escaped and joined by colons: the text of an id. A

@@ -192,13 +192,7 @@ func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 // results of the first text, in the order of the families, and then those of the next.
 func GetEach(ctx context.Context, s Store, families []Family, texts []string) ([]Result, error) {
 	return getAll(ctx, s, func(ops []Op) []Op {
-		var keys keyring
-		keys.room(families, texts)
-		for _, text := range texts {
-			for _, f := range families {
-				ops = append(ops, OpGet(keys.key(f, text)))
-			}
-		}
+		eachKey(families, texts, func(key string) { ops = append(ops, OpGet(key)) })
 		return ops
 	})
 }
