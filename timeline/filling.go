@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
@@ -91,7 +92,7 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	recs, err := f.core.host.SeeMarks(ctx, f.merge.store, ids...)
+	recs, err := f.core.host.SeeMarks(ctx, ahead.Then(f.merge.store), ids...)
 	for i, rec := range recs {
 		f.loaded[ids[i]] = rec
 	}

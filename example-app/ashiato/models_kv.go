@@ -14,7 +14,7 @@ import (
 )
 
 // Members holds the Member records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Members struct {
 	*kvmodel.Records[Member, string]
 
@@ -121,7 +121,7 @@ func memberFields(name []byte) (codec.Fields, bool) {
 
 // Pages holds the Page records of a database and the indexes kept over them.
 // Indexes hold the Pages that are Live, unless their line says otherwise.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Pages struct {
 	*kvmodel.Records[Page, string]
 
@@ -276,7 +276,7 @@ func pageFields(name []byte) (codec.Fields, bool) {
 }
 
 // Comments holds the Comment records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Comments struct {
 	*kvmodel.Records[Comment, string]
 
@@ -366,7 +366,7 @@ func commentFields(name []byte) (codec.Fields, bool) {
 }
 
 // Topics holds the Topic records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Topics struct {
 	*kvmodel.Records[Topic, string]
 
@@ -447,7 +447,7 @@ func topicFields(name []byte) (codec.Fields, bool) {
 }
 
 // Follows holds the Follow records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Follows struct {
 	*kvmodel.Records[Follow, FollowID]
 
@@ -537,7 +537,7 @@ func followFields(name []byte) (codec.Fields, bool) {
 }
 
 // Interests holds the Interest records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Interests struct {
 	*kvmodel.Records[Interest, InterestID]
 

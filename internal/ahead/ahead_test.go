@@ -23,7 +23,7 @@ func look(t *testing.T, m *ahead.Memory, s kv.Store, l ahead.Look, first string,
 	}
 	var values []string
 	for _, keys := range then {
-		results, err := kv.GetAll(ctx, one, keys...)
+		results, err := kv.GetAll(ctx, ahead.Then(one), keys...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,6 +75,19 @@ func TestStore_ALookThatIsAsTheLastOneTakesOneTrip(t *testing.T) {
 	wantLook(t, "one of another number", 2, 2, "[b]")(look(t, &m, s, ahead.Look{Listing: "Page.Newest", N: 1}, "a", []string{"b"}))
 }
 
+func TestStore_WhatLeadsToAPageIsNeverAnsweredByWhatWasReadAhead(t *testing.T) {
+	var m ahead.Memory
+	s, l := filled(t, "a", "b"), ahead.Look{Listing: "Page.Newest", N: 2}
+	look(t, &m, s, l, "a", []string{"b"})
+	one := m.Store(s, l)
+	for _, key := range []string{"a", "b"} {
+		set(t, s, key, "at "+key)
+		if r, err := kv.One(context.Background(), one, kv.OpGet(key)); err != nil || string(r.Value) != "at "+key {
+			t.Errorf("%s is %q, %v", key, r.Value, err)
+		}
+	}
+}
+
 func TestStore_AnAnswerIsGivenOnce(t *testing.T) {
 	var m ahead.Memory
 	s, l := filled(t, "a", "b"), ahead.Look{Listing: "Page.Newest", N: 2}
@@ -91,7 +104,7 @@ func TestStore_WritesAreNotAnsweredByWhatWasRead(t *testing.T) {
 	if _, err := kv.One(ctx, one, kv.OpGet("a")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kv.One(ctx, one, kv.OpAdd("b", nil)); !errors.Is(err, kv.ErrExists) {
+	if _, err := kv.One(ctx, ahead.Then(one), kv.OpAdd("b", nil)); !errors.Is(err, kv.ErrExists) {
 		t.Errorf("an add of what is there: %v", err)
 	}
 }
@@ -110,7 +123,7 @@ func TestMemory_ForgetsWhatWasLookedAtLongAgo(t *testing.T) {
 	isHot := func(i int) bool {
 		one := m.Store(s, of(i))
 		_, _ = kv.One(context.Background(), one, kv.OpGet("a"))
-		_, _ = kv.GetAll(context.Background(), one, "b", "c", "d")
+		_, _ = kv.GetAll(context.Background(), ahead.Then(one), "b", "c", "d")
 		return one.Foresaw()
 	}
 	const hot, n = -1, 40_000

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Memory remembers, for the listings of one index, which keys the last look has read after
-// its first trip. It is a hint: what is read by it is checked like anything
+// Memory remembers, for the listings of one index, which keys the last look has read once
+// it knew what is on the page. It is a hint: what is read by it is checked like anything
 // else. Its zero value is ready to use.
 type Memory struct {
 	mu         sync.Mutex // never held during a trip

@@ -9,22 +9,21 @@ import (
 )
 
 // Store is the store of one look, for one goroutine. With its first trip it also reads what
-// the last such look has read in later ones, and so may save these: a get of what the first
-// has read is answered by that, once.
+// the last such look has read by [Then], and so may save the trips for that.
 //
-// What a look leads to is then read in the trip of what leads there, in no order, or before
-// it, and not after it.
+// What Then reads may so have been read in the first trip, in no order with what that has
+// read, and not after what has led to it.
 type Store struct {
 	kv.Store
 	memory *Memory
 	look   Look
-	trips  int
+	begun  bool // the first trip is made
 
 	keys    []string // that are read with the first trip
 	results []kv.Result
 	taken   int      // how many of results were asked for
 	at      int      // in keys, behind the last that was asked for
-	later   []string // what later trips have asked for
+	asked   []string // by Then
 }
 
 // Store returns s for a look l.
@@ -37,26 +36,33 @@ func (s *Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 // Do carries out ops.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
-	if len(ops) == 0 {
-		return nil
+	if s.begun || len(s.keys) == 0 || len(ops) == 0 {
+		s.begun = true
+		return s.Store.Do(ctx, ops)
 	}
-	s.trips++
-	switch {
-	case s.trips == 1 && len(s.keys) > 0:
-		return s.first(ctx, ops)
-	case s.trips > 1 && readsOnly(ops):
-		return s.rest(ctx, ops)
-	}
-	return s.Store.Do(ctx, ops)
+	s.begun = true
+	return s.first(ctx, ops)
 }
 
-func readsOnly(ops []kv.Op) bool {
+// Then returns the store for what a look on s reads once it knows that it is on the page. If
+// s is a [Store], a get of what its first trip has read is answered by that, once.
+func Then(s kv.Store) kv.Store {
+	if one, ok := s.(*Store); ok {
+		return then{one}
+	}
+	return s
+}
+
+type then struct{ *Store }
+
+// Do carries out ops.
+func (t then) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Kind != kv.Get {
-			return false
+			return t.Store.Store.Do(ctx, ops)
 		}
 	}
-	return true
+	return t.rest(ctx, ops)
 }
 
 // trips holds slices of ops to use again.
@@ -106,13 +112,13 @@ func (s *Store) rest(ctx context.Context, ops []kv.Op) error {
 
 // note notes the keys of ops.
 func (s *Store) note(ops []kv.Op) {
-	if s.later == nil && slices.EqualFunc(ops, s.keys, func(op kv.Op, key string) bool { return op.Key == key }) {
-		s.later = slices.Clip(s.keys)
+	if s.asked == nil && slices.EqualFunc(ops, s.keys, func(op kv.Op, key string) bool { return op.Key == key }) {
+		s.asked = slices.Clip(s.keys)
 		return
 	}
-	s.later = slices.Grow(s.later, len(ops))
+	s.asked = slices.Grow(s.asked, len(ops))
 	for i := range ops {
-		s.later = append(s.later, ops[i].Key)
+		s.asked = append(s.asked, ops[i].Key)
 	}
 }
 
@@ -148,7 +154,7 @@ func (s *Store) Wasted() (n int) {
 
 // Remember notes, at the end of the look, what the next is likely to read.
 func (s *Store) Remember() {
-	if s.trips > 0 {
-		s.memory.remember(s.look, s.later)
+	if s.begun {
+		s.memory.remember(s.look, s.asked)
 	}
 }
