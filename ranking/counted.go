@@ -97,6 +97,9 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error
 // After follows on the boards that the record has left and on the one it is on, in all
 // periods that are kept. One that it has left may not have it yet.
 func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+	if m.New && !f.scored && f.knows(m.Gained) {
+		return nil // Nobody has counted it, so it is on no board.
+	}
 	fence := keytree.FenceThere
 	if len(m.Lost) > 0 {
 		fence = keytree.FenceAll
@@ -106,6 +109,15 @@ func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error 
 		times = times[:1] // Nothing was counted of what has never been there.
 	}
 	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID, times, fence)
+}
+
+// knows reports whether the process knows the trees of places. The first to follow makes
+// them, and what knows them reads them in fewer trips.
+func (f *counted[T]) knows(places []string) bool {
+	return !slices.ContainsFunc(places, func(text string) bool {
+		p, err := parsePlace(text)
+		return err != nil || !f.now(p.by).IsKnown()
+	})
 }
 
 // Repair follows on the boards of places.

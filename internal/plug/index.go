@@ -70,6 +70,7 @@ type Move struct {
 	Added  *Added        // what all tries of the change have added beside their commits; nil in a rebuild
 	Early  []byte        // what the index's Early has returned for this change
 	Began  time.Time     // when the change read the record
+	New    bool          // the id was made for the record, so no one has known it before
 }
 
 // Without returns the places that are not among others.
