@@ -142,14 +142,17 @@ func (m *model[T]) end(rec *plug.Seen[T]) {
 	rec.Envelope, rec.Value = env, nil
 }
 
-// damagedAhead is how far above the clock the rev of a damaged record is taken to be: a
-// record begins with the milliseconds of a clock, and each change adds one.
-const damagedAhead = 24 * time.Hour
+// unreadAhead is how far above the clock the rev of a record is taken to be that is damaged
+// or lost: a record begins with the milliseconds of a clock, and each change adds one.
+const unreadAhead = 24 * time.Hour
+
+// revAbove returns a rev above all that a record may have had.
+func (m *model[T]) revAbove() uint64 { return uint64(m.db.now().Add(unreadAhead).UnixMilli()) }
 
 // damage makes rec a damaged record, of which err says that it cannot be read, and returns
 // an ErrCorrupt.
 func (m *model[T]) damage(rec *plug.Seen[T], r kv.Result, err error) error {
-	*rec = plug.Seen[T]{ID: rec.ID, Rev: uint64(m.db.now().Add(damagedAhead).UnixMilli()), Version: r.Version}
+	*rec = plug.Seen[T]{ID: rec.ID, Rev: m.revAbove(), Version: r.Version}
 	rec.Err = m.failure(rec.ID, wire.Corrupt(m.key(rec.ID), err))
 	return rec.Err
 }
