@@ -101,6 +101,23 @@ func BenchmarkGet20(b *testing.B) {
 	b.Run("store", func(b *testing.B) { run(b, 1, c.storeGetAll) })
 }
 
+// BenchmarkSet5 is a trip of five writes.
+func BenchmarkSet5(b *testing.B) {
+	c := newClients(b)
+	value := make([]byte, 300)
+	for _, n := range []int{1, 32} {
+		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
+			run(b, n, func(ctx context.Context) error {
+				var ops [5]kv.Op
+				for i := range ops {
+					ops[i] = kv.OpSet(c.keys[i], value)
+				}
+				return c.store.Do(ctx, ops[:])
+			})
+		})
+	}
+}
+
 func run(b *testing.B, clients int, get func(context.Context) error) {
 	b.ReportAllocs()
 	timed(b, clients, b.N, get)

@@ -140,9 +140,8 @@ func (s *Store) Powers() kv.Powers {
 	return kv.Powers{Keys: s.keys, Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory}
 }
 
-// Do sends all gets for a server as one request and each write as its own
-// request, all at the same time as far as Options.Conns allows. A single op runs
-// on the caller's goroutine.
+// Do sends all ops for a server together, on one connection, and to all servers at
+// the same time. What is for one server alone runs on the caller's goroutine.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, s.Powers()) == 0 {
 		return nil

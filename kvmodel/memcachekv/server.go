@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +57,20 @@ func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
 	if err != nil {
 		for _, op := range ops {
 			op.Result.Err = err
+		}
+	}
+}
+
+// batch carries out writes and gets, which go out together. If an old connection
+// breaks, the gets are sent once more.
+func (s *server) batch(ctx context.Context, writes, gets []*kv.Op) {
+	err := s.use(ctx, len(gets) > 0, func(l *link) {
+		l.batch(writes, gets)
+		writes = nil
+	})
+	if err != nil {
+		for _, op := range slices.Concat(writes, gets) {
+			op.Result = kv.Result{Err: err}
 		}
 	}
 }
