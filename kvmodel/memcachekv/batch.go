@@ -192,17 +192,21 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 // parse returns what an answer to a write means, as the library's error, and an error
 // if it is none.
 func parse(line []byte) (answer, err error) {
-	switch text := string(line); {
-	case text == "STORED" || text == "DELETED" || text != "" && isDigits(line):
+	switch string(line) {
+	case "STORED", "DELETED":
 		return nil, nil
-	case text == "NOT_STORED":
+	case "NOT_STORED":
 		return memcache.ErrNotStored, nil
-	case text == "EXISTS":
+	case "EXISTS":
 		return memcache.ErrCASConflict, nil
-	case text == "NOT_FOUND":
+	case "NOT_FOUND":
 		return memcache.ErrCacheMiss, nil
+	}
+	switch {
+	case len(line) > 0 && isDigits(line):
+		return nil, nil
 	case bytes.HasPrefix(line, serverError) || bytes.HasPrefix(line, clientError):
-		return errors.New(text), nil
+		return errors.New(string(line)), nil
 	}
 	return nil, outOfStep(line)
 }

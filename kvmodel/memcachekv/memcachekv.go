@@ -75,6 +75,10 @@ type Options struct {
 	// Conns is how many connections to each server may be in use at once, and
 	// how many are kept. Further requests wait for one. 0 means 64.
 	Conns int
+
+	// PipelineAll has the store send and read every trip itself, and not only those
+	// with several ops of which some write. The library does the others.
+	PipelineAll bool
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -45,6 +45,15 @@ var (
 
 // do carries out op.
 func (s *server) do(ctx context.Context, op *kv.Op) {
+	if s.opts.PipelineAll {
+		ops := []*kv.Op{op}
+		if op.Kind == kv.Get {
+			s.batch(ctx, nil, ops)
+		} else {
+			s.batch(ctx, ops, nil)
+		}
+		return
+	}
 	err := s.use(ctx, op.Kind == kv.Get, func(l *link) { op.Result = l.do(op) })
 	if err != nil {
 		op.Result.Err = err
