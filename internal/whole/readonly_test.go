@@ -131,7 +131,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 		{l.DB.Tally("Work", "Views"), map[string]func() error{
 			"Add": func() error { _, err := l.DB.Tally("Work", "Views").Add(ctx, id, 3); return err },
 			"Set": func() error { return l.DB.Tally("Work", "Views").Set(ctx, id, 3) },
-		}, "Follow Key Number"},
+		}, "Follow Key Keys Number"},
 		{top, map[string]func() error{
 			"Mend":    func() error { _, err := top.Mend(ctx); return err },
 			"Refresh": func() error { return top.Refresh(ctx) },

@@ -67,14 +67,16 @@ type order struct {
 // and spreads them over nodes; the salt makes it unpredictable.
 func (o *order) point(s Score, id string) point {
 	p := point{score: s}
-	sum := sha256.Sum256(append(o.salt[:], id...))
+	var room [128]byte
+	sum := sha256.Sum256(append(append(room[:0], o.salt[:]...), id...))
 	copy(p.hash[:], sum[:])
 	return p
 }
 
 // bits returns the bits of p, as many as the longest name has.
 func (o *order) bits(p point) string {
-	b := o.code.append(make([]byte, 0, 200), p.score)
+	var room [200]byte
+	b := o.code.append(room[:0], p.score)
 	for _, h := range p.hash {
 		if len(b) >= maxBits {
 			break

@@ -20,6 +20,18 @@ func (st stretch) holds(q point) bool {
 	return st.to.compare(q) < 0 && q.compare(st.from) < 0
 }
 
+// holdsAll reports whether all members with score s lie in the stretch, and holdsNone
+// whether none does. Mostly one of them is true, and no member has to be hashed.
+func (st stretch) holdsAll(s Score) bool {
+	low, high := min(st.from.score, st.to.score), max(st.from.score, st.to.score)
+	return low < s && s < high
+}
+
+func (st stretch) holdsNone(s Score) bool {
+	low, high := min(st.from.score, st.to.score), max(st.from.score, st.to.score)
+	return s < low || high < s
+}
+
 // leaves visits the leaves that can hold entries in st, in its direction, until
 // visit returns false. It visits a node that look does not know with a nil leaf.
 func (p *nodes) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
@@ -79,9 +91,9 @@ func (r *reading) within(l *leaf, st stretch) []entry {
 	if r.trusting {
 		entries = newest(entries)
 	}
-	var found []entry
+	found := make([]entry, 0, len(entries))
 	for _, e := range entries {
-		if st.holds(r.point(e.score, e.id)) {
+		if st.holdsAll(e.score) || !st.holdsNone(e.score) && st.holds(r.point(e.score, e.id)) {
 			found = append(found, e)
 		}
 	}
