@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -106,9 +105,19 @@ const loadAtOnce = 100
 // or leave while it runs may or may not be among them. It ends after an error.
 func (l *List[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		var texts []string
 		err := l.host.Ready(ctx)
 		if err == nil {
-			err = l.eachBatch(ctx, func(texts []string) error { return l.yieldRecords(ctx, texts, yield) })
+			err = l.eachText(ctx, func(text string) (err error) {
+				if texts = append(texts, text); len(texts) == loadAtOnce {
+					err = l.yieldRecords(ctx, texts, yield)
+					texts = nil
+				}
+				return err
+			})
+		}
+		if err == nil && len(texts) > 0 {
+			err = l.yieldRecords(ctx, texts, yield)
 		}
 		if err != nil && !errors.Is(err, errStop) {
 			yield(nil, l.failure(err))
@@ -118,15 +127,13 @@ func (l *List[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 
 // yieldRecords yields the records with these ids that are in the list.
 func (l *List[T, K]) yieldRecords(ctx context.Context, texts []string, yield func(*T, error) bool) error {
-	for batch := range slices.Chunk(texts, loadAtOnce) {
-		recs, err := l.host.See(ctx, l.store, batch...)
-		if err != nil {
-			return err
-		}
-		for _, rec := range recs {
-			if rec.Holds(l.place) && !yield(rec.Value, nil) {
-				return errStop
-			}
+	recs, err := l.host.See(ctx, l.store, texts...)
+	if err != nil {
+		return err
+	}
+	for _, rec := range recs {
+		if rec.Holds(l.place) && !yield(rec.Value, nil) {
+			return errStop
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,17 +35,12 @@ var errStop = errors.New("stop")
 
 // each yields every id, and an error at the end if there is one.
 func (m *members[K]) each(ctx context.Context, yield func(K, error) bool) {
-	err := m.eachBatch(ctx, func(texts []string) error {
-		for _, text := range texts {
-			id, err := m.ids.Parse(text)
-			if err != nil {
-				return err
-			}
-			if !yield(id, nil) {
-				return errStop
-			}
+	err := m.eachText(ctx, func(text string) error {
+		id, err := m.ids.Parse(text)
+		if err == nil && !yield(id, nil) {
+			err = errStop
 		}
-		return nil
+		return err
 	})
 	if err != nil && !errors.Is(err, errStop) {
 		var none K
@@ -52,17 +48,14 @@ func (m *members[K]) each(ctx context.Context, yield func(K, error) bool) {
 	}
 }
 
-// eachBatch calls f with the texts of the ids, some at a time, until f fails.
-func (m *members[K]) eachBatch(ctx context.Context, f func([]string) error) error {
+// eachText calls f with the text of each id until f fails.
+func (m *members[K]) eachText(ctx context.Context, f func(string) error) error {
 	var own error
-	err := m.logs.Each(ctx, m.store, m.place, func(texts []string) bool {
-		own = f(texts)
+	err := m.logs.Each(ctx, m.store, m.place, func(text string) bool {
+		own = f(text)
 		return own == nil
 	})
-	if own != nil {
-		return own
-	}
-	return err
+	return cmp.Or(own, err)
 }
 
 func (m *members[K]) failure(err error) error {

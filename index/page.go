@@ -59,6 +59,15 @@ func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, pla
 	return w, err
 }
 
+// position returns where m stands, nil if there is no m.
+func position(m *memberlog.Member) *memberlog.Position {
+	if m == nil {
+		return nil
+	}
+	at := m.Position()
+	return &at
+}
+
 // page is a page of records that is being filled.
 type page[T any, K comparable] struct {
 	*List[T, K]
@@ -69,10 +78,10 @@ type page[T any, K comparable] struct {
 	keep  []func(*T) bool
 
 	items   []*T
-	first   *memberlog.Position // of the first item
-	last    *memberlog.Position // of the last member that was looked at
-	waiting memberlog.Window    // what was read but not looked at yet
-	met     bool                // a member without the value was met
+	first   *memberlog.Member // of the first item
+	last    *memberlog.Member // the last one that was looked at
+	waiting memberlog.Window  // what was read but not looked at yet
+	met     bool              // a member without the value was met
 }
 
 func (p *page[T, K]) fill() error {
@@ -90,7 +99,7 @@ func (p *page[T, K]) fill() error {
 		if err := p.take(); err != nil {
 			return err
 		}
-		at = p.last
+		at = position(p.last)
 		if len(p.waiting.Members) == 0 && p.waiting.Ends {
 			return nil
 		}
@@ -110,18 +119,21 @@ func (p *page[T, K]) take() error {
 	if err != nil {
 		return err
 	}
+	if p.items == nil {
+		p.items = make([]*T, 0, len(batch))
+	}
 	for i, rec := range recs {
 		if len(p.items) == p.n {
 			return nil
 		}
-		p.look(batch[i], rec)
+		p.look(&batch[i], rec)
 		p.waiting.Members = p.waiting.Members[1:]
 	}
 	return nil
 }
 
-func (p *page[T, K]) look(m memberlog.Member, rec *plug.Seen[T]) {
-	p.last = &m.Position
+func (p *page[T, K]) look(m *memberlog.Member, rec *plug.Seen[T]) {
+	p.last = m
 	if !rec.Holds(p.place) {
 		p.passOver(m, rec)
 		return
@@ -130,7 +142,7 @@ func (p *page[T, K]) look(m memberlog.Member, rec *plug.Seen[T]) {
 		return
 	}
 	if p.first == nil {
-		p.first = &m.Position
+		p.first = m
 	}
 	p.items = append(p.items, rec.Value)
 }
@@ -143,7 +155,7 @@ const pending = 8
 
 // passOver repairs the entry of a record that does not belong on the page: one of
 // each page, and those of changes that have long ended.
-func (p *page[T, K]) passOver(m memberlog.Member, rec *plug.Seen[T]) {
+func (p *page[T, K]) passOver(m *memberlog.Member, rec *plug.Seen[T]) {
 	switch {
 	case m.Rev > rec.Rev && p.hasEnded(m, rec):
 		p.host.Meet(rec.ID, p.place, m.Rev)
@@ -165,13 +177,13 @@ const changesEndIn = time.Minute
 
 // hasEnded reports whether the change that has made m must have ended: the rev of a
 // record that is made is the time, or more.
-func (p *page[T, K]) hasEnded(m memberlog.Member, rec *plug.Seen[T]) bool {
+func (p *page[T, K]) hasEnded(m *memberlog.Member, rec *plug.Seen[T]) bool {
 	return !rec.Envelope.Live() && p.host.DB().Now().Sub(time.UnixMilli(int64(m.Rev))) > changesEndIn
 }
 
 func (p *page[T, K]) listing() kvmodel.Listing[T] {
 	more := p.last != nil && (len(p.waiting.Members) > 0 || !p.waiting.Ends)
-	next, prev := p.start.cursors(p.name, p.first, p.last, more)
+	next, prev := p.start.cursors(p.name, position(p.first), position(p.last), more)
 	if p.start.direction == back {
 		slices.Reverse(p.items)
 	}

@@ -124,7 +124,7 @@ func (s *Set[K]) Page(ctx context.Context, cursor string, n int) (Members[K], er
 	}
 	var first, last *memberlog.Position
 	if len(some) > 0 {
-		first, last = &some[0].Position, &some[len(some)-1].Position
+		first, last = position(&some[0]), position(&some[len(some)-1])
 	}
 	page.Next, page.Prev = from.cursors(s.name, first, last, more && last != nil)
 	if from.direction == back {

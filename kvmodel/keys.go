@@ -45,7 +45,10 @@ func StringKey[K ~string]() KeyOf[K] {
 func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
 	key := valueKey(
 		func(k K) string { return strconv.FormatInt(int64(k), 10) },
-		func(s string) (K, error) { n, err := strconv.ParseInt(s, 10, 64); return K(n), err },
+		func(s string) (K, bool, error) {
+			n, err := strconv.ParseInt(s, 10, 64)
+			return K(n), int64(K(n)) == n && isShortest(s), err
+		},
 	)
 	key.Number = func(n int64) K { return K(n) }
 	return key
@@ -55,7 +58,10 @@ func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
 func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
 	key := valueKey(
 		func(k K) string { return strconv.FormatUint(uint64(k), 10) },
-		func(s string) (K, error) { n, err := strconv.ParseUint(s, 10, 64); return K(n), err },
+		func(s string) (K, bool, error) {
+			n, err := strconv.ParseUint(s, 10, 64)
+			return K(n), uint64(K(n)) == n && isShortest(s), err
+		},
 	)
 	key.Number = func(n int64) K { return K(n) }
 	return key
@@ -65,18 +71,27 @@ func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
 func BoolKey[K ~bool]() KeyOf[K] {
 	return valueKey(
 		func(k K) string { return strconv.FormatBool(bool(k)) },
-		func(s string) (K, error) { b, err := strconv.ParseBool(s); return K(b), err },
+		func(s string) (K, bool, error) {
+			b, err := strconv.ParseBool(s)
+			return K(b), strconv.FormatBool(b) == s, err
+		},
 	)
 }
 
-// valueKey is a KeyOf without an empty value. Each value has one text. Parse
-// refuses a text that K cannot hold or that Text would write differently.
-func valueKey[K any](text func(K) string, parse func(string) (K, error)) KeyOf[K] {
+// isShortest reports whether s, which is a number, is written as Format would.
+func isShortest(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	return s == "0" || digits != "" && digits[0] >= '1'
+}
+
+// valueKey is a KeyOf without an empty value. Each value has one text: parse also
+// reports whether K can hold the value and text would write it in the same way.
+func valueKey[K any](text func(K) string, parse func(string) (K, bool, error)) KeyOf[K] {
 	return KeyOf[K]{
 		Text: text,
 		Parse: parseOne(func(s string) (K, error) {
-			k, err := parse(s)
-			if err == nil && text(k) != s {
+			k, same, err := parse(s)
+			if err == nil && !same {
 				err = fmt.Errorf("%s is out of range or not how it is written", kv.Quote(s))
 			}
 			return k, err
@@ -132,12 +147,13 @@ func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B)
 			return a.Text(x) + ":" + b.Text(y)
 		},
 		Parse: func(text string) (k K, err error) {
-			parts, err := kv.TextParts(text, n)
-			if err != nil {
+			if strings.Count(text, ":") != n-1 {
+				_, err := kv.TextParts(text, n)
 				return k, err
 			}
-			x, errX := a.Parse(parts[0])
-			y, errY := b.Parse(strings.Join(parts[1:], ":"))
+			first, rest, _ := strings.Cut(text, ":")
+			x, errX := a.Parse(first)
+			y, errY := b.Parse(rest)
 			return join(x, y), work.FirstError(errX, errY)
 		},
 		Empty: func(k K) bool {

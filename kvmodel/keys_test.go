@@ -67,7 +67,7 @@ func TestKeyOf_NumbersKeepTheirRange(t *testing.T) {
 }
 
 func TestKeyOf_ANumberOrBoolHasOneText(t *testing.T) {
-	nowhere(t, kvmodel.IntKey[int](), "007", "%2B7", "-0")
+	nowhere(t, kvmodel.IntKey[int](), "007", "%2B7", "-0", "-07", "-", "1_0")
 	nowhere(t, kvmodel.UintKey[uint](), "00")
 	nowhere(t, kvmodel.BoolKey[bool](), "1", "T", "TRUE")
 }
@@ -221,5 +221,19 @@ func wantBadCursor(t *testing.T, listing, cursor string) {
 		t.Errorf("cursor %q was taken for place %q", cursor, got)
 	} else if len(err.Error()) > 400 {
 		t.Errorf("the error for a cursor has %d bytes", len(err.Error()))
+	}
+}
+
+func TestKeyOf_NumbersAreReadWithoutAllocations(t *testing.T) {
+	number := kvmodel.IntKey[int64]()
+	edge := kvmodel.Key2(number, number, func(id [2]int64) (int64, int64) { return id[0], id[1] },
+		func(a, b int64) [2]int64 { return [2]int64{a, b} })
+	allocs := testing.AllocsPerRun(100, func() {
+		if id, err := edge.Parse("1234567:-7654321"); err != nil || id != [2]int64{1234567, -7654321} {
+			t.Fatal(id, err)
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%.0f allocations", allocs)
 	}
 }

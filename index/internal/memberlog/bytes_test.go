@@ -19,7 +19,7 @@ func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []stri
 	ctx := context.Background()
 	_, err = kv.One(ctx, s, kv.OpSet(key, value))
 	must(t, err)
-	err = fresh(s).Each(ctx, s, place, func(more []string) bool { ids = append(ids, more...); return true })
+	err = fresh(s).Each(ctx, s, place, func(id string) bool { ids = append(ids, id); return true })
 	slices.Sort(ids)
 	return ids, err
 }

@@ -10,8 +10,9 @@ import (
 // others are members, or if an entry of one has changed. It costs what Count does.
 func (l *Logs) Digest(ctx context.Context, s kv.Store, place string) (n int, sum uint64, err error) {
 	err = l.each(ctx, s, place, func(rows []row) bool {
+		now := l.now()
 		for i := range rows {
-			if r := &rows[i]; r.member(l.now()) {
+			if r := &rows[i]; r.member(now) {
 				n++
 				sum += (r.hash ^ r.Rev) * 0x9e3779b97f4a7c15
 			}

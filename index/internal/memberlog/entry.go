@@ -82,9 +82,10 @@ type row struct {
 	late bool // it stands in the tail
 }
 
-func (r *row) position() Position { return Position{r.hash, r.ID} }
+// Position returns where the member of r stands.
+func (r *row) Position() Position { return Position{r.hash, r.ID} }
 
-func compareRows(a, b row) int { return a.position().compare(b.position()) }
+func (r *row) compare(s *row) int { return r.Position().compare(s.Position()) }
 
 // hashOf spreads ids over the segments of a list. It is part of the stored format.
 // Ids that are made to collide share a segment that cannot be split, which harms

@@ -72,8 +72,8 @@ func fill(t testing.TB, l *Logs, wait func(), n int) (ids []string) {
 func members(t testing.TB, l *Logs) []string {
 	t.Helper()
 	var ids []string
-	must(t, l.Each(context.Background(), l.Store, place, func(more []string) bool {
-		ids = append(ids, more...)
+	must(t, l.Each(context.Background(), l.Store, place, func(id string) bool {
+		ids = append(ids, id)
 		return true
 	}))
 	slices.Sort(ids)

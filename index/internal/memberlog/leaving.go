@@ -74,7 +74,7 @@ func (c *leaving) of(place string) []row {
 // leave makes those of gone count whose members are among rows, which are in order.
 func leave(rows, gone []row) {
 	for i := range gone {
-		at, found := sort.Find(len(rows), func(at int) int { return compareRows(gone[i], rows[at]) })
+		at, found := sort.Find(len(rows), func(at int) int { return gone[i].compare(&rows[at]) })
 		if found && gone[i].counts(&rows[at].Entry) {
 			rows[at].Entry = gone[i].Entry
 		}

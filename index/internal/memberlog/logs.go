@@ -134,7 +134,10 @@ func (l *Logs) failure(place string, err error) error {
 // decodeHead returns the head that a get of its key answered, and remembers it.
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
-		h := noHead()
+		h := l.heads.get(place)
+		if h == nil || h.stored {
+			h = noHead()
+		}
 		l.rememberHead(place, h)
 		return h, nil
 	}

@@ -173,11 +173,8 @@ func between(rows []row, from, last uint64) []row {
 	return rows[begin:end]
 }
 
-// Member is a member of a list.
-type Member struct {
-	Position
-	Rev uint64 // of the entry that says it is in
-}
+// Member is a member of a list, with the entry that says so.
+type Member = row
 
 // Window is a stretch of a list, in order.
 type Window struct {
@@ -237,14 +234,15 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 	}
 }
 
-// take adds the members among rows whose positions suit.
+// take adds the members among rows whose positions suit. The first ones stay where they
+// are, so rows are used up.
 func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 	if w.Members == nil {
-		w.Members = make([]Member, 0, len(rows))
+		w.Members = rows[:0]
 	}
 	for i := range rows {
-		if r := &rows[i]; r.member(now) && suits(r.position()) {
-			w.Members = append(w.Members, Member{r.position(), r.Rev})
+		if r := &rows[i]; r.member(now) && suits(r.Position()) {
+			w.Members = append(w.Members, *r)
 		}
 	}
 }
@@ -384,17 +382,16 @@ func (l *Logs) Open(ctx context.Context, s kv.Store, place string, f func([]Entr
 	return cmp.Or(own, err)
 }
 
-// Each calls f with the ids of the members, one segment's at a time, until f
-// returns false.
-func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(ids []string) bool) error {
+// Each calls f with the id of each member until f returns false.
+func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(id string) bool) error {
 	return l.each(ctx, s, place, func(rows []row) bool {
-		ids := make([]string, 0, len(rows))
+		now := l.now()
 		for i := range rows {
-			if rows[i].member(l.now()) {
-				ids = append(ids, rows[i].ID)
+			if rows[i].member(now) && !f(rows[i].ID) {
+				return false
 			}
 		}
-		return len(ids) == 0 || f(ids)
+		return true
 	})
 }
 

@@ -3,6 +3,7 @@ package memberlog
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -84,15 +85,18 @@ func encodeSegment(rows []row) []byte {
 // baseSize returns how many bytes the base of rows takes.
 func baseSize(rows []row) int {
 	size := 0
-	var scratch [64]byte
 	for i := range rows {
-		e := rows[i].Entry
-		n := len(e.ID)
-		e.ID = ""
-		size += len(appendBare(scratch[:0], &e)) + len(binary.AppendUvarint(scratch[:0], uint64(n))) - 1 + n
+		e := &rows[i].Entry
+		size += 1 + numberSize(uint64(len(e.ID))) + len(e.ID) + numberSize(e.Rev)
+		if !e.In || e.At != 0 {
+			size += numberSize(uint64(e.At))
+		}
 	}
 	return size
 }
+
+// numberSize returns how many bytes a varint takes.
+func numberSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
 // segment is a parsed segment.
 type segment struct {
@@ -121,7 +125,7 @@ func parseSegment(value []byte) (segment, error) {
 		return g, corrupt(5, "the checksum of the base")
 	}
 	p := parser{data: value, text: string(value), at: segmentHead, end: int(end)}
-	g.rows = make([]row, 0, len(value)/minimum+1)
+	g.rows = make([]row, 0, p.guess(len(value)))
 	if err := p.base(&g); err != nil {
 		return g, err
 	}
@@ -129,9 +133,16 @@ func parseSegment(value []byte) (segment, error) {
 	return g, p.tail(&g)
 }
 
-// minimum is about the size of a record with a short id. It only serves to guess
-// how many there are.
-const minimum = 16
+// guess returns about how many records there are up to end, or some more, by the first.
+func (p parser) guess(end int) int {
+	if p.at == end {
+		return 0
+	}
+	first := p
+	first.end = end
+	first.record()
+	return (end-p.at)*9/8/(first.at-p.at) + 1
+}
 
 func corrupt(at int, what string) error {
 	return fmt.Errorf("%w: %s, at byte %d", kvmodel.ErrCorrupt, what, at)
@@ -154,7 +165,7 @@ func (p *parser) base(g *segment) error {
 			return corrupt(begin, "a record of the base")
 		}
 		g.rows = append(g.rows, row{Entry: e, hash: hashOf(e.ID)})
-		if n := len(g.rows); n > 1 && compareRows(g.rows[n-2], g.rows[n-1]) >= 0 {
+		if n := len(g.rows); n > 1 && g.rows[n-2].compare(&g.rows[n-1]) >= 0 {
 			return corrupt(begin, "the order of the base")
 		}
 	}
@@ -220,26 +231,62 @@ func (p *parser) number() (n uint64, ok bool) {
 	return 0, false
 }
 
-// settled returns, for each member, the row that counts, in order.
+// settled returns, for each member, the row that counts, in order. g has no others then.
 func (g *segment) settled() []row {
-	base, tail := g.rows[:g.folded], g.rows[g.folded:]
-	if len(tail) == 0 {
-		return base
+	if g.folded == len(g.rows) {
+		return g.rows
 	}
-	slices.SortStableFunc(tail, compareRows)
-	rows := make([]row, 0, len(g.rows))
-	for len(base)+len(tail) > 0 {
-		var next row
-		if len(tail) == 0 || len(base) > 0 && compareRows(base[0], tail[0]) <= 0 {
-			next, base = base[0], base[1:]
-		} else {
-			next, tail = tail[0], tail[1:]
-		}
-		if n := len(rows); n == 0 || compareRows(rows[n-1], next) != 0 {
+	rearrange(g.rows, order(g.rows))
+	rows := g.rows[:1]
+	for _, next := range g.rows[1:] {
+		if last := &rows[len(rows)-1]; next.compare(last) != 0 {
 			rows = append(rows, next)
-		} else if next.counts(&rows[n-1].Entry) {
-			rows[n-1] = next
+		} else if next.counts(&last.Entry) {
+			*last = next
 		}
 	}
+	g.rows, g.folded = rows, len(rows)
 	return rows
+}
+
+// A rank is the first bits of a row's hash and then the index of the row. It is small, so
+// that ranks are sorted fast.
+type rank uint64
+
+const indexBits = 18 // a value has fewer rows than 2^18
+
+func (r rank) index() int { return int(r & (1<<indexBits - 1)) }
+
+// order returns the ranks of rows in their order. Rows of one member stay in the order in
+// which they stand.
+func order(rows []row) []rank {
+	ranks := make([]rank, len(rows))
+	for i := range rows {
+		ranks[i] = rank(rows[i].hash>>indexBits<<indexBits | uint64(i))
+	}
+	slices.Sort(ranks)
+	for begin := 0; begin < len(ranks); {
+		end := begin + 1
+		for end < len(ranks) && ranks[begin]>>indexBits == ranks[end]>>indexBits {
+			end++
+		}
+		if end-begin > 1 {
+			slices.SortStableFunc(ranks[begin:end], func(a, b rank) int { return rows[a.index()].compare(&rows[b.index()]) })
+		}
+		begin = end
+	}
+	return ranks
+}
+
+// rearrange puts rows into the order of ranks, which it uses up: each row moves once.
+func rearrange(rows []row, ranks []rank) {
+	for i := range ranks {
+		first, to := rows[i], i
+		for from := ranks[i].index(); from != i; from = ranks[to].index() {
+			rows[to] = rows[from]
+			ranks[to] = rank(to)
+			to = from
+		}
+		rows[to], ranks[to] = first, rank(to)
+	}
 }
