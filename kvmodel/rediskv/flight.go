@@ -49,6 +49,7 @@ type flight struct {
 	reqs    []request
 	replies []rueidis.RedisResult // to each request; valid once it was sent
 	done    chan struct{}         // gets a token when a sender has sent it
+	ctx     endless               // what the client sees of the caller's context
 
 	// A flight of one request, the most common, is one allocation.
 	oneReq   [1]request
@@ -132,12 +133,22 @@ func ttl(op *kv.Op, before ...string) []string {
 }
 
 // send sends the requests and returns when all are answered. If ctx ends first,
-// send returns its error, and the flight must not be used again. The client never
-// sees ctx: it would close a connection that others use too, and it ignores ctx
-// while it connects.
+// send returns its error, and the flight must not be used again.
+//
+// The client ignores ctx while it connects, and it would close a connection that
+// others use too where ctx has a deadline. So it sees ctx only on a connection that is
+// there, and no deadline; otherwise a sender waits for it.
 func (f *flight) send(ctx context.Context) error {
 	if ctx.Done() == nil {
-		f.sendAll()
+		f.sendAll(context.Background())
+		return nil
+	}
+	if f.store.connected() {
+		f.ctx.Context = ctx
+		f.sendAll(&f.ctx)
+		if err := f.replies[0].NonRedisError(); err != nil && err == ctx.Err() {
+			return kv.Ended(ctx)
+		}
 		return nil
 	}
 	f.store.senders.send(f)
@@ -149,19 +160,39 @@ func (f *flight) send(ctx context.Context) error {
 	}
 }
 
-func (f *flight) sendAll() {
+// endless is a context that may be canceled and has no deadline.
+type endless struct{ context.Context }
+
+func (*endless) Deadline() (end time.Time, ok bool) { return end, false }
+
+// connected reports whether the server has answered on the connection that is there:
+// none was made or has broken since then.
+func (s *Store) connected() bool { return s.answered.Load() == s.memory.Load().Doubts()+1 }
+
+func (f *flight) sendAll(ctx context.Context) {
 	client := f.store.client
 	switch {
 	case f.store.opts.WaitReplicas > 0:
 		f.sendConfirmed()
 	case len(f.reqs) == 1:
-		f.replies[0] = client.Do(context.Background(), f.reqs[0].cmd)
+		f.replies[0] = client.Do(ctx, f.reqs[0].cmd)
 	default:
 		cmds := make([]rueidis.Completed, len(f.reqs))
 		for i := range f.reqs {
 			cmds[i] = f.reqs[i].cmd
 		}
-		f.replies = client.DoMulti(context.Background(), cmds...)
+		f.replies = client.DoMulti(ctx, cmds...)
+	}
+}
+
+// sendForOthers is sendAll for callers that may leave. It notes that a single server
+// has answered.
+func (f *flight) sendForOthers() {
+	m := f.store.memory.Load()
+	doubts := m.Doubts()
+	f.sendAll(context.Background())
+	if alone := !f.store.cluster && f.store.opts.WaitReplicas == 0; alone && f.replies[0].NonRedisError() == nil {
+		f.store.answered.Store(doubts + 1)
 	}
 }
 

@@ -98,6 +98,10 @@ type Store struct {
 	flights sync.Pool                   // of *flight, for reuse
 	memory  atomic.Pointer[boot.Memory] // nil before Open has connected
 	closed  atomic.Bool
+
+	// answered is one more than how often the memory had been doubted when a single
+	// server last answered a sender.
+	answered atomic.Uint64
 }
 
 var _ kv.Store = (*Store)(nil)
