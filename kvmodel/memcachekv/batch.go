@@ -37,7 +37,7 @@ var (
 )
 
 // batch carries out writes and gets: it sends them all and then reads the answers,
-// which come in the same order. It changes the order of writes.
+// which come in the same order. What writes holds afterwards means nothing.
 func (l *link) batch(writes, gets []*kv.Op) {
 	writes = slices.DeleteFunc(writes, l.alone)
 	for set := "replace"; len(writes)+len(gets) > 0; set = otherSet(set) {

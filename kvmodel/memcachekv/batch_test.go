@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,22 +62,56 @@ func TestBatch_WhereTheConnectionEndsHalfway_OnlyWhatHasNoAnswerIsUnclear(t *tes
 	}
 }
 
-func TestBatch_AnAnswerThatIsNone_EndsTheConnection(t *testing.T) {
-	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-	f.Garble.Store(true)
-	ops := append(adds("a", 2), kv.OpGet("k"))
-	s.Do(t.Context(), ops)
-	for i, want := range []error{kv.ErrUnclear, kv.ErrUnclear, kv.ErrUnavailable} {
-		if err := ops[i].Result.Err; !errors.Is(err, want) {
-			t.Errorf("%v %s ended in %v, want %v", ops[i].Kind, ops[i].Key, err, want)
-		}
+func TestBatch_AnAnswerThatDoesNotFit_EndsTheConnection(t *testing.T) {
+	for says, first := range map[string]error{
+		"HD":                          kv.ErrUnclear,
+		"ERROR":                       kv.ErrUnclear,
+		"CLIENT_ERROR bad data chunk": kv.ErrUnavailable, // The value may be taken for commands.
+		"END":                         kv.ErrUnclear,
+	} {
+		t.Run(says, func(t *testing.T) {
+			f := newFake(t)
+			s := open(t, memcachekv.Options{}, f.Addr)
+			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+			f.Says.Store(says)
+			ops := append(adds("a", 2), kv.OpGet("k"))
+			s.Do(t.Context(), ops)
+			for i, want := range []error{first, kv.ErrUnclear, kv.ErrUnavailable} {
+				if err := ops[i].Result.Err; !errors.Is(err, want) || want == kv.ErrUnavailable && errors.Is(err, kv.ErrUnclear) {
+					t.Errorf("%v %s ended in %v, want %v", ops[i].Kind, ops[i].Key, err, want)
+				}
+			}
+			for range 3 {
+				if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v" {
+					t.Errorf("the value is %q afterwards, want v", got)
+				}
+			}
+		})
 	}
-	for range 3 {
-		if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v" {
-			t.Errorf("the value is %q afterwards, want v", got)
-		}
+}
+
+func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
+	for _, says := range []string{
+		"VALUE other 0 1 1\r\nv\r\nEND", "VALUE k 0 x 1\r\nv\r\nEND", "VALUE k 0 2147483648 1", "SERVER_ERROR out of memory",
+	} {
+		t.Run(says, func(t *testing.T) {
+			f := newFake(t)
+			s := open(t, memcachekv.Options{PipelineAll: true}, f.Addr)
+			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+			f.Says.Store(says)
+			results, err := kv.GetAll(t.Context(), s, "absent", "k")
+			if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "not an answer") {
+				t.Errorf("the gets ended in %v", err)
+			}
+			for _, r := range results {
+				if !errors.Is(r.Err, kv.ErrUnavailable) {
+					t.Errorf("a get ended in %q, %v", r.Value, r.Err)
+				}
+			}
+			if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v" {
+				t.Errorf("the value is %q afterwards, want v", got)
+			}
+		})
 	}
 }
 

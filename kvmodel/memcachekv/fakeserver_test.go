@@ -20,7 +20,7 @@ type fake struct {
 
 	Mute       atomic.Bool  // it takes requests and answers none
 	HangUp     atomic.Bool  // it ends the connection after its next request, unanswered
-	Garble     atomic.Bool  // its next answer is none
+	Says       atomic.Value // the string, if not empty, that is its next answer
 	Left       atomic.Int64 // unless 0: it ends the connection on which the request with this number comes
 	Unanswered atomic.Int64 // requests it took while mute
 	Reads      atomic.Int64 // how often it found something to read
@@ -128,8 +128,8 @@ func (f *fake) serve(conn net.Conn) {
 		if f.Left.Load() > 0 {
 			f.Left.Add(-1)
 		}
-		if f.Garble.CompareAndSwap(true, false) {
-			io.WriteString(conn, "HD\r\n")
+		if text, _ := f.Says.Swap("").(string); text != "" {
+			io.WriteString(conn, text+"\r\n")
 			continue
 		}
 		if f.Mute.Load() {

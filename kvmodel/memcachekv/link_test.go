@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,5 +34,33 @@ func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) 
 	_, err = w.Read(make([]byte, 10))
 	if got := l.failure(kv.Delete, err); !errors.Is(got, kv.ErrUnclear) {
 		t.Errorf("a write that no one answered is %v, want ErrUnclear", got)
+	}
+}
+
+func TestLink_Batch_WhatWasNotWrittenInFullIsUnavailable(t *testing.T) {
+	const timeout = 200 * time.Millisecond
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	l := newLink(newServer("a:1", Options{Timeout: timeout, Conns: 1}))
+	l.ctx = t.Context()
+	l.conn = &wire{Conn: near, link: l}
+	// Two of three commands arrive, and one byte.
+	const command = "add k0 0 0 1\r\nv\r\n"
+	go io.ReadFull(far, make([]byte, 2*len(command)+1))
+	var ops []*kv.Op
+	for _, key := range []string{"k0", "k1", "k2"} {
+		op := kv.OpAdd(key, []byte("v"))
+		ops = append(ops, &op)
+	}
+	get := kv.OpGet("k")
+	l.batch(slices.Clone(ops), []*kv.Op{&get})
+	for i, want := range []error{kv.ErrUnclear, kv.ErrUnclear, kv.ErrUnavailable} {
+		if err := ops[i].Result.Err; !errors.Is(err, want) {
+			t.Errorf("add %d ended in %v, want %v", i, err, want)
+		}
+	}
+	if err := get.Result.Err; !errors.Is(err, kv.ErrUnavailable) {
+		t.Errorf("the get ended in %v, want ErrUnavailable", err)
 	}
 }

@@ -33,6 +33,8 @@ func (s *Store) answer(req request, reply rueidis.RedisResult) {
 		s.fail(req, err)
 	case req.script:
 		s.answerScript(req, msg)
+	case req.block != nil:
+		s.answerBlock(req, msg)
 	case len(req.ops) > 1:
 		s.answerGets(req, msg)
 	default:
@@ -49,6 +51,22 @@ func (s *Store) answerGets(req request, msg rueidis.RedisMessage) {
 	}
 	for i, op := range req.ops {
 		s.answerGet(op, texts[i])
+	}
+}
+
+// answerBlock reads the reply to EXEC.
+func (s *Store) answerBlock(req request, msg rueidis.RedisMessage) {
+	replies, err := msg.ToArray()
+	if err != nil || len(replies) != len(req.ops) {
+		s.fail(req, errReply)
+		return
+	}
+	for i, op := range req.ops {
+		if err := replies[i].Error(); err != nil && !rueidis.IsRedisNil(err) {
+			s.refuse([]*kv.Op{op}, err, false)
+			continue
+		}
+		s.answerOne(op, replies[i])
 	}
 }
 

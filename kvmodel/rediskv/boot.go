@@ -61,7 +61,8 @@ func (s *Store) doItems(ctx context.Context, ops []kv.Op, key func(name string) 
 // must be looked at again: the client chooses the connection of a request itself, and
 // makes a new one where it is broken.
 func (s *Store) dial(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-	conn, err := s.servers.Dial(ctx, addr)
+	// The connection is for all, and not only for the call that finds none.
+	conn, err := s.servers.Dial(context.WithoutCancel(ctx), addr)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +88,19 @@ func (w *watched) Read(p []byte) (int, error) {
 		w.store.doubt()
 	}
 	return n, err
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.Conn.Write(p)
+	if err != nil {
+		w.store.doubt()
+	}
+	return n, err
+}
+
+func (w *watched) Close() error {
+	w.store.doubt()
+	return w.Conn.Close()
 }
 
 // flyMet sends pending once, to servers that have their memory.
@@ -167,6 +181,9 @@ func (s *Store) due(ops []*kv.Op) (set uint64) {
 
 // anyLost reports whether some op goes to a server that has lost its memory.
 func (s *Store) anyLost(ops []*kv.Op) bool {
+	if !s.cluster {
+		ops = ops[:1]
+	}
 	return slices.ContainsFunc(ops, func(op *kv.Op) bool {
 		why, _ := s.standing(op, nil)
 		return why != nil

@@ -175,6 +175,18 @@ func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
 	}
 }
 
+func TestDo_RidesOutAServerThatIsReadOnlyForAWhile_AlsoWithABlock(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
+	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "REPLICAOF", "NO", "ONE") })
+	ops := []kv.Op{kv.OpSet("k", []byte("1")), kv.OpDelete("l"), kv.OpAdd("m", nil)}
+	if err := s.Do(within(t, time.Minute), ops); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s, kv.OpGet("m"))
+}
+
 func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 	p := ownServer(t, "--lua-time-limit", "20")
 	s := openAt(t, p.Addr)

@@ -20,11 +20,12 @@ const (
 	maxFlightBytes = 8 << 20
 )
 
-// request is one command that carries out some ops.
+// request is what carries out some ops: one command, or a block of them.
 type request struct {
 	ops    []*kv.Op
 	cmd    rueidis.Completed
-	script bool // the reply is the script's
+	block  []rueidis.Completed // if not nil, instead of cmd: MULTI, one command for each op, EXEC
+	script bool                // the reply is the script's
 	writes bool
 }
 
@@ -49,6 +50,7 @@ type flight struct {
 	reqs    []request
 	replies []rueidis.RedisResult // to each request; valid once it was sent
 	done    chan struct{}         // gets a token when a sender has sent it
+	ctx     endless               // what the client sees of the caller's context
 
 	// A flight of one request, the most common, is one allocation.
 	oneReq   [1]request
@@ -85,28 +87,51 @@ func (f *flight) recycle() {
 	f.store.flights.Put(f)
 }
 
-// request returns the command that carries out ops and stops at the first that
-// fails.
+// request returns what carries out ops in their order, or a beginning of them.
 func (s *Store) request(ops []*kv.Op, sha string) request {
 	req := request{ops: ops, writes: writes(ops)}
 	b := s.client.B()
-	op := ops[0]
 	switch {
 	case len(ops) > 1 && !req.writes:
 		req.cmd = b.Mget().Key(keysOf(ops)...).Build()
-	case len(ops) == 1 && op.Kind == kv.Get:
-		req.cmd = b.Get().Key(op.Key).Build()
-	case len(ops) == 1 && op.Kind == kv.Delete:
-		req.cmd = b.Del().Key(op.Key).Build()
-	case len(ops) == 1 && op.Kind == kv.Set:
-		req.cmd = b.Arbitrary("SET").Keys(op.Key).Args(newText(op.Value)).Args(ttl(op, "PX")...).Build()
-	case len(ops) == 1 && op.Kind == kv.Add:
-		req.cmd = b.Arbitrary("SET").Keys(op.Key).Args(newText(op.Value), "NX").Args(ttl(op, "PX")...).Build()
+	case len(ops) == 1 && (ops[0].Kind == kv.Get || blind(ops[0])):
+		req.cmd = command(b, ops[0])
+	case s.opts.WaitReplicas == 0 && !slices.ContainsFunc(ops, func(op *kv.Op) bool { return !blind(op) }):
+		req.block = block(b, ops)
 	default:
 		req.script = true
 		req.cmd = s.script.run(b, ops, sha)
 	}
 	return req
+}
+
+// blind reports whether op writes without a look at what the key holds. Redis has
+// commands for such ops, and no value makes them fail.
+func blind(op *kv.Op) bool { return op.Kind == kv.Set || op.Kind == kv.Add || op.Kind == kv.Delete }
+
+// command returns Redis's own command for op, which is a get or blind.
+func command(b rueidis.Builder, op *kv.Op) rueidis.Completed {
+	switch op.Kind {
+	case kv.Get:
+		return b.Get().Key(op.Key).Build()
+	case kv.Delete:
+		return b.Del().Key(op.Key).Build()
+	case kv.Set:
+		return b.Arbitrary("SET").Keys(op.Key).Args(newText(op.Value)).Args(ttl(op, "PX")...).Build()
+	default:
+		return b.Arbitrary("SET").Keys(op.Key).Args(newText(op.Value), "NX").Args(ttl(op, "PX")...).Build()
+	}
+}
+
+// block returns the commands that carry out blind ops together or, if the server refuses
+// one of them, not at all. That costs the server half of what the script does, or less.
+func block(b rueidis.Builder, ops []*kv.Op) []rueidis.Completed {
+	cmds := make([]rueidis.Completed, 0, len(ops)+2)
+	cmds = append(cmds, b.Multi().Build())
+	for _, op := range ops {
+		cmds = append(cmds, command(b, op))
+	}
+	return append(cmds, b.Exec().Build())
 }
 
 func writes(ops []*kv.Op) bool {
@@ -132,12 +157,22 @@ func ttl(op *kv.Op, before ...string) []string {
 }
 
 // send sends the requests and returns when all are answered. If ctx ends first,
-// send returns its error, and the flight must not be used again. The client never
-// sees ctx: it would close a connection that others use too, and it ignores ctx
-// while it connects.
+// send returns its error, and the flight must not be used again.
+//
+// The client ignores ctx while it connects, and it would close a connection that
+// others use too where ctx has a deadline. So it sees ctx only on a connection that is
+// there, and no deadline; otherwise a sender waits for it.
 func (f *flight) send(ctx context.Context) error {
 	if ctx.Done() == nil {
-		f.sendAll()
+		f.sendAll(context.Background())
+		return nil
+	}
+	if f.store.connected() {
+		f.ctx.Context = ctx
+		f.sendAll(&f.ctx)
+		if err := f.replies[0].NonRedisError(); err != nil && err == ctx.Err() {
+			return kv.Ended(ctx)
+		}
 		return nil
 	}
 	f.store.senders.send(f)
@@ -149,19 +184,55 @@ func (f *flight) send(ctx context.Context) error {
 	}
 }
 
-func (f *flight) sendAll() {
+// endless is a context that may be canceled and has no deadline.
+type endless struct{ context.Context }
+
+func (*endless) Deadline() (end time.Time, ok bool) { return end, false }
+
+// connected reports whether the server has answered on the connection that is there:
+// none was made or has broken since then.
+func (s *Store) connected() bool { return s.answered.Load() == s.memory.Load().Doubts()+1 }
+
+func (f *flight) sendAll(ctx context.Context) {
 	client := f.store.client
 	switch {
 	case f.store.opts.WaitReplicas > 0:
 		f.sendConfirmed()
+	case len(f.reqs) == 1 && f.reqs[0].block != nil:
+		f.replies[0] = replyToBlock(client.DoMulti(ctx, f.reqs[0].block...))
 	case len(f.reqs) == 1:
-		f.replies[0] = client.Do(context.Background(), f.reqs[0].cmd)
+		f.replies[0] = client.Do(ctx, f.reqs[0].cmd)
 	default:
 		cmds := make([]rueidis.Completed, len(f.reqs))
 		for i := range f.reqs {
 			cmds[i] = f.reqs[i].cmd
 		}
-		f.replies = client.DoMulti(context.Background(), cmds...)
+		f.replies = client.DoMulti(ctx, cmds...)
+	}
+}
+
+// replyToBlock returns the reply to EXEC, or why the server has not come to it.
+func replyToBlock(replies []rueidis.RedisResult) rueidis.RedisResult {
+	last := replies[len(replies)-1]
+	if last.NonRedisError() != nil {
+		return last
+	}
+	for _, queued := range replies {
+		if err := queued.Error(); err != nil {
+			return rueidis.NewErrorResult(err)
+		}
+	}
+	return last
+}
+
+// sendForOthers is sendAll for callers that may leave. It notes that a single server
+// has answered.
+func (f *flight) sendForOthers() {
+	m := f.store.memory.Load()
+	doubts := m.Doubts()
+	f.sendAll(context.Background())
+	if alone := !f.store.cluster && f.store.opts.WaitReplicas == 0; alone && f.replies[0].NonRedisError() == nil {
+		f.store.answered.Store(doubts + 1)
 	}
 }
 

@@ -6,9 +6,9 @@
 // Redis 6.0 or later is needed, for SET KEEPTTL.
 //
 // A trip is one flight of pipelined commands, even across the nodes of a
-// cluster. On a single server a trip that writes is one run of the script, so
-// its ops take effect in order ([kv.Powers].Ordered). A trip of more than a
-// thousand ops or eight MiB is several flights, each sent after the previous one
+// cluster. On a single server the ops of a trip that writes take effect in order
+// ([kv.Powers].Ordered): if all of them set, add or delete it is a MULTI block, and
+// otherwise one run of the script. A trip of more than a thousand ops or eight MiB is several flights, each sent after the previous one
 // was answered.
 //
 // While a server says that it fails over or loads its data, a call keeps trying
@@ -98,6 +98,10 @@ type Store struct {
 	flights sync.Pool                   // of *flight, for reuse
 	memory  atomic.Pointer[boot.Memory] // nil before Open has connected
 	closed  atomic.Bool
+
+	// answered is one more than how often the memory had been doubted when a single
+	// server last answered a sender.
+	answered atomic.Uint64
 }
 
 var _ kv.Store = (*Store)(nil)

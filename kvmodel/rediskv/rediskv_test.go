@@ -192,6 +192,58 @@ func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {
 	}
 }
 
+func TestStore_ATripThatOnlySetsAddsAndDeletesRunsNoScript(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kv.OpSet("there", nil))
+	raw(t, p.Addr, "RPUSH", "list", "x")
+	raw(t, p.Addr, "CONFIG", "RESETSTAT")
+	ops := []kv.Op{
+		kv.OpSet("k", []byte("1")), kv.OpAdd("k", nil), kv.OpAdd("l", []byte("2")).For(time.Minute), kv.OpDelete("absent"),
+		kv.OpDelete("there"), kv.OpAdd("there", []byte("3")), kv.OpAdd("list", nil), kv.OpSet("list", []byte("4")),
+	}
+	if err := s.Do(within(t, time.Minute), ops); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []error{nil, kv.ErrExists, nil, kv.ErrNotFound, nil, nil, kv.ErrExists, nil} {
+		if err := ops[i].Result.Err; !errors.Is(err, want) {
+			t.Errorf("%v %s ended in %v, want %v", ops[i].Kind, ops[i].Key, err, want)
+		}
+	}
+	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(stats, "cmdstat_exec:calls=1,") || strings.Contains(stats, "cmdstat_eval") {
+		t.Errorf("the trip was not one block:\n%s", stats)
+	}
+	for key, want := range map[string]string{"k": "1", "l": "2", "there": "3", "list": "4"} {
+		if got := string(must(t, s, kv.OpGet(key)).Value); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if ttl, err := raw(t, p.Addr, "PTTL", "l").AsInt64(); err != nil || ttl <= 0 || ttl > time.Minute.Milliseconds() {
+		t.Errorf("l expires in %d ms, %v, want at most a minute", ttl, err)
+	}
+}
+
+func TestStore_ABlockThatTheServerRefusesChangesNothing(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	must(t, s, kv.OpSet("old", []byte("old")))
+	raw(t, p.Addr, "CONFIG", "SET", "maxmemory", "1")
+	ops := []kv.Op{kv.OpDelete("old"), kv.OpSet("new", nil), kv.OpDelete("old")}
+	if err := s.Do(within(t, time.Minute), ops); !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("Do = %v, want ErrUnavailable that says OOM", err)
+	}
+	for _, op := range ops {
+		if err := op.Result.Err; !errors.Is(err, kv.ErrUnavailable) || errors.Is(err, kv.ErrUnclear) {
+			t.Errorf("%v %s ended in %v", op.Kind, op.Key, err)
+		}
+	}
+	must(t, s, kv.OpGet("old"))
+}
+
 func TestStore_AKeyThatHoldsSomethingElseIsAClearError(t *testing.T) {
 	for name, s := range bothStores(t) {
 		for what, plant := range map[string][]string{

@@ -4,7 +4,7 @@ package rediskv
 const maxIdle = 64
 
 // senders are goroutines that send flights for callers who may leave before the
-// reply. When done, a sender waits for the next flight: starting a goroutine for
+// reply, where the client cannot do that itself. When done, a sender waits for the next flight: starting a goroutine for
 // each call would cost as much as the rest of the call.
 type senders struct {
 	next chan *flight  // to an idle sender
@@ -28,7 +28,7 @@ func (s senders) send(f *flight) {
 
 func (s senders) run(f *flight) {
 	for f != nil {
-		f.sendAll()
+		f.sendForOthers()
 		f.done <- struct{}{}
 		f = s.await()
 	}

@@ -2,6 +2,7 @@ package rediskv
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"testing"
@@ -33,6 +34,37 @@ func TestDo_AfterManyCallsAtOnceFewSendersStay(t *testing.T) {
 	if got := string(must(t, s, kv.OpGet("k")).Value); got != "1" {
 		t.Errorf("an idle sender's get is %q, want 1", got)
 	}
+}
+
+func TestDo_OnAConnectionThatIsThere_TakesNoGoroutineOfItsOwn(t *testing.T) {
+	p := ownServer(t)
+	s := openAt(t, p.Addr)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 {
+		if _, err := kv.One(ctx, s, kv.OpSet("k", nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	freeze(t, p)
+	const callers = 100
+	before := runtime.NumGoroutine()
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			if _, err := kv.One(ctx, s, kv.OpGet("k")); !errors.Is(err, context.Canceled) {
+				t.Errorf("the get ended in %v", err)
+			}
+		})
+	}
+	time.Sleep(100 * time.Millisecond)
+	if n := runtime.NumGoroutine() - before; n > callers+10 {
+		t.Errorf("%d callers take %d goroutines", callers, n)
+	}
+	cancel()
+	wg.Wait()
+	thaw(t, p)
+	must(t, s, kv.OpGet("k"))
 }
 
 func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
