@@ -290,6 +290,14 @@ func (l *Lists[T, K, V]) atEach(ctx context.Context, s kv.Store, places []string
 // atEach runs step for each of n places, side by side, and returns the first
 // error, wrapped by failure.
 func atEach(ctx context.Context, s kv.Store, n int, step func(kv.Store, int) error, failure func(int, error) error) error {
+	if n < 2 { // as it is for most records
+		for i := range n {
+			if err := step(s, i); err != nil {
+				return failure(i, err)
+			}
+		}
+		return nil
+	}
 	works := make([]func(kv.Store) error, n)
 	for i := range works {
 		works[i] = func(s kv.Store) error { return step(s, i) }
