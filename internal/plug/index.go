@@ -55,6 +55,7 @@ type Index[T any] interface {
 // Move is what one change of a record means to one index.
 type Move struct {
 	ID     string        // the text of the record's id
+	New    bool          // the id was made for the record, so nothing has been kept under it before
 	Base   uint64        // the record's rev before, 0 if it was absent
 	Rev    uint64        // its rev if the change commits
 	TTL    time.Duration // how long the record lives, 0: forever
