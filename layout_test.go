@@ -27,7 +27,7 @@ type grant struct{ rooms, modules []string }
 var (
 	indexes  = []string{"index", "timeline", "ranking"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv"}
-	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire"}
+	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/ahead"}
 	records  = append([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared...)
 
 	grants = map[string]grant{
@@ -46,6 +46,7 @@ var (
 		"internal/plug":      {[]string{"internal/envelope", "kvmodel/kv"}, nil},
 		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
+		"internal/ahead":     {[]string{"kvmodel/kv"}, nil},
 		"internal/boot":      {[]string{"kvmodel/kv"}, nil},
 		"internal/contact":   {[]string{"kvmodel/kv"}, nil},
 		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},

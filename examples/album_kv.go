@@ -10,7 +10,7 @@ import (
 )
 
 // Albums holds the Album records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Albums struct {
 	*kvmodel.Records[Album, string]
 
@@ -130,7 +130,7 @@ func albumFields(name []byte) (codec.Fields, bool) {
 }
 
 // Hearts holds the Heart records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Hearts struct {
 	*kvmodel.Records[Heart, HeartID]
 

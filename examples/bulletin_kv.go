@@ -11,7 +11,7 @@ import (
 )
 
 // Bulletins holds the Bulletin records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Bulletins struct {
 	*kvmodel.Records[Bulletin, int64]
 
@@ -35,6 +35,7 @@ func NewBulletins(db *kvmodel.DB) *Bulletins {
 		Newest: timeline.NewRing(r, timeline.Spec[Bulletin]{
 			Name: "Newest", Def: "timeline ID",
 			Value: func(b *Bulletin) string { return timeline.Text(b.ID) },
+			Holds: func(b *Bulletin) bool { return true },
 			Order: func(b *Bulletin) any { return b.ID },
 			Shape: timeline.Shape{Size: 4, Segment: 1},
 		}),

@@ -13,7 +13,7 @@ import (
 )
 
 // Photos holds the Photo records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
 type Photos struct {
 	*kvmodel.Records[Photo, string]
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Replies holds the Reply records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Replies struct {
 	*kvmodel.Records[Reply, string]
 
@@ -31,6 +31,7 @@ func NewReplies(db *kvmodel.DB) *Replies {
 		Newest: timeline.NewRing(r, timeline.Spec[Reply]{
 			Name: "Newest", Def: "timeline Text shards 4",
 			Value: func(r *Reply) string { return timeline.Text(r.Text) },
+			Holds: func(r *Reply) bool { return r.Text != "" },
 			Shape: timeline.Shape{Size: 1024, Segment: 64}, Shards: 4,
 		}),
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Stories holds the Story records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Stories struct {
 	*kvmodel.Records[Story, string]
 
@@ -35,11 +35,13 @@ func NewStories(db *kvmodel.DB) *Stories {
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Story]{
 			Name: "NewestByAuthor", Def: "timeline Author by Author string",
 			Value: func(s *Story) string { return timeline.Text(s.Author) },
+			Holds: func(s *Story) bool { return s.Author != "" },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}, kvmodel.StringKey[string](), func(s *Story) string { return s.Author }),
 		Newest: timeline.NewRing(r, timeline.Spec[Story]{
 			Name: "Newest", Def: "timeline Text",
 			Value: func(s *Story) string { return timeline.Text(s.Text) },
+			Holds: func(s *Story) bool { return s.Text != "" },
 			Shape: timeline.Shape{Size: 500, Segment: 62},
 		}),
 	}

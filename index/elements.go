@@ -136,11 +136,7 @@ func (e *elements[T]) decode(value []byte) (*T, error) {
 
 // accept puts nothing in the place of what is lost or damaged.
 func (e *elements[T]) accept(ctx context.Context) error {
-	_, err := kv.One(ctx, e.db.Store(), kv.OpDelete(e.numbers.Hint))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return err
-	}
-	last, err := e.numbers.Last(ctx, e.db.Store())
+	last, err := e.numbers.Accept(ctx, e.db.Store(), nil)
 	for first := int64(1); err == nil && first <= last; first += loadAtOnce {
 		err = e.fill(ctx, first, min(last, first+loadAtOnce-1))
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -13,7 +14,8 @@ import (
 // List is the records that hold one value, in an order that never changes but
 // means nothing.
 type List[T any, K comparable] struct {
-	host plug.Host[T]
+	host  plug.Host[T]
+	ahead *ahead.Memory // of first pages
 	members[K]
 }
 
@@ -59,7 +61,8 @@ func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
 // out records; the page is then filled up in up to four more trips, and may still
 // be short and have a Next. n is from 1 to 1000.
 //
-// Two trips, three the first time. Errors are ErrBadCursor and ErrNeedsRebuild.
+// The first page takes one trip if it is as this process has read it last. Otherwise a page
+// takes two trips, three the first time. Errors are ErrBadCursor and ErrNeedsRebuild.
 func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, cancel := l.host.DB().Patient(ctx)
 	defer cancel()
@@ -70,7 +73,12 @@ func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...fun
 	if err != nil {
 		return kvmodel.Listing[T]{}, err
 	}
-	p := &page[T, K]{List: l, ctx: ctx, start: from, n: n, keep: keep}
+	p := &page[T, K]{List: l, ctx: ctx, s: l.store, start: from, n: n, keep: keep}
+	if from.at == nil {
+		first := l.ahead.Store(l.store, ahead.Look{Listing: l.name, N: n})
+		defer first.Remember()
+		p.s = first
+	}
 	if err := p.fill(); err != nil {
 		return kvmodel.Listing[T]{}, l.failure(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -26,6 +27,7 @@ type Lists[T any, K comparable, V any] struct {
 	host plug.Host[T]
 	logs *memberlog.Logs
 
+	ahead   ahead.Memory     // of first pages
 	derived *kvmodel.Derived // nil: there is none
 	met     places           // by a rebuild that has not ended
 }
@@ -77,7 +79,7 @@ func newLogs(db *kvmodel.DB, opts []ListOption) (*memberlog.Logs, *kvmodel.Deriv
 // Of returns the list of the records that hold v.
 func (l *Lists[T, K, V]) Of(v V) *List[T, K] {
 	place := l.spec.Key.Text(v)
-	return &List[T, K]{l.host, members[K]{l.logs, l.host.Store(), l.ids, place, l.name(place)}}
+	return &List[T, K]{l.host, &l.ahead, members[K]{l.logs, l.host.Store(), l.ids, place, l.name(place)}}
 }
 
 func (l *Lists[T, K, V]) name(place string) string {

@@ -124,3 +124,28 @@ func TestMistakes_WithDamagedClaimsAndValuesAreNoticed(t *testing.T) {
 		),
 	})
 }
+
+// Each mistake loses records behind the numbers of lost ones, or gives a number twice.
+func TestMistakes_WithLostNumbersAreNoticed(t *testing.T) {
+	const row, enumerate = "internal/numbering/lost.go", "kvmodel/enumerate.go"
+	proof.Mistakes(t, "./index", "BehindGaps", nil, []proof.Mistake{
+		proof.Wrong("a rebuild ends at a gap",
+			enumerate, "m.numbers.Left(", "m.numbers.Last(",
+		),
+		proof.Wrong("a rebuild leaves the gaps",
+			"kvmodel/build_enter.go", "	if b.numbers != nil {\n		if err := b.fillGaps", "	if false {\n		if err := b.fillGaps",
+		),
+		proof.Wrong("Accept leaves the hint of a number that is gone",
+			enumerate, "m.acceptNumbers(ctx)", "error(nil)",
+		),
+		proof.Wrong("Accept ends at a gap",
+			row, "r.Left(ctx, s)", "r.Last(ctx, s)",
+		),
+		proof.Wrong("Accept forgets what the process knows",
+			row, "max(named, r.hint.Swap(0))", "max(named, 0*r.hint.Swap(0))",
+		),
+		proof.Wrong("Accept forgets what a key names",
+			row, "max(named, r.hint.Swap(0))", "max(0, r.hint.Swap(0))",
+		),
+	})
+}

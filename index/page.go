@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -62,6 +63,7 @@ func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, pla
 type page[T any, K comparable] struct {
 	*List[T, K]
 	ctx   context.Context
+	s     kv.Store
 	start start
 	n     int
 	keep  []func(*T) bool
@@ -78,7 +80,7 @@ func (p *page[T, K]) fill() error {
 	for batch := 0; batch < maxBatches && len(p.items) < p.n; batch++ {
 		if len(p.waiting.Members) == 0 {
 			var err error
-			if p.waiting, err = p.start.window(p.ctx, p.logs, p.store, p.place, at, p.n); err != nil {
+			if p.waiting, err = p.start.window(p.ctx, p.logs, p.s, p.place, at, p.n); err != nil {
 				return err
 			}
 		}
@@ -104,7 +106,7 @@ func (p *page[T, K]) take() error {
 	for i := range batch {
 		ids[i] = batch[i].ID
 	}
-	recs, err := p.host.See(p.ctx, p.store, ids...)
+	recs, err := p.host.See(p.ctx, ahead.Then(p.s), ids...)
 	if err != nil {
 		return err
 	}

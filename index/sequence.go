@@ -158,7 +158,8 @@ func (s *Sequence[T]) Split(ctx context.Context, n int) ([]Span, error) {
 	return spans, nil
 }
 
-// Accept declares the numbers that are left to be all there ever were, after the
-// store has lost the last of them. Until then Add and Count return ErrLost. Values that
-// are damaged are gone then, too.
+// Accept declares the values that are left to be all there are, after the store has lost
+// some. Until then Add and Count may return ErrLost. It leaves the numbers empty that are
+// lost or whose values are damaged; records are found again by a Rebuild. It finds what is
+// left unless a gap is longer than 64 numbers, and often then.
 func (s *Sequence[T]) Accept(ctx context.Context) error { return s.failure(s.accept(ctx)) }

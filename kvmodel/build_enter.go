@@ -157,6 +157,11 @@ func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (l
 	if recs == nil {
 		return 0, nil, err
 	}
+	if b.numbers != nil {
+		if err := b.fillGaps(ctx, s, recs); err != nil {
+			return 0, nil, err
+		}
+	}
 	var whole []*plug.Seen[T]
 	for _, rec := range recs {
 		if rec.Damaged() {

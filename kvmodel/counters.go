@@ -67,26 +67,23 @@ func newCounters[T any](db *DB, model string, all []CounterOf[T]) []counter[T] {
 	return counters
 }
 
-func (c *counter[T]) key(id string) string {
+func (c *counter[T]) keys() kv.Family {
 	if c.derived != nil {
-		return c.derived.Key(id)
+		return c.derived.Keys()
 	}
-	return c.plain.Key(id)
+	return c.plain.Keys()
 }
 
-// withCounters returns keys followed by those of the counters of each of ids, and
-// after these by their old keys while some may be in use.
-func (m *model[T]) withCounters(keys []string, ids []string) []string {
-	old := m.oldCounts()
-	for _, id := range ids {
-		for i := range m.counters {
-			keys = append(keys, m.counters[i].key(id))
-		}
-		for _, d := range old {
-			keys = append(keys, d.OldKey(id))
-		}
+func (c *counter[T]) key(id string) string { return c.keys().Key(id) }
+
+// families returns those of the keys under which a record is stored and its counters
+// are, and after these those of their old keys while some may be in use.
+func (m *model[T]) families() []kv.Family {
+	all := m.keys
+	for _, d := range m.oldCounts() {
+		all = append(all, d.OldKeys())
 	}
-	return keys
+	return all
 }
 
 // oldCounts returns all derived counts if the numbers of one may stand under their
@@ -105,7 +102,7 @@ func (m *model[T]) oldCounts() (all []*Derived) {
 	return all
 }
 
-// fillCounters puts into rec what gets of the keys of withCounters have answered. A
+// fillCounters puts into rec what gets of all keys of families but the first have answered. A
 // counter that is no number is 0, and the ErrCorrupt names it.
 func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
 	rec.Counts = results
@@ -149,9 +146,9 @@ func (c *counter[T]) number(r kv.Result, old *[]kv.Result) (int64, error) {
 	return c.derived.NumberOf(0, r, &before)
 }
 
-// decodeCounted is decode for the results of a record and its counters.
+// decodeCounted is decodeOne for what gets of all families of id have answered.
 func (m *model[T]) decodeCounted(id string, results []kv.Result) (*plug.Seen[T], error) {
-	rec, err := m.decode(id, results[0])
+	rec, err := m.decodeOne(id, results[0])
 	if err != nil {
 		return rec, err
 	}

@@ -64,7 +64,14 @@ func (m *model[T]) list(ctx context.Context, s kv.Store, id string) (enumeration
 // compacted in the background. An ErrCorrupt comes when the others were given.
 func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
 	if m.numbers != nil {
-		return m.eachNumber(ctx, f)
+		last, err := m.numbers.Last(ctx, m.db.store)
+		if err != nil {
+			return m.failure("the last number", err)
+		}
+		return eachNumber(1, last, func(ids []string, _ int64) error {
+			_, err := f(ids)
+			return err
+		})
 	}
 	// A line is deleted only after its id is in a chunk, so reading the lines
 	// first misses none.
@@ -104,9 +111,14 @@ func (m *model[T]) upkeep(walked enumeration.Walked, live int) {
 
 // eachFrom calls f with the ids of all records that were there when a walk began which
 // has reached from, in batches, with how far that goes, and with about how many are left.
+// Where ids are numbers that includes those beyond the gaps of a loss.
 func (m *model[T]) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left int64) error) (walked enumeration.Walked, err error) {
 	if m.numbers != nil {
-		return walked, m.eachNumberFrom(ctx, from.Chunk+1, func(ids []string, to, last int64) error {
+		last, err := m.numbers.Left(ctx, m.db.store)
+		if err != nil {
+			return walked, m.failure("the last number", err)
+		}
+		return walked, eachNumber(from.Chunk+1, last, func(ids []string, to int64) error {
 			return f(ids, enumeration.Reached{Chunk: to}, last-to)
 		})
 	}
@@ -135,6 +147,9 @@ func (m *model[T]) alive(ctx context.Context, ids []string) ([]bool, error) {
 // accept takes what the store has lost of the enumeration and of the built item for
 // lost.
 func (m *model[T]) accept(ctx context.Context) error {
+	if err := m.acceptNumbers(ctx); err != nil {
+		return err
+	}
 	return m.failure("accept", m.built.Accept(ctx))
 }
 
@@ -153,28 +168,16 @@ func living[T any](recs []*plug.Seen[T]) (n int) {
 	return n
 }
 
-// eachNumber calls f with the ids of all records there were, in batches.
-func (m *model[T]) eachNumber(ctx context.Context, f func(ids []string) (live int, err error)) error {
-	return m.eachNumberFrom(ctx, 1, func(ids []string, _, _ int64) error {
-		_, err := f(ids)
-		return err
-	})
-}
-
-// eachNumberFrom calls f with the ids from first on, in batches, with the last number of
-// the batch and that of all.
-func (m *model[T]) eachNumberFrom(ctx context.Context, first int64, f func(ids []string, to, last int64) error) error {
-	last, err := m.numbers.Last(ctx, m.db.store)
-	if err != nil {
-		return m.failure("the last number", err)
-	}
+// eachNumber calls f with the ids from first to last, in batches, with the last number of
+// the batch.
+func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
 	for ; first <= last; first += recordsAtOnce {
 		var ids []string
 		to := min(last, first+recordsAtOnce-1)
 		for n := first; n <= to; n++ {
 			ids = append(ids, strconv.FormatInt(n, 10))
 		}
-		if err := f(ids, to, last); err != nil {
+		if err := f(ids, to); err != nil {
 			return err
 		}
 	}

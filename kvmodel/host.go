@@ -52,16 +52,26 @@ func (h host[T]) Look(ctx context.Context) error {
 
 func (h host[T]) Built() bool {
 	missing, known, _ := h.m.built.Known()
-	return known && !slices.Contains(missing, definition(h.index))
+	return known && !isAmong(h.index, missing)
 }
 
 func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
+	recs, err := h.SeeMarks(ctx, s, ids...)
+	for _, rec := range recs {
+		if rec.Value != nil {
+			rec.Places = h.index.Places(rec.Value)
+		}
+	}
+	return recs, err
+}
+
+func (h host[T]) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
 	recs, err := h.m.see(ctx, s, ids)
 	if errors.Is(err, kv.ErrBadKey) {
 		recs, err = h.seeGood(ctx, s, ids)
 	}
 	for _, rec := range recs {
-		h.m.as(rec, h.index)
+		rec.Mark = rec.Envelope.Mark(h.index.Name())
 	}
 	return recs, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -29,8 +30,10 @@ const cursorFormat = 1
 // Cursor returns an opaque text, fit for a URL, for a position in a listing such
 // as "Page.Newest".
 func Cursor(listing string, position []byte) string {
-	b := append([]byte{cursorFormat}, cursorSum(listing, position)...)
-	return base64.RawURLEncoding.EncodeToString(append(b, position...))
+	sum := cursorSum(listing, position)
+	b := make([]byte, 0, 1+len(sum)+len(position))
+	b = append(append(append(b, cursorFormat), sum[:]...), position...)
+	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 // ParseCursor returns the position a cursor stands for, or ErrBadCursor if Cursor
@@ -43,7 +46,7 @@ func ParseCursor(listing, cursor string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w: %.60q", listing, ErrBadCursor, cursor)
 	}
 	position := b[1+cursorSumBytes:]
-	if string(b[1:1+cursorSumBytes]) != string(cursorSum(listing, position)) {
+	if cursorSum(listing, position) != [cursorSumBytes]byte(b[1:]) {
 		return nil, fmt.Errorf("%s: %w: it belongs to another listing, or is cut", listing, ErrBadCursor)
 	}
 	return position, nil
@@ -51,7 +54,8 @@ func ParseCursor(listing, cursor string) ([]byte, error) {
 
 const cursorSumBytes = 6
 
-func cursorSum(listing string, position []byte) []byte {
-	sum := sha256.Sum256(append(wire.AppendText(nil, listing), position...))
-	return sum[:cursorSumBytes]
+func cursorSum(listing string, position []byte) [cursorSumBytes]byte {
+	b := make([]byte, 0, binary.MaxVarintLen32+len(listing)+len(position))
+	sum := sha256.Sum256(append(wire.AppendText(b, listing), position...))
+	return [cursorSumBytes]byte(sum[:])
 }

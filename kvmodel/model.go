@@ -33,6 +33,7 @@ type model[T any] struct {
 	indexes  []plug.Index[T]
 	streaks  []*streak // of the indexes, by their numbers
 	counters []counter[T]
+	keys     []kv.Family // under which a record is stored and its counters are
 	history  int
 	forgets  bool // a deletion takes the history along
 	gone     Gone
@@ -96,16 +97,24 @@ func (m *model[T]) unbuiltIndexes() (all []string) {
 	return all
 }
 
+// isAmong reports whether index is one of definitions.
+func isAmong[T any](index plug.Index[T], definitions []string) bool {
+	return len(definitions) > 0 && slices.Contains(definitions, definition(index))
+}
+
 func definition[T any](index plug.Index[T]) string { return index.Name() + "=" + index.Def() }
 
-func (m *model[T]) key(id string) string { return recordKey.KeyOfText([]string{m.name}, id) }
+func (m *model[T]) key(id string) string { return m.keys[0].Key(id) }
 
 // failure returns err with the record it concerns, unless it says so already. A
 // TakenError says everything itself.
 func (m *model[T]) failure(id string, err error) error {
+	if err == nil {
+		return nil
+	}
 	what := m.name + " " + kv.Quote(id)
 	switch e := err.(type) {
-	case nil, *TakenError:
+	case *TakenError:
 		return err
 	case *recordError:
 		if e.what == what {

@@ -19,30 +19,35 @@ type upgrader interface{ Upgrade(from int) error }
 // some could not be asked for, or with an ErrCorrupt if some are damaged: then each id
 // has its Seen all the same.
 func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = m.key(id)
-	}
-	results, err := kv.GetAll(ctx, s, m.withCounters(keys, ids)...)
+	families := m.families()
+	results, err := kv.GetEach(ctx, s, families, ids)
 	if err != nil {
 		return nil, err
 	}
 	recs := make([]*plug.Seen[T], len(ids))
-	counts := results[len(ids):]
-	each := len(counts) / max(len(ids), 1)
+	sightings := make([]sighting[T], len(ids))
 	var damaged []error
-	for i, r := range results[:len(ids)] {
-		if recs[i], err = m.decode(ids[i], r); err == nil {
-			err = m.fillCounters(recs[i], counts[i*each:(i+1)*each])
+	for i := range sightings {
+		of := results[i*len(families):][:len(families)]
+		err := m.decode(&sightings[i], ids[i], of[0])
+		if err == nil {
+			err = m.fillCounters(&sightings[i].Seen, of[1:])
 		}
 		if err != nil && !wire.IsCorrupt(err) {
 			return nil, err
 		}
+		recs[i] = &sightings[i].Seen
 		if err != nil {
 			recs[i].Err, damaged = err, append(damaged, err)
 		}
 	}
 	return recs, joined(damaged)
+}
+
+// sighting is a Seen with its envelope, so that those of a page are one piece of memory.
+type sighting[T any] struct {
+	plug.Seen[T]
+	envelope envelope.Envelope
 }
 
 // joined returns the one error of errs as it is, and more of them as one.
@@ -63,7 +68,7 @@ func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*plug.See
 
 // look reads a record for a user, and keeps it for an update that may follow.
 func (m *model[T]) look(ctx context.Context, id string) (*plug.Seen[T], error) {
-	results, err := kv.GetAll(ctx, m.db.store, m.withCounters([]string{m.key(id)}, []string{id})...)
+	results, err := kv.GetEach(ctx, m.db.store, m.families(), []string{id})
 	if err != nil {
 		return nil, err
 	}
@@ -85,32 +90,45 @@ func (m *model[T]) values(ctx context.Context, ids []string) ([]*T, error) {
 	return values, err
 }
 
-// decode returns what a get of id's record answered. One that is damaged has nothing but
-// its version, and a rev above all that it may have had.
-func (m *model[T]) decode(id string, r kv.Result) (*plug.Seen[T], error) {
-	if errors.Is(r.Err, kv.ErrNotFound) {
-		return &plug.Seen[T]{ID: id}, nil
+// decode makes rec, which is empty, what a get of id's record has answered. One that is
+// damaged has nothing but its version, and a rev above all that it may have had.
+func (m *model[T]) decode(rec *sighting[T], id string, r kv.Result) error {
+	rec.ID = id
+	switch {
+	case r.Err == nil:
+	case errors.Is(r.Err, kv.ErrNotFound):
+		return nil
+	default:
+		return m.failure(id, r.Err)
 	}
-	if r.Err != nil {
-		return nil, m.failure(id, r.Err)
+	if err := rec.envelope.Decode(r.Value); err != nil {
+		return m.damage(&rec.Seen, r, err)
 	}
-	env, err := envelope.Decode(r.Value)
-	if err != nil {
-		return m.damaged(id, r, err)
+	rec.Rev, rec.Version, rec.Envelope = rec.envelope.Rev, r.Version, &rec.envelope
+	if rec.Envelope.Deleted {
+		return nil
 	}
-	rec := &plug.Seen[T]{ID: id, Rev: env.Rev, Version: r.Version, Envelope: env}
-	if env.Deleted {
-		return rec, nil
-	}
-	rec.Value, err = m.decodeBody(env.Model, env.Body)
-	if env.Expires != 0 && env.HasEnded(m.db.now()) {
-		m.end(rec)
-		return rec, nil
+	v, err := m.decodeBody(rec.Envelope.Model, rec.Envelope.Body)
+	rec.Value = v
+	if rec.Envelope.Expires != 0 && rec.Envelope.HasEnded(m.db.now()) {
+		m.end(&rec.Seen)
+		return nil
 	}
 	if wire.IsCorrupt(err) {
-		return m.damaged(id, r, err)
+		return m.damage(&rec.Seen, r, err)
 	}
-	return rec, m.failure(id, err)
+	return m.failure(id, err)
+}
+
+// decodeOne returns the record id as a get has answered. With an error that is no
+// ErrCorrupt there is none.
+func (m *model[T]) decodeOne(id string, r kv.Result) (*plug.Seen[T], error) {
+	var rec sighting[T]
+	err := m.decode(&rec, id, r)
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, err
+	}
+	return &rec.Seen, err
 }
 
 // end makes rec, which has expired, what it would be if it had been deleted.
@@ -124,16 +142,19 @@ func (m *model[T]) end(rec *plug.Seen[T]) {
 	rec.Envelope, rec.Value = env, nil
 }
 
-// damagedAhead is how far above the clock the rev of a damaged record is taken to be: a
-// record begins with the milliseconds of a clock, and each change adds one.
-const damagedAhead = 24 * time.Hour
+// unreadAhead is how far above the clock the rev of a record is taken to be that is damaged
+// or lost: a record begins with the milliseconds of a clock, and each change adds one.
+const unreadAhead = 24 * time.Hour
 
-// damaged returns the record id, of which err says that it cannot be read, and an
-// ErrCorrupt.
-func (m *model[T]) damaged(id string, r kv.Result, err error) (*plug.Seen[T], error) {
-	rec := &plug.Seen[T]{ID: id, Rev: uint64(m.db.now().Add(damagedAhead).UnixMilli()), Version: r.Version}
-	rec.Err = m.failure(id, wire.Corrupt(m.key(id), err))
-	return rec, rec.Err
+// revAbove returns a rev above all that a record may have had.
+func (m *model[T]) revAbove() uint64 { return uint64(m.db.now().Add(unreadAhead).UnixMilli()) }
+
+// damage makes rec a damaged record, of which err says that it cannot be read, and returns
+// an ErrCorrupt.
+func (m *model[T]) damage(rec *plug.Seen[T], r kv.Result, err error) error {
+	*rec = plug.Seen[T]{ID: rec.ID, Rev: m.revAbove(), Version: r.Version}
+	rec.Err = m.failure(rec.ID, wire.Corrupt(m.key(rec.ID), err))
+	return rec.Err
 }
 
 // decodeBody returns the record in a body that the given version of the model has

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -27,8 +31,9 @@ func (r *Records[T, K]) Last(ctx context.Context) (int64, error) {
 }
 
 // AcceptLoss makes the numbers that are still stored count as all that were ever
-// given. It is for a store that has lost the last of them, for which Last and
-// Create return an ErrLost. ErrBadOp if ids are not given in order.
+// given. It is for a store that has lost some of them, for which Last and Create may
+// return an ErrLost. DB.Accept does so for all models. ErrBadOp if ids are not given in
+// order.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error {
 	if err := r.m.db.Writable(); err != nil {
 		return r.m.failure("the last number", err)
@@ -36,11 +41,32 @@ func (r *Records[T, K]) AcceptLoss(ctx context.Context) error {
 	if r.m.numbers == nil {
 		return fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
 	}
-	_, err := kv.One(ctx, r.m.db.store, kv.OpDelete(r.m.numbers.Hint))
-	if errors.Is(err, kv.ErrNotFound) {
+	return r.m.acceptNumbers(ctx)
+}
+
+// acceptNumbers takes the numbers that the store has lost for lost. The last one that was
+// given is kept by a tombstone if need be; a build fills the gaps before it.
+func (m *model[T]) acceptNumbers(ctx context.Context) error {
+	if m.numbers == nil {
 		return nil
 	}
-	return err
+	tombstone := envelope.Envelope{Deleted: true, Model: m.version, Rev: m.revAbove()}
+	_, err := m.numbers.Accept(ctx, m.db.store, tombstone.Encode(nil))
+	return m.failure("the last number", err)
+}
+
+// fillGaps puts tombstones in the places of those of recs, whose ids are numbers, that are
+// gone: each was given, so the store has lost it. Their revs are above those of the entries
+// that are left of it.
+func (m *model[T]) fillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen[T]) error {
+	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen[T]) bool { return rec.Version != 0 })
+	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen[T]) error {
+		err := m.fence(ctx, s, rec, m.revAbove())
+		if errors.Is(err, kv.ErrConflict) {
+			return nil // It is there now.
+		}
+		return err
+	})...)
 }
 
 // createNext stores v under the next number. The calls of one process take turns,

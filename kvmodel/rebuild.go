@@ -20,8 +20,7 @@ import (
 
 // indexReady returns nil if index holds all records.
 func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
-	def := definition(index)
-	if missing, _, fresh := m.built.Known(); fresh && !slices.Contains(missing, def) {
+	if missing, _, fresh := m.built.Known(); fresh && !isAmong(index, missing) {
 		if m.built.IsDue() {
 			m.db.Soon(m.lookAtBuilt)
 		}
@@ -30,7 +29,7 @@ func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 	// Another process may have rebuilt it since.
 	missing, err := m.missing(ctx)
 	switch {
-	case err != nil || !slices.Contains(missing, def):
+	case err != nil || !isAmong(index, missing):
 		return err
 	case m.db.atomic != nil:
 		return m.awaitBuilt(ctx, index)

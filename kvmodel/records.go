@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/ringtree/ringtree/internal/numbering"
@@ -50,6 +51,11 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		gone:     schema.Gone,
 		ends:     schema.Expires != nil,
 	}
+	m.keys = []kv.Family{recordKey.Family(schema.Name)}
+	for i := range m.counters {
+		m.keys = append(m.keys, m.counters[i].keys())
+	}
+	m.keys = slices.Clip(m.keys)
 	if schema.History > 0 && schema.Expires != nil {
 		panic("kvmodel: " + schema.Name + " cannot have a history: its records expire")
 	}

@@ -32,6 +32,7 @@ func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T) error {
 		id:    r.text(v),
 		fresh: true,
 		peek:  given,
+		made:  !given,
 		apply: func(old *T) (*T, error) {
 			if old != nil {
 				return nil, kv.ErrExists

@@ -35,6 +35,9 @@ type edit[T any] struct {
 	// and the record is taken for absent. peek: it is then read beside A1.
 	fresh, peek bool
 
+	// made: the id was made for the new record.
+	made bool
+
 	// removes: the edit is a deletion, so A1 has no entries to make, and the
 	// line may be written earlier, beside A0, or later, beside A2.
 	removes bool

@@ -24,7 +24,7 @@ func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*plu
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	rec, err := m.decode(id, results[0])
+	rec, err := m.decodeOne(id, results[0])
 	if err != nil || results[1].Err != nil {
 		return rec, nil, 0, err
 	}

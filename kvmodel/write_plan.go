@@ -174,9 +174,10 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 	for i, index := range c.indexes {
 		was, is := old.places[i], places(index, p.value)
 		mv := &plug.Move{
-			ID: c.id, New: p.created && c.fresh && !c.peek, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl, Stands: stands, Ends: p.env.Ends(),
+			ID: c.id, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl, Stands: stands, Ends: p.env.Ends(),
 			Gained: plug.Without(is, was), Lost: plug.Without(was, is), Was: was, Is: is,
 			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began, Added: &c.added[i],
+			New: c.made && p.rec.Version == 0,
 		}
 		if extends || p.value != nil && c.ends && placesOf(c.touched, index.Name()) != nil {
 			// The entries of the record, or of an earlier try, may have another end.

@@ -80,11 +80,11 @@ func (c *change[T]) peekAt(s kv.Store, p *plan[T]) ([]kv.Result, error) {
 	if !c.peek || p.rec.Version != 0 {
 		return nil, nil
 	}
-	keys := []string{c.key(c.id)}
+	families := c.keys[:1]
 	if c.hasPlain() && c.db.atomic == nil {
-		keys = c.withCounters(keys, []string{c.id})
+		families = c.families()
 	}
-	return kv.GetAll(c.ctx, s, keys...)
+	return kv.GetEach(c.ctx, s, families, []string{c.id})
 }
 
 // isThere reports whether peekAt has found something.
@@ -96,7 +96,7 @@ func (c *change[T]) beaten(found []kv.Result) error {
 	if c.next != nil {
 		return errLost
 	}
-	rec, err := c.decode(c.id, found[0])
+	rec, err := c.decodeOne(c.id, found[0])
 	if err != nil {
 		return err
 	}

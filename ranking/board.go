@@ -35,7 +35,8 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 }
 
 // Page returns up to n records from the position of cursor, the first ones for an
-// empty cursor. It leaves out records that a keep rejects. Two trips.
+// empty cursor. It leaves out records that a keep rejects. Two trips; the first page takes one
+// if the records on it are those that this process has seen there last.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	return b.page(ctx, cursor, n, keep)
 }
@@ -64,8 +65,8 @@ type Table[T, S any] struct {
 	Next, Prev string
 }
 
-// Table returns what Page does, with the ranks of the records. Two trips, and now
-// and then a third if equal scores share a rank.
+// Table returns what Page does, with the ranks of the records, in as many trips, and now and
+// then one more if equal scores share a rank.
 func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
 	w := b.want(nil)
 	w.Placed = true

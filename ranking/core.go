@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -17,6 +18,7 @@ type core[T any] struct {
 	host    plug.Host[T]
 	reports *reporter
 	losses  losses
+	ahead   ahead.Memory // of first pages
 
 	name, def string
 	code      keytree.Code

@@ -95,11 +95,10 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error
 }
 
 // After follows on the boards that the record has left and on the one it is on, in all
-// periods that are kept. One that it has left may not have it yet. A new id has no count
-// that a board could show.
+// periods that are kept. One that it has left may not have it yet.
 func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.New && !f.scored {
-		return nil
+		return nil // Nobody has counted it, so it is on no board.
 	}
 	fence := keytree.FenceThere
 	if len(m.Lost) > 0 {

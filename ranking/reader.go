@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -17,8 +18,9 @@ type reader struct {
 	name    string // what errors begin with
 	listing string // what a cursor must belong to
 	between keytree.Between
-	down    bool // the highest score comes first
-	shared  bool // members with one score have one rank
+	down    bool          // the highest score comes first
+	shared  bool          // members with one score have one rank
+	ahead   *ahead.Memory // of first pages; nil: they are not remembered
 }
 
 // page returns up to n members from the position of cursor, and the cursors of
@@ -35,7 +37,13 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	l, err = r.tree.Page(ctx, r.db.Store(), r.between, r.down, at, n, w)
+	s := r.db.Store()
+	if r.ahead != nil && at == nil && r.between == (keytree.Between{}) && !w.Unverified {
+		first := r.ahead.Store(s, ahead.Look{Listing: r.listing, N: n})
+		defer first.Remember()
+		s = first
+	}
+	l, err = r.tree.Page(ctx, s, r.between, r.down, at, n, w)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
 }
 

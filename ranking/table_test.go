@@ -95,13 +95,16 @@ func TestBoard_Table_TakesNoMoreTripsThanThePage(t *testing.T) {
 	if _, err := a.Cheapest.Page(ctx, "", 20); err != nil {
 		t.Fatal(err)
 	}
-	metered, meter := kv.Metered(ctx)
-	table, err := a.Cheapest.Table(metered, "", 20)
-	if err != nil || len(table.Places) != 20 || table.Places[19].Rank != 20 || table.Len != 1000 {
-		t.Fatalf("table: %+v, %v", table, err)
-	}
-	if got := meter.Cost().Trips; got != 2 {
-		t.Errorf("%d trips, want 2", got)
+	// One as long as the page has the same records, which were read there just now.
+	for n, want := range map[int]int{20: 1, 19: 2} {
+		metered, meter := kv.Metered(ctx)
+		table, err := a.Cheapest.Table(metered, "", n)
+		if err != nil || len(table.Places) != n || table.Places[n-1].Rank != n || table.Len != 1000 {
+			t.Fatalf("table: %+v, %v", table, err)
+		}
+		if got := meter.Cost().Trips; got != want {
+			t.Errorf("%d rows: %d trips, want %d", n, got, want)
+		}
 	}
 }
 

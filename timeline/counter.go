@@ -90,7 +90,7 @@ func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 		return 0, err
 	}
 	i := g.segment(g.block(n) + 1)
-	return l.scanSome(ctx, s, g, i, i+1)
+	return l.scanSome(ctx, s, l.writes, i, i+1)
 }
 
 // errNoCounter: the counter is absent, or is not a number to go on from.

@@ -15,9 +15,6 @@ type cut struct {
 	body  string
 }
 
-// under returns the cut just below e.
-func under(e entry) cut { return cut{e.stamp, string(e.body)} }
-
 // over returns the cut just above e.
 func over(e entry) cut { return cut{e.stamp, string(e.body) + "\x00"} }
 
@@ -47,7 +44,11 @@ func (p position) encode() []byte {
 	if p.up {
 		way = 'u'
 	}
-	b := []byte{way}
+	size := 1 + len(p.mark)
+	for _, c := range p.cuts {
+		size += 2*binary.MaxVarintLen64 + len(c.body)
+	}
+	b := append(make([]byte, 0, size), way)
 	for _, c := range p.cuts {
 		b = binary.AppendUvarint(b, uint64(c.stamp))
 		b = wire.AppendText(b, c.body)

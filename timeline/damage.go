@@ -38,6 +38,7 @@ func withoutLost(entries []entry) []entry {
 // be read there.
 func decodeEntries(data []byte) []entry {
 	d := decoder{data: data, entries: make([]entry, 0, len(data)/24)}
+	d.starts = d.room[:0]
 	for d.at < len(data) {
 		e, rest, err := decodeEntry(data[d.at:])
 		switch {
@@ -64,6 +65,7 @@ type decoder struct {
 	sure   int   // up to here all is settled
 	kept   int   // how many of entries that is
 	starts []int // where the others begin
+	room   [8]int
 }
 
 // add adds e, which ends at next.
@@ -80,6 +82,11 @@ func (d *decoder) check(e entry, next int) {
 	first, fits := slices.BinarySearch(d.starts, from)
 	if !fits || from < d.sure || d.sum(from, d.at) != e.stamp {
 		d.skip()
+		return
+	}
+	if from == d.sure {
+		d.at = next
+		d.keep()
 		return
 	}
 	summed := slices.Clone(d.entries[d.kept+first:])

@@ -230,7 +230,13 @@ func (e *Events[T, V]) what(en entry) string {
 	return e.spec.Once(&ev)
 }
 
-func (e *Events[T, V]) failure(err error) error { return named(e.spec.Name, err) }
+// failure returns err, if there is one, with the name of the events.
+func (e *Events[T, V]) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", e.spec.Name, err)
+}
 
 // distinct returns the first n of entries that are about different things. The
 // entries are newest first.

@@ -269,7 +269,7 @@ func TestRing_ShardsAreOneTimeline(t *testing.T) {
 		for i := len(walked) - 1; i > 0; i-- {
 			wantIDs(t, fmt.Sprint("before page ", i), ids(walked[i-1].Items), listed(t, p.newest, walked[i].Prev, 20).Items)
 		}
-		if c := cost(t, readPage(20), p); c.Trips != 2 {
+		if c := cost(t, readPage(20), p); c.Trips != 1 {
 			t.Errorf("a page of four shards: %v", c)
 		}
 	})
@@ -293,7 +293,7 @@ func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 		l := listed(t, feed, "", 20)
 		wantIDs(t, "the newest of two", want[:20], l.Items)
 		wantIDs(t, "and on", want[20:40], listed(t, p.byAuthor.Of("nobody", "cid", "ann", "ann"), l.Next, 20).Items)
-		if c := cost(t, func(p *pages) error { _, err := feed.Page(ctx, "", 20); return err }, p); c.Trips != 2 {
+		if c := cost(t, func(p *pages) error { _, err := feed.Page(ctx, "", 20); return err }, p); c.Trips != 1 {
 			t.Errorf("a feed of three: %v", c)
 		}
 		var many []string
@@ -355,8 +355,12 @@ func constantSpace(t *testing.T, s kv.Store, shape timeline.Shape) {
 	for lap := 5; lap < 10; lap++ {
 		most = max(most, after[lap])
 	}
-	if after[99] > most*5/4 {
-		t.Errorf("%d bytes after 100 laps, at most %d after 5 to 10", after[99], most)
+	least := after[99]
+	for lap := 95; lap < 99; lap++ {
+		least = min(least, after[lap]) // On a busy machine a trim may wait for the next lap.
+	}
+	if least > most*5/4 {
+		t.Errorf("%d bytes after 100 laps, at most %d after 5 to 10", least, most)
 	}
 }
 

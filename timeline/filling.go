@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
@@ -22,7 +23,7 @@ type filling[T any] struct {
 }
 
 func newFilling[T any](c *core[T], m *merge) *filling[T] {
-	return &filling[T]{core: c, merge: m, loaded: make(map[string]*plug.Seen[T])}
+	return &filling[T]{core: c, merge: m}
 }
 
 // fill returns the next n records. It moves the cuts past all entries it has looked
@@ -37,7 +38,7 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 		if err := f.load(ctx, items); err != nil {
 			return nil, err
 		}
-		found = append(found, f.pick(items, n-len(found))...)
+		found = f.pick(found, items, n)
 		if len(items) == 0 {
 			f.merge.skip()
 			break
@@ -75,10 +76,14 @@ const maxAsked = 80
 // load reads, in one trip, the records of items that are not known. An id that was purged
 // has none.
 func (f *filling[T]) load(ctx context.Context, items []item) error {
-	var ids []string
+	if f.loaded == nil {
+		f.loaded = make(map[string]*plug.Seen[T], len(items))
+	}
+	ids := make([]string, 0, len(items))
+	var nobody plug.Seen[T]
 	for _, it := range items {
-		if id := string(it.body); f.loaded[id] == nil {
-			f.loaded[id] = &plug.Seen[T]{}
+		if id := it.what; f.loaded[id] == nil {
+			f.loaded[id] = &nobody
 			if id != "" {
 				ids = append(ids, id)
 			}
@@ -87,25 +92,25 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	recs, err := f.core.host.See(ctx, f.core.db.Store(), ids...)
+	recs, err := f.core.host.SeeMarks(ctx, ahead.Then(f.merge.store), ids...)
 	for i, rec := range recs {
 		f.loaded[ids[i]] = rec
 	}
 	return err
 }
 
-// pick returns the first n records that stand where items do, and moves the cuts past
-// the items it has looked at.
-func (f *filling[T]) pick(items []item, n int) []*T {
-	var found []*T
+// pick appends records that stand where items do to found until there are n, and moves
+// the cuts past the items it has looked at.
+func (f *filling[T]) pick(found []*T, items []item, n int) []*T {
+	found = slices.Grow(found, min(len(items), n-len(found)))
 	for _, it := range items {
 		if len(found) == n {
 			break
 		}
-		it.reader.pass(it.entry)
+		it.reader.pass(it)
 		f.passed++
-		if rec := f.loaded[string(it.body)]; f.stands(rec, it) && f.keeps(rec.Value) {
-			found = append(found, rec.Value)
+		if f.stands(it) && f.keeps(f.loaded[it.what].Value) {
+			found = append(found, f.loaded[it.what].Value)
 		}
 	}
 	return found
@@ -114,17 +119,18 @@ func (f *filling[T]) pick(items []item, n int) []*T {
 // passStale moves the cuts past the stale items at the beginning.
 func (f *filling[T]) passStale(items []item) {
 	for _, it := range items {
-		if f.stands(f.loaded[string(it.body)], it) {
+		if f.stands(it) {
 			return
 		}
-		it.reader.pass(it.entry)
+		it.reader.pass(it)
 	}
 }
 
-// stands reports whether rec stands where it does: it is not stale.
-func (f *filling[T]) stands(rec *plug.Seen[T], it item) bool {
-	l, stamp := f.core.stand(rec)
-	return l != nil && stamp == it.stamp && l.base == it.reader.base
+// stands reports whether its record, which was loaded, stands where it does: it is not
+// stale.
+func (f *filling[T]) stands(it item) bool {
+	rec := f.loaded[it.what]
+	return decodeMark(rec.Mark).stamp == it.stamp && f.core.belongs(rec, it.reader.laneName)
 }
 
 func (f *filling[T]) keeps(rec *T) bool {

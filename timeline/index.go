@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -29,6 +30,7 @@ type core[T any] struct {
 	idText func(*T) string
 	sorted int // how many standings a build keeps in memory
 	*process
+	ahead ahead.Memory // of the newest pages
 
 	met     owners      // that a rebuild has come across
 	settled atomic.Bool // some number was taken when the timeline held all records
@@ -85,7 +87,9 @@ func (c *core[T]) shard(owner string, i int) *lane {
 	if c.shards > 1 {
 		base += "#" + strconv.Itoa(i)
 	}
-	return newLane(c.process, base, c.shapes())
+	l := newLane(c.process, base, c.shapes())
+	l.laneName = laneName{owner, i}
+	return l
 }
 
 // shapes returns the shapes that the rings have by what is known of the built item.
@@ -124,6 +128,25 @@ func (c *core[T]) Places(rec *T) []string {
 		return nil
 	}
 	return []string{owner + "#" + digest(value)}
+}
+
+// belongs reports whether rec belongs in the lane. It says what Places do, in the time that
+// a page has for each record.
+func (c *core[T]) belongs(rec *plug.Seen[T], in laneName) bool {
+	v := rec.Value
+	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
+		return false
+	}
+	owner, ok := c.owner(v)
+	return ok && owner == in.owner && c.shardOf(rec.ID) == in.shard
+}
+
+// holds reports whether rec has a value.
+func (c *core[T]) holds(rec *T) bool {
+	if c.spec.Holds != nil {
+		return c.spec.Holds(rec)
+	}
+	return c.spec.Value(rec) != ""
 }
 
 // stand returns the lane that rec stands in, nil if there is none, and its stamp.
@@ -316,14 +339,12 @@ func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]s
 	return []string{fmt.Sprintf("%s.%s: %s has the stamp %d but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
 }
 
-func (c *core[T]) failure(err error) error { return named(c.host.Model()+"."+c.spec.Name, err) }
-
-// named returns err, if there is one, with the name of what it is about.
-func named(name string, err error) error {
+// failure returns err, if there is one, with the name of the timeline.
+func (c *core[T]) failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
 }
 
 // unowned is the index of a timeline that all records share. In which ring a change

@@ -17,6 +17,7 @@ type lane struct {
 	*knowledge
 	base       string // what its keys begin with
 	counterKey string // its key
+	laneName
 	shapes
 }
 
@@ -38,22 +39,24 @@ func (l *lane) key(g shape, segment int64) string {
 
 // segment is what was read of a key.
 type segment struct {
+	segmentRef
 	key     string
 	version kv.Version // 0 if the key is absent
 	bytes   int        // of the value
 	entries []entry
 }
 
-// decode returns the segment i of g that a get answered, without entries that do
+// decode returns the segment at, which a get of key answered, without entries that do
 // not belong there.
-func (l *lane) decode(g shape, i int64, r kv.Result) (segment, error) {
-	seg := segment{key: l.key(g, i)}
+func (l *lane) decode(at segmentRef, key string, r kv.Result) (segment, error) {
+	seg := segment{segmentRef: at, key: key}
 	all, err := decodeKey(seg.key, r)
 	if err != nil {
 		return seg, err
 	}
+	g := l.all[at.shape]
 	seg.version, seg.bytes = r.Version, len(r.Value)
-	seg.entries = slices.DeleteFunc(all, func(e entry) bool { return !e.lost() && g.segment(g.block(e.stamp)) != i })
+	seg.entries = slices.DeleteFunc(all, func(e entry) bool { return !e.lost() && g.segment(g.block(e.stamp)) != at.segment })
 	return seg, nil
 }
 
@@ -62,9 +65,9 @@ const atOnce = 128
 
 // scan returns the highest stamp in all segments of the lane.
 func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
-	for _, g := range l.all {
+	for k, g := range l.all {
 		for first := int64(0); first < g.blocks; first += atOnce {
-			high, err := l.scanSome(ctx, s, g, first, min(first+atOnce, g.blocks))
+			high, err := l.scanSome(ctx, s, k, first, min(first+atOnce, g.blocks))
 			if err != nil {
 				return 0, err
 			}
@@ -74,17 +77,18 @@ func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
 	return top, nil
 }
 
-func (l *lane) scanSome(ctx context.Context, s kv.Store, g shape, first, end int64) (top int64, err error) {
+// scanSome is scan for some segments of the kth shape.
+func (l *lane) scanSome(ctx context.Context, s kv.Store, k int, first, end int64) (top int64, err error) {
 	var keys []string
 	for i := first; i < end; i++ {
-		keys = append(keys, l.key(g, i))
+		keys = append(keys, l.key(l.all[k], i))
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return 0, err
 	}
 	for i, r := range results {
-		seg, err := l.decode(g, first+int64(i), r)
+		seg, err := l.decode(segmentRef{k, first + int64(i)}, keys[i], r)
 		if err != nil {
 			return 0, err
 		}
@@ -153,11 +157,11 @@ func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string, lastin
 	if n < l.shape().oldest(count) {
 		return true, count, nil
 	}
-	for i, g := range l.all {
-		if lasting && !l.lasts[i] {
+	for k, g := range l.all {
+		if lasting && !l.lasts[k] {
 			continue
 		}
-		seg, err := l.decode(g, g.segment(g.block(n)), results[1+i])
+		seg, err := l.decode(segmentRef{k, g.segment(g.block(n))}, keys[1+k], results[1+k])
 		if err != nil {
 			return false, count, err
 		}

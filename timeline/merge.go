@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -18,7 +19,9 @@ type merge struct {
 
 	// what returns what an entry is about. Of two entries about the same, one is
 	// enough.
-	what func(entry) string
+	what  func(entry) string
+	texts strings.Builder // of the bodies of entries
+	n     int             // how many entries are wanted
 }
 
 // segmentTrips bounds how many trips one call makes for segments.
@@ -27,7 +30,8 @@ const segmentTrips = 7
 // newMerge returns a merge of lanes that first reads n entries, and some more since
 // entries may be stale. from is nil or has a cut for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
-	m := &merge{store: s, trips: segmentTrips, what: func(e entry) string { return string(e.body) }}
+	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, 0, len(lanes))}
+	m.what = m.text
 	for i, l := range lanes {
 		var c *cut
 		if from != nil {
@@ -55,15 +59,23 @@ const few = 4
 func (m *merge) damage() error {
 	var keys []string
 	for _, r := range m.readers {
-		for _, segments := range r.read {
-			for _, seg := range segments {
-				if isDamaged(seg.entries) {
-					keys = append(keys, seg.key)
-				}
+		for _, seg := range r.read {
+			if isDamaged(seg.entries) {
+				keys = append(keys, seg.key)
 			}
 		}
 	}
 	return damageOf(keys)
+}
+
+// text returns the body of e: the text of an id. All share memory.
+func (m *merge) text(e entry) string {
+	if m.texts.Cap() == 0 {
+		m.texts.Grow(m.n * (len(e.body) + 1))
+	}
+	begin := m.texts.Len()
+	m.texts.Write(e.body)
+	return m.texts.String()[begin:]
 }
 
 func (m *merge) open(ctx context.Context) error {
@@ -73,12 +85,16 @@ func (m *merge) open(ctx context.Context) error {
 // each runs step for all readers, side by side.
 func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, context.Context, kv.Store) error) error {
 	m.trips--
+	if len(readers) == 1 {
+		return step(readers[0], ctx, m.store)
+	}
 	return cmp.Or(kv.Each(ctx, m.store, readers, func(s kv.Store, _ int, r *reader) error { return step(r, ctx, s) })...)
 }
 
-// An item is an entry with the reader that it is from.
+// An item is an entry with what it is about and the reader that it is from.
 type item struct {
 	entry
+	what   string
 	reader *reader
 }
 
@@ -106,20 +122,22 @@ func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []
 			short = append(short, r)
 		}
 	}
-	fresh := make(map[string]bool)
+	items = make([]item, 0, n)
+	fresh := make(map[string]bool, n)
 	for len(short) == 0 {
 		i := m.next(queues)
 		if i < 0 {
 			return items, nil, false
 		}
 		e := queues[i].entries[0]
-		if what := m.what(e); !fresh[what] && !known(what) {
+		what := m.what(e)
+		if !fresh[what] && !known(what) {
 			if len(fresh) == n {
 				return items, nil, true
 			}
 			fresh[what] = true
 		}
-		items = append(items, item{e, m.readers[i]})
+		items = append(items, item{e, what, m.readers[i]})
 		if queues[i].entries = queues[i].entries[1:]; len(queues[i].entries) == 0 && !queues[i].ended {
 			short = append(short, m.readers[i])
 		}
@@ -164,7 +182,7 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 			entries, _ := r.visible()
 			for _, e := range entries {
 				if !cuts[i].isOver(e) {
-					found = append(found, item{e, r})
+					found = append(found, item{e, m.text(e), r})
 				}
 			}
 			if reach, ended := r.reach(); !ended && reach > cuts[i].stamp {

@@ -51,7 +51,7 @@ func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
 	if err != nil {
 		return nil, r.core.failure(err)
 	}
-	f := newFilling(r.core, nil)
+	f := newFilling(r.core, &merge{store: r.core.db.Store()})
 	for some := range slices.Chunk(shown(readers), recordsAtOnce) {
 		if err := f.load(ctx, some); err != nil {
 			return nil, r.core.failure(err)
@@ -59,7 +59,7 @@ func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
 	}
 	pictures := make([]Picture, len(readers))
 	for i, v := range readers {
-		pictures[i] = v.picture(func(it item) bool { return f.stands(f.loaded[string(it.body)], it) })
+		pictures[i] = v.picture(func(it item) bool { return f.stands(it) })
 	}
 	return pictures, nil
 }
@@ -83,7 +83,7 @@ func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 		}
 		counter = false
 	}
-	r.from = &cut{stamp: r.top + 1}
+	r.moveTo(cut{stamp: r.top + 1})
 	return nil
 }
 
@@ -92,7 +92,7 @@ func shown(readers []*reader) (items []item) {
 	for _, r := range readers {
 		entries, _ := r.visible()
 		for _, e := range entries {
-			items = append(items, item{e, r})
+			items = append(items, item{e, string(e.body), r})
 		}
 	}
 	return items
@@ -122,7 +122,10 @@ func (r *reader) picture(stands func(item) bool) Picture {
 
 // segment returns the segment i with no slot in use.
 func (r *reader) segment(i int64) Segment {
-	g, read := r.shape(), r.read[r.writes][i]
+	g, read := r.shape(), segment{}
+	if there := r.has(segmentRef{r.writes, i}); there != nil {
+		read = *there
+	}
 	newest := g.block(r.top)
 	block := newest - (newest-i+g.blocks)%g.blocks
 	if block < 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -16,11 +17,13 @@ type reader struct {
 	*lane
 	up   bool
 	from *cut  // nil: the newest end
+	at   cut   // what from points to once the reader has moved
 	step int64 // how many blocks to read next
 
-	counter int64               // the counter's number, or absent or poisoned
-	top     int64               // the highest stamp known or seen
-	read    []map[int64]segment // by shape, and by the segment's number
+	counter int64 // the counter's number, or absent or poisoned
+	top     int64 // the highest stamp known or seen
+	read    []segment
+	ordered []entry // of all segments read that may be shown, each once, in the order of the way
 }
 
 // A segmentRef says which segment: its shape, and its number there.
@@ -34,11 +37,17 @@ type segmentRef struct {
 func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
 	r := &reader{lane: l, up: up, from: from}
 	r.plan(ahead)
-	r.read = make([]map[int64]segment, len(l.all))
-	for i := range r.read {
-		r.read[i] = make(map[int64]segment)
-	}
 	return r
+}
+
+// has returns what was read of a segment, nil if it was not.
+func (r *reader) has(at segmentRef) *segment {
+	for i := range r.read {
+		if r.read[i].segmentRef == at {
+			return &r.read[i]
+		}
+	}
+	return nil
 }
 
 // plan makes open read the newest block and those before it that hold ahead stamps.
@@ -113,10 +122,12 @@ func (r *reader) settle(ctx context.Context, s kv.Store) error {
 	r.learn(r.top)
 	r.mend()
 	if r.from == nil {
-		r.from = &cut{stamp: r.top + 1}
+		r.moveTo(cut{stamp: r.top + 1})
 	}
 	return nil
 }
+
+func (r *reader) moveTo(c cut) { r.at, r.from = c, &r.at }
 
 // search reads the ring if there is no counter to say which block is the newest. A
 // ring whose first segments are absent was never written to.
@@ -159,8 +170,8 @@ func (r *reader) rest() []segmentRef {
 	var refs []segmentRef
 	for k, g := range r.all {
 		for i := int64(0); i < g.blocks && len(refs) < atOnce; i++ {
-			if _, ok := r.read[k][i]; !ok {
-				refs = append(refs, segmentRef{k, i})
+			if at := (segmentRef{k, i}); r.has(at) == nil {
+				refs = append(refs, at)
 			}
 		}
 	}
@@ -173,9 +184,8 @@ func (r *reader) ahead(n int64) []segmentRef {
 	for k, g := range r.all {
 		b, end, step := r.way(k)
 		for found := int64(0); found < n && (end-b)*step >= 0; b += step {
-			i := g.segment(b)
-			if _, ok := r.read[k][i]; !ok {
-				refs = append(refs, segmentRef{k, i})
+			if at := (segmentRef{k, g.segment(b)}); r.has(at) == nil {
+				refs = append(refs, at)
 				found++
 			}
 		}
@@ -209,7 +219,7 @@ func (r *reader) way(k int) (first, last, step int64) {
 
 // fetch reads segments, and the counter if it is wanted, in one trip.
 func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, counter bool) error {
-	var keys []string
+	keys := make([]string, 0, len(refs)+1)
 	for _, at := range refs {
 		keys = append(keys, r.key(r.all[at.shape], at.segment))
 	}
@@ -225,14 +235,42 @@ func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, count
 		r.top = max(r.top, r.counter)
 	}
 	for i, at := range refs {
-		seg, err := r.decode(r.all[at.shape], at.segment, results[i])
+		seg, err := r.decode(at, keys[i], results[i])
 		if err != nil {
 			return err
 		}
-		r.read[at.shape][at.segment] = seg
+		r.read = append(r.read, seg)
 		r.top = max(r.top, highest(seg.entries))
 	}
+	r.order()
 	return nil
+}
+
+// order puts what may be shown of all that was read into the order of the way.
+func (r *reader) order() {
+	n := 0
+	for _, seg := range r.read {
+		n += len(seg.entries)
+	}
+	r.ordered = make([]entry, 0, n)
+	for _, seg := range r.read {
+		oldest, begin := r.oldest(seg.shape), len(r.ordered)
+		for _, e := range seg.entries {
+			if e.stamp >= oldest {
+				r.ordered = append(r.ordered, e)
+			}
+		}
+		if !r.up {
+			slices.Reverse(r.ordered[begin:]) // So that little is left to sort.
+		}
+	}
+	slices.SortFunc(r.ordered, func(a, b entry) int {
+		if r.up {
+			return a.compare(b)
+		}
+		return b.compare(a)
+	})
+	r.ordered = slices.CompactFunc(r.ordered, func(a, b entry) bool { return a.compare(b) == 0 })
 }
 
 // mend does, after the reply, what readers do for writers: it raises a counter that
@@ -242,9 +280,8 @@ func (r *reader) mend() {
 		r.db.Soon(func(ctx context.Context) error { return r.raise(ctx, r.db.Store(), top) })
 	}
 	g := r.shape()
-	for i := range g.blocks {
-		seg, ok := r.read[r.writes][i]
-		if !ok || int64(len(seg.entries)) <= 2*g.width {
+	for _, seg := range r.read {
+		if seg.shape != r.writes || int64(len(seg.entries)) <= 2*g.width {
 			continue
 		}
 		newest, old := g.block(highest(seg.entries)), int64(0)
@@ -269,7 +306,7 @@ func (r *reader) reach() (stamp int64, ended bool) {
 	for k, g := range r.all {
 		b, end, step := r.way(k)
 		for ; (end-b)*step >= 0; b += step {
-			if _, ok := r.read[k][g.segment(b)]; !ok {
+			if r.has(segmentRef{k, g.segment(b)}) == nil {
 				break
 			}
 		}
@@ -290,40 +327,24 @@ func (r *reader) reach() (stamp int64, ended bool) {
 // reports that there are none beyond them.
 func (r *reader) visible() (entries []entry, ended bool) {
 	reach, ended := r.reach()
-	for k, g := range r.all {
-		oldest := r.oldest(k)
-		for i := range g.blocks {
-			for _, e := range r.read[k][i].entries {
-				if e.stamp >= oldest && r.shows(e, reach) {
-					entries = append(entries, e)
-				}
-			}
-		}
-	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		if r.up {
-			return a.compare(b)
-		}
-		return b.compare(a)
-	})
-	same := func(a, b entry) bool { return a.compare(b) == 0 }
-	return slices.CompactFunc(entries, same), ended
+	first := r.find(func(e entry) bool { return r.from.isOver(e) != r.up })
+	end := r.find(func(e entry) bool { return !r.up && e.stamp < reach || r.up && e.stamp > reach })
+	return r.ordered[first:max(first, end)], ended
 }
 
-func (r *reader) shows(e entry, reach int64) bool {
-	if r.up {
-		return !r.from.isOver(e) && e.stamp <= reach
-	}
-	return r.from.isOver(e) && e.stamp >= reach
+// find returns how many entries stand before those of which behind is true: all from one
+// on, in the order of the way.
+func (r *reader) find(behind func(entry) bool) int {
+	return sort.Search(len(r.ordered), func(i int) bool { return behind(r.ordered[i]) })
 }
 
-// pass moves the cut past e.
-func (r *reader) pass(e entry) {
-	c := under(e)
+// pass moves the cut past it, which is a record's.
+func (r *reader) pass(it item) {
 	if r.up {
-		c = over(e)
+		r.moveTo(over(it.entry))
+		return
 	}
-	r.from = &c
+	r.moveTo(cut{it.stamp, it.what}) // That is just below it.
 }
 
 // skip moves the cut to where the reader has read to, if it shows nothing.
@@ -336,5 +357,5 @@ func (r *reader) skip() {
 	if r.up {
 		c.stamp++
 	}
-	r.from = &c
+	r.moveTo(c)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -20,6 +21,7 @@ type Spec[T any] struct {
 	// Value returns a text whose change moves a record to the newest end; it
 	// usually calls Text. A record whose text is empty is not in the timeline.
 	Value func(*T) string
+	Holds func(*T) bool // reports whether that text is not empty; nil: Value is asked
 	If    func(*T) bool // which records the timeline holds; nil: all
 
 	// Order returns the field if its values are in the order in which Rebuild is to enter
@@ -74,8 +76,9 @@ func (c *core[T]) ring(owners ...string) *Ring[T] {
 }
 
 // Page returns n records from the cursor on, newest first, or from the newest if the
-// cursor is empty. It takes two trips, three the first time in a process, and one
-// more where records were deleted or left out. It stops at five trips for records
+// cursor is empty. The newest page takes one trip where nothing is new since the process
+// has read it last, and otherwise two. Any other page takes two, the first in a process
+// three, and one that leaves records out one more. It stops at five trips for records
 // and seven for segments; then the page is short, and Next goes on.
 //
 // If a part of the ring is damaged, Page returns what it has read and an ErrCorrupt. A
@@ -115,13 +118,23 @@ type page[T any] struct {
 
 // page returns the n records from p on.
 func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) bool) (page[T], error) {
-	m, err := r.open(ctx, p.up, p.cuts, n)
+	lanes, err := r.ready(ctx)
 	if err != nil {
 		return page[T]{}, err
 	}
-	start := m.cuts()
+	s := r.core.db.Store()
+	if p.cuts == nil {
+		newest := r.core.ahead.Store(s, ahead.Look{Listing: r.name, N: n})
+		defer newest.Remember()
+		s = newest
+	}
+	m := newMerge(s, lanes, p.up, p.cuts, n)
+	if err := m.open(ctx); err != nil {
+		return page[T]{}, r.core.failure(err)
+	}
 	f := newFilling(r.core, m)
 	f.keep, f.deep = keep, p.cuts != nil
+	start := m.cuts()
 	items, err := f.fill(ctx, n)
 	if err != nil {
 		return page[T]{}, r.core.failure(err)

@@ -64,7 +64,7 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 	}
 	n := 0
 	for _, it := range items {
-		if f.stands(f.loaded[string(it.body)], it) {
+		if f.stands(it) {
 			n++
 		}
 	}

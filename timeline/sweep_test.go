@@ -156,8 +156,10 @@ func (b *ledger) check(sim *kvtest.Sim, l *lane, whole bool) {
 	bodies := slices.Sorted(maps.Keys(b.acked))
 	for _, body := range bodies {
 		n := b.acked[body]
-		r, _ := kv.One(ctx, sim.Store(), kv.OpGet(l.key(g, g.segment(g.block(n)))))
-		seg, err := l.decode(g, g.segment(g.block(n)), r)
+		at := segmentRef{l.writes, g.segment(g.block(n))}
+		key := l.key(g, at.segment)
+		r, _ := kv.One(ctx, sim.Store(), kv.OpGet(key))
+		seg, err := l.decode(at, key, r)
 		must(t, err)
 		there := slices.ContainsFunc(seg.entries, func(e entry) bool { return e.stamp == n && string(e.body) == body })
 		if !there && g.block(highest(seg.entries)) <= g.block(n) {

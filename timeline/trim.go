@@ -44,11 +44,12 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 // is a number that the caller knows was handed out. A higher one in the segment is
 // compared with the counter, which may have gone back. This is T1 and T2.
 func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
-	results, err := kv.GetAll(ctx, s, l.key(l.shape(), i), l.counterKey)
+	key := l.key(l.shape(), i)
+	results, err := kv.GetAll(ctx, s, key, l.counterKey)
 	if err != nil {
 		return err
 	}
-	seg, err := l.decode(l.shape(), i, results[0])
+	seg, err := l.decode(segmentRef{l.writes, i}, key, results[0])
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Members holds the Member records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Members struct {
 	*kvmodel.Records[Member, string]
 
@@ -42,6 +42,7 @@ func NewMembers(db *kvmodel.DB) *Members {
 		Newest: timeline.NewRing(r, timeline.Spec[Member]{
 			Name: "Newest", Def: "timeline Joined",
 			Value: func(m *Member) string { return timeline.Text(m.Joined) },
+			Holds: func(m *Member) bool { return !m.Joined.IsZero() },
 			Order: func(m *Member) any { return m.Joined },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}),
@@ -120,7 +121,7 @@ func memberFields(name []byte) (codec.Fields, bool) {
 
 // Pages holds the Page records of a database and the indexes kept over them.
 // Indexes hold the Pages that are Live, unless their line says otherwise.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Pages struct {
 	*kvmodel.Records[Page, string]
 
@@ -176,13 +177,15 @@ func NewPages(db *kvmodel.DB) *Pages {
 		}),
 		Newest: timeline.NewRing(r, timeline.Spec[Page]{
 			Name: "Newest", Def: "timeline Published if Live",
-			Value: func(p *Page) string { return timeline.Text(p.Published) }, If: (*Page).Live,
+			Value: func(p *Page) string { return timeline.Text(p.Published) },
+			Holds: func(p *Page) bool { return !p.Published.IsZero() }, If: (*Page).Live,
 			Order: func(p *Page) any { return p.Published },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}),
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Page]{
 			Name: "NewestByAuthor", Def: "timeline Published by Author string if Live",
-			Value: func(p *Page) string { return timeline.Text(p.Published) }, If: (*Page).Live,
+			Value: func(p *Page) string { return timeline.Text(p.Published) },
+			Holds: func(p *Page) bool { return !p.Published.IsZero() }, If: (*Page).Live,
 			Order: func(p *Page) any { return p.Published },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}, kvmodel.StringKey[string](), func(p *Page) string { return p.Author }),
@@ -273,7 +276,7 @@ func pageFields(name []byte) (codec.Fields, bool) {
 }
 
 // Comments holds the Comment records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Comments struct {
 	*kvmodel.Records[Comment, string]
 
@@ -299,6 +302,7 @@ func NewComments(db *kvmodel.DB) *Comments {
 		NewestByPage: timeline.NewRings(r, timeline.Spec[Comment]{
 			Name: "NewestByPage", Def: "timeline At by Page string",
 			Value: func(c *Comment) string { return timeline.Text(c.At) },
+			Holds: func(c *Comment) bool { return !c.At.IsZero() },
 			Order: func(c *Comment) any { return c.At },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}, kvmodel.StringKey[string](), func(c *Comment) string { return c.Page }),
@@ -362,7 +366,7 @@ func commentFields(name []byte) (codec.Fields, bool) {
 }
 
 // Topics holds the Topic records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Topics struct {
 	*kvmodel.Records[Topic, string]
 
@@ -443,7 +447,7 @@ func topicFields(name []byte) (codec.Fields, bool) {
 }
 
 // Follows holds the Follow records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Follows struct {
 	*kvmodel.Records[Follow, FollowID]
 
@@ -533,7 +537,7 @@ func followFields(name []byte) (codec.Fields, bool) {
 }
 
 // Interests holds the Interest records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Interests struct {
 	*kvmodel.Records[Interest, InterestID]
 

@@ -25,6 +25,11 @@ type Envelope struct {
 	Marks   []mark
 	Lost    []Touched // of a deleted record: places that may still name it
 	Body    []byte
+
+	room struct { // for what most records have
+		tries [keptTries]Try
+		marks [3]mark
+	}
 }
 
 // Try is one change of a record. After an unclear answer it shows whether a change
@@ -35,10 +40,7 @@ type Try struct {
 }
 
 // mark is what one index keeps in the record.
-type mark struct {
-	index string
-	value []byte
-}
+type mark struct{ index, value []byte }
 
 // Touched is the places of one index that a change concerns.
 type Touched struct {
@@ -116,7 +118,7 @@ func (e *Envelope) Mark(index string) []byte {
 		return nil
 	}
 	for _, m := range e.Marks {
-		if m.index == index {
+		if string(m.index) == index {
 			return m.value
 		}
 	}
@@ -125,25 +127,38 @@ func (e *Envelope) Mark(index string) []byte {
 
 // SetMark makes value what index keeps in the record.
 func (e *Envelope) SetMark(index string, value []byte) {
-	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return m.index == index })
-	e.Marks = append(e.Marks, mark{index, value})
+	for i := range e.Marks {
+		if string(e.Marks[i].index) == index {
+			e.Marks[i].value = value
+			return
+		}
+	}
+	e.Marks = append(e.Marks, mark{[]byte(index), value})
 }
 
 // DropMark removes what index keeps in the record, and reports whether there was anything.
 func (e *Envelope) DropMark(index string) bool {
 	before := len(e.Marks)
-	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return m.index == index })
+	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return string(m.index) == index })
 	return len(e.Marks) < before
 }
 
 // AddTry returns old's tries followed by this change, the last few of them.
 func AddTry(old *Envelope, rev, nonce uint64) []Try {
-	var tries []Try
+	tries := make([]Try, 0, keptTries)
 	if old != nil {
-		tries = slices.Clone(old.Tries)
+		tries = append(tries, old.Tries[max(0, len(old.Tries)-keptTries+1):]...)
 	}
-	tries = append(tries, Try{rev, nonce})
-	return tries[max(0, len(tries)-keptTries):]
+	return append(tries, Try{rev, nonce})
+}
+
+// most returns at least how many bytes e has when it is encoded, but for its lost places.
+func (e *Envelope) most() int {
+	most := 64 + len(e.Tries)*(binary.MaxVarintLen64+8) + len(e.Body)
+	for _, m := range e.Marks {
+		most += 2*binary.MaxVarintLen32 + len(m.index) + len(m.value)
+	}
+	return most
 }
 
 // Encode appends e to dst.
@@ -153,6 +168,7 @@ func (e *Envelope) Encode(dst []byte) []byte {
 		state = stateDeleted
 	}
 	begin := len(dst)
+	dst = slices.Grow(dst, e.most())
 	dst = append(dst, envelopeFormat, state)
 	dst = binary.AppendUvarint(dst, uint64(e.Model))
 	dst = binary.AppendUvarint(dst, e.Rev)
@@ -166,7 +182,7 @@ func (e *Envelope) Encode(dst []byte) []byte {
 	dst, sum := appendSum(dst, e.Rev)
 	for _, m := range e.Marks {
 		dst = wire.AppendText(dst, m.index)
-		dst = wire.AppendText(dst, string(m.value))
+		dst = wire.AppendText(dst, m.value)
 	}
 	dst = AppendTouched(dst, e.Lost)
 	dst = append(dst, e.Body...)
@@ -177,12 +193,22 @@ func (e *Envelope) Encode(dst []byte) []byte {
 // Decode returns the envelope in data, whose bytes it keeps. It checks every
 // number of things against the bytes that remain.
 func Decode(data []byte) (*Envelope, error) {
+	e := new(Envelope)
+	if err := e.Decode(data); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Decode makes e, which is empty, the envelope in data, as the function of that name does.
+// After an error e means nothing.
+func (e *Envelope) Decode(data []byte) error {
 	r := wire.Reader{Rest: data}
 	if format := r.Byte(); r.Err == nil && format != envelopeFormat {
-		return nil, fmt.Errorf("%w: record format %#02x, not %#02x", codec.ErrCorrupt, format, envelopeFormat)
+		return fmt.Errorf("%w: record format %#02x, not %#02x", codec.ErrCorrupt, format, envelopeFormat)
 	}
 	state := r.Byte()
-	e := &Envelope{Deleted: state == stateDeleted}
+	e.Deleted = state == stateDeleted
 	if r.Err == nil && state != stateLive && state != stateDeleted {
 		r.Fail("state")
 	}
@@ -191,32 +217,35 @@ func Decode(data []byte) (*Envelope, error) {
 	e.Rev = r.Number("rev", MaxRev)
 	revEnd := len(data) - len(r.Rest)
 	e.Expires = int64(r.Number("expiry", 1<<62))
+	e.Tries = e.room.tries[:0]
 	for range r.Few("tries", 9, keptTries) {
 		back := r.Number("try", e.Rev)
 		e.Tries = append(e.Tries, Try{e.Rev - back, r.Uint64()})
 	}
-	marks := r.Few("marks", 3, 1+MaxIndexes)
-	e.Marks = make([]mark, 0, marks)
-	var sum *sum
-	for i := range marks {
-		index, value := r.Name("mark"), r.Text("mark")
-		if i == 0 && index == sumMark {
-			sum = readSum(&r, value, len(data)-len(r.Rest))
+	e.Marks = e.room.marks[:0]
+	var sum sum
+	for i := range r.Few("marks", 3, 1+MaxIndexes) {
+		m := mark{r.Bytes("mark"), r.Bytes("mark")}
+		if len(m.index) == 0 {
+			r.Fail("mark")
+		}
+		if i == 0 && string(m.index) == sumMark {
+			sum = readSum(&r, m.value, len(data)-len(r.Rest))
 			continue
 		}
-		e.Marks = append(e.Marks, mark{index, []byte(value)})
+		e.Marks = append(e.Marks, m)
 	}
 	e.Lost = ReadTouched(&r)
 	if e.Body = r.Rest; e.Deleted && len(e.Body) > 0 {
 		r.Fail("body of a deleted record")
 	}
 	if r.Err != nil {
-		return nil, fmt.Errorf("record envelope: %w", r.Err)
+		return fmt.Errorf("record envelope: %w", r.Err)
 	}
-	if sum != nil && !sum.fits(data, revAt, revEnd, e) {
-		return nil, fmt.Errorf("%w: record envelope: the sum does not fit", codec.ErrCorrupt)
+	if sum.at > 0 && !sum.fits(data, revAt, revEnd, e) {
+		return fmt.Errorf("%w: record envelope: the sum does not fit", codec.ErrCorrupt)
 	}
-	return e, nil
+	return nil
 }
 
 // Merge adds t to all.
@@ -248,8 +277,12 @@ func AppendTouched(dst []byte, all []Touched) []byte {
 
 // ReadTouched takes what AppendTouched wrote off the front of r.
 func ReadTouched(r *wire.Reader) []Touched {
-	all := make([]Touched, 0, r.Few("indexes", 3, MaxIndexes))
-	for range cap(all) {
+	n := r.Few("indexes", 3, MaxIndexes)
+	if n == 0 {
+		return nil
+	}
+	all := make([]Touched, 0, n)
+	for range n {
 		t := Touched{Index: r.Name("index name")}
 		t.Places = make([]string, 0, r.Count("places", 2))
 		for range cap(t.Places) {

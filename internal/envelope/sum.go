@@ -21,7 +21,7 @@ const sumBytes = 4
 // sum is what the mark says.
 type sum struct {
 	rev uint64
-	at  int // where it stands
+	at  int // where it stands; 0: there is none
 }
 
 // appendSum appends the mark to dst, with room for the sum of a record of that rev, and
@@ -41,9 +41,9 @@ func putSum(data []byte, at int) {
 }
 
 // readSum returns what the mark with that value says, which ends at end.
-func readSum(r *wire.Reader, value string, end int) *sum {
-	in := wire.Reader{Rest: []byte(value)}
-	s := &sum{rev: in.Number("rev of the sum", MaxRev), at: end - sumBytes}
+func readSum(r *wire.Reader, value []byte, end int) sum {
+	in := wire.Reader{Rest: value}
+	s := sum{rev: in.Number("rev of the sum", MaxRev), at: end - sumBytes}
 	if len(in.Rest) != sumBytes {
 		r.Fail("sum")
 	}
@@ -52,7 +52,7 @@ func readSum(r *wire.Reader, value string, end int) *sum {
 
 // fits reports whether data, whose rev stands between revAt and revEnd, is what the sum
 // was made of, or what a release that does not know it has written since.
-func (s *sum) fits(data []byte, revAt, revEnd int, e *Envelope) bool {
+func (s sum) fits(data []byte, revAt, revEnd int, e *Envelope) bool {
 	want := binary.BigEndian.Uint32(data[s.at:])
 	after := data[s.at+sumBytes:]
 	if s.rev == e.Rev {

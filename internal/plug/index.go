@@ -55,7 +55,6 @@ type Index[T any] interface {
 // Move is what one change of a record means to one index.
 type Move struct {
 	ID     string        // the text of the record's id
-	New    bool          // the id was made for the record, so nothing has been kept under it before
 	Base   uint64        // the record's rev before, 0 if it was absent
 	Rev    uint64        // its rev if the change commits
 	TTL    time.Duration // how long the record lives, 0: forever
@@ -71,6 +70,7 @@ type Move struct {
 	Added  *Added        // what all tries of the change have added beside their commits; nil in a rebuild
 	Early  []byte        // what the index's Early has returned for this change
 	Began  time.Time     // when the change read the record
+	New    bool          // the id was made for the record, so no one has known it before
 }
 
 // Without returns the places that are not among others.
@@ -274,6 +274,9 @@ type Host[T any] interface {
 	// See reads the records with these id texts in one trip. With an ErrCorrupt it returns
 	// all of them, and their Err says which are damaged.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+
+	// SeeMarks is See without the Places, which take time.
+	SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
 
 	// Each calls f with all records there may be, in batches. It misses none that
 	// was there before the call and is there after it, but for those that are damaged: the

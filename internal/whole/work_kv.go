@@ -14,7 +14,7 @@ import (
 )
 
 // Works holds the Work records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
 type Works struct {
 	*kvmodel.Records[Work, string] // version 2
 
@@ -75,6 +75,7 @@ func NewWorks(db *kvmodel.DB) *Works {
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Work]{
 			Name: "NewestByAuthor", Def: "timeline Author by Author string",
 			Value: func(w *Work) string { return timeline.Text(w.Author) },
+			Holds: func(w *Work) bool { return w.Author != "" },
 			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 40, Segment: 5},
 		}, kvmodel.StringKey[string](), func(w *Work) string { return w.Author }),
@@ -93,12 +94,14 @@ func NewWorks(db *kvmodel.DB) *Works {
 		Newest: timeline.NewRing(r, timeline.Spec[Work]{
 			Name: "Newest", Def: "timeline Title",
 			Value: func(w *Work) string { return timeline.Text(w.Title) },
+			Holds: func(w *Work) bool { return w.Title != "" },
 			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 200, Segment: 8},
 		}),
 		Notes: timeline.NewRing(r, timeline.Spec[Work]{
 			Name: "Notes", Def: "timeline Note shards 2",
 			Value: func(w *Work) string { return timeline.Text(w.Note) },
+			Holds: func(w *Work) bool { return w.Note != "" },
 			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 60, Segment: 7}, Shards: 2,
 		}),
@@ -261,7 +264,7 @@ func workFields(name []byte) (codec.Fields, bool) {
 }
 
 // Likes holds the Like records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Likes struct {
 	*kvmodel.Records[Like, LikeID]
 
@@ -346,7 +349,7 @@ func likeFields(name []byte) (codec.Fields, bool) {
 }
 
 // Offers holds the Offer records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
 type Offers struct {
 	*kvmodel.Records[Offer, string]
 
@@ -449,7 +452,7 @@ func offerFields(name []byte) (codec.Fields, bool) {
 }
 
 // Tickets holds the Ticket records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Tickets struct {
 	*kvmodel.Records[Ticket, int64]
 

@@ -9,7 +9,7 @@ import (
 )
 
 // AppendText appends s, with its length before it, to dst.
-func AppendText(dst []byte, s string) []byte {
+func AppendText[S ~string | ~[]byte](dst []byte, s S) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))
 	return append(dst, s...)
 }
@@ -104,16 +104,19 @@ func (r *Reader) Few(what string, size, limit int) int {
 	return n
 }
 
-// Text returns a text with its length before it.
-func (r *Reader) Text(what string) string {
+// Bytes returns a text as the part of the input that it is, and no room behind it.
+func (r *Reader) Bytes(what string) []byte {
 	n := r.Count(what, 1)
 	if r.Err != nil {
-		return ""
+		return nil
 	}
-	s := string(r.Rest[:n])
+	b := r.Rest[:n:n]
 	r.Rest = r.Rest[n:]
-	return s
+	return b
 }
+
+// Text returns a text with its length before it.
+func (r *Reader) Text(what string) string { return string(r.Bytes(what)) }
 
 // Name returns a text that is not empty.
 func (r *Reader) Name(what string) string {

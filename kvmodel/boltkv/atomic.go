@@ -63,7 +63,7 @@ func (v *view) Do(ctx context.Context, ops []kv.Op) error {
 func (v *view) Close() error { return nil }
 
 // Powers leaves out Atomic: atomic changes do not nest.
-func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
+func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true, Inside: true} }
 
 func (v *view) now() int64 { return v.live.now() }
 

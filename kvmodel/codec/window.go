@@ -1,15 +1,16 @@
 package codec
 
 // window is a part of the input as a string. Short strings are cut from it, so
-// those that lie close together share an allocation.
+// those that lie close together share an allocation, and a string that is kept keeps no
+// more than that in memory.
 type window struct {
 	from int
 	text string
 }
 
 const (
-	windowSize = 128
-	shortText  = 64 // longer text gets its own allocation
+	windowSize = 4 << 10
+	shortText  = windowSize / 4 // longer text gets its own allocation
 )
 
 // cut returns data[from:to] as a string.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,21 +44,54 @@ func (c Class) Key(parts ...string) string {
 
 // KeyOfText is Key with the last part given as a text from JoinText, which is
 // not escaped again and counts as one part however many it joins.
-func (c Class) KeyOfText(before []string, text string) string {
+func (c Class) KeyOfText(before []string, text string) string { return c.Family(before...).Key(text) }
+
+// Family is the keys of a class with the same parts but for the last, such as those of
+// one model's records.
+type Family struct{ prefix string }
+
+// Family returns the family of the keys that begin with before: all parts but one.
+func (c Class) Family(before ...string) Family {
 	if len(before)+1 != c.parts {
 		panic(fmt.Sprintf("kv: key class %s has %d parts, not %d", c.name, c.parts, len(before)+1))
 	}
 	if len(before) == 0 {
-		return shorten(c.name + ":" + text)
+		return Family{c.name + ":"}
 	}
-	return shorten(c.name + ":" + JoinText(before...) + ":" + text)
+	return Family{c.name + ":" + JoinText(before...) + ":"}
+}
+
+// Key returns the key whose last part is text, from JoinText. It is not escaped again and
+// counts as one part however many it joins.
+func (f Family) Key(text string) string { return shorten(f.prefix + text) }
+
+// eachKey calls f with the keys of families for each of texts: those of the first text, in
+// the order of the families, and then those of the next. They share memory.
+func eachKey(families []Family, texts []string, f func(key string)) {
+	size := 0
+	for _, family := range families {
+		size += len(texts) * len(family.prefix)
+	}
+	for _, text := range texts {
+		size += len(families) * len(text)
+	}
+	var all strings.Builder
+	all.Grow(size)
+	for _, text := range texts {
+		for _, family := range families {
+			begin := all.Len()
+			all.WriteString(family.prefix)
+			all.WriteString(text)
+			f(shorten(all.String()[begin:]))
+		}
+	}
 }
 
 // JoinText returns parts escaped and joined by colons: the text of an id. A
 // text is never escaped again.
 func JoinText(parts ...string) string {
-	if len(parts) == 1 && Plain(parts[0]) {
-		return parts[0]
+	if !slices.ContainsFunc(parts, func(part string) bool { return !Plain(part) }) {
+		return strings.Join(parts, ":")
 	}
 	var b strings.Builder
 	for i, part := range parts {

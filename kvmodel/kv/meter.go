@@ -47,13 +47,17 @@ func Metered(ctx context.Context) (context.Context, *Meter) {
 
 // Count returns a store that adds up, in the Meter of each context, what is
 // asked of s.
-func Count(s Store) Store { return &counted{s} }
+func Count(s Store) Store { return &counted{s, countedPowers(PowersOf(s))} }
 
-type counted struct{ Store }
+type counted struct {
+	Store
+	powers Powers
+}
 
-// Powers counts what happens inside Atomic as one trip.
-func (c *counted) Powers() Powers {
-	p := PowersOf(c.Store)
+func (c *counted) Powers() Powers { return c.powers }
+
+// countedPowers returns p with what happens inside Atomic counted as one trip.
+func countedPowers(p Powers) Powers {
 	atomic := p.Atomic
 	if atomic == nil {
 		return p

@@ -165,24 +165,45 @@ func (op *Op) check(powers Powers) error {
 // One carries out a single op and returns its result. The error names the op
 // and wraps its sentinel.
 func One(ctx context.Context, s Store, op Op) (Result, error) {
-	ops := [1]Op{op}
+	space := getOps.Get().(*[]Op)
+	defer getOps.Put(space)
+	ops := append((*space)[:0], op)
 	// The op's own result says more than Do's error does.
-	_ = s.Do(ctx, ops[:])
-	return ops[0].Result, ops[0].Err()
+	_ = s.Do(ctx, ops)
+	result, err := ops[0].Result, ops[0].Err()
+	clear(ops)
+	*space = ops
+	return result, err
 }
 
 // GetAll reads keys in one trip. The results are in the order of keys; an
 // absent one has ErrNotFound. The error is not nil if the store could not be
 // asked for some key; that key must then not be taken for absent.
 func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
+	return getAll(ctx, s, func(ops []Op) []Op {
+		for _, key := range keys {
+			ops = append(ops, OpGet(key))
+		}
+		return ops
+	})
+}
+
+// GetEach is GetAll for the keys of families for each of texts, each from [JoinText]: the
+// results of the first text, in the order of the families, and then those of the next.
+func GetEach(ctx context.Context, s Store, families []Family, texts []string) ([]Result, error) {
+	return getAll(ctx, s, func(ops []Op) []Op {
+		eachKey(families, texts, func(key string) { ops = append(ops, OpGet(key)) })
+		return ops
+	})
+}
+
+// getAll carries out the gets that add appends to ops.
+func getAll(ctx context.Context, s Store, add func(ops []Op) []Op) ([]Result, error) {
 	space := getOps.Get().(*[]Op)
 	defer getOps.Put(space)
-	ops := (*space)[:0]
-	for _, key := range keys {
-		ops = append(ops, OpGet(key))
-	}
+	ops := add((*space)[:0])
 	err := s.Do(ctx, ops)
-	results := make([]Result, len(keys))
+	results := make([]Result, len(ops))
 	for i := range ops {
 		results[i] = ops[i].Result
 	}
@@ -192,7 +213,7 @@ func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 	return results, err
 }
 
-// getOps holds slices of ops for GetAll to reuse, since they are most of what it
+// getOps holds slices of ops for GetAll and One to reuse, since they are most of what these
 // would allocate.
 var getOps = sync.Pool{New: func() any { return new([]Op) }}
 
@@ -246,9 +267,15 @@ func Adjust(ctx context.Context, s Store, key string, delta int64, ttl time.Dura
 // ParseNumber returns the number an item holds for Increment: decimal digits,
 // at most MaxNumber. Otherwise the error is an ErrNotNumber.
 func ParseNumber(value []byte) (int64, error) {
-	n, err := strconv.ParseUint(string(value), 10, 64)
-	if err != nil || n > MaxNumber {
+	n := int64(0)
+	for _, c := range value {
+		if c < '0' || c > '9' || n > MaxNumber/10 {
+			return 0, fmt.Errorf("%w: %.40q", ErrNotNumber, value)
+		}
+		n = 10*n + int64(c-'0')
+	}
+	if len(value) == 0 || n > MaxNumber {
 		return 0, fmt.Errorf("%w: %.40q", ErrNotNumber, value)
 	}
-	return int64(n), nil
+	return n, nil
 }

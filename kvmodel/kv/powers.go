@@ -15,6 +15,9 @@ type Powers struct {
 	// in the middle, what took effect is a beginning of them.
 	Ordered bool
 
+	// Inside: this is the store of a transaction, whose ops cost no trip.
+	Inside bool
+
 	// Alone: from when it was opened until it is closed, one process holds the store
 	// and no other can use it. What a process left there that held it before, no one
 	// is at work on any more.

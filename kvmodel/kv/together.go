@@ -18,30 +18,34 @@ import (
 // them read in one trip is read once. A work must use its store from nowhere
 // else, must not keep it, and must not wait for another work; to wait for time to
 // pass it calls [Pause]. Together returns what the works returned, in their order.
+//
+// In a transaction, where there are no trips to be saved, works run one after another.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
-	if len(works) == 1 {
-		return []error{works[0](s)}
-	}
-	parts := make([]*part, len(works))
-	for i := len(works) - 1; i >= 0; i-- {
-		parts[i] = startPart(works[i], PowersOf(s))
-		defer parts[i].stop()
-	}
-	for {
-		flight, pause := load(parts)
-		if len(flight) == 0 && pause == 0 {
-			break
-		}
-		if len(flight) > 0 {
-			// Each op's result says what became of it.
-			_ = s.Do(ctx, flight)
-		}
-		woke := pause == 0 || Pause(ctx, s, pause)
-		deliver(parts, flight, woke)
-	}
 	errs := make([]error, len(works))
-	for i, p := range parts {
-		errs[i] = p.err
+	powers := PowersOf(s)
+	if len(works) < 2 || powers.Inside {
+		for i, work := range works {
+			errs[i] = work(s)
+		}
+		return errs
+	}
+	// A transaction inside a shared trip would not be one.
+	powers.Atomic = nil
+	c := &convoy{ctx: ctx, store: s, powers: powers, parts: make([]part, len(works))}
+	for i := range c.parts {
+		c.parts[i].convoy = c
+	}
+	for i := len(works) - 1; i > 0; i-- {
+		c.parts[i].start(works[i])
+		defer c.parts[i].stop()
+	}
+	first := &c.parts[0]
+	first.err = works[0](first)
+	first.ops, first.pause = nil, 0
+	for c.travel() {
+	}
+	for i := range c.parts {
+		errs[i] = c.parts[i].err
 	}
 	return errs
 }
@@ -68,84 +72,150 @@ func Pause(ctx context.Context, s Store, d time.Duration) bool {
 		return false
 	}
 	p.pause = max(d, 1)
-	return p.yield(nil) && p.woke && ctx.Err() == nil
+	return p.wait(nil) && p.woke && ctx.Err() == nil
 }
 
-// load returns the ops of a trip, and notes in parts where their ops are in it.
-// pause is how long the parts that want to pause do so.
-func load(parts []*part) (flight []Op, pause time.Duration) {
-	reads := make(map[string]int)
-	for _, p := range parts {
+// convoy is works that travel together.
+type convoy struct {
+	ctx    context.Context
+	store  Store
+	powers Powers
+	parts  []part
+	flight []Op
+	owned  []bool // which results of flight a work has
+
+	reads map[string]int // where of the first known ops of flight, if they are many, read a key
+	known int
+}
+
+// travel makes a trip for what all parts wait for, or pauses if they want that, and lets
+// all but the first run on. It returns false if none waits for anything.
+func (c *convoy) travel() bool {
+	pause := c.load()
+	if len(c.flight) == 0 && pause == 0 {
+		return false
+	}
+	if len(c.flight) > 0 {
+		// Each op's result says what became of it.
+		_ = c.store.Do(c.ctx, c.flight)
+	}
+	woke := pause == 0 || Pause(c.ctx, c.store, pause)
+	c.deliver()
+	for i := len(c.parts) - 1; i >= 0; i-- {
+		p := &c.parts[i]
+		if len(p.ops) == 0 && p.pause == 0 {
+			continue
+		}
+		p.woke, p.ops, p.pause = woke, nil, 0
+		if i > 0 {
+			p.run()
+		}
+	}
+	return true
+}
+
+// load makes the flight of a trip, and notes in the parts where their ops are in it. pause
+// is how long the parts that want to pause do so.
+func (c *convoy) load() (pause time.Duration) {
+	clear(c.flight)
+	c.flight = c.flight[:0]
+	clear(c.reads)
+	c.known = 0
+	for i := range c.parts {
+		p := &c.parts[i]
 		pause = max(pause, p.pause)
 		p.positions = p.positions[:0]
 		for _, op := range p.ops {
-			position, taken := reads[op.Key]
-			if op.Kind != Get || !taken {
-				position = len(flight)
-				flight = append(flight, op)
-			}
+			position := -1
 			if op.Kind == Get {
-				reads[op.Key] = position
+				position = c.reading(op.Key)
+			}
+			if position < 0 {
+				position = len(c.flight)
+				c.flight = append(c.flight, op)
 			}
 			p.positions = append(p.positions, position)
 		}
 	}
-	return flight, pause
+	return pause
 }
 
-// deliver hands the results to the parts that asked and lets them run on, as well
-// as those that have paused.
-func deliver(parts []*part, flight []Op, woke bool) {
-	owned := make([]bool, len(flight))
-	for _, p := range slices.Backward(parts) {
-		for i, position := range p.positions {
-			result := flight[position].Result
+// manyReads is how many ops of a trip are looked through for one that reads the same key.
+const manyReads = 16
+
+// reading returns where in the flight key is read, -1 if it is not.
+func (c *convoy) reading(key string) int {
+	if len(c.flight) <= manyReads {
+		return slices.IndexFunc(c.flight, func(op Op) bool { return op.Kind == Get && op.Key == key })
+	}
+	if c.reads == nil {
+		c.reads = make(map[string]int)
+	}
+	for ; c.known < len(c.flight); c.known++ {
+		if op := &c.flight[c.known]; op.Kind == Get {
+			c.reads[op.Key] = c.known
+		}
+	}
+	if position, ok := c.reads[key]; ok {
+		return position
+	}
+	return -1
+}
+
+// deliver hands the results to the parts that asked.
+func (c *convoy) deliver() {
+	c.owned = append(c.owned[:0], make([]bool, len(c.flight))...)
+	for i := len(c.parts) - 1; i >= 0; i-- {
+		p := &c.parts[i]
+		for j, position := range p.positions {
+			result := c.flight[position].Result
 			// A value belongs to the work that gets it.
-			if owned[position] {
+			if c.owned[position] {
 				result.Value = bytes.Clone(result.Value)
 			}
-			owned[position] = true
-			p.ops[i].Result = result
-		}
-	}
-	for _, p := range slices.Backward(parts) {
-		if len(p.ops) > 0 || p.pause > 0 {
-			p.woke = woke
-			p.run()
+			c.owned[position] = true
+			p.ops[j].Result = result
 		}
 	}
 }
 
-// part is one work of Together: a coroutine that stops when it has ops to
-// send or pauses. It has ended when there is neither.
+// part is one work of Together: the first in the goroutine of the caller, and any other a
+// coroutine. It stops when it has ops to send or pauses, and has ended when there is
+// neither.
 type part struct {
+	*convoy
 	ops       []Op          // waiting to be sent
 	positions []int         // where they are in the trip
 	pause     time.Duration // how long it wants to pause; 0: it does not
 	woke      bool          // the last pause was not cut short
 	err       error
-	powers    Powers
-	next      func() ([]Op, bool)
-	stop      func()
-	yield     func([]Op) bool
+
+	// Of a coroutine:
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
 }
 
-func startPart(work func(Store) error, powers Powers) *part {
-	// A transaction inside a shared trip would not be one.
-	powers.Atomic = nil
-	p := &part{powers: powers}
-	p.next, p.stop = iter.Pull(func(yield func([]Op) bool) {
+func (p *part) start(work func(Store) error) {
+	p.next, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		p.yield = yield
 		p.err = work(p)
+		p.ops, p.pause = nil, 0
 	})
 	p.run()
-	return p
 }
 
 // run lets the work run until it has ops to send, pauses or ends.
-func (p *part) run() {
-	p.pause = 0
-	p.ops, _ = p.next()
+func (p *part) run() { p.next() }
+
+// wait lets the others run until ops are carried out, and the pause that the work wants is
+// over. It returns false if that will never be.
+func (p *part) wait(ops []Op) bool {
+	p.ops = ops
+	if p.yield == nil {
+		return p.travel()
+	}
+	return p.yield(struct{}{})
 }
 
 // Do hands ops to the shared trip.
@@ -153,7 +223,7 @@ func (p *part) Do(_ context.Context, ops []Op) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	if !p.yield(ops) {
+	if !p.wait(ops) {
 		return Fail(ops, ErrUnavailable)
 	}
 	return Unanswered(ops)
@@ -161,4 +231,4 @@ func (p *part) Do(_ context.Context, ops []Op) error {
 
 func (p *part) Close() error { return nil }
 
-func (p *part) Powers() Powers { return p.powers }
+func (p *part) Powers() Powers { return p.convoy.powers }

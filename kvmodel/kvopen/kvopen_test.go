@@ -111,11 +111,12 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"memcached://h,h:11211", `host "h:11211" is given twice`},
 		{"memcached://h/0", "memcached URL: only options may follow the hosts"},
 		{"memcached://u@h", "memcached URL: memcached has no users and passwords"},
-		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; the options are timeout=DURATION, conns=1..10000`},
+		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; the options are timeout=DURATION, conns=1..10000, pipeline=writes|all`},
 		{"memcached://h?timeout=1s&timeout=2s", "option timeout is given 2 times"},
 		{"memcached://h?timeout=1", "option timeout=1: it must be a duration above 0 such as 500ms"},
 		{"memcached://h?timeout=-1s", "option timeout=-1s: it must be a duration above 0"},
 		{"memcached://h?conns=many", "option conns=many: it must be a number in 1..10000"},
+		{"memcached://h?pipeline=reads", "option pipeline=reads: it must be one of writes|all"},
 		{"memcached://h?conns=0", "option conns=0: it must be a number in 1..10000"},
 
 		{"redsi://h", `unknown scheme "redsi": did you mean redis?`},

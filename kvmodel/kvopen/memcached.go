@@ -12,6 +12,8 @@ func openMemcached(_ context.Context, rest string, opts *options) (kv.Store, err
 	settings := memcachekv.Options{
 		Timeout: opts.duration("timeout"),
 		Conns:   opts.number("conns", 1, 10_000),
+
+		PipelineAll: opts.choice("pipeline", "writes", "all") == 1,
 	}
 	if err := opts.check(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package memcachekv_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -20,18 +21,19 @@ import (
 type clients struct {
 	raw   *memcache.Client
 	store *memcachekv.Store
+	all   *memcachekv.Store // with PipelineAll
 	keys  []string
 }
 
 func newClients(t testing.TB) clients {
 	t.Helper()
 	addr := memcached(t).Addr
-	c := clients{raw: memcache.New(addr), store: open(t, memcachekv.Options{}, addr)}
+	c := clients{raw: memcache.New(addr), store: open(t, memcachekv.Options{}, addr), all: open(t, memcachekv.Options{PipelineAll: true}, addr)}
 	c.raw.MaxIdleConns = 64
 	t.Cleanup(func() { c.raw.Close() })
 	for i := range 20 {
 		c.keys = append(c.keys, fmt.Sprint("page:", i))
-		if _, err := kv.One(context.Background(), c.store, kv.OpSet(c.keys[i], make([]byte, 1024))); err != nil {
+		if _, err := kv.One(context.Background(), c.store, kv.OpSet(c.keys[i], bytes.Repeat([]byte("x"), 1024))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,9 +45,12 @@ func (c clients) rawGet() error {
 	return err
 }
 
-func (c clients) storeGet(ctx context.Context) error {
+func (c clients) storeGet(ctx context.Context) error { return c.getOf(ctx, c.store) }
+func (c clients) allGet(ctx context.Context) error   { return c.getOf(ctx, c.all) }
+
+func (c clients) getOf(ctx context.Context, s kv.Store) error {
 	ops := [1]kv.Op{kv.OpGet(c.keys[0])}
-	return c.store.Do(ctx, ops[:])
+	return s.Do(ctx, ops[:])
 }
 
 // rawGetMulti returns the items in the order of the keys, as the store does.
@@ -60,6 +65,11 @@ func (c clients) rawGetMulti() error {
 
 func (c clients) storeGetAll(ctx context.Context) error {
 	_, err := kv.GetAll(ctx, c.store, c.keys...)
+	return err
+}
+
+func (c clients) allGetAll(ctx context.Context) error {
+	_, err := kv.GetAll(ctx, c.all, c.keys...)
 	return err
 }
 
@@ -101,6 +111,23 @@ func BenchmarkGet20(b *testing.B) {
 	b.Run("store", func(b *testing.B) { run(b, 1, c.storeGetAll) })
 }
 
+// BenchmarkSet5 is a trip of five writes.
+func BenchmarkSet5(b *testing.B) {
+	c := newClients(b)
+	value := bytes.Repeat([]byte("x"), 300)
+	for _, n := range []int{1, 32} {
+		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
+			run(b, n, func(ctx context.Context) error {
+				var ops [5]kv.Op
+				for i := range ops {
+					ops[i] = kv.OpSet(c.keys[i], value)
+				}
+				return c.store.Do(ctx, ops[:])
+			})
+		})
+	}
+}
+
 func run(b *testing.B, clients int, get func(context.Context) error) {
 	b.ReportAllocs()
 	timed(b, clients, b.N, get)
@@ -138,6 +165,10 @@ func BenchmarkRatio(b *testing.B) {
 	b.Run("get/clients=1", func(b *testing.B) { takeTurns(b, 1, rawGet, c.storeGet) })
 	b.Run("get/clients=32", func(b *testing.B) { takeTurns(b, 32, rawGet, c.storeGet) })
 	b.Run("get20/clients=1", func(b *testing.B) { takeTurns(b, 1, rawGetMulti, c.storeGetAll) })
+	b.Run("all/get/clients=1", func(b *testing.B) { takeTurns(b, 1, rawGet, c.allGet) })
+	b.Run("all/get/clients=32", func(b *testing.B) { takeTurns(b, 32, rawGet, c.allGet) })
+	b.Run("all/get20/clients=1", func(b *testing.B) { takeTurns(b, 1, rawGetMulti, c.allGetAll) })
+	b.Run("all/get20/clients=32", func(b *testing.B) { takeTurns(b, 32, rawGetMulti, c.allGetAll) })
 }
 
 func takeTurns(b *testing.B, clients int, raw, store func(context.Context) error) {

@@ -16,47 +16,51 @@ import (
 )
 
 func TestStore_ARestartedServer_IsLostUntilAccepted(t *testing.T) {
-	f, other := newFake(t), newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr, other.Addr)
-	ctx := t.Context()
-	key, elsewhere := keyOn(s, f.Addr), keyOn(s, other.Addr)
-	one(t, ctx, s, kv.OpSet(key, []byte("v")))
-	one(t, ctx, s, kv.OpSet(elsewhere, []byte("v")))
-	old := one(t, ctx, s, kv.OpGet(key)).Version
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		f, other := newFake(t), newFake(t)
+		s := open(t, opts, f.Addr, other.Addr)
+		ctx := t.Context()
+		key, elsewhere := keyOn(s, f.Addr), keyOn(s, other.Addr)
+		one(t, ctx, s, kv.OpSet(key, []byte("v")))
+		one(t, ctx, s, kv.OpSet(elsewhere, []byte("v")))
+		old := one(t, ctx, s, kv.OpGet(key)).Version
 
-	f.Restart()
-	for range 2 {
+		f.Restart()
+		for range 2 {
+			one(t, ctx, s, kv.OpGet(key), kv.ErrLost)
+			one(t, ctx, s, kv.OpAdd(key, nil), kv.ErrLost)
+			one(t, ctx, s, kv.OpGet(elsewhere))
+		}
+		if _, err := kv.GetAll(ctx, s, key, key+"x", elsewhere); !errors.Is(err, kv.ErrLost) {
+			t.Errorf("many gets ended in %v, want ErrLost", err)
+		}
+
+		if err := s.Accept(ctx); err != nil {
+			t.Fatal(err)
+		}
+		one(t, ctx, s, kv.OpGet(key), kv.ErrNotFound)
+		one(t, ctx, s, kv.OpSet(key, []byte("new")))
+		// The server numbers its versions from the start, so these would be equal.
+		one(t, ctx, s, kv.OpSwap(key, old, nil), kv.ErrConflict)
+		one(t, ctx, s, kv.OpSwap(key, one(t, ctx, s, kv.OpGet(key)).Version, nil))
+
+		f.Restart()
 		one(t, ctx, s, kv.OpGet(key), kv.ErrLost)
-		one(t, ctx, s, kv.OpAdd(key, nil), kv.ErrLost)
-		one(t, ctx, s, kv.OpGet(elsewhere))
-	}
-	if _, err := kv.GetAll(ctx, s, key, key+"x", elsewhere); !errors.Is(err, kv.ErrLost) {
-		t.Errorf("many gets ended in %v, want ErrLost", err)
-	}
-
-	if err := s.Accept(ctx); err != nil {
-		t.Fatal(err)
-	}
-	one(t, ctx, s, kv.OpGet(key), kv.ErrNotFound)
-	one(t, ctx, s, kv.OpSet(key, []byte("new")))
-	// The server numbers its versions from the start, so these would be equal.
-	one(t, ctx, s, kv.OpSwap(key, old, nil), kv.ErrConflict)
-	one(t, ctx, s, kv.OpSwap(key, one(t, ctx, s, kv.OpGet(key)).Version, nil))
-
-	f.Restart()
-	one(t, ctx, s, kv.OpGet(key), kv.ErrLost)
+	})
 }
 
 func TestStore_AWriteOnAConnectionARestartBroke_IsUnclearAndTheNextIsLost(t *testing.T) {
-	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", nil))
-	f.Restart()
-	r, _ := kv.One(t.Context(), s, kv.OpAdd("k", nil))
-	if !errors.Is(r.Err, kv.ErrUnclear) && !errors.Is(r.Err, kv.ErrUnavailable) {
-		t.Errorf("the write ended in %v", r.Err)
-	}
-	one(t, t.Context(), s, kv.OpAdd("k", nil), kv.ErrLost)
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		f := newFake(t)
+		s := open(t, opts, f.Addr)
+		one(t, t.Context(), s, kv.OpSet("k", nil))
+		f.Restart()
+		r, _ := kv.One(t.Context(), s, kv.OpAdd("k", nil))
+		if !errors.Is(r.Err, kv.ErrUnclear) && !errors.Is(r.Err, kv.ErrUnavailable) {
+			t.Errorf("the write ended in %v", r.Err)
+		}
+		one(t, t.Context(), s, kv.OpAdd("k", nil), kv.ErrLost)
+	})
 }
 
 func TestStore_AForgetfulServer_IsFoundLostWhenTheNumberIsLookedAtAgain(t *testing.T) {

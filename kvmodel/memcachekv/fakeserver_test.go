@@ -20,7 +20,10 @@ type fake struct {
 
 	Mute       atomic.Bool  // it takes requests and answers none
 	HangUp     atomic.Bool  // it ends the connection after its next request, unanswered
+	Garble     atomic.Bool  // its next answer is none
+	Left       atomic.Int64 // unless 0: it ends the connection on which the request with this number comes
 	Unanswered atomic.Int64 // requests it took while mute
+	Reads      atomic.Int64 // how often it found something to read
 	Gets       atomic.Int64 // requests for items other than the boot item
 	Looks      atomic.Int64 // requests for that
 	Peak       atomic.Int64 // the most connections at once
@@ -103,7 +106,7 @@ func (f *fake) serve(conn net.Conn) {
 		defer f.mu.Unlock()
 		delete(f.conns, conn)
 	}()
-	in := bufio.NewReader(conn)
+	in := bufio.NewReader(counted{conn, &f.Reads})
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
@@ -119,8 +122,15 @@ func (f *fake) serve(conn net.Conn) {
 			}
 			value = string(body[:size])
 		}
-		if f.HangUp.CompareAndSwap(true, false) {
+		if f.HangUp.CompareAndSwap(true, false) || f.Left.CompareAndSwap(1, 0) {
 			return
+		}
+		if f.Left.Load() > 0 {
+			f.Left.Add(-1)
+		}
+		if f.Garble.CompareAndSwap(true, false) {
+			io.WriteString(conn, "HD\r\n")
+			continue
 		}
 		if f.Mute.Load() {
 			f.Unanswered.Add(1)
@@ -128,6 +138,18 @@ func (f *fake) serve(conn net.Conn) {
 		}
 		io.WriteString(conn, f.answer(words, value))
 	}
+}
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(1)
+	return n, err
 }
 
 func (f *fake) answer(words []string, value string) string {

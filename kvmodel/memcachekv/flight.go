@@ -4,20 +4,15 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// flight is what one trip asks of one server: one request for all gets, and
-// one for each write.
+// flight is what one trip asks of one server.
 type flight struct {
 	server *server
 	gets   []*kv.Op
 	writes []*kv.Op
-
-	next  atomic.Int64 // the first request that no worker has begun
-	stuck atomic.Bool  // some request timed out
 }
 
 // flights groups the ops that may be sent by server.
@@ -51,59 +46,25 @@ func (f *flight) add(op *kv.Op, most int) {
 	*list = append(*list, op)
 }
 
-// requests returns how many requests the flight has; the first is the gets.
-func (f *flight) requests() int { return min(len(f.gets), 1) + len(f.writes) }
-
-// fly carries out flights and returns when all their ops have results. The
-// caller's goroutine is one of the workers, and the only one if one is enough.
+// fly carries out flights and returns when all their ops have results. The first
+// runs on the caller's goroutine.
 func fly(ctx context.Context, flights []*flight) {
-	var workers []*flight
-	for _, f := range flights {
-		for range min(f.requests(), f.server.opts.Conns) {
-			workers = append(workers, f)
-		}
-	}
 	var wg sync.WaitGroup
-	for _, f := range workers[1:] {
-		wg.Go(func() { f.work(ctx) })
+	for _, f := range flights[1:] {
+		wg.Go(func() { f.run(ctx) })
 	}
-	workers[0].work(ctx)
+	flights[0].run(ctx)
 	wg.Wait()
 }
 
-// work carries out requests that no other worker has begun, until there are
-// none.
-func (f *flight) work(ctx context.Context) {
-	for {
-		n := int(f.next.Add(1)) - 1
-		if n >= f.requests() {
-			return
-		}
-		if len(f.gets) > 0 {
-			n--
-		}
-		f.request(ctx, n)
-	}
-}
-
-// request carries out the n-th write, or the gets where n is negative.
-func (f *flight) request(ctx context.Context, n int) {
-	ops := f.gets
-	if n >= 0 {
-		ops = f.writes[n : n+1]
-	}
-	// A trip that has waited for this server once does not wait again for each
-	// of many writes.
-	if f.stuck.Load() {
-		f.server.refuse(ctx, ops, errStuck)
-		return
-	}
-	if len(ops) == 1 {
-		f.server.do(ctx, ops[0])
-	} else {
-		f.server.getAll(ctx, ops)
-	}
-	if slices.ContainsFunc(ops, func(op *kv.Op) bool { return timedOut(op.Result.Err) }) {
-		f.stuck.Store(true)
+// run carries out the flight as one request.
+func (f *flight) run(ctx context.Context) {
+	switch {
+	case len(f.gets)+len(f.writes) == 1:
+		f.server.do(ctx, slices.Concat(f.gets, f.writes)[0])
+	case len(f.writes) == 0 && !f.server.opts.PipelineAll:
+		f.server.getAll(ctx, f.gets)
+	default:
+		f.server.batch(ctx, f.writes, f.gets)
 	}
 }

@@ -1,6 +1,7 @@
 package memcachekv
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
@@ -19,7 +20,7 @@ import (
 type link struct {
 	server *server
 	client *memcache.Client
-	conn   net.Conn // nil if not connected
+	conn   *wire // nil if not connected
 
 	number uint64 // of the memory of the server it is connected to
 	broken bool   // the connection has broken since the link was taken
@@ -29,6 +30,10 @@ type link struct {
 	ctx   context.Context
 	limit time.Time // when the library or ctx gives up
 	asked bool      // the last request was written in full
+
+	// What a batch sends, and where each of its writes ends there.
+	out  []byte
+	ends []int
 }
 
 func newLink(s *server) *link {
@@ -70,6 +75,7 @@ type wire struct {
 	net.Conn
 	link *link
 	next time.Time
+	in   *bufio.Reader // for batches
 }
 
 // Write begins or continues a request.

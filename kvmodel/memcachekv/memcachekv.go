@@ -75,6 +75,10 @@ type Options struct {
 	// Conns is how many connections to each server may be in use at once, and
 	// how many are kept. Further requests wait for one. 0 means 64.
 	Conns int
+
+	// PipelineAll has the store send and read every trip itself, and not only those
+	// with several ops of which some write. The library does the others.
+	PipelineAll bool
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -140,9 +144,8 @@ func (s *Store) Powers() kv.Powers {
 	return kv.Powers{Keys: s.keys, Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory}
 }
 
-// Do sends all gets for a server as one request and each write as its own
-// request, all at the same time as far as Options.Conns allows. A single op runs
-// on the caller's goroutine.
+// Do sends all ops for a server together, on one connection, and to all servers at
+// the same time. What is for one server alone runs on the caller's goroutine.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, s.Powers()) == 0 {
 		return nil

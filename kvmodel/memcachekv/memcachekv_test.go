@@ -63,38 +63,40 @@ func TestOpenVolatile_RefusesWhatMakesNoSense(t *testing.T) {
 }
 
 func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
-	a, b := newFake(t), newFake(t)
-	s := open(t, memcachekv.Options{}, a.Addr, b.Addr)
-	ctx := t.Context()
-	var ops []kv.Op
-	for i := range 100 {
-		ops = append(ops, kv.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i)))
-	}
-	if err := s.Do(ctx, ops); err != nil {
-		t.Fatal(err)
-	}
-	for i := range ops {
-		ops[i] = kv.OpGet(ops[i].Key)
-	}
-	ops = append(ops, kv.OpGet("k0"), kv.OpGet("absent"))
-	if err := s.Do(ctx, ops); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 100 {
-		if got, want := string(ops[i].Result.Value), fmt.Sprint(i); got != want {
-			t.Errorf("%s is %q, want %q", ops[i].Key, got, want)
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		a, b := newFake(t), newFake(t)
+		s := open(t, opts, a.Addr, b.Addr)
+		ctx := t.Context()
+		var ops []kv.Op
+		for i := range 100 {
+			ops = append(ops, kv.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i)))
 		}
-	}
-	if err := ops[101].Result.Err; !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("the absent key ended in %v", err)
-	}
-	if a.Gets.Load() != 1 || b.Gets.Load() != 1 {
-		t.Errorf("the servers got %d and %d requests, want one each", a.Gets.Load(), b.Gets.Load())
-	}
-	ops[0].Result.Value[0] = 'x'
-	if got := string(ops[100].Result.Value); got != "0" {
-		t.Errorf("two answers for one key share their bytes: %q", got)
-	}
+		if err := s.Do(ctx, ops); err != nil {
+			t.Fatal(err)
+		}
+		for i := range ops {
+			ops[i] = kv.OpGet(ops[i].Key)
+		}
+		ops = append(ops, kv.OpGet("k0"), kv.OpGet("absent"))
+		if err := s.Do(ctx, ops); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 {
+			if got, want := string(ops[i].Result.Value), fmt.Sprint(i); got != want {
+				t.Errorf("%s is %q, want %q", ops[i].Key, got, want)
+			}
+		}
+		if err := ops[101].Result.Err; !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("the absent key ended in %v", err)
+		}
+		if a.Gets.Load() != 1 || b.Gets.Load() != 1 {
+			t.Errorf("the servers got %d and %d requests, want one each", a.Gets.Load(), b.Gets.Load())
+		}
+		ops[0].Result.Value[0] = 'x'
+		if got := string(ops[100].Result.Value); got != "0" {
+			t.Errorf("two answers for one key share their bytes: %q", got)
+		}
+	})
 }
 
 func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T) {
@@ -104,6 +106,8 @@ func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T)
 	// The first op ever needs all servers.
 	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrNotFound)
 	stopped.Stop()
+	// A get finds the connection broken; a write on it would be unclear.
+	one(t, t.Context(), s, kv.OpGet(keyOn(s, down)), kv.ErrUnavailable)
 	var ops []kv.Op
 	for i := range 40 {
 		ops = append(ops, kv.OpGet(fmt.Sprint("k", i)), kv.OpAdd(fmt.Sprint("a", i), nil))
@@ -132,82 +136,91 @@ func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T)
 }
 
 func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
-	f := newFake(t)
-	s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-	f.Mute.Store(true)
-	for _, end := range []struct {
-		name string
-		err  error
-		ctx  func() (context.Context, context.CancelFunc)
-	}{
-		{"deadline", context.DeadlineExceeded, func() (context.Context, context.CancelFunc) {
-			return context.WithTimeout(t.Context(), 30*time.Millisecond)
-		}},
-		{"cancel", context.Canceled, func() (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(30*time.Millisecond, cancel)
-			return ctx, cancel
-		}},
-	} {
-		t.Run(end.name, func(t *testing.T) {
-			for _, try := range []struct {
-				ops  []kv.Op
-				want error
-			}{
-				{[]kv.Op{kv.OpGet("k")}, kv.ErrUnavailable},
-				{[]kv.Op{kv.OpGet("k"), kv.OpGet("l")}, kv.ErrUnavailable},
-			} {
-				ctx, cancel := end.ctx()
-				defer cancel()
-				within(t, 30*time.Second, func() { s.Do(ctx, try.ops) })
-				for _, op := range try.ops {
-					if err := op.Result.Err; !errors.Is(err, try.want) || !errors.Is(err, end.err) {
-						t.Errorf("%v %s ended in: %v\nwant: %v, %v", op.Kind, op.Key, err, try.want, end.err)
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		f := newFake(t)
+		opts.Timeout = time.Minute
+		s := open(t, opts, f.Addr)
+		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		f.Mute.Store(true)
+		for _, end := range []struct {
+			name string
+			err  error
+			ctx  func() (context.Context, context.CancelFunc)
+		}{
+			{"deadline", context.DeadlineExceeded, func() (context.Context, context.CancelFunc) {
+				return context.WithTimeout(t.Context(), 30*time.Millisecond)
+			}},
+			{"cancel", context.Canceled, func() (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(30*time.Millisecond, cancel)
+				return ctx, cancel
+			}},
+		} {
+			t.Run(end.name, func(t *testing.T) {
+				for _, try := range []struct {
+					ops  []kv.Op
+					want error
+				}{
+					{[]kv.Op{kv.OpGet("k")}, kv.ErrUnavailable},
+					{[]kv.Op{kv.OpGet("k"), kv.OpGet("l")}, kv.ErrUnavailable},
+				} {
+					ctx, cancel := end.ctx()
+					defer cancel()
+					within(t, 30*time.Second, func() { s.Do(ctx, try.ops) })
+					for _, op := range try.ops {
+						if err := op.Result.Err; !errors.Is(err, try.want) || !errors.Is(err, end.err) {
+							t.Errorf("%v %s ended in: %v\nwant: %v, %v", op.Kind, op.Key, err, try.want, end.err)
+						}
 					}
 				}
-			}
-		})
-	}
+			})
+		}
+	})
 }
 
 func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
-	for name, end := range map[string]func(f *fake, cancel func()){
-		"deadline": func(f *fake, _ func()) { f.Mute.Store(true) },
-		"cancel":   func(f *fake, cancel func()) { f.Mute.Store(true); time.AfterFunc(200*time.Millisecond, cancel) },
-		"hang-up":  func(f *fake, _ func()) { f.HangUp.Store(true) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFake(t)
-			s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
-			one(t, t.Context(), s, kv.OpSet("k", []byte("1")))
-			version := one(t, t.Context(), s, kv.OpGet("k")).Version
-			for _, op := range []kv.Op{
-				kv.OpSet("k", nil), kv.OpAdd("k", nil), kv.OpSwap("k", version, nil), kv.OpDelete("k"),
-				kv.OpDrop("k", version), kv.OpAppend("k", nil), kv.OpIncrement("k", 1),
-			} {
-				// The connection already exists, so it is the write itself that
-				// gets no answer.
-				f.Mute.Store(false)
-				one(t, t.Context(), s, kv.OpGet("k"))
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-				defer cancel()
-				end(f, cancel)
-				within(t, 30*time.Second, func() { one(t, ctx, s, op, kv.ErrUnclear) })
-			}
-		})
-	}
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		for name, end := range map[string]func(f *fake, cancel func()){
+			"deadline": func(f *fake, _ func()) { f.Mute.Store(true) },
+			"cancel":   func(f *fake, cancel func()) { f.Mute.Store(true); time.AfterFunc(200*time.Millisecond, cancel) },
+			"hang-up":  func(f *fake, _ func()) { f.HangUp.Store(true) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFake(t)
+				opts.Timeout = time.Minute
+				s := open(t, opts, f.Addr)
+				one(t, t.Context(), s, kv.OpSet("k", []byte("1")))
+				version := one(t, t.Context(), s, kv.OpGet("k")).Version
+				for _, op := range []kv.Op{
+					kv.OpSet("k", nil), kv.OpAdd("k", nil), kv.OpSwap("k", version, nil), kv.OpDelete("k"),
+					kv.OpDrop("k", version), kv.OpAppend("k", nil), kv.OpIncrement("k", 1),
+				} {
+					// The connection already exists, so it is the write itself that
+					// gets no answer.
+					f.Mute.Store(false)
+					one(t, t.Context(), s, kv.OpGet("k"))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+					defer cancel()
+					end(f, cancel)
+					within(t, 30*time.Second, func() { one(t, ctx, s, op, kv.ErrUnclear) })
+				}
+			})
+		}
+	})
 }
 
 func TestStore_Do_ASilentServer_EndsWithTheTimeout(t *testing.T) {
-	f := newFake(t)
-	s := open(t, memcachekv.Options{Timeout: time.Second / 2}, f.Addr)
-	one(t, context.Background(), s, kv.OpSet("k", []byte("v")))
-	f.Mute.Store(true)
-	within(t, 30*time.Second, func() {
-		one(t, context.Background(), s, kv.OpSet("k", nil), kv.ErrUnclear)
-		one(t, context.Background(), s, kv.OpGet("k"), kv.ErrUnavailable)
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		f := newFake(t)
+		opts.Timeout = time.Second / 2
+		s := open(t, opts, f.Addr)
+		one(t, context.Background(), s, kv.OpSet("k", []byte("v")))
+		f.Mute.Store(true)
+		within(t, 30*time.Second, func() {
+			one(t, context.Background(), s, kv.OpSet("k", nil), kv.ErrUnclear)
+			one(t, context.Background(), s, kv.OpGet("k"), kv.ErrUnavailable)
+		})
 	})
 }
 
@@ -249,68 +262,78 @@ func keyOn(s *memcachekv.Store, addr string) string {
 }
 
 func TestStore_Do_AfterACancel_TheStoreIsAsGoodAsBefore(t *testing.T) {
-	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-	for range 200 {
-		ctx, cancel := context.WithCancel(t.Context())
-		go cancel()
-		kv.One(ctx, s, kv.OpGet("k"))
-		one(t, t.Context(), s, kv.OpGet("k"))
-	}
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		f := newFake(t)
+		s := open(t, opts, f.Addr)
+		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		for range 200 {
+			ctx, cancel := context.WithCancel(t.Context())
+			go cancel()
+			kv.One(ctx, s, kv.OpGet("k"))
+			one(t, t.Context(), s, kv.OpGet("k"))
+		}
+	})
 }
 
 func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
-	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-	f.HangUp.Store(true)
-	one(t, t.Context(), s, kv.OpGet("k"))
-	f.HangUp.Store(true)
-	results, err := kv.GetAll(t.Context(), s, "k", "l")
-	if err != nil || string(results[0].Value) != "v" {
-		t.Errorf("got %v, %v", results, err)
-	}
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		f := newFake(t)
+		s := open(t, opts, f.Addr)
+		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		f.HangUp.Store(true)
+		one(t, t.Context(), s, kv.OpGet("k"))
+		f.HangUp.Store(true)
+		results, err := kv.GetAll(t.Context(), s, "k", "l")
+		if err != nil || string(results[0].Value) != "v" {
+			t.Errorf("got %v, %v", results, err)
+		}
+	})
 }
 
 func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{}, f.Addr)
-	ops := make([]kv.Op, 50)
-	for i := range ops {
-		ops[i] = kv.OpSet(fmt.Sprint("k", i), nil)
+	write := func() {
+		var done sync.WaitGroup
+		for i := range 20 {
+			done.Go(func() {
+				if _, err := kv.One(t.Context(), s, kv.OpSet(fmt.Sprint("k", i), nil)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
 	}
 	for f.Peak.Load() < 3 {
-		if err := s.Do(t.Context(), ops); err != nil {
-			t.Fatal(err)
-		}
+		write()
 	}
 	f.Disconnect()
 	one(t, t.Context(), s, kv.OpGet("k0"))
-	if err := s.Do(t.Context(), ops); err != nil {
-		t.Error(err)
-	}
+	write()
 }
 
 func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
-	f := newFake(t)
-	s := open(t, memcachekv.Options{Conns: 3}, f.Addr)
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			ops := make([]kv.Op, 20)
-			for i := range ops {
-				ops[i] = kv.OpSet(fmt.Sprint("k", i), nil)
-			}
-			if err := s.Do(t.Context(), ops); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if peak := f.Peak.Load(); peak > 3 {
-		t.Errorf("%d connections at once, want at most 3", peak)
-	}
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		f := newFake(t)
+		opts.Conns = 3
+		s := open(t, opts, f.Addr)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				ops := make([]kv.Op, 20)
+				for i := range ops {
+					ops[i] = kv.OpSet(fmt.Sprint("k", i), nil)
+				}
+				if err := s.Do(t.Context(), ops); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if peak := f.Peak.Load(); peak > 3 {
+			t.Errorf("%d connections at once, want at most 3", peak)
+		}
+	})
 }
 
 func TestStore_Do_WhereAllConnectionsAreBusy_EndsUnsentWithTheContext(t *testing.T) {

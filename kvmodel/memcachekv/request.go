@@ -83,13 +83,10 @@ func (l *link) write(op *kv.Op) error {
 		return l.set(l.item(op))
 	case kv.Add:
 		return l.client.Add(l.item(op))
-	case kv.CompareAndSwap:
+	case kv.CompareAndSwap, kv.CompareAndDelete:
 		return l.client.CompareAndSwap(l.item(op))
 	case kv.Delete:
 		return l.client.Delete(op.Key)
-	case kv.CompareAndDelete:
-		// It stores an item that has already expired.
-		return l.client.CompareAndSwap(&memcache.Item{Key: op.Key, Expiration: -1, CasID: l.casID(op.Version)})
 	default:
 		return l.append(op)
 	}
@@ -97,6 +94,13 @@ func (l *link) write(op *kv.Op) error {
 
 // item returns what op stores, in the library's form.
 func (l *link) item(op *kv.Op) *memcache.Item {
+	switch op.Kind {
+	case kv.Append:
+		return &memcache.Item{Key: op.Key, Value: op.Value}
+	case kv.CompareAndDelete:
+		// An item that has already expired.
+		return &memcache.Item{Key: op.Key, Expiration: -1, CasID: l.casID(op.Version)}
+	}
 	value, flags := encode(op.Value)
 	return &memcache.Item{
 		Key:        op.Key,
@@ -124,7 +128,7 @@ func (l *link) append(op *kv.Op) error {
 	if looksPadded(op.Value) {
 		return l.appendBlanks(op)
 	}
-	return l.client.Append(&memcache.Item{Key: op.Key, Value: op.Value})
+	return l.client.Append(l.item(op))
 }
 
 // appendBlanks appends what would look like padding after a number. If key holds
@@ -140,7 +144,7 @@ func (l *link) appendBlanks(op *kv.Op) error {
 		}
 		value := decode(item.Value, item.Flags)
 		if item.Flags == guarded || !isDigits(value) {
-			return l.client.Append(&memcache.Item{Key: op.Key, Value: op.Value})
+			return l.client.Append(l.item(op))
 		}
 		item.Value, item.Flags = encode(append(value, op.Value...))
 		err = l.client.CompareAndSwap(item)
@@ -158,11 +162,20 @@ func (l *link) increment(op *kv.Op) kv.Result {
 	if number <= kv.MaxNumber {
 		return kv.Result{Number: int64(number)}
 	}
-	// The server has no such limit, so undo the increment.
-	if _, err := l.addDelta(op.Key, -op.Delta); err != nil && !errors.Is(err, memcache.ErrCacheMiss) {
+	return l.takeBack(op)
+}
+
+// takeBack undoes an increment past kv.MaxNumber, a limit that the server does not
+// have, and returns its result.
+func (l *link) takeBack(op *kv.Op) kv.Result {
+	err := errStuck
+	if l.conn != nil {
+		_, err = l.addDelta(op.Key, -op.Delta)
+	}
+	if err != nil && !errors.Is(err, memcache.ErrCacheMiss) {
 		return kv.Result{Err: l.server.failure(l.ctx, kv.ErrUnclear, err)}
 	}
-	return kv.Result{Err: fmt.Errorf("%w: %d is past the largest", kv.ErrNotNumber, number)}
+	return kv.Result{Err: fmt.Errorf("%w: the sum is past the largest", kv.ErrNotNumber)}
 }
 
 func (l *link) addDelta(key string, delta int64) (uint64, error) {
@@ -195,16 +208,19 @@ func (l *link) answer(kind kv.Kind, err error) error {
 	return l.failure(kind, err)
 }
 
-// failure returns err, which is not an answer, in the terms of the contract: a
-// write that the server can have received, but did not answer, is unclear.
+// failure returns err, which is not an answer, in the terms of the contract.
 func (l *link) failure(kind kv.Kind, err error) error {
 	l.noteBreak(err)
-	switch {
-	case kind.Writes() && l.asked && !refused(err):
+	return l.unanswered(kind, l.asked && !refused(err), err)
+}
+
+// unanswered returns err in the terms of the contract: a write that the server can
+// have received, but did not answer, is unclear.
+func (l *link) unanswered(kind kv.Kind, asked bool, err error) error {
+	if kind.Writes() && asked {
 		return l.server.failure(l.ctx, kv.ErrUnclear, err)
-	default:
-		return l.server.failure(l.ctx, kv.ErrUnavailable, err)
 	}
+	return l.server.failure(l.ctx, kv.ErrUnavailable, err)
 }
 
 // noteBreak notes that err says that the connection has ended, other than by the end

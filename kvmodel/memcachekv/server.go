@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +45,15 @@ var (
 
 // do carries out op.
 func (s *server) do(ctx context.Context, op *kv.Op) {
+	if s.opts.PipelineAll {
+		ops := []*kv.Op{op}
+		if op.Kind == kv.Get {
+			s.batch(ctx, nil, ops)
+		} else {
+			s.batch(ctx, ops, nil)
+		}
+		return
+	}
 	err := s.use(ctx, op.Kind == kv.Get, func(l *link) { op.Result = l.do(op) })
 	if err != nil {
 		op.Result.Err = err
@@ -56,6 +66,20 @@ func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
 	if err != nil {
 		for _, op := range ops {
 			op.Result.Err = err
+		}
+	}
+}
+
+// batch carries out writes and gets, which go out together. If an old connection
+// breaks, the gets are sent once more.
+func (s *server) batch(ctx context.Context, writes, gets []*kv.Op) {
+	err := s.use(ctx, len(gets) > 0, func(l *link) {
+		l.batch(writes, gets)
+		writes = nil
+	})
+	if err != nil {
+		for _, op := range slices.Concat(writes, gets) {
+			op.Result = kv.Result{Err: err}
 		}
 	}
 }

@@ -20,66 +20,70 @@ import (
 )
 
 func TestMemcached_KilledAndStartedAgain_IsLostUntilAccepted(t *testing.T) {
-	server := memcached(t)
-	s := open(t, memcachekv.Options{}, server.Addr)
-	ctx := t.Context()
-	one(t, ctx, s, kv.OpSet("k", []byte("v")))
-	old := one(t, ctx, s, kv.OpGet("k")).Version
-	server.Kill()
-	one(t, ctx, s, kv.OpGet("k"), kv.ErrUnavailable)
-	one(t, ctx, s, kv.OpSet("k", nil), kv.ErrUnavailable)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
-	one(t, ctx, s, kv.OpAdd("k", nil), kv.ErrLost)
-	if err := s.Accept(ctx); err != nil {
-		t.Fatal(err)
-	}
-	one(t, ctx, s, kv.OpGet("k"), kv.ErrNotFound)
-	one(t, ctx, s, kv.OpAdd("k", nil))
-	one(t, ctx, s, kv.OpDrop("k", old), kv.ErrConflict)
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		server := memcached(t)
+		s := open(t, opts, server.Addr)
+		ctx := t.Context()
+		one(t, ctx, s, kv.OpSet("k", []byte("v")))
+		old := one(t, ctx, s, kv.OpGet("k")).Version
+		server.Kill()
+		one(t, ctx, s, kv.OpGet("k"), kv.ErrUnavailable)
+		one(t, ctx, s, kv.OpSet("k", nil), kv.ErrUnavailable)
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+		one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
+		one(t, ctx, s, kv.OpAdd("k", nil), kv.ErrLost)
+		if err := s.Accept(ctx); err != nil {
+			t.Fatal(err)
+		}
+		one(t, ctx, s, kv.OpGet("k"), kv.ErrNotFound)
+		one(t, ctx, s, kv.OpAdd("k", nil))
+		one(t, ctx, s, kv.OpDrop("k", old), kv.ErrConflict)
+	})
 }
 
 func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
-	server := memcached(t)
-	s := open(t, memcachekv.Options{}, server.Addr)
-	ctx := t.Context()
-	one(t, ctx, s, kv.OpSet("k", []byte("v")))
-	one(t, ctx, s, kv.OpSet("l", []byte("v")))
-	var stop atomic.Bool
-	var lost atomic.Int64
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			for !stop.Load() {
-				ops := []kv.Op{kv.OpGet("k"), kv.OpGet("l"), kv.OpAppend("k", nil)}[:1+i%3]
-				s.Do(ctx, ops)
-				for _, op := range ops {
-					switch err := op.Result.Err; {
-					case errors.Is(err, kv.ErrLost):
-						lost.Add(1)
-					case err != nil && !kv.Failed(err):
-						t.Errorf("%v %q was answered: %v", op.Kind, op.Key, err)
-						return
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		server := memcached(t)
+		s := open(t, opts, server.Addr)
+		ctx := t.Context()
+		one(t, ctx, s, kv.OpSet("k", []byte("v")))
+		one(t, ctx, s, kv.OpSet("l", []byte("v")))
+		var stop atomic.Bool
+		var lost atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				for !stop.Load() {
+					ops := []kv.Op{kv.OpGet("k"), kv.OpGet("l"), kv.OpAppend("k", nil)}[:1+i%3]
+					s.Do(ctx, ops)
+					for _, op := range ops {
+						switch err := op.Result.Err; {
+						case errors.Is(err, kv.ErrLost):
+							lost.Add(1)
+						case err != nil && !kv.Failed(err):
+							t.Errorf("%v %q was answered: %v", op.Kind, op.Key, err)
+							return
+						}
 					}
 				}
-			}
-		})
-	}
-	time.Sleep(50 * time.Millisecond)
-	server.Kill()
-	if err := server.Start(); err != nil {
-		t.Error(err)
-	}
-	for end := time.Now().Add(time.Minute); lost.Load() < 1000 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	stop.Store(true)
-	wg.Wait()
-	if lost.Load() == 0 {
-		t.Error("no operation reported the loss")
-	}
+			})
+		}
+		time.Sleep(50 * time.Millisecond)
+		server.Kill()
+		if err := server.Start(); err != nil {
+			t.Error(err)
+		}
+		for end := time.Now().Add(time.Minute); lost.Load() < 1000 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		stop.Store(true)
+		wg.Wait()
+		if lost.Load() == 0 {
+			t.Error("no operation reported the loss")
+		}
+	})
 }
 
 func TestMemcached_Flushed_IsFoundLost(t *testing.T) {
@@ -118,27 +122,30 @@ func TestMemcached_OneOfTwoKilled_MakesExactlyItsKeysUnavailable(t *testing.T) {
 }
 
 func TestMemcached_Stopped_EndsWithTheDeadlineAndGoesOnAfterwards(t *testing.T) {
-	server := memcached(t)
-	s := open(t, memcachekv.Options{Timeout: time.Minute}, server.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-	signal := func(sig syscall.Signal) {
-		if err := syscall.Kill(server.Pid(), sig); err != nil {
-			t.Fatal(err)
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		server := memcached(t)
+		opts.Timeout = time.Minute
+		s := open(t, opts, server.Addr)
+		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		signal := func(sig syscall.Signal) {
+			if err := syscall.Kill(server.Pid(), sig); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	signal(syscall.SIGSTOP)
-	// It may still answer for a moment before it stops.
-	var err error
-	for err == nil {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-		within(t, 30*time.Second, func() { _, err = kv.One(ctx, s, kv.OpAppend("k", []byte("+"))) })
-		cancel()
-	}
-	if !errors.Is(err, kv.ErrUnclear) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the append ended in %v", err)
-	}
-	signal(syscall.SIGCONT)
-	one(t, t.Context(), s, kv.OpGet("k"))
+		signal(syscall.SIGSTOP)
+		// It may still answer for a moment before it stops.
+		var err error
+		for err == nil {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+			within(t, 30*time.Second, func() { _, err = kv.One(ctx, s, kv.OpAppend("k", []byte("+"))) })
+			cancel()
+		}
+		if !errors.Is(err, kv.ErrUnclear) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the append ended in %v", err)
+		}
+		signal(syscall.SIGCONT)
+		one(t, t.Context(), s, kv.OpGet("k"))
+	})
 }
 
 // full starts a server of 2 MB that refuses writes rather than evict, and adds
@@ -158,78 +165,88 @@ func full(t *testing.T, s kv.Store, size int) {
 }
 
 func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t, "-M", "-m", "2").Addr)
-	ctx := t.Context()
-	value := bytes.Repeat([]byte("x"), 900)
-	one(t, ctx, s, kv.OpSet("k", value))
-	one(t, ctx, s, kv.OpSet("n", []byte("9")))
-	for _, size := range []int{10_000, 900, 400, 100, 1} {
-		full(t, s, size)
-	}
-	version := one(t, ctx, s, kv.OpGet("k")).Version
-	one(t, ctx, s, kv.OpSet("k", value[:899]), kv.ErrUnavailable)
-	one(t, ctx, s, kv.OpSwap("k", version, value[:899]), kv.ErrUnavailable)
-	one(t, ctx, s, kv.OpDrop("k", version), kv.ErrUnavailable)
-	one(t, ctx, s, kv.OpIncrement("n", 1), kv.ErrUnavailable)
-	if _, err := kv.One(ctx, s, kv.OpAppend("k", value)); !errors.Is(err, kv.ErrNotStored) && !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("an append ended in %v", err)
-	}
-	got := one(t, ctx, s, kv.OpGet("k"))
-	if !bytes.Equal(got.Value, value) || got.Version != version {
-		t.Errorf("the item has changed: %.20q..., version %d, was %d", got.Value, got.Version, version)
-	}
-	if got := string(one(t, ctx, s, kv.OpGet("n")).Value); got != "9" {
-		t.Errorf("the number is %q, want 9", got)
-	}
-	one(t, ctx, s, kv.OpDelete("k"))
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		s := open(t, opts, memcached(t, "-M", "-m", "2").Addr)
+		ctx := t.Context()
+		value := bytes.Repeat([]byte("x"), 900)
+		one(t, ctx, s, kv.OpSet("k", value))
+		one(t, ctx, s, kv.OpSet("n", []byte("9")))
+		for _, size := range []int{10_000, 900, 400, 100, 1} {
+			full(t, s, size)
+		}
+		version := one(t, ctx, s, kv.OpGet("k")).Version
+		one(t, ctx, s, kv.OpSet("k", value[:899]), kv.ErrUnavailable)
+		one(t, ctx, s, kv.OpSwap("k", version, value[:899]), kv.ErrUnavailable)
+		one(t, ctx, s, kv.OpDrop("k", version), kv.ErrUnavailable)
+		one(t, ctx, s, kv.OpIncrement("n", 1), kv.ErrUnavailable)
+		if _, err := kv.One(ctx, s, kv.OpAppend("k", value)); !errors.Is(err, kv.ErrNotStored) && !errors.Is(err, kv.ErrUnavailable) {
+			t.Errorf("an append ended in %v", err)
+		}
+		got := one(t, ctx, s, kv.OpGet("k"))
+		if !bytes.Equal(got.Value, value) || got.Version != version {
+			t.Errorf("the item has changed: %.20q..., version %d, was %d", got.Value, got.Version, version)
+		}
+		if got := string(one(t, ctx, s, kv.OpGet("n")).Value); got != "9" {
+			t.Errorf("the number is %q, want 9", got)
+		}
+		one(t, ctx, s, kv.OpDelete("k"))
+	})
 }
 
 func TestMemcached_AnAppendPastItsLimit_IsNotStoredAndLeavesTheValue(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t).Addr)
-	ctx := t.Context()
-	one(t, ctx, s, kv.OpSet("k", make([]byte, kv.MaxValue)))
-	version := one(t, ctx, s, kv.OpGet("k")).Version
-	one(t, ctx, s, kv.OpAppend("k", make([]byte, 8<<10)), kv.ErrNotStored)
-	if got := one(t, ctx, s, kv.OpGet("k")); len(got.Value) != kv.MaxValue || got.Version != version {
-		t.Errorf("the value has %d bytes and version %d, had %d and %d", len(got.Value), got.Version, kv.MaxValue, version)
-	}
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		s := open(t, opts, memcached(t).Addr)
+		ctx := t.Context()
+		one(t, ctx, s, kv.OpSet("k", make([]byte, kv.MaxValue)))
+		version := one(t, ctx, s, kv.OpGet("k")).Version
+		one(t, ctx, s, kv.OpAppend("k", make([]byte, 8<<10)), kv.ErrNotStored)
+		if got := one(t, ctx, s, kv.OpGet("k")); len(got.Value) != kv.MaxValue || got.Version != version {
+			t.Errorf("the value has %d bytes and version %d, had %d and %d", len(got.Value), got.Version, kv.MaxValue, version)
+		}
+	})
 }
 
 func TestMemcached_ASumPastTheLargestNumber_IsTakenBack(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t).Addr)
-	ctx := t.Context()
-	largest := strconv.Itoa(kv.MaxNumber)
-	one(t, ctx, s, kv.OpSet("k", []byte(largest)))
-	for _, delta := range []int64{1, kv.MaxNumber} {
-		one(t, ctx, s, kv.OpIncrement("k", delta), kv.ErrNotNumber)
-		if got := string(one(t, ctx, s, kv.OpGet("k")).Value); got != largest {
-			t.Errorf("after an increment by %d the number is %s, want %s", delta, got, largest)
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		s := open(t, opts, memcached(t).Addr)
+		ctx := t.Context()
+		largest := strconv.Itoa(kv.MaxNumber)
+		one(t, ctx, s, kv.OpSet("k", []byte(largest)))
+		for _, delta := range []int64{1, kv.MaxNumber} {
+			one(t, ctx, s, kv.OpIncrement("k", delta), kv.ErrNotNumber)
+			if got := string(one(t, ctx, s, kv.OpGet("k")).Value); got != largest {
+				t.Errorf("after an increment by %d the number is %s, want %s", delta, got, largest)
+			}
 		}
-	}
+	})
 }
 
 func TestMemcached_APaddedNumberAskedForTwice_ReadsTheSameTwice(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t).Addr)
-	ctx := t.Context()
-	one(t, ctx, s, kv.OpSet("k", []byte("100")))
-	one(t, ctx, s, kv.OpIncrement("k", -91))
-	one(t, ctx, s, kv.OpAppend("k", []byte("0")))
-	results, err := kv.GetAll(ctx, s, "k", "k")
-	if err != nil || string(results[0].Value) != "90" || string(results[1].Value) != "90" {
-		t.Errorf("got %q and %q, %v, want 90 twice", results[0].Value, results[1].Value, err)
-	}
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		s := open(t, opts, memcached(t).Addr)
+		ctx := t.Context()
+		one(t, ctx, s, kv.OpSet("k", []byte("100")))
+		one(t, ctx, s, kv.OpIncrement("k", -91))
+		one(t, ctx, s, kv.OpAppend("k", []byte("0")))
+		results, err := kv.GetAll(ctx, s, "k", "k")
+		if err != nil || string(results[0].Value) != "90" || string(results[1].Value) != "90" {
+			t.Errorf("got %q and %q, %v, want 90 twice", results[0].Value, results[1].Value, err)
+		}
+	})
 }
 
 func TestMemcached_WithASmallerItemLimit_RefusesAndKeepsWhatIsThere(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t, "-I", "512k").Addr)
-	ctx := t.Context()
-	one(t, ctx, s, kv.OpSet("k", []byte("old")))
-	large := make([]byte, 600_000)
-	one(t, ctx, s, kv.OpSet("k", large), kv.ErrTooLarge)
-	one(t, ctx, s, kv.OpAppend("k", large), kv.ErrNotStored)
-	if got := string(one(t, ctx, s, kv.OpGet("k")).Value); got != "old" {
-		t.Errorf("the value is %.20q, want old", got)
-	}
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		s := open(t, opts, memcached(t, "-I", "512k").Addr)
+		ctx := t.Context()
+		one(t, ctx, s, kv.OpSet("k", []byte("old")))
+		large := make([]byte, 600_000)
+		one(t, ctx, s, kv.OpSet("k", large), kv.ErrTooLarge)
+		one(t, ctx, s, kv.OpAppend("k", large), kv.ErrNotStored)
+		if got := string(one(t, ctx, s, kv.OpGet("k")).Value); got != "old" {
+			t.Errorf("the value is %.20q, want old", got)
+		}
+	})
 }
 
 func TestMemcached_WithoutCas_IsRefused(t *testing.T) {
@@ -241,16 +258,18 @@ func TestMemcached_WithoutCas_IsRefused(t *testing.T) {
 }
 
 func TestMemcached_FiveThousandLongKeys_AreOneTrip(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t).Addr)
-	ops := make([]kv.Op, 5000)
-	for i := range ops {
-		ops[i] = kv.OpGet(fmt.Sprintf("%0250d", i))
-	}
-	one(t, t.Context(), s, kv.OpSet(ops[4999].Key, []byte("v")))
-	if err := s.Do(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
-	if got := string(ops[4999].Result.Value); got != "v" {
-		t.Errorf("the last key is %q, %v", got, ops[4999].Result.Err)
-	}
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		s := open(t, opts, memcached(t).Addr)
+		ops := make([]kv.Op, 5000)
+		for i := range ops {
+			ops[i] = kv.OpGet(fmt.Sprintf("%0250d", i))
+		}
+		one(t, t.Context(), s, kv.OpSet(ops[4999].Key, []byte("v")))
+		if err := s.Do(t.Context(), ops); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(ops[4999].Result.Value); got != "v" {
+			t.Errorf("the last key is %q, %v", got, ops[4999].Result.Err)
+		}
+	})
 }

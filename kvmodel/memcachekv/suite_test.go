@@ -13,17 +13,25 @@ import (
 
 // TestStore_KeepsTheContract_OnTwoServers holds the store to the suite.
 func TestStore_KeepsTheContract_OnTwoServers(t *testing.T) {
-	addrs := []string{memcached(t).Addr, memcached(t).Addr}
-	kvtest.Run(t, suiteMaker(addrs))
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		kvtest.Run(t, suiteMaker([]string{memcached(t).Addr, memcached(t).Addr}, opts))
+	})
+}
+
+// bothWays runs test with stores that leave to the library what they can, and with
+// stores that leave nothing to it.
+func bothWays(t *testing.T, test func(*testing.T, memcachekv.Options)) {
+	t.Run("pipeline=writes", func(t *testing.T) { test(t, memcachekv.Options{}) })
+	t.Run("pipeline=all", func(t *testing.T) { test(t, memcachekv.Options{PipelineAll: true}) })
 }
 
 // suiteMaker makes stores on the servers at addrs, with a tenant for each name.
-func suiteMaker(addrs []string) kvtest.Maker {
+func suiteMaker(addrs []string, opts memcachekv.Options) kvtest.Maker {
 	salt := strconv.FormatUint(rand.Uint64(), 36)
 	return kvtest.Maker{
 		Open: func(t testing.TB, name string) kv.Store {
 			t.Helper()
-			tenant, err := kv.Prefix(open(t, memcachekv.Options{}, addrs...), salt+name)
+			tenant, err := kv.Prefix(open(t, opts, addrs...), salt+name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,7 @@ type view struct {
 }
 
 func (v *view) Do(_ context.Context, ops []kv.Op) error {
-	if kv.Check(ops, kv.Powers{Unless: true}) == 0 {
+	if kv.Check(ops, viewPowers) == 0 {
 		return nil
 	}
 	if v.done {
@@ -50,7 +50,9 @@ func (v *view) Do(_ context.Context, ops []kv.Op) error {
 func (v *view) Close() error { return nil }
 
 // Powers leaves out Atomic: transactions do not nest.
-func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
+func (v *view) Powers() kv.Powers { return viewPowers }
+
+var viewPowers = kv.Powers{Unless: true, Ordered: true, Inside: true}
 
 func (v *view) get(key string) *item {
 	if it, ok := v.changed[key]; ok {

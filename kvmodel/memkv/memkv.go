@@ -32,7 +32,8 @@ type Options struct {
 
 // Store is a kv.Store in memory.
 type Store struct {
-	opts Options
+	opts   Options
+	powers kv.Powers
 
 	mu     sync.Mutex
 	items  map[string]*item
@@ -54,12 +55,14 @@ func New(opts Options) *Store {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Store{opts: opts, items: make(map[string]*item)}
+	s := &Store{opts: opts, items: make(map[string]*item)}
+	s.powers = kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic, Keys: s.keys}
+	return s
 }
 
 // Do carries out ops in order, under one lock.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
-	if kv.Check(ops, s.Powers()) == 0 {
+	if kv.Check(ops, s.powers) == 0 {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -83,9 +86,7 @@ func (s *Store) Close() error {
 }
 
 // Powers returns all the powers there are.
-func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic, Keys: s.keys}
-}
+func (s *Store) Powers() kv.Powers { return s.powers }
 
 // Len returns the number of items. An expired item counts until an op meets it.
 func (s *Store) Len() int {

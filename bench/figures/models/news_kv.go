@@ -10,7 +10,7 @@ import (
 )
 
 // Stories holds the Story records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Stories struct {
 	*kvmodel.Records[Story, string]
 
@@ -31,6 +31,7 @@ func NewStories(db *kvmodel.DB) *Stories {
 		Newest: timeline.NewRing(r, timeline.Spec[Story]{
 			Name: "Newest", Def: "timeline Body",
 			Value: func(s *Story) string { return timeline.Text(s.Body) },
+			Holds: func(s *Story) bool { return s.Body != "" },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}),
 	}
@@ -147,7 +148,7 @@ func footFields(name []byte) (codec.Fields, bool) {
 }
 
 // Notes holds the Note records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Notes struct {
 	*kvmodel.Records[Note, string]
 
@@ -168,6 +169,7 @@ func NewNotes(db *kvmodel.DB) *Notes {
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Note]{
 			Name: "NewestByAuthor", Def: "timeline Author by Author string",
 			Value: func(n *Note) string { return timeline.Text(n.Author) },
+			Holds: func(n *Note) bool { return n.Author != "" },
 			Shape: timeline.Shape{Size: 100, Segment: 12},
 		}, kvmodel.StringKey[string](), func(n *Note) string { return n.Author }),
 	}

@@ -35,7 +35,7 @@ func trips(m *model.Model) string {
 			moves[3] = true
 		}
 		if e.listing {
-			listing = "; a listing 2 when warm"
+			listing = "; a listing 2, or 1 if nothing is new"
 		}
 	}
 	update := map[[2]bool]string{{}: "2", {true}: "2 or 3", {false, true}: "2 or 4", {true, true}: "2 to 4"}[[2]bool{moves[3], moves[4]}]

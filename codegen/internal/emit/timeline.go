@@ -23,6 +23,7 @@ func makeTimeline(x *model.Index, n *imports) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.Spec[%s]{\nName: %q, Def: %q,\n", timeline, typ, x.Stored, x.Def)
 	fmt.Fprintf(&b, "Value: func(%s *%s) string { return %s.Text(%s) },", v, typ, timeline, x.Parts[0].Expr(v))
+	fmt.Fprintf(&b, "\nHolds: func(%s *%s) bool { return %s },", v, typ, holdsExpr(x.Parts[0], v))
 	b.WriteString(condition(x, " "))
 	if field := orderExpr(x, v); field != "" {
 		fmt.Fprintf(&b, "\nOrder: func(%s *%s) any { return %s },", v, typ, field)
@@ -41,6 +42,23 @@ func makeTimeline(x *model.Index, n *imports) string {
 	by := x.Ring.By
 	return fmt.Sprintf("%s.NewRings(r, %s, %s, func(%s *%s) %s { return %s })",
 		timeline, b.String(), keyExpr(by.Type, n), v, typ, n.typeString(by.Type), by.Expr(v))
+}
+
+// holdsExpr returns the expression that is true if p of v is a value, as timeline.Text sees
+// it.
+func holdsExpr(p model.Part, v string) string {
+	switch u := p.Type.Underlying().(type) {
+	case *types.Basic:
+		if u.Info()&types.IsString != 0 {
+			return p.Expr(v) + ` != ""`
+		}
+	case *types.Slice:
+		return "len(" + p.Expr(v) + ") > 0"
+	}
+	if stored.IsTime(p.Type) {
+		return "!" + p.Expr(v) + ".IsZero()"
+	}
+	return "true"
 }
 
 // orderExpr returns the field of v by which old records enter the timeline x: its own

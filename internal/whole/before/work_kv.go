@@ -14,7 +14,7 @@ import (
 )
 
 // Works holds the Work records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
 type Works struct {
 	*kvmodel.Records[Work, string]
 
@@ -75,6 +75,7 @@ func NewWorks(db *kvmodel.DB) *Works {
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Work]{
 			Name: "NewestByAuthor", Def: "timeline Author by Author string",
 			Value: func(w *Work) string { return timeline.Text(w.Author) },
+			Holds: func(w *Work) bool { return w.Author != "" },
 			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 40, Segment: 5},
 		}, kvmodel.StringKey[string](), func(w *Work) string { return w.Author }),
@@ -93,12 +94,14 @@ func NewWorks(db *kvmodel.DB) *Works {
 		Newest: timeline.NewRing(r, timeline.Spec[Work]{
 			Name: "Newest", Def: "timeline Title",
 			Value: func(w *Work) string { return timeline.Text(w.Title) },
+			Holds: func(w *Work) bool { return w.Title != "" },
 			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 200, Segment: 8},
 		}),
 		Notes: timeline.NewRing(r, timeline.Spec[Work]{
 			Name: "Notes", Def: "timeline Note shards 2",
 			Value: func(w *Work) string { return timeline.Text(w.Note) },
+			Holds: func(w *Work) bool { return w.Note != "" },
 			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 60, Segment: 7}, Shards: 2,
 		}),

@@ -454,7 +454,7 @@ func (o enumModel) reach() (int, error) {
 	s.line = [2]bool{true, true}
 	s.nonce = 2
 	s.w[0].known, s.w[1].known = 1, 1
-	return proof.Reach(proof.Model[enumState]{Begin: s, Steps: o.steps, Wrong: o.wrong, Most: 30_000_000})
+	return proof.Reach(proof.Model[enumState]{Begin: s, Steps: o.steps, Wrong: o.wrong, Most: 40_000_000})
 }
 
 func TestModels_AnIDIsInALineOrInAChunkOrItsLossIsTold(t *testing.T) {

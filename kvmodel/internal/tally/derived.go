@@ -60,7 +60,7 @@ func stored(n int64) []byte { return strconv.AppendInt(nil, zero+n, 10) }
 
 // NewDerived returns the derived count of that name of a model.
 func NewDerived(base Base, model, counter string) *Derived {
-	return &Derived{numbers: numbers{base: base, model: model, counter: counter, class: derivedKey, zero: zero}}
+	return &Derived{numbers: numbers{base: base, model: model, counter: counter, keys: derivedKey.Family(model, counter), zero: zero}}
 }
 
 // Over says which lists are counted. Call it at start-up, at most once.
@@ -80,7 +80,10 @@ func (d *Derived) Name() string { return d.model + "." + d.counter }
 func (d *Derived) Built() bool { return d.lists != nil && d.lists.Built() }
 
 // OldKey returns the key under which releases before kept the number of id.
-func (d *Derived) OldKey(id string) string { return Key(d.model, d.counter, id) }
+func (d *Derived) OldKey(id string) string { return d.OldKeys().Key(id) }
+
+// OldKeys returns the family of these keys.
+func (d *Derived) OldKeys() kv.Family { return plainKey.Family(d.model, d.counter) }
 
 // NumberOf returns the number that gets of its key and, unless it is nil, of its
 // old key have answered.

@@ -19,7 +19,7 @@ import (
 type numbers struct {
 	base           Base
 	model, counter string
-	class          kv.Class
+	keys           kv.Family
 	zero           int64 // what is stored for 0
 
 	mu        sync.Mutex // never held during a trip
@@ -37,17 +37,19 @@ type Base struct {
 }
 
 // Key returns the key of the number of the record with that id text.
-func (n *numbers) Key(id string) string {
-	return n.class.KeyOfText([]string{n.model, n.counter}, id)
-}
+func (n *numbers) Key(id string) string { return n.keys.Key(id) }
+
+// Keys returns the family of the keys of the numbers.
+func (n *numbers) Keys() kv.Family { return n.keys }
 
 // Number returns the number that a get of its key has answered, at least 0, or
 // absent if there is none.
 func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
-	if errors.Is(r.Err, kv.ErrNotFound) {
+	switch {
+	case r.Err == nil:
+	case errors.Is(r.Err, kv.ErrNotFound):
 		return absent, nil
-	}
-	if r.Err != nil {
+	default:
 		return 0, r.Err
 	}
 	stored, err := kv.ParseNumber(r.Value)

@@ -25,7 +25,7 @@ var _ Counter = (*Tally)(nil)
 
 // New returns the tally of that counter of a model.
 func New(base Base, model, counter string) *Tally {
-	return &Tally{numbers{base: base, model: model, counter: counter, class: plainKey}}
+	return &Tally{numbers{base: base, model: model, counter: counter, keys: plainKey.Family(model, counter)}}
 }
 
 // Counts returns the numbers of these records, -1 where there is none.

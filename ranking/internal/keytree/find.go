@@ -12,8 +12,8 @@ type spot struct {
 	node // its leaf is not nil
 }
 
-// ahead is how many levels a process that knows nothing of the tree reads at once.
-const ahead = 15
+// levelsAhead is how many levels a process that knows nothing of the tree reads at once.
+const levelsAhead = 15
 
 // aheadOfMany is how many it reads at once that looks for many leaves.
 const aheadOfMany = 4
@@ -76,7 +76,7 @@ func (p *nodes) search(target point, n int) *search {
 	w := &search{bits: p.bits(target), width: 1}
 	var known bool
 	if w.name, known = p.guess(w.bits); !known {
-		w.width = ahead
+		w.width = levelsAhead
 		if n > 1 {
 			// The ways of many to a leaf are as many nodes at the deeper levels.
 			w.width = aheadOfMany

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -96,7 +97,7 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 		return p.members(entries), nil
 	}
 	ids := uniq(idsOf(entries))
-	states, values, err := t.states(ctx, s, ids, w)
+	states, values, err := t.states(ctx, ahead.Then(s), ids, w)
 	if err != nil {
 		return nil, err
 	}

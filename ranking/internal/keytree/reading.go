@@ -142,13 +142,13 @@ func namesBelow(names []string) []string {
 // have.
 func (r *reading) levels(members int) int {
 	if r.blind {
-		return ahead
+		return levelsAhead
 	}
 	n := 2
 	for ; members > r.limit; members /= 3 {
 		n++
 	}
-	return min(n, ahead)
+	return min(n, levelsAhead)
 }
 
 func uniq(names []string) []string {

@@ -1,0 +1,160 @@
+package ahead
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Store is the store of one look, for one goroutine. With its first trip it also reads what
+// the last such look has read by [Then], and so may save the trips for that.
+//
+// What Then reads may so have been read in the first trip, in no order with what that has
+// read, and not after what has led to it.
+type Store struct {
+	kv.Store
+	memory *Memory
+	look   Look
+	begun  bool // the first trip is made
+
+	keys    []string // that are read with the first trip
+	results []kv.Result
+	taken   int      // how many of results were asked for
+	at      int      // in keys, behind the last that was asked for
+	asked   []string // by Then
+}
+
+// Store returns s for a look l.
+func (m *Memory) Store(s kv.Store, l Look) *Store {
+	return &Store{Store: s, memory: m, look: l, keys: m.recall(l)}
+}
+
+// Powers returns those of the store underneath.
+func (s *Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+
+// Do carries out ops.
+func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
+	if s.begun || len(s.keys) == 0 || len(ops) == 0 {
+		s.begun = true
+		return s.Store.Do(ctx, ops)
+	}
+	s.begun = true
+	return s.first(ctx, ops)
+}
+
+// Then returns the store for what a look on s reads once it knows that it is on the page. If
+// s is a [Store], a get of what its first trip has read is answered by that, once.
+func Then(s kv.Store) kv.Store {
+	if one, ok := s.(*Store); ok {
+		return then{one}
+	}
+	return s
+}
+
+type then struct{ *Store }
+
+// Do carries out ops.
+func (t then) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if ops[i].Kind != kv.Get {
+			return t.Store.Store.Do(ctx, ops)
+		}
+	}
+	return t.rest(ctx, ops)
+}
+
+// trips holds slices of ops to use again.
+var trips = sync.Pool{New: func() any { return new([]kv.Op) }}
+
+// first carries out ops and the gets of the keys. What becomes of these is no error of ops.
+func (s *Store) first(ctx context.Context, ops []kv.Op) error {
+	space := trips.Get().(*[]kv.Op)
+	defer trips.Put(space)
+	all := append((*space)[:0], ops...)
+	for _, key := range s.keys {
+		all = append(all, kv.OpGet(key))
+	}
+	_ = s.Store.Do(ctx, all) // Each op has its own result.
+	for i := range ops {
+		ops[i].Result = all[i].Result
+	}
+	s.results = make([]kv.Result, len(s.keys))
+	for i := range s.keys {
+		s.results[i] = all[len(ops)+i].Result
+	}
+	clear(all)
+	*space = all
+	return kv.Unanswered(ops)
+}
+
+// rest answers the gets ops by what the first trip has read, and asks for what it has not.
+func (s *Store) rest(ctx context.Context, ops []kv.Op) error {
+	s.note(ops)
+	var missing []kv.Op
+	var positions []int
+	for i := range ops {
+		r, ok := s.take(ops[i].Key)
+		if ops[i].Result = r; !ok {
+			missing, positions = append(missing, ops[i]), append(positions, i)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	_ = s.Store.Do(ctx, missing) // Each op has its own result.
+	for i, position := range positions {
+		ops[position].Result = missing[i].Result
+	}
+	return kv.Unanswered(ops)
+}
+
+// note notes the keys of ops.
+func (s *Store) note(ops []kv.Op) {
+	if s.asked == nil && slices.EqualFunc(ops, s.keys, func(op kv.Op, key string) bool { return op.Key == key }) {
+		s.asked = slices.Clip(s.keys)
+		return
+	}
+	s.asked = slices.Grow(s.asked, len(ops))
+	for i := range ops {
+		s.asked = append(s.asked, ops[i].Key)
+	}
+}
+
+// take returns what the first trip has read under key, once. Keys are mostly asked for in
+// the order in which they were before.
+func (s *Store) take(key string) (kv.Result, bool) {
+	for n := range s.results {
+		i := (s.at + n) % len(s.keys)
+		if s.keys[i] != key {
+			continue
+		}
+		r := s.results[i]
+		if r.Err == nil && r.Value == nil || kv.Failed(r.Err) {
+			return kv.Result{}, false
+		}
+		s.at, s.taken, s.results[i] = i+1, s.taken+1, kv.Result{}
+		return r, true
+	}
+	return kv.Result{}, false
+}
+
+// Foresaw reports whether the look rests on something that was read before it was known
+// that it is to be read.
+func (s *Store) Foresaw() bool { return s.taken > 0 }
+
+// Wasted returns how many bytes the first trip has read that no one has asked for.
+func (s *Store) Wasted() (n int) {
+	for _, r := range s.results {
+		n += len(r.Value)
+	}
+	return n
+}
+
+// Remember notes, at the end of the look, what the next is likely to read.
+func (s *Store) Remember() {
+	if s.begun {
+		s.memory.remember(s.look, s.asked)
+	}
+}

@@ -1,0 +1,284 @@
+package memcachekv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// adds returns n ops that add keys of that name.
+func adds(name string, n int) (ops []kv.Op) {
+	for i := range n {
+		ops = append(ops, kv.OpAdd(fmt.Sprint(name, i), []byte("v")))
+	}
+	return ops
+}
+
+func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{}, f.Addr)
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+	before := f.Reads.Load()
+	ops := append(adds("a", 10), kv.OpGet("k"), kv.OpDelete("a0"), kv.OpGet("absent"), kv.OpAppend("k", []byte("+")))
+	if err := s.Do(t.Context(), ops); err != nil {
+		t.Fatal(err)
+	}
+	if reads := f.Reads.Load() - before; reads > 2 {
+		t.Errorf("the server has read %d times for one trip", reads)
+	}
+	if peak := f.Peak.Load(); peak != 1 {
+		t.Errorf("%d connections, want one", peak)
+	}
+	if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v+" {
+		t.Errorf("the value is %q, want v+", got)
+	}
+	one(t, t.Context(), s, kv.OpGet("a0"), kv.ErrNotFound)
+}
+
+func TestBatch_WhereTheConnectionEndsHalfway_OnlyWhatHasNoAnswerIsUnclear(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{}, f.Addr)
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+	f.Left.Store(4)
+	ops := append(adds("a", 6), kv.OpGet("k"))
+	s.Do(t.Context(), ops)
+	for i, op := range ops[:6] {
+		if err := op.Result.Err; i < 3 && err != nil || i >= 3 && !errors.Is(err, kv.ErrUnclear) {
+			t.Errorf("add %d ended in %v", i, err)
+		}
+	}
+	// A get is asked again on another connection.
+	if r := ops[6].Result; r.Err != nil || string(r.Value) != "v" {
+		t.Errorf("the get ended in %q, %v", r.Value, r.Err)
+	}
+}
+
+func TestBatch_AnAnswerThatIsNone_EndsTheConnection(t *testing.T) {
+	f := newFake(t)
+	s := open(t, memcachekv.Options{}, f.Addr)
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+	f.Garble.Store(true)
+	ops := append(adds("a", 2), kv.OpGet("k"))
+	s.Do(t.Context(), ops)
+	for i, want := range []error{kv.ErrUnclear, kv.ErrUnclear, kv.ErrUnavailable} {
+		if err := ops[i].Result.Err; !errors.Is(err, want) {
+			t.Errorf("%v %s ended in %v, want %v", ops[i].Kind, ops[i].Key, err, want)
+		}
+	}
+	for range 3 {
+		if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v" {
+			t.Errorf("the value is %q afterwards, want v", got)
+		}
+	}
+}
+
+func TestBatch_ToASilentServer_EndsWithTheContext(t *testing.T) {
+	for name, end := range map[string]func() (context.Context, context.CancelFunc){
+		"deadline": func() (context.Context, context.CancelFunc) {
+			return context.WithTimeout(t.Context(), 200*time.Millisecond)
+		},
+		"cancel": func() (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(200*time.Millisecond, cancel)
+			return ctx, cancel
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
+			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+			f.Mute.Store(true)
+			ctx, cancel := end()
+			defer cancel()
+			ops := append(adds("a", 600), kv.OpGet("k"))
+			within(t, 30*time.Second, func() { s.Do(ctx, ops) })
+			for i, op := range ops {
+				// What was to follow the answers to the first 500 was not sent.
+				want := kv.ErrUnclear
+				if i >= 500 {
+					want = kv.ErrUnavailable
+				}
+				if err := op.Result.Err; !errors.Is(err, want) || !errors.Is(err, ctx.Err()) {
+					t.Fatalf("op %d ended in %v, want %v and %v", i, err, want, ctx.Err())
+				}
+			}
+		})
+	}
+}
+
+func TestBatch_AWriteThatIsRefused_LeavesTheOthers(t *testing.T) {
+	s := open(t, memcachekv.Options{}, memcached(t, "-I", "512k").Addr)
+	ctx := t.Context()
+	one(t, ctx, s, kv.OpSet("k", []byte("old")))
+	version := one(t, ctx, s, kv.OpGet("k")).Version
+	large := make([]byte, 600_000)
+	copy(large[1000:], "\r\ndelete k\r\n")
+	ops := []kv.Op{
+		kv.OpAdd("a", []byte("1")),
+		kv.OpAdd("large", large),
+		kv.OpSet("k", large),
+		kv.OpSwap("k", version, large),
+		kv.OpAppend("k", large),
+		kv.OpIncrement("k", 1),
+		kv.OpAdd("b", []byte("2")),
+		kv.OpGet("k"),
+	}
+	s.Do(ctx, ops)
+	for i, want := range []error{nil, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrNotStored, kv.ErrNotNumber, nil, nil} {
+		if err := ops[i].Result.Err; !errors.Is(err, want) {
+			t.Errorf("op %d, %v %s, ended in %v, want %v", i, ops[i].Kind, ops[i].Key, err, want)
+		}
+	}
+	if got := string(ops[7].Result.Value); got != "old" {
+		t.Errorf("the value is %.20q, want old", got)
+	}
+}
+
+func TestBatch_ToAFullServer_RefusesAndKeepsWhatIsThere(t *testing.T) {
+	s := open(t, memcachekv.Options{}, memcached(t, "-M", "-m", "2").Addr)
+	ctx := t.Context()
+	one(t, ctx, s, kv.OpSet("k", make([]byte, 900)))
+	version := one(t, ctx, s, kv.OpGet("k")).Version
+	for _, size := range []int{10_000, 900, 400, 100, 1} {
+		full(t, s, size)
+	}
+	ops := []kv.Op{
+		kv.OpSet("k", make([]byte, 899)), kv.OpAdd("new", make([]byte, 900)), kv.OpSwap("k", version, make([]byte, 899)),
+		kv.OpDrop("k", version), kv.OpSet("absent", make([]byte, 900)), kv.OpGet("k"),
+	}
+	s.Do(ctx, ops)
+	for _, op := range ops[:5] {
+		if err := op.Result.Err; !errors.Is(err, kv.ErrUnavailable) || errors.Is(err, kv.ErrUnclear) {
+			t.Errorf("%v %s ended in %v", op.Kind, op.Key, err)
+		}
+	}
+	if r := ops[5].Result; r.Err != nil || len(r.Value) != 900 || r.Version != version {
+		t.Errorf("the item has changed: %d bytes, version %d, was %d, %v", len(r.Value), r.Version, version, r.Err)
+	}
+}
+
+func TestBatch_IncrementsPastTheLargestNumber_AreTakenBack(t *testing.T) {
+	s := open(t, memcachekv.Options{}, memcached(t).Addr)
+	ctx := t.Context()
+	largest := strconv.Itoa(kv.MaxNumber)
+	one(t, ctx, s, kv.OpSet("k", []byte(largest)))
+	one(t, ctx, s, kv.OpSet("l", []byte(largest)))
+	ops := []kv.Op{kv.OpIncrement("k", 1), kv.OpIncrement("l", kv.MaxNumber), kv.OpAdd("m", nil)}
+	if err := s.Do(ctx, ops); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []error{kv.ErrNotNumber, kv.ErrNotNumber, nil} {
+		if err := ops[i].Result.Err; !errors.Is(err, want) {
+			t.Errorf("op %d ended in %v, want %v", i, err, want)
+		}
+	}
+	for _, key := range []string{"k", "l"} {
+		if got := string(one(t, ctx, s, kv.OpGet(key)).Value); got != largest {
+			t.Errorf("%s is %s, want %s", key, got, largest)
+		}
+	}
+}
+
+func TestBatch_LargerThanAnyBuffer_IsCarriedOut(t *testing.T) {
+	s := open(t, memcachekv.Options{}, memcached(t, "-m", "256").Addr)
+	ctx := t.Context()
+	var ops []kv.Op
+	for i := range 3000 {
+		ops = append(ops, kv.OpSet(fmt.Sprint("k", i), make([]byte, 2000+i)))
+	}
+	for range 2 { // The keys are absent at first, and then present.
+		for i := range 20 {
+			ops = append(ops, kv.OpSet(fmt.Sprint("l", i), make([]byte, kv.MaxValue)), kv.OpGet(fmt.Sprint("l", i)))
+		}
+		if err := s.Do(ctx, ops); err != nil {
+			t.Fatal(err)
+		}
+		for i := range ops {
+			if err := ops[i].Result.Err; err != nil && !errors.Is(err, kv.ErrNotFound) {
+				t.Errorf("%v %s ended in %v", ops[i].Kind, ops[i].Key, err)
+			}
+		}
+	}
+	keys := make([]string, 3000)
+	for i := range keys {
+		keys[i] = fmt.Sprint("k", i)
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if len(r.Value) != 2000+i {
+			t.Errorf("%s has %d bytes, want %d", keys[i], len(r.Value), 2000+i)
+		}
+	}
+}
+
+func TestMemcached_RandomBatches_AnswerAsInMemory(t *testing.T) {
+	servers := []string{memcached(t).Addr, memcached(t).Addr}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	stores := [2]kv.Store{memkv.New(memkv.Options{}), open(t, memcachekv.Options{}, servers...)}
+	versions := [2]map[string]kv.Version{{}, {}}
+	for round := range 3000 {
+		// No two ops of a trip are on one key: their order is not promised.
+		var trips [2][]kv.Op
+		for _, i := range random.Perm(12)[:1+random.IntN(12)] {
+			op := randomOp(random, fmt.Sprint(i))
+			for s := range trips {
+				op.Version = versions[s][op.Key]
+				trips[s] = append(trips[s], op)
+			}
+		}
+		for s := range trips {
+			if err := stores[s].Do(t.Context(), trips[s]); err != nil {
+				t.Fatal(err)
+			}
+			for _, op := range trips[s] {
+				if op.Kind == kv.Get && op.Result.Err == nil {
+					versions[s][op.Key] = op.Result.Version
+				}
+			}
+		}
+		for i, op := range trips[0] {
+			want, got := op.Result, trips[1][i].Result
+			if string(want.Value) != string(got.Value) || want.Number != got.Number || !alike(want.Err, got.Err) {
+				t.Fatalf("round %d, %v %q value %q delta %d:\nin memory %q, %d, %v\nmemcached %q, %d, %v", round, op.Kind, op.Key,
+					op.Value, op.Delta, want.Value, want.Number, want.Err, got.Value, got.Number, got.Err)
+			}
+		}
+	}
+}
+
+// randomOp returns an op on key, without a version. What it appends to a number is what
+// the package comment allows.
+func randomOp(random *rand.Rand, key string) kv.Op {
+	pick := func(texts ...string) []byte { return []byte(texts[random.IntN(len(texts))]) }
+	op := kv.Op{Kind: kv.Kind(1 + random.IntN(int(kv.Increment))), Key: key}
+	counts := key < "5"
+	switch op.Kind {
+	case kv.Set, kv.Add, kv.CompareAndSwap:
+		op.Value = pick("", "0", "9", "10", "0100", "9 ", " 9", "+5", "abc", "\x00\r\n", "END\r\n", "4611686018427387905")
+	case kv.Append:
+		op.Value = pick("", " ", " 5")
+		if !counts {
+			op.Value = pick("", " ", "0", "x", "\r\n", "\x00", "+1")
+		}
+	case kv.Increment:
+		if !counts {
+			op.Kind = kv.Delete
+			break
+		}
+		op.Delta = random.Int64N(200) - 100
+	}
+	return op
+}
