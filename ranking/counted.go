@@ -300,6 +300,9 @@ func (c *core[T]) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
+// OnlyFollows reports whether the board has no counts of its own, as it has by periods.
+func (f *counted[T]) OnlyFollows() bool { return f.per == Forever }
+
 // Counting counts in the current period.
 func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
 	if f.per == Forever {
@@ -312,18 +315,17 @@ func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta 
 
 // Counted follows the counter now, later, or at random not at all.
 func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) error {
-	db := f.host.DB()
-	changed := []change{{id: id, at: f.per.begin(db.Now())}}
+	changed := change{id: id, at: f.per.begin(f.window.db.Now())}
 	switch f.batch {
 	case Every:
-		return f.window.write(ctx, changed).err()
+		return f.window.write(ctx, []change{changed}).err()
 	case Sampled:
 		if chosen(interval(f.size(), count)) {
-			db.Later(func(ctx context.Context) error { return f.window.write(ctx, changed).err() })
+			f.window.writeLater(changed)
 		}
 	default:
 		// If there is no room, the record's next change brings this one.
-		_ = f.window.add(changed[0])
+		_ = f.window.add(changed)
 	}
 	return nil
 }
