@@ -180,6 +180,11 @@ func (w *window) write(ctx context.Context, changes []change) *failures {
 	return failed
 }
 
+// writeLater writes c after the reply.
+func (w *window) writeLater(c change) {
+	w.db.Later(func(ctx context.Context) error { return w.write(ctx, []change{c}).err() })
+}
+
 // take returns what was gathered, ordered by id and period.
 func (w *window) take() []change {
 	w.mu.Lock()

@@ -97,7 +97,7 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error
 // After follows on the boards that the record has left and on the one it is on, in all
 // periods that are kept. One that it has left may not have it yet.
 func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if m.New && !f.scored && f.knows(m.Gained) {
+	if m.New && !f.scored {
 		return nil // Nobody has counted it, so it is on no board.
 	}
 	fence := keytree.FenceThere
@@ -109,15 +109,6 @@ func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error 
 		times = times[:1] // Nothing was counted of what has never been there.
 	}
 	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID, times, fence)
-}
-
-// knows reports whether the process knows the trees of places. The first to follow makes
-// them, and what knows them reads them in fewer trips.
-func (f *counted[T]) knows(places []string) bool {
-	return !slices.ContainsFunc(places, func(text string) bool {
-		p, err := parsePlace(text)
-		return err != nil || !f.now(p.by).IsKnown()
-	})
 }
 
 // Repair follows on the boards of places.
@@ -309,6 +300,9 @@ func (c *core[T]) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
+// OnlyFollows reports whether the board has no counts of its own, as it has by periods.
+func (f *counted[T]) OnlyFollows() bool { return f.per == Forever }
+
 // Counting counts in the current period.
 func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
 	if f.per == Forever {
@@ -321,18 +315,17 @@ func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta 
 
 // Counted follows the counter now, later, or at random not at all.
 func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) error {
-	db := f.host.DB()
-	changed := []change{{id: id, at: f.per.begin(db.Now())}}
+	changed := change{id: id, at: f.per.begin(f.window.db.Now())}
 	switch f.batch {
 	case Every:
-		return f.window.write(ctx, changed).err()
+		return f.window.write(ctx, []change{changed}).err()
 	case Sampled:
 		if chosen(interval(f.size(), count)) {
-			db.Later(func(ctx context.Context) error { return f.window.write(ctx, changed).err() })
+			f.window.writeLater(changed)
 		}
 	default:
 		// If there is no room, the record's next change brings this one.
-		_ = f.window.add(changed[0])
+		_ = f.window.add(changed)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -133,6 +134,64 @@ func TestBoard_ByACounterHoldsWhatTheRecordsSay(t *testing.T) {
 		want(t, allOf(t, a.ViewsADay.Of("tea"), 2), "c")
 		if _, err := a.TopViews.Rank(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
 			t.Error("rank of a deleted record:", err)
+		}
+	})
+}
+
+func TestBoard_ByACounterIsNotAskedAboutANewID(t *testing.T) {
+	for _, name := range []string{"atomic", "plain"} {
+		t.Run(name, func(t *testing.T) {
+			mem := memkv.New(memkv.Options{})
+			s := kv.Store(mem)
+			if name == "plain" {
+				s = plain{mem}
+			}
+			a := openArticles(s, ranking.Windowed)
+			defer a.db.Close(ctx)
+			asked := func() bool {
+				flush(t, a)
+				// A board that is asked for a member begins its tree.
+				return slices.ContainsFunc(mem.Keys(), func(key string) bool {
+					return strings.HasPrefix(key, "rank:Article:TopViews:")
+				})
+			}
+			for range 3 {
+				if err := a.Create(ctx, &article{Category: "tea"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if asked() {
+				t.Error("a record with a new id was looked for on the board")
+			}
+			if _, err := kv.Next(ctx, mem, a.views.key("given"), 0, 7); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Create(ctx, &article{ID: "given", Category: "tea"}); err != nil {
+				t.Fatal(err)
+			}
+			if !asked() {
+				t.Error("a record with an id that was given was not looked for on the board")
+			}
+			want(t, allOf(t, a.TopViews, 2), "given")
+		})
+	}
+}
+
+// The process that made the tree knows it.
+func TestBoard_ByACounterShowsItsFirstPageInTwoTrips(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		v := &article{Category: "tea"}
+		if err := a.Create(ctx, v); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.views.Hit(ctx, v.ID); err != nil {
+			t.Fatal(err)
+		}
+		flush(t, a)
+		ctx, meter := kvmodel.Metered(ctx)
+		l, err := a.TopViews.Page(ctx, "", 10)
+		if trips := meter.Cost().Trips; err != nil || len(l.Items) != 1 || trips != 2 {
+			t.Errorf("%d records in %d trips, %v; want 1 in 2", len(l.Items), trips, err)
 		}
 	})
 }

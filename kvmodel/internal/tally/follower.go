@@ -19,7 +19,8 @@ type Counter interface {
 }
 
 // A Follower is an index over a counter, such as a board of what is viewed most.
-// The counter calls it for every change, in the process that makes it.
+// The counter calls it for every change, in the process that makes it. It may be an
+// [OnlyFollower].
 type Follower interface {
 	// Counting runs next to the change of id's counter by delta, in the same
 	// trip: for counts of the follower's own, such as those of a day.
@@ -29,4 +30,11 @@ type Follower interface {
 	// if that is not known. It decides when the index follows, and makes a trip
 	// only where that has to happen before the reply.
 	Counted(ctx context.Context, id string, delta, count int64) error
+}
+
+// OnlyFollower is a Follower that may have no counts of its own. A change then costs
+// nothing but the counter's increment.
+type OnlyFollower interface {
+	// OnlyFollows reports whether Counting has nothing to do, now and later.
+	OnlyFollows() bool
 }

@@ -24,6 +24,7 @@ type numbers struct {
 
 	mu        sync.Mutex // never held during a trip
 	followers []Follower
+	counters  []Follower // those that have counts of their own
 }
 
 // Base is the database that a counter belongs to.
@@ -70,6 +71,9 @@ func (n *numbers) Follow(f Follower) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.followers = append(n.followers, f)
+	if only, ok := f.(OnlyFollower); !ok || !only.OnlyFollows() {
+		n.counters = append(n.counters, f)
+	}
 }
 
 func (n *numbers) following() []Follower {
@@ -81,7 +85,9 @@ func (n *numbers) following() []Follower {
 // counting returns the works by which followers count a change of id's number by
 // delta.
 func (n *numbers) counting(ctx context.Context, id string, delta int64) (works []func(kv.Store) error) {
-	for _, f := range n.following() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, f := range n.counters {
 		works = append(works, func(s kv.Store) error { return f.Counting(ctx, s, id, delta) })
 	}
 	return works
@@ -90,13 +96,18 @@ func (n *numbers) counting(ctx context.Context, id string, delta int64) (works [
 func (n *numbers) tell(ctx context.Context, id string, delta, count int64) {
 	var errs []error
 	for _, f := range n.following() {
-		errs = append(errs, f.Counted(ctx, id, delta, count))
+		if err := f.Counted(ctx, id, delta, count); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	n.warn(id, errs)
 }
 
 // warn logs the errors of followers.
 func (n *numbers) warn(id string, errs []error) {
+	if len(errs) == 0 {
+		return
+	}
 	if err := kv.Join(errs...); err != nil {
 		err = fmt.Errorf("%s.%s of %s: %w", n.model, n.counter, kv.Quote(id), err)
 		n.base.Failures.Note(slog.LevelWarn, "what follows a counter has failed", work.About(n.model, n.counter, err))

@@ -69,21 +69,35 @@ func (t *Tally) Set(ctx context.Context, id string, n int64) error {
 // all the same. One trip, two the first time. After an ErrUnclear the number may
 // have changed or not.
 func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err error) {
-	works := append([]func(kv.Store) error{func(s kv.Store) (err error) {
-		sum, err = kv.Adjust(ctx, s, t.Key(id), delta, 0)
-		if errors.Is(err, kv.ErrNotNumber) {
-			err = wire.Corrupt(t.Key(id), err)
-		}
-		return err
-	}}, t.counting(ctx, id, delta)...)
-	errs := kv.Together(ctx, t.base.Store, works...)
-	switch err := errs[0]; {
+	var others []error // of followers that count beside
+	if beside := t.counting(ctx, id, delta); len(beside) == 0 {
+		sum, err = t.adjust(ctx, t.base.Store, id, delta)
+	} else {
+		sum, others, err = t.adjustBeside(ctx, id, delta, beside)
+	}
+	switch {
 	case err == nil:
-		t.warn(id, errs[1:])
+		t.warn(id, others)
 		t.tell(ctx, id, delta, sum)
 	case errors.Is(err, kv.ErrUnclear):
-		t.warn(id, errs[1:])
+		t.warn(id, others)
 		t.tell(ctx, id, delta, -1)
 	}
-	return sum, errs[0]
+	return sum, err
+}
+
+func (t *Tally) adjust(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {
+	key := t.Key(id)
+	sum, err := kv.Adjust(ctx, s, key, delta, 0)
+	if errors.Is(err, kv.ErrNotNumber) {
+		err = wire.Corrupt(key, err)
+	}
+	return sum, err
+}
+
+// adjustBeside is adjust in one trip with works, whose errors are others.
+func (t *Tally) adjustBeside(ctx context.Context, id string, delta int64, works []func(kv.Store) error) (sum int64, others []error, err error) {
+	first := func(s kv.Store) (err error) { sum, err = t.adjust(ctx, s, id, delta); return err }
+	errs := kv.Together(ctx, t.base.Store, append([]func(kv.Store) error{first}, works...)...)
+	return sum, errs[1:], errs[0]
 }

@@ -104,6 +104,7 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 // current time, so that the tree does not take over nodes of an earlier tree whose
 // definition was lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
+	asked := t.Now()
 	m, err := t.begun(ctx, s)
 	if err != nil {
 		return nil, err
@@ -113,6 +114,9 @@ func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	}
 	for {
 		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
+		if err == nil {
+			t.know(m, asked)
+		}
 		if err == nil && t.Atomic {
 			return m, t.putEdge(ctx, s, edge{}, m)
 		}

@@ -82,9 +82,6 @@ func (t *Tree) known() *meta {
 	return t.meta
 }
 
-// IsKnown reports whether an operation that begins now has not to read the definition.
-func (t *Tree) IsKnown() bool { return t.known() != nil }
-
 // know keeps m, which was asked for at the time asked.
 func (t *Tree) know(m *meta, asked time.Time) {
 	t.mu.Lock()
