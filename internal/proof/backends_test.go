@@ -26,18 +26,9 @@ var backends = []struct {
 	{"boltkv", false, func(t *testing.T) (kv.Store, error) {
 		return boltkv.Open(filepath.Join(t.TempDir(), "db"), boltkv.Options{})
 	}},
-	{"memcachekv", true, func(t *testing.T) (kv.Store, error) {
-		servers.Need(t, "memcached")
-		var addrs []string
-		for range 2 {
-			p, err := servers.Memcached()
-			if err != nil {
-				return nil, err
-			}
-			t.Cleanup(p.Stop)
-			addrs = append(addrs, p.Addr)
-		}
-		return memcachekv.OpenVolatile(addrs, memcachekv.Options{})
+	{"memcachekv", true, func(t *testing.T) (kv.Store, error) { return onMemcached(t, memcachekv.Options{}) }},
+	{"memcachekv pipeline=all", true, func(t *testing.T) (kv.Store, error) {
+		return onMemcached(t, memcachekv.Options{PipelineAll: true})
 	}},
 	{"rediskv", false, func(t *testing.T) (kv.Store, error) {
 		servers.Need(t, "redis-server")
@@ -57,6 +48,21 @@ var backends = []struct {
 		t.Cleanup(c.Stop)
 		return rediskv.Open(context.Background(), rediskv.Options{Addrs: c.Addrs()})
 	}},
+}
+
+// onMemcached opens a store on two servers of its own.
+func onMemcached(t *testing.T, opts memcachekv.Options) (kv.Store, error) {
+	servers.Need(t, "memcached")
+	var addrs []string
+	for range 2 {
+		p, err := servers.Memcached()
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(p.Stop)
+		addrs = append(addrs, p.Addr)
+	}
+	return memcachekv.OpenVolatile(addrs, opts)
 }
 
 // opened returns a store that is closed when the test ends.
