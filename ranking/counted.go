@@ -182,51 +182,66 @@ func (f *counted[T]) follow(ctx context.Context, s kv.Store, by string, at time.
 	}
 	settings := make([]keytree.Setting, len(ids))
 	for i, id := range ids {
-		settings[i] = keytree.Setting{ID: id, Change: f.toCount(by, at, id), Fence: fence}
+		settings[i] = keytree.Setting{ID: id, Fence: fence}
 	}
 	t := f.tree(by, at)
-	return t.SetAll(ctx, s, t.own, settings, due)
+	return t.SetAll(ctx, s, t.own, settings, f.toCounts(by, at, ids), due)
+}
+
+// toCounts is the changes that move the members ids of the board of by to where they
+// belong. It looks at each by itself if it cannot look at all together.
+func (f *counted[T]) toCounts(by string, at time.Time, ids []string) keytree.Changes {
+	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
+	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
+		if len(settings) > 1 {
+			some := kv.Texts(settings, func(i int) string { return ids[i] })
+			if to, err := f.look(ctx, s, by, at, some); err == nil {
+				return to, nil
+			}
+		}
+		return each(ctx, s, settings, old)
+	}
 }
 
 // toCount is the change that moves the member id of the board of by to where it
 // belongs.
 func (f *counted[T]) toCount(by string, at time.Time, id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
-		rec, count, err := f.look(ctx, s, id, at)
+		to, err := f.look(ctx, s, by, at, []string{id})
 		if f.per != Forever && wire.IsCorrupt(err) {
 			if err = f.mendCount(ctx, s, id, at, old); err == nil {
-				rec, count, err = f.look(ctx, s, id, at)
+				to, err = f.look(ctx, s, by, at, []string{id})
 			}
 		}
 		if err != nil {
 			return keytree.State{}, err
 		}
-		to := stateOf(by, rec)
-		if !f.scored {
-			to.Score, to.In = keytree.FromInt(count), to.In && count >= 0
-		}
-		return to, nil
+		return to[0], nil
 	}
 }
 
-// look reads the record id, and its count if that is the score: -1 if there is
-// none.
-func (f *counted[T]) look(ctx context.Context, s kv.Store, id string, at time.Time) (*plug.Seen[T], int64, error) {
+// look reads the records ids, and their counts if these are the scores, and returns where
+// they belong on the board of by.
+func (f *counted[T]) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
 	var recs []*plug.Seen[T]
-	counts := []int64{0}
+	var counts []int64
 	works := []func(kv.Store) error{
-		func(s kv.Store) (err error) { recs, err = f.host.See(ctx, s, id); return err },
+		func(s kv.Store) (err error) { recs, err = f.host.See(ctx, s, ids...); return err },
 	}
 	if !f.scored {
-		works = append(works, func(s kv.Store) (err error) {
-			counts, err = f.counts(ctx, s, []string{id}, at)
-			return err
-		})
+		works = append(works, func(s kv.Store) (err error) { counts, err = f.counts(ctx, s, ids, at); return err })
 	}
 	if err := kv.Join(kv.Together(ctx, s, works...)...); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return recs[0], counts[0], nil
+	to := make([]keytree.State, len(recs))
+	for i, rec := range recs {
+		to[i] = stateOf(by, rec)
+		if !f.scored {
+			to[i].Score, to[i].In = keytree.FromInt(counts[i]), to[i].In && counts[i] >= 0
+		}
+	}
+	return to, nil
 }
 
 // counts returns the counts of ids, in the period that holds at if there are
@@ -343,19 +358,14 @@ const manyMembers = 1 << 16
 
 // apply finds the boards on which the records of changes belong, and follows there.
 func (f *counted[T]) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
-	boards := make([]string, len(changes))
-	on := make([]bool, len(changes))
-	errs := kv.Each(ctx, s, changes, func(s kv.Store, i int, c change) (err error) {
-		boards[i], on[i], err = f.board(ctx, s, c.id)
-		return err
-	})
+	boards, errs := f.boardsOf(ctx, s, changes)
 	var keys []boardKey
 	trees := make(map[boardKey][]int)
 	for i, c := range changes {
-		if !on[i] || errs[i] != nil {
+		if !boards[i].ok || errs[i] != nil {
 			continue
 		}
-		key := boardKey{boards[i], c.at}
+		key := boardKey{boards[i].by, c.at}
 		if trees[key] == nil {
 			keys = append(keys, key)
 		}
@@ -389,15 +399,43 @@ func (c *core[T]) time(at time.Time) time.Time {
 	return at
 }
 
-// board returns the value on whose board the record id belongs, if on any.
-func (f *counted[T]) board(ctx context.Context, s kv.Store, id string) (by string, ok bool, err error) {
+// boardOn is the value on whose board a record belongs, if on any.
+type boardOn struct {
+	by string
+	ok bool
+}
+
+// boardsOf returns on which board the record of each of changes belongs.
+func (f *counted[T]) boardsOf(ctx context.Context, s kv.Store, changes []change) ([]boardOn, []error) {
+	boards, errs := make([]boardOn, len(changes)), make([]error, len(changes))
 	if !f.many {
-		return "", true, nil
+		for i := range boards {
+			boards[i].ok = true
+		}
+		return boards, errs
 	}
-	recs, err := f.host.See(ctx, s, id)
-	if err != nil || len(recs[0].Places) == 0 {
-		return "", false, err
+	recs, err := f.host.See(ctx, s, kv.Texts(changes, func(c change) string { return c.id })...)
+	if err == nil {
+		for i, rec := range recs {
+			boards[i], errs[i] = f.boardOf(rec)
+		}
+		return boards, errs
 	}
-	p, err := parsePlace(recs[0].Places[0])
-	return p.by, true, err
+	// Those that can be read are not to wait for the others.
+	return boards, kv.Each(ctx, s, changes, func(s kv.Store, i int, c change) error {
+		recs, err := f.host.See(ctx, s, c.id)
+		if err == nil {
+			boards[i], err = f.boardOf(recs[0])
+		}
+		return err
+	})
+}
+
+// boardOf returns on which board rec belongs.
+func (f *counted[T]) boardOf(rec *plug.Seen[T]) (on boardOn, err error) {
+	if len(rec.Places) == 0 {
+		return on, nil
+	}
+	p, err := parsePlace(rec.Places[0])
+	return boardOn{p.by, err == nil}, err
 }

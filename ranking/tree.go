@@ -180,17 +180,29 @@ func (t *Tree[S]) change(ctx context.Context, id string, change keytree.Change) 
 func (t *Tree[S]) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
 	settings := make([]keytree.Setting, len(changes))
 	for i, c := range changes {
-		to := t.plus(c.delta)
-		if c.count != nil {
-			to = keytree.To(keytree.FromInt(*c.count))
-		}
-		settings[i] = keytree.Setting{ID: kv.JoinText(c.id), Change: to}
+		settings[i].ID = kv.JoinText(c.id)
 	}
-	errs := t.tree.SetAll(ctx, s, t.own, settings, due)
+	errs := t.tree.SetAll(ctx, s, t.own, settings, t.made(changes), due)
 	for i, c := range changes {
 		errs[i] = t.about(c.id, errs[i])
 	}
 	return errs
+}
+
+// made returns what makes changes that were gathered. It reads nothing.
+func (t *Tree[S]) made(changes []change) keytree.Changes {
+	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
+		to, errs := make([]keytree.State, len(old)), make([]error, len(old))
+		for i, setting := range settings {
+			c := changes[setting]
+			change := t.plus(c.delta)
+			if c.count != nil {
+				change = keytree.To(keytree.FromInt(*c.count))
+			}
+			to[i], errs[i] = change(ctx, s, old[i])
+		}
+		return to, errs
+	}
 }
 
 // repeatable reports whether a change that failed with err was certainly not

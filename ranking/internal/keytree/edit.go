@@ -124,16 +124,12 @@ type group struct {
 // as far as is known.
 func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group, error) {
 	for name, some := range grouped(edits, func(i int) string {
-		expected, _ := p.guess(p.bits(edits[i].point))
+		expected, _ := p.guess(edits[i].bits)
 		return expected
 	}) {
 		p.local.join(p.key(name), some)
 	}
-	points := make([]point, len(edits))
-	for i, e := range edits {
-		points[i] = e.point
-	}
-	spots, err := p.find(ctx, s, points...)
+	spots, err := p.find(ctx, s, edits)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +201,20 @@ func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edit
 // result, and the edits it applied.
 func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf, took []*edit, err error) {
 	next = l
+	var spare, used []entry // used is where the entries of next are, unless next is l
 	for _, e := range edits {
-		with := next.with(&p.order, e)
+		if spare == nil {
+			spare = make([]entry, 0, len(l.entries)+len(edits))
+		}
+		with := next.with(&p.order, e, spare)
 		if len(with.entries) > len(next.entries) && !fits(with) {
 			continue
 		}
 		if with.bytes() > hardBytes {
 			return nil, nil, fmt.Errorf("%w: a leaf of a ranking holds %d entries that cannot be separated", kv.ErrTooLarge, len(with.entries))
+		}
+		if with != next {
+			spare, used = used, spare
 		}
 		next = with
 		took = append(took, e)
@@ -308,7 +311,7 @@ func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) 
 	}
 	kept := l
 	for i, id := range ids {
-		kept = kept.tidied(id, states[i])
+		kept = kept.tidied(id, states[i], nil)
 	}
 	return kept, nil
 }

@@ -21,22 +21,19 @@ const aheadOfMany = 4
 // guess returns the name of the first node on the way of bits that is not known to
 // be a router, and reports whether anything is known at all.
 func (p *nodes) guess(bits string) (name string, known bool) {
-	for {
-		r, seen := p.local.router(p.key(name))
-		if r == nil || len(name) == maxBits {
-			return name, seen || name != ""
-		}
-		name = bits[:len(name)+perLevel]
-	}
+	n, known := p.local.follow(p.root, bits)
+	return bits[:n], known
 }
 
-// find returns the leaves in which targets belong, in their order. It takes one trip
+// find returns the leaves in which edits belong, in their order. It takes one trip
 // if the ways are known, or if nothing is. Otherwise it reads more nodes at once with
 // each trip, in case many on the way were split.
-func (p *nodes) find(ctx context.Context, s kv.Store, targets ...point) ([]*spot, error) {
-	ways := make([]*search, len(targets))
-	for i, target := range targets {
-		ways[i] = p.search(target, len(targets))
+func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, error) {
+	all := make([]search, len(edits))
+	ways := make([]*search, len(edits))
+	for i, e := range edits {
+		all[i] = p.search(e.bits, len(edits))
+		ways[i] = &all[i]
 	}
 	met := make(map[string]*spot)
 	for {
@@ -71,9 +68,9 @@ type search struct {
 	at      *spot  // nil: not found yet
 }
 
-// search begins the search for target, one of n.
-func (p *nodes) search(target point, n int) *search {
-	w := &search{bits: p.bits(target), width: 1}
+// search begins the search for the leaf of bits, one of n.
+func (p *nodes) search(bits string, n int) search {
+	w := search{bits: bits, width: 1}
 	var known bool
 	if w.name, known = p.guess(w.bits); !known {
 		w.width = levelsAhead

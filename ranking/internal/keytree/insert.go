@@ -49,13 +49,23 @@ func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, t
 // putting returns the edit that adds the pending entry of a member that will be in
 // state to.
 func (p *nodes) putting(id string, to State) *edit {
-	return &edit{point: p.point(to.Score, id), id: id, put: &entry{to.Score, to.Ver, id, true, to.End}, began: p.began}
+	e := p.editing(to.Score, id)
+	e.put = &entry{to.Score, to.Ver, id, true, to.End}
+	return e
 }
 
 // tidying returns the edit that tidies, where score belongs, by the state of a
 // record.
 func (p *nodes) tidying(id string, score Score, now State) *edit {
-	return &edit{point: p.point(score, id), id: id, known: &now, began: p.began}
+	e := p.editing(score, id)
+	e.known = &now
+	return e
+}
+
+// editing returns an edit where score belongs, which changes nothing yet.
+func (p *nodes) editing(score Score, id string) *edit {
+	at := p.point(score, id)
+	return &edit{point: at, bits: p.bits(at), id: id, began: p.began}
 }
 
 // Tidy removes, from the leaf where score belongs, the entries that the member's

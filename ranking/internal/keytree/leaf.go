@@ -12,6 +12,7 @@ import (
 // one entry, or tidies, or both.
 type edit struct {
 	point point
+	bits  string // of point
 	id    string
 
 	put   *entry // what to add, if not nil
@@ -37,13 +38,14 @@ func idsOf(entries []entry) []string {
 	return kv.Texts(entries, func(e entry) string { return e.id })
 }
 
-// with returns l after e, or l itself if nothing changes.
-func (l *leaf) with(o *order, e *edit) *leaf {
+// with returns l after e, or l itself if nothing changes. What it returns may have its
+// entries in room, which must not be where those of l are.
+func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 	if e.put != nil && !(e.restores && l.has(e.put.score, e.id)) {
-		l = l.added(o, e.point, *e.put)
+		l = l.added(o, e.point, *e.put, room)
 	}
 	if e.known != nil {
-		l = l.tidied(e.id, *e.known)
+		l = l.tidied(e.id, *e.known, room)
 	}
 	return l
 }
@@ -55,8 +57,9 @@ func (l *leaf) has(s Score, id string) bool {
 
 // added returns l with put, whose position is at, or l itself if the member has an
 // entry with that score and version already. It leaves entries that are there as
-// they are: one that counts must not get a version at which it might not be true.
-func (l *leaf) added(o *order, at point, put entry) *leaf {
+// they are: one that counts must not get a version at which it might not be true. What
+// it returns may have its entries in room.
+func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 	i := l.search(o, at)
 	for ; i < len(l.entries) && l.entries[i].sharesPosition(put) && l.entries[i].ver <= put.ver; i++ {
 		if l.entries[i].ver == put.ver {
@@ -64,7 +67,7 @@ func (l *leaf) added(o *order, at point, put entry) *leaf {
 		}
 	}
 	next := *l
-	next.entries = make([]entry, 0, len(l.entries)+1)
+	next.entries = slices.Grow(room[:0], len(l.entries)+1)
 	next.entries = append(append(append(next.entries, l.entries[:i]...), put), l.entries[i:]...)
 	return &next
 }
@@ -77,29 +80,34 @@ func (e entry) sharesPosition(other entry) bool { return e.score == other.score 
 // counts from here on until the record's end; the rest goes. That entry may have the
 // end of a change that lost to the record's at the same version.
 //
-// This is right at any later time: what has been true of a version stays true.
-func (l *leaf) tidied(id string, now State) *leaf {
-	confirmed := -1
+// This is right at any later time: what has been true of a version stays true. What
+// tidied returns may have its entries in room, where those of l may be as well.
+func (l *leaf) tidied(id string, now State, room []entry) *leaf {
+	outdone := func(e entry) bool { return e.id == id && e.ver <= now.Ver }
+	confirmed, changed := -1, false
 	for i, e := range l.entries {
 		if e.id == id && now.settles(e) {
 			confirmed = i // Entries at one position are ordered by version.
 		}
 	}
-	next := *l
-	next.entries = make([]entry, 0, len(l.entries)+1)
-	changed := false
 	for i, e := range l.entries {
-		if e.id == id && e.ver <= now.Ver {
+		if outdone(e) {
 			changed = changed || i != confirmed || e.pending || e.end != now.End
+		}
+	}
+	if !changed {
+		return l
+	}
+	next := *l
+	next.entries = slices.Grow(room[:0], len(l.entries))
+	for i, e := range l.entries {
+		if outdone(e) {
 			if i != confirmed {
 				continue
 			}
 			e.pending, e.end = false, now.End
 		}
 		next.entries = append(next.entries, e)
-	}
-	if !changed {
-		return l
 	}
 	return &next
 }

@@ -18,7 +18,7 @@ func edited(before []entry, edits ...func(*nodes) *edit) []entry {
 	p := &nodes{order: order{code: Signed}}
 	l := &leaf{entries: before}
 	for _, e := range edits {
-		l = l.with(&p.order, e(p))
+		l = l.with(&p.order, e(p), nil)
 	}
 	return l.entries
 }

@@ -29,6 +29,25 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
+// follow returns how many of bits lead through known routers from the root with that
+// key, and reports whether anything is known at all.
+func (l *Local) follow(root, bits string) (n int, known bool) {
+	var room [longestKey]byte
+	key := append(append(room[:0], root...), bits...)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		r, seen := l.routers[string(key[:len(root)+n])]
+		if r == nil || n == maxBits {
+			return n, seen || n > 0
+		}
+		n += perLevel
+	}
+}
+
+// longestKey is room for the key of a node.
+const longestKey = 256
+
 // remember keeps r, nil for a node that is not a router yet, unless a later state
 // of the node is known.
 func (l *Local) remember(key string, r *router) {

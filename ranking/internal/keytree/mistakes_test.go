@@ -12,13 +12,13 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 	proof.Mistakes(t, "./ranking/internal/keytree", "TestLeaf_|TestTree_Repair_|TestTree_EditsThatLose|TestSweep_After|TestSweep_WhatIsLost|TestTree_AfterALoss|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
 		proof.Wrong("the record is written before the entry",
 			dir+"set.go", "	b.prepare(ctx, s, moves)\n", "",
-			dir+"set.go", "	leaves := b.commit(ctx, s, moves)\n", "	leaves := b.commit(ctx, s, moves)\n	b.prepare(ctx, s, moves)\n",
+			dir+"set.go", "	b.tidyAll(ctx, s, moves, b.commit(ctx, s, moves))\n", "	all := b.commit(ctx, s, moves)\n	b.prepare(ctx, s, moves)\n	b.tidyAll(ctx, s, moves, all)\n",
 		),
 		proof.Wrong("an entry is removed whatever its version",
-			dir+"leaf.go", "if e.id == id && e.ver <= now.Ver {", "if e.id == id {",
+			dir+"leaf.go", "return e.id == id && e.ver <= now.Ver }", "return e.id == id }",
 		),
 		proof.Wrong("the old entry goes in the write that puts in the new one",
-			dir+"insert.go", "put: &entry{to.Score, to.Ver, id, true, to.End},", "put: &entry{to.Score, to.Ver, id, true, to.End}, known: &to,",
+			dir+"insert.go", "e.put = &entry{to.Score, to.Ver, id, true, to.End}", "e.put, e.known = &entry{to.Score, to.Ver, id, true, to.End}, &to",
 		),
 		proof.Wrong("a leaf is split without being frozen",
 			dir+"split.go", `	whole := *kept
@@ -60,7 +60,7 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"report.go", "owed[of.name] = true", "delete(owed, of.name)",
 		),
 		proof.Wrong("an entry counts before its record says so",
-			dir+"insert.go", "put: &entry{to.Score, to.Ver, id, true, to.End},", "put: &entry{to.Score, to.Ver, id, false, to.End},",
+			dir+"insert.go", "e.put = &entry{to.Score, to.Ver, id, true, to.End}", "e.put = &entry{to.Score, to.Ver, id, false, to.End}",
 		),
 		proof.Wrong("an entry with the same score is taken over",
 			dir+"leaf.go", `		if l.entries[i].ver == put.ver {

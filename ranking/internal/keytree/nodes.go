@@ -14,6 +14,7 @@ type nodes struct {
 	order
 	epoch  uint64
 	name   string // of the tree and the epoch: the beginning of every key
+	root   string // the key of the root
 	limit  int    // entries of a leaf
 	small  int    // members of a tree whose counts are exact
 	expire time.Time
@@ -37,7 +38,7 @@ var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
 
 const maxOperation = 10 * time.Second
 
-func (p *nodes) key(name string) string { return p.name + ":" + keyName(name) }
+func (p *nodes) key(name string) string { return p.root + name }
 
 // keyName returns the last part of the key of the node called name: key0 for the
 // root.

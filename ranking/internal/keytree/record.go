@@ -45,13 +45,14 @@ func (o *Own) Key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id)
 
 // States returns what the records of ids say.
 func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
-	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.Key)...)
+	keys := kv.Texts(ids, o.Key)
+	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}
 	states := make([]State, len(ids))
 	for i, r := range results {
-		if states[i], err = stateIn(o.Key(ids[i]), r); err != nil {
+		if states[i], err = stateIn(keys[i], r); err != nil {
 			return nil, err
 		}
 	}
@@ -65,9 +66,9 @@ type record struct {
 }
 
 func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
-	r, _ := kv.One(ctx, s, kv.OpGet(o.Key(id)))
-	st, err := stateIn(o.Key(id), r)
-	return record{st, r.Version}, err
+	key := o.Key(id)
+	r, _ := kv.One(ctx, s, kv.OpGet(key))
+	return recordIn(key, r)
 }
 
 // same reports whether st is other, but for the version.
@@ -83,8 +84,13 @@ func (o *Own) next(old record, to State) State {
 
 // write replaces old with st.
 func (o *Own) write(ctx context.Context, s kv.Store, id string, old record, st State) error {
-	_, err := kv.One(ctx, s, kv.OpReplace(o.Key(id), old.version, encodeState(st)).For(o.ttl(st)))
+	_, err := kv.One(ctx, s, o.put(o.Key(id), old.version, st))
 	return err
+}
+
+// put returns the op that puts st in the place of the version old under key.
+func (o *Own) put(key string, old kv.Version, st State) kv.Op {
+	return kv.OpReplace(key, old, encodeState(st)).For(o.ttl(st))
 }
 
 // fence raises the version of the record of id to past, if it is lower, and returns
@@ -148,6 +154,12 @@ func encodeState(st State) []byte {
 		b = binary.BigEndian.AppendUint32(b, uint32(st.End))
 	}
 	return seal(b)
+}
+
+// recordIn returns the record that a get of key answered.
+func recordIn(key string, r kv.Result) (record, error) {
+	st, err := stateIn(key, r)
+	return record{st, r.Version}, err
 }
 
 // stateIn returns the state in the record that a get of key answered.

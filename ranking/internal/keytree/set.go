@@ -35,14 +35,29 @@ const setTries = 16
 // After an error other than ErrUnclear the member is as it was. Failing to tidy once
 // the record is written is not an error: it is added to due.
 func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
-	return t.SetAll(ctx, s, own, []Setting{{ID: id, Change: change}}, due)[0]
+	return t.SetAll(ctx, s, own, []Setting{{ID: id}}, OneByOne(func(int) Change { return change }), due)[0]
 }
 
-// Setting is what to change of a member.
+// Setting is a member to change.
 type Setting struct {
-	ID     string
-	Change Change
-	Fence  Fence
+	ID    string
+	Fence Fence
+}
+
+// Changes is a Change of several members: of those of the settings, which are in the
+// states old. It returns an error for each, or none at all.
+type Changes func(ctx context.Context, s kv.Store, settings []int, old []State) (to []State, errs []error)
+
+// OneByOne returns the changes that change makes of each setting, side by side.
+func OneByOne(change func(setting int) Change) Changes {
+	return func(ctx context.Context, s kv.Store, settings []int, old []State) ([]State, []error) {
+		to := make([]State, len(settings))
+		errs := kv.Each(ctx, s, settings, func(s kv.Store, i, setting int) (err error) {
+			to[i], err = change(setting)(ctx, s, old[i])
+			return err
+		})
+		return to, errs
+	}
 }
 
 // Fence says whether the record of a member that stays as it is gets a new version.
@@ -59,47 +74,57 @@ const (
 // SetAll does what Set does for several members, side by side, and writes their
 // entries in one leaf together. It returns an error for each. One that fails does
 // not hold up the others, and what is done stays done.
-func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Setting, due *Due) []error {
-	if n := len(settings); n > 1 && bytesOf(settings) > notedBytes {
-		return append(t.SetAll(ctx, s, own, settings[:n/2], due), t.SetAll(ctx, s, own, settings[n/2:], due)...)
-	}
+func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Setting, changes Changes, due *Due) []error {
+	all := make([]move, len(settings))
 	moves := make([]*move, len(settings))
 	for i, set := range settings {
-		moves[i] = &move{own: own, id: set.ID, change: set.Change, fence: set.Fence, err: errAgain}
+		moves[i] = &all[i]
+		all[i] = move{own: own, setting: i, id: set.ID, key: own.Key(set.ID), fence: set.Fence, err: errAgain}
 		if len(set.ID) > MaxID {
-			moves[i].err = tooLong(set.ID)
+			all[i].err = tooLong(set.ID)
 		}
 	}
-	read := func(s kv.Store) error {
-		kv.Each(ctx, s, left(moves), func(s kv.Store, _ int, m *move) error { return m.read(ctx, s) })
-		return nil
-	}
-	err := t.begin(ctx, s, func(ep *epochs) error {
-		b := &batch{ep, t, own, due}
-		err := b.tryAll(ctx, s, moves, read)
-		b.giveUp(ctx, s, moves)
-		return err
-	}, read)
-	errs := make([]error, len(moves))
-	for i, m := range moves {
-		if errs[i] = m.err; m.unfinished() {
-			errs[i] = err
+	errs := make([]error, 0, len(moves))
+	for len(moves) > 0 {
+		some := moves[:fewNoted(moves)]
+		moves = moves[len(some):]
+		err := t.setSome(ctx, s, own, some, changes, due)
+		for _, m := range some {
+			if m.unfinished() {
+				m.err = err
+			}
+			errs = append(errs, m.err)
 		}
 	}
 	return errs
 }
 
+// setSome makes moves, and returns why some are unfinished.
+func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move, changes Changes, due *Due) error {
+	read := func(s kv.Store) error { own.readAll(ctx, s, left(moves)); return nil }
+	return t.begin(ctx, s, func(ep *epochs) error {
+		b := &batch{ep, t, own, changes, due}
+		err := b.tryAll(ctx, s, moves, read)
+		b.giveUp(ctx, s, moves)
+		return err
+	}, read)
+}
+
 // notedBytes bounds what is noted at once, since a journal's segment must hold it.
 const notedBytes = 256 << 10
 
-// bytesOf returns about how long a note about settings is.
-func bytesOf(settings []Setting) int {
-	n := 0
-	for _, set := range settings {
-		n += len(set.ID) + 24
+// fewNoted returns how many of moves can be noted at once, at least one.
+func fewNoted(moves []*move) int {
+	n, bytes := 0, 0
+	for n < len(moves) && (n == 0 || bytes+noteBytes(moves[n]) <= notedBytes) {
+		bytes += noteBytes(moves[n])
+		n++
 	}
 	return n
 }
+
+// noteBytes returns about how long a note about m is.
+func noteBytes(m *move) int { return len(m.id) + 24 }
 
 // left returns those of moves that are to be tried.
 func left(moves []*move) []*move {
@@ -118,15 +143,16 @@ func began(moves []*move) error {
 
 // move brings a member from one state to another.
 type move struct {
-	own    *Own
-	id     string
-	change Change
-	fence  Fence
-	old    record
-	stays  bool   // new is what the member is in
-	new    State  // made for the record from
-	from   record // before new
-	err    error  // how the last try ended
+	own     *Own
+	setting int // its number
+	id      string
+	key     string // of the record
+	fence   Fence
+	old     record
+	stays   bool   // new is what the member is in
+	new     State  // made for the record from
+	from    record // before new
+	err     error  // how the last try ended
 
 	touched []Score // where some try has added an entry, or an old one goes
 	past    uint64  // the greatest version of these tries
@@ -134,30 +160,36 @@ type move struct {
 
 // unfinished reports whether the move is to be tried, for the first time or again.
 func (m *move) unfinished() bool {
-	var loss *lossError
-	return again(m.err) || errors.Is(m.err, errLate) || errors.As(m.err, &loss)
-}
-
-func (m *move) read(ctx context.Context, s kv.Store) error {
-	old, err := m.own.read(ctx, s, m.id)
-	if m.old = old; err != nil {
-		m.err = err
+	if m.err == nil || again(m.err) {
+		return m.err != nil
 	}
-	return err
+	var loss *lossError
+	return errors.Is(m.err, errLate) || errors.As(m.err, &loss)
 }
 
-// choose works out the new state. It reports whether the record is to be written. A
+// readAll reads the records of moves.
+func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
+	// Each result says whether its record was read.
+	results, _ := kv.GetAll(ctx, s, kv.Texts(moves, func(m *move) string { return m.key })...)
+	for i, m := range moves {
+		old, err := recordIn(m.key, results[i])
+		if m.old = old; err != nil {
+			m.err = err
+		}
+	}
+}
+
+// choose makes to the new state. It reports whether the record is to be written. A
 // state that was chosen for the record as it still is stays as it is, and so does its
 // entry. The version of a new one is greater than those of all earlier tries, so that
 // what they have left is tidied with it.
-func (m *move) choose(ctx context.Context, s kv.Store) (bool, error) {
-	to, err := m.change(ctx, s, m.old.State)
+func (m *move) choose(to State) bool {
 	m.stays = to.same(m.old.State)
-	if err != nil || m.stays && !m.fences() {
-		return false, err
+	if m.stays && !m.fences() {
+		return false
 	}
 	if m.new.Ver > m.old.Ver && m.from == m.old && to.same(m.new) {
-		return true, nil
+		return true
 	}
 	m.new, m.from = m.own.next(m.old, to), m.old
 	m.new.Ver = max(m.new.Ver, m.past+1)
@@ -166,7 +198,7 @@ func (m *move) choose(ctx context.Context, s kv.Store) (bool, error) {
 		m.touch(m.old.State)
 		m.touch(m.new)
 	}
-	return true, nil
+	return true
 }
 
 // fences reports whether the record is written although the member stays as it is.
@@ -184,9 +216,10 @@ func (m *move) touch(st State) {
 // batch is several moves.
 type batch struct {
 	*epochs
-	tree *Tree
-	own  *Own
-	due  *Due
+	tree    *Tree
+	own     *Own
+	changes Changes
+	due     *Due
 }
 
 // tryAll tries moves until none is left.
@@ -211,18 +244,26 @@ func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {
 	moves = b.choose(ctx, s, moves)
 	b.prepare(ctx, s, moves)
 	moves = slices.DeleteFunc(moves, func(m *move) bool { return m.err != nil })
-	leaves := b.commit(ctx, s, moves)
-	b.tidyAll(ctx, s, moves, leaves)
+	b.tidyAll(ctx, s, moves, b.commit(ctx, s, moves))
 }
 
 // choose has moves choose, and returns those that change something.
 func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
-	changes := make(map[*move]bool)
-	kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *move) error {
-		changes[m], m.err = m.choose(ctx, s)
-		return nil
-	})
-	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !changes[m] })
+	settings, old := make([]int, len(moves)), make([]State, len(moves))
+	for i, m := range moves {
+		settings[i], old[i] = m.setting, m.old.State
+	}
+	to, errs := b.changes(ctx, s, settings, old)
+	var changing []*move
+	for i, m := range moves {
+		if m.err = nil; errs != nil {
+			m.err = errs[i]
+		}
+		if m.err == nil && m.choose(to[i]) {
+			changing = append(changing, m)
+		}
+	}
+	return changing
 }
 
 // prepare adds the new entries of moves, and writes down beside it what they do. The
@@ -276,82 +317,93 @@ func (b *batch) insert(ctx context.Context, s kv.Store, moves []*move) {
 	})
 }
 
+// tidyPlan is how an epoch is to be tidied after moves.
+type tidyPlan struct {
+	edits []*edit
+	of    []*move // of which move each edit is
+	at    []*spot // where it is to be, as commit has read it; nil where that failed
+}
+
 // commit writes the records of moves. In the same trip it reads, for each epoch, the
-// leaves that the moves have touched; nil where that fails.
-func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) (leaves [][]*spot) {
-	works := make([]func(kv.Store) error, len(moves))
-	for i, m := range moves {
-		works[i] = func(s kv.Store) error { m.err = m.writeRecord(ctx, s, b.epochs); return nil }
-	}
-	leaves = make([][]*spot, len(b.write))
+// leaves that the moves have touched. It returns how these are to be tidied.
+func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPlan {
+	works := []func(kv.Store) error{func(s kv.Store) error { b.writeRecords(ctx, s, moves); return nil }}
+	all := make([]*tidyPlan, len(b.write))
 	for i, p := range b.write {
-		var points []point
+		t := new(tidyPlan)
 		for _, m := range moves {
 			for _, score := range m.touched {
-				points = append(points, p.point(score, m.id))
+				t.edits, t.of = append(t.edits, p.tidying(m.id, score, m.new)), append(t.of, m)
 			}
 		}
-		if len(points) > 0 {
-			works = append(works, func(s kv.Store) error { leaves[i], _ = p.find(ctx, s, points...); return nil })
+		if all[i] = t; len(t.edits) > 0 {
+			works = append(works, func(s kv.Store) error { t.at, _ = p.find(ctx, s, t.edits); return nil })
 		}
 	}
 	kv.Together(ctx, s, works...)
-	return leaves
+	return all
 }
 
-// writeRecord writes the new record, and reads it if the outcome is unclear.
-// errAgain: the record has changed. ErrUnclear: the record was either written and
-// overwritten since, or not written.
-func (m *move) writeRecord(ctx context.Context, s kv.Store, ep *epochs) error {
-	if ep.read.late() {
-		return errLate
-	}
-	unclear := false
-	for range maxTries {
-		err := m.own.write(ctx, s, m.id, m.old, m.new)
-		switch {
-		case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
-			unclear = true
-		case kv.Raced(err) && !unclear:
-			return errAgain
-		case !kv.Raced(err):
-			return err
+// writeRecords writes the new records of moves.
+func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
+	if b.read.late() {
+		for _, m := range moves {
+			m.err = errLate
 		}
+		return
+	}
+	ops := make([]kv.Op, len(moves))
+	for i, m := range moves {
+		ops[i] = m.write()
+	}
+	// Each op says whether its record was written.
+	_ = s.Do(ctx, ops)
+	var unclear []*move
+	for i, m := range moves {
+		switch err := ops[i].Err(); {
+		case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
+			unclear = append(unclear, m)
+		case kv.Raced(err):
+			m.err = errAgain
+		default:
+			m.err = err
+		}
+	}
+	kv.Each(ctx, s, unclear, func(s kv.Store, _ int, m *move) error { m.err = m.settle(ctx, s); return nil })
+}
+
+// write returns the op that replaces the old record with the new one.
+func (m *move) write() kv.Op { return m.own.put(m.key, m.old.version, m.new) }
+
+// settle finds out whether the record was written, and writes it again if it was not.
+// ErrUnclear: the record was either written and overwritten since, or not written.
+func (m *move) settle(ctx context.Context, s kv.Store) error {
+	for range maxTries {
 		now, err := m.own.read(ctx, s, m.id)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
 		case now.version == m.old.version:
-			continue
 		case now.State == m.new:
 			return nil
 		default:
 			return fmt.Errorf("%w: the member %s has changed since", kv.ErrUnclear, m.id)
+		}
+		_, err = kv.One(ctx, s, m.write())
+		if unclear := errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil; !unclear && !kv.Raced(err) {
+			return err
 		}
 	}
 	return kv.ErrUnclear
 }
 
 // tidyAll tidies, if it can, where those of moves have touched the tree that have
-// committed. leaves are these places as commit has read them.
-func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, leaves [][]*spot) {
+// committed.
+func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, all []*tidyPlan) {
 	_ = each(ctx, s, b.write, func(s kv.Store, epoch int, p *nodes) error {
-		var edits []*edit
-		var at []*spot
-		n := 0
-		for _, m := range moves {
-			for _, score := range m.touched {
-				if m.err == nil {
-					edits = append(edits, p.tidying(m.id, score, m.new))
-				}
-				if m.err == nil && leaves[epoch] != nil {
-					at = append(at, leaves[epoch][n])
-				}
-				n++
-			}
-		}
-		p.edit(ctx, s, edits, at, b.due.to(p))
-		for _, e := range edits {
+		t := all[epoch].committed()
+		p.edit(ctx, s, t.edits, t.at, b.due.to(p))
+		for _, e := range t.edits {
 			if e.err != nil {
 				b.due.works = append(b.due.works, b.later(e))
 			}
@@ -363,6 +415,20 @@ func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, leaves [
 			m.touched = nil
 		}
 	}
+}
+
+// committed returns what t is of moves that have committed.
+func (t *tidyPlan) committed() (kept tidyPlan) {
+	for i, m := range t.of {
+		if m.err != nil {
+			continue
+		}
+		kept.edits = append(kept.edits, t.edits[i])
+		if t.at != nil {
+			kept.at = append(kept.at, t.at[i])
+		}
+	}
+	return kept
 }
 
 // later is the work of e, which tidies and has failed.

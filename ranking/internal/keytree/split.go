@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -145,7 +146,8 @@ func (p *nodes) children(name string, frozen *leaf) [4]*leaf {
 func (p *nodes) putBelow(ctx context.Context, s kv.Store, l *leaf) error {
 	puts := make([]*edit, len(l.entries))
 	for i, e := range l.entries {
-		puts[i] = &edit{point: p.point(e.score, e.id), id: e.id, put: &e}
+		puts[i] = p.editing(e.score, e.id)
+		puts[i].put, puts[i].began = &e, time.Time{}
 	}
 	due := new(reports)
 	p.edit(ctx, s, puts, nil, due)

@@ -92,12 +92,14 @@ func moveSome(r *ranking, rng *rand.Rand, up int64) {
 			together = 8
 		}
 		var settings []Setting
+		var changes []Change
 		for _, i := range rng.Perm(14)[:together] {
-			settings = append(settings, Setting{ID: idOf(i), Change: someChange(rng, up), Fence: Fence(rng.IntN(3))})
+			settings = append(settings, Setting{ID: idOf(i), Fence: Fence(rng.IntN(3))})
+			changes = append(changes, someChange(rng, up))
 		}
 		due := new(Due)
 		// Whether it succeeds is checked at the end.
-		_ = r.SetAll(ctx, r.s, r.own, settings, due)
+		_ = r.SetAll(ctx, r.s, r.own, settings, OneByOne(func(i int) Change { return changes[i] }), due)
 		_ = due.Report(ctx, r.s)
 	}
 }

@@ -62,8 +62,9 @@ func New(c Config) *Tree {
 
 // nodes returns the nodes of an epoch of t, for an operation of any length.
 func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
+	name := t.name + ":" + strconv.FormatUint(epoch, 10)
 	return &nodes{
-		order: m.order, epoch: epoch, name: t.name + ":" + strconv.FormatUint(epoch, 10),
+		order: m.order, epoch: epoch, name: name, root: name + ":" + keyName(""),
 		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
 		local: t.Local, truth: t.Truth, now: t.Now,
 	}
