@@ -544,6 +544,27 @@ func TestLogs_Accept_DeclaresTheRestToBeTheWhole(t *testing.T) {
 	must(t, l.Accept(ctx, l.Store, "none"))
 }
 
+func TestLogs_Accept_StartsOverWhenSomeoneElseChangesTheHead(t *testing.T) {
+	ctx := t.Context()
+	mem := memkv.New(memkv.Options{})
+	l, wait := prompt(server{mem}, small)
+	fill(t, l, wait, 300)
+	h, err := l.readHead(ctx, l.Store, place)
+	must(t, err)
+	mem.Evict(l.key(place, h.parts[1].name))
+	_, err = l.Count(ctx, l.Store, place)
+	wantErr(t, err, kvmodel.ErrNeedsRebuild)
+	meddled := &beforeFirst{Store: l.Store, kind: kv.CompareAndSwap, do: func() {
+		must(t, fresh(l.Store).roll(ctx, l.Store, place, h.parts[0].name))
+	}}
+	must(t, l.Accept(ctx, meddled, place))
+	if meddled.do != nil {
+		t.Error("nobody changed the head")
+	}
+	_, err = l.Count(ctx, l.Store, place)
+	must(t, err)
+}
+
 func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
 	s := server{memkv.New(memkv.Options{})}
 	l, _ := prompt(s, Limits{Split: 64 << 10, Merge: 1, Slack: 1 << 20, Look: 1 << 30, Grace: time.Hour})

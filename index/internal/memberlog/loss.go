@@ -21,12 +21,16 @@ import (
 // it names. Readers say what is damaged until then. A rebuild that begins after that mends
 // the list.
 func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
+	return l.failure(place, l.discard(ctx, s, place))
+}
+
+func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
 	if err := l.discardHead(ctx, s, place); err != nil {
-		return l.failure(place, err)
+		return err
 	}
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
-		return l.failure(place, err)
+		return err
 	}
 	for some := range slices.Chunk(h.parts, readAtOnce) {
 		ops := make([]kv.Op, len(some))
@@ -34,14 +38,14 @@ func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
 			ops[i] = kv.OpGet(l.key(place, p.name))
 		}
 		if err := s.Do(ctx, ops); err != nil {
-			return l.failure(place, err)
+			return err
 		}
 		for i, p := range some {
 			if absent(&ops[i]) || !isGone(&ops[i]) {
 				continue
 			}
 			if err := l.heal(ctx, s, place, p.name); err != nil {
-				return l.failure(place, err)
+				return err
 			}
 		}
 	}
@@ -170,12 +174,22 @@ func unlessAbsent(err error) error {
 
 // Accept declares what is left of a list, without what is damaged, to be the whole list.
 func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
-	if err := l.Discard(ctx, s, place); err != nil {
+	for range maxTries {
+		err := l.accept(ctx, s, place)
+		if !unsettled(err) {
+			return l.failure(place, err)
+		}
+	}
+	return l.failure(place, kv.ErrConflict)
+}
+
+func (l *Logs) accept(ctx context.Context, s kv.Store, place string) error {
+	if err := l.discard(ctx, s, place); err != nil {
 		return err
 	}
 	h, err := l.readHead(ctx, s, place)
-	if err == nil && h.lost != 0 {
-		err = l.setLost(ctx, s, place, h.lost, 0)
+	if err != nil || h.lost == 0 {
+		return err
 	}
-	return l.failure(place, err)
+	return l.setLost(ctx, s, place, h.lost, 0)
 }
