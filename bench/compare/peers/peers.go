@@ -77,6 +77,9 @@ func (offsetLink) offset(at string) int {
 // ErrTaken says that another page has the slug.
 var ErrTaken = errors.New("the slug is taken")
 
+// Clients is how many clients there are at most.
+const Clients = 32
+
 // Kept is how many visits of an owner are kept.
 const Kept = 30
 
@@ -103,11 +106,17 @@ const (
 
 // All are the peers, ringtree's stores last.
 var All = []Kind{
+	{"gorm-postgres", Postgres, synced, "GORM as its guides begin: default pool, default transaction", openGormPostgres(false)},
+	{"gorm-postgres-tuned", Postgres, synced, "GORM with PrepareStmt, SkipDefaultTransaction, a pool of 32", openGormPostgres(true)},
+	{"pgx", Postgres, synced, "SQL by hand, prepared, a pool of 32", openPgx},
 	{"gorm-sqlite", "", relaxed, "GORM, WAL, synchronous=NORMAL", openGormSQLite("NORMAL")},
 	{"gorm-sqlite-full", "", synced, "GORM, WAL, synchronous=FULL", openGormSQLite("FULL")},
+	{"rueidis", Redis, volatile, "Redis by hand: msgpack, sorted sets, pipelines; no guard against lost updates", openRueidis},
 	{"badgerhold", "", relaxed, "badgerhold, its default options", openBadgerhold},
 	{"bbolt", "", synced, "bbolt by hand: Batch, msgpack, an index bucket for each order", openBbolt(false)},
 	{"bbolt-relaxed", "", relaxed, "the same with NoSync", openBbolt(true)},
+	{"ringtree-redis", Redis, volatile, "redis://", openRingtree("redis://%redis/0")},
+	{"ringtree-memcached", Memcached, volatile, "memcached://", openRingtree("memcached://%memcached")},
 	{"ringtree-bolt", "", synced, "bolt:", openRingtree("bolt:%s/ringtree.db?durability=synced")},
 	{"ringtree-bolt-relaxed", "", "the last second", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},
 	{"ringtree-memory", "", volatile, "mem:", openRingtree("mem:")},
