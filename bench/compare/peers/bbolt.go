@@ -26,23 +26,23 @@ var (
 // bboltPeer is the engine of ringtree's embedded store, by hand.
 type bboltPeer struct {
 	offsetLink
-	db *bbolt.DB
+	db    *bbolt.DB
+	write func(func(*bbolt.Tx) error) error
 }
 
-func openBbolt(noSync bool) func(context.Context, Place) (Peer, error) {
+// openBbolt opens a file of bbolt. Batch gathers the writes of a millisecond, for which a
+// lone writer waits as well.
+func openBbolt(name string, noSync, batch bool) func(context.Context, Place) (Peer, error) {
 	return func(_ context.Context, at Place) (Peer, error) {
-		name := "bbolt.db"
-		if noSync {
-			name = "bbolt-relaxed.db"
-		}
-		db, err := bbolt.Open(filepath.Join(at.Dir, name), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
+		db, err := bbolt.Open(filepath.Join(at.Dir, name), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoSync: noSync})
 		if err != nil {
 			return nil, err
 		}
-		db.NoSync = noSync
-		// The default of 10 ms would be what a lone writer waits for.
-		db.MaxBatchDelay = 200 * time.Microsecond
-		return bboltPeer{db: db}, nil
+		db.MaxBatchDelay = time.Millisecond
+		if batch {
+			return bboltPeer{db: db, write: db.Batch}, nil
+		}
+		return bboltPeer{db: db, write: db.Update}, nil
 	}
 }
 
@@ -203,7 +203,7 @@ func (b bboltPeer) Rank(_ context.Context, id int64) (rank int, err error) {
 }
 
 func (b bboltPeer) change(id int64, f func(*Page)) error {
-	return b.db.Batch(func(tx *bbolt.Tx) error {
+	return b.write(func(tx *bbolt.Tx) error {
 		old, err := get(tx, key(id))
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func (b bboltPeer) View(_ context.Context, id int64) error {
 }
 
 func (b bboltPeer) Insert(_ context.Context, p *Page) error {
-	return b.db.Batch(func(tx *bbolt.Tx) error {
+	return b.write(func(tx *bbolt.Tx) error {
 		if tx.Bucket(bktSlugs).Get([]byte(p.Slug)) != nil {
 			return ErrTaken
 		}
@@ -266,7 +266,7 @@ func visit(tx *bbolt.Tx, owner int64, v Visit) error {
 }
 
 func (b bboltPeer) Visit(_ context.Context, owner int64, v Visit) error {
-	return b.db.Batch(func(tx *bbolt.Tx) error { return visit(tx, owner, v) })
+	return b.write(func(tx *bbolt.Tx) error { return visit(tx, owner, v) })
 }
 
 func (b bboltPeer) Visits(_ context.Context, owner int64, limit int) (all []Visit, err error) {
@@ -287,13 +287,13 @@ func (b bboltPeer) Visits(_ context.Context, owner int64, limit int) (all []Visi
 }
 
 func (b bboltPeer) Follow(_ context.Context, topic, user int64) error {
-	return b.db.Batch(func(tx *bbolt.Tx) error {
+	return b.write(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bktFollowers).Put(key(topic, user), []byte{})
 	})
 }
 
 func (b bboltPeer) Unfollow(_ context.Context, topic, user int64) error {
-	return b.db.Batch(func(tx *bbolt.Tx) error {
+	return b.write(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bktFollowers).Delete(key(topic, user))
 	})
 }

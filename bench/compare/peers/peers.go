@@ -62,6 +62,16 @@ type Keyset interface {
 	After(ctx context.Context, last *Page, limit int) ([]Row, error)
 }
 
+// Layer is a peer that can tell what it costs above its store.
+type Layer interface {
+	// Trips returns how many requests have gone to the store.
+	Trips() int64
+
+	// Replay calls work, and returns a function that makes the same reads of the store
+	// alone, without the layer, and decodes the pages among them.
+	Replay(ctx context.Context, work func() error) (replay func(context.Context) error, err error)
+}
+
 // offsetLink is the link of peers that skip what is before a page.
 type offsetLink struct{}
 
@@ -113,13 +123,20 @@ var All = []Kind{
 	{"gorm-sqlite-full", "", synced, "GORM, WAL, synchronous=FULL", openGormSQLite("FULL")},
 	{"rueidis", Redis, volatile, "Redis by hand: msgpack, sorted sets, pipelines; no guard against lost updates", openRueidis},
 	{"badgerhold", "", relaxed, "badgerhold, its default options", openBadgerhold},
-	{"bbolt", "", synced, "bbolt by hand: Batch, msgpack, an index bucket for each order", openBbolt(false)},
-	{"bbolt-relaxed", "", relaxed, "the same with NoSync", openBbolt(true)},
+	{"bbolt", "", synced, "bbolt by hand: Update, msgpack, a bucket for each order", openBbolt("bbolt.db", false, false)},
+	{"bbolt-batch", "", synced, "the same with Batch, of a millisecond", openBbolt("bbolt-batch.db", false, true)},
+	{"bbolt-relaxed", "", relaxed, "the same with Update and NoSync", openBbolt("bbolt-relaxed.db", true, false)},
 	{"ringtree-redis", Redis, volatile, "redis://", openRingtree("redis://%redis/0")},
 	{"ringtree-memcached", Memcached, volatile, "memcached://", openRingtree("memcached://%memcached")},
 	{"ringtree-bolt", "", synced, "bolt:", openRingtree("bolt:%s/ringtree.db?durability=synced")},
 	{"ringtree-bolt-relaxed", "", "the last second", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},
 	{"ringtree-memory", "", volatile, "mem:", openRingtree("mem:")},
+}
+
+// Modules are those whose versions matter to the results.
+var Modules = []string{
+	"gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", sqliteModule, "github.com/redis/rueidis",
+	"github.com/timshannon/badgerhold/v4", "github.com/dgraph-io/badger/v4", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
 }
 
 // rows returns ps as rows.

@@ -21,6 +21,7 @@ type ringtree struct {
 	m      *model.Models
 	topics *index.Sets[int64, int64]
 	url    string
+	tap    *tap
 }
 
 // openRingtree opens the store at url, in which %s is the place's folder.
@@ -37,7 +38,12 @@ func (at Place) fill(url string) string {
 }
 
 func (r *ringtree) open(ctx context.Context, url string) error {
-	db, err := kvopen.Open(ctx, url)
+	store, err := kvopen.Store(ctx, url)
+	if err != nil {
+		return err
+	}
+	r.tap = &tap{Store: store}
+	db, err := kvmodel.Open(r.tap)
 	if err != nil {
 		return err
 	}

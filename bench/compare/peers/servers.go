@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,21 +27,29 @@ const (
 	Memcached = "memcached"
 )
 
-// Missing says which program of a server is not installed.
+// Missing returns an error that says how to install a server, if it is not there; "" needs
+// none.
 func Missing(server string) error {
-	found := server == ""
-	switch server {
-	case Postgres:
-		_, err := postgresProgram("initdb")
-		found = err == nil
-	case Redis, Memcached:
-		_, err := exec.LookPath(server)
-		found = err == nil
-	}
-	if found {
+	if server == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is not installed: run scripts/setup.sh %s", server, server)
+	if _, err := Program(server); err != nil {
+		return fmt.Errorf("%s is not installed: run scripts/setup.sh %s", server, server)
+	}
+	return nil
+}
+
+// Program returns the path of a program. Of PostgreSQL's, Debian puts few on the PATH.
+func Program(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path, nil
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(found) == 0 {
+		return "", err
+	}
+	return found[len(found)-1], nil
 }
 
 // Start starts a server on the loopback address and puts its address into at. stop ends
@@ -77,20 +84,6 @@ func started(addr *string) func(*servers.Process, error) (func(), error) {
 
 const postgresUser = "compare"
 
-// postgresProgram returns the path of one of PostgreSQL's programs, of which Debian puts
-// few on the PATH.
-func postgresProgram(name string) (string, error) {
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
-	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
-	if len(found) == 0 {
-		return "", fmt.Errorf("PostgreSQL's %s is not installed", name)
-	}
-	slices.SortFunc(found, func(a, b string) int { return len(a) - len(b) })
-	return found[len(found)-1], nil
-}
-
 // startPostgres starts PostgreSQL with its data in a new folder. It is durable, and set up
 // as its documentation advises: a quarter of the memory for its buffers.
 func startPostgres() (addr string, stop func(), err error) {
@@ -120,7 +113,7 @@ func startPostgres() (addr string, stop func(), err error) {
 }
 
 func initPostgres(who *syscall.SysProcAttr, dir string) error {
-	initdb, err := postgresProgram("initdb")
+	initdb, err := Program("initdb")
 	if err != nil {
 		return err
 	}
@@ -137,14 +130,14 @@ func servePostgres(who *syscall.SysProcAttr, dir string) (addr string, stop func
 	if err != nil {
 		return "", nil, err
 	}
-	program, err := postgresProgram("postgres")
+	program, err := Program(Postgres)
 	if err != nil {
 		return "", nil, err
 	}
 	args := []string{"-D", dir, "-p", port}
 	for _, setting := range []string{
 		"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200",
-		"shared_buffers=" + strconv.Itoa(memory()/4>>20) + "MB", "max_wal_size=4GB", "random_page_cost=1.1",
+		"shared_buffers=" + strconv.Itoa(Memory()/4>>20) + "MB", "max_wal_size=4GB", "random_page_cost=1.1",
 	} {
 		args = append(args, "-c", setting)
 	}
@@ -219,8 +212,8 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// memory returns how many bytes the machine has, or a GB if that cannot be found out.
-func memory() int {
+// Memory returns how many bytes the machine has, or a GB if that cannot be found out.
+func Memory() int {
 	text, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "MemTotal:" {

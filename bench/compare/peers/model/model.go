@@ -1,7 +1,11 @@
 // Package model is the data of the comparison as a user of ringtree writes it.
 package model
 
-import "time"
+import (
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/codec"
+)
 
 //go:generate go tool kvgen
 
@@ -16,6 +20,9 @@ type Page struct {
 	UpdatedAt time.Time `kv:"timeline,ring=16384"`
 	Views     int64     `kv:"counter; ranking,ties=shared"`
 }
+
+// PageCodec returns what encodes and decodes a Page.
+func PageCodec() *codec.Model[Page] { return &pageCodec }
 
 // Visit is a footprint: Visitor was at Owner's.
 type Visit struct {
