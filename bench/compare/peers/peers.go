@@ -125,11 +125,11 @@ var All = []Kind{
 	{"badgerhold", "", relaxed, "badgerhold, its default options", openBadgerhold},
 	{"bbolt", "", synced, "bbolt by hand: Update, msgpack, a bucket for each order", openBbolt("bbolt.db", false, false)},
 	{"bbolt-batch", "", synced, "the same with Batch, of a millisecond", openBbolt("bbolt-batch.db", false, true)},
-	{"bbolt-relaxed", "", relaxed, "the same with Update and NoSync", openBbolt("bbolt-relaxed.db", true, false)},
+	{"bbolt-relaxed", "", relaxed + ", or the file", "the same with Update and NoSync", openBbolt("bbolt-relaxed.db", true, false)},
 	{"ringtree-redis", Redis, volatile, "redis://", openRingtree("redis://%redis/0")},
 	{"ringtree-memcached", Memcached, volatile, "memcached://", openRingtree("memcached://%memcached")},
 	{"ringtree-bolt", "", synced, "bolt:", openRingtree("bolt:%s/ringtree.db?durability=synced")},
-	{"ringtree-bolt-relaxed", "", "the last second", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},
+	{"ringtree-bolt-relaxed", "", "the last second, or the file", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},
 	{"ringtree-memory", "", volatile, "mem:", openRingtree("mem:")},
 }
 
