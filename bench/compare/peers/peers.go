@@ -121,6 +121,7 @@ var All = []Kind{
 	{"pgx", Postgres, synced, "SQL by hand, prepared, a pool of 32", openPgx},
 	{"gorm-sqlite", "", relaxed, "GORM, WAL, synchronous=NORMAL", openGormSQLite("NORMAL")},
 	{"gorm-sqlite-full", "", synced, "GORM, WAL, synchronous=FULL", openGormSQLite("FULL")},
+	{"ent-sqlite", "", relaxed, "ent, WAL, synchronous=NORMAL", openEnt},
 	{"rueidis", Redis, volatile, "Redis by hand: msgpack, sorted sets, pipelines; no guard against lost updates", openRueidis},
 	{"badgerhold", "", relaxed, "badgerhold, its default options", openBadgerhold},
 	{"bbolt", "", synced, "bbolt by hand: Update, msgpack, a bucket for each order", openBbolt("bbolt.db", false, false)},
@@ -135,7 +136,7 @@ var All = []Kind{
 
 // Modules are those whose versions matter to the results.
 var Modules = []string{
-	"gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", sqliteModule, "github.com/redis/rueidis",
+	"gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", "entgo.io/ent", sqliteModule, "github.com/redis/rueidis",
 	"github.com/timshannon/badgerhold/v4", "github.com/dgraph-io/badger/v4", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
 }
 

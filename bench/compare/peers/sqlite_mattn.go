@@ -8,10 +8,13 @@ import (
 )
 
 // SQLite is the one in C here, which GORM's and ent's guides use.
-const sqliteModule = "github.com/mattn/go-sqlite3"
+const (
+	sqliteModule = "github.com/mattn/go-sqlite3"
+	sqliteDriver = "sqlite3"
+)
 
 func gormSQLite(dsn string) gorm.Dialector { return sqlite.Open(dsn) }
 
 func sqliteDSN(file, synchronous string) string {
-	return "file:" + file + "?_txlock=immediate&_busy_timeout=10000&_journal_mode=WAL&_cache_size=-65536&_synchronous=" + synchronous
+	return "file:" + file + "?_txlock=immediate&_busy_timeout=10000&_journal_mode=WAL&_fk=1&_cache_size=-65536&_synchronous=" + synchronous
 }
