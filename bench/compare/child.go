@@ -132,7 +132,13 @@ func loaded(ctx context.Context, j job) (peers.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, p.Load(ctx, j.Pages)
+	if err := p.Load(ctx, j.Pages); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if f, ok := p.(peers.Framework); ok {
+		return p, f.LoadRows(ctx)
+	}
+	return p, nil
 }
 
 // carryOut measures a task, after a look whether the peer can do it and as much work as

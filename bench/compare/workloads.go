@@ -48,11 +48,15 @@ var workloads = []workload{
 	{"W5raw", "W5's requests, without the layer", raw(top)},
 	{"W6raw", "W6's requests, without the layer", raw(rank)},
 	{"W7raw", "W7r's requests, without the layer", raw(visits)},
+	{"single", "TechEmpower's single query", single},
+	{"queries", "TechEmpower's 20 queries", queries},
+	{"fortunes", "TechEmpower's fortunes: 12 rows and one more, sorted, as HTML", fortunes},
 	{"W4", "count a view", view},
 	{"W3", "change a page, which becomes the newest", update},
 	{"W7w", "record a visit, the last 30 are kept", visit},
 	{"W8w", "follow or unfollow one topic", follow},
 	{"W9", "insert a page with a unique slug", insert},
+	{"updates", "TechEmpower's 20 updates", updates},
 }
 
 func get(_ context.Context, p peers.Peer, n int) (op, error) {

@@ -45,6 +45,9 @@ func interview(t *testing.T, p Peer) (all []said) {
 	t.Helper()
 	ctx := t.Context()
 	must(t, p.Load(ctx, testPages))
+	if f, ok := p.(Framework); ok {
+		must(t, askFramework(ctx, f))
+	}
 	all = ask(t, ctx, p)
 
 	for i := range int64(5) {
@@ -138,6 +141,39 @@ func plain(rows []Row, err error) []Page {
 		all[i].UpdatedAt = all[i].UpdatedAt.UTC()
 	}
 	return all
+}
+
+// askFramework returns an error if f has not the rows it should have.
+func askFramework(ctx context.Context, f Framework) error {
+	if err := f.LoadRows(ctx); err != nil {
+		return err
+	}
+	worlds := allWorlds()
+	want := []World{worlds[2], worlds[0], worlds[WorldCount-1]}
+	ids := []int64{3, 1, WorldCount}
+	for range 2 {
+		all, err := f.Worlds(ctx, ids)
+		if err != nil {
+			return err
+		}
+		one, err := f.World(ctx, ids[0])
+		if err != nil {
+			return err
+		}
+		if diff := cmp.Diff(append(want, want[0]), append(all, one)); diff != "" {
+			return fmt.Errorf("worlds mismatch (-want +got):\n%s", diff)
+		}
+		if err := f.SetWorlds(ctx, ids, func(id int64) int64 { return 2 * id }); err != nil {
+			return err
+		}
+		want = []World{{3, 6}, {1, 2}, {WorldCount, 2 * WorldCount}}
+	}
+	fortunes, err := f.Fortunes(ctx)
+	slices.SortFunc(fortunes, func(a, b Fortune) int { return int(a.ID - b.ID) })
+	if diff := cmp.Diff(allFortunes(), fortunes); diff != "" {
+		return fmt.Errorf("fortunes mismatch (-want +got):\n%s", diff)
+	}
+	return err
 }
 
 func withoutTimes(visits []Visit) []int64 {

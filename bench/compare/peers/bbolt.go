@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -21,6 +23,8 @@ var (
 	bktVisits    = []byte("visits")  // owner, visitor -> at
 	bktLatest    = []byte("latest")  // owner, at, visitor
 	bktFollowers = []byte("follows") // topic, user
+	bktWorlds    = []byte("worlds")
+	bktFortunes  = []byte("fortunes")
 )
 
 // bboltPeer is the engine of ringtree's embedded store, by hand.
@@ -310,3 +314,63 @@ func (b bboltPeer) Followers(_ context.Context, topic int64, limit int) (users [
 }
 
 func (b bboltPeer) Flush(context.Context) error { return nil }
+
+func (b bboltPeer) LoadRows(context.Context) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
+		worlds, err1 := tx.CreateBucket(bktWorlds)
+		fortunes, err2 := tx.CreateBucket(bktFortunes)
+		err := errors.Join(err1, err2)
+		for _, w := range allWorlds() {
+			if err == nil {
+				err = worlds.Put(key(w.ID), key(w.Number))
+			}
+		}
+		for _, f := range allFortunes() {
+			if err == nil {
+				err = fortunes.Put(key(f.ID), []byte(f.Message))
+			}
+		}
+		return err
+	})
+}
+
+func (b bboltPeer) World(ctx context.Context, id int64) (World, error) {
+	all, err := b.Worlds(ctx, []int64{id})
+	return all[0], err
+}
+
+func (b bboltPeer) Worlds(_ context.Context, ids []int64) ([]World, error) {
+	all := make([]World, len(ids))
+	err := b.db.View(func(tx *bbolt.Tx) error {
+		for i, id := range ids {
+			all[i] = World{id, part(tx.Bucket(bktWorlds).Get(key(id)), 0)}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (b bboltPeer) SetWorlds(_ context.Context, ids []int64, number func(int64) int64) error {
+	return b.write(func(tx *bbolt.Tx) error {
+		worlds := tx.Bucket(bktWorlds)
+		for _, id := range ids {
+			if worlds.Get(key(id)) == nil {
+				return fmt.Errorf("there is no world %d", id)
+			}
+			if err := worlds.Put(key(id), key(number(id))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (b bboltPeer) Fortunes(context.Context) (all []Fortune, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bktFortunes).ForEach(func(k, message []byte) error {
+			all = append(all, Fortune{part(k, 0), string(message)})
+			return nil
+		})
+	})
+	return all, err
+}

@@ -1,8 +1,10 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -160,3 +162,52 @@ func (g *gormPeer) Followers(ctx context.Context, topic int64, limit int) ([]int
 }
 
 func (g *gormPeer) Flush(context.Context) error { return nil }
+
+func (g *gormPeer) LoadRows(ctx context.Context) error {
+	if err := g.db.AutoMigrate(&World{}, &Fortune{}); err != nil {
+		return err
+	}
+	worlds, fortunes := allWorlds(), allFortunes()
+	db := g.db.WithContext(ctx)
+	return errors.Join(db.CreateInBatches(&worlds, 1000).Error, db.Create(&fortunes).Error)
+}
+
+func (g *gormPeer) World(ctx context.Context, id int64) (w World, err error) {
+	return w, g.db.WithContext(ctx).First(&w, id).Error
+}
+
+func (g *gormPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
+	return worldsOf(g.db.WithContext(ctx), ids)
+}
+
+func worldsOf(db *gorm.DB, ids []int64) ([]World, error) {
+	all := make([]World, len(ids))
+	for i, id := range ids {
+		if err := db.First(&all[i], id).Error; err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// SetWorlds writes in the order of the ids, or two transactions could wait for each other.
+func (g *gormPeer) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
+	all, err := worldsOf(g.db.WithContext(ctx), ids)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b World) int { return cmp.Compare(a.ID, b.ID) })
+	return g.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		for i := range all {
+			all[i].Number = number(all[i].ID)
+			if err := tx.Save(&all[i]).Error; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (g *gormPeer) Fortunes(ctx context.Context) (all []Fortune, err error) {
+	return all, g.db.WithContext(ctx).Find(&all).Error
+}

@@ -1,9 +1,12 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -247,3 +250,51 @@ func (p pgxPeer) Followers(ctx context.Context, topic int64, limit int) ([]int64
 }
 
 func (p pgxPeer) Flush(context.Context) error { return nil }
+
+func (p pgxPeer) LoadRows(ctx context.Context) error {
+	_, err := p.pool.Exec(ctx, "CREATE TABLE worlds (id bigint PRIMARY KEY, number bigint NOT NULL); CREATE TABLE fortunes (id bigint PRIMARY KEY, message text NOT NULL)")
+	if err != nil {
+		return err
+	}
+	worlds, fortunes := allWorlds(), allFortunes()
+	_, err1 := p.pool.CopyFrom(ctx, pgx.Identifier{"worlds"}, []string{"id", "number"},
+		pgx.CopyFromSlice(len(worlds), func(i int) ([]any, error) { return []any{worlds[i].ID, worlds[i].Number}, nil }))
+	_, err2 := p.pool.CopyFrom(ctx, pgx.Identifier{"fortunes"}, []string{"id", "message"},
+		pgx.CopyFromSlice(len(fortunes), func(i int) ([]any, error) { return []any{fortunes[i].ID, fortunes[i].Message}, nil }))
+	return errors.Join(err1, err2)
+}
+
+const selectWorld = "SELECT id, number FROM worlds WHERE id = $1"
+
+func (p pgxPeer) World(ctx context.Context, id int64) (w World, err error) {
+	return w, p.pool.QueryRow(ctx, selectWorld, id).Scan(&w.ID, &w.Number)
+}
+
+// Worlds sends the queries in one pipeline.
+func (p pgxPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
+	var queries pgx.Batch
+	all := make([]World, len(ids))
+	for i, id := range ids {
+		queries.Queue(selectWorld, id).QueryRow(func(row pgx.Row) error { return row.Scan(&all[i].ID, &all[i].Number) })
+	}
+	return all, p.pool.SendBatch(ctx, &queries).Close()
+}
+
+// SetWorlds writes in the order of the ids, or two statements could wait for each other.
+func (p pgxPeer) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
+	all, err := p.Worlds(ctx, ids)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b World) int { return cmp.Compare(a.ID, b.ID) })
+	var updates pgx.Batch
+	for _, w := range all {
+		updates.Queue("UPDATE worlds SET number = $2 WHERE id = $1", w.ID, number(w.ID))
+	}
+	return p.pool.SendBatch(ctx, &updates).Close()
+}
+
+func (p pgxPeer) Fortunes(ctx context.Context) ([]Fortune, error) {
+	found, _ := p.pool.Query(ctx, "SELECT id, message FROM fortunes")
+	return pgx.CollectRows(found, pgx.RowToStructByPos[Fortune])
+}

@@ -247,3 +247,51 @@ func (r *ringtree) Followers(ctx context.Context, topic int64, limit int) ([]int
 }
 
 func (r *ringtree) Flush(ctx context.Context) error { return r.db.Flush(ctx) }
+
+func (r *ringtree) LoadRows(ctx context.Context) error {
+	var worlds []*model.World
+	for _, w := range allWorlds() {
+		worlds = append(worlds, &model.World{ID: w.ID, Number: w.Number})
+	}
+	err := r.m.Worlds.CreateMulti(ctx, worlds)
+	for _, f := range allFortunes() {
+		err = errors.Join(err, r.m.Fortunes.Create(ctx, &model.Fortune{ID: f.ID, Message: f.Message}))
+	}
+	return err
+}
+
+func (r *ringtree) World(ctx context.Context, id int64) (World, error) {
+	w, err := r.m.Worlds.Get(ctx, id)
+	if err != nil {
+		return World{}, err
+	}
+	return World{w.ID, w.Number}, nil
+}
+
+func (r *ringtree) Worlds(ctx context.Context, ids []int64) ([]World, error) {
+	found, err := r.m.Worlds.GetMulti(ctx, ids)
+	all := make([]World, len(found))
+	for i, w := range found {
+		all[i] = World{w.ID, w.Number}
+	}
+	return all, err
+}
+
+func (r *ringtree) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
+	return atOnce(len(ids), len(ids), func(i int) error {
+		_, err := r.m.Worlds.Update(ctx, ids[i], func(w *model.World) error {
+			w.Number = number(w.ID)
+			return nil
+		})
+		return err
+	})
+}
+
+func (r *ringtree) Fortunes(ctx context.Context) ([]Fortune, error) {
+	l, err := r.m.Fortunes.Newest.Page(ctx, "", 100)
+	all := make([]Fortune, len(l.Items))
+	for i, f := range l.Items {
+		all[i] = Fortune{f.ID, f.Message}
+	}
+	return all, err
+}

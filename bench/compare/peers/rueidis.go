@@ -260,3 +260,65 @@ func (r rueidisPeer) Followers(ctx context.Context, topic int64, limit int) ([]i
 }
 
 func (r rueidisPeer) Flush(context.Context) error { return nil }
+
+func worldKey(id int64) string { return "world:" + number(id) }
+
+func (r rueidisPeer) LoadRows(ctx context.Context) error {
+	var commands []rueidis.Completed
+	for _, w := range allWorlds() {
+		commands = append(commands, r.B().Set().Key(worldKey(w.ID)).Value(number(w.Number)).Build())
+	}
+	for _, f := range allFortunes() {
+		commands = append(commands, r.B().Hset().Key("fortunes").FieldValue().FieldValue(number(f.ID), f.Message).Build())
+	}
+	return r.all(ctx, commands...)
+}
+
+func (r rueidisPeer) World(ctx context.Context, id int64) (World, error) {
+	n, err := r.Do(ctx, r.B().Get().Key(worldKey(id)).Build()).AsInt64()
+	return World{id, n}, err
+}
+
+func (r rueidisPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
+	commands := make([]rueidis.Completed, len(ids))
+	for i, id := range ids {
+		commands[i] = r.B().Get().Key(worldKey(id)).Build()
+	}
+	all := make([]World, len(ids))
+	for i, answer := range r.DoMulti(ctx, commands...) {
+		n, err := answer.AsInt64()
+		if err != nil {
+			return nil, err
+		}
+		all[i] = World{ids[i], n}
+	}
+	return all, nil
+}
+
+func (r rueidisPeer) SetWorlds(ctx context.Context, ids []int64, numberOf func(int64) int64) error {
+	all, err := r.Worlds(ctx, ids)
+	if err != nil {
+		return err
+	}
+	commands := make([]rueidis.Completed, len(all))
+	for i, w := range all {
+		commands[i] = r.B().Set().Key(worldKey(w.ID)).Value(number(numberOf(w.ID))).Build()
+	}
+	return r.all(ctx, commands...)
+}
+
+func (r rueidisPeer) Fortunes(ctx context.Context) ([]Fortune, error) {
+	found, err := r.Do(ctx, r.B().Hgetall().Key("fortunes").Build()).AsStrMap()
+	if err != nil {
+		return nil, err
+	}
+	var all []Fortune
+	for text, message := range found {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Fortune{id, message})
+	}
+	return all, nil
+}

@@ -32,8 +32,14 @@ type Visit struct {
 	At      time.Time
 }
 
-// World is a row of the queries, updates and fortunes that web frameworks compare.
+// World is a row that TechEmpower's benchmarks read and write.
 type World struct {
 	ID     int64 `kv:"id"`
 	Number int64
+}
+
+// Fortune is a row that they show.
+type Fortune struct {
+	ID      int64  `kv:"id"`
+	Message string `kv:"timeline,ring=100"`
 }
