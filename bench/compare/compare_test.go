@@ -63,6 +63,7 @@ func TestRun_BadArgumentsAreNamed(t *testing.T) {
 		{[]string{"-workloads", "W10"}, `there is no "W10"; there are: W1, `},
 		{[]string{"-clients", "0"}, "-clients 0: want numbers from 1 to 32"},
 		{[]string{"-n", "10"}, "want -n of at least 1000"},
+		{[]string{"-peers", "gorm-sqlite"}, "build with -tags mattn"},
 		{[]string{"-from", "nothing.jsonl"}, "nothing.jsonl"},
 	} {
 		if err := run(t.Context(), test.args, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	what := flags.String("workloads", "", "measure these `WORKLOADS` alone: "+strings.Join(namesOf(workloads, workloadName), ","))
 	clients := flags.String("clients", "1,32", "numbers of `CLIENTS`")
 	rounds := flags.Int("rounds", 3, "`ROUNDS` of each workload")
-	lasts := flags.Duration("time", 250*time.Millisecond, "how long a measurement `LASTS`")
+	lasts := flags.Duration("time", 200*time.Millisecond, "how long a measurement `LASTS`")
 	rtt := flags.Duration("rtt", 0, "hold each reply of a server for this `TIME`; only peers with servers are measured then")
 	file := flags.String("o", "compare.jsonl", "add the results to this `FILE`, a line of JSON each")
 	from := flags.String("from", "", "measure nothing: take the results in this `FILE`")
@@ -129,7 +129,7 @@ func numbers(all *[]int, list string) error {
 	return nil
 }
 
-// check names all that is missing. With an RTT it leaves out the peers without a server.
+// check names all that is missing or would be unfair. With an RTT it leaves out the peers without a server.
 func (p *plan) check() error {
 	if p.rtt > 0 {
 		p.peers = slices.DeleteFunc(p.peers, func(k peers.Kind) bool { return k.Server == "" })
@@ -138,6 +138,9 @@ func (p *plan) check() error {
 		return errors.New("want -n of at least 1000, and -rounds and -time above 0")
 	}
 	var all []error
+	if !peers.SQLiteInC && slices.ContainsFunc(p.peers, func(k peers.Kind) bool { return strings.Contains(k.Name, "sqlite") }) {
+		all = append(all, errors.New("SQLite in pure Go is too slow to be compared fairly: build with -tags mattn and a C compiler, or leave it out with -peers"))
+	}
 	for _, server := range p.servers() {
 		all = append(all, peers.Missing(server))
 	}

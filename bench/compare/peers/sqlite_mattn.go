@@ -9,6 +9,8 @@ import (
 
 // SQLite is the one in C here, which GORM's and ent's guides use.
 const (
+	SQLiteInC = true
+
 	sqliteModule = "github.com/mattn/go-sqlite3"
 	sqliteDriver = "sqlite3"
 )

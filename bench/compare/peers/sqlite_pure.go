@@ -10,6 +10,8 @@ import (
 // SQLite is in pure Go here, so that the tests need no C compiler. It is too slow to be
 // compared: make compare builds with the tag mattn.
 const (
+	SQLiteInC = false
+
 	sqliteModule = "github.com/glebarez/go-sqlite"
 	sqliteDriver = "sqlite"
 )
