@@ -57,6 +57,14 @@ race: setup ## run all tests under the race detector, which needs a C compiler
 figures: setup ## measure what this project promises, and write docs/costs.md
 	cd bench && go run ./figures -o ../docs/costs.md
 
+# COMPARE holds more flags, such as "-n 100000 -gate"; -h lists them.
+.PHONY: compare
+compare: ## measure ringtree beside GORM, pgx, rueidis and others, in a quarter of an hour
+	scripts/setup.sh postgres redis-server memcached cc
+	mkdir -p tmp
+	cd bench && CGO_ENABLED=1 go test -count=1 -tags mattn ./compare/peers
+	cd bench && CGO_ENABLED=1 go run -tags mattn ./compare -o ../tmp/compare.jsonl $(COMPARE)
+
 .PHONY: screenshots
 screenshots: setup ## take the pictures of the sample app that docs/sample-app.md shows
 	go test -count=1 -run TestScreenshots ./example-app/apptest -screenshots ../../docs/screenshots

@@ -34,6 +34,6 @@
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
 //	  optest      how tests show an operation and its answer
 //	codegen       load, resolve, check, emit; codegen/kvgen is the command
-//	bench         a module of its own: the figures this project promises
+//	bench         a module of its own: the figures this project promises, the comparison with peers
 //	docs          architecture, key formats, decisions
 package ringtree

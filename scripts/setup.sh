@@ -11,9 +11,15 @@ packages_of() {
 	case $1 in
 	redis-cli) echo redis-tools ;;
 	chromium) echo chromium fonts-liberation ;;
+	postgres) echo postgresql ;;
 	cc) echo gcc libc6-dev ;;
 	*) echo "$1" ;;
 	esac
+}
+
+# installed says whether a program is there; Debian puts PostgreSQL's beside the PATH.
+installed() {
+	command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null
 }
 
 missing=()
@@ -21,7 +27,7 @@ find_missing() {
 	missing=()
 	local program
 	for program in "$@"; do
-		command -v "$program" >/dev/null || missing+=("$program")
+		installed "$program" || missing+=("$program")
 	done
 }
 

@@ -1,0 +1,207 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const testPages = 1000
+
+// said is what a peer answered to one question.
+type said struct {
+	Question string
+	Answer   any
+}
+
+func TestPeers_AllGiveTheSameAnswers(t *testing.T) {
+	want := interview(t, &truth{})
+	at := startAll(t)
+	for _, kind := range All {
+		t.Run(kind.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := Missing(kind.Server); err != nil {
+				t.Skip(err)
+			}
+			at := at
+			at.Dir = t.TempDir()
+			peer, err := kind.Open(t.Context(), at)
+			must(t, err)
+			defer peer.Close()
+			if diff := cmp.Diff(want, interview(t, peer)); diff != "" {
+				t.Errorf("answers mismatch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// interview loads p, and asks about everything before and after changes of all kinds.
+func interview(t *testing.T, p Peer) (all []said) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, p.Load(ctx, testPages))
+	if f, ok := p.(Framework); ok {
+		must(t, askFramework(ctx, f))
+	}
+	all = ask(t, ctx, p)
+
+	for i := range int64(5) {
+		must(t, p.Update(ctx, 10+i, MakeBody(uint64(1e6+i))))
+		time.Sleep(time.Millisecond) // No two pages change at the same time.
+	}
+	topped, err := p.Top(ctx, 1)
+	must(t, err)
+	for range 3 {
+		must(t, p.View(ctx, topped[0].Page().ID))
+		must(t, p.View(ctx, 77))
+	}
+	must(t, p.Insert(ctx, &Page{Slug: "new", Title: "New", Body: "Body", Author: "a", Tags: []string{"x", "y", "z"}, UpdatedAt: time.Now().UTC()}))
+	if err := p.Insert(ctx, &Page{Slug: "new", Title: "Newer", Body: "Body", Author: "a", Tags: []string{"x"}, UpdatedAt: time.Now().UTC()}); !errors.Is(err, ErrTaken) {
+		t.Errorf("a slug was taken twice: %v", err)
+	}
+	now := time.Now().UnixMicro()
+	for i := range int64(40) {
+		must(t, p.Visit(ctx, 3, Visit{Visitor: 500_000 + i%35, At: now + i}))
+	}
+	must(t, p.Visit(ctx, 4, Visit{Visitor: 4*Kept - 5, At: now}))
+	for user := int64(1); user < 20; user++ {
+		must(t, p.Follow(ctx, Topic, user))
+	}
+	for user := int64(15); user < 40; user++ {
+		must(t, p.Unfollow(ctx, Topic, user))
+	}
+	must(t, p.Flush(ctx))
+	return append(all, ask(t, ctx, p)...)
+}
+
+// ask asks p about everything. Times of changes are left out, and the ids of pages
+// that a peer has numbered itself.
+func ask(t *testing.T, ctx context.Context, p Peer) (all []said) {
+	t.Helper()
+	say := func(question string, answer any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", question, err)
+		}
+		all = append(all, said{question, answer})
+	}
+	for _, id := range []int64{1, 12, 77, testPages} {
+		row, err := p.Get(ctx, id)
+		say(fmt.Sprint("get ", id), plain([]Row{row}, err), err)
+		rank, err := p.Rank(ctx, id)
+		say(fmt.Sprint("rank ", id), rank, err)
+	}
+	for _, offset := range []int{0, 500} {
+		at, err := p.Link(ctx, offset)
+		must(t, err)
+		newest, err := p.Newest(ctx, at, 20)
+		say(fmt.Sprint("newest from ", offset), plain(newest, err), err)
+		if keyset, ok := p.(Keyset); ok {
+			newest, err = keyset.After(ctx, newest[9].Page(), 10)
+			say(fmt.Sprint("newest from ", offset), plain(newest, err), err)
+			want := all[len(all)-2].Answer.([]Page)[10:]
+			if diff := cmp.Diff(want, all[len(all)-1].Answer); diff != "" {
+				t.Errorf("pages after the tenth mismatch (-want +got):\n%s", diff)
+			}
+			all = all[:len(all)-1]
+		}
+	}
+	top, err := p.Top(ctx, 20)
+	say("top", plain(top, err), err)
+	for owner := int64(3); owner <= 5; owner++ {
+		visits, err := p.Visits(ctx, owner, 10)
+		say(fmt.Sprint("visits of ", owner), withoutTimes(visits), err)
+		visits, err = p.Visits(ctx, owner, 2*Kept)
+		say(fmt.Sprint("visits kept of ", owner), len(visits), err)
+	}
+	followers, err := p.Followers(ctx, Topic, 1000)
+	slices.Sort(followers)
+	say("followers", followers, err)
+	return all
+}
+
+func plain(rows []Row, err error) []Page {
+	if err != nil {
+		return nil
+	}
+	all := make([]Page, len(rows))
+	for i, row := range rows {
+		all[i] = *row.Page()
+		if all[i].ID < 0 || all[i].ID > testPages {
+			all[i].ID = 0
+		}
+		if all[i].UpdatedAt.After(time.Unix(1_700_000_000+testPages, 0)) {
+			all[i].UpdatedAt = time.Time{}
+		}
+		all[i].UpdatedAt = all[i].UpdatedAt.UTC()
+	}
+	return all
+}
+
+// askFramework returns an error if f has not the rows it should have.
+func askFramework(ctx context.Context, f Framework) error {
+	if err := f.LoadRows(ctx); err != nil {
+		return err
+	}
+	worlds := allWorlds()
+	want := []World{worlds[2], worlds[0], worlds[WorldCount-1]}
+	ids := []int64{3, 1, WorldCount}
+	for range 2 {
+		all, err := f.Worlds(ctx, ids)
+		if err != nil {
+			return err
+		}
+		one, err := f.World(ctx, ids[0])
+		if err != nil {
+			return err
+		}
+		if diff := cmp.Diff(append(want, want[0]), append(all, one)); diff != "" {
+			return fmt.Errorf("worlds mismatch (-want +got):\n%s", diff)
+		}
+		if err := f.SetWorlds(ctx, ids, func(id int64) int64 { return 2 * id }); err != nil {
+			return err
+		}
+		want = []World{{3, 6}, {1, 2}, {WorldCount, 2 * WorldCount}}
+	}
+	fortunes, err := f.Fortunes(ctx)
+	slices.SortFunc(fortunes, func(a, b Fortune) int { return int(a.ID - b.ID) })
+	if diff := cmp.Diff(allFortunes(), fortunes); diff != "" {
+		return fmt.Errorf("fortunes mismatch (-want +got):\n%s", diff)
+	}
+	return err
+}
+
+func withoutTimes(visits []Visit) []int64 {
+	all := make([]int64, len(visits))
+	for i, v := range visits {
+		all[i] = v.Visitor
+	}
+	return all
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startAll starts the servers that are installed, and returns where they are.
+func startAll(t *testing.T) Place {
+	t.Helper()
+	var at Place
+	for _, server := range []string{Postgres, Redis, Memcached} {
+		if Missing(server) != nil {
+			continue
+		}
+		stop, err := Start(server, &at)
+		must(t, err)
+		t.Cleanup(stop)
+	}
+	return at
+}

@@ -1,0 +1,376 @@
+package peers
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"go.etcd.io/bbolt"
+)
+
+// The buckets of the raw engine. An order is a bucket whose keys are a number and an
+// id, so its cursor walks the order.
+var (
+	bktPages     = []byte("pages")
+	bktSlugs     = []byte("slugs")
+	bktUpdated   = []byte("updated")
+	bktViews     = []byte("views")
+	bktVisits    = []byte("visits")  // owner, visitor -> at
+	bktLatest    = []byte("latest")  // owner, at, visitor
+	bktFollowers = []byte("follows") // topic, user
+	bktWorlds    = []byte("worlds")
+	bktFortunes  = []byte("fortunes")
+)
+
+// bboltPeer is the engine of ringtree's embedded store, by hand.
+type bboltPeer struct {
+	offsetLink
+	db    *bbolt.DB
+	write func(func(*bbolt.Tx) error) error
+}
+
+// openBbolt opens a file of bbolt. Batch gathers the writes of a millisecond, for which a
+// lone writer waits as well.
+func openBbolt(name string, noSync, batch bool) func(context.Context, Place) (Peer, error) {
+	return func(_ context.Context, at Place) (Peer, error) {
+		db, err := bbolt.Open(filepath.Join(at.Dir, name), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoSync: noSync})
+		if err != nil {
+			return nil, err
+		}
+		db.MaxBatchDelay = time.Millisecond
+		if batch {
+			return bboltPeer{db: db, write: db.Batch}, nil
+		}
+		return bboltPeer{db: db, write: db.Update}, nil
+	}
+}
+
+// key returns the numbers as a key that sorts by them.
+func key(numbers ...int64) []byte {
+	var k []byte
+	for _, n := range numbers {
+		k = binary.BigEndian.AppendUint64(k, uint64(n))
+	}
+	return k
+}
+
+// part returns the nth number of a key.
+func part(k []byte, n int) int64 { return int64(binary.BigEndian.Uint64(k[8*n:])) }
+
+func (b bboltPeer) Load(_ context.Context, n int) error {
+	defer func(noSync bool) { b.db.NoSync = noSync }(b.db.NoSync)
+	b.db.NoSync = true
+	err := b.db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range [][]byte{bktPages, bktSlugs, bktUpdated, bktViews, bktVisits, bktLatest, bktFollowers} {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bktPages).SetSequence(uint64(n))
+	})
+	if err != nil {
+		return err
+	}
+	err = eachBatch(n, 1000, func(ps []Page) error {
+		return b.db.Update(func(tx *bbolt.Tx) error {
+			for i := range ps {
+				if err := put(tx, nil, &ps[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	err = b.db.Update(func(tx *bbolt.Tx) error {
+		err := eachOwner(func(owner int64, vs []Visit) error {
+			for _, v := range vs {
+				if err := visit(tx, owner, v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return eachFollower(func(user int64) error { return tx.Bucket(bktFollowers).Put(key(Topic, user), []byte{}) })
+	})
+	if err != nil {
+		return err
+	}
+	return b.db.Sync()
+}
+
+func (b bboltPeer) Close() error { return b.db.Close() }
+
+// put stores p, and moves it from where old has it in the orders.
+func put(tx *bbolt.Tx, old, p *Page) error {
+	data, err := msgpack.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if err := tx.Bucket(bktPages).Put(key(p.ID), data); err != nil {
+		return err
+	}
+	if old == nil {
+		if err := tx.Bucket(bktSlugs).Put([]byte(p.Slug), key(p.ID)); err != nil {
+			return err
+		}
+	}
+	for _, order := range []struct {
+		bucket []byte
+		by     func(*Page) int64
+	}{
+		{bktUpdated, func(p *Page) int64 { return p.UpdatedAt.UnixMicro() }},
+		{bktViews, func(p *Page) int64 { return p.Views }},
+	} {
+		at := key(order.by(p), p.ID)
+		if old != nil {
+			was := key(order.by(old), p.ID)
+			if bytes.Equal(was, at) {
+				continue
+			}
+			if err := tx.Bucket(order.bucket).Delete(was); err != nil {
+				return err
+			}
+		}
+		if err := tx.Bucket(order.bucket).Put(at, []byte{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func get(tx *bbolt.Tx, id []byte) (*Page, error) {
+	p := new(Page)
+	return p, msgpack.Unmarshal(tx.Bucket(bktPages).Get(id), p)
+}
+
+func (b bboltPeer) Get(_ context.Context, id int64) (row Row, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		row, err = get(tx, key(id))
+		return err
+	})
+	return row, err
+}
+
+// last returns the pages at the end of an order, from the highest but offset down.
+func (b bboltPeer) last(order []byte, offset, limit int) (all []Row, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(order).Cursor()
+		k, _ := c.Last()
+		for at := 0; k != nil && at < offset+limit; at++ {
+			if at >= offset {
+				p, err := get(tx, k[8:])
+				if err != nil {
+					return err
+				}
+				all = append(all, p)
+			}
+			k, _ = c.Prev()
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (b bboltPeer) Newest(_ context.Context, at string, limit int) ([]Row, error) {
+	return b.last(bktUpdated, b.offset(at), limit)
+}
+
+func (b bboltPeer) Top(_ context.Context, limit int) ([]Row, error) {
+	return b.last(bktViews, 0, limit)
+}
+
+func (b bboltPeer) Rank(_ context.Context, id int64) (rank int, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		p, err := get(tx, key(id))
+		if err != nil {
+			return err
+		}
+		c := tx.Bucket(bktViews).Cursor()
+		for k, _ := c.Seek(key(p.Views+1, 0)); k != nil; k, _ = c.Next() {
+			rank++
+		}
+		rank++
+		return nil
+	})
+	return rank, err
+}
+
+func (b bboltPeer) change(id int64, f func(*Page)) error {
+	return b.write(func(tx *bbolt.Tx) error {
+		old, err := get(tx, key(id))
+		if err != nil {
+			return err
+		}
+		p := *old
+		f(&p)
+		return put(tx, old, &p)
+	})
+}
+
+func (b bboltPeer) Update(_ context.Context, id int64, body string) error {
+	return b.change(id, func(p *Page) { p.Body, p.UpdatedAt = body, time.Now().UTC() })
+}
+
+func (b bboltPeer) View(_ context.Context, id int64) error {
+	return b.change(id, func(p *Page) { p.Views++ })
+}
+
+func (b bboltPeer) Insert(_ context.Context, p *Page) error {
+	return b.write(func(tx *bbolt.Tx) error {
+		if tx.Bucket(bktSlugs).Get([]byte(p.Slug)) != nil {
+			return ErrTaken
+		}
+		id, err := tx.Bucket(bktPages).NextSequence()
+		if err != nil {
+			return err
+		}
+		p.ID = int64(id)
+		return put(tx, nil, p)
+	})
+}
+
+func visit(tx *bbolt.Tx, owner int64, v Visit) error {
+	visits, latest := tx.Bucket(bktVisits), tx.Bucket(bktLatest)
+	if was := visits.Get(key(owner, v.Visitor)); was != nil {
+		if err := latest.Delete(key(owner, part(was, 0), v.Visitor)); err != nil {
+			return err
+		}
+	}
+	if err := visits.Put(key(owner, v.Visitor), key(v.At)); err != nil {
+		return err
+	}
+	if err := latest.Put(key(owner, v.At, v.Visitor), []byte{}); err != nil {
+		return err
+	}
+	var keys [][]byte
+	c := latest.Cursor()
+	for k, _ := c.Seek(key(owner)); bytes.HasPrefix(k, key(owner)); k, _ = c.Next() {
+		keys = append(keys, bytes.Clone(k))
+	}
+	for ; len(keys) > Kept; keys = keys[1:] {
+		if err := latest.Delete(keys[0]); err != nil {
+			return err
+		}
+		if err := visits.Delete(key(owner, part(keys[0], 2))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b bboltPeer) Visit(_ context.Context, owner int64, v Visit) error {
+	return b.write(func(tx *bbolt.Tx) error { return visit(tx, owner, v) })
+}
+
+func (b bboltPeer) Visits(_ context.Context, owner int64, limit int) (all []Visit, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bktLatest).Cursor()
+		k, _ := c.Seek(key(owner + 1))
+		if k == nil {
+			k, _ = c.Last()
+		} else {
+			k, _ = c.Prev()
+		}
+		for ; bytes.HasPrefix(k, key(owner)) && len(all) < limit; k, _ = c.Prev() {
+			all = append(all, Visit{Visitor: part(k, 2), At: part(k, 1)})
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (b bboltPeer) Follow(_ context.Context, topic, user int64) error {
+	return b.write(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bktFollowers).Put(key(topic, user), []byte{})
+	})
+}
+
+func (b bboltPeer) Unfollow(_ context.Context, topic, user int64) error {
+	return b.write(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bktFollowers).Delete(key(topic, user))
+	})
+}
+
+func (b bboltPeer) Followers(_ context.Context, topic int64, limit int) (users []int64, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bktFollowers).Cursor()
+		for k, _ := c.Seek(key(topic)); bytes.HasPrefix(k, key(topic)) && len(users) < limit; k, _ = c.Next() {
+			users = append(users, part(k, 1))
+		}
+		return nil
+	})
+	return users, err
+}
+
+func (b bboltPeer) Flush(context.Context) error { return nil }
+
+func (b bboltPeer) LoadRows(context.Context) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
+		worlds, err1 := tx.CreateBucket(bktWorlds)
+		fortunes, err2 := tx.CreateBucket(bktFortunes)
+		err := errors.Join(err1, err2)
+		for _, w := range allWorlds() {
+			if err == nil {
+				err = worlds.Put(key(w.ID), key(w.Number))
+			}
+		}
+		for _, f := range allFortunes() {
+			if err == nil {
+				err = fortunes.Put(key(f.ID), []byte(f.Message))
+			}
+		}
+		return err
+	})
+}
+
+func (b bboltPeer) World(ctx context.Context, id int64) (World, error) {
+	all, err := b.Worlds(ctx, []int64{id})
+	return all[0], err
+}
+
+func (b bboltPeer) Worlds(_ context.Context, ids []int64) ([]World, error) {
+	all := make([]World, len(ids))
+	err := b.db.View(func(tx *bbolt.Tx) error {
+		for i, id := range ids {
+			all[i] = World{id, part(tx.Bucket(bktWorlds).Get(key(id)), 0)}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (b bboltPeer) SetWorlds(_ context.Context, ids []int64, number func(int64) int64) error {
+	return b.write(func(tx *bbolt.Tx) error {
+		worlds := tx.Bucket(bktWorlds)
+		for _, id := range ids {
+			if worlds.Get(key(id)) == nil {
+				return fmt.Errorf("there is no world %d", id)
+			}
+			if err := worlds.Put(key(id), key(number(id))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (b bboltPeer) Fortunes(context.Context) (all []Fortune, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bktFortunes).ForEach(func(k, message []byte) error {
+			all = append(all, Fortune{part(k, 0), string(message)})
+			return nil
+		})
+	})
+	return all, err
+}

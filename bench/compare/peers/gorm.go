@@ -1,0 +1,213 @@
+package peers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+)
+
+// footprint and follower are the rows of GORM's other tables.
+type footprint struct {
+	Owner   int64 `gorm:"primaryKey;autoIncrement:false;index:latest,priority:1"`
+	Visitor int64 `gorm:"primaryKey;autoIncrement:false"`
+	At      int64 `gorm:"not null;index:latest,priority:2,sort:desc"`
+}
+
+type follower struct {
+	Topic int64 `gorm:"primaryKey;autoIncrement:false"`
+	User  int64 `gorm:"primaryKey;autoIncrement:false;column:user_id"`
+}
+
+// gormPeer is GORM on any database.
+type gormPeer struct {
+	offsetLink
+	db   *gorm.DB
+	load func(ctx context.Context, db *gorm.DB, n int) error // fills the tables
+}
+
+// gormConfig returns how GORM is set up: as it is by default, or tuned as its page on
+// performance says.
+func gormConfig(tuned bool) *gorm.Config {
+	return &gorm.Config{
+		Logger:                 logger.Discard,
+		TranslateError:         true,
+		SkipDefaultTransaction: tuned,
+		PrepareStmt:            tuned,
+	}
+}
+
+func (g *gormPeer) Load(ctx context.Context, n int) error {
+	if err := g.db.AutoMigrate(&Page{}, &footprint{}, &follower{}); err != nil {
+		return err
+	}
+	if err := g.load(ctx, g.db.WithContext(ctx), n); err != nil {
+		return err
+	}
+	return g.db.Exec("ANALYZE").Error
+}
+
+// loadGorm fills the tables by GORM's own batches, in one transaction.
+func loadGorm(_ context.Context, db *gorm.DB, n int) error {
+	return db.Transaction(func(tx *gorm.DB) error {
+		err := eachBatch(n, 100, func(ps []Page) error { return tx.Create(&ps).Error })
+		if err != nil {
+			return err
+		}
+		var visits []footprint
+		eachOwner(func(owner int64, vs []Visit) error {
+			for _, v := range vs {
+				visits = append(visits, footprint{owner, v.Visitor, v.At})
+			}
+			return nil
+		})
+		var followers []follower
+		eachFollower(func(user int64) error {
+			followers = append(followers, follower{Topic, user})
+			return nil
+		})
+		return errors.Join(tx.CreateInBatches(&visits, 1000).Error, tx.CreateInBatches(&followers, 1000).Error)
+	})
+}
+
+func (g *gormPeer) Close() error {
+	pool, err := g.db.DB()
+	if err != nil {
+		return err
+	}
+	return pool.Close()
+}
+
+func (g *gormPeer) Get(ctx context.Context, id int64) (Row, error) {
+	var p Page
+	return &p, g.db.WithContext(ctx).First(&p, id).Error
+}
+
+func (g *gormPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
+	var ps []*Page
+	err := g.db.WithContext(ctx).Order("updated_at DESC").Offset(g.offset(at)).Limit(limit).Find(&ps).Error
+	return rows(ps), err
+}
+
+// After returns the pages that are older than one that the caller has.
+func (g *gormPeer) After(ctx context.Context, last *Page, limit int) ([]Row, error) {
+	var ps []*Page
+	err := g.db.WithContext(ctx).Where("updated_at < ?", last.UpdatedAt).Order("updated_at DESC").Limit(limit).Find(&ps).Error
+	return rows(ps), err
+}
+
+func (g *gormPeer) Top(ctx context.Context, limit int) ([]Row, error) {
+	var ps []*Page
+	err := g.db.WithContext(ctx).Order("views DESC").Limit(limit).Find(&ps).Error
+	return rows(ps), err
+}
+
+func (g *gormPeer) Rank(ctx context.Context, id int64) (int, error) {
+	db := g.db.WithContext(ctx)
+	var above int64
+	err := db.Model(&Page{}).Where("views > (?)", db.Model(&Page{}).Select("views").Where("id = ?", id)).Count(&above).Error
+	return int(above) + 1, err
+}
+
+func (g *gormPeer) Update(ctx context.Context, id int64, body string) error {
+	return g.db.WithContext(ctx).Model(&Page{ID: id}).Updates(Page{Body: body, UpdatedAt: time.Now().UTC()}).Error
+}
+
+func (g *gormPeer) View(ctx context.Context, id int64) error {
+	return g.db.WithContext(ctx).Model(&Page{ID: id}).UpdateColumn("views", gorm.Expr("views + ?", 1)).Error
+}
+
+func (g *gormPeer) Insert(ctx context.Context, p *Page) error {
+	err := g.db.WithContext(ctx).Create(p).Error
+	if errors.Is(err, gorm.ErrDuplicatedKey) {
+		return ErrTaken
+	}
+	return err
+}
+
+func (g *gormPeer) Visit(ctx context.Context, owner int64, v Visit) error {
+	return g.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&footprint{owner, v.Visitor, v.At}).Error
+		if err != nil {
+			return err
+		}
+		oldest := tx.Model(&footprint{}).Select("at").Where("owner = ?", owner).Order("at DESC").Offset(Kept - 1).Limit(1)
+		return tx.Where("owner = ? AND at < (?)", owner, oldest).Delete(&footprint{}).Error
+	})
+}
+
+func (g *gormPeer) Visits(ctx context.Context, owner int64, limit int) ([]Visit, error) {
+	var found []Visit
+	err := g.db.WithContext(ctx).Model(&footprint{}).Where("owner = ?", owner).Order("at DESC").Limit(limit).Find(&found).Error
+	return found, err
+}
+
+func (g *gormPeer) Follow(ctx context.Context, topic, user int64) error {
+	return g.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&follower{topic, user}).Error
+}
+
+func (g *gormPeer) Unfollow(ctx context.Context, topic, user int64) error {
+	return g.db.WithContext(ctx).Delete(&follower{topic, user}).Error
+}
+
+func (g *gormPeer) Followers(ctx context.Context, topic int64, limit int) ([]int64, error) {
+	var users []int64
+	err := g.db.WithContext(ctx).Model(&follower{}).Where("topic = ?", topic).Limit(limit).Pluck("user_id", &users).Error
+	return users, err
+}
+
+func (g *gormPeer) Flush(context.Context) error { return nil }
+
+func (g *gormPeer) LoadRows(ctx context.Context) error {
+	if err := g.db.AutoMigrate(&World{}, &Fortune{}); err != nil {
+		return err
+	}
+	worlds, fortunes := allWorlds(), allFortunes()
+	db := g.db.WithContext(ctx)
+	return errors.Join(db.CreateInBatches(&worlds, 1000).Error, db.Create(&fortunes).Error)
+}
+
+func (g *gormPeer) World(ctx context.Context, id int64) (w World, err error) {
+	return w, g.db.WithContext(ctx).First(&w, id).Error
+}
+
+func (g *gormPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
+	return worldsOf(g.db.WithContext(ctx), ids)
+}
+
+func worldsOf(db *gorm.DB, ids []int64) ([]World, error) {
+	all := make([]World, len(ids))
+	for i, id := range ids {
+		if err := db.First(&all[i], id).Error; err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// SetWorlds writes in the order of the ids, or two transactions could wait for each other.
+func (g *gormPeer) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
+	all, err := worldsOf(g.db.WithContext(ctx), ids)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b World) int { return cmp.Compare(a.ID, b.ID) })
+	return g.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		for i := range all {
+			all[i].Number = number(all[i].ID)
+			if err := tx.Save(&all[i]).Error; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (g *gormPeer) Fortunes(ctx context.Context) (all []Fortune, err error) {
+	return all, g.db.WithContext(ctx).Find(&all).Error
+}

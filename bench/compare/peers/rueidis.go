@@ -1,0 +1,324 @@
+package peers
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// rueidisPeer is Redis by hand: a page is a value, and each order a sorted set. The
+// views are the scores of one of them, so a page is complete with its score. Nothing
+// guards a page against two changes at once, or a crash between two commands.
+type rueidisPeer struct{ rueidis.Client }
+
+func openRueidis(_ context.Context, at Place) (Peer, error) {
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{at.Redis}, SelectDB: 1, DisableCache: true})
+	return rueidisPeer{client}, err
+}
+
+const (
+	byUpdate = "pages:updated"
+	byViews  = "pages:views"
+)
+
+func number(n int64) string        { return strconv.FormatInt(n, 10) }
+func pageKey(id string) string     { return "page:" + id }
+func slugKey(slug string) string   { return "slug:" + slug }
+func visitsKey(owner int64) string { return "visits:" + number(owner) }
+func topicKey(topic int64) string  { return "topic:" + number(topic) }
+
+// all sends commands in one flight and returns the first error.
+func (r rueidisPeer) all(ctx context.Context, commands ...rueidis.Completed) error {
+	for _, answer := range r.DoMulti(ctx, commands...) {
+		if err := answer.Error(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set returns the commands that store p and its place in the order of updates.
+func (r rueidisPeer) set(p *Page) ([]rueidis.Completed, error) {
+	data, err := msgpack.Marshal(p)
+	id := number(p.ID)
+	return []rueidis.Completed{
+		r.B().Set().Key(pageKey(id)).Value(rueidis.BinaryString(data)).Build(),
+		r.B().Zadd().Key(byUpdate).ScoreMember().ScoreMember(float64(p.UpdatedAt.UnixMicro()), id).Build(),
+	}, err
+}
+
+func (r rueidisPeer) addViews(p *Page) rueidis.Completed {
+	return r.B().Zadd().Key(byViews).ScoreMember().ScoreMember(float64(p.Views), number(p.ID)).Build()
+}
+
+func (r rueidisPeer) Load(ctx context.Context, n int) error {
+	err := eachBatch(n, 500, func(ps []Page) error {
+		var commands []rueidis.Completed
+		for i := range ps {
+			set, err := r.set(&ps[i])
+			if err != nil {
+				return err
+			}
+			commands = append(append(commands, set...), r.addViews(&ps[i]),
+				r.B().Set().Key(slugKey(ps[i].Slug)).Value(number(ps[i].ID)).Build())
+		}
+		return r.all(ctx, commands...)
+	})
+	if err != nil {
+		return err
+	}
+	commands := []rueidis.Completed{r.B().Set().Key("pages:last").Value(strconv.Itoa(n)).Build()}
+	eachOwner(func(owner int64, vs []Visit) error {
+		for _, v := range vs {
+			commands = append(commands, r.visit(owner, v)...)
+		}
+		return nil
+	})
+	eachFollower(func(user int64) error {
+		commands = append(commands, r.B().Sadd().Key(topicKey(Topic)).Member(number(user)).Build())
+		return nil
+	})
+	return r.all(ctx, commands...)
+}
+
+func (r rueidisPeer) Close() error { r.Client.Close(); return nil }
+
+func decodePage(answer rueidis.RedisMessage, views float64) (*Page, error) {
+	data, err := answer.AsBytes()
+	if err != nil {
+		return nil, err
+	}
+	p := new(Page)
+	err = msgpack.Unmarshal(data, p)
+	p.Views = int64(views)
+	return p, err
+}
+
+func (r rueidisPeer) Get(ctx context.Context, id int64) (Row, error) {
+	both := r.DoMulti(ctx, r.B().Get().Key(pageKey(number(id))).Build(), r.B().Zscore().Key(byViews).Member(number(id)).Build())
+	views, err := both[1].AsFloat64()
+	if err != nil {
+		return nil, err
+	}
+	page, err := both[0].ToMessage()
+	if err != nil {
+		return nil, err
+	}
+	return decodePage(page, views)
+}
+
+// decodePages returns the pages of an MGET, with their scores.
+func decodePages(answer rueidis.RedisResult, views func(i int) (float64, error)) ([]Row, error) {
+	values, err := answer.ToArray()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Row, len(values))
+	for i, value := range values {
+		score, err := views(i)
+		if err != nil {
+			return nil, err
+		}
+		if all[i], err = decodePage(value, score); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func pageKeys[T any](of []T, id func(T) string) []string {
+	keys := make([]string, len(of))
+	for i, x := range of {
+		keys[i] = pageKey(id(x))
+	}
+	return keys
+}
+
+func (r rueidisPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
+	from := int64(offsetLink{}.offset(at))
+	ids, err := r.Do(ctx, r.B().Zrevrange().Key(byUpdate).Start(from).Stop(from+int64(limit)-1).Build()).AsStrSlice()
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	keys := pageKeys(ids, func(id string) string { return id })
+	both := r.DoMulti(ctx, r.B().Mget().Key(keys...).Build(), r.B().Zmscore().Key(byViews).Member(ids...).Build())
+	scores, err := both[1].ToArray()
+	if err != nil {
+		return nil, err
+	}
+	return decodePages(both[0], func(i int) (float64, error) { return scores[i].AsFloat64() })
+}
+
+func (r rueidisPeer) Link(ctx context.Context, offset int) (string, error) {
+	return offsetLink{}.Link(ctx, offset)
+}
+
+func (r rueidisPeer) Top(ctx context.Context, limit int) ([]Row, error) {
+	top, err := r.Do(ctx, r.B().Zrevrange().Key(byViews).Start(0).Stop(int64(limit)-1).Withscores().Build()).AsZScores()
+	if err != nil || len(top) == 0 {
+		return nil, err
+	}
+	keys := pageKeys(top, func(z rueidis.ZScore) string { return z.Member })
+	return decodePages(r.Do(ctx, r.B().Mget().Key(keys...).Build()), func(i int) (float64, error) { return top[i].Score, nil })
+}
+
+func (r rueidisPeer) Rank(ctx context.Context, id int64) (int, error) {
+	above, err := r.Do(ctx, r.B().Zrevrank().Key(byViews).Member(number(id)).Build()).AsInt64()
+	return int(above) + 1, err
+}
+
+func (r rueidisPeer) Update(ctx context.Context, id int64, body string) error {
+	page, err := r.Do(ctx, r.B().Get().Key(pageKey(number(id))).Build()).ToMessage()
+	if err != nil {
+		return err
+	}
+	p, err := decodePage(page, 0)
+	if err != nil {
+		return err
+	}
+	p.Body, p.UpdatedAt = body, time.Now().UTC()
+	commands, err := r.set(p)
+	if err != nil {
+		return err
+	}
+	return r.all(ctx, commands...)
+}
+
+func (r rueidisPeer) View(ctx context.Context, id int64) error {
+	return r.Do(ctx, r.B().Zincrby().Key(byViews).Increment(1).Member(number(id)).Build()).Error()
+}
+
+func (r rueidisPeer) Insert(ctx context.Context, p *Page) error {
+	id, err := r.Do(ctx, r.B().Incr().Key("pages:last").Build()).AsInt64()
+	if err != nil {
+		return err
+	}
+	p.ID = id
+	err = r.Do(ctx, r.B().Set().Key(slugKey(p.Slug)).Value(number(id)).Nx().Build()).Error()
+	if rueidis.IsRedisNil(err) {
+		return ErrTaken
+	}
+	if err != nil {
+		return err
+	}
+	commands, err := r.set(p)
+	if err != nil {
+		return err
+	}
+	return r.all(ctx, append(commands, r.addViews(p))...)
+}
+
+func (r rueidisPeer) visit(owner int64, v Visit) []rueidis.Completed {
+	return []rueidis.Completed{
+		r.B().Zadd().Key(visitsKey(owner)).ScoreMember().ScoreMember(float64(v.At), number(v.Visitor)).Build(),
+		r.B().Zremrangebyrank().Key(visitsKey(owner)).Start(0).Stop(-Kept - 1).Build(),
+	}
+}
+
+func (r rueidisPeer) Visit(ctx context.Context, owner int64, v Visit) error {
+	return r.all(ctx, r.visit(owner, v)...)
+}
+
+func (r rueidisPeer) Visits(ctx context.Context, owner int64, limit int) ([]Visit, error) {
+	found, err := r.Do(ctx, r.B().Zrevrange().Key(visitsKey(owner)).Start(0).Stop(int64(limit)-1).Withscores().Build()).AsZScores()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Visit, len(found))
+	for i, z := range found {
+		all[i].At = int64(z.Score)
+		if all[i].Visitor, err = strconv.ParseInt(z.Member, 10, 64); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (r rueidisPeer) Follow(ctx context.Context, topic, user int64) error {
+	return r.Do(ctx, r.B().Sadd().Key(topicKey(topic)).Member(number(user)).Build()).Error()
+}
+
+func (r rueidisPeer) Unfollow(ctx context.Context, topic, user int64) error {
+	return r.Do(ctx, r.B().Srem().Key(topicKey(topic)).Member(number(user)).Build()).Error()
+}
+
+func (r rueidisPeer) Followers(ctx context.Context, topic int64, limit int) ([]int64, error) {
+	members, err := r.Do(ctx, r.B().Smembers().Key(topicKey(topic)).Build()).AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	users := make([]int64, min(len(members), limit))
+	for i := range users {
+		if users[i], err = strconv.ParseInt(members[i], 10, 64); err != nil {
+			return nil, err
+		}
+	}
+	return users, nil
+}
+
+func (r rueidisPeer) Flush(context.Context) error { return nil }
+
+func worldKey(id int64) string { return "world:" + number(id) }
+
+func (r rueidisPeer) LoadRows(ctx context.Context) error {
+	var commands []rueidis.Completed
+	for _, w := range allWorlds() {
+		commands = append(commands, r.B().Set().Key(worldKey(w.ID)).Value(number(w.Number)).Build())
+	}
+	for _, f := range allFortunes() {
+		commands = append(commands, r.B().Hset().Key("fortunes").FieldValue().FieldValue(number(f.ID), f.Message).Build())
+	}
+	return r.all(ctx, commands...)
+}
+
+func (r rueidisPeer) World(ctx context.Context, id int64) (World, error) {
+	n, err := r.Do(ctx, r.B().Get().Key(worldKey(id)).Build()).AsInt64()
+	return World{id, n}, err
+}
+
+func (r rueidisPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
+	commands := make([]rueidis.Completed, len(ids))
+	for i, id := range ids {
+		commands[i] = r.B().Get().Key(worldKey(id)).Build()
+	}
+	all := make([]World, len(ids))
+	for i, answer := range r.DoMulti(ctx, commands...) {
+		n, err := answer.AsInt64()
+		if err != nil {
+			return nil, err
+		}
+		all[i] = World{ids[i], n}
+	}
+	return all, nil
+}
+
+func (r rueidisPeer) SetWorlds(ctx context.Context, ids []int64, numberOf func(int64) int64) error {
+	all, err := r.Worlds(ctx, ids)
+	if err != nil {
+		return err
+	}
+	commands := make([]rueidis.Completed, len(all))
+	for i, w := range all {
+		commands[i] = r.B().Set().Key(worldKey(w.ID)).Value(number(numberOf(w.ID))).Build()
+	}
+	return r.all(ctx, commands...)
+}
+
+func (r rueidisPeer) Fortunes(ctx context.Context) ([]Fortune, error) {
+	found, err := r.Do(ctx, r.B().Hgetall().Key("fortunes").Build()).AsStrMap()
+	if err != nil {
+		return nil, err
+	}
+	var all []Fortune
+	for text, message := range found {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Fortune{id, message})
+	}
+	return all, nil
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// proxy stands before a server and holds each of its replies for a while, as a network
+// would that takes as long to cross and back. What a client sends meanwhile is on its way, so
+// requests of one pipeline wait together and those that need each other's replies in turn.
+type proxy struct {
+	listener net.Listener
+	server   string
+	delay    atomic.Int64 // nanoseconds
+}
+
+func newProxy(server string) (*proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{listener: l, server: server}
+	go p.serve()
+	return p, nil
+}
+
+func (p *proxy) addr() string { return p.listener.Addr().String() }
+
+func (p *proxy) close() { p.listener.Close() }
+
+func (p *proxy) serve() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		server, err := net.Dial("tcp", p.server)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		go func() { // until one of the two ends the connection
+			defer server.Close()
+			io.Copy(server, client)
+		}()
+		go func() {
+			defer client.Close()
+			p.hold(client, server)
+		}()
+	}
+}
+
+// late is a reply that may not be seen before its time.
+type late struct {
+	data []byte
+	due  time.Time
+}
+
+// hold passes on what server says, each part after the delay.
+func (p *proxy) hold(client io.Writer, server io.Reader) {
+	parts, written := make(chan late, 1024), make(chan struct{})
+	defer func() { close(parts); <-written }()
+	go func() {
+		defer close(written)
+		for part := range parts {
+			sleepUntil(part.due)
+			_, _ = client.Write(part.data) // If the client has gone, the server will notice.
+		}
+	}()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if n > 0 {
+			parts <- late{append([]byte(nil), buffer[:n]...), time.Now().Add(time.Duration(p.delay.Load()))}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sleepUntil is exact to a tenth of a millisecond, which time.Sleep is not where nothing
+// else runs.
+func sleepUntil(due time.Time) {
+	for left := time.Until(due); left > 0; left = time.Until(due) {
+		span := syscall.NsecToTimespec(int64(left))
+		_ = syscall.Nanosleep(&span, nil) // If a signal ends it early, it goes on.
+	}
+}
