@@ -8,8 +8,8 @@
 // A trip is one flight of pipelined commands, even across the nodes of a
 // cluster. On a single server the ops of a trip that writes take effect in order
 // ([kv.Powers].Ordered): if all of them set, add or delete it is a MULTI block, and
-// otherwise one run of the script. A trip of more than a thousand ops or eight MiB is several flights, each sent after the previous one
-// was answered.
+// otherwise one run of the script. A trip of more than a thousand ops or eight MiB is
+// several flights, each sent after the previous one was answered.
 //
 // While a server says that it fails over or loads its data, a call keeps trying
 // what may be repeated: gets, and ops that were certainly not carried out. A

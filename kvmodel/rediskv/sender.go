@@ -4,8 +4,8 @@ package rediskv
 const maxIdle = 64
 
 // senders are goroutines that send flights for callers who may leave before the
-// reply, where the client cannot do that itself. When done, a sender waits for the next flight: starting a goroutine for
-// each call would cost as much as the rest of the call.
+// reply, where the client cannot do that itself. When done, a sender waits for the next
+// flight: starting a goroutine for each call would cost as much as the rest of the call.
 type senders struct {
 	next chan *flight  // to an idle sender
 	idle chan struct{} // holds a token for each idle sender

@@ -14,7 +14,7 @@ import (
 )
 
 // Pages holds the Page records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Pages struct {
 	*kvmodel.Records[Page, string]
 
@@ -45,6 +45,7 @@ func NewPages(db *kvmodel.DB) *Pages {
 		Newest: timeline.NewRing(r, timeline.Spec[Page]{
 			Name: "Newest", Def: "timeline UpdatedAt",
 			Value: func(p *Page) string { return timeline.Text(p.UpdatedAt) },
+			Holds: func(p *Page) bool { return !p.UpdatedAt.IsZero() },
 			Order: func(p *Page) any { return p.UpdatedAt },
 			Shape: timeline.Shape{Size: 16384, Segment: 64},
 		}),
@@ -254,7 +255,7 @@ func worldFields(name []byte) (codec.Fields, bool) {
 }
 
 // Fortunes holds the Fortune records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2 when warm.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Fortunes struct {
 	*kvmodel.Records[Fortune, int64]
 
@@ -275,6 +276,7 @@ func NewFortunes(db *kvmodel.DB) *Fortunes {
 		Newest: timeline.NewRing(r, timeline.Spec[Fortune]{
 			Name: "Newest", Def: "timeline Message",
 			Value: func(f *Fortune) string { return timeline.Text(f.Message) },
+			Holds: func(f *Fortune) bool { return f.Message != "" },
 			Shape: timeline.Shape{Size: 100, Segment: 12},
 		}),
 	}
