@@ -166,6 +166,7 @@ func full(t *testing.T, s kv.Store, size int) {
 
 func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		opts.Timeout = time.Minute // Nothing is silent here.
 		s := open(t, opts, memcached(t, "-M", "-m", "2").Addr)
 		ctx := t.Context()
 		value := bytes.Repeat([]byte("x"), 900)
