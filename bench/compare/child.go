@@ -22,9 +22,10 @@ const childVariable = "RINGTREE_COMPARE_PEER"
 
 // job is the peer to be, and its data set.
 type job struct {
-	Peer  string
-	Place peers.Place
-	Pages int
+	Peer   string
+	Place  peers.Place
+	Pages  int
+	Sample bool // whether the sample app's pages are measured
 }
 
 // task is one measurement.
@@ -43,12 +44,12 @@ type child struct {
 }
 
 // startChild starts the process of a peer, which loads its data set.
-func startChild(ctx context.Context, kind peers.Kind, at peers.Place, pages int) (*child, error) {
+func startChild(ctx context.Context, kind peers.Kind, j job) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(job{kind.Name, at, pages})
+	text, err := json.Marshal(j)
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +137,12 @@ func loaded(ctx context.Context, j job) (peers.Peer, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	if f, ok := p.(peers.Framework); ok {
-		return p, f.LoadRows(ctx)
+		err = f.LoadRows(ctx)
 	}
-	return p, nil
+	if s, ok := p.(peers.Sampler); ok && j.Sample && err == nil {
+		err = s.LoadSample(ctx, j.Pages)
+	}
+	return p, err
 }
 
 // carryOut measures a task, after a look whether the peer can do it and as much work as

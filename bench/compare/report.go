@@ -82,7 +82,9 @@ var columns = []struct {
 	{"Writes: p50 in µs, 1 client", 1, writes, p50Cell},
 	{"Reads: ops/s, 32 clients", 32, reads, opsCell},
 	{"Writes: ops/s, 32 clients", 32, writes, opsCell},
-	{"Allocations of an op in the client's process, 1 client", 1, append(slices.Clone(reads), writes...),
+	{"The sample app's pages: p50 in µs, 1 client", 1, samplePages, p50Cell},
+	{"The sample app's pages: pages/s, 32 clients", 32, samplePages, opsCell},
+	{"Allocations of an op in the client's process, 1 client", 1, slices.Concat(reads, writes, samplePages),
 		func(r *result) string { return short(r.Allocs) }},
 }
 

@@ -154,7 +154,7 @@ func (p plan) servers() []string {
 func (p plan) startPeers(ctx context.Context, at peers.Place) (children []*child, err error) {
 	for _, kind := range p.peers {
 		start := time.Now()
-		c, err := startChild(ctx, kind, at, p.pages)
+		c, err := startChild(ctx, kind, job{kind.Name, at, p.pages, needsSample(p.workloads)})
 		if err != nil {
 			return children, err
 		}
@@ -183,7 +183,7 @@ func (p plan) record(ctx context.Context, file string) (err error) {
 
 // String returns the line of a result for people who wait.
 func (r result) String() string {
-	text := fmt.Sprintf("%-6s %-22s %2d clients: p50 %9.1f us (%.1f to %.1f), %8.0f/s, %6.0f allocs, %7.0f B",
+	text := fmt.Sprintf("%-8s %-22s %2d clients: p50 %9.1f us (%.1f to %.1f), %8.0f/s, %6.0f allocs, %7.0f B",
 		r.Workload, r.Peer, r.Clients, r.P50.Median, r.P50.Min, r.P50.Max, r.Ops.Median, r.Allocs, r.Bytes)
 	if r.Error != "" {
 		text += fmt.Sprintf(", %d failed: %s", r.Failed, r.Error)

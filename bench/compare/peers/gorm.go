@@ -27,6 +27,7 @@ type follower struct {
 // gormPeer is GORM on any database.
 type gormPeer struct {
 	offsetLink
+	sampled
 	db   *gorm.DB
 	load func(ctx context.Context, db *gorm.DB, n int) error // fills the tables
 }

@@ -128,6 +128,7 @@ const pageColumns = "id slug title body author tags updated_at views"
 // pgxPeer is SQL by hand. pgx prepares each statement once for a connection.
 type pgxPeer struct {
 	offsetLink
+	sampled
 	pool *pgxpool.Pool
 }
 
@@ -142,7 +143,7 @@ func openPgx(ctx context.Context, at Place) (Peer, error) {
 	}
 	config.MaxConns = Clients
 	pool, err := pgxpool.NewWithConfig(ctx, config)
-	return pgxPeer{pool: pool}, err
+	return &pgxPeer{pool: pool}, err
 }
 
 const pgxSchema = `
@@ -154,7 +155,7 @@ CREATE TABLE footprints (owner bigint, visitor bigint, at bigint NOT NULL, PRIMA
 CREATE INDEX ON footprints (owner, at DESC);
 CREATE TABLE followers (topic bigint, user_id bigint, PRIMARY KEY (topic, user_id));`
 
-func (p pgxPeer) Load(ctx context.Context, n int) error {
+func (p *pgxPeer) Load(ctx context.Context, n int) error {
 	if _, err := p.pool.Exec(ctx, pgxSchema); err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (p pgxPeer) Load(ctx context.Context, n int) error {
 	})
 }
 
-func (p pgxPeer) Close() error { p.pool.Close(); return nil }
+func (p *pgxPeer) Close() error { p.pool.Close(); return nil }
 
 var selectPages = "SELECT " + strings.Join(strings.Fields(pageColumns), ", ") + " FROM pages "
 
@@ -172,48 +173,48 @@ func scanPage(row pgx.Row) (*Page, error) {
 	return p, row.Scan(&p.ID, &p.Slug, &p.Title, &p.Body, &p.Author, &p.Tags, &p.UpdatedAt, &p.Views)
 }
 
-func (p pgxPeer) Get(ctx context.Context, id int64) (Row, error) {
+func (p *pgxPeer) Get(ctx context.Context, id int64) (Row, error) {
 	return scanPage(p.pool.QueryRow(ctx, selectPages+"WHERE id = $1", id))
 }
 
-func (p pgxPeer) list(ctx context.Context, sql string, args ...any) ([]Row, error) {
+func (p *pgxPeer) list(ctx context.Context, sql string, args ...any) ([]Row, error) {
 	// An error of Query is CollectRows', too.
 	found, _ := p.pool.Query(ctx, selectPages+sql, args...)
 	return pgx.CollectRows(found, func(row pgx.CollectableRow) (Row, error) { return scanPage(row) })
 }
 
-func (p pgxPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
+func (p *pgxPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
 	return p.list(ctx, "ORDER BY updated_at DESC LIMIT $1 OFFSET $2", limit, p.offset(at))
 }
 
 // After returns the pages that are older than one that the caller has.
-func (p pgxPeer) After(ctx context.Context, last *Page, limit int) ([]Row, error) {
+func (p *pgxPeer) After(ctx context.Context, last *Page, limit int) ([]Row, error) {
 	return p.list(ctx, "WHERE updated_at < $1 ORDER BY updated_at DESC LIMIT $2", last.UpdatedAt, limit)
 }
 
-func (p pgxPeer) Top(ctx context.Context, limit int) ([]Row, error) {
+func (p *pgxPeer) Top(ctx context.Context, limit int) ([]Row, error) {
 	return p.list(ctx, "ORDER BY views DESC LIMIT $1", limit)
 }
 
-func (p pgxPeer) Rank(ctx context.Context, id int64) (rank int, err error) {
+func (p *pgxPeer) Rank(ctx context.Context, id int64) (rank int, err error) {
 	err = p.pool.QueryRow(ctx, "SELECT count(*) + 1 FROM pages WHERE views > (SELECT views FROM pages WHERE id = $1)", id).Scan(&rank)
 	return rank, err
 }
 
-func (p pgxPeer) exec(ctx context.Context, sql string, args ...any) error {
+func (p *pgxPeer) exec(ctx context.Context, sql string, args ...any) error {
 	_, err := p.pool.Exec(ctx, sql, args...)
 	return err
 }
 
-func (p pgxPeer) Update(ctx context.Context, id int64, body string) error {
+func (p *pgxPeer) Update(ctx context.Context, id int64, body string) error {
 	return p.exec(ctx, "UPDATE pages SET body = $2, updated_at = now() WHERE id = $1", id, body)
 }
 
-func (p pgxPeer) View(ctx context.Context, id int64) error {
+func (p *pgxPeer) View(ctx context.Context, id int64) error {
 	return p.exec(ctx, "UPDATE pages SET views = views + 1 WHERE id = $1", id)
 }
 
-func (p pgxPeer) Insert(ctx context.Context, page *Page) error {
+func (p *pgxPeer) Insert(ctx context.Context, page *Page) error {
 	err := p.pool.QueryRow(ctx, `INSERT INTO pages (slug, title, body, author, tags, updated_at, views)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (slug) DO NOTHING RETURNING id`,
 		page.Slug, page.Title, page.Body, page.Author, page.Tags, page.UpdatedAt, page.Views).Scan(&page.ID)
@@ -224,34 +225,34 @@ func (p pgxPeer) Insert(ctx context.Context, page *Page) error {
 }
 
 // Visit sends both statements at once, which makes them one transaction.
-func (p pgxPeer) Visit(ctx context.Context, owner int64, v Visit) error {
+func (p *pgxPeer) Visit(ctx context.Context, owner int64, v Visit) error {
 	var both pgx.Batch
 	both.Queue("INSERT INTO footprints VALUES ($1, $2, $3) ON CONFLICT (owner, visitor) DO UPDATE SET at = excluded.at", owner, v.Visitor, v.At)
 	both.Queue("DELETE FROM footprints WHERE owner = $1 AND at < (SELECT at FROM footprints WHERE owner = $1 ORDER BY at DESC OFFSET $2 LIMIT 1)", owner, Kept-1)
 	return p.pool.SendBatch(ctx, &both).Close()
 }
 
-func (p pgxPeer) Visits(ctx context.Context, owner int64, limit int) ([]Visit, error) {
+func (p *pgxPeer) Visits(ctx context.Context, owner int64, limit int) ([]Visit, error) {
 	found, _ := p.pool.Query(ctx, "SELECT visitor, at FROM footprints WHERE owner = $1 ORDER BY at DESC LIMIT $2", owner, limit)
 	return pgx.CollectRows(found, pgx.RowToStructByPos[Visit])
 }
 
-func (p pgxPeer) Follow(ctx context.Context, topic, user int64) error {
+func (p *pgxPeer) Follow(ctx context.Context, topic, user int64) error {
 	return p.exec(ctx, "INSERT INTO followers VALUES ($1, $2) ON CONFLICT DO NOTHING", topic, user)
 }
 
-func (p pgxPeer) Unfollow(ctx context.Context, topic, user int64) error {
+func (p *pgxPeer) Unfollow(ctx context.Context, topic, user int64) error {
 	return p.exec(ctx, "DELETE FROM followers WHERE topic = $1 AND user_id = $2", topic, user)
 }
 
-func (p pgxPeer) Followers(ctx context.Context, topic int64, limit int) ([]int64, error) {
+func (p *pgxPeer) Followers(ctx context.Context, topic int64, limit int) ([]int64, error) {
 	found, _ := p.pool.Query(ctx, "SELECT user_id FROM followers WHERE topic = $1 LIMIT $2", topic, limit)
 	return pgx.CollectRows(found, pgx.RowTo[int64])
 }
 
-func (p pgxPeer) Flush(context.Context) error { return nil }
+func (p *pgxPeer) Flush(context.Context) error { return nil }
 
-func (p pgxPeer) LoadRows(ctx context.Context) error {
+func (p *pgxPeer) LoadRows(ctx context.Context) error {
 	_, err := p.pool.Exec(ctx, "CREATE TABLE worlds (id bigint PRIMARY KEY, number bigint NOT NULL); CREATE TABLE fortunes (id bigint PRIMARY KEY, message text NOT NULL)")
 	if err != nil {
 		return err
@@ -266,12 +267,12 @@ func (p pgxPeer) LoadRows(ctx context.Context) error {
 
 const selectWorld = "SELECT id, number FROM worlds WHERE id = $1"
 
-func (p pgxPeer) World(ctx context.Context, id int64) (w World, err error) {
+func (p *pgxPeer) World(ctx context.Context, id int64) (w World, err error) {
 	return w, p.pool.QueryRow(ctx, selectWorld, id).Scan(&w.ID, &w.Number)
 }
 
 // Worlds sends the queries in one pipeline.
-func (p pgxPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
+func (p *pgxPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
 	var queries pgx.Batch
 	all := make([]World, len(ids))
 	for i, id := range ids {
@@ -281,7 +282,7 @@ func (p pgxPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
 }
 
 // SetWorlds writes in the order of the ids, or two statements could wait for each other.
-func (p pgxPeer) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
+func (p *pgxPeer) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
 	all, err := p.Worlds(ctx, ids)
 	if err != nil {
 		return err
@@ -294,7 +295,7 @@ func (p pgxPeer) SetWorlds(ctx context.Context, ids []int64, number func(int64) 
 	return p.pool.SendBatch(ctx, &updates).Close()
 }
 
-func (p pgxPeer) Fortunes(ctx context.Context) ([]Fortune, error) {
+func (p *pgxPeer) Fortunes(ctx context.Context) ([]Fortune, error) {
 	found, _ := p.pool.Query(ctx, "SELECT id, message FROM fortunes")
 	return pgx.CollectRows(found, pgx.RowToStructByPos[Fortune])
 }

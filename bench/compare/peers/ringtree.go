@@ -17,6 +17,7 @@ import (
 
 // ringtree is package model on any store.
 type ringtree struct {
+	sampled
 	db     *kvmodel.DB
 	m      *model.Models
 	topics *index.Sets[int64, int64]
@@ -52,16 +53,26 @@ func (r *ringtree) open(ctx context.Context, url string) error {
 	return nil
 }
 
-func (r *ringtree) Close() error { return r.db.Close(context.Background()) }
+func (r *ringtree) Close() error {
+	return errors.Join(r.db.Close(context.Background()), r.closeSample())
+}
 
 // Load does not wait for the disk at each of its writes, and closes the file at the end.
 func (r *ringtree) Load(ctx context.Context, n int) error {
-	file, _, embedded := strings.Cut(r.url, "?durability=")
-	if !embedded {
+	if !embedded(r.url) {
 		return r.load(ctx, n)
 	}
-	return errors.Join(r.Close(), r.open(ctx, file+"?durability=unsynced"),
+	return errors.Join(r.Close(), r.open(ctx, unsynced(r.url)),
 		r.load(ctx, n), r.Close(), r.open(ctx, r.url))
+}
+
+// embedded reports whether the store at url is a file.
+func embedded(url string) bool { return strings.HasPrefix(url, "bolt:") }
+
+// unsynced returns the url of a file that does not wait for the disk.
+func unsynced(url string) string {
+	file, _, _ := strings.Cut(url, "?")
+	return file + "?durability=unsynced"
 }
 
 func (r *ringtree) load(ctx context.Context, n int) error {
