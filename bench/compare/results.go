@@ -52,6 +52,8 @@ type result struct {
 	Trips    float64 `json:"trips_op,omitempty"`
 	Failed   int     `json:"failed,omitempty"`
 	Error    string  `json:"error,omitempty"`
+
+	run int // which one of a file it is of, from 1
 }
 
 // spread is the median of several rounds, the least and the greatest.
@@ -99,6 +101,7 @@ func readLines(file string) (*machine, []result, error) {
 	defer f.Close()
 	var at *machine
 	var all []result
+	run := 0
 	for in := json.NewDecoder(bufio.NewReader(f)); ; {
 		var l line
 		if err := in.Decode(&l); errors.Is(err, io.EOF) {
@@ -108,9 +111,11 @@ func readLines(file string) (*machine, []result, error) {
 		}
 		if l.Machine != nil {
 			at = l.Machine
+			run++
 		}
 		if l.Result != nil {
 			all = slices.DeleteFunc(all, l.Result.again)
+			l.Result.run = run
 			all = append(all, *l.Result)
 		}
 	}
