@@ -145,15 +145,17 @@ func loaded(ctx context.Context, j job) (peers.Peer, error) {
 	return p, err
 }
 
-// carryOut measures a task, after a look whether the peer can do it and as much work as
-// warms it up.
+// warmUp is the part of a measurement, as a divisor, for which the work is done before it.
+const warmUp = 4
+
+// carryOut measures a task, after a look whether the peer can do it, and a warm-up.
 func carryOut(ctx context.Context, p peers.Peer, pages int, t task) sample {
 	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == t.Workload })
 	work, err := workloads[i].prepare(ctx, p, pages)
 	if err != nil {
 		return sample{Error: err.Error()}
 	}
-	if s := measure(ctx, p, work, t.Clients, t.Lasts/4); s.Failed > 0 {
+	if s := measure(ctx, p, work, t.Clients, t.Lasts/warmUp); s.Failed > 0 {
 		return s
 	}
 	return measure(ctx, p, work, t.Clients, t.Lasts)

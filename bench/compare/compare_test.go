@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
 // TestMain makes the test program a peer where run starts it as one.
@@ -72,6 +74,33 @@ func TestRun_BadArgumentsAreNamed(t *testing.T) {
 			t.Errorf("%q: want an error that says %q, got %v", test.args, test.want, err)
 		}
 	}
+}
+
+func TestRun_StopsItsServersWhenItIsStopped(t *testing.T) {
+	servers.Need(t, "redis-server")
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	file := filepath.Join(t.TempDir(), "results.jsonl")
+	args := []string{"-n", "1000", "-peers", "rueidis,bbolt-relaxed", "-workloads", "W1", "-time", "1m", "-o", file}
+	err := run(ctx, args, writerFunc(func(text []byte) {
+		if strings.Contains(string(text), "measuring") {
+			stop()
+		}
+	}))
+	if err == nil || !strings.HasPrefix(err.Error(), "stopped; ") {
+		t.Errorf("want an error that says it was stopped, got %v", err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("want no data of servers left, got %v, %v", left, err)
+	}
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(text []byte) (int, error) {
+	f(text)
+	return len(text), nil
 }
 
 // measured returns a result whose median p50 is given.

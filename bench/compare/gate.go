@@ -100,6 +100,10 @@ func goals() (all []goal) {
 	most("W9", onRedis, allocs, 110)
 	most("W9", onBolt, allocs, 90) // in a transaction, and the next, too
 	most("W9", inMemory, allocs, 90)
+	order := namesOf(workloads, workloadName)
+	slices.SortStableFunc(all, func(a, b goal) int {
+		return cmp.Compare(slices.Index(order, a.workload), slices.Index(order, b.workload))
+	})
 	return all
 }
 

@@ -70,7 +70,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if err := p.record(ctx, *file); err != nil {
+		err = p.record(ctx, *file)
+		if ctx.Err() != nil {
+			return fmt.Errorf("stopped; what was measured before is in %s", *file)
+		}
+		if err != nil {
 			return err
 		}
 		*from = *file

@@ -56,9 +56,12 @@ func (p plan) run(ctx context.Context, report func(result) error) error {
 	for _, proxy := range proxies {
 		proxy.delay.Store(int64(p.rtt))
 	}
-	for _, w := range p.workloads {
+	fmt.Fprintf(p.progress, "measuring for about %s\n", p.longest().Round(time.Second))
+	begun := time.Now()
+	for i, w := range p.workloads {
 		var slowly []string // the peers that are, at this workload
 		for _, clients := range p.clients {
+			fmt.Fprintf(p.progress, "after %s: %s, workload %d of %d\n", time.Since(begun).Round(time.Second), w.name, i+1, len(p.workloads))
 			t := task{w.name, clients, p.lasts}
 			able := slices.DeleteFunc(slices.Clone(children), func(c *child) bool { return slices.Contains(slowly, c.kind.Name) })
 			results, err := p.measure(ctx, able, t)
@@ -79,6 +82,11 @@ func (p plan) run(ctx context.Context, report func(result) error) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// longest returns how long the measurements take if all peers can do all of the work.
+func (p plan) longest() time.Duration {
+	return time.Duration(len(p.workloads)*len(p.clients)*len(p.peers)*p.rounds) * (p.lasts + p.lasts/warmUp)
 }
 
 // measure has the peers of children carry out a task in turns.
