@@ -76,6 +76,15 @@ func TestRun_BadArgumentsAreNamed(t *testing.T) {
 	}
 }
 
+func TestRun_NamesAllServersThatAreMissing(t *testing.T) {
+	t.Setenv("PATH", "")
+	err := run(t.Context(), []string{"-peers", "rueidis,ringtree-memcached"}, io.Discard)
+	want := "redis-server is not installed: run scripts/setup.sh redis-server\nmemcached is not installed: run scripts/setup.sh memcached"
+	if err == nil || err.Error() != want {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}
+
 func TestRun_StopsItsServersWhenItIsStopped(t *testing.T) {
 	servers.Need(t, "redis-server")
 	t.Setenv("TMPDIR", t.TempDir())

@@ -128,6 +128,7 @@ var All = []Kind{
 	{"bbolt-batch", "", synced, "the same with Batch, of a millisecond", openBbolt("bbolt-batch.db", false, true)},
 	{"bbolt-relaxed", "", relaxed + ", or the file", "the same with Update and NoSync", openBbolt("bbolt-relaxed.db", true, false)},
 	{"ringtree-redis", Redis, volatile, "redis://", openRingtree("redis://%redis/0")},
+	// ringtree-redis-near, with a near cache, will come here: redis://%redis/2?near=64MB.
 	{"ringtree-memcached", Memcached, volatile, "memcached://", openRingtree("memcached://%memcached")},
 	{"ringtree-bolt", "", synced, "bolt:", openRingtree("bolt:%s/ringtree.db?durability=synced")},
 	{"ringtree-bolt-relaxed", "", "the last second, or the file", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},
@@ -136,7 +137,7 @@ var All = []Kind{
 
 // Modules are those whose versions matter to the results.
 var Modules = []string{
-	"gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", "entgo.io/ent", sqliteModule, "github.com/redis/rueidis",
+	"github.com/a-h/templ", "gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", "entgo.io/ent", sqliteModule, "github.com/redis/rueidis",
 	"github.com/timshannon/badgerhold/v4", "github.com/dgraph-io/badger/v4", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
 }
 
