@@ -19,6 +19,7 @@
 //	  boltkv      the embedded store, the default
 //	  memcachekv  memcached
 //	  rediskv     Redis, Valkey and their clusters
+//	  nearkv      what a process has read of another store
 //	  kvopen      a database, or a store, from a URL
 //	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator

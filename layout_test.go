@@ -26,7 +26,7 @@ type grant struct{ rooms, modules []string }
 
 var (
 	indexes  = []string{"index", "timeline", "ranking"}
-	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv"}
+	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv", "kvmodel/nearkv"}
 	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/ahead"}
 	records  = append([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared...)
 
@@ -57,10 +57,11 @@ var (
 		"kvmodel/boltkv":     {[]string{"kvmodel/kv"}, []string{"go.etcd.io/bbolt"}},
 		"kvmodel/memcachekv": {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/bradfitz/gomemcache"}},
 		"kvmodel/rediskv":    {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/redis/rueidis"}},
+		"kvmodel/nearkv":     {[]string{"kvmodel/kv"}, nil},
 		"kvmodel/kvopen":     {append([]string{"kvmodel", "kvmodel/kv"}, backends...), nil},
 		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
 		"kvmodel/kvtest": {
-			[]string{"kvmodel/kv", "kvmodel/memkv", "internal/optest"},
+			[]string{"kvmodel/kv", "kvmodel/memkv", "kvmodel/nearkv", "internal/optest"},
 			[]string{"github.com/google/go-cmp"},
 		},
 

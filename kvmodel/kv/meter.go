@@ -22,8 +22,8 @@ func (c Cost) String() string {
 		c.Trips, c.Depth, c.Ops, c.Keys, c.Read, c.Wrote)
 }
 
-// Meter adds up what stores wrapped by [Count] are asked for under one context.
-// It is safe for use by many goroutines at once.
+// Meter adds up what stores wrapped by [Count] are asked for under one context. What
+// they answer from memory costs nothing. It is safe for use by many goroutines at once.
 type Meter struct {
 	mu   sync.Mutex
 	cost Cost
@@ -106,6 +106,9 @@ func (c *counted) Do(ctx context.Context, ops []Op) error {
 
 // add counts a trip that began when depth-1 trips in a row had ended.
 func (m *Meter) add(depth int, ops []Op) {
+	if AllNear(ops) {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cost.Trips++

@@ -18,6 +18,13 @@ type Powers struct {
 	// Inside: this is the store of a transaction, whose ops cost no trip.
 	Inside bool
 
+	// Near: a Get with Op.Near may be answered by what this process has read before;
+	// see [Near].
+	Near bool
+
+	// Changes, if not nil, tells what others have changed of what this process has read.
+	Changes Changes
+
 	// Alone: from when it was opened until it is closed, one process holds the store
 	// and no other can use it. What a process left there that held it before, no one
 	// is at work on any more.
@@ -92,6 +99,17 @@ type Losses interface {
 	// Watch makes f be called with an ErrLost when servers are found to have lost
 	// their memory, and with nil when that was accepted. f must not use the store.
 	Watch(f func(servers []string, err error))
+}
+
+// Changes is how a store tells a process what has changed since the process read it.
+type Changes interface {
+	// Tell makes f be called with keys that someone has changed, and with nil if any may
+	// have changed. What a Get has read before f is called with its key may be outdated;
+	// what it reads after that is not. f must be quick, and must not use the store.
+	Tell(f func(keys []string))
+
+	// Current reports whether all changes were told up to a moment ago.
+	Current() bool
 }
 
 // Powerer is a [Store] that can do more than the contract asks, or a wrapper

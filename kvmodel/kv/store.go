@@ -116,6 +116,7 @@ type Op struct {
 	TTL     time.Duration // Set, Add, CompareAndSwap; 0 means forever
 	Unless  []byte        // Append, on stores with Powers.Unless
 	Delta   int64         // Increment
+	Near    bool          // Get: may be answered from memory, on stores with Powers.Near
 
 	Result Result
 }
@@ -128,5 +129,6 @@ type Result struct {
 	Value   []byte  // Get; never nil when Err is nil
 	Version Version // Get
 	Number  int64   // Increment
+	Near    bool    // Get: answered from memory, without a trip
 	Err     error   // nil, or one of the package's sentinels, perhaps wrapped
 }

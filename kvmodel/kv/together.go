@@ -130,6 +130,9 @@ func (c *convoy) load() (pause time.Duration) {
 			if op.Kind == Get {
 				position = c.reading(op.Key)
 			}
+			if position >= 0 && !op.Near {
+				c.flight[position].Near = false
+			}
 			if position < 0 {
 				position = len(c.flight)
 				c.flight = append(c.flight, op)

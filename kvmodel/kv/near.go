@@ -1,0 +1,43 @@
+package kv
+
+import "context"
+
+// Near returns s for reading what is shown and nothing else: a Get on it may be answered
+// from memory, by a store that keeps what it has read (see package nearkv). It may show
+// what was current a moment ago, so no change may rest on it. A store that keeps nothing
+// is returned as it is.
+func Near(s Store) Store {
+	if !PowersOf(s).Near {
+		return s
+	}
+	return near{s}
+}
+
+// Past returns s without Near.
+func Past(s Store) Store {
+	if n, ok := s.(near); ok {
+		return n.Store
+	}
+	return s
+}
+
+type near struct{ Store }
+
+func (n near) Powers() Powers { return PowersOf(n.Store) }
+
+func (n near) Do(ctx context.Context, ops []Op) error {
+	for i := range ops {
+		ops[i].Near = ops[i].Kind == Get
+	}
+	return n.Store.Do(ctx, ops)
+}
+
+// AllNear reports whether ops are gets that were all answered from memory.
+func AllNear(ops []Op) bool {
+	for i := range ops {
+		if !ops[i].Result.Near {
+			return false
+		}
+	}
+	return len(ops) > 0
+}

@@ -1,0 +1,11 @@
+// Package nearkv keeps what a process has read of a store, so that pages which are looked
+// at all the time take no trip.
+//
+// It answers only gets that ask for it ([kv.Op].Near), as the reading methods of data
+// classes and indexes do. What a change rests on is always read from the store. Such a
+// get may show what was current a flight ago, never anything older than this process has
+// already seen or written.
+//
+// On Redis the server tells what has changed. A store that does not is asked again when
+// an answer is older than Options.Age, and until then may show what others have changed.
+package nearkv

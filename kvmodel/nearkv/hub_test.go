@@ -1,0 +1,140 @@
+package nearkv_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/kvmodel/nearkv"
+)
+
+// A hub is a store that tells its clients what has changed.
+type hub struct {
+	*memkv.Store
+
+	mu    sync.Mutex
+	tells []func(keys []string)
+	late  bool // what has changed is told by tell, and not at once
+	keys  []string
+	deaf  bool // it is not known whether all was told
+}
+
+func newHub() *hub { return &hub{Store: memkv.New(memkv.Options{})} }
+
+func (h *hub) Do(ctx context.Context, ops []kv.Op) error {
+	err := h.Store.Do(ctx, ops)
+	for i := range ops {
+		if ops[i].Kind.Writes() {
+			h.changed(ops[i].Key)
+		}
+	}
+	return err
+}
+
+// Powers returns those of memory, with a transaction whose changes are told.
+func (h *hub) Powers() kv.Powers {
+	p := h.Store.Powers()
+	atomic := p.Atomic
+	p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+		err := atomic(ctx, f)
+		if !h.late {
+			h.told(nil)
+		}
+		return err
+	}
+	p.Changes = h
+	return p
+}
+
+func (h *hub) Tell(f func(keys []string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tells = append(h.tells, f)
+}
+
+func (h *hub) Current() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.deaf
+}
+
+func (h *hub) changed(key string) {
+	h.mu.Lock()
+	h.keys = append(h.keys, key)
+	late := h.late
+	h.mu.Unlock()
+	if !late {
+		h.tell()
+	}
+}
+
+// tell tells what was not told yet.
+func (h *hub) tell() {
+	h.mu.Lock()
+	keys := h.keys
+	h.keys = nil
+	h.mu.Unlock()
+	if len(keys) > 0 {
+		h.told(keys)
+	}
+}
+
+func (h *hub) told(keys []string) {
+	h.mu.Lock()
+	tells := slices.Clone(h.tells)
+	h.mu.Unlock()
+	for _, f := range tells {
+		f(keys)
+	}
+}
+
+// A client is a process that keeps what it reads. All its gets may be answered from
+// memory.
+type client struct {
+	kv.Store
+	*kv.Meter
+	ctx context.Context
+}
+
+func newClient(t *testing.T, s kv.Store, opts nearkv.Options) client {
+	t.Helper()
+	if opts.Bytes == 0 {
+		opts.Bytes = 16 << 20
+	}
+	near, err := nearkv.New(s, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, meter := kv.Metered(t.Context())
+	return client{kv.Near(kv.Count(near)), meter, ctx}
+}
+
+// wantGet checks what a get answers, "" for nothing, and how many trips it makes.
+func (c client) wantGet(t *testing.T, key, want string, trips int) {
+	t.Helper()
+	before := c.Cost().Trips
+	r, err := kv.One(c.ctx, c, kv.OpGet(key))
+	if err != nil && (want != "" || !kv.Raced(err)) || string(r.Value) != want {
+		t.Errorf("%s is %q, %v; want %q", key, r.Value, err, want)
+	}
+	if made := c.Cost().Trips - before; made != trips {
+		t.Errorf("a get of %s made %d trips, want %d", key, made, trips)
+	}
+}
+
+func (c client) set(t *testing.T, key, value string) {
+	t.Helper()
+	do(t, c, kv.OpSet(key, []byte(value)))
+}
+
+func do(t *testing.T, s kv.Store, op kv.Op) kv.Result {
+	t.Helper()
+	r, err := kv.One(context.Background(), s, op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

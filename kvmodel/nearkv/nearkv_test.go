@@ -1,0 +1,393 @@
+package nearkv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/kvmodel/nearkv"
+)
+
+func TestStore_KeepsTheContract(t *testing.T) {
+	var mu sync.Mutex
+	hubs, now := map[string]*hub{}, time.Now()
+	clock := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	kvtest.Run(t, kvtest.Maker{
+		Open: func(t testing.TB, name string) kv.Store {
+			if hubs[name] == nil {
+				hubs[name] = &hub{Store: memkv.New(memkv.Options{Now: clock})}
+			}
+			near, err := nearkv.New(&kept{hub: hubs[name]}, nearkv.Options{Bytes: 16 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kv.Near(near)
+		},
+		Shared: true,
+		Kept:   true,
+		Advance: func(d time.Duration) {
+			mu.Lock()
+			now = now.Add(d)
+			mu.Unlock()
+			for _, h := range hubs {
+				h.told(nil) // Redis tells of what has ended.
+			}
+		},
+	})
+}
+
+// kept is a client of a hub that others use after it is closed.
+type kept struct {
+	*hub
+	closed atomic.Bool
+}
+
+func (k *kept) Do(ctx context.Context, ops []kv.Op) error {
+	if k.closed.Load() {
+		kv.Check(ops, k.Powers())
+		return kv.Fail(ops, kv.ErrUnavailable)
+	}
+	return k.hub.Do(ctx, ops)
+}
+
+func (k *kept) Powers() kv.Powers {
+	p := k.hub.Powers()
+	atomic := p.Atomic
+	p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+		if k.closed.Load() {
+			return kv.ErrUnavailable
+		}
+		return atomic(ctx, f)
+	}
+	return p
+}
+
+func (k *kept) Close() error {
+	k.closed.Store(true)
+	return nil
+}
+
+func TestStore_WhatIsKnownTakesNoTrip(t *testing.T) {
+	c := newClient(t, newHub(), nearkv.Options{})
+	c.set(t, "a", "1")
+	c.wantGet(t, "a", "1", 1)
+	c.wantGet(t, "a", "1", 0)
+	c.wantGet(t, "none", "", 1)
+	c.wantGet(t, "none", "", 0)
+}
+
+func TestStore_AProcessSeesItsOwnWritesAtOnce(t *testing.T) {
+	h := newHub()
+	h.late = true
+	c := newClient(t, h, nearkv.Options{})
+	for name, write := range map[string]func(r kv.Result) (op kv.Op, want string){
+		"set":    func(kv.Result) (kv.Op, string) { return kv.OpSet("k", []byte("new")), "new" },
+		"swap":   func(r kv.Result) (kv.Op, string) { return kv.OpSwap("k", r.Version, []byte("new")), "new" },
+		"append": func(kv.Result) (kv.Op, string) { return kv.OpAppend("k", []byte("1")), "71" },
+		"count":  func(kv.Result) (kv.Op, string) { return kv.OpIncrement("k", 1), "8" },
+		"delete": func(kv.Result) (kv.Op, string) { return kv.OpDelete("k"), "" },
+		"drop":   func(r kv.Result) (kv.Op, string) { return kv.OpDrop("k", r.Version), "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.set(t, "k", "7")
+			c.wantGet(t, "k", "7", 1)
+			op, want := write(do(t, c, kv.OpGet("k")))
+			do(t, c, op)
+			c.wantGet(t, "k", want, 1)
+			do(t, c, kv.OpSet("k", nil))
+		})
+	}
+	t.Run("add", func(t *testing.T) {
+		c.wantGet(t, "new", "", 1)
+		do(t, c, kv.OpAdd("new", []byte("1")))
+		c.wantGet(t, "new", "1", 1)
+	})
+	t.Run("transaction", func(t *testing.T) {
+		c.set(t, "k", "7")
+		c.wantGet(t, "k", "7", 1)
+		err := kv.PowersOf(c.Store).Atomic(c.ctx, func(s kv.Store) error {
+			_, err := kv.One(c.ctx, s, kv.OpSet("k", []byte("8")))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.wantGet(t, "k", "8", 1)
+	})
+}
+
+func TestStore_WhatOthersChangeIsSeenWhenItIsTold(t *testing.T) {
+	h := newHub()
+	one, other := newClient(t, h, nearkv.Options{}), newClient(t, h, nearkv.Options{})
+	one.set(t, "k", "1")
+	one.wantGet(t, "k", "1", 1)
+	h.late = true
+	other.set(t, "k", "2")
+	one.wantGet(t, "k", "1", 0) // A flight ago that was current.
+	h.tell()
+	one.wantGet(t, "k", "2", 1)
+	one.wantGet(t, "k", "2", 0)
+	h.told(nil)
+	one.wantGet(t, "k", "2", 1)
+	h.deaf = true
+	one.wantGet(t, "k", "2", 1)
+}
+
+func TestStore_WhatAChangeRestsOnIsReadFromTheStore(t *testing.T) {
+	h := newHub()
+	one, other := newClient(t, h, nearkv.Options{}), newClient(t, h, nearkv.Options{})
+	one.set(t, "k", "1")
+	one.wantGet(t, "k", "1", 1)
+	h.late = true
+	other.set(t, "k", "2")
+	if r := do(t, kv.Past(one.Store), kv.OpGet("k")); string(r.Value) != "2" {
+		t.Errorf("the store shows %q", r.Value)
+	}
+	// The process has seen the new value now.
+	one.wantGet(t, "k", "2", 1)
+}
+
+func TestStore_AGetAnswersAllFromMemoryOrNothing(t *testing.T) {
+	h := newHub()
+	c := newClient(t, h, nearkv.Options{})
+	for _, key := range []string{"a", "b"} {
+		c.set(t, key, "old")
+		c.wantGet(t, key, "old", 1)
+	}
+	h.late = true
+	h.told([]string{"b"})
+	do(t, h.Store, kv.OpSet("a", []byte("new"))) // It is not told yet.
+	do(t, h.Store, kv.OpSet("b", []byte("new")))
+	results, err := kv.GetAll(c.ctx, c, "a", "b")
+	if err != nil || string(results[0].Value) != "new" || string(results[1].Value) != "new" {
+		t.Errorf("a is %q and b is %q, %v; they were not so at any one time", results[0].Value, results[1].Value, err)
+	}
+}
+
+func TestStore_WhatWasReadBeforeAChangeIsNotKept(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(h *hub)
+	}{
+		{"of the key", func(h *hub) { do(t, h, kv.OpSet("k", []byte("new"))) }},
+		{"of any key", func(h *hub) { do(t, h.Store, kv.OpSet("k", []byte("new"))); h.told(nil) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := newHub()
+			do(t, h, kv.OpSet("k", []byte("old")))
+			slow := &afterwards{Store: h, do: func() { test.change(h) }}
+			c := newClient(t, slow, nearkv.Options{})
+			c.wantGet(t, "k", "old", 1)
+			c.wantGet(t, "k", "new", 1)
+		})
+	}
+}
+
+// afterwards is a store that calls do once, after it has carried out its first ops and
+// before it says so.
+type afterwards struct {
+	kv.Store
+	do func()
+}
+
+func (a *afterwards) Powers() kv.Powers { return kv.PowersOf(a.Store) }
+
+func (a *afterwards) Do(ctx context.Context, ops []kv.Op) error {
+	err := a.Store.Do(ctx, ops)
+	if a.do != nil {
+		do := a.do
+		a.do = nil
+		do()
+	}
+	return err
+}
+
+// silent is a store that does not tell what has changed.
+type silent struct{ kv.Store }
+
+func TestStore_WithAnAgeAnAnswerIsNotOlder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		c := newClient(t, silent{mem}, nearkv.Options{Age: 500 * time.Millisecond})
+		c.set(t, "k", "1")
+		c.wantGet(t, "k", "1", 1)
+		do(t, mem, kv.OpSet("k", []byte("2")))
+		time.Sleep(500 * time.Millisecond)
+		c.wantGet(t, "k", "1", 0)
+		time.Sleep(time.Millisecond)
+		c.wantGet(t, "k", "2", 1)
+		c.set(t, "k", "3")
+		c.wantGet(t, "k", "3", 1)
+	})
+}
+
+func TestStore_WithAnAgeNothingOlderIsShownThanWasSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		slow := &afterwards{Store: silent{mem}}
+		c := newClient(t, slow, nearkv.Options{Age: time.Minute})
+		do(t, mem, kv.OpSet("k", []byte("1")))
+		// While a get of the old value is on its way, another shows the new one.
+		slow.do = func() {
+			do(t, mem, kv.OpSet("k", []byte("2")))
+			c.wantGet(t, "k", "2", 1)
+		}
+		c.wantGet(t, "k", "1", 2)
+		c.wantGet(t, "k", "2", 1)
+
+		slow.do = func() {
+			do(t, mem, kv.OpSet("k", []byte("3")))
+			do(t, kv.Past(c.Store), kv.OpGet("k"))
+		}
+		do(t, c, kv.OpSet("other", nil))
+	})
+}
+
+func TestStore_AnErrorIsNotKept(t *testing.T) {
+	h := newHub()
+	do(t, h, kv.OpSet("k", []byte("1")))
+	c := newClient(t, &telling{kvtest.Faulty(h, 1, kvtest.Unsent), h}, nearkv.Options{})
+	if _, err := kv.One(c.ctx, c, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
+		t.Errorf("the first get ended in %v", err)
+	}
+	c.wantGet(t, "k", "1", 1)
+}
+
+// telling is a store that tells what a hub tells.
+type telling struct {
+	kv.Store
+	hub *hub
+}
+
+func (s *telling) Powers() kv.Powers {
+	p := kv.PowersOf(s.Store)
+	p.Changes = s.hub
+	return p
+}
+
+func TestStore_AClosedStoreAnswersNothing(t *testing.T) {
+	h := newHub()
+	c := newClient(t, h, nearkv.Options{})
+	c.set(t, "k", "1")
+	c.wantGet(t, "k", "1", 1)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.One(c.ctx, c, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
+		t.Errorf("a get ended in %v", err)
+	}
+}
+
+func TestStore_AnEndedContextIsAnsweredByTheStore(t *testing.T) {
+	c := newClient(t, newHub(), nearkv.Options{})
+	c.set(t, "k", "1")
+	c.wantGet(t, "k", "1", 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := kv.One(ctx, c, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
+		t.Errorf("a get ended in %v", err)
+	}
+}
+
+func TestStore_AValueBelongsToTheCaller(t *testing.T) {
+	c := newClient(t, newHub(), nearkv.Options{})
+	c.set(t, "k", "abc")
+	for range 3 {
+		r := do(t, c, kv.OpGet("k"))
+		if string(r.Value) != "abc" {
+			t.Fatalf("the value is %q", r.Value)
+		}
+		r.Value[0] = 'x'
+	}
+}
+
+// lossy is a store whose servers may lose their memory.
+type lossy struct {
+	*hub
+	watch func([]string, error)
+}
+
+func (l *lossy) Powers() kv.Powers {
+	p := l.hub.Powers()
+	p.Losses = watched{l: l}
+	return p
+}
+
+type watched struct {
+	kv.Losses
+	l *lossy
+}
+
+func (w watched) Watch(f func([]string, error)) { w.l.watch = f }
+
+func TestStore_ALossEmptiesIt(t *testing.T) {
+	l := &lossy{hub: newHub()}
+	c := newClient(t, l, nearkv.Options{})
+	for _, err := range []error{kv.ErrLost, nil} {
+		do(t, l.hub, kv.OpSet("k", []byte("1")))
+		c.wantGet(t, "k", "1", 1)
+		do(t, l.Store, kv.OpDelete("k"))
+		l.watch([]string{"a server"}, err)
+		c.wantGet(t, "k", "", 1)
+	}
+}
+
+func TestStore_HoldsNoMoreThanItMay(t *testing.T) {
+	h := newHub()
+	c := newClient(t, h, nearkv.Options{Bytes: 1 << 20})
+	value := strings.Repeat("x", 1000)
+	const n = 5000
+	for i := range n {
+		do(t, h.Store, kv.OpSet(fmt.Sprint(i), []byte(value)))
+		c.wantGet(t, fmt.Sprint(i), value, 1)
+		if i > 0 {
+			c.wantGet(t, "0", value, 0) // What is read all the time stays.
+		}
+	}
+	known := 0
+	for i := range n {
+		before := c.Cost().Trips
+		if _, err := kv.One(c.ctx, c, kv.OpGet(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		// What was not known pushes others out.
+		if c.Cost().Trips == before {
+			known++
+		}
+	}
+	if most := 1 << 20 / 1000; known > most {
+		t.Errorf("%d items of 1000 bytes are known, of %d bytes", known, 1<<20)
+	}
+	c.set(t, "large", strings.Repeat("x", 900_000))
+	c.wantGet(t, "large", strings.Repeat("x", 900_000), 1)
+	c.wantGet(t, "large", strings.Repeat("x", 900_000), 1)
+}
+
+func TestNew_SaysWhatIsWrong(t *testing.T) {
+	for _, test := range []struct {
+		s    kv.Store
+		opts nearkv.Options
+		want string
+	}{
+		{newHub(), nearkv.Options{}, "0 bytes are too few"},
+		{newHub(), nearkv.Options{Bytes: 1 << 20, Age: -1}, "Age must not be negative"},
+		{silent{newHub()}, nearkv.Options{Bytes: 1 << 20}, "the store does not tell what has changed"},
+	} {
+		if _, err := nearkv.New(test.s, test.opts); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: got %v, want %s", test.opts, err, test.want)
+		}
+	}
+}
