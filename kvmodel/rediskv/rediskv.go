@@ -84,6 +84,11 @@ type Options struct {
 	// confirm, and a replica that confirmed may restart empty.
 	WaitReplicas int
 	WaitTimeout  time.Duration
+
+	// Track has the servers tell what has changed of what this process has read, for
+	// [github.com/ringtree/ringtree/kvmodel/nearkv]. Each remembers for that which keys
+	// the process has read.
+	Track bool
 }
 
 // Store is a kv.Store on Redis.
@@ -95,6 +100,7 @@ type Store struct {
 	cluster bool
 	script  script
 	senders senders
+	changes *changes                    // nil without Track
 	flights sync.Pool                   // of *flight, for reuse
 	memory  atomic.Pointer[boot.Memory] // nil before Open has connected
 	closed  atomic.Bool
@@ -125,13 +131,22 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		script:  newScript(),
 		senders: newSenders(),
 	}
+	if opts.Track {
+		s.changes = new(changes)
+	}
 	client, err := connect(ctx, s.clientOption())
+	if errors.Is(err, rueidis.ErrNoCache) {
+		err = errors.New("the server cannot tell what has changed (CLIENT TRACKING of RESP3)")
+	}
 	if err != nil {
 		s.servers.Close()
 		return nil, fmt.Errorf("rediskv: open %s: %w: %w", s.where, kv.ErrUnavailable, err)
 	}
 	s.client, s.cluster = client, client.Mode() == rueidis.ClientModeCluster
 	s.memory.Store(s.newMemory())
+	if s.changes != nil {
+		go s.changes.ticks(s, s.senders.quit)
+	}
 	return s, nil
 }
 
@@ -189,7 +204,7 @@ func dialer(opts Options) contact.Dialer {
 
 func (s *Store) clientOption() rueidis.ClientOption {
 	opts := s.opts
-	return rueidis.ClientOption{
+	option := rueidis.ClientOption{
 		InitAddress: opts.Addrs,
 		Username:    opts.Username,
 		Password:    opts.Password,
@@ -206,6 +221,12 @@ func (s *Store) clientOption() rueidis.ClientOption {
 		DisableRetry:  true,
 		ClusterOption: rueidis.ClusterOption{MaxMovedRedirections: 8},
 	}
+	if s.changes != nil {
+		// Not what the client can keep by itself, but what the server says.
+		option.DisableCache, option.ClientTrackingOptions = false, []string{}
+		option.OnInvalidations = s.changes.hear
+	}
+	return option
 }
 
 // Close closes the connections. Calls under way may fail.
@@ -221,5 +242,9 @@ func (s *Store) Close() error {
 // Powers returns Unless, and Ordered on a single server, Keys, the Patience of the
 // options, Outages and Losses.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: !s.cluster, Keys: s.keys, Patience: s.opts.Patience, Outages: s.servers.Outages, Losses: s.memory.Load()}
+	p := kv.Powers{Unless: true, Ordered: !s.cluster, Keys: s.keys, Patience: s.opts.Patience, Outages: s.servers.Outages, Losses: s.memory.Load()}
+	if s.changes != nil {
+		p.Changes = s.changes
+	}
+	return p
 }
