@@ -11,6 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if (($# == 1)); then
 	RINGTREE_PROVE=all go test -count=1 -timeout 5h ./...
+	RINGTREE_NEAR=1 RINGTREE_PROVE=all go test -count=1 -timeout 5h -run '^TestSweep_' ./...
 	exec scripts/fuzz.sh "$1"
 fi
 
@@ -27,11 +28,13 @@ shuffled() {
 	done | sort -n | cut -d ' ' -f 3-
 }
 
+near=0
 while read -r package name; do
 	((SECONDS < limit)) || break
-	echo "prove: $name in $package"
+	[[ $name != TestSweep_* ]] || near=$((1 - near))
+	echo "prove: $name in $package, RINGTREE_NEAR=$near"
 	case $name in
 	Fuzz*) scripts/fuzz.sh 10s "$name" ;;
-	*) RINGTREE_PROVE=10s RINGTREE_PROVE_BY=$commit go test -count=1 -v -timeout 30m -run "^$name\$" "$package" </dev/null ;;
+	*) RINGTREE_NEAR=$near RINGTREE_PROVE=10s RINGTREE_PROVE_BY=$commit go test -count=1 -v -timeout 30m -run "^$name\$" "$package" </dev/null ;;
 	esac
 done < <(scripts/listed.sh '(Fuzz|Test(Sweep|Models|Mistakes|Matrix)_)\w*' | shuffled)

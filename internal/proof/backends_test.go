@@ -13,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/kvmodel/nearkv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
@@ -38,6 +39,20 @@ var backends = []struct {
 		}
 		t.Cleanup(p.Stop)
 		return rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}})
+	}},
+	{"rediskv with a near cache", false, func(t *testing.T) (kv.Store, error) {
+		servers.Need(t, "redis-server")
+		p, err := servers.Redis()
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(p.Stop)
+		s, err := rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}, Track: true})
+		if err != nil {
+			return nil, err
+		}
+		near, err := nearkv.New(s, nearkv.Options{Bytes: 1 << 20})
+		return kv.Near(near), err
 	}},
 	{"rediskv cluster", false, func(t *testing.T) (kv.Store, error) {
 		servers.Need(t, "redis-server")

@@ -85,7 +85,7 @@ func runMistaken(t *testing.T, root, pkg, run string, env []string, m Mistake) (
 	test := exec.Command(binary, "-test.run", run, "-test.short", "-test.failfast", "-test.timeout", "10m")
 	test.Dir = filepath.Join(root, strings.TrimPrefix(pkg, "./"))
 	// What a mistake needs to be noticed is in env, not in how much is proved.
-	test.Env = slices.Concat(os.Environ(), env, []string{Prove + "="})
+	test.Env = slices.Concat(os.Environ(), []string{"RINGTREE_NEAR="}, env, []string{Prove + "="})
 	out, err := test.CombinedOutput()
 	return string(out), err
 }

@@ -80,11 +80,12 @@ func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
 }
 
 // SimulateMany runs test under n seeds, and stops at the first that fails. In the
-// environment, RINGTREE_SEED=7 runs that seed alone, and RINGTREE_SEEDS=1000 runs
-// that many.
+// environment, RINGTREE_SEED=7 runs that seed alone, RINGTREE_SEEDS=1000 runs that
+// many, and RINGTREE_NEAR=1 makes the world one with Near.
 func SimulateMany(t *testing.T, n int, world World, test func(*Sim)) {
 	t.Helper()
 	first, n := seeds(t, n)
+	world.Near = world.Near || os.Getenv("RINGTREE_NEAR") == "1"
 	for seed := first; seed < first+uint64(n); seed++ {
 		Simulate(t, seed, world, test)
 	}
@@ -142,7 +143,7 @@ func (s *Sim) Go(name string, f func(kv.Store)) {
 	s.mu.Unlock()
 	go func() {
 		defer s.returned()
-		f(p)
+		f(p.client())
 	}()
 	synctest.Wait()
 	// So tickers of different processes never tick at the same moment.
@@ -167,15 +168,21 @@ func (s *Sim) Do(name string, f func(kv.Store)) {
 }
 
 // Client returns the client of the process called name.
-func (s *Sim) Client(name string) kv.Store { return s.process(name) }
+func (s *Sim) Client(name string) kv.Store { return s.process(name).client() }
 
 // Wait lets steps happen until every function started by Go has returned and
 // nothing is in flight.
-func (s *Sim) Wait() { s.until(func() bool { return s.unfinished() == 0 && s.quiet() }) }
+func (s *Sim) Wait() {
+	s.until(func() bool { return s.unfinished() == 0 && s.quiet() })
+	s.tellAll()
+}
 
 // Quiet lets steps happen until no op is pending and nothing is in flight, not
 // even ops that timed out. Clients may still be waiting for time to pass.
-func (s *Sim) Quiet() { s.until(s.quiet) }
+func (s *Sim) Quiet() {
+	s.until(s.quiet)
+	s.tellAll()
+}
 
 // Run lets steps happen until d has passed in the simulation, or all clients have
 // returned.
@@ -253,6 +260,9 @@ func (s *Sim) Sleep(name string, d time.Duration) {
 // Evict drops items without a trace, as a server short of memory does.
 func (s *Sim) Evict(keys ...string) {
 	s.mem.Evict(keys...)
+	for _, key := range keys {
+		s.changed(key)
+	}
 	s.note("", fmt.Sprintf("evicted %q", keys))
 }
 
@@ -265,6 +275,7 @@ func (s *Sim) SetBack(key string, n int64) {
 		return
 	}
 	s.direct([]kv.Op{kv.OpSet(key, strconv.AppendInt(nil, n, 10))})
+	s.changed(key)
 	s.note("", fmt.Sprintf("set back %q to %d", key, n))
 }
 

@@ -17,9 +17,11 @@ func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 		return r.err
 	}
 	defer p.sim.transactionEnded()
+	var wrote []string
 	err := p.sim.mem.Powers().Atomic(ctx, func(mem kv.Store) error {
 		in := &inside{process: p, mem: mem}
 		err := f(in)
+		wrote = in.wrote
 		switch {
 		case p.crashed():
 			return errCrashed
@@ -30,6 +32,9 @@ func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 		}
 		return err
 	})
+	for _, key := range wrote {
+		p.sim.changed(key)
+	}
 	if err == nil {
 		return r.afterErr
 	}
@@ -41,6 +46,7 @@ type inside struct {
 	*process
 	mem    kv.Store
 	stores bool // it has stored a value
+	wrote  []string
 }
 
 func (in *inside) Do(ctx context.Context, ops []kv.Op) error {
@@ -53,6 +59,9 @@ func (in *inside) Do(ctx context.Context, ops []kv.Op) error {
 	err := in.mem.Do(ctx, ops)
 	for i := range ops {
 		in.stores = in.stores || Full.stops(ops[i].Kind)
+		if ops[i].Kind.Writes() {
+			in.wrote = append(in.wrote, ops[i].Key)
+		}
 		in.sim.noteOp(in.name, &ops[i], "atomically ")
 	}
 	return err

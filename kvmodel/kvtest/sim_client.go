@@ -33,6 +33,7 @@ type process struct {
 	number int
 
 	// Used by the scheduler alone:
+	near      *near   // of a world with Near
 	speed     float64 // how often its flights are chosen
 	nth       int     // ops carried out
 	crashStep int
@@ -99,6 +100,9 @@ func (p *process) Powers() kv.Powers {
 	powers := kv.Powers{Unless: given.Unless, Ordered: given.Ordered}
 	if given.Atomic {
 		powers.Atomic = p.atomic
+	}
+	if p.near != nil {
+		powers.Changes = p.near
 	}
 	return powers
 }

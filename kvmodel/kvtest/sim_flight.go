@@ -129,6 +129,9 @@ func (s *Sim) apply(f *flight, how string) kv.Result {
 	op := f.ops[f.places[0]]
 	ops := []kv.Op{op}
 	s.direct(ops)
+	if op.Kind.Writes() {
+		s.changed(op.Key)
+	}
 	s.noteOp(f.from.name, &ops[0], how)
 	return ops[0].Result
 }
@@ -185,6 +188,9 @@ func (s *Sim) answer(r *request, place int, result kv.Result) {
 	}
 	if s.chance(s.world.Slow) {
 		r.slow = s.someTime()
+	}
+	if r.from.near != nil {
+		r.from.near.tell()
 	}
 	close(r.done)
 }

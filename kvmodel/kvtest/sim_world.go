@@ -31,6 +31,10 @@ type World struct {
 	// the answers.
 	Slow float64
 
+	// Near has each process keep what it reads, as package nearkv does on Redis. It is told
+	// of changes late.
+	Near bool
+
 	// MaxSteps fails a simulation that takes more steps; 0 means 100,000.
 	MaxSteps int
 }
