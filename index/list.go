@@ -8,6 +8,7 @@ import (
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // List is the records that hold one value, in an order that never changes but
@@ -48,7 +49,7 @@ func (l *List[T, K]) Size(ctx context.Context) (int, error) {
 // Contains reports whether the record with id is in the list. It reads the
 // record. One trip.
 func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
-	recs, err := l.host.See(ctx, l.store, l.ids.Text(id))
+	recs, err := l.host.See(ctx, kv.Near(l.store), l.ids.Text(id))
 	if err != nil {
 		return false, l.failure(err)
 	}
@@ -127,7 +128,7 @@ func (l *List[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 
 // yieldRecords yields the records with these ids that are in the list.
 func (l *List[T, K]) yieldRecords(ctx context.Context, texts []string, yield func(*T, error) bool) error {
-	recs, err := l.host.See(ctx, l.store, texts...)
+	recs, err := l.host.See(ctx, kv.Near(l.store), texts...)
 	if err != nil {
 		return err
 	}

@@ -21,12 +21,12 @@ type members[K comparable] struct {
 }
 
 func (m *members[K]) count(ctx context.Context) (int, error) {
-	n, err := m.logs.Count(ctx, m.store, m.place)
+	n, err := m.logs.Count(ctx, kv.Near(m.store), m.place)
 	return n, m.failure(err)
 }
 
 func (m *members[K]) size(ctx context.Context) (int, error) {
-	n, err := m.logs.Size(ctx, m.store, m.place)
+	n, err := m.logs.Size(ctx, kv.Near(m.store), m.place)
 	return n, m.failure(err)
 }
 
@@ -51,7 +51,7 @@ func (m *members[K]) each(ctx context.Context, yield func(K, error) bool) {
 // eachText calls f with the text of each id until f fails.
 func (m *members[K]) eachText(ctx context.Context, f func(string) error) error {
 	var own error
-	err := m.logs.Each(ctx, m.store, m.place, func(text string) bool {
+	err := m.logs.Each(ctx, kv.Near(m.store), m.place, func(text string) bool {
 		own = f(text)
 		return own == nil
 	})

@@ -89,7 +89,7 @@ func (p *page[T, K]) fill() error {
 	for batch := 0; batch < maxBatches && len(p.items) < p.n; batch++ {
 		if len(p.waiting.Members) == 0 {
 			var err error
-			if p.waiting, err = p.start.window(p.ctx, p.logs, p.s, p.place, at, p.n); err != nil {
+			if p.waiting, err = p.start.window(p.ctx, p.logs, kv.Near(p.s), p.place, at, p.n); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func (p *page[T, K]) take() error {
 	for i := range batch {
 		ids[i] = batch[i].ID
 	}
-	recs, err := p.host.See(p.ctx, ahead.Then(p.s), ids...)
+	recs, err := p.host.See(p.ctx, kv.Near(ahead.Then(p.s)), ids...)
 	if err != nil {
 		return err
 	}

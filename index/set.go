@@ -78,7 +78,7 @@ func (s *Set[K]) say(ctx context.Context, ids []K, in bool) error {
 
 // Contains reports whether id is in the set. One trip, two the first time.
 func (s *Set[K]) Contains(ctx context.Context, id K) (bool, error) {
-	in, err := s.logs.Contains(ctx, s.store, s.place, s.ids.Text(id))
+	in, err := s.logs.Contains(ctx, kv.Near(s.store), s.place, s.ids.Text(id))
 	return in, s.failure(err)
 }
 
@@ -108,7 +108,7 @@ func (s *Set[K]) Page(ctx context.Context, cursor string, n int) (Members[K], er
 	}
 	ctx, cancel := s.db.Patient(ctx)
 	defer cancel()
-	w, err := from.window(ctx, s.logs, s.store, s.place, from.at, n)
+	w, err := from.window(ctx, s.logs, kv.Near(s.store), s.place, from.at, n)
 	if err != nil {
 		return Members[K]{}, s.failure(err)
 	}

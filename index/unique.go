@@ -85,7 +85,7 @@ type find[T any] struct {
 func (u *Unique[T, V]) find(ctx context.Context, s kv.Store, f *find[T]) error {
 	if id, ok := u.remembered.get(f.place); ok {
 		// A record that holds the value is the answer, whatever the claim says.
-		if done, err := u.look(ctx, s, f, id); done || err != nil {
+		if done, err := u.look(ctx, kv.Near(s), f, id); done || err != nil {
 			return err
 		}
 		u.remembered.drop(f.place)

@@ -68,18 +68,20 @@ func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*plug.See
 
 // look reads a record for a user, and keeps it for an update that may follow.
 func (m *model[T]) look(ctx context.Context, id string) (*plug.Seen[T], error) {
-	results, err := kv.GetEach(ctx, m.db.store, m.families(), []string{id})
+	results, err := kv.GetEach(ctx, kv.Near(m.db.store), m.families(), []string{id})
 	if err != nil {
 		return nil, err
 	}
-	m.db.recent.Keep(m.key(id), results, m.db.now())
+	if !results[0].Near {
+		m.db.recent.Keep(m.key(id), results, m.db.now())
+	}
 	return m.decodeCounted(id, results)
 }
 
 // values reads records for a user; nil where there is none, or with an ErrCorrupt where
 // it is damaged.
 func (m *model[T]) values(ctx context.Context, ids []string) ([]*T, error) {
-	recs, err := m.see(ctx, m.db.store, ids)
+	recs, err := m.see(ctx, kv.Near(m.db.store), ids)
 	if recs == nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // maxBatches bounds the trips for records that a page may take. It takes more than
@@ -92,7 +93,11 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	recs, err := f.core.host.SeeMarks(ctx, ahead.Then(f.merge.store), ids...)
+	s := ahead.Then(f.merge.store)
+	if !f.deep {
+		s = kv.Near(s)
+	}
+	recs, err := f.core.host.SeeMarks(ctx, s, ids...)
 	for i, rec := range recs {
 		f.loaded[ids[i]] = rec
 	}

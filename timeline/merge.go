@@ -42,6 +42,13 @@ func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	return m
 }
 
+// show makes m read what is shown and nothing else.
+func (m *merge) show() {
+	for _, r := range m.readers {
+		r.shown = true
+	}
+}
+
 // aheadFor returns how many stamps before the newest block to read for n entries of
 // so many lanes. Where a block is one entry or a few, it is not many more than n; else
 // a block costs little more than an entry.

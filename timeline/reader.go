@@ -15,10 +15,11 @@ import (
 // an entry that is shown, is shown as well or was lapped.
 type reader struct {
 	*lane
-	up   bool
-	from *cut  // nil: the newest end
-	at   cut   // what from points to once the reader has moved
-	step int64 // how many blocks to read next
+	up    bool
+	shown bool  // what is read is shown, and nothing rests on it
+	from  *cut  // nil: the newest end
+	at    cut   // what from points to once the reader has moved
+	step  int64 // how many blocks to read next
 
 	counter int64 // the counter's number, or absent or poisoned
 	top     int64 // the highest stamp known or seen
@@ -225,6 +226,9 @@ func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, count
 	}
 	if counter {
 		keys = append(keys, r.lane.counterKey)
+	}
+	if r.shown {
+		s = kv.Near(s)
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {

@@ -129,6 +129,9 @@ func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) b
 		s = newest
 	}
 	m := newMerge(s, lanes, p.up, p.cuts, n)
+	if p.cuts == nil {
+		m.show()
+	}
 	if err := m.open(ctx); err != nil {
 		return page[T]{}, r.core.failure(err)
 	}

@@ -74,7 +74,9 @@ func (s *Store) first(ctx context.Context, ops []kv.Op) error {
 	defer trips.Put(space)
 	all := append((*space)[:0], ops...)
 	for _, key := range s.keys {
-		all = append(all, kv.OpGet(key))
+		op := kv.OpGet(key)
+		op.Near = true // What a look reads is shown.
+		all = append(all, op)
 	}
 	_ = s.Store.Do(ctx, all) // Each op has its own result.
 	for i := range ops {

@@ -22,7 +22,10 @@ type found struct {
 // if not, and one more each time others have replaced a segment in between.
 func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
 	h := l.heads.get(place)
-	for range maxTries {
+	for try := range maxTries {
+		if try > 0 {
+			s = kv.Past(s)
+		}
 		var all []found
 		var err error
 		h, all, err = l.loadBy(ctx, s, place, h, want)
@@ -30,7 +33,7 @@ func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*he
 			return nil, nil, l.failure(place, err)
 		}
 		if all != nil {
-			return h, all, l.failure(place, l.whole(ctx, s, place, h))
+			return h, all, l.failure(place, l.whole(ctx, kv.Past(s), place, h))
 		}
 	}
 	return nil, nil, l.failure(place, kv.ErrConflict)
@@ -123,7 +126,7 @@ func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, cho
 	if len(doubtful) == 0 {
 		return h, all, nil
 	}
-	return l.settle(ctx, s, place, h, all, ops, doubtful)
+	return l.settle(ctx, kv.Past(s), place, h, all, ops, doubtful)
 }
 
 // settle reads the head again to find out whether doubtful segments, which were

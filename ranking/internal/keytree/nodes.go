@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -22,6 +23,7 @@ type nodes struct {
 	truth  Truth
 	now    func() time.Time
 
+	shown bool       // what is read is shown, and nothing rests on it
 	began time.Time  // of the operation; zero: it may take any time
 	heals *lossError // the node that may be made again, since its loss is counted
 }
@@ -59,7 +61,7 @@ func until(end, now time.Time) time.Duration {
 // get reads nodes in one trip and remembers routers.
 func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, error) {
 	keys := p.keys(names)
-	results, err := kv.GetAll(ctx, s, keys...)
+	results, err := p.read(ctx, s, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +80,19 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 		}
 	}
 	return got, nil
+}
+
+// read reads keys, from memory if p is shown and all are there.
+func (p *nodes) read(ctx context.Context, s kv.Store, keys []string) ([]kv.Result, error) {
+	if !p.shown {
+		return kv.GetAll(ctx, s, keys...)
+	}
+	results, err := kv.GetAll(ctx, kv.Near(s), keys...)
+	if slices.ContainsFunc(results, func(r kv.Result) bool { return r.Near && r.Err != nil }) {
+		// A node that is not there may be lost. That is not said by what was there.
+		return kv.GetAll(ctx, s, keys...)
+	}
+	return results, err
 }
 
 // put returns the op that replaces old with value under name.

@@ -138,10 +138,10 @@ func (p *nodes) counts(entries []entry, id string, st *State) bool {
 // states reads the records of ids, and in the same trip what w.Beside reads.
 func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
 	works := []func(kv.Store) error{
-		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err },
+		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, kv.Near(s), ids); return err },
 	}
 	if w.Beside != nil {
-		works = append(works, func(s kv.Store) (err error) { values, err = w.Beside(ctx, s, ids); return err })
+		works = append(works, func(s kv.Store) (err error) { values, err = w.Beside(ctx, kv.Near(s), ids); return err })
 	}
 	if err := together(ctx, s, works...); err != nil {
 		return nil, nil, err
@@ -201,6 +201,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 		case ep.read == nil:
 			return nil
 		}
+		ep.read.shown = try == 0
 		r := ep.read.reading()
 		if err := work(r); err != nil {
 			return err
