@@ -111,13 +111,19 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"memcached://h,h:11211", `host "h:11211" is given twice`},
 		{"memcached://h/0", "memcached URL: only options may follow the hosts"},
 		{"memcached://u@h", "memcached URL: memcached has no users and passwords"},
-		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; the options are timeout=DURATION, conns=1..10000, pipeline=writes|all`},
+		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; the options are timeout=DURATION, conns=1..10000, pipeline=writes|all, near=SIZE,AGE`},
 		{"memcached://h?timeout=1s&timeout=2s", "option timeout is given 2 times"},
 		{"memcached://h?timeout=1", "option timeout=1: it must be a duration above 0 such as 500ms"},
 		{"memcached://h?timeout=-1s", "option timeout=-1s: it must be a duration above 0"},
 		{"memcached://h?conns=many", "option conns=many: it must be a number in 1..10000"},
 		{"memcached://h?pipeline=reads", "option pipeline=reads: it must be one of writes|all"},
 		{"memcached://h?conns=0", "option conns=0: it must be a number in 1..10000"},
+
+		{"memcached://h?near=64MB", "option near=64MB: it must be a size and how old an answer may be, such as 64MB,500ms"},
+		{"memcached://h?near=64,500ms", "option near=64,500ms: it must be a size of 1MB to 1048576MB, such as 64MB"},
+		{"memcached://h?near=64MB,soon", "option near=64MB,soon: it must be a size and how old an answer may be, such as 64MB,500ms"},
+		{"memcached://h?near=64MB,-1s", "option near=64MB,-1s: it must be a size and how old"},
+		{"bolt:app.db?near=64MB", `unknown option "near"`},
 
 		{"redsi://h", `unknown scheme "redsi": did you mean redis?`},
 		{"redis:h", "redis URL: two slashes must follow the colon"},
@@ -127,7 +133,10 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"redis://:%@h", "redis URL: user name or password: write % as %25"},
 		{"redis://:a?b@h", "redis URL: an @ after the question mark; write ? in a password as %3F"},
 		{"redis://h?pacience=1s", `unknown option "pacience": did you mean patience?; the options are patience=DURATION, ` +
-			"wait-replicas=0..100, wait-timeout=DURATION, tls=off|on"},
+			"wait-replicas=0..100, wait-timeout=DURATION, near=SIZE, tls=off|on"},
+		{"redis://h?near=64", "option near=64: it must be a size of 1MB to 1048576MB, such as 64MB"},
+		{"redis://h?near=0MB", "option near=0MB: it must be a size of 1MB"},
+		{"redis://h?near=64MB,", "option near=64MB,: it must be a size and how old an answer may be, such as 64MB,500ms"},
 		{"redis://h?tls=yes", "option tls=yes: it must be one of off|on"},
 		{"redis-cluster://h/1", "redis-cluster URL: a cluster has no databases"},
 	} {

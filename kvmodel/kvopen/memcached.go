@@ -15,6 +15,7 @@ func openMemcached(_ context.Context, rest string, opts *options) (kv.Store, err
 
 		PipelineAll: opts.choice("pipeline", "writes", "all") == 1,
 	}
+	near := opts.near("SIZE,AGE", true)
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
@@ -28,5 +29,9 @@ func openMemcached(_ context.Context, rest string, opts *options) (kv.Store, err
 	if a.path != "" {
 		return nil, errors.New("only options may follow the hosts")
 	}
-	return memcachekv.OpenVolatile(a.hosts, settings)
+	s, err := memcachekv.OpenVolatile(a.hosts, settings)
+	if err != nil {
+		return nil, err
+	}
+	return nearTo(s, near)
 }

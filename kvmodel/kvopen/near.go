@@ -1,0 +1,63 @@
+package kvopen
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/nearkv"
+)
+
+// nearTo returns s, which keeps what it reads if opts say so.
+func nearTo(s kv.Store, opts nearkv.Options) (kv.Store, error) {
+	if opts.Bytes == 0 {
+		return s, nil
+	}
+	near, err := nearkv.New(s, opts)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return near, nil
+}
+
+// near returns the value of the option near: a size such as 64MB, and after a comma how
+// old an answer may be, such as 500ms. Where nothing tells what has changed, the age must
+// be given.
+func (o *options) near(form string, aged bool) (opts nearkv.Options) {
+	text, ok := o.text("near", form)
+	if !ok {
+		return opts
+	}
+	size, age, hasAge := strings.Cut(text, ",")
+	bytes, sizeErr := parseSize(size)
+	d, ageErr := time.ParseDuration(age)
+	switch {
+	case sizeErr != nil:
+		o.bad("near", text, sizeErr.Error())
+	case aged && !hasAge:
+		o.bad("near", text, "a size and how old an answer may be, such as 64MB,500ms, since no one tells what has changed")
+	case hasAge && (ageErr != nil || d <= 0):
+		o.bad("near", text, "a size and how old an answer may be, such as 64MB,500ms")
+	default:
+		opts = nearkv.Options{Bytes: bytes, Age: d}
+	}
+	return opts
+}
+
+const (
+	leastNear = 1
+	mostNear  = 1 << 20
+)
+
+// parseSize returns a size such as 64MB in bytes.
+func parseSize(text string) (int, error) {
+	number, ok := strings.CutSuffix(text, "MB")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || n < leastNear || n > mostNear {
+		return 0, fmt.Errorf("a size of %dMB to %dMB, such as 64MB", leastNear, mostNear)
+	}
+	return n << 20, nil
+}
