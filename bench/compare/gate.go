@@ -36,12 +36,14 @@ var (
 	// As in testing.AllocsPerRun, without the fraction, which is of work in the background.
 	allocs    = metric{"allocations", func(o, _ *result) float64 { return math.Floor(o.Allocs) }, ""}
 	kilobytes = metric{"allocated", func(o, _ *result) float64 { return o.Bytes / 1e3 }, "KB"}
+	p50       = metric{"p50", func(o, _ *result) float64 { return o.P50.Median }, "us"}
 	trips     = metric{"trips", func(o, _ *result) float64 { return o.Trips }, ""}
 )
 
 const (
 	gormPostgres = "gorm-postgres"
 	onRedis      = "ringtree-redis"
+	onNear       = "ringtree-redis-near"
 	onMemcached  = "ringtree-memcached"
 	onBolt       = "ringtree-bolt"
 	inMemory     = "ringtree-memory"
@@ -70,6 +72,12 @@ func goals() (all []goal) {
 		"W2": 0.8, "W3": 0.5, "W5": 0.8, "W6": 0.5, "W7w": 0.8, "W7r": 0.8, "W8w": 0.8, "W8r": 0.8, "W9": 0.4})
 	ratio(both, throughput, 32, gormPostgres, map[string]float64{"W3": 5, "W4": 30})
 	ratio(onlyRedis, throughput, 32, "rueidis", map[string]float64{"W4": 0.5})
+	near := []string{onNear}
+	ratio(near, faster, 1, gormPostgres, map[string]float64{"W1hot": 10, "W2": 8})
+	all = append(all,
+		goal{"W1hot", 1, onNear, "", p50, "<=", 2, 0},
+		goal{"W2", 1, onNear, "", p50, "<=", 40, 0},
+		goal{"W2", 1, onNear, "", trips, "<=", 0.05, 0})
 	for _, name := range both {
 		all = append(all,
 			goal{"W2deep", 1, name, gormPostgres, faster, ">=", 20, deepPages},

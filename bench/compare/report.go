@@ -89,7 +89,7 @@ var columns = []struct {
 }
 
 var (
-	reads  = []string{"W1", "W2", "W2deep", "W2next", "W5", "W6", "W7r", "W8r", "single", "queries", "fortunes"}
+	reads  = []string{"W1", "W1hot", "W2", "W2deep", "W2next", "W5", "W6", "W7r", "W8r", "single", "queries", "fortunes"}
 	writes = []string{"W3", "W4", "W7w", "W8w", "W9", "updates"}
 )
 

@@ -36,6 +36,7 @@ const (
 // since peers that are faster write more.
 var workloads = []workload{
 	{"W1", "get a page by its id", get},
+	{"W1hot", "get one of 100 pages by its id", hot},
 	{"W2", "newest 20 pages", newest(0)},
 	{"W2deep", "20 pages behind the newest 10,000", newest(depth)},
 	{"W2next", "the same, behind a page that is known (keyset)", next},
@@ -68,6 +69,11 @@ func get(_ context.Context, p peers.Peer, n int) (op, error) {
 		return err
 	}, nil
 }
+
+// hotPages is how many pages are looked at all the time.
+const hotPages = 100
+
+func hot(ctx context.Context, p peers.Peer, _ int) (op, error) { return get(ctx, p, hotPages) }
 
 func anyPage(r *rand.Rand, n int) int64 { return 1 + r.Int64N(int64(n)) }
 

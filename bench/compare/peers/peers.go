@@ -128,7 +128,7 @@ var All = []Kind{
 	{"bbolt-batch", "", synced, "the same with Batch, of a millisecond", openBbolt("bbolt-batch.db", false, true)},
 	{"bbolt-relaxed", "", relaxed + ", or the file", "the same with Update and NoSync", openBbolt("bbolt-relaxed.db", true, false)},
 	{"ringtree-redis", Redis, volatile, "redis://", openRingtree("redis://%redis/0")},
-	// ringtree-redis-near, with a near cache, will come here: redis://%redis/2?near=64MB.
+	{"ringtree-redis-near", Redis, volatile, "redis://?near=64MB, a near cache", openRingtree("redis://%redis/2?near=64MB")},
 	{"ringtree-memcached", Memcached, volatile, "memcached://", openRingtree("memcached://%memcached")},
 	{"ringtree-bolt", "", synced, "bolt:", openRingtree("bolt:%s/ringtree.db?durability=synced")},
 	{"ringtree-bolt-relaxed", "", "the last second, or the file", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},

@@ -26,8 +26,10 @@ type tap struct {
 func (t *tap) Powers() kv.Powers { return kv.PowersOf(t.Store) }
 
 func (t *tap) Do(ctx context.Context, ops []kv.Op) error {
-	t.trips.Add(1)
 	err := t.Store.Do(ctx, ops)
+	if !kv.AllNear(ops) {
+		t.trips.Add(1)
+	}
 	if t.open.Load() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
