@@ -40,7 +40,7 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 		rev := Revision[T]{Rev: e.Number, At: e.At}
 		if e.Kept {
 			var err error
-			if rev.Item, err = m.decodeBody(e.Model, e.Body); err != nil {
+			if rev.Item, err = m.decodeBody(e.Model, e.Body, false); err != nil {
 				return nil, m.failure(text, fmt.Errorf("revision %d: %w", e.Number, err))
 			}
 		}

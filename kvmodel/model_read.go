@@ -110,7 +110,7 @@ func (m *model[T]) decode(rec *sighting[T], id string, r kv.Result) error {
 	if rec.Envelope.Deleted {
 		return nil
 	}
-	v, err := m.decodeBody(rec.Envelope.Model, rec.Envelope.Body)
+	v, err := m.decodeBody(rec.Envelope.Model, rec.Envelope.Body, len(r.Value) <= sharedBytes)
 	rec.Value = v
 	if rec.Envelope.Expires != 0 && rec.Envelope.HasEnded(m.db.now()) {
 		m.end(&rec.Seen)
@@ -159,11 +159,24 @@ func (m *model[T]) damage(rec *plug.Seen[T], r kv.Result, err error) error {
 	return rec.Err
 }
 
+// sharer is a Codec whose values may keep parts of what they were read from.
+type sharer[T any] interface {
+	UnmarshalShared(data []byte, v *T) (unknown bool, err error)
+}
+
+// sharedBytes is the size of the largest record whose texts are parts of what the store
+// has answered. A text that is kept keeps no more than that in memory.
+const sharedBytes = 4 << 10
+
 // decodeBody returns the record in a body that the given version of the model has
-// written.
-func (m *model[T]) decodeBody(version int, body []byte) (*T, error) {
+// written. If shared, the record may keep parts of body.
+func (m *model[T]) decodeBody(version int, body []byte, shared bool) (*T, error) {
 	v := new(T)
-	if _, err := m.codec.Unmarshal(body, v); errors.Is(err, ErrCorrupt) {
+	unmarshal := m.codec.Unmarshal
+	if codec, ok := m.codec.(sharer[T]); ok && shared {
+		unmarshal = codec.UnmarshalShared
+	}
+	if _, err := unmarshal(body, v); errors.Is(err, ErrCorrupt) {
 		return nil, err
 	} else if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -100,7 +100,7 @@ func (p *purge[T]) places() ([]envelope.Touched, error) {
 		if !e.Kept {
 			continue
 		}
-		v, err := p.decodeBody(e.Model, e.Body)
+		v, err := p.decodeBody(e.Model, e.Body, false)
 		if err != nil {
 			return nil, err
 		}

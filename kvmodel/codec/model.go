@@ -3,6 +3,7 @@ package codec
 import (
 	"fmt"
 	"sync"
+	"unsafe"
 )
 
 // Model is the codec of a struct type, made of the functions that kvgen wrote for
@@ -52,9 +53,20 @@ func (m *Model[T]) Marshal(v *T) ([]byte, error) {
 //
 // The error wraps ErrCorrupt and is an *Error; v is then partly filled.
 func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
+	return m.unmarshal(data, v, window{})
+}
+
+// UnmarshalShared is Unmarshal, but the texts of v are parts of data: no one may change
+// data from then on.
+func (m *Model[T]) UnmarshalShared(data []byte, v *T) (unknown bool, err error) {
+	return m.unmarshal(data, v, window{text: unsafe.String(unsafe.SliceData(data), len(data))})
+}
+
+// unmarshal reads data, of which w is a part, into v.
+func (m *Model[T]) unmarshal(data []byte, v *T, w window) (unknown bool, err error) {
 	r := readers.Get().(*Reader)
 	defer r.release()
-	r.data, r.limit = data, memoryLimit(len(data))
+	r.data, r.limit, r.window = data, memoryLimit(len(data)), w
 	m.Read(r, v)
 	if r.err == nil && r.at < len(data) {
 		r.fail(r.at, fmt.Sprintf("%d bytes after the value", len(data)-r.at))

@@ -1,8 +1,8 @@
 package codec
 
-// window is a part of the input as a string. Short strings are cut from it, so
-// those that lie close together share an allocation, and a string that is kept keeps no
-// more than that in memory.
+// window is a part of the input as a string. Strings are cut from it, so those that lie
+// close together share an allocation, and a string that is kept keeps no more than that
+// in memory.
 type window struct {
 	from int
 	text string
@@ -18,10 +18,10 @@ func (w *window) cut(data []byte, from, to int) string {
 	if from == to {
 		return ""
 	}
-	if to-from > shortText {
-		return string(data[from:to])
-	}
 	if from < w.from || to > w.from+len(w.text) {
+		if to-from > shortText {
+			return string(data[from:to])
+		}
 		w.from = from
 		w.text = string(data[from:min(from+windowSize, len(data))])
 	}
