@@ -37,8 +37,7 @@ func withoutLost(entries []entry) []entry {
 // whose stamp is never handed out. One that is lost stands in place of all that could not
 // be read there.
 func decodeEntries(data []byte) []entry {
-	d := decoder{data: data, entries: make([]entry, 0, len(data)/24)}
-	d.starts = d.room[:0]
+	d := decoder{data: data}
 	for d.at < len(data) {
 		e, rest, err := decodeEntry(data[d.at:])
 		switch {
@@ -65,11 +64,14 @@ type decoder struct {
 	sure   int   // up to here all is settled
 	kept   int   // how many of entries that is
 	starts []int // where the others begin
-	room   [8]int
 }
 
 // add adds e, which ends at next.
 func (d *decoder) add(e entry, next int) {
+	if d.entries == nil {
+		n := 1 + len(d.data)/(next-d.at) // Most are about as long as the first.
+		d.entries, d.starts = make([]entry, 0, n), make([]int, 0, n)
+	}
 	if e.stamp <= lastStamp {
 		d.entries, d.starts = append(d.entries, e), append(d.starts, d.at)
 	}

@@ -113,7 +113,7 @@ func readKey(ctx context.Context, s kv.Store, key string) ([]entry, kv.Version, 
 }
 
 // compare orders entries of one ring from the oldest to the newest.
-func (e entry) compare(other entry) int {
+func (e *entry) compare(other *entry) int {
 	return cmp.Or(cmp.Compare(e.stamp, other.stamp), bytes.Compare(e.body, other.body))
 }
 

@@ -136,7 +136,7 @@ func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []
 		if i < 0 {
 			return items, nil, false
 		}
-		e := queues[i].entries[0]
+		e := *queues[i].entries[0]
 		what := m.what(e)
 		if !fresh[what] && !known(what) {
 			if len(fresh) == n {
@@ -154,7 +154,7 @@ func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []
 
 // queue is the entries that a lane still has to show.
 type queue struct {
-	entries []entry
+	entries []*entry
 	ended   bool
 }
 
@@ -172,7 +172,7 @@ func (m *merge) next(queues []queue) int {
 // precedes reports whether a, of a later lane than b, comes before b. Of two entries
 // made in the same millisecond, the one of the earlier lane stands above, so that
 // the way up shows what the way down does.
-func (m *merge) precedes(a, b entry) bool {
+func (m *merge) precedes(a, b *entry) bool {
 	if m.readers[0].up {
 		return a.at <= b.at
 	}
@@ -188,8 +188,8 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 		for i, r := range m.readers {
 			entries, _ := r.visible()
 			for _, e := range entries {
-				if !cuts[i].isOver(e) {
-					found = append(found, item{e, m.text(e), r})
+				if !cuts[i].isOver(*e) {
+					found = append(found, item{*e, m.text(*e), r})
 				}
 			}
 			if reach, ended := r.reach(); !ended && reach > cuts[i].stamp {
@@ -220,7 +220,7 @@ func (m *merge) newest() []cut {
 	for i, r := range m.readers {
 		cuts[i] = cut{stamp: 1}
 		if entries, _ := r.visible(); len(entries) > 0 {
-			cuts[i] = over(entries[0])
+			cuts[i] = over(*entries[0])
 		}
 	}
 	return cuts

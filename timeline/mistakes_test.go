@@ -94,7 +94,7 @@ func TestSweep_Lane_NoticesEveryMistakeAboutTheCounter(t *testing.T) {
 		),
 		proof.Wrong("a reader keeps to the counter it has read",
 			reader, "		r.top = max(r.top, highest(seg.entries))\n", "",
-			reader, "if e.stamp >= oldest {", "if e.stamp >= oldest && e.stamp <= r.top {",
+			reader, "if e := &seg.entries[i]; e.stamp >= oldest {", "if e := &seg.entries[i]; e.stamp >= oldest && e.stamp <= r.top {",
 		),
 	})
 }
@@ -236,7 +236,7 @@ func TestSweep_Readers_NoticesEveryMistakeOfAReader(t *testing.T) {
 			since, "		if f.stands(it) {\n", "		if it.stamp > 0 {\n",
 		),
 		proof.Wrong("Since counts what is below the cursor",
-			merge, "				if !cuts[i].isOver(e) {\n", "				if cuts[i].stamp > 0 {\n",
+			merge, "				if !cuts[i].isOver(*e) {\n", "				if cuts[i].stamp > 0 {\n",
 		),
 		proof.Wrong("a page ends at its first stale entry",
 			"timeline/filling.go", "		it.reader.pass(it)\n		f.passed++\n", "		it.reader.pass(it)\n		if f.passed++; !f.stands(it) {\n			return found\n		}\n",

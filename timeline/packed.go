@@ -34,7 +34,7 @@ func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []e
 // contains reports whether an earlier try, whose answer was lost, has stored entries.
 func contains(there, entries []entry) bool {
 	last := entries[len(entries)-1]
-	return slices.ContainsFunc(there, func(e entry) bool { return e.compare(last) == 0 && e.at == last.at })
+	return slices.ContainsFunc(there, func(e entry) bool { return e.compare(&last) == 0 && e.at == last.at })
 }
 
 func (p *packed) latest(ctx context.Context, s kv.Store, owner string, _ int) ([]entry, error) {

@@ -92,7 +92,7 @@ func shown(readers []*reader) (items []item) {
 	for _, r := range readers {
 		entries, _ := r.visible()
 		for _, e := range entries {
-			items = append(items, item{e, string(e.body), r})
+			items = append(items, item{*e, string(e.body), r})
 		}
 	}
 	return items

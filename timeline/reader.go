@@ -24,7 +24,7 @@ type reader struct {
 	counter int64 // the counter's number, or absent or poisoned
 	top     int64 // the highest stamp known or seen
 	read    []segment
-	ordered []entry // of all segments read that may be shown, each once, in the order of the way
+	ordered []*entry // of all segments read that may be shown, each once, in the order of the way
 }
 
 // A segmentRef says which segment: its shape, and its number there.
@@ -256,11 +256,11 @@ func (r *reader) order() {
 	for _, seg := range r.read {
 		n += len(seg.entries)
 	}
-	r.ordered = make([]entry, 0, n)
+	r.ordered = make([]*entry, 0, n)
 	for _, seg := range r.read {
 		oldest, begin := r.oldest(seg.shape), len(r.ordered)
-		for _, e := range seg.entries {
-			if e.stamp >= oldest {
+		for i := range seg.entries {
+			if e := &seg.entries[i]; e.stamp >= oldest {
 				r.ordered = append(r.ordered, e)
 			}
 		}
@@ -268,13 +268,13 @@ func (r *reader) order() {
 			slices.Reverse(r.ordered[begin:]) // So that little is left to sort.
 		}
 	}
-	slices.SortFunc(r.ordered, func(a, b entry) int {
+	slices.SortFunc(r.ordered, func(a, b *entry) int {
 		if r.up {
 			return a.compare(b)
 		}
 		return b.compare(a)
 	})
-	r.ordered = slices.CompactFunc(r.ordered, func(a, b entry) bool { return a.compare(b) == 0 })
+	r.ordered = slices.CompactFunc(r.ordered, func(a, b *entry) bool { return a.compare(b) == 0 })
 }
 
 // mend does, after the reply, what readers do for writers: it raises a counter that
@@ -329,16 +329,16 @@ func (r *reader) reach() (stamp int64, ended bool) {
 
 // visible returns the entries that may be shown, in the order of the way. ended
 // reports that there are none beyond them.
-func (r *reader) visible() (entries []entry, ended bool) {
+func (r *reader) visible() (entries []*entry, ended bool) {
 	reach, ended := r.reach()
-	first := r.find(func(e entry) bool { return r.from.isOver(e) != r.up })
-	end := r.find(func(e entry) bool { return !r.up && e.stamp < reach || r.up && e.stamp > reach })
+	first := r.find(func(e *entry) bool { return r.from.isOver(*e) != r.up })
+	end := r.find(func(e *entry) bool { return !r.up && e.stamp < reach || r.up && e.stamp > reach })
 	return r.ordered[first:max(first, end)], ended
 }
 
 // find returns how many entries stand before those of which behind is true: all from one
 // on, in the order of the way.
-func (r *reader) find(behind func(entry) bool) int {
+func (r *reader) find(behind func(*entry) bool) int {
 	return sort.Search(len(r.ordered), func(i int) bool { return behind(r.ordered[i]) })
 }
 
