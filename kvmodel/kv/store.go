@@ -116,7 +116,7 @@ type Op struct {
 	TTL     time.Duration // Set, Add, CompareAndSwap; 0 means forever
 	Unless  []byte        // Append, on stores with Powers.Unless
 	Delta   int64         // Increment
-	Near    bool          // Get: may be answered from memory, on stores with Powers.Near
+	Near    bool          // Get: may be answered from memory, on stores with Powers.Near; Value is then shared
 
 	Result Result
 }

@@ -112,12 +112,12 @@ func (n *Store) recall(ops []kv.Op) bool {
 	return true
 }
 
-// result returns it as the answer to a get. A value belongs to the caller.
+// result returns it as the answer to a get.
 func (it item) result() kv.Result {
 	if it.version == 0 {
 		return kv.Result{Near: true, Err: kv.ErrNotFound}
 	}
-	return kv.Result{Near: true, Value: bytes.Clone(it.value), Version: it.version}
+	return kv.Result{Near: true, Value: it.value, Version: it.version}
 }
 
 // ask has the store underneath carry out ops, and keeps what may be asked for again.
