@@ -33,7 +33,7 @@ func TestMistakes_OfANearCacheAreNoticed(t *testing.T) {
 		proof.Wrong("a failure is kept as an answer",
 			near, "case !answered(op.Result):", "case false:"),
 		proof.Wrong("what a caller of the store gets is kept as it is",
-			near, "item{bytes.Clone(op.Result.Value), ", "item{op.Result.Value, "),
+			near, "item{bytes.Clone(op.Result.Value), ", "item{bytes.TrimSpace(op.Result.Value), "),
 		proof.Wrong("a server that is not heard of is believed to tell everything",
 			near, " && (n.powers.Changes == nil || n.powers.Changes.Current())", ""),
 		proof.Wrong("a loss changes nothing",
