@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"slices"
@@ -15,7 +14,8 @@ import (
 //
 // Works run one at a time, in one goroutine, from the last to the first, and
 // their ops stand in the trip from the first to the last. A key that several of
-// them read in one trip is read once. A work must use its store from nowhere
+// them read in one trip is read once, so they must not change its value, and what several append to a key, or add to the
+// number there, each by [One], is one op. A work must use its store from nowhere
 // else, must not keep it, and must not wait for another work; to wait for time to
 // pass it calls [Pause]. Together returns what the works returned, in their order.
 //
@@ -35,10 +35,8 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	for i := range c.parts {
 		c.parts[i].convoy = c
 	}
-	for i := len(works) - 1; i > 0; i-- {
-		c.parts[i].start(works[i])
-		defer c.parts[i].stop()
-	}
+	defer c.stop()
+	c.start(works)
 	first := &c.parts[0]
 	first.err = works[0](first)
 	first.ops, first.pause = nil, 0
@@ -77,15 +75,23 @@ func Pause(ctx context.Context, s Store, d time.Duration) bool {
 
 // convoy is works that travel together.
 type convoy struct {
-	ctx    context.Context
-	store  Store
-	powers Powers
-	parts  []part
-	flight []Op
-	owned  []bool // which results of flight a work has
+	ctx     context.Context
+	store   Store
+	powers  Powers
+	parts   []part
+	waiting int // how many works have not begun; the first does that last
+	runners []*runner
+	flight  []Op
+	joins   []bool // which ops of flight may be one with others like it
 
-	reads map[string]int // where of the first known ops of flight, if they are many, read a key
-	known int
+	places map[target]int // where in flight, if its ops are many, is the last of those that joins like it
+	placed int            // how many of flight are in places
+}
+
+// target is what ops that may be one have in common.
+type target struct {
+	kind Kind
+	key  string
 }
 
 // travel makes a trip for what all parts wait for, or pauses if they want that, and lets
@@ -96,6 +102,9 @@ func (c *convoy) travel() bool {
 		return false
 	}
 	if len(c.flight) > 0 {
+		if outer, ok := c.store.(*part); ok {
+			outer.flown = c
+		}
 		// Each op's result says what became of it.
 		_ = c.store.Do(c.ctx, c.flight)
 	}
@@ -118,48 +127,88 @@ func (c *convoy) travel() bool {
 // is how long the parts that want to pause do so.
 func (c *convoy) load() (pause time.Duration) {
 	clear(c.flight)
-	c.flight = c.flight[:0]
-	clear(c.reads)
-	c.known = 0
+	c.flight, c.joins = c.flight[:0], c.joins[:0]
+	clear(c.places)
+	c.placed = 0
 	for i := range c.parts {
 		p := &c.parts[i]
 		pause = max(pause, p.pause)
-		p.positions = p.positions[:0]
-		for _, op := range p.ops {
+		p.positions, p.sums = p.positions[:0], p.sums[:0]
+		for k := range p.ops {
+			op := &p.ops[k]
+			joins := p.joins(k)
 			position := -1
-			if op.Kind == Get {
-				position = c.reading(op.Key)
+			if joins {
+				position = c.like(op)
 			}
-			if position >= 0 && !op.Near {
-				c.flight[position].Near = false
-			}
-			if position < 0 {
+			if position < 0 || !c.joins[position] || !c.flight[position].join(op) {
 				position = len(c.flight)
-				c.flight = append(c.flight, op)
+				c.flight, c.joins = append(c.flight, *op), append(c.joins, joins)
+				// What joins it must not be written where the caller's value is.
+				c.flight[position].Value = slices.Clip(op.Value)
 			}
-			p.positions = append(p.positions, position)
+			p.positions, p.sums = append(p.positions, position), append(p.sums, c.flight[position].Delta)
 		}
 	}
 	return pause
 }
 
-// manyReads is how many ops of a trip are looked through for one that reads the same key.
-const manyReads = 16
+// joins reports whether the kth of p's ops may be one with others like it. Where a work
+// asks for several things at once, their order counts.
+func (p *part) joins(k int) bool {
+	op := &p.ops[k]
+	switch {
+	case op.Kind == Get:
+		return true
+	case p.flown != nil:
+		return p.flown.joins[k]
+	case op.Kind == Append:
+		return len(p.ops) == 1 && len(op.Unless) == 0
+	case op.Kind == Increment:
+		return len(p.ops) == 1 && op.Delta > 0
+	}
+	return false
+}
 
-// reading returns where in the flight key is read, -1 if it is not.
-func (c *convoy) reading(key string) int {
-	if len(c.flight) <= manyReads {
-		return slices.IndexFunc(c.flight, func(op Op) bool { return op.Kind == Get && op.Key == key })
-	}
-	if c.reads == nil {
-		c.reads = make(map[string]int)
-	}
-	for ; c.known < len(c.flight); c.known++ {
-		if op := &c.flight[c.known]; op.Kind == Get {
-			c.reads[op.Key] = c.known
+// maxJoined bounds what is appended as one.
+const maxJoined = 16 << 10
+
+// join makes op, of the same kind and key, a part of o, if it can be.
+func (o *Op) join(op *Op) bool {
+	switch o.Kind {
+	case Get:
+		o.Near = o.Near && op.Near
+	case Increment:
+		o.Delta += op.Delta
+	case Append:
+		if len(o.Value)+len(op.Value) > maxJoined {
+			return false
 		}
+		o.Value = append(o.Value, op.Value...)
 	}
-	if position, ok := c.reads[key]; ok {
+	return true
+}
+
+// few is how many ops of a trip are looked through for one to join.
+const few = 16
+
+// like returns where in the flight is an op of the same kind and key, -1 if there is none.
+func (c *convoy) like(op *Op) int {
+	if len(c.flight) <= few {
+		for i := len(c.flight) - 1; i >= 0; i-- {
+			if c.flight[i].Kind == op.Kind && c.flight[i].Key == op.Key {
+				return i
+			}
+		}
+		return -1
+	}
+	if c.places == nil {
+		c.places = make(map[target]int)
+	}
+	for ; c.placed < len(c.flight); c.placed++ {
+		c.places[target{c.flight[c.placed].Kind, c.flight[c.placed].Key}] = c.placed
+	}
+	if position, ok := c.places[target{op.Kind, op.Key}]; ok {
 		return position
 	}
 	return -1
@@ -167,58 +216,78 @@ func (c *convoy) reading(key string) int {
 
 // deliver hands the results to the parts that asked.
 func (c *convoy) deliver() {
-	c.owned = append(c.owned[:0], make([]bool, len(c.flight))...)
 	for i := len(c.parts) - 1; i >= 0; i-- {
 		p := &c.parts[i]
 		for j, position := range p.positions {
 			result := c.flight[position].Result
-			// A value belongs to the work that gets it.
-			if c.owned[position] {
-				result.Value = bytes.Clone(result.Value)
+			if p.ops[j].Kind == Increment {
+				result.Number -= c.flight[position].Delta - p.sums[j] // What others have added after it.
 			}
-			c.owned[position] = true
 			p.ops[j].Result = result
 		}
 	}
 }
 
-// part is one work of Together: the first in the goroutine of the caller, and any other a
-// coroutine. It stops when it has ops to send or pauses, and has ended when there is
+// part is one work of Together: the first in the goroutine of the caller, and any other in
+// a runner. It stops when it has ops to send or pauses, and has ended when there is
 // neither.
 type part struct {
 	*convoy
+	runner    *runner       // nil for the first
 	ops       []Op          // waiting to be sent
+	flown     *convoy       // whose flight ops are; nil if they are the work's own
 	positions []int         // where they are in the trip
+	sums      []int64       // of increments: what was to be added up to them
 	pause     time.Duration // how long it wants to pause; 0: it does not
 	woke      bool          // the last pause was not cut short
 	err       error
+}
 
-	// Of a coroutine:
+// runner is a coroutine that runs works one after another until one of them stops.
+type runner struct {
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
 }
 
-func (p *part) start(work func(Store) error) {
-	p.next, p.stop = iter.Pull(func(yield func(struct{}) bool) {
-		p.yield = yield
-		p.err = work(p)
-		p.ops, p.pause = nil, 0
-	})
-	p.run()
+// start runs all works but the first until they stop or end, from the last on.
+func (c *convoy) start(works []func(Store) error) {
+	for c.waiting = len(works); c.waiting > 1; {
+		r := new(runner)
+		r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
+			r.yield = yield
+			for c.waiting > 1 {
+				c.waiting--
+				p := &c.parts[c.waiting]
+				p.runner = r
+				p.err = works[c.waiting](p)
+				p.ops, p.pause = nil, 0
+			}
+		})
+		c.runners = append(c.runners, r)
+		r.next()
+	}
+}
+
+// stop ends the works that have not ended, which is so after a panic.
+func (c *convoy) stop() {
+	c.waiting = 0
+	for _, r := range c.runners {
+		r.stop()
+	}
 }
 
 // run lets the work run until it has ops to send, pauses or ends.
-func (p *part) run() { p.next() }
+func (p *part) run() { p.runner.next() }
 
 // wait lets the others run until ops are carried out, and the pause that the work wants is
 // over. It returns false if that will never be.
 func (p *part) wait(ops []Op) bool {
 	p.ops = ops
-	if p.yield == nil {
+	if p.runner == nil {
 		return p.travel()
 	}
-	return p.yield(struct{}{})
+	return p.runner.yield(struct{}{})
 }
 
 // Do hands ops to the shared trip.
@@ -226,7 +295,9 @@ func (p *part) Do(_ context.Context, ops []Op) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	if !p.wait(ops) {
+	travels := p.wait(ops)
+	p.flown = nil
+	if !travels {
 		return Fail(ops, ErrUnavailable)
 	}
 	return Unanswered(ops)

@@ -3,6 +3,7 @@ package kv_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,12 +127,93 @@ func TestTogether_AKeyThatSeveralReadIsReadOnce(t *testing.T) {
 	if got := meter.Cost().Ops - before; got != 1 {
 		t.Errorf("%d ops, want 1", got)
 	}
-	// Each may do with its value what it likes.
-	values[0][0] = 'x'
-	for i, v := range values[1:] {
+	for i, v := range values {
 		if string(v) != "v" {
-			t.Errorf("value %d is %q after another was changed", i+1, v)
+			t.Errorf("value %d is %q", i, v)
 		}
+	}
+}
+
+func TestTogether_WhatSeveralAddToAKeyIsAddedAsOne(t *testing.T) {
+	ctx, meter := kv.Metered(context.Background())
+	s := kv.Count(memkv.New(memkv.Options{}))
+	if err := s.Do(ctx, []kv.Op{kv.OpSet("n", []byte("10")), kv.OpSet("log", []byte("0"))}); err != nil {
+		t.Fatal(err)
+	}
+	before := meter.Cost()
+	numbers := make([]int64, 40)
+	errs := kv.Each(ctx, s, numbers, func(s kv.Store, i int, _ int64) error {
+		// Works have works of their own.
+		return errors.Join(kv.Together(ctx, s,
+			func(s kv.Store) error {
+				r, err := kv.One(ctx, s, kv.OpIncrement("n", int64(1+i%2)))
+				numbers[i] = r.Number
+				return err
+			},
+			func(s kv.Store) error {
+				_, err := kv.One(ctx, s, kv.OpAppend("log", []byte{'a' + byte(i%26)}))
+				return err
+			},
+			func(s kv.Store) error {
+				_, err := kv.One(ctx, s, kv.OpAppend("none", []byte("x")))
+				if !errors.Is(err, kv.ErrNotStored) {
+					return fmt.Errorf("an append to nothing ended in %w", err)
+				}
+				return nil
+			},
+		)...)
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if cost := meter.Cost(); cost.Trips-before.Trips != 1 || cost.Ops-before.Ops != 3 {
+		t.Errorf("it cost %v after %v, want 1 trip of 3 ops", cost, before)
+	}
+	want, log := int64(10), "0"
+	for i, n := range numbers {
+		if want += int64(1 + i%2); n != want {
+			t.Errorf("increment %d is answered %d, want %d", i, n, want)
+		}
+		log += string(rune('a' + i%26))
+	}
+	results, err := kv.GetAll(ctx, s, "n", "log")
+	if err != nil || string(results[0].Value) != fmt.Sprint(want) || string(results[1].Value) != log {
+		t.Errorf("the store has %s and %q, %v; want %d and %q", results[0].Value, results[1].Value, err, want, log)
+	}
+}
+
+func TestTogether_WhatOneWorkAsksForAtOnceStaysInOrder(t *testing.T) {
+	ctx := context.Background()
+	s := memkv.New(memkv.Options{})
+	add := func(s kv.Store) error { _, err := kv.One(ctx, s, kv.OpAppend("log", []byte("a"))); return err }
+	errs := kv.Together(ctx, s,
+		func(s kv.Store) error {
+			return s.Do(ctx, []kv.Op{kv.OpSet("log", []byte("0")), kv.OpAppend("log", []byte("b"))})
+		},
+		add,
+		func(s kv.Store) error {
+			return s.Do(ctx, []kv.Op{kv.OpDelete("log"), kv.OpAdd("log", []byte("1")), kv.OpAppend("log", []byte("c"))})
+		},
+		add, add,
+	)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := kv.One(ctx, s, kv.OpGet("log")); string(r.Value) != "1caa" {
+		t.Errorf("the log is %q, %v", r.Value, err)
+	}
+}
+
+func TestTogether_AnAppendOfTheCallerIsNotWrittenInto(t *testing.T) {
+	ctx := context.Background()
+	s := memkv.New(memkv.Options{})
+	own := []byte("abcd")
+	add := func(value []byte) func(kv.Store) error {
+		return func(s kv.Store) error { _, _ = kv.One(ctx, s, kv.OpAppend("log", value)); return nil }
+	}
+	kv.Together(ctx, s, add(own[:2]), add([]byte("xy")))
+	if string(own) != "abcd" {
+		t.Errorf("the caller's bytes have become %q", own)
 	}
 }
 
