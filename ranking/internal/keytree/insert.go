@@ -83,6 +83,30 @@ func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, id string, sco
 	})
 }
 
+// Tidying is what Tidy is to do: ID is a member, Score where to tidy, Now the state of its
+// record.
+type Tidying struct {
+	ID    string
+	Score Score
+	Now   State
+}
+
+// TidyAll is Tidy for many, those of one leaf in one write.
+func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, error) {
+	due := new(Due)
+	err := t.begin(ctx, s, func(ep *epochs) error {
+		return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
+			edits := make([]*edit, len(all))
+			for i, a := range all {
+				edits[i] = p.tidying(a.ID, a.Score, a.Now)
+			}
+			p.edit(ctx, s, edits, nil, due)
+			return failure(edits)
+		})
+	})
+	return due, err
+}
+
 // Repair is Tidy after a crash. If the member belongs at score by its record, whose
 // state was now, and has no entry there at all, Repair adds it. The counts on the way
 // are corrected with the reports, also if the leaf needs no change: the dead may have

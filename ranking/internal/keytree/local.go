@@ -1,6 +1,10 @@
 package keytree
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
 
 // Local is what a process remembers of any number of trees between its calls:
 // which nodes are routers, and which edits wait for a node.
@@ -12,7 +16,11 @@ type Local struct {
 	bytes   int
 	lost    int // nodes that were found missing
 	queues  map[string]*queue
+	leaves  map[string]node // the last that were read; leaves do not change
 }
+
+// maxLeaves is how many decoded leaves are remembered at most.
+const maxLeaves = 512
 
 // NewLocal returns a Local that remembers at most limit routers.
 func NewLocal(limit int) *Local {
@@ -89,6 +97,24 @@ func (l *Local) makeRoom() {
 // routerBytes is about what a router takes in memory, besides its key: itself, and
 // its entry in the map.
 const routerBytes = 128 + 40
+
+// leaf returns what was decoded from a version of the node under key, a leaf.
+func (l *Local) leaf(key string, version kv.Version) (p node, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p = l.leaves[key]
+	return p, p.leaf != nil && p.version == version
+}
+
+// rememberLeaf keeps p, a leaf.
+func (l *Local) rememberLeaf(key string, p node) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leaves == nil || len(l.leaves) == maxLeaves {
+		l.leaves = make(map[string]node)
+	}
+	l.leaves[key] = p
+}
 
 // lose counts a node that the store has lost.
 func (l *Local) lose() {

@@ -58,6 +58,9 @@ type leaf struct {
 
 // ends returns the earliest end, after now, of a counted entry.
 func (l *leaf) ends(now End) (first End) {
+	if !slices.ContainsFunc(l.entries, func(e entry) bool { return e.end != 0 }) {
+		return 0
+	}
 	for _, e := range l.counted(now) {
 		first = earlier(first, e.end)
 	}

@@ -67,7 +67,7 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 	}
 	got := make([]node, len(names))
 	for i, r := range results {
-		if got[i], err = decodeNode(r); err != nil {
+		if got[i], err = p.decode(keys[i], r); err != nil {
 			return nil, err
 		}
 		// A node with the longest name is never split.
@@ -80,6 +80,19 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 		}
 	}
 	return got, nil
+}
+
+// decode is decodeNode of what a get of key has answered. Many that work at one leaf read
+// it in one trip.
+func (p *nodes) decode(key string, r kv.Result) (node, error) {
+	if known, ok := p.local.leaf(key, r.Version); ok && r.Err == nil {
+		return known, nil
+	}
+	got, err := decodeNode(r)
+	if got.leaf != nil {
+		p.local.rememberLeaf(key, got)
+	}
+	return got, err
 }
 
 // read reads keys, from memory if p is shown and all are there.
