@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -17,10 +18,10 @@ import (
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 	ctx, cancel := r.m.db.Patient(ctx)
 	defer cancel()
-	return r.create(ctx, r.m.db.store, v)
+	return r.create(ctx, r.m.db.store, v, nil)
 }
 
-func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T) error {
+func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest[T]) error {
 	if r.m.numbers != nil {
 		return r.createNext(ctx, s, v)
 	}
@@ -33,6 +34,7 @@ func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T) error {
 		fresh: true,
 		peek:  given,
 		made:  !given,
+		rest:  rest,
 		apply: func(old *T) (*T, error) {
 			if old != nil {
 				return nil, kv.ErrExists
@@ -56,37 +58,65 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 	return false, nil
 }
 
-// createdAtOnce is how many records CreateMulti makes in the trips of one.
-const createdAtOnce = 500
-
-// CreateMulti stores vs as new records, 500 at a time in the trips of one Create.
-// Each is made or fails on its own: the error joins an *ItemError for every one that
-// failed.
+// CreateMulti stores vs as new records, 500 at a time in the trips of one Create, and a
+// few times 500 side by side. Each is made or fails on its own: the error joins an
+// *ItemError for every one that failed.
 func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 	var errs []error
-	for begin := 0; begin < len(vs); begin += createdAtOnce {
-		batch := vs[begin:min(begin+createdAtOnce, len(vs))]
-		for i, err := range r.createBatch(ctx, batch) {
-			if err != nil {
-				errs = append(errs, &ItemError{begin + i, err})
-			}
+	for i, err := range r.createMulti(ctx, vs) {
+		if err != nil {
+			errs = append(errs, &ItemError{i, err})
 		}
 	}
 	return kv.Join(errs...)
 }
 
-func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
+func (r *Records[T, K]) createMulti(ctx context.Context, vs []*T) []error {
 	switch {
 	case r.m.numbers != nil:
 		return r.createInOrder(ctx, vs)
 	case r.m.db.atomic != nil:
-		return r.createSideBySide(ctx, vs)
+		return r.createEach(ctx, vs)
 	}
-	works := make([]func(kv.Store) error, len(vs))
-	for i, v := range vs {
-		works[i] = func(s kv.Store) error { return r.create(ctx, s, v) }
+	return r.createTogether(ctx, vs)
+}
+
+const (
+	createdAtOnce = 500 // records that CreateMulti makes in the trips of one
+	batchesAtOnce = 2   // so that one is prepared while the store works at the other
+	commitsAtOnce = 64  // on a store with transactions, which commits them together
+)
+
+// createTogether makes the records in batches that share trips.
+func (r *Records[T, K]) createTogether(ctx context.Context, vs []*T) []error {
+	errs := make([]error, len(vs))
+	batches := (len(vs) + createdAtOnce - 1) / createdAtOnce
+	sideBySide(batchesAtOnce, batches, func(i int) {
+		begin, end := i*createdAtOnce, min((i+1)*createdAtOnce, len(vs))
+		copy(errs[begin:end], r.createBatch(ctx, vs[begin:end]))
+	})
+	return errs
+}
+
+func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
+	rest := new(rest[T])
+	errs := kv.Each(ctx, r.m.db.store, vs, func(s kv.Store, _ int, v *T) error { return r.create(ctx, s, v, rest) })
+	r.m.finish(rest)
+	return errs
+}
+
+// sideBySide calls work for 0 to n-1, at most so many at a time.
+func sideBySide(most, n int, work func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(most, n) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
 	}
-	return kv.Together(ctx, r.m.db.store, works...)
+	wait.Wait()
 }
 
 // createInOrder makes the records one after another.
@@ -98,20 +128,10 @@ func (r *Records[T, K]) createInOrder(ctx context.Context, vs []*T) []error {
 	return errs
 }
 
-// createSideBySide makes each record in a transaction of its own. The store commits
-// concurrent ones together.
-func (r *Records[T, K]) createSideBySide(ctx context.Context, vs []*T) []error {
+// createEach makes each record in a transaction of its own.
+func (r *Records[T, K]) createEach(ctx context.Context, vs []*T) []error {
 	errs := make([]error, len(vs))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, 64)
-	for i, v := range vs {
-		slots <- struct{}{}
-		wait.Go(func() {
-			errs[i] = r.Create(ctx, v)
-			<-slots
-		})
-	}
-	wait.Wait()
+	sideBySide(commitsAtOnce, len(vs), func(i int) { errs[i] = r.Create(ctx, vs[i]) })
 	return errs
 }
 

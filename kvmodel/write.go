@@ -24,7 +24,8 @@ import (
 //	A5 done    the line counts as complete
 //
 // Each step is a file: write_read, write_plan, write_prepare, write_commit.
-// write_change runs them, write_cleanup removes what a change that did not commit
+// write_change runs them, write_rest does the last two for many new records together,
+// write_cleanup removes what a change that did not commit
 // has prepared, and write_atomic does all of it on a store with transactions.
 
 // edit is a change to be made to one record.
@@ -41,6 +42,10 @@ type edit[T any] struct {
 	// removes: the edit is a deletion, so A1 has no entries to make, and the
 	// line may be written earlier, beside A0, or later, beside A2.
 	removes bool
+
+	// rest takes what is left to do after the reply, if the change is one of many that are
+	// made together; nil if it is made alone.
+	rest *rest[T]
 
 	// next returns another id for a new record whose id has turned out to be
 	// taken; nil if the id is given.

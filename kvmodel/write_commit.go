@@ -36,6 +36,10 @@ func (c *change[T]) commit(p *plan[T]) error {
 	// is the same.
 	if len(c.lines) > 0 || c.needsLine(p) {
 		since, settled := c.db.now(), work.FirstError(errs...) == nil
+		if c.rest != nil && settled && !c.handlers.Any() {
+			c.rest.add(c, p)
+			return nil
+		}
 		c.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
 	}
 	return nil

@@ -3,6 +3,8 @@ package ranking
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/ahead"
@@ -175,6 +177,13 @@ func (c *core[T]) eachPlace(ctx context.Context, s kv.Store, places []string, st
 		}
 		return step(s, p)
 	})...))
+}
+
+// perBoard does step for boards side by side, each with what all has for it.
+func perBoard[V any](ctx context.Context, s kv.Store, all map[string]V, step func(s kv.Store, by string, v V) error) error {
+	return kv.Join(kv.Each(ctx, s, slices.Sorted(maps.Keys(all)), func(s kv.Store, _ int, by string) error {
+		return step(s, by, all[by])
+	})...)
 }
 
 // fieldTruth is the truth of one tree in the model's records.

@@ -35,6 +35,7 @@ type counted[T any] struct {
 
 var (
 	_ plug.Index[struct{}] = (*counted[struct{}])(nil)
+	_ plug.Together        = (*counted[struct{}])(nil)
 	_ kvmodel.Follower     = (*counted[struct{}])(nil)
 )
 
@@ -109,6 +110,34 @@ func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error 
 		times = times[:1] // Nothing was counted of what has never been there.
 	}
 	return f.followAt(ctx, s, append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...), m.ID, times, fence)
+}
+
+// AfterAll follows together for those that have come to one board, if they have left none
+// and were never there before.
+func (f *counted[T]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	come := make(map[string][]string) // ids, by board
+	var others []*plug.Move
+	for _, m := range moves {
+		if m.Base != 0 || len(m.Lost) > 0 || m.New && !f.scored {
+			others = append(others, m)
+			continue
+		}
+		for _, text := range f.boards(m.Gained) {
+			p, err := parsePlace(text)
+			if err != nil {
+				return f.failure(err)
+			}
+			come[p.by] = append(come[p.by], m.ID)
+		}
+	}
+	now := f.host.DB().Now()
+	err := perBoard(ctx, s, come, func(s kv.Store, by string, ids []string) error {
+		due := new(keytree.Due)
+		errs := f.follow(ctx, s, by, now, ids, keytree.FenceThere, due)
+		return f.settle(ctx, s, due, kv.Join(errs...))
+	})
+	errs := kv.Each(ctx, s, others, func(s kv.Store, _ int, m *plug.Move) error { return f.After(ctx, s, m) })
+	return kv.Join(append(errs, f.failure(err))...)
 }
 
 // Repair follows on the boards of places.

@@ -15,7 +15,10 @@ import (
 // moment. The entry counts once it is tidied, after the commit.
 type exact[T any] struct{ *core[T] }
 
-var _ plug.Index[struct{}] = exact[struct{}]{}
+var (
+	_ plug.Index[struct{}] = exact[struct{}]{}
+	_ plug.Together        = exact[struct{}]{}
+)
 
 // Prepare adds the entry that the record will have. In a transaction it counts at
 // once.
@@ -62,11 +65,35 @@ func (x exact[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 // After tidies at the places that the record has left or come to, and at those that
 // an earlier try has touched. What a transaction has put in is tidy.
 func (x exact[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	touched := m.Lost
-	if !x.atomic() {
-		touched = append(touched[:len(touched):len(touched)], m.Gained...)
+	return x.tidy(ctx, s, m.ID, x.touched(m), m.Is, m.Rev, m.Ends)
+}
+
+// touched returns the places where After tidies.
+func (x exact[T]) touched(m *plug.Move) []string {
+	if x.atomic() {
+		return m.Lost
 	}
-	return x.tidy(ctx, s, m.ID, touched, m.Is, m.Rev, m.Ends)
+	return append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...)
+}
+
+// AfterAll tidies what belongs to one board together.
+func (x exact[T]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	all := make(map[string][]keytree.Tidying) // by board
+	for _, m := range moves {
+		for _, text := range x.touched(m) {
+			p, err := parsePlace(text)
+			if err != nil {
+				return x.failure(err)
+			}
+			if p.wrong == "" {
+				all[p.by] = append(all[p.by], keytree.Tidying{ID: m.ID, Score: p.score, Now: stateIn(p.by, m.Is, m.Rev, m.Ends)})
+			}
+		}
+	}
+	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Tidying) error {
+		due, err := x.now(by).TidyAll(ctx, s, some)
+		return x.settle(ctx, s, due, err)
+	}))
 }
 
 // tidy tidies at places, by a record that is at rev in the places is until ends.

@@ -14,7 +14,7 @@ func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 			tree+"leaf.go", "e.pending, e.end = false, now.End", "e.end, changed = now.End, changed && !e.pending",
 		),
 		proof.Wrong("a change tidies only where it has come to",
-			"ranking/exact.go", "	touched := m.Lost\n", "	var touched []string\n",
+			"ranking/exact.go", "append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...)", "m.Gained",
 		),
 		proof.Wrong("to tidy is not to compare versions",
 			tree+"leaf.go", "return e.id == id && e.ver <= now.Ver }", "return e.id == id }",

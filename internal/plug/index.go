@@ -94,6 +94,13 @@ type Early interface {
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
+// Together is an Index that can do for many new records at once what After does for each.
+type Together interface {
+	// AfterAll does what After does for each of moves. After an error After is called for
+	// each of them.
+	AfterAll(ctx context.Context, s kv.Store, moves []*Move) error
+}
+
 // Committer is an Index that takes note of a change of this process before the
 // reply, so that its readers see what After has yet to write.
 type Committer interface {

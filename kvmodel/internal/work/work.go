@@ -45,6 +45,7 @@ const (
 	AtOnce = 64
 
 	maxQueue = 1000             // works that wait for one of these to end
+	maxLarge = 2                // works that stand for many, of all these
 	maxAgain = 1000             // works that are tried again
 	workTime = 30 * time.Second // for each
 )
@@ -59,6 +60,7 @@ type Queue struct {
 	busy    int           // works being done or queued
 	workers int           // goroutines that do them
 	queue   []Work        // for the next worker that is free
+	large   int           // works that stand for many, being done or queued
 	idle    chan struct{} // closed when busy has become 0; nil while no one waits
 	flushes []Work        // see AtFlush
 	again   []undone      // works to be tried again
@@ -126,6 +128,33 @@ func (q *Queue) Later(work Work) {
 		q.mu.Unlock()
 		q.do(work)
 	}
+}
+
+// Large is Later for work that stands for many and keeps them in memory: only a few such
+// works are done in the background, and any other at once.
+func (q *Queue) Large(work Work) {
+	q.mu.Lock()
+	room := q.large < maxLarge
+	if room {
+		q.large++
+	} else {
+		q.busy++
+	}
+	q.mu.Unlock()
+	if !room {
+		q.do(work)
+		return
+	}
+	q.Later(func(ctx context.Context) error {
+		defer q.endLarge()
+		return work(ctx)
+	})
+}
+
+func (q *Queue) endLarge() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.large--
 }
 
 // Soon does work in the background, unless there is too much to do already or

@@ -1,0 +1,63 @@
+package kvmodel
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// rest is what is left to do after the replies of changes that have made new records
+// together: A4 and A5. The changes share a goroutine.
+type rest[T any] struct {
+	all []left[T]
+}
+
+// left is what one change leaves.
+type left[T any] struct {
+	c *change[T]
+	p *plan[T]
+}
+
+func (r *rest[T]) add(c *change[T], p *plan[T]) { r.all = append(r.all, left[T]{c, p}) }
+
+// finish does in the background what is left. What fails or has to wait goes on alone.
+func (m *model[T]) finish(r *rest[T]) {
+	if len(r.all) == 0 {
+		return
+	}
+	since := m.db.now()
+	m.db.work.Large(func(ctx context.Context) error {
+		for i, err := range m.afterAll(ctx, r) {
+			if c, p := r.all[i].c, r.all[i].p; err != nil {
+				m.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, true, since) })
+			} else {
+				c.complete()
+			}
+		}
+		return nil
+	})
+}
+
+// afterAll is A4 of the changes that r is left of. It returns an error for each.
+func (m *model[T]) afterAll(ctx context.Context, r *rest[T]) []error {
+	errs := make([]error, len(r.all))
+	kv.Each(ctx, m.db.store, m.indexes, func(s kv.Store, i int, index plug.Index[T]) error {
+		var moves []*plug.Move
+		var of []int // the changes that they are of
+		for k, left := range r.all {
+			if mv := left.p.moves[i]; mv != nil {
+				moves, of = append(moves, mv), append(of, k)
+			}
+		}
+		if all, ok := index.(plug.Together); ok && all.AfterAll(ctx, s, moves) == nil {
+			return nil
+		}
+		for k, err := range kv.Each(ctx, s, moves, func(s kv.Store, _ int, mv *plug.Move) error { return index.After(ctx, s, mv) }) {
+			errs[of[k]] = work.FirstError(errs[of[k]], err)
+		}
+		return nil
+	})
+	return errs
+}
