@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -57,25 +58,26 @@ func gone(all ...thing) (g kvmodel.Gone) {
 	return g
 }
 
-// mark is how a record names what x keeps in it.
-func (x thing) mark() string {
+// isNamed reports whether a record names x.
+func (x thing) isNamed(record []byte) bool {
 	if x.kind == "history" {
-		return "\x01#"
+		e, err := envelope.Decode(record)
+		return err == nil && e.Mark("#") != nil
 	}
-	return string(rune(len(x.name))) + x.name
+	return strings.Contains(string(record), string(rune(len(x.name)))+x.name)
 }
 
 // isIn reports whether the item under key is of x, or names it.
 func (x thing) isIn(key string, value []byte) bool {
 	rest, ok := strings.CutPrefix(key, "h:"+x.model+":")
 	if x.kind == "history" {
-		return ok && rest != "" || strings.HasPrefix(key, "r:"+x.model+":") && strings.Contains(string(value), x.mark())
+		return ok && rest != "" || strings.HasPrefix(key, "r:"+x.model+":") && x.isNamed(value)
 	}
 	parts := strings.Split(key, ":")
 	if len(parts) > 2 && parts[1] == x.model && strings.TrimSuffix(parts[2], ".ends") == x.name {
 		return (x.kind == "counter") == (parts[0] == "n" || parts[0] == "c")
 	}
-	return x.kind == "index" && strings.HasPrefix(key, "r:"+x.model+":") && strings.Contains(string(value), x.mark()) || key == "built:"+x.model && strings.Contains(string(value), x.name+"=")
+	return x.kind == "index" && strings.HasPrefix(key, "r:"+x.model+":") && x.isNamed(value) || key == "built:"+x.model && strings.Contains(string(value), x.name+"=")
 }
 
 // itemsOf returns the items of s that are of x or name it, and all others that are data.

@@ -71,7 +71,8 @@ var choices = []struct {
 	odds int
 	call func(*Writer, context.Context)
 }{
-	{10, (*Writer).makeWork},
+	{8, (*Writer).makeWork},
+	{2, (*Writer).makeWorks},
 	{16, (*Writer).editWork},
 	{5, (*Writer).wavering},
 	{6, (*Writer).deleteWork},
@@ -123,6 +124,37 @@ func (w *Writer) makeWork(ctx context.Context) {
 		v.Slug = ""
 		_ = w.note("make", v.ID, func() error { return w.l.Works.Create(ctx, v) })
 	}
+}
+
+// makeWorks makes two works together.
+func (w *Writer) makeWorks(ctx context.Context) {
+	shared := WorkIDs[:len(WorkIDs)-ownWorks]
+	i := w.rng.IntN(len(shared) - 1)
+	a, b := &Work{ID: shared[i], Marks: []string{w.token()}}, &Work{ID: shared[i+1], Marks: []string{w.token()}}
+	w.fill(a)
+	w.fill(b)
+	var err error
+	_ = w.note("make", a.ID, func() error {
+		_ = w.note("make", b.ID, func() error {
+			err = w.l.Works.CreateMulti(ctx, []*Work{a, b})
+			return ofItem(err, 1)
+		})
+		return ofItem(err, 0)
+	})
+}
+
+// ofItem returns what err, of CreateMulti, says of an item; nil if that was made.
+func ofItem(err error, index int) error {
+	all, _ := err.(interface{ Unwrap() []error })
+	if all == nil {
+		return nil
+	}
+	for _, err := range all.Unwrap() {
+		if item := (*kvmodel.ItemError)(nil); errors.As(err, &item) && item.Index == index {
+			return item.Err
+		}
+	}
+	return nil
 }
 
 func (w *Writer) editWork(ctx context.Context) {
