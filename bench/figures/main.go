@@ -37,6 +37,7 @@ var groups = []group{
 	{name: "ranking", measure: rankingFigures},
 	{name: "app", measure: appFigures},
 	{name: "whole", measure: wholeFigures},
+	{name: "bulk", measure: []func(*bench) error{bulk}, byHand: true},
 	{name: "kills", measure: []func(*bench) error{longKills}, byHand: true},
 	{name: "restarts", measure: []func(*bench) error{longRestarts}, byHand: true},
 	{name: "failovers", measure: []func(*bench) error{longFailovers}, byHand: true},

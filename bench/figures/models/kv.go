@@ -8,6 +8,7 @@ import "github.com/ringtree/ringtree/kvmodel"
 type Models struct {
 	FeedItems   *FeedItems
 	Foots       *Foots
+	Goods       *Goods
 	Notes       *Notes
 	PackedFoots *PackedFoots
 	Pages       *Pages
@@ -22,6 +23,7 @@ func New(db *kvmodel.DB) *Models {
 	return &Models{
 		FeedItems:   NewFeedItems(db),
 		Foots:       NewFoots(db),
+		Goods:       NewGoods(db),
 		Notes:       NewNotes(db),
 		PackedFoots: NewPackedFoots(db),
 		Pages:       NewPages(db),
@@ -37,6 +39,7 @@ func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
 		m.FeedItems,
 		m.Foots,
+		m.Goods,
 		m.Notes,
 		m.PackedFoots,
 		m.Pages,
