@@ -146,14 +146,6 @@ func (s *Store) take(key string) (kv.Result, bool) {
 // that it is to be read.
 func (s *Store) Foresaw() bool { return s.taken > 0 }
 
-// Wasted returns how many bytes the first trip has read that no one has asked for.
-func (s *Store) Wasted() (n int) {
-	for _, r := range s.results {
-		n += len(r.Value)
-	}
-	return n
-}
-
 // Remember notes, at the end of the look, what the next is likely to read.
 func (s *Store) Remember() {
 	if s.begun {

@@ -173,18 +173,18 @@ func (p *part) joins(k int) bool {
 // maxJoined bounds what is appended as one.
 const maxJoined = 16 << 10
 
-// join makes op, of the same kind and key, a part of o, if it can be.
-func (o *Op) join(op *Op) bool {
-	switch o.Kind {
+// join makes other, of the same kind and key, a part of op, if it can be.
+func (op *Op) join(other *Op) bool {
+	switch op.Kind {
 	case Get:
-		o.Near = o.Near && op.Near
+		op.Near = op.Near && other.Near
 	case Increment:
-		o.Delta += op.Delta
+		op.Delta += other.Delta
 	case Append:
-		if len(o.Value)+len(op.Value) > maxJoined {
+		if len(op.Value)+len(other.Value) > maxJoined {
 			return false
 		}
-		o.Value = append(o.Value, op.Value...)
+		op.Value = append(op.Value, other.Value...)
 	}
 	return true
 }
