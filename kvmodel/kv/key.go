@@ -61,6 +61,9 @@ func (c Class) Family(before ...string) Family {
 	return Family{c.name + ":" + JoinText(before...) + ":"}
 }
 
+// And returns the family of those keys of f whose last part begins with text, from JoinText.
+func (f Family) And(text string) Family { return Family{f.prefix + text} }
+
 // Key returns the key whose last part is text, from JoinText. It is not escaped again and
 // counts as one part however many it joins.
 func (f Family) Key(text string) string { return shorten(f.prefix + text) }

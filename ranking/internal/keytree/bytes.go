@@ -20,6 +20,14 @@ func seal(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, wire.Sum(b))
 }
 
+// sumIn returns the checksum in a stored value, 0 if it has none.
+func sumIn(value []byte) uint32 {
+	if len(value) < sumBytes {
+		return 0
+	}
+	return binary.BigEndian.Uint32(value[len(value)-sumBytes:])
+}
+
 // unseal returns the kind of a stored value and what follows it. It returns
 // ErrCorrupt for a value that is incomplete or has another format.
 func unseal(value []byte) (kind byte, body reader, err error) {

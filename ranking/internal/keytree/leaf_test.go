@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -206,5 +207,39 @@ func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
 	st, err := decodeState(kv.Result{Version: 1, Value: []byte("K1I\x01\x80\x00\x00\x00\x00\x00\x00\x05\x01\x8b\xcf\xe5h\x02z\xb7\x8f3")})
 	if want := (State{In: true, Score: FromInt(5), Ver: 1700000000002}); st != want || err != nil {
 		t.Errorf("%+v, %v; want %+v", st, err, want)
+	}
+}
+
+// A server that has lost its memory may begin again with the versions it has given before.
+func TestLocal_ALeafIsKnownByItsVersionAndItsChecksum(t *testing.T) {
+	local := NewLocal(10)
+	p := &nodes{root: "rank:t:", local: local}
+	stored := func(id string, version kv.Version) kv.Result {
+		l := &leaf{entries: []entry{{score: 1, ver: 1, id: id}}}
+		return kv.Result{Value: l.encode(), Version: version}
+	}
+	decoded := func(r kv.Result) *leaf {
+		got, err := p.decode("rank:t:a", r)
+		if err != nil || got.leaf == nil {
+			t.Fatalf("a leaf is decoded as %+v, %v", got, err)
+		}
+		return got.leaf
+	}
+	first := decoded(stored("a", 7))
+	if again := decoded(stored("a", 7)); again != first {
+		t.Error("a leaf was decoded twice")
+	}
+	for _, r := range []kv.Result{stored("b", 7), stored("b", 8)} {
+		if got := decoded(r); got.entries[0].id != "b" {
+			t.Errorf("version %d has %q, want b", r.Version, got.entries[0].id)
+		}
+	}
+	for i := range 2 * maxLeaves {
+		if _, err := p.decode(fmt.Sprint("rank:t:", i), stored("a", 7)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(local.leaves); n > maxLeaves {
+		t.Errorf("%d leaves are remembered, want at most %d", n, maxLeaves)
 	}
 }

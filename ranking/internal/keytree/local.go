@@ -16,7 +16,14 @@ type Local struct {
 	bytes   int
 	lost    int // nodes that were found missing
 	queues  map[string]*queue
-	leaves  map[string]node // the last that were read; leaves do not change
+	leaves  map[string]seenLeaf // the last that were read; leaves do not change
+}
+
+// seenLeaf is a leaf and the checksum of what it was decoded from: a server that has lost
+// its memory may give a version to something else.
+type seenLeaf struct {
+	node
+	sum uint32
 }
 
 // maxLeaves is how many decoded leaves are remembered at most.
@@ -98,22 +105,23 @@ func (l *Local) makeRoom() {
 // its entry in the map.
 const routerBytes = 128 + 40
 
-// leaf returns what was decoded from a version of the node under key, a leaf.
-func (l *Local) leaf(key string, version kv.Version) (p node, known bool) {
+// leaf returns what was decoded from a version of the node under key, a leaf, with that
+// checksum.
+func (l *Local) leaf(key string, version kv.Version, sum uint32) (p node, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p = l.leaves[key]
-	return p, p.leaf != nil && p.version == version
+	seen := l.leaves[key]
+	return seen.node, seen.leaf != nil && seen.version == version && seen.sum == sum
 }
 
-// rememberLeaf keeps p, a leaf.
-func (l *Local) rememberLeaf(key string, p node) {
+// rememberLeaf keeps p, a leaf that was decoded from what has that checksum.
+func (l *Local) rememberLeaf(key string, p node, sum uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.leaves == nil || len(l.leaves) == maxLeaves {
-		l.leaves = make(map[string]node)
+		l.leaves = make(map[string]seenLeaf)
 	}
-	l.leaves[key] = p
+	l.leaves[key] = seenLeaf{p, sum}
 }
 
 // lose counts a node that the store has lost.

@@ -85,12 +85,13 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 // decode is decodeNode of what a get of key has answered. Many that work at one leaf read
 // it in one trip.
 func (p *nodes) decode(key string, r kv.Result) (node, error) {
-	if known, ok := p.local.leaf(key, r.Version); ok && r.Err == nil {
+	sum := sumIn(r.Value)
+	if known, ok := p.local.leaf(key, r.Version, sum); ok && r.Err == nil {
 		return known, nil
 	}
 	got, err := decodeNode(r)
 	if got.leaf != nil {
-		p.local.rememberLeaf(key, got)
+		p.local.rememberLeaf(key, got, sum)
 	}
 	return got, err
 }

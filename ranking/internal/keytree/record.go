@@ -13,7 +13,7 @@ import (
 // Own is the Truth of a tree whose members have no other record that holds the
 // score: records that exist for the tree alone, one for each member.
 type Own struct {
-	prefix  string // of the texts of its keys
+	keys    kv.Family
 	now     func() time.Time
 	expires time.Time
 
@@ -33,7 +33,7 @@ type Claim struct {
 
 // NewOwn returns the records of the tree called name.
 func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
-	return &Own{prefix: plug.TreeName(name) + ":i:", now: now, expires: expires}
+	return &Own{keys: treeKey.Family().And(plug.TreeName(name) + ":i:"), now: now, expires: expires}
 }
 
 // tombstoneTTL is how long a record stays after its member was removed, so that a
@@ -41,18 +41,17 @@ func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
 const tombstoneTTL = 24 * time.Hour
 
 // Key returns the key of the record of the member id.
-func (o *Own) Key(id string) string { return treeKey.KeyOfText(nil, o.prefix+id) }
+func (o *Own) Key(id string) string { return o.keys.Key(id) }
 
 // States returns what the records of ids say.
 func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
-	keys := kv.Texts(ids, o.Key)
-	results, err := kv.GetAll(ctx, s, keys...)
+	results, err := kv.GetEach(ctx, s, []kv.Family{o.keys}, ids)
 	if err != nil {
 		return nil, err
 	}
 	states := make([]State, len(ids))
 	for i, r := range results {
-		if states[i], err = stateIn(keys[i], r); err != nil {
+		if states[i], err = stateIn(func() string { return o.Key(ids[i]) }, r); err != nil {
 			return nil, err
 		}
 	}
@@ -158,15 +157,15 @@ func encodeState(st State) []byte {
 
 // recordIn returns the record that a get of key answered.
 func recordIn(key string, r kv.Result) (record, error) {
-	st, err := stateIn(key, r)
+	st, err := stateIn(func() string { return key }, r)
 	return record{st, r.Version}, err
 }
 
 // stateIn returns the state in the record that a get of key answered.
-func stateIn(key string, r kv.Result) (State, error) {
+func stateIn(key func() string, r kv.Result) (State, error) {
 	st, err := decodeState(r)
 	if wire.IsCorrupt(err) {
-		return State{Apart: true, Broken: wire.Corrupt(key, err)}, nil
+		return State{Apart: true, Broken: wire.Corrupt(key(), err)}, nil
 	}
 	return st, err
 }
