@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -34,7 +35,35 @@ func (l *lane) in(shapes shapes) *lane {
 }
 
 func (l *lane) key(g shape, segment int64) string {
-	return l.base + "#" + g.name + "." + strconv.FormatInt(segment, 10)
+	var key strings.Builder
+	key.Grow(l.keyBytes(g))
+	l.writeKey(&key, g, segment)
+	return key.String()
+}
+
+func (l *lane) writeKey(to *strings.Builder, g shape, segment int64) {
+	to.WriteString(l.base)
+	to.WriteByte('#')
+	to.WriteString(g.name)
+	to.WriteByte('.')
+	var room [20]byte
+	to.Write(strconv.AppendInt(room[:0], segment, 10))
+}
+
+// keyBytes is room for a key of shape g.
+func (l *lane) keyBytes(g shape) int { return len(l.base) + len(g.name) + len("#.") + 6 }
+
+// keysOf returns the keys of segments, which share a text, and room for one more.
+func (l *lane) keysOf(refs []segmentRef) []string {
+	var text strings.Builder
+	text.Grow(len(refs) * l.keyBytes(l.shape()))
+	keys := make([]string, 0, len(refs)+1)
+	for _, at := range refs {
+		begin := text.Len()
+		l.writeKey(&text, l.all[at.shape], at.segment)
+		keys = append(keys, text.String()[begin:])
+	}
+	return keys
 }
 
 // segment is what was read of a key.

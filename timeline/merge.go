@@ -17,11 +17,12 @@ type merge struct {
 	readers []*reader
 	trips   int // that may still be made for segments
 
-	// what returns what an entry is about. Of two entries about the same, one is
-	// enough.
-	what  func(entry) string
-	texts strings.Builder // of the bodies of entries
-	n     int             // how many entries are wanted
+	// what returns what an entry is about; nil: its body says that. Of two entries about
+	// the same, one is enough.
+	what   func(entry) string
+	texts  strings.Builder // of the bodies of entries
+	n      int             // how many entries are wanted
+	queues []queue         // used again by each look
 }
 
 // segmentTrips bounds how many trips one call makes for segments.
@@ -31,7 +32,6 @@ const segmentTrips = 7
 // entries may be stale. from is nil or has a cut for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, 0, len(lanes))}
-	m.what = m.text
 	for i, l := range lanes {
 		var c *cut
 		if from != nil {
@@ -85,6 +85,14 @@ func (m *merge) text(e entry) string {
 	return m.texts.String()[begin:]
 }
 
+// about returns what e is about.
+func (m *merge) about(e entry) string {
+	if m.what != nil {
+		return m.what(e)
+	}
+	return m.text(e)
+}
+
 func (m *merge) open(ctx context.Context) error {
 	return m.each(ctx, m.readers, (*reader).open)
 }
@@ -122,7 +130,8 @@ func (m *merge) gather(ctx context.Context, n int, known func(what string) bool)
 // upcoming is gather without reading anything. short is the readers that must read
 // on before there can be more.
 func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []*reader, enough bool) {
-	queues := make([]queue, len(m.readers))
+	m.queues = append(m.queues[:0], make([]queue, len(m.readers))...)
+	queues := m.queues
 	for i, r := range m.readers {
 		queues[i].entries, queues[i].ended = r.visible()
 		if len(queues[i].entries) == 0 && !queues[i].ended {
@@ -137,7 +146,7 @@ func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []
 			return items, nil, false
 		}
 		e := *queues[i].entries[0]
-		what := m.what(e)
+		what := m.about(e)
 		if !fresh[what] && !known(what) {
 			if len(fresh) == n {
 				return items, nil, true

@@ -220,10 +220,7 @@ func (r *reader) way(k int) (first, last, step int64) {
 
 // fetch reads segments, and the counter if it is wanted, in one trip.
 func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, counter bool) error {
-	keys := make([]string, 0, len(refs)+1)
-	for _, at := range refs {
-		keys = append(keys, r.key(r.all[at.shape], at.segment))
-	}
+	keys := r.keysOf(refs)
 	if counter {
 		keys = append(keys, r.lane.counterKey)
 	}

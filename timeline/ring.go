@@ -137,7 +137,10 @@ func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) b
 	}
 	f := newFilling(r.core, m)
 	f.keep, f.deep = keep, p.cuts != nil
-	start := m.cuts()
+	var start []cut
+	if p.cuts != nil || p.up {
+		start = m.cuts()
+	}
 	items, err := f.fill(ctx, n)
 	if err != nil {
 		return page[T]{}, r.core.failure(err)
@@ -146,12 +149,13 @@ func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) b
 	if p.cuts != nil {
 		back = &position{up: !p.up, cuts: start}
 	}
+	end := m.cuts()
 	if !m.ended() {
-		on = &position{up: p.up, cuts: m.cuts()}
+		on = &position{up: p.up, cuts: end}
 	}
 	switch {
 	case !p.up:
-		return page[T]{items, on, back, m.cuts(), r.core.failure(m.damage())}, nil
+		return page[T]{items, on, back, end, r.core.failure(m.damage())}, nil
 	case on == nil && len(items) < n:
 		// Less than a page is newer, so this is the newest page.
 		return r.page(ctx, position{}, n, keep)
