@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -173,17 +174,34 @@ func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) 
 	if name == "" {
 		return &lossError{name, p.key(name)}
 	}
-	above, err := p.get(ctx, s, parent(name))
+	way := path(parent(name))
+	above, err := p.get(ctx, s, way...)
 	if err != nil {
 		return err
 	}
-	if above[0].router == nil {
+	if slices.ContainsFunc(above, func(nd node) bool { return nd.router == nil }) {
 		return errAgain
 	}
 	if p.heals == nil || p.heals.name != name {
 		return &lossError{name, p.key(name)}
 	}
-	l := &leaf{lost: true, closed: true, seq: above[0].router.slots[child(parent(name), name)].seq + 1}
+	for i, nd := range above {
+		if err := p.mark(ctx, s, way[i], nd); err != nil {
+			return err
+		}
+	}
+	last := above[len(above)-1].router
+	l := &leaf{lost: true, closed: true, seq: last.slots[child(parent(name), name)].seq + 1}
 	p.local.lose()
 	return p.write(ctx, s, name, gone, l.encode())
+}
+
+// mark notes in the router called name that a node below it was lost.
+func (p *nodes) mark(ctx context.Context, s kv.Store, name string, at node) error {
+	if at.router.lost {
+		return nil
+	}
+	next := *at.router
+	next.lost = true
+	return p.write(ctx, s, name, at, next.encode())
 }

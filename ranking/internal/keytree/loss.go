@@ -19,6 +19,10 @@ import (
 // definition, and as long as a loss is counted there no query answers. A rebuild into
 // fresh nodes, from all members, takes the count back.
 //
+// A process uses a definition for seconds. So a writer also marks the routers on the way
+// to the node, before their counts change: a query that meets a mark reads the definition
+// again.
+//
 // The definition itself is put back from the edge, which has a copy.
 
 // lossError says that the node called name is missing.

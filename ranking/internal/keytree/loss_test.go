@@ -75,9 +75,7 @@ func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
 			return kvtest.None
 		}
 		if count++; count == at {
-			keys := slices.DeleteFunc(slices.Sorted(slices.Values(sim.Store().Keys())), func(key string) bool {
-				return strings.Contains(key, ":i:")
-			})
+			keys := nodesIn(sim.Store())
 			sim.Evict(keys[sim.Rand().IntN(len(keys))])
 		}
 		return kvtest.None
@@ -126,14 +124,10 @@ func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
 func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i := 0; ; i++ {
-			mem := memkv.New(memkv.Options{})
+			mem, a := grownTree()
 			r := witnessed(plain{mem})
-			a := &acked{make(map[string]int64), make(map[string]int)}
-			for i := range 30 {
-				a.set(r, idOf(i), int64(i))
-			}
 			a.look(t, r)
-			keys := slices.DeleteFunc(slices.Sorted(slices.Values(mem.Keys())), func(key string) bool { return strings.Contains(key, ":i:") })
+			keys := nodesIn(mem)
 			if i == len(keys) {
 				return
 			}
@@ -168,4 +162,100 @@ func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A key of the tree is lost before one trip of a page, and another process makes it again
+// before a later one.
+func TestTree_ALossDuringAPageIsNoticed(t *testing.T) {
+	for lost := 0; ; lost++ {
+		for lose, trips := 1, 1; lose <= trips; lose++ {
+			for heal := lose + 1; heal <= trips+1; heal++ {
+				mem, a := grownTree()
+				keys := nodesIn(mem)
+				if lost == len(keys) {
+					return
+				}
+				s := &disturbed{Store: plain{mem}, at: map[int]func(){
+					lose: func() { _, _ = kv.One(ctx, mem, kv.OpDelete(keys[lost])) },
+					heal: func() { a.wander(witnessed(plain{mem})) },
+				}}
+				if a.look(t, witnessed(s)); t.Failed() {
+					t.Fatalf("%s is lost before trip %d, and made again before trip %d", keys[lost], lose, heal)
+				}
+				trips = s.trips
+			}
+		}
+	}
+}
+
+// A process that has read the definition a moment ago does not know yet that a loss is
+// counted there. It reads only the part of the tree that holds one member.
+func TestTree_ALossIsNoticedByAPageOfOneMember(t *testing.T) {
+	for lost := 0; ; lost++ {
+		mem, a := grownTree()
+		keys := nodesIn(mem)
+		if lost == len(keys) {
+			return
+		}
+		r := witnessed(plain{mem})
+		a.look(t, r)
+		sound := r.latest()
+		_, _ = kv.One(ctx, mem, kv.OpDelete(keys[lost]))
+		a.wander(witnessed(plain{mem}))
+		for i := wanderers; i < 30; i++ {
+			r.meta, r.last, r.read = sound, sound, r.Now()
+			low, high := FromInt(int64(i)), FromInt(int64(i+1))
+			l, err := r.Page(ctx, r.s, Between{&low, &high}, false, nil, 100, Want{Placed: true})
+			there := slices.ContainsFunc(l.Members, func(m Member) bool { return m.ID == idOf(i) })
+			if wrong := !there || l.Total != 30 || l.Before != i; wrong && !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+				t.Fatalf("without %s, %s is on its page: %v, after %d of %d: %v", keys[lost], idOf(i), there, l.Before, l.Total, err)
+			}
+		}
+	}
+}
+
+// grownTree returns a store with a tree of 30 members.
+func grownTree() (*memkv.Store, *acked) {
+	mem := memkv.New(memkv.Options{})
+	a := &acked{make(map[string]int64), make(map[string]int)}
+	r := witnessed(plain{mem})
+	for i := range 30 {
+		a.set(r, idOf(i), int64(i))
+	}
+	return mem, a
+}
+
+// nodesIn returns the keys in mem that are not those of records.
+func nodesIn(mem *memkv.Store) []string {
+	return slices.DeleteFunc(slices.Sorted(slices.Values(mem.Keys())), func(key string) bool { return strings.Contains(key, ":i:") })
+}
+
+// wander moves the first members, together, through the whole tree to its lower end.
+func (a *acked) wander(r *ranking) {
+	for i := range wanderers {
+		a.changes[idOf(i)]++
+	}
+	for score := int64(29); score >= -1; score -= 3 {
+		for i := range wanderers {
+			_ = r.change(idOf(i), To(FromInt(score)))
+		}
+	}
+}
+
+// wanderers are more members than a leaf holds.
+const wanderers = 6
+
+// disturbed is a store where something happens before some trips.
+type disturbed struct {
+	kv.Store
+	trips int
+	at    map[int]func()
+}
+
+func (d *disturbed) Do(ctx context.Context, ops []kv.Op) error {
+	d.trips++
+	if happens := d.at[d.trips]; happens != nil {
+		happens()
+	}
+	return d.Store.Do(ctx, ops)
 }

@@ -9,7 +9,7 @@ import (
 // Each mistake is one that the design is built around.
 func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 	const dir = "ranking/internal/keytree/"
-	proof.Mistakes(t, "./ranking/internal/keytree", "TestLeaf_|TestTree_Repair_|TestTree_EditsThatLose|TestSweep_After|TestSweep_WhatIsLost|TestTree_AfterALoss|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
+	proof.Mistakes(t, "./ranking/internal/keytree", "TestLeaf_|TestTree_Repair_|TestTree_EditsThatLose|TestSweep_After|TestSweep_WhatIsLost|TestTree_AfterALoss|TestTree_ALoss|TestReport_After", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
 		proof.Wrong("the record is written before the entry",
 			dir+"set.go", "	b.prepare(ctx, s, moves)\n", "",
 			dir+"set.go", "	b.tidyAll(ctx, s, moves, b.commit(ctx, s, moves))\n", "	all := b.commit(ctx, s, moves)\n	b.prepare(ctx, s, moves)\n	b.tidyAll(ctx, s, moves, all)\n",
@@ -48,7 +48,7 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"open.go", "	for i, above := range way[:len(way)-1] {", "	for i := len(way) - 2; i >= 0; i-- {\n		above := way[i]",
 		),
 		proof.Wrong("a router's sequence begins again",
-			dir+"split.go", "r := &router{seq: frozen.seq + 1,", "r := &router{seq: 1,",
+			dir+"split.go", "lost, seq: frozen.seq + 1,", "lost, seq: 1,",
 		),
 		proof.Wrong("a report counts whatever its sequence",
 			dir+"report.go", "of.slot.seq > at.seq {", "of.slot != *at {",
@@ -90,7 +90,13 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"query.go", "case ep.lost:", "case false:",
 		),
 		proof.Wrong("a node that was made again is believed by an old definition",
-			dir+"query.go", `doubt := r.lost != "" || r.again`, `doubt := r.lost != ""`,
+			dir+"query.go", `sound := r.lost == "" && !r.again`, `sound := r.lost == ""`,
+		),
+		proof.Wrong("the routers above a lost node are not marked",
+			dir+"find.go", "	next.lost = true\n", "",
+		),
+		proof.Wrong("a split forgets that a leaf was lost",
+			dir+"split.go", "router{lost: frozen.lost, seq:", "router{seq:",
 		),
 		proof.Wrong("a node that is missing counts as empty",
 			dir+"reading.go", "		r.lost = r.key(name)\n", "",

@@ -78,6 +78,7 @@ type slot struct {
 // router is a node that leads to four children.
 type router struct {
 	closed bool // all slots are
+	lost   bool // a node here or below was made again after the store lost it
 	seq    uint64
 	pushed int // the total last reported upward
 	slots  [4]slot
@@ -119,6 +120,11 @@ func (p node) closed() bool {
 	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed
 }
 
+// lost reports whether the node says that the tree has lost something.
+func (p node) lost() bool {
+	return p.leaf != nil && p.leaf.lost || p.router != nil && p.router.lost
+}
+
 func (p node) seq() uint64 {
 	switch {
 	case p.leaf != nil:
@@ -135,16 +141,21 @@ const (
 	endsFlag // each entry has its end
 )
 
-func (l *leaf) encode() []byte {
-	kind, flags := byte(leafKind), byte(0)
-	if l.splitting {
-		kind = splittingKind
-	}
-	if l.closed {
+// flagsOf returns the flags that leaves and routers have.
+func flagsOf(closed, lost bool) (flags byte) {
+	if closed {
 		flags |= closedFlag
 	}
-	if l.lost {
+	if lost {
 		flags |= lostFlag
+	}
+	return flags
+}
+
+func (l *leaf) encode() []byte {
+	kind, flags := byte(leafKind), flagsOf(l.closed, l.lost)
+	if l.splitting {
+		kind = splittingKind
 	}
 	ending := slices.ContainsFunc(l.entries, func(e entry) bool { return e.end != 0 })
 	if ending {
@@ -219,8 +230,7 @@ func (r *router) encode() []byte {
 	if ending {
 		kind = endingRouterKind
 	}
-	b := append([]byte(magic), kind)
-	b = appendFlag(b, r.closed)
+	b := append([]byte(magic), kind, flagsOf(r.closed, r.lost))
 	b = binary.AppendUvarint(b, r.seq)
 	b = binary.AppendUvarint(b, uint64(r.pushed))
 	for _, s := range r.slots {
@@ -235,7 +245,8 @@ func (r *router) encode() []byte {
 }
 
 func decodeRouter(kind byte, r reader) (*router, error) {
-	out := &router{closed: r.Byte() != 0, seq: r.number(), pushed: int(r.number())}
+	flags := r.Byte()
+	out := &router{closed: flags&closedFlag != 0, lost: flags&lostFlag != 0, seq: r.number(), pushed: int(r.number())}
 	for i := range out.slots {
 		out.slots[i] = slot{closed: r.Byte() != 0, seq: r.number(), count: int(r.number())}
 		if kind == endingRouterKind {

@@ -206,19 +206,29 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 		if err := work(r); err != nil {
 			return err
 		}
-		// The tree may have moved to another epoch, and those of the old one may
-		// be deleted. Or another process has counted a loss.
-		doubt := r.lost != "" || r.again
+		sound := r.lost == "" && !r.again
+		if !sound {
+			if sound, err = t.stillSound(ctx, s, r.nodes); err != nil {
+				return err
+			}
+		}
 		switch {
-		case doubt && try == 0:
-			t.forget()
+		case !sound:
+			continue
 		case r.lost != "":
 			return t.errLost("the node " + r.lost)
-		default:
-			t.payPast(r)
-			return nil
 		}
+		t.payPast(r)
+		return nil
 	}
+}
+
+// stillSound reports whether, after nodes of p were read, p is still the epoch that is
+// read, and no loss is counted. If it is not, the nodes of p may have been deleted. If
+// a loss is counted, it was counted before the node was made again.
+func (t *Tree) stillSound(ctx context.Context, s kv.Store, p *nodes) (bool, error) {
+	m, err := t.readMeta(ctx, s)
+	return m != nil && m.epoch == p.epoch && m.lost == 0, err
 }
 
 // Between is a range of scores that includes Low and excludes High. Nil is no bound.

@@ -70,7 +70,7 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 			continue
 		}
 		r.seen[name] = got[i]
-		r.again = r.again || got[i].leaf != nil && got[i].leaf.lost
+		r.again = r.again || got[i].lost()
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) (there bool,
 // routers. The router continues the sequence numbers of the leaf, which the node
 // above knows.
 func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
-	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
+	r := &router{lost: frozen.lost, seq: frozen.seq + 1, pushed: frozen.pushed}
 	var all []grown
 	for i, c := range p.children(name, frozen) {
 		g := grown{name: childName(name, i), leaf: c}
