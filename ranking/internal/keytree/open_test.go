@@ -69,3 +69,39 @@ func TestSweep_AfterAWayIsHalfOpenTheNextInsertOpensTheRest(t *testing.T) {
 		}
 	}
 }
+
+// A process takes the last member out of a leaf. Before one of its trips, another
+// puts a member in there, and dies somewhere on the way. Then the first reports that the
+// leaf is closed.
+func TestSweep_AfterACloseThatIsReportedLateNoEntryIsHidden(t *testing.T) {
+	const far = 5000
+	for trip, trips := 1, 1; trip <= trips; trip++ {
+		for writes, died := 0, true; died; writes++ {
+			s := newMem()
+			r := open(s)
+			for i := range 80 {
+				r.set(t, idOf(i), int64(i))
+			}
+			r.set(t, idOf(0), far)
+			slow := &disturbed{Store: s, at: map[int]func(){trip: func() {
+				died = open(&mortal{s, writes}).change(idOf(1), To(FromInt(far))) != nil
+			}}}
+			died = false
+			if err := open(slow).change(idOf(0), To(FromInt(0))); err != nil {
+				t.Fatal(err)
+			}
+			trips = slow.trips
+			open(s).checkInvariants(t, idOf(0), idOf(1))
+			st, err := open(s).Truth.States(ctx, s, []string{idOf(1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st[0].Score.Int() != far {
+				continue
+			}
+			if l, err := open(s).Page(ctx, s, Between{}, true, nil, 1, Want{}); err != nil || len(l.Members) != 1 || l.Members[0].ID != idOf(1) {
+				t.Errorf("before trip %d, after %d writes: the first is %v, %v", trip, writes, names(l.Members), err)
+			}
+		}
+	}
+}
