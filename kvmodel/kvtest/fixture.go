@@ -3,7 +3,6 @@ package kvtest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -265,49 +264,3 @@ const slack = 2 * time.Second
 
 // shortly is the TTL of items that expire while the suite waits.
 const shortly = 2 * time.Second
-
-// pass lets d pass on the clock used for TTLs.
-func (f *fixture) pass(d time.Duration) {
-	if f.maker.Advance != nil {
-		f.maker.Advance(d)
-		return
-	}
-	time.Sleep(d)
-}
-
-// expires runs write, which gives key that TTL. It wants the item to be there
-// until the TTL has passed, and to be gone once the slack has passed too.
-func (f *fixture) expires(key string, ttl time.Duration, write func()) {
-	f.Helper()
-	start := time.Now()
-	write()
-	if f.maker.Advance == nil {
-		f.expiresInRealTime(key, start.Add(ttl), time.Now().Add(ttl+slack))
-		return
-	}
-	f.maker.Advance(ttl - time.Millisecond)
-	f.answer(kv.OpGet(key), nil)
-	f.maker.Advance(slack + 2*time.Millisecond)
-	f.absent(key)
-}
-
-// expiresInRealTime polls key. It must not be absent before notBefore, and a Get
-// sent after notAfter must not find it.
-func (f *fixture) expiresInRealTime(key string, notBefore, notAfter time.Time) {
-	f.Helper()
-	for {
-		asked := time.Now()
-		err := f.do(kv.OpGet(key))[0].Result.Err
-		switch answered := time.Now(); {
-		case err != nil && answered.Before(notBefore):
-			f.Fatalf("%q was gone %v before its TTL had passed: %v", key, notBefore.Sub(answered), err)
-		case errors.Is(err, kv.ErrNotFound):
-			return
-		case err != nil:
-			f.Fatalf("get %q: %v", key, err)
-		case asked.After(notAfter):
-			f.Fatalf("%q was there %v after TTL and slack had passed", key, asked.Sub(notAfter))
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}

@@ -26,6 +26,10 @@ type Maker struct {
 	// Advance moves the clock used for TTLs. If it is nil, the suite waits.
 	Advance func(d time.Duration)
 
+	// Clocks returns what the clocks of the servers tell, in whole seconds, where these
+	// decide when a TTL has passed. If it is nil, the clock of this process does.
+	Clocks func(t testing.TB) []time.Time
+
 	// Prefix is the number of bytes Open's stores put before each key, as those
 	// of kv.Prefix do. The longest key is that much shorter.
 	Prefix int

@@ -1,9 +1,14 @@
 package memcachekv_test
 
 import (
+	"bufio"
+	"fmt"
 	"math/rand/v2"
+	"net"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -37,11 +42,52 @@ func suiteMaker(addrs []string, opts memcachekv.Options) kvtest.Maker {
 			}
 			return tenant
 		},
+		Clocks: func(t testing.TB) []time.Time { return clocks(t, addrs) },
 		Shared: true,
 		Kept:   true,
 		Prefix: kv.MaxTenant,
 		Loose:  true,
 	}
+}
+
+// clocks returns what the clocks of the servers at addrs tell. Memcached counts seconds
+// with a timer, which is late where the machine is busy.
+func clocks(t testing.TB, addrs []string) []time.Time {
+	t.Helper()
+	var told []time.Time
+	for _, addr := range addrs {
+		for line := range strings.Lines(ask(t, addr, "stats")) {
+			if text, ok := strings.CutPrefix(line, "STAT time "); ok {
+				seconds, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				told = append(told, time.Unix(seconds, 0))
+			}
+		}
+	}
+	if len(told) != len(addrs) {
+		t.Fatalf("%d of %d servers tell the time", len(told), len(addrs))
+	}
+	return told
+}
+
+// ask returns what the server at addr answers to a command, up to END.
+func ask(t testing.TB, addr, command string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := fmt.Fprintf(c, "%s\r\n", command); err != nil {
+		t.Fatal(err)
+	}
+	var answer strings.Builder
+	for in := bufio.NewScanner(c); in.Scan() && in.Text() != "END"; {
+		answer.WriteString(in.Text() + "\n")
+	}
+	return answer.String()
 }
 
 // memcached starts a server that ends with the test.
