@@ -76,17 +76,14 @@ type segment struct {
 }
 
 // decode returns the segment at, which a get of key answered, without entries that do
-// not belong there.
+// not belong there. The caller must not change them.
 func (l *lane) decode(at segmentRef, key string, r kv.Result) (segment, error) {
-	seg := segment{segmentRef: at, key: key}
-	all, err := decodeKey(seg.key, r)
-	if err != nil {
-		return seg, err
-	}
 	g := l.all[at.shape]
-	seg.version, seg.bytes = r.Version, len(r.Value)
-	seg.entries = slices.DeleteFunc(all, func(e entry) bool { return !e.lost() && g.segment(g.block(e.stamp)) != at.segment })
-	return seg, nil
+	entries, err := l.decoded.entries(key, r, func(e entry) bool { return g.segment(g.block(e.stamp)) == at.segment })
+	if err != nil {
+		return segment{segmentRef: at, key: key}, err
+	}
+	return segment{at, key, r.Version, len(r.Value), entries}, nil
 }
 
 // atOnce bounds how many keys of a lane one trip reads.

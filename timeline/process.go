@@ -17,6 +17,8 @@ type process struct {
 
 	mu         sync.Mutex // never held during a trip
 	young, old map[string]*knowledge
+
+	decoded decoded
 }
 
 // remembered is how many lanes a process remembers at least.

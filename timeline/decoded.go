@@ -1,0 +1,58 @@
+package timeline
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// decoded is what a process has made of the segments it has read lately: pages of one
+// ring read the same ones again and again.
+type decoded struct {
+	mu sync.Mutex
+	of map[string]decodedKey
+}
+
+// decodedKey is a value and the entries in it. Neither is ever changed.
+type decodedKey struct {
+	value   []byte
+	entries []entry
+}
+
+// What decoded holds at most: so many keys, none of them with a larger value.
+const (
+	maxDecoded      = 128
+	maxDecodedBytes = 16 << 10
+)
+
+// entries is decodeKey without those that do not belong under key. The caller must not
+// change them.
+func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) ([]entry, error) {
+	d.mu.Lock()
+	seen, ok := d.of[key]
+	d.mu.Unlock()
+	if ok && r.Err == nil && bytes.Equal(seen.value, r.Value) {
+		return seen.entries, nil
+	}
+	all, err := decodeKey(key, r)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(e entry) bool { return !e.lost() && !belongs(e) })
+	if r.Err == nil && len(r.Value) <= maxDecodedBytes {
+		d.keep(key, decodedKey{r.Value, all})
+	}
+	return all, nil
+}
+
+func (d *decoded) keep(key string, k decodedKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of == nil || len(d.of) >= maxDecoded {
+		d.of = make(map[string]decodedKey)
+	}
+	d.of[strings.Clone(key)] = k
+}
