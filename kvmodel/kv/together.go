@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -14,10 +15,11 @@ import (
 //
 // Works run one at a time, in one goroutine, from the last to the first, and
 // their ops stand in the trip from the first to the last. A key that several of
-// them read in one trip is read once, so they must not change its value, and what several append to a key, or add to the
-// number there, each by [One], is one op. A work must use its store from nowhere
-// else, must not keep it, and must not wait for another work; to wait for time to
-// pass it calls [Pause]. Together returns what the works returned, in their order.
+// them read in one trip is read once, so they must not change its value, and what
+// several append to a key, or add to the number there, each by [One], is one op. A
+// work must use its store from nowhere else, must not keep it, and must not wait for
+// another work; to wait for time to pass it calls [Pause]. Together returns what the
+// works returned, in their order.
 //
 // In a transaction, where there are no trips to be saved, works run one after another.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
@@ -31,7 +33,7 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	}
 	// A transaction inside a shared trip would not be one.
 	powers.Atomic = nil
-	c := &convoy{ctx: ctx, store: s, powers: powers, parts: make([]part, len(works))}
+	c := &convoy{ctx: ctx, store: s, powers: powers, parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
 	for i := range c.parts {
 		c.parts[i].convoy = c
 	}
@@ -45,6 +47,7 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	for i := range c.parts {
 		errs[i] = c.parts[i].err
 	}
+	c.recycle()
 	return errs
 }
 
@@ -81,11 +84,35 @@ type convoy struct {
 	parts   []part
 	waiting int // how many works have not begun; the first does that last
 	runners []*runner
-	flight  []Op
-	joins   []bool // which ops of flight may be one with others like it
+	*cargo
+}
+
+// cargo is what a trip carries.
+type cargo struct {
+	flight []Op
+	joins  []bool // which ops of flight may be one with others like it
 
 	places map[target]int // where in flight, if its ops are many, is the last of those that joins like it
 	placed int            // how many of flight are in places
+}
+
+// cargos are kept for reuse, if they are not large.
+var cargos = sync.Pool{New: func() any { return new(cargo) }}
+
+const maxCargo = 1 << 10
+
+func (c *cargo) empty() {
+	clear(c.flight)
+	c.flight, c.joins = c.flight[:0], c.joins[:0]
+	clear(c.places)
+	c.placed = 0
+}
+
+func (c *cargo) recycle() {
+	if cap(c.flight) <= maxCargo {
+		c.empty()
+		cargos.Put(c)
+	}
 }
 
 // target is what ops that may be one have in common.
@@ -126,14 +153,16 @@ func (c *convoy) travel() bool {
 // load makes the flight of a trip, and notes in the parts where their ops are in it. pause
 // is how long the parts that want to pause do so.
 func (c *convoy) load() (pause time.Duration) {
-	clear(c.flight)
-	c.flight, c.joins = c.flight[:0], c.joins[:0]
-	clear(c.places)
-	c.placed = 0
+	c.empty()
+	ops := 0
+	for i := range c.parts {
+		ops += len(c.parts[i].ops)
+	}
+	c.flight, c.joins = slices.Grow(c.flight, ops), slices.Grow(c.joins, ops)
 	for i := range c.parts {
 		p := &c.parts[i]
 		pause = max(pause, p.pause)
-		p.positions, p.sums = p.positions[:0], p.sums[:0]
+		p.positions, p.sums = slices.Grow(p.positions[:0], len(p.ops)), p.sums[:0]
 		for k := range p.ops {
 			op := &p.ops[k]
 			joins := p.joins(k)
@@ -147,7 +176,10 @@ func (c *convoy) load() (pause time.Duration) {
 				// What joins it must not be written where the caller's value is.
 				c.flight[position].Value = slices.Clip(op.Value)
 			}
-			p.positions, p.sums = append(p.positions, position), append(p.sums, c.flight[position].Delta)
+			p.positions = append(p.positions, position)
+			if op.Kind == Increment {
+				p.sums = append(p.sums, c.flight[position].Delta)
+			}
 		}
 	}
 	return pause
@@ -218,10 +250,12 @@ func (c *convoy) like(op *Op) int {
 func (c *convoy) deliver() {
 	for i := len(c.parts) - 1; i >= 0; i-- {
 		p := &c.parts[i]
+		sums := p.sums
 		for j, position := range p.positions {
 			result := c.flight[position].Result
 			if p.ops[j].Kind == Increment {
-				result.Number -= c.flight[position].Delta - p.sums[j] // What others have added after it.
+				result.Number -= c.flight[position].Delta - sums[0] // What others have added after it.
+				sums = sums[1:]
 			}
 			p.ops[j].Result = result
 		}
@@ -237,7 +271,7 @@ type part struct {
 	ops       []Op          // waiting to be sent
 	flown     *convoy       // whose flight ops are; nil if they are the work's own
 	positions []int         // where they are in the trip
-	sums      []int64       // of increments: what was to be added up to them
+	sums      []int64       // of its increments: what was to be added up to each
 	pause     time.Duration // how long it wants to pause; 0: it does not
 	woke      bool          // the last pause was not cut short
 	err       error

@@ -61,7 +61,7 @@ type finding struct {
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
-	listed := make(map[string]bool)
+	listed := make(map[string]bool, min(n, 64))
 	for batch := 0; len(f.members) < n && f.more && batch < maxBatches; batch++ {
 		need := n - len(f.members)
 		if err := r.answer(ctx, s, r.reach(st, need+1)); err != nil {
@@ -79,6 +79,7 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		if err != nil {
 			return f, err
 		}
+		f.members = slices.Grow(f.members, len(members))
 		for _, m := range members {
 			if !listed[m.ID] && (w.Keep == nil || w.Keep(m)) {
 				listed[m.ID] = true
@@ -101,7 +102,7 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	if err != nil {
 		return nil, err
 	}
-	var members []Member
+	members := make([]Member, 0, len(ids))
 	for i, id := range ids {
 		if states[i].Broken != nil && w.Gone == nil {
 			return nil, states[i].Broken

@@ -153,7 +153,7 @@ func (r *reading) levels(members int) int {
 
 func uniq(names []string) []string {
 	seen := make(map[string]bool, len(names))
-	var once []string
+	once := make([]string, 0, len(names))
 	for _, name := range names {
 		if !seen[name] {
 			seen[name] = true
