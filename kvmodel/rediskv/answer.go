@@ -33,7 +33,7 @@ func (s *Store) answer(req request, reply rueidis.RedisResult) {
 		s.fail(req, err)
 	case req.script:
 		s.answerScript(req, msg)
-	case req.block != nil:
+	case req.block != nil && req.writes:
 		s.answerBlock(req, msg)
 	case len(req.ops) > 1:
 		s.answerGets(req, msg)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -89,6 +90,34 @@ func TestChanges_OfAnotherProcessAreTold(t *testing.T) {
 			}
 			becomesNear(t, one, ending, "")
 		})
+	}
+}
+
+// A server whose memory of what was read is full is slow: it forgets other keys with each
+// request, and tells so.
+func TestChanges_AServerRemembersOnlyWhatIsReadNear(t *testing.T) {
+	server := ownServer(t)
+	s := open(t, Options{Addrs: []string{server.Addr}, Track: true})
+	near, err := nearkv.New(s, nearkv.Options{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		key := fmt.Sprint("k", i)
+		set(t, near, key, "1")
+		if _, _, err := read(near, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := read(kv.Near(near), "k7"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.GetAll(t.Context(), kv.Near(near), "k8", "k9", "absent"); err != nil {
+		t.Fatal(err)
+	}
+	stats, err := s.client.Do(t.Context(), s.client.B().Info().Section("stats").Build()).ToString()
+	if err != nil || !strings.Contains(stats, "tracking_total_keys:4\r\n") {
+		t.Errorf("it does not remember 4 keys: %v\n%s", err, stats)
 	}
 }
 

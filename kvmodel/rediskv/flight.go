@@ -24,7 +24,7 @@ const (
 type request struct {
 	ops    []*kv.Op
 	cmd    rueidis.Completed
-	block  []rueidis.Completed // if not nil, instead of cmd: MULTI, one command for each op, EXEC
+	block  []rueidis.Completed // if not nil, instead of cmd: some of which the last has the reply
 	script bool                // the reply is the script's
 	writes bool
 }
@@ -92,9 +92,11 @@ func (s *Store) request(ops []*kv.Op, sha string) request {
 	req := request{ops: ops, writes: writes(ops)}
 	b := s.client.B()
 	switch {
-	case len(ops) > 1 && !req.writes:
-		req.cmd = b.Mget().Key(keysOf(ops)...).Build()
-	case len(ops) == 1 && (ops[0].Kind == kv.Get || blind(ops[0])):
+	case !req.writes && s.picks && slices.ContainsFunc(ops, func(op *kv.Op) bool { return op.Near }):
+		req.block = []rueidis.Completed{b.ClientCaching().Yes().Build(), get(b, ops)}
+	case !req.writes:
+		req.cmd = get(b, ops)
+	case len(ops) == 1 && blind(ops[0]):
 		req.cmd = command(b, ops[0])
 	case s.opts.WaitReplicas == 0 && !slices.ContainsFunc(ops, func(op *kv.Op) bool { return !blind(op) }):
 		req.block = block(b, ops)
@@ -103,6 +105,14 @@ func (s *Store) request(ops []*kv.Op, sha string) request {
 		req.cmd = s.script.run(b, ops, sha)
 	}
 	return req
+}
+
+// get returns the command for ops, which are gets.
+func get(b rueidis.Builder, ops []*kv.Op) rueidis.Completed {
+	if len(ops) == 1 {
+		return command(b, ops[0])
+	}
+	return b.Mget().Key(keysOf(ops)...).Build()
 }
 
 // blind reports whether op writes without a look at what the key holds. Redis has
@@ -198,10 +208,8 @@ func (f *flight) sendAll(ctx context.Context) {
 	switch {
 	case f.store.opts.WaitReplicas > 0:
 		f.sendConfirmed()
-	case len(f.reqs) == 1 && f.reqs[0].block != nil:
-		f.replies[0] = replyToBlock(client.DoMulti(ctx, f.reqs[0].block...))
 	case len(f.reqs) == 1:
-		f.replies[0] = client.Do(ctx, f.reqs[0].cmd)
+		f.replies[0] = f.reqs[0].send(ctx, client)
 	default:
 		cmds := make([]rueidis.Completed, len(f.reqs))
 		for i := range f.reqs {
@@ -211,14 +219,19 @@ func (f *flight) sendAll(ctx context.Context) {
 	}
 }
 
-// replyToBlock returns the reply to EXEC, or why the server has not come to it.
-func replyToBlock(replies []rueidis.RedisResult) rueidis.RedisResult {
-	last := replies[len(replies)-1]
+// send sends a request and returns the reply: to a block the last one, or why the server
+// has not come to it.
+func (req request) send(ctx context.Context, client rueidis.Client) rueidis.RedisResult {
+	if req.block == nil {
+		return client.Do(ctx, req.cmd)
+	}
+	replies := client.DoMulti(ctx, req.block...)
+	before, last := replies[:len(replies)-1], replies[len(replies)-1]
 	if last.NonRedisError() != nil {
 		return last
 	}
-	for _, queued := range replies {
-		if err := queued.Error(); err != nil {
+	for _, reply := range before {
+		if err := reply.Error(); err != nil {
 			return rueidis.NewErrorResult(err)
 		}
 	}
@@ -245,7 +258,7 @@ func (f *flight) sendConfirmed() {
 			if req.writes {
 				f.replies[i] = f.store.confirm(req.cmd)
 			} else {
-				f.replies[i] = f.store.client.Do(context.Background(), req.cmd)
+				f.replies[i] = req.send(context.Background(), f.store.client)
 			}
 		})
 	}

@@ -86,8 +86,8 @@ type Options struct {
 	WaitTimeout  time.Duration
 
 	// Track has the servers tell what has changed of what this process has read, for
-	// [github.com/ringtree/ringtree/kvmodel/nearkv]. Each remembers for that which keys
-	// the process has read.
+	// [github.com/ringtree/ringtree/kvmodel/nearkv]. For that a single server remembers
+	// which keys the process has read near, and each of a cluster which it has read at all.
 	Track bool
 }
 
@@ -101,6 +101,7 @@ type Store struct {
 	script  script
 	senders senders
 	changes *changes                    // nil without Track
+	picks   bool                        // with Track: the server tells of what is asked for after CLIENT CACHING YES
 	flights sync.Pool                   // of *flight, for reuse
 	memory  atomic.Pointer[boot.Memory] // nil before Open has connected
 	closed  atomic.Bool
@@ -135,6 +136,11 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		s.changes = new(changes)
 	}
 	client, err := connect(ctx, s.clientOption())
+	if err == nil && opts.Track && client.Mode() == rueidis.ClientModeStandalone {
+		client.Close()
+		s.picks = true
+		client, err = connect(ctx, s.clientOption())
+	}
 	if errors.Is(err, rueidis.ErrNoCache) {
 		err = errors.New("the server cannot tell what has changed (CLIENT TRACKING of RESP3)")
 	}
@@ -224,6 +230,9 @@ func (s *Store) clientOption() rueidis.ClientOption {
 	if s.changes != nil {
 		// Not what the client can keep by itself, but what the server says.
 		option.DisableCache, option.ClientTrackingOptions = false, []string{}
+		if s.picks {
+			option.ClientTrackingOptions = []string{"OPTIN"}
+		}
 		option.OnInvalidations = s.changes.hear
 	}
 	return option
