@@ -185,10 +185,9 @@ func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) 
 	if p.heals == nil || p.heals.name != name {
 		return &lossError{name, p.key(name)}
 	}
-	for i, nd := range above {
-		if err := p.mark(ctx, s, way[i], nd); err != nil {
-			return err
-		}
+	mark := func(s kv.Store, i int, at node) error { return p.mark(ctx, s, way[i], at) }
+	if err := each(ctx, s, above, mark); err != nil {
+		return err
 	}
 	last := above[len(above)-1].router
 	l := &leaf{lost: true, closed: true, seq: last.slots[child(parent(name), name)].seq + 1}

@@ -96,6 +96,21 @@ func (plain) Powers() kv.Powers { return kv.Powers{} }
 
 func newMem() kv.Store { return plain{memkv.New(memkv.Options{})} }
 
+// disturbed is a store where something happens before some trips.
+type disturbed struct {
+	kv.Store
+	trips int
+	at    map[int]func()
+}
+
+func (d *disturbed) Do(ctx context.Context, ops []kv.Op) error {
+	d.trips++
+	if happens := d.at[d.trips]; happens != nil {
+		happens()
+	}
+	return d.Store.Do(ctx, ops)
+}
+
 // model is what a ranking should hold.
 type model struct {
 	*order

@@ -75,18 +75,15 @@ func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
 			return kvtest.None
 		}
 		if count++; count == at {
-			keys := nodesIn(sim.Store())
+			keys := keysOfTree(sim.Store())
 			sim.Evict(keys[sim.Rand().IntN(len(keys))])
 		}
 		return kvtest.None
 	}}
 	proof.Sweep(t, 40, world, func(s *kvtest.Sim) {
 		sim, count, at = s, 0, 1+s.Rand().IntN(400)
-		a := &acked{make(map[string]int64), make(map[string]int)}
 		base := witnessed(keep{sim.Store()})
-		for i := range 30 {
-			a.set(base, idOf(i), int64(i))
-		}
+		a := grow(base)
 		for p := range 2 {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
 			sim.Go(fmt.Sprint("p", p), func(s kv.Store) {
@@ -127,7 +124,7 @@ func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 			mem, a := grownTree()
 			r := witnessed(plain{mem})
 			a.look(t, r)
-			keys := nodesIn(mem)
+			keys := keysOfTree(mem)
 			if i == len(keys) {
 				return
 			}
@@ -172,7 +169,7 @@ func TestTree_ALossDuringAPageIsNoticed(t *testing.T) {
 		for lose, trips := 1, 1; lose <= trips; lose++ {
 			for heal := lose + 1; heal <= trips+1; heal++ {
 				mem, a := grownTree()
-				keys := nodesIn(mem)
+				keys := keysOfTree(mem)
 				if lost == len(keys) {
 					return
 				}
@@ -194,7 +191,7 @@ func TestTree_ALossDuringAPageIsNoticed(t *testing.T) {
 func TestTree_ALossIsNoticedByAPageOfOneMember(t *testing.T) {
 	for lost := 0; ; lost++ {
 		mem, a := grownTree()
-		keys := nodesIn(mem)
+		keys := keysOfTree(mem)
 		if lost == len(keys) {
 			return
 		}
@@ -218,16 +215,20 @@ func TestTree_ALossIsNoticedByAPageOfOneMember(t *testing.T) {
 // grownTree returns a store with a tree of 30 members.
 func grownTree() (*memkv.Store, *acked) {
 	mem := memkv.New(memkv.Options{})
+	return mem, grow(witnessed(plain{mem}))
+}
+
+// grow adds 30 members to r.
+func grow(r *ranking) *acked {
 	a := &acked{make(map[string]int64), make(map[string]int)}
-	r := witnessed(plain{mem})
 	for i := range 30 {
 		a.set(r, idOf(i), int64(i))
 	}
-	return mem, a
+	return a
 }
 
-// nodesIn returns the keys in mem that are not those of records.
-func nodesIn(mem *memkv.Store) []string {
+// keysOfTree returns the keys in mem that are not those of records.
+func keysOfTree(mem *memkv.Store) []string {
 	return slices.DeleteFunc(slices.Sorted(slices.Values(mem.Keys())), func(key string) bool { return strings.Contains(key, ":i:") })
 }
 
@@ -245,18 +246,3 @@ func (a *acked) wander(r *ranking) {
 
 // wanderers are more members than a leaf holds.
 const wanderers = 6
-
-// disturbed is a store where something happens before some trips.
-type disturbed struct {
-	kv.Store
-	trips int
-	at    map[int]func()
-}
-
-func (d *disturbed) Do(ctx context.Context, ops []kv.Op) error {
-	d.trips++
-	if happens := d.at[d.trips]; happens != nil {
-		happens()
-	}
-	return d.Store.Do(ctx, ops)
-}

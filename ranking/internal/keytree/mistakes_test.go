@@ -90,7 +90,7 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 			dir+"query.go", "case ep.lost:", "case false:",
 		),
 		proof.Wrong("a node that was made again is believed by an old definition",
-			dir+"query.go", `sound := r.lost == "" && !r.again`, `sound := r.lost == ""`,
+			dir+"query.go", `if r.lost == "" && !r.again {`, `if r.lost == "" {`,
 		),
 		proof.Wrong("the routers above a lost node are not marked",
 			dir+"find.go", "	next.lost = true\n", "",

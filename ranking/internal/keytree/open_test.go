@@ -3,6 +3,7 @@ package keytree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -54,18 +55,8 @@ func TestSweep_AfterAWayIsHalfOpenTheNextInsertOpensTheRest(t *testing.T) {
 			}
 			ended = !die(first)
 			ended2 = !die(second)
-			// Wherever the two died, a member that is far up by its record is found.
-			open(s).checkInvariants(t, idOf(0), idOf(1))
-			st, err := open(s).Truth.States(ctx, s, []string{idOf(0)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if st[0].Score.Int() != far {
-				continue
-			}
-			if l, err := open(s).Page(ctx, s, Between{}, true, nil, 1, Want{}); err != nil || len(l.Members) != 1 || l.Members[0].ID != idOf(0) {
-				t.Errorf("after %d and %d writes: the first is %v, %v", first, second, names(l.Members), err)
-			}
+			// Wherever the two died.
+			checkFirst(t, s, idOf(0), far, fmt.Sprintf("after %d and %d writes", first, second))
 		}
 	}
 }
@@ -91,17 +82,24 @@ func TestSweep_AfterACloseThatIsReportedLateNoEntryIsHidden(t *testing.T) {
 				t.Fatal(err)
 			}
 			trips = slow.trips
-			open(s).checkInvariants(t, idOf(0), idOf(1))
-			st, err := open(s).Truth.States(ctx, s, []string{idOf(1)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if st[0].Score.Int() != far {
-				continue
-			}
-			if l, err := open(s).Page(ctx, s, Between{}, true, nil, 1, Want{}); err != nil || len(l.Members) != 1 || l.Members[0].ID != idOf(1) {
-				t.Errorf("before trip %d, after %d writes: the first is %v, %v", trip, writes, names(l.Members), err)
-			}
+			checkFirst(t, s, idOf(1), far, fmt.Sprintf("before trip %d, after %d writes", trip, writes))
 		}
+	}
+}
+
+// checkFirst asserts that the tree in s is right, and shows the member id first if its
+// record says that it is at far.
+func checkFirst(t *testing.T, s kv.Store, id string, far int64, when string) {
+	t.Helper()
+	open(s).checkInvariants(t, idOf(0), idOf(1))
+	st, err := open(s).Truth.States(ctx, s, []string{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st[0].Score.Int() != far {
+		return
+	}
+	if l, err := open(s).Page(ctx, s, Between{}, true, nil, 1, Want{}); err != nil || len(l.Members) != 1 || l.Members[0].ID != id {
+		t.Errorf("%s: the first is %v, %v", when, names(l.Members), err)
 	}
 }

@@ -207,13 +207,9 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 		if err := work(r); err != nil {
 			return err
 		}
-		sound := r.lost == "" && !r.again
-		if !sound {
-			if sound, err = t.stillSound(ctx, s, r.nodes); err != nil {
-				return err
-			}
-		}
-		switch {
+		switch sound, err := t.sound(ctx, s, r); {
+		case err != nil:
+			return err
 		case !sound:
 			continue
 		case r.lost != "":
@@ -224,12 +220,15 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// stillSound reports whether, after nodes of p were read, p is still the epoch that is
-// read, and no loss is counted. If it is not, the nodes of p may have been deleted. If
-// a loss is counted, it was counted before the node was made again.
-func (t *Tree) stillSound(ctx context.Context, s kv.Store, p *nodes) (bool, error) {
+// sound reports whether r can be gone by. If it has met something that was lost, its
+// epoch must still be the one that is read, or its nodes may have been deleted, and no
+// loss may be counted: one is, before a node is made again.
+func (t *Tree) sound(ctx context.Context, s kv.Store, r *reading) (bool, error) {
+	if r.lost == "" && !r.again {
+		return true, nil
+	}
 	m, err := t.readMeta(ctx, s)
-	return m != nil && m.epoch == p.epoch && m.lost == 0, err
+	return m != nil && m.epoch == r.epoch && m.lost == 0, err
 }
 
 // Between is a range of scores that includes Low and excludes High. Nil is no bound.
