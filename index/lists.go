@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"time"
 
@@ -157,15 +158,23 @@ func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) er
 		return nil // A deletion gains nothing.
 	}
 	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error {
-		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, a.tickets[i])
+		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, &a.tickets[i])
 	})
 }
 
-// Committed makes the readers of this process see at once that the record is no
-// longer in the lists that After will take it out of, and which numbers are in doubt.
+// Committed makes the readers of this process see at once that the record is in the
+// lists that Repair has yet to enter it into, that it is no longer in those that After
+// will take it out of, and which numbers are in doubt.
 func (l *Lists[T, K, V]) Committed(m *plug.Move) {
+	if a, ok := m.Kept.(*underWay); ok {
+		for i, place := range m.Gained {
+			if !a.tickets[i].Settled() {
+				l.logs.Expect(place, a.entry)
+			}
+		}
+	}
 	for _, place := range m.Lost {
-		l.logs.Leave(place, l.out(m.ID, m.Rev))
+		l.logs.Expect(place, l.out(m.ID, m.Rev))
 	}
 	if l.countsBeside(m) {
 		for _, place := range m.Added.Doubt {
@@ -179,7 +188,7 @@ func (l *Lists[T, K, V]) Committed(m *plug.Move) {
 func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	leave := func(s kv.Store) error {
 		return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
-			return l.takeOut(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
+			return l.put(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
 		})
 	}
 	switch {
@@ -210,11 +219,11 @@ func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) er
 	return l.settle(m.Added)
 }
 
-// takeOut writes e, which says that a record is out of the list at place.
-func (l *Lists[T, K, V]) takeOut(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
+// put makes e part of the list at place.
+func (l *Lists[T, K, V]) put(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
 	err := l.logs.Write(ctx, s, place, e)
 	if err == nil {
-		l.logs.Left(place, e)
+		l.logs.Written(place, e)
 	}
 	return err
 }
@@ -235,15 +244,18 @@ func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {
 // Repair enters rec into the lists at those of places whose values it holds, and
 // takes it out of the others.
 func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
-	if rec.Rev == 0 {
-		return nil // Nothing was ever written.
+	if rec.Rev == 0 { // Nothing was ever written, or it was lost.
+		for _, place := range places {
+			l.logs.Written(place, l.out(rec.ID, math.MaxUint64))
+		}
+		return nil
 	}
 	err := l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		e := l.out(rec.ID, rec.Rev)
 		if rec.Holds(places[i]) {
 			e = in(rec.ID, rec.Rev, rec.Expires())
 		}
-		return l.logs.Write(ctx, s, places[i], e)
+		return l.put(ctx, s, places[i], e)
 	})
 	if err != nil || !rec.Doubt || l.derived == nil {
 		return err

@@ -9,15 +9,15 @@ import (
 // Each mistake makes a number of a list wrong.
 func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 	const (
-		truth   = "index/truth.go"
-		lists   = "index/lists.go"
-		leaving = "index/internal/memberlog/leaving.go"
-		page    = "index/page.go"
-		fold    = "index/internal/memberlog/fold.go"
-		commit  = "kvmodel/write_commit.go"
-		plan    = "kvmodel/write_plan.go"
-		prepare = "kvmodel/write_prepare.go"
-		rebuild = "kvmodel/rebuild.go"
+		truth    = "index/truth.go"
+		lists    = "index/lists.go"
+		expected = "index/internal/memberlog/expected.go"
+		page     = "index/page.go"
+		fold     = "index/internal/memberlog/fold.go"
+		commit   = "kvmodel/write_commit.go"
+		plan     = "kvmodel/write_plan.go"
+		prepare  = "kvmodel/write_prepare.go"
+		rebuild  = "kvmodel/rebuild.go"
 	)
 	proof.Mistakes(t, "./index", "TestList_(A|Has|Size)|TestLists_Rebuild|TestRecords_TheLine|TestSweep_(AfterACrash|WhereTrips|AProcess)", []string{"RINGTREE_SEEDS=500"}, []proof.Mistake{
 		proof.Wrong("a fold writes what no record confirms",
@@ -52,10 +52,13 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 			commit, "	c.committed(p)\n", "	_ = c.committed\n",
 		),
 		proof.Wrong("Size subtracts what has entered again",
-			leaving, "found && gone[i].counts(&rows[at].Entry)", "found",
+			expected, "found && own[i].counts(&rows[at].Entry)", "found",
 		),
 		proof.Wrong("Size subtracts only until the removal was tried",
-			lists, "	if err == nil {\n		l.logs.Left(place, e)", "	if true {\n		l.logs.Left(place, e)",
+			lists, "	if err == nil {\n		l.logs.Written(place, e)", "	if true {\n		l.logs.Written(place, e)",
+		),
+		proof.Wrong("Size counts what was entered only once it surely stands",
+			lists, "			if !a.tickets[i].Settled() {", "			if false {",
 		),
 		proof.Wrong("a change does not outdo what an earlier one has left",
 			plan, "max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1", "max(rec.Rev, c.maxRev) + 1",

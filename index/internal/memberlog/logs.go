@@ -77,7 +77,7 @@ type Logs struct {
 
 	heads     heads
 	tending   tending
-	leaving   leaving
+	expected  expected
 	pending   pending
 	replacing sync.Map // keys of the segments that writers of this process replace
 

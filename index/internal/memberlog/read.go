@@ -42,7 +42,7 @@ func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*he
 // loadBy reads the segments that h names; a nil h is not known yet. If h turns out
 // to be outdated, it returns no segments and the head to try next.
 func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
-	known, gone := h, l.leaving.of(place)
+	known, own := h, l.expected.of(place)
 	if h == nil {
 		h = noHead()
 	}
@@ -78,7 +78,7 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 	}
 	now, all, err := l.check(ctx, s, place, h, chosen, ops[:len(chosen)])
 	for i := range all {
-		leave(all[i].rows, gone)
+		all[i].rows = all[i].expect(all[i].rows, own)
 	}
 	return now, all, err
 }

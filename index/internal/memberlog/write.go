@@ -17,6 +17,9 @@ type Ticket struct {
 	began   bool
 }
 
+// Settled reports whether the entry stands before any seal.
+func (t Ticket) Settled() bool { return t.settled }
+
 // Began reports whether the entry has begun its list: there was nothing before.
 func (t Ticket) Began() bool { return t.began }
 
@@ -28,7 +31,7 @@ func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) err
 	if err != nil {
 		return err
 	}
-	return l.Settle(ctx, s, place, e, t)
+	return l.Settle(ctx, s, place, e, &t)
 }
 
 // Append is the first half of Write.
@@ -43,17 +46,19 @@ func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (T
 
 // Settle is the second half of Write: it makes sure that what was appended stands
 // before any seal, or appends it again.
-func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t Ticket) error {
+func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t *Ticket) error {
 	if t.settled {
 		return nil
 	}
 	w := &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
 	for range maxTries {
 		ok, err := w.stands(t.name)
-		if ok || err != nil {
-			return l.failure(place, err)
+		if ok {
+			t.settled = true
+		} else if err == nil {
+			*t, err = w.append()
 		}
-		if t, err = w.append(); err != nil || t.settled {
+		if err != nil || t.settled {
 			return l.failure(place, err)
 		}
 	}

@@ -1,0 +1,87 @@
+package memberlog
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+)
+
+// expected is the entries of changes of this process that have committed, and that no
+// segment may have yet. Readers see them at once. They count by their revs as those in
+// a segment do.
+type expected struct {
+	mu         sync.Mutex
+	young, old map[string]map[string]Entry // by place and id
+	weight     int                         // how many were put among the young
+}
+
+// maxExpected bounds how many entries are young. One is forgotten early only after
+// as many others have come.
+const maxExpected = 1 << 14
+
+// Expect makes e count for readers of this process from now on, until Written says
+// that it is part of place's list.
+func (l *Logs) Expect(place string, e Entry) { l.expected.put(place, e) }
+
+// Written says that e, or what makes up for it, is part of place's list.
+func (l *Logs) Written(place string, e Entry) { l.expected.drop(place, e) }
+
+func (c *expected) put(place string, e Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.young == nil || c.weight >= maxExpected {
+		c.young, c.old, c.weight = make(map[string]map[string]Entry), c.young, 0
+	}
+	if c.young[place] == nil {
+		c.young[strings.Clone(place)] = make(map[string]Entry)
+	}
+	if known, ok := c.young[place][e.ID]; !ok || e.counts(&known) {
+		e.ID = strings.Clone(e.ID)
+		c.young[place][e.ID] = e
+	}
+	c.weight++
+}
+
+// drop forgets what is said of e's member up to e's rev.
+func (c *expected) drop(place string, e Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, generation := range []map[string]map[string]Entry{c.young, c.old} {
+		if known, ok := generation[place][e.ID]; ok && known.Rev <= e.Rev {
+			delete(generation[place], e.ID)
+		}
+		if len(generation[place]) == 0 {
+			delete(generation, place)
+		}
+	}
+}
+
+// of returns the entries of place. It is called before a segment is read: an entry
+// that is dropped during the read may not be in what was read.
+func (c *expected) of(place string) []row {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var rows []row
+	for _, generation := range []map[string]map[string]Entry{c.young, c.old} {
+		for _, e := range generation[place] {
+			rows = append(rows, row{Entry: e, hash: hashOf(e.ID)})
+		}
+	}
+	return rows
+}
+
+// expect makes those of own count that p holds. The rows, which are in order, are those
+// of its segment.
+func (p *part) expect(rows, own []row) []row {
+	for i := range own {
+		at, found := sort.Find(len(rows), func(at int) int { return own[i].compare(&rows[at]) })
+		switch {
+		case found && own[i].counts(&rows[at].Entry):
+			rows[at].Entry = own[i].Entry
+		case !found && own[i].In && p.from <= own[i].hash && own[i].hash <= p.last():
+			rows = slices.Insert(rows, at, own[i])
+		}
+	}
+	return rows
+}
