@@ -1,0 +1,233 @@
+package commitlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/powercut"
+)
+
+// failing is a file whose writes end as a test wants.
+type failing struct {
+	powercut.File
+	write func(data []byte) (n int, err error) // nil: all is well
+}
+
+func (f *failing) WriteAt(data []byte, at int64) (int, error) {
+	if f.write == nil {
+		return f.File.WriteAt(data, at)
+	}
+	n, err := f.write(data)
+	_, _ = f.File.WriteAt(data[:n], at)
+	return n, err
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+var header = Header{Store: [16]byte{1, 2, 3}, Epoch: 7, First: 100}
+
+func body(seq uint64) []byte {
+	return bytes.Repeat(fmt.Appendf(nil, "commit %d ", seq), int(1+seq%90))
+}
+
+// write appends n records, and syncs each if synced is set.
+func write(t testing.TB, l *Log, n int, synced bool) {
+	t.Helper()
+	for range n {
+		r := Record{Version: l.Next() * 10, Time: int64(l.Next()), Durable: l.Next() - 1, Body: body(l.Next())}
+		if !synced {
+			r.Durable = 0
+		}
+		if err := l.Append(&r); err != nil {
+			t.Fatal(err)
+		}
+		if synced {
+			if err := l.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// replay opens the log in file and returns the numbers of its records, which must be what
+// was written.
+func replay(t testing.TB, file File) (l *Log, seqs []uint64, ended bool, dropped int, err error) {
+	t.Helper()
+	l, err = Open(file)
+	if err != nil {
+		return nil, nil, false, 0, err
+	}
+	ended, dropped, err = l.Replay(func(r Record) error {
+		if !bytes.Equal(r.Body, body(r.Seq)) || r.Version != r.Seq*10 || r.Time != int64(r.Seq) {
+			t.Errorf("record %d is not what was written: %+v", r.Seq, r)
+		}
+		seqs = append(seqs, r.Seq)
+		return nil
+	})
+	return l, seqs, ended, dropped, err
+}
+
+func upTo(first uint64, n int) []uint64 {
+	var seqs []uint64
+	for i := range uint64(n) {
+		seqs = append(seqs, first+i)
+	}
+	return seqs
+}
+
+func TestLog_WhatWasAppendedIsReplayed(t *testing.T) {
+	file := new(powercut.File)
+	l := must(Create(file, header))
+	write(t, l, 300, true)
+	for round := range 3 {
+		again, seqs, ended, dropped, err := replay(t, file)
+		if err != nil || ended || dropped != 0 || !slices.Equal(seqs, upTo(100, 300+round)) {
+			t.Fatalf("replay: %d records, ended %t, %d dropped, %v", len(seqs), ended, dropped, err)
+		}
+		if again.Header != header {
+			t.Errorf("the header is %+v, want %+v", again.Header, header)
+		}
+		write(t, again, 1, true)
+	}
+}
+
+func TestLog_AnEndIsTheLast(t *testing.T) {
+	file := new(powercut.File)
+	l := must(Create(file, header))
+	write(t, l, 3, true)
+	if err := l.Append(&Record{End: true}); err != nil {
+		t.Fatal(err)
+	}
+	l, seqs, ended, _, err := replay(t, file)
+	if err != nil || !ended || len(seqs) != 3 || l.Next() != 104 {
+		t.Errorf("%d records, ended %t, next %d, %v; want 3, ended, next 104", len(seqs), ended, l.Next(), err)
+	}
+}
+
+func TestLog_AFileUsedAgainHoldsNothingOfBefore(t *testing.T) {
+	file := new(powercut.File)
+	write(t, must(Create(file, header)), 200, true)
+	for n := range 20 {
+		l := must(Create(file, Header{Store: header.Store, Epoch: 9, First: 100}))
+		write(t, l, n, true)
+		_, seqs, _, dropped, err := replay(t, file)
+		if err != nil || dropped != 0 || !slices.Equal(seqs, upTo(100, n)) {
+			t.Fatalf("%d records, %d dropped, %v; want %d", len(seqs), dropped, err, n)
+		}
+	}
+}
+
+// Each synced record survives, those behind are there without a gap, and what is written
+// then stays, whatever another crash leaves.
+func TestLog_ACrashTakesOnlyWhatWasNotSynced(t *testing.T) {
+	for seed := range uint64(2000) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		file := new(powercut.File)
+		l := must(Create(file, header))
+		next := uint64(100)
+		for range 4 {
+			durable, relaxed := next, random.IntN(2) == 0
+			for range random.IntN(30) {
+				write(t, l, 1, !relaxed)
+				if next++; !relaxed {
+					durable = next
+				}
+			}
+			file = file.Cut(random)
+			again, seqs, _, _, err := replay(t, file)
+			if err != nil || again.Next() < durable || again.Next() > next || !slices.Equal(seqs, upTo(100, int(again.Next()-100))) {
+				t.Fatalf("seed %d: %d records and %v, want those up to %d", seed, len(seqs), err, durable)
+			}
+			l, next = again, again.Next()
+		}
+	}
+}
+
+func TestLog_DamageInTheMiddleIsNamed(t *testing.T) {
+	file := new(powercut.File)
+	l := must(Create(file, header))
+	write(t, l, 50, true)
+	last := l.at
+	write(t, l, 1, true)
+	whole := bytes.Clone(file.Data)
+	for bit := range int(last) * 8 {
+		if at := bit / 8; at >= headerSize && at < blockSize {
+			continue
+		}
+		file.Data = bytes.Clone(whole)
+		file.Data[bit/8] ^= 1 << (bit % 8)
+		_, seqs, _, _, err := replay(t, file)
+		switch {
+		case errors.Is(err, ErrDamaged):
+		case err == nil && slices.Equal(seqs, upTo(100, 51)): // It was padding.
+		default:
+			t.Fatalf("bit %d: %d records, %v; want ErrDamaged", bit, len(seqs), err)
+		}
+	}
+}
+
+func TestLog_AnAppendThatFailsIsNotThere(t *testing.T) {
+	full := errors.New("no space left")
+	for _, written := range []int{0, 1, 20, 48, 60} {
+		file := new(failing)
+		l := must(Create(file, header))
+		write(t, l, 3, true)
+		file.write = func(data []byte) (int, error) {
+			if len(data) == 8 {
+				return 8, nil // It is taken back.
+			}
+			return min(written, len(data)), full
+		}
+		if err := l.Append(&Record{Body: body(1)}); !errors.Is(err, full) || errors.Is(err, ErrStuck) {
+			t.Fatalf("Append returned %v, want %v", err, full)
+		}
+		file.write = nil
+		write(t, l, 2, true)
+		if _, seqs, _, _, err := replay(t, file); err != nil || len(seqs) != 5 {
+			t.Errorf("after a write of %d bytes: %d records, %v; want 5", written, len(seqs), err)
+		}
+	}
+}
+
+func TestLog_AnAppendOfUnknownFateIsStuck(t *testing.T) {
+	full := errors.New("no space left")
+	file := new(failing)
+	l := must(Create(file, header))
+	file.write = func(data []byte) (int, error) {
+		if len(data) == 8 {
+			return 0, full
+		}
+		return len(data), full
+	}
+	if err := l.Append(&Record{Body: body(1)}); !errors.Is(err, ErrStuck) {
+		t.Errorf("Append returned %v, want ErrStuck", err)
+	}
+}
+
+func TestOpen_WhatIsNoLogIsNamed(t *testing.T) {
+	whole := new(powercut.File)
+	must(Create(whole, header))
+	for name, c := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"empty":  {nil, ErrEmpty},
+		"zeros":  {make([]byte, 5000), ErrEmpty},
+		"short":  {whole.Data[:40], ErrEmpty},
+		"text":   {bytes.Repeat([]byte("no log "), 100), ErrDamaged},
+		"header": {append(bytes.Clone(whole.Data[:60]), 1, 2, 3, 4), ErrDamaged},
+	} {
+		if _, err := Open(&powercut.File{Data: c.data}); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package commitlog
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// Record is one commit.
+type Record struct {
+	Seq     uint64 // its number
+	Time    int64  // when it was made, in nanoseconds since 1970; never less than the last's
+	Version uint64 // the last version that it or an earlier one has given
+	Durable uint64 // the number of the last record known to be on the disk when it was written
+	End     bool   // it is no commit, but says that the next log goes on
+	Body    []byte
+
+	link uint32 // the sum of the record before
+}
+
+// In the file a record is its sum, its length, and what the sum is of besides, up to a
+// multiple of 8 bytes. Numbers are big-endian.
+const (
+	recordSize = 48 // without the body
+	maxRecord  = 1 << 30
+)
+
+const isEnd = 1
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encode appends r to buf, which must be empty or end at a multiple of 8 bytes.
+func (r *Record) encode(buf []byte, salt uint32) []byte {
+	begin := len(buf)
+	buf = append(buf, make([]byte, recordSize)...)
+	buf = append(buf, r.Body...)
+	h := buf[begin:]
+	binary.BigEndian.PutUint32(h[4:], uint32(len(h)))
+	binary.BigEndian.PutUint64(h[8:], r.Seq)
+	binary.BigEndian.PutUint32(h[16:], r.link)
+	if r.End {
+		h[20] = isEnd
+	}
+	binary.BigEndian.PutUint64(h[24:], uint64(r.Time))
+	binary.BigEndian.PutUint64(h[32:], r.Version)
+	binary.BigEndian.PutUint64(h[40:], r.Durable)
+	binary.BigEndian.PutUint32(h, crc32.Update(salt, castagnoli, h[4:]))
+	return append(buf, make([]byte, padding(len(h)))...)
+}
+
+func padding(length int) int { return -length & 7 }
+
+// decode returns the record that data begins with, its sum, and how many bytes it takes;
+// not ok if there is none whose sum fits. The body shares data's memory.
+func decode(data []byte, salt uint32) (r Record, sum uint32, size int64, ok bool) {
+	if len(data) < recordSize {
+		return r, 0, 0, false
+	}
+	length := int(binary.BigEndian.Uint32(data[4:]))
+	if length < recordSize || length > maxRecord || length > len(data) {
+		return r, 0, 0, false
+	}
+	sum = binary.BigEndian.Uint32(data)
+	if sum != crc32.Update(salt, castagnoli, data[4:length]) {
+		return r, 0, 0, false
+	}
+	return Record{
+		Seq:     binary.BigEndian.Uint64(data[8:]),
+		link:    binary.BigEndian.Uint32(data[16:]),
+		End:     data[20] == isEnd,
+		Time:    int64(binary.BigEndian.Uint64(data[24:])),
+		Version: binary.BigEndian.Uint64(data[32:]),
+		Durable: binary.BigEndian.Uint64(data[40:]),
+		Body:    data[recordSize:length:length],
+	}, sum, int64(length + padding(length)), true
+}

@@ -1,0 +1,90 @@
+package commitlog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Replay calls f for each record of a log that was just opened, in order. Then the log
+// goes on behind the last. It reports whether that is an End, and how many records it
+// has dropped behind one that a crash has torn: none of them was on the disk for sure.
+//
+// If a record is damaged that was on the disk, Replay returns an ErrDamaged.
+func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) {
+	data := make([]byte, l.size)
+	if n, err := l.file.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
+		return false, 0, err
+	} else if data = data[:n]; n < blockSize {
+		return false, 0, nil
+	}
+	for {
+		r, sum, size, ok := decode(l.rest(data), l.salt)
+		if !ok || r.Seq != l.next || r.link != l.link {
+			break
+		}
+		if ended {
+			return false, 0, fmt.Errorf("%w: record %d stands behind the end", ErrDamaged, r.Seq)
+		}
+		if ended = r.End; !ended {
+			if err := f(r); err != nil {
+				return false, 0, fmt.Errorf("record %d at byte %d: %w", r.Seq, l.at, err)
+			}
+		}
+		l.next, l.link = l.next+1, sum
+		l.at += size
+	}
+	dropped, durable := l.behind(l.rest(data))
+	if durable >= l.next {
+		return false, 0, fmt.Errorf("%w: record %d at byte %d is not what was written, and %d behind it are", ErrDamaged, l.next, l.at, dropped)
+	}
+	return ended, dropped, l.clear(l.rest(data))
+}
+
+// rest returns what of data stands behind the last record.
+func (l *Log) rest(data []byte) []byte { return data[min(l.at, int64(len(data))):] }
+
+// behind returns how many whole records of this log tail holds, and the last that these
+// say is on the disk.
+func (l *Log) behind(tail []byte) (n int, durable uint64) {
+	for at := 8; at+recordSize <= len(tail); at += 8 {
+		// Most of what stands there is no record: the number says so first.
+		if seq := binary.BigEndian.Uint64(tail[at+8:]); seq <= l.next || seq-l.next > uint64(len(tail)) {
+			continue
+		}
+		if r, _, _, ok := decode(tail[at:], l.salt); ok {
+			n, durable = n+1, max(durable, r.Durable)
+		}
+	}
+	return n, durable
+}
+
+// clear makes sure that tail, which is what stands behind the last record, holds no
+// record that could be taken for one of those to come.
+func (l *Log) clear(tail []byte) error {
+	changed := false
+	for at := 0; at < len(tail); at += ahead {
+		some := tail[at:min(at+ahead, len(tail))]
+		if isZero(some) {
+			continue
+		}
+		changed = true
+		if _, err := l.file.WriteAt(make([]byte, len(some)), l.at+int64(at)); err != nil {
+			return err
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return l.file.Sync()
+}
+
+func isZero(data []byte) bool {
+	for _, b := range data {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
