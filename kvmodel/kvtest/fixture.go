@@ -3,6 +3,8 @@ package kvtest
 import (
 	"bytes"
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -27,8 +29,39 @@ type fixture struct {
 func (f *fixture) open() kv.Store {
 	f.Helper()
 	s := f.maker.Open(f.TB, f.name)
-	f.Cleanup(func() { f.close(s) })
+	f.Cleanup(func() {
+		if f.maker.Abandon != nil {
+			f.survives(s)
+		}
+		f.close(s)
+	})
 	return s
+}
+
+// survives wants a crash to leave all that s holds, if it is still open.
+func (f *fixture) survives(s kv.Store) {
+	f.Helper()
+	ctx := context.Background()
+	var keys []string
+	list := func(some []string) error { keys = append(keys, some...); return nil }
+	if err := kv.PowersOf(s).Keys(ctx, "", list); err != nil {
+		return
+	}
+	ops := make([]kv.Op, len(keys))
+	for i, key := range keys {
+		ops[i] = kv.OpGet(key)
+	}
+	copied := f.maker.Open(f.TB, f.maker.Abandon(f.TB, f.name))
+	defer f.close(copied)
+	again := slices.Clone(ops)
+	if err := errors.Join(s.Do(ctx, ops), copied.Do(ctx, again)); err != nil {
+		f.Errorf("reading what a crash leaves: %v", err)
+	}
+	for i := range ops {
+		if !sameItem(ops[i].Result, again[i].Result) {
+			f.Errorf("%q holds %s, and %s after a crash", keys[i], optest.ShowItem(ops[i].Result), optest.ShowItem(again[i].Result))
+		}
+	}
 }
 
 func (f *fixture) close(s kv.Store) {

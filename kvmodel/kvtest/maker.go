@@ -23,6 +23,11 @@ type Maker struct {
 	// Kept: the data is still there after the last client has closed.
 	Kept bool
 
+	// Abandon, if not nil, copies what the open store called name has written so far, as
+	// a crash of its process would leave it, and returns the name of the copy. Every case
+	// then also holds after a crash: at its end the copy must hold what the store holds.
+	Abandon func(t testing.TB, name string) (copied string)
+
 	// Advance moves the clock used for TTLs. If it is nil, the suite waits.
 	Advance func(d time.Duration)
 
