@@ -54,7 +54,7 @@ var (
 		"kvmodel/kv":         {nil, nil},
 		"kvmodel/codec":      {nil, []string{"github.com/vmihailenco/msgpack/v5"}},
 		"kvmodel/memkv":      {[]string{"kvmodel/kv"}, nil},
-		"kvmodel/boltkv":     {[]string{"kvmodel/kv"}, []string{"go.etcd.io/bbolt"}},
+		"kvmodel/boltkv":     {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire"}, []string{"go.etcd.io/bbolt"}},
 		"kvmodel/memcachekv": {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/bradfitz/gomemcache"}},
 		"kvmodel/rediskv":    {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/redis/rueidis"}},
 		"kvmodel/nearkv":     {[]string{"kvmodel/kv"}, nil},

@@ -29,12 +29,14 @@ func run(ops []kv.Op, in space) {
 
 func apply(op *kv.Op, in space) kv.Result {
 	it, ok := in.get(op.Key)
-	switch op.Kind {
-	case kv.Get:
+	switch {
+	case op.Kind == kv.Get:
 		return read(it, ok)
-	case kv.Increment:
+	case it.damaged != nil && (op.Kind == kv.Increment || op.Kind == kv.Append):
+		return kv.Result{Err: it.damaged}
+	case op.Kind == kv.Increment:
 		return increment(op, it, ok, in)
-	case kv.Append:
+	case op.Kind == kv.Append:
 		return kv.Result{Err: extend(op, it, ok, in)}
 	}
 	if err := mayChange(op, it, ok); err != nil {
@@ -51,6 +53,9 @@ func apply(op *kv.Op, in space) kv.Result {
 func read(it item, ok bool) kv.Result {
 	if !ok {
 		return kv.Result{Err: kv.ErrNotFound}
+	}
+	if it.damaged != nil {
+		return kv.Result{Err: it.damaged, Version: it.version}
 	}
 	return kv.Result{Value: append([]byte{}, it.value...), Version: it.version}
 }

@@ -1,20 +1,27 @@
-// Package boltkv is the embedded store: one bbolt file, no server. It is the
+// Package boltkv is the embedded store: one file, no server. It is the
 // default for everything built on kvmodel.
 //
 // [Open] returns a [Store]. Trips that only read run side by side, each on one
-// snapshot of the file. Trips that write share commits: those that arrive while
+// snapshot of the store. Trips that write share commits: those that arrive while
 // a commit runs make up the next one, and a lone writer never waits. By default
 // a write is on disk before it is answered; [Durability] names the weaker
 // choices. [Compact] rewrites a file without its unused space.
+//
+// A commit is appended to a log beside the file, and stays in memory until it is
+// moved, with many others, to the tree in the file, which is one of bbolt. A store
+// that is closed has no log.
 //
 // Caveats:
 //
 //   - One process uses a file at a time; a second one gets [ErrInUse].
 //   - A file never shrinks by itself, but its free space is reused.
-//   - A store whose file turns out to be damaged stops: every later op is
-//     unavailable, wrapping [ErrDamaged], until the file is opened again. A
-//     store also stops after a commit that may or may not be on disk; the
-//     writes of that commit are unclear.
+//   - The file of a store that is open, or was not closed, is nothing without its logs.
+//   - Each item has a sum. One that is damaged is an ErrCorrupt with its key, and the
+//     others are served. All are looked at once a day, a megabyte a second, so that
+//     [Stats] tells of damage before someone reads it.
+//   - A store stops after a commit that may or may not be on disk: the writes of that
+//     commit are unclear, and every later op is unavailable until the file is opened
+//     again.
 package boltkv
 
 import (
@@ -28,6 +35,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -50,12 +59,16 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store is a kv.Store in a bbolt file. The file holds every write the store has
+// Store is a kv.Store in a file. The file and its logs hold every write the store has
 // answered, each of them whole.
 type Store struct {
-	db   *bolt.DB
-	path string
-	opts Options
+	db     *bolt.DB
+	path   string
+	opts   Options
+	disk   disk
+	limits limits
+	id     [16]byte
+	old    atomic.Uint64 // as in state
 
 	turn    chan *batch   // offers the open batch to one writer after another
 	back    chan struct{} // the writer hands the batch back
@@ -65,19 +78,51 @@ type Store struct {
 
 	failed  atomic.Pointer[failure] // if not nil, why every op is refused
 	version uint64                  // the last one given; the holder of the batch owns it
-	commit  func(*bolt.Tx) error    // tests make it fail
 
-	commits, trips, ops, swept atomic.Uint64
+	// The committer's.
+	log      *commitlog.Log    // of filling
+	changes  map[string][]byte // of the batch
+	body     []byte            // room for a record
+	lastTime int64             // of a record
+	used     time.Time         // when the last commit was made
+	durable  atomic.Uint64     // the last record known to be on the disk
+
+	mu      sync.RWMutex // for what readers see; never held while the disk is asked
+	filling *table       // what the commits of log have done
+	moving  *table       // what is being moved to the tree; nil if nothing is
+	ended   *commitlog.Log
+	attempt chan struct{} // closed when the mover has tried
+
+	// The mover's.
+	upgraded []byte // up to where items have sums
+	scrub    scrub
+
+	woken      chan struct{}
+	moverEnded chan struct{}
+	trouble    atomic.Pointer[error] // why the mover has failed; nil if it has not
+	commitTree func(*bolt.Tx) error  // tests make it fail
+
+	commits, trips, ops, swept, aside, lost atomic.Uint64
+	slowed                                  atomic.Int64
+	scrubbed                                atomic.Pointer[Scrub]
 }
 
 var _ kv.Store = (*Store)(nil)
 
 // Stats is what a Store has done since it was opened.
 type Stats struct {
-	Commits uint64 // transactions written to the file
+	Commits uint64 // records appended to the log
 	Trips   uint64 // calls of Atomic, and of Do with writes, that got their turn
 	Ops     uint64 // operations in them
 	Swept   uint64 // expired items removed
+	Aside   uint64 // items kept in another place, since their page of the file is damaged
+	Lost    uint64 // commits that a crash of the machine had taken when the store was opened
+
+	Slowed  time.Duration // how long writers were held up since the log filled too fast
+	Unmoved int64         // bytes that are in the log and in memory, and not in the tree yet
+	Trouble error         // why they cannot be moved there; nil: nothing is wrong
+
+	Scrub Scrub // what was last found in the file
 }
 
 // Do carries out ops: on one snapshot if they only read, otherwise in order and
@@ -108,12 +153,29 @@ func (s *Store) Powers() kv.Powers {
 
 // Stats returns the counts so far.
 func (s *Store) Stats() Stats {
-	return Stats{
+	st := Stats{
 		Commits: s.commits.Load(),
 		Trips:   s.trips.Load(),
 		Ops:     s.ops.Load(),
 		Swept:   s.swept.Load(),
+		Aside:   s.aside.Load(),
+		Lost:    s.lost.Load(),
+		Slowed:  time.Duration(s.slowed.Load()),
 	}
+	if err := s.trouble.Load(); err != nil {
+		st.Trouble = *err
+	}
+	if found := s.scrubbed.Load(); found != nil {
+		st.Scrub = *found
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, t := range []*table{s.filling, s.moving} {
+		if t != nil {
+			st.Unmoved += int64(t.bytes)
+		}
+	}
+	return st
 }
 
 func writes(ops []kv.Op) bool {
@@ -133,11 +195,64 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 		return fail
 	}
 	return s.try(func() error {
+		missing, tx, err := s.readTables(ops)
+		if tx == nil {
+			return err
+		}
+		t := s.tree(tx)
+		for _, i := range missing {
+			ops[i].Result = s.answer(t.get([]byte(ops[i].Key)))
+		}
+		return tx.Rollback()
+	})
+}
+
+// readTables reads from the tables what they have of ops, which only read. The rest is in
+// the transaction of the tree that it returns, if there is any.
+func (s *Store) readTables(ops []kv.Op) (missing []int, tx *bolt.Tx, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for i := range ops {
+		op := &ops[i]
+		if op.Result.Err != nil {
+			continue
+		}
+		buf, ok := s.filling.get(op.Key)
+		if !ok {
+			buf, ok = s.moving.get(op.Key)
+		}
+		if !ok {
+			missing = append(missing, i)
+			continue
+		}
+		op.Result = s.answer(held(op.Key, buf))
+	}
+	if len(missing) > 0 {
+		tx, err = s.db.Begin(false)
+	}
+	return missing, tx, err
+}
+
+// answer returns the answer to a get of it.
+func (s *Store) answer(it item, ok bool) kv.Result {
+	return read(it, ok && (it.expires == 0 || it.expires > s.now()))
+}
+
+func (s *Store) now() int64 { return s.opts.Now().UnixNano() }
+
+// view runs f on the tree. The failure is an ErrCorrupt if f has met a damaged page.
+func (s *Store) view(f func(*tree)) *failure {
+	var broken error
+	fail := s.try(func() error {
 		return s.db.View(func(tx *bolt.Tx) error {
-			run(ops, s.live(tx))
+			broken = onPage(func() { f(s.tree(tx)) })
 			return nil
 		})
 	})
+	if fail == nil && broken != nil {
+		return &failure{codec.ErrCorrupt, fmt.Errorf("%s: %w", s.path, broken)}
+	}
+	return fail
 }
 
 // run carries out ops in a transaction that other callers share.
@@ -182,30 +297,55 @@ func (s *Store) closer() func() error {
 	return sync.OnceValue(func() error {
 		close(s.closing)
 		<-s.stopped
-		damaged := s.failed.Load()
-		s.failed.CompareAndSwap(nil, errClosed)
-		if damaged == nil {
-			return s.closeFile()
+		<-s.moverEnded
+		stopped := s.failed.Load()
+		if stopped == nil {
+			return s.end()
 		}
 		// If bbolt panicked with a lock held, closing the file never returns.
 		done := make(chan error, 1)
-		go func() { done <- s.closeFile() }()
+		go func() { done <- s.closeFiles() }()
 		select {
 		case err := <-done:
 			return err
 		case <-time.After(time.Second):
-			return fmt.Errorf("boltkv: close %s: the file stays locked until this process ends: %w", s.path, damaged.cause)
+			return fmt.Errorf("boltkv: close %s: the file stays locked until this process ends: %w", s.path, stopped.cause)
 		}
 	})
 }
 
-func (s *Store) closeFile() error {
-	var unsynced error
-	if s.opts.Durability != Synced {
-		unsynced = s.db.Sync()
+// end moves what the logs hold to the tree, and then ends them and closes the file.
+func (s *Store) end() error {
+	err := s.empty()
+	s.failed.CompareAndSwap(nil, errClosed)
+	if err == nil {
+		err = s.removeLogs()
+	} else {
+		err = fmt.Errorf("its log keeps what is not in it yet: %w", err)
 	}
-	if err := errors.Join(unsynced, s.db.Close()); err != nil {
+	if err := errors.Join(err, s.closeFiles()); err != nil {
 		return fmt.Errorf("boltkv: close %s: %w", s.path, err)
 	}
 	return nil
+}
+
+// empty moves all tables to the tree, which says then that there is no log.
+func (s *Store) empty() error {
+	if s.moving != nil {
+		if err := s.moveTable(s.moving, s.ended, func(st *state) { st.epoch = s.log.Epoch }); err != nil {
+			return err
+		}
+	}
+	return s.moveTable(s.filling, s.log, func(st *state) { st.open = false })
+}
+
+// closeFiles closes the file and the logs.
+func (s *Store) closeFiles() error {
+	var errs []error
+	for _, log := range []*commitlog.Log{s.ended, s.log} {
+		if log != nil {
+			errs = append(errs, log.Close())
+		}
+	}
+	return errors.Join(append(errs, s.db.Close())...)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,8 +38,9 @@ func childCommand(name, path string) *exec.Cmd {
 	return cmd
 }
 
+// writeForEver writes to a store that moves what it holds to the tree all the time.
 func writeForEver(path string) error {
-	s, err := boltkv.Open(path, boltkv.Options{})
+	s, err := boltkv.OpenQuick(path, boltkv.Options{}, new(atomic.Int64))
 	if err != nil {
 		return err
 	}

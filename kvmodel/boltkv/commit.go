@@ -6,26 +6,22 @@ import (
 	"runtime"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
 const (
-	maxTurns  = 1000     // that share a commit
-	maxBytes  = 16 << 20 // of values in a commit; beyond it no one gets a turn
-	tickEvery = time.Second
-	sweepTick = 1000 // expired items that a tick removes at most
-	sweepTurn = 2    // and by a commit per turn: more than a turn of one op adds
+	maxTurns = 1000     // that share a commit
+	maxBytes = 16 << 20 // of values in a commit; beyond it no one gets a turn
+
+	keptRoom = 1 << 20 // for a record, kept for the next
 )
 
-// batch is a transaction on its way to its commit. Each writer gets it for a
-// turn, on the writer's own goroutine, so no goroutine ever touches another
-// caller's data. Writers answer their callers when done is closed.
+// batch is a commit on its way. Each writer gets it for a turn, on the writer's own
+// goroutine, so no goroutine ever touches another caller's data. Writers answer their
+// callers when done is closed.
 type batch struct {
 	turns int
 	in    *live // nil before the first turn
-	tx    *bolt.Tx
-
-	committing bool
 
 	done chan struct{}
 	fail *failure // valid once done is closed
@@ -78,36 +74,36 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 	}
 }
 
-// begin gives b a transaction if it has none yet.
+// begin gives b something to see if it has nothing yet.
 func (s *Store) begin(b *batch) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
-	if b.tx != nil {
+	if b.in != nil {
 		return nil
 	}
-	return s.try(func() (err error) {
-		if b.tx, err = s.db.Begin(true); err == nil {
-			b.in = s.live(b.tx)
-		}
-		return err
-	})
+	b.in = &live{base: s.look(), changes: s.changes}
+	return nil
 }
 
 // commitBatches is the committer: it offers a batch to the writers, commits it,
 // and offers the next.
 func (s *Store) commitBatches() {
 	defer close(s.stopped)
-	tick := time.NewTicker(tickEvery)
+	tick := time.NewTicker(s.limits.tick)
 	defer tick.Stop()
 	for {
+		if !s.brake() {
+			return
+		}
 		b := &batch{done: make(chan struct{})}
 		select {
 		case s.turn <- b:
 			<-s.back
 			s.gather(b)
 		case <-tick.C:
-			s.tick(b)
+			s.tick()
+			continue
 		case <-s.closing:
 			return
 		}
@@ -131,90 +127,102 @@ func (s *Store) gather(b *batch) {
 	}
 }
 
-// finish commits what b holds, together with the removal of some expired items.
+// finish commits what b holds.
 func (s *Store) finish(b *batch) *failure {
-	if b.tx == nil {
+	if b.in == nil {
 		return s.failed.Load()
 	}
-	var fail *failure
-	broken := s.guard(func() { fail = s.settle(b) })
-	if broken == nil {
-		return fail
-	}
-	// A rollback releases bbolt's lock, if it still can.
-	_ = s.guard(func() { _ = b.tx.Rollback() })
-	if b.committing {
-		return unclear(broken.cause)
-	}
-	return broken
-}
-
-func (s *Store) settle(b *batch) *failure {
+	defer clear(s.changes)
 	if fail := s.failed.Load(); fail != nil {
-		_ = b.tx.Rollback()
 		return fail
 	}
-	b.in.sweep(sweepTurn * b.turns)
-	if !b.in.changed {
-		_ = b.tx.Rollback()
+	if len(b.in.changes) == 0 {
 		return nil
 	}
-	if err := b.in.items.SetSequence(s.version); err != nil {
-		_ = b.tx.Rollback()
-		return unavailable(err)
+	return s.commit(b.in.changes)
+}
+
+// commit appends changes to the log, syncs it if the store is to, and lets the readers
+// see them.
+func (s *Store) commit(changes map[string][]byte) *failure {
+	if fail := s.full(); fail != nil {
+		return fail
 	}
-	b.committing = true
-	id := b.tx.ID()
-	if err := s.commit(b.tx); err != nil {
-		return s.afterFailed(id, err)
+	if cap(s.body) > keptRoom {
+		s.body = nil
 	}
+	s.body = encodeChanges(s.body[:0], changes)
+	s.lastTime = max(s.lastTime, time.Now().UnixNano())
+	r := commitlog.Record{Time: s.lastTime, Version: s.version, Durable: s.durable.Load(), Body: s.body}
+	if fail := s.appended(s.log.Append(&r)); fail != nil {
+		return fail
+	}
+	if s.opts.Durability == Synced {
+		if fail := s.sync(s.log, r.Seq); fail != nil {
+			return fail
+		}
+	}
+	s.mu.Lock()
+	s.filling.add(changes, r.Seq, r.Version)
+	s.mu.Unlock()
 	s.commits.Add(1)
-	s.swept.Add(uint64(b.in.swept))
+	s.used = time.Now()
+	if s.load() >= s.limits.turn {
+		s.note(s.turnLog())
+	}
 	return nil
 }
 
-// afterFailed returns what became of a transaction whose commit failed. bbolt
-// writes the data, syncs it, writes the header that makes the data valid, and
-// syncs that. If the header does not show the transaction, it was not carried
-// out. If it does, only the last sync failed, and no one knows what is on disk.
-// Another commit could then overwrite data that the header on disk still refers
-// to, so the store stops.
-func (s *Store) afterFailed(id int, cause error) *failure {
-	cause = fmt.Errorf("commit %s: %w", s.path, cause)
-	shows := true
-	err := s.db.View(func(tx *bolt.Tx) error {
-		shows = tx.ID() >= id
+// appended returns what an append that ended with err means.
+func (s *Store) appended(err error) *failure {
+	if err == nil {
 		return nil
-	})
-	if err == nil && !shows {
-		return unavailable(cause)
 	}
-	s.stop(cause)
-	return unclear(cause)
+	err = fmt.Errorf("append to %s: %w", s.logPath(s.log.Epoch), err)
+	if !isStuck(err) {
+		return unavailable(err)
+	}
+	s.stop(err)
+	return unclear(err)
 }
 
-// tick does what is due every second.
-func (s *Store) tick(b *batch) {
+// sync makes sure that the records of log up to last are on the disk. If that fails, no
+// one knows which are, and the store stops.
+func (s *Store) sync(log *commitlog.Log, last uint64) *failure {
+	if err := log.Sync(); err != nil {
+		err = fmt.Errorf("sync %s: %w", s.logPath(log.Epoch), err)
+		s.stop(err)
+		return unclear(err)
+	}
+	for known := s.durable.Load(); known < last && !s.durable.CompareAndSwap(known, last); {
+		known = s.durable.Load()
+	}
+	return nil
+}
+
+// tick does what may be due now and then.
+func (s *Store) tick() {
+	if s.failed.Load() != nil {
+		return
+	}
 	if s.opts.Durability == Periodic {
 		s.syncPeriodically()
 	}
-	if s.failed.Load() == nil && s.expiryIsDue() && s.begin(b) == nil {
-		_ = s.guard(func() { b.in.sweep(sweepTick) })
+	idle := time.Since(s.used) >= s.limits.idle
+	if s.load() >= s.limits.turn || idle && !s.filling.isEmpty() {
+		s.note(s.turnLog())
 	}
+	s.wake()
 }
 
+// syncPeriodically makes sure that all records are on the disk, the older first.
 func (s *Store) syncPeriodically() {
-	if err := s.db.Sync(); err != nil {
-		s.stop(fmt.Errorf("sync %s: %w", s.path, err))
+	last := s.log.Next() - 1
+	if last <= s.durable.Load() {
+		return
 	}
-}
-
-func (s *Store) expiryIsDue() (due bool) {
-	_ = s.guard(func() {
-		_ = s.db.View(func(tx *bolt.Tx) error {
-			due = s.live(tx).due() != nil
-			return nil
-		})
-	})
-	return due
+	if s.isMoving() && s.sync(s.ended, s.log.First-1) != nil {
+		return
+	}
+	s.sync(s.log, last)
 }

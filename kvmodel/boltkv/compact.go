@@ -41,7 +41,11 @@ func compact(path string) (done Compaction, err error) {
 	if err != nil {
 		return done, err
 	}
-	src, err := openFile(path, Synced)
+	// What its log holds belongs into the copy.
+	if err := emptyLog(path); err != nil {
+		return done, err
+	}
+	src, err := openFile(path)
 	if err != nil {
 		return done, err
 	}
@@ -100,11 +104,32 @@ func copyItems(src *bolt.DB, path string) (err error) {
 			err = fmt.Errorf("%w: %v", ErrDamaged, p)
 		}
 	}()
-	if err := src.View(func(tx *bolt.Tx) error { _, err := check(tx); return err }); err != nil {
+	if err := src.View(isClosed); err != nil {
 		return err
 	}
 	if err := bolt.Compact(dst, src, compactTx); err != nil {
 		return err
 	}
 	return dst.Sync()
+}
+
+// isClosed returns nil if the file is one of ours, and has no log.
+func isClosed(tx *bolt.Tx) error {
+	if _, err := isOlder(tx); err != nil {
+		return err
+	}
+	st, err := stateOf(tx)
+	if err == nil && st.open {
+		err = ErrInUse
+	}
+	return err
+}
+
+// emptyLog makes sure that the file at path has no log.
+func emptyLog(path string) error {
+	s, err := openWith(path, Options{}, nil)
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }

@@ -12,15 +12,15 @@ const (
 	// loses nothing.
 	Synced Durability = iota
 
-	// Periodic: the file is synced once a second. A crash of the machine loses
-	// the writes of the last second or, because parts of the file reach the disk
-	// in any order, leaves a file that cannot be opened. For data that can be
-	// created again.
+	// Periodic: what was written is on disk a second later. A crash of the machine
+	// can take the writes of the last second; what is left is what the store held
+	// at some moment before it.
 	Periodic
 
-	// Unsynced: the operating system decides when to write the file, and Close
-	// syncs it. A crash of the machine does what it does to a Periodic file, to
-	// the writes of the last half minute or so. For tests and imports.
+	// Unsynced: the operating system decides when to write, and so does the store
+	// when it moves what its log holds to its file, and Close. A crash of the machine
+	// can take the writes of the last half minute or so; what is left is what the
+	// store held at some moment before it.
 	Unsynced
 )
 

@@ -1,9 +1,10 @@
 package boltkv_test
 
 import (
-	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,48 +45,54 @@ func fillExpiring(t *testing.T, s kv.Store, n int) {
 	}
 }
 
-func TestStore_Sweep_IdleStoreGetsRidOfWhatHasExpired(t *testing.T) {
-	clock := newClock()
-	s := open(t, boltkv.Options{Now: clock.Now})
-	fillExpiring(t, s, 100)
-	one(t, s, kv.OpSet("for-ever", nil))
-	clock.Advance(time.Minute)
-	for range 1200 {
-		if s.Stats().Swept == 100 {
-			break
+// quick returns a store that moves what it holds to the tree as soon as it rests, and
+// a count of the transactions of the tree.
+func quick(t testing.TB, path string, clock *clock) (*boltkv.Store, *atomic.Int64) {
+	t.Helper()
+	transactions := new(atomic.Int64)
+	s := must(boltkv.OpenQuick(path, boltkv.Options{Now: clock.Now}, transactions))
+	t.Cleanup(func() { check(s.Close()) })
+	return s, transactions
+}
+
+// rests waits until the tree has all that s holds.
+func rests(t testing.TB, s *boltkv.Store) { until(t, func() bool { return s.Stats().Unmoved == 0 }) }
+
+func until(t testing.TB, done func() bool) {
+	t.Helper()
+	for began := time.Now(); !done(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("it takes more than a minute")
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	before := s.Stats()
-	if before.Swept != 100 {
-		t.Errorf("%d of 100 expired items are removed after a minute", before.Swept)
-	}
-	one(t, s, kv.OpGet("for-ever"))
-	time.Sleep(1500 * time.Millisecond)
-	if after := s.Stats(); after != before {
-		t.Errorf("with nothing to do it went from %+v to %+v", before, after)
 	}
 }
 
-func TestStore_Sweep_OneCommitRemovesFewItems(t *testing.T) {
+func TestStore_Sweep_IdleStoreGetsRidOfWhatHasExpired(t *testing.T) {
 	clock := newClock()
-	s := open(t, boltkv.Options{Now: clock.Now})
+	s, transactions := quick(t, filepath.Join(t.TempDir(), "store.db"), clock)
 	fillExpiring(t, s, 5000)
+	one(t, s, kv.OpSet("for-ever", nil))
+	rests(t, s)
+	before := transactions.Load()
 	clock.Advance(time.Minute)
-	before := s.Stats()
-	one(t, s, kv.OpSet("k", nil))
-	after := s.Stats()
-	// A tick may have run in between.
-	if n, most := after.Swept-before.Swept, 1000*(after.Commits-before.Commits); n == 0 || n > most {
-		t.Errorf("%d items went in %d commits, want some and at most %d", n, after.Commits-before.Commits, most)
+	until(t, func() bool { return s.Stats().Swept == 5000 })
+	if n := transactions.Load() - before; n < 5 {
+		t.Errorf("5000 items went in %d transactions, want 1000 in each at most", n)
 	}
+	one(t, s, kv.OpGet("for-ever"))
 	wantGone(t, s, "k4999")
+	rested := transactions.Load()
+	time.Sleep(100 * time.Millisecond)
+	if n := transactions.Load() - rested; n > 0 {
+		t.Errorf("with nothing to do it made %d transactions", n)
+	}
 }
 
 func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 	clock := newClock()
-	s := open(t, boltkv.Options{Now: clock.Now})
+	s, _ := quick(t, filepath.Join(t.TempDir(), "store.db"), clock)
 	fillExpiring(t, s, 6)
+	rests(t, s)
 	one(t, s, kv.OpSet("k0", []byte("kept")))
 	one(t, s, kv.OpSet("k1", []byte("kept")).For(time.Hour))
 	one(t, s, kv.OpDelete("k2"))
@@ -96,21 +103,16 @@ func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 		return nil
 	}))
 	one(t, s, kv.OpAppend("k4", []byte("w")))
+	rests(t, s)
 	clock.Advance(time.Minute)
-	// Each write removes up to two expired items.
-	for range 10 {
-		one(t, s, kv.OpSet("other", nil))
-	}
-	if got := s.Stats().Swept; got != 2 {
-		t.Errorf("%d items were removed, want k4 and k5", got)
-	}
+	until(t, func() bool { return s.Stats().Swept == 2 })
 	for _, key := range []string{"k0", "k1", "k2", "k3"} {
 		if got := string(one(t, s, kv.OpGet(key)).Value); got != "kept" {
 			t.Errorf("%s holds %q", key, got)
 		}
 	}
-	_, err := kv.One(context.Background(), s, kv.OpGet("k4"))
-	wantErr(t, err, kv.ErrNotFound)
+	wantGone(t, s, "k4")
+	wantGone(t, s, "k5")
 }
 
 func TestStore_Sweep_StrayEntryOfTheIndexHarmsNoItem(t *testing.T) {
@@ -120,10 +122,7 @@ func TestStore_Sweep_StrayEntryOfTheIndexHarmsNoItem(t *testing.T) {
 		return tx.Bucket([]byte("expiry")).Put(append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, benchKey(0)...), nil)
 	}))
 	check(db.Close())
-	s := openAt(t, path, boltkv.Options{})
-	one(t, s, kv.OpSet("other", nil))
-	if got := s.Stats().Swept; got != 1 {
-		t.Errorf("%d entries were removed, want 1", got)
-	}
+	s, _ := quick(t, path, newClock())
+	until(t, func() bool { return s.Stats().Swept == 1 })
 	one(t, s, kv.OpGet(benchKey(0)))
 }

@@ -8,7 +8,7 @@ import (
 
 // failure is why a trip has no answers.
 type failure struct {
-	sentinel error // kv.ErrUnavailable or kv.ErrUnclear
+	sentinel error // kv.ErrUnavailable or kv.ErrUnclear; of a listing, codec.ErrCorrupt
 	cause    error
 }
 

@@ -7,26 +7,55 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var errDisk = errors.New("the disk says no")
 
-// open returns a store that commits by calling commit.
-func open(t *testing.T, commit func(*bolt.Tx) error) *Store {
+// failing is a disk whose files write and sync as a test wants.
+type failing struct {
+	osDisk
+	write func(data []byte) (n int, err error) // nil: all is well
+	sync  func() error
+}
+
+func (d *failing) open(path string, makes bool) (commitlog.File, error) {
+	file, err := d.osDisk.open(path, makes)
+	return failingFile{file, d}, err
+}
+
+type failingFile struct {
+	commitlog.File
+	disk *failing
+}
+
+func (f failingFile) WriteAt(data []byte, at int64) (int, error) {
+	if f.disk.write == nil {
+		return f.File.WriteAt(data, at)
+	}
+	n, err := f.disk.write(data)
+	if m, wrong := f.File.WriteAt(data[:n], at); wrong != nil {
+		return m, wrong
+	}
+	return n, err
+}
+
+func (f failingFile) Sync() error {
+	if f.disk.sync != nil {
+		return f.disk.sync()
+	}
+	return f.File.Sync()
+}
+
+// openOn returns a store whose logs are on disk.
+func openOn(t *testing.T, disk disk) *Store {
 	t.Helper()
-	s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{})
+	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.disk = disk })
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s.commit = commit
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -38,14 +67,14 @@ func wantErr(t *testing.T, err error, want, not error) {
 }
 
 func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
-	fails := true
-	s := open(t, func(tx *bolt.Tx) error {
-		if !fails {
-			return tx.Commit()
+	disk := new(failing)
+	s := openOn(t, disk)
+	disk.write = func(data []byte) (int, error) {
+		if len(data) == 8 {
+			return 8, nil
 		}
-		// As bbolt does when it cannot write or sync its data.
-		return errors.Join(errDisk, tx.Rollback())
-	})
+		return len(data) / 2, errDisk
+	}
 	ops := []kv.Op{
 		kv.OpSet("a", nil), kv.OpAdd("a", nil), kv.OpGet("a"), kv.OpDelete("b"), kv.OpSet("", nil),
 	}
@@ -64,7 +93,7 @@ func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
 	})
 	wantErr(t, err, kv.ErrUnavailable, own)
 
-	fails = false
+	disk.write = nil
 	for _, key := range []string{"a", "b"} {
 		if _, err := kv.One(t.Context(), s, kv.OpAdd(key, nil)); err != nil {
 			t.Errorf("a write after the failure: %v", err)
@@ -73,10 +102,9 @@ func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
 }
 
 func TestStore_Do_CommitOfUnknownFateIsUnclearAndTheLast(t *testing.T) {
-	s := open(t, func(tx *bolt.Tx) error {
-		// As bbolt does when only the last sync fails.
-		return errors.Join(tx.Commit(), errDisk)
-	})
+	disk := new(failing)
+	s := openOn(t, disk)
+	disk.sync = func() error { return errDisk }
 	ops := []kv.Op{kv.OpSet("a", nil), kv.OpAdd("a", nil), kv.OpGet("a")}
 	wantErr(t, s.Do(t.Context(), ops), kv.ErrUnclear, kv.ErrUnavailable)
 	wantErr(t, ops[1].Err(), kv.ErrUnclear, kv.ErrExists)
@@ -89,21 +117,15 @@ func TestStore_Do_CommitOfUnknownFateIsUnclearAndTheLast(t *testing.T) {
 	wantErr(t, s.atomic(t.Context(), func(kv.Store) error { return nil }), kv.ErrUnavailable, nil)
 }
 
-func TestStore_Do_PanicInACommitStopsTheStoreAndNotTheProgram(t *testing.T) {
-	s := open(t, func(*bolt.Tx) error { panic("assertion failed: page 7") })
-	_, err := kv.One(t.Context(), s, kv.OpSet("a", nil))
-	wantErr(t, err, kv.ErrUnclear, kv.ErrUnavailable)
-	_, err = kv.One(t.Context(), s, kv.OpGet("a"))
-	wantErr(t, err, ErrDamaged, kv.ErrNotFound)
-}
-
 func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 	committing, goOn := make(chan struct{}, 9), make(chan struct{})
-	s := open(t, func(tx *bolt.Tx) error {
+	disk := new(failing)
+	s := openOn(t, disk)
+	disk.sync = func() error {
 		committing <- struct{}{}
 		<-goOn
-		return tx.Commit()
-	})
+		return nil
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-committing
@@ -128,7 +150,9 @@ func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 }
 
 func TestStore_Atomic_ErrorThatRestsOnAFailedCommitIsNotGiven(t *testing.T) {
-	s := open(t, func(tx *bolt.Tx) error { return errors.Join(errDisk, tx.Rollback()) })
+	disk := new(failing)
+	s := openOn(t, disk)
+	disk.write = func(data []byte) (int, error) { return 0, errDisk }
 	taken := errors.New("taken")
 	setting := make(chan struct{})
 	first := make(chan error, 1)

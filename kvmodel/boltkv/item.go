@@ -2,34 +2,89 @@ package boltkv
 
 import (
 	"encoding/binary"
+	"fmt"
+	"hash/crc32"
 
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is what a key holds. In the file it is 8 bytes of version, 8 bytes of
-// expiry and the value; numbers are big-endian.
+// item is what a key holds. In the log, in the tables and in the tree it is a mark, 8
+// bytes of version, 8 bytes of expiry, a sum of 4 bytes and the value; numbers are
+// big-endian. The sum is of the key and of all the rest.
+//
+// Format 1 of the file had no mark and no sum. Such items stay until they are written
+// again, or the upgrade of the file has come to them.
 type item struct {
 	value   []byte
 	version kv.Version
 	expires int64 // nanoseconds since 1970; 0 means never
+
+	damaged error // not nil: nothing else is known but the version, which is made up
 }
 
-const itemHeader = 16
+const (
+	itemMark   = 0xe4 // A version of format 1 begins with less than 0x20, which differs in four bits.
+	itemHeader = 1 + 8 + 8 + 4
 
-func (it *item) encode() []byte {
-	buf := make([]byte, 0, itemHeader+len(it.value))
-	buf = binary.BigEndian.AppendUint64(buf, uint64(it.version))
-	buf = binary.BigEndian.AppendUint64(buf, uint64(it.expires))
-	return append(buf, it.value...)
+	oldHeader = 8 + 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encode returns the item as key holds it.
+func (it *item) encode(key string) []byte {
+	buf := make([]byte, itemHeader, itemHeader+len(it.value))
+	buf[0] = itemMark
+	binary.BigEndian.PutUint64(buf[1:], uint64(it.version))
+	binary.BigEndian.PutUint64(buf[9:], uint64(it.expires))
+	buf = append(buf, it.value...)
+	binary.BigEndian.PutUint32(buf[17:], sumOf(key, buf))
+	return buf
 }
 
-// decode returns the item in buf. The value shares buf's memory.
-func decode(buf []byte) item {
-	return item{
-		version: kv.Version(binary.BigEndian.Uint64(buf)),
-		expires: int64(binary.BigEndian.Uint64(buf[8:])),
-		value:   buf[itemHeader:],
+// sumOf returns the sum of an item that key holds.
+func sumOf[K string | []byte](key K, buf []byte) uint32 {
+	sum := crc32.Update(0, castagnoli, []byte(key))
+	sum = crc32.Update(sum, castagnoli, buf[:17])
+	return crc32.Update(sum, castagnoli, buf[itemHeader:])
+}
+
+// decode returns the item in buf, which key holds. The value shares buf's memory. Items
+// of format 1 have versions up to old; 0 means that there are none.
+func decode(key, buf []byte, old uint64) item {
+	switch {
+	case isNew(buf) && binary.BigEndian.Uint32(buf[17:]) == sumOf(key, buf):
+		return item{
+			version: kv.Version(binary.BigEndian.Uint64(buf[1:])),
+			expires: int64(binary.BigEndian.Uint64(buf[9:])),
+			value:   buf[itemHeader:],
+		}
+	case isOld(buf, old):
+		return item{
+			version: kv.Version(binary.BigEndian.Uint64(buf)),
+			expires: int64(binary.BigEndian.Uint64(buf[8:])),
+			value:   buf[oldHeader:],
+		}
 	}
+	return damagedItem(key, buf, "its sum does not fit")
+}
+
+// damagedItem returns what stands for an item of which buf is left. Its version is made
+// up, so that whoever has read it can put another in its place.
+func damagedItem(key, buf []byte, what string) item {
+	version := kv.Version(1<<63 | uint64(crc32.Checksum(buf, castagnoli)))
+	return item{version: version, damaged: wire.Corrupt(string(key), fmt.Errorf("%w: %s", codec.ErrCorrupt, what))}
+}
+
+// expiryOf returns when the item of an encoded one that has a sum expires.
+func expiryOf(buf []byte) int64 { return int64(binary.BigEndian.Uint64(buf[9:])) }
+
+func isNew(buf []byte) bool { return len(buf) >= itemHeader && buf[0] == itemMark }
+
+func isOld(buf []byte, old uint64) bool {
+	return len(buf) >= oldHeader && binary.BigEndian.Uint64(buf) <= old
 }
 
 // expiryKey returns the key under which the index of expiries lists an item:

@@ -8,41 +8,72 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// live is the space of the items in the file, within one transaction. It keeps
-// the index of expiries in step with the items.
-type live struct {
+// base is what a batch sees besides its own changes: what the commits have done that the
+// tree may lack, and the tree. It is the same however long the batch takes, though what is
+// in moving comes to the tree meanwhile.
+type base struct {
 	*Store
-	tx      *bolt.Tx
-	items   *bolt.Bucket
-	changed bool
-	bytes   int // of values put
-	swept   int // expired items removed
+	filling, moving *table
 }
 
-func (s *Store) live(tx *bolt.Tx) *live {
-	return &live{Store: s, tx: tx, items: tx.Bucket(itemsBucket)}
+// look returns what can be seen now.
+func (s *Store) look() base {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return base{s, s.filling, s.moving}
 }
 
-// expiry returns the index of expiries. Reads do not need it.
-func (l *live) expiry() *bolt.Bucket { return l.tx.Bucket(expiryBucket) }
-
-func (l *live) now() int64 { return l.opts.Now().UnixNano() }
-
-func (l *live) get(key string) (item, bool) {
-	it, ok := l.stored([]byte(key))
-	if !ok || it.expires != 0 && it.expires <= l.now() {
-		return item{}, false
+// get returns what key holds, also if it has expired.
+func (b *base) get(key string) (item, bool) {
+	for _, t := range []*table{b.filling, b.moving} {
+		if buf, ok := t.get(key); ok {
+			return held(key, buf)
+		}
 	}
-	return it, true
+	return b.fromTree(key)
 }
 
-// stored returns what key holds, even if it has expired.
-func (l *live) stored(key []byte) (item, bool) {
-	buf := l.items.Get(key)
+// fromTree returns what the tree has under key. No transaction stays open: the mover waits
+// for them when the file grows, and who has a turn may read the store besides.
+func (s *Store) fromTree(key string) (it item, ok bool) {
+	err := s.db.View(func(tx *bolt.Tx) error {
+		it, ok = s.tree(tx).get([]byte(key))
+		it.value = bytes.Clone(it.value)
+		return nil
+	})
+	if err != nil {
+		return item{damaged: err}, true
+	}
+	return it, ok
+}
+
+// held returns the item that a table holds under key.
+func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
 	}
-	return decode(buf), true
+	return decode([]byte(key), buf, 0), true
+}
+
+// live is the space of the items as they will be when the batch under way is committed.
+type live struct {
+	base
+	changes map[string][]byte // as in a table
+	bytes   int               // of values put
+}
+
+// get returns what key holds unless it has expired.
+func (l *live) get(key string) (item, bool) {
+	it, ok := item{}, false
+	if buf, changed := l.changes[key]; changed {
+		it, ok = held(key, buf)
+	} else {
+		it, ok = l.base.get(key)
+	}
+	if it.expires != 0 && it.expires <= l.now() {
+		return item{}, false
+	}
+	return it, ok
 }
 
 func (l *live) put(key string, it item) {
@@ -57,71 +88,8 @@ func (l *live) nextVersion() kv.Version {
 
 // place stores it under key as it is.
 func (l *live) place(key string, it item) {
-	k := []byte(key)
-	l.unlist(k)
-	must(l.items.Put(k, it.encode()))
-	if it.expires != 0 {
-		must(l.expiry().Put(expiryKey(it.expires, k), nil))
-	}
-	l.changed = true
+	l.changes[key] = it.encode(key)
 	l.bytes += len(it.value)
 }
 
-func (l *live) drop(key string) { l.remove([]byte(key)) }
-
-func (l *live) remove(key []byte) {
-	l.unlist(key)
-	must(l.items.Delete(key))
-	l.changed = true
-}
-
-// unlist removes the entry for key from the index of expiries.
-func (l *live) unlist(key []byte) {
-	if it, ok := l.stored(key); ok && it.expires != 0 {
-		must(l.expiry().Delete(expiryKey(it.expires, key)))
-	}
-}
-
-// sweep removes at most limit expired items.
-func (l *live) sweep(limit int) {
-	for range limit {
-		entry := l.due()
-		if entry == nil {
-			return
-		}
-		l.removeListed(bytes.Clone(entry))
-		l.swept++
-	}
-}
-
-// removeListed removes the item of an entry in the index of expiries.
-func (l *live) removeListed(entry []byte) {
-	expires, key := splitExpiryKey(entry)
-	if it, ok := l.stored(key); ok && it.expires == expires {
-		l.remove(key)
-		return
-	}
-	// An entry without its item is damage: remove the entry, not the item.
-	must(l.expiry().Delete(entry))
-	l.changed = true
-}
-
-// due returns the first entry of the index of expiries if its item has expired.
-func (l *live) due() []byte {
-	entry, _ := l.expiry().Cursor().First()
-	if entry == nil {
-		return nil
-	}
-	if expires, _ := splitExpiryKey(entry); expires > l.now() {
-		return nil
-	}
-	return entry
-}
-
-// must panics if err is not nil. bbolt returns such an error only if a bucket
-// is not as this package made it, which is damage.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
+func (l *live) drop(key string) { l.changes[key] = nil }

@@ -1,6 +1,7 @@
 package boltkv
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,14 +14,20 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The file holds three buckets. A file with others belongs to another program.
+// The file holds three buckets, or four. A file without these belongs to another program.
 var (
-	metaBucket   = []byte("ringtree") // formatKey: formatMark
-	itemsBucket  = []byte("items")    // its sequence: the last version given
+	metaBucket   = []byte("ringtree")
+	itemsBucket  = []byte("items")
 	expiryBucket = []byte("expiry")
+	asideBucket  = []byte("aside") // what could not be put among the items, since a page is damaged
 
-	formatKey  = []byte("format")
-	formatMark = []byte("1")
+	// In metaBucket.
+	formatKey = []byte("format")
+	idKey     = []byte("id")
+	stateKey  = []byte("state")
+
+	formatMark = []byte("2")
+	oldMark    = []byte("1") // There is no log, no item has a sum, and the items' sequence is the last version.
 )
 
 // lockWait is how long Open waits for another process to close the file, as
@@ -37,40 +44,64 @@ const smallest = 2 * 4096
 // ErrDamaged if the file is not a store, and the system's error if the file or
 // its directory cannot be used, all wrapped with the path.
 func Open(path string, opts Options) (*Store, error) {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	db, err := openFile(path, opts.Durability)
+	s, err := openWith(path, opts, nil)
 	if err != nil {
 		return nil, fmt.Errorf("boltkv: open %s: %w", path, plainer(path, err))
 	}
-	s := &Store{
-		db:      db,
-		path:    path,
-		opts:    opts,
-		turn:    make(chan *batch),
-		back:    make(chan struct{}),
-		closing: make(chan struct{}),
-		stopped: make(chan struct{}),
-		commit:  (*bolt.Tx).Commit,
-	}
-	s.close = s.closer()
-	if err := s.prepare(); err != nil {
-		close(s.stopped)
-		_ = s.Close()
-		return nil, fmt.Errorf("boltkv: open %s: %w", path, plainer(path, err))
-	}
-	go s.commitBatches()
 	return s, nil
 }
 
+// openWith opens the store after a test, if there is one, has changed what is not an
+// option.
+func openWith(path string, opts Options, change func(*Store)) (*Store, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Durability < Synced || opts.Durability > Unsynced {
+		return nil, fmt.Errorf("unknown durability %v", opts.Durability)
+	}
+	db, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(db, path, opts)
+	if change != nil {
+		change(s)
+	}
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	go s.commitBatches()
+	go s.moveTables()
+	return s, nil
+}
+
+func newStore(db *bolt.DB, path string, opts Options) *Store {
+	s := &Store{
+		db:         db,
+		path:       path,
+		opts:       opts,
+		disk:       osDisk{},
+		limits:     defaultLimits,
+		turn:       make(chan *batch),
+		back:       make(chan struct{}),
+		closing:    make(chan struct{}),
+		stopped:    make(chan struct{}),
+		changes:    make(map[string][]byte),
+		filling:    newTable(),
+		attempt:    make(chan struct{}),
+		woken:      make(chan struct{}, 1),
+		moverEnded: make(chan struct{}),
+		commitTree: (*bolt.Tx).Commit,
+	}
+	s.close = s.closer()
+	return s
+}
+
 // openFile opens the file, or creates it, and locks it.
-func openFile(path string, durability Durability) (*bolt.DB, error) {
+func openFile(path string) (*bolt.DB, error) {
 	if path == "" {
 		return nil, errors.New("the path is empty")
-	}
-	if durability < Synced || durability > Unsynced {
-		return nil, fmt.Errorf("unknown durability %v", durability)
 	}
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -79,7 +110,7 @@ func openFile(path string, durability Durability) (*bolt.DB, error) {
 		if err := checkWhole(path); err != nil {
 			return nil, err
 		}
-		db, same, err := openLocked(path, durability)
+		db, same, err := openLocked(path)
 		if err != nil || same {
 			return db, err
 		}
@@ -123,7 +154,7 @@ func checkWhole(path string) error {
 
 // openLocked opens and locks the file, and reports whether it is then still the
 // one at path.
-func openLocked(path string, durability Durability) (db *bolt.DB, same bool, err error) {
+func openLocked(path string) (db *bolt.DB, same bool, err error) {
 	// In a damaged file, bbolt may find something other than its freelist.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -134,7 +165,6 @@ func openLocked(path string, durability Durability) (db *bolt.DB, same bool, err
 	var opened fs.FileInfo
 	db, err = bolt.Open(path, 0o600, &bolt.Options{
 		Timeout: lockWait,
-		NoSync:  durability != Synced,
 		// The map finds free space in constant time, however much there is.
 		FreelistType: bolt.FreelistMapType,
 		// Statistics would cost every reader a lock.
@@ -156,60 +186,108 @@ func openLocked(path string, durability Durability) (db *bolt.DB, same bool, err
 	return db, err == nil && os.SameFile(opened, there), nil
 }
 
-// prepare checks that the file is ours, or formats it if it is new.
+// prepare checks that the file is ours, or formats it if it is new, and reads its logs.
 func (s *Store) prepare() error {
-	fresh := false
-	var err error
-	fail := s.guard(func() {
-		err = s.db.View(func(tx *bolt.Tx) error {
-			first, _ := tx.Cursor().First()
-			fresh = first == nil
-			if fresh {
-				return nil
-			}
-			s.version, err = check(tx)
-			return err
-		})
-		if err == nil && fresh {
-			err = s.format()
-		}
-	})
-	if fail != nil {
-		return fail.cause
+	st, err := s.readState()
+	if err != nil {
+		return err
+	}
+	s.version = st.version
+	s.old.Store(st.old)
+	if err := s.recover(st); err != nil {
+		return err
 	}
 	// A crash of the machine may have undone unsynced writes. Versions start from
 	// the current time, so those of the lost writes are not given again.
 	s.version = max(s.version, uint64(time.Now().UnixNano()))
-	return err
+	return nil
 }
 
-// check returns the last version given in a file of ours, or an ErrDamaged if
-// it is not ours.
-func check(tx *bolt.Tx) (version uint64, err error) {
+// readState returns the state of the file. A new one it formats, and one of format 1 it
+// brings to this format.
+func (s *Store) readState() (st state, err error) {
+	var fresh, older bool
+	if fail := s.guard(func() {
+		err = s.db.View(func(tx *bolt.Tx) error {
+			first, _ := tx.Cursor().First()
+			if fresh = first == nil; fresh {
+				return s.alone()
+			}
+			older, err = isOlder(tx)
+			if err == nil && !older {
+				copy(s.id[:], tx.Bucket(metaBucket).Get(idKey))
+				st, err = stateOf(tx)
+			}
+			return err
+		})
+		switch {
+		case err != nil:
+		case fresh:
+			st, err = s.format()
+		case older:
+			st, err = s.upgrade()
+		}
+	}); fail != nil {
+		return st, fail.cause
+	}
+	return st, err
+}
+
+// alone returns an error if there is a log beside a file that is new.
+func (s *Store) alone() error {
+	for epoch := range uint64(2) {
+		if _, err := os.Lstat(s.logPath(epoch)); err == nil {
+			return fmt.Errorf("%w: the file is new, but there is %s, the log of one that is missing", ErrDamaged, s.logPath(epoch))
+		}
+	}
+	return nil
+}
+
+// isOlder reports whether a file of ours is one of format 1. It returns an ErrDamaged if it
+// is not ours.
+func isOlder(tx *bolt.Tx) (bool, error) {
 	meta, items := tx.Bucket(metaBucket), tx.Bucket(itemsBucket)
 	if meta == nil || items == nil || tx.Bucket(expiryBucket) == nil {
-		return 0, fmt.Errorf("%w: it is a bolt file of another program", ErrDamaged)
+		return false, fmt.Errorf("%w: it is a bolt file of another program", ErrDamaged)
 	}
-	if mark := meta.Get(formatKey); string(mark) != string(formatMark) {
-		return 0, fmt.Errorf("%w: its format is %.20q, this program reads %q", ErrDamaged, mark, formatMark)
+	mark := meta.Get(formatKey)
+	if string(mark) != string(formatMark) && string(mark) != string(oldMark) {
+		return false, fmt.Errorf("%w: its format is %.20q, this program reads %q", ErrDamaged, mark, formatMark)
 	}
-	return items.Sequence(), nil
+	return string(mark) == string(oldMark), nil
 }
 
 // format makes a new file ours. After a crash halfway the file is still new.
-func (s *Store) format() error {
-	err := s.db.Update(func(tx *bolt.Tx) error {
+func (s *Store) format() (st state, err error) {
+	err = s.db.Update(func(tx *bolt.Tx) error {
 		for _, name := range [][]byte{itemsBucket, expiryBucket, metaBucket} {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}
 		}
-		return tx.Bucket(metaBucket).Put(formatKey, formatMark)
+		return s.mark(tx, st)
 	})
 	if err != nil {
-		return err
+		return st, err
 	}
-	return syncDir(filepath.Dir(s.path))
+	return st, syncDir(filepath.Dir(s.path))
+}
+
+// upgrade brings a file of format 1 to this one. Its items get sums later.
+func (s *Store) upgrade() (st state, err error) {
+	err = s.db.Update(func(tx *bolt.Tx) error {
+		st.version = tx.Bucket(itemsBucket).Sequence()
+		st.old = max(st.version, 1)
+		return s.mark(tx, st)
+	})
+	return st, err
+}
+
+// mark notes in the file that it has this format, and an id and a state.
+func (s *Store) mark(tx *bolt.Tx, st state) error {
+	_, _ = rand.Read(s.id[:])
+	meta := tx.Bucket(metaBucket)
+	return errors.Join(meta.Put(idKey, s.id[:]), meta.Put(stateKey, st.encode()), meta.Put(formatKey, formatMark))
 }
 
 // makeDir makes sure that dir exists, even after a crash.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -155,10 +157,10 @@ func TestOpen_FormatOfALaterVersionIsRefused(t *testing.T) {
 	path := storeFile(t)
 	db := must(bolt.Open(path, 0o600, nil))
 	check(db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("ringtree")).Put([]byte("format"), []byte("2"))
+		return tx.Bucket([]byte("ringtree")).Put([]byte("format"), []byte("3"))
 	}))
 	check(db.Close())
-	wantOpenErr(t, path, boltkv.ErrDamaged, `its format is "2", this program reads "1"`)
+	wantOpenErr(t, path, boltkv.ErrDamaged, `its format is "3", this program reads "2"`)
 }
 
 func TestOpen_DirectoryIsNotAStore(t *testing.T) {
@@ -211,38 +213,59 @@ func TestOpen_FileWithDamagedDataIsDamaged(t *testing.T) {
 // damageItems overwrites every block that has items of fillWith in it.
 func damageItems(t *testing.T, path string) {
 	t.Helper()
+	clearPages(path, func(page []byte) bool { return bytes.Contains(page, []byte("bench:")) })
+}
+
+// clearPages overwrites the blocks of a closed store's file that are chosen, and returns how
+// many they were.
+func clearPages(path string, chosen func(page []byte) bool) (n int) {
 	file := must(os.ReadFile(path))
-	size := os.Getpagesize()
-	for at := 4 * size; at+size <= len(file); at += size {
-		if bytes.Contains(file[at:at+size], []byte("bench:")) {
-			clear(file[at : at+size])
+	for page := range slices.Chunk(file, os.Getpagesize()) {
+		if chosen(page) {
+			clear(page)
+			n++
 		}
 	}
 	check(os.WriteFile(path, file, 0o600))
+	return n
 }
 
-func TestStore_Do_DamagedDataIsUnavailableAndNotAbsent(t *testing.T) {
-	for _, op := range []kv.Op{kv.OpGet(benchKey(500)), kv.OpSet(benchKey(500), nil)} {
-		t.Run(op.Kind.String(), func(t *testing.T) {
-			path := storeFile(t)
-			damageItems(t, path)
-			s := openAt(t, path, boltkv.Options{})
-			for range 2 {
-				_, err := kv.One(t.Context(), s, op)
-				wantErr(t, err, kv.ErrUnavailable, boltkv.ErrDamaged)
-			}
-		})
-	}
-}
-
-func TestStore_Atomic_DamagedDataEndsTheChange(t *testing.T) {
+func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 	path := storeFile(t)
 	damageItems(t, path)
 	s := openAt(t, path, boltkv.Options{})
-	err := s.Powers().Atomic(t.Context(), func(s kv.Store) error {
+	ops := []kv.Op{kv.OpGet(benchKey(500)), kv.OpAppend(benchKey(501), nil), kv.OpIncrement(benchKey(502), 1), kv.OpGet("none")}
+	check(s.Do(t.Context(), ops))
+	for i, op := range ops[:3] {
+		wantErr(t, op.Err(), codec.ErrCorrupt)
+		if want := benchKey(500 + i); !strings.Contains(op.Err().Error(), want) {
+			t.Errorf("the error is %v, want it to name %s", op.Err(), want)
+		}
+	}
+	one(t, s, kv.OpSet(benchKey(500), []byte("new")))
+	one(t, s, kv.OpSwap(benchKey(503), ops[0].Result.Version, []byte("swapped")))
+	one(t, s, kv.OpSet("other", []byte("new")))
+	check(s.Close())
+	s = openAt(t, path, boltkv.Options{})
+	for key, want := range map[string]string{benchKey(500): "new", benchKey(503): "swapped", "other": "new"} {
+		if got := string(one(t, s, kv.OpGet(key)).Value); got != want {
+			t.Errorf("%s holds %q after it was opened again, want %q", key, got, want)
+		}
+	}
+	one(t, s, kv.OpDelete(benchKey(500)))
+	wantGone(t, s, benchKey(500))
+	check(s.Close())
+	s = openAt(t, path, boltkv.Options{})
+	wantGone(t, s, benchKey(500))
+}
+
+func TestStore_Atomic_DamagedItemIsCorrupt(t *testing.T) {
+	path := storeFile(t)
+	damageItems(t, path)
+	s := openAt(t, path, boltkv.Options{})
+	check(s.Powers().Atomic(t.Context(), func(s kv.Store) error {
 		_, err := kv.One(t.Context(), s, kv.OpGet(benchKey(500)))
-		wantErr(t, err, kv.ErrUnavailable, boltkv.ErrDamaged)
+		wantErr(t, err, codec.ErrCorrupt)
 		return nil
-	})
-	wantErr(t, err, kv.ErrUnavailable, boltkv.ErrDamaged)
+	}))
 }

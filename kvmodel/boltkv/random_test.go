@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,13 +34,19 @@ func TestStore_RandomOpsAnswerAsMemkvDoes(t *testing.T) {
 	opts := boltkv.Options{Now: clock.Now, Durability: boltkv.Unsynced}
 	two := &twoStores{random: rand.New(rand.NewPCG(seed, 0)), clock: clock}
 	two.stores = [2]kv.Store{memkv.New(memkv.Options{Now: clock.Now}), openAt(t, path, opts)}
+	quickly := false
 	for step := range 5000 {
 		if diff := two.step(); diff != "" {
 			t.Fatalf("seed %d: step %d: mismatch (-memkv +boltkv):\n%s", seed, step, diff)
 		}
 		if two.random.IntN(500) == 0 {
 			check(two.stores[1].Close())
-			two.stores[1] = openAt(t, path, opts)
+			// Every other store moves to the tree what it is given.
+			if quickly = !quickly; quickly {
+				two.stores[1] = must(boltkv.OpenQuick(path, opts, new(atomic.Int64)))
+			} else {
+				two.stores[1] = openAt(t, path, opts)
+			}
 		}
 	}
 }

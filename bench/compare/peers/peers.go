@@ -131,7 +131,7 @@ var All = []Kind{
 	{"ringtree-redis-near", Redis, volatile, "redis://?near=64MB, a near cache", openRingtree("redis://%redis/2?near=64MB")},
 	{"ringtree-memcached", Memcached, volatile, "memcached://", openRingtree("memcached://%memcached")},
 	{"ringtree-bolt", "", synced, "bolt:", openRingtree("bolt:%s/ringtree.db?durability=synced")},
-	{"ringtree-bolt-relaxed", "", "the last second, or the file", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},
+	{"ringtree-bolt-relaxed", "", "the last second", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},
 	{"ringtree-memory", "", volatile, "mem:", openRingtree("mem:")},
 }
 

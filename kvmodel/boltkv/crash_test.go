@@ -1,0 +1,175 @@
+package boltkv
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/powercut"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// cutDisk keeps logs where a power cut can take what was not synced.
+type cutDisk struct{ *powercut.Disk }
+
+func (d cutDisk) open(path string, makes bool) (commitlog.File, error) {
+	f, err := d.Open(filepath.Base(path), makes)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (d cutDisk) remove(path string) error { return d.Remove(filepath.Base(path)) }
+
+// rig is a store that is used by one writer and whose power is cut now and then.
+type rig struct {
+	t       *testing.T
+	random  *rand.Rand
+	dir     string
+	opts    Options
+	disk    *powercut.Disk
+	store   *Store
+	commits int
+	history []map[string]string // what the store held after each commit
+}
+
+func newRig(t *testing.T, seed uint64, durability Durability) *rig {
+	r := &rig{
+		t: t, random: rand.New(rand.NewPCG(seed, 2)), dir: t.TempDir(),
+		opts: Options{Durability: durability}, disk: new(powercut.Disk), history: []map[string]string{{}},
+	}
+	r.open()
+	return r
+}
+
+func (r *rig) path() string { return filepath.Join(r.dir, "store.db") }
+
+func (r *rig) open() {
+	r.t.Helper()
+	s, err := openWith(r.path(), r.opts, func(s *Store) {
+		s.disk, s.db.NoSync = cutDisk{r.disk}, true // A commit of the tree is whole: that is bbolt's part.
+		s.limits = limits{turn: 4 << 10, full: 16 << 10, idle: time.Hour, tick: time.Hour}
+		gate := &r.disk.Gate
+		s.commitTree = func(tx *bolt.Tx) error {
+			gate.RLock()
+			defer gate.RUnlock()
+			return tx.Commit()
+		}
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.store = s
+}
+
+// write makes one commit.
+func (r *rig) write() {
+	r.t.Helper()
+	now := maps.Clone(r.history[r.commits])
+	r.commits++
+	ops := []kv.Op{kv.OpSet("commit", []byte(strconv.Itoa(r.commits)))}
+	now["commit"] = strconv.Itoa(r.commits)
+	for range r.random.IntN(4) {
+		key := fmt.Sprint("key", r.random.IntN(60))
+		if _, there := now[key]; there && r.random.IntN(3) == 0 {
+			ops = append(ops, kv.OpDelete(key))
+			delete(now, key)
+			continue
+		}
+		value := fmt.Sprint(key, r.commits, string(make([]byte, r.random.IntN(300))))
+		ops = append(ops, kv.OpSet(key, []byte(value)))
+		now[key] = value
+	}
+	if err := r.store.Do(context.Background(), ops); err != nil {
+		r.t.Fatal(err)
+	}
+	r.history = append(r.history, now)
+}
+
+// cut takes the power away while the mover may be at work, and opens what is left.
+func (r *rig) cut() {
+	r.t.Helper()
+	r.disk.Gate.Lock()
+	left := r.disk.Cut(r.random)
+	tree, err := os.ReadFile(r.path())
+	r.disk.Gate.Unlock()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.store.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.dir = r.t.TempDir()
+	if err := os.WriteFile(r.path(), tree, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	r.disk = left
+	r.open()
+}
+
+// holds returns what the store holds, and how many commits that is.
+func (r *rig) holds() (all map[string]string, commits int) {
+	r.t.Helper()
+	all = make(map[string]string)
+	err := r.store.keys(context.Background(), "", func(keys []string) error {
+		for _, key := range keys {
+			got, err := kv.One(context.Background(), r.store, kv.OpGet(key))
+			if err != nil {
+				return fmt.Errorf("%q is listed: %w", key, err)
+			}
+			all[key] = string(got.Value)
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	commits, _ = strconv.Atoi(all["commit"])
+	return all, commits
+}
+
+// seeds is n, or many more if everything is proved.
+func seeds(n uint64) uint64 {
+	if proof.Long() {
+		return 50 * n
+	}
+	return n
+}
+
+func TestStore_APowerCutLeavesABeginningAndWhatWasSynced(t *testing.T) {
+	for _, durability := range []Durability{Synced, Unsynced} {
+		t.Run(durability.String(), func(t *testing.T) {
+			for seed := range seeds(100) {
+				r := newRig(t, seed, durability)
+				for range 4 {
+					for range r.random.IntN(120) {
+						r.write()
+					}
+					r.cut()
+					all, commits := r.holds()
+					if commits > r.commits || durability == Synced && commits != r.commits {
+						t.Fatalf("seed %d: %d commits of %d are left", seed, commits, r.commits)
+					}
+					if !maps.Equal(all, r.history[commits]) {
+						t.Fatalf("seed %d: what is left is not what there was after commit %d of %d", seed, commits, r.commits)
+					}
+					r.commits, r.history = commits, r.history[:commits+1]
+				}
+				if err := r.store.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}

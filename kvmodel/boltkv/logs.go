@@ -1,0 +1,201 @@
+package boltkv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+)
+
+// A store that is open has two files for logs beside its own: while what one holds is
+// moved to the tree, the other is appended to. A store that was closed has none.
+
+// logPath returns the path of the log of an epoch.
+func (s *Store) logPath(epoch uint64) string { return fmt.Sprintf("%s.log%d", s.path, epoch%2) }
+
+// beginLog begins a log.
+func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
+	file, err := s.disk.open(s.logPath(h.Epoch), true)
+	if err != nil {
+		return nil, err
+	}
+	log, err := commitlog.Create(file, h)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return log, nil
+}
+
+// openLog opens the log in the file that an epoch has. If there is none, or its beginning
+// did not end, the log is nil.
+func (s *Store) openLog(epoch uint64) (*commitlog.Log, error) {
+	file, err := s.disk.open(s.logPath(epoch), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	log, err := commitlog.Open(file)
+	switch {
+	case errors.Is(err, commitlog.ErrEmpty):
+		return nil, file.Close()
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.logPath(epoch), damaged(err)), file.Close())
+	case log.Store != s.id:
+		return nil, errors.Join(fmt.Errorf("%w: %s is the log of another store", ErrDamaged, s.logPath(epoch)), file.Close())
+	}
+	return log, nil
+}
+
+// damaged returns err as an ErrDamaged of this package if it is one of a log.
+func damaged(err error) error {
+	if errors.Is(err, commitlog.ErrDamaged) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
+// removeLogs removes the files of the logs, which hold nothing that the tree lacks.
+func (s *Store) removeLogs() error {
+	var errs []error
+	for epoch := range uint64(2) {
+		if err := s.disk.remove(s.logPath(epoch)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// recover reads the logs back, after a store that was not closed, and begins one if there
+// is none.
+func (s *Store) recover(st state) error {
+	logs := make(map[uint64]*commitlog.Log)
+	defer func() {
+		for _, log := range logs {
+			if log != s.log && log != s.ended {
+				_ = log.Close()
+			}
+		}
+	}()
+	for epoch := range uint64(2) {
+		log, err := s.openLog(epoch)
+		if err != nil {
+			return err
+		}
+		if log != nil {
+			logs[log.Epoch] = log
+		}
+	}
+	if !st.open {
+		if err := s.discard(st, logs); err != nil {
+			return err
+		}
+		return s.firstLog(st)
+	}
+	return s.replay(st, logs[st.epoch], logs[st.epoch+1])
+}
+
+// discard removes logs of a store that was closed. What they hold is in the tree, unless
+// the file is not the one that was closed last.
+func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
+	for epoch, log := range logs {
+		n := 0
+		if epoch > st.epoch {
+			if _, _, err := log.Replay(func(commitlog.Record) error { n++; return nil }); err != nil {
+				return s.about(log, err)
+			}
+		}
+		if n > 0 {
+			return fmt.Errorf("%w: it was closed, and yet its log %s has %d commits that it lacks; is the file older than its log?", ErrDamaged, s.logPath(epoch), n)
+		}
+	}
+	return s.removeLogs()
+}
+
+// firstLog begins a log for a file that has none, and notes it in the file.
+func (s *Store) firstLog(st state) (err error) {
+	s.log, err = s.beginLog(commitlog.Header{Store: s.id, Epoch: st.epoch + 1, First: st.applied + 1})
+	if err != nil {
+		return fmt.Errorf("begin the log %s: %w", s.logPath(st.epoch+1), err)
+	}
+	if err := syncDir(filepath.Dir(s.path)); err != nil {
+		return err
+	}
+	s.filling.last, s.filling.version = st.applied, st.version
+	return s.update(func(t *tree) {
+		t.setState(func(st *state) { st.open, st.epoch = true, s.log.Epoch })
+	})
+}
+
+// replay reads what the tree lacks from log, and from next if log has ended. Either is
+// nil if there is none.
+func (s *Store) replay(st state, log, next *commitlog.Log) error {
+	switch {
+	case log == nil:
+		return fmt.Errorf("%w: it was not closed, and its log %s, without which commits are lost, is missing or of another time", ErrDamaged, s.logPath(st.epoch))
+	case log.First != st.applied+1:
+		return fmt.Errorf("%w: it has the commits up to %d, and its log %s those from %d on", ErrDamaged, st.applied, s.logPath(st.epoch), log.First)
+	}
+	s.filling.last, s.filling.version = st.applied, st.version
+	ended, err := s.readLog(log)
+	if err != nil || !ended {
+		s.log = log
+		return errors.Join(err, s.drop(log, next))
+	}
+	if next == nil || next.First != log.Next() {
+		return fmt.Errorf("%w: its log %s, which goes on where %s ends, is missing or of another time", ErrDamaged, s.logPath(st.epoch+1), s.logPath(st.epoch))
+	}
+	s.filling.last = log.Next() - 1
+	s.moving, s.ended = s.filling, log
+	s.filling, s.log = newTable(), next
+	s.filling.last, s.filling.version = s.moving.last, s.moving.version
+	s.wake()
+	_, err = s.readLog(next)
+	return err
+}
+
+// readLog reads the commits of log into the table that is being filled, and syncs them.
+func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
+	ended, dropped, err := log.Replay(func(r commitlog.Record) error {
+		s.version, s.lastTime = max(s.version, r.Version), max(s.lastTime, r.Time)
+		s.filling.last, s.filling.version = r.Seq, s.version
+		return decodeChanges(r.Body, s.filling.set)
+	})
+	if err != nil {
+		return false, s.about(log, err)
+	}
+	s.lost.Add(uint64(dropped))
+	if fail := s.sync(log, log.Next()-1); fail != nil {
+		return false, fail.cause
+	}
+	return ended, nil
+}
+
+// drop removes next, which was begun when log was about to end. What it holds came behind
+// commits of log that a crash of the machine has taken, so it goes with them, unless it
+// says that log was on the disk.
+func (s *Store) drop(log, next *commitlog.Log) error {
+	if next == nil {
+		return nil
+	}
+	n, durable := 0, uint64(0)
+	if _, _, err := next.Replay(func(r commitlog.Record) error { n, durable = n+1, max(durable, r.Durable); return nil }); err != nil {
+		return s.about(next, err)
+	}
+	if durable >= log.Next() {
+		return fmt.Errorf("%w: its log %s lacks the commits from %d on, and %s has %d behind them", ErrDamaged, s.logPath(log.Epoch), log.Next(), s.logPath(next.Epoch), n)
+	}
+	s.lost.Add(uint64(n))
+	return s.disk.remove(s.logPath(next.Epoch))
+}
+
+// about returns err, which is about log.
+func (s *Store) about(log *commitlog.Log, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", s.logPath(log.Epoch), damaged(err))
+}

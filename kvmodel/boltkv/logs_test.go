@@ -1,0 +1,162 @@
+package boltkv_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// abandoned returns the path of a store with n items as a crash of its process leaves it.
+func abandoned(t *testing.T, n int) (path string) {
+	t.Helper()
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "open.db"), filepath.Join(dir, "store.db")
+	s := openAt(t, from, boltkv.Options{})
+	for i := range n {
+		one(t, s, kv.OpSet(benchKey(i), fmt.Append(nil, "value ", i)))
+	}
+	copyStore(t, from, to)
+	check(s.Close())
+	return to
+}
+
+// logOf returns the path of the log that a store has which was opened once.
+func logOf(path string) string { return path + ".log1" }
+
+// files returns what the files of a store hold.
+func files(path string) map[string]string {
+	all := make(map[string]string)
+	for _, end := range []string{"", ".log0", ".log1"} {
+		if data, err := os.ReadFile(path + end); err == nil {
+			all[end] = string(data)
+		}
+	}
+	return all
+}
+
+// change changes the file at path by f.
+func change(path string, f func(data []byte) []byte) {
+	check(os.WriteFile(path, f(must(os.ReadFile(path))), 0o600))
+}
+
+func TestOpen_LogThatDoesNotFitIsNamedAndNothingIsTouched(t *testing.T) {
+	const n = 50
+	for name, test := range map[string]struct {
+		spoil func(t *testing.T, path string)
+		says  string
+	}{
+		"no log":               {func(_ *testing.T, path string) { check(os.Remove(logOf(path))) }, "store.db.log1, without which commits are lost, is missing"},
+		"a log without a file": {func(_ *testing.T, path string) { check(os.Remove(path)) }, "the file is new, but there is "},
+		"the log of another store": {func(t *testing.T, path string) {
+			check(os.WriteFile(logOf(path), must(os.ReadFile(logOf(abandoned(t, n)))), 0o600))
+		}, "store.db.log1 is the log of another store"},
+		"the log of another time": {func(_ *testing.T, path string) {
+			log := must(os.ReadFile(logOf(path)))
+			check(must(boltkv.Open(path, boltkv.Options{})).Close())
+			s := must(boltkv.Open(path, boltkv.Options{}))
+			copyStore(t, path, path+".again")
+			check(s.Close())
+			for end, data := range files(path + ".again") {
+				check(os.WriteFile(path+end, []byte(data), 0o600))
+			}
+			check(os.Remove(path + ".log0"))
+			check(os.WriteFile(logOf(path), log, 0o600))
+		}, "is missing or of another time"},
+		"a closed file with a later log": {func(t *testing.T, path string) {
+			check(must(boltkv.Open(path, boltkv.Options{})).Close())
+			closed := must(os.ReadFile(path))
+			s := must(boltkv.Open(path, boltkv.Options{}))
+			one(t, s, kv.OpSet("later", nil))
+			copyStore(t, path, path+".again")
+			check(s.Close())
+			for end, data := range files(path + ".again") {
+				check(os.WriteFile(path+end, []byte(data), 0o600))
+			}
+			check(os.WriteFile(path, closed, 0o600))
+		}, "has 1 commits that it lacks"},
+		"text": {func(_ *testing.T, path string) {
+			check(os.WriteFile(logOf(path), bytes.Repeat([]byte("text\n"), 2000), 0o600))
+		}, "it does not begin as a log does"},
+		"a flipped header": {func(_ *testing.T, path string) {
+			change(logOf(path), func(data []byte) []byte { data[40] ^= 1; return data })
+		}, "the sum of its header does not fit"},
+		"a flipped record": {func(_ *testing.T, path string) {
+			change(logOf(path), func(data []byte) []byte { data[bytes.Index(data, []byte("value 7"))] ^= 1; return data })
+		}, "record 8 at byte "},
+		"a record that was overwritten": {func(_ *testing.T, path string) {
+			change(logOf(path), func(data []byte) []byte { clear(data[4096:4200]); return data })
+		}, "record 1 at byte 4096 is not what was written"},
+		"records that were exchanged": {func(_ *testing.T, path string) {
+			change(logOf(path), func(data []byte) []byte {
+				at := bytes.Index(data, []byte("value 20")) &^ 7
+				return append(data[:at:at], append(bytes.Clone(data[at+160:at+320]), data[at+160:]...)...)
+			})
+		}, "is not what was written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := abandoned(t, n)
+			test.spoil(t, path)
+			before := files(path)
+			s, err := boltkv.Open(path, boltkv.Options{})
+			if err == nil {
+				t.Fatalf("Open succeeded: %v", s.Close())
+			}
+			wantErr(t, err, boltkv.ErrDamaged)
+			if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("the error is %q, want it to name %s and to say %q", err, path, test.says)
+			}
+			for end, data := range files(path) {
+				if data != before[end] && !(end == "" && before[end] == "") {
+					t.Errorf("Open has changed store.db%s", end)
+				}
+			}
+		})
+	}
+}
+
+func TestOpen_TornEndOfALogIsDropped(t *testing.T) {
+	path := abandoned(t, 3)
+	change(logOf(path), func(data []byte) []byte {
+		at := bytes.Index(data, []byte("value 2"))
+		clear(data[at:])
+		return data
+	})
+	s := openAt(t, path, boltkv.Options{})
+	one(t, s, kv.OpGet(benchKey(1)))
+	wantGone(t, s, benchKey(2))
+	one(t, s, kv.OpSet(benchKey(2), nil))
+}
+
+func TestOpen_LogWhoseBeginningDidNotEndIsNone(t *testing.T) {
+	path := storeFile(t)
+	for _, log := range [][]byte{nil, make([]byte, 10), make([]byte, 64<<10)} {
+		check(os.WriteFile(path+".log0", log, 0o600))
+		s := openAt(t, path, boltkv.Options{})
+		one(t, s, kv.OpGet(benchKey(1)))
+		check(s.Close())
+	}
+}
+
+func TestStore_Do_KeyThatIsWrittenOverAndOverFillsNoDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := openAt(t, path, boltkv.Options{Durability: boltkv.Unsynced})
+	value := make([]byte, 256<<10)
+	for range 1000 {
+		one(t, s, kv.OpSet("key", value))
+	}
+	for end, data := range files(path) {
+		if len(data) > 70<<20 {
+			t.Errorf("store.db%s has %d MB", end, len(data)>>20)
+		}
+	}
+	check(s.Close())
+	if left := files(path); len(left) != 1 || len(left[""]) > 4<<20 {
+		t.Errorf("the closed store has %d files, and the first %d bytes", len(left), len(left[""]))
+	}
+}

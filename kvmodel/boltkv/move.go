@@ -1,0 +1,239 @@
+package boltkv
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+)
+
+const (
+	movedAtOnce = 1000    // items in a transaction of the tree, at most
+	movedBytes  = 1 << 20 // and bytes
+
+	sweptAtOnce = 1000 // expired items that a transaction removes at most
+	moveAgain   = time.Second
+)
+
+// moveTables brings the tables to the tree, one after another, until the store closes.
+func (s *Store) moveTables() {
+	defer close(s.moverEnded)
+	for {
+		select {
+		case <-s.woken:
+		case <-s.stopped: // The committer has ended: what is left, close moves.
+			return
+		}
+		err := s.moveNow()
+		for ; err != nil && s.failed.Load() == nil; err = s.moveNow() {
+			select {
+			case <-time.After(moveAgain):
+			case <-s.stopped:
+				return
+			}
+		}
+	}
+}
+
+// wake lets the mover look whether there is anything to do.
+func (s *Store) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
+
+// moved returns a channel that is closed when the table that is being moved is in the tree,
+// or could not be brought there; nil if none is being moved.
+func (s *Store) moved() <-chan struct{} {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.moving == nil {
+		return nil
+	}
+	return s.attempt
+}
+
+// moveNow moves the table that waits for it to the tree, if there is one, and removes
+// expired items.
+func (s *Store) moveNow() error {
+	s.mu.RLock()
+	t, log := s.moving, s.ended
+	s.mu.RUnlock()
+	var err error
+	if t == nil {
+		err = cmp.Or(s.sweepTree(), s.upgradeSome(), s.scrubSome())
+	} else {
+		err = s.moveTable(t, log, func(st *state) { st.epoch = log.Epoch + 1 })
+	}
+	s.note(err)
+	s.mu.Lock()
+	if err == nil && t != nil {
+		s.moving = nil
+	}
+	close(s.attempt)
+	s.attempt = make(chan struct{})
+	s.mu.Unlock()
+	return err
+}
+
+// moveTable moves t, whose log is log, to the tree, and notes there what then is true. The
+// log is synced first: what the tree has, a crash must not take back from the log.
+func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error {
+	if s.opts.Durability != Synced {
+		if fail := s.sync(log, t.last); fail != nil {
+			return fail
+		}
+	}
+	if err := s.moveItems(t); err != nil {
+		return err
+	}
+	applied := func(tr *tree) {
+		tr.setState(func(st *state) {
+			st.applied, st.version = t.last, max(st.version, t.version)
+			then(st)
+		})
+	}
+	err := s.update(func(tr *tree) {
+		tr.sweep(sweptAtOnce)
+		applied(tr)
+	})
+	if isBroken(err) { // What is swept may be on a damaged page.
+		err = s.update(applied)
+	}
+	return err
+}
+
+// moveItems moves the items of t to the tree, in the order of their keys, a few at a time.
+func (s *Store) moveItems(t *table) error {
+	keys := t.sorted("")
+	for len(keys) > 0 {
+		n, size := 0, 0
+		for ; n < len(keys) && n < movedAtOnce && size < movedBytes; n++ {
+			size += len(keys[n]) + len(t.items[keys[n]])
+		}
+		some := keys[:n]
+		keys = keys[n:]
+		if err := s.moveSome(t, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveSome moves the items of some keys in one transaction. Where a page is damaged it
+// moves half of them at a time, and in the end sets those aside that belong on the page.
+func (s *Store) moveSome(t *table, keys []string) error {
+	err := s.update(func(tr *tree) {
+		for _, key := range keys {
+			tr.set([]byte(key), s.unexpired(t.items[key]))
+		}
+	})
+	if !isBroken(err) {
+		return err
+	}
+	if half := len(keys) / 2; half > 0 {
+		if err := s.moveSome(t, keys[:half]); err != nil {
+			return err
+		}
+		return s.moveSome(t, keys[half:])
+	}
+	s.aside.Add(1)
+	return s.update(func(tr *tree) { tr.setAside([]byte(keys[0]), s.unexpired(t.items[keys[0]])) })
+}
+
+// unexpired returns buf, an encoded item, or nil if that has expired.
+func (s *Store) unexpired(buf []byte) []byte {
+	if buf == nil {
+		return nil
+	}
+	if expires := expiryOf(buf); expires != 0 && expires <= s.now() {
+		return nil
+	}
+	return buf
+}
+
+// sweepTree removes expired items from the tree, if there are any. One whose page is
+// damaged stays there, expired, and is no longer listed.
+func (s *Store) sweepTree() error {
+	due := false
+	if fail := s.view(func(t *tree) { due = t.due() != nil }); fail != nil || !due {
+		return nil
+	}
+	for limit := sweptAtOnce; limit > 0; limit /= 2 {
+		if err := s.update(func(t *tree) { t.sweep(limit) }); !isBroken(err) {
+			return err
+		}
+	}
+	return s.update(func(t *tree) {
+		if entry := t.due(); entry != nil {
+			must(t.expiry().Delete(bytes.Clone(entry)))
+		}
+	})
+}
+
+// brokenError says that a page of the file is damaged.
+type brokenError struct{ cause error }
+
+func (e *brokenError) Error() string { return e.cause.Error() }
+
+func isBroken(err error) bool { _, ok := err.(*brokenError); return ok }
+
+// update changes the tree by f, in one synced transaction. If f meets a damaged page,
+// nothing is changed, and the error is a brokenError.
+func (s *Store) update(f func(*tree)) (err error) {
+	fail := s.guard(func() { err = s.updateTree(f) })
+	if fail != nil {
+		return fail
+	}
+	return err
+}
+
+func (s *Store) updateTree(f func(*tree)) error {
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// After a commit, or the rollback of one that failed, this does nothing.
+		_ = tx.Rollback()
+	}()
+	t, id := s.tree(tx), tx.ID()
+	broken := onPage(func() {
+		f(t)
+		t.setState(func(st *state) { st.add(t.all) })
+		err = s.commitTree(tx)
+	})
+	switch {
+	case broken != nil:
+		return &brokenError{s.afterFailed(id, broken)}
+	case err != nil:
+		return s.afterFailed(id, err)
+	}
+	s.scrub.seen.add(t.checked)
+	s.swept.Add(uint64(t.swept))
+	return nil
+}
+
+// afterFailed returns what became of a transaction whose commit failed. bbolt
+// writes the data, syncs it, writes the header that makes the data valid, and
+// syncs that. If the header does not show the transaction, it was not carried
+// out. If it does, only the last sync failed, and no one knows what is on disk.
+// Another commit could then overwrite data that the header on disk still refers
+// to, so the store stops.
+func (s *Store) afterFailed(id int, cause error) error {
+	cause = fmt.Errorf("commit %s: %w", s.path, cause)
+	shows := true
+	err := s.db.View(func(tx *bolt.Tx) error {
+		shows = tx.ID() >= id
+		return nil
+	})
+	if err != nil || shows {
+		s.stop(cause)
+	}
+	return cause
+}

@@ -1,0 +1,129 @@
+package boltkv_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// scrubbed opens the store at path and returns what its first scrub finds. Before, use
+// does something with the store.
+func scrubbed(t *testing.T, path string, use func(s *boltkv.Store)) boltkv.Scrub {
+	t.Helper()
+	s, _ := quick(t, path, newClock())
+	if use != nil {
+		use(s)
+		rests(t, s)
+	}
+	until(t, func() bool { return !s.Stats().Scrub.Ended.IsZero() })
+	found := s.Stats().Scrub
+	check(s.Close())
+	return found
+}
+
+// changeItems changes the items of a closed store behind its back.
+func changeItems(path string, change func(items *bolt.Bucket) error) {
+	db := must(bolt.Open(path, 0o600, nil))
+	check(db.Update(func(tx *bolt.Tx) error { return change(tx.Bucket([]byte("items"))) }))
+	check(db.Close())
+}
+
+// flip flips a bit in the value of the item that key holds in a closed store.
+func flip(path, key string) {
+	changeItems(path, func(items *bolt.Bucket) error {
+		buf := bytes.Clone(items.Get([]byte(key)))
+		buf[len(buf)-1] ^= 0x10
+		return items.Put([]byte(key), buf)
+	})
+}
+
+func TestStore_Scrub_FindsNothingInAStoreThatIsInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, _ := quick(t, path, newClock())
+	const n = 10_000
+	fillWith(t, s, n)
+	check(s.Close())
+	s, _ = quick(t, path, newClock())
+	for i := 0; s.Stats().Scrub.Ended.IsZero(); i++ {
+		ops := []kv.Op{kv.OpSet(benchKey(rand.IntN(2*n)), fmt.Append(nil, i)), kv.OpDelete(benchKey(rand.IntN(2 * n)))}
+		check(s.Do(t.Context(), ops))
+	}
+	if found := s.Stats().Scrub; !found.OK() || found.Items == 0 {
+		t.Errorf("the scrub found %+v", found)
+	}
+}
+
+func TestStore_Scrub_CountsDamagedItemsUntilTheyAreWrittenAgain(t *testing.T) {
+	path := storeFile(t)
+	for i := range 3 {
+		flip(path, benchKey(100*i))
+	}
+	if found := scrubbed(t, path, nil); found.Damaged != 3 || found.Missing != 0 || found.Items != 1000 {
+		t.Errorf("the scrub found %+v, want 3 damaged of 1000", found)
+	}
+	heal := func(s *boltkv.Store) {
+		one(t, s, kv.OpSet(benchKey(0), []byte("new")))
+		one(t, s, kv.OpSet(benchKey(100), []byte("new")))
+		one(t, s, kv.OpDelete(benchKey(200)))
+	}
+	if found := scrubbed(t, path, heal); !found.OK() {
+		t.Errorf("after all were written again the scrub found %+v", found)
+	}
+	changeItems(path, func(items *bolt.Bucket) error { return items.Delete([]byte(benchKey(1))) })
+	if found := scrubbed(t, path, nil); found.Missing != 1 {
+		t.Errorf("the scrub found %+v, want 1 missing", found)
+	}
+}
+
+func TestStore_Scrub_NoticesItemsThatVanishedOrAreOfAnotherTime(t *testing.T) {
+	for name, change := range map[string]func(items *bolt.Bucket, older []byte) error{
+		"vanished":  func(items *bolt.Bucket, _ []byte) error { return items.Delete([]byte(benchKey(7))) },
+		"older":     func(items *bolt.Bucket, older []byte) error { return items.Put([]byte(benchKey(7)), older) },
+		"come back": func(items *bolt.Bucket, older []byte) error { return items.Put([]byte(benchKey(8)), older) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := storeFile(t)
+			var older, gone []byte
+			changeItems(path, func(items *bolt.Bucket) error {
+				older, gone = bytes.Clone(items.Get([]byte(benchKey(7)))), bytes.Clone(items.Get([]byte(benchKey(8))))
+				return nil
+			})
+			s := openAt(t, path, boltkv.Options{})
+			one(t, s, kv.OpSet(benchKey(7), []byte("newer")))
+			one(t, s, kv.OpDelete(benchKey(8)))
+			check(s.Close())
+			if name == "come back" {
+				older = gone
+			}
+			changeItems(path, func(items *bolt.Bucket) error { return change(items, older) })
+			if found := scrubbed(t, path, nil); found.Missing == 0 || found.OK() {
+				t.Errorf("the scrub found %+v", found)
+			}
+		})
+	}
+}
+
+func TestStore_Scrub_SaysThatItCannotReadAPage(t *testing.T) {
+	path := storeFile(t)
+	damageItems(t, path)
+	found := scrubbed(t, path, nil)
+	if found.OK() || found.Err == nil || !strings.Contains(found.Err.Error(), path) {
+		t.Errorf("the scrub found %+v", found)
+	}
+}
+
+func TestStore_Scrub_FileOfFormat1IsFine(t *testing.T) {
+	path := oldFile(t, 3000, newClock().Now().Add(time.Hour))
+	if found := scrubbed(t, path, nil); !found.OK() || found.Items != 3000 {
+		t.Errorf("the scrub found %+v, want 3000 items", found)
+	}
+}

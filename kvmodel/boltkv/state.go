@@ -1,0 +1,64 @@
+package boltkv
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// state is what the tree knows of itself and of the logs.
+type state struct {
+	open    bool   // there is a log, which may hold commits that the tree lacks
+	epoch   uint64 // of that log, or of the last there was
+	applied uint64 // the number of the last record whose commit, with all before it, is in the tree
+	version uint64 // the last version given by these
+	old     uint64 // the last version that format 1 has given, if there may be items without sums
+	census
+}
+
+const stateSize = 1 + 6*8 + 4
+
+// The first byte of an encoded state.
+const (
+	isOpen = 1 << iota
+	isVague
+)
+
+var errState = fmt.Errorf("%w: what it says of its log cannot be read", ErrDamaged)
+
+func (st *state) encode() []byte {
+	buf := make([]byte, 1, stateSize)
+	if st.open {
+		buf[0] |= isOpen
+	}
+	if st.vague {
+		buf[0] |= isVague
+	}
+	for _, n := range []uint64{st.epoch, st.applied, st.version, st.old, st.count, st.sum} {
+		buf = binary.BigEndian.AppendUint64(buf, n)
+	}
+	return binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
+}
+
+func decodeState(buf []byte) (st state, err error) {
+	if len(buf) != stateSize || binary.BigEndian.Uint32(buf[stateSize-4:]) != crc32.Checksum(buf[:stateSize-4], castagnoli) {
+		return st, errState
+	}
+	st.open, st.vague = buf[0]&isOpen != 0, buf[0]&isVague != 0
+	for i, n := range []*uint64{&st.epoch, &st.applied, &st.version, &st.old, &st.count, &st.sum} {
+		*n = binary.BigEndian.Uint64(buf[1+8*i:])
+	}
+	return st, nil
+}
+
+func stateOf(tx *bolt.Tx) (state, error) { return decodeState(tx.Bucket(metaBucket).Get(stateKey)) }
+
+// setState changes the state by f.
+func (t *tree) setState(f func(*state)) {
+	st, err := stateOf(t.tx)
+	must(err)
+	f(&st)
+	must(t.tx.Bucket(metaBucket).Put(stateKey, st.encode()))
+}

@@ -1,0 +1,111 @@
+package boltkv
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// table is what the commits of a log have done: for each key the item that it holds
+// since, or that it holds none.
+type table struct {
+	items map[string][]byte // encoded; nil: the key was dropped
+	bytes int               // of keys and items
+
+	last    uint64 // the number of the last commit
+	version uint64 // the last version that it or an earlier one has given
+}
+
+func newTable() *table { return &table{items: make(map[string][]byte)} }
+
+// entrySize is about what an entry of a table takes besides its bytes.
+const entrySize = 64
+
+func (t *table) set(key string, buf []byte) {
+	if old, ok := t.items[key]; ok {
+		t.bytes -= len(old)
+	} else {
+		t.bytes += len(key) + entrySize
+	}
+	t.items[key] = buf
+	t.bytes += len(buf)
+}
+
+// get returns the item that key holds, nil if it was dropped; not ok if the table does
+// not say. A nil table says nothing.
+func (t *table) get(key string) (buf []byte, ok bool) {
+	if t == nil {
+		return nil, false
+	}
+	buf, ok = t.items[key]
+	return buf, ok
+}
+
+// add makes the changes of one commit.
+func (t *table) add(changes map[string][]byte, seq, version uint64) {
+	for key, buf := range changes {
+		t.set(key, buf)
+	}
+	t.last, t.version = seq, version
+}
+
+func (t *table) isEmpty() bool { return t == nil || len(t.items) == 0 }
+
+// sorted returns the keys that begin with begin, in order.
+func (t *table) sorted(begin string) []string {
+	if t == nil {
+		return nil
+	}
+	keys := slices.Collect(maps.Keys(t.items))
+	if begin != "" {
+		keys = slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, begin) })
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// encodeChanges appends changes to buf as the log keeps them: for each key its length,
+// one more than the length of its item or 0 for none, and both.
+func encodeChanges(buf []byte, changes map[string][]byte) []byte {
+	for key, it := range changes {
+		buf = binary.AppendUvarint(buf, uint64(len(key)))
+		if it == nil {
+			buf = binary.AppendUvarint(buf, 0)
+		} else {
+			buf = binary.AppendUvarint(buf, uint64(len(it))+1)
+		}
+		buf = append(append(buf, key...), it...)
+	}
+	return buf
+}
+
+var errBody = errors.New("the items in it cannot be read")
+
+// decodeChanges calls f for each of the changes in buf. The items share buf's memory.
+func decodeChanges(buf []byte, f func(key string, it []byte)) error {
+	for len(buf) > 0 {
+		keyLen, n := binary.Uvarint(buf)
+		if n <= 0 {
+			return errBody
+		}
+		itemLen, m := binary.Uvarint(buf[n:])
+		if m <= 0 {
+			return errBody
+		}
+		buf = buf[n+m:]
+		if keyLen > uint64(len(buf)) || itemLen > uint64(len(buf))-keyLen+1 {
+			return errBody
+		}
+		key := string(buf[:keyLen])
+		buf = buf[keyLen:]
+		if itemLen == 0 {
+			f(key, nil)
+			continue
+		}
+		f(key, buf[:itemLen-1:itemLen-1])
+		buf = buf[itemLen-1:]
+	}
+	return nil
+}
