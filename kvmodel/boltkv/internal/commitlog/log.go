@@ -8,11 +8,9 @@
 package commitlog
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 )
 
@@ -40,20 +38,6 @@ var (
 	ErrStuck = errors.New("a record may or may not have been written")
 )
 
-// Header says where a log belongs.
-type Header struct {
-	Store [16]byte // identifies the store
-	Epoch uint64   // one higher than that of the log before
-	First uint64   // the number of its first record
-}
-
-// The header is a block of its own, so that no write of a record touches its sector.
-const (
-	magic      = "ringtree log v1\n"
-	headerSize = 64
-	blockSize  = 4096
-)
-
 // Log is a log that is appended to. It is for one goroutine at a time, but Sync may run
 // beside everything else.
 type Log struct {
@@ -70,14 +54,7 @@ type Log struct {
 
 // Create begins a log in file, over whatever is there, and syncs it.
 func Create(file File, h Header) (*Log, error) {
-	var buf [headerSize]byte
-	copy(buf[:], magic)
-	copy(buf[16:], h.Store[:])
-	binary.BigEndian.PutUint64(buf[32:], h.Epoch)
-	binary.BigEndian.PutUint64(buf[40:], h.First)
-	_, _ = rand.Read(buf[48:60])
-	binary.BigEndian.PutUint32(buf[60:], crc32.Checksum(buf[:60], castagnoli))
-	if _, err := file.WriteAt(buf[:], 0); err != nil {
+	if _, err := file.WriteAt(h.encode(magic), 0); err != nil {
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {
@@ -97,21 +74,14 @@ func Open(file File) (*Log, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	switch {
-	case n < headerSize || buf == [headerSize]byte{}:
+	if n < headerSize || buf == [headerSize]byte{} {
 		return nil, ErrEmpty
-	case string(buf[:len(magic)]) != magic:
-		return nil, fmt.Errorf("%w: it does not begin as a log does", ErrDamaged)
-	case binary.BigEndian.Uint32(buf[60:]) != crc32.Checksum(buf[:60], castagnoli):
-		return nil, fmt.Errorf("%w: the sum of its header does not fit", ErrDamaged)
 	}
-	l := &Log{file: file, at: blockSize, size: size}
-	copy(l.Store[:], buf[16:])
-	l.Epoch = binary.BigEndian.Uint64(buf[32:])
-	l.First = binary.BigEndian.Uint64(buf[40:])
-	l.salt = binary.BigEndian.Uint32(buf[60:])
-	l.next, l.link = l.First, l.salt
-	return l, nil
+	h, salt, err := decodeHeader(buf[:], magic)
+	if err != nil {
+		return nil, err
+	}
+	return &Log{Header: h, file: file, at: blockSize, size: size, salt: salt, next: h.First, link: salt}, nil
 }
 
 // Next returns the number of the next record.

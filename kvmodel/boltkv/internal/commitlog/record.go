@@ -11,7 +11,8 @@ type Record struct {
 	Time    int64  // when it was made, in nanoseconds since 1970; never less than the last's
 	Version uint64 // the last version that it or an earlier one has given
 	Durable uint64 // the number of the last record known to be on the disk when it was written
-	End     bool   // it is no commit, but says that the next log goes on
+	End     bool   // it is no commit, but says that the next log goes on, or a stream is whole
+	Items   bool   // it is no commit, but has items as they were somewhat earlier; in a stream
 	Body    []byte
 
 	link uint32 // the sum of the record before
@@ -24,7 +25,11 @@ const (
 	maxRecord  = 1 << 30
 )
 
-const isEnd = 1
+// What a record is, but for a commit.
+const (
+	isEnd   = 1
+	isItems = 2
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -37,8 +42,11 @@ func (r *Record) encode(buf []byte, salt uint32) []byte {
 	binary.BigEndian.PutUint32(h[4:], uint32(len(h)))
 	binary.BigEndian.PutUint64(h[8:], r.Seq)
 	binary.BigEndian.PutUint32(h[16:], r.link)
-	if r.End {
+	switch {
+	case r.End:
 		h[20] = isEnd
+	case r.Items:
+		h[20] = isItems
 	}
 	binary.BigEndian.PutUint64(h[24:], uint64(r.Time))
 	binary.BigEndian.PutUint64(h[32:], r.Version)
@@ -67,6 +75,7 @@ func decode(data []byte, salt uint32) (r Record, sum uint32, size int64, ok bool
 		Seq:     binary.BigEndian.Uint64(data[8:]),
 		link:    binary.BigEndian.Uint32(data[16:]),
 		End:     data[20] == isEnd,
+		Items:   data[20] == isItems,
 		Time:    int64(binary.BigEndian.Uint64(data[24:])),
 		Version: binary.BigEndian.Uint64(data[32:]),
 		Durable: binary.BigEndian.Uint64(data[40:]),

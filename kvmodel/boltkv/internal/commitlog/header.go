@@ -1,0 +1,51 @@
+package commitlog
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// Header says where a log belongs.
+type Header struct {
+	Store [16]byte // identifies the store
+	Epoch uint64   // one higher than that of the log before
+	First uint64   // the number of its first record
+}
+
+// In a file the header is a block of its own, so that no write of a record touches its
+// sector.
+const (
+	magic      = "ringtree log v1\n"
+	headerSize = 64
+	blockSize  = 4096
+)
+
+// encode returns h as it stands behind magic, which has 16 bytes, with random bytes and a
+// sum. The sum is what those of the records begin with.
+func (h *Header) encode(magic string) []byte {
+	buf := make([]byte, headerSize)
+	copy(buf, magic)
+	copy(buf[16:], h.Store[:])
+	binary.BigEndian.PutUint64(buf[32:], h.Epoch)
+	binary.BigEndian.PutUint64(buf[40:], h.First)
+	_, _ = rand.Read(buf[48:60])
+	binary.BigEndian.PutUint32(buf[60:], crc32.Checksum(buf[:60], castagnoli))
+	return buf
+}
+
+// decodeHeader returns the header in buf, and its sum.
+func decodeHeader(buf []byte, magic string) (h Header, sum uint32, err error) {
+	sum = binary.BigEndian.Uint32(buf[60:])
+	switch {
+	case string(buf[:len(magic)]) != magic:
+		return h, 0, fmt.Errorf("%w: it does not begin with %q", ErrDamaged, magic)
+	case sum != crc32.Checksum(buf[:60], castagnoli):
+		return h, 0, fmt.Errorf("%w: the sum of its header does not fit", ErrDamaged)
+	}
+	copy(h.Store[:], buf[16:])
+	h.Epoch = binary.BigEndian.Uint64(buf[32:])
+	h.First = binary.BigEndian.Uint64(buf[40:])
+	return h, sum, nil
+}

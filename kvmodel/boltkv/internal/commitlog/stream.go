@@ -1,0 +1,118 @@
+package commitlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// streamMagic is what a stream begins with.
+const streamMagic = "ringtree data 1\n"
+
+// Writer writes records to a stream. Each has the sum of the one before it, as in a log,
+// and the last is an End, so that nothing can be missing unnoticed.
+type Writer struct {
+	to         io.Writer
+	salt, link uint32
+	buf        []byte
+}
+
+// NewWriter begins a stream.
+func NewWriter(to io.Writer, h Header) (*Writer, error) {
+	buf := h.encode(streamMagic)
+	salt := binary.BigEndian.Uint32(buf[60:])
+	_, err := to.Write(buf)
+	return &Writer{to: to, salt: salt, link: salt}, err
+}
+
+// Write writes r.
+func (w *Writer) Write(r Record) error {
+	r.link = w.link
+	w.buf = r.encode(w.buf[:0], w.salt)
+	w.link = binary.BigEndian.Uint32(w.buf)
+	_, err := w.to.Write(w.buf)
+	return err
+}
+
+// Reader reads the records of a stream, or of a part of a log.
+type Reader struct {
+	Header
+	from       *bufio.Reader
+	salt, link uint32
+	at         int64
+	ended      bool
+}
+
+const readAtOnce = 256 << 10
+
+// NewReader returns a reader of the stream from.
+func NewReader(from io.Reader) (*Reader, error) {
+	r := &Reader{from: bufio.NewReaderSize(from, readAtOnce)}
+	var buf [headerSize]byte
+	if _, err := io.ReadFull(r.from, buf[:]); err != nil {
+		return nil, r.failed(err)
+	}
+	var err error
+	r.Header, r.salt, err = decodeHeader(buf[:], streamMagic)
+	r.link, r.at = r.salt, headerSize
+	return r, err
+}
+
+// Reader returns a reader of the records of l up to byte until, where one ends.
+func (l *Log) Reader(until int64) *Reader {
+	part := io.NewSectionReader(l.file, blockSize, until-blockSize)
+	return &Reader{Header: l.Header, from: bufio.NewReaderSize(part, readAtOnce), salt: l.salt, link: l.salt, at: blockSize}
+}
+
+// Ended reports whether the last record that Next has returned is an End.
+func (r *Reader) Ended() bool { return r.ended }
+
+// Next returns the next record, whose body is the caller's. It returns io.EOF if there is
+// none, and an ErrDamaged if what comes is not what was written.
+func (r *Reader) Next() (Record, error) {
+	var begin [8]byte
+	_, err := io.ReadFull(r.from, begin[:])
+	if errors.Is(err, io.EOF) {
+		return Record{}, io.EOF
+	}
+	if err != nil {
+		return Record{}, r.failed(err)
+	}
+	if r.ended {
+		return Record{}, r.damaged("it goes on behind its end")
+	}
+	length := int64(binary.BigEndian.Uint32(begin[4:]))
+	if length < recordSize || length > maxRecord {
+		return Record{}, r.damaged(fmt.Sprintf("a record of %d bytes", length))
+	}
+	zeros := padding(int(length))
+	length += int64(zeros)
+	// The memory grows with what is there, whatever the length says.
+	var data bytes.Buffer
+	data.Write(begin[:])
+	if _, err := io.CopyN(&data, r.from, length-int64(len(begin))); err != nil {
+		return Record{}, r.failed(err)
+	}
+	record, sum, _, ok := decode(data.Bytes(), r.salt)
+	if !ok || record.link != r.link || !isZero(data.Bytes()[length-int64(zeros):]) {
+		return Record{}, r.damaged("the record is not what was written")
+	}
+	r.at, r.link, r.ended = r.at+length, sum, record.End
+	return record, nil
+}
+
+// damaged returns an ErrDamaged about what comes next.
+func (r *Reader) damaged(what string) error {
+	return fmt.Errorf("%w: at byte %d: %s", ErrDamaged, r.at, what)
+}
+
+// failed returns what err, of a read of what comes next, means.
+func (r *Reader) failed(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return r.damaged("it is cut off")
+	}
+	return err
+}
