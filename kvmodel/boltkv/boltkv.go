@@ -91,7 +91,10 @@ type Store struct {
 	filling *table       // what the commits of log have done
 	moving  *table       // what is being moved to the tree; nil if nothing is
 	ended   *commitlog.Log
-	attempt chan struct{} // closed when the mover has tried
+	attempt chan struct{}    // closed when the mover has tried
+	seen    int64            // up to this byte readers see what log has
+	holds   int              // of those who read the logs
+	kept    []*commitlog.Log // what they may not have read yet, before ended
 
 	// The mover's.
 	upgraded []byte // up to where items have sums

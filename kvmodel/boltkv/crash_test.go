@@ -59,7 +59,7 @@ func (r *rig) open() {
 	r.t.Helper()
 	s, err := openWith(r.path(), r.opts, func(s *Store) {
 		s.disk, s.db.NoSync = cutDisk{r.disk}, true // A commit of the tree is whole: that is bbolt's part.
-		s.limits = limits{turn: 4 << 10, full: 16 << 10, idle: time.Hour, tick: time.Hour}
+		s.limits = limits{turn: 4 << 10, full: 16 << 10, idle: time.Hour, tick: time.Hour, copied: 500}
 		gate := &r.disk.Gate
 		s.commitTree = func(tx *bolt.Tx) error {
 			gate.RLock()
@@ -118,13 +118,13 @@ func (r *rig) cut() {
 	r.open()
 }
 
-// holds returns what the store holds, and how many commits that is.
-func (r *rig) holds() (all map[string]string, commits int) {
-	r.t.Helper()
+// holds returns what s holds, and how many commits of a rig that is.
+func holds(t *testing.T, s *Store) (all map[string]string, commits int) {
+	t.Helper()
 	all = make(map[string]string)
-	err := r.store.keys(context.Background(), "", func(keys []string) error {
+	err := s.keys(context.Background(), "", func(keys []string) error {
 		for _, key := range keys {
-			got, err := kv.One(context.Background(), r.store, kv.OpGet(key))
+			got, err := kv.One(context.Background(), s, kv.OpGet(key))
 			if err != nil {
 				return fmt.Errorf("%q is listed: %w", key, err)
 			}
@@ -133,7 +133,7 @@ func (r *rig) holds() (all map[string]string, commits int) {
 		return nil
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
 	commits, _ = strconv.Atoi(all["commit"])
 	return all, commits
@@ -157,7 +157,7 @@ func TestStore_APowerCutLeavesABeginningAndWhatWasSynced(t *testing.T) {
 						r.write()
 					}
 					r.cut()
-					all, commits := r.holds()
+					all, commits := holds(t, r.store)
 					if commits > r.commits || durability == Synced && commits != r.commits {
 						t.Fatalf("seed %d: %d commits of %d are left", seed, commits, r.commits)
 					}

@@ -82,7 +82,7 @@ func TestOpen_LogThatDoesNotFitIsNamedAndNothingIsTouched(t *testing.T) {
 		}, "has 1 commits that it lacks"},
 		"text": {func(_ *testing.T, path string) {
 			check(os.WriteFile(logOf(path), bytes.Repeat([]byte("text\n"), 2000), 0o600))
-		}, "it does not begin as a log does"},
+		}, "it does not begin with \"ringtree log v1\\n\""},
 		"a flipped header": {func(_ *testing.T, path string) {
 			change(logOf(path), func(data []byte) []byte { data[40] ^= 1; return data })
 		}, "the sum of its header does not fit"},

@@ -197,6 +197,7 @@ func (s *Store) prepare() error {
 	if err := s.recover(st); err != nil {
 		return err
 	}
+	s.seen = s.log.Bytes()
 	// A crash of the machine may have undone unsynced writes. Versions start from
 	// the current time, so those of the lost writes are not given again.
 	s.version = max(s.version, uint64(time.Now().UnixNano()))

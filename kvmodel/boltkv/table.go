@@ -70,15 +70,19 @@ func (t *table) sorted(begin string) []string {
 // one more than the length of its item or 0 for none, and both.
 func encodeChanges(buf []byte, changes map[string][]byte) []byte {
 	for key, it := range changes {
-		buf = binary.AppendUvarint(buf, uint64(len(key)))
-		if it == nil {
-			buf = binary.AppendUvarint(buf, 0)
-		} else {
-			buf = binary.AppendUvarint(buf, uint64(len(it))+1)
-		}
-		buf = append(append(buf, key...), it...)
+		buf = encodeChange(buf, key, it)
 	}
 	return buf
+}
+
+func encodeChange[K string | []byte](buf []byte, key K, it []byte) []byte {
+	buf = binary.AppendUvarint(buf, uint64(len(key)))
+	if it == nil {
+		buf = binary.AppendUvarint(buf, 0)
+	} else {
+		buf = binary.AppendUvarint(buf, uint64(len(it))+1)
+	}
+	return append(append(buf, key...), it...)
 }
 
 var errBody = errors.New("the items in it cannot be read")

@@ -15,9 +15,13 @@ type limits struct {
 	idle time.Duration // without a commit, after which what there is is moved to the tree
 	tick time.Duration // how often the store looks whether anything is due
 	day  time.Duration // from the beginning of a scrub to that of the next
+
+	copied int // bytes of items in a record of a backup
 }
 
-var defaultLimits = limits{turn: 16 << 20, full: 32 << 20, idle: 5 * time.Second, tick: time.Second, day: 24 * time.Hour}
+var defaultLimits = limits{
+	turn: 16 << 20, full: 32 << 20, idle: 5 * time.Second, tick: time.Second, day: 24 * time.Hour, copied: 1 << 20,
+}
 
 // load is how many bytes the table that is being filled takes, or half those of its log:
 // where a few keys are written over and over, only the log grows.
@@ -30,9 +34,8 @@ func (s *Store) turnLog() error {
 	if s.isMoving() {
 		return nil
 	}
-	if s.ended != nil { // Its file is the one of the next.
-		_ = s.ended.Close()
-		s.ended = nil
+	if err := s.retire(); err != nil {
+		return fmt.Errorf("begin %s: %w", s.logPath(s.log.Epoch+1), err)
 	}
 	next, err := s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next() + 1})
 	if err != nil {
@@ -48,7 +51,7 @@ func (s *Store) turnLog() error {
 		}
 	}
 	s.mu.Lock()
-	s.ended, s.log = s.log, next
+	s.ended, s.log, s.seen = s.log, next, next.Bytes()
 	s.moving, s.filling = s.filling, newTable()
 	s.filling.last, s.moving.last = end.Seq, end.Seq
 	s.filling.version = s.moving.version

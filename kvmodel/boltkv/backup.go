@@ -1,0 +1,151 @@
+package boltkv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+)
+
+// A backup is the items of the tree, read a few at a time while commits go on, and then
+// all commits that the tree lacked at the beginning, or that came meanwhile. An item holds
+// all that its key held, and a commit says what keys held at last, so whatever the first
+// part had of a commit, both together are what the store held after the last one.
+
+// Snapshot says what a backup holds.
+type Snapshot struct {
+	Taken   time.Time // The store is what it was then.
+	Items   uint64    // read from the file while the backup was made
+	Commits uint64    // made meanwhile, or a little earlier
+	Damaged uint64    // items that were damaged already, and still are
+}
+
+// Backup writes what the store holds, as it is after the last commit that ends before
+// Backup does. Reads and writes go on. RestoreBackup makes a store of it, and VerifyBackup
+// reports whether it is whole.
+//
+// Backup keeps what is written meanwhile in logs on the disk. Items that are damaged stay
+// so; where a page of the file cannot be read Backup returns an error.
+func (s *Store) Backup(ctx context.Context, w io.Writer) error {
+	err := s.backup(ctx, w)
+	if fail := s.failed.Load(); err != nil && fail != nil {
+		err = fail
+	}
+	if err != nil {
+		return fmt.Errorf("boltkv: back up %s: %w", s.path, err)
+	}
+	return nil
+}
+
+func (s *Store) backup(ctx context.Context, w io.Writer) error {
+	h := s.hold()
+	defer h.release()
+	to, err := commitlog.NewWriter(w, commitlog.Header{Store: s.id, Epoch: h.first})
+	if err != nil {
+		return err
+	}
+	version, err := s.writeItems(ctx, to)
+	if err != nil {
+		return err
+	}
+	return h.writeCommits(ctx, to, version)
+}
+
+// writeItems writes the items of the tree, and returns the last version that the tree
+// knows of.
+func (s *Store) writeItems(ctx context.Context, to *commitlog.Writer) (version uint64, err error) {
+	for from := []byte{}; from != nil; {
+		if err := errors.Join(ctx.Err(), s.refused()); err != nil {
+			return 0, err
+		}
+		r := commitlog.Record{Items: true}
+		if fail := s.view(func(t *tree) { r.Body, from = t.encodeFrom(from) }); fail != nil {
+			return 0, fail
+		}
+		if err := to.Write(r); err != nil {
+			return 0, err
+		}
+	}
+	// What is aside counts, whatever was read of the same keys before.
+	r := commitlog.Record{Items: true}
+	fail := s.view(func(t *tree) {
+		var st state
+		st, err = stateOf(t.tx)
+		version, r.Body = st.version, t.encodeAside()
+	})
+	if fail != nil {
+		return 0, fail
+	}
+	return version, errors.Join(err, to.Write(r))
+}
+
+// refused returns why nothing can be asked of the store; nil if it can.
+func (s *Store) refused() error {
+	if fail := s.failed.Load(); fail != nil {
+		return fail
+	}
+	return nil
+}
+
+// encodeFrom returns items from from on as the log keeps changes, and where to go on; nil
+// at the end.
+func (t *tree) encodeFrom(from []byte) (body, next []byte) {
+	c := t.items.Cursor()
+	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
+		if len(body) > t.limits.copied {
+			return body, bytes.Clone(key)
+		}
+		if !isNew(buf) && isOld(buf, t.old.Load()) {
+			it := decode(key, buf, t.old.Load())
+			buf = it.encode(string(key))
+		}
+		body = encodeChange(body, key, buf)
+	}
+	return body, nil
+}
+
+// encodeAside returns what was set aside as the log keeps changes.
+func (t *tree) encodeAside() (body []byte) {
+	aside := t.tx.Bucket(asideBucket)
+	if aside == nil {
+		return nil
+	}
+	must(aside.ForEach(func(key, buf []byte) error {
+		if bytes.Equal(buf, dropped) {
+			buf = nil
+		}
+		body = encodeChange(body, key, buf)
+		return nil
+	}))
+	return body
+}
+
+// writeCommits writes the commits since h began, and the end. The last version that was
+// given before is version.
+func (h hold) writeCommits(ctx context.Context, to *commitlog.Writer, version uint64) error {
+	end := commitlog.Record{End: true, Version: version}
+	for _, log := range h.readers() {
+		for {
+			r, err := log.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err := errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			if r.End {
+				continue
+			}
+			if err := to.Write(r); err != nil {
+				return err
+			}
+			end.Seq, end.Version = r.Seq, max(end.Version, r.Version)
+		}
+	}
+	end.Time = time.Now().UnixNano()
+	return to.Write(end)
+}

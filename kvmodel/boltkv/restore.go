@@ -1,0 +1,152 @@
+package boltkv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+)
+
+// VerifyBackup reads what Backup has written, and returns an ErrDamaged if it is not whole.
+func VerifyBackup(ctx context.Context, r io.Reader) (Snapshot, error) {
+	found, err := readBackup(ctx, r, func(commitlog.Record) error { return nil })
+	if err != nil {
+		return found, fmt.Errorf("boltkv: verify a backup: %w", err)
+	}
+	return found, nil
+}
+
+// RestoreBackup makes a store at path of what Backup has written. There must be none yet.
+// After an error there is none.
+func RestoreBackup(ctx context.Context, r io.Reader, path string) (Snapshot, error) {
+	var found Snapshot
+	err := build(path, func(s *Store) (err error) {
+		found, err = s.fill(ctx, r)
+		return err
+	})
+	if err != nil {
+		return found, fmt.Errorf("boltkv: restore %s: %w", path, plainer(path, err))
+	}
+	return found, nil
+}
+
+// build makes a closed store at path that fill has filled.
+func build(path string, fill func(*Store) error) error {
+	if path == "" {
+		return errors.New("the path is empty")
+	}
+	for _, taken := range []string{path, path + ".log0", path + ".log1"} {
+		if _, err := os.Lstat(taken); err == nil {
+			return &fs.PathError{Op: "make", Path: taken, Err: fs.ErrExist}
+		}
+	}
+	making := path + ".making"
+	if err := os.Remove(making); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := buildAt(making, fill); err != nil {
+		return errors.Join(err, os.Remove(making))
+	}
+	if err := os.Rename(making, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func buildAt(path string, fill func(*Store) error) (err error) {
+	db, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.NoSync = true
+	s := newStore(db, path, Options{Now: time.Now})
+	if _, err := s.format(); err != nil {
+		return err
+	}
+	if err := fill(s); err != nil {
+		return err
+	}
+	return db.Sync()
+}
+
+// fill moves what the backup r holds to the tree.
+func (s *Store) fill(ctx context.Context, r io.Reader) (Snapshot, error) {
+	t := newTable()
+	found, err := readBackup(ctx, r, func(r commitlog.Record) error {
+		t.version = max(t.version, r.Version)
+		if err := decodeChanges(r.Body, t.set); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		if t.bytes < s.limits.turn {
+			return nil
+		}
+		defer clear(t.items)
+		t.bytes = 0
+		return s.moveItems(t)
+	})
+	if err == nil {
+		err = s.moveItems(t)
+	}
+	if err != nil {
+		return found, err
+	}
+	return found, s.update(func(tr *tree) { tr.setState(func(st *state) { st.version = t.version }) })
+}
+
+// readBackup calls f for each record of a backup.
+func readBackup(ctx context.Context, from io.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
+	r, err := commitlog.NewReader(from)
+	if err != nil {
+		return found, damaged(err)
+	}
+	for {
+		record, err := r.Next()
+		if errors.Is(err, io.EOF) && !r.Ended() {
+			err = fmt.Errorf("%w: it is cut off, behind %d items and %d commits", ErrDamaged, found.Items, found.Commits)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return found, nil
+		case err != nil:
+			return found, damaged(err)
+		case ctx.Err() != nil:
+			return found, ctx.Err()
+		case record.End:
+			found.Taken = time.Unix(0, record.Time)
+		case !record.Items:
+			found.Commits++
+		}
+		if err := found.count(record); err != nil {
+			return found, err
+		}
+		if err := f(record); err != nil {
+			return found, err
+		}
+	}
+}
+
+// count counts the items of r, and those that are damaged.
+func (found *Snapshot) count(r commitlog.Record) error {
+	err := decodeChanges(r.Body, func(key string, buf []byte) {
+		if buf == nil {
+			return
+		}
+		if r.Items {
+			found.Items++
+		}
+		if it, _ := held(key, buf); it.damaged != nil {
+			found.Damaged++
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package boltkv_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// backup returns a backup of s.
+func backup(t *testing.T, s *boltkv.Store) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := s.Backup(t.Context(), &buf); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// restored returns the store that data is a backup of, and what the backup says of itself.
+func restored(t *testing.T, data []byte, opts boltkv.Options) (*boltkv.Store, boltkv.Snapshot) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "restored.db")
+	found, err := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openAt(t, path, opts), found
+}
+
+func TestRestoreBackup_ItemsAreAsTheyWere(t *testing.T) {
+	began := time.Now()
+	path := storeFile(t)
+	s := openAt(t, path, boltkv.Options{})
+	one(t, s, kv.OpSet("short", []byte("an hour")).For(time.Hour))
+	one(t, s, kv.OpSet(benchKey(3), []byte("new")))
+	one(t, s, kv.OpDelete(benchKey(4)))
+	clock := newClock()
+	clock.now = time.Now()
+	again, found := restored(t, backup(t, s), boltkv.Options{Now: clock.Now})
+	if found.Items != 1000 || found.Commits != 3 || found.Damaged != 0 || found.Taken.Before(began) {
+		t.Errorf("the backup says of itself %+v", found)
+	}
+	var last kv.Version
+	for _, key := range []string{"short", benchKey(3), benchKey(5)} {
+		want := one(t, s, kv.OpGet(key))
+		if got := one(t, again, kv.OpGet(key)); got.Version != want.Version || !bytes.Equal(got.Value, want.Value) {
+			t.Errorf("%s holds %.9q of version %v, held %.9q of %v", key, got.Value, got.Version, want.Value, want.Version)
+		}
+		last = max(last, want.Version)
+	}
+	wantGone(t, again, benchKey(4))
+	one(t, again, kv.OpSet("later", nil))
+	if later := one(t, again, kv.OpGet("later")).Version; later <= last {
+		t.Errorf("version %d is given after %d", later, last)
+	}
+	clock.Advance(time.Hour)
+	wantGone(t, again, "short")
+	one(t, s, kv.OpSet("still", []byte("well")))
+}
+
+func TestRestoreBackup_FileOfFormat1GetsSums(t *testing.T) {
+	s := openAt(t, oldFile(t, 300, newClock().Now()), boltkv.Options{})
+	again, _ := restored(t, backup(t, s), boltkv.Options{})
+	one(t, again, kv.OpGet(benchKey(299)))
+	if !again.IsUpgraded() {
+		t.Error("the restored store has items without sums")
+	}
+}
+
+func TestRestoreBackup_DamagedBackupLeavesNothing(t *testing.T) {
+	s := openAt(t, storeFile(t), boltkv.Options{})
+	one(t, s, kv.OpSet("key", nil))
+	whole := backup(t, s)
+	path := filepath.Join(t.TempDir(), "restored.db")
+	spoiled := map[string][]byte{"nothing": nil, "text": []byte(strings.Repeat("text ", 100)), "too much": append(bytes.Clone(whole), 0, 0, 0, 0, 0, 0, 0, 0)}
+	for range 100 {
+		spoiled["cut off"] = whole[:rand.IntN(len(whole))]
+		flipped := bytes.Clone(whole)
+		flipped[rand.IntN(len(whole))] ^= 1 << rand.IntN(8)
+		spoiled["flipped"] = flipped
+		for name, data := range spoiled {
+			_, err := boltkv.VerifyBackup(t.Context(), bytes.NewReader(data))
+			_, again := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path)
+			if !errors.Is(err, boltkv.ErrDamaged) || !errors.Is(again, boltkv.ErrDamaged) {
+				t.Fatalf("a backup that is %s: VerifyBackup returned %v, RestoreBackup %v", name, err, again)
+			}
+			wantOnly(t, filepath.Dir(path))
+		}
+	}
+	if _, err := boltkv.VerifyBackup(t.Context(), bytes.NewReader(whole)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRestoreBackup_StoreThatIsThereStays(t *testing.T) {
+	s := openAt(t, storeFile(t), boltkv.Options{})
+	data, path := backup(t, s), storeFile(t)
+	before := files(path)
+	if _, err := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("restoring over a store returned %v", err)
+	}
+	if files(path)[""] != before[""] {
+		t.Error("the store is another")
+	}
+	check(os.Rename(path, path+".log1"))
+	if _, err := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("restoring beside a log returned %v", err)
+	}
+}
+
+func TestRestoreBackup_CanceledLeavesNothing(t *testing.T) {
+	data := backup(t, openAt(t, storeFile(t), boltkv.Options{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := filepath.Join(t.TempDir(), "restored.db")
+	if _, err := boltkv.RestoreBackup(ctx, bytes.NewReader(data), path); !errors.Is(err, context.Canceled) {
+		t.Errorf("it returned %v", err)
+	}
+	wantOnly(t, filepath.Dir(path))
+}
+
+func TestStore_Backup_DamageStaysAndIsCounted(t *testing.T) {
+	path := storeFile(t)
+	flip(path, benchKey(7))
+	again, found := restored(t, backup(t, openAt(t, path, boltkv.Options{})), boltkv.Options{})
+	if found.Damaged != 1 {
+		t.Errorf("%d items are damaged, want 1", found.Damaged)
+	}
+	_, err := kv.One(t.Context(), again, kv.OpGet(benchKey(7)))
+	wantErr(t, err, codec.ErrCorrupt)
+	one(t, again, kv.OpGet(benchKey(8)))
+}
+
+func TestStore_Backup_DamagedPageIsCorrupt(t *testing.T) {
+	path := storeFile(t)
+	damageItems(t, path)
+	err := openAt(t, path, boltkv.Options{}).Backup(t.Context(), new(bytes.Buffer))
+	wantErr(t, err, codec.ErrCorrupt)
+}
+
+func TestStore_Backup_WhatIsAsideIsInIt(t *testing.T) {
+	path := storeFile(t)
+	db := must(bolt.Open(path, 0o600, nil))
+	check(db.Update(func(tx *bolt.Tx) error {
+		aside := must(tx.CreateBucket([]byte("aside")))
+		check(aside.Put([]byte(benchKey(1)), []byte{0}))
+		return aside.Put([]byte(benchKey(2)), tx.Bucket([]byte("items")).Get([]byte(benchKey(2))))
+	}))
+	check(db.Close())
+	again, _ := restored(t, backup(t, openAt(t, path, boltkv.Options{})), boltkv.Options{})
+	wantGone(t, again, benchKey(1))
+	one(t, again, kv.OpGet(benchKey(2)))
+}
+
+// full is a writer that takes some bytes.
+type full struct{ left int }
+
+var errFull = errors.New("no space left")
+
+func (f *full) Write(data []byte) (int, error) {
+	if f.left -= len(data); f.left < 0 {
+		return 0, errFull
+	}
+	return len(data), nil
+}
+
+func TestStore_Backup_ErrorOfTheWriterIsReturned(t *testing.T) {
+	s := openAt(t, storeFile(t), boltkv.Options{})
+	for _, left := range []int{0, 100, 100_000} {
+		wantErr(t, s.Backup(t.Context(), &full{left}), errFull)
+	}
+	one(t, s, kv.OpSet("still", []byte("well")))
+	check(s.Close())
+	wantErr(t, s.Backup(t.Context(), new(bytes.Buffer)), kv.ErrUnavailable)
+}
