@@ -89,7 +89,8 @@ func runProgram(t *testing.T, b block) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "run", "-overlay", overlay, path).Output()
+	elsewhere := fmt.Sprintf(`sh -c 'cd %s && exec "$0"'`, t.TempDir()) // The program's files go there.
+	out, err := exec.CommandContext(t.Context(), "go", "run", "-overlay", overlay, "-exec", elsewhere, path).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%w:\n%s", err, exit.Stderr)
 	}
