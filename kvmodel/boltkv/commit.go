@@ -163,7 +163,7 @@ func (s *Store) commit(changes map[string][]byte) *failure {
 		}
 	}
 	s.mu.Lock()
-	s.filling.add(changes, r.Seq, r.Version)
+	s.filling.add(changes, after(&r))
 	s.seen = s.log.Bytes()
 	s.mu.Unlock()
 	s.commits.Add(1)

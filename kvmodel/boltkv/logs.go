@@ -117,14 +117,14 @@ func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 
 // firstLog begins a log for a file that has none, and notes it in the file.
 func (s *Store) firstLog(st state) (err error) {
-	s.log, err = s.beginLog(commitlog.Header{Store: s.id, Epoch: st.epoch + 1, First: st.applied + 1})
+	s.log, err = s.beginLog(commitlog.Header{Store: s.id, Epoch: st.epoch + 1, First: st.seq + 1})
 	if err != nil {
 		return fmt.Errorf("begin the log %s: %w", s.logPath(st.epoch+1), err)
 	}
 	if err := syncDir(filepath.Dir(s.path)); err != nil {
 		return err
 	}
-	s.filling.last, s.filling.version = st.applied, st.version
+	s.filling.point = st.point
 	return s.update(func(t *tree) {
 		t.setState(func(st *state) { st.open, st.epoch = true, s.log.Epoch })
 	})
@@ -136,10 +136,10 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	switch {
 	case log == nil:
 		return fmt.Errorf("%w: it was not closed, and its log %s, without which commits are lost, is missing or of another time", ErrDamaged, s.logPath(st.epoch))
-	case log.First != st.applied+1:
-		return fmt.Errorf("%w: it has the commits up to %d, and its log %s those from %d on", ErrDamaged, st.applied, s.logPath(st.epoch), log.First)
+	case log.First != st.seq+1:
+		return fmt.Errorf("%w: it has the commits up to %d, and its log %s those from %d on", ErrDamaged, st.seq, s.logPath(st.epoch), log.First)
 	}
-	s.filling.last, s.filling.version = st.applied, st.version
+	s.filling.point = st.point
 	ended, err := s.readLog(log)
 	if err != nil || !ended {
 		s.log = log
@@ -148,10 +148,10 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	if next == nil || next.First != log.Next() {
 		return fmt.Errorf("%w: its log %s, which goes on where %s ends, is missing or of another time", ErrDamaged, s.logPath(st.epoch+1), s.logPath(st.epoch))
 	}
-	s.filling.last = log.Next() - 1
+	s.filling.seq = log.Next() - 1
 	s.moving, s.ended = s.filling, log
 	s.filling, s.log = newTable(), next
-	s.filling.last, s.filling.version = s.moving.last, s.moving.version
+	s.filling.point = s.moving.point
 	s.wake()
 	_, err = s.readLog(next)
 	return err
@@ -161,7 +161,7 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 	ended, dropped, err := log.Replay(func(r commitlog.Record) error {
 		s.version, s.lastTime = max(s.version, r.Version), max(s.lastTime, r.Time)
-		s.filling.last, s.filling.version = r.Seq, s.version
+		s.filling.point = point{r.Seq, s.lastTime, s.version}
 		return decodeChanges(r.Body, s.filling.set)
 	})
 	if err != nil {

@@ -85,7 +85,7 @@ func (s *Store) moveNow() error {
 // log is synced first: what the tree has, a crash must not take back from the log.
 func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error {
 	if s.opts.Durability != Synced {
-		if fail := s.sync(log, t.last); fail != nil {
+		if fail := s.sync(log, t.seq); fail != nil {
 			return fail
 		}
 	}
@@ -94,7 +94,7 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 	}
 	applied := func(tr *tree) {
 		tr.setState(func(st *state) {
-			st.applied, st.version = t.last, max(st.version, t.version)
+			st.point = t.point
 			then(st)
 		})
 	}

@@ -192,7 +192,7 @@ func (s *Store) prepare() error {
 	if err != nil {
 		return err
 	}
-	s.version = st.version
+	s.version, s.lastTime = st.version, st.time
 	s.old.Store(st.old)
 	if err := s.recover(st); err != nil {
 		return err

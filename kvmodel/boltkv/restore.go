@@ -80,7 +80,7 @@ func buildAt(path string, fill func(*Store) error) (err error) {
 func (s *Store) fill(ctx context.Context, r io.Reader) (Snapshot, error) {
 	t := newTable()
 	found, err := readBackup(ctx, r, func(r commitlog.Record) error {
-		t.version = max(t.version, r.Version)
+		t.point = point{0, max(t.time, r.Time), max(t.version, r.Version)}
 		if err := decodeChanges(r.Body, t.set); err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
@@ -97,7 +97,7 @@ func (s *Store) fill(ctx context.Context, r io.Reader) (Snapshot, error) {
 	if err != nil {
 		return found, err
 	}
-	return found, s.update(func(tr *tree) { tr.setState(func(st *state) { st.version = t.version }) })
+	return found, s.update(func(tr *tree) { tr.setState(func(st *state) { st.point = t.point }) })
 }
 
 // readBackup calls f for each record of a backup.

@@ -6,19 +6,30 @@ import (
 	"hash/crc32"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
 // state is what the tree knows of itself and of the logs.
 type state struct {
-	open    bool   // there is a log, which may hold commits that the tree lacks
-	epoch   uint64 // of that log, or of the last there was
-	applied uint64 // the number of the last record whose commit, with all before it, is in the tree
-	version uint64 // the last version given by these
-	old     uint64 // the last version that format 1 has given, if there may be items without sums
+	open  bool   // there is a log, which may hold commits that the tree lacks
+	epoch uint64 // of that log, or of the last there was
+	point        // up to which all commits are in the tree
+	old   uint64 // the last version that format 1 has given, if there may be items without sums
 	census
 }
 
-const stateSize = 1 + 6*8 + 4
+// point is a moment in the history of a store, just after a record of its logs.
+type point struct {
+	seq     uint64 // the number of the record
+	time    int64  // when it was made
+	version uint64 // the last version given by then
+}
+
+// after returns the moment after r.
+func after(r *commitlog.Record) point { return point{r.Seq, r.Time, r.Version} }
+
+const stateSize = 1 + 7*8 + 4
 
 // The first byte of an encoded state.
 const (
@@ -36,7 +47,7 @@ func (st *state) encode() []byte {
 	if st.vague {
 		buf[0] |= isVague
 	}
-	for _, n := range []uint64{st.epoch, st.applied, st.version, st.old, st.count, st.sum} {
+	for _, n := range []uint64{st.epoch, st.seq, uint64(st.time), st.version, st.old, st.count, st.sum} {
 		buf = binary.BigEndian.AppendUint64(buf, n)
 	}
 	return binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
@@ -47,9 +58,11 @@ func decodeState(buf []byte) (st state, err error) {
 		return st, errState
 	}
 	st.open, st.vague = buf[0]&isOpen != 0, buf[0]&isVague != 0
-	for i, n := range []*uint64{&st.epoch, &st.applied, &st.version, &st.old, &st.count, &st.sum} {
+	var time uint64
+	for i, n := range []*uint64{&st.epoch, &st.seq, &time, &st.version, &st.old, &st.count, &st.sum} {
 		*n = binary.BigEndian.Uint64(buf[1+8*i:])
 	}
+	st.time = int64(time)
 	return st, nil
 }
 

@@ -14,8 +14,7 @@ type table struct {
 	items map[string][]byte // encoded; nil: the key was dropped
 	bytes int               // of keys and items
 
-	last    uint64 // the number of the last commit
-	version uint64 // the last version that it or an earlier one has given
+	point // after the last commit
 }
 
 func newTable() *table { return &table{items: make(map[string][]byte)} }
@@ -43,12 +42,12 @@ func (t *table) get(key string) (buf []byte, ok bool) {
 	return buf, ok
 }
 
-// add makes the changes of one commit.
-func (t *table) add(changes map[string][]byte, seq, version uint64) {
+// add makes the changes of the commit at p.
+func (t *table) add(changes map[string][]byte, p point) {
 	for key, buf := range changes {
 		t.set(key, buf)
 	}
-	t.last, t.version = seq, version
+	t.point = p
 }
 
 func (t *table) isEmpty() bool { return t == nil || len(t.items) == 0 }

@@ -53,8 +53,8 @@ func (s *Store) turnLog() error {
 	s.mu.Lock()
 	s.ended, s.log, s.seen = s.log, next, next.Bytes()
 	s.moving, s.filling = s.filling, newTable()
-	s.filling.last, s.moving.last = end.Seq, end.Seq
-	s.filling.version = s.moving.version
+	s.moving.seq = end.Seq
+	s.filling.point = s.moving.point
 	s.mu.Unlock()
 	s.wake()
 	return nil
