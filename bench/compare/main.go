@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
 func main() {
@@ -142,7 +143,7 @@ func (p *plan) check() error {
 		return errors.New("want -n of at least 1000, and -rounds and -time above 0")
 	}
 	var all []error
-	if !peers.SQLiteInC && slices.ContainsFunc(p.peers, func(k peers.Kind) bool { return strings.Contains(k.Name, "sqlite") }) {
+	if !sqlite.InC && slices.ContainsFunc(p.peers, func(k peers.Kind) bool { return strings.Contains(k.Name, "sqlite") }) {
 		all = append(all, errors.New("SQLite in pure Go is too slow to be compared fairly: build with -tags mattn and a C compiler, or leave it out with -peers"))
 	}
 	for _, server := range p.servers() {

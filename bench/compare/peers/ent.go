@@ -13,6 +13,7 @@ import (
 	entfollower "github.com/ringtree/ringtree/bench/compare/peers/entmodel/follower"
 	entfootprint "github.com/ringtree/ringtree/bench/compare/peers/entmodel/footprint"
 	entpage "github.com/ringtree/ringtree/bench/compare/peers/entmodel/page"
+	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
 // entPeer is ent on a file of SQLite, set up as GORM's is.
@@ -22,7 +23,7 @@ type entPeer struct {
 }
 
 func openEnt(_ context.Context, at Place) (Peer, error) {
-	pool, err := sql.Open(sqliteDriver, sqliteDSN(filepath.Join(at.Dir, "ent.db"), "NORMAL"))
+	pool, err := sql.Open(sqlite.Driver, sqlite.DSN(filepath.Join(at.Dir, "ent.db"), "NORMAL"))
 	if err != nil {
 		return nil, err
 	}

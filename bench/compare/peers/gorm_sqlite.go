@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 
 	"gorm.io/gorm"
+
+	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
-// openGormSQLite opens GORM on a file of SQLite, set up as its documentation advises for
-// many readers and writers: in WAL mode, with writers that take the lock when they begin,
-// and wait for it.
+// openGormSQLite opens GORM on a file of SQLite.
 func openGormSQLite(synchronous string) func(context.Context, Place) (Peer, error) {
 	return func(ctx context.Context, at Place) (Peer, error) {
-		db, err := gorm.Open(gormSQLite(sqliteDSN(filepath.Join(at.Dir, "gorm-"+synchronous+".db"), synchronous)), gormConfig(false))
+		db, err := gorm.Open(sqlite.Gorm(sqlite.DSN(filepath.Join(at.Dir, "gorm-"+synchronous+".db"), synchronous)), gormConfig(false))
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"strconv"
 	"time"
+
+	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
 // Page is the record of every workload. Its tags are those of GORM and badgerhold.
@@ -137,7 +139,7 @@ var All = []Kind{
 
 // Modules are those whose versions matter to the results.
 var Modules = []string{
-	"github.com/a-h/templ", "gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", "entgo.io/ent", sqliteModule, "github.com/redis/rueidis",
+	"github.com/a-h/templ", "gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", "entgo.io/ent", sqlite.Module, "github.com/redis/rueidis",
 	"github.com/timshannon/badgerhold/v4", "github.com/dgraph-io/badger/v4", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
 }
 
