@@ -157,6 +157,30 @@ func TestCompare_ReturnsTheErrorOfEither(t *testing.T) {
 	}
 }
 
+func TestQuantile_IsTheValueThatThePartIsBelow(t *testing.T) {
+	values := []int{5, 3, 1, 4, 2}
+	got := []int{quantile(values, 0), median(values), quantile(values, 0.99)}
+	if diff := cmp.Diff([]int{1, 3, 5}, got); diff != "" {
+		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestOneFile_MeasuresWhatItCanInASecond(t *testing.T) {
+	quick := group{name: "quick", measure: []func(*bench) error{
+		fourItems, createCost, closedSize, slowestCommits, reopening,
+	}}
+	b := &bench{ctx: t.Context(), n: 40, dir: t.TempDir(), out: io.Discard}
+	b.run(quick)
+	for _, f := range b.figures {
+		if f.err != nil {
+			t.Error(f)
+		}
+	}
+	if len(b.figures) != 10 {
+		t.Errorf("want 10 figures, got %d", len(b.figures))
+	}
+}
+
 func TestTogether_MakesEveryCallOnce(t *testing.T) {
 	for _, clients := range []int{1, 3, 20} {
 		var made [10]int // each written by one client

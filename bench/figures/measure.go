@@ -56,7 +56,10 @@ const turns = 15
 // compare measures ours and theirs in turns, and returns the median ratio of their
 // times: above 1, ours is faster. Both run once before, so that connections are open
 // and caches warm.
-func compare(ours, theirs func() error) (float64, error) {
+func compare(ours, theirs func() error) (float64, error) { return compareFor(turns, ours, theirs) }
+
+// compareFor is compare with that many turns, for what takes long.
+func compareFor(turns int, ours, theirs func() error) (float64, error) {
 	if _, err := timeBoth(ours, theirs); err != nil {
 		return 0, err
 	}
@@ -129,9 +132,12 @@ func timeBoth(first, second func() error) (took [2]time.Duration, err error) {
 	return took, nil
 }
 
-func median[T cmp.Ordered](values []T) T {
+func median[T cmp.Ordered](values []T) T { return quantile(values, 0.5) }
+
+// quantile returns the value that the given part of values is below.
+func quantile[T cmp.Ordered](values []T, part float64) T {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return sorted[int(part*float64(len(sorted)))]
 }
 
 // together has that many clients call f in turns, calls times in all, and

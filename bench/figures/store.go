@@ -23,7 +23,7 @@ import (
 
 const module = "github.com/ringtree/ringtree"
 
-var storeFigures = []func(*bench) error{
+var storeFigures = slices.Concat([]func(*bench) error{
 	conformance,
 	helperCosts,
 	linkedModules,
@@ -33,7 +33,7 @@ var storeFigures = []func(*bench) error{
 	boltWriters,
 	boltKills,
 	clusterKill,
-}
+}, oneFileFigures)
 
 // suite is in the names of the tests that run the suite. The set-up of the store
 // follows it.

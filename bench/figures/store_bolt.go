@@ -21,9 +21,9 @@ var bucket = []byte("items")
 
 // boltPair opens the embedded store and bbolt itself, each with a file of its
 // own in a new folder.
-func (b *bench) boltPair(name string) (store *boltkv.Store, raw *bbolt.DB, done func(), err error) {
+func (b *bench) boltPair(name string, d boltkv.Durability) (store *boltkv.Store, raw *bbolt.DB, done func(), err error) {
 	dir := filepath.Join(b.dir, name)
-	store, err = boltkv.Open(filepath.Join(dir, "store.db"), boltkv.Options{})
+	store, err = boltkv.Open(filepath.Join(dir, "store.db"), boltkv.Options{Durability: d})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -42,7 +42,7 @@ func (b *bench) boltPair(name string) (store *boltkv.Store, raw *bbolt.DB, done 
 }
 
 func boltGets(b *bench) error {
-	store, raw, done, err := b.boltPair("gets")
+	store, raw, done, err := b.boltPair("gets", boltkv.Synced)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func rawGet(db *bbolt.DB, key string) error {
 }
 
 func boltWriters(b *bench) error {
-	store, raw, done, err := b.boltPair("writers")
+	store, raw, done, err := b.boltPair("writers", boltkv.Synced)
 	if err != nil {
 		return err
 	}

@@ -206,6 +206,7 @@ func (b *bench) missingPages(kind, file string, n int) (missing int, err error) 
 	return missing, db.Close(b.ctx)
 }
 
+// copyFile copies a file, and syncs the copy.
 func copyFile(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -217,7 +218,7 @@ func copyFile(to, from string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return errors.Join(err, out.Sync(), out.Close())
 }
 
 // killedBuild is a build by processes that are killed.
