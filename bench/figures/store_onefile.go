@@ -453,7 +453,7 @@ func reopening(b *bench) error {
 // returns how large the log there is. The store writes the same items again and again,
 // since with others it would move them and begin a log before this one is large.
 func (b *bench) leave(file, left string) (int64, error) {
-	const items, most = 15_000, 64 << 20
+	const items, most = 15_000, 60 << 20
 	store, err := boltkv.Open(file, boltkv.Options{Durability: boltkv.Unsynced})
 	if err != nil {
 		return 0, err
