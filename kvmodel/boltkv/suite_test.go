@@ -2,6 +2,7 @@ package boltkv_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,17 +34,20 @@ func TestStore_KeepsTheContract(t *testing.T) {
 	})
 }
 
-// copyStore copies the files of a store that is open, and at rest, to another path.
+// copyStore copies the files of a store that is open, and not written to, to another path. It
+// reads them again and again until they stay the same, since the store may be moving what
+// it holds to its tree.
 func copyStore(t testing.TB, from, to string) {
 	t.Helper()
-	for _, end := range []string{"", ".log0", ".log1"} {
-		data, err := os.ReadFile(from + end)
-		if os.IsNotExist(err) {
-			continue
+	last := files(from)
+	for {
+		now := files(from)
+		if maps.Equal(now, last) {
+			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		check(os.WriteFile(to+end, data, 0o600))
+		last = now
+	}
+	for end, data := range last {
+		check(os.WriteFile(to+end, []byte(data), 0o600))
 	}
 }
