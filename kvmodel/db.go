@@ -43,7 +43,7 @@ type DB struct {
 
 	patience time.Duration // of a call whose context has no deadline; 0: none
 	outages  *outages
-	readOnly bool        // see ReadOnly
+	refusal  error       // of writes; see ReadOnly
 	name     string      // of its builds
 	onBuild  func(Build) // see OnBuild
 	life     *life
@@ -131,7 +131,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		s = tenant
 	}
 	if o.readOnly {
-		s = unwritten{s}
+		s = kv.ReadOnly(s, errReadOnly)
 	}
 	powers := kv.PowersOf(s)
 	failures := work.NewFailures(o.log)
@@ -141,13 +141,13 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		losses:   powers.Losses,
 		now:      o.now,
 		log:      o.log,
-		readOnly: o.readOnly,
+		refusal:  powers.ReadOnly,
 		name:     kv.RandomName(),
 		onBuild:  o.onBuild,
 		life:     newLife(),
 		failures: failures,
 		work:     work.NewQueue(failures),
-		watch:    newWatch(powers.Alone && !o.readOnly),
+		watch:    newWatch(powers.Alone && powers.ReadOnly == nil),
 		recent:   new(recent.Reads),
 		turns:    turns.New(),
 		models:   make(map[string]dataClass),
@@ -310,7 +310,7 @@ var errDBClosed = errors.New("the DB is closed")
 // Flush and Close wait for it. An error is logged and no more. A DB that is opened
 // with ReadOnly does none of this, nor what Soon and Surely are given.
 func (db *DB) Later(f func(context.Context) error) {
-	if !db.readOnly {
+	if db.refusal == nil {
 		db.work.Later(f)
 	}
 }
@@ -318,7 +318,7 @@ func (db *DB) Later(f func(context.Context) error) {
 // Soon does f in the background, unless there is too much to do already or the
 // DB is closed. It is for upkeep that others can do as well.
 func (db *DB) Soon(f func(context.Context) error) {
-	if !db.readOnly {
+	if db.refusal == nil {
 		db.work.Soon(f)
 	}
 }
@@ -326,7 +326,7 @@ func (db *DB) Soon(f func(context.Context) error) {
 // Surely does f in the background like Later. If f fails or returns ErrNotYet, it
 // is called again every 15 seconds until it succeeds or the process ends.
 func (db *DB) Surely(f func(context.Context) error) {
-	if !db.readOnly {
+	if db.refusal == nil {
 		db.work.Surely(f)
 	}
 }

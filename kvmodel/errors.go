@@ -29,8 +29,9 @@ var (
 	// not changed for long enough. It has not failed.
 	ErrNotYet = work.ErrNotYet
 
-	// ErrReadOnly: the DB was opened with ReadOnly, so nothing was written.
-	ErrReadOnly = errors.New("the DB is read-only: write in a process that opens it without kvmodel.ReadOnly")
+	// ErrReadOnly: the DB was opened with ReadOnly, or its store cannot be written, so
+	// nothing was.
+	ErrReadOnly = kv.ErrReadOnly
 
 	// ErrCorrupt: stored bytes are not what this module writes. The error wraps a
 	// *CorruptError that names their key. What is returned besides it is right, and

@@ -43,7 +43,7 @@ func (w *watch) knownNow() int { return int(w.known.Load()) }
 // that it can repair now.
 func (db *DB) knowsMore() {
 	db.watch.known.Add(1)
-	if db.readOnly {
+	if db.refusal != nil {
 		return
 	}
 	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, repairEvery, db.look) })

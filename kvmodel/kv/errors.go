@@ -59,6 +59,9 @@ var (
 	// preparation must not be undone while undecided.
 	ErrUnclear = errors.New("unclear whether the store did it")
 
+	// ErrReadOnly: nothing can be written here. It is an ErrUnavailable, too.
+	ErrReadOnly = errors.New("read-only")
+
 	// ErrLost: the server has lost its memory since it was first seen. Its
 	// "absent" means nothing until the loss is accepted, so it gives none.
 	ErrLost = errors.New("store has lost its data")

@@ -30,6 +30,9 @@ type Powers struct {
 	// is at work on any more.
 	Alone bool
 
+	// ReadOnly, if not nil, is the error of every write.
+	ReadOnly error
+
 	// Atomic, if not nil, runs f with a store whose ops take effect together
 	// when f returns nil and not at all when it returns an error, which Atomic
 	// then returns as it is. No other op comes between them. The store

@@ -1,0 +1,58 @@
+package kv
+
+import (
+	"context"
+	"slices"
+)
+
+// ReadOnly returns a store that reads from s and refuses every write with refusal, which
+// should be an ErrUnavailable and an ErrReadOnly.
+func ReadOnly(s Store, refusal error) Store { return readOnly{s, refusal} }
+
+type readOnly struct {
+	Store
+	refusal error
+}
+
+// Powers has no transactions: these are for writers. What the store knows of losses may
+// not be accepted.
+func (r readOnly) Powers() Powers {
+	p := PowersOf(r.Store)
+	p.Atomic, p.ReadOnly = nil, r.refusal
+	if p.Losses != nil {
+		p.Losses = unaccepted{p.Losses, r.refusal}
+	}
+	return p
+}
+
+// unaccepted is what a store knows of losses, which it refuses to change.
+type unaccepted struct {
+	Losses
+	refusal error
+}
+
+func (u unaccepted) Accept(context.Context) ([]string, error) { return nil, u.refusal }
+func (u unaccepted) GoneBack(context.Context, string) error   { return u.refusal }
+
+// Do carries out the ops that read.
+func (r readOnly) Do(ctx context.Context, ops []Op) error {
+	if !slices.ContainsFunc(ops, func(op Op) bool { return op.Kind.Writes() }) {
+		return r.Store.Do(ctx, ops)
+	}
+	var reads []Op
+	var positions []int
+	for i := range ops {
+		ops[i].Result = Result{Err: r.refusal}
+		if !ops[i].Kind.Writes() {
+			reads, positions = append(reads, ops[i]), append(positions, i)
+		}
+	}
+	if len(reads) > 0 {
+		// The results say what its error says.
+		_ = r.Store.Do(ctx, reads)
+	}
+	for i, position := range positions {
+		ops[position].Result = reads[i].Result
+	}
+	return Unanswered(ops)
+}
