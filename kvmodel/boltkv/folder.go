@@ -1,0 +1,114 @@
+package boltkv
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Folder is what Follow ships a store to: a directory, or a bucket of an object store. The
+// names of its objects are of small letters, digits, dots and hyphens.
+type Folder interface {
+	// PutNew makes an object of what from yields. If there is one of that name already, it
+	// stays as it is, and the error is an fs.ErrExist; of several that try at once, one
+	// succeeds. After another error there is no object, or a whole one.
+	PutNew(ctx context.Context, name string, from io.Reader) error
+
+	// Put is PutNew, but replaces an object of that name. Others see the old one or the new
+	// one, both whole.
+	Put(ctx context.Context, name string, from io.Reader) error
+
+	// Get returns what an object holds, or an fs.ErrNotExist.
+	Get(ctx context.Context, name string) (io.ReadCloser, error)
+
+	// List returns the names that begin with begin, in order.
+	List(ctx context.Context, begin string) ([]string, error)
+
+	// Delete deletes an object, if there is one.
+	Delete(ctx context.Context, name string) error
+}
+
+// Dir returns the folder that is the directory at path, which need not be there yet.
+func Dir(path string) Folder { return dir(path) }
+
+type dir string
+
+func (d dir) path(name string) string { return filepath.Join(string(d), name) }
+
+// temporary is what the names of files begin with that are being written. What a crash has
+// left of one goes a day later.
+const (
+	temporary    = ".writing-"
+	temporaryFor = 24 * time.Hour
+)
+
+// PutNew uses a link, which unlike a rename replaces nothing.
+func (d dir) PutNew(_ context.Context, name string, from io.Reader) error {
+	if err := makeDir(string(d)); err != nil {
+		return err
+	}
+	return d.put(name, from, os.Link)
+}
+
+func (d dir) Put(_ context.Context, name string, from io.Reader) error {
+	return d.put(name, from, os.Rename)
+}
+
+func (d dir) put(name string, from io.Reader, place func(path, to string) error) error {
+	file, err := os.CreateTemp(string(d), temporary)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	if _, err = io.Copy(file, from); err == nil {
+		err = syncData(file)
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := place(file.Name(), d.path(name)); err != nil {
+		return err
+	}
+	return syncDir(string(d))
+}
+
+func (d dir) Get(_ context.Context, name string) (io.ReadCloser, error) {
+	return os.Open(d.path(name))
+}
+
+func (d dir) List(_ context.Context, begin string) ([]string, error) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		switch name := entry.Name(); {
+		case strings.HasPrefix(name, temporary):
+			if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > temporaryFor {
+				_ = os.Remove(d.path(name))
+			}
+		case strings.HasPrefix(name, begin):
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func (d dir) Delete(_ context.Context, name string) error {
+	err := os.Remove(d.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// String returns the path.
+func (d dir) String() string { return string(d) }
