@@ -31,7 +31,7 @@ type Snapshot struct {
 // Backup keeps what is written meanwhile in logs on the disk. Items that are damaged stay
 // so; where a page of the file cannot be read Backup returns an error.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
-	err := s.backup(ctx, w)
+	_, err := s.backup(ctx, w)
 	if fail := s.failed.Load(); err != nil && fail != nil {
 		err = fail
 	}
@@ -41,33 +41,34 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-func (s *Store) backup(ctx context.Context, w io.Writer) error {
+// backup returns the moment that the backup is of.
+func (s *Store) backup(ctx context.Context, w io.Writer) (point, error) {
 	h := s.hold()
 	defer h.release()
-	to, err := commitlog.NewWriter(w, commitlog.Header{Store: s.id, Epoch: h.first})
+	to, err := commitlog.NewWriter(w, commitlog.Header{Store: s.id, Epoch: h.from.Epoch})
 	if err != nil {
-		return err
+		return point{}, err
 	}
-	version, err := s.writeItems(ctx, to)
+	known, err := s.writeItems(ctx, to)
 	if err != nil {
-		return err
+		return point{}, err
 	}
-	return h.writeCommits(ctx, to, version)
+	return h.writeCommits(ctx, to, known)
 }
 
-// writeItems writes the items of the tree, and returns the last version that the tree
-// knows of.
-func (s *Store) writeItems(ctx context.Context, to *commitlog.Writer) (version uint64, err error) {
+// writeItems writes the items of the tree, and returns up to where the tree then has all
+// commits.
+func (s *Store) writeItems(ctx context.Context, to *commitlog.Writer) (known point, err error) {
 	for from := []byte{}; from != nil; {
 		if err := errors.Join(ctx.Err(), s.refused()); err != nil {
-			return 0, err
+			return known, err
 		}
 		r := commitlog.Record{Items: true}
 		if fail := s.view(func(t *tree) { r.Body, from = t.encodeFrom(from) }); fail != nil {
-			return 0, fail
+			return known, fail
 		}
 		if err := to.Write(r); err != nil {
-			return 0, err
+			return known, err
 		}
 	}
 	// What is aside counts, whatever was read of the same keys before.
@@ -75,12 +76,12 @@ func (s *Store) writeItems(ctx context.Context, to *commitlog.Writer) (version u
 	fail := s.view(func(t *tree) {
 		var st state
 		st, err = stateOf(t.tx)
-		version, r.Body = st.version, t.encodeAside()
+		known, r.Body = st.point, t.encodeAside()
 	})
 	if fail != nil {
-		return 0, fail
+		return known, fail
 	}
-	return version, errors.Join(err, to.Write(r))
+	return known, errors.Join(err, to.Write(r))
 }
 
 // refused returns why nothing can be asked of the store; nil if it can.
@@ -124,28 +125,32 @@ func (t *tree) encodeAside() (body []byte) {
 	return body
 }
 
-// writeCommits writes the commits since h began, and the end. The last version that was
-// given before is version.
-func (h hold) writeCommits(ctx context.Context, to *commitlog.Writer, version uint64) error {
-	end := commitlog.Record{End: true, Version: version}
-	for _, log := range h.readers() {
+// writeCommits writes the commits since h began, and the end. What is known to be in the
+// items is at least what there was at the moment known.
+func (h *hold) writeCommits(ctx context.Context, to *commitlog.Writer, known point) (point, error) {
+	all := h.readers()
+	// What a backup has, the store must not lose.
+	if fail := h.syncSeen(); fail != nil {
+		return known, fail
+	}
+	for _, log := range all {
 		for {
 			r, err := log.Next()
 			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err := errors.Join(err, ctx.Err()); err != nil {
-				return err
+				return known, err
 			}
+			known = point{max(known.seq, r.Seq), max(known.time, r.Time), max(known.version, r.Version)}
 			if r.End {
 				continue
 			}
 			if err := to.Write(r); err != nil {
-				return err
+				return known, err
 			}
-			end.Seq, end.Version = r.Seq, max(end.Version, r.Version)
 		}
 	}
-	end.Time = time.Now().UnixNano()
-	return to.Write(end)
+	known.time = max(known.time, time.Now().UnixNano())
+	return known, to.Write(commitlog.Record{Seq: known.seq, Time: known.time, Version: known.version, End: true})
 }

@@ -66,7 +66,7 @@ func TestStore_Backup_IsWhatTheStoreHeldAtOneMoment(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if len(r.store.kept)+r.store.holds > 0 {
+		if len(r.store.kept)+len(r.store.holds) > 0 {
 			t.Fatalf("seed %d: %d logs are kept after all backups", seed, len(r.store.kept))
 		}
 		if err := r.store.Close(); err != nil {

@@ -54,6 +54,11 @@ type Options struct {
 	// Durability says which writes a crash can undo.
 	Durability Durability
 
+	// Strict makes the store refuse writes unless Follow has reached its folder within
+	// the last two seconds. So it stops soon when another file has taken over that it
+	// cannot see.
+	Strict bool
+
 	// Now is the clock for TTLs. It must be safe for concurrent use; nil means
 	// time.Now.
 	Now func() time.Time
@@ -93,8 +98,9 @@ type Store struct {
 	ended   *commitlog.Log
 	attempt chan struct{}    // closed when the mover has tried
 	seen    int64            // up to this byte readers see what log has
-	holds   int              // of those who read the logs
+	holds   []*hold          // of those who read the logs
 	kept    []*commitlog.Log // what they may not have read yet, before ended
+	holding sync.Mutex       // held while a hold begins, or a log may not be given up; taken before mu
 
 	// The mover's.
 	upgraded []byte // up to where items have sums
@@ -108,6 +114,11 @@ type Store struct {
 	commits, trips, ops, swept, aside, lost atomic.Uint64
 	slowed                                  atomic.Int64
 	scrubbed                                atomic.Pointer[Scrub]
+
+	followed chan struct{} // closed when Follow has ended; nil if nobody follows; guarded by mu
+	shipped  atomic.Pointer[Shipping]
+	reached  atomic.Pointer[time.Time] // when Follow has last reached its folder
+	fenced   atomic.Pointer[failure]   // if not nil, why every write is refused
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -125,7 +136,8 @@ type Stats struct {
 	Unmoved int64         // bytes that are in the log and in memory, and not in the tree yet
 	Trouble error         // why they cannot be moved there; nil: nothing is wrong
 
-	Scrub Scrub // what was last found in the file
+	Scrub    Scrub    // what was last found in the file
+	Shipping Shipping // what Follow has done
 }
 
 // Do carries out ops: on one snapshot if they only read, otherwise in order and
@@ -170,6 +182,9 @@ func (s *Store) Stats() Stats {
 	}
 	if found := s.scrubbed.Load(); found != nil {
 		st.Scrub = *found
+	}
+	if done := s.shipped.Load(); done != nil {
+		st.Shipping = *done
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -300,6 +315,7 @@ func (s *Store) closer() func() error {
 	return sync.OnceValue(func() error {
 		close(s.closing)
 		<-s.stopped
+		s.waitForFollow()
 		<-s.moverEnded
 		stopped := s.failed.Load()
 		if stopped == nil {
@@ -322,7 +338,7 @@ func (s *Store) end() error {
 	err := s.empty()
 	s.failed.CompareAndSwap(nil, errClosed)
 	if err == nil {
-		err = s.removeLogs()
+		err = s.leaveLogs()
 	} else {
 		err = fmt.Errorf("its log keeps what is not in it yet: %w", err)
 	}
@@ -345,7 +361,7 @@ func (s *Store) empty() error {
 // closeFiles closes the file and the logs.
 func (s *Store) closeFiles() error {
 	var errs []error
-	for _, log := range []*commitlog.Log{s.ended, s.log} {
+	for _, log := range append(s.kept, s.ended, s.log) {
 		if log != nil {
 			errs = append(errs, log.Close())
 		}

@@ -1,6 +1,7 @@
 package boltkv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -76,7 +77,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 
 // begin gives b something to see if it has nothing yet.
 func (s *Store) begin(b *batch) *failure {
-	if fail := s.failed.Load(); fail != nil {
+	if fail := cmp.Or(s.failed.Load(), s.refusesWrites()); fail != nil {
 		return fail
 	}
 	if b.in != nil {
@@ -207,7 +208,7 @@ func (s *Store) tick() {
 		return
 	}
 	if s.opts.Durability == Periodic {
-		s.syncPeriodically()
+		s.syncSeen()
 	}
 	idle := time.Since(s.used) >= s.limits.idle
 	if s.load() >= s.limits.turn || idle && !s.filling.isEmpty() {
@@ -216,14 +217,21 @@ func (s *Store) tick() {
 	s.wake()
 }
 
-// syncPeriodically makes sure that all records are on the disk, the older first.
-func (s *Store) syncPeriodically() {
-	last := s.log.Next() - 1
+// syncSeen makes sure that all commits that readers see are on the disk, the older first.
+func (s *Store) syncSeen() *failure {
+	s.holding.Lock() // No log is closed meanwhile.
+	defer s.holding.Unlock()
+	s.mu.RLock()
+	log, last, ended := s.log, s.filling.seq, s.ended
+	isMoving := s.moving != nil
+	s.mu.RUnlock()
 	if last <= s.durable.Load() {
-		return
+		return nil
 	}
-	if s.isMoving() && s.sync(s.ended, s.log.First-1) != nil {
-		return
+	if isMoving {
+		if fail := s.sync(ended, log.First-1); fail != nil {
+			return fail
+		}
 	}
-	s.sync(s.log, last)
+	return s.sync(log, last)
 }

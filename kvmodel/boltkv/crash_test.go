@@ -32,6 +32,16 @@ func (d cutDisk) open(path string, makes bool) (commitlog.File, error) {
 
 func (d cutDisk) remove(path string) error { return d.Remove(filepath.Base(path)) }
 
+func (d cutDisk) list(begin string) ([]string, error) { return d.List(filepath.Base(begin)), nil }
+
+func (d cutDisk) rename(path, to string) error {
+	return d.Rename(filepath.Base(path), filepath.Base(to))
+}
+
+const rigKeys = 60 // that a rig writes, besides the number of its last commit
+
+func rigKey(i int) string { return fmt.Sprint("key", i) }
+
 // rig is a store that is used by one writer and whose power is cut now and then.
 type rig struct {
 	t       *testing.T
@@ -59,7 +69,7 @@ func (r *rig) open() {
 	r.t.Helper()
 	s, err := openWith(r.path(), r.opts, func(s *Store) {
 		s.disk, s.db.NoSync = cutDisk{r.disk}, true // A commit of the tree is whole: that is bbolt's part.
-		s.limits = limits{turn: 4 << 10, full: 16 << 10, idle: time.Hour, tick: time.Hour, copied: 500}
+		s.limits = limits{turn: 4 << 10, full: 16 << 10, idle: time.Hour, tick: time.Hour, copied: 500, ship: time.Millisecond, shipBound: 1 << 20}
 		gate := &r.disk.Gate
 		s.commitTree = func(tx *bolt.Tx) error {
 			gate.RLock()
@@ -81,7 +91,7 @@ func (r *rig) write() {
 	ops := []kv.Op{kv.OpSet("commit", []byte(strconv.Itoa(r.commits)))}
 	now["commit"] = strconv.Itoa(r.commits)
 	for range r.random.IntN(4) {
-		key := fmt.Sprint("key", r.random.IntN(60))
+		key := rigKey(r.random.IntN(rigKeys))
 		if _, there := now[key]; there && r.random.IntN(3) == 0 {
 			ops = append(ops, kv.OpDelete(key))
 			delete(now, key)
@@ -119,10 +129,10 @@ func (r *rig) cut() {
 }
 
 // holds returns what s holds, and how many commits of a rig that is.
-func holds(t *testing.T, s *Store) (all map[string]string, commits int) {
+func holds(t *testing.T, s kv.Store) (all map[string]string, commits int) {
 	t.Helper()
 	all = make(map[string]string)
-	err := s.keys(context.Background(), "", func(keys []string) error {
+	err := kv.PowersOf(s).Keys(context.Background(), "", func(keys []string) error {
 		for _, key := range keys {
 			got, err := kv.One(context.Background(), s, kv.OpGet(key))
 			if err != nil {

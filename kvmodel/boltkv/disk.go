@@ -2,6 +2,8 @@ package boltkv
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
@@ -11,6 +13,10 @@ type disk interface {
 	// open opens the file at path, and makes it if there is none and it may.
 	open(path string, makes bool) (commitlog.File, error)
 	remove(path string) error
+	rename(path, to string) error
+
+	// list returns the paths of all files that begin with begin.
+	list(begin string) ([]string, error)
 }
 
 // osDisk is that of the operating system.
@@ -29,6 +35,18 @@ func (osDisk) open(path string, makes bool) (commitlog.File, error) {
 }
 
 func (osDisk) remove(path string) error { return os.Remove(path) }
+
+func (osDisk) list(begin string) (all []string, err error) {
+	entries, err := os.ReadDir(filepath.Dir(begin))
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), filepath.Base(begin)) {
+			all = append(all, filepath.Join(filepath.Dir(begin), entry.Name()))
+		}
+	}
+	return all, err
+}
+
+func (osDisk) rename(path, to string) error { return os.Rename(path, to) }
 
 // logFile is a file of the operating system.
 type logFile struct{ *os.File }

@@ -28,10 +28,10 @@ func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// openLog opens the log in the file that an epoch has. If there is none, or its beginning
-// did not end, the log is nil.
-func (s *Store) openLog(epoch uint64) (*commitlog.Log, error) {
-	file, err := s.disk.open(s.logPath(epoch), false)
+// openLog opens the log in the file at path. If there is none, or its beginning did not end,
+// the log is nil.
+func (s *Store) openLog(path string) (*commitlog.Log, error) {
+	file, err := s.disk.open(path, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -43,11 +43,27 @@ func (s *Store) openLog(epoch uint64) (*commitlog.Log, error) {
 	case errors.Is(err, commitlog.ErrEmpty):
 		return nil, file.Close()
 	case err != nil:
-		return nil, errors.Join(fmt.Errorf("%s: %w", s.logPath(epoch), damaged(err)), file.Close())
+		return nil, errors.Join(about(path, err), file.Close())
 	case log.Store != s.id:
-		return nil, errors.Join(fmt.Errorf("%w: %s is the log of another store", ErrDamaged, s.logPath(epoch)), file.Close())
+		return nil, errors.Join(fmt.Errorf("%w: %s is the log of another store", ErrDamaged, path), file.Close())
 	}
 	return log, nil
+}
+
+// openLeft opens the log at path, which another process has left and the store needs no
+// more, and finds its end. If it is damaged, it is none.
+func (s *Store) openLeft(path string) (*commitlog.Log, error) {
+	log, err := s.openLog(path)
+	if err == nil && log != nil {
+		if _, _, err = log.Replay(func(commitlog.Record) error { return nil }); err != nil {
+			err = errors.Join(damaged(err), log.Close())
+			log = nil
+		}
+	}
+	if errors.Is(err, ErrDamaged) {
+		err = nil
+	}
+	return log, err
 }
 
 // damaged returns err as an ErrDamaged of this package if it is one of a log.
@@ -81,7 +97,7 @@ func (s *Store) recover(st state) error {
 		}
 	}()
 	for epoch := range uint64(2) {
-		log, err := s.openLog(epoch)
+		log, err := s.openLog(s.logPath(epoch))
 		if err != nil {
 			return err
 		}
@@ -93,7 +109,7 @@ func (s *Store) recover(st state) error {
 		if err := s.discard(st, logs); err != nil {
 			return err
 		}
-		return s.firstLog(st)
+		return s.beginFirstLog(st)
 	}
 	return s.replay(st, logs[st.epoch], logs[st.epoch+1])
 }
@@ -101,22 +117,31 @@ func (s *Store) recover(st state) error {
 // discard removes logs of a store that was closed. What they hold is in the tree, unless
 // the file is not the one that was closed last.
 func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
+	t, err := s.tenure()
+	if err != nil {
+		return err
+	}
 	for epoch, log := range logs {
 		n := 0
 		if epoch > st.epoch {
 			if _, _, err := log.Replay(func(commitlog.Record) error { n++; return nil }); err != nil {
-				return s.about(log, err)
+				return about(s.logPath(log.Epoch), err)
 			}
 		}
 		if n > 0 {
 			return fmt.Errorf("%w: it was closed, and yet its log %s has %d commits that it lacks; is the file older than its log?", ErrDamaged, s.logPath(epoch), n)
 		}
+		if t.number > 0 { // Follow may need it.
+			if err := s.disk.rename(s.logPath(epoch), s.keptPath(epoch)); err != nil {
+				return err
+			}
+		}
 	}
 	return s.removeLogs()
 }
 
-// firstLog begins a log for a file that has none, and notes it in the file.
-func (s *Store) firstLog(st state) (err error) {
+// beginFirstLog begins a log for a file that has none, and notes it in the file.
+func (s *Store) beginFirstLog(st state) (err error) {
 	s.log, err = s.beginLog(commitlog.Header{Store: s.id, Epoch: st.epoch + 1, First: st.seq + 1})
 	if err != nil {
 		return fmt.Errorf("begin the log %s: %w", s.logPath(st.epoch+1), err)
@@ -165,7 +190,7 @@ func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 		return decodeChanges(r.Body, s.filling.set)
 	})
 	if err != nil {
-		return false, s.about(log, err)
+		return false, about(s.logPath(log.Epoch), err)
 	}
 	s.lost.Add(uint64(dropped))
 	if fail := s.sync(log, log.Next()-1); fail != nil {
@@ -183,7 +208,7 @@ func (s *Store) drop(log, next *commitlog.Log) error {
 	}
 	n, durable := 0, uint64(0)
 	if _, _, err := next.Replay(func(r commitlog.Record) error { n, durable = n+1, max(durable, r.Durable); return nil }); err != nil {
-		return s.about(next, err)
+		return about(s.logPath(next.Epoch), err)
 	}
 	if durable >= log.Next() {
 		return fmt.Errorf("%w: its log %s lacks the commits from %d on, and %s has %d behind them", ErrDamaged, s.logPath(log.Epoch), log.Next(), s.logPath(next.Epoch), n)
@@ -192,10 +217,10 @@ func (s *Store) drop(log, next *commitlog.Log) error {
 	return s.disk.remove(s.logPath(next.Epoch))
 }
 
-// about returns err, which is about log.
-func (s *Store) about(log *commitlog.Log, err error) error {
+// about returns err, which is about the log at path.
+func about(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", s.logPath(log.Epoch), damaged(err))
+	return fmt.Errorf("%s: %w", path, damaged(err))
 }

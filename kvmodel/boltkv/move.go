@@ -194,6 +194,47 @@ func (s *Store) update(f func(*tree)) (err error) {
 }
 
 func (s *Store) updateTree(f func(*tree)) error {
+	var t *tree
+	err := s.transact(func(tx *bolt.Tx) {
+		t = s.tree(tx)
+		f(t)
+		t.setState(func(st *state) { st.add(t.all) })
+	})
+	if err != nil {
+		return err
+	}
+	s.scrub.seen.add(t.checked)
+	s.swept.Add(uint64(t.swept))
+	return nil
+}
+
+// setMeta stores something about the file itself.
+func (s *Store) setMeta(key, value []byte) (err error) {
+	fail := s.guard(func() {
+		err = s.transact(func(tx *bolt.Tx) { must(tx.Bucket(metaBucket).Put(key, value)) })
+	})
+	if fail != nil {
+		return fail
+	}
+	return err
+}
+
+// meta returns what setMeta has stored.
+func (s *Store) meta(key []byte) (value []byte, err error) {
+	fail := s.try(func() error {
+		return s.db.View(func(tx *bolt.Tx) error {
+			value = bytes.Clone(tx.Bucket(metaBucket).Get(key))
+			return nil
+		})
+	})
+	if fail != nil {
+		return nil, fail
+	}
+	return value, nil
+}
+
+// transact changes the file by f, in one transaction.
+func (s *Store) transact(f func(*bolt.Tx)) error {
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return err
@@ -202,10 +243,9 @@ func (s *Store) updateTree(f func(*tree)) error {
 		// After a commit, or the rollback of one that failed, this does nothing.
 		_ = tx.Rollback()
 	}()
-	t, id := s.tree(tx), tx.ID()
+	id := tx.ID()
 	broken := onPage(func() {
-		f(t)
-		t.setState(func(st *state) { st.add(t.all) })
+		f(tx)
 		err = s.commitTree(tx)
 	})
 	switch {
@@ -214,8 +254,6 @@ func (s *Store) updateTree(f func(*tree)) error {
 	case err != nil:
 		return s.afterFailed(id, err)
 	}
-	s.scrub.seen.add(t.checked)
-	s.swept.Add(uint64(t.swept))
 	return nil
 }
 

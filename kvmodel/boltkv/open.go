@@ -1,6 +1,7 @@
 package boltkv
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ var (
 	formatKey = []byte("format")
 	idKey     = []byte("id")
 	stateKey  = []byte("state")
+	termKey   = []byte("term")   // see tenure
+	fencedKey = []byte("fenced") // which file has taken over
+	copyKey   = []byte("copy")   // the file is one of a Follower: the term of its last commit
 
 	formatMark = []byte("2")
 	oldMark    = []byte("1") // There is no log, no item has a sum, and the items' sequence is the last version.
@@ -194,6 +198,12 @@ func (s *Store) prepare() error {
 	}
 	s.version, s.lastTime = st.version, st.time
 	s.old.Store(st.old)
+	if err := s.readFence(); err != nil {
+		return err
+	}
+	if mark, err := s.meta(copyKey); err != nil || mark != nil {
+		return cmp.Or(err, ErrCopy)
+	}
 	if err := s.recover(st); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package boltkv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,26 +79,46 @@ func buildAt(path string, fill func(*Store) error) (err error) {
 
 // fill moves what the backup r holds to the tree.
 func (s *Store) fill(ctx context.Context, r io.Reader) (Snapshot, error) {
-	t := newTable()
-	found, err := readBackup(ctx, r, func(r commitlog.Record) error {
-		t.point = point{0, max(t.time, r.Time), max(t.version, r.Version)}
-		if err := decodeChanges(r.Body, t.set); err != nil {
-			return fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
-		if t.bytes < s.limits.turn {
-			return nil
-		}
-		defer clear(t.items)
-		t.bytes = 0
-		return s.moveItems(t)
-	})
-	if err == nil {
-		err = s.moveItems(t)
+	b := s.builder()
+	found, err := readBackup(ctx, r, b.add)
+	b.seq = 0 // The new store counts anew.
+	return found, cmp.Or(err, b.end())
+}
+
+// builder builds the tree of a store that nobody else uses.
+type builder struct {
+	*Store
+	*table
+}
+
+func (s *Store) builder() *builder { return &builder{s, newTable()} }
+
+// add makes the changes of r.
+func (b *builder) add(r commitlog.Record) error {
+	b.point = point{max(b.seq, r.Seq), max(b.time, r.Time), max(b.version, r.Version)}
+	if err := decodeChanges(r.Body, b.set); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if err != nil {
-		return found, err
+	if b.table.bytes < b.limits.turn {
+		return nil
 	}
-	return found, s.update(func(tr *tree) { tr.setState(func(st *state) { st.point = t.point }) })
+	return b.flush()
+}
+
+// flush moves what was gathered to the tree.
+func (b *builder) flush() error {
+	err := b.moveItems(b.table)
+	clear(b.items)
+	b.table.bytes = 0
+	return err
+}
+
+// end moves what is left to the tree, and notes up to where all is there.
+func (b *builder) end() error {
+	if err := b.flush(); err != nil {
+		return err
+	}
+	return b.update(func(tr *tree) { tr.setState(func(st *state) { st.point = b.point }) })
 }
 
 // readBackup calls f for each record of a backup.

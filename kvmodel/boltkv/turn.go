@@ -17,10 +17,14 @@ type limits struct {
 	day  time.Duration // from the beginning of a scrub to that of the next
 
 	copied int // bytes of items in a record of a backup
+
+	ship      time.Duration // how often Follow ships
+	shipBound int64         // bytes of logs that it keeps for a folder that is away
 }
 
 var defaultLimits = limits{
 	turn: 16 << 20, full: 32 << 20, idle: 5 * time.Second, tick: time.Second, day: 24 * time.Hour, copied: 1 << 20,
+	ship: 500 * time.Millisecond, shipBound: 1 << 30,
 }
 
 // load is how many bytes the table that is being filled takes, or half those of its log:
@@ -34,10 +38,9 @@ func (s *Store) turnLog() error {
 	if s.isMoving() {
 		return nil
 	}
-	if err := s.retire(); err != nil {
-		return fmt.Errorf("begin %s: %w", s.logPath(s.log.Epoch+1), err)
-	}
-	next, err := s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next() + 1})
+	s.holding.Lock()
+	next, err := s.beginNext()
+	s.holding.Unlock()
 	if err != nil {
 		return fmt.Errorf("begin %s: %w", s.logPath(s.log.Epoch+1), err)
 	}
@@ -58,6 +61,14 @@ func (s *Store) turnLog() error {
 	s.mu.Unlock()
 	s.wake()
 	return nil
+}
+
+// beginNext begins the log behind the one there is, in the file of the one before.
+func (s *Store) beginNext() (*commitlog.Log, error) {
+	if err := s.retire(); err != nil {
+		return nil, err
+	}
+	return s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next() + 1})
 }
 
 // isMoving reports whether a table is being moved to the tree.

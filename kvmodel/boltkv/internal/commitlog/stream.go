@@ -61,11 +61,26 @@ func NewReader(from io.Reader) (*Reader, error) {
 	return r, err
 }
 
-// Reader returns a reader of the records of l up to byte until, where one ends.
-func (l *Log) Reader(until int64) *Reader {
-	part := io.NewSectionReader(l.file, blockSize, until-blockSize)
-	return &Reader{Header: l.Header, from: bufio.NewReaderSize(part, readAtOnce), salt: l.salt, link: l.salt, at: blockSize}
+// Mark is a place in a log, before a record or behind the last. One that has only an Epoch
+// is before the first record.
+type Mark struct {
+	Epoch uint64 // of the log
+	at    int64
+	link  uint32
 }
+
+// Reader returns a reader of the records of l behind from up to byte until, where one
+// ends. If from is a place in another log, it begins with the first record.
+func (l *Log) Reader(from Mark, until int64) *Reader {
+	if from.Epoch != l.Epoch || from.at == 0 {
+		from = Mark{l.Epoch, blockSize, l.salt}
+	}
+	part := io.NewSectionReader(l.file, from.at, until-from.at)
+	return &Reader{Header: l.Header, from: bufio.NewReaderSize(part, readAtOnce), salt: l.salt, link: from.link, at: from.at}
+}
+
+// Mark returns the place behind what Next has returned, of the log that r reads.
+func (r *Reader) Mark() Mark { return Mark{r.Epoch, r.at, r.link} }
 
 // Ended reports whether the last record that Next has returned is an End.
 func (r *Reader) Ended() bool { return r.ended }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"strings"
 	"sync"
 )
 
@@ -48,6 +49,34 @@ func (d *Disk) Remove(name string) error {
 	if d.files[name] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
 	}
+	delete(d.files, name)
+	return nil
+}
+
+// List returns the names that begin with begin.
+func (d *Disk) List(begin string) (all []string) {
+	d.Gate.RLock()
+	defer d.Gate.RUnlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name := range d.files {
+		if strings.HasPrefix(name, begin) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Rename gives the file called name another name.
+func (d *Disk) Rename(name, to string) error {
+	d.Gate.RLock()
+	defer d.Gate.RUnlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.files[name] == nil {
+		return &fs.PathError{Op: "rename", Path: name, Err: fs.ErrNotExist}
+	}
+	d.files[to] = d.files[name]
 	delete(d.files, name)
 	return nil
 }

@@ -1,0 +1,77 @@
+package boltkv
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+const (
+	snapshotEach = 24 * time.Hour
+	snapshotLook = 10 * time.Minute // how often Follow looks whether one is due
+)
+
+// takeSnapshots takes a snapshot whenever one is due, as soon as the term is known.
+func (sh *shipper) takeSnapshots(ctx context.Context) {
+	select {
+	case <-sh.due:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		err := sh.takeDue(ctx)
+		if ctx.Err() == nil {
+			sh.note(func(done *Shipping) { done.Spoiled = err })
+		}
+		select {
+		case <-sh.due:
+		case <-time.After(snapshotLook):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// wakeSnapshots has takeSnapshots look whether one is due.
+func (sh *shipper) wakeSnapshots() {
+	select {
+	case sh.due <- struct{}{}:
+	default:
+	}
+}
+
+// takeDue takes a snapshot if one is due: the last is a day old, or there was a gap since.
+// Then it deletes what is too old.
+func (sh *shipper) takeDue(ctx context.Context) error {
+	terms, err := sh.to.Terms(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := sh.to.Snapshots(ctx, terms)
+	if err != nil {
+		return err
+	}
+	gap, err := sh.to.LastGap(ctx)
+	if err != nil {
+		return err
+	}
+	due := sh.want.Swap(false) || len(all) == 0
+	if !due {
+		newest := all[len(all)-1]
+		age := time.Since(newest.Taken)
+		due = age > snapshotEach || age < -snapshotEach || newest.Last+1 < gap
+		sh.note(func(done *Shipping) { done.Snapshot = newest.Taken })
+	}
+	if !due {
+		return nil
+	}
+	var made point
+	err = sh.to.PutSnapshot(ctx, sh.term.Number, func(ctx context.Context, w io.Writer) (uint64, time.Time, error) {
+		made, err = sh.backup(ctx, w)
+		return made.seq, time.Unix(0, made.time), err
+	})
+	if err != nil {
+		sh.want.Store(true)
+		return err
+	}
+	sh.note(func(done *Shipping) { done.Snapshot = time.Unix(0, made.time) })
+	return sh.to.Thin(ctx, terms, time.Now())
+}
