@@ -3,27 +3,73 @@ package kvopen
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func openBolt(_ context.Context, path string, opts *options) (kv.Store, error) {
+func openBolt(ctx context.Context, path string, opts *options) (kv.Store, error) {
 	durabilities := []boltkv.Durability{boltkv.Synced, boltkv.Periodic, boltkv.Unsynced}
 	var names []string
 	for _, d := range durabilities {
 		names = append(names, d.String())
 	}
 	settings := boltkv.Options{Durability: durabilities[opts.choice("durability", names...)]}
+	ship, _ := opts.text("ship", "DIR")
+	settings.Strict = opts.choice("strict", "off", "on") == 1
+	follow, _ := opts.text("follow", "DIR")
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	if path == "" {
+	switch {
+	case path == "":
 		return nil, errors.New("the file's path is missing: bolt:PATH")
-	}
-	if strings.HasPrefix(path, "//") {
+	case strings.HasPrefix(path, "//"):
 		return nil, errors.New("two slashes must not follow the colon: write bolt:dir/file, or bolt:/dir/file from the root")
+	case follow != "" && (ship != "" || settings.Strict || opts.given.Has("durability")):
+		return nil, errors.New("a copy that follows is not written, so follow=DIR goes with no other option")
+	case settings.Strict && ship == "":
+		return nil, errors.New("strict=on stops writes when the folder cannot be reached that ship=DIR names; it is missing")
+	case follow != "":
+		return boltkv.OpenFollower(ctx, boltkv.Dir(follow), path)
 	}
-	return boltkv.Open(path, settings)
+	s, err := boltkv.Open(path, settings)
+	if err != nil || ship == "" {
+		return s, err
+	}
+	if err := startShipping(ctx, s, boltkv.Dir(ship)); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// shipWait is how long opening waits for the folder. If it does not answer, the store is
+// opened all the same, and ships later.
+const shipWait = 2 * time.Second
+
+// startShipping has s shipped to a folder until it is closed.
+func startShipping(ctx context.Context, s *boltkv.Store, to boltkv.Folder) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.Follow(context.WithoutCancel(ctx), to) }()
+	for began := time.Now(); ; {
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+		if known := s.Stats().Shipping.Known; !known && time.Since(began) < shipWait {
+			continue
+		}
+		go func() {
+			if err := <-ended; err != nil {
+				slog.Error("ringtree: the store is shipped no more", "err", err)
+			}
+		}()
+		return nil
+	}
 }
