@@ -1,9 +1,12 @@
 package boltkv_test
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -18,6 +21,7 @@ import (
 // names one of them and a path.
 var children = map[string]func(path string) error{
 	"write": writeForEver,
+	"ship":  shipForEver,
 	"open":  openForAnother,
 }
 
@@ -41,6 +45,30 @@ func childCommand(name, path string) *exec.Cmd {
 // writeForEver writes to a store that moves what it holds to the tree all the time.
 func writeForEver(path string) error {
 	s, err := boltkv.OpenQuick(path, boltkv.Options{}, new(atomic.Int64))
+	if err != nil {
+		return err
+	}
+	return crash.Write(s, os.Stdout)
+}
+
+// openShipping opens a store that moves what it holds to the tree all the time, and ships.
+func openShipping(path string, to boltkv.Folder) (*boltkv.Store, error) {
+	s, err := boltkv.OpenQuick(path, boltkv.Options{}, new(atomic.Int64))
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		if err := s.Follow(context.Background(), to); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}()
+	return s, nil
+}
+
+// shipForEver is writeForEver for a store that ships to a folder beside it.
+func shipForEver(path string) error {
+	s, err := openShipping(path, boltkv.Dir(path+".shipped"))
 	if err != nil {
 		return err
 	}
@@ -74,15 +102,61 @@ func TestOpen_SecondProcessIsToldWithinASecond(t *testing.T) {
 	}
 }
 
-// BOLTKV_KILLS sets the number of kills; the default is 6.
-func TestStore_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
-	kills := 6
+// kills returns how many processes to kill: what BOLTKV_KILLS says, or 6.
+func kills() int {
 	if text := os.Getenv("BOLTKV_KILLS"); text != "" {
-		kills = must(strconv.Atoi(text))
+		return must(strconv.Atoi(text))
 	}
+	return 6
+}
+
+func TestStore_Follow_KilledProcessGoesOnWhereItWas(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	path := t.TempDir() + "/store.db"
-	report, err := crash.Kill(kills, seed,
+	folder := boltkv.Dir(path + ".shipped")
+	// The folder holds a snapshot before anything is written.
+	s := must(openShipping(path, folder))
+	until(t, func() bool { return !s.Stats().Shipping.Snapshot.IsZero() })
+	check(s.Close())
+	report, err := crash.Kill(kills(), seed,
+		func() *exec.Cmd { return childCommand("ship", path) },
+		func() (kv.Store, error) {
+			s, err := openShipping(path, folder)
+			if err == nil {
+				until(t, func() bool { return s.Stats().Shipping.Known })
+			}
+			return s, err
+		})
+	if err == nil {
+		err = report.Err()
+	}
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if gaps := must(filepath.Glob(path + ".shipped/gap-*")); len(gaps) > 0 {
+		t.Errorf("seed %d: there are gaps: %q", seed, gaps)
+	}
+	random := rand.New(rand.NewPCG(seed, 1))
+	for i := range kills() {
+		at := report.Steps[random.IntN(len(report.Steps))].Ended
+		restored := fmt.Sprint(path, ".restored", i)
+		if _, err := boltkv.Restore(t.Context(), folder, at, restored); err != nil {
+			t.Fatalf("seed %d: restore as of %v: %v", seed, at, err)
+		}
+		s := must(boltkv.Open(restored, boltkv.Options{}))
+		if err := report.CheckMoment(t.Context(), s, at); err != nil {
+			t.Errorf("seed %d: restored as of %v: %v", seed, at, err)
+		}
+		check(s.Close())
+		check(os.Remove(restored))
+	}
+	t.Logf("seed %d: %d kills, %d acknowledged writes", seed, report.Kills, report.Acked)
+}
+
+func TestStore_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	path := t.TempDir() + "/store.db"
+	report, err := crash.Kill(kills(), seed,
 		func() *exec.Cmd { return childCommand("write", path) },
 		func() (kv.Store, error) { return boltkv.Open(path, boltkv.Options{}) })
 	if err == nil {

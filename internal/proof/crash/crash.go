@@ -35,6 +35,14 @@ type Report struct {
 	Acked int      // writes that were acknowledged
 	Lost  []string // acknowledged, but missing
 	Torn  []string // incomplete, or changed, or never written
+
+	Steps []Step // the writes that were acknowledged, each writer's in order
+}
+
+// Step is a write that was acknowledged.
+type Step struct {
+	Writer, N    int
+	Begun, Ended time.Time // by the child's clock
 }
 
 // Err returns an error if anything was lost or torn, or if no write was
@@ -69,11 +77,12 @@ func writeSteps(s kv.Store, w int, acks io.Writer) error {
 		return err
 	}
 	for n := found.last() + 1; ; n++ {
+		begun := time.Now()
 		if err := step(ctx, s, w, n); err != nil {
 			return err
 		}
 		// A short write to a pipe is atomic.
-		if _, err := fmt.Fprintf(acks, "%d %d\n", w, n); err != nil {
+		if _, err := fmt.Fprintln(acks, w, n, begun.UnixNano(), time.Now().UnixNano()); err != nil {
 			return err
 		}
 	}
@@ -119,13 +128,15 @@ func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store,
 	var report Report
 	var acked [writers]int
 	for range times {
-		before := acked
-		if err := killOne(child(), time.Duration(random.Int64N(int64(maxLife))), &acked); err != nil {
+		steps, err := killOne(child(), time.Duration(random.Int64N(int64(maxLife))))
+		if err != nil {
 			return report, err
 		}
 		report.Kills++
-		for w := range acked {
-			report.Acked += acked[w] - before[w]
+		report.Acked += len(steps)
+		report.Steps = append(report.Steps, steps...)
+		for _, step := range steps {
+			acked[step.Writer] = max(acked[step.Writer], step.N)
 		}
 		if err := report.look(open, &acked); err != nil {
 			return report, err
@@ -134,34 +145,68 @@ func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store,
 	return report, nil
 }
 
-// killOne lets cmd run for life, kills it, and notes what it acknowledged.
-func killOne(cmd *exec.Cmd, life time.Duration, acked *[writers]int) error {
+// killOne lets cmd run for life, kills it, and returns what it acknowledged.
+func killOne(cmd *exec.Cmd, life time.Duration) ([]Step, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
-	readAcks(out, acked)
+	steps := readAcks(out)
 	// The child should have been killed; it is an error if it ended before.
 	if err := cmd.Wait(); killer.Stop() {
-		return fmt.Errorf("the child ended by itself: %w: %.500s", err, said.Bytes())
+		return nil, fmt.Errorf("the child ended by itself: %w: %.500s", err, said.Bytes())
 	}
-	return nil
+	return steps, nil
 }
 
-func readAcks(from io.Reader, acked *[writers]int) {
+func readAcks(from io.Reader) (steps []Step) {
 	lines := bufio.NewScanner(from)
 	for lines.Scan() {
-		var w, n int
-		if _, err := fmt.Sscanf(lines.Text(), "%d %d", &w, &n); err == nil && 0 <= w && w < writers {
-			acked[w] = max(acked[w], n)
+		var step Step
+		var begun, ended int64
+		_, err := fmt.Sscan(lines.Text(), &step.Writer, &step.N, &begun, &ended)
+		if err == nil && 0 <= step.Writer && step.Writer < writers {
+			step.Begun, step.Ended = time.Unix(0, begun), time.Unix(0, ended)
+			steps = append(steps, step)
 		}
 	}
+	return steps
+}
+
+// CheckMoment returns an error if s, restored as of a moment, is not what the store of r held
+// then: every write that had been acknowledged, and none that began later.
+func (r *Report) CheckMoment(ctx context.Context, s kv.Store, at time.Time) error {
+	var least, limit [writers]int
+	for _, step := range r.Steps {
+		if !step.Ended.After(at) {
+			least[step.Writer] = max(least[step.Writer], step.N)
+		}
+		if step.Begun.After(at) && (limit[step.Writer] == 0 || step.N < limit[step.Writer]) {
+			limit[step.Writer] = step.N
+		}
+	}
+	var seen Report
+	for w := range writers {
+		found, err := read(ctx, s, w)
+		if err != nil {
+			return err
+		}
+		last := found.last()
+		if last < least[w] || limit[w] != 0 && last >= limit[w] {
+			return fmt.Errorf("writer %d: found up to step %d, want at least %d and less than %d", w, last, least[w], limit[w])
+		}
+		seen.compare(w, found, last, twins(w))
+	}
+	if len(seen.Lost)+len(seen.Torn) > 0 {
+		return fmt.Errorf("lost %.5q, torn %.5q", seen.Lost, seen.Torn)
+	}
+	return nil
 }
 
 // look compares the store with what was acknowledged. The write that a writer had
