@@ -33,7 +33,7 @@ var storeFigures = slices.Concat([]func(*bench) error{
 	boltWriters,
 	boltKills,
 	clusterKill,
-}, oneFileFigures)
+}, oneFileFigures, shippingFigures)
 
 // suite is in the names of the tests that run the suite. The set-up of the store
 // follows it.

@@ -45,8 +45,8 @@ const (
 	strictFor = 2 * time.Second  // that a strict store goes on without the folder
 )
 
-// Follow ships the store to a folder, until the store is closed or ctx ends: once a second
-// what was committed, and once a day a snapshot. Restore makes a store of it as it was at
+// Follow ships the store to a folder, until the store is closed or ctx ends: three times
+// a second what was committed, and once a day a snapshot. Restore makes a store of it as it was at
 // any moment of the last seven days, or as it was when one of the snapshots of the last
 // thirty days was taken. OpenFollower and Promote use it, too.
 //

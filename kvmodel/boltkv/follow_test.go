@@ -21,6 +21,7 @@ type shelf struct {
 	mu      sync.Mutex
 	objects map[string][]byte
 	away    error // what every call returns, if not nil
+	calls   int   // that are left until away is set, if above 0
 }
 
 func (s *shelf) call(f func() error) error {
@@ -28,6 +29,9 @@ func (s *shelf) call(f func() error) error {
 	defer s.mu.Unlock()
 	if s.away != nil {
 		return s.away
+	}
+	if s.calls--; s.calls == 0 {
+		s.away = errAway
 	}
 	if s.objects == nil {
 		s.objects = make(map[string][]byte)
@@ -92,7 +96,7 @@ var errAway = errors.New("the folder is away")
 func (s *shelf) setAway(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away = err
+	s.away, s.calls = err, 0
 }
 
 // next returns the same shelf for another process: what was cut off from the one before
@@ -174,6 +178,9 @@ func (r *followedRig) shipped() {
 	now := time.Now()
 	for {
 		done := r.store.Stats().Shipping
+		if time.Since(now) > time.Minute {
+			r.t.Fatalf("nothing is shipped: %+v", done)
+		}
 		if done.Shipped.After(now) && !done.Snapshot.IsZero() {
 			return
 		}

@@ -45,7 +45,7 @@ type Following struct {
 func (f Following) Behind() time.Duration { return max(0, time.Since(f.At)) }
 
 const (
-	followEach   = 200 * time.Millisecond
+	followEach   = 100 * time.Millisecond
 	appliedBytes = 4 << 20 // of commits in one transaction
 )
 
@@ -234,12 +234,27 @@ func (f *Follower) goOn(ctx context.Context) error {
 			return err
 		}
 	}
-	if f.copy.at.seq >= head.Last && !head.At.IsZero() {
+	if f.copy.at.seq > head.Last {
+		if err := f.isAhead(ctx, term); err != nil {
+			return err
+		}
+	}
+	if !head.At.IsZero() {
 		now := f.Following()
 		now.At = head.At
 		f.following.Store(&now)
 	}
 	return nil
+}
+
+// isAhead returns an ErrFolder if the copy has commits that the folder lacks. A piece comes
+// before the head that tells of it, so the head alone does not say so.
+func (f *Follower) isAhead(ctx context.Context, term uint64) error {
+	last, ok, err := f.from.Last(ctx, term)
+	if err != nil || !ok || last.Seq >= f.copy.at.seq {
+		return err
+	}
+	return fmt.Errorf("%w: it has commits up to %d, the copy up to %d: the folder is older than the copy", ErrFolder, last.Seq, f.copy.at.seq)
 }
 
 // begin makes a new copy of the newest snapshot.

@@ -224,3 +224,73 @@ func TestPromote_CopyGoesOnWhereTheStoreEndedAndThatTakesNoWrites(t *testing.T) 
 		t.Fatal(err)
 	}
 }
+
+func TestPromote_ThatHasFailedAnywhereIsCalledAgain(t *testing.T) {
+	r := newFollowedRig(t, 1, Synced)
+	for range 30 {
+		r.write()
+	}
+	r.shipped()
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for calls := 1; ; calls++ {
+		shelf := &shelf{objects: maps.Clone(r.shelf.objects), calls: calls}
+		path := filepath.Join(t.TempDir(), "copy.db")
+		_, err := promote(t.Context(), shelf, path, 0)
+		if failed := err != nil; failed {
+			if !errors.Is(err, errAway) {
+				t.Fatalf("after %d calls: %v", calls, err)
+			}
+			shelf.setAway(nil)
+			if _, err := promote(t.Context(), shelf, path, 0); err != nil {
+				t.Fatalf("again, after %d calls: %v", calls, err)
+			}
+		}
+		shelf.setAway(nil)
+		s, openErr := Open(path, Options{})
+		if openErr != nil {
+			t.Fatalf("after %d calls: %v", calls, openErr)
+		}
+		if all, _ := holds(t, s); !maps.Equal(all, r.history[r.commits]) {
+			t.Errorf("after %d calls: the new store is not what there was", calls)
+		}
+		next := followedRig{rig: &rig{t: t, random: r.random, store: s, commits: r.commits, history: r.history}, shelf: shelf}
+		next.follow()
+		next.write()
+		next.shipped()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err == nil {
+			return
+		}
+	}
+}
+
+func TestFollower_SaysThatTheFolderIsOlder(t *testing.T) {
+	r := newFollowedRig(t, 1, Synced)
+	r.write()
+	r.shipped()
+	r.shelf.mu.Lock()
+	older := maps.Clone(r.shelf.objects)
+	r.shelf.mu.Unlock()
+	path := filepath.Join(t.TempDir(), "copy.db")
+	for range 10 {
+		r.write()
+	}
+	f := r.copyOf(path)
+	r.showing(f)
+	r.shelf.mu.Lock()
+	clear(r.shelf.objects)
+	maps.Copy(r.shelf.objects, older)
+	r.shelf.away = errAway
+	r.shelf.mu.Unlock()
+	if err := errors.Join(f.Close(), r.store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.shelf.setAway(nil)
+	if f, err := OpenFollower(t.Context(), r.shelf, path); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "older than the copy") {
+		t.Errorf("want an ErrFolder that says so, got %v, %v", f, err)
+	}
+}

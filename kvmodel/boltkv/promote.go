@@ -30,14 +30,14 @@ const promoteWait = strictFor + time.Second
 // Then the store is opened like any other, and Follow ships it to the same folder. A
 // Promote that has failed, or was killed, is called again.
 func Promote(ctx context.Context, folder Folder, path string) (Promoted, error) {
-	done, err := promote(ctx, folder, path)
+	done, err := promote(ctx, folder, path, promoteWait)
 	if err != nil {
 		return Promoted{}, fmt.Errorf("boltkv: promote %s: %w", path, plainer(path, archived(err)))
 	}
 	return done, nil
 }
 
-func promote(ctx context.Context, folder Folder, path string) (done Promoted, err error) {
+func promote(ctx context.Context, folder Folder, path string, wait time.Duration) (done Promoted, err error) {
 	f := &Follower{path: path, from: &archive.Archive{Folder: folder}}
 	f.following.Store(new(Following))
 	if err := f.open(ctx); err != nil {
@@ -52,7 +52,7 @@ func promote(ctx context.Context, folder Folder, path string) (done Promoted, er
 		return done, err
 	}
 	select {
-	case <-time.After(promoteWait):
+	case <-time.After(wait):
 	case <-ctx.Done():
 		return done, ctx.Err()
 	}

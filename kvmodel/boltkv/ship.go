@@ -88,7 +88,7 @@ func (sh *shipper) finish(ctx context.Context) error {
 // isFinal reports whether it is of no use to try again after err.
 func isFinal(err error) bool { return errors.Is(err, ErrFenced) || errors.Is(err, ErrFolder) }
 
-// step does what is due once a second.
+// step does what is due at each tick.
 func (sh *shipper) step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -24,7 +24,7 @@ type limits struct {
 
 var defaultLimits = limits{
 	turn: 16 << 20, full: 32 << 20, idle: 5 * time.Second, tick: time.Second, day: 24 * time.Hour, copied: 1 << 20,
-	ship: 500 * time.Millisecond, shipBound: 1 << 30,
+	ship: 300 * time.Millisecond, shipBound: 1 << 30,
 }
 
 // load is how many bytes the table that is being filled takes, or half those of its log:
