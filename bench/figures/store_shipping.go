@@ -140,7 +140,7 @@ func seen(ctx context.Context, s kv.Store, key string) error {
 
 // hotBackups makes backups under full load, and looks whether they are whole and open.
 func hotBackups(b *bench) error {
-	const stores = 5 // one after another, or they would grow for long
+	const stores = 20 // one after another, or they would grow for long
 	backups, bad := 0, 0
 	for range stores {
 		r, dir, err := b.alone(boltkv.Unsynced)

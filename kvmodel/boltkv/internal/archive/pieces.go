@@ -25,7 +25,12 @@ func gapName(term, first uint64) string   { return fmt.Sprintf("gap-%08d-%020d",
 // PutPiece ships p, whose first put is the one with isNew: if there is such a piece then, the
 // error is an fs.ErrExist.
 func (a *Archive) PutPiece(ctx context.Context, p *Piece, isNew bool) error {
+	size := 0
+	for _, r := range p.Commits {
+		size += len(r.Body) + 64
+	}
 	var buf bytes.Buffer
+	buf.Grow(size)
 	// A Buffer returns no errors.
 	w, _ := commitlog.NewWriter(&buf, commitlog.Header{Store: a.Store, Epoch: p.Term, First: p.First()})
 	for _, r := range p.Commits {

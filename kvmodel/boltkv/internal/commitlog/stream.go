@@ -105,18 +105,30 @@ func (r *Reader) Next() (Record, error) {
 	}
 	zeros := padding(int(length))
 	length += int64(zeros)
-	// The memory grows with what is there, whatever the length says.
-	var data bytes.Buffer
-	data.Write(begin[:])
-	if _, err := io.CopyN(&data, r.from, length-int64(len(begin))); err != nil {
+	data, err := r.read(begin[:], length)
+	if err != nil {
 		return Record{}, r.failed(err)
 	}
-	record, sum, _, ok := decode(data.Bytes(), r.salt)
-	if !ok || record.link != r.link || !isZero(data.Bytes()[length-int64(zeros):]) {
+	record, sum, _, ok := decode(data, r.salt)
+	if !ok || record.link != r.link || !isZero(data[length-int64(zeros):]) {
 		return Record{}, r.damaged("the record is not what was written")
 	}
 	r.at, r.link, r.ended = r.at+length, sum, record.End
 	return record, nil
+}
+
+// read returns begin and what comes next, together so many bytes. Whatever the length says,
+// it takes little more memory than there are bytes.
+func (r *Reader) read(begin []byte, length int64) ([]byte, error) {
+	if length <= readAtOnce {
+		data := make([]byte, length)
+		_, err := io.ReadFull(r.from, data[copy(data, begin):])
+		return data, err
+	}
+	var data bytes.Buffer
+	data.Write(begin)
+	_, err := io.CopyN(&data, r.from, length-int64(len(begin)))
+	return data.Bytes(), err
 }
 
 // damaged returns an ErrDamaged about what comes next.
