@@ -9,6 +9,8 @@ import (
 const (
 	snapshotEach = 24 * time.Hour
 	snapshotLook = 10 * time.Minute // how often Follow looks whether one is due
+
+	snapshotAgain = time.Minute // until one that has failed is tried again
 )
 
 // takeSnapshots takes a snapshot whenever one is due, as soon as the term is known.
@@ -18,13 +20,16 @@ func (sh *shipper) takeSnapshots(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		err := sh.takeDue(ctx)
+		err, pause := sh.takeDue(ctx), snapshotLook
+		if err != nil {
+			pause = snapshotAgain
+		}
 		if ctx.Err() == nil {
 			sh.note(func(done *Shipping) { done.Spoiled = err })
 		}
 		select {
 		case <-sh.due:
-		case <-time.After(snapshotLook):
+		case <-time.After(pause):
 		case <-ctx.Done():
 		}
 	}
