@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -12,40 +11,36 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/shelf"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // named returns the names of the objects that begin with begin.
-func (s *shelf) named(begin string) []string {
-	names, _ := s.List(context.Background(), begin)
-	return names
-}
-
-// change changes an object by f; nil deletes it.
-func (s *shelf) change(name string, f func([]byte) []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.objects[name] = f(bytes.Clone(s.objects[name])); s.objects[name] == nil {
-		delete(s.objects, name)
+func (r *followedRig) named(begin string) []string {
+	r.t.Helper()
+	names, err := r.shelf.List(context.Background(), begin)
+	if err != nil {
+		r.t.Fatal(err)
 	}
+	return names
 }
 
 func TestStore_Follow_FolderThatWasAwayGetsTheRest(t *testing.T) {
 	r := newFollowedRig(t, 1, Synced)
 	r.shipped()
-	r.shelf.setAway(errAway)
+	r.shelf.SetAway(true)
 	for r.store.Stats().Shipping.Trouble == nil {
 		r.write()
 	}
 	for range 100 {
 		r.write()
 	}
-	if err := r.store.Stats().Shipping.Trouble; !errors.Is(err, errAway) {
+	if err := r.store.Stats().Shipping.Trouble; !errors.Is(err, shelf.ErrAway) {
 		t.Errorf("Stats: want the folder's error, got %v", err)
 	}
 	r.restart() // Close cannot ship the rest either.
 	r.write()
-	r.shelf.setAway(nil)
+	r.shelf.SetAway(false)
 	r.shipped()
 	if gaps := r.store.Stats().Shipping.Gaps; gaps > 0 {
 		t.Errorf("there are %d gaps", gaps)
@@ -61,7 +56,7 @@ func TestStore_Follow_WhatWaitedTooLongIsANamedGapAndASnapshotFollows(t *testing
 	r := newFollowedRig(t, 1, Unsynced)
 	r.write()
 	r.shipped()
-	r.shelf.setAway(errAway)
+	r.shelf.SetAway(true)
 	from := r.commits + 1
 	r.store.mu.Lock()
 	r.store.holds[0].bound = 50 << 10
@@ -70,9 +65,9 @@ func TestStore_Follow_WhatWaitedTooLongIsANamedGapAndASnapshotFollows(t *testing
 		r.write()
 	}
 	to := r.commits
-	r.shelf.setAway(nil)
+	r.shelf.SetAway(false)
 	r.shipped()
-	for len(r.shelf.named("snapshot-")) < 2 {
+	for len(r.named("snapshot-")) < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	r.write()
@@ -105,21 +100,21 @@ func TestRestore_NamesWhatIsMissingOrDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := r.history[r.commits]
-	pieces := r.shelf.named("piece-")
+	pieces := r.named("piece-")
 	if len(pieces) < 3 {
 		t.Fatalf("there are only the pieces %q", pieces)
 	}
-	for _, name := range r.shelf.named("") {
+	for _, name := range r.named("") {
 		for fault, spoil := range map[string]func(data []byte) []byte{
 			"lost":    func([]byte) []byte { return nil },
 			"cut":     func(data []byte) []byte { return data[:len(data)-8] },
 			"empty":   func(data []byte) []byte { return []byte{} },
 			"flipped": func(data []byte) []byte { data[len(data)/2] ^= 4; return data },
 		} {
-			shelf := &shelf{objects: maps.Clone(r.shelf.objects)}
-			shelf.change(name, spoil)
+			spoiled := r.shelf.Clone()
+			spoiled.Change(name, spoil)
 			path := filepath.Join(t.TempDir(), "restored.db")
-			done, err := Restore(t.Context(), shelf, time.Time{}, path)
+			done, err := Restore(t.Context(), spoiled, time.Time{}, path)
 			if err != nil {
 				gone := fault == "lost" // Then the error says what is missing instead.
 				if !gone && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name)) {
@@ -159,7 +154,7 @@ func TestStore_Follow_SaysWhatDoesNotFit(t *testing.T) {
 	if err := another.store.Follow(t.Context(), r.shelf); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "of another store") {
 		t.Errorf("the folder of another store: want an ErrFolder, got %v", err)
 	}
-	if err := r.store.Follow(t.Context(), new(shelf)); err == nil || !strings.Contains(err.Error(), "followed already") {
+	if err := r.store.Follow(t.Context(), new(shelf.Shelf)); err == nil || !strings.Contains(err.Error(), "followed already") {
 		t.Errorf("a second Follow: want an error that says so, got %v", err)
 	}
 	if err := r.store.Close(); err != nil {
@@ -209,19 +204,19 @@ func TestStore_Strict_TakesNoWritesWithoutItsFolder(t *testing.T) {
 	if err := write(); !errors.Is(err, kv.ErrUnavailable) {
 		t.Errorf("before Follow: want an ErrUnavailable, got %v", err)
 	}
-	folder := new(shelf)
+	folder := new(shelf.Shelf)
 	go s.Follow(context.Background(), folder)
 	for write() != nil {
 		time.Sleep(time.Millisecond)
 	}
-	folder.setAway(errAway)
+	folder.SetAway(true)
 	for err = write(); err == nil; err = write() {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "has not reached its folder for") {
 		t.Errorf("while the folder is away: want an ErrUnavailable that says so, got %v", err)
 	}
-	folder.setAway(nil)
+	folder.SetAway(false)
 	for write() != nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -233,8 +228,8 @@ func TestPromote_WhatTheOtherFileLacksIsKeptAndCounted(t *testing.T) {
 		r.write()
 	}
 	r.shipped()
-	own := &shelf{objects: r.shelf.objects} // The copy sees the folder, and the store does not.
-	r.shelf.setAway(errAway)
+	own := r.shelf.Other() // The copy sees the folder, and the store does not.
+	r.shelf.SetAway(true)
 	for range 5 {
 		r.write()
 	}
@@ -242,7 +237,7 @@ func TestPromote_WhatTheOtherFileLacksIsKeptAndCounted(t *testing.T) {
 	if _, err := Promote(t.Context(), own, path); err != nil {
 		t.Fatal(err)
 	}
-	r.shelf.setAway(nil)
+	r.shelf.SetAway(false)
 	err := <-r.ended
 	if !errors.Is(err, ErrFenced) || !strings.Contains(err.Error(), "5 commits") {
 		t.Errorf("Follow: want an ErrFenced that counts 5 commits, got %v", err)

@@ -1,132 +1,33 @@
 package boltkv
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/shelf"
 )
 
-// shelf is a folder in memory.
-type shelf struct {
-	mu      sync.Mutex
-	objects map[string][]byte
-	away    error // what every call returns, if not nil
-	calls   int   // that are left until away is set, if above 0
-}
-
-func (s *shelf) call(f func() error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.away != nil {
-		return s.away
-	}
-	if s.calls--; s.calls == 0 {
-		s.away = errAway
-	}
-	if s.objects == nil {
-		s.objects = make(map[string][]byte)
-	}
-	return f()
-}
-
-func (s *shelf) PutNew(_ context.Context, name string, from io.Reader) error {
-	data, err := io.ReadAll(from)
-	if err != nil {
-		return err
-	}
-	return s.call(func() error {
-		if s.objects[name] != nil {
-			return fs.ErrExist
-		}
-		s.objects[name] = data
-		return nil
-	})
-}
-
-func (s *shelf) Put(_ context.Context, name string, from io.Reader) error {
-	data, err := io.ReadAll(from)
-	if err != nil {
-		return err
-	}
-	return s.call(func() error { s.objects[name] = data; return nil })
-}
-
-func (s *shelf) Get(_ context.Context, name string) (r io.ReadCloser, err error) {
-	err = s.call(func() error {
-		if s.objects[name] == nil {
-			return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
-		}
-		r = io.NopCloser(bytes.NewReader(s.objects[name]))
-		return nil
-	})
-	return r, err
-}
-
-func (s *shelf) List(_ context.Context, begin string) (names []string, err error) {
-	err = s.call(func() error {
-		for name := range s.objects {
-			if strings.HasPrefix(name, begin) {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		return nil
-	})
-	return names, err
-}
-
-func (s *shelf) Delete(_ context.Context, name string) error {
-	return s.call(func() error { delete(s.objects, name); return nil })
-}
-
-func (s *shelf) String() string { return "the shelf" }
-
-var errAway = errors.New("the folder is away")
-
-func (s *shelf) setAway(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.away, s.calls = err, 0
-}
-
-// next returns the same shelf for another process: what was cut off from the one before
-// stays so.
-func (s *shelf) next() *shelf {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	next := &shelf{objects: s.objects}
-	s.objects, s.away = nil, errAway
-	return next
-}
-
-// followed is a rig whose store is followed.
+// followedRig is a rig whose store ships to a shelf.
 type followedRig struct {
 	*rig
-	shelf *shelf
+	shelf *shelf.Shelf
 	made  []time.Time // when each commit was acknowledged
 	ended chan error
 }
 
 func newFollowedRig(t *testing.T, seed uint64, durability Durability) *followedRig {
-	r := &followedRig{rig: newRig(t, seed, durability), shelf: new(shelf), made: []time.Time{time.Now()}}
+	r := &followedRig{rig: newRig(t, seed, durability), shelf: new(shelf.Shelf), made: []time.Time{time.Now()}}
 	r.follow()
 	return r
 }
 
 func (r *followedRig) follow() {
 	r.ended = make(chan error, 1)
-	s, shelf := r.store, r.shelf
-	go func() { r.ended <- s.Follow(context.Background(), shelf) }()
+	s, to := r.store, r.shelf
+	go func() { r.ended <- s.Follow(context.Background(), to) }()
 	// Tables are so small here that some are moved before Follow holds its logs.
 	for holds := 0; holds == 0; {
 		s.mu.RLock()
@@ -145,7 +46,8 @@ func (r *followedRig) write() {
 // crash cuts the power, and goes on with what is left.
 func (r *followedRig) crash() {
 	r.t.Helper()
-	shelf := r.shelf.next()
+	next := r.shelf.Other()
+	r.shelf.SetAway(true)
 	r.cut()
 	if err := <-r.ended; err != nil {
 		r.t.Fatalf("Follow ended with %v", err)
@@ -155,7 +57,7 @@ func (r *followedRig) crash() {
 		r.t.Fatalf("%d commits of %d are left, or what is left is something else", commits, r.commits)
 	}
 	r.commits, r.history, r.made = commits, r.history[:commits+1], r.made[:commits+1]
-	r.shelf = shelf
+	r.shelf = next
 	r.follow()
 }
 

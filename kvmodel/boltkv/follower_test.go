@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/shelf"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -157,7 +158,7 @@ func TestOpenFollower_SaysWhatDoesNotFit(t *testing.T) {
 		path   string
 		says   string
 	}{
-		"a folder that is empty":        {new(shelf), path + "2", "nothing was shipped to the folder yet"},
+		"a folder that is empty":        {new(shelf.Shelf), path + "2", "nothing was shipped to the folder yet"},
 		"the folder of another store":   {other.shelf, path, "of another store"},
 		"a store that is not a copy":    {r.shelf, own, "a store of its own, not a copy"},
 		"a directory that is not there": {Dir(filepath.Join(t.TempDir(), "none")), path + "3", "nothing was shipped to the folder yet"},
@@ -235,19 +236,20 @@ func TestPromote_ThatHasFailedAnywhereIsCalledAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for calls := 1; ; calls++ {
-		shelf := &shelf{objects: maps.Clone(r.shelf.objects), calls: calls}
+		to := r.shelf.Clone()
+		to.SetCalls(calls)
 		path := filepath.Join(t.TempDir(), "copy.db")
-		_, err := promote(t.Context(), shelf, path, 0)
+		_, err := promote(t.Context(), to, path, 0)
 		if failed := err != nil; failed {
-			if !errors.Is(err, errAway) {
+			if !errors.Is(err, shelf.ErrAway) {
 				t.Fatalf("after %d calls: %v", calls, err)
 			}
-			shelf.setAway(nil)
-			if _, err := promote(t.Context(), shelf, path, 0); err != nil {
+			to.SetAway(false)
+			if _, err := promote(t.Context(), to, path, 0); err != nil {
 				t.Fatalf("again, after %d calls: %v", calls, err)
 			}
 		}
-		shelf.setAway(nil)
+		to.SetAway(false)
 		s, openErr := Open(path, Options{})
 		if openErr != nil {
 			t.Fatalf("after %d calls: %v", calls, openErr)
@@ -255,7 +257,7 @@ func TestPromote_ThatHasFailedAnywhereIsCalledAgain(t *testing.T) {
 		if all, _ := holds(t, s); !maps.Equal(all, r.history[r.commits]) {
 			t.Errorf("after %d calls: the new store is not what there was", calls)
 		}
-		next := followedRig{rig: &rig{t: t, random: r.random, store: s, commits: r.commits, history: r.history}, shelf: shelf}
+		next := followedRig{rig: &rig{t: t, random: r.random, store: s, commits: r.commits, history: r.history}, shelf: to}
 		next.follow()
 		next.write()
 		next.shipped()
@@ -272,24 +274,19 @@ func TestFollower_SaysThatTheFolderIsOlder(t *testing.T) {
 	r := newFollowedRig(t, 1, Synced)
 	r.write()
 	r.shipped()
-	r.shelf.mu.Lock()
-	older := maps.Clone(r.shelf.objects)
-	r.shelf.mu.Unlock()
+	older := r.shelf.Clone()
 	path := filepath.Join(t.TempDir(), "copy.db")
 	for range 10 {
 		r.write()
 	}
 	f := r.copyOf(path)
 	r.showing(f)
-	r.shelf.mu.Lock()
-	clear(r.shelf.objects)
-	maps.Copy(r.shelf.objects, older)
-	r.shelf.away = errAway
-	r.shelf.mu.Unlock()
+	r.shelf.SetAway(true)
+	r.shelf.Become(older)
 	if err := errors.Join(f.Close(), r.store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r.shelf.setAway(nil)
+	r.shelf.SetAway(false)
 	if f, err := OpenFollower(t.Context(), r.shelf, path); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "older than the copy") {
 		t.Errorf("want an ErrFolder that says so, got %v, %v", f, err)
 	}
