@@ -21,7 +21,7 @@ type Folder interface {
 	PutNew(ctx context.Context, name string, from io.Reader) error
 
 	// Put is PutNew, but replaces an object of that name. Others see the old one or the new
-	// one, both whole.
+	// one, both whole. A crash of the machine that has the folder may bring the old one back.
 	Put(ctx context.Context, name string, from io.Reader) error
 
 	// Get returns what an object holds, or an fs.ErrNotExist.
@@ -53,7 +53,10 @@ func (d dir) PutNew(_ context.Context, name string, from io.Reader) error {
 	if err := makeDir(string(d)); err != nil {
 		return err
 	}
-	return d.put(name, from, os.Link)
+	if err := d.put(name, from, os.Link); err != nil {
+		return err
+	}
+	return syncDir(string(d))
 }
 
 func (d dir) Put(_ context.Context, name string, from io.Reader) error {
@@ -72,10 +75,7 @@ func (d dir) put(name string, from io.Reader, place func(path, to string) error)
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	if err := place(file.Name(), d.path(name)); err != nil {
-		return err
-	}
-	return syncDir(string(d))
+	return place(file.Name(), d.path(name))
 }
 
 func (d dir) Get(_ context.Context, name string) (io.ReadCloser, error) {
