@@ -295,7 +295,7 @@ func (sv *salvager) replay(logs []*commitlog.Log) {
 	}
 	for _, log := range logs {
 		path := fmt.Sprintf("%s.log%d", sv.from, log.Epoch%2)
-		last := log.First
+		last := log.First - 1
 		missing, err := log.Records(func(r commitlog.Record) error {
 			last = r.Seq
 			if r.Seq < next {
@@ -304,7 +304,8 @@ func (sv *salvager) replay(logs []*commitlog.Log) {
 			sv.some.point = point{r.Seq, max(r.Time, sv.some.time), max(r.Version, sv.some.version)}
 			return decodeChanges(r.Body, sv.change)
 		})
-		if log.First > next {
+		// A log is begun before the one behind which it goes on has its end.
+		if isBegun := last < log.First && log.First == next+1; log.First > next && !isBegun {
 			missing += log.First - next
 		}
 		if missing > 0 {

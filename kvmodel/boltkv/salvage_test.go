@@ -18,6 +18,8 @@ import (
 
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/powercut"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -293,4 +295,28 @@ func FuzzSalvage_AnyBytesAreASalvagedStoreOrAnError(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestSalvage_LogThatWasJustBegunLacksNothing(t *testing.T) {
+	path := abandoned(t, 5)
+	// A log goes on behind the end of the one before, which stands there a moment later.
+	header := commitlog.Header{Store: idOf(path), Epoch: 2, First: 7}
+	file := new(powercut.File)
+	must(commitlog.Create(file, header))
+	check(os.WriteFile(path+".log0", file.Data, 0o600))
+	found := must(boltkv.Salvage(t.Context(), path, path+".salvaged"))
+	if !found.OK() || found.Items != 5 {
+		t.Errorf("it found %+v", found)
+	}
+}
+
+// idOf returns the id of the store at path.
+func idOf(path string) (id [16]byte) {
+	db := must(bolt.Open(path, 0o600, nil))
+	check(db.View(func(tx *bolt.Tx) error {
+		copy(id[:], tx.Bucket([]byte("ringtree")).Get([]byte("id")))
+		return nil
+	}))
+	check(db.Close())
+	return id
 }
