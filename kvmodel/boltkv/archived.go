@@ -84,7 +84,7 @@ func (s *Store) fillUntil(ctx context.Context, from *archive.Archive, until time
 		return done, err
 	}
 	done.Last = time.Unix(0, last)
-	b.seq = 0 // The new store counts anew.
+	b.seq = 0 // The new store begins to count again.
 	return done, b.end()
 }
 

@@ -133,23 +133,15 @@ func (h *hold) writeCommits(ctx context.Context, to *commitlog.Writer, known poi
 	if fail := h.syncSeen(); fail != nil {
 		return known, fail
 	}
-	for _, log := range all {
-		for {
-			r, err := log.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err := errors.Join(err, ctx.Err()); err != nil {
-				return known, err
-			}
-			known = point{max(known.seq, r.Seq), max(known.time, r.Time), max(known.version, r.Version)}
-			if r.End {
-				continue
-			}
-			if err := to.Write(r); err != nil {
-				return known, err
-			}
+	err := eachCommit(all, func(r commitlog.Record, _ commitlog.Mark) error {
+		known = point{max(known.seq, r.Seq), max(known.time, r.Time), max(known.version, r.Version)}
+		if r.End {
+			return ctx.Err()
 		}
+		return errors.Join(ctx.Err(), to.Write(r))
+	})
+	if err != nil {
+		return known, err
 	}
 	known.time = max(known.time, time.Now().UnixNano())
 	return known, to.Write(commitlog.Record{Seq: known.seq, Time: known.time, Version: known.version, End: true})

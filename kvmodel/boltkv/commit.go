@@ -219,7 +219,7 @@ func (s *Store) tick() {
 
 // syncSeen makes sure that all commits that readers see are on the disk, the older first.
 func (s *Store) syncSeen() *failure {
-	s.holding.Lock() // No log is closed meanwhile.
+	s.holding.Lock() // Nobody closes a log now.
 	defer s.holding.Unlock()
 	s.mu.RLock()
 	log, last, ended := s.log, s.filling.seq, s.ended

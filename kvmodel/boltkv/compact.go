@@ -68,7 +68,7 @@ func compact(path string) (done Compaction, err error) {
 // writeCompacted copies src to a synced file at path, with the mode and owner
 // of original. If it fails, it leaves nothing behind.
 func writeCompacted(src *bolt.DB, path string, original fs.FileInfo) (info fs.FileInfo, err error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(path); err != nil && !isMissing(err) {
 		return nil, err
 	}
 	defer func() {

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -55,11 +53,7 @@ func openCopy(path string) (c *copied, err error) {
 
 // makeCopy makes a copy of the newest snapshot at path, and replaces what is there.
 func makeCopy(ctx context.Context, from *archive.Archive, terms []archive.Term, path string) error {
-	making := path + ".making"
-	if err := os.Remove(making); err != nil && !isMissing(err) {
-		return err
-	}
-	err := buildAt(making, func(s *Store) error {
+	return replace(path, func(s *Store) error {
 		b := s.builder()
 		if _, err := b.fromSnapshot(ctx, from, terms, time.Time{}); err != nil {
 			return err
@@ -73,13 +67,6 @@ func makeCopy(ctx context.Context, from *archive.Archive, terms []archive.Term, 
 			must(meta.Put(copyKey, copyMark(terms, b.seq)))
 		})
 	})
-	if err != nil {
-		return errors.Join(err, os.Remove(making))
-	}
-	if err := os.Rename(making, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
 }
 
 // copyMark returns what a copy has under copyKey after the commit of a number.

@@ -100,7 +100,8 @@ func (sh *shipper) keepUnshipped(ctx context.Context, path string, until uint64)
 		if err := sh.to.Beyond(ctx, sh.term.Number, until, keep); err != nil {
 			return err
 		}
-		if err := eachCommit(sh.readers(), keep); err != nil {
+		err = eachCommit(sh.readers(), func(r commitlog.Record, _ commitlog.Mark) error { return keep(r) })
+		if err != nil {
 			return err
 		}
 		return to.Write(commitlog.Record{Seq: last.seq, Time: last.time, Version: last.version, End: true})
@@ -109,25 +110,6 @@ func (sh *shipper) keepUnshipped(ctx context.Context, path string, until uint64)
 		err = os.Remove(path)
 	}
 	return n, err
-}
-
-// eachCommit calls f for all that the logs have.
-func eachCommit(logs []*commitlog.Reader, f func(commitlog.Record) error) error {
-	for _, log := range logs {
-		for {
-			r, err := log.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err == nil {
-				err = f(r)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // writeWhole makes a file at path of what write writes, or none.

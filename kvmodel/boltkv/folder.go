@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +83,7 @@ func (d dir) Get(_ context.Context, name string) (io.ReadCloser, error) {
 
 func (d dir) List(_ context.Context, begin string) ([]string, error) {
 	entries, err := os.ReadDir(string(d))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !isMissing(err) {
 		return nil, err
 	}
 	var names []string
@@ -104,7 +103,7 @@ func (d dir) List(_ context.Context, begin string) ([]string, error) {
 
 func (d dir) Delete(_ context.Context, name string) error {
 	err := os.Remove(d.path(name))
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return nil
 	}
 	return err

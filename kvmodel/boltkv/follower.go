@@ -75,7 +75,7 @@ func (f *Follower) open(ctx context.Context) (err error) {
 		f.from.Store = f.copy.id
 	}
 	err = f.catchUp(ctx)
-	f.note(err)
+	f.note(func(now *Following) { now.Trouble = archived(err) })
 	switch {
 	case f.copy == nil:
 		return err
@@ -165,14 +165,14 @@ func (f *Follower) follow(ctx context.Context) {
 		call, cancel := context.WithTimeout(ctx, callTime)
 		err := f.catchUp(call)
 		cancel()
-		f.note(err)
+		f.note(func(now *Following) { now.Trouble = archived(err) })
 	}
 }
 
-// note keeps what Following says in step.
-func (f *Follower) note(err error) {
+// note changes what Following says.
+func (f *Follower) note(change func(*Following)) {
 	now := f.Following()
-	now.Trouble = archived(err)
+	change(&now)
 	f.following.Store(&now)
 }
 
@@ -240,9 +240,7 @@ func (f *Follower) goOn(ctx context.Context) error {
 		}
 	}
 	if !head.At.IsZero() {
-		now := f.Following()
-		now.At = head.At
-		f.following.Store(&now)
+		f.note(func(now *Following) { now.At = head.At })
 	}
 	return nil
 }
@@ -266,8 +264,6 @@ func (f *Follower) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := f.Following()
-	now.Copies++
-	f.following.Store(&now)
+	f.note(func(now *Following) { now.Copies++ })
 	return errors.Join(f.replace(c), f.goOn(ctx))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -186,6 +187,25 @@ func (h *hold) readers() (all []*commitlog.Reader) {
 		}
 	}
 	return append(all, h.log.Reader(h.from, h.seen))
+}
+
+// eachCommit calls f for each record of the logs, and with where it ends.
+func eachCommit(logs []*commitlog.Reader, f func(r commitlog.Record, end commitlog.Mark) error) error {
+	for _, log := range logs {
+		for {
+			r, err := log.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil {
+				err = f(r, log.Mark())
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // keptPath returns the path of the log of an epoch that is kept longer than the store needs

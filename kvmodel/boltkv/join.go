@@ -59,7 +59,7 @@ func (sh *shipper) join(ctx context.Context) error {
 	}
 	if len(terms) == 0 {
 		if t.taken && t.folder == sh.folder {
-			return fmt.Errorf("the folder is empty, though this store has shipped to it: is it mounted?")
+			return errors.New("the folder is empty, though this store has shipped to it: is it mounted?")
 		}
 		return sh.beginFirst(ctx, t)
 	}

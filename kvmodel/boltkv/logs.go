@@ -3,7 +3,6 @@ package boltkv
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -32,7 +31,7 @@ func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 // the log is nil.
 func (s *Store) openLog(path string) (*commitlog.Log, error) {
 	file, err := s.disk.open(path, false)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -78,7 +77,7 @@ func damaged(err error) error {
 func (s *Store) removeLogs() error {
 	var errs []error
 	for epoch := range uint64(2) {
-		if err := s.disk.remove(s.logPath(epoch)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.disk.remove(s.logPath(epoch)); err != nil && !isMissing(err) {
 			errs = append(errs, err)
 		}
 	}

@@ -129,7 +129,7 @@ func openFile(path string) (*bolt.DB, error) {
 // which opening could block, or is a truncated one, on which bbolt would fault.
 func checkWhole(path string) error {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *Store) mark(tx *bolt.Tx, st state) error {
 
 // makeDir makes sure that dir exists, even after a crash.
 func makeDir(dir string) error {
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(dir); !isMissing(err) {
 		return err
 	}
 	parent := filepath.Dir(dir)

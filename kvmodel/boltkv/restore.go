@@ -47,8 +47,13 @@ func build(path string, fill func(*Store) error) error {
 			return &fs.PathError{Op: "make", Path: taken, Err: fs.ErrExist}
 		}
 	}
+	return replace(path, fill)
+}
+
+// replace makes a closed store at path that fill has filled, in place of what is there.
+func replace(path string, fill func(*Store) error) error {
 	making := path + ".making"
-	if err := os.Remove(making); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(making); err != nil && !isMissing(err) {
 		return err
 	}
 	if err := buildAt(making, fill); err != nil {
@@ -81,7 +86,7 @@ func buildAt(path string, fill func(*Store) error) (err error) {
 func (s *Store) fill(ctx context.Context, r io.Reader) (Snapshot, error) {
 	b := s.builder()
 	found, err := readBackup(ctx, r, b.add)
-	b.seq = 0 // The new store counts anew.
+	b.seq = 0 // The new store begins to count again.
 	return found, cmp.Or(err, b.end())
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -83,7 +82,7 @@ func lock(path string) (unlock func() error, err error) {
 	switch {
 	case broken == nil && err == nil:
 		return db.Close, nil
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(plainer(path, err), ErrInUse):
+	case isMissing(err) || errors.Is(plainer(path, err), ErrInUse):
 		return nil, err
 	}
 	return func() error { return nil }, nil
@@ -259,7 +258,7 @@ func (sv *salvager) readLogs() {
 	for epoch := range uint64(2) {
 		path := fmt.Sprintf("%s.log%d", sv.from, epoch)
 		file, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		if isMissing(err) {
 			continue
 		}
 		if err == nil {

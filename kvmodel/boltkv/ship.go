@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"sync/atomic"
 	"time"
@@ -37,7 +36,7 @@ type shipper struct {
 	began    time.Time // when the piece was put first
 
 	want atomic.Bool   // a snapshot, whatever its time
-	due  chan struct{} // for whoever takes snapshots, to look whether one is
+	due  chan struct{} // wakes takeSnapshots
 	done Shipping      // guarded by mu
 }
 
@@ -191,27 +190,25 @@ func (sh *shipper) gather(ctx context.Context) (more bool, err error) {
 	if fail := sh.syncSeen(); fail != nil {
 		return false, fail
 	}
-	for _, log := range all {
-		for {
-			if sh.bytes >= readBytes {
-				return true, nil
-			}
-			r, err := log.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return false, err
-			}
-			if err := sh.add(ctx, r); err != nil {
-				return false, err
-			}
-			sh.mark = log.Mark()
+	err = eachCommit(all, func(r commitlog.Record, end commitlog.Mark) error {
+		if sh.bytes >= readBytes {
+			return errMore
 		}
+		if err := sh.add(ctx, r); err != nil {
+			return err
+		}
+		sh.mark = end
+		return nil
+	})
+	if errors.Is(err, errMore) {
+		return true, nil
 	}
-	sh.compared = true
-	return false, nil
+	sh.compared = err == nil
+	return false, err
 }
+
+// errMore: there is more than can be shipped at once.
+var errMore = errors.New("more")
 
 // add adds a commit to the piece, unless it is in the folder.
 func (sh *shipper) add(ctx context.Context, r commitlog.Record) error {
@@ -243,7 +240,7 @@ func (sh *shipper) gap(ctx context.Context, next uint64) error {
 		return err
 	}
 	why := "the store was used when nobody followed it"
-	if sh.made != 0 && sh.done.Shipped != (time.Time{}) {
+	if sh.made != 0 && !sh.done.Shipped.IsZero() {
 		why = fmt.Sprintf("the folder was away, and more than %d MB of logs waited for it", sh.limits.shipBound>>20)
 	}
 	if err := sh.to.PutGap(ctx, sh.term.Number, next, sh.last, why); err != nil {

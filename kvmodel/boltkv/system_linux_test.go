@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -89,17 +88,12 @@ func TestStore_Do_FullDiskIsUnavailableAndKeepsTheRest(t *testing.T) {
 // fillUp writes to a store on a file that must not grow past a limit, as on a
 // full disk, and then lifts the limit. It changes the limit of its process.
 func fillUp(path string) error {
-	signal.Ignore(syscall.SIGXFSZ)
 	s, err := boltkv.Open(path, boltkv.Options{})
 	if err != nil {
 		return err
 	}
-	var old syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		return err
-	}
-	limit := syscall.Rlimit{Cur: 1 << 20, Max: old.Max}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+	lift, err := fillDisk(1 << 20)
+	if err != nil {
 		return err
 	}
 	stored, err := fillUntilRefused(s)
@@ -109,7 +103,7 @@ func fillUp(path string) error {
 	if err := wantStored(s, stored); err != nil {
 		return err
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+	if err := lift(); err != nil {
 		return err
 	}
 	if _, err := kv.One(context.Background(), s, kv.OpAdd(benchKey(stored), nil)); err != nil {

@@ -4,7 +4,7 @@
 // Its objects are streams of a commitlog, so each has sums and an end, and is whole or
 // named as damaged:
 //
-//	term-TERM          who ships since when; whoever makes it has the term
+//	term-TERM          who ships since when; the file that makes it has the term
 //	start-TERM         the last commit of earlier terms that counts
 //	piece-TERM-FIRST   commits, from number FIRST on; the newest one grows
 //	gap-TERM-FIRST     why the commits before that piece were not shipped
