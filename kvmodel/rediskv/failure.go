@@ -61,8 +61,12 @@ func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 }
 
 // lose fails ops that were sent and not answered. Gets among writes are not
-// repeated: in an ordered trip they would read what came after them.
+// repeated: in an ordered trip they would read what came after them. If the reason is that
+// another op has failed, such as a look at a boot item, its sentinel is not theirs.
 func (s *Store) lose(ops []*kv.Op, err error) {
+	if other, failed := errors.AsType[*failure](err); failed {
+		err = other.cause
+	}
 	for _, op := range ops {
 		sentinel := kv.ErrUnavailable
 		if op.Kind.Writes() {
