@@ -49,7 +49,7 @@ func NewPhotos(db *kvmodel.DB) *Photos {
 			Of:      ranking.Int[int64](),
 			Counter: db.Tally("Photo", "Views"), Batch: ranking.Windowed,
 			Per: ranking.Day, Keep: 30,
-		}, ranking.By[Photo, string]{
+		}, kvmodel.By[Photo, string]{
 			Key:   kvmodel.StringKey[string](),
 			Value: func(p *Photo) string { return p.Category },
 		}),

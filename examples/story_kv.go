@@ -37,7 +37,10 @@ func NewStories(db *kvmodel.DB) *Stories {
 			Value: func(s *Story) string { return timeline.Text(s.Author) },
 			Holds: func(s *Story) bool { return s.Author != "" },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
-		}, kvmodel.StringKey[string](), func(s *Story) string { return s.Author }),
+		}, kvmodel.By[Story, string]{
+			Key:   kvmodel.StringKey[string](),
+			Value: func(s *Story) string { return s.Author },
+		}),
 		Newest: timeline.NewRing(r, timeline.Spec[Story]{
 			Name: "Newest", Def: "timeline Text",
 			Value: func(s *Story) string { return timeline.Text(s.Text) },

@@ -25,7 +25,7 @@ type Place[T, S any] struct {
 
 // NewBoard returns the board spec describes and plugs it into records.
 func NewBoard[T any, K comparable, S any](records *kvmodel.Records[T, K], spec Spec[T, S]) *Board[T, K, S] {
-	c := newCore(spec, func(*T) (string, bool) { return "", true })
+	c := newCore(spec, func(*T) []string { return []string{""} })
 	plugIn(records, c, spec)
 	return boardOf(records, c, spec)
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Boards is one Board for each value of type V that a record can have.
+// Boards is one Board for each value of type V that a record can have. A record may have
+// several, and stands on the board of each.
 type Boards[T any, K comparable, S, V any] struct {
 	board *Board[T, K, S]
 	by    kvmodel.KeyOf[V]
@@ -14,14 +15,8 @@ type Boards[T any, K comparable, S, V any] struct {
 
 // NewBoards returns the boards spec describes, one for each value of by, and
 // plugs them into records.
-func NewBoards[T any, K comparable, S, V any](records *kvmodel.Records[T, K], spec Spec[T, S], by By[T, V]) *Boards[T, K, S, V] {
-	c := newCore(spec, func(rec *T) (string, bool) {
-		v := by.Value(rec)
-		if by.Key.Empty(v) {
-			return "", false
-		}
-		return by.Key.Text(v), true
-	})
+func NewBoards[T any, K comparable, S, V any](records *kvmodel.Records[T, K], spec Spec[T, S], by kvmodel.By[T, V]) *Boards[T, K, S, V] {
+	c := newCore(spec, by.Texts)
 	c.many = true
 	plugIn(records, c, spec)
 	return &Boards[T, K, S, V]{boardOf(records, c, spec), by.Key}

@@ -24,8 +24,8 @@ type core[T any] struct {
 
 	name, def string
 	code      keytree.Code
-	where     func(*T) (place, bool) // where a record belongs, if anywhere
-	many      bool                   // there is a board for each value
+	where     func(*T) []place // where a record belongs
+	many      bool             // there is a board for each value
 	shared    bool
 	scored    bool // the score is the record's own
 	per       Period
@@ -40,28 +40,31 @@ type core[T any] struct {
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
 }
 
-func newCore[T, S any](spec Spec[T, S], by func(*T) (string, bool)) *core[T] {
+func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core[T] {
 	c := &core[T]{
 		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
 		shared: spec.Shared, per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
 		own: spec.Counter != nil, scored: spec.Score != nil,
 	}
-	c.where = func(rec *T) (p place, ok bool) {
+	c.where = func(rec *T) (places []place) {
 		if spec.If != nil && !spec.If(rec) {
-			return p, false
+			return nil
 		}
-		if p.by, ok = by(rec); !ok || spec.Score == nil {
-			return p, ok
+		var p place
+		if spec.Score != nil {
+			score := spec.Score(rec)
+			if spec.Of.none != nil && spec.Of.none(score) {
+				return nil
+			}
+			var err error
+			if p.score, err = spec.Of.to(score); err != nil {
+				p.wrong = err.Error()
+			}
 		}
-		score := spec.Score(rec)
-		if spec.Of.none != nil && spec.Of.none(score) {
-			return p, false
+		for _, p.by = range by(rec) {
+			places = append(places, p)
 		}
-		var err error
-		if p.score, err = spec.Of.to(score); err != nil {
-			p.wrong = err.Error()
-		}
-		return p, true
+		return places
 	}
 	return c
 }
@@ -77,13 +80,8 @@ func (c *core[T]) Def() string {
 	return c.def
 }
 
-// Places returns the place where rec belongs, if there is one.
-func (c *core[T]) Places(rec *T) []string {
-	if p, ok := c.where(rec); ok {
-		return []string{p.String()}
-	}
-	return nil
-}
+// Places returns the places where rec belongs: one on each of its boards.
+func (c *core[T]) Places(rec *T) []string { return kv.Texts(c.where(rec), place.String) }
 
 // tree is a tree with the records of its members.
 type tree struct {

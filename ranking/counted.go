@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -391,20 +392,19 @@ func (f *counted[T]) apply(ctx context.Context, s kv.Store, changes []change, du
 	var keys []boardKey
 	trees := make(map[boardKey][]int)
 	for i, c := range changes {
-		if !boards[i].ok || errs[i] != nil {
-			continue
+		for _, by := range boards[i] {
+			key := boardKey{by, c.at}
+			if trees[key] == nil {
+				keys = append(keys, key)
+			}
+			trees[key] = append(trees[key], i)
 		}
-		key := boardKey{boards[i].by, c.at}
-		if trees[key] == nil {
-			keys = append(keys, key)
-		}
-		trees[key] = append(trees[key], i)
 	}
 	kv.Each(ctx, s, keys, func(s kv.Store, _ int, key boardKey) error {
 		of := trees[key]
 		ids := kv.Texts(of, func(i int) string { return changes[i].id })
 		for i, err := range f.follow(ctx, s, key.by, f.time(key.at), ids, keytree.FenceThere, due) {
-			errs[of[i]] = err
+			errs[of[i]] = cmp.Or(errs[of[i]], err)
 		}
 		return nil
 	})
@@ -428,25 +428,19 @@ func (c *core[T]) time(at time.Time) time.Time {
 	return at
 }
 
-// boardOn is the value on whose board a record belongs, if on any.
-type boardOn struct {
-	by string
-	ok bool
-}
-
-// boardsOf returns on which board the record of each of changes belongs.
-func (f *counted[T]) boardsOf(ctx context.Context, s kv.Store, changes []change) ([]boardOn, []error) {
-	boards, errs := make([]boardOn, len(changes)), make([]error, len(changes))
+// boardsOf returns the values on whose boards the record of each of changes belongs.
+func (f *counted[T]) boardsOf(ctx context.Context, s kv.Store, changes []change) ([][]string, []error) {
+	boards, errs := make([][]string, len(changes)), make([]error, len(changes))
 	if !f.many {
 		for i := range boards {
-			boards[i].ok = true
+			boards[i] = []string{""}
 		}
 		return boards, errs
 	}
 	recs, err := f.host.See(ctx, s, kv.Texts(changes, func(c change) string { return c.id })...)
 	if err == nil {
 		for i, rec := range recs {
-			boards[i], errs[i] = f.boardOf(rec)
+			boards[i], errs[i] = boardsIn(rec.Places)
 		}
 		return boards, errs
 	}
@@ -454,17 +448,20 @@ func (f *counted[T]) boardsOf(ctx context.Context, s kv.Store, changes []change)
 	return boards, kv.Each(ctx, s, changes, func(s kv.Store, i int, c change) error {
 		recs, err := f.host.See(ctx, s, c.id)
 		if err == nil {
-			boards[i], err = f.boardOf(recs[0])
+			boards[i], err = boardsIn(recs[0].Places)
 		}
 		return err
 	})
 }
 
-// boardOf returns on which board rec belongs.
-func (f *counted[T]) boardOf(rec *plug.Seen[T]) (on boardOn, err error) {
-	if len(rec.Places) == 0 {
-		return on, nil
+// boardsIn returns the values of places.
+func boardsIn(places []string) (values []string, err error) {
+	for _, text := range places {
+		p, err := parsePlace(text)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, p.by)
 	}
-	p, err := parsePlace(rec.Places[0])
-	return boardOn{p.by, err == nil}, err
+	return values, nil
 }

@@ -67,7 +67,7 @@ func openArticles(s kv.Store, batch ranking.Batch, opts ...kvmodel.Option) *arti
 		Codec: asJSON[article]{},
 	})
 	of := func(a *article) string { return a.Category }
-	by := ranking.By[article, string]{Key: kvmodel.StringKey[string](), Value: of}
+	by := kvmodel.By[article, string]{Key: kvmodel.StringKey[string](), Value: of}
 	listed := func(a *article) bool { return !a.Draft }
 	views := &counter{s: db.Store()}
 	return &articles{

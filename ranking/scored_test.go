@@ -65,7 +65,7 @@ func openTalks(t *testing.T, s kv.Store, batch ranking.Batch) *talks {
 		Top: ranking.NewBoard(r, ranking.Spec[talk, int64]{
 			Name: "TopVotes", Of: ranking.Int[int64](), Counter: votes, Batch: batch,
 		}),
-		ByTopic: ranking.NewBoards(r, byTopic, ranking.By[talk, string]{
+		ByTopic: ranking.NewBoards(r, byTopic, kvmodel.By[talk, string]{
 			Key: kvmodel.StringKey[string](), Value: func(v *talk) string { return v.Topic },
 		}),
 	}

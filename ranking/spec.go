@@ -23,9 +23,3 @@ type Spec[T, S any] struct {
 	Per     Period // with a Counter: one board for each period, of what was counted in it
 	Keep    int    // how many periods are kept; 0 means 2
 }
-
-// By splits a board into one for each value of type V.
-type By[T, V any] struct {
-	Key   kvmodel.KeyOf[V]
-	Value func(*T) V
-}

@@ -191,15 +191,18 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []fun
 	return items, inner, nil
 }
 
-// hasBelow reports whether rec belongs in the ring and stands below the cuts.
+// hasBelow reports whether rec belongs in the ring and stands below the cuts, wherever it
+// stands.
 func (r *Ring[T]) hasBelow(cuts []cut, rec *plug.Seen[T]) bool {
-	l, stamp := r.core.stand(rec)
+	below := false
 	for i, own := range r.lanes {
-		if l != nil && l.base == own.base {
-			return cuts[i].isOver(entry{stamp: stamp, body: []byte(rec.ID)})
+		if st, ok := r.core.standingIn(rec, own.laneName); ok {
+			if below = cuts[i].isOver(entry{stamp: st.stamp, body: []byte(rec.ID)}); !below {
+				return false
+			}
 		}
 	}
-	return false
+	return below
 }
 
 func (a *archived[T, M]) name() string { return a.ring.name + " and on" }

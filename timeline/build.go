@@ -37,8 +37,8 @@ type build[T any] struct {
 	*core[T]
 	reached
 	steps plug.Steps
-	lane  *lane    // of last
-	late  []string // the ids of records that stand before last and were not numbered
+	lane  *lane      // of last
+	late  []standing // before last, not numbered
 }
 
 // reached is how far a build has come.
@@ -112,15 +112,11 @@ func (b *build[T]) choose(ctx context.Context) error {
 	}
 	var last int64
 	err := b.host.Each(ctx, func(recs []*plug.Seen[T]) error {
-		return cmp.Or(kv.Each(ctx, b.db.Store(), recs, func(s kv.Store, _ int, rec *plug.Seen[T]) error {
-			l, stamp := b.stand(rec)
-			if l == nil {
-				return nil
-			}
-			now, err := l.era(ctx, s)
-			last = max(last, now, era(stamp))
+		return b.eachStanding(ctx, recs, func(s kv.Store, st standing) error {
+			now, err := b.laneOf(st).era(ctx, s)
+			last = max(last, now, era(st.stamp))
 			return err
-		})...)
+		})
 	})
 	if err != nil {
 		return err
@@ -144,13 +140,20 @@ func (b *build[T]) beginAll(ctx context.Context) error {
 
 // begin begins the era in the lanes of recs.
 func (b *build[T]) begin(ctx context.Context, recs []*plug.Seen[T]) error {
-	return cmp.Or(kv.Each(ctx, b.db.Store(), recs, func(s kv.Store, _ int, rec *plug.Seen[T]) error {
-		if l, _ := b.stand(rec); l != nil {
-			return l.begin(ctx, s, era(b.dawn))
-		}
-		return nil
-	})...)
+	return b.eachStanding(ctx, recs, func(s kv.Store, st standing) error { return b.laneOf(st).begin(ctx, s, era(b.dawn)) })
 }
+
+// eachStanding does step for all standings of recs, side by side.
+func (b *build[T]) eachStanding(ctx context.Context, recs []*plug.Seen[T], step func(kv.Store, standing) error) error {
+	var all []standing
+	for _, rec := range recs {
+		all = append(all, b.standings(rec)...)
+	}
+	return cmp.Or(kv.Each(ctx, b.db.Store(), all, func(s kv.Store, _ int, st standing) error { return step(s, st) })...)
+}
+
+// laneOf returns the lane of st.
+func (c *core[T]) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
 
 // enterSome enters the next records in order. more reports that there may be others.
 func (b *build[T]) enterSome(ctx context.Context) (more bool, err error) {
@@ -187,41 +190,67 @@ func (b *build[T]) wants(st standing) bool {
 	case b.last == nil || b.last.compare(st) < 0:
 		return true
 	case era(st.stamp) < era(b.dawn):
-		b.late = append(b.late, st.id)
+		b.late = append(b.late, st)
 	}
 	return false
 }
 
-// moveUpAll moves the old ones of the records with ids to the dawn.
-func (b *build[T]) moveUpAll(ctx context.Context, ids []string) error {
-	seen, err := b.host.See(ctx, b.db.Store(), ids...)
+// moveUpAll moves the old ones of some to the dawn.
+func (b *build[T]) moveUpAll(ctx context.Context, some []standing) error {
+	seen, old, err := b.see(ctx, some)
 	if err != nil {
 		return err
 	}
-	old, err := b.old(ctx, seen)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(kv.Each(ctx, b.db.Store(), seen, func(s kv.Store, i int, rec *plug.Seen[T]) error {
-		if !old[i] {
-			return nil
+	return cmp.Or(kv.Each(ctx, b.db.Store(), byRecord(some, old), func(s kv.Store, _ int, of []int) error {
+		for _, i := range of {
+			if err := b.moveUp(ctx, s, seen[i], some[i].laneName, b.dawn); err != nil {
+				return err
+			}
 		}
-		return b.moveUp(ctx, s, rec, b.dawn)
+		return nil
 	})...)
 }
 
-// old reports which of recs are in a lane that has old records. Where no record was when
-// the era began, all have come by a change, and have their numbers. To begin the era there
-// would hide them.
-func (b *build[T]) old(ctx context.Context, recs []*plug.Seen[T]) ([]bool, error) {
-	old := make([]bool, len(recs))
-	errs := kv.Each(ctx, b.db.Store(), recs, func(s kv.Store, i int, rec *plug.Seen[T]) error {
-		l, stamp := b.stand(rec)
-		if l == nil {
+// see reads the records of some, and reports which of these are old.
+func (b *build[T]) see(ctx context.Context, some []standing) (seen []*plug.Seen[T], old []bool, err error) {
+	seen, err = b.host.See(ctx, b.db.Store(), kv.Texts(some, func(st standing) string { return st.id })...)
+	if err == nil {
+		old, err = b.old(ctx, some, seen)
+	}
+	return seen, old, err
+}
+
+// byRecord returns the indexes of those of some that are chosen, those of each record
+// together: they are kept in one item.
+func byRecord(some []standing, chosen []bool) (groups [][]int) {
+	at := make(map[string]int)
+	for i, st := range some {
+		if !chosen[i] {
+			continue
+		}
+		g, there := at[st.id]
+		if !there {
+			g, groups = len(groups), append(groups, nil)
+			at[st.id] = g
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// old reports which of some are in a lane that has old records, as their records say, which
+// were just seen. Where no record was when the era began, all have come by a change, and
+// have their numbers. To begin the era there would hide them.
+func (b *build[T]) old(ctx context.Context, some []standing, seen []*plug.Seen[T]) ([]bool, error) {
+	old := make([]bool, len(some))
+	errs := kv.Each(ctx, b.db.Store(), some, func(s kv.Store, i int, st standing) error {
+		now, ok := b.standingIn(seen[i], st.laneName)
+		if !ok {
 			return nil
 		}
+		l := b.laneOf(st)
 		count, _, err := l.readCounter(ctx, s)
-		if err != nil || count >= 0 && count < b.dawn && stamp != 0 && era(stamp) == era(count) {
+		if err != nil || count >= 0 && count < b.dawn && now.stamp != 0 && era(now.stamp) == era(count) {
 			return err
 		}
 		old[i] = true
@@ -240,23 +269,22 @@ type numberedRecord struct {
 	mark mark
 }
 
-// enter gives the records of some, the next in order, their numbers and entries.
+// enter gives some, the next in order, their numbers and entries.
 func (b *build[T]) enter(ctx context.Context, some []standing) error {
-	seen, err := b.host.See(ctx, b.db.Store(), kv.Texts(some, func(st standing) string { return st.id })...)
-	if err != nil {
-		return err
-	}
-	old, err := b.old(ctx, seen)
+	seen, old, err := b.see(ctx, some)
 	if err != nil {
 		return err
 	}
 	var ours []numberedRecord
-	var keeps []func(kv.Store) error
-	for i, r := range b.number(some) {
+	all := b.number(some)
+	for i, r := range all {
 		if old[i] {
 			ours = append(ours, r)
-			keeps = append(keeps, func(s kv.Store) error { return b.keep(ctx, s, seen[i], r) })
 		}
+	}
+	var keeps []func(kv.Store) error
+	for _, of := range byRecord(some, old) {
+		keeps = append(keeps, func(s kv.Store) error { return b.keep(ctx, s, seen[of[0]], all, of) })
 	}
 	return cmp.Or(kv.Together(ctx, b.db.Store(), append(b.publish(ctx, ours), keeps...)...)...)
 }
@@ -295,23 +323,32 @@ func (b *build[T]) publish(ctx context.Context, all []numberedRecord) (works []f
 	return works
 }
 
-// keep stores r's number in the record, which was just seen, unless the record has moved
-// somewhere else by now. One that only would stand somewhere else has not moved.
-func (b *build[T]) keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], r numberedRecord) error {
-	return b.keepWhile(ctx, s, rec, r.mark, func(rec *plug.Seen[T]) bool {
-		st, ok := b.standing(rec)
-		stays := st.isAt(r.standing) || st.laneName == r.laneName && st.stamp == r.stamp
-		return ok && stays && st.stamp <= b.dawn && st.stamp != r.mark.stamp
+// keep stores those numbers of all in the record that the indexes of say. The record was
+// just seen. Where it has moved somewhere else by now, it keeps its own. If it only would
+// stand somewhere else, it has not moved.
+func (b *build[T]) keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], all []numberedRecord, of []int) error {
+	return b.keepWhile(ctx, s, rec, func(rec *plug.Seen[T]) (kept []byte, changed bool) {
+		kept = rec.Mark
+		for _, i := range of {
+			r := all[i]
+			st, ok := b.standingIn(rec, r.laneName)
+			stays := st.isAt(r.standing) || st.stamp == r.stamp
+			if ok && stays && st.stamp <= b.dawn && st.stamp != r.mark.stamp {
+				kept, changed = b.withMark(kept, r.owner, r.mark), true
+			}
+		}
+		return kept, changed
 	})
 }
 
-// keepWhile stores m in rec as its mark, as long as fits holds for it.
-func (c *core[T]) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen[T], m mark, fits func(*plug.Seen[T]) bool) error {
+// keepWhile stores in rec what change returns for it, until there is nothing to change.
+func (c *core[T]) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen[T], change func(*plug.Seen[T]) (kept []byte, changed bool)) error {
 	for range pushTries {
-		if !fits(rec) {
+		kept, changed := change(rec)
+		if !changed {
 			return nil
 		}
-		err := c.host.Keep(ctx, s, rec, m.encode())
+		err := c.host.Keep(ctx, s, rec, kept)
 		if !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
@@ -324,20 +361,20 @@ func (c *core[T]) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen[T], 
 	return fmt.Errorf("%s: %w: no number kept after %d tries", rec.ID, kv.ErrConflict, pushTries)
 }
 
-// moveUp moves rec to a dawn if its number is of an earlier era. If a build is still to
-// sort the record, it does so all the same.
-func (c *core[T]) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen[T], dawn int64) error {
-	st, ok := c.standing(rec)
-	if !ok || era(decodeMark(rec.Mark).stamp) >= era(dawn) {
+// moveUp moves rec to a dawn of a lane if its number there is of an earlier era. If a build
+// is still to sort the record, it does so all the same.
+func (c *core[T]) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen[T], in laneName, dawn int64) error {
+	st, ok := c.standingIn(rec, in)
+	if !ok || era(st.stamp) >= era(dawn) {
 		return nil
 	}
-	l, m := c.shard(st.owner, st.shard), mark{dawn, st.at}
+	l, m := c.laneOf(st), mark{dawn, st.at}
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) error { return l.publish(ctx, s, entry{m.stamp, m.at, []byte(rec.ID)}) },
 		func(s kv.Store) error {
-			return c.keepWhile(ctx, s, rec, m, func(rec *plug.Seen[T]) bool {
-				now, ok := c.standing(rec)
-				return ok && now.laneName == st.laneName && era(decodeMark(rec.Mark).stamp) < era(dawn)
+			return c.keepWhile(ctx, s, rec, func(rec *plug.Seen[T]) ([]byte, bool) {
+				now, ok := c.standingIn(rec, in)
+				return c.withMark(rec.Mark, in.owner, m), ok && era(now.stamp) < era(dawn)
 			})
 		},
 	)

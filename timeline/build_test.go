@@ -58,7 +58,7 @@ func openTales(s kv.Store, spec timeline.Spec[tale], opts ...kvmodel.Option) *ta
 	spec.Name, spec.Def = "Newest", "timeline Told"
 	p.newest = timeline.NewRing(p.Records, spec)
 	spec.Name, spec.Def, spec.Shards = "NewestByAuthor", "timeline Told by Author", 0
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.StringKey[string](), func(v *tale) string { return v.Author })
+	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[tale, string]{Key: kvmodel.StringKey[string](), Value: func(v *tale) string { return v.Author }})
 	return p
 }
 

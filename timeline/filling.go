@@ -135,7 +135,28 @@ func (f *filling[T]) passStale(items []item) {
 // stale.
 func (f *filling[T]) stands(it item) bool {
 	rec := f.loaded[it.what]
-	return decodeMark(rec.Mark).stamp == it.stamp && f.core.belongs(rec, it.reader.laneName)
+	m := f.core.markOf(rec.Mark, it.reader.owner)
+	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.several || f.isFirst(it, m.at, rec))
+}
+
+// isFirst reports whether it, made at a time, is where the page shows rec, though several
+// of its rings may: where the last change has put it, of those that have not forgotten it.
+func (f *filling[T]) isFirst(it item, at int64, rec *plug.Seen[T]) bool {
+	passed := false
+	for _, r := range f.merge.readers {
+		if r == it.reader {
+			passed = true
+			continue
+		}
+		m := f.core.markOf(rec.Mark, r.owner)
+		if m.stamp < r.oldest(r.writes) || m.stamp == 0 || !f.core.belongs(rec, r.laneName) {
+			continue
+		}
+		if m.at > at || m.at == at && !passed {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *filling[T]) keeps(rec *T) bool {

@@ -19,20 +19,21 @@ import (
 )
 
 // core is what the rings of an index share, and the index as the write path sees
-// it. A record's place is its owner and, after a #, a hash of the value whose change
-// moves the record.
+// it. A record has a place for each of its owners: the owner and, after a #, a hash of the
+// value whose change moves the record.
 type core[T any] struct {
-	spec   Spec[T]
-	owner  func(*T) (text string, ok bool)
-	stands stands
-	shards int
-	host   plug.Host[T]
-	idText func(*T) string
-	sorted int // how many standings a build keeps in memory
+	spec    Spec[T]
+	owners  owners[T]
+	several bool // a record may have several owners
+	stands  stands
+	shards  int
+	host    plug.Host[T]
+	idText  func(*T) string
+	sorted  int // how many standings a build keeps in memory
 	*process
 	ahead ahead.Memory // of the newest pages
 
-	met     owners      // that a rebuild has come across
+	met     ownerSet    // that a rebuild has come across
 	settled atomic.Bool // some number was taken when the timeline held all records
 	unbuilt atomic.Bool // some number was taken when it may not have
 }
@@ -44,11 +45,23 @@ var (
 	_ plug.Finisher        = (*core[struct{}])(nil)
 )
 
+// owners says who owns a record.
+type owners[T any] interface {
+	Texts(rec *T) []string
+	Has(rec *T, text string) bool
+}
+
+// everyone owns the records of a timeline that all of them share.
+type everyone[T any] struct{}
+
+func (everyone[T]) Texts(*T) []string   { return []string{""} }
+func (everyone[T]) Has(*T, string) bool { return true }
+
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
 // newCore returns the core of an index. It panics if spec is impossible.
-func newCore[T any](spec Spec[T], owner func(*T) (string, bool)) *core[T] {
-	c := &core[T]{spec: spec, owner: owner, shards: max(spec.Shards, 1), sorted: sortedAtOnce}
+func newCore[T any](spec Spec[T], by owners[T]) *core[T] {
+	c := &core[T]{spec: spec, owners: by, shards: max(spec.Shards, 1), sorted: sortedAtOnce}
 	c.stands.own = []shape{spec.Shape.shape()}
 	if c.shards > MaxLanes {
 		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
@@ -117,17 +130,19 @@ func (c *core[T]) Name() string { return c.spec.Name }
 // Def returns the index's definition.
 func (c *core[T]) Def() string { return c.spec.Def }
 
-// Places returns the one place that rec belongs in, or none.
+// Places returns the places that rec belongs in: one for each owner.
 func (c *core[T]) Places(rec *T) []string {
-	if c.spec.If != nil && !c.spec.If(rec) {
+	if c.spec.If != nil && !c.spec.If(rec) || !c.holds(rec) {
 		return nil
 	}
-	owner, ok := c.owner(rec)
-	value := c.spec.Value(rec)
-	if !ok || value == "" {
-		return nil
+	places, value := c.owners.Texts(rec), ""
+	if c.spec.Value != nil {
+		value = digest(c.spec.Value(rec))
 	}
-	return []string{owner + "#" + digest(value)}
+	for i, owner := range places {
+		places[i] = owner + "#" + value
+	}
+	return places
 }
 
 // belongs reports whether rec belongs in the lane. It says what Places do, in the time that
@@ -137,24 +152,18 @@ func (c *core[T]) belongs(rec *plug.Seen[T], in laneName) bool {
 	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
 		return false
 	}
-	owner, ok := c.owner(v)
-	return ok && owner == in.owner && c.shardOf(rec.ID) == in.shard
+	return c.owners.Has(v, in.owner) && c.shardOf(rec.ID) == in.shard
 }
 
 // holds reports whether rec has a value.
 func (c *core[T]) holds(rec *T) bool {
-	if c.spec.Holds != nil {
+	switch {
+	case c.spec.Holds != nil:
 		return c.spec.Holds(rec)
+	case c.spec.Value != nil:
+		return c.spec.Value(rec) != ""
 	}
-	return c.spec.Value(rec) != ""
-}
-
-// stand returns the lane that rec stands in, nil if there is none, and its stamp.
-func (c *core[T]) stand(rec *plug.Seen[T]) (*lane, int64) {
-	if rec.Value == nil || len(rec.Places) == 0 {
-		return nil, 0
-	}
-	return c.lane(ownerOf(rec.Places[0]), rec.ID), decodeMark(rec.Mark).stamp
+	return true
 }
 
 // ownerOf returns the owner in place.
@@ -163,26 +172,38 @@ func ownerOf(place string) string {
 	return owner
 }
 
-// Prepare takes the number that becomes the record's stamp.
-func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) (err error) {
-	place, ok := entered(m)
-	if !ok {
+// Prepare takes the numbers that become the record's stamps.
+func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
+	places := entered(m)
+	switch {
+	case len(places) == 0:
+		return nil
+	case m.Early != nil:
+		m.Mark = m.Early
 		return nil
 	}
-	if m.Mark = m.Early; m.Early == nil {
-		m.Mark, err = c.number(ctx, s, ownerOf(place), m.ID)
+	marks := make([]mark, len(places))
+	errs := kv.Each(ctx, s, places, func(s kv.Store, i int, place string) (err error) {
+		marks[i], err = c.number(ctx, s, ownerOf(place), m.ID)
+		return err
+	})
+	if err := kv.Join(errs...); err != nil {
+		return err
 	}
-	return err
+	m.Mark = c.without(m.Mark, func(owner string) bool {
+		return !slices.ContainsFunc(m.Is, func(place string) bool { return ownerOf(place) == owner })
+	})
+	for i, place := range places {
+		m.Mark = c.withMark(m.Mark, ownerOf(place), marks[i])
+	}
+	return nil
 }
 
 // number returns a mark with a new number.
-func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) ([]byte, error) {
+func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) (mark, error) {
 	c.noteBuilt(ctx)
 	n, err := c.lane(owner, id).take(ctx, s)
-	if err != nil {
-		return nil, c.failure(err)
-	}
-	return mark{n, c.db.Now().UnixMilli()}.encode(), nil
+	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
 }
 
 // noteBuilt notes, before the first number is taken, whether the timeline may still be
@@ -198,28 +219,20 @@ func (c *core[T]) noteBuilt(ctx context.Context) {
 	}
 }
 
-// entered returns the place where m needs a new entry, if there is one.
-func entered(m *plug.Move) (place string, ok bool) {
-	for _, place := range m.Gained {
-		if !slices.Contains(m.Had, place) {
-			return place, true
-		}
-	}
-	return "", false
-}
+// entered returns the places where m needs a new entry.
+func entered(m *plug.Move) []string { return plug.Without(m.Gained, m.Had) }
 
-// Beside adds the entry. A reader that finds it before the record has its stamp does
+// Beside adds the entries. A reader that finds one before the record has its stamp does
 // not show it.
 func (c *core[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	place, ok := entered(m)
-	if !ok {
-		return nil
-	}
-	return c.enter(ctx, s, m.ID, place, decodeMark(m.Mark))
+	return kv.Join(kv.Each(ctx, s, entered(m), func(s kv.Store, _ int, place string) error {
+		owner := ownerOf(place)
+		return c.enter(ctx, s, m.ID, owner, c.markOf(m.Mark, owner))
+	})...)
 }
 
-func (c *core[T]) enter(ctx context.Context, s kv.Store, id, place string, m mark) error {
-	l := c.lane(ownerOf(place), id)
+func (c *core[T]) enter(ctx context.Context, s kv.Store, id, owner string, m mark) error {
+	l := c.lane(owner, id)
 	if err := l.publish(ctx, s, entry{m.stamp, m.at, []byte(id)}); err != nil {
 		return c.failure(err)
 	}
@@ -227,15 +240,25 @@ func (c *core[T]) enter(ctx context.Context, s kv.Store, id, place string, m mar
 	return nil
 }
 
-// After moves the record up if a build has missed the change. Otherwise it does
+// After moves the record up where a build has missed the change. Otherwise it does
 // nothing: an old entry stays until its ring has come around, and readers pass over it
 // since the record has another stamp.
 func (c *core[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	place, ok := entered(m)
-	if !ok || c.atomic {
+	if c.atomic {
 		return nil
 	}
-	l, n := c.lane(ownerOf(place), m.ID), decodeMark(m.Mark).stamp
+	for _, place := range entered(m) {
+		owner := ownerOf(place)
+		if err := c.catchUp(ctx, s, m.ID, c.lane(owner, m.ID), c.markOf(m.Mark, owner).stamp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// catchUp moves the record id up in l if a build has missed the change that gave it the
+// number n there.
+func (c *core[T]) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n int64) error {
 	if !c.unbuilt.Load() && era(l.top()) == era(n) {
 		return nil
 	}
@@ -243,39 +266,49 @@ func (c *core[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if err != nil || era(n) == now {
 		return c.failure(err)
 	}
-	recs, err := c.host.See(ctx, s, m.ID)
+	recs, err := c.host.See(ctx, s, id)
 	if err != nil {
 		return err
 	}
-	return c.failure(c.moveUp(ctx, s, recs[0], dawn(now)))
+	return c.failure(c.moveUp(ctx, s, recs[0], l.laneName, dawn(now)))
 }
 
-// Repair adds rec's entry if it is missing. If its process has died and a build may
-// have missed the change, it moves the record up.
+// Repair adds those of rec's entries that are missing. Where a build may have missed the
+// change of a process that has died, it moves the record up.
 func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ []string) error {
-	m := decodeMark(rec.Mark)
-	if len(rec.Places) == 0 || m.stamp == 0 {
+	if len(rec.Places) == 0 {
 		return nil
 	}
 	if err := c.host.Look(ctx); err != nil {
 		return c.failure(err)
 	}
-	l := c.lane(ownerOf(rec.Places[0]), rec.ID)
-	there, count, err := l.holds(ctx, s, m.stamp, rec.ID, true)
-	if err != nil {
-		return c.failure(err)
+	for _, place := range rec.Places {
+		owner := ownerOf(place)
+		if m := c.markOf(rec.Mark, owner); m.stamp != 0 {
+			if err := c.repair(ctx, s, rec, c.lane(owner, rec.ID), m); err != nil {
+				return c.failure(err)
+			}
+		}
 	}
-	if rec.Doubt && era(m.stamp) < era(count) {
-		return c.failure(c.moveUp(ctx, s, rec, dawn(era(count))))
-	}
-	if there {
-		return nil
-	}
-	return c.enter(ctx, s, rec.ID, rec.Places[0], m)
+	return nil
 }
 
-// owners is a set of owners.
-type owners struct {
+// repair is Repair in the lane l, where the record has the mark m.
+func (c *core[T]) repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], l *lane, m mark) error {
+	there, count, err := l.holds(ctx, s, m.stamp, rec.ID, true)
+	switch {
+	case err != nil:
+		return err
+	case rec.Doubt && era(m.stamp) < era(count):
+		return c.moveUp(ctx, s, rec, l.laneName, dawn(era(count)))
+	case there:
+		return nil
+	}
+	return c.enter(ctx, s, rec.ID, l.owner, m)
+}
+
+// ownerSet is a set of owners.
+type ownerSet struct {
 	mu  sync.Mutex
 	all map[string]bool
 }
@@ -293,7 +326,7 @@ func (c *core[T]) Meet(places []string) {
 }
 
 // take returns the owners and forgets them.
-func (o *owners) take() []string {
+func (o *ownerSet) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := slices.Collect(maps.Keys(o.all))
@@ -321,22 +354,38 @@ func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 }
 
 // Check reports a record that is not where it belongs.
-func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
+func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) (wrong []string, err error) {
 	if len(rec.Places) == 0 {
 		return nil, nil
-	}
-	m := decodeMark(rec.Mark)
-	if m.stamp == 0 {
-		return []string{fmt.Sprintf("%s.%s: %s has no stamp", c.host.Model(), c.spec.Name, rec.ID)}, nil
 	}
 	if err := c.host.Look(ctx); err != nil {
 		return nil, c.failure(err)
 	}
-	there, _, err := c.lane(ownerOf(rec.Places[0]), rec.ID).holds(ctx, s, m.stamp, rec.ID, false)
-	if err != nil || there {
-		return nil, c.failure(err)
+	for _, place := range rec.Places {
+		owner := ownerOf(place)
+		m := c.markOf(rec.Mark, owner)
+		there := false
+		if m.stamp != 0 {
+			if there, _, err = c.lane(owner, rec.ID).holds(ctx, s, m.stamp, rec.ID, false); err != nil {
+				return wrong, c.failure(err)
+			}
+		}
+		switch {
+		case m.stamp == 0:
+			wrong = append(wrong, fmt.Sprintf("%s.%s: %s has no stamp%s", c.host.Model(), c.spec.Name, rec.ID, of(owner)))
+		case !there:
+			wrong = append(wrong, fmt.Sprintf("%s.%s: %s has the stamp %d%s but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp, of(owner)))
+		}
 	}
-	return []string{fmt.Sprintf("%s.%s: %s has the stamp %d but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp)}, nil
+	return wrong, nil
+}
+
+// of returns what says in a message whose ring it is; nothing where all share one.
+func of(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return " of " + owner
 }
 
 // failure returns err, if there is one, with the name of the timeline.
@@ -355,5 +404,6 @@ var _ plug.Early = unowned[struct{}]{}
 
 // Early takes the number that Prepare would take.
 func (u unowned[T]) Early(ctx context.Context, s kv.Store, id string) ([]byte, error) {
-	return u.number(ctx, s, "", id)
+	m, err := u.number(ctx, s, "", id)
+	return m.encode(), err
 }

@@ -5,8 +5,11 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"reflect"
 	"time"
+
+	"github.com/ringtree/ringtree/internal/wire"
 )
 
 // A mark is what a timeline keeps in a record: the stamp of its entry and when the
@@ -29,6 +32,52 @@ func decodeMark(b []byte) mark {
 	}
 	at, _ := binary.Uvarint(b[n:])
 	return mark{int64(stamp), int64(at)}
+}
+
+// A record that may have several owners keeps a mark for each of them, behind the text of
+// the owner.
+
+// markOf returns the mark that kept, from a record, has for an owner.
+func (c *core[T]) markOf(kept []byte, owner string) mark {
+	if !c.several {
+		return decodeMark(kept)
+	}
+	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
+		if other, m := readMark(&r); other == owner {
+			return m
+		}
+	}
+	return mark{}
+}
+
+// withMark returns what is to be kept in a record instead of kept, so that an owner has m.
+func (c *core[T]) withMark(kept []byte, owner string, m mark) []byte {
+	if !c.several {
+		return m.encode()
+	}
+	return append(c.without(kept, func(other string) bool { return other == owner }), append(wire.AppendText(nil, owner), m.encode()...)...)
+}
+
+// without returns kept without the marks of some owners.
+func (c *core[T]) without(kept []byte, gone func(owner string) bool) (rest []byte) {
+	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
+		begin := r.Rest
+		owner, m := readMark(&r)
+		if m.stamp != 0 && !gone(owner) {
+			rest = append(rest, begin[:len(begin)-len(r.Rest)]...)
+		}
+	}
+	return rest
+}
+
+// readMark reads an owner and its mark, an empty one from what is no mark.
+func readMark(r *wire.Reader) (owner string, m mark) {
+	owner = r.Text("owner")
+	m = mark{int64(r.Number("stamp", lastStamp)), int64(r.Number("time", math.MaxInt64))}
+	if r.Err != nil {
+		return "", mark{}
+	}
+	return owner, m
 }
 
 // Text returns a text for a Spec's Value. Two values have the same text only if they

@@ -19,7 +19,8 @@ type Spec[T any] struct {
 	Def  string // the definition; when it changes, the timeline must be rebuilt
 
 	// Value returns a text whose change moves a record to the newest end; it
-	// usually calls Text. A record whose text is empty is not in the timeline.
+	// usually calls Text. A record whose text is empty is not in the timeline. If Value is
+	// nil, a record stands where it was when it came to its owner.
 	Value func(*T) string
 	Holds func(*T) bool // reports whether that text is not empty; nil: Value is asked
 	If    func(*T) bool // which records the timeline holds; nil: all
@@ -39,7 +40,7 @@ const MaxLanes = 64
 
 // NewRing returns the timeline that spec describes and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
-	c := newCore(spec, func(*T) (string, bool) { return "", true })
+	c := newCore(spec, everyone[T]{})
 	c.plug(records.Plug(unowned[T]{c}), idTextOf(records))
 	return c.ring("")
 }

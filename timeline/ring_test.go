@@ -59,7 +59,7 @@ func openSpec(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pag
 	p := openNewest(s, spec, opts...)
 	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	spec.Name, spec.Def = "NewestByAuthor", "timeline Body by Author"
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.StringKey[string](), func(p *page) string { return p.Author })
+	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[page, string]{Key: kvmodel.StringKey[string](), Value: func(p *page) string { return p.Author }})
 	return p
 }
 

@@ -8,26 +8,25 @@ import (
 )
 
 // Rings is a timeline of records for each value of a field, the records' owner: the
-// newest pages of each author.
+// newest pages of each author, or of each tag. A record may have several owners.
 type Rings[T, V any] struct {
 	core *core[T]
 	key  kvmodel.KeyOf[V]
 }
 
-// NewRings returns the timelines that spec describes, one for each value that by
-// returns unless key calls it empty, and plugs them into records.
-func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], key kvmodel.KeyOf[V], by func(*T) V) *Rings[T, V] {
-	c := newCore(spec, func(rec *T) (string, bool) {
-		v := by(rec)
-		return key.Text(v), !key.Empty(v)
-	})
+// NewRings returns the timelines that spec describes, one for each value that by says,
+// and plugs them into records.
+func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], by kvmodel.By[T, V]) *Rings[T, V] {
+	c := newCore(spec, by)
+	c.several = by.Values != nil
 	c.plug(records.Plug(c), idTextOf(records))
-	return &Rings[T, V]{c, key}
+	return &Rings[T, V]{c, by.Key}
 }
 
 // Of returns the timeline of one owner, or of several owners as one. Those are merged
 // by the time of each change, in milliseconds by the clock of the process that made
-// it, and within a millisecond by owner. Of takes no trip.
+// it, and within a millisecond by owner. A record that several of them own is shown once,
+// where the last of these changes has put it. Of takes no trip.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
 	texts := kv.Texts(owners, r.key.Text)
 	slices.Sort(texts)

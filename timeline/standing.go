@@ -41,28 +41,46 @@ func (s standing) isAt(other standing) bool {
 	return s == other
 }
 
-// standing returns where rec belongs. ok reports that the timeline holds it.
-func (c *core[T]) standing(rec *plug.Seen[T]) (st standing, ok bool) {
-	if rec.Value == nil || len(rec.Places) == 0 {
-		return st, false
+// standings returns where rec belongs.
+func (c *core[T]) standings(rec *plug.Seen[T]) (all []standing) {
+	if rec.Value == nil {
+		return nil
 	}
-	st = standing{laneName: laneName{ownerOf(rec.Places[0]), c.shardOf(rec.ID)}, id: rec.ID}
+	for _, place := range rec.Places {
+		all = append(all, c.standing(rec, ownerOf(place)))
+	}
+	return all
+}
+
+// standingIn returns where rec belongs in a lane. ok reports that it belongs there.
+func (c *core[T]) standingIn(rec *plug.Seen[T], in laneName) (st standing, ok bool) {
+	for _, st := range c.standings(rec) {
+		if st.laneName == in {
+			return st, true
+		}
+	}
+	return st, false
+}
+
+// standing returns where rec belongs in the ring of one of its owners.
+func (c *core[T]) standing(rec *plug.Seen[T], owner string) (st standing) {
+	st = standing{laneName: laneName{owner, c.shardOf(rec.ID)}, id: rec.ID}
 	// The rev of a record begins with the time when it was made. What has an entry
 	// stays at the time of that.
 	st.at = int64(rec.Rev)
-	if m := decodeMark(rec.Mark); m.stamp != 0 {
+	if m := c.markOf(rec.Mark, owner); m.stamp != 0 {
 		st.stamp, st.at = m.stamp, m.at
 	}
 	if c.spec.Order == nil {
 		st.order = sortable(uint64(st.at))
-		return st, true
+		return st
 	}
 	field := c.spec.Order(rec.Value)
 	if t, ok := field.(time.Time); ok {
 		st.at = t.UnixMilli()
 	}
 	st.order = orderOf(field)
-	return st, true
+	return st
 }
 
 // orderOf returns a text for v, a time, an integer or a string, that sorts as v does.
@@ -85,7 +103,7 @@ func sortable(n uint64) string { return string(binary.BigEndian.AppendUint64(nil
 // they are chosen.
 const sortedAtOnce = 1 << 17
 
-// foremost returns the standings of the records that wants chooses, in their order: all
+// foremost returns the standings of records that wants chooses, in their order: all
 // of them, or the first, as many as are kept in memory.
 func (c *core[T]) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
 	cut := func() {
@@ -94,8 +112,10 @@ func (c *core[T]) foremost(ctx context.Context, wants func(standing) bool) (some
 	}
 	err = c.host.Each(ctx, func(recs []*plug.Seen[T]) error {
 		for _, rec := range recs {
-			if st, ok := c.standing(rec); ok && wants(st) {
-				some = append(some, st)
+			for _, st := range c.standings(rec) {
+				if wants(st) {
+					some = append(some, st)
+				}
 			}
 		}
 		if len(some) >= 2*c.sorted {

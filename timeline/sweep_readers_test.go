@@ -53,7 +53,7 @@ func openBriefs(s kv.Store, shape timeline.Shape) *briefs {
 	spec.Name, spec.Def, spec.Shards = "Sharded", "timeline Body shards 2", 2
 	p.shards = timeline.NewRing(p.Records, spec)
 	spec.Name, spec.Def, spec.Shards = "ByAuthor", "timeline Body by Author", 0
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.StringKey[string](), func(v *brief) string { return v.Author })
+	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[brief, string]{Key: kvmodel.StringKey[string](), Value: func(v *brief) string { return v.Author }})
 	return p
 }
 

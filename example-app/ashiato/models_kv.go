@@ -188,7 +188,10 @@ func NewPages(db *kvmodel.DB) *Pages {
 			Holds: func(p *Page) bool { return !p.Published.IsZero() }, If: (*Page).Live,
 			Order: func(p *Page) any { return p.Published },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
-		}, kvmodel.StringKey[string](), func(p *Page) string { return p.Author }),
+		}, kvmodel.By[Page, string]{
+			Key:   kvmodel.StringKey[string](),
+			Value: func(p *Page) string { return p.Author },
+		}),
 		Views:    index.NewCounter(r, "Views"),
 		Comments: index.NewDerivedCount(r, "Comments"),
 	}
@@ -305,7 +308,10 @@ func NewComments(db *kvmodel.DB) *Comments {
 			Holds: func(c *Comment) bool { return !c.At.IsZero() },
 			Order: func(c *Comment) any { return c.At },
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
-		}, kvmodel.StringKey[string](), func(c *Comment) string { return c.Page }),
+		}, kvmodel.By[Comment, string]{
+			Key:   kvmodel.StringKey[string](),
+			Value: func(c *Comment) string { return c.Page },
+		}),
 	}
 }
 

@@ -251,7 +251,7 @@ func coded(p *papers) asked {
 func topByTag(p *papers) asked {
 	boards := ranking.NewBoards(p, ranking.Spec[paper, int64]{
 		Name: "TopScore", Def: "ranking Score int by Tags string", Of: ranking.Int[int64](), Score: func(p *paper) int64 { return p.Score },
-	}, ranking.By[paper, string]{Key: kvmodel.StringKey[string](), Value: func(p *paper) string { return p.Tags[0] }})
+	}, kvmodel.By[paper, string]{Key: kvmodel.StringKey[string](), Value: func(p *paper) string { return p.Tags[0] }})
 	return asked{
 		show: func(ctx context.Context) (scores []string, err error) {
 			l, err := boards.Of("red").Page(ctx, "", 20)

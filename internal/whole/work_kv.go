@@ -78,7 +78,10 @@ func NewWorks(db *kvmodel.DB) *Works {
 			Holds: func(w *Work) bool { return w.Author != "" },
 			Order: func(w *Work) any { return w.Created },
 			Shape: timeline.Shape{Size: 40, Segment: 5},
-		}, kvmodel.StringKey[string](), func(w *Work) string { return w.Author }),
+		}, kvmodel.By[Work, string]{
+			Key:   kvmodel.StringKey[string](),
+			Value: func(w *Work) string { return w.Author },
+		}),
 		ByTags: index.NewLists(r, kvmodel.IndexSpec[Work, string]{
 			Name: "ByTags", Def: "list Tags string each", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
 			Values: func(w *Work) []string { return w.Tags },
@@ -114,7 +117,7 @@ func NewWorks(db *kvmodel.DB) *Works {
 			Name: "TopPriceByAuthor", Def: "ranking Price int by Author string",
 			Of:    ranking.Int[int64](),
 			Score: func(w *Work) int64 { return w.Price },
-		}, ranking.By[Work, string]{
+		}, kvmodel.By[Work, string]{
 			Key:   kvmodel.StringKey[string](),
 			Value: func(w *Work) string { return w.Author },
 		}),
@@ -388,7 +391,7 @@ func NewOffers(db *kvmodel.DB) *Offers {
 			Name: "TopPriceByKind", Def: "ranking Price int by Kind string",
 			Of:    ranking.Int[int64](),
 			Score: func(o *Offer) int64 { return o.Price },
-		}, ranking.By[Offer, string]{
+		}, kvmodel.By[Offer, string]{
 			Key:   kvmodel.StringKey[string](),
 			Value: func(o *Offer) string { return o.Kind },
 		}),

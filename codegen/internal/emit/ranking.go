@@ -21,21 +21,17 @@ func rankingType(x *model.Index, n *imports) string {
 	name := "Board"
 	if by := x.Ranking.By; by != nil {
 		name = "Boards"
-		args = append(args, n.typeString(by.Type))
+		args = append(args, n.typeString(by.Value))
 	}
 	return fmt.Sprintf("*%s.%s[%s]", n.runtime("ranking"), name, strings.Join(args, ", "))
 }
 
 func makeRanking(x *model.Index, n *imports) string {
-	ranking, typ, v := n.runtime("ranking"), x.Model.Type.Obj().Name(), variable(x.Model)
-	spec := rankingSpec(x, n)
-	by := x.Ranking.By
-	if by == nil {
-		return fmt.Sprintf("%s.NewBoard(r, %s)", ranking, spec)
+	ranking, spec := n.runtime("ranking"), rankingSpec(x, n)
+	if by := x.Ranking.By; by != nil {
+		return fmt.Sprintf("%s.NewBoards(r, %s, %s)", ranking, spec, byExpr(x, by, n))
 	}
-	value := n.typeString(by.Type)
-	return fmt.Sprintf("%s.NewBoards(r, %s, %s.By[%s, %s]{\nKey: %s,\nValue: func(%s *%s) %s { return %s },\n})",
-		ranking, spec, ranking, typ, value, keyExpr(by.Type, n), v, typ, value, by.Expr(v))
+	return fmt.Sprintf("%s.NewBoard(r, %s)", ranking, spec)
 }
 
 // rankingSpec returns the literal that describes the ranking x to the library.
@@ -94,7 +90,7 @@ func rankingLine(x *model.Index) string {
 	}
 	text += ", " + order(r)
 	if r.By != nil {
-		text += ", per " + r.By.Label()
+		text += byLine(r.By)
 	}
 	if r.Shared {
 		text += ", ties share a place"

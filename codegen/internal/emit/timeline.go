@@ -15,15 +15,17 @@ func timelineType(x *model.Index, n *imports) string {
 	if x.Ring.By == nil {
 		return fmt.Sprintf("*%s.Ring[%s]", n.runtime("timeline"), n.typeString(x.Model.Type))
 	}
-	return fmt.Sprintf("*%s.Rings[%s, %s]", n.runtime("timeline"), n.typeString(x.Model.Type), n.typeString(x.Ring.By.Type))
+	return fmt.Sprintf("*%s.Rings[%s, %s]", n.runtime("timeline"), n.typeString(x.Model.Type), n.typeString(x.Ring.By.Value))
 }
 
 func makeTimeline(x *model.Index, n *imports) string {
 	timeline, typ, v := n.runtime("timeline"), x.Model.Type.Obj().Name(), variable(x.Model)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.Spec[%s]{\nName: %q, Def: %q,\n", timeline, typ, x.Stored, x.Def)
-	fmt.Fprintf(&b, "Value: func(%s *%s) string { return %s.Text(%s) },", v, typ, timeline, x.Parts[0].Expr(v))
-	fmt.Fprintf(&b, "\nHolds: func(%s *%s) bool { return %s },", v, typ, holdsExpr(x.Parts[0], v))
+	if !standsByOwner(x) {
+		fmt.Fprintf(&b, "Value: func(%s *%s) string { return %s.Text(%s) },", v, typ, timeline, x.Parts[0].Expr(v))
+		fmt.Fprintf(&b, "\nHolds: func(%s *%s) bool { return %s },", v, typ, holdsExpr(x.Parts[0], v))
+	}
 	b.WriteString(condition(x, " "))
 	if field := orderExpr(x, v); field != "" {
 		fmt.Fprintf(&b, "\nOrder: func(%s *%s) any { return %s },", v, typ, field)
@@ -36,12 +38,17 @@ func makeTimeline(x *model.Index, n *imports) string {
 		fmt.Fprintf(&b, " Shards: %d,", x.Ring.Shards)
 	}
 	b.WriteString("\n}")
-	if x.Ring.By == nil {
-		return fmt.Sprintf("%s.NewRing(r, %s)", timeline, b.String())
+	if by := x.Ring.By; by != nil {
+		return fmt.Sprintf("%s.NewRings(r, %s, %s)", timeline, b.String(), byExpr(x, by, n))
 	}
+	return fmt.Sprintf("%s.NewRing(r, %s)", timeline, b.String())
+}
+
+// standsByOwner reports whether the timeline x stands on the slice that has its owners: then
+// a change of one of these moves the record in no ring of the others.
+func standsByOwner(x *model.Index) bool {
 	by := x.Ring.By
-	return fmt.Sprintf("%s.NewRings(r, %s, %s, func(%s *%s) %s { return %s })",
-		timeline, b.String(), keyExpr(by.Type, n), v, typ, n.typeString(by.Type), by.Expr(v))
+	return by != nil && by.Many && by.Parts[0].Name == x.Parts[0].Name
 }
 
 // holdsExpr returns the expression that is true if p of v is a value, as timeline.Text sees
@@ -84,7 +91,7 @@ func shapeExpr(s model.RingShape) string {
 func timelineLine(x *model.Index) string {
 	what := "last change of " + english.List(labels(x.Parts)) + " first"
 	if x.Ring.By != nil {
-		return fmt.Sprintf("%s, per %s; newest %d of each", what, x.Ring.By.Label(), x.Ring.Shape.Size)
+		return fmt.Sprintf("%s%s; newest %d of each", what, byLine(x.Ring.By), x.Ring.Shape.Size)
 	}
 	return fmt.Sprintf("%s; newest %d", what, x.Ring.Shape.Size)
 }

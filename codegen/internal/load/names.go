@@ -110,8 +110,11 @@ func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 			name = d.Names.Model + name
 		}
 		about := "unique to one " + d.Names.Model
-		if g.word == "list" {
+		switch g.word {
+		case "list":
 			about = "what the " + d.Names.Collection + " of a list have in common"
+		case "group":
+			about = "what " + d.Names.Collection + " have in common"
 		}
 		t.claim(r, d.Spec.Pos(), name, "the values of the "+g.word+" group "+g.name, "take another group name")
 		d.keys = append(d.keys, &KeyDecl{name, g, about, members[g]})

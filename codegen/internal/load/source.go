@@ -202,10 +202,32 @@ func (d *Draft) Faulty() bool {
 
 // groupOf returns the group that c names, the zero one if it names none.
 func groupOf(c tag.Clause) group {
-	if (c.Word == "unique" || c.Word == "list") && c.Value != "" {
-		return group{c.Word, c.Value}
+	switch c.Word {
+	case "unique", "list", "group":
+		if c.Value != "" {
+			return group{c.Word, c.Value}
+		}
 	}
 	return group{}
+}
+
+// Group returns the key type of a group of fields by its name, nil if there is none.
+func (d *Draft) Group(name string) *KeyDecl {
+	i := slices.IndexFunc(d.keys, func(k *KeyDecl) bool { return name != "" && k.group.name == name })
+	if i < 0 {
+		return nil
+	}
+	return d.keys[i]
+}
+
+// Groups returns the names of the groups of fields.
+func (d *Draft) Groups() (names []string) {
+	for _, k := range d.keys {
+		if k.group.name != "" {
+			names = append(names, k.group.name)
+		}
+	}
+	return names
 }
 
 // KeyOf returns the key type of the group that c names, or of the id if c names none.

@@ -129,9 +129,21 @@ func (x *Index) Followed() []*Counter {
 	return found
 }
 
+// A By says whose rings or boards an index has: those of each value of a field, a method
+// or a group of fields.
+type By struct {
+	Group string // of the fields, "" of a single one
+	Parts []Part
+	Value types.Type
+	Many  bool // a record has a slice of values
+}
+
+// Name returns what the values are called.
+func (b *By) Name() string { return cmp.Or(b.Group, b.Parts[0].Name) }
+
 // A Ring is what only a timeline has: its owner and its shape.
 type Ring struct {
-	By     *Part // nil: there is one for all records
+	By     *By // nil: there is one for all records
 	Shape  RingShape
 	Before []RingShape // its earlier shapes, by the lock file: entries in them are still read
 	Shards int
@@ -142,7 +154,7 @@ type RingShape struct{ Size, Segment int }
 
 // A Ranking is what only a ranking has: its owner, its periods and its order.
 type Ranking struct {
-	By     *Part  // nil: there is one for all records
+	By     *By    // nil: there is one for all records
 	Per    string // hour, day, week or month; "": it is kept forever
 	Keep   int    // periods
 	Low    bool

@@ -50,7 +50,7 @@ func (b *builder) join(x *model.Index, m member, c tag.Clause) bool {
 	}
 	switch n := len(key.Parts); {
 	case n == 1:
-		b.At(x.Pos, "the group %s has one member only: put %s=%s on the others too, or drop the =%s", c.Value, c.Word, c.Value, c.Value)
+		b.At(x.Pos, "the group %s has one member only: put %s=%s on the others too, or drop it here", c.Value, c.Word, c.Value)
 		return false
 	case n > stored.MaxParts:
 		b.At(x.Pos, "the group %s has %d members; a key has at most %d", c.Value, n, stored.MaxParts)
@@ -85,13 +85,16 @@ func bySubject(x *model.Index) string {
 }
 
 // partsDef says that the entries of x are the values of its parts.
-func partsDef(x *model.Index) string {
-	names := make([]string, len(x.Parts))
-	for i, p := range x.Parts {
+func partsDef(x *model.Index) string { return x.Word + " " + valuesDef(x.Parts, x.Value, x.Many) }
+
+// valuesDef returns which values parts are made into.
+func valuesDef(parts []model.Part, value types.Type, many bool) string {
+	names := make([]string, len(parts))
+	for i, p := range parts {
 		names[i] = p.Stored
 	}
-	text := fmt.Sprintf("%s %s %s", x.Word, strings.Join(names, ","), stored.KeyKind(x.Value))
-	if x.Many {
+	text := fmt.Sprintf("%s %s", strings.Join(names, ","), stored.KeyKind(value))
+	if many {
 		text += " each"
 	}
 	return text
@@ -110,12 +113,12 @@ func (b *builder) settleTimeline(x *model.Index, c tag.Clause) {
 	if segment > size {
 		b.At(x.Pos, "segment=%d of a ring of %d: a segment is a part of the ring", segment, size)
 	}
-	x.Ring = &model.Ring{By: b.option(c, "by"), Shape: model.RingShape{Size: size, Segment: segment}, Shards: c.Number("shards", 1)}
+	x.Ring = &model.Ring{By: b.byOf(c), Shape: model.RingShape{Size: size, Segment: segment}, Shards: c.Number("shards", 1)}
 }
 
 func timelineName(x *model.Index) string {
 	if x.Ring.By != nil {
-		return "NewestBy" + english.Capital(x.Ring.By.Name)
+		return "NewestBy" + english.Capital(x.Ring.By.Name())
 	}
 	return "Newest"
 }
@@ -124,7 +127,7 @@ func timelineName(x *model.Index) string {
 func timelineDef(x *model.Index) string {
 	text := "timeline " + x.Parts[0].Stored
 	if by := x.Ring.By; by != nil {
-		text += fmt.Sprintf(" by %s %s", by.Stored, stored.KeyKind(by.Type))
+		text += byDef(by)
 	}
 	if x.Ring.Shards > 1 {
 		text += fmt.Sprintf(" shards %d", x.Ring.Shards)

@@ -21,7 +21,7 @@ const periodsKept = 2
 // settleRanking settles the owner, the periods and the order of the ranking x.
 func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	r := &model.Ranking{
-		By: b.option(c, "by"), Low: c.Has("order"), Shared: c.Has("ties"), Scale: c.Number("scale", -1),
+		By: b.byOf(c), Low: c.Has("order"), Shared: c.Has("ties"), Scale: c.Number("scale", -1),
 		Counts: !x.Parts[0].Method && b.countsOn(x.Parts[0].Name), Keep: c.Number("keep", periodsKept),
 	}
 	x.Ranking = r
@@ -72,7 +72,7 @@ func scoreKind(r *model.Ranking, t types.Type) string {
 func rankingName(x *model.Index) string {
 	name := "Top" + english.Capital(x.Parts[0].Name)
 	if by := x.Ranking.By; by != nil {
-		name += "By" + english.Capital(by.Name)
+		name += "By" + english.Capital(by.Name())
 	}
 	if per := x.Ranking.Per; per != "" {
 		name += "Per" + english.Capital(per)
@@ -88,7 +88,7 @@ func rankingDef(x *model.Index) string {
 		text += " counted"
 	}
 	if by := x.Ranking.By; by != nil {
-		text += fmt.Sprintf(" by %s %s", by.Stored, stored.KeyKind(by.Type))
+		text += byDef(by)
 	}
 	if per := x.Ranking.Per; per != "" {
 		text += " per " + per

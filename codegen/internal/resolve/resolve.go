@@ -96,6 +96,8 @@ func (b *builder) checkOptions(t *load.Tagged, c tag.Clause) bool {
 			b.At(at, "if=%s: want a stored bool field of %s, or a method func (*%s) %s() bool; %s",
 				o.Value, b.model.Name, b.draft.Name, o.Value, english.Known(o.Value, b.conditions()))
 			ok = false
+		case named.By != nil:
+			ok = b.namesBy(o, named.By, at) && ok
 		case named.Field != nil:
 			ok = b.namesField(o, named.Field, at) && ok
 		}

@@ -7,6 +7,7 @@ var meanings = map[string]meaning{
 	"id":       {use: (*builder).useID},
 	"unique":   {name: bySubject, def: partsDef},
 	"list":     {name: bySubject, def: partsDef, settle: (*builder).settleList},
+	"group":    {use: (*builder).useGroup},
 	"timeline": {name: timelineName, def: timelineDef, settle: (*builder).settleTimeline},
 	"ranking":  {name: rankingName, def: rankingDef, settle: (*builder).settleRanking},
 	"counter":  {use: (*builder).useCounter},

@@ -56,6 +56,7 @@ type option struct {
 type Reference struct {
 	Field     func(types.Type) string // a field, of a type that this does not complain about
 	Condition bool                    // a bool field or method
+	By        func(types.Type) string // a field, a group of fields or a method, likewise
 }
 
 // Options that several words have.
@@ -63,7 +64,7 @@ var (
 	nameOption   = option{name: "name", value: operand{form: "Name", wrong: goName}}
 	wasOption    = option{name: "was", value: operand{form: "Name", wrong: goName}}
 	pluralOption = option{name: "plural", value: operand{form: "Names", wrong: goName}}
-	byOption     = option{name: "by", value: operand{form: "Field"}, refers: Reference{Field: keyType}}
+	byOption     = option{name: "by", value: operand{form: "Field"}, refers: Reference{By: keysType}}
 	ifOption     = option{name: "if", value: operand{form: "Method"}, refers: Reference{Condition: true}}
 )
 
@@ -81,6 +82,7 @@ var words = []*word{
 		value:   operand{form: "Group", optional: true, wrong: goName},
 		options: indexOptions(option{name: "hot", value: number(1, 64)}),
 	},
+	{name: "group", on: OnField, fits: keyType, value: operand{form: "Group", wrong: goName}},
 	{
 		name: "timeline", on: OnField | OnMethod, index: true, fits: comparableType,
 		options: indexOptions(
@@ -126,7 +128,7 @@ var words = []*word{
 	{
 		name: "events", on: OnModel,
 		options: []option{
-			byOption,
+			{name: "by", value: operand{form: "Field"}, refers: Reference{Field: keyType}},
 			{name: "once", value: operand{form: "Field"}, refers: Reference{Field: comparableType}},
 			{name: "keep", value: number(1, 1<<30)},
 			{name: "layout", value: oneOf("append", "ring", "packed")},

@@ -1,0 +1,30 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+)
+
+// byExpr returns the literal that says whose rings or boards the index x has.
+func byExpr(x *model.Index, by *model.By, n *imports) string {
+	typ, v, value := x.Model.Type.Obj().Name(), variable(x.Model), n.typeString(by.Value)
+	field, result, expr := "Value", value, by.Parts[0].Expr(v)
+	switch {
+	case by.Many:
+		field, result = "Values", "[]"+value
+	case by.Group != "":
+		expr = composite(value, by.Parts, v)
+	}
+	return fmt.Sprintf("%s.By[%s, %s]{\nKey: %s,\n%s: func(%s *%s) %s { return %s },\n}",
+		n.runtime("kvmodel"), typ, value, keyExpr(by.Value, n), field, v, typ, result, expr)
+}
+
+// byLine says in the comment on an index whose rings or boards it has.
+func byLine(by *model.By) string {
+	if by.Many {
+		return ", per value among " + english.List(labels(by.Parts))
+	}
+	return ", per " + english.List(labels(by.Parts))
+}
