@@ -205,7 +205,7 @@ func TestSweep_Build_NoticesEveryMistakeOfABuild(t *testing.T) {
 			build, "dawn(last + 1)", "dawn(max(last, 1))",
 		),
 		proof.Wrong("the era begins in rings that are new",
-			build, "stamp != 0 && era(stamp) == era(count)", "stamp != 0 && era(stamp) < 0",
+			build, "now.stamp != 0 && era(now.stamp) == era(count)", "now.stamp != 0 && era(now.stamp) < 0",
 		),
 		proof.Wrong("a build leaves what is at the dawn",
 			build, "	case st.stamp > b.dawn:\n", "	case st.stamp >= b.dawn:\n",
