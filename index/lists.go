@@ -278,6 +278,15 @@ func (l *Lists[T, K, V]) Forget(ctx context.Context, s kv.Store, id string, rev 
 	})
 }
 
+// Each calls f with the ids of the records in the list at place.
+func (l *Lists[T, K, V]) Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error {
+	if err := l.host.Ready(ctx); err != nil {
+		return err
+	}
+	m := members[K]{logs: l.logs, store: s, place: place, name: l.name(place)}
+	return m.failure(m.eachText(ctx, f))
+}
+
 // Check reports the values of rec whose lists do not have it.
 func (l *Lists[T, K, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
 	var wrong []string

@@ -55,6 +55,7 @@ type DB struct {
 	watch    *watch
 	recent   *recent.Reads
 	turns    *turns.Turns // by the key of a record
+	cascades cascades     // under way
 
 	mu      sync.Mutex // never held during a trip
 	models  map[string]dataClass
@@ -88,6 +89,9 @@ type dataClass interface {
 	// unbuiltIndexes returns those known not to hold all records, by the name of the
 	// model and their own. It makes no trip.
 	unbuiltIndexes() []string
+
+	// deleteUnder deletes the records in a list, and calls deleted with how many.
+	deleteUnder(ctx context.Context, index, place string, deleted func(n int)) error
 
 	// accept takes what the store has lost of what the model has for lost.
 	accept(ctx context.Context) error
@@ -251,6 +255,9 @@ type Stats struct {
 	Unbuilt []string      // the indexes known to be ErrNeedsRebuild, each as Model.Index
 	Builds  []Build       // that this DB carries out
 
+	// Cascades are deletions whose children this DB is still deleting.
+	Cascades []Cascade
+
 	// Failures is how often something has failed after a reply, by kind: "lost",
 	// "unclear" and "unavailable" as the store said, "corrupt", "conflict", "late" when
 	// its time was over, and "other".
@@ -265,6 +272,7 @@ func (db *DB) Stats() Stats {
 		Waiting: background.Waiting, Failed: background.Failed, Failures: db.failures.Counts(),
 		Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), InDoubt: db.inDoubt(),
 		Oldest: db.journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.running(),
+		Cascades: db.cascades.now(),
 	}
 	if db.losses != nil {
 		s.Lost = len(db.losses.Lost())

@@ -35,7 +35,8 @@ type model[T any] struct {
 	counters []counter[T]
 	keys     []kv.Family // under which a record is stored and its counters are
 	history  int
-	forgets  bool // a deletion takes the history along
+	forgets  bool     // a deletion takes the history along
+	children []string // lists of records that go with a record: see children.go
 	gone     Gone
 	ends     bool // records may expire
 	shaped   bool // an index is plug.Shaped

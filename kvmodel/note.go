@@ -73,6 +73,12 @@ func (notes) Handles() bool { return false }
 // Changed does nothing.
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 
+// DeleteChildren does nothing: a note has none.
+func (notes) DeleteChildren(context.Context, journal.Line) error { return nil }
+
+// deleteUnder does nothing: notes are in no list.
+func (notes) deleteUnder(context.Context, string, string, func(int)) error { return nil }
+
 func (notes) archive(context.Context, []string) error { return nil }
 func (notes) beginBuild(context.Context) error        { return nil }
 func (notes) distrust(context.Context) error          { return nil }

@@ -48,6 +48,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		counters: newCounters(db, schema.Name, schema.Counters),
 		history:  schema.History,
 		forgets:  schema.Forget,
+		children: schema.Children,
 		gone:     schema.Gone,
 		ends:     schema.Expires != nil,
 	}

@@ -26,6 +26,10 @@ type Schema[T any, K comparable] struct {
 	History int
 	Forget  bool
 
+	// Children are lists, each MODEL.INDEX, of records that are deleted with the record
+	// whose id they are under.
+	Children []string
+
 	// Gone is what earlier releases kept and this one does not. Rebuild drops it.
 	Gone Gone
 

@@ -123,7 +123,7 @@ func (c *change[T]) each(p *plan[T], step func(plug.Index[T], context.Context, k
 // needsLine reports whether others must be able to find the change of p if it is
 // left half done.
 func (c *change[T]) needsLine(p *plan[T]) bool {
-	return len(p.touched) > 0 || c.handlers.Any() || p.value == nil && (c.hasPlain() || c.forgets) || p.created && c.db.atomic == nil && c.numbers == nil
+	return len(p.touched) > 0 || c.handlers.Any() || p.value == nil && (c.hasPlain() || c.forgets || len(c.children) > 0) || p.created && c.db.atomic == nil && c.numbers == nil
 }
 
 // lineOf returns the journal line of p.

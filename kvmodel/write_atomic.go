@@ -13,7 +13,7 @@ import (
 // commitAtomic is A1 to A4 in one transaction, on a store that has them. A change
 // that fails has prepared nothing, so there is nothing to clean up.
 func (c *change[T]) commitAtomic(p *plan[T]) error {
-	if c.handlers.Any() {
+	if c.leavesLine(p) {
 		if err := c.db.journal.Ready(c.ctx); err != nil {
 			return err
 		}
@@ -29,21 +29,34 @@ func (c *change[T]) commitAtomic(p *plan[T]) error {
 		c.all.Grew(grown)
 	}
 	c.noteDeleted(c.id, p.env)
-	c.callHandlers(p)
+	c.doTheRest(p)
 	return err
 }
 
-// callHandlers calls the handlers after the reply, if there is a line that
-// remembers to. The line counts as complete then.
-func (c *change[T]) callHandlers(p *plan[T]) {
+// leavesLine reports whether there is something to do after the reply to p.
+func (c *change[T]) leavesLine(p *plan[T]) bool {
+	return c.handlers.Any() || p.value == nil && len(c.children) > 0
+}
+
+// doTheRest calls the handlers after the reply and deletes children, if there is a line
+// that remembers to. The line counts as complete then.
+func (c *change[T]) doTheRest(p *plan[T]) {
 	if len(c.lines) == 0 {
 		return
 	}
 	done, since := *c, c.db.now()
 	c.lines = nil
 	c.db.Surely(func(ctx context.Context) error {
-		if err := done.Changed(ctx, done.db.now().Sub(since), done.id, p.created); err != nil {
-			return err
+		if !done.called {
+			if err := done.Changed(ctx, done.db.now().Sub(since), done.id, p.created); err != nil {
+				return err
+			}
+			done.called = true
+		}
+		if p.value == nil {
+			if err := done.deleteChildren(ctx, done.id, since); err != nil {
+				return err
+			}
 		}
 		done.complete()
 		return nil
@@ -79,14 +92,14 @@ func (c *change[T]) allSteps(s kv.Store, p *plan[T]) (grown enumeration.Growth, 
 }
 
 // leaveTraces writes what finds the record later: its id in the enumeration, and
-// the line that remembers to call the handlers.
+// the line that remembers what is to be done after the reply.
 func (c *change[T]) leaveTraces(s kv.Store, p *plan[T]) (grown enumeration.Growth, err error) {
 	if c.isListed(p) {
 		if grown, err = c.list(c.ctx, s, c.id); err != nil {
 			return grown, err
 		}
 	}
-	if c.handlers.Any() {
+	if c.leavesLine(p) {
 		err = c.note(s, c.lineOf(p))
 	}
 	return grown, err

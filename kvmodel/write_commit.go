@@ -153,6 +153,9 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since t
 		}
 		c.called = true
 	}
+	if p.value == nil {
+		wait = work.FirstError(c.deleteChildren(ctx, c.id, since), wait)
+	}
 	if wait == nil {
 		c.complete()
 		c.noteDeleted(c.id, p.env)

@@ -64,5 +64,5 @@ func (c *change[T]) besideRead() (works []func(kv.Store) error, err error) {
 // leavesTraces reports whether a record of the model is known anywhere but under
 // its own key.
 func (c *change[T]) leavesTraces() bool {
-	return len(c.indexes) > 0 || c.hasPlain() || c.forgets || c.handlers.Any()
+	return len(c.indexes) > 0 || c.hasPlain() || c.forgets || len(c.children) > 0 || c.handlers.Any()
 }

@@ -110,6 +110,13 @@ type Committer interface {
 	Committed(m *Move)
 }
 
+// Listing is an Index that can tell which records are at a place.
+type Listing interface {
+	// Each calls f with the ids of the records at place, some of which may have left it,
+	// until f returns an error.
+	Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error
+}
+
 // Builder is an Index whose entries have an order, so that records cannot be
 // entered one by one when it is added to a model that has some.
 type Builder interface {

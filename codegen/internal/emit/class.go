@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ringtree/ringtree/codegen/internal/model"
@@ -143,6 +144,9 @@ func (w *printer) kept(m *model.Model) {
 	}
 	if m.Forget {
 		w.printf("Forget: true,\n")
+	}
+	if len(m.Children) > 0 {
+		w.printf("Children: []string{%s},\n", each(m.Children, func(x *model.Index) string { return strconv.Quote(x.Model.Stored + "." + x.Stored) }))
 	}
 	w.gone(m)
 	if len(m.Counters) == 0 {

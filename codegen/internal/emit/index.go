@@ -28,6 +28,9 @@ func makeLists(x *model.Index, n *imports) string {
 
 func listsLine(x *model.Index) string {
 	text := "the " + x.Model.Collection + " with " + phrase(x)
+	if x.Parent != nil {
+		text += "; they go with " + english.Article(x.Parent.Name)
+	}
 	if x.Count != nil {
 		text += "; counted in " + x.Count.Model.Name + "." + x.Count.Field
 	}

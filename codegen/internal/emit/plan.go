@@ -19,7 +19,19 @@ func doc(m *model.Model) []string {
 	if m.If != nil && len(m.Indexes) > 0 {
 		lines = append(lines, fmt.Sprintf("Indexes hold the %s that are %s, unless their line says otherwise.", m.Collection, m.If.Name))
 	}
+	if len(m.Children) > 0 {
+		lines = append(lines, "After the reply to Delete, "+children(m)+".")
+	}
 	return append(lines, "Trips: "+trips(m)+".")
+}
+
+// children says what a deletion in m takes along.
+func children(m *model.Model) string {
+	var all []string
+	for _, x := range m.Children {
+		all = append(all, "its "+x.Model.Collection+" in "+x.Name)
+	}
+	return english.List(all) + " are deleted, too"
 }
 
 // trips returns what the verbs of m cost before the reply.
@@ -59,6 +71,9 @@ func Plan(p *model.Package) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%s.%s: %s by %s, version %d\n  %s\n", p.Path, m.Collection, m.Name, english.List(labels(m.ID)), m.Version, trips(m))
+		if len(m.Children) > 0 {
+			fmt.Fprintf(&b, "  after Delete %s\n", children(m))
+		}
 		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 		for _, h := range handles(m, newImports(p.Types, map[string]bool{})) {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line, h.read)

@@ -43,7 +43,8 @@ type Model struct {
 	History    int  // how many bodies are kept; 0: none
 	Forget     bool // a deletion takes the history along
 	Counters   []*Counter
-	Gone       Gone // what it once had, as kvgen.lock says
+	Children   []*Index // lists of records that are deleted with one of the model
+	Gone       Gone     // what it once had, as kvgen.lock says
 
 	// The fields that the library fills in, "" where there is none.
 	VersionField, Created, Updated, Expires string
@@ -103,6 +104,7 @@ type Index struct {
 	If     *Condition // which records it holds; nil: the model's condition
 
 	Hot     int      // how many segments a list starts with at least; 0: the library decides
+	Parent  *Model   // whose deletion takes the records of a list along; nil: none does
 	Count   *Counter // that follows the list; nil if none does
 	CountAt token.Pos
 	Ring    *Ring    // of a timeline

@@ -29,6 +29,8 @@ type builder struct {
 	tags   map[*types.Var]string // by the fields of the struct
 	stored []*types.Var          // the fields that are stored in records
 	counts []pendingCount
+
+	parents []pendingParent
 }
 
 // A pendingCount is a count clause. Its counter is looked up once all models are

@@ -76,8 +76,14 @@ func (b *builder) parts(key *load.KeyDecl) []model.Part {
 	return parts
 }
 
-// settleList settles how many segments a list starts with.
-func (b *builder) settleList(x *model.Index, c tag.Clause) { x.Hot = c.Number("hot", 0) }
+// settleList settles how many segments a list starts with, and whose deletion takes its
+// records along.
+func (b *builder) settleList(x *model.Index, c tag.Clause) {
+	x.Hot = c.Number("hot", 0)
+	if name := c.Get("with"); name != "" {
+		b.parents = append(b.parents, pendingParent{x, name})
+	}
+}
 
 // bySubject names x after its field, method or group.
 func bySubject(x *model.Index) string {

@@ -21,17 +21,23 @@ import (
 func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
 	var counts []pendingCount
+	var parents []pendingParent
 	for _, d := range s.Drafts {
 		b := &builder{Reporter: r, source: s, draft: d}
 		if b.build() {
 			p.Models = append(p.Models, b.model)
 			counts = append(counts, b.counts...)
+			parents = append(parents, b.parents...)
 		}
 	}
 	for _, c := range counts {
 		resolveCount(r, p, c)
 	}
 	slices.SortFunc(p.Models, func(a, b *model.Model) int { return strings.Compare(a.Name, b.Name) })
+	for _, c := range parents {
+		resolveParent(r, p, c)
+	}
+	refuseLoops(r, p)
 	return p
 }
 

@@ -79,8 +79,11 @@ var words = []*word{
 	},
 	{
 		name: "list", on: OnField | OnMethod, index: true, fits: keysType,
-		value:   operand{form: "Group", optional: true, wrong: goName},
-		options: indexOptions(option{name: "hot", value: number(1, 64)}),
+		value: operand{form: "Group", optional: true, wrong: goName},
+		options: indexOptions(
+			option{name: "hot", value: number(1, 64)},
+			option{name: "with", value: operand{form: "Model", wrong: goName}},
+		),
 	},
 	{name: "group", on: OnField, fits: keyType, value: operand{form: "Group", wrong: goName}},
 	{

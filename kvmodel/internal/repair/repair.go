@@ -63,6 +63,10 @@ type Model interface {
 
 	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
+
+	// DeleteChildren deletes the children of the record that l is about, if l was of its
+	// deletion.
+	DeleteChildren(ctx context.Context, l journal.Line) error
 }
 
 // Repairer repairs the journals of other processes.
@@ -154,6 +158,9 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 		return err
 	}
 	if err := r.once(ctx, j, told, all, r.settleLines); err != nil || !r.isHeard(j) {
+		return err
+	}
+	if err := r.once(ctx, j, followed, all, r.deleteChildren); err != nil {
 		return err
 	}
 	if known, err := r.knows(ctx, j); err != nil || !known || r.Known() != all.known {
@@ -257,6 +264,17 @@ func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 			}
 		}
 		errs = append(errs, work.FirstError(kv.Together(ctx, r.Store, works...)...))
+	}
+	return work.FirstError(errs...)
+}
+
+// deleteChildren deletes the children of records that the lines have deleted.
+func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
+	var errs []error
+	for _, l := range j.Lines {
+		if m := r.Model(l.Model); m != nil {
+			errs = append(errs, m.DeleteChildren(ctx, l))
+		}
 	}
 	return work.FirstError(errs...)
 }
