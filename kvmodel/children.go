@@ -1,15 +1,17 @@
 package kvmodel
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -37,29 +39,48 @@ type Cascade struct {
 // errChildren: there are more children to be deleted.
 var errChildren = fmt.Errorf("%w: children are still to be deleted", work.ErrNotYet)
 
-// deleteChildren deletes the children of the record id, which was deleted at since, unless
-// it was made again. It returns an ErrNotYet if it has to be called again.
-func (m *model[T]) deleteChildren(ctx context.Context, id string, since time.Time) error {
-	if len(m.children) == 0 {
-		return nil
+// childrenMark is the mark in the tombstone of a record whose children go: when it was
+// deleted, in milliseconds since 1970. No index is called so. A tombstone that only keeps a
+// change from committing has none.
+const childrenMark = "children"
+
+// markChildren notes in env, the tombstone of rec, that the children of rec are to go.
+func (c *change[T]) markChildren(env *envelope.Envelope, rec *plug.Seen[T]) {
+	if len(c.children) > 0 && (rec.Envelope.Live() || rec.Damaged()) {
+		env.SetMark(childrenMark, binary.AppendUvarint(nil, uint64(c.db.now().UnixMilli())))
 	}
+}
+
+// errStays: the record was made again, or its tombstone is gone. What belongs to it stays.
+var errStays = errors.New("the record is not one that was deleted")
+
+// deleted returns when the record id was deleted, or errStays.
+func (m *model[T]) deleted(ctx context.Context, id string) (at time.Time, err error) {
 	rec, err := m.readable(ctx, m.db.store, id)
 	if err != nil {
-		return err
+		return at, err
 	}
-	if rec.Envelope.Live() {
-		m.db.cascades.end(m.name, id)
+	ms, n := binary.Uvarint(rec.Envelope.Mark(childrenMark))
+	if rec.Envelope.Live() || n <= 0 {
+		return at, errStays
+	}
+	return time.UnixMilli(int64(ms)), nil
+}
+
+// DeleteChildren deletes the children of the record id if it was deleted, unless it is made
+// again before they are gone. It returns an ErrNotYet if it has to be called again.
+func (m *model[T]) DeleteChildren(ctx context.Context, id string) error {
+	if len(m.children) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, childrenTime)
 	defer cancel()
-	var errs []error
-	for _, list := range m.children {
-		errs = append(errs, m.deleteIn(ctx, list, id))
+	at, err := m.deleted(ctx, id)
+	if err == nil {
+		err = m.deleteAll(ctx, id, at)
 	}
-	err = work.FirstError(errs...)
-	if err == nil && m.db.atomic == nil && m.db.now().Sub(since) < childrenSettle {
-		return errChildren
+	if errors.Is(err, errStays) {
+		err = nil
 	}
 	if err == nil {
 		m.db.cascades.end(m.name, id)
@@ -67,86 +88,92 @@ func (m *model[T]) deleteChildren(ctx context.Context, id string, since time.Tim
 	return err
 }
 
-// deleteIn deletes the records that are in a list, MODEL.INDEX, under id.
-func (m *model[T]) deleteIn(ctx context.Context, list, id string) error {
-	name, index, _ := strings.Cut(list, ".")
-	child := m.db.DB.model(name)
-	if child == nil {
-		return m.failure(id, fmt.Errorf("its children in %s stay, since this process does not have the model %s", list, name))
+// deleteAll deletes the children of the record id, which was deleted at a time.
+func (m *model[T]) deleteAll(ctx context.Context, id string, at time.Time) error {
+	o := orphans{place: id, before: uint64(at.UnixMilli()) + 1,
+		deleted: func(n int) { m.db.cascades.count(m.name, id, n) },
+		goOn:    func(ctx context.Context) error { _, err := m.deleted(ctx, id); return err },
 	}
-	err := child.deleteUnder(ctx, index, id, func(n int) { m.db.cascades.count(m.name, id, n) })
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	var errs []error
+	for _, list := range m.children {
+		errs = append(errs, m.deleteIn(ctx, list, o))
+	}
+	err := work.FirstError(errs...)
+	switch {
+	case errors.Is(err, errStays):
+		return err
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errChildren
+	case err == nil && m.db.atomic == nil && m.db.now().Sub(at) < childrenSettle:
 		return errChildren
 	}
 	return err
 }
 
-// deleteUnder deletes the records that are in an index at place, and calls deleted with
-// how many now and then. In between others have the store for as long.
-func (m *model[T]) deleteUnder(ctx context.Context, name, place string, deleted func(n int)) error {
+// deleteIn deletes those of o that are in a list, MODEL.INDEX.
+func (m *model[T]) deleteIn(ctx context.Context, list string, o orphans) error {
+	name, index, _ := strings.Cut(list, ".")
+	if child := m.db.DB.model(name); child != nil {
+		return child.deleteOrphans(ctx, index, o)
+	}
+	return m.failure(o.place, fmt.Errorf("its children in %s stay, since this process does not have the model %s", list, name))
+}
+
+// orphans are the records in a list that are to be deleted.
+type orphans struct {
+	place   string
+	before  uint64                      // those with this rev or a higher one were made later
+	goOn    func(context.Context) error // says, before some are deleted, why they are not to be
+	deleted func(n int)                 // is told of each some
+}
+
+// deleteOrphans deletes the records of o in an index. In between, others have the store for
+// as long.
+func (m *model[T]) deleteOrphans(ctx context.Context, name string, o orphans) error {
 	index, ok := m.index(name).(plug.Listing)
 	if !ok {
 		return fmt.Errorf("%s has no list %s", m.name, name)
 	}
 	var some []string
 	flush := func() error {
+		if len(some) == 0 {
+			return nil
+		}
+		if err := o.goOn(ctx); err != nil {
+			return err
+		}
 		began := time.Now()
-		errs := kv.Each(ctx, m.db.store, some, func(s kv.Store, _ int, id string) error { return m.deleteFrom(ctx, s, id, name, place) })
-		deleted(len(some))
+		errs := kv.Each(ctx, m.db.store, some, func(s kv.Store, _ int, id string) error { return m.deleteOrphan(ctx, s, id, name, o) })
+		o.deleted(len(some))
 		some = nil
 		if err := work.FirstError(errs...); err != nil {
 			return err
 		}
-		if !kv.Sleep(ctx, time.Since(began)) {
-			return ctx.Err()
-		}
-		return nil
+		kv.Sleep(ctx, time.Since(began))
+		return ctx.Err()
 	}
-	err := index.Each(ctx, m.db.store, place, func(id string) error {
+	err := index.Each(ctx, m.db.store, o.place, func(id string) error {
 		if some = append(some, id); len(some) < childrenAtOnce {
 			return nil
 		}
 		return flush()
 	})
-	if err == nil && len(some) > 0 {
-		err = flush()
-	}
-	return err
+	return cmp.Or(err, flush())
 }
 
-// deleteFrom deletes the record id if it belongs at place in an index.
-func (m *model[T]) deleteFrom(ctx context.Context, s kv.Store, id, index, place string) error {
+// deleteOrphan deletes the record id if it is one of o in an index.
+func (m *model[T]) deleteOrphan(ctx context.Context, s kv.Store, id, index string, o orphans) error {
 	leave, err := m.db.turns.Take(ctx, m.key(id))
 	if err != nil {
 		return err
 	}
 	defer leave()
-	_, err = m.change(ctx, s, edit[T]{id: id, removes: true, apply: func(old *T) (*T, error) {
-		if old != nil && !slices.Contains(m.index(index).Places(old), place) {
-			return nil, errUnchanged
-		}
-		return nil, nil
-	}})
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
+	_, err = m.change(ctx, s, edit[T]{
+		id: id, removes: true,
+		only: func(rec *plug.Seen[T]) bool {
+			return rec.Damaged() || rec.Rev < o.before && rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
+		},
+		apply: func(*T) (*T, error) { return nil, nil },
+	})
 	return err
-}
-
-// DeleteChildren deletes the children of the record that l is about, if l was of its
-// deletion.
-func (m *model[T]) DeleteChildren(ctx context.Context, l journal.Line) error {
-	if len(m.children) == 0 {
-		return nil
-	}
-	rec, err := m.readable(ctx, m.db.store, l.ID)
-	if err != nil {
-		return err
-	}
-	// A line may be of a change that did not commit. If nothing is there, the record may
-	// never have been, unless the line is part of the commit.
-	if rec.Envelope == nil && m.db.atomic == nil {
-		return nil
-	}
-	return m.deleteChildren(ctx, l.ID, time.Time{})
 }

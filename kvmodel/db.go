@@ -90,8 +90,8 @@ type dataClass interface {
 	// model and their own. It makes no trip.
 	unbuiltIndexes() []string
 
-	// deleteUnder deletes the records in a list, and calls deleted with how many.
-	deleteUnder(ctx context.Context, index, place string, deleted func(n int)) error
+	// deleteOrphans deletes records in a list.
+	deleteOrphans(ctx context.Context, index string, o orphans) error
 
 	// accept takes what the store has lost of what the model has for lost.
 	accept(ctx context.Context) error

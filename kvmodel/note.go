@@ -74,10 +74,10 @@ func (notes) Handles() bool { return false }
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 
 // DeleteChildren does nothing: a note has none.
-func (notes) DeleteChildren(context.Context, journal.Line) error { return nil }
+func (notes) DeleteChildren(context.Context, string) error { return nil }
 
-// deleteUnder does nothing: notes are in no list.
-func (notes) deleteUnder(context.Context, string, string, func(int)) error { return nil }
+// deleteOrphans does nothing: notes are in no list.
+func (notes) deleteOrphans(context.Context, string, orphans) error { return nil }
 
 func (notes) archive(context.Context, []string) error { return nil }
 func (notes) beginBuild(context.Context) error        { return nil }

@@ -47,6 +47,9 @@ type edit[T any] struct {
 	// made together; nil if it is made alone.
 	rest *rest[T]
 
+	// only, if not nil, reports whether the record as it was read is to be changed.
+	only func(rec *plug.Seen[T]) bool
+
 	// next returns another id for a new record whose id has turned out to be
 	// taken; nil if the id is given.
 	next func(ctx context.Context) (id string, err error)

@@ -47,16 +47,8 @@ func (c *change[T]) doTheRest(p *plan[T]) {
 	done, since := *c, c.db.now()
 	c.lines = nil
 	c.db.Surely(func(ctx context.Context) error {
-		if !done.called {
-			if err := done.Changed(ctx, done.db.now().Sub(since), done.id, p.created); err != nil {
-				return err
-			}
-			done.called = true
-		}
-		if p.value == nil {
-			if err := done.deleteChildren(ctx, done.id, since); err != nil {
-				return err
-			}
+		if err := done.follow(ctx, since, p.created); err != nil {
+			return err
 		}
 		done.complete()
 		return nil

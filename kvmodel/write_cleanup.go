@@ -36,7 +36,7 @@ func (c *change[T]) cleanUp() {
 		}
 		if c.unclear {
 			// The change may have been made after all.
-			if err := c.Changed(ctx, c.db.now().Sub(since), c.id, c.creates); err != nil {
+			if err := c.follow(ctx, since, c.creates); err != nil {
 				return err
 			}
 		}

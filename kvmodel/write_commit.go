@@ -146,21 +146,28 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since t
 	if wait != nil && !work.Waits(wait) {
 		return wait
 	}
-	// The handlers do not wait for what has to wait, and are called once.
-	if !c.called {
-		if err := c.Changed(ctx, c.db.now().Sub(since), c.id, p.created); err != nil {
-			return err
-		}
-		c.called = true
-	}
-	if p.value == nil {
-		wait = work.FirstError(c.deleteChildren(ctx, c.id, since), wait)
-	}
+	// The handlers do not wait for what has to wait.
+	wait = work.FirstError(c.follow(ctx, since, p.created), wait)
 	if wait == nil {
 		c.complete()
 		c.noteDeleted(c.id, p.env)
 	}
 	return wait
+}
+
+// follow does what comes last after the change, which was made at since: it calls the
+// handlers, once, and deletes children.
+func (c *change[T]) follow(ctx context.Context, since time.Time, created bool) error {
+	if !c.called {
+		if err := c.Changed(ctx, c.db.now().Sub(since), c.id, created); err != nil {
+			return err
+		}
+		c.called = true
+	}
+	if !c.removes {
+		return nil
+	}
+	return c.DeleteChildren(ctx, c.id)
 }
 
 // removeOld is A4.

@@ -44,6 +44,9 @@ func (c *change[T]) snapshot(v *T) (b snapshot, err error) {
 // plan returns what is to be done to bring rec to what the edit wants, or nil
 // if it is there already.
 func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
+	if c.only != nil && !c.only(rec) {
+		return nil, errUnchanged
+	}
 	was, err := c.snapshot(rec.Value)
 	if err != nil {
 		return nil, err
@@ -134,6 +137,7 @@ func (c *change[T]) nextEnvelope(rec *plug.Seen[T], v *T) (*envelope.Envelope, e
 	}
 	env.Tries = envelope.AddTry(rec.Envelope, env.Rev, c.nonce)
 	if v == nil {
+		c.markChildren(env, rec)
 		return env, nil
 	}
 	if rec.Envelope.Live() {

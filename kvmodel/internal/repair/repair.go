@@ -64,9 +64,8 @@ type Model interface {
 	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
 
-	// DeleteChildren deletes the children of the record that l is about, if l was of its
-	// deletion.
-	DeleteChildren(ctx context.Context, l journal.Line) error
+	// DeleteChildren deletes the children of the record id if it was deleted.
+	DeleteChildren(ctx context.Context, id string) error
 }
 
 // Repairer repairs the journals of other processes.
@@ -273,7 +272,7 @@ func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	for _, l := range j.Lines {
 		if m := r.Model(l.Model); m != nil {
-			errs = append(errs, m.DeleteChildren(ctx, l))
+			errs = append(errs, m.DeleteChildren(ctx, l.ID))
 		}
 	}
 	return work.FirstError(errs...)

@@ -1,0 +1,245 @@
+package index_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+var ctx = context.Background()
+
+// topic has posts, which are deleted with it.
+type topic struct{ ID string }
+
+type post struct{ ID, Topic string }
+
+type forum struct {
+	db      *kvmodel.DB
+	topics  *kvmodel.Records[topic, string]
+	posts   *kvmodel.Records[post, string]
+	ByTopic *index.Lists[post, string, string]
+}
+
+func openForum(s kv.Store) *forum {
+	f := openTopics(s)
+	f.posts = kvmodel.NewRecords(f.db, kvmodel.Schema[post, string]{
+		Name: "Post", Version: 1,
+		ID:    func(p *post) string { return p.ID },
+		SetID: func(p *post, id string) { p.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: asJSON[post]{},
+	})
+	f.ByTopic = index.NewLists(f.posts, kvmodel.IndexSpec[post, string]{
+		Name: "ByTopic", Def: "list Topic", Key: kvmodel.StringKey[string](),
+		Values: func(p *post) []string { return []string{p.Topic} },
+	})
+	return f
+}
+
+// openTopics opens a forum without its posts.
+func openTopics(s kv.Store) *forum {
+	db := openQuiet(s)
+	return &forum{db: db, topics: kvmodel.NewRecords(db, kvmodel.Schema[topic, string]{
+		Name: "Topic", Version: 1,
+		ID:       func(t *topic) string { return t.ID },
+		SetID:    func(t *topic, id string) { t.ID = id },
+		Key:      kvmodel.StringKey[string](),
+		Codec:    asJSON[topic]{},
+		Children: []string{"Post.ByTopic"},
+	})}
+}
+
+func (f *forum) fill(t testing.TB, topicID string, n int) {
+	t.Helper()
+	must(t, f.topics.Create(ctx, &topic{topicID}))
+	var posts []*post
+	for i := range n {
+		posts = append(posts, &post{fmt.Sprint(topicID, i), topicID})
+	}
+	must(t, f.posts.CreateMulti(ctx, posts))
+}
+
+// left returns how many posts there are.
+func (f *forum) left(t testing.TB) (n int) {
+	t.Helper()
+	for _, err := range f.posts.All(ctx) {
+		must(t, err)
+		n++
+	}
+	return n
+}
+
+func TestRecords_Delete_TakesTheChildrenAlongAfterTheReply(t *testing.T) {
+	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
+		t.Run(name, func(t *testing.T) {
+			f := openForum(s)
+			f.fill(t, "first", 1)
+			must(t, f.topics.Delete(ctx, "first")) // It begins the journal.
+			f.fill(t, "gone", 350)
+			f.fill(t, "kept", 7)
+			must(t, f.posts.Put(ctx, &post{"gone0", "kept"})) // It has moved.
+			before := time.Now()
+			ctx, meter := kvmodel.Metered(ctx)
+			must(t, f.topics.Delete(ctx, "gone"))
+			if trips := meter.Cost().Trips; trips > 2 {
+				t.Errorf("Delete took %d trips before its reply, want 2 at most", trips)
+			}
+			must(t, f.db.Flush(ctx))
+			if n := f.left(t); n != 8 {
+				t.Errorf("%d posts are left, want 8", n)
+			}
+			if n, err := f.ByTopic.Of("gone").Count(ctx); n != 0 || err != nil {
+				t.Errorf("the list of the topic that is gone has %d posts, %v", n, err)
+			}
+			if stats := f.db.Stats(); name == "atomic" && len(stats.Cascades) > 0 || stats.Failed > 0 {
+				t.Errorf("after %v: %+v", time.Since(before), stats)
+			}
+		})
+	}
+}
+
+func TestRecords_Delete_WhatBelongsToARecordThatIsMadeAgainStays(t *testing.T) {
+	f := openForum(still{memkv.New(memkv.Options{})})
+	f.fill(t, "again", 20)
+	must(t, f.topics.Delete(ctx, "again"))
+	must(t, f.topics.Create(ctx, &topic{"again"}))
+	must(t, f.posts.Create(ctx, &post{"new", "again"}))
+	must(t, f.db.Flush(ctx))
+	if _, err := f.posts.Get(ctx, "new"); err != nil {
+		t.Errorf("a post of the topic that was made again: %v", err)
+	}
+	if n := len(f.db.Stats().Cascades); n > 1 {
+		t.Errorf("%d cascades are under way", n)
+	}
+}
+
+func TestRecords_Delete_AProcessWithoutTheChildrenSaysSoAndLeavesThemToAnother(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	first := openForum(still{s})
+	first.fill(t, "gone", 20)
+	must(t, first.db.Close(ctx))
+
+	second := openTopics(still{s})
+	must(t, second.topics.Delete(ctx, "gone"))
+	err := second.db.Flush(ctx)
+	if err == nil || !strings.Contains(err.Error(), "Post.ByTopic") || !strings.Contains(err.Error(), "does not have the model Post") {
+		t.Errorf("Flush returned %v, want what says that Post is missing", err)
+	}
+}
+
+// A forumDiary says when posts were made, by the clock of the simulation.
+type forumDiary struct {
+	mu    sync.Mutex
+	began map[string]time.Time // the last Create of each post
+	acked map[string]bool      // posts that were created for sure
+	tried map[string]bool      // topics that someone wanted to delete
+}
+
+func (d *forumDiary) note(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+}
+
+// TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes has two processes make and
+// delete topics and posts, kills one, and repairs.
+func TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes(t *testing.T) {
+	topicIDs := []string{"a", "b"}
+	world := kvtest.Hostile(kvtest.NoPowers)
+	world.Crash, world.Pause = 0, 0
+	proof.Sweep(t, 150, world, func(sim *kvtest.Sim) {
+		d := &forumDiary{began: map[string]time.Time{}, acked: map[string]bool{}, tried: map[string]bool{}}
+		sim.CrashAt("p", 40+sim.Rand().IntN(200))
+		for i, name := range []string{"p", "q"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kv.Store) {
+				f := openForum(s)
+				for n := range 7 {
+					ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+					id, topicID := fmt.Sprint(name, n), topicIDs[rng.IntN(2)]
+					switch rng.IntN(7) {
+					case 0:
+						_ = f.topics.Create(ctx, &topic{topicID})
+					case 1:
+						d.note(func() { d.tried[topicID] = true })
+						_ = f.topics.Delete(ctx, topicID)
+					default:
+						d.note(func() { d.began[topicID+id] = time.Now() })
+						if f.posts.Create(ctx, &post{topicID + id, topicID}) == nil {
+							d.note(func() { d.acked[topicID+id] = true })
+						}
+					}
+					cancel()
+					time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
+				}
+				closing, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				_ = f.db.Close(closing)
+			})
+		}
+		sim.Wait()
+		sim.Spare(proof.Fixer)
+		sim.Do(proof.Fixer, func(s kv.Store) {
+			f := openForum(s)
+			for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
+				time.Sleep(wait)
+				for range 5 {
+					if f.db.Repair(context.Background()) == nil {
+						break
+					}
+				}
+			}
+			_ = f.db.Close(context.Background())
+		})
+		sim.Wait()
+		checkForum(sim.T(), openForum(still{sim.Store()}), d)
+	})
+}
+
+// checkForum asserts that no post is left that was begun before its topic was deleted, and
+// that none is gone whose topic never was.
+func checkForum(t testing.TB, f *forum, d *forumDiary) {
+	defer func() { must(t, f.db.Close(ctx)) }()
+	for id, began := range d.began {
+		topicID := id[:1]
+		deleted := f.deleted(t, topicID)
+		switch _, err := f.posts.Get(ctx, id); {
+		case err == nil && !deleted.Before(began):
+			t.Errorf("the post %s, begun at %v, is there, and its topic was deleted at %v", id, began, deleted)
+		case errors.Is(err, kvmodel.ErrNotFound) && d.acked[id] && !d.tried[topicID]:
+			t.Errorf("the post %s is gone, and no one wanted to delete its topic", id)
+		}
+	}
+}
+
+// deleted returns when a topic was deleted, as its tombstone says; the zero time if it was
+// not, or is there again.
+func (f *forum) deleted(t testing.TB, id string) time.Time {
+	t.Helper()
+	r, err := kv.One(ctx, f.db.Store(), kv.OpGet("r:Topic:"+id))
+	if errors.Is(err, kv.ErrNotFound) {
+		return time.Time{}
+	}
+	must(t, err)
+	env, err := envelope.Decode(r.Value)
+	must(t, err)
+	ms, n := binary.Uvarint(env.Mark("children"))
+	if env.Live() || n <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(ms))
+}
