@@ -31,6 +31,30 @@ func titlesOf(albums []*examples.Album) []string {
 	return all
 }
 
+// What belongs to a record goes with it: after the reply to Delete, and after a crash.
+func Example_deletedTogether() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	page := &examples.Page{Slug: "tea", Title: "Tea"}
+	check(m.Pages.Create(ctx, page))
+	for _, user := range []string{"ann", "bob"} {
+		check(m.Votes.Create(ctx, &examples.Vote{User: user, Page: page.ID}))
+	}
+	n, err := m.Votes.ByPage.Of(page.ID).Size(ctx)
+	check(err)
+	fmt.Println(n, "votes")
+
+	check(m.Pages.Delete(ctx, page.ID))
+	check(m.Flush(ctx)) // It waits for what is done after replies.
+	n, err = m.Votes.ByPage.Of(page.ID).Size(ctx)
+	check(err)
+	fmt.Println(n, "votes")
+	// Output:
+	// 2 votes
+	// 0 votes
+}
+
 // A list has all the records with a value, by pages of records.
 func Example_list() {
 	m, done := open()

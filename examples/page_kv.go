@@ -13,6 +13,7 @@ import (
 
 // Pages holds the Page records of a database and the indexes kept over them.
 // Indexes hold the Pages that are Live, unless their line says otherwise.
+// After the reply to Delete, its Votes in ByPage are deleted, too.
 // Trips: Get 1, Create 2, Update 2 or 3, Delete 2.
 type Pages struct {
 	*kvmodel.Records[Page, string]
@@ -31,6 +32,7 @@ func NewPages(db *kvmodel.DB) *Pages {
 		Revision: func(p *Page) *int64 { return &p.Version },
 		Created:  func(p *Page) *time.Time { return &p.Created },
 		Updated:  func(p *Page) *time.Time { return &p.Edited },
+		Children: []string{"Vote.ByPage"},
 	})
 	return &Pages{
 		Records: r,

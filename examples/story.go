@@ -2,11 +2,12 @@ package examples
 
 import "time"
 
-// Story is a story of a news site: the newest of all, and of each author.
+// Story is a story of a news site: the newest of all, of each author and with each tag.
 type Story struct {
 	ID     string `kv:"id"`
 	Author string `kv:"timeline,by=Author"` // in the order in which they were made
 	Title  string
+	Tags   []string `kv:"timeline,by=Tags"` // the newest with each tag
 	Text   string    `kv:"timeline,ring=500"` // what was written last comes first
 	Edited time.Time `kv:"updated"`
 }

@@ -17,6 +17,7 @@ type Stories struct {
 	*kvmodel.Records[Story, string]
 
 	NewestByAuthor *timeline.Rings[Story, string] // last change of Author first, per Author; newest 1024 of each
+	NewestByTags   *timeline.Rings[Story, string] // last change of Tags first, per value among Tags; newest 1024 of each
 	Newest         *timeline.Ring[Story]          // last change of Text first; newest 500
 }
 
@@ -41,6 +42,14 @@ func NewStories(db *kvmodel.DB) *Stories {
 			Key:   kvmodel.StringKey[string](),
 			Value: func(s *Story) string { return s.Author },
 		}),
+		NewestByTags: timeline.NewRings(r, timeline.Spec[Story]{
+			Name: "NewestByTags", Def: "timeline Tags by Tags string each",
+
+			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		}, kvmodel.By[Story, string]{
+			Key:    kvmodel.StringKey[string](),
+			Values: func(s *Story) []string { return s.Tags },
+		}),
 		Newest: timeline.NewRing(r, timeline.Spec[Story]{
 			Name: "Newest", Def: "timeline Text",
 			Value: func(s *Story) string { return timeline.Text(s.Text) },
@@ -55,6 +64,7 @@ var _ struct {
 	ID     string `kv:"id"`
 	Author string `kv:"timeline,by=Author"`
 	Title  string
+	Tags   []string  `kv:"timeline,by=Tags"`
 	Text   string    `kv:"timeline,ring=500"`
 	Edited time.Time `kv:"updated"`
 } = Story{}
@@ -68,10 +78,11 @@ func (s *Story) DecodeMsgpack(dec *msgpack.Decoder) error { return storyCodec.De
 var storyCodec = codec.Model[Story]{Write: writeStory, Read: readStory, Fields: storyFields}
 
 func writeStory(w *codec.Writer, v *Story) {
-	w.Struct(5)
+	w.Struct(6)
 	codec.WriteString(w.Name("ID"), &v.ID)
 	codec.WriteString(w.Name("Author"), &v.Author)
 	codec.WriteString(w.Name("Title"), &v.Title)
+	codec.WriteSlice(w.Name("Tags"), &v.Tags, codec.WriteString)
 	codec.WriteString(w.Name("Text"), &v.Text)
 	codec.WriteTime(w.Name("Edited"), &v.Edited)
 }
@@ -88,6 +99,8 @@ func readStoryField(r *codec.Reader, v *Story, name []byte) bool {
 		codec.ReadString(r, &v.Author)
 	case "Title":
 		codec.ReadString(r, &v.Title)
+	case "Tags":
+		codec.ReadSlice(r, &v.Tags, codec.ReadString)
 	case "Text":
 		codec.ReadString(r, &v.Text)
 	case "Edited":
@@ -100,7 +113,7 @@ func readStoryField(r *codec.Reader, v *Story, name []byte) bool {
 
 func storyFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
-	case "ID", "Author", "Title", "Text", "Edited":
+	case "ID", "Author", "Title", "Tags", "Text", "Edited":
 		return nil, true
 	}
 	return nil, false

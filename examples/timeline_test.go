@@ -76,6 +76,30 @@ func Example_ofEach() {
 	// [bob 4 cid 2 bob 1]
 }
 
+// The newest stories with a tag, and with one of several. A change of the tags moves a story
+// only where something has changed for it.
+func Example_ofTags() {
+	var minutes atomic.Int64
+	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) }))
+	defer done()
+	ctx := context.Background()
+	first := &examples.Story{Title: "green tea", Tags: []string{"tea", "china"}}
+	check(m.Stories.Create(ctx, first))
+	check(m.Stories.Create(ctx, &examples.Story{Title: "black tea", Tags: []string{"tea", "india"}}))
+	_, err := m.Stories.Update(ctx, first.ID, func(s *examples.Story) error { s.Tags = []string{"tea", "japan"}; return nil })
+	check(err)
+	for _, tags := range [][]string{{"tea"}, {"china"}, {"japan"}, {"india", "japan"}} {
+		page, err := m.Stories.NewestByTags.Of(tags...).Page(ctx, "", 10)
+		check(err)
+		fmt.Println(tags, titles(page.Items))
+	}
+	// Output:
+	// [tea] [black tea green tea]
+	// [china] []
+	// [japan] [green tea]
+	// [india japan] [green tea black tea]
+}
+
 // How many stories are new since a reader looked, and whether any is: an ETag.
 func Example_since() {
 	m, done := open()

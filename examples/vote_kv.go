@@ -5,15 +5,18 @@ package examples
 import (
 	"time"
 
+	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	msgpack "github.com/vmihailenco/msgpack/v5"
 )
 
-// Votes holds the Vote records of a database by User and Page.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2, Delete 2.
+// Votes holds the Vote records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Votes struct {
 	*kvmodel.Records[Vote, VoteID]
+
+	ByPage *index.Lists[Vote, VoteID, string] // the Votes with a Page; they go with a Page
 }
 
 // VoteID is the id of a Vote.
@@ -38,13 +41,17 @@ func NewVotes(db *kvmodel.DB) *Votes {
 	})
 	return &Votes{
 		Records: r,
+		ByPage: index.NewLists(r, kvmodel.IndexSpec[Vote, string]{
+			Name: "ByPage", Def: "list Page string", Fields: []string{"Page"}, Key: kvmodel.StringKey[string](),
+			Values: func(v *Vote) []string { return []string{v.Page} },
+		}),
 	}
 }
 
 // These lines stop compiling when Vote changes: run kvgen again.
 var _ struct {
 	User string    `kv:"id"`
-	Page string    `kv:"id"`
+	Page string    `kv:"id; list,with=Page"`
 	At   time.Time `kv:"created"`
 } = Vote{}
 

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,8 +36,8 @@ type forum struct {
 	ByTopic *index.Lists[post, string, string]
 }
 
-func openForum(s kv.Store) *forum {
-	f := openTopics(s)
+func openForum(s kv.Store, opts ...kvmodel.Option) *forum {
+	f := openTopics(s, opts...)
 	f.posts = kvmodel.NewRecords(f.db, kvmodel.Schema[post, string]{
 		Name: "Post", Version: 1,
 		ID:    func(p *post) string { return p.ID },
@@ -51,8 +53,8 @@ func openForum(s kv.Store) *forum {
 }
 
 // openTopics opens a forum without its posts.
-func openTopics(s kv.Store) *forum {
-	db := openQuiet(s)
+func openTopics(s kv.Store, opts ...kvmodel.Option) *forum {
+	db := openQuiet(s, opts...)
 	return &forum{db: db, topics: kvmodel.NewRecords(db, kvmodel.Schema[topic, string]{
 		Name: "Topic", Version: 1,
 		ID:       func(t *topic) string { return t.ID },
@@ -138,6 +140,82 @@ func TestRecords_Delete_AProcessWithoutTheChildrenSaysSoAndLeavesThemToAnother(t
 	err := second.db.Flush(ctx)
 	if err == nil || !strings.Contains(err.Error(), "Post.ByTopic") || !strings.Contains(err.Error(), "does not have the model Post") {
 		t.Errorf("Flush returned %v, want what says that Post is missing", err)
+	}
+}
+
+// meddled is a store that asks before it does a trip.
+type meddled struct {
+	still
+	ask func(ops []kv.Op) error
+}
+
+func (m meddled) Do(ctx context.Context, ops []kv.Op) error {
+	if err := m.ask(ops); err != nil {
+		for i := range ops {
+			ops[i].Result.Err = err
+		}
+		return kv.Unanswered(ops)
+	}
+	return m.still.Do(ctx, ops)
+}
+
+func has(ops []kv.Op, kind kv.Kind, begin string) bool {
+	return slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == kind && strings.HasPrefix(op.Key, begin) })
+}
+
+func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
+	now, held, release := time.Now(), make(chan struct{}), make(chan struct{})
+	s := meddled{still{memkv.New(memkv.Options{})}, func(ops []kv.Op) error {
+		if has(ops, kv.Add, "r:Post:late") {
+			close(held)
+			<-release
+		}
+		return nil
+	}}
+	f := openForum(s, kvmodel.Clock(func() time.Time { return now }))
+	f.fill(t, "gone", 3)
+	made := make(chan error, 1)
+	go func() { made <- f.posts.Create(ctx, &post{"late", "gone"}) }()
+	<-held
+	must(t, f.topics.Delete(ctx, "gone"))
+	must(t, f.db.Flush(ctx))
+	close(release)
+	must(t, <-made)
+	if n := f.left(t); n != 1 {
+		t.Errorf("%d posts are left, want the one that was made meanwhile", n)
+	}
+	if all := f.db.Stats().Cascades; len(all) != 1 || all[0] != (kvmodel.Cascade{Model: "Topic", ID: "gone", Deleted: 3}) {
+		t.Errorf("cascades: %+v, want one, of 3 posts so far", all)
+	}
+	now = now.Add(16 * time.Second)
+	must(t, f.db.Flush(ctx))
+	must(t, f.db.Flush(ctx))
+	if n, all := f.left(t), f.db.Stats().Cascades; n != 0 || len(all) != 0 {
+		t.Errorf("%d posts are left, and the cascades %+v", n, all)
+	}
+}
+
+func TestRecords_Delete_ARecordThatHasMovedAwayStays(t *testing.T) {
+	var away atomic.Bool
+	s := meddled{still{memkv.New(memkv.Options{})}, func(ops []kv.Op) error {
+		if away.Load() && has(ops, kv.Append, "l:Post:ByTopic:gone") {
+			return kv.ErrUnavailable
+		}
+		return nil
+	}}
+	f := openForum(s)
+	f.fill(t, "kept", 0)
+	f.fill(t, "gone", 3)
+	must(t, f.db.Flush(ctx))
+	away.Store(true) // What leaves the list cannot be taken out of it.
+	must(t, f.posts.Put(ctx, &post{"gone0", "kept"}))
+	must(t, f.topics.Delete(ctx, "gone"))
+	_ = f.db.Flush(ctx)
+	if _, err := f.posts.Get(ctx, "gone0"); err != nil {
+		t.Errorf("the post that has moved: %v", err)
+	}
+	if n := f.left(t); n != 1 {
+		t.Errorf("%d posts are left, want 1", n)
 	}
 }
 

@@ -152,3 +152,30 @@ func TestMistakes_WithLostNumbersAreNoticed(t *testing.T) {
 		),
 	})
 }
+
+// Each mistake leaves a child of a deleted record, or deletes one of another record.
+func TestSweep_NoticesEveryMistakeWithChildren(t *testing.T) {
+	const children, repair = "kvmodel/children.go", "kvmodel/internal/repair/repair.go"
+	proof.Mistakes(t, "./index", "TestRecords_Delete_|TestSweep_Children", []string{"RINGTREE_SEEDS=2000"}, []proof.Mistake{
+		proof.Wrong("the lists are read once only",
+			children, "case err == nil && m.db.atomic == nil && m.db.now().Sub(at) < childrenSettle:", "case false:",
+		),
+		proof.Wrong("a deletion that was not answered leaves the children",
+			"kvmodel/write_cleanup.go", "c.follow(ctx, since, c.creates)", "c.Changed(ctx, c.db.now().Sub(since), c.id, c.creates)",
+		),
+		proof.Wrong("a repair leaves the children",
+			repair, "			errs = append(errs, m.DeleteChildren(ctx, l.ID))\n", "			_ = m\n",
+		),
+		proof.Wrong("a fence counts as a deletion",
+			children, "if rec.Envelope.Live() || n <= 0 {", "if rec.Envelope.Live() || n < 0 {",
+			children, "before: uint64(at.UnixMilli()) + 1,", "before: 1 << 60,",
+		),
+		proof.Wrong("the children of a record that was made again go",
+			children, "if rec.Envelope.Live() || n <= 0 {", "if n < 0 {",
+			children, "before: uint64(at.UnixMilli()) + 1,", "before: 1 << 60,",
+		),
+		proof.Wrong("a record that has moved to another list goes",
+			children, " && slices.Contains(m.index(index).Places(rec.Value), o.place)", " && slices.Contains([]int{1}, 1)",
+		),
+	})
+}

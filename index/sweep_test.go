@@ -33,8 +33,8 @@ var (
 )
 
 // openQuiet opens a DB that logs nothing.
-func openQuiet(s kv.Store) *kvmodel.DB {
-	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+func openQuiet(s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
+	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))...)
 	if err != nil {
 		panic(err)
 	}

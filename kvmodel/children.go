@@ -142,9 +142,15 @@ func (m *model[T]) deleteOrphans(ctx context.Context, name string, o orphans) er
 		if err := o.goOn(ctx); err != nil {
 			return err
 		}
-		began := time.Now()
-		errs := kv.Each(ctx, m.db.store, some, func(s kv.Store, _ int, id string) error { return m.deleteOrphan(ctx, s, id, name, o) })
-		o.deleted(len(some))
+		began, n := time.Now(), 0
+		errs := kv.Each(ctx, m.db.store, some, func(s kv.Store, _ int, id string) error {
+			done, err := m.deleteOrphan(ctx, s, id, name, o)
+			if done {
+				n++
+			}
+			return err
+		})
+		o.deleted(n)
 		some = nil
 		if err := work.FirstError(errs...); err != nil {
 			return err
@@ -161,19 +167,21 @@ func (m *model[T]) deleteOrphans(ctx context.Context, name string, o orphans) er
 	return cmp.Or(err, flush())
 }
 
-// deleteOrphan deletes the record id if it is one of o in an index.
-func (m *model[T]) deleteOrphan(ctx context.Context, s kv.Store, id, index string, o orphans) error {
+// deleteOrphan deletes the record id if it is one of o in an index, and reports whether it
+// was.
+func (m *model[T]) deleteOrphan(ctx context.Context, s kv.Store, id, index string, o orphans) (is bool, err error) {
 	leave, err := m.db.turns.Take(ctx, m.key(id))
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer leave()
 	_, err = m.change(ctx, s, edit[T]{
 		id: id, removes: true,
 		only: func(rec *plug.Seen[T]) bool {
-			return rec.Damaged() || rec.Rev < o.before && rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
+			is = rec.Damaged() || rec.Rev < o.before && rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
+			return is
 		},
 		apply: func(*T) (*T, error) { return nil, nil },
 	})
-	return err
+	return is && err == nil, err
 }

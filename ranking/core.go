@@ -24,12 +24,15 @@ type core[T any] struct {
 
 	name, def string
 	code      keytree.Code
-	where     func(*T) []place // where a record belongs
-	many      bool             // there is a board for each value
-	shared    bool
-	scored    bool // the score is the record's own
-	per       Period
-	keep      int
+	many      bool // there is a board for each value
+
+	// where returns the values on whose boards a record belongs, and its place there but for
+	// these.
+	where  func(*T) (by []string, p place)
+	shared bool
+	scored bool // the score is the record's own
+	per    Period
+	keep   int
 
 	// own reports whether members have records of their own, because the model's
 	// records do not hold the score.
@@ -46,25 +49,22 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core[T] {
 		shared: spec.Shared, per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
 		own: spec.Counter != nil, scored: spec.Score != nil,
 	}
-	c.where = func(rec *T) (places []place) {
+	c.where = func(rec *T) (_ []string, p place) {
 		if spec.If != nil && !spec.If(rec) {
-			return nil
+			return nil, p
 		}
-		var p place
-		if spec.Score != nil {
-			score := spec.Score(rec)
-			if spec.Of.none != nil && spec.Of.none(score) {
-				return nil
-			}
-			var err error
-			if p.score, err = spec.Of.to(score); err != nil {
-				p.wrong = err.Error()
-			}
+		if spec.Score == nil {
+			return by(rec), p
 		}
-		for _, p.by = range by(rec) {
-			places = append(places, p)
+		score := spec.Score(rec)
+		if spec.Of.none != nil && spec.Of.none(score) {
+			return nil, p
 		}
-		return places
+		var err error
+		if p.score, err = spec.Of.to(score); err != nil {
+			p.wrong = err.Error()
+		}
+		return by(rec), p
 	}
 	return c
 }
@@ -81,7 +81,14 @@ func (c *core[T]) Def() string {
 }
 
 // Places returns the places where rec belongs: one on each of its boards.
-func (c *core[T]) Places(rec *T) []string { return kv.Texts(c.where(rec), place.String) }
+func (c *core[T]) Places(rec *T) []string {
+	places, p := c.where(rec)
+	for i := range places {
+		p.by = places[i]
+		places[i] = p.String()
+	}
+	return places
+}
 
 // tree is a tree with the records of its members.
 type tree struct {

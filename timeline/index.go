@@ -181,7 +181,16 @@ func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	case m.Early != nil:
 		m.Mark = m.Early
 		return nil
+	case !c.several:
+		n, err := c.number(ctx, s, ownerOf(places[0]), m.ID)
+		m.Mark = n.encode()
+		return err
 	}
+	return c.prepareAll(ctx, s, m, places)
+}
+
+// prepareAll is Prepare for a record that may have several owners.
+func (c *core[T]) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	marks := make([]mark, len(places))
 	errs := kv.Each(ctx, s, places, func(s kv.Store, i int, place string) (err error) {
 		marks[i], err = c.number(ctx, s, ownerOf(place), m.ID)
@@ -220,15 +229,27 @@ func (c *core[T]) noteBuilt(ctx context.Context) {
 }
 
 // entered returns the places where m needs a new entry.
-func entered(m *plug.Move) []string { return plug.Without(m.Gained, m.Had) }
+func entered(m *plug.Move) []string {
+	if len(m.Had) == 0 {
+		return m.Gained
+	}
+	return plug.Without(m.Gained, m.Had)
+}
 
 // Beside adds the entries. A reader that finds one before the record has its stamp does
 // not show it.
 func (c *core[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return kv.Join(kv.Each(ctx, s, entered(m), func(s kv.Store, _ int, place string) error {
-		owner := ownerOf(place)
-		return c.enter(ctx, s, m.ID, owner, c.markOf(m.Mark, owner))
-	})...)
+	places := entered(m)
+	if len(places) == 1 { // as it is for most records
+		return c.enterAt(ctx, s, m, places[0])
+	}
+	return kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error { return c.enterAt(ctx, s, m, place) })...)
+}
+
+// enterAt adds the entry of m at place.
+func (c *core[T]) enterAt(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
+	owner := ownerOf(place)
+	return c.enter(ctx, s, m.ID, owner, c.markOf(m.Mark, owner))
 }
 
 func (c *core[T]) enter(ctx context.Context, s kv.Store, id, owner string, m mark) error {

@@ -156,7 +156,7 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 			filling, "m.stamp < r.oldest(r.writes) || m.stamp == 0", "m.stamp == 0",
 		),
 		proof.Wrong("another number is taken for the entry than for the record",
-			index, "		return c.enter(ctx, s, m.ID, owner, c.markOf(m.Mark, owner))\n", "		stamped := c.markOf(m.Mark, owner)\n		stamped.stamp++\n		return c.enter(ctx, s, m.ID, owner, stamped)\n",
+			index, "	return c.enter(ctx, s, m.ID, owner, c.markOf(m.Mark, owner))\n", "	stamped := c.markOf(m.Mark, owner)\n	stamped.stamp++\n	return c.enter(ctx, s, m.ID, owner, stamped)\n",
 		),
 	})
 }
