@@ -90,9 +90,10 @@ func (m *model[T]) DeleteChildren(ctx context.Context, id string) error {
 
 // deleteAll deletes the children of the record id, which was deleted at a time.
 func (m *model[T]) deleteAll(ctx context.Context, id string, at time.Time) error {
-	o := orphans{place: id, before: uint64(at.UnixMilli()) + 1,
-		deleted: func(n int) { m.db.cascades.count(m.name, id, n) },
+	o := orphans{
+		place:   id,
 		goOn:    func(ctx context.Context) error { _, err := m.deleted(ctx, id); return err },
+		deleted: func(n int) { m.db.cascades.count(m.name, id, n) },
 	}
 	var errs []error
 	for _, list := range m.children {
@@ -122,9 +123,8 @@ func (m *model[T]) deleteIn(ctx context.Context, list string, o orphans) error {
 // orphans are the records in a list that are to be deleted.
 type orphans struct {
 	place   string
-	before  uint64                      // those with this rev or a higher one were made later
-	goOn    func(context.Context) error // says, before some are deleted, why they are not to be
-	deleted func(n int)                 // is told of each some
+	goOn    func(context.Context) error // says, once some are found, why they are not to be deleted
+	deleted func(n int)                 // is told how many were
 }
 
 // deleteOrphans deletes the records of o in an index. In between, others have the store for
@@ -178,7 +178,7 @@ func (m *model[T]) deleteOrphan(ctx context.Context, s kv.Store, id, index strin
 	_, err = m.change(ctx, s, edit[T]{
 		id: id, removes: true,
 		only: func(rec *plug.Seen[T]) bool {
-			is = rec.Damaged() || rec.Rev < o.before && rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
+			is = rec.Damaged() || rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
 			return is
 		},
 		apply: func(*T) (*T, error) { return nil, nil },
