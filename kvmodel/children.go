@@ -1,13 +1,13 @@
 package kvmodel
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -127,61 +127,49 @@ type orphans struct {
 	deleted func(n int)                 // is told how many were
 }
 
-// deleteOrphans deletes the records of o in an index. In between, others have the store for
-// as long.
+// deleteOrphans deletes the records of o in an index.
 func (m *model[T]) deleteOrphans(ctx context.Context, name string, o orphans) error {
 	index, ok := m.index(name).(plug.Listing)
 	if !ok {
 		return fmt.Errorf("%s has no list %s", m.name, name)
 	}
 	var some []string
-	flush := func() error {
-		if len(some) == 0 {
-			return nil
+	err := index.Each(ctx, m.db.store, o.place, func(id string) (err error) {
+		if some = append(some, id); len(some) == childrenAtOnce {
+			err, some = m.deleteSome(ctx, name, some, o), nil
 		}
-		if err := o.goOn(ctx); err != nil {
-			return err
-		}
-		began, n := time.Now(), 0
-		errs := kv.Each(ctx, m.db.store, some, func(s kv.Store, _ int, id string) error {
-			done, err := m.deleteOrphan(ctx, s, id, name, o)
-			if done {
-				n++
-			}
-			return err
-		})
-		o.deleted(n)
-		some = nil
-		if err := work.FirstError(errs...); err != nil {
-			return err
-		}
-		kv.Sleep(ctx, time.Since(began))
-		return ctx.Err()
-	}
-	err := index.Each(ctx, m.db.store, o.place, func(id string) error {
-		if some = append(some, id); len(some) < childrenAtOnce {
-			return nil
-		}
-		return flush()
+		return err
 	})
-	return cmp.Or(err, flush())
+	if err == nil && len(some) > 0 {
+		err = m.deleteSome(ctx, name, some, o)
+	}
+	return err
 }
 
-// deleteOrphan deletes the record id if it is one of o in an index, and reports whether it
-// was.
-func (m *model[T]) deleteOrphan(ctx context.Context, s kv.Store, id, index string, o orphans) (is bool, err error) {
-	leave, err := m.db.turns.Take(ctx, m.key(id))
-	if err != nil {
-		return false, err
+// deleteSome deletes those records of ids that are of o in an index. Then others have the
+// store for as long.
+func (m *model[T]) deleteSome(ctx context.Context, index string, ids []string, o orphans) error {
+	if err := o.goOn(ctx); err != nil {
+		return err
 	}
-	defer leave()
-	_, err = m.change(ctx, s, edit[T]{
-		id: id, removes: true,
-		only: func(rec *plug.Seen[T]) bool {
+	var n atomic.Int64
+	began := time.Now()
+	id := func(i int) string { return ids[i] }
+	errs := m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest[T]) error {
+		is := false
+		err := m.remove(ctx, s, ids[i], func(rec *plug.Seen[T]) bool {
 			is = rec.Damaged() || rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
 			return is
-		},
-		apply: func(*T) (*T, error) { return nil, nil },
+		})
+		if is && err == nil {
+			n.Add(1)
+		}
+		return err
 	})
-	return is && err == nil, err
+	o.deleted(int(n.Load()))
+	if err := work.FirstError(errs...); err != nil {
+		return err
+	}
+	kv.Sleep(ctx, time.Since(began))
+	return ctx.Err()
 }

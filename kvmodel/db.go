@@ -54,7 +54,8 @@ type DB struct {
 	repairer *repair.Repairer
 	watch    *watch
 	recent   *recent.Reads
-	turns    *turns.Turns // by the key of a record
+	turns    *turns.Turns // of changes, by the key of a record
+	handling *turns.Turns // of handlers, likewise
 	cascades cascades     // under way
 
 	mu      sync.Mutex // never held during a trip
@@ -154,6 +155,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		watch:    newWatch(powers.Alone && powers.ReadOnly == nil),
 		recent:   new(recent.Reads),
 		turns:    turns.New(),
+		handling: turns.New(),
 		models:   make(map[string]dataClass),
 		gone:     make(map[string]bool),
 		tallies:  make(map[[2]string]*Tally),

@@ -135,11 +135,24 @@ func (e *recordError) Error() string { return e.what + ": " + e.err.Error() }
 
 func (e *recordError) Unwrap() error { return e.err }
 
-// Changed calls the handlers for a change of id, also if one of them fails. If the
-// change is a day old, errors are logged and no more.
+// handlerWait is how long a call of the handlers waits for one of the same record.
+const handlerWait = 5 * time.Second
+
+// Changed calls the handlers for a change of id, also if one of them fails, but not while
+// they are called for another change of it. If the change is a day old, errors are logged
+// and no more.
 func (m *model[T]) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
-	err := m.handlers.Call(ctx, id, created)
-	if err == nil {
+	if !m.handlers.Any() {
+		return nil
+	}
+	wait, cancel := context.WithTimeout(ctx, handlerWait)
+	defer cancel()
+	leave, err := m.db.handling.Take(wait, m.key(id))
+	if err != nil {
+		return m.failure(id, fmt.Errorf("OnChange: %w: it is being called for an earlier change", ErrNotYet))
+	}
+	defer leave()
+	if err = m.handlers.Call(ctx, id, created); err == nil {
 		return nil
 	}
 	err = m.failure(id, fmt.Errorf("OnChange: %w", err))

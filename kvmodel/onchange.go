@@ -13,6 +13,8 @@ type Change[T any, K comparable] struct {
 // replied to: at least once, even after a crash, but perhaps more than once and
 // with a record that has changed again. So f should look before it acts.
 //
+// It is not called for two changes of one record at a time by one process.
+//
 // If f returns an error or panics, it is tried three times, and then again every 15
 // seconds for a day; after a crash, by the process that repairs. The same holds if
 // f takes longer than ten seconds. While very many calls hang, no more are made.

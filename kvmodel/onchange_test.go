@@ -168,6 +168,30 @@ func TestOnChange_OneThatFailsForADayIsGivenUpAndTheJournalGoesOn(t *testing.T) 
 	})
 }
 
+func TestOnChange_IsNotCalledForTwoChangesOfARecordAtATime(t *testing.T) {
+	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
+		var calls, last atomic.Int64
+		r.OnChange(func(_ context.Context, c kvmodel.Change[note, string]) error {
+			if n := calls.Add(1); n > 1 {
+				t.Errorf("%d calls at a time", n)
+			}
+			time.Sleep(time.Millisecond)
+			last.Store(int64(len(c.Record.Text)))
+			calls.Add(-1)
+			return nil
+		})
+		must(t, r.Create(ctx, &note{ID: "a", Text: "."}))
+		for range 9 {
+			_, err := r.Update(ctx, "a", func(v *note) error { v.Text += "."; return nil })
+			must(t, err)
+		}
+		must(t, r.DB().Flush(ctx))
+		if last.Load() != 10 {
+			t.Errorf("the last call saw change %d, want 10", last.Load())
+		}
+	})
+}
+
 func TestOnChange_OneThatHangsHoldsUpNobodyForLong(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := start(t, plain(mem)).ends(t)

@@ -37,7 +37,7 @@ func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
 	if err := r.m.db.journal.Shed(ctx); err != nil {
 		return r.m.failure(text, err)
 	}
-	return r.inTurn(ctx, text, func(id string) error {
+	return r.m.inTurn(ctx, text, func(id string) error {
 		p := &purge[T]{model: r.m, ctx: ctx, s: r.m.db.store, id: id}
 		return r.m.failure(id, p.run())
 	})

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -58,83 +57,6 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 	return false, nil
 }
 
-// CreateMulti stores vs as new records, 500 at a time in the trips of one Create, and a
-// few times 500 side by side. Each is made or fails on its own: the error joins an
-// *ItemError for every one that failed.
-func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
-	var errs []error
-	for i, err := range r.createMulti(ctx, vs) {
-		if err != nil {
-			errs = append(errs, &ItemError{i, err})
-		}
-	}
-	return kv.Join(errs...)
-}
-
-func (r *Records[T, K]) createMulti(ctx context.Context, vs []*T) []error {
-	switch {
-	case r.m.numbers != nil:
-		return r.createInOrder(ctx, vs)
-	case r.m.db.atomic != nil:
-		return r.createEach(ctx, vs)
-	}
-	return r.createTogether(ctx, vs)
-}
-
-const (
-	createdAtOnce = 500 // records that CreateMulti makes in the trips of one
-	batchesAtOnce = 2   // so that one is prepared while the store works at the other
-	commitsAtOnce = 64  // on a store with transactions, which commits them together
-)
-
-// createTogether makes the records in batches that share trips.
-func (r *Records[T, K]) createTogether(ctx context.Context, vs []*T) []error {
-	errs := make([]error, len(vs))
-	batches := (len(vs) + createdAtOnce - 1) / createdAtOnce
-	sideBySide(batchesAtOnce, batches, func(i int) {
-		begin, end := i*createdAtOnce, min((i+1)*createdAtOnce, len(vs))
-		copy(errs[begin:end], r.createBatch(ctx, vs[begin:end]))
-	})
-	return errs
-}
-
-func (r *Records[T, K]) createBatch(ctx context.Context, vs []*T) []error {
-	rest := new(rest[T])
-	errs := kv.Each(ctx, r.m.db.store, vs, func(s kv.Store, _ int, v *T) error { return r.create(ctx, s, v, rest) })
-	r.m.finish(rest)
-	return errs
-}
-
-// sideBySide calls work for 0 to n-1, at most so many at a time.
-func sideBySide(most, n int, work func(i int)) {
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(most, n) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				work(i)
-			}
-		})
-	}
-	wait.Wait()
-}
-
-// createInOrder makes the records one after another.
-func (r *Records[T, K]) createInOrder(ctx context.Context, vs []*T) []error {
-	errs := make([]error, len(vs))
-	for i, v := range vs {
-		errs[i] = r.Create(ctx, v)
-	}
-	return errs
-}
-
-// createEach makes each record in a transaction of its own.
-func (r *Records[T, K]) createEach(ctx context.Context, vs []*T) []error {
-	errs := make([]error, len(vs))
-	sideBySide(commitsAtOnce, len(vs), func(i int) { errs[i] = r.Create(ctx, vs[i]) })
-	return errs
-}
-
 // Put stores v, making the record or replacing it. If the model has a version
 // field, v's must be that of the record, or 0 if there is none; otherwise the error
 // is an ErrConflict. A damaged record is an ErrCorrupt and stays as it is until it is
@@ -145,22 +67,24 @@ func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 	}
 	ctx, cancel := r.m.db.Patient(ctx)
 	defer cancel()
-	return r.inTurn(ctx, r.text(v), func(id string) error {
-		given := *v
-		expected := value(at(r.schema.Revision, v))
-		_, err := r.m.change(ctx, r.m.db.store, edit[T]{id: id, apply: func(old *T) (*T, error) {
-			if r.schema.Revision != nil && expected != r.revision(old) {
-				return nil, fmt.Errorf("%w: it is at version %d, not %d", kv.ErrConflict, r.revision(old), expected)
-			}
-			return v, nil
-		}})
-		if err != nil {
-			// With the new version in v, a second Put would overwrite the
-			// change that this one lost to.
-			*v = given
+	return r.m.inTurn(ctx, r.text(v), func(id string) error { return r.put(ctx, r.m.db.store, id, v, nil) })
+}
+
+func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, rest *rest[T]) error {
+	given := *v
+	expected := value(at(r.schema.Revision, v))
+	_, err := r.m.change(ctx, s, edit[T]{id: id, rest: rest, apply: func(old *T) (*T, error) {
+		if r.schema.Revision != nil && expected != r.revision(old) {
+			return nil, fmt.Errorf("%w: it is at version %d, not %d", kv.ErrConflict, r.revision(old), expected)
 		}
-		return err
-	})
+		return v, nil
+	}})
+	if err != nil {
+		// With the new version in v, a second Put would overwrite the
+		// change that this one lost to.
+		*v = given
+	}
+	return err
 }
 
 func (r *Records[T, K]) revision(v *T) int64 {
@@ -197,17 +121,23 @@ func (r *Records[T, K]) edit(ctx context.Context, id K, f func(*T) error, absent
 	}
 	ctx, cancel := r.m.db.Patient(ctx)
 	defer cancel()
-	err = r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
-		v, err = r.m.change(ctx, r.m.db.store, edit[T]{id: text, apply: func(old *T) (*T, error) {
-			if old == nil {
-				if old, err = absent(); err != nil {
-					return nil, err
-				}
-			}
-			return old, r.call(f, old, id)
-		}})
+	err = r.m.inTurn(ctx, r.schema.Key.Text(id), func(string) error {
+		v, err = r.editAt(ctx, r.m.db.store, id, f, absent, nil)
 		return err
 	})
+	return v, err
+}
+
+// editAt is edit on s, in the record's turn.
+func (r *Records[T, K]) editAt(ctx context.Context, s kv.Store, id K, f func(*T) error, absent func() (*T, error), rest *rest[T]) (*T, error) {
+	v, err := r.m.change(ctx, s, edit[T]{id: r.schema.Key.Text(id), rest: rest, apply: func(old *T) (_ *T, err error) {
+		if old == nil {
+			if old, err = absent(); err != nil {
+				return nil, err
+			}
+		}
+		return old, r.call(f, old, id)
+	}})
 	var own *ownError
 	if errors.As(err, &own) {
 		err = own.error
@@ -236,26 +166,28 @@ type ownError struct{ error }
 // Delete removes the record with id and its index entries, or returns ErrNotFound.
 // The id can then be used again. Of a damaged record, whose values are not known, it
 // leaves the entries to the readers that meet them and the claims to Rebuild.
+//
+// What belongs to the record, by list,with= in its model, is deleted after the reply.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
 	if r.schema.Key.Empty(id) {
 		return r.m.failure(r.schema.Key.Text(id), kv.ErrNotFound)
 	}
 	ctx, cancel := r.m.db.Patient(ctx)
 	defer cancel()
-	return r.inTurn(ctx, r.schema.Key.Text(id), func(text string) error {
-		_, err := r.m.change(ctx, r.m.db.store, edit[T]{
-			id: text, removes: true,
-			apply: func(*T) (*T, error) { return nil, nil },
-		})
-		return err
-	})
+	return r.m.inTurn(ctx, r.schema.Key.Text(id), func(id string) error { return r.m.remove(ctx, r.m.db.store, id, nil) })
+}
+
+// remove deletes the record id, if only, unless it is nil, says so.
+func (m *model[T]) remove(ctx context.Context, s kv.Store, id string, only func(*plug.Seen[T]) bool) error {
+	_, err := m.change(ctx, s, edit[T]{id: id, removes: true, only: only, apply: func(*T) (*T, error) { return nil, nil }})
+	return err
 }
 
 // inTurn runs f while no other change of the same record runs in this process.
-func (r *Records[T, K]) inTurn(ctx context.Context, id string, f func(id string) error) error {
-	leave, err := r.m.db.turns.Take(ctx, r.m.key(id))
+func (m *model[T]) inTurn(ctx context.Context, id string, f func(id string) error) error {
+	leave, err := m.db.turns.Take(ctx, m.key(id))
 	if err != nil {
-		return r.m.failure(id, err)
+		return m.failure(id, err)
 	}
 	defer leave()
 	return f(id)

@@ -36,7 +36,7 @@ func (c *change[T]) commit(p *plan[T]) error {
 	// is the same.
 	if len(c.lines) > 0 || c.needsLine(p) {
 		since, settled := c.db.now(), work.FirstError(errs...) == nil
-		if c.rest != nil && settled && !c.handlers.Any() {
+		if c.rest != nil && settled && !c.removes && !c.handlers.Any() {
 			c.rest.add(c, p)
 			return nil
 		}

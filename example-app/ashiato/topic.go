@@ -111,11 +111,7 @@ func (s *Site) addTopics(ctx context.Context, names []string) error {
 // unlessThere returns an error of CreateMulti, or nil if all it says is that the
 // records exist, because others made them first.
 func unlessThere(err error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
-	}
-	for _, err := range joined.Unwrap() {
+	for _, err := range kvmodel.Items(err) {
 		if !errors.Is(err, kvmodel.ErrExists) {
 			return err
 		}

@@ -251,11 +251,7 @@ func (f *filling) makeFollows(ctx context.Context) error {
 // made takes the error of a CreateMulti and returns how many of the records, or of
 // their unique values, existed already. Any other failure is an error.
 func made(err error) (there int, _ error) {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return 0, err
-	}
-	for _, err := range joined.Unwrap() {
+	for _, err := range kvmodel.Items(err) {
 		if !errors.Is(err, kvmodel.ErrExists) {
 			return there, err
 		}

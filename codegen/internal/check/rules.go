@@ -36,7 +36,8 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 // which an index of that name would hide.
 var recordMethods = []string{
 	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss", "Purge",
-	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "Update", "Upsert", "Delete", "OnChange", "Plug",
+	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "PutMulti",
+	"Update", "UpdateMulti", "Upsert", "Delete", "DeleteMulti", "OnChange", "Plug",
 }
 
 // hookShapes are the methods that the library looks for on a model.

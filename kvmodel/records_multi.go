@@ -1,0 +1,186 @@
+package kvmodel
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Calls for many records take the trips of one for each 500. Every record is changed or
+// fails on its own: the error joins an *ItemError for each that failed, which Items goes
+// through.
+
+const (
+	changedAtOnce = 500 // records that are changed in the trips of one
+	batchesAtOnce = 2   // so that one is prepared while the store works at the other
+	commitsAtOnce = 64  // on a store with transactions, which commits them together
+)
+
+// CreateMulti is Create for many records, in no particular order.
+func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
+	if r.m.numbers != nil {
+		errs := make([]error, len(vs))
+		for i, v := range vs {
+			errs[i] = r.Create(ctx, v)
+		}
+		return itemErrors(errs)
+	}
+	return itemErrors(r.m.several(ctx, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *rest[T]) error {
+		return r.create(ctx, s, vs[i], rest)
+	}))
+}
+
+// PutMulti is Put for many records, in no particular order.
+func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
+	errs := make([]error, len(vs))
+	for i, v := range vs {
+		_, errs[i] = r.giveID(v)
+	}
+	id := func(i int) string { return r.text(vs[i]) }
+	return itemErrors(r.m.several(ctx, len(vs), id, func(ctx context.Context, s kv.Store, i int, rest *rest[T]) error {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		return r.put(ctx, s, r.text(vs[i]), vs[i], rest)
+	}))
+}
+
+// UpdateMulti is Update of many records with one f, in no particular order, and returns what
+// they have become, nil where that failed. Several calls of f may run at once.
+func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) error) ([]*T, error) {
+	vs := make([]*T, len(ids))
+	absent := func() (*T, error) { return nil, kv.ErrNotFound }
+	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
+	errs := r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *rest[T]) (err error) {
+		if r.schema.Key.Empty(ids[i]) {
+			return fmt.Errorf("%s: %w: the id or a part of it is empty", r.m.name, ErrInvalid)
+		}
+		vs[i], err = r.editAt(ctx, s, ids[i], f, absent, rest)
+		return err
+	})
+	return vs, itemErrors(errs)
+}
+
+// DeleteMulti is Delete of many records, in no particular order.
+func (r *Records[T, K]) DeleteMulti(ctx context.Context, ids []K) error {
+	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
+	return itemErrors(r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest[T]) error {
+		if r.schema.Key.Empty(ids[i]) {
+			return r.m.failure(id(i), kv.ErrNotFound)
+		}
+		return r.m.remove(ctx, s, id(i), nil)
+	}))
+}
+
+// Items returns the index and the error of each item that failed in a call for many.
+func Items(err error) iter.Seq2[int, error] {
+	return func(yield func(int, error) bool) { eachItem(err, yield) }
+}
+
+// eachItem yields the ItemErrors that err wraps, and reports whether to go on.
+func eachItem(err error, yield func(int, error) bool) bool {
+	switch e := err.(type) {
+	case *ItemError:
+		return yield(e.Index, e.Err)
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !eachItem(err, yield) })
+	case interface{ Unwrap() error }:
+		return eachItem(e.Unwrap(), yield)
+	}
+	return true
+}
+
+// itemErrors joins errs, of which each is that of one item.
+func itemErrors(errs []error) error {
+	var all []error
+	for i, err := range errs {
+		if err != nil {
+			all = append(all, &ItemError{i, err})
+		}
+	}
+	return kv.Join(all...)
+}
+
+// several changes n records by work, each in its turn, if id returns the texts of their
+// ids. An id may come more than once.
+func (m *model[T]) several(ctx context.Context, n int, id func(i int) string, work func(ctx context.Context, s kv.Store, i int, rest *rest[T]) error) []error {
+	errs := make([]error, n)
+	if m.db.atomic != nil {
+		sideBySide(commitsAtOnce, n, func(i int) {
+			errs[i] = m.inTurns(ctx, []int{i}, id, func() []error { return []error{work(ctx, m.db.store, i, nil)} })[0]
+		})
+		return errs
+	}
+	batches := batchesOf(n, id)
+	sideBySide(batchesAtOnce, len(batches), func(b int) {
+		batch, rest := batches[b], new(rest[T])
+		for k, err := range m.inTurns(ctx, batch, id, func() []error {
+			return kv.Each(ctx, m.db.store, batch, func(s kv.Store, _, i int) error { return work(ctx, s, i, rest) })
+		}) {
+			errs[batch[k]] = err
+		}
+		m.finish(rest)
+	})
+	return errs
+}
+
+// batchesOf returns 0 to n-1 in batches, in which no id comes twice.
+func batchesOf(n int, id func(i int) string) (batches [][]int) {
+	var again []int
+	for next := 0; next < n || len(again) > 0; {
+		batch, taken := make([]int, 0, min(n, changedAtOnce)), make(map[string]bool)
+		some := again
+		for again = nil; next < n && len(some) < changedAtOnce; next++ {
+			some = append(some, next)
+		}
+		for _, i := range some {
+			if id != nil && taken[id(i)] {
+				again = append(again, i)
+				continue
+			}
+			if batch = append(batch, i); id != nil {
+				taken[id(i)] = true
+			}
+		}
+		batches = append(batches, batch)
+	}
+	return batches
+}
+
+// inTurns runs f, which returns an error for each of batch, while no other change of these
+// records runs in this process. All who take several turns take them in the same order, so
+// none of two waits for the other.
+func (m *model[T]) inTurns(ctx context.Context, batch []int, id func(i int) string, f func() []error) []error {
+	if id == nil {
+		return f()
+	}
+	ids := kv.Texts(batch, id)
+	slices.Sort(ids)
+	for _, id := range ids {
+		leave, err := m.db.turns.Take(ctx, m.key(id))
+		if err != nil {
+			return slices.Repeat([]error{m.failure(id, err)}, len(batch))
+		}
+		defer leave()
+	}
+	return f()
+}
+
+// sideBySide calls work for 0 to n-1, at most so many at a time.
+func sideBySide(most, n int, work func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(most, n) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	wait.Wait()
+}

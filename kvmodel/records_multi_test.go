@@ -1,0 +1,157 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// numberedNotes returns n notes with the ids n0000, n0001 and so on.
+func numberedNotes(n int) (vs []*note, ids []string) {
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("n%04d", i))
+		vs = append(vs, &note{ID: ids[i], Text: "x"})
+	}
+	return vs, ids
+}
+
+// wantFailed asserts which items failed in a call for many, and how.
+func wantFailed(t *testing.T, err error, want map[int]error) {
+	t.Helper()
+	got := map[int]error{}
+	for i, err := range kvmodel.Items(err) {
+		got[i] = err
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("failed items mismatch (-want +got):\n%s", diff)
+	}
+	for i, sentinel := range want {
+		if !errors.Is(got[i], sentinel) {
+			t.Errorf("item %d ended in %v, want %v", i, got[i], sentinel)
+		}
+	}
+}
+
+func TestRecords_Multi_EachRecordIsChangedOrFailsOnItsOwn(t *testing.T) {
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
+		const n = 1100
+		vs, ids := numberedNotes(n)
+		must(t, r.CreateMulti(ctx, vs[:n-100]))
+
+		some, failed := r.UpdateMulti(ctx, append(ids[:n-98:n-98], "n0003", ""), func(v *note) error {
+			switch v.ID {
+			case "n0001":
+				return errBlank
+			case "n0002":
+				v.Text = ""
+			default:
+				v.Text += "+"
+			}
+			return nil
+		})
+		wantFailed(t, failed, map[int]error{1: errBlank, 2: kvmodel.ErrInvalid, n - 100: kv.ErrNotFound, n - 99: kv.ErrNotFound, n - 97: kvmodel.ErrInvalid})
+		if some[0].Text != "x+" || some[1] != nil || some[n-100] != nil || len(some) != n-96 {
+			t.Errorf("UpdateMulti returned %d records, the first is %+v", len(some), some[0])
+		}
+		if v, err := r.Get(ctx, "n0003"); err != nil || v.Text != "x++" {
+			t.Errorf("the record that came twice is %+v, %v; want both changes", v, err)
+		}
+
+		vs[4].Version, vs[5].Text, vs[6].Text = 9, "", "new"
+		for _, v := range []*note{vs[6], vs[7]} {
+			v.Version = 2 // It was made and changed.
+		}
+		wantFailed(t, r.PutMulti(ctx, []*note{vs[4], vs[5], vs[6], vs[7], {Text: "fresh"}}), map[int]error{0: kv.ErrConflict, 1: kv.ErrConflict})
+		if v, err := r.Get(ctx, "n0006"); err != nil || v.Text != "new" {
+			t.Errorf("PutMulti made it %+v, %v", v, err)
+		}
+
+		there := n - 100 // The others were never made.
+		wantFailed(t, r.DeleteMulti(ctx, append(ids[10:there+1:there+1], "n0010", "")), map[int]error{
+			there - 10: kv.ErrNotFound, there - 9: kv.ErrNotFound, there - 8: kv.ErrNotFound,
+		})
+		if got := len(allIDs(t, ctx, r)); got != 11 {
+			t.Errorf("%d records are left, want 11", got)
+		}
+	})
+}
+
+func TestItems_GoesThroughWhateverWrapsThem(t *testing.T) {
+	err := fmt.Errorf("import: %w", errors.Join(
+		kv.Join(&kvmodel.ItemError{Index: 3, Err: kv.ErrExists}, errors.New("other")),
+		fmt.Errorf("again: %w", &kvmodel.ItemError{Index: 5, Err: kv.ErrNotFound}),
+	))
+	wantFailed(t, err, map[int]error{3: kv.ErrExists, 5: kv.ErrNotFound})
+	wantFailed(t, nil, nil)
+	for i := range kvmodel.Items(err) {
+		if i != 3 {
+			t.Errorf("Items went on to %d after its user had left", i)
+		}
+		break
+	}
+}
+
+func TestRecords_Multi_CostsTheTripsOfOnePer500(t *testing.T) {
+	ctx := t.Context()
+	r := kvmodel.NewRecords(closing(t, open(t, plain(memkv.New(memkv.Options{})))), simpleNotes())
+	vs, ids := numberedNotes(1201)
+	must(t, r.CreateMulti(ctx, vs))
+	last := ids[1200]
+	change := func(v *note) error { v.Text += "!"; return nil }
+	for name, verbs := range map[string][2]func(ctx context.Context) error{
+		"Update": {
+			func(ctx context.Context) error { _, err := r.Update(ctx, last, change); return err },
+			func(ctx context.Context) error { _, err := r.UpdateMulti(ctx, ids[:1200], change); return err },
+		},
+		"Put": {
+			func(ctx context.Context) error { return r.Put(ctx, &note{ID: last, Text: "put"}) },
+			func(ctx context.Context) error { return r.PutMulti(ctx, vs[:1200]) },
+		},
+	} {
+		one := cost(t, ctx, verbs[0])
+		if all := cost(t, ctx, verbs[1]); all.Trips > 3*one.Trips {
+			t.Errorf("%s of 1,200 took %d trips, want 3 x %d at most", name, all.Trips, one.Trips)
+		}
+	}
+	one := cost(t, ctx, func(ctx context.Context) error { return r.Delete(ctx, last) })
+	all := cost(t, ctx, func(ctx context.Context) error { return r.DeleteMulti(ctx, ids[:1200]) })
+	if all.Trips > 3*one.Trips {
+		t.Errorf("Delete of 1,200 took %d trips, want 3 x %d at most", all.Trips, one.Trips)
+	}
+}
+
+// Two calls that name the same records in another order must not wait for each other.
+func TestRecords_Multi_CallsForTheSameRecordsTakeTheirTurns(t *testing.T) {
+	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
+		vs, ids := numberedNotes(40)
+		must(t, r.CreateMulti(ctx, vs))
+		backwards := slices.Clone(ids)
+		slices.Reverse(backwards)
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				some := [][]string{ids, backwards}[i%2]
+				if _, err := r.UpdateMulti(ctx, some, func(v *note) error { v.Text += "."; return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		for v, err := range r.All(ctx) {
+			if err != nil || strings.Count(v.Text, ".") != 8 {
+				t.Errorf("%+v, %v; want all eight changes", v, err)
+			}
+		}
+	})
+}
