@@ -46,9 +46,9 @@ type CorruptError = wire.CorruptError
 type TakenError struct {
 	Model  string
 	Index  string
-	Fields []string
-	Value  string // the value as text
-	Owner  string // the text of the id of the record that holds it
+	Fields []string // that have the value, or the method that returns it
+	Value  string   // the value as text
+	Owner  string   // the text of the id of the record that holds it
 }
 
 func (e *TakenError) Error() string {

@@ -1,15 +1,19 @@
 package ashiato
 
-import "context"
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
 
 // Comment adds a comment to the page with the given id. form is the id of the
 // form, from NewID: a form that is sent twice makes one comment. It returns
 // Problems with "text", ErrNotFound, ErrTrashed, or ErrSentBefore.
 func (s *Site) Comment(ctx context.Context, who, page, form, text string) (*Comment, error) {
 	c := &Comment{ID: form, Page: page, Author: who, Text: lines(text), At: s.now()}
-	problems := problemsOf(c.Validate())
-	problems.check("id", formProblem(form))
-	if err := problems.orNil(); err != nil {
+	problems := kvmodel.ProblemsOf(c.Validate())
+	problems.Add("id", formProblem(form))
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	p, err := s.Models.Pages.Get(ctx, page)

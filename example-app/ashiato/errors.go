@@ -3,9 +3,6 @@ package ashiato
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -34,33 +31,7 @@ var (
 // Problems says what is wrong with a form, by the name of the field: handle,
 // password, old, about, slug, title, body, topics, text, or id for the form
 // itself. It is an ErrInvalid.
-type Problems map[string]string
-
-func (p Problems) Error() string {
-	var all []string
-	for _, field := range slices.Sorted(maps.Keys(p)) {
-		all = append(all, field+": "+p[field])
-	}
-	return strings.Join(all, "; ")
-}
-
-// Is makes Problems an ErrInvalid.
-func (p Problems) Is(target error) bool { return target == kvmodel.ErrInvalid }
-
-// orNil returns p as an error, or nil if there are no problems.
-func (p Problems) orNil() error {
-	if len(p) == 0 {
-		return nil
-	}
-	return p
-}
-
-// check notes problem for field, unless it is empty.
-func (p Problems) check(field, problem string) {
-	if problem != "" {
-		p[field] = problem
-	}
-}
+type Problems = kvmodel.Problems
 
 // TooManyError says that there were too many tries, and how long to wait.
 type TooManyError struct{ Wait time.Duration }
@@ -83,21 +54,10 @@ func (e *EditConflict) Error() string {
 // Is makes an EditConflict an ErrConflict.
 func (e *EditConflict) Is(target error) bool { return target == kvmodel.ErrConflict }
 
-// problemsOf returns the Problems that Validate found, empty for none.
-func problemsOf(err error) Problems {
-	if problems, ok := errors.AsType[Problems](err); ok {
-		return problems
-	}
-	return Problems{}
-}
-
-// fieldOf maps a unique index to the field of the form that its values come from.
-var fieldOf = map[string]string{"BySlug": "slug", "ByHandle": "handle"}
-
 // taken returns err, or Problems if it says that a unique value is taken.
 func taken(err error) error {
-	if e, ok := errors.AsType[*kvmodel.TakenError](err); ok {
-		return Problems{fieldOf[e.Index]: "“" + e.Value + "” is taken."}
+	if _, ok := errors.AsType[*kvmodel.TakenError](err); ok {
+		return kvmodel.ProblemsOf(err)
 	}
 	return err
 }

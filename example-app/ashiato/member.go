@@ -22,10 +22,10 @@ type Joining struct {
 // ErrSentBefore, or Problems, including one with a handle that is taken.
 func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 	m := &Member{ID: form.ID, Handle: form.Handle, About: lines(form.About), Joined: s.now()}
-	problems := problemsOf(m.Validate())
-	problems.check("id", formProblem(form.ID))
-	problems.check("password", passwordProblem(form.Password))
-	if err := problems.orNil(); err != nil {
+	problems := kvmodel.ProblemsOf(m.Validate())
+	problems.Add("id", formProblem(form.ID))
+	problems.Add("password", passwordProblem(form.Password))
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	var err error

@@ -28,7 +28,7 @@ type Member struct {
 
 // Name is the handle in lower case: nobody can be Ann if there is an ann.
 //
-//kv:unique,name=ByHandle
+//kv:unique,name=ByHandle,field=Handle
 func (m *Member) Name() string { return strings.ToLower(m.Handle) }
 
 // Page is something that a member wrote. A page in the trash keeps its record and

@@ -47,7 +47,7 @@ func NewMembers(db *kvmodel.DB) *Members {
 			Shape: timeline.Shape{Size: 1024, Segment: 64},
 		}),
 		ByHandle: index.NewUnique(r, kvmodel.IndexSpec[Member, string]{
-			Name: "ByHandle", Def: "unique Name() string", Fields: []string{"Name"}, Key: kvmodel.StringKey[string](),
+			Name: "ByHandle", Def: "unique Name() string", Fields: []string{"Handle"}, Key: kvmodel.StringKey[string](),
 			Values: func(m *Member) []string { return []string{m.Name()} },
 		}),
 		Followers: index.NewDerivedCount(r, "Followers"),

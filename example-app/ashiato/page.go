@@ -31,9 +31,9 @@ func (p *Page) says(q *Page) bool {
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	p := d.page(who)
 	p.Published = s.now()
-	problems := problemsOf(p.Validate())
-	problems.check("id", formProblem(d.ID))
-	if err := problems.orNil(); err != nil {
+	problems := kvmodel.ProblemsOf(p.Validate())
+	problems.Add("id", formProblem(d.ID))
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	if err := s.addTopics(ctx, p.Topics); err != nil {

@@ -24,9 +24,9 @@ const (
 // Validate returns all Problems with a Member.
 func (m *Member) Validate() error {
 	p := Problems{}
-	p.check("handle", handleProblem(m.Handle))
-	p.check("about", textProblem("text", m.About, MaxAbout, "\n\t"))
-	return p.orNil()
+	p.Add("handle", handleProblem(m.Handle))
+	p.Add("about", textProblem("text", m.About, MaxAbout, "\n\t"))
+	return p.Err()
 }
 
 func handleProblem(handle string) string {
@@ -56,13 +56,13 @@ func passwordProblem(password string) string {
 // Validate returns all Problems with a Page.
 func (p *Page) Validate() error {
 	problems := Problems{}
-	problems.check("slug", slugProblem(p.Slug))
-	problems.check("title", neededProblem("A page needs a title.", p.Title))
-	problems.check("title", textProblem("title", p.Title, MaxTitle, ""))
-	problems.check("body", neededProblem("A page needs text.", p.Body))
-	problems.check("body", textProblem("text", p.Body, MaxBody, "\n\t"))
-	problems.check("topics", topicsProblem(p.Topics))
-	return problems.orNil()
+	problems.Add("slug", slugProblem(p.Slug))
+	problems.Add("title", neededProblem("A page needs a title.", p.Title))
+	problems.Add("title", textProblem("title", p.Title, MaxTitle, ""))
+	problems.Add("body", neededProblem("A page needs text.", p.Body))
+	problems.Add("body", textProblem("text", p.Body, MaxBody, "\n\t"))
+	problems.Add("topics", topicsProblem(p.Topics))
+	return problems.Err()
 }
 
 func slugProblem(slug string) string {
@@ -113,9 +113,9 @@ func ParseTopics(typed string) []string {
 // Validate returns all Problems with a Comment.
 func (c *Comment) Validate() error {
 	problems := Problems{}
-	problems.check("text", neededProblem("A comment needs text.", c.Text))
-	problems.check("text", textProblem("comment", c.Text, MaxComment, "\n\t"))
-	return problems.orNil()
+	problems.Add("text", neededProblem("A comment needs text.", c.Text))
+	problems.Add("text", textProblem("comment", c.Text, MaxComment, "\n\t"))
+	return problems.Err()
 }
 
 // neededProblem returns problem if text is blank.

@@ -19,16 +19,16 @@ func (s *Site) signUpForm(*visit) (answer, error) {
 
 // joining shows the form with what was typed, except the password.
 func (s *Site) joining(j ashiato.Joining, r refused) answer {
-	page := pages.SignUp{ID: j.ID, Notice: r.notice, Fields: []templates.Field{
+	page := pages.SignUp{ID: j.ID, Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
 		{
-			Name: "handle", Label: "Handle", Value: j.Handle, Error: r.problems["handle"], Required: true, Max: ashiato.MaxHandle, Complete: "username",
+			Name: "handle", Label: "Handle", Value: j.Handle, Required: true, Max: ashiato.MaxHandle, Complete: "username",
 			Hint: "The name others see. Use letters from a to z, digits, hyphens, and underscores.",
 		},
 		{
-			Name: "password", Label: "Password", Type: "password", Error: r.problems["password"], Required: true, Complete: "new-password",
+			Name: "password", Label: "Password", Type: "password", Required: true, Complete: "new-password",
 			Hint: "At least " + versionText(ashiato.MinPassword) + " characters. A phrase of several words works well.",
 		},
-	}}
+	})}
 	return answer{status: r.status, title: "Sign up", body: page.Body()}
 }
 
@@ -66,10 +66,10 @@ func (s *Site) logInForm(v *visit) (answer, error) {
 }
 
 func loggingIn(handle, next string, r refused) answer {
-	page := pages.LogIn{Next: local(next), Notice: r.notice, Fields: []templates.Field{
-		{Name: "handle", Label: "Handle", Value: handle, Error: r.problems["handle"], Required: true, Complete: "username"},
-		{Name: "password", Label: "Password", Type: "password", Error: r.problems["password"], Required: true, Complete: "current-password"},
-	}}
+	page := pages.LogIn{Next: local(next), Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
+		{Name: "handle", Label: "Handle", Value: handle, Required: true, Complete: "username"},
+		{Name: "password", Label: "Password", Type: "password", Required: true, Complete: "current-password"},
+	})}
 	return answer{status: r.status, title: "Log in", body: page.Body()}
 }
 

@@ -28,18 +28,18 @@ var (
 // next.
 type outcome struct {
 	err         error
-	status      int
+	status      int // 0: that of the data layer
 	title, says string
 }
 
 // outcomes maps errors to what visitors read. The first match counts, so failures of
 // the store come before its answers.
 var outcomes = []outcome{
-	{kvmodel.ErrUnclear, http.StatusServiceUnavailable, "The store did not confirm that this was saved", "Send it again. It will not be saved twice."},
-	{kvmodel.ErrLost, http.StatusServiceUnavailable, "The store has lost its data", "The people who run this site have to decide what to do."},
-	{kvmodel.ErrUnavailable, http.StatusServiceUnavailable, "The store is not responding", "Nothing was changed. Try again in a moment."},
-	{kvmodel.ErrNeedsRebuild, http.StatusServiceUnavailable, "This list is being rebuilt", "Try again in a few minutes."},
-	{context.DeadlineExceeded, http.StatusServiceUnavailable, "The store took too long to respond", "Try again in a moment."},
+	{kvmodel.ErrUnclear, 0, "The store did not confirm that this was saved", "Send it again. It will not be saved twice."},
+	{kvmodel.ErrLost, 0, "The store has lost its data", "The people who run this site have to decide what to do."},
+	{kvmodel.ErrUnavailable, 0, "The store is not responding", "Nothing was changed. Try again in a moment."},
+	{kvmodel.ErrNeedsRebuild, 0, "This list is being rebuilt", "Try again in a few minutes."},
+	{context.DeadlineExceeded, 0, "The store took too long to respond", "Try again in a moment."},
 	{errTooMany, http.StatusTooManyRequests, "Too many attempts", "Nothing was changed."},
 	{errSignedOut, http.StatusForbidden, "You are not logged in", "Nothing was changed. Log in and send it again."},
 	{kvsession.ErrEnded, http.StatusForbidden, "Your session has ended", "Nothing was changed. Log in and send it again."},
@@ -50,12 +50,12 @@ var outcomes = []outcome{
 	{ashiato.ErrSentBefore, http.StatusConflict, "This form was already sent", "Nothing was changed this time. What you typed is below. Send it to create another one."},
 	{ashiato.ErrNoLogIn, http.StatusUnprocessableEntity, "Wrong handle or password", "Check both and try again."},
 	{errNoSuchPage, http.StatusNotFound, "Page not found", "It may have been deleted, or the address may be wrong."},
-	{kvmodel.ErrNotFound, http.StatusNotFound, "Page not found", "It may have been deleted, or the address may be wrong."},
-	{kvmodel.ErrBadCursor, http.StatusBadRequest, "This part of the list does not exist", "The address may be wrong. Start at the top of the list."},
-	{kvmodel.ErrConflict, http.StatusConflict, "This has changed since you opened it", "Nothing was changed. Open it again to see the latest version."},
-	{kvmodel.ErrExists, http.StatusConflict, "This is already taken", "Nothing was changed. Choose another one."},
-	{kvmodel.ErrInvalid, http.StatusUnprocessableEntity, "This cannot be saved as it is", "Nothing was changed."},
-	{kvmodel.ErrTooLarge, http.StatusRequestEntityTooLarge, "This is too long to save", "Nothing was changed."},
+	{kvmodel.ErrNotFound, 0, "Page not found", "It may have been deleted, or the address may be wrong."},
+	{kvmodel.ErrBadCursor, 0, "This part of the list does not exist", "The address may be wrong. Start at the top of the list."},
+	{kvmodel.ErrConflict, 0, "This has changed since you opened it", "Nothing was changed. Open it again to see the latest version."},
+	{kvmodel.ErrExists, 0, "This is already taken", "Nothing was changed. Choose another one."},
+	{kvmodel.ErrInvalid, 0, "This cannot be saved as it is", "Nothing was changed."},
+	{kvmodel.ErrTooLarge, 0, "This is too long to save", "Nothing was changed."},
 	{errTooBig, http.StatusRequestEntityTooLarge, "This is too long for a page", "Nothing was changed. Use your browser’s Back button to return to your text."},
 	{errBadForm, http.StatusBadRequest, "This form could not be read", "Nothing was changed. Open the page again and resend the form."},
 }
@@ -69,6 +69,9 @@ func outcomeOf(err error) outcome {
 	o := outcome{err, http.StatusInternalServerError, "Something went wrong", "The error has been logged. Try again in a moment."}
 	if at := slices.IndexFunc(outcomes, func(o outcome) bool { return errors.Is(err, o.err) }); at >= 0 {
 		o = outcomes[at]
+	}
+	if o.status == 0 {
+		o.status = kvmodel.HTTPStatus(o.err)
 	}
 	if limited {
 		o.says += " Try again in " + lasting(tooMany.Wait) + "."

@@ -67,19 +67,19 @@ func sessionsOf(v *visit, infos []kvsession.Info) []pages.Session {
 }
 
 func profileForm(about string, r refused) pages.Form {
-	return pages.Form{Notice: r.notice, Fields: []templates.Field{
-		{Name: "about", Label: "About you", Value: about, Error: r.problems["about"], Rows: 3, Writing: true, Max: ashiato.MaxAbout, Hint: "Everyone can read this."},
-	}}
+	return pages.Form{Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
+		{Name: "about", Label: "About you", Value: about, Rows: 3, Writing: true, Max: ashiato.MaxAbout, Hint: "Everyone can read this."},
+	})}
 }
 
 func passwordForm(handle string, r refused) pages.Form {
-	return pages.Form{Notice: r.notice, Handle: handle, Fields: []templates.Field{
-		{Name: "old", Label: "Current password", Type: "password", Error: r.problems["old"], Required: true, Complete: "current-password"},
+	return pages.Form{Notice: r.notice, Handle: handle, Fields: templates.Explain(r.problems, []templates.Field{
+		{Name: "old", Label: "Current password", Type: "password", Required: true, Complete: "current-password"},
 		{
-			Name: "password", Label: "New password", Type: "password", Error: r.problems["password"], Required: true, Complete: "new-password",
+			Name: "password", Label: "New password", Type: "password", Required: true, Complete: "new-password",
 			Hint: "Changing it logs you out everywhere else.",
 		},
-	}}
+	})}
 }
 
 // describe saves what members say about themselves.

@@ -36,18 +36,18 @@ func (s *Site) draft(d ashiato.Draft, r refused, preview *pages.Preview) answer 
 
 // draftFields returns the fields of a page's form.
 func draftFields(d ashiato.Draft, wrong ashiato.Problems) []templates.Field {
-	return []templates.Field{
-		{Name: "title", Label: "Title", Value: d.Title, Error: wrong["title"], Writing: true, Required: true, Max: ashiato.MaxTitle},
+	return templates.Explain(wrong, []templates.Field{
+		{Name: "title", Label: "Title", Value: d.Title, Writing: true, Required: true, Max: ashiato.MaxTitle},
 		{
-			Name: "body", Label: "Text", Value: d.Body, Error: wrong["body"], Writing: true, Required: true, Rows: 14, Max: ashiato.MaxBody,
+			Name: "body", Label: "Text", Value: d.Body, Writing: true, Required: true, Rows: 14, Max: ashiato.MaxBody,
 			Hint: "Leave a blank line between paragraphs. Use ## heading, *emphasis*, > quote, and [text](address).",
 		},
-		{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Error: wrong["topics"], Hint: "Up to five, separated by commas."},
+		{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Hint: "Up to five, separated by commas."},
 		{
-			Name: "slug", Label: "Address", Value: d.Slug, Error: wrong["slug"], Max: ashiato.MaxSlug,
+			Name: "slug", Label: "Address", Value: d.Slug, Max: ashiato.MaxSlug,
 			Hint: "The last part of the page’s address: lowercase letters, digits, and hyphens. Leave it empty to use the title.",
 		},
-	}
+	})
 }
 
 // readDraft returns what was typed into the form of a page.

@@ -171,7 +171,10 @@ func NewNotes(db *kvmodel.DB) *Notes {
 			Value: func(n *Note) string { return timeline.Text(n.Author) },
 			Holds: func(n *Note) bool { return n.Author != "" },
 			Shape: timeline.Shape{Size: 100, Segment: 12},
-		}, kvmodel.StringKey[string](), func(n *Note) string { return n.Author }),
+		}, kvmodel.By[Note, string]{
+			Key:   kvmodel.StringKey[string](),
+			Value: func(n *Note) string { return n.Author },
+		}),
 	}
 }
 

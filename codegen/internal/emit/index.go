@@ -84,9 +84,17 @@ func indexSpec(x *model.Index, names *imports) string {
 	typ, v := x.Model.Type.Obj().Name(), variable(x.Model)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.IndexSpec[%s, %s]{\n", kvmodel, typ, value)
-	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.Def, each(x.Parts, func(p model.Part) string { return strconv.Quote(p.Name) }), keyExpr(x.Value, names))
+	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.Def, fields(x), keyExpr(x.Value, names))
 	fmt.Fprintf(&b, "Values: func(%s *%s) []%s { return %s },", v, typ, value, values(x, value, v))
 	return b.String() + condition(x, " ") + "\n}"
+}
+
+// fields returns the names of the fields that the values of x are of.
+func fields(x *model.Index) string {
+	if x.Field != "" {
+		return strconv.Quote(x.Field)
+	}
+	return each(x.Parts, func(p model.Part) string { return strconv.Quote(p.Name) })
 }
 
 // values returns the expression of the values of x in the record v.

@@ -103,6 +103,7 @@ type Index struct {
 	Many   bool       // a record has a slice of values
 	If     *Condition // which records it holds; nil: the model's condition
 
+	Field   string   // that a form shows a taken value with; "": its own
 	Hot     int      // how many segments a list starts with at least; 0: the library decides
 	Parent  *Model   // whose deletion takes the records of a list along; nil: none does
 	Count   *Counter // that follows the list; nil if none does

@@ -76,6 +76,13 @@ func (b *builder) parts(key *load.KeyDecl) []model.Part {
 	return parts
 }
 
+// settleUnique settles which field a value is of, where x stands on a method.
+func (b *builder) settleUnique(x *model.Index, c tag.Clause) {
+	if x.Field = c.Get("field"); x.Field != "" && !x.Parts[0].Method {
+		b.At(x.Pos, "field=%s: unique stands on the field %s already; field= is for a method", x.Field, x.Parts[0].Name)
+	}
+}
+
 // settleList settles how many segments a list starts with, and whose deletion takes its
 // records along.
 func (b *builder) settleList(x *model.Index, c tag.Clause) {

@@ -117,6 +117,9 @@ func comparableType(t types.Type) string {
 	return "want what can be compared by its text: a string, a number, a bool, a time.Time, a key, or a slice of these"
 }
 
+// anyType complains about no type.
+func anyType(types.Type) string { return "" }
+
 // What other words stand on.
 var (
 	scoreType   = want("a ranking is by a number or a time.Time", hasOrder)

@@ -74,8 +74,10 @@ var words = []*word{
 	{name: "id", on: OnField, fits: keyType, options: []option{{name: "seq"}}},
 	{
 		name: "unique", on: OnField | OnMethod, index: true, fits: keysType,
-		value:   operand{form: "Group", optional: true, wrong: goName},
-		options: indexOptions(),
+		value: operand{form: "Group", optional: true, wrong: goName},
+		options: indexOptions(
+			option{name: "field", value: operand{form: "Field"}, refers: Reference{Field: anyType}},
+		),
 	},
 	{
 		name: "list", on: OnField | OnMethod, index: true, fits: keysType,

@@ -1,0 +1,57 @@
+package kvmodel
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Problems says what is wrong with a record, by the names of fields in lower case, as a
+// form has them. Validate may return it. It is an ErrInvalid.
+type Problems map[string]string
+
+func (p Problems) Error() string {
+	var all []string
+	for _, field := range slices.Sorted(maps.Keys(p)) {
+		all = append(all, field+": "+p[field])
+	}
+	return strings.Join(all, "; ")
+}
+
+// Is makes Problems an ErrInvalid.
+func (p Problems) Is(target error) bool { return target == ErrInvalid }
+
+// Add notes a problem with a field, unless the text is empty or there is one already.
+func (p Problems) Add(field, problem string) {
+	if field = strings.ToLower(field); problem != "" && p[field] == "" {
+		p[field] = problem
+	}
+}
+
+// Err returns p, or nil if there are no problems.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+// ProblemsOf returns what err says about fields: the Problems that Validate has returned,
+// and that a unique value is taken. There are none if err is about something else.
+func ProblemsOf(err error) Problems {
+	all := Problems{}
+	if p, ok := errors.AsType[Problems](err); ok {
+		maps.Copy(all, p)
+	}
+	if taken, ok := errors.AsType[*TakenError](err); ok {
+		text := "“" + taken.Value + "” is taken."
+		if len(taken.Fields) > 1 {
+			text = "These are taken together."
+		}
+		for _, field := range taken.Fields {
+			all.Add(field, text)
+		}
+	}
+	return all
+}

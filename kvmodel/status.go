@@ -1,0 +1,46 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// statuses are the HTTP statuses of errors, the gravest error first: what the store did
+// not do before what it answered. They are numbers, since not every program that uses
+// this package serves pages.
+var statuses = []struct {
+	err    error
+	status int
+}{
+	{ErrCorrupt, 500},
+	{kv.ErrLost, 503},
+	{kv.ErrUnclear, 503},
+	{kv.ErrUnavailable, 503},
+	{ErrNeedsRebuild, 503},
+	{ErrReadOnly, 503},
+	{context.DeadlineExceeded, 503},
+	{context.Canceled, 503},
+	{kv.ErrTooLarge, 413},
+	{ErrInvalid, 422},
+	{kv.ErrConflict, 409},
+	{kv.ErrExists, 409},
+	{ErrBadCursor, 400},
+	{kv.ErrNotFound, 404},
+}
+
+// HTTPStatus returns the HTTP status with which to answer a request that has failed with
+// err: 200 for nil, 500 for an error that is none of this module's. Of joined errors the
+// gravest counts.
+func HTTPStatus(err error) int {
+	if err == nil {
+		return 200
+	}
+	for _, s := range statuses {
+		if errors.Is(err, s.err) {
+			return s.status
+		}
+	}
+	return 500
+}
