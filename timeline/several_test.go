@@ -217,20 +217,7 @@ func TestSweep_Several_EachRecordStandsOnceInEachOfItsRings(t *testing.T) {
 			sim.Go(name, func(s kv.Store) { writeEssays(open(s), name, rng) })
 		}
 		sim.Wait()
-		sim.Spare(proof.Fixer)
-		sim.Do(proof.Fixer, func(s kv.Store) {
-			e := open(s)
-			for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
-				time.Sleep(wait)
-				for range 5 {
-					if e.db.Repair(context.Background()) == nil {
-						break
-					}
-				}
-			}
-			_ = e.db.Close(context.Background())
-		})
-		sim.Wait()
+		repairAll(sim, func(s kv.Store) *pages { return &pages{db: open(s).db} })
 		checkEssays(sim.T(), open(plain{sim.Store()}))
 	})
 }
