@@ -4,11 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 )
-
-// maxPage is how many records a page has at most.
-const maxPage = 1000
 
 // maxBatches bounds how many times a page is filled up after records were left
 // out of it.
@@ -42,8 +38,8 @@ func (d direction) inOrder(ahead, behind string) (next, prev string) {
 // parseCursor returns the direction of a page of n items and the position it
 // starts from, nil for the beginning.
 func parseCursor(name, cursor string, n int) (d direction, position []byte, err error) {
-	if n < 1 || n > maxPage {
-		return onward, nil, fmt.Errorf("%s: %w: a page of %d, not of 1 to %d", name, kv.ErrBadOp, n, maxPage)
+	if err := kvmodel.CheckPage(name, n); err != nil {
+		return onward, nil, err
 	}
 	if cursor == "" {
 		return onward, nil, nil

@@ -85,6 +85,36 @@ func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...fun
 	return p.listing(), nil
 }
 
+// Numbered returns a page of n records by its number, from 1, and how many pages and records
+// there are. It reads the whole list, as Count does, and the records of the page in one trip
+// more. A page may have a few records less, where some have just left the list.
+func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
+	ctx, cancel := l.host.DB().Patient(ctx)
+	defer cancel()
+	err := kvmodel.CheckNumber(l.name, page, n)
+	if err == nil {
+		err = l.host.Ready(ctx)
+	}
+	var texts []string
+	total := 0
+	if err == nil {
+		err = l.eachText(ctx, func(text string) error {
+			if total++; total > (page-1)*n && total <= page*n {
+				texts = append(texts, text)
+			}
+			return nil
+		})
+	}
+	var items []*T
+	if err == nil && len(texts) > 0 {
+		err = l.yieldRecords(ctx, texts, func(v *T, err error) bool { items = append(items, v); return true })
+	}
+	if err != nil {
+		return kvmodel.Numbered[T]{}, l.failure(err)
+	}
+	return kvmodel.NumberedOf(items, page, n, total), nil
+}
+
 // IDs returns the ids of the records in the list, each once. It does not read the
 // records, so some ids may be of records that have just left the list. It ends
 // after an error.

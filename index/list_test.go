@@ -270,8 +270,8 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 		t.Errorf("the cursor of another list: got %v, want ErrBadCursor", err)
 	}
 	for _, n := range []int{-1, 0, 1001} {
-		if _, err := b.ByAuthor.Of("knuth").Page(ctx, "", n); !errors.Is(err, kv.ErrBadOp) {
-			t.Errorf("a page of %d: got %v, want ErrBadOp", n, err)
+		if _, err := b.ByAuthor.Of("knuth").Page(ctx, "", n); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Errorf("a page of %d: got %v, want ErrInvalid", n, err)
 		}
 	}
 	// Whatever a valid cursor says, it is only a position.
@@ -529,6 +529,34 @@ func TestList_ALostRaceLeavesNoEndOfItsOwn(t *testing.T) {
 					t.Errorf("want %d, got %d, %v", c.want, n, err)
 				}
 			})
+		})
+	}
+}
+
+func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {
+	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
+		t.Run(name, func(t *testing.T) {
+			f := openForum(s)
+			f.fill(t, "a", 23)
+			seen := map[string]bool{}
+			for number := 1; number <= 4; number++ {
+				page, err := f.ByTopic.Of("a").Numbered(ctx, number, 10)
+				if err != nil || page.Page != number || page.Pages != 3 || page.Total != 23 || len(page.Items) != max(0, min(10, 33-10*number)) {
+					t.Errorf("page %d: %+v, %v", number, page, err)
+				}
+				for _, p := range page.Items {
+					if seen[p.ID] {
+						t.Errorf("%s comes twice", p.ID)
+					}
+					seen[p.ID] = true
+				}
+			}
+			if len(seen) != 23 {
+				t.Errorf("the pages have %d posts, want 23", len(seen))
+			}
+			if _, err := f.ByTopic.Of("a").Numbered(ctx, 0, 10); !errors.Is(err, kvmodel.ErrInvalid) {
+				t.Errorf("page 0: %v, want ErrInvalid", err)
+			}
 		})
 	}
 }

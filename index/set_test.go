@@ -157,7 +157,7 @@ func TestSet_Page_ShowsEveryIDOnceInBothDirections(t *testing.T) {
 		_, err := fans.Page(ctx, "hello", 40)
 		wantError(t, err, kvmodel.ErrBadCursor)
 		_, err = fans.Page(ctx, "", 0)
-		wantError(t, err, kv.ErrBadOp)
+		wantError(t, err, kvmodel.ErrInvalid)
 	})
 }
 

@@ -25,6 +25,38 @@ type Lister[T any] interface {
 	Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error)
 }
 
+// MaxPage is how many items a page has at most.
+const MaxPage = 1000
+
+// CheckPage returns an ErrInvalid unless a page of a listing may have n items.
+func CheckPage(listing string, n int) error {
+	if n < 1 || n > MaxPage {
+		return fmt.Errorf("%s: %w: a page of %d; it has 1 to %d items", listing, ErrInvalid, n, MaxPage)
+	}
+	return nil
+}
+
+// Numbered is a page by its number: "page 7 of 53". There are Total items on all Pages.
+type Numbered[T any] struct {
+	Items       []*T
+	Page, Pages int // from 1
+	Total       int
+}
+
+// NumberedOf returns page with these items, where a page has n of total. Behind the last
+// page there are none.
+func NumberedOf[T any](items []*T, page, n, total int) Numbered[T] {
+	return Numbered[T]{Items: items, Page: page, Pages: (total + n - 1) / n, Total: total}
+}
+
+// CheckNumber is CheckPage for a page by its number.
+func CheckNumber(listing string, page, n int) error {
+	if page < 1 {
+		return fmt.Errorf("%s: %w: page %d; the first is page 1", listing, ErrInvalid, page)
+	}
+	return CheckPage(listing, n)
+}
+
 const cursorFormat = 1
 
 // Cursor returns an opaque text, fit for a URL, for a position in a listing such

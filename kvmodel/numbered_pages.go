@@ -42,8 +42,8 @@ const (
 // ErrCorrupt it returns the records that are not damaged.
 func (d *downward[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
 	var none Listing[T]
-	if n < 1 {
-		return none, fmt.Errorf("%s: %w: a page of %d", d.m.name, ErrInvalid, n)
+	if err := CheckPage(d.m.name, n); err != nil {
+		return none, err
 	}
 	if d.wrong != nil {
 		return none, d.wrong

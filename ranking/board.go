@@ -125,6 +125,40 @@ func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], er
 	return b.places(found), err
 }
 
+// Numbered returns a page of n records by its number, from 1, and how many pages and
+// records there are, in the trips of At. A page counts as At does.
+func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
+	r, err := b.open(ctx)
+	if err != nil {
+		return kvmodel.Numbered[T]{}, err
+	}
+	part, total, err := r.numbered(ctx, page, n, b.want(nil))
+	if err != nil {
+		return kvmodel.Numbered[T]{}, err
+	}
+	var items []*T
+	for _, m := range part.Members {
+		items = append(items, m.Value.(*T))
+	}
+	return kvmodel.NumberedOf(items, page, n, total), nil
+}
+
+// RankOf returns the rank that a record with this score has, or would have: one more than
+// there are records with a better score. One trip.
+func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
+	at, err := b.of.to(score)
+	if err != nil {
+		return 0, b.failure(err)
+	}
+	r, err := b.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r.between = keytree.Better(at, r.down)
+	n, err := r.count(ctx)
+	return n + 1, err
+}
+
 // Around returns the record with id, up to n before it and up to n after it.
 // ErrNotFound as for Rank. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {

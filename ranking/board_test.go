@@ -117,6 +117,60 @@ func checkBoards(t *testing.T, a *articles, all map[string]*article) {
 	}
 }
 
+func TestBoard_RankOf_IsTheRankThatAScoreWouldHave(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		for i, n := range []int64{9, 7, 7, 3, math.MaxInt64, math.MinInt64} {
+			must(t, a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: n, Price: float64(i)}))
+		}
+		flush(t, a)
+		for score, want := range map[int64]int{math.MaxInt64: 1, 10: 2, 9: 2, 8: 3, 7: 3, 6: 5, 3: 5, 0: 6, math.MinInt64: 6} {
+			if got, err := a.TopStock.RankOf(ctx, score); got != want || err != nil {
+				t.Errorf("the rank of a stock of %d is %d, %v; want %d", score, got, err, want)
+			}
+		}
+		for price, want := range map[float64]int{-1: 1, 0: 1, 0.5: 2, 5: 6, 99: 7} {
+			if got, err := a.Cheapest.RankOf(ctx, price); got != want || err != nil {
+				t.Errorf("the rank of a price of %v is %d, %v; want %d", price, got, err, want)
+			}
+		}
+		if _, err := a.Cheapest.RankOf(ctx, math.NaN()); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Errorf("the rank of NaN: %v, want ErrInvalid", err)
+		}
+	})
+}
+
+func TestBoard_Numbered_IsAPageByItsNumber(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		for i := range 23 {
+			must(t, a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: int64(100 - i)}))
+		}
+		flush(t, a)
+		at := 0
+		for number := 1; number <= 3; number++ {
+			page, err := a.TopStock.Numbered(ctx, number, 10)
+			must(t, err)
+			if page.Page != number || page.Pages != 3 || page.Total != 23 || len(page.Items) != min(10, 23-at) {
+				t.Errorf("page %d: %+v", number, page)
+			}
+			for _, v := range page.Items {
+				if v.ID != fmt.Sprint(at) {
+					t.Errorf("page %d has %s where %d is due", number, v.ID, at)
+				}
+				at++
+			}
+		}
+		page, err := a.TopStock.Numbered(ctx, 4, 10)
+		if err != nil || len(page.Items) != 0 || page.Pages != 3 {
+			t.Errorf("behind the last page: %+v, %v", page, err)
+		}
+		for _, wrong := range [][2]int{{0, 10}, {-1, 10}, {1, 0}, {1, 1001}} {
+			if _, err := a.TopStock.Numbered(ctx, wrong[0], wrong[1]); !errors.Is(err, kvmodel.ErrInvalid) {
+				t.Errorf("page %d of %d: %v, want ErrInvalid", wrong[0], wrong[1], err)
+			}
+		}
+	})
+}
+
 func TestBoard_TiesShareARank(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		for i, stock := range []int64{9, 7, 7, 7, 3, 3, 1} {

@@ -198,3 +198,10 @@ func (c *clock) set(t time.Time) {
 	defer c.mu.Unlock()
 	c.now = t
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -27,6 +28,9 @@ type reader struct {
 // the pages after and before them.
 func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
 	var at []byte
+	if err := kvmodel.CheckPage(r.name, n); err != nil {
+		return l, "", "", err
+	}
 	if cursor != "" {
 		if at, err = kvmodel.ParseCursor(r.listing, cursor); err != nil {
 			return l, "", "", err
@@ -88,6 +92,23 @@ func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (
 	defer cancel()
 	part, err := r.tree.Around(ctx, r.db.Store(), id, n, r.down, r.shared, w)
 	return part, r.about(id, err)
+}
+
+// numbered returns a page of n members by its number, and how many members there are.
+func (r *reader) numbered(ctx context.Context, page, n int, w keytree.Want) (part keytree.Part, total int, err error) {
+	if err := kvmodel.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
+		return part, 0, err
+	}
+	ctx, cancel := r.db.Patient(ctx)
+	defer cancel()
+	errs := kv.Together(ctx, r.db.Store(),
+		func(s kv.Store) (err error) {
+			part, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, false, w)
+			return err
+		},
+		func(s kv.Store) (err error) { total, err = r.tree.Count(ctx, s, r.between); return err },
+	)
+	return part, total, r.failure(cmp.Or(errs...))
 }
 
 func (r *reader) count(ctx context.Context) (int, error) {

@@ -62,8 +62,8 @@ const (
 // Page returns n records, newest first, from the position that cursor stands for.
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	var none kvmodel.Listing[T]
-	if n < 1 {
-		return none, a.ring.core.failure(fmt.Errorf("%w: a page of %d", kvmodel.ErrInvalid, n))
+	if err := kvmodel.CheckPage(a.name(), n); err != nil || a.ring.isEmpty() {
+		return none, err
 	}
 	at := stop[M]{part: inRing}
 	if cursor != "" {

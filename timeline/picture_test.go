@@ -177,10 +177,10 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	}
 }
 
-func TestRing_Pictures_RefuseARingWithoutOwners(t *testing.T) {
+func TestRing_Pictures_OfNobodyAreNone(t *testing.T) {
 	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
 	defer p.close(t)
-	if _, err := p.byAuthor.Of().Pictures(ctx); err == nil {
-		t.Error("pictures of no ring")
+	if all, err := p.byAuthor.Of().Pictures(ctx); err != nil || len(all) != 0 {
+		t.Errorf("of nobody: %v, %v; want none", all, err)
 	}
 }

@@ -70,11 +70,16 @@ func (c *core[T]) ring(owners ...string) *Ring[T] {
 	for _, owner := range owners {
 		r.lanes = append(r.lanes, c.lanes(owner)...)
 	}
-	if n := len(r.lanes); n == 0 || n > MaxLanes {
-		r.err = c.failure(fmt.Errorf("%w: a listing of %d rings; it can merge 1 to %d", kvmodel.ErrInvalid, n, MaxLanes))
+	if n := len(r.lanes); n > MaxLanes {
+		r.err = c.failure(fmt.Errorf("%w: a listing of %d rings; it can merge %d", kvmodel.ErrInvalid, n, MaxLanes))
 	}
 	return r
 }
+
+// isEmpty reports whether r is the timeline of nobody.
+func (r *Ring[T]) isEmpty() bool { return len(r.lanes) == 0 }
+
+func (r *Ring[T]) title() string { return r.core.host.Model() + "." + r.core.spec.Name }
 
 // Page returns n records from the cursor on, newest first, or from the newest if the
 // cursor is empty. The newest page takes one trip where nothing is new since the process
@@ -90,8 +95,8 @@ func (c *core[T]) ring(owners ...string) *Ring[T] {
 // page. Neither moves when other records are written.
 func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	var none kvmodel.Listing[T]
-	if n < 1 {
-		return none, r.core.failure(fmt.Errorf("%w: a page of %d", kvmodel.ErrInvalid, n))
+	if err := kvmodel.CheckPage(r.title(), n); err != nil || r.isEmpty() {
+		return none, err
 	}
 	var p position
 	if cursor != "" {

@@ -266,7 +266,7 @@ func TestRing_Page_RefusesBadCursorsAndSizes(t *testing.T) {
 		"fewer":        {p.newest, "", -1, kvmodel.ErrInvalid},
 		"another ring": {p.byAuthor.Of("ann"), next, 1, kvmodel.ErrBadCursor},
 		"no cursor":    {p.newest, "x", 1, kvmodel.ErrBadCursor},
-		"no owner":     {p.byAuthor.Of(), "", 1, kvmodel.ErrInvalid},
+		"too long":     {p.newest, "", kvmodel.MaxPage + 1, kvmodel.ErrInvalid},
 	} {
 		if _, err := test.ring.Page(ctx, test.cursor, test.n); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)

@@ -26,7 +26,7 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 // Of returns the timeline of one owner, or of several owners as one. Those are merged
 // by the time of each change, in milliseconds by the clock of the process that made
 // it, and within a millisecond by owner. A record that several of them own is shown once,
-// where the last of these changes has put it. Of takes no trip.
+// where the last of these changes has put it. The timeline of nobody is empty. Of takes no trip.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
 	texts := kv.Texts(owners, r.key.Text)
 	slices.Sort(texts)

@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -137,6 +138,27 @@ func TestRings_ARecordStandsInTheRingOfEachOfItsOwners(t *testing.T) {
 		wantShown(t, e.byTag, "db go web", "b")
 		e.close(t)
 	})
+}
+
+func TestRings_Of_NobodyIsEmpty(t *testing.T) {
+	e := openEssays(memkv.New(memkv.Options{}), timeline.Shape{Size: 4, Segment: 2})
+	e.put(t, "a", "go", "1")
+	nobody := e.byTag.Of()
+	wantShown(t, e.byTag, "", "")
+	for range nobody.All(ctx) {
+		t.Error("there is something of nobody")
+	}
+	head, err := nobody.Head(ctx)
+	n, err2 := nobody.Since(ctx, head)
+	first, last, err3 := nobody.InUse(ctx)
+	if head != "" || n+int(first+last) != 0 || cmp.Or(err, err2, err3) != nil {
+		t.Errorf("of nobody: head %q, %d since, %d to %d in use, %v", head, n, first, last, cmp.Or(err, err2, err3))
+	}
+	archive := timeline.WithArchive(nobody, func(*essay) string { return "" }, func(string) kvmodel.Lister[essay] { return nobody })
+	if page, err := archive.Page(ctx, "", 10); err != nil || len(page.Items) > 0 || page.Next != "" {
+		t.Errorf("with an archive: %+v, %v", page, err)
+	}
+	e.close(t)
 }
 
 func TestRings_Of_WhatOneRingHasForgottenIsShownWhereAnotherHasIt(t *testing.T) {

@@ -12,6 +12,9 @@ import (
 // moving a record. It is also a cursor: Page returns what is newer than the head, and
 // Since counts it. One trip.
 func (r *Ring[T]) Head(ctx context.Context) (string, error) {
+	if r.isEmpty() {
+		return "", nil
+	}
 	m, err := r.openAhead(ctx, func(int, *reader) int64 { return defaultSegment })
 	if err != nil {
 		return "", err
@@ -39,6 +42,9 @@ func (r *Ring[T]) Head(ctx context.Context) (string, error) {
 // if those do not reach the cursor, there are more than it returns. One trip if there
 // are none, and otherwise one more for the records.
 func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
+	if r.isEmpty() {
+		return 0, nil
+	}
 	p, err := r.parse(cursor)
 	if err != nil {
 		return 0, err
@@ -76,6 +82,9 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 // may be stale. Of several owners or shards, they are the stamps of the oldest and
 // the newest entry. Two trips.
 func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) {
+	if r.isEmpty() {
+		return 0, 0, nil
+	}
 	oldest := make([]cut, len(r.lanes))
 	for i := range oldest {
 		oldest[i].stamp = 1

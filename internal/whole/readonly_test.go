@@ -45,7 +45,7 @@ func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
 
 // plugged are the methods that the write path calls on an index plugged into it.
 var plugged = []string{
-	"After", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo",
+	"After", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo",
 }
 
 // verbs are the methods of an object: those that write, each as a call that would,
@@ -68,6 +68,9 @@ func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T,
 		"Update":      func() error { _, err := r.Update(ctx, id, same); return err },
 		"Upsert":      func() error { _, err := r.Upsert(ctx, id, same); return err },
 		"Delete":      func() error { return r.Delete(ctx, id) },
+		"PutMulti":    func() error { return r.PutMulti(ctx, []*T{fresh(), fresh()}) },
+		"UpdateMulti": func() error { _, err := r.UpdateMulti(ctx, []K{id}, same); return err },
+		"DeleteMulti": func() error { return r.DeleteMulti(ctx, []K{id}) },
 		"Purge":       func() error { return r.Purge(ctx, id) },
 		"Rebuild":     func() error { return r.Rebuild(ctx) },
 		"AcceptLoss":  func() error { return r.AcceptLoss(ctx) },
@@ -76,7 +79,7 @@ func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T,
 
 func reading(of any, reads string) verbs { return verbs{of, nil, reads} }
 
-const boardReads = "Around Ascending At Between IDs Last Len On Page Percentile Picture Rank Standing Stats Table Verify"
+const boardReads = "Around Ascending At Between IDs Last Len Numbered On Page Percentile Picture Rank RankOf Standing Stats Table Verify"
 
 // verbsOf returns the verbs of everything in l, which has a work "own", and of
 // sessions beside it.
@@ -121,7 +124,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 		}, "Of"},
 		reading(l.Works.BySlug, "Find FindMulti"),
 		reading(l.Works.ByAuthor, "Of"),
-		reading(l.Works.ByAuthor.Of("a"), "All Contains Count IDs Page Size"),
+		reading(l.Works.ByAuthor.Of("a"), "All Contains Count IDs Numbered Page Size"),
 		{l.Works.Views, map[string]func() error{
 			"Hit": func() error { _, err := l.Works.Views.Hit(ctx, id); return err },
 			"Add": func() error { _, err := l.Works.Views.Add(ctx, id, 3); return err },

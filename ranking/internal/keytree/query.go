@@ -234,6 +234,18 @@ func (t *Tree) sound(ctx context.Context, s kv.Store, r *reading) (bool, error) 
 // Between is a range of scores that includes Low and excludes High. Nil is no bound.
 type Between struct{ Low, High *Score }
 
+// Better is the range of the scores that come before s, downward or upward.
+func Better(s Score, down bool) Between {
+	if !down {
+		return Between{High: &s}
+	}
+	if s == ^Score(0) {
+		return Between{Low: &s, High: &s} // Nothing is higher.
+	}
+	s++
+	return Between{Low: &s}
+}
+
 // stretch returns the part of the order in b, downward or upward.
 func (b Between) stretch(down bool) stretch {
 	low, high := lowest, highest
