@@ -7,7 +7,7 @@ type Story struct {
 	ID     string `kv:"id"`
 	Author string `kv:"timeline,by=Author"` // in the order in which they were made
 	Title  string
-	Tags   []string `kv:"timeline,by=Tags"` // the newest with each tag
+	Tags   []string  `kv:"timeline,by=Tags"`  // the newest with each tag
 	Text   string    `kv:"timeline,ring=500"` // what was written last comes first
 	Edited time.Time `kv:"updated"`
 }
