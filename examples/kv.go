@@ -8,6 +8,7 @@ import "github.com/ringtree/ringtree/kvmodel"
 type Models struct {
 	Albums    *Albums
 	Bulletins *Bulletins
+	Clips     *Clips
 	FeedItems *FeedItems
 	Hearts    *Hearts
 	Notices   *Notices
@@ -28,6 +29,7 @@ func New(db *kvmodel.DB) *Models {
 	return &Models{
 		Albums:    NewAlbums(db),
 		Bulletins: NewBulletins(db),
+		Clips:     NewClips(db),
 		FeedItems: NewFeedItems(db),
 		Hearts:    NewHearts(db),
 		Notices:   NewNotices(db),
@@ -49,6 +51,7 @@ func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
 		m.Albums,
 		m.Bulletins,
+		m.Clips,
 		m.FeedItems,
 		m.Hearts,
 		m.Notices,

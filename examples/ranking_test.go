@@ -54,6 +54,28 @@ func Example_top() {
 	// p09 comes next
 }
 
+// A ranking that is written to once in many plays, while each play is counted. It lags a
+// little, and a play costs one access to the store.
+func Example_sampled() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	check(m.Clips.Create(ctx, &examples.Clip{ID: "clip"}))
+	for range 2000 {
+		_, err := m.Clips.Plays.Hit(ctx, "clip")
+		check(err)
+	}
+	check(m.Flush(ctx))
+	clip, err := m.Clips.Get(ctx, "clip")
+	check(err)
+	top, err := m.Clips.TopPlays.At(ctx, 1, 1)
+	check(err)
+	behind := clip.Plays - top[0].Score // some thirty plays, on average
+	fmt.Println(clip.Plays, "plays; the ranking knows of most:", behind < 1000)
+	// Output:
+	// 2000 plays; the ranking knows of most: true
+}
+
 // Where one photo stands, what share of the others it has left behind, and who
 // stands around it: two or three trips among any number of them.
 func Example_yourRank() {

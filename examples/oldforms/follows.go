@@ -1,0 +1,102 @@
+package oldforms
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Follows says who follows which topic, in two lists for each: "+" of those who began to
+// follow it, and "-" of those who stopped. Both only grow, by appends that need no look and
+// disturb no one. Who stands in "+" more often than in "-" follows.
+//
+// Names must not hold a comma, and no one may stop who has not begun. Between the two writes
+// of Compact those who have stopped come back for a moment, or for good if the process dies
+// there. An index.Set numbers its entries instead, so that it can be folded in one write.
+type Follows struct{ Store kv.Store }
+
+// Follow appends user to those who began.
+func (f Follows) Follow(ctx context.Context, topic, user string) error {
+	return f.grow(ctx, "+"+topic, user)
+}
+
+// Unfollow appends user to those who stopped.
+func (f Follows) Unfollow(ctx context.Context, topic, user string) error {
+	return f.grow(ctx, "-"+topic, user)
+}
+
+// grow appends a name to the list under key, which the first one begins.
+func (f Follows) grow(ctx context.Context, key, name string) error {
+	name += ","
+	for {
+		_, err := kv.One(ctx, f.Store, kv.OpAppend(key, []byte(name)))
+		if errors.Is(err, kv.ErrNotStored) {
+			_, err = kv.One(ctx, f.Store, kv.OpAdd(key, []byte(name)))
+		}
+		if !errors.Is(err, kv.ErrExists) {
+			return err
+		}
+		// Someone else has begun it.
+	}
+}
+
+// Followers returns who follows the topic, in the order of their names. One trip.
+func (f Follows) Followers(ctx context.Context, topic string) ([]string, error) {
+	began, stopped, err := f.read(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	return difference(began.Value, stopped.Value), nil
+}
+
+func (f Follows) read(ctx context.Context, topic string) (began, stopped kv.Result, err error) {
+	results, err := kv.GetAll(ctx, f.Store, "+"+topic, "-"+topic)
+	if err != nil {
+		return began, stopped, err
+	}
+	return results[0], results[1], nil
+}
+
+// difference returns the names that are in began more often than in stopped.
+func difference(began, stopped []byte) (names []string) {
+	count := make(map[string]int)
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(began), ","), ",") {
+		count[name]++
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(stopped), ","), ",") {
+		count[name]--
+	}
+	for name, n := range count {
+		if n > 0 && name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Compact takes those who have stopped out of both lists: it reads them, and writes each back
+// if it has not changed since. It reports whether both have been written; if not, others
+// wrote at the same time, and it can be called again.
+func (f Follows) Compact(ctx context.Context, topic string) (bool, error) {
+	began, stopped, err := f.read(ctx, topic)
+	if err != nil || stopped.Err != nil || began.Err != nil {
+		return false, err
+	}
+	follow := strings.Join(difference(began.Value, stopped.Value), ",")
+	if follow != "" {
+		follow += ","
+	}
+	// First those who have stopped: if others have written, nobody is lost.
+	_, err = kv.One(ctx, f.Store, kv.OpDrop("-"+topic, stopped.Version))
+	if err == nil {
+		_, err = kv.One(ctx, f.Store, kv.OpSwap("+"+topic, began.Version, []byte(follow)))
+	}
+	if kv.Raced(err) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,95 @@
+package oldforms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Ledger is a row of revisions, numbered 1, 2, 3 and so on. Each says how many members there
+// are, so the newest tells it without counting: one more than before it after an addition,
+// one less after a removal. Nobody keeps the number of the last one. A writer looks for it,
+// and adds the next; if another was quicker, it reads that and counts again.
+//
+// Whoever writes has to read the last revision first, and only one of several succeeds. A
+// counter with count= on an edge counts without that, and an index.Sequence finds the end
+// of a row in fewer steps.
+type Ledger struct {
+	Store kv.Store
+	Name  string
+}
+
+// Revision is one change.
+type Revision struct {
+	Number int
+	Count  int // of members, once it is made
+	Says   string
+}
+
+func (l Ledger) key(n int) string { return l.Name + ":" + strconv.Itoa(n) }
+
+// read returns the revision number n; one without a number if there is none.
+func (l Ledger) read(ctx context.Context, n int) (r Revision, err error) {
+	found, err := kv.One(ctx, l.Store, kv.OpGet(l.key(n)))
+	if n == 0 || errors.Is(err, kv.ErrNotFound) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	count, says, _ := strings.Cut(string(found.Value), " ")
+	r.Count, err = strconv.Atoi(count)
+	r.Number, r.Says = n, says
+	return r, err
+}
+
+// Last returns the newest revision. It doubles the number until there is none, and then
+// halves the distance: twice as many reads as the number has bits.
+func (l Ledger) Last(ctx context.Context) (last Revision, err error) {
+	next := 1
+	for step := 1; ; step *= 2 {
+		r, err := l.read(ctx, next)
+		if err != nil {
+			return last, err
+		}
+		if r.Number == 0 {
+			break
+		}
+		last, next = r, next+step
+	}
+	for next-last.Number > 1 {
+		middle := (last.Number + next) / 2
+		r, err := l.read(ctx, middle)
+		if err != nil {
+			return last, err
+		}
+		if r.Number == 0 {
+			next = middle
+		} else {
+			last = r
+		}
+	}
+	return last, nil
+}
+
+// Add adds a revision that changes the count by delta, and returns it.
+func (l Ledger) Add(ctx context.Context, delta int, says string) (Revision, error) {
+	last, err := l.Last(ctx)
+	if err != nil {
+		return last, err
+	}
+	for {
+		next := Revision{last.Number + 1, last.Count + delta, says}
+		_, err := kv.One(ctx, l.Store, kv.OpAdd(l.key(next.Number), fmt.Appendf(nil, "%d %s", next.Count, says)))
+		if !errors.Is(err, kv.ErrExists) {
+			return next, err
+		}
+		if last, err = l.read(ctx, next.Number); err != nil {
+			return last, err
+		}
+	}
+}
