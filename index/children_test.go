@@ -221,6 +221,30 @@ func TestRecords_Delete_ARecordThatHasMovedAwayStays(t *testing.T) {
 	}
 }
 
+func TestRecords_Purge_WaitsForTheChildren(t *testing.T) {
+	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			f := openForum(s, kvmodel.Clock(func() time.Time { return now }))
+			f.fill(t, "gone", 30)
+			err := f.topics.Purge(ctx, "gone")
+			if name == "plain" {
+				if !errors.Is(err, kvmodel.ErrNotYet) {
+					t.Errorf("the first Purge: %v, want ErrNotYet", err)
+				}
+				now = now.Add(16 * time.Second)
+				err = f.topics.Purge(ctx, "gone")
+			}
+			if n := f.left(t); n != 0 || err != nil {
+				t.Errorf("%d posts are left, %v", n, err)
+			}
+			if _, err := kv.One(ctx, f.db.Store(), kv.OpGet("r:Topic:gone")); !errors.Is(err, kv.ErrNotFound) {
+				t.Errorf("the tombstone is there, or %v", err)
+			}
+		})
+	}
+}
+
 // A forumDiary says when posts were made, by the clock of the simulation.
 type forumDiary struct {
 	mu    sync.Mutex
