@@ -36,7 +36,7 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 // which an index of that name would hide.
 var recordMethods = []string{
 	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss", "Purge",
-	"Get", "GetMulti", "All", "Create", "CreateMulti", "Put", "PutMulti",
+	"Get", "GetMulti", "All", "Each", "Create", "CreateMulti", "Put", "PutMulti",
 	"Update", "UpdateMulti", "Upsert", "Delete", "DeleteMulti", "OnChange", "Plug",
 }
 

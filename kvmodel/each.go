@@ -1,0 +1,154 @@
+package kvmodel
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A Walk says how Each goes through the records. The zero Walk goes from the first record to
+// the last, as fast as the store answers.
+type Walk struct {
+	From   string       // how far an earlier Each has come, as its Report was told; "": it begins
+	Rate   int          // how many ids are read in a second at most; 0: any number
+	Report func(Walked) // is told after each batch how far Each has come; nil: no one is
+}
+
+// Walked is how far Each has come.
+type Walked struct {
+	To   string // what Walk.From takes to go on from there
+	Done int64  // ids that were read in this call
+	Left int64  // about how many are left
+}
+
+// Each calls f with the records, 100 a trip, in no order, until f returns an error, which
+// Each then returns. It is for jobs that touch every record, at any number of records: unlike
+// All it keeps none of the ids in memory, so f may get a record twice.
+//
+// An Each that goes on from where another has come to misses no record that was there when
+// the first began and still is. What was given since the last Report is given again. If the
+// model was lost or emptied since, the error is an ErrBadCursor.
+//
+// What is damaged or lost does not end Each: f gets the others first, and then the error is
+// an ErrCorrupt or an ErrLost, as that of All.
+func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) error {
+	if w.Rate < 0 {
+		return fmt.Errorf("%s.Each: %w: a rate of %d a second", r.m.name, ErrInvalid, w.Rate)
+	}
+	e := &each[T]{model: r.m, ctx: ctx, Walk: w, give: f, began: time.Now()}
+	err := e.run()
+	if e.refused != nil {
+		return e.refused
+	}
+	return r.m.failure("each", cmp.Or(err, joined(e.damaged)))
+}
+
+// each is a call of Each.
+type each[T any] struct {
+	*model[T]
+	Walk
+	ctx     context.Context
+	give    func(*T) error
+	name    string // of the walk, for its cursors
+	began   time.Time
+	done    int64
+	refused error   // what give has returned
+	damaged []error // of records, the first of them
+}
+
+// run gives first the records whose ids are in lines: a line is deleted only after its id is
+// in a chunk, so none is missed.
+func (e *each[T]) run() error {
+	from, err := e.from()
+	if err != nil {
+		return err
+	}
+	var unread error
+	if e.numbers == nil {
+		var open []string
+		if open, unread = journal.CreatedIDs(e.ctx, e.db.store, e.model.name); unread != nil && !wire.IsCorrupt(unread) {
+			return unread
+		}
+		for ids := range slices.Chunk(open, recordsAtOnce) {
+			if err := e.batch(ids); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = e.eachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left int64) error {
+		if err := e.batch(ids); err != nil {
+			return err
+		}
+		if e.Report != nil {
+			e.Report(Walked{To: e.cursor(to), Done: e.done, Left: left})
+		}
+		return nil
+	})
+	return cmp.Or(err, unread)
+}
+
+// batch gives the records with ids. It waits first if those before came too fast.
+func (e *each[T]) batch(ids []string) error {
+	if e.Rate > 0 && !kv.Sleep(e.ctx, time.Until(e.began.Add(time.Duration(e.done)*time.Second/time.Duration(e.Rate)))) {
+		return kv.TooLate(e.ctx)
+	}
+	recs, err := e.see(e.ctx, e.db.store, ids)
+	if recs == nil {
+		return err
+	}
+	for _, rec := range recs {
+		if rec.Err != nil && len(e.damaged) < damagedNamed {
+			e.damaged = append(e.damaged, rec.Err)
+		}
+		if rec.Value == nil {
+			continue
+		}
+		if err := e.give(rec.Value); err != nil {
+			e.refused = err
+			return err
+		}
+	}
+	e.done += int64(len(ids))
+	return nil
+}
+
+// damagedNamed is how many damaged records the error of Each names at most.
+const damagedNamed = 100
+
+// from returns where the walk begins. A cursor is of one birth of the model: the ids of
+// another one stand elsewhere.
+func (e *each[T]) from() (at enumeration.Reached, err error) {
+	e.name = e.model.name + ".Each"
+	if e.numbers == nil {
+		head, _, err := e.built.Head(e.ctx)
+		if err != nil {
+			return at, err
+		}
+		e.name += " " + head.Birth
+	}
+	if e.From == "" {
+		return at, nil
+	}
+	position, err := ParseCursor(e.name, e.From)
+	if err != nil {
+		return at, err
+	}
+	chunk, n := binary.Uvarint(position)
+	ids, m := binary.Uvarint(position[max(n, 0):])
+	if n <= 0 || m <= 0 || n+m != len(position) || max(chunk, ids) > kv.MaxNumber {
+		return at, fmt.Errorf("%s: %w", e.model.name, ErrBadCursor)
+	}
+	return enumeration.Reached{Chunk: int64(chunk), IDs: int64(ids)}, nil
+}
+
+func (e *each[T]) cursor(at enumeration.Reached) string {
+	return Cursor(e.name, binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at.Chunk)), uint64(at.IDs)))
+}

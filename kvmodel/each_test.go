@@ -1,0 +1,154 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// eachOf returns the ids that Each gives, sorted, each as often as it is given.
+func eachOf(t *testing.T, ctx context.Context, r *notes, w kvmodel.Walk) (ids []string) {
+	t.Helper()
+	must(t, r.Each(ctx, w, func(n *note) error { ids = append(ids, n.ID); return nil }))
+	slices.Sort(ids)
+	return ids
+}
+
+func TestEach_GivesEveryRecordWhereverItsIDStands(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		db := open(t, shared{s})
+		r := kvmodel.NewRecords(db, noteSchema())
+		if got := eachOf(t, ctx, r, kvmodel.Walk{}); len(got) != 0 {
+			t.Errorf("without records: got %q", got)
+		}
+		want := createNotes(t, ctx, r, 0, 250)
+		if diff := cmp.Diff(want, eachOf(t, ctx, r, kvmodel.Walk{})); diff != "" {
+			t.Errorf("before the ids are archived (-want +got)\n%s", diff)
+		}
+		must(t, db.Close(ctx))
+
+		r = kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
+		want = append(want, createNotes(t, ctx, r, 250, 50)...)
+		must(t, r.Delete(ctx, want[8]))
+		want = slices.Delete(want, 8, 9)
+		if diff := cmp.Diff(want, slices.Compact(eachOf(t, ctx, r, kvmodel.Walk{}))); diff != "" {
+			t.Errorf("after they are archived (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestEach_GoesOnFromWhereItWas(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		db := open(t, shared{s})
+		want := createNotes(t, ctx, kvmodel.NewRecords(db, noteSchema()), 0, 950)
+		must(t, db.Close(ctx))
+
+		r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
+		errFull := errors.New("the disk is full")
+		var last kvmodel.Walked
+		var first, second []string
+		err := r.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { last = w }}, func(n *note) error {
+			if len(first) == 420 {
+				return errFull
+			}
+			first = append(first, n.ID)
+			return nil
+		})
+		if err != errFull {
+			t.Fatalf("got %v, want the error of the function as it is", err)
+		}
+		if last.Done <= 300 || last.Done > 420 || last.Left <= 0 {
+			t.Errorf("got %d done and %d left, when 420 of 950 were given", last.Done, last.Left)
+		}
+		second = eachOf(t, ctx, r, kvmodel.Walk{From: last.To})
+		if int64(len(second)) != 950-last.Done {
+			t.Errorf("it went on with %d records, want the %d that were not reported", len(second), 950-last.Done)
+		}
+		all := append(first, second...)
+		slices.Sort(all)
+		if diff := cmp.Diff(want, slices.Compact(all)); diff != "" {
+			t.Errorf("both together (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestEach_GoesThroughNumberedRecords(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		r := openTickets(t, s, 230)
+		must(t, r.Delete(ctx, 7))
+		var to string
+		var ids []int64
+		give := func(v *ticket) error { ids = append(ids, v.ID); return nil }
+		errEnough := errors.New("enough")
+		must(t, r.Each(ctx, kvmodel.Walk{}, give))
+		if len(ids) != 229 {
+			t.Errorf("got %d records, want 229", len(ids))
+		}
+		err := r.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { to = w.To }}, func(v *ticket) error {
+			if v.ID > 150 {
+				return errEnough
+			}
+			return nil
+		})
+		wantErr(t, err, errEnough)
+		ids = nil
+		must(t, r.Each(ctx, kvmodel.Walk{From: to}, give))
+		if len(ids) != 130 || slices.Min(ids) != 101 {
+			t.Errorf("it went on with %d records from %d, want 130 from 101", len(ids), slices.Min(ids))
+		}
+	})
+}
+
+func TestEach_IsNotFasterThanItsRate(t *testing.T) {
+	r := kvmodel.NewRecords(closing(t, open(t, memkv.New(memkv.Options{}))), noteSchema())
+	createNotes(t, t.Context(), r, 0, 300)
+	began := time.Now()
+	eachOf(t, t.Context(), r, kvmodel.Walk{Rate: 4000})
+	if took := time.Since(began); took < 50*time.Millisecond {
+		t.Errorf("300 records at 4000 a second took %v, but the last batch must wait for 50ms", took)
+	}
+}
+
+func TestEach_DamagedRecordsAreTheErrorOnceTheOthersWereGiven(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		v := three(t, ctx, s)
+		flip(t, ctx, s, "r:Viewed:b")
+		var ids []string
+		err := v.Each(ctx, kvmodel.Walk{}, func(rec *viewed) error { ids = append(ids, rec.ID); return nil })
+		wantKeys(t, "each", err, "r:Viewed:b")
+		slices.Sort(ids)
+		if diff := cmp.Diff([]string{"a", "c"}, slices.Compact(ids)); diff != "" {
+			t.Errorf("ids (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestEach_RefusesWhatItCannotGoOnFrom(t *testing.T) {
+	ctx := t.Context()
+	walked := func() (r *notes, to string) {
+		db := open(t, shared{memkv.New(memkv.Options{})})
+		r = kvmodel.NewRecords(db, noteSchema())
+		createNotes(t, ctx, r, 0, 10)
+		must(t, db.Flush(ctx))
+		must(t, r.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { to = w.To }}, func(*note) error { return nil }))
+		return r, to
+	}
+	r, to := walked()
+	_, other := walked()
+	if to == "" || other == "" {
+		t.Fatal("Each did not say how far it has come")
+	}
+	none := func(*note) error { return nil }
+	must(t, r.Each(ctx, kvmodel.Walk{From: to}, none))
+	wantErr(t, r.Each(ctx, kvmodel.Walk{From: other}, none), kvmodel.ErrBadCursor)
+	wantErr(t, r.Each(ctx, kvmodel.Walk{From: "x"}, none), kvmodel.ErrBadCursor)
+	wantErr(t, r.Each(ctx, kvmodel.Walk{Rate: -1}, none), kvmodel.ErrInvalid)
+}
