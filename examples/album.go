@@ -2,9 +2,9 @@ package examples
 
 // Album is a music album. It is in the list of its artist, in that of each of its
 // tags, to which hundreds write at once, and in that of its shelf in its shop. It
-// has counters and a history.
+// has counters and a history, and it is known how many there are.
 type Album struct {
-	_      struct{} `kv:"model,history=20"`
+	_      struct{} `kv:"model,count,history=20"`
 	ID     string   `kv:"id"`
 	Artist string   `kv:"list"`
 	Tags   []string `kv:"list,hot=16"`

@@ -13,6 +13,7 @@ import (
 // Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Albums struct {
 	*kvmodel.Records[Album, string]
+	*index.Total[Album, string] // Count: how many Albums there are
 
 	History     *kvmodel.History[Album, string]          // the last 20 bodies of each Album
 	ByArtist    *index.Lists[Album, string, string]      // the Albums with an Artist
@@ -44,6 +45,7 @@ func NewAlbums(db *kvmodel.DB) *Albums {
 	})
 	return &Albums{
 		Records: r,
+		Total:   index.NewTotal(r),
 		History: kvmodel.NewHistory(r),
 		ByArtist: index.NewLists(r, kvmodel.IndexSpec[Album, string]{
 			Name: "ByArtist", Def: "list Artist string", Fields: []string{"Artist"}, Key: kvmodel.StringKey[string](),
@@ -68,7 +70,7 @@ func NewAlbums(db *kvmodel.DB) *Albums {
 
 // These lines stop compiling when Album changes: run kvgen again.
 var _ struct {
-	_      struct{} `kv:"model,history=20"`
+	_      struct{} `kv:"model,count,history=20"`
 	ID     string   `kv:"id"`
 	Artist string   `kv:"list"`
 	Tags   []string `kv:"list,hot=16"`

@@ -168,6 +168,14 @@ func (l *Lists[T, K, V]) tooLate(began time.Time) bool {
 	return !began.IsZero() && l.host.DB().Now().Sub(began) > countedInTime
 }
 
+const (
+	// recountRounds is how often a rebuild tries to count, every 15 seconds.
+	recountRounds = 5
+
+	// firstRounds is how often it does where nothing may be read before.
+	firstRounds = 20
+)
+
 // recount counts the lists at places, which are in order, again. It waits until their
 // numbers have not changed for long enough. reached is called now and then with the last
 // place up to which all are counted.
@@ -175,7 +183,14 @@ func (l *Lists[T, K, V]) recount(ctx context.Context, places []string, reached f
 	if l.derived == nil {
 		return nil
 	}
-	left, err := l.derived.Recount(ctx, places, reached)
+	first, rounds := len(l.total) > 0 && !l.host.Built(), recountRounds
+	if first {
+		rounds = firstRounds
+	}
+	left, err := l.derived.Recount(ctx, places, rounds, reached)
+	if left > 0 && first {
+		err = fmt.Errorf("%w: %w", plug.ErrUnfit, err)
+	}
 	if left > 0 {
 		err = fmt.Errorf("%s.%s: counters of %d values: %w", l.host.Model(), l.spec.Name, left, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -204,6 +205,62 @@ func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
 	}
 }
 
+// vote is an edge that does not expire.
+type vote struct {
+	ID, Page string
+	N        int
+}
+
+func newVotes(db *kvmodel.DB) *kvmodel.Records[vote, string] {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[vote, string]{
+		Name: "Vote", Version: 1,
+		ID:    func(v *vote) string { return v.ID },
+		SetID: func(v *vote, id string) { v.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: asJSON[vote]{},
+	})
+	index.NewLists(r, kvmodel.IndexSpec[vote, string]{
+		Name: "ByPage", Def: "list Page string", Key: kvmodel.StringKey[string](),
+		Values: func(v *vote) []string { return []string{v.Page} },
+	}, index.Counted("Tag", "Books"))
+	return r
+}
+
+// A change that has lost against one to the same value has nothing left to move.
+func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T) {
+	for name, doubt := range map[string]bool{"counted": false, "in doubt": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, mem := t.Context(), memkv.New(memkv.Options{})
+				m := &meddling{Store: still{mem}}
+				db, otherDB := open(t, shared{m}), open(t, still{mem})
+				votes, others := newVotes(db), newVotes(otherDB)
+				must(t, votes.Create(ctx, &vote{ID: "first", Page: "go"}))
+				m.before = func() {
+					must(t, others.Create(ctx, &vote{ID: "a", Page: "go"}))
+					if doubt {
+						mem.Evict("c:Tag:Books:go") // What this try adds finds nothing.
+					}
+				}
+				must(t, votes.Put(ctx, &vote{ID: "a", Page: "go", N: 1}))
+				if n := db.Stats().InDoubt; (n > 0) != doubt {
+					t.Errorf("%d counts are in doubt", n)
+				}
+				if !doubt {
+					wantCount(t, ctx, mem, 2)
+				}
+				time.Sleep(2 * time.Minute)
+				wantCount(t, ctx, mem, 2)
+				if s := db.Stats(); s.InDoubt != 0 || s.Lines != 0 {
+					t.Errorf("stats %+v, want nothing left", s)
+				}
+				must(t, db.Close(ctx))
+				must(t, otherDB.Close(ctx))
+			})
+		})
+	}
+}
+
 // tearing is a store that carries out what a trip adds to numbers, and only then, after
 // something else, the rest, once the trip is one that writes a record.
 type tearing struct {
@@ -248,7 +305,7 @@ func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
 				m.between = func() {
 					_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
 					must(t, err)
-					_, err = other.db.Derived("Tag", "Books").Recount(ctx, []string{"go", "kv"}, func(string) error { return nil })
+					_, err = other.db.Derived("Tag", "Books").Recount(ctx, []string{"go", "kv"}, 5, func(string) error { return nil })
 					must(t, err)
 				}
 				f.tagTwice(t, ctx, second)

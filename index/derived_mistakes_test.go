@@ -10,7 +10,7 @@ import (
 func TestMistakes_OfDerivedCountsAreNoticed(t *testing.T) {
 	const derived, lists = "index/derived.go", "index/lists.go"
 	const count, doubts = "kvmodel/internal/tally/derived.go", "kvmodel/internal/tally/doubts.go"
-	const counters = "kvmodel/counters.go"
+	const counters, plan = "kvmodel/counters.go", "kvmodel/write_plan.go"
 	proof.Mistakes(t, "./index", "TestDerivedCount_|TestSweep_AfterACrash", []string{"RINGTREE_SEEDS=2000"}, []proof.Mistake{
 		proof.Wrong("it is counted after the reply",
 			lists, "func(s kv.Store) error { l.add(ctx, s, m.Added, shares(m)); return nil },", "func(kv.Store) error { return nil },",
@@ -28,6 +28,9 @@ func TestMistakes_OfDerivedCountsAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("each try adds again",
 			derived, "all[at].By -= sent.By", "all[at].By -= 0",
+		),
+		proof.Wrong("what a try has added stays if the next one moves nothing",
+			plan, "			if mv.Added.IsOpen() {", "			if mv.Added == nil {",
 		),
 		proof.Wrong("what was added long ago counts",
 			lists, "(l.tooLate(m.Began) || l.tooLate(m.Added.Began))", "l.tooLate(m.Began)",

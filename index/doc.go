@@ -12,6 +12,7 @@
 //     3, ... without a gap.
 //   - How often was this page read? [Counter] is a number of each record that
 //     changes too often to be in it.
+//   - How many pages are there? [Total] is that number.
 //
 // What is newest, and what is best, are the questions of the packages timeline
 // and ranking.

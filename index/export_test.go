@@ -20,3 +20,6 @@ func (l *Lists[T, K, V]) Host() plug.Host[T] { return l.host }
 
 // Host returns what the index sees of its model.
 func (u *Unique[T, V]) Host() plug.Host[T] { return u.host }
+
+// Limits returns the limits for the upkeep of the lists behind the number.
+func (t *Total[T, K]) Limits() *memberlog.Limits { return t.lists.Limits() }

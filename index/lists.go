@@ -30,6 +30,7 @@ type Lists[T any, K comparable, V any] struct {
 
 	ahead   ahead.Memory     // of first pages
 	derived *kvmodel.Derived // nil: there is none
+	total   []string         // all places of a Total, of which nothing but the numbers is read
 	met     places           // by a rebuild that has not ended
 }
 

@@ -94,6 +94,7 @@ func (l *Lists[T, K, V]) Meet(places []string) { l.met.note(places) }
 // and nothing else, and then has them counted. What has changed since a process before
 // this one has come to a list is of processes that keep the lists.
 func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
+	l.met.note(l.total)
 	entered, from := l.met.take(), steps.From()
 	var damaged atomic.Bool
 	for batch := range slices.Chunk(left(entered, from, mending), mendAtOnce) {

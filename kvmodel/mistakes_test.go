@@ -218,7 +218,7 @@ func TestMistakes_OfBuildsAreNoticed(t *testing.T) {
 			rebuild, "				taken, moves[i], err = append(taken, other), nil, nil\n", "				taken, moves[i] = append(taken, other), nil\n",
 		),
 		proof.Wrong("an index with conflicts is marked",
-			rebuild, "b.built.Mark(ctx, b.tokens, b.without(duplicates)...)", "b.built.Mark(ctx, b.tokens, b.without(nil)...)",
+			rebuild, "plug.Without(b.without(duplicates), unfit)", "plug.Without(b.without(nil), unfit)",
 		),
 		proof.Wrong("the losers are forgotten",
 			enter, "	b.state.Losers = append(b.state.Losers, losers...)\n", "	_ = losers\n",

@@ -214,14 +214,14 @@ func (b *building[T]) steps(ctx context.Context) error {
 	if err := b.meetEarlier(ctx, b.lease.Found.Reached); err != nil {
 		return err
 	}
-	wait := b.finishIndexes(ctx)
+	unfit, wait := b.finishIndexes(ctx)
 	if errors.Is(wait, ErrNeedsRebuild) {
 		return fmt.Errorf("%w: %w", errLostSince, wait)
 	}
 	if wait != nil && !work.Waits(wait) {
 		return wait
 	}
-	if err := b.built.Mark(ctx, b.tokens, b.without(duplicates)...); err != nil {
+	if err := b.built.Mark(ctx, b.tokens, plug.Without(b.without(duplicates), unfit)...); err != nil {
 		return err
 	}
 	if duplicates != nil {
@@ -257,15 +257,22 @@ func (b *building[T]) findBuilders() map[string]plug.Builder {
 }
 
 // finishIndexes does what indexes have left to do when every record is entered. Some of
-// them wait, so they do it side by side.
-func (b *building[T]) finishIndexes(ctx context.Context) error {
+// them wait, so they do it side by side. It returns those that cannot be read yet.
+func (b *building[T]) finishIndexes(ctx context.Context) (unfit []string, err error) {
 	var works []func(kv.Store) error
 	for _, index := range b.indexes {
 		if f, ok := index.(plug.Finisher); ok {
-			works = append(works, func(s kv.Store) error { return f.Finish(ctx, s, steps[T]{b, index.Name()}) })
+			works = append(works, func(s kv.Store) error {
+				err := f.Finish(ctx, s, steps[T]{b, index.Name()})
+				if errors.Is(err, plug.ErrUnfit) {
+					unfit = append(unfit, definition(index))
+				}
+				return err
+			})
 		}
 	}
-	return work.FirstError(kv.Together(ctx, b.db.store, works...)...)
+	err = work.FirstError(kv.Together(ctx, b.db.store, works...)...)
+	return unfit, err
 }
 
 // buildAll lets the builders build themselves, in the order of the model's indexes. One

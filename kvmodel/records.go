@@ -205,9 +205,10 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 //
 // A *DuplicatesError lists the records with unique values that others hold: an index over
 // these cannot be read yet, but the others can. After an ErrNotYet the indexes are whole,
-// but something had to wait for too long and takes another Rebuild. An ErrCorrupt names
-// damaged records, which may be missing in the indexes. All others are in them, but an
-// index that was added since stays as it is until the damaged ones are deleted.
+// but something had to wait for too long and takes another Rebuild; before that, a new
+// number of the records cannot be read. An ErrCorrupt names damaged records, which may be
+// missing in the indexes. All others are in them, but an index that was added since stays as
+// it is until the damaged ones are deleted.
 //
 // Rebuild then drops what the schema says is Gone. It waits up to a minute for processes
 // of a release that still keeps such an index to end, and then returns an ErrConflict.

@@ -191,6 +191,9 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 			mv.Lost = append(mv.Lost, plug.Without(plug.Without(stale, is), mv.Lost)...)
 		}
 		if len(mv.Gained)+len(mv.Lost) == 0 {
+			if mv.Added.IsOpen() {
+				p.moves[i] = mv // to take back what earlier tries have added
+			}
 			continue
 		}
 		p.moves[i] = mv

@@ -37,6 +37,7 @@ var groups = []group{
 	{name: "store", measure: storeFigures},
 	{name: "records", measure: recordFigures},
 	{name: "lists", measure: listFigures},
+	{name: "totals", measure: totalFigures},
 	{name: "timeline", measure: timelineFigures},
 	{name: "ranking", measure: rankingFigures},
 	{name: "app", measure: appFigures},

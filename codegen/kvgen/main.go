@@ -55,7 +55,8 @@
 //
 // On the field _ struct{}:
 //
-//	model[,name=Page][,plural=Pages][,version=N][,if=Method][,history=N[,forget]][,was=Old]
+//	model[,name=Page][,plural=Pages][,version=N][,if=Method][,count][,history=N[,forget]][,was=Old]
+//	                     count is the number of records, for Count; not for records that expire
 //	events,by=F[,once=F][,keep=N][,layout=append|ring|packed][,ttl=D]
 //
 // Above a method without parameters, for an index of what it returns:

@@ -3,6 +3,7 @@ package plug
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -40,7 +41,8 @@ type Index[T any] interface {
 
 	// After removes what stands at m.Lost, once the record has committed. It is
 	// called for every change that moves the record, even if nothing is lost: an
-	// index that follows something other than the record does so here.
+	// index that follows something other than the record does so here. Nor need anything be
+	// gained, where an earlier try of the change has added to a number.
 	After(ctx context.Context, s kv.Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
@@ -181,6 +183,9 @@ type Added struct {
 	Since  time.Time // when these were put in doubt; zero: not yet
 }
 
+// IsOpen reports whether something was added that may have to be taken back.
+func (a *Added) IsOpen() bool { return len(a.Shares)+len(a.Doubt) > 0 }
+
 // Share is what a change adds to the number at a place, and the sum.
 type Share struct {
 	Place   string
@@ -216,9 +221,13 @@ type Meeter interface {
 // record.
 type Finisher interface {
 	// Finish does it, beside the other indexes. It may take a while, but not forever:
-	// if it would, it returns an ErrNotYet, and the index counts as built all the same.
+	// if it would, it returns an ErrNotYet, and the index counts as built all the same,
+	// unless that is an ErrUnfit too.
 	Finish(ctx context.Context, s kv.Store, steps Steps) error
 }
+
+// ErrUnfit says that an index holds all records and is of no use yet.
+var ErrUnfit = errors.New("it cannot be read yet")
 
 // Seen is a record as an index sees it.
 type Seen[T any] struct {

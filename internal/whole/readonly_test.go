@@ -45,7 +45,7 @@ func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
 
 // plugged are the methods that the write path calls on an index plugged into it.
 var plugged = []string{
-	"After", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo",
+	"After", "AfterAll", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo",
 }
 
 // verbs are the methods of an object: those that write, each as a call that would,
@@ -66,6 +66,7 @@ func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T,
 		"CreateMulti": func() error { return r.CreateMulti(ctx, []*T{fresh(), fresh()}) },
 		"Put":         func() error { return r.Put(ctx, fresh()) },
 		"Update":      func() error { _, err := r.Update(ctx, id, same); return err },
+		"Touch":       func() error { return r.Touch(ctx, id, time.Now().Add(time.Hour)) },
 		"Upsert":      func() error { _, err := r.Upsert(ctx, id, same); return err },
 		"Delete":      func() error { return r.Delete(ctx, id) },
 		"PutMulti":    func() error { return r.PutMulti(ctx, []*T{fresh(), fresh()}) },
@@ -123,7 +124,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 			},
 		}, "Of"},
 		reading(l.Works.BySlug, "Find FindMulti"),
-		reading(l.Works.ByAuthor, "Of"),
+		reading(l.Works.ByAuthor, "Derived Of Spec"),
 		reading(l.Works.ByAuthor.Of("a"), "All Contains Count IDs Numbered Page Size"),
 		{l.Works.Views, map[string]func() error{
 			"Hit": func() error { _, err := l.Works.Views.Hit(ctx, id); return err },

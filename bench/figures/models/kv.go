@@ -9,6 +9,7 @@ type Models struct {
 	FeedItems   *FeedItems
 	Foots       *Foots
 	Goods       *Goods
+	Marks       *Marks
 	Notes       *Notes
 	PackedFoots *PackedFoots
 	Pages       *Pages
@@ -24,6 +25,7 @@ func New(db *kvmodel.DB) *Models {
 		FeedItems:   NewFeedItems(db),
 		Foots:       NewFoots(db),
 		Goods:       NewGoods(db),
+		Marks:       NewMarks(db),
 		Notes:       NewNotes(db),
 		PackedFoots: NewPackedFoots(db),
 		Pages:       NewPages(db),
@@ -40,6 +42,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.FeedItems,
 		m.Foots,
 		m.Goods,
+		m.Marks,
 		m.Notes,
 		m.PackedFoots,
 		m.Pages,

@@ -38,12 +38,16 @@ func asGone(kind string, items []lockedItem) (gone []lockedItem) {
 
 // noteGone notes that m once had what kind and name say, unless it has it now.
 func noteGone(m *model.Model, kind, name string) {
+	isTotal := m.Total && name == model.TotalName
 	switch kind {
 	case goneIndex:
-		has := slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name })
+		if name == model.TotalName { // Its numbers are those of a counter.
+			m.Gone.Counters = with(m.Gone.Counters, name, isTotal)
+		}
+		has := isTotal || slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name })
 		m.Gone.Indexes = with(m.Gone.Indexes, name, has)
 	case goneCounter:
-		has := slices.ContainsFunc(m.Counters, func(c *model.Counter) bool { return c.Stored == name })
+		has := isTotal || slices.ContainsFunc(m.Counters, func(c *model.Counter) bool { return c.Stored == name })
 		m.Gone.Counters = with(m.Gone.Counters, name, has)
 	case goneHistory:
 		m.Gone.History = m.History == 0

@@ -48,6 +48,9 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	if m.History > 0 {
 		k.history = []lockedItem{{name: "keep", form: strconv.Itoa(m.History)}}
 	}
+	if m.Total {
+		k.indexes = append(k.indexes, lockedItem{name: model.TotalName, form: "total", pos: m.TotalAt})
+	}
 	k.gone = goneOf(&m.Gone)
 	for _, x := range m.Indexes {
 		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def, pos: x.Pos})

@@ -171,6 +171,8 @@ func (c comparison) indexes(was, is *lockedModel) {
 	for _, x := range was.indexes {
 		now, ok := find(is.indexes, x.name)
 		switch {
+		case !ok && x.name == model.TotalName:
+			c.gone(x.line, "the records of %s are not counted anymore, and their numbers would be left behind: say model,count again; if they are not needed, run kvgen -accept, and Rebuild drops them", is.source.Name)
 		case !ok:
 			c.gone(x.line, "no index of %s is stored as %s anymore (%s), and its entries would be left behind: if it was renamed, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept, and Rebuild drops them",
 				is.source.Name, x.name, x.form, x.name, x.name)

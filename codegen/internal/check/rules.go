@@ -78,8 +78,12 @@ func (c rules) kept() {
 	}
 }
 
-// counted reports lists that nothing would count down.
+// counted reports lists and models that nothing would count down.
 func (c rules) counted() {
+	if c.model.Total && c.model.Expires != "" {
+		c.At(c.model.TotalAt, "count: records of %s end by themselves, and nothing counts them down: leave count out; Size and Count of a list know when its members end",
+			c.model.Name)
+	}
 	for _, x := range c.model.Indexes {
 		if x.Count != nil && c.model.Expires != "" {
 			c.At(x.CountAt, "count=%s.%s: records of %s end by themselves, and nothing counts them down: leave count= out and use %s.Of(...).Size or .Count, which know when members end",
@@ -97,6 +101,7 @@ func (c rules) names() {
 	for name, pos := range c.source.Methods(c.model.Collection) {
 		taken[name] = "a method at " + c.Place(pos).String() + " is called " + name
 	}
+	c.total(taken)
 	for _, x := range c.model.Counters {
 		if other, ok := taken[x.Name]; ok {
 			c.At(x.Pos, "the counter %s of %s cannot be called so, since %s: say name=...", x.Name, c.model.Name, other)
@@ -115,6 +120,19 @@ func (c rules) names() {
 		}
 		taken[x.Name] = "another index is called " + x.Name
 		storedAs[x.Stored] = true
+	}
+}
+
+// total takes the names that a model with count has, or reports who has them already.
+func (c rules) total(taken map[string]string) {
+	if !c.model.Total {
+		return
+	}
+	for _, name := range []string{"Count", "Total"} {
+		if other, ok := taken[name]; ok {
+			c.At(c.model.TotalAt, "count gives %s a %s, but %s: call that something else", c.model.Collection, name, other)
+		}
+		taken[name] = "count gives " + c.model.Collection + " that name"
 	}
 }
 

@@ -34,6 +34,9 @@ func (w *printer) collection(m *model.Model) {
 	if m.Version > 1 {
 		w.printf(" // version %d", m.Version)
 	}
+	if m.Total {
+		w.printf("\n*%s.Total[%s] // Count: %s", w.names.runtime("index"), w.args(m), totalLine(m))
+	}
 	w.printf("\n\n")
 	for _, h := range handles(m, w.names) {
 		w.printf("%s %s // %s\n", h.name, h.typ, h.line)
@@ -66,6 +69,9 @@ func (w *printer) constructor(m *model.Model) {
 	w.times(m)
 	w.kept(m)
 	w.printf("})\nreturn &%s{\nRecords: r,\n", m.Collection)
+	if m.Total {
+		w.printf("Total: %s.NewTotal(r),\n", w.names.runtime("index"))
+	}
 	for _, h := range handles(m, w.names) {
 		w.printf("%s: %s,\n", h.name, h.make)
 	}

@@ -25,6 +25,15 @@ func doc(m *model.Model) []string {
 	return append(lines, "Trips: "+trips(m)+".")
 }
 
+// totalLine says what Count of m returns.
+func totalLine(m *model.Model) string {
+	text := "how many " + m.Collection + " there are"
+	if m.If != nil && len(m.Indexes) > 0 {
+		text += ", " + m.If.Name + " or not"
+	}
+	return text
+}
+
 // children says what a deletion in m takes along.
 func children(m *model.Model) string {
 	var all []string
@@ -75,6 +84,9 @@ func Plan(p *model.Package) string {
 			fmt.Fprintf(&b, "  after Delete %s\n", children(m))
 		}
 		w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+		if m.Total {
+			fmt.Fprintf(w, "  Count\t%s\t1\n", totalLine(m))
+		}
 		for _, h := range handles(m, newImports(p.Types, map[string]bool{})) {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line, h.read)
 		}

@@ -40,6 +40,7 @@ type Model struct {
 	Events     *Events    // of a model without an id; nil of one with an id
 
 	Sequential bool // ids are numbers that are given in order
+	Total      bool // how many records there are is kept
 	History    int  // how many bodies are kept; 0: none
 	Forget     bool // a deletion takes the history along
 	Counters   []*Counter
@@ -50,8 +51,13 @@ type Model struct {
 	VersionField, Created, Updated, Expires string
 
 	Pos     token.Pos
+	TotalAt token.Pos
 	Methods map[string]types.Type // what each method returns that generated code calls
 }
+
+// TotalName is the stored name of what keeps the number of records. No index that a tag
+// names is called so.
+const TotalName = "count"
 
 // Gone is what a model once had and may still be stored, by stored names, sorted.
 type Gone struct {

@@ -125,6 +125,7 @@ var words = []*word{
 			pluralOption,
 			{name: "version", value: number(1, 1<<31-1)},
 			ifOption,
+			{name: "count"},
 			{name: "history", value: number(1, 1<<20)},
 			{name: "forget"},
 			wasOption,

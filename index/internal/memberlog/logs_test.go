@@ -524,6 +524,33 @@ func fresh(s kv.Store) *Logs {
 	return l
 }
 
+func TestLogs_IsBare_UntilAnyKeyOfTheListIsThere(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
+		ctx := t.Context()
+		l, wait := prompt(s, small)
+		bare := func(want bool, when string) {
+			t.Helper()
+			if got, err := l.IsBare(ctx, s, place); err != nil || got != want {
+				t.Errorf("%s: bare is %v, %v; want %v", when, got, err, want)
+			}
+		}
+		bare(true, "at first")
+		must(t, l.Write(ctx, s, place, Entry{ID: "a", Rev: 1, In: true}))
+		bare(false, "with a member")
+		fill(t, l, wait, 200)
+		if segments(t, l) < 2 {
+			t.Fatal("it is not divided")
+		}
+		mem.Evict(l.key(place, name{}))
+		bare(false, "divided, without the mark")
+		must(t, l.Write(ctx, s, "other", Entry{ID: "a", Rev: 1, In: true}))
+		mem.Evict(l.key("other", name{}))
+		if got, err := l.IsBare(ctx, s, "other"); err != nil || !got {
+			t.Errorf("lost: bare is %v, %v; want true", got, err)
+		}
+	})
+}
+
 func TestLogs_Accept_DeclaresTheRestToBeTheWhole(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})

@@ -344,6 +344,18 @@ func (l *Logs) Count(ctx context.Context, s kv.Store, place string) (int, error)
 	return n, err
 }
 
+// IsBare reports whether nothing is stored of place's list, since it has no members or all
+// of it is lost. One trip.
+func (l *Logs) IsBare(ctx context.Context, s kv.Store, place string) (bool, error) {
+	found, err := kv.GetAll(ctx, s, l.Key(place), l.key(place, name{}))
+	for _, r := range found {
+		if r.Err == nil {
+			return false, err
+		}
+	}
+	return true, l.failure(place, err)
+}
+
 func count(rows []row, now int64) (n int) {
 	for i := range rows {
 		if rows[i].member(now) {

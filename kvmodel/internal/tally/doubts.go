@@ -128,16 +128,14 @@ func (d *doubts) settle(id string, began time.Time) {
 // settledAtOnce is how many numbers are counted side by side.
 const settledAtOnce = 100
 
-// recountRounds is how often Recount tries, once in quietFor.
-const recountRounds = 5
-
-// Recount counts ids again and waits for that. It begins at once: there is no doubt
-// about what was under way. It returns how many are left, with an ErrNotYet, because
-// they have not been quiet for long enough. What releases before have kept of ids
-// goes. reached is called now and then with an id: it and all before it are counted.
-func (d *Derived) Recount(ctx context.Context, ids []string, reached func(id string) error) (left int, err error) {
+// Recount counts ids again and waits for that: it tries rounds times, once in quietFor. It
+// begins at once: there is no doubt about what was under way. It returns how many are left,
+// with an ErrNotYet, because they have not been quiet for long enough. What releases before
+// have kept of ids goes. reached is called now and then with an id: it and all before it are
+// counted.
+func (d *Derived) Recount(ctx context.Context, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-quietFor)
-	for round := range recountRounds {
+	for round := range rounds {
 		if round > 0 && !kv.Sleep(ctx, quietFor) {
 			return 0, kv.TooLate(ctx)
 		}

@@ -1,0 +1,151 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Total is how many records a model has. It keeps true what a derived count does: a
+// change that has returned is in the number exactly once, and what a crash or a missing
+// answer leaves in doubt is counted again.
+//
+// It is the derived counts of [Lists] that nobody reads: the records by their shards,
+// which hashes of their ids say. So writers seldom meet, and what is in doubt is counted
+// by reading one list of many.
+type Total[T any, K comparable] struct {
+	lists *Lists[T, K, uint8]
+
+	bare atomic.Uint64 // a bit for each shard that had no number when Count looked last
+}
+
+const (
+	totalName = "count" // An index that a tag names begins with a capital letter.
+	shards    = 64      // a part of the stored format
+)
+
+// shardTexts are the places of a total.
+var shardTexts = func() (all []string) {
+	for i := range shards {
+		all = append(all, strconv.Itoa(i))
+	}
+	return all
+}()
+
+// shardOf returns the shard of an id. A list is divided by the first bits of the hash, so
+// these are the last.
+func shardOf(id string) uint8 { return uint8(memberlog.PositionOf(id).Hash % shards) }
+
+// NewTotal returns the number of the records and has it kept from now on. It panics if the
+// records can expire, since nothing would count them down.
+func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] {
+	ids := records.IDs()
+	lists := NewLists(records, kvmodel.IndexSpec[T, uint8]{
+		Name: totalName, Def: fmt.Sprintf("total of %d shards", shards), Key: kvmodel.UintKey[uint8](),
+		Values: func(v *T) []uint8 { return []uint8{shardOf(ids.Text(records.ID(v)))} },
+	}, Counted(records.ModelName(), totalName))
+	if lists.host.Ends() {
+		panic("index: the records of " + records.ModelName() + " cannot be counted: they expire")
+	}
+	lists.total = shardTexts
+	return &Total[T, K]{lists: lists}
+}
+
+// Count returns how many records the model has, whatever an if= says of its indexes. It
+// shows each change of this process that has returned, and those of others a moment later.
+// A change that is under way may be counted already. One trip, two while the model has so
+// few records that some shard never had one, the first time.
+//
+// Where the store did not answer or a process died, the number may be off by that change
+// until it is counted again; see kvmodel.Stats.InDoubt. A number that the store has dropped
+// is read from the list behind it. Errors are ErrNeedsRebuild, where the model has records
+// that were written without a Total, and ErrCorrupt.
+func (t *Total[T, K]) Count(ctx context.Context) (int, error) {
+	ctx, cancel := t.lists.host.DB().Patient(ctx)
+	defer cancel()
+	if err := t.lists.host.Ready(ctx); err != nil {
+		return 0, err
+	}
+	n, err := t.count(ctx, kv.Near(t.lists.host.Store()))
+	if err != nil {
+		return 0, fmt.Errorf("%s: the number of records: %w", t.lists.host.Model(), err)
+	}
+	return n, nil
+}
+
+// count adds up the numbers. Beside them it looks for lists of the shards that had none the
+// last time.
+func (t *Total[T, K]) count(ctx context.Context, s kv.Store) (n int, err error) {
+	var numbers []int64
+	var listed, bare shardSet
+	was := shardSet(t.bare.Load())
+	err = cmp.Or(kv.Together(ctx, s,
+		func(s kv.Store) (err error) { numbers, err = t.lists.derived.Counts(ctx, s, shardTexts); return err },
+		func(s kv.Store) (err error) { listed, err = t.listed(ctx, s, was); return err },
+	)...)
+	if err != nil {
+		return 0, err
+	}
+	for i, number := range numbers {
+		if number < 0 {
+			bare |= 1 << i
+		}
+		n += int(max(number, 0))
+	}
+	t.bare.Store(uint64(bare))
+	more, err := t.listed(ctx, s, bare&^was)
+	if err != nil {
+		return 0, err
+	}
+	lost, err := t.read(ctx, s, bare&(listed|more))
+	return n + lost, err
+}
+
+// listed returns those of some that have a list.
+func (t *Total[T, K]) listed(ctx context.Context, s kv.Store, some shardSet) (listed shardSet, err error) {
+	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
+		bare, err := t.lists.logs.IsBare(ctx, s, shardTexts[shard])
+		if !bare {
+			listed |= 1 << shard
+		}
+		return err
+	})
+	return listed, err
+}
+
+// read returns how many members the lists of some have, whose numbers the store has
+// dropped, and has these counted again.
+func (t *Total[T, K]) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
+	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
+		if t.lists.host.DB().Writable() == nil {
+			t.lists.derived.Doubt(shardTexts[shard], t.lists.host.DB().Now())
+		}
+		members, err := t.lists.logs.Count(ctx, s, shardTexts[shard])
+		n += members
+		return err
+	})
+	return n, err
+}
+
+// atEach runs step for each of some, side by side.
+func (t *Total[T, K]) atEach(ctx context.Context, s kv.Store, some shardSet, step func(kv.Store, int) error) error {
+	all := some.all()
+	return atEach(ctx, s, len(all), func(s kv.Store, i int) error { return step(s, all[i]) }, func(_ int, err error) error { return err })
+}
+
+// shardSet is a set of shards.
+type shardSet uint64
+
+func (s shardSet) all() (all []int) {
+	for ; s != 0; s &= s - 1 {
+		all = append(all, bits.TrailingZeros64(uint64(s)))
+	}
+	return all
+}

@@ -1,0 +1,242 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// totalIDs are ids of which several are in one shard.
+var totalIDs = func() (ids []string) {
+	shards := map[uint64]bool{}
+	for _, id := range leafIDs(someLeaves("", 1000)) {
+		shard := memberlog.PositionOf(id).Hash % 64
+		if shard < 2 {
+			shards[shard] = true
+			ids = append(ids, id)
+		}
+		if len(ids) == 6 && len(shards) == 2 {
+			return ids
+		}
+	}
+	panic("no ids in one shard")
+}()
+
+func openTotal(s kv.Store) *leaves {
+	l := newLeaves(openQuiet(s))
+	*l.Total.Limits() = memberlog.Limits{Split: 60, Merge: 30, Slack: 20, Look: 60, Grace: 24 * time.Hour}
+	return l
+}
+
+// close closes the DB of l. What it could not finish is left to repair.
+func (l *leaves) close() {
+	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_ = l.db.Close(closing)
+}
+
+// changeLeaves makes n random changes as one process, of all kinds that make or delete
+// records, and some that do neither.
+func changeLeaves(l *leaves, rng *rand.Rand, n int) {
+	for range n {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		id, other := totalIDs[rng.IntN(len(totalIDs))], totalIDs[rng.IntN(len(totalIDs))]
+		switch rng.IntN(9) {
+		case 0, 1:
+			_ = l.Create(ctx, &leaf{ID: id, Tree: "oak"})
+		case 2:
+			_, _ = l.Upsert(ctx, id, func(v *leaf) error { v.N++; return nil })
+		case 3:
+			_ = l.CreateMulti(ctx, []*leaf{{ID: id}, {ID: other}})
+		case 4:
+			_, _ = l.Update(ctx, id, func(v *leaf) error { v.N++; v.Tree += "?"; return nil })
+		case 5:
+			_ = l.Purge(ctx, id)
+		default:
+			_ = l.Delete(ctx, id)
+		}
+		cancel()
+	}
+}
+
+// checkTotal asserts, once nothing is in flight or in doubt, that the total is the number
+// of live records, before a rebuild and after it.
+func checkTotal(sim *kvtest.Sim) {
+	ctx, t := context.Background(), sim.T()
+	l := openTotal(still{sim.Store()})
+	live := 0
+	for _, id := range totalIDs {
+		_, err := l.Get(ctx, id)
+		if err == nil {
+			live++
+		} else if !errors.Is(err, kv.ErrNotFound) {
+			t.Error(err)
+		}
+	}
+	l.want(t, ctx, live)
+	must(t, l.Rebuild(ctx))
+	l.want(t, ctx, live)
+	must(t, l.db.Close(ctx))
+}
+
+// repairTotal is a process that starts when all others have ended.
+func repairTotal(sim *kvtest.Sim) {
+	sim.Spare(proof.Fixer)
+	sim.Do(proof.Fixer, func(s kv.Store) {
+		l := openTotal(s)
+		for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute, time.Minute} {
+			time.Sleep(wait)
+			for range 5 {
+				if l.db.Repair(context.Background()) == nil {
+					break
+				}
+			}
+		}
+		l.close()
+	})
+	sim.Wait()
+}
+
+// sweepTotal has two processes make and delete records. One is killed before the next op
+// of each seed.
+func sweepTotal(t *testing.T, n int, powers kvtest.Powers) {
+	world := kvtest.Hostile(powers)
+	world.Crash, world.Pause = 0, 0
+	world.Fault = faults
+	const ops = 150 // of a process, about
+	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
+		sim.CrashAt("p", 1+int(sim.Seed()%ops))
+		for i, name := range []string{"p", "q"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kv.Store) {
+				l := openTotal(s)
+				changeLeaves(l, rng, 6)
+				l.close()
+			})
+		}
+		sim.Wait()
+		repairTotal(sim)
+		checkTotal(sim)
+	})
+}
+
+func TestSweep_AfterACrashAnywhereATotalIsTheNumberOfRecords(t *testing.T) {
+	sweepTotal(t, 150, kvtest.ServerPowers)
+}
+
+func TestSweep_WhereTripsAreCutATotalIsTheNumberOfRecords(t *testing.T) {
+	sweepTotal(t, 150, kvtest.NoPowers)
+}
+
+func TestSweep_WhereAChangeIsOneTransactionATotalIsTheNumberOfRecords(t *testing.T) {
+	sweepTotal(t, 150, kvtest.AllPowers)
+}
+
+// A store that is short of memory drops numbers.
+func TestSweep_ATotalWhoseNumbersAreDroppedIsTheNumberOfRecords(t *testing.T) {
+	world := kvtest.World{Powers: kvtest.ServerPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "c:") }}
+	proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
+		for i, name := range []string{"p", "q"} {
+			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+			sim.Go(name, func(s kv.Store) {
+				l := openTotal(s)
+				changeLeaves(l, rng, 6)
+				time.Sleep(5 * time.Minute)
+				l.close()
+			})
+		}
+		sim.Wait()
+		repairTotal(sim)
+		checkTotal(sim)
+	})
+}
+
+// One process makes and deletes records, and another one changes them, so that changes
+// lose races. Whenever a change has returned nil and no answer was missing, the total must
+// have it; and when there is no doubt any more, whatever was missing.
+func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
+		world := kvtest.Hostile(powers)
+		world.Crash, world.Pause = 0, 0
+		world.Fault = func(m kvtest.Moment) kvtest.Fault {
+			if m.Op.Kind == kv.Increment || m.Client == "q" {
+				return faults(m)
+			}
+			return kvtest.None // A change that fails ends the run, and so many reads seldom succeed.
+		}
+		looked, runs := 0, 0
+		proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
+			runs++
+			rng := rand.New(rand.NewPCG(sim.Seed(), 1))
+			sim.Go("p", func(s kv.Store) { looked += countAll(sim, s, rng) })
+			sim.Go("q", func(s kv.Store) {
+				l := openTotal(s)
+				for range 20 {
+					ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+					_, _ = l.Update(ctx, totalIDs[sim.Seed()%uint64(len(totalIDs))], func(v *leaf) error { v.N++; return nil })
+					cancel()
+				}
+				l.close()
+			})
+			sim.Wait()
+			// What they do in the background ends.
+			sim.Do("no one", func(kv.Store) { time.Sleep(5 * time.Minute) })
+		})
+		t.Logf("%+v: looked %d times in %d runs", powers, looked, runs)
+		if looked < 5*runs {
+			t.Error("that is too seldom")
+		}
+	}
+}
+
+// countAll makes and deletes records as the only process that does, and returns how often
+// it has looked at the total.
+func countAll(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) (looked int) {
+	ctx, l, in := context.Background(), openTotal(s), map[string]bool{}
+	defer l.close()
+	look := func(when string) {
+		doubted := l.db.Stats().InDoubt > 0
+		n, err := l.Count(ctx)
+		if err != nil || doubted || l.db.Stats().InDoubt > 0 {
+			return
+		}
+		want := 0
+		for _, is := range in {
+			if is {
+				want++
+			}
+		}
+		if looked++; n != want {
+			sim.T().Errorf("Count %d %s, want %d", n, when, want)
+		}
+	}
+	for range 10 {
+		id, err := totalIDs[rng.IntN(len(totalIDs))], error(nil)
+		switch {
+		case in[id]:
+			err = l.Delete(ctx, id)
+		case rng.IntN(2) == 0:
+			_, err = l.Upsert(ctx, id, func(v *leaf) error { v.Tree = "oak"; return nil })
+		default:
+			err = l.Create(ctx, &leaf{ID: id})
+		}
+		if err != nil {
+			return looked // From here on it is not known what is in.
+		}
+		in[id] = !in[id]
+		look("after a change of " + id)
+	}
+	for range 5 {
+		time.Sleep(time.Minute)
+		look("at rest")
+	}
+	return looked
+}

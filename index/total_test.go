@@ -1,0 +1,506 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/kvmodel/nearkv"
+)
+
+// leaf is a record of a model that is counted.
+type leaf struct {
+	ID   string
+	Tree string
+	N    int
+}
+
+type leaves struct {
+	*kvmodel.Records[leaf, string]
+	*index.Total[leaf, string]
+	db      *kvmodel.DB
+	ByTree  *index.Lists[leaf, string, string]
+	History *kvmodel.History[leaf, string]
+}
+
+// newBareLeaves returns the leaves of a release that does not count them.
+func newBareLeaves(db *kvmodel.DB) *leaves { return newLeavesWithout(db, kvmodel.Gone{}) }
+
+// newLeavesWithout returns the leaves of a release that does not count them, and knows what is
+// gone.
+func newLeavesWithout(db *kvmodel.DB, gone kvmodel.Gone) *leaves {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[leaf, string]{
+		Name: "Leaf", Version: 1,
+		ID:      func(v *leaf) string { return v.ID },
+		SetID:   func(v *leaf, id string) { v.ID = id },
+		Key:     kvmodel.StringKey[string](),
+		Codec:   asJSON[leaf]{},
+		History: 10,
+		Gone:    gone,
+	})
+	return &leaves{
+		Records: r, db: db, History: kvmodel.NewHistory(r),
+		ByTree: index.NewLists(r, kvmodel.IndexSpec[leaf, string]{
+			Name: "ByTree", Def: "list Tree string", Fields: []string{"Tree"}, Key: kvmodel.StringKey[string](),
+			Values: func(v *leaf) []string { return []string{v.Tree} },
+		}),
+	}
+}
+
+func newLeaves(db *kvmodel.DB) *leaves {
+	l := newBareLeaves(db)
+	l.Total = index.NewTotal(l.Records)
+	return l
+}
+
+func (l *leaves) want(t testing.TB, ctx context.Context, want int) {
+	t.Helper()
+	if n, err := l.Count(ctx); err != nil || n != want {
+		t.Errorf("Count %d, %v, want %d", n, err, want)
+	}
+}
+
+// some returns n leaves that are not stored yet.
+func someLeaves(prefix string, n int) (all []*leaf) {
+	for i := range n {
+		all = append(all, &leaf{ID: fmt.Sprint(prefix, i), Tree: "oak"})
+	}
+	return all
+}
+
+func leafIDs(all []*leaf) (ids []string) {
+	for _, v := range all {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}
+
+func TestTotal_Count_ShowsEveryChangeAsSoonAsItHasReplied(t *testing.T) {
+	eachServer(t, func(t *testing.T, s kv.Store) {
+		ctx := t.Context()
+		l := newLeaves(open(t, shared{s}))
+		l.want(t, ctx, 0)
+		must(t, l.Create(ctx, &leaf{ID: "a", Tree: "oak"}))
+		l.want(t, ctx, 1)
+		must(t, l.Put(ctx, &leaf{ID: "b"}))
+		must(t, l.Put(ctx, &leaf{ID: "b", Tree: "elm"}))
+		_, err := l.Upsert(ctx, "c", func(v *leaf) error { v.N++; return nil })
+		must(t, err)
+		_, err = l.Update(ctx, "a", func(v *leaf) error { v.Tree = "elm"; return nil })
+		must(t, err)
+		l.want(t, ctx, 3)
+		if err := l.Create(ctx, &leaf{ID: "a"}); !errors.Is(err, kv.ErrExists) {
+			t.Errorf("creating it again: %v", err)
+		}
+		must(t, l.Delete(ctx, "a"))
+		if err := l.Delete(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("deleting it again: %v", err)
+		}
+		l.want(t, ctx, 2)
+		must(t, l.CreateMulti(ctx, someLeaves("many", 100)))
+		must(t, l.PutMulti(ctx, append(someLeaves("many", 20), someLeaves("more", 20)...)))
+		l.want(t, ctx, 122)
+		must(t, l.DeleteMulti(ctx, leafIDs(someLeaves("many", 90))))
+		l.want(t, ctx, 32)
+		if n := l.db.Stats().InDoubt; n != 0 {
+			t.Errorf("%d counts are in doubt", n)
+		}
+		must(t, l.db.Close(ctx))
+	})
+}
+
+func TestTotal_Count_IsExactAfterManyWriters(t *testing.T) {
+	eachServer(t, func(t *testing.T, s kv.Store) {
+		ctx := t.Context()
+		first, second := newLeaves(open(t, shared{s})), (*leaves)(nil)
+		if second = first; kv.PowersOf(s).Atomic == nil {
+			second = newLeaves(open(t, shared{s}))
+		}
+		var writing sync.WaitGroup
+		for w := range 8 {
+			l, mine := []*leaves{first, second}[w%2], someLeaves(fmt.Sprint("w", w, "-"), 25)
+			writing.Go(func() {
+				for i, v := range mine {
+					must(t, l.Create(ctx, v))
+					if i%5 == 0 {
+						must(t, l.Delete(ctx, v.ID))
+					}
+					// All of them want this one.
+					_, err := l.Upsert(ctx, "one", func(v *leaf) error { v.N++; return nil })
+					must(t, err)
+				}
+			})
+		}
+		writing.Wait()
+		first.want(t, ctx, 8*20+1)
+		second.want(t, ctx, 8*20+1)
+		must(t, errors.Join(first.db.Close(ctx), second.db.Close(ctx)))
+	})
+}
+
+// tripsOf returns the trips of f.
+func tripsOf(t testing.TB, ctx context.Context, f func(ctx context.Context) error) int {
+	t.Helper()
+	ctx, m := kv.Metered(ctx)
+	must(t, f(ctx))
+	return m.Cost().Trips
+}
+
+func TestTotal_Count_IsOneTrip(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	l := newLeaves(closing(t, open(t, still{mem})))
+	must(t, l.CreateMulti(ctx, someLeaves("few", 3)))
+	must(t, l.db.Flush(ctx))
+	counts := func(ctx context.Context) error { _, err := l.Count(ctx); return err }
+	for i, want := range []int{2, 1, 1} {
+		if n := tripsOf(t, ctx, counts); n != want {
+			t.Errorf("count %d of a few records: %d trips, want %d", i+1, n, want)
+		}
+	}
+	must(t, l.CreateMulti(ctx, someLeaves("many", 500)))
+	fresh := newLeaves(closing(t, open(t, still{mem})))
+	fresh.want(t, ctx, 503) // It reads the built item.
+	l = newLeaves(closing(t, open(t, still{mem})))
+	_, err := l.ByTree.Of("oak").Size(ctx)
+	must(t, err)
+	if n := tripsOf(t, ctx, counts); n != 1 {
+		t.Errorf("the first of many: %d trips, want 1", n)
+	}
+}
+
+func TestTotal_CostsNoTripBeforeTheReply(t *testing.T) {
+	verbs := []struct {
+		name string
+		verb func(ctx context.Context, l *leaves) error
+	}{
+		{"create", func(ctx context.Context, l *leaves) error { return l.Create(ctx, &leaf{Tree: "oak"}) }},
+		{"create many", func(ctx context.Context, l *leaves) error { return l.CreateMulti(ctx, someLeaves("new", 100)) }},
+		{"put", func(ctx context.Context, l *leaves) error { return l.Put(ctx, &leaf{ID: "put"}) }},
+		{"update", func(ctx context.Context, l *leaves) error {
+			_, err := l.Update(ctx, "a0", func(v *leaf) error { v.N++; return nil })
+			return err
+		}},
+		{"move", func(ctx context.Context, l *leaves) error {
+			_, err := l.Update(ctx, "a1", func(v *leaf) error { v.Tree = "elm"; return nil })
+			return err
+		}},
+		{"delete", func(ctx context.Context, l *leaves) error { return l.Delete(ctx, "a2") }},
+		{"delete many", func(ctx context.Context, l *leaves) error {
+			return l.DeleteMulti(ctx, leafIDs(someLeaves("a", 50))[5:])
+		}},
+		{"restore", func(ctx context.Context, l *leaves) error { _, err := l.History.Restore(ctx, "a2", 1); return err }},
+	}
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		var trips [2][]int
+		for i, make := range []func(*kvmodel.DB) *leaves{newBareLeaves, newLeaves} {
+			if i > 0 {
+				s = wrapAs(s, memkv.New(memkv.Options{}))
+			}
+			l := make(closing(t, open(t, s)))
+			must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
+			must(t, l.Create(ctx, &leaf{ID: "elm", Tree: "elm"}))
+			for _, v := range verbs {
+				must(t, l.db.Flush(ctx))
+				trips[i] = append(trips[i], tripsOf(t, ctx, func(ctx context.Context) error { return v.verb(ctx, l) }))
+			}
+		}
+		for i, v := range verbs {
+			if trips[0][i] != trips[1][i] {
+				t.Errorf("%s: %d trips without a total and %d with one", v.name, trips[0][i], trips[1][i])
+			}
+		}
+		t.Logf("trips %v", trips[1])
+	})
+}
+
+// wrapAs returns mem as s is.
+func wrapAs(s kv.Store, mem kv.Store) kv.Store {
+	switch s.(type) {
+	case server:
+		return server{mem}
+	case plain:
+		return plain{mem}
+	}
+	return mem
+}
+
+func TestTotal_AnUpdateWritesNothingForIt(t *testing.T) {
+	var keys []string
+	s := kv.Trace(still{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
+		for _, op := range trip.Ops {
+			if strings.HasPrefix(op.Key, "l:Leaf:count:") || strings.HasPrefix(op.Key, "c:Leaf:count:") {
+				key, _, _ := strings.Cut(op.Key, "#") // The segment may be any.
+				keys = append(keys, op.Kind.String()+" "+key)
+			}
+		}
+	})
+	ctx, l := t.Context(), newLeaves(closing(t, open(t, s)))
+	must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
+	must(t, l.db.Flush(ctx))
+	ops := func(f func() error) []string {
+		keys = nil
+		must(t, f())
+		must(t, l.db.Flush(ctx))
+		return keys
+	}
+	if got := ops(func() error { return l.Put(ctx, &leaf{ID: "a1", N: 3}) }); len(got) > 0 {
+		t.Errorf("an update: %q", got)
+	}
+	created := ops(func() error { return l.Create(ctx, &leaf{ID: "new"}) })
+	if !slices.Equal(created, []string{"append l:Leaf:count:16", "get l:Leaf:count:16", "incr c:Leaf:count:16"}) {
+		t.Errorf("a create: %q, want an append and an increment", created)
+	}
+	deleted := ops(func() error { return l.Delete(ctx, "new") })
+	if !slices.Equal(deleted, []string{"incr c:Leaf:count:16", "append l:Leaf:count:16", "get l:Leaf:count:16"}) {
+		t.Errorf("a delete: %q, want an increment and an append", deleted)
+	}
+}
+
+// The hash that says which shard a record is counted in is a part of the stored format.
+func TestTotal_TheShardsAreThoseOfTheFormat(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	l := newLeaves(closing(t, open(t, mem)))
+	for id, want := range map[string]string{"a": "4", "01ja8z5m3q7w9x2c4v6b8n0kdr": "41", "a b": "26"} {
+		must(t, l.Create(ctx, &leaf{ID: id}))
+		at := slices.DeleteFunc(mem.Keys(), func(key string) bool { return !strings.HasPrefix(key, "l:Leaf:count:") })
+		if !slices.Equal(at, []string{"l:Leaf:count:" + want + "#0"}) {
+			t.Errorf("%q is counted in %q, want the shard %s", id, at, want)
+		}
+		must(t, l.Purge(ctx, id))
+	}
+}
+
+func TestTotal_PurgeLeavesNothingOfTheID(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
+		l := newLeaves(closing(t, open(t, s)))
+		must(t, l.Create(ctx, &leaf{ID: "secret"}))
+		must(t, l.Purge(ctx, "secret"))
+		l.want(t, ctx, 0)
+		must(t, l.db.Flush(ctx))
+		for _, key := range mem.Keys() {
+			r, err := kv.One(ctx, mem, kv.OpGet(key))
+			must(t, err)
+			if strings.HasPrefix(key, "l:Leaf:count:") || strings.HasPrefix(key, "c:Leaf:count:") || strings.Contains(string(r.Value), "secret") {
+				t.Errorf("%s is left: %q", key, r.Value)
+			}
+		}
+	})
+}
+
+func TestTotal_ARestoredRecordCountsAgain(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		l := newLeaves(closing(t, open(t, s)))
+		must(t, l.Create(ctx, &leaf{ID: "a", Tree: "oak"}))
+		must(t, l.Delete(ctx, "a"))
+		l.want(t, ctx, 0)
+		revisions, err := l.History.Of(ctx, "a", 2)
+		must(t, err)
+		_, err = l.History.Restore(ctx, "a", revisions[1].Rev)
+		must(t, err)
+		l.want(t, ctx, 1)
+	})
+}
+
+func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		l := newLeaves(open(t, still{mem}))
+		must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
+		must(t, l.db.Flush(ctx))
+		l.want(t, ctx, 500)
+		mem.Evict("c:Leaf:count:7", "c:Leaf:count:63")
+		l.want(t, ctx, 500)
+		if n := l.db.Stats().InDoubt; n != 2 {
+			t.Errorf("%d counts are in doubt, want 2", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := l.db.Stats().InDoubt; n != 0 {
+			t.Errorf("%d counts are in doubt", n)
+		}
+		if n := tripsOf(t, ctx, func(ctx context.Context) error { l.want(t, ctx, 500); return nil }); n > 2 {
+			t.Errorf("%d trips", n) // The built item may have to be read again.
+		}
+		must(t, l.db.Close(ctx))
+	})
+}
+
+func TestTotal_AReaderThatMayNotWriteDoubtsNothing(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	l := newLeaves(open(t, still{mem}))
+	must(t, l.CreateMulti(ctx, someLeaves("a", 300)))
+	must(t, l.db.Close(ctx))
+	mem.Evict("c:Leaf:count:7")
+	db, err := kvmodel.Open(still{mem}, kvmodel.ReadOnly())
+	must(t, err)
+	reader := newLeaves(db)
+	reader.want(t, ctx, 300)
+	if n := db.Stats().InDoubt; n != 0 {
+		t.Errorf("%d counts are in doubt", n)
+	}
+	must(t, db.Close(ctx))
+}
+
+func TestTotal_Count_OfANearCacheShowsOwnChanges(t *testing.T) {
+	ctx := t.Context()
+	s, err := nearkv.New(still{memkv.New(memkv.Options{})}, nearkv.Options{Bytes: 1 << 20, Age: time.Hour})
+	must(t, err)
+	l := newLeaves(closing(t, open(t, s)))
+	for i, v := range someLeaves("a", 100) {
+		must(t, l.Create(ctx, v))
+		l.want(t, ctx, i+1)
+	}
+	counts := func(ctx context.Context) error { _, err := l.Count(ctx); return err }
+	must(t, l.db.Flush(ctx))
+	must(t, counts(ctx))
+	if n := tripsOf(t, ctx, counts); n != 0 {
+		t.Errorf("a count that was read a moment ago: %d trips, want none", n)
+	}
+}
+
+func TestTotal_Count_GoesOutWithOtherReads(t *testing.T) {
+	ctx := t.Context()
+	l := newLeaves(closing(t, open(t, still{memkv.New(memkv.Options{})})))
+	must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
+	must(t, l.db.Flush(ctx))
+	n := tripsOf(t, ctx, func(ctx context.Context) error {
+		return l.db.SideBySide(ctx,
+			func(ctx context.Context) error { l.want(t, ctx, 500); return nil },
+			func(ctx context.Context) error { _, err := l.Get(ctx, "a0"); return err })
+	})
+	if n != 1 {
+		t.Errorf("%d trips, want 1", n)
+	}
+}
+
+func TestTotal_OfAModelWithRecordsIsBuilt(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx := t.Context()
+			s := shared{s}
+			before := newBareLeaves(open(t, s))
+			must(t, before.CreateMulti(ctx, someLeaves("a", 300)))
+			must(t, before.db.Close(ctx))
+			l := newLeaves(open(t, s))
+			if kv.PowersOf(s).Atomic == nil {
+				if _, err := l.Count(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+					t.Errorf("before the rebuild: %v", err)
+				}
+				must(t, l.Create(ctx, &leaf{ID: "x"}))
+				must(t, l.Rebuild(ctx))
+			} else {
+				must(t, l.Create(ctx, &leaf{ID: "x"}))
+			}
+			l.want(t, ctx, 301)
+			must(t, l.db.Close(ctx))
+		})
+	})
+}
+
+// A release without the total writes beside one with it.
+func TestTotal_IsNotBelievedOnceAReleaseWithoutItWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		l := newLeaves(open(t, still{mem}))
+		must(t, l.CreateMulti(ctx, someLeaves("a", 100)))
+		l.want(t, ctx, 100)
+		older := newBareLeaves(open(t, still{mem}))
+		must(t, older.Create(ctx, &leaf{ID: "older"}))
+		must(t, older.Delete(ctx, "a3"))
+		if n, err := l.Count(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("Count %d, %v, want an ErrNeedsRebuild", n, err)
+		}
+		must(t, older.Delete(ctx, "a4"))
+		must(t, older.db.Close(ctx))
+		must(t, l.Rebuild(ctx))
+		l.want(t, ctx, 99)
+		must(t, l.db.Close(ctx))
+	})
+}
+
+func TestTotal_WhatItKeptIsDroppedOnceItIsGone(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	l := newLeaves(open(t, shared{mem}))
+	must(t, l.CreateMulti(ctx, someLeaves("a", 100)))
+	must(t, l.Delete(ctx, "a1"))
+	must(t, l.db.Close(ctx))
+	later := newLeavesWithout(closing(t, open(t, mem)), kvmodel.Gone{Indexes: []string{"count"}, Counters: []string{"count"}})
+	must(t, later.Rebuild(ctx))
+	for _, key := range mem.Keys() {
+		if strings.Contains(key, ":count:") {
+			t.Errorf("%s is left", key)
+		}
+	}
+}
+
+func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, l := t.Context(), newLeaves(open(t, shared{s}))
+			must(t, l.Create(ctx, &leaf{ID: "a"}))
+			must(t, l.db.Flush(ctx))
+			for i := range 64 {
+				_, err := kv.One(ctx, mem, kv.OpSet(fmt.Sprint("c:Leaf:count:", i), []byte(fmt.Sprint(zero+5))))
+				must(t, err)
+			}
+			l.want(t, ctx, 64*5)
+			must(t, l.Rebuild(ctx))
+			l.want(t, ctx, 1)
+			must(t, l.db.Close(ctx))
+		})
+	})
+}
+
+// A total whose records were never counted would be far off.
+func TestTotal_CannotBeReadBeforeItsRecordsWereCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		before := newBareLeaves(open(t, still{mem}))
+		must(t, before.CreateMulti(ctx, someLeaves("a", 300)))
+		must(t, before.db.Close(ctx))
+
+		l := newLeaves(open(t, still{mem}))
+		busy, end := context.WithCancel(ctx)
+		var writing sync.WaitGroup
+		writing.Go(func() {
+			for busy.Err() == nil {
+				must(t, l.Put(ctx, &leaf{ID: "busy"}))
+				must(t, l.Delete(ctx, "busy"))
+				time.Sleep(3 * time.Second)
+			}
+		})
+		if err := l.Rebuild(ctx); !errors.Is(err, kvmodel.ErrNotYet) || !strings.Contains(err.Error(), "it cannot be read yet") {
+			t.Errorf("the rebuild of a busy model: %v", err)
+		}
+		if n, err := l.Count(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("Count %d, %v, want an ErrNeedsRebuild", n, err)
+		}
+		if _, err := l.ByTree.Of("oak").Count(ctx); err != nil {
+			t.Errorf("another index: %v", err)
+		}
+		end()
+		writing.Wait()
+		must(t, l.Rebuild(ctx))
+		l.want(t, ctx, 300)
+		must(t, l.db.Close(ctx))
+	})
+}
+
+func TestTotal_OfRecordsThatExpireIsRefused(t *testing.T) {
+	db := closing(t, open(t, memkv.New(memkv.Options{})))
+	defer func() {
+		if said := fmt.Sprint(recover()); !strings.Contains(said, "Book cannot be counted: they expire") {
+			t.Errorf("it says %q", said)
+		}
+	}()
+	index.NewTotal(newBooks(db).Records)
+}
