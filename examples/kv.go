@@ -7,6 +7,7 @@ import "github.com/ringtree/ringtree/kvmodel"
 // Models are the models of this package in one database.
 type Models struct {
 	Albums    *Albums
+	Articles  *Articles
 	Bulletins *Bulletins
 	Clips     *Clips
 	FeedItems *FeedItems
@@ -14,6 +15,7 @@ type Models struct {
 	Notices   *Notices
 	Pages     *Pages
 	Photos    *Photos
+	Recipes   *Recipes
 	Replies   *Replies
 	Sessions  *Sessions
 	Snapshots *Snapshots
@@ -28,6 +30,7 @@ type Models struct {
 func New(db *kvmodel.DB) *Models {
 	return &Models{
 		Albums:    NewAlbums(db),
+		Articles:  NewArticles(db),
 		Bulletins: NewBulletins(db),
 		Clips:     NewClips(db),
 		FeedItems: NewFeedItems(db),
@@ -35,6 +38,7 @@ func New(db *kvmodel.DB) *Models {
 		Notices:   NewNotices(db),
 		Pages:     NewPages(db),
 		Photos:    NewPhotos(db),
+		Recipes:   NewRecipes(db),
 		Replies:   NewReplies(db),
 		Sessions:  NewSessions(db),
 		Snapshots: NewSnapshots(db),
@@ -50,6 +54,7 @@ func New(db *kvmodel.DB) *Models {
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
 		m.Albums,
+		m.Articles,
 		m.Bulletins,
 		m.Clips,
 		m.FeedItems,
@@ -57,6 +62,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Notices,
 		m.Pages,
 		m.Photos,
+		m.Recipes,
 		m.Replies,
 		m.Sessions,
 		m.Snapshots,

@@ -87,6 +87,47 @@ func Example_list() {
 	// 2 live; a3 is: false
 }
 
+// The tags of a blog: the most used first, for a cloud, and in order, for an index.
+func Example_values() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	for _, a := range []examples.Article{
+		{ID: "tea", Tags: []string{"green", "travel"}},
+		{ID: "coffee", Tags: []string{"travel"}},
+		{ID: "water", Tags: []string{"green", "free", "travel"}},
+	} {
+		check(m.Articles.Create(ctx, &a))
+	}
+	tags := m.Articles.ByTags.Values
+
+	cloud, err := tags.Page(ctx, "", 2)
+	check(err)
+	for _, tag := range cloud.Items {
+		fmt.Println(tag.Value, tag.Count)
+	}
+	index, err := tags.Words(ctx, "", 10)
+	check(err)
+	for _, tag := range index.Items {
+		fmt.Println(tag.Value)
+	}
+
+	// A tag that no article has any more is no value.
+	check(m.Articles.Delete(ctx, "water"))
+	free, err := tags.Has(ctx, "free")
+	check(err)
+	n, err := tags.Count(ctx, "travel")
+	check(err)
+	fmt.Println("free:", free, "travel:", n)
+	// Output:
+	// travel 3
+	// green 2
+	// free
+	// green
+	// travel
+	// free: false travel: 2
+}
+
 // A list over several fields has the records in which all of them are the same. A
 // loop can go through all of it, by ids or by records.
 func Example_listOfSeveralFields() {
@@ -155,6 +196,20 @@ func Example_counter() {
 	check(err)
 	fmt.Println(album.Title, album.Plays)
 	// Output: Ella and Louis 3
+}
+
+// How many records a model has is kept in step with them, and costs one trip to ask.
+func ExampleAlbums_Count() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	addAlbums(ctx, m)
+
+	check(m.Albums.Delete(ctx, "a2"))
+	n, err := m.Albums.Count(ctx)
+	check(err)
+	fmt.Println(n, "albums")
+	// Output: 2 albums
 }
 
 // Numbers are given in order, without a gap, however many create at the same time.

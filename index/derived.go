@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,19 @@ import (
 // expires, so such records must not be counted.
 func Counted(model, counter string) ListOption {
 	return func(o *listOptions) {
-		o.derived = func(db *kvmodel.DB) *kvmodel.Derived { return db.Derived(model, counter) }
+		o.derived = func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Derived(model, counter) }
+		o.says = true
+	}
+}
+
+// ForValues counts the lists as Counted does, in a count of their own, for ranking.NewValues.
+// The definition of the lists stays as it is: it is that of the values that says whether the
+// numbers are right.
+func ForValues() ListOption {
+	return func(o *listOptions) {
+		o.derived = func(db *kvmodel.DB, model, list string) *kvmodel.Derived {
+			return db.Derived(model, plug.ValuesName(list))
+		}
 	}
 }
 
@@ -121,6 +134,36 @@ func (l *Lists[T, K, V]) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	})
 }
 
+// followed has what follows the numbers surely follow what moves have changed there.
+func (l *Lists[T, K, V]) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	var places []string
+	for _, m := range moves {
+		for _, share := range l.changed(m) {
+			places = append(places, share.Place)
+		}
+	}
+	slices.Sort(places)
+	if err := l.derived.Followed(ctx, s, slices.Compact(places)); err != nil {
+		return err
+	}
+	for _, m := range moves {
+		underWayOf(m).followed = true
+	}
+	return nil
+}
+
+// changed returns what m has changed of numbers, unless that was followed. A share of 0 was
+// more in between.
+func (l *Lists[T, K, V]) changed(m *plug.Move) []plug.Share {
+	switch {
+	case m.Added == nil || underWayOf(m).followed:
+		return nil
+	case l.isAtomic():
+		return shares(m)
+	}
+	return m.Added.Shares
+}
+
 // Undo takes back what a change has added that did not commit.
 func (l *Lists[T, K, V]) Undo(ctx context.Context, s kv.Store, added *plug.Added, places []string, doubt bool) error {
 	back := added.Shares
@@ -135,7 +178,18 @@ func (l *Lists[T, K, V]) Undo(ctx context.Context, s kv.Store, added *plug.Added
 	for _, share := range back {
 		l.derived.Tell(ctx, s, share.Place, 0, -1)
 	}
-	return l.settle(added)
+	return cmp.Or(l.derived.Followed(ctx, s, places), l.settle(added))
+}
+
+// settleMove settles what m has added. What has taken long is in doubt, too.
+func (l *Lists[T, K, V]) settleMove(m *plug.Move) error {
+	if m.Added == nil || l.isAtomic() {
+		return nil
+	}
+	if m.Added.Since.IsZero() && (l.tooLate(m.Began) || l.tooLate(m.Added.Began)) {
+		m.Added.Doubt = append(append(m.Added.Doubt, m.Is...), m.Lost...)
+	}
+	return l.settle(m.Added)
 }
 
 // settle puts in doubt what added says. It returns an ErrNotYet until that has been

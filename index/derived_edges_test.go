@@ -261,6 +261,26 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 	}
 }
 
+// The change that lost has added its share to a number that the record is counted in by
+// then. Nothing is left to move, and its share has to go all the same.
+func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	m := &meddling{Store: still{mem}}
+	db := open(t, shared{m})
+	f, other := shelf{booksOf(db, lastingBooks), newTags(db)}, booksOf(open(t, still{mem}), lastingBooks)
+	must(t, f.Create(ctx, &book{ID: "a"}))
+	m.before = func() {
+		_, err := other.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
+		must(t, err)
+	}
+	f.tagTwice(t, ctx, func(b *book) error { b.Tags, b.N = []string{"kv"}, 9; return nil })
+	if n := counterOf(t, ctx, mem, "kv"); n != 1 {
+		t.Errorf("kv has %d, want 1", n)
+	}
+	must(t, f.db.Close(ctx))
+	must(t, other.db.Close(ctx))
+}
+
 // tearing is a store that carries out what a trip adds to numbers, and only then, after
 // something else, the rest, once the trip is one that writes a record.
 type tearing struct {

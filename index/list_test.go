@@ -43,14 +43,22 @@ type books struct {
 }
 
 func newBooks(db *kvmodel.DB) *books {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[book, string]{
-		Name: "Book", Version: 1,
-		ID:      func(b *book) string { return b.ID },
-		SetID:   func(b *book, id string) { b.ID = id },
-		Key:     kvmodel.StringKey[string](),
-		Codec:   asJSON[book]{},
-		Expires: func(b *book) *time.Time { return &b.Gone },
-	})
+	schema := lastingBooks
+	schema.Expires = func(b *book) *time.Time { return &b.Gone }
+	return booksOf(db, schema)
+}
+
+// lastingBooks are books that do not expire.
+var lastingBooks = kvmodel.Schema[book, string]{
+	Name: "Book", Version: 1,
+	ID:    func(b *book) string { return b.ID },
+	SetID: func(b *book, id string) { b.ID = id },
+	Key:   kvmodel.StringKey[string](),
+	Codec: asJSON[book]{},
+}
+
+func booksOf(db *kvmodel.DB, schema kvmodel.Schema[book, string]) *books {
+	r := kvmodel.NewRecords(db, schema)
 	return &books{
 		Records: r, db: db,
 		ByAuthor: index.NewLists(r, kvmodel.IndexSpec[book, string]{

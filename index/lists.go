@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -30,8 +31,9 @@ type Lists[T any, K comparable, V any] struct {
 
 	ahead   ahead.Memory     // of first pages
 	derived *kvmodel.Derived // nil: there is none
+	says    bool             // the definition names derived
 	total   []string         // all places of a Total, of which nothing but the numbers is read
-	met     places           // by a rebuild that has not ended
+	met     plug.Places      // by a rebuild that has not ended
 }
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
@@ -41,7 +43,8 @@ type ListOption func(*listOptions)
 
 type listOptions struct {
 	hot     uint8
-	derived func(*kvmodel.DB) *kvmodel.Derived
+	derived func(db *kvmodel.DB, model, list string) *kvmodel.Derived
+	says    bool // the definition says which count that is
 }
 
 // Hot makes each list of at least that many segments from the start, so that
@@ -54,8 +57,12 @@ func Hot(segments int) ListOption {
 // NewLists returns the index that spec describes and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
 	l := &Lists[T, K, V]{spec: spec, ids: records.IDs()}
+	o := optionsOf(opts)
+	if o.derived != nil {
+		l.derived, l.says = o.derived(records.DB(), records.ModelName(), spec.Name), o.says
+	}
 	l.host = records.Plug(l)
-	l.logs, l.derived = newLogs(records.DB(), opts)
+	l.logs = newLogs(records.DB(), o)
 	l.logs.Key = func(place string) string {
 		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
 	}
@@ -66,17 +73,22 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 	return l
 }
 
-func newLogs(db *kvmodel.DB, opts []ListOption) (*memberlog.Logs, *kvmodel.Derived) {
-	var o listOptions
+func optionsOf(opts []ListOption) (o listOptions) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	logs := &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
-	if o.derived == nil {
-		return logs, nil
-	}
-	return logs, o.derived(db)
+	return o
 }
+
+func newLogs(db *kvmodel.DB, o listOptions) *memberlog.Logs {
+	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
+}
+
+// Spec returns what the lists were made with.
+func (l *Lists[T, K, V]) Spec() kvmodel.IndexSpec[T, V] { return l.spec }
+
+// Derived returns the count that follows the lists, nil if none does.
+func (l *Lists[T, K, V]) Derived() *kvmodel.Derived { return l.derived }
 
 // Of returns the list of the records that hold v.
 func (l *Lists[T, K, V]) Of(v V) *List[T, K] {
@@ -91,9 +103,9 @@ func (l *Lists[T, K, V]) name(place string) string {
 // Name returns the index's name.
 func (l *Lists[T, K, V]) Name() string { return l.spec.Name }
 
-// Def returns the index's definition, with what counts the lists.
+// Def returns the index's definition, with what counts the lists for another model.
 func (l *Lists[T, K, V]) Def() string {
-	if l.derived != nil {
+	if l.says {
 		return l.spec.Def + " counted in " + l.derived.Name()
 	}
 	return l.spec.Def
@@ -103,11 +115,23 @@ func (l *Lists[T, K, V]) Def() string {
 func (l *Lists[T, K, V]) Places(rec *T) []string { return l.spec.Places(rec) }
 
 // underWay is what one step of a change leaves for the next: the entry, where it
-// was put at each place that was gained, and whether followers know what was counted.
+// was put at each place that was gained, and whether followers were told what was counted,
+// and have followed if they do so surely.
 type underWay struct {
-	entry   memberlog.Entry
-	tickets []memberlog.Ticket
-	told    bool
+	entry    memberlog.Entry
+	tickets  []memberlog.Ticket
+	told     bool
+	followed bool
+}
+
+// underWayOf returns what the steps of m before have left.
+func underWayOf(m *plug.Move) *underWay {
+	a, ok := m.Kept.(*underWay)
+	if !ok { // A deletion gains nothing.
+		a = new(underWay)
+		m.Kept = a
+	}
+	return a
 }
 
 // Prepare enters the record into the lists of its new values, and makes sure that
@@ -154,10 +178,7 @@ func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) e
 }
 
 func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
-	a, ok := m.Kept.(*underWay)
-	if !ok {
-		return nil // A deletion gains nothing.
-	}
+	a := underWayOf(m)
 	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error {
 		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, &a.tickets[i])
 	})
@@ -167,11 +188,10 @@ func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) er
 // lists that Repair has yet to enter it into, that it is no longer in those that After
 // will take it out of, and which numbers are in doubt.
 func (l *Lists[T, K, V]) Committed(m *plug.Move) {
-	if a, ok := m.Kept.(*underWay); ok {
-		for i, place := range m.Gained {
-			if !a.tickets[i].Settled() {
-				l.logs.Expect(place, a.entry)
-			}
+	a := underWayOf(m)
+	for i, place := range m.Gained {
+		if !a.tickets[i].Settled() {
+			l.logs.Expect(place, a.entry)
 		}
 	}
 	for _, place := range m.Lost {
@@ -187,6 +207,28 @@ func (l *Lists[T, K, V]) Committed(m *plug.Move) {
 // After takes the record out of the lists of the values it no longer holds, and
 // settles what was counted.
 func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+	return l.AfterAll(ctx, s, []*plug.Move{m})
+}
+
+// AfterAll does what After does for each of moves, and has what was counted followed for all
+// of them together.
+func (l *Lists[T, K, V]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.leave(ctx, s, m) })...); err != nil {
+		return err
+	}
+	if l.derived == nil {
+		return nil
+	}
+	err := l.followed(ctx, s, moves)
+	for _, m := range moves {
+		err = cmp.Or(err, l.settleMove(m))
+	}
+	return err
+}
+
+// leave takes the record of m out of the lists that it has left, and makes known what was
+// counted, which on a store with transactions happens here.
+func (l *Lists[T, K, V]) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	leave := func(s kv.Store) error {
 		return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
 			return l.put(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
@@ -201,23 +243,12 @@ func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) er
 		}
 		return l.count(ctx, s, m)
 	}
-	a, ok := m.Kept.(*underWay)
-	if !ok {
-		a = new(underWay)
-		m.Kept = a
-	}
 	works := []func(kv.Store) error{leave}
-	if !a.told {
+	if a := underWayOf(m); !a.told {
 		a.told = true
 		works = append(works, func(s kv.Store) error { l.tell(ctx, s, m); return nil })
 	}
-	if err := kv.Together(ctx, s, works...)[0]; err != nil {
-		return err
-	}
-	if m.Added.Since.IsZero() && (l.tooLate(m.Began) || l.tooLate(m.Added.Began)) {
-		m.Added.Doubt = append(append(m.Added.Doubt, m.Is...), m.Lost...)
-	}
-	return l.settle(m.Added)
+	return kv.Together(ctx, s, works...)[0]
 }
 
 // put makes e part of the list at place.

@@ -58,7 +58,7 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 			lists, "	if err == nil {\n		l.logs.Written(place, e)", "	if true {\n		l.logs.Written(place, e)",
 		),
 		proof.Wrong("Size counts what was entered only once it surely stands",
-			lists, "			if !a.tickets[i].Settled() {", "			if false {",
+			lists, "		if !a.tickets[i].Settled() {", "		if false {",
 		),
 		proof.Wrong("a change does not outdo what an earlier one has left",
 			plan, "max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1", "max(rec.Rev, c.maxRev) + 1",

@@ -3,9 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
@@ -58,44 +56,18 @@ func (l *Lists[T, K, V]) seeThoseOf(ctx context.Context, s kv.Store, entries []m
 	return l.host.See(ctx, s, ids...)
 }
 
-// places is a set of places.
-type places struct {
-	mu  sync.Mutex
-	all map[string]bool
-}
-
-func (p *places) note(some []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.all == nil {
-		p.all = make(map[string]bool)
-	}
-	for _, place := range some {
-		p.all[place] = true
-	}
-}
-
-// take returns the places, in order, and forgets them.
-func (p *places) take() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := slices.Sorted(maps.Keys(p.all))
-	p.all = nil
-	return all
-}
-
 // mendAtOnce is how many lists a rebuild reads side by side when it ends.
 const mendAtOnce = 16
 
 // Meet notes lists that a rebuild has come across.
-func (l *Lists[T, K, V]) Meet(places []string) { l.met.note(places) }
+func (l *Lists[T, K, V]) Meet(places []string) { l.met.Note(places) }
 
 // Finish makes the lists that a rebuild has come across hold what their records say
 // and nothing else, and then has them counted. What has changed since a process before
 // this one has come to a list is of processes that keep the lists.
 func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
-	l.met.note(l.total)
-	entered, from := l.met.take(), steps.From()
+	l.met.Note(l.total)
+	entered, from := l.met.Take(), steps.From()
 	var damaged atomic.Bool
 	for batch := range slices.Chunk(left(entered, from, mending), mendAtOnce) {
 		n := loadAtOnce // To find them takes as long.

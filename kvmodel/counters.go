@@ -42,6 +42,9 @@ type Counter = tally.Counter
 // most.
 type Follower = tally.Follower
 
+// A SureFollower is an index that misses no number of a [Derived].
+type SureFollower = tally.SureFollower
+
 // CounterKey returns the key of a model's counter for the record with that id
 // text.
 func CounterKey(model, counter, id string) string { return tally.Key(model, counter, id) }

@@ -1,6 +1,7 @@
 package kvmodel
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,6 +24,10 @@ type KeyOf[K any] struct {
 	// with an empty part. Numbers and bools are never empty.
 	Empty func(K) bool
 
+	// Compare orders keys: strings by their bytes, numbers by their size, false before
+	// true, and structs by their first parts that differ.
+	Compare func(a, b K) int
+
 	// New returns an id that no other record has; nil if the app gives the ids.
 	New func() K
 
@@ -34,10 +39,11 @@ type KeyOf[K any] struct {
 // by the time they were made.
 func StringKey[K ~string]() KeyOf[K] {
 	return KeyOf[K]{
-		Text:  func(k K) string { return kv.JoinText(string(k)) },
-		Parse: parseOne(func(s string) (K, error) { return K(s), nil }),
-		Empty: func(k K) bool { return k == "" },
-		New:   func() K { return K(kv.NewID(time.Now())) },
+		Text:    func(k K) string { return kv.JoinText(string(k)) },
+		Parse:   parseOne(func(s string) (K, error) { return K(s), nil }),
+		Empty:   func(k K) bool { return k == "" },
+		Compare: cmp.Compare[K],
+		New:     func() K { return K(kv.NewID(time.Now())) },
 	}
 }
 
@@ -49,6 +55,7 @@ func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
 			n, err := strconv.ParseInt(s, 10, 64)
 			return K(n), int64(K(n)) == n && isShortest(s), err
 		},
+		cmp.Compare[K],
 	)
 	key.Number = func(n int64) K { return K(n) }
 	return key
@@ -62,6 +69,7 @@ func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
 			n, err := strconv.ParseUint(s, 10, 64)
 			return K(n), uint64(K(n)) == n && isShortest(s), err
 		},
+		cmp.Compare[K],
 	)
 	key.Number = func(n int64) K { return K(n) }
 	return key
@@ -75,7 +83,18 @@ func BoolKey[K ~bool]() KeyOf[K] {
 			b, err := strconv.ParseBool(s)
 			return K(b), strconv.FormatBool(b) == s, err
 		},
+		compareBools[K],
 	)
+}
+
+func compareBools[K ~bool](a, b K) int {
+	switch {
+	case a == b:
+		return 0
+	case bool(a):
+		return 1
+	}
+	return -1
 }
 
 // isShortest reports whether s, which is a number, is written as Format would.
@@ -86,9 +105,10 @@ func isShortest(s string) bool {
 
 // valueKey is a KeyOf without an empty value. Each value has one text: parse also
 // reports whether K can hold the value and text would write it in the same way.
-func valueKey[K any](text func(K) string, parse func(string) (K, bool, error)) KeyOf[K] {
+func valueKey[K any](text func(K) string, parse func(string) (K, bool, error), compare func(a, b K) int) KeyOf[K] {
 	return KeyOf[K]{
-		Text: text,
+		Text:    text,
+		Compare: compare,
 		Parse: parseOne(func(s string) (K, error) {
 			k, same, err := parse(s)
 			if err == nil && !same {
@@ -159,6 +179,11 @@ func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B)
 		Empty: func(k K) bool {
 			x, y := split(k)
 			return a.Empty(x) || b.Empty(y)
+		},
+		Compare: func(k, other K) int {
+			x, y := split(k)
+			otherX, otherY := split(other)
+			return cmp.Or(a.Compare(x, otherX), b.Compare(y, otherY))
 		},
 	}
 }

@@ -77,6 +77,34 @@ func TestKeyOf_BoolsBecomeTextAndComeBack(t *testing.T) {
 	nowhere(t, kvmodel.BoolKey[flag](), "", "yes")
 }
 
+// inOrder checks that each of keys comes after those before it.
+func inOrder[K comparable](t *testing.T, key kvmodel.KeyOf[K], keys ...K) {
+	t.Helper()
+	for i, a := range keys {
+		for j, b := range keys {
+			if got := key.Compare(a, b); got < 0 != (i < j) || got > 0 != (i > j) {
+				t.Errorf("%#v is compared with %#v as %d", a, b, got)
+			}
+		}
+	}
+}
+
+func TestKeyOf_KeysAreOrderedAsTheirValuesAre(t *testing.T) {
+	inOrder(t, kvmodel.StringKey[slug](), "", "Go", "a b", "a%", "ab", "go", "é")
+	inOrder(t, kvmodel.IntKey[small](), -128, -9, 0, 2, 10, 127)
+	inOrder(t, kvmodel.UintKey[uint64](), 0, 9, 10, math.MaxUint64)
+	inOrder(t, kvmodel.BoolKey[flag](), false, true)
+	type place struct {
+		Room  string
+		Shelf int
+		Left  bool
+	}
+	key := kvmodel.Key3(kvmodel.StringKey[string](), kvmodel.IntKey[int](), kvmodel.BoolKey[bool](),
+		func(p place) (string, int, bool) { return p.Room, p.Shelf, p.Left },
+		func(room string, shelf int, left bool) place { return place{room, shelf, left} })
+	inOrder(t, key, place{"east", 9, true}, place{"east", 10, false}, place{"east", 10, true}, place{"west", 1, false})
+}
+
 type vote struct {
 	User, Story string
 	Stars       int

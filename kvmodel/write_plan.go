@@ -190,14 +190,13 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(lost(p.rec), index.Name())} {
 			mv.Lost = append(mv.Lost, plug.Without(plug.Without(stale, is), mv.Lost)...)
 		}
-		if len(mv.Gained)+len(mv.Lost) == 0 {
-			if mv.Added.IsOpen() {
-				p.moves[i] = mv // to take back what earlier tries have added
-			}
+		t := envelope.Touched{Index: index.Name(), Places: append(slices.Clone(mv.Gained), mv.Lost...)}
+		// What an earlier try has added is taken back, even if the record is there by now.
+		t.Places = append(t.Places, plug.Without(mv.Added.Places(), t.Places)...)
+		if len(t.Places) == 0 {
 			continue
 		}
 		p.moves[i] = mv
-		t := envelope.Touched{Index: index.Name(), Places: append(slices.Clone(mv.Gained), mv.Lost...)}
 		p.touched = append(p.touched, t)
 		if p.value == nil {
 			p.env.Lost = append(p.env.Lost, t)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -43,22 +42,12 @@ type Member[S any] struct {
 // NewTree returns the tree spec describes, in db.
 func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 	t := &Tree[S]{db: db, spec: spec, reports: &reporter{db: db}}
-	name := kv.JoinText(spec.Name)
-	t.own = keytree.NewOwn(name, db.Now, time.Time{})
-	t.own.Note = noter(db, noteName(spec.Name), "", time.Time{})
-	t.tree = keytree.New(keytree.Config{
-		Name: name, Code: spec.Of.code, Truth: t.own, Local: keytree.NewLocal(keptRouters),
-		Now: db.Now, Limit: leafLimit, Atomic: kv.PowersOf(db.Store()).Atomic != nil,
-		Later: func(work func(context.Context, kv.Store) error) {
-			db.Soon(func(ctx context.Context) error { return work(ctx, db.Store()) })
-		},
-	})
+	own := newOwnTree(db, spec.Of.code, spec.Name)
+	t.tree, t.own = own.Tree, own.own
 	t.window = newWindow(db, t.reports)
 	t.window.size, t.window.apply, t.window.again = t.tree.Size, t.apply, repeatable
 	db.AtFlush(t.window.flush)
-	db.Finishes(noteName(spec.Name), func(ctx context.Context, s kv.Store, texts []string) error {
-		return finishNotes(ctx, s, t.reports, texts, func(note) tree { return tree{t.tree, t.own} })
-	})
+	own.finishes(db, t.reports, spec.Name)
 	return t
 }
 

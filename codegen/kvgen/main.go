@@ -38,7 +38,10 @@
 //
 //	id[,seq]             the key of the record; on two to four fields an edge, with a key type
 //	unique[=Group]       one record has a value; fields of one group are unique together
-//	list[,hot=K]         the records that have a value
+//	list[,hot=K][,values][,with=Model]
+//	                     the records that have a value; values: also which values there are, and
+//	                     how many records have each, not for records that expire; with=: they
+//	                     are deleted with the record of that model whose id the value is
 //	timeline[,by=F][,ring=N][,segment=W][,shards=K]
 //	                     the records by their last change of the field
 //	ranking[,by=F][,per=hour|day|week|month][,keep=N][,order=low][,ties=shared][,scale=N]

@@ -86,6 +86,10 @@ func Without(places, others []string) []string {
 	return rest
 }
 
+// ValuesName returns the name of the index that holds the values of a list, and of the count
+// of a list that is counted for its values alone.
+func ValuesName(list string) string { return list + ".Values" }
+
 // Early is an Index that can do what Prepare asks of the store before the
 // record has been read, and so save the trip of Prepare. It is called when the
 // last few changes of the model have all moved records of the index. What it
@@ -183,13 +187,21 @@ type Added struct {
 	Since  time.Time // when these were put in doubt; zero: not yet
 }
 
-// IsOpen reports whether something was added that may have to be taken back.
-func (a *Added) IsOpen() bool { return len(a.Shares)+len(a.Doubt) > 0 }
-
 // Share is what a change adds to the number at a place, and the sum.
 type Share struct {
 	Place   string
 	By, Sum int64
+}
+
+// Places returns where a has something to take back, or to have counted again.
+func (a *Added) Places() []string {
+	places := slices.Clone(a.Doubt)
+	for _, s := range a.Shares {
+		if s.By != 0 {
+			places = append(places, s.Place)
+		}
+	}
+	return places
 }
 
 // Note adds s to what a has of its place.

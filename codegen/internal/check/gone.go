@@ -44,10 +44,11 @@ func noteGone(m *model.Model, kind, name string) {
 		if name == model.TotalName { // Its numbers are those of a counter.
 			m.Gone.Counters = with(m.Gone.Counters, name, isTotal)
 		}
-		has := isTotal || slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name })
+		has := isTotal || slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name || x.Values && x.ValuesStored() == name })
 		m.Gone.Indexes = with(m.Gone.Indexes, name, has)
 	case goneCounter:
-		has := isTotal || slices.ContainsFunc(m.Counters, func(c *model.Counter) bool { return c.Stored == name })
+		has := isTotal || slices.ContainsFunc(m.Counters, func(c *model.Counter) bool { return c.Stored == name }) ||
+			slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Values && x.Count == nil && x.ValuesStored() == name })
 		m.Gone.Counters = with(m.Gone.Counters, name, has)
 	case goneHistory:
 		m.Gone.History = m.History == 0

@@ -41,6 +41,14 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	for _, c := range m.Counters {
 		k.counters = append(k.counters, lockedItem{name: c.Stored, form: "int"})
 	}
+	for _, x := range m.Indexes {
+		if x.Values {
+			k.indexes = append(k.indexes, lockedItem{name: x.ValuesStored(), form: "values", pos: x.Pos})
+		}
+		if x.Values && x.Count == nil {
+			k.counters = append(k.counters, lockedItem{name: x.ValuesStored(), form: "int"})
+		}
+	}
 	if e := m.Events; e != nil {
 		k.id = append(k.id, lockedItem{name: e.By.Stored, form: stored.KeyKind(e.By.Type) + " events " + e.Layout})
 		k.events = eventsKeys(e)

@@ -170,9 +170,15 @@ func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 func (c comparison) indexes(was, is *lockedModel) {
 	for _, x := range was.indexes {
 		now, ok := find(is.indexes, x.name)
+		list, values := model.ValuesOf(x.name)
 		switch {
 		case !ok && x.name == model.TotalName:
 			c.gone(x.line, "the records of %s are not counted anymore, and their numbers would be left behind: say model,count again; if they are not needed, run kvgen -accept, and Rebuild drops them", is.source.Name)
+		case !ok && values:
+			if _, ok := find(is.indexes, list); ok {
+				c.gone(x.line, "the values of %s.%s are not kept anymore, and what is stored of them would be left behind: say values on that list again; if they are not needed, run kvgen -accept, and Rebuild drops them",
+					is.source.Name, list)
+			}
 		case !ok:
 			c.gone(x.line, "no index of %s is stored as %s anymore (%s), and its entries would be left behind: if it was renamed, say was=%s there, or name=%s to keep the name; if it is not needed, run kvgen -accept, and Rebuild drops them",
 				is.source.Name, x.name, x.form, x.name, x.name)
@@ -196,7 +202,15 @@ func (c comparison) events(was, is *lockedModel) {
 // counters reports counters that nothing reads anymore.
 func (c comparison) counters(was, is *lockedModel) {
 	for _, x := range was.counters {
-		if _, ok := find(is.counters, x.name); !ok {
+		_, ok := find(is.counters, x.name)
+		_, kept := find(is.indexes, x.name)
+		list, values := model.ValuesOf(x.name)
+		switch {
+		case ok || values && !kept: // Of values that are not kept, it is said already.
+		case values:
+			c.gone(x.line, "the values of %s.%s are counted by count= now, and the numbers they had would be left behind: run kvgen -accept, and Rebuild drops them",
+				is.source.Name, list)
+		default:
 			c.gone(x.line, "no counter of %s is stored as %s anymore, and its numbers would be left behind: if it was renamed, say was=%s there; if it is not needed, run kvgen -accept, and Rebuild drops them",
 				is.source.Name, x.name, x.name)
 		}

@@ -89,6 +89,10 @@ func (c rules) counted() {
 			c.At(x.CountAt, "count=%s.%s: records of %s end by themselves, and nothing counts them down: leave count= out and use %s.Of(...).Size or .Count, which know when members end",
 				x.Count.Model.Name, x.Count.Field, c.model.Name, x.Name)
 		}
+		if x.Values && c.model.Expires != "" {
+			c.At(x.Pos, "values: records of %s end by themselves, and nothing counts them down: leave values out and ask %s.Of(...).Size of the values that you know, or delete the records instead of letting them expire",
+				c.model.Name, x.Name)
+		}
 	}
 }
 

@@ -39,7 +39,15 @@ func (w *printer) collection(m *model.Model) {
 	}
 	w.printf("\n\n")
 	for _, h := range handles(m, w.names) {
-		w.printf("%s %s // %s\n", h.name, h.typ, h.line)
+		if len(h.parts) == 0 {
+			w.printf("%s %s // %s\n", h.name, h.typ, h.line)
+			continue
+		}
+		w.printf("%s struct {\n%s // %s\n\n", h.name, h.parts[0].typ, h.parts[0].line)
+		for _, part := range h.parts[1:] {
+			w.printf("%s %s // %s\n", part.name, part.typ, part.line)
+		}
+		w.printf("}\n")
 	}
 	w.printf("}\n\n")
 }
@@ -68,14 +76,35 @@ func (w *printer) constructor(m *model.Model) {
 	w.printf("Codec: &%s,\n", w.codecs.codecName(m.Type))
 	w.times(m)
 	w.kept(m)
-	w.printf("})\nreturn &%s{\nRecords: r,\n", m.Collection)
+	w.printf("})\n")
+	all := handles(m, w.names)
+	isStruct := func(h handle) bool { return len(h.parts) > 0 }
+	if !slices.ContainsFunc(all, isStruct) {
+		w.printf("return ")
+		w.made(m, all)
+		w.printf("}\n\n")
+		return
+	}
+	w.printf("c := ")
+	w.made(m, slices.DeleteFunc(slices.Clone(all), isStruct))
+	for _, h := range all {
+		for _, part := range h.parts {
+			w.printf("c.%s.%s = %s\n", h.name, part.name, part.make)
+		}
+	}
+	w.printf("return c\n}\n\n")
+}
+
+// made writes the collection of m with these handles.
+func (w *printer) made(m *model.Model, all []handle) {
+	w.printf("&%s{\nRecords: r,\n", m.Collection)
 	if m.Total {
 		w.printf("Total: %s.NewTotal(r),\n", w.names.runtime("index"))
 	}
-	for _, h := range handles(m, w.names) {
+	for _, h := range all {
 		w.printf("%s: %s,\n", h.name, h.make)
 	}
-	w.printf("}\n}\n\n")
+	w.printf("}\n")
 }
 
 // identity writes how to read and set the id of a record, and how to make it a key.

@@ -8,7 +8,13 @@ import (
 
 // A handle is a field of a model's collection: its name, its type, the expression
 // that makes it from r, the records, what it holds, and the trips of using it.
-type handle struct{ name, typ, make, line, read string }
+type handle struct {
+	name, typ, make, line, read string
+
+	// parts, if there are any, are the fields of the struct that the handle is. The first
+	// is embedded. They are made in their order, in c, the collection.
+	parts []handle
+}
 
 // handles returns what the collection of m has in addition to the records.
 func handles(m *model.Model, n *imports) []handle {
@@ -20,18 +26,18 @@ func handles(m *model.Model, n *imports) []handle {
 			until = ", until that is deleted"
 		}
 		all = append(all, handle{
-			"History", fmt.Sprintf("*%s.History[%s]", n.runtime("kvmodel"), args),
-			n.runtime("kvmodel") + ".NewHistory(r)",
-			fmt.Sprintf("the last %d bodies of each %s%s", m.History, m.Name, until),
-			"Of 1; Restore 4",
+			name: "History", typ: fmt.Sprintf("*%s.History[%s]", n.runtime("kvmodel"), args),
+			make: n.runtime("kvmodel") + ".NewHistory(r)",
+			line: fmt.Sprintf("the last %d bodies of each %s%s", m.History, m.Name, until),
+			read: "Of 1; Restore 4",
 		})
 	}
 	if m.Sequential {
 		all = append(all, handle{
-			"Sequence", fmt.Sprintf("*%s.Sequence[%s]", n.runtime("index"), n.typeString(m.Type)),
-			n.runtime("index") + ".SequenceOf(r)",
-			fmt.Sprintf("the %s by their numbers", m.Collection),
-			"Page 1; Count 1 when warm",
+			name: "Sequence", typ: fmt.Sprintf("*%s.Sequence[%s]", n.runtime("index"), n.typeString(m.Type)),
+			make: n.runtime("index") + ".SequenceOf(r)",
+			line: fmt.Sprintf("the %s by their numbers", m.Collection),
+			read: "Page 1; Count 1 when warm",
 		})
 	}
 	for _, x := range m.Indexes {
@@ -40,7 +46,11 @@ func handles(m *model.Model, n *imports) []handle {
 		if x.If != nil {
 			line += "; if " + x.If.Name
 		}
-		all = append(all, handle{x.Name, e.typ(x, n), e.make(x, n), line, e.read})
+		h := handle{name: x.Name, typ: e.typ(x, n), make: e.make(x, n), line: line, read: e.read}
+		if x.Values {
+			h = withValues(x, h, n)
+		}
+		all = append(all, h)
 	}
 	for _, c := range m.Counters {
 		typ := "Counter"
@@ -48,9 +58,9 @@ func handles(m *model.Model, n *imports) []handle {
 			typ = "DerivedCount"
 		}
 		all = append(all, handle{
-			c.Name, fmt.Sprintf("*%s.%s[%s]", n.runtime("index"), typ, n.typeString(m.IDType)),
-			fmt.Sprintf("%s.New%s(r, %q)", n.runtime("index"), typ, c.Stored),
-			counterLine(c), counterTrips(c),
+			name: c.Name, typ: fmt.Sprintf("*%s.%s[%s]", n.runtime("index"), typ, n.typeString(m.IDType)),
+			make: fmt.Sprintf("%s.New%s(r, %q)", n.runtime("index"), typ, c.Stored),
+			line: counterLine(c), read: counterTrips(c),
 		})
 	}
 	return all

@@ -37,6 +37,32 @@ func listsLine(x *model.Index) string {
 	return text
 }
 
+// withValues returns the handle of the list x and of its values. lists is that of the list
+// alone.
+func withValues(x *model.Index, lists handle, n *imports) handle {
+	name := lists.name
+	lists.name = "Lists"
+	return handle{name: name, parts: []handle{lists, {
+		name: "Values", typ: fmt.Sprintf("*%s.Values[%s]", n.runtime("ranking"), n.typeString(x.Value)),
+		make: fmt.Sprintf("%s.NewValues(r, c.%s.Spec(), c.%s.Derived())", n.runtime("ranking"), name, name),
+		line: valuesLine(x),
+		read: "Page 2, or 1 if nothing is new; Has, Count and Len 1; Words and All in parts",
+	}}}
+}
+
+// valuesLine returns what the values of x are, for the comment beside them.
+func valuesLine(x *model.Index) string {
+	each := "each " + english.List(labels(x.Parts))
+	if x.Many {
+		each = "each value among " + english.List(labels(x.Parts))
+	}
+	line := each + ", and how many " + x.Model.Collection + " have it"
+	if x.If != nil {
+		line += "; if " + x.If.Name
+	}
+	return line
+}
+
 // phrase returns what finds a record in x: "a Slug", "a value among Tags".
 func phrase(x *model.Index) string {
 	what := english.List(labels(x.Parts))
@@ -66,7 +92,7 @@ func generic(x *model.Index, names *imports, pkg, name string, between ...types.
 }
 
 // listOptions returns the optional arguments of lists: how many segments they start
-// with, and which counter follows them.
+// with, and what counts them.
 func listOptions(x *model.Index, names *imports) string {
 	options := ""
 	if x.Hot > 0 {
@@ -74,6 +100,9 @@ func listOptions(x *model.Index, names *imports) string {
 	}
 	if x.Count != nil {
 		options += fmt.Sprintf(", %s.Counted(%q, %q)", names.runtime("index"), x.Count.Model.Stored, x.Count.Stored)
+	}
+	if x.Values && x.Count == nil {
+		options += fmt.Sprintf(", %s.ForValues()", names.runtime("index"))
 	}
 	return options
 }

@@ -88,7 +88,16 @@ func Plan(p *model.Package) string {
 			fmt.Fprintf(w, "  Count\t%s\t1\n", totalLine(m))
 		}
 		for _, h := range handles(m, newImports(p.Types, map[string]bool{})) {
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line, h.read)
+			if len(h.parts) == 0 {
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line, h.read)
+			}
+			for i, part := range h.parts {
+				name := h.name
+				if i > 0 {
+					name += "." + part.name
+				}
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", name, part.line, part.read)
+			}
 		}
 		w.Flush()
 	}

@@ -112,6 +112,7 @@ type Index struct {
 	Field   string   // that a form shows a taken value with; "": its own
 	Hot     int      // how many segments a list starts with at least; 0: the library decides
 	Parent  *Model   // whose deletion takes the records of a list along; nil: none does
+	Values  bool     // a list also has its values, with their counts
 	Count   *Counter // that follows the list; nil if none does
 	CountAt token.Pos
 	Ring    *Ring    // of a timeline
@@ -119,6 +120,16 @@ type Index struct {
 
 	Pos token.Pos
 }
+
+// ValuesStored returns the name in keys of the values of the list x, and of what counts them
+// if no counter does.
+func (x *Index) ValuesStored() string { return x.Stored + valuesSuffix }
+
+// ValuesOf returns the name in keys of the list whose values are stored under name, and
+// whether name is that of values.
+func ValuesOf(name string) (list string, ok bool) { return strings.CutSuffix(name, valuesSuffix) }
+
+const valuesSuffix = ".Values"
 
 // Condition returns which records x holds, nil if it holds all.
 func (x *Index) Condition() *Condition {

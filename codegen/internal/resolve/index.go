@@ -83,10 +83,10 @@ func (b *builder) settleUnique(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settleList settles how many segments a list starts with, and whose deletion takes its
-// records along.
+// settleList settles how many segments a list starts with, whether it has its values, and
+// whose deletion takes its records along.
 func (b *builder) settleList(x *model.Index, c tag.Clause) {
-	x.Hot = c.Number("hot", 0)
+	x.Hot, x.Values = c.Number("hot", 0), c.Has("values")
 	if name := c.Get("with"); name != "" {
 		b.parents = append(b.parents, pendingParent{x, name})
 	}

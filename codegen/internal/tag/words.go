@@ -85,6 +85,7 @@ var words = []*word{
 		options: indexOptions(
 			option{name: "hot", value: number(1, 64)},
 			option{name: "with", value: operand{form: "Model", wrong: goName}},
+			option{name: "values"},
 		),
 	},
 	{name: "group", on: OnField, fits: keyType, value: operand{form: "Group", wrong: goName}},

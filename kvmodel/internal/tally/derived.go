@@ -21,6 +21,7 @@ import (
 type Derived struct {
 	numbers
 	lists Lists
+	sure  SureFollower // nil: there is none
 	seen  seen
 	doubts
 }
@@ -71,6 +72,18 @@ func (d *Derived) Over(l Lists) {
 	d.lists = l
 }
 
+// FollowSurely makes f follow all numbers. Call it at start-up, at most once.
+func (d *Derived) FollowSurely(f SureFollower) { d.sure = f }
+
+// Followed returns nil once the SureFollower, if there is one, agrees with the numbers of
+// ids. Whoever has added to one calls it as a step of the write path on its store.
+func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error {
+	if d.sure == nil || len(ids) == 0 {
+		return nil
+	}
+	return d.sure.Follow(ctx, s, ids)
+}
+
 // Name returns what the count is called in messages and definitions.
 func (d *Derived) Name() string { return d.model + "." + d.counter }
 
@@ -97,25 +110,47 @@ func (d *Derived) NumberOf(absent int64, now kv.Result, old *kv.Result) (int64, 
 
 // Counts returns the numbers of these records, -1 where there is none.
 func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
+	counts, errs, err := d.countEach(ctx, s, ids)
+	for i := range errs {
+		if errs[i] != nil {
+			return nil, d.failure(ids[i], errs[i])
+		}
+	}
+	return counts, err
+}
+
+// Known is Counts, but -1 also where the number is damaged. Both are as good as unknown to
+// who can ask for the number to be counted again.
+func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
+	counts, errs, err := d.countEach(ctx, s, ids)
+	for i := range errs {
+		if errs[i] != nil {
+			counts[i] = -1
+		}
+	}
+	return counts, err
+}
+
+// countEach returns the numbers of ids, -1 where there is none, and an ErrNotNumber for each
+// that is damaged.
+func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
 	keys, old := kv.Texts(ids, d.Key), !d.Built()
 	if old {
 		keys = append(keys, kv.Texts(ids, d.OldKey)...)
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	counts := make([]int64, len(ids))
+	counts, errs = make([]int64, len(ids)), make([]error, len(ids))
 	for i := range ids {
 		var before *kv.Result
 		if old {
 			before = &results[len(ids)+i]
 		}
-		if counts[i], err = d.NumberOf(-1, results[i], before); err != nil {
-			return nil, d.failure(ids[i], err)
-		}
+		counts[i], errs[i] = d.NumberOf(-1, results[i], before)
 	}
-	return counts, nil
+	return counts, errs, nil
 }
 
 // Begin makes the number of id 0 unless there is one. It reports whether it has, or

@@ -18,7 +18,8 @@ import (
 //  1. quietFor after the doubt arose, the number is read, and then its list.
 //  2. quietFor later the list is read again.
 //  3. If the members are the same, and records confirm them, and the number has not
-//     changed, it becomes how many they are. Otherwise the next round begins.
+//     changed, it becomes how many they are. Otherwise the next round begins. The number
+//     is settled once what follows it surely has followed.
 //
 // What was under way at 1 has ended at 2. So what has added to the number before it
 // was read, but is not in the list for good, or the reverse, shows in the list; and
@@ -62,6 +63,13 @@ func (d *doubts) Doubt(id string, since time.Time) {
 	}
 	if now := d.open[id]; since.After(now.since) {
 		now.since = since
+	}
+}
+
+// Suspect is Doubt for a reader, who may see at any time what is in doubt already.
+func (d *doubts) Suspect(id string, now time.Time) {
+	if _, ok := d.get(id); !ok {
+		d.Doubt(id, now)
 	}
 }
 
@@ -192,24 +200,49 @@ func (d *Derived) Settle(ctx context.Context) error {
 	return work.FirstError(errs...)
 }
 
-func (d *Derived) settleSome(ctx context.Context, ids []string, now time.Time) error {
-	return work.FirstError(kv.Each(ctx, d.base.Store, ids, func(s kv.Store, _ int, id string) error {
-		return d.settleOne(ctx, s, id, now)
-	})...)
+// counted is a number that a round has written down.
+type counted struct {
+	id    string
+	n     int64
+	began time.Time // when the round began
 }
 
-func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time.Time) error {
+func (d *Derived) settleSome(ctx context.Context, ids []string, now time.Time) error {
+	ends := make([]*counted, len(ids))
+	errs := kv.Each(ctx, d.base.Store, ids, func(s kv.Store, i int, id string) (err error) {
+		ends[i], err = d.settleOne(ctx, s, id, now)
+		return err
+	})
+	return work.FirstError(append(errs, d.settleCounted(ctx, ends))...)
+}
+
+// settleCounted settles the doubts about those of ends that are not nil, once what follows
+// surely has followed.
+func (d *Derived) settleCounted(ctx context.Context, ends []*counted) error {
+	ends = slices.DeleteFunc(ends, func(c *counted) bool { return c == nil })
+	if err := d.Followed(ctx, d.base.Store, kv.Texts(ends, func(c *counted) string { return c.id })); err != nil {
+		return err
+	}
+	for _, c := range ends {
+		d.settle(c.id, c.began)
+		d.tellSoon(c.id, 0, c.n)
+	}
+	return nil
+}
+
+// settleOne goes on with the round of id, and returns what it has come to when it ends.
+func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time.Time) (*counted, error) {
 	if d.base.Atomic != nil {
-		return d.settleNow(ctx, id, now)
+		return nil, d.settleNow(ctx, id, now)
 	}
 	about, ok := d.get(id)
 	switch due := about.since.Add(quietFor); {
 	case !ok || now.Before(due):
-		return nil
+		return nil, nil
 	case about.began.Before(due):
-		return d.beginRound(ctx, s, id, now)
+		return nil, d.beginRound(ctx, s, id, now)
 	case now.Before(about.began.Add(quietFor)):
-		return nil
+		return nil, nil
 	}
 	return d.endRound(ctx, s, id, now, about)
 }
@@ -228,36 +261,40 @@ func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now tim
 }
 
 // endRound is 2 and 3.
-func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.Time, round doubt) error {
+func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.Time, round doubt) (*counted, error) {
 	members, err := d.lists.Members(ctx, s, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if members != round.members {
-		return d.beginRound(ctx, s, id, now)
+		return nil, d.beginRound(ctx, s, id, now)
 	}
 	mended, err := d.lists.Mend(ctx, s, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if mended {
-		return d.beginRound(ctx, s, id, now)
+		return nil, d.beginRound(ctx, s, id, now)
 	}
 	_, err = kv.One(ctx, s, kv.OpReplace(d.Key(id), round.version, stored(int64(members.N))))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
-		return d.beginRound(ctx, s, id, now)
+		return nil, d.beginRound(ctx, s, id, now)
 	}
-	if err == nil {
-		d.settle(id, round.began)
-		d.tellSoon(id, 0, int64(members.N))
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return &counted{id, int64(members.N), round.began}, nil
 }
 
 // settleNow counts id in a transaction.
 func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error {
 	var n int64
-	err := d.base.Atomic(ctx, func(s kv.Store) (err error) { n, err = d.Count(ctx, s, id); return err })
+	err := d.base.Atomic(ctx, func(s kv.Store) (err error) {
+		if n, err = d.Count(ctx, s, id); err != nil {
+			return err
+		}
+		return d.Followed(ctx, s, []string{id})
+	})
 	if err == nil {
 		// Nothing was under way, so whatever has arisen until now is settled.
 		d.settle(id, now.Add(quietFor))

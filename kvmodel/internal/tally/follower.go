@@ -38,3 +38,11 @@ type OnlyFollower interface {
 	// OnlyFollows reports whether Counting has nothing to do, now and later.
 	OnlyFollows() bool
 }
+
+// A SureFollower is an index that misses no number of a [Derived]. Whoever changes one has
+// it followed before the change counts as complete, and again if that has failed.
+type SureFollower interface {
+	// Follow makes the index agree with the numbers of these records, given by the texts of
+	// their ids. s is the store of a step of the write path, or a transaction.
+	Follow(ctx context.Context, s kv.Store, ids []string) error
+}

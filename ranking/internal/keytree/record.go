@@ -58,6 +58,21 @@ func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, er
 	return states, nil
 }
 
+// Drops returns ops that remove the records of those of ids that are not in, as they are
+// now.
+func (o *Own) Drops(ctx context.Context, s kv.Store, ids []string) (drops []kv.Op, err error) {
+	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.Key)...)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		if rec, err := recordIn(o.Key(ids[i]), r); err == nil && r.Err == nil && !rec.In {
+			drops = append(drops, kv.OpDrop(o.Key(ids[i]), r.Version))
+		}
+	}
+	return drops, nil
+}
+
 // record is a record as it was read.
 type record struct {
 	State

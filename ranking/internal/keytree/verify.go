@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -157,6 +158,15 @@ func (t *Tree) Restore(ctx context.Context, s kv.Store, id string) error {
 		return err
 	}
 	return due.Report(ctx, s)
+}
+
+// RestoreAll is Restore for many.
+func (t *Tree) RestoreAll(ctx context.Context, s kv.Store, ids []string) error {
+	due := new(Due)
+	err := t.begin(ctx, s, func(ep *epochs) error {
+		return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error { return p.restore(ctx, s, ids, due) })
+	})
+	return cmp.Or(err, due.Report(ctx, s))
 }
 
 // verifier checks the nodes of one epoch.

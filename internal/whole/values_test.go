@@ -1,0 +1,80 @@
+package whole_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func TestValues_AreThoseOfTheRecords(t *testing.T) {
+	eachServer(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
+		p := openPosts(s, postsAs{})
+		checkValues(t, p)
+		for i := range 6 {
+			postTagged(t, p, fmt.Sprint("p", i), []string{"go", "kv", "sea", "a b:c"}[:i%5]...)
+		}
+		must(t, p.db.Flush(ctx))
+		checkValues(t, p)
+		must(t, p.tag(ctx, "p4", "go", "new"), p.tag(ctx, "p3"), p.Delete(ctx, "p2"))
+		_, err := p.Update(ctx, "p1", func(v *post) error { v.Draft = true; return nil })
+		must(t, err, p.db.Flush(ctx))
+		checkValues(t, p)
+		closePosts(t, p)
+	})
+}
+
+// The model is a map of the posts there are. Tags are many enough for several leaves.
+func TestValues_AreWhatAMapOfTheRecordsSays(t *testing.T) {
+	eachServer(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
+		p := openPosts(s, postsAs{history: 9})
+		history := kvmodel.NewHistory(p.Records)
+		seed := rand.Uint64()
+		rng := rand.New(rand.NewPCG(seed, 1))
+		model := map[string][]string{}
+		tags := func() (some []string) {
+			for range rng.IntN(30) {
+				some = append(some, fmt.Sprint("t", int(200*rng.Float64()*rng.Float64())))
+			}
+			return some
+		}
+		for step := range 300 {
+			id := fmt.Sprint("p", rng.IntN(40))
+			old, there := model[id]
+			switch {
+			case !there:
+				model[id] = tags()
+				must(t, p.Put(ctx, &post{ID: id, Tags: model[id]}))
+			case rng.IntN(5) > 0:
+				model[id] = append(tags(), old[:len(old)/2]...)
+				must(t, p.tag(ctx, id, model[id]...))
+			case rng.IntN(2) == 0:
+				must(t, p.Delete(ctx, id))
+				delete(model, id)
+			default:
+				revisions, err := history.Of(ctx, id, 9)
+				must(t, err)
+				if r := revisions[rng.IntN(len(revisions))]; r.Item != nil {
+					_, err := history.Restore(ctx, id, r.Rev)
+					must(t, err)
+					model[id] = r.Item.Tags
+				}
+			}
+			if step%75 == 74 {
+				must(t, p.db.Flush(ctx))
+				wantValues(t, p, countsIn(model))
+			}
+		}
+		if t.Failed() {
+			t.Log("seed", seed)
+		}
+		report, err := p.ByTags.Values.Verify(ctx)
+		if err != nil || report.Leaves < 2 || report.Stale+report.Pending+report.Drift+len(report.Wrong) > 0 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		closePosts(t, p)
+	})
+}

@@ -1,0 +1,158 @@
+package ranking
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+// valuesIndex is values as the records of type T see them: an index of its own, so that
+// values can be built while the list is read, and a process that does not keep them is
+// known. The list, which counts the changes, has the values follow.
+type valuesIndex[T any] struct {
+	*valueTree
+	name, def string
+	places    func(*T) []string
+	met       plug.Places // by a rebuild that has not ended
+}
+
+var (
+	_ plug.Index[struct{}] = (*valuesIndex[struct{}])(nil)
+	_ plug.Meeter          = (*valuesIndex[struct{}])(nil)
+	_ plug.Finisher        = (*valuesIndex[struct{}])(nil)
+	_ plug.Purger          = (*valuesIndex[struct{}])(nil)
+)
+
+// plugValues makes v an index of records beside the list of that name.
+func plugValues[T any, K comparable](records *kvmodel.Records[T, K], v *valueTree, list, def string, places func(*T) []string) {
+	x := &valuesIndex[T]{
+		valueTree: v, name: plug.ValuesName(list), places: places,
+		def: "values of " + def + " counted in " + v.count.Name(),
+	}
+	host := records.Plug(x)
+	v.begin(host.DB(), host.Model(), x.name, host.Ready)
+}
+
+// Name returns the name of the index.
+func (x *valuesIndex[T]) Name() string { return x.name }
+
+// Def returns the definition, with what counts the list.
+func (x *valuesIndex[T]) Def() string { return x.def }
+
+// Places returns the places of rec in the list.
+func (x *valuesIndex[T]) Places(rec *T) []string { return x.places(rec) }
+
+// Prepare refuses a new value that is too long.
+func (x *valuesIndex[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
+	for _, id := range m.Gained {
+		if !fits(id) && !rebuilds(m) {
+			return x.failure(fmt.Errorf("%w: a value of %d bytes, at most %d", kv.ErrTooLarge, len(id), keytree.MaxID))
+		}
+	}
+	return nil
+}
+
+// Beside does nothing: the list counts beside the commit.
+func (x *valuesIndex[T]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
+
+// After does nothing: the list has the values follow.
+func (x *valuesIndex[T]) After(context.Context, kv.Store, *plug.Move) error { return nil }
+
+// Repair follows where a process has died that may have counted. If it has not counted right,
+// the list has its numbers counted again, and then followed.
+func (x *valuesIndex[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
+	if !rec.Doubt || x.atomic() != nil {
+		return nil
+	}
+	return x.Follow(ctx, s, places)
+}
+
+// Check reports the values of rec that are not among the values.
+func (x *valuesIndex[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
+	ids := fitting(rec.Places)
+	states, err := x.tree.own.States(ctx, s, ids)
+	if err != nil {
+		return nil, x.failure(err)
+	}
+	var wrong []string
+	for i, id := range ids {
+		has, err := x.tree.Has(ctx, s, id, states[i])
+		if err != nil {
+			return nil, x.failure(err)
+		}
+		if !has || !states[i].In {
+			wrong = append(wrong, fmt.Sprintf("%s: %s holds %q, which is not among the values", x.title, rec.ID, id))
+		}
+	}
+	return wrong, nil
+}
+
+// Purge removes the own records of values that nobody holds any more.
+func (x *valuesIndex[T]) Purge(ctx context.Context, s kv.Store, _ string, places []string, fence func() error) error {
+	drops, err := x.tree.own.Drops(ctx, s, fitting(places))
+	if err == nil && len(drops) > 0 {
+		err = fence()
+	}
+	if err == nil {
+		err = s.Do(ctx, drops)
+	}
+	return x.failure(err)
+}
+
+// Meet notes values that a rebuild has come across.
+func (x *valuesIndex[T]) Meet(places []string) { x.met.Note(places) }
+
+// Finish makes the tree hold the values that a rebuild has come across, while the list has
+// them counted again and followed. A value in the tree that was not come across is counted
+// again here: a process that does not count may have removed its last record.
+func (x *valuesIndex[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
+	met := fitting(x.met.Take())
+	for some := range slices.Chunk(met, followAtOnce) {
+		if err := x.enter(ctx, some); err != nil {
+			return x.failure(err)
+		}
+	}
+	lost, err := x.tree.HasLost(ctx, s)
+	if err == nil && lost {
+		err = x.tree.Rebuild(ctx, s, met, true)
+	}
+	if err == nil {
+		err = x.recountOthers(ctx, s, met)
+	}
+	return x.failure(err)
+}
+
+// recountRounds is how often a rebuild tries to count, every 15 seconds.
+const recountRounds = 5
+
+// recountOthers counts again the values in the tree that are not among met, which are in
+// order.
+func (x *valuesIndex[T]) recountOthers(ctx context.Context, s kv.Store, met []string) error {
+	var others []string
+	err := x.tree.Each(ctx, s, func(ids []string) error {
+		for _, id := range ids {
+			if _, found := slices.BinarySearch(met, id); !found {
+				others = append(others, id)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	left, err := x.count.Recount(ctx, others, recountRounds, func(string) error { return nil })
+	if left > 0 {
+		err = fmt.Errorf("counters of %d values: %w", left, err)
+	}
+	return err
+}
+
+// fitting returns those of ids that can be members.
+func fitting(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !fits(id) })
+}

@@ -1,0 +1,39 @@
+package ranking
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Verify reads the tree of the values and reports what is wrong with it: see Board. Of these
+// values it also reports which should be there and are missing.
+func (v *Values[V]) Verify(ctx context.Context, values ...V) (Report, error) {
+	return v.tree.reader().verify(ctx, v.texts(values))
+}
+
+func (v *Values[V]) texts(values []V) []string { return kv.Texts(values, v.key.Text) }
+
+// Mend reports what Verify does and repairs it: see Board. These values catch up with their
+// counts.
+func (v *Values[V]) Mend(ctx context.Context, values ...V) (Report, error) {
+	if err := v.tree.db.Writable(); err != nil {
+		return Report{}, v.tree.failure(err)
+	}
+	if err := v.tree.followThere(ctx, v.texts(values)); err != nil {
+		return Report{}, err
+	}
+	return v.tree.reader().mend(ctx, v.texts(values), false, v.tree.clear)
+}
+
+// Refresh makes Len exact, unless values change while it runs. It reads every node.
+func (v *Values[V]) Refresh(ctx context.Context) error { return v.tree.reader().refresh(ctx) }
+
+// Rebuild copies the tree of the values into new nodes, none of them empty: see Board. If the
+// store has lost a part of it, take the Rebuild of the records.
+func (v *Values[V]) Rebuild(ctx context.Context) error {
+	return v.tree.reader().rebuild(ctx, nil, false)
+}
+
+// Stats returns what this process knows of the tree of the values.
+func (v *Values[V]) Stats() Stats { return v.tree.reader().stats() }

@@ -1,0 +1,210 @@
+package ranking
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/ringtree/ringtree/internal/ahead"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+// valueTree is the values of a list without their type: a tree whose members are the texts
+// of the values, at the number of records that hold them. A value is in while that is not 0.
+//
+// It follows the numbers as a board does, see [counted]: whoever has changed one reads the
+// member's own record, then the number, and moves the member there, or fences its record
+// if it is there already.
+type valueTree struct {
+	count   *kvmodel.Derived
+	db      plug.DB
+	ready   func(context.Context) error
+	title   string
+	tree    tree
+	reports *reporter
+	crowd   *crowd
+	ahead   ahead.Memory // of first pages
+}
+
+var _ kvmodel.SureFollower = (*valueTree)(nil)
+
+// begin opens the tree, once the values are plugged into the model as name.
+func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
+	v.db, v.ready, v.title = db, ready, model+"."+name
+	v.tree = newOwnTree(db, keytree.Signed, model, name)
+	v.reports = &reporter{db: db}
+	v.crowd = newCrowd(v.followNow)
+	v.tree.finishes(db, v.reports, model, name)
+}
+
+func (v *valueTree) atomic() func(context.Context, func(kv.Store) error) error {
+	return kv.PowersOf(v.db.Store()).Atomic
+}
+
+func (v *valueTree) failure(err error) error { return named(v.title, err) }
+
+// fits reports whether a value can be a member. One that is longer than a leaf takes is
+// refused; but a list may have had some before.
+func fits(id string) bool { return len(id) <= keytree.MaxID }
+
+// Follow moves the members ids to their numbers. In a transaction it does so on s. Elsewhere
+// many callers with one value at the same time share the work.
+func (v *valueTree) Follow(ctx context.Context, s kv.Store, ids []string) error {
+	if v.atomic() == nil {
+		return v.failure(v.crowd.follow(ctx, ids))
+	}
+	due := new(keytree.Due)
+	err := kv.Join(v.follow(ctx, s, ids, keytree.NoFence, due)...)
+	if err == nil {
+		err = v.report(ctx, s, due)
+	}
+	return v.failure(err)
+}
+
+// followNow follows ids after changes of their numbers.
+func (v *valueTree) followNow(ctx context.Context, ids []string) []error {
+	s, due := v.db.Store(), new(keytree.Due)
+	errs := v.follow(ctx, s, ids, keytree.FenceAll, due)
+	reported := v.report(ctx, s, due)
+	for i := range errs {
+		errs[i] = cmp.Or(errs[i], reported)
+	}
+	return errs
+}
+
+// report makes the reports of due, on s if that is a transaction.
+func (v *valueTree) report(ctx context.Context, s kv.Store, due *keytree.Due) error {
+	if v.atomic() != nil {
+		return due.Report(ctx, s)
+	}
+	return v.reports.now(ctx, due)
+}
+
+// enter moves the members ids to their numbers, and adds entries that are missing.
+func (v *valueTree) enter(ctx context.Context, ids []string) error {
+	work := func(s kv.Store) error {
+		due := new(keytree.Due)
+		err := kv.Join(v.follow(ctx, s, ids, keytree.FenceAll, due)...)
+		if err = cmp.Or(err, v.report(ctx, s, due)); err != nil {
+			return err
+		}
+		return v.tree.RestoreAll(ctx, s, ids)
+	}
+	if atomic := v.atomic(); atomic != nil {
+		return atomic(ctx, work)
+	}
+	return work(v.db.Store())
+}
+
+// followThere follows ids where no change did, so that another who looked before may have
+// seen the same.
+func (v *valueTree) followThere(ctx context.Context, ids []string) error {
+	var errs []error
+	err := v.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = v.follow(ctx, s, ids, keytree.NoFence, due) })
+	return v.failure(kv.Join(append(errs, err)...))
+}
+
+// follow moves the members ids to their numbers, and returns an error for each.
+func (v *valueTree) follow(ctx context.Context, s kv.Store, ids []string, fence keytree.Fence, due *keytree.Due) []error {
+	errs := make([]error, len(ids))
+	for from := 0; from < len(ids); from += followAtOnce {
+		var settings []keytree.Setting
+		var at []int
+		for i := from; i < min(from+followAtOnce, len(ids)); i++ {
+			if fits(ids[i]) {
+				settings, at = append(settings, keytree.Setting{ID: ids[i], Fence: fence}), append(at, i)
+			}
+		}
+		for k, err := range v.tree.SetAll(ctx, s, v.tree.own, settings, v.toNumbers(settings), due) {
+			errs[at[k]] = err
+		}
+	}
+	return errs
+}
+
+// toNumbers is the changes that move members to their numbers. One whose number is not
+// known stays where it is until that is counted again.
+func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
+	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
+		ids := kv.Texts(settings, func(i int) string { return all[i].ID })
+		counts, err := v.count.Known(ctx, s, ids)
+		to, errs := make([]keytree.State, len(ids)), make([]error, len(ids))
+		for i := range ids {
+			switch {
+			case err != nil:
+				errs[i] = err
+			case counts[i] < 0:
+				v.recount(ids[i])
+				to[i] = keytree.State{In: old[i].In, Score: old[i].Score}
+			case counts[i] > 0:
+				to[i] = keytree.State{In: true, Score: keytree.FromInt(counts[i])}
+			}
+		}
+		return to, errs
+	}
+}
+
+// recount has the number of id counted again: it is missing, or damaged.
+func (v *valueTree) recount(id string) {
+	if v.db.Writable() == nil {
+		v.count.Suspect(id, v.db.Now())
+	}
+}
+
+// lastKnown returns what stands for the number of id where that is not known: the score at
+// which the member is.
+func (v *valueTree) lastKnown(id string, at keytree.Score) int64 {
+	v.recount(id)
+	return at.Int()
+}
+
+// known returns the numbers of ids, which are 0 of values that nobody holds. One trip.
+func (v *valueTree) known(ctx context.Context, s kv.Store, ids []string) (counts []int64, err error) {
+	var states []keytree.State
+	err = cmp.Or(kv.Together(ctx, s,
+		func(s kv.Store) (err error) { counts, err = v.count.Known(ctx, s, ids); return err },
+		func(s kv.Store) (err error) { states, err = v.tree.own.States(ctx, s, ids); return err },
+	)...)
+	for i := range counts {
+		switch {
+		case err != nil || counts[i] >= 0:
+		case states[i].In || states[i].Broken != nil:
+			counts[i] = v.lastKnown(ids[i], states[i].Score)
+		default:
+			counts[i] = 0
+		}
+	}
+	return counts, err
+}
+
+func (v *valueTree) reader() *reader {
+	return &reader{tree: v.tree.Tree, db: v.db, name: v.title, listing: v.title, down: true, ahead: &v.ahead}
+}
+
+// met removes, in the background, an entry that a page has found to be stale.
+func (v *valueTree) met(d keytree.Doubt) {
+	v.db.Soon(func(ctx context.Context) error { return v.clear(ctx, []keytree.Doubt{d}) })
+}
+
+// restore makes the own record of a member again, in the background.
+func (v *valueTree) restore(id string) {
+	v.db.Soon(func(ctx context.Context) error { return v.followThere(ctx, []string{id}) })
+}
+
+// clear removes those of the entries that their records do not confirm, once these have
+// followed the numbers.
+func (v *valueTree) clear(ctx context.Context, doubtful []keytree.Doubt) error {
+	due := new(keytree.Due)
+	defer v.reports.add(due)
+	for _, d := range doubtful {
+		if err := v.followThere(ctx, []string{d.ID}); err != nil {
+			return err
+		}
+		if err := v.tree.Clear(ctx, v.db.Store(), v.tree.own, d, due); err != nil {
+			return v.failure(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package ranking
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Words returns what Page does, in the order of the values: texts by their bytes, numbers by
+// their size. No index has that order. So each page reads which values there are, in a trip
+// for some 4,000 of them, and sorts them in memory; then it reads the counts, in one trip, or
+// up to five if it is filled up. A value whose count falls meanwhile may be left out.
+func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
+	var none kvmodel.Listing[Value[V]]
+	p := &wordPage[V]{Values: v, n: n, keep: keep}
+	err := kvmodel.CheckPage(p.name(), n)
+	if err == nil && cursor != "" {
+		err = p.start(cursor)
+	}
+	if err != nil {
+		return none, err
+	}
+	ctx, cancel := v.tree.db.Patient(ctx)
+	defer cancel()
+	if p.all, err = v.words(ctx); err != nil {
+		return none, err
+	}
+	return p.listing(ctx)
+}
+
+// All returns the values, each once, in the order that Words has, and ends after an error.
+// It reads which values there are first, and then the counts of a thousand in each trip.
+func (v *Values[V]) All(ctx context.Context) iter.Seq2[*Value[V], error] {
+	return func(yield func(*Value[V], error) bool) {
+		words, err := v.words(ctx)
+		for some := range slices.Chunk(words, kvmodel.MaxPage) {
+			var items []*Value[V]
+			if items, err = v.counted(ctx, some); err != nil {
+				break
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// words returns the values that may have a count, in order.
+func (v *Values[V]) words(ctx context.Context) (words []V, err error) {
+	if err := v.tree.ready(ctx); err != nil {
+		return nil, err
+	}
+	err = v.tree.tree.Each(ctx, kv.Near(v.tree.db.Store()), func(ids []string) error {
+		for _, id := range ids {
+			word, err := v.key.Parse(id)
+			if err != nil {
+				return err
+			}
+			words = append(words, word)
+		}
+		return nil
+	})
+	slices.SortFunc(words, v.key.Compare)
+	words = slices.CompactFunc(words, func(a, b V) bool { return v.key.Compare(a, b) == 0 })
+	return words, v.tree.failure(err)
+}
+
+// counted returns those of words that have a count. One trip.
+func (v *Values[V]) counted(ctx context.Context, words []V) (items []*Value[V], err error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	counts, err := v.tree.known(ctx, kv.Near(v.tree.db.Store()), kv.Texts(words, v.key.Text))
+	if err != nil {
+		return nil, v.tree.failure(err)
+	}
+	for i, n := range counts {
+		if n > 0 {
+			items = append(items, &Value[V]{words[i], n})
+		}
+	}
+	return items, nil
+}
+
+// A wordPage is a page of Words.
+type wordPage[V any] struct {
+	*Values[V]
+	n    int
+	keep []func(*Value[V]) bool
+
+	from *V   // where the page begins; nil: at the beginning
+	back bool // it has the values before that
+
+	all []V // in order
+}
+
+const (
+	onward = '>'
+	back   = '<'
+)
+
+func (p *wordPage[V]) name() string { return p.tree.title + " words" }
+
+// start begins the page at the value that cursor stands for.
+func (p *wordPage[V]) start(cursor string) error {
+	b, err := kvmodel.ParseCursor(p.name(), cursor)
+	if err != nil {
+		return err
+	}
+	if len(b) > 0 && (b[0] == onward || b[0] == back) {
+		if from, err := p.key.Parse(string(b[1:])); err == nil {
+			p.from, p.back = &from, b[0] == back
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %w", p.name(), kvmodel.ErrBadCursor)
+}
+
+func (p *wordPage[V]) cursor(direction byte, at V) string {
+	return kvmodel.Cursor(p.name(), append([]byte{direction}, p.key.Text(at)...))
+}
+
+// listing fills the page.
+func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]], err error) {
+	at := p.begin()
+	end := at // everything between the two was looked at
+	for batch := 0; batch < maxWordBatches && len(l.Items) < p.n; batch++ {
+		some := p.all[end:min(len(p.all), end+p.n-len(l.Items))]
+		if p.back {
+			some = p.all[max(0, end-p.n+len(l.Items)):end]
+		}
+		items, err := p.counted(ctx, some)
+		if err != nil {
+			return kvmodel.Listing[Value[V]]{}, err
+		}
+		items = slices.DeleteFunc(items, func(item *Value[V]) bool { return !kept(item, p.keep) })
+		if p.back {
+			end, l.Items = end-len(some), append(items, l.Items...)
+		} else {
+			end, l.Items = end+len(some), append(l.Items, items...)
+		}
+	}
+	if after := max(at, end); after > 0 && after < len(p.all) {
+		l.Next = p.cursor(onward, p.all[after-1])
+	}
+	if first := min(at, end); first > 0 && first < len(p.all) {
+		l.Prev = p.cursor(back, p.all[first])
+	}
+	return l, nil
+}
+
+// maxWordBatches bounds how often a page is filled up.
+const maxWordBatches = 5
+
+// begin returns how many values are before the position where the page begins.
+func (p *wordPage[V]) begin() int {
+	if p.from == nil {
+		return 0
+	}
+	at, found := slices.BinarySearchFunc(p.all, *p.from, p.key.Compare)
+	if found && !p.back {
+		at++
+	}
+	return at
+}
