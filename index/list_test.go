@@ -541,6 +541,39 @@ func TestList_ALostRaceLeavesNoEndOfItsOwn(t *testing.T) {
 	}
 }
 
+// The process of the change stops between its journal line and its commit, and no one
+// repairs it before its end has passed.
+func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
+	for name, as := range map[string]func(kv.Store) kv.Store{
+		"server": func(s kv.Store) kv.Store { return server{s} },
+		"plain":  func(s kv.Store) kv.Store { return plain{s} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, m := t.Context(), new(mute)
+				s, armed := as(memkv.New(memkv.Options{})), false
+				m.Store = kv.Trace(s, func(context.Context, kv.Trip) { m.cut.Store(armed) })
+				a := newBooks(closing(t, open(t, m)))
+				must(t, a.Create(ctx, &book{ID: "x", Author: "ann", N: 1}))
+				must(t, a.db.Flush(ctx))
+				_, err := a.Update(ctx, "x", func(v *book) error {
+					armed = true
+					v.N, v.Author, v.Tags, v.Gone = 2, "ann", []string{"go"}, time.Now().Add(time.Minute)
+					return nil
+				})
+				if err == nil {
+					t.Fatal("the change was to fail")
+				}
+				time.Sleep(2 * time.Minute)
+				b := newBooks(closing(t, open(t, shared{s})))
+				wantIDs(t, ctx, b.ByAuthor.Of("ann"), "x")
+				armed = false
+				m.cut.Store(false)
+			})
+		})
+	}
+}
+
 func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {
 	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
@@ -204,8 +205,8 @@ func (l *Lists[T, K, V]) Committed(m *plug.Move) {
 	}
 }
 
-// After takes the record out of the lists of the values it no longer holds, and
-// settles what was counted.
+// After takes the record out of the lists of the values it no longer holds, gives it
+// its new end where it stays, and settles what was counted.
 func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return l.AfterAll(ctx, s, []*plug.Move{m})
 }
@@ -213,7 +214,7 @@ func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) er
 // AfterAll does what After does for each of moves, and has what was counted followed for all
 // of them together.
 func (l *Lists[T, K, V]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.leave(ctx, s, m) })...); err != nil {
+	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
 	}
 	if l.derived == nil {
@@ -226,29 +227,38 @@ func (l *Lists[T, K, V]) AfterAll(ctx context.Context, s kv.Store, moves []*plug
 	return err
 }
 
-// leave takes the record of m out of the lists that it has left, and makes known what was
-// counted, which on a store with transactions happens here.
-func (l *Lists[T, K, V]) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
-	leave := func(s kv.Store) error {
-		return l.atEach(ctx, s, m.Lost, func(s kv.Store, i int) error {
-			return l.put(ctx, s, m.Lost[i], l.out(m.ID, m.Rev))
-		})
-	}
+// follow makes the entries of m what they are to be, and makes known what was counted, which
+// on a store with transactions happens here.
+func (l *Lists[T, K, V]) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
+	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
 	switch {
 	case l.derived == nil || m.Added == nil:
-		return leave(s)
+		return write(s)
 	case l.isAtomic():
-		if err := leave(s); err != nil {
+		if err := write(s); err != nil {
 			return err
 		}
 		return l.count(ctx, s, m)
 	}
-	works := []func(kv.Store) error{leave}
+	works := []func(kv.Store) error{write}
 	if a := underWayOf(m); !a.told {
 		a.told = true
 		works = append(works, func(s kv.Store) error { l.tell(ctx, s, m); return nil })
 	}
 	return kv.Together(ctx, s, works...)[0]
+}
+
+// leave takes the record of m out of the lists that it has left, and gives it its new end
+// where it stays.
+func (l *Lists[T, K, V]) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
+	places := slices.Concat(m.Lost, m.Renewed)
+	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
+		e := l.out(m.ID, m.Rev)
+		if i >= len(m.Lost) {
+			e = in(m.ID, m.Rev, m.Ends)
+		}
+		return l.put(ctx, s, places[i], e)
+	})
 }
 
 // put makes e part of the list at place.

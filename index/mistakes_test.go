@@ -77,8 +77,11 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 
 // Each mistake lets a claim end before its record, or outlive it.
 func TestMistakes_WithTheEndsOfClaimsAreNoticed(t *testing.T) {
-	const claim, unique, plan = "index/claim.go", "index/unique.go", "kvmodel/write_plan.go"
-	proof.Mistakes(t, "./index", "TestUnique_(AC|AR|Repair)", nil, []proof.Mistake{
+	const claim, unique, plan, ends = "index/claim.go", "index/unique.go", "kvmodel/write_plan.go", "kvmodel/write_ends.go"
+	proof.Mistakes(t, "./index", "TestUnique_(AC|AR|Repair)|TestList_AChange", nil, []proof.Mistake{
+		proof.Wrong("an entry ends sooner before the commit",
+			ends, "	return sooner || was", "	return was",
+		),
 		proof.Wrong("A1 shortens a claim",
 			plan, "	stands := c.stands(p, ttl)\n", "	stands := ttl\n",
 		),
@@ -91,11 +94,14 @@ func TestMistakes_WithTheEndsOfClaimsAreNoticed(t *testing.T) {
 		proof.Wrong("repair does not make a claim",
 			claim, "case c.owner == \"\" && holds:", "case c.owner == \"\" && holds && rec.Rev == 0:",
 		),
-		proof.Wrong("a claim never ends sooner",
+		proof.Wrong("a claim keeps the end that it has",
+			unique, "	places := slices.Concat(m.Renewed, m.Lost)\n", "	places := m.Lost[:len(m.Lost):len(m.Lost)]\n",
+		),
+		proof.Wrong("a claim that another try has made never ends sooner",
 			unique, "	if m.Stands != m.TTL {\n", "	if m == nil {\n",
 		),
 		proof.Wrong("another try leaves the claims of the one before",
-			plan, "if extends || p.value != nil && c.ends && placesOf(c.touched, index.Name()) != nil {", "if extends {",
+			ends, "switch tried := c.ends && placesOf(c.touched, c.indexes[i].Name()) != nil; {", "switch tried := false; {",
 		),
 	})
 }

@@ -130,12 +130,12 @@ func (u *Unique[T, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) er
 // Beside does nothing: a claim comes before the commit.
 func (u *Unique[T, V]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
-// After releases the values that the record no longer holds. Where the record ends
-// sooner now, so do its claims.
+// After releases the values that the record no longer holds. Its claims stand as long as
+// it lives now.
 func (u *Unique[T, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places := m.Lost
+	places := slices.Concat(m.Renewed, m.Lost)
 	if m.Stands != m.TTL {
-		places = append(slices.Clone(m.Gained), m.Lost...)
+		places = append(places, m.Gained...)
 	}
 	return u.settleAll(ctx, s, m.ID, places)
 }

@@ -129,12 +129,11 @@ func hasClaim(ctx context.Context, t *testing.T, s kv.Store, code string) bool {
 	return err == nil
 }
 
-// The process of the change stops right after A1, and no one repairs it before its
-// end has passed.
+// The change has lost a race, so that it makes the claim anew before its commit. Its process
+// stops right after that, and no one repairs it before its end has passed.
 func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T) {
 	for _, lives := range []time.Duration{0, 100 * time.Hour} {
-		eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers) {
-			must(t, b.db.Close(ctx)) // It would repair.
+		ending(t, plain{memkv.New(memkv.Options{})}, func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers) {
 			x := &voucher{ID: "x", Code: "c"}
 			if lives > 0 {
 				x.Gone = time.Now().Add(lives)
@@ -142,8 +141,15 @@ func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T
 			must(t, a.Create(ctx, x))
 			must(t, a.db.Flush(ctx))
 			stop := func() { m.cut.Store(true) }
-			m.claimed.Store(&stop)
-			if err := a.Put(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(time.Minute)}); err == nil {
+			_, err := a.Update(ctx, "x", func(v *voucher) error {
+				if v.Gone = time.Now().Add(time.Minute); v.N == 0 {
+					_, err := b.Update(ctx, "x", func(v *voucher) error { v.N++; return nil })
+					return errors.Join(err, b.db.Close(ctx)) // It would repair.
+				}
+				m.claimed.Store(&stop)
+				return nil
+			})
+			if err == nil {
 				t.Fatal("the change was to fail")
 			}
 			time.Sleep(3 * time.Hour)
@@ -214,6 +220,26 @@ func TestUnique_AClaimEndsSoonerOnceItsRecordDoes(t *testing.T) {
 		must(t, a.db.Flush(ctx))
 		time.Sleep(2 * time.Hour)
 		wantHeld(ctx, t, b, "x", "c")
+		time.Sleep(3 * time.Hour)
+		if hasClaim(ctx, t, s, "c") {
+			t.Error("the claim has outlived its record")
+		}
+	})
+}
+
+// The second try makes the claim anew, for as long as the record lives if it fails.
+func TestUnique_AClaimEndsSoonerAlsoAfterALostRace(t *testing.T) {
+	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
+		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(100 * time.Hour)}))
+		must(t, a.db.Flush(ctx))
+		_, err := a.Update(ctx, "x", func(v *voucher) error {
+			if v.Gone = time.Now().Add(time.Hour); v.N == 0 {
+				_, err := b.Update(ctx, "x", func(v *voucher) error { v.N++; return nil })
+				return err
+			}
+			return nil
+		})
+		must(t, errors.Join(err, a.db.Flush(ctx), b.db.Flush(ctx)))
 		time.Sleep(3 * time.Hour)
 		if hasClaim(ctx, t, s, "c") {
 			t.Error("the claim has outlived its record")

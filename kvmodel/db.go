@@ -35,11 +35,12 @@ const (
 // others finish what a crash leaves half done, and the work that is done after
 // replies. A process opens one per store.
 type DB struct {
-	store  kv.Store
-	atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
-	losses kv.Losses                                         // nil: likewise
-	now    func() time.Time
-	log    *slog.Logger
+	store   kv.Store
+	atomic  func(context.Context, func(kv.Store) error) error // nil: the store has none
+	losses  kv.Losses                                         // nil: likewise
+	ordered bool                                              // the ops of a trip take effect in their order
+	now     func() time.Time
+	log     *slog.Logger
 
 	patience time.Duration // of a call whose context has no deadline; 0: none
 	outages  *outages
@@ -144,6 +145,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		store:    sides.Store{Store: s},
 		atomic:   powers.Atomic,
 		losses:   powers.Losses,
+		ordered:  powers.Ordered,
 		now:      o.now,
 		log:      o.log,
 		refusal:  powers.ReadOnly,

@@ -43,7 +43,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 		),
 		proof.Wrong("the line goes out with the record",
 			prepare, "	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",
-			commit, "if c.removes && c.needsLine(p) && (len(c.lines) == 0 || c.movesCounted(p)) {", "if len(c.lines) == 0 && c.needsLine(p) {",
+			commit, "	if c.notesBeside(p) {", "	if len(c.lines) == 0 && c.needsLine(p) {",
 		),
 		proof.Wrong("a second try has no line of its own",
 			write, "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n", "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
@@ -100,6 +100,49 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 		),
 		proof.Wrong("of two entries with one rev the addition counts",
 			"kvmodel/sweep_test.go", "rev == old && line[0] == '-'", "rev == old && line[0] == '+'",
+		),
+	})
+}
+
+// Each mistake is one that leaves a record without an entry before its end, or with one
+// after it.
+func TestMistakes_OfEndsAreNoticed(t *testing.T) {
+	const ends, commit, plan = "kvmodel/write_ends.go", "kvmodel/write_commit.go", "kvmodel/write_plan.go"
+	const exact, counted = "ranking/exact.go", "ranking/counted.go"
+	proof.Mistakes(t, "./kvmodel", "TestTouch_|TestSweep_ALease", []string{"RINGTREE_SEEDS=300"}, []proof.Mistake{
+		proof.Wrong("there is no line",
+			commit, "	if c.notesBeside(p) {", "	if c.removes && c.notesBeside(p) {",
+		),
+		proof.Wrong("the line goes out with the record where they have no order",
+			commit, "	return c.db.ordered && !p.created", "	return !p.created",
+		),
+		proof.Wrong("the line goes out after the record",
+			commit, "	record := len(works)\n	works = append(works, func(s kv.Store) error { return c.write(s, p) })\n", "	const record = 0\n	works = append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, works...)\n",
+		),
+		proof.Wrong("entries that soon end wait for the commit",
+			ends, "	return sooner || was.Sub(c.db.now()) > renewedIn\n", "	return sooner || was.Sub(c.db.now()) > renewedIn/3\n",
+		),
+		proof.Wrong("what has ended is not made again",
+			commit, "	if !settled || p.renews() && c.db.now().Sub(since) > maxAge {\n", "	if !settled {\n",
+		),
+		proof.Wrong("a list keeps the old end",
+			"index/lists.go", "	places := slices.Concat(m.Lost, m.Renewed)\n", "	places := m.Lost\n",
+		),
+		proof.Wrong("a claim keeps the old end",
+			"index/unique.go", "	places := slices.Concat(m.Renewed, m.Lost)\n", "	places := m.Lost[:len(m.Lost):len(m.Lost)]\n",
+		),
+		proof.Wrong("a board keeps the old end",
+			exact, "		return slices.Concat(m.Lost, m.Renewed)\n", "		return m.Lost\n",
+			exact, "	return slices.Concat(m.Lost, m.Renewed, m.Gained)\n", "	return slices.Concat(m.Lost, m.Gained)\n",
+		),
+		proof.Wrong("a board by a counter keeps the old end",
+			counted, "slices.Concat(m.Lost, m.Renewed, m.Gained), m.ID", "slices.Concat(m.Lost, m.Gained), m.ID",
+		),
+		proof.Wrong("an end that comes late counts",
+			"ranking/internal/keytree/leaf.go", "				e.ver, e.end = now.Ver, now.End\n", "				e.end = now.End\n",
+		),
+		proof.Wrong("a touch is a new version",
+			plan, "	if !c.touches {\n", "	if c != nil {\n",
 		),
 	})
 }

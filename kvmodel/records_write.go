@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -162,6 +163,40 @@ func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 // ownError is an error of the caller's func, to be returned unchanged. A change does
 // not look at what it wraps.
 type ownError struct{ error }
+
+// Touch makes the record with id live until the given time, or returns ErrNotFound. That
+// is a change for OnChange, but not for the fields that the data class fills in: the version
+// and the time of the last change stay as they are. ErrInvalid if the time is past or too
+// far ahead; ErrBadOp if the records of the model do not expire.
+func (r *Records[T, K]) Touch(ctx context.Context, id K, until time.Time) error {
+	text := r.schema.Key.Text(id)
+	if err := r.m.db.Writable(); err != nil {
+		return r.m.failure(text, err)
+	}
+	if r.schema.Expires == nil {
+		return fmt.Errorf("%s: %w: its records do not expire", r.m.name, kv.ErrBadOp)
+	}
+	if err := r.m.checkExpiry(until); err != nil {
+		return r.m.failure(text, err)
+	}
+	if r.schema.Key.Empty(id) {
+		return r.m.failure(text, kv.ErrNotFound)
+	}
+	ctx, cancel := r.m.db.Patient(ctx)
+	defer cancel()
+	return r.m.inTurn(ctx, text, func(string) error { return r.touch(ctx, text, until) })
+}
+
+func (r *Records[T, K]) touch(ctx context.Context, id string, until time.Time) error {
+	_, err := r.m.change(ctx, r.m.db.store, edit[T]{id: id, touches: true, apply: func(old *T) (*T, error) {
+		if old == nil {
+			return nil, kv.ErrNotFound
+		}
+		*r.schema.Expires(old) = until
+		return old, nil
+	}})
+	return err
+}
 
 // Delete removes the record with id and its index entries, or returns ErrNotFound.
 // The id can then be used again. Of a damaged record, whose values are not known, it

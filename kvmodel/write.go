@@ -43,6 +43,10 @@ type edit[T any] struct {
 	// line may be written earlier, beside A0, or later, beside A2.
 	removes bool
 
+	// touches: the edit changes nothing but the record's end, which counts neither as a
+	// version nor as an update.
+	touches bool
+
 	// rest takes what is left to do after the reply, if the change is one of many that are
 	// made together; nil if it is made alone.
 	rest *rest[T]
@@ -74,6 +78,7 @@ type change[T any] struct {
 	dead    *plug.Seen[T]      // the record as it was last seen deleted, with its counters
 	maxRev  uint64             // of all tries: what removes their entries must have a higher rev
 	unclear bool               // some commit was sent and not answered
+	unnoted bool               // the line beside the commit may not be there
 	creates bool               // and that was one of a new record
 	early   early              // of this try
 	late    bool               // the process has to look at the built item in this try

@@ -14,10 +14,15 @@ import (
 // commit is A2 and what follows.
 func (c *change[T]) commit(p *plan[T]) error {
 	c.setMarks(p)
+	c.unnoted = false
 	var works []func(kv.Store) error
-	if c.removes && c.needsLine(p) && (len(c.lines) == 0 || c.movesCounted(p)) {
+	if c.notesBeside(p) {
 		// It is the first op of its trip, so no crash leaves the record without it.
-		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
+		works = append(works, func(s kv.Store) error {
+			err := c.note(s, c.lineOf(p))
+			c.unnoted = err != nil
+			return err
+		})
 	}
 	record := len(works)
 	works = append(works, func(s kv.Store) error { return c.write(s, p) })
@@ -43,6 +48,19 @@ func (c *change[T]) commit(p *plan[T]) error {
 		c.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
 	}
 	return nil
+}
+
+// notesBeside reports whether the line of p goes out with its commit: that of a deletion
+// that has none yet, or none that says where it has counted; and where A1 has nothing
+// else to do, if the store keeps the order of the two.
+func (c *change[T]) notesBeside(p *plan[T]) bool {
+	switch {
+	case !c.needsLine(p):
+		return false
+	case c.removes:
+		return len(c.lines) == 0 || c.movesCounted(p)
+	}
+	return c.db.ordered && !p.created && c.history == 0 && !p.enters()
 }
 
 // committed has the indexes that p moves take note of it.
@@ -80,7 +98,7 @@ func (c *change[T]) setMarks(p *plan[T]) {
 
 // write stores the record: the one step that makes the change true. If it is
 // unclear whether that was done, it looks, and sends the same again while nothing
-// else has changed the record.
+// else has changed the record, and the line of the change is there or goes before it.
 func (c *change[T]) write(s kv.Store, p *plan[T]) error {
 	op := c.store(p.rec, p.env)
 	for range maxTries {
@@ -96,6 +114,9 @@ func (c *change[T]) write(s kv.Store, p *plan[T]) error {
 		}
 		if !errors.Is(err, errAgain) {
 			return err
+		}
+		if c.unnoted {
+			break
 		}
 	}
 	return kv.ErrUnclear
@@ -134,10 +155,10 @@ func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
 	}
 }
 
-// after is A4 and A5. If something beside the commit failed, the entries of the
-// change are repaired first.
+// after is A4 and A5. If something beside the commit failed, or it is overdue, the entries
+// of the change are repaired first.
 func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
-	if !settled {
+	if !settled || p.isOverdue(c.db.now().Sub(since)) {
 		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, false); err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ const unknownPlace = "?"
 // expected returns the numbers of the indexes that the change is expected to
 // move.
 func (c *change[T]) expected() []int {
-	if c.removes || c.db.atomic != nil {
+	if c.removes || c.touches || c.db.atomic != nil {
 		return nil
 	}
 	var all []int
@@ -77,7 +77,7 @@ func (c *change[T]) useEarly(p *plan[T]) (prepared bool) {
 
 // noteStreaks notes which indexes p moves, for the next change to expect.
 func (c *change[T]) noteStreaks(p *plan[T]) {
-	if c.removes || !p.rec.Envelope.Live() {
+	if c.removes || c.touches || !p.rec.Envelope.Live() {
 		return
 	}
 	for i, index := range c.indexes {

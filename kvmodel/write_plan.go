@@ -97,8 +97,10 @@ func (c *change[T]) fillIn(rec *plug.Seen[T], was snapshot, v *T) (same bool, er
 			return err == nil, err
 		}
 	}
-	set(f.revision, was.revision+1)
-	set(f.updated, now)
+	if !c.touches {
+		set(f.revision, was.revision+1)
+		set(f.updated, now)
+	}
 	return false, validate(v)
 }
 
@@ -156,8 +158,8 @@ func (c *change[T]) nextEnvelope(rec *plug.Seen[T], v *T) (*envelope.Envelope, e
 	return env, err
 }
 
-func (c *change[T]) checkExpiry(at time.Time) error {
-	switch now := c.db.now(); {
+func (m *model[T]) checkExpiry(at time.Time) error {
+	switch now := m.db.now(); {
 	case !at.After(now):
 		return fmt.Errorf("%w: it expires at %v, which is past", ErrInvalid, at.UTC())
 	case at.Sub(now) > kv.MaxTTL:
@@ -174,7 +176,6 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 	}
 	ttl := c.ttl(p.env)
 	stands := c.stands(p, ttl)
-	extends := p.value != nil && p.rec.Envelope.Live() && p.env.Expires != p.rec.Envelope.Expires
 	for i, index := range c.indexes {
 		was, is := old.places[i], places(index, p.value)
 		mv := &plug.Move{
@@ -183,20 +184,25 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began, Added: &c.added[i],
 			New: c.made && p.rec.Version == 0,
 		}
-		if extends || p.value != nil && c.ends && placesOf(c.touched, index.Name()) != nil {
-			// The entries of the record, or of an earlier try, may have another end.
-			mv.Gained, mv.Had = is, plug.Without(is, mv.Gained)
-		}
 		for _, stale := range [][]string{placesOf(c.touched, index.Name()), placesOf(lost(p.rec), index.Name())} {
 			mv.Lost = append(mv.Lost, plug.Without(plug.Without(stale, is), mv.Lost)...)
 		}
-		t := envelope.Touched{Index: index.Name(), Places: append(slices.Clone(mv.Gained), mv.Lost...)}
+		p.moves[i] = mv
+	}
+	c.planEnds(p)
+	c.planTouched(p)
+}
+
+// planTouched fills in which places p touches, and forgets the moves that touch none.
+func (c *change[T]) planTouched(p *plan[T]) {
+	for i, mv := range p.moves {
+		t := envelope.Touched{Index: c.indexes[i].Name(), Places: slices.Concat(mv.Gained, mv.Renewed, mv.Lost)}
 		// What an earlier try has added is taken back, even if the record is there by now.
 		t.Places = append(t.Places, plug.Without(mv.Added.Places(), t.Places)...)
 		if len(t.Places) == 0 {
+			p.moves[i] = nil
 			continue
 		}
-		p.moves[i] = mv
 		p.touched = append(p.touched, t)
 		if p.value == nil {
 			p.env.Lost = append(p.env.Lost, t)

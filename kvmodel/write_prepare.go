@@ -54,7 +54,7 @@ func (c *change[T]) announce(p *plan[T], written bool) ([]func(kv.Store) error, 
 		return nil, err
 	}
 	c.remember(p)
-	if written || c.removes {
+	if written || c.removes || c.notesBeside(p) {
 		return nil, nil
 	}
 	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil

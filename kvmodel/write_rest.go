@@ -22,15 +22,17 @@ type left[T any] struct {
 
 func (r *rest[T]) add(c *change[T], p *plan[T]) { r.all = append(r.all, left[T]{c, p}) }
 
-// finish does in the background what is left. What fails or has to wait goes on alone.
+// finish does in the background what is left. What fails, has to wait or is overdue goes on
+// alone.
 func (m *model[T]) finish(r *rest[T]) {
 	if len(r.all) == 0 {
 		return
 	}
 	since := m.db.now()
 	m.db.work.Large(func(ctx context.Context) error {
+		age := m.db.now().Sub(since)
 		for i, err := range m.afterAll(ctx, r) {
-			if c, p := r.all[i].c, r.all[i].p; err != nil {
+			if c, p := r.all[i].c, r.all[i].p; err != nil || p.isOverdue(age) {
 				m.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, true, since) })
 			} else {
 				c.complete()

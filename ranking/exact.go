@@ -3,6 +3,7 @@ package ranking
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -62,8 +63,9 @@ func (x exact[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return err
 }
 
-// After tidies at the places that the record has left or come to, and at those that
-// an earlier try has touched. What a transaction has put in is tidy.
+// After tidies at the places that the record has left or come to, at those where it has
+// another end, and at those that an earlier try has touched. What a transaction has put in
+// is tidy.
 func (x exact[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.tidy(ctx, s, m.ID, x.touched(m), m.Is, m.Rev, m.Ends)
 }
@@ -71,9 +73,9 @@ func (x exact[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 // touched returns the places where After tidies.
 func (x exact[T]) touched(m *plug.Move) []string {
 	if x.atomic() {
-		return m.Lost
+		return slices.Concat(m.Lost, m.Renewed)
 	}
-	return append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...)
+	return slices.Concat(m.Lost, m.Renewed, m.Gained)
 }
 
 // AfterAll tidies what belongs to one board together.

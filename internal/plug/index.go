@@ -39,10 +39,11 @@ type Index[T any] interface {
 	// entries are repaired after the reply.
 	Beside(ctx context.Context, s kv.Store, m *Move) error
 
-	// After removes what stands at m.Lost, once the record has committed. It is
-	// called for every change that moves the record, even if nothing is lost: an
-	// index that follows something other than the record does so here. Nor need anything be
-	// gained, where an earlier try of the change has added to a number.
+	// After removes what stands at m.Lost, and makes what stands at m.Renewed end when
+	// the record does, once that has committed. It is called for every change that moves
+	// the record, even if there is nothing of that: an index that follows something
+	// other than the record does so here. Nor need anything be gained, where an earlier
+	// try of the change has added to a number.
 	After(ctx context.Context, s kv.Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
@@ -56,23 +57,24 @@ type Index[T any] interface {
 
 // Move is what one change of a record means to one index.
 type Move struct {
-	ID     string        // the text of the record's id
-	Base   uint64        // the record's rev before, 0 if it was absent
-	Rev    uint64        // its rev if the change commits
-	TTL    time.Duration // how long the record lives, 0: forever
-	Ends   time.Time     // when it expires; zero: never
-	Stands time.Duration // how long it may live, whether or not the change commits, 0: forever
-	Gained []string      // places it will be in that need an entry
-	Had    []string      // of Gained, those it was in before: only its expiry has changed
-	Lost   []string      // places it will no longer be in
-	Was    []string      // all places it is in by the record at Base
-	Is     []string      // all places it is in if the change commits
-	Mark   []byte        // what the index keeps in the record; Prepare may change it
-	Kept   any           // what one step leaves for the next
-	Added  *Added        // what all tries of the change have added beside their commits; nil in a rebuild
-	Early  []byte        // what the index's Early has returned for this change
-	Began  time.Time     // when the change read the record
-	New    bool          // the id was made for the record, so no one has known it before
+	ID      string        // the text of the record's id
+	Base    uint64        // the record's rev before, 0 if it was absent
+	Rev     uint64        // its rev if the change commits
+	TTL     time.Duration // how long the record lives, 0: forever
+	Ends    time.Time     // when it expires; zero: never
+	Stands  time.Duration // how long it may live, whether or not the change commits, 0: forever
+	Gained  []string      // places it will be in that need an entry
+	Had     []string      // of Gained, those it was in before: only its expiry has changed
+	Renewed []string      // places it stays in, whose entries get its new expiry from After
+	Lost    []string      // places it will no longer be in
+	Was     []string      // all places it is in by the record at Base
+	Is      []string      // all places it is in if the change commits
+	Mark    []byte        // what the index keeps in the record; Prepare may change it
+	Kept    any           // what one step leaves for the next
+	Added   *Added        // what all tries of the change have added beside their commits; nil in a rebuild
+	Early   []byte        // what the index's Early has returned for this change
+	Began   time.Time     // when the change read the record
+	New     bool          // the id was made for the record, so no one has known it before
 }
 
 // Without returns the places that are not among others.

@@ -78,10 +78,12 @@ func (e entry) sharesPosition(other entry) bool { return e.score == other.score 
 // state now, allows, or l itself if nothing changes. Entries with a greater version
 // stay as they are. Of the others, the newest with the record's score stays, and
 // counts from here on until the record's end; the rest goes. That entry may have the
-// end of a change that lost to the record's at the same version.
+// end of a change that lost to the record's at the same version, or of an earlier
+// version. With the new end it gets the version that says so.
 //
-// This is right at any later time: what has been true of a version stays true. What
-// tidied returns may have its entries in room, where those of l may be as well.
+// This is right at any later time: what has been true of a version stays true, and says
+// nothing of a later one. What tidied returns may have its entries in room, where those of l
+// may be as well.
 func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	outdone := func(e entry) bool { return e.id == id && e.ver <= now.Ver }
 	confirmed, changed := -1, false
@@ -105,7 +107,9 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 			if i != confirmed {
 				continue
 			}
-			e.pending, e.end = false, now.End
+			if e.pending = false; e.end != now.End {
+				e.ver, e.end = now.Ver, now.End
+			}
 		}
 		next.entries = append(next.entries, e)
 	}

@@ -71,6 +71,9 @@ func TestSweep_NoticesEveryMistakeOfTheDesign(t *testing.T) {
 		next.entries[i].ver = put.ver
 		return &next
 `),
+		proof.Wrong("an entry keeps its version when it gets another end",
+			dir+"leaf.go", "				e.ver, e.end = now.Ver, now.End\n", "				e.end = now.End\n",
+		),
 		proof.Wrong("repair confirms what it puts in",
 			dir+"insert.go", "	now, err := p.truth.States(ctx, s, in)", "	now, err := states, error(nil)",
 		),

@@ -1,0 +1,198 @@
+package kvmodel_test
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// In the sweep of ends, two processes touch, edit and delete the same few leases while time
+// passes, and one of them is killed. The other, or a later one, repairs. All the while a
+// lease that lives must have its claim, and be in its list and on its boards.
+
+func openLeases(s kv.Store, opts ...kvmodel.Option) *leases {
+	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))...)
+	if err != nil {
+		panic(err)
+	}
+	return newLeases(db)
+}
+
+func leasesDB(s kv.Store) *kvmodel.DB { return openLeases(s).db }
+
+// changeLeases makes random changes as one process.
+func changeLeases(s kv.Store, rng *rand.Rand) {
+	l := openLeases(s)
+	for range 8 {
+		id, code, owner := pick(rng, sweepIDs), pick(rng, sweepEmails), pick(rng, []string{"ann", "bob"})
+		until := time.Now().Add(leaseTimes[rng.IntN(len(leaseTimes))])
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		// Whether it succeeds is seen by the onlooker.
+		switch rng.IntN(9) {
+		case 0, 1:
+			_ = l.Create(ctx, &lease{ID: id, Code: code, Owner: owner, Rank: rng.Int64N(3), Text: "text", Until: until})
+		case 2:
+			_, _ = l.Update(ctx, id, func(v *lease) error { v.Owner, v.Code, v.Rank = owner, code, rng.Int64N(3); return nil })
+		case 3:
+			_, _ = l.Update(ctx, id, func(v *lease) error { v.Owner, v.Until = owner, until; return nil })
+		case 4:
+			_ = l.Delete(ctx, id)
+		default:
+			if rng.IntN(2) == 0 {
+				_, _ = l.Get(ctx, id)
+			}
+			_ = l.Touch(ctx, id, until)
+		}
+		cancel()
+		if rng.IntN(3) == 0 {
+			time.Sleep(time.Duration(rng.IntN(60)) * time.Second)
+		}
+	}
+	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	// What it could not finish is left to repair.
+	_ = l.db.Close(closing)
+}
+
+// leaseTimes are how long leases are to live.
+var leaseTimes = []time.Duration{30 * time.Second, 130 * time.Second, 4 * time.Minute, time.Hour, 100 * time.Hour}
+
+// watchman sees to it that no index misses a lease that lives.
+type watchman struct {
+	sim  *kvtest.Sim
+	l    *leases
+	at   time.Time // of the last look
+	seen int       // how many leases were looked at
+}
+
+// faults is a [kvtest.World]'s Fault. Looks become fewer once only the repair is there.
+func (w *watchman) faults(m kvtest.Moment) kvtest.Fault {
+	if time.Since(w.at) >= max(time.Second, time.Since(bubbleBegins)/60) || strings.HasPrefix(m.Op.Key, "r:Lease:") {
+		w.look()
+	}
+	if m.Op.Kind == kv.Get {
+		return kvtest.None
+	}
+	return faults(m)
+}
+
+// look asserts the invariant.
+func (w *watchman) look() {
+	w.at = time.Now()
+	ctx, t := context.Background(), w.sim.T()
+	board, err := w.l.Top.Page(ctx, "", 20)
+	for _, id := range sweepIDs {
+		v := w.lives(id)
+		if v == nil || err != nil {
+			continue
+		}
+		w.seen++
+		if in, err := w.l.ByOwner.Of(v.Owner).Contains(ctx, id); !in {
+			t.Fatalf("%s is not in the list of %s (%v)", id, v.Owner, err)
+		}
+		if !slices.ContainsFunc(board.Items, func(v *lease) bool { return v.ID == id }) {
+			t.Fatalf("%s is not on the board", id)
+		}
+		if owner := w.owner(v.Code); v.Code != "" && owner != id {
+			t.Fatalf("%s has no claim on %s, but %q", id, v.Code, owner)
+		}
+	}
+}
+
+// lives returns the lease id, nil if there is none.
+func (w *watchman) lives(id string) *lease {
+	r, err := w.get("r:Lease:" + id)
+	if err != nil {
+		return nil
+	}
+	env, err := envelope.Decode(r.Value)
+	must(w.sim.T(), err)
+	if !env.Live() || env.Expires != 0 && env.HasEnded(time.Now()) {
+		return nil
+	}
+	v := new(lease)
+	must(w.sim.T(), json.Unmarshal(env.Body, v))
+	return v
+}
+
+// owner returns who has the claim on code.
+func (w *watchman) owner(code string) string {
+	r, err := w.get("u:Lease:ByCode:" + code)
+	if err != nil {
+		return ""
+	}
+	_, n := binary.Uvarint(r.Value)
+	return string(r.Value[n:])
+}
+
+func (w *watchman) get(key string) (kv.Result, error) {
+	return kv.One(context.Background(), w.sim.Store(), kv.OpGet(key))
+}
+
+func TestSweep_ALeaseThatLivesIsInItsListsAndHasItsClaimAtEveryMoment(t *testing.T) {
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
+		w, seen := new(watchman), 0
+		world := kvtest.World{Powers: powers, Unsent: 0.02, Lost: 0.02, Mute: 0.02}
+		world.Fault = func(m kvtest.Moment) kvtest.Fault { return w.faults(m) }
+		proof.Sweep(t, 15, world, func(sim *kvtest.Sim) {
+			w = &watchman{sim: sim, l: openLeases(still{sim.Store()}, kvmodel.ReadOnly())}
+			sim.CrashAt("p", 1+sim.Rand().IntN(250))
+			for i, name := range []string{"p", "q"} {
+				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+				sim.Go(name, func(s kv.Store) { changeLeases(s, rng) })
+			}
+			sim.Wait()
+			repairAll(sim, leasesDB)
+			sim.Wait()
+			w.look()
+			seen += w.seen
+			checkLeases(sim, w)
+		})
+		t.Logf("%+v: %d looks at leases that live", powers, seen)
+	}
+}
+
+// checkLeases asserts, once all is repaired, that the indexes show what lives and no more.
+func checkLeases(sim *kvtest.Sim, w *watchman) {
+	t, ctx, l := sim.T(), context.Background(), openLeases(still{sim.Store()})
+	var ids []string
+	for _, id := range sweepIDs {
+		if v := w.lives(id); v != nil {
+			ids = append(ids, id)
+		}
+	}
+	all := strings.Join(ids, " ")
+	for name, from := range map[string]kvmodel.Lister[lease]{"the board": l.Top, "the timeline": l.Newest} {
+		page, err := from.Page(ctx, "", 20)
+		if got := leaseIDs(page.Items, err); got != all {
+			t.Errorf("%s shows %q, want %q", name, got, all)
+		}
+	}
+	report, err := l.Top.Verify(ctx, ids...)
+	if err != nil || len(report.Missing)+len(report.Wrong) > 0 {
+		t.Errorf("verify: %+v, %v", report, err)
+	}
+	for _, code := range sweepEmails {
+		v, err := l.ByCode.Find(ctx, code)
+		if err != nil && !errors.Is(err, kv.ErrNotFound) || err == nil && v.Code != code {
+			t.Errorf("by %s: %+v, %v", code, v, err)
+		}
+	}
+	if err := l.db.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}

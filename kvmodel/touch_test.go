@@ -1,0 +1,519 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// lease is a record that ends, with an index of every class.
+type lease struct {
+	ID, Owner, Code, Text string
+	Rank, Version         int64
+	Hits                  int64 `json:"-"`
+	Updated, Until        time.Time
+}
+
+type leases struct {
+	*kvmodel.Records[lease, string]
+	db      *kvmodel.DB
+	ByCode  *index.Unique[lease, string]
+	ByOwner *index.Lists[lease, string, string]
+	Top     *ranking.Board[lease, string, int64]
+	TopOf   *ranking.Boards[lease, string, int64, string]
+	TopHits *ranking.Board[lease, string, int64]
+	Newest  *timeline.Ring[lease]
+}
+
+func leaseSchema() kvmodel.Schema[lease, string] {
+	return kvmodel.Schema[lease, string]{
+		Name: "Lease", Version: 1,
+		ID:       func(l *lease) string { return l.ID },
+		SetID:    func(l *lease, id string) { l.ID = id },
+		Key:      kvmodel.StringKey[string](),
+		Codec:    asJSON[lease]{},
+		Revision: func(l *lease) *int64 { return &l.Version },
+		Updated:  func(l *lease) *time.Time { return &l.Updated },
+		Expires:  func(l *lease) *time.Time { return &l.Until },
+		Counters: []kvmodel.CounterOf[lease]{{Name: "Hits", Set: func(l *lease, n int64) { l.Hits = n }}},
+	}
+}
+
+func newLeases(db *kvmodel.DB) *leases {
+	r, text := kvmodel.NewRecords(db, leaseSchema()), kvmodel.StringKey[string]()
+	owner := func(l *lease) string { return l.Owner }
+	rank := func(l *lease) int64 { return l.Rank }
+	return &leases{
+		Records: r, db: db,
+		ByCode: index.NewUnique(r, kvmodel.IndexSpec[lease, string]{
+			Name: "ByCode", Fields: []string{"Code"}, Key: text, Values: func(l *lease) []string { return []string{l.Code} },
+		}),
+		ByOwner: index.NewLists(r, kvmodel.IndexSpec[lease, string]{
+			Name: "ByOwner", Key: text, Values: func(l *lease) []string { return []string{l.Owner} },
+		}),
+		Top: ranking.NewBoard(r, ranking.Spec[lease, int64]{Name: "Top", Of: ranking.Int[int64](), Score: rank}),
+		TopOf: ranking.NewBoards(r, ranking.Spec[lease, int64]{
+			Name: "TopOf", Of: ranking.Int[int64](), Score: rank,
+		}, kvmodel.By[lease, string]{Key: text, Value: owner}),
+		TopHits: ranking.NewBoard(r, ranking.Spec[lease, int64]{
+			Name: "TopHits", Of: ranking.Int[int64](), Counter: db.Tally("Lease", "Hits"), Batch: ranking.Every,
+		}),
+		Newest: timeline.NewRing(r, timeline.Spec[lease]{
+			Name: "Newest", Value: func(l *lease) string { return l.Text }, Shape: timeline.Shape{Size: 40, Segment: 5},
+		}),
+	}
+}
+
+func (l *leases) hit(t testing.TB, ctx context.Context, id string) {
+	t.Helper()
+	_, err := l.db.Tally("Lease", "Hits").Add(ctx, id, 1)
+	must(t, err)
+}
+
+// shown returns the ids that each index shows of ann's leases.
+func (l *leases) shown(ctx context.Context) map[string]string {
+	all := map[string]string{}
+	page := func(name string, from kvmodel.Lister[lease]) {
+		listing, err := from.Page(ctx, "", 20)
+		all[name] = leaseIDs(listing.Items, err)
+	}
+	page("ByOwner", l.ByOwner.Of("ann"))
+	page("Top", l.Top)
+	page("TopOf", l.TopOf.Of("ann"))
+	page("TopHits", l.TopHits)
+	page("Newest", l.Newest)
+	found, err := l.ByCode.FindMulti(ctx, []string{"a", "b"})
+	all["ByCode"] = leaseIDs(slices.DeleteFunc(found, func(v *lease) bool { return v == nil }), err)
+	for name, board := range map[string]*ranking.Board[lease, string, int64]{"Top": l.Top, "TopOf": l.TopOf.Of("ann"), "TopHits": l.TopHits} {
+		n, err := board.Len(ctx)
+		all[name] += fmt.Sprintf(" of %d%v", n, strings.TrimPrefix(fmt.Sprint(err), "<nil>"))
+	}
+	return all
+}
+
+func leaseIDs(some []*lease, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	ids := kv.Texts(some, func(l *lease) string { return l.ID })
+	slices.Sort(ids)
+	return strings.Join(ids, " ")
+}
+
+// wantShown asserts that every index shows the leases ids and no others.
+func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
+	t.Helper()
+	all := strings.Join(ids, " ")
+	of := fmt.Sprintf("%s of %d", all, len(ids))
+	want := map[string]string{"ByOwner": all, "ByCode": all, "Newest": all, "Top": of, "TopOf": of, "TopHits": of}
+	if diff := cmp.Diff(want, l.shown(ctx)); diff != "" {
+		t.Errorf("at %v: shown (-want +got)\n%s", time.Now().Sub(bubbleBegins), diff)
+	}
+}
+
+// bubbleBegins is when the time of a test begins that has its own.
+var bubbleBegins = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// newLease returns a lease of ann's that lives for d.
+func newLease(id string, d time.Duration) *lease {
+	return &lease{ID: id, Owner: "ann", Code: id, Text: "text of " + id, Rank: 7, Until: time.Now().Add(d)}
+}
+
+// eachLeases runs f with leases on an empty store of each kind, in a bubble with its own
+// time.
+func eachLeases(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store, l *leases)) {
+	for name, as := range kinds {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := as(memkv.New(memkv.Options{}))
+				f(t, t.Context(), s, newLeases(closing(t, open(t, shared{s}))))
+			})
+		})
+	}
+}
+
+func TestTouch_TheRecordLivesUntilThenAndIsNoNewVersion(t *testing.T) {
+	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, l *leases) {
+		must(t, l.Create(ctx, newLease("a", time.Hour)))
+		was, err := l.Get(ctx, "a")
+		must(t, err)
+		time.Sleep(30 * time.Minute)
+		until := time.Now().Add(3 * time.Hour)
+		must(t, l.Touch(ctx, "a", until))
+		got, err := l.Get(ctx, "a")
+		must(t, err)
+		was.Until = until.UTC()
+		got.Until = got.Until.UTC()
+		if diff := cmp.Diff(was, got); diff != "" {
+			t.Errorf("mismatch (-want +got)\n%s", diff)
+		}
+		// A Put of what was read before is not refused, and has the end of then.
+		must(t, l.Put(ctx, got))
+		time.Sleep(3*time.Hour - time.Millisecond)
+		if _, err := l.Get(ctx, "a"); err != nil {
+			t.Error("before its end:", err)
+		}
+		time.Sleep(time.Millisecond)
+		_, err = l.Get(ctx, "a")
+		wantErr(t, err, kv.ErrNotFound)
+	})
+}
+
+func TestTouch_EveryIndexFollows(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		was       time.Duration // of the life, 0: forever
+		at, until time.Duration
+	}{
+		{"long before the end", time.Hour, 10 * time.Minute, 5 * time.Hour},
+		{"a minute before the end", time.Hour, 59 * time.Minute, 5 * time.Hour},
+		{"a moment before the end", time.Hour, time.Hour - time.Second, 5 * time.Hour},
+		{"to an earlier end", 10 * time.Hour, 10 * time.Minute, 5 * time.Hour},
+		{"of what would never end", 0, 10 * time.Minute, 5 * time.Hour},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, l *leases) {
+				v := newLease("a", c.was)
+				if c.was == 0 {
+					v.Until = time.Time{}
+				}
+				must(t, l.Create(ctx, v))
+				l.hit(t, ctx, "a")
+				must(t, l.db.Flush(ctx))
+				time.Sleep(c.at)
+				must(t, l.Touch(ctx, "a", bubbleBegins.Add(c.until)))
+				for time.Now().Before(bubbleBegins.Add(c.until)) {
+					l.wantShown(t, ctx, "a")
+					wantErr(t, l.Create(ctx, &lease{ID: "other", Code: "a"}), kv.ErrExists)
+					time.Sleep(20 * time.Minute)
+				}
+				time.Sleep(10 * time.Minute)
+				l.wantShown(t, ctx)
+				must(t, l.db.Flush(ctx))
+				time.Sleep(time.Hour)
+				if _, err := kv.One(ctx, s, kv.OpGet("u:Lease:ByCode:a")); !errors.Is(err, kv.ErrNotFound) {
+					t.Errorf("the claim is left: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestTouch_WhatCannotBeIsRefused(t *testing.T) {
+	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, l *leases) {
+		must(t, l.Create(ctx, newLease("a", time.Hour)))
+		must(t, l.Create(ctx, newLease("deleted", time.Hour)))
+		must(t, l.Delete(ctx, "deleted"))
+		must(t, l.Create(ctx, newLease("expired", time.Second)))
+		_, err := l.Get(ctx, "expired") // It was read a moment ago.
+		must(t, err)
+		time.Sleep(time.Second)
+		soon := time.Now().Add(time.Hour)
+		for _, id := range []string{"absent", "deleted", "expired", ""} {
+			err := l.Touch(ctx, id, soon)
+			wantErr(t, err, kv.ErrNotFound)
+			if !strings.Contains(fmt.Sprint(err), "Lease") {
+				t.Errorf("%v does not name the model", err)
+			}
+		}
+		for _, until := range []time.Time{{}, time.Now(), time.Now().Add(-time.Hour), time.Now().Add(kv.MaxTTL + time.Hour)} {
+			wantErr(t, l.Touch(ctx, "a", until), kvmodel.ErrInvalid)
+		}
+		wantErr(t, kvmodel.NewRecords(l.db, simpleNotes()).Touch(ctx, "a", soon), kv.ErrBadOp)
+		reader := newLeases(closing(t, open(t, shared{s}, kvmodel.ReadOnly())))
+		wantErr(t, reader.Touch(ctx, "a", soon), kvmodel.ErrReadOnly)
+		if v, err := l.Get(ctx, "a"); err != nil || !v.Until.Equal(bubbleBegins.Add(time.Hour)) {
+			t.Errorf("got %+v, %v", v, err)
+		}
+	})
+}
+
+func TestTouch_Trips(t *testing.T) {
+	const hour = time.Hour
+	for _, c := range []struct {
+		name        string
+		at, until   time.Duration // of a record that lives for an hour
+		read        bool          // a moment ago
+		server, one int           // trips where a trip has an order, and where it has none
+	}{
+		{"after a read", hour / 2, 2 * hour, true, 1, 2},
+		{"without a read", hour / 2, 2 * hour, false, 2, 3},
+		{"to an earlier end, after a read", hour / 4, hour / 2, true, 1, 2},
+		{"to an earlier end, without a read", hour / 4, hour / 2, false, 2, 3},
+		{"in the last two minutes, after a read", hour - 2*time.Minute, 2 * hour, true, 4, 4}, // It claims its value anew.
+		{"in the last two minutes, without a read", hour - 2*time.Minute, 2 * hour, false, 5, 5},
+		{"to the end that it has", hour / 2, hour, true, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, l *leases) {
+				if kv.PowersOf(s).Atomic != nil {
+					return
+				}
+				want := c.one
+				if kv.PowersOf(s).Ordered {
+					want = c.server
+				}
+				must(t, l.Create(ctx, newLease("a", hour)))
+				must(t, l.Create(ctx, newLease("b", hour)))
+				time.Sleep(c.at)
+				must(t, l.Touch(ctx, "b", time.Now().Add(hour))) // It looks whether all is as it was.
+				must(t, l.db.Flush(ctx))
+				if c.read {
+					_, err := l.Get(ctx, "a")
+					must(t, err)
+				}
+				got := cost(t, ctx, func(ctx context.Context) error { return l.Touch(ctx, "a", bubbleBegins.Add(c.until)) })
+				if got.Trips != want {
+					t.Errorf("%v, want %d trips", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestTouch_WithoutIndexesIsOneCommit(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		db := closing(t, open(t, s))
+		r := kvmodel.NewRecords(db, leaseSchema())
+		must(t, r.Create(ctx, newLease("a", time.Hour)))
+		_, err := r.Get(ctx, "a")
+		must(t, err)
+		got := cost(t, ctx, func(ctx context.Context) error { return r.Touch(ctx, "a", time.Now().Add(2*time.Hour)) })
+		if got.Trips != 1 || got.Ops != 1 {
+			t.Errorf("%v, want one op", got)
+		}
+	})
+}
+
+func TestTouch_IsAChangeToHandlers(t *testing.T) {
+	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, l *leases) {
+		var heard []time.Time
+		l.OnChange(func(_ context.Context, c kvmodel.Change[lease, string]) error {
+			heard = append(heard, c.Record.Until.UTC())
+			return nil
+		})
+		must(t, l.Create(ctx, newLease("a", time.Hour)))
+		must(t, l.db.Flush(ctx))
+		until := bubbleBegins.Add(2 * time.Hour)
+		must(t, l.Touch(ctx, "a", until))
+		must(t, l.Touch(ctx, "a", until)) // That changes nothing.
+		must(t, l.db.Flush(ctx))
+		if diff := cmp.Diff([]time.Time{bubbleBegins.Add(time.Hour), until}, heard); diff != "" {
+			t.Errorf("heard (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// The process dies as soon as the record is written, and with it all that follows.
+func TestTouch_ACrashAfterTheCommitIsMadeUpForBeforeTheOldEnd(t *testing.T) {
+	for name, as := range kinds {
+		for _, at := range []time.Duration{57*time.Minute + 59*time.Second, 58 * time.Minute, 59*time.Minute + 59*time.Second} {
+			t.Run(fmt.Sprint(name, " at ", at), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, s := t.Context(), as(memkv.New(memkv.Options{}))
+					life, doom := doomed(s)
+					touching := newLeases(open(t, life))
+					t.Cleanup(func() { _ = touching.db.Close(context.Background()) })
+					// Its clock is ahead, so that it takes entries for ended early.
+					ahead := kvmodel.Clock(func() time.Time { return time.Now().Add(time.Minute) })
+					other := newLeases(closing(t, open(t, shared{s}, ahead)))
+					must(t, touching.Create(ctx, newLease("a", time.Hour)))
+					touching.hit(t, ctx, "a")
+					must(t, touching.db.Flush(ctx))
+					if at < 59*time.Minute { // Until then the record has not ended for the other.
+						other.wantShown(t, ctx, "a")
+					}
+					time.Sleep(at)
+					doom()
+					must(t, touching.Touch(ctx, "a", bubbleBegins.Add(5*time.Hour)))
+					for range 3 * 12 {
+						missing(t, ctx, other)
+						time.Sleep(5 * time.Second)
+					}
+					time.Sleep(time.Until(bubbleBegins.Add(4 * time.Hour)))
+					other.wantShown(t, ctx, "a")
+				})
+			})
+		}
+	}
+}
+
+// missing asserts that nothing is missing of what is stored. A count may be off until a
+// crash is repaired.
+func missing(t *testing.T, ctx context.Context, l *leases) {
+	t.Helper()
+	for name, got := range l.shown(ctx) {
+		if !strings.HasPrefix(got, "a") && name != "TopHits" {
+			t.Errorf("%s shows %q", name, got)
+		}
+	}
+}
+
+// writesLease reports whether a trip writes the record of a lease that is there.
+func writesLease(ops []kv.Op) bool {
+	return slices.ContainsFunc(ops, func(op kv.Op) bool {
+		return op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "r:Lease:")
+	})
+}
+
+// doomed returns a store, and a function from whose call on its process is dead once it has
+// written the record of a lease.
+func doomed(s kv.Store) (life *mortal, doom func()) {
+	armed := false
+	life = new(mortal)
+	life.Store = kv.Trace(s, func(_ context.Context, trip kv.Trip) {
+		if armed && writesLease(trip.Ops) {
+			life.kill()
+		}
+	})
+	return life, func() { armed = true }
+}
+
+func TestTouch_AndAnUpdateAtTheSameTimeBothHappen(t *testing.T) {
+	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, a *leases) {
+		b := newLeases(closing(t, open(t, shared{s})))
+		must(t, a.Create(ctx, newLease("a", time.Hour)))
+		a.hit(t, ctx, "a")
+		touched := false
+		_, err := a.Update(ctx, "a", func(v *lease) error {
+			if v.Owner, v.Rank, v.Text = "ann", 9, "new"; !touched {
+				touched = true
+				return b.Touch(ctx, "a", bubbleBegins.Add(5*time.Hour))
+			}
+			return nil
+		})
+		must(t, errors.Join(err, a.db.Flush(ctx), b.db.Flush(ctx)))
+		time.Sleep(2 * time.Hour)
+		b.wantShown(t, ctx, "a")
+		if v, err := b.Get(ctx, "a"); err != nil || v.Rank != 9 || v.Version != 2 {
+			t.Errorf("got %+v, %v", v, err)
+		}
+		// Now the touch relies on a read, and loses.
+		_, err = a.Get(ctx, "a")
+		must(t, err)
+		_, err = b.Update(ctx, "a", func(v *lease) error { v.Rank, v.Until = 11, bubbleBegins.Add(4*time.Hour); return nil })
+		must(t, errors.Join(err, a.Touch(ctx, "a", bubbleBegins.Add(8*time.Hour)), a.db.Flush(ctx), b.db.Flush(ctx)))
+		time.Sleep(4 * time.Hour)
+		b.wantShown(t, ctx, "a")
+		if v, err := b.Get(ctx, "a"); err != nil || v.Rank != 11 || v.Version != 3 {
+			t.Errorf("got %+v, %v", v, err)
+		}
+	})
+}
+
+// What the first touch does after its reply comes only when the second one has done its
+// own.
+func TestTouch_WhatFollowsAnEarlierOneLateTakesNothingBack(t *testing.T) {
+	for _, late := range []time.Duration{time.Second, time.Minute} {
+		eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, a *leases) {
+			held := &holding{Store: s}
+			b := newLeases(closing(t, open(t, held)))
+			must(t, a.Create(ctx, newLease("a", time.Hour)))
+			a.hit(t, ctx, "a")
+			must(t, a.db.Flush(ctx))
+			held.hold = make(chan struct{})
+			must(t, b.Touch(ctx, "a", bubbleBegins.Add(2*time.Hour)))
+			must(t, errors.Join(a.Touch(ctx, "a", bubbleBegins.Add(5*time.Hour)), a.db.Flush(ctx)))
+			time.Sleep(late)
+			close(held.hold)
+			must(t, b.db.Flush(ctx))
+			time.Sleep(4 * time.Hour)
+			a.wantShown(t, ctx, "a")
+		})
+	}
+}
+
+// holding is a store that holds up trips after the write of a record.
+type holding struct {
+	kv.Store
+	hold chan struct{}
+	on   bool
+}
+
+func (h *holding) Close() error      { return nil }
+func (h *holding) Powers() kv.Powers { return kv.PowersOf(h.Store) }
+
+func (h *holding) Do(ctx context.Context, ops []kv.Op) error {
+	if h.on {
+		<-h.hold
+	}
+	err := h.Store.Do(ctx, ops)
+	h.on = h.on || h.hold != nil && writesLease(ops)
+	return err
+}
+
+// The store is away from the commit until long after the old end, by when a board has
+// dropped what had ended.
+func TestTouch_WhatFollowsAfterTheOldEndIsMadeAnew(t *testing.T) {
+	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, other *leases) {
+		if kv.PowersOf(s).Atomic != nil {
+			return // Nothing follows.
+		}
+		life, doom := doomed(s)
+		l := newLeases(closing(t, open(t, life)))
+		must(t, l.Create(ctx, newLease("a", time.Hour)))
+		l.hit(t, ctx, "a")
+		must(t, other.db.Close(ctx)) // It would repair.
+		time.Sleep(57 * time.Minute)
+		doom()
+		must(t, l.Touch(ctx, "a", bubbleBegins.Add(5*time.Hour)))
+		time.Sleep(8 * time.Minute)
+		again := newLeases(open(t, shared{s}))
+		must(t, again.Create(ctx, &lease{ID: "b", Rank: 7, Owner: "ann", Code: "b", Text: "text"}))
+		again.hit(t, ctx, "b")
+		must(t, again.db.Close(ctx))
+		life.dead.Store(false)
+		time.Sleep(time.Minute)
+		must(t, l.db.Flush(ctx))
+		l.wantShown(t, ctx, "a", "b")
+	})
+}
+
+// No line is answered, nor the first two commits, and nothing of that is carried out.
+func TestTouch_WithoutALineTheRecordIsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), powers{memkv.New(memkv.Options{}), kv.Powers{Unless: true, Ordered: true}}
+		silent := tamper(s, nil)
+		l := newLeases(closing(t, open(t, silent)))
+		must(t, l.Create(ctx, newLease("a", time.Hour)))
+		must(t, l.db.Flush(ctx))
+		commits := 0
+		silent.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+			for i := range ops {
+				commit := writesLease(ops[i : i+1])
+				if commit {
+					commits++
+				}
+				if op := &ops[i]; op.Kind == kv.Append && strings.HasPrefix(op.Key, "line:") || commit && commits <= 2 {
+					op.Result = kv.Result{Err: kv.ErrUnclear}
+				} else {
+					_ = next(ops[i : i+1])
+				}
+			}
+			return kv.Unanswered(ops)
+		})
+		wantErr(t, l.Touch(ctx, "a", bubbleBegins.Add(2*time.Hour)), kv.ErrUnclear)
+		if commits < 2 {
+			t.Errorf("it was sent %d times", commits)
+		}
+		silent.set(nil)
+		must(t, l.db.Flush(ctx))
+		if v, err := l.Get(ctx, "a"); err != nil || !v.Until.Equal(bubbleBegins.Add(time.Hour)) {
+			t.Errorf("got %+v, %v", v, err)
+		}
+	})
+}
