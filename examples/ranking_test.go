@@ -110,6 +110,51 @@ func Example_yourRank() {
 	// true
 }
 
+// What to do where many have the same score: show the newest first, or give all of them the
+// same rank. RankOf says which rank a score would have, without a record.
+func Example_equalScores() {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	m, done := open(kvmodel.Clock(func() time.Time { return now }))
+	defer done()
+	ctx := context.Background()
+	for i, id := range []string{"soup", "stew", "cake", "rolls", "salad"} {
+		now = now.Add(time.Second)
+		check(m.Recipes.Create(ctx, &examples.Recipe{ID: id, Stars: []int64{5, 4, 5, 5, 3}[i]}))
+	}
+	check(m.Flush(ctx))
+	show := func(board *ranking.Board[examples.Recipe, string, int64]) {
+		table, err := board.Table(ctx, "", 10)
+		check(err)
+		for _, p := range table.Places {
+			fmt.Printf("%d. %d stars: %s\n", p.Rank, p.Score, p.Item.ID)
+		}
+	}
+
+	show(m.Recipes.TopStars)
+	rank, err := m.Recipes.TopStars.RankOf(ctx, 4)
+	check(err)
+	fmt.Println("the next with 4 stars will be number", rank)
+
+	places, err := m.Recipes.Chart.At(ctx, 4, 10)
+	check(err)
+	for _, p := range places {
+		fmt.Printf("%d stars are rank %d\n", p.Score, p.Rank)
+	}
+	rank, err = m.Recipes.Chart.RankOf(ctx, 1)
+	check(err)
+	fmt.Println("1 star would be rank", rank)
+	// Output:
+	// 1. 5 stars: rolls
+	// 2. 5 stars: cake
+	// 3. 5 stars: soup
+	// 4. 4 stars: stew
+	// 5. 3 stars: salad
+	// the next with 4 stars will be number 4
+	// 4 stars are rank 2
+	// 3 stars are rank 3
+	// 1 star would be rank 4
+}
+
 // The ranking of today and of yesterday, for each category.
 func Example_perDay() {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -41,7 +41,7 @@ func (g *Gone) begins(model string) (all []string) {
 		for _, class := range indexClasses {
 			all = append(all, class+":"+kv.JoinText(model, name)+":")
 		}
-		for _, board := range []string{name, name + ".ends"} {
+		for _, board := range plug.BoardNames(name) {
 			all = append(all, "rank:"+plug.TreeName(kv.JoinText(model, board))+":")
 		}
 	}

@@ -65,8 +65,7 @@ type Table[T, S any] struct {
 	Next, Prev string
 }
 
-// Table returns what Page does, with the ranks of the records, in as many trips, and now and
-// then one more if equal scores share a rank.
+// Table returns what Page does, with the ranks of the records, in as many trips.
 func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
 	w := b.want(nil)
 	w.Placed = true
@@ -92,7 +91,7 @@ func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error
 	if err != nil {
 		return Standing[S]{}, err
 	}
-	return Standing[S]{st.Before + 1, st.Total, percentile(st), b.of.from(st.Score)}, nil
+	return Standing[S]{st.Rank, st.Total, percentile(st), b.of.from(st.Score)}, nil
 }
 
 func percentile(st keytree.Standing) float64 {
@@ -144,7 +143,8 @@ func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Num
 }
 
 // RankOf returns the rank that a record with this score has, or would have: one more than
-// there are records with a better score. One trip.
+// there are records with a better score, or with Dense, better scores. Where records with
+// equal scores have ranks of their own, it is that of the first of them. One trip.
 func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	at, err := b.of.to(score)
 	if err != nil {
@@ -154,9 +154,7 @@ func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	r.between = keytree.Better(at, r.down)
-	n, err := r.count(ctx)
-	return n + 1, err
+	return r.rankOf(ctx, at)
 }
 
 // Around returns the record with id, up to n before it and up to n after it.
@@ -172,10 +170,10 @@ func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S]
 
 // places returns the members of found with their ranks.
 func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
-	places := make([]Place[T, S], len(found.Members))
+	places, ranks := make([]Place[T, S], len(found.Members)), found.Ranks(b.ranks)
 	for i, m := range found.Members {
 		item, _ := m.Value.(*T)
-		places[i] = Place[T, S]{rankIn(found, i, b.shared), b.of.from(m.Score), item}
+		places[i] = Place[T, S]{ranks[i], b.of.from(m.Score), item}
 	}
 	return places
 }

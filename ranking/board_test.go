@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking"
 )
 
 func ids(items []*article) []string {
@@ -97,11 +98,16 @@ func checkBoards(t *testing.T, a *articles, all map[string]*article) {
 		}
 	}
 	check("Cheapest", a.Cheapest, only(func(v *article) bool { return !v.Draft }), func(x, y *article) bool { return x.Price < y.Price })
-	check("TopStock", a.TopStock, members, func(x, y *article) bool { return x.Stock > y.Stock })
-	check("TopStock ascending", a.TopStock.Ascending(), members, func(x, y *article) bool { return x.Stock < y.Stock })
+	stock := func(ties ranking.Ties) func(x, y *article) bool {
+		return func(x, y *article) bool {
+			return x.Stock > y.Stock || ties == ranking.Newest && x.Stock == y.Stock && x.Made.After(y.Made)
+		}
+	}
+	check("TopStock", a.TopStock, members, stock(a.stock))
+	check("TopStock ascending", a.TopStock.Ascending(), members, func(x, y *article) bool { return stock(a.stock)(y, x) })
 	check("Archive", a.Archive, only(func(v *article) bool { return !v.Published.IsZero() }), func(x, y *article) bool { return x.Published.After(y.Published) })
 	for _, category := range []string{"tea", "coffee"} {
-		check("by "+category, a.StockBy.Of(category), only(func(v *article) bool { return v.Category == category }), func(x, y *article) bool { return x.Stock > y.Stock })
+		check("by "+category, a.StockBy.Of(category), only(func(v *article) bool { return v.Category == category }), stock(a.others))
 	}
 	check("between", a.Cheapest.Between(10, 50), only(func(v *article) bool { return !v.Draft && v.Price >= 10 && v.Price < 50 }), func(x, y *article) bool { return x.Price < y.Price })
 	if err := a.Cheapest.Refresh(ctx); err != nil {

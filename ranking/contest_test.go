@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +21,7 @@ import (
 
 // openOne is a model with one board, so that much happens to it in few steps: one by
 // a field, or by a counter if there is a batch.
-func openOne(s kv.Store, batch ...ranking.Batch) *articles {
+func openOne(s kv.Store, ties ranking.Ties, batch ...ranking.Batch) *articles {
 	db, err := kvmodel.Open(s, quiet)
 	if err != nil {
 		panic(err)
@@ -33,17 +32,25 @@ func openOne(s kv.Store, batch ...ranking.Batch) *articles {
 		SetID: func(a *article, id string) { a.ID = id },
 		Key:   kvmodel.StringKey[string](),
 		Codec: asJSON[article]{},
+
+		Created: func(a *article) *time.Time { return &a.Made },
 	})
+	made := func(a *article) time.Time { return a.Made }
 	if len(batch) > 0 {
 		views := &counter{s: db.Store()}
 		return &articles{Records: r, db: db, views: views, TopViews: ranking.NewBoard(r, ranking.Spec[article, int64]{
-			Name: "TopViews", Of: ranking.Int[int64](), Counter: views, Batch: batch[0],
+			Name: "TopViews", Of: ranking.Int[int64](), Ties: ties, Made: made, Counter: views, Batch: batch[0],
 		})}
 	}
 	return &articles{Records: r, db: db, TopStock: ranking.NewBoard(r, ranking.Spec[article, int64]{
-		Name: "TopStock", Of: ranking.Int[int64](), Shared: true,
+		Name: "TopStock", Of: ranking.Int[int64](), Ties: ties, Made: made,
 		Score: func(a *article) int64 { return a.Stock },
 	})}
+}
+
+// tiesOf returns the ties of the board that is contested.
+func tiesOf(sim *kvtest.Sim) ranking.Ties {
+	return []ranking.Ties{ranking.Shared, ranking.Dense, ranking.Newest}[sim.Seed()/2%3]
 }
 
 // contested is a world that spares what is [proof.Spared].
@@ -65,7 +72,9 @@ var contestedScores = []int64{3, 5, 900}
 func contest(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
 	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
-		first := openOne(still{sim.Store()})
+		ties := tiesOf(sim)
+		open := func(s kv.Store) *articles { return openOne(s, ties) }
+		first := open(still{sim.Store()})
 		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
 			if err := first.Create(ctx, &article{ID: id, Stock: []int64{3, 900, 1, 4, 600, 1000}[i]}); err != nil {
 				t.Fatal(err)
@@ -77,19 +86,22 @@ func contest(t *testing.T, seeds int, powers kvtest.Powers) {
 		sim.CrashAt("p", 1+sim.Rand().IntN(120))
 		for i, name := range []string{"p", "q", "r"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kv.Store) { contend(openOne(s), rng) })
+			sim.Go(name, func(s kv.Store) { contend(open(s), ties, rng) })
 		}
 		sim.Wait()
-		checkContest(sim, !powers.Ordered)
+		checkContest(sim, open, ties, !powers.Ordered)
 	})
 }
 
 var errEnough = errors.New("enough")
 
 // contend changes the contested records as one process.
-func contend(a *articles, rng *rand.Rand) {
+func contend(a *articles, ties ranking.Ties, rng *rand.Rand) {
 	for range 4 {
 		limited, cancel := context.WithTimeout(ctx, 8*time.Second)
+		if ties == ranking.Newest && rng.IntN(3) == 0 {
+			_ = a.Delete(limited, "x") // It is made again at another time.
+		}
 		// Whether it succeeds is checked at the end.
 		_, _ = a.Upsert(limited, []string{"x", "x", "y"}[rng.IntN(3)], func(v *article) error {
 			switch rng.IntN(8) {
@@ -115,26 +127,18 @@ func contend(a *articles, rng *rand.Rand) {
 
 // checkContest repairs as another process, and asserts that all numbers are those of
 // the records. With garbage, an entry may be left that does not count: see checkSwept.
-func checkContest(sim *kvtest.Sim, garbage bool) {
-	fix(sim, func(s kv.Store) *articles { return openOne(s) })
-	a := openOne(still{sim.Store()})
+func checkContest(sim *kvtest.Sim, open func(kv.Store) *articles, ties ranking.Ties, garbage bool) {
+	fix(sim, open)
+	a := open(still{sim.Store()})
 	all := records(sim.T(), a)
-	var stocks []int64
-	for _, v := range all {
-		stocks = append(stocks, v.Stock)
-	}
-	slices.Sort(stocks)
 	n, err := a.TopStock.Len(ctx)
 	if err != nil || n != len(all) {
 		sim.T().Errorf("the length is %d, %v; want %d", n, err, len(all))
 	}
 	for id, v := range all {
-		want := len(all)
-		for want > 0 && stocks[len(all)-want] <= v.Stock {
-			want--
-		}
-		if rank, err := a.TopStock.Rank(ctx, id); err != nil || rank != want+1 {
-			sim.T().Errorf("%s with %d has rank %d, %v; want %d", id, v.Stock, rank, err, want+1)
+		want, last := rankAmong(v, all, ties)
+		if rank, err := a.TopStock.Rank(ctx, id); err != nil || rank < want || rank > last {
+			sim.T().Errorf("%s with %d has rank %d, %v; want %d", id, v.Stock, rank, err, want)
 		}
 	}
 	places, err := a.TopStock.At(ctx, 1, 100)
@@ -147,6 +151,27 @@ func checkContest(sim *kvtest.Sim, garbage bool) {
 	if err := a.db.Close(ctx); err != nil {
 		sim.T().Error(err)
 	}
+}
+
+// rankAmong returns the rank of v among all records, and the last one where others stand
+// beside it in no order.
+func rankAmong(v *article, all map[string]*article, ties ranking.Ties) (rank, last int) {
+	better, beside := map[int64]int{}, 0
+	rank = 1
+	for _, other := range all {
+		later := ties == ranking.Newest && other.Stock == v.Stock && other.Made.After(v.Made)
+		switch {
+		case other.Stock > v.Stock || later:
+			better[other.Stock]++
+			rank++
+		case ties == ranking.Newest && other != v && other.Stock == v.Stock && other.Made.Equal(v.Made):
+			beside++
+		}
+	}
+	if ties == ranking.Dense {
+		rank = len(better) + 1
+	}
+	return rank, rank + beside
 }
 
 // fix is a process that repairs when all others have ended.
@@ -169,7 +194,8 @@ func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
 	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
 		batch := []ranking.Batch{ranking.Windowed, ranking.Every}[sim.Seed()%2]
-		open := func(s kv.Store) *articles { return openOne(s, batch) }
+		ties := tiesOf(sim)
+		open := func(s kv.Store) *articles { return openOne(s, ties, batch) }
 		first := open(still{sim.Store()})
 		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
 			if err := first.Create(ctx, &article{ID: id}); err != nil {
@@ -249,7 +275,7 @@ func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
 	each := func(sim *kvtest.Sim, name string, change func(a *articles, id string)) {
 		rng := rand.New(rand.NewPCG(sim.Seed(), uint64(len(name))))
 		sim.Go(name, func(s kv.Store) {
-			a := openOne(s, ranking.Every)
+			a := openOne(s, ranking.NoTies, ranking.Every)
 			for _, id := range ids {
 				time.Sleep(time.Duration(rng.IntN(3)) * time.Millisecond)
 				change(a, id)
@@ -259,7 +285,7 @@ func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
 	}
 	proof.Sweep(t, 100, kvtest.World{Slow: 0.05}, func(sim *kvtest.Sim) {
 		unfinished = nil
-		first := openOne(still{sim.Store()}, ranking.Every)
+		first := openOne(still{sim.Store()}, ranking.NoTies, ranking.Every)
 		for _, id := range ids {
 			if err := first.Create(ctx, &article{ID: id}); err != nil {
 				t.Fatal(err)
@@ -272,9 +298,9 @@ func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
 		each(sim, "deletes", func(a *articles, id string) { _ = a.Delete(ctx, id) })
 		sim.Wait()
 		if unfinished != nil {
-			fix(sim, func(s kv.Store) *articles { return openOne(s, ranking.Every) })
+			fix(sim, func(s kv.Store) *articles { return openOne(s, ranking.NoTies, ranking.Every) })
 		}
-		checkMembers(sim.T(), openOne(still{sim.Store()}, ranking.Every), false)
+		checkMembers(sim.T(), openOne(still{sim.Store()}, ranking.NoTies, ranking.Every), false)
 	})
 }
 

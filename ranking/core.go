@@ -29,8 +29,9 @@ type core[T any] struct {
 	// where returns the values on whose boards a record belongs, and its place there but for
 	// these.
 	where  func(*T) (by []string, p place)
-	shared bool
-	scored bool // the score is the record's own
+	ranks  keytree.Ranks
+	form   string // of the trees
+	scored bool   // the score is the record's own
 	per    Period
 	keep   int
 
@@ -46,23 +47,28 @@ type core[T any] struct {
 func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core[T] {
 	c := &core[T]{
 		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
-		shared: spec.Shared, per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
+		ranks: spec.Ties.ranks(), form: spec.Ties.form(spec.Low), per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
 		own: spec.Counter != nil, scored: spec.Score != nil,
+	}
+	if spec.Ties.byTime() {
+		c.code = c.code.WithTies()
 	}
 	c.where = func(rec *T) (_ []string, p place) {
 		if spec.If != nil && !spec.If(rec) {
 			return nil, p
 		}
-		if spec.Score == nil {
-			return by(rec), p
+		if spec.Score != nil {
+			score := spec.Score(rec)
+			if spec.Of.none != nil && spec.Of.none(score) {
+				return nil, p
+			}
+			var err error
+			if p.score, err = spec.Of.to(score); err != nil {
+				p.wrong = err.Error()
+			}
 		}
-		score := spec.Score(rec)
-		if spec.Of.none != nil && spec.Of.none(score) {
-			return nil, p
-		}
-		var err error
-		if p.score, err = spec.Of.to(score); err != nil {
-			p.wrong = err.Error()
+		if spec.Ties.byTime() {
+			p.score = p.score.WithTie(spec.Ties.tie(spec.Made(rec), spec.Low))
 		}
 		return by(rec), p
 	}
@@ -98,11 +104,7 @@ type tree struct {
 
 // tree returns the tree of a value in the period that holds at.
 func (c *core[T]) tree(by string, at time.Time) tree {
-	board := c.name
-	if c.host.Ends() {
-		board += ".ends" // A tree of before its entries had ends is left alone.
-	}
-	name := kv.JoinText(c.host.Model(), board)
+	name := kv.JoinText(c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form))
 	if c.many {
 		name += ":" + by
 	}
@@ -116,11 +118,11 @@ func (c *core[T]) tree(by string, at time.Time) tree {
 	now := c.host.DB().Now
 	if c.own {
 		own = keytree.NewOwn(name, now, expires)
-		own.Note = noter(c.host.DB(), noteName(c.host.Model(), c.name), by, c.per.begin(at))
+		own.Note = noter(c.host.DB(), c.noteName(), by, c.per.begin(at))
 		truth = own
 	}
 	return tree{c.shelf.tree(name, keytree.Config{
-		Limit: leafLimit, Code: c.code, Truth: truth, Now: now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
+		Limit: leafLimit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: truth, Now: now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
 	}), own}
 }
 

@@ -52,7 +52,7 @@ func (f *counted[T]) begin() {
 	f.window.size, f.window.apply = f.size, f.apply
 	f.window.again = func(error) bool { return true }
 	f.host.DB().AtFlush(f.window.flush)
-	f.host.DB().Finishes(noteName(f.host.Model(), f.name), f.finish)
+	f.host.DB().Finishes(f.noteName(), f.finish)
 }
 
 // finish finishes what a dead process has noted.
@@ -268,7 +268,7 @@ func (f *counted[T]) look(ctx context.Context, s kv.Store, by string, at time.Ti
 	for i, rec := range recs {
 		to[i] = stateOf(by, rec)
 		if !f.scored {
-			to[i].Score, to[i].In = keytree.FromInt(counts[i]), to[i].In && counts[i] >= 0
+			to[i].Score, to[i].In = keytree.FromInt(counts[i]).WithTie(to[i].Score.Tie()), to[i].In && counts[i] >= 0
 		}
 	}
 	return to, nil

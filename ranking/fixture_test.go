@@ -27,6 +27,7 @@ type article struct {
 	Stock     int64
 	Draft     bool
 	Published time.Time
+	Made      time.Time
 }
 
 type articles struct {
@@ -39,6 +40,8 @@ type articles struct {
 	StockBy   *ranking.Boards[article, string, int64, string]
 	TopViews  *ranking.Board[article, string, int64]
 	ViewsADay *ranking.Boards[article, string, int64, string]
+
+	stock, others ranking.Ties // of TopStock, and of boards of others
 }
 
 type asJSON[T any] struct{}
@@ -55,6 +58,11 @@ func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 var quiet = kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
 
 func openArticles(s kv.Store, batch ranking.Batch, opts ...kvmodel.Option) *articles {
+	return openTied(s, batch, ranking.Shared, ranking.NoTies, opts...)
+}
+
+// openTied is openArticles with the ties of TopStock, and of others.
+func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts ...kvmodel.Option) *articles {
 	db, err := kvmodel.Open(s, append(opts, quiet)...)
 	if err != nil {
 		panic(err)
@@ -65,19 +73,22 @@ func openArticles(s kv.Store, batch ranking.Batch, opts ...kvmodel.Option) *arti
 		SetID: func(a *article, id string) { a.ID = id },
 		Key:   kvmodel.StringKey[string](),
 		Codec: asJSON[article]{},
+
+		Created: func(a *article) *time.Time { return &a.Made },
 	})
+	made := func(a *article) time.Time { return a.Made }
 	of := func(a *article) string { return a.Category }
 	by := kvmodel.By[article, string]{Key: kvmodel.StringKey[string](), Value: of}
 	listed := func(a *article) bool { return !a.Draft }
 	views := &counter{s: db.Store()}
 	return &articles{
-		Records: r, db: db, views: views,
+		Records: r, db: db, views: views, stock: stock, others: others,
 		Cheapest: ranking.NewBoard(r, ranking.Spec[article, float64]{
 			Name: "Cheapest", Of: ranking.Decimal[float64](2), Low: true, If: listed,
 			Score: func(a *article) float64 { return a.Price },
 		}),
 		TopStock: ranking.NewBoard(r, ranking.Spec[article, int64]{
-			Name: "TopStock", Of: ranking.Int[int64](), Shared: true,
+			Name: "TopStock", Of: ranking.Int[int64](), Ties: stock, Made: made,
 			Score: func(a *article) int64 { return a.Stock },
 		}),
 		Archive: ranking.NewBoard(r, ranking.Spec[article, time.Time]{
@@ -85,14 +96,14 @@ func openArticles(s kv.Store, batch ranking.Batch, opts ...kvmodel.Option) *arti
 			Score: func(a *article) time.Time { return a.Published },
 		}),
 		StockBy: ranking.NewBoards(r, ranking.Spec[article, int64]{
-			Name: "TopStockByCategory", Of: ranking.Int[int64](),
+			Name: "TopStockByCategory", Of: ranking.Int[int64](), Ties: others, Made: made,
 			Score: func(a *article) int64 { return a.Stock },
 		}, by),
 		TopViews: ranking.NewBoard(r, ranking.Spec[article, int64]{
-			Name: "TopViews", Of: ranking.Int[int64](), Counter: views, Batch: batch, If: listed,
+			Name: "TopViews", Of: ranking.Int[int64](), Ties: others, Made: made, Counter: views, Batch: batch, If: listed,
 		}),
 		ViewsADay: ranking.NewBoards(r, ranking.Spec[article, int64]{
-			Name: "TopViewsByCategoryPerDay", Of: ranking.Int[int64](), Counter: views, Batch: batch,
+			Name: "TopViewsByCategoryPerDay", Of: ranking.Int[int64](), Ties: others, Made: made, Counter: views, Batch: batch,
 			Per: ranking.Day, Keep: 3,
 		}, by),
 	}

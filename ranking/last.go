@@ -69,6 +69,7 @@ type contender struct {
 	sum   int64              // of these
 	known bool               // total and value are
 	total int64
+	tie   uint64
 	value any // nil: its record is not on the board
 }
 
@@ -105,7 +106,7 @@ func (t *totals[T]) read(ctx context.Context, s kv.Store, in *summand, depth int
 	}
 	for _, m := range l.Members {
 		in.last = m.Score.Int()
-		t.meet(m.ID).add(in)
+		t.meet(m.ID, m.Score.Tie()).add(in)
 	}
 	in.read, in.next = depth, l.Next
 	if in.next == nil {
@@ -115,10 +116,10 @@ func (t *totals[T]) read(ctx context.Context, s kv.Store, in *summand, depth int
 }
 
 // meet returns the contender with the id text.
-func (t *totals[T]) meet(id string) *contender {
+func (t *totals[T]) meet(id string, tie uint64) *contender {
 	c, there := t.byID[id]
 	if !there {
-		c = &contender{id: id, seen: make(map[*summand]int64)}
+		c = &contender{id: id, tie: tie, seen: make(map[*summand]int64)}
 		t.byID[id] = c
 		t.met = append(t.met, c)
 	}
@@ -194,10 +195,10 @@ func (t *totals[T]) first() []keytree.Member {
 	var members []keytree.Member
 	for _, c := range t.met {
 		if c.known && c.value != nil && c.total > 0 {
-			members = append(members, keytree.Member{ID: c.id, Score: keytree.FromInt(c.total), Value: c.value})
+			members = append(members, keytree.Member{ID: c.id, Score: keytree.FromInt(c.total).WithTie(c.tie), Value: c.value})
 		}
 	}
-	slices.SortStableFunc(members, func(a, b keytree.Member) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(members, func(a, b keytree.Member) int { return b.Score.Compare(a.Score) })
 	return members[:min(t.n, len(members))]
 }
 

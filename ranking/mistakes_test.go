@@ -9,12 +9,12 @@ import (
 // Each mistake is one that lets count what is not so, or leaves out what is.
 func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 	const tree = "ranking/internal/keytree/"
-	proof.Mistakes(t, "./ranking", "TestSweep_InAContest|TestBoard_ALostRace|TestBoard_WhatHasEnded|TestBoard_FlushMakes|TestBoard_WhoLooks", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
+	proof.Mistakes(t, "./ranking", "TestSweep_InAContest|TestBoard_ALostRace|TestBoard_WhatHasEnded|TestBoard_FlushMakes|TestBoard_WhoLooks|TestBoard_Ties", []string{"RINGTREE_SEEDS=1000"}, []proof.Mistake{
 		proof.Wrong("nothing is ever confirmed",
-			tree+"leaf.go", "e.pending, e.end = false, now.End", "e.end, changed = now.End, changed && !e.pending",
+			tree+"leaf.go", "if e.pending = false; e.end != now.End {", "if changed = changed && !e.pending; e.end != now.End {",
 		),
 		proof.Wrong("a change tidies only where it has come to",
-			"ranking/exact.go", "append(m.Lost[:len(m.Lost):len(m.Lost)], m.Gained...)", "m.Gained",
+			"ranking/exact.go", "slices.Concat(m.Lost, m.Renewed, m.Gained)", "m.Gained",
 		),
 		proof.Wrong("to tidy is not to compare versions",
 			tree+"leaf.go", "return e.id == id && e.ver <= now.Ver }", "return e.id == id }",
@@ -58,6 +58,24 @@ func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 		),
 		proof.Wrong("a loser that stops leaves what it has put in",
 			"kvmodel/write_change.go", "		c.cleanUp()\n	}\n	if errors.Is(err, errUnchanged) {", "		c.complete()\n	}\n	if errors.Is(err, errUnchanged) {",
+		),
+		proof.Wrong("a place has no tie",
+			"ranking/core.go", "p.score = p.score.WithTie(spec.Ties.tie(spec.Made(rec), spec.Low))", "_ = spec.Made(rec)",
+		),
+		proof.Wrong("a count has no tie",
+			"ranking/counted.go", "keytree.FromInt(counts[i]).WithTie(to[i].Score.Tie())", "keytree.FromInt(counts[i])",
+		),
+		proof.Wrong("the newest of the lowest are the highest",
+			"ranking/ties.go", "return (t == Newest) != low }", "return t == Newest && (low || !low) }",
+		),
+		proof.Wrong("a note has no ties",
+			"ranking/note.go", "	if n.hasTies() {", "	if false {",
+		),
+		proof.Wrong("a score is there as long as no member is counted again",
+			tree+"end.go", "		return r.live(nd.leaf, now), true", "		return tally{r.live(nd.leaf, now).members, s.scores}, true",
+		),
+		proof.Wrong("the first of a page has a rank of its own",
+			tree+"rank.go", "ranks[i] = of.before(p.run) + 1", "ranks[i] = p.Before + 1",
 		),
 	})
 }

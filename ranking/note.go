@@ -19,6 +19,10 @@ import (
 // journal. No model has such a name.
 func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
+// noteName is the name of the notes of c. A release that does not know its form leaves them
+// to one that does.
+func (c *core[T]) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
+
 // note is what a text in the journal says of changes in one tree.
 type note struct {
 	by     string
@@ -54,10 +58,24 @@ func (n note) encode() string {
 		b = binary.AppendUvarint(b, c.Ver)
 		b = binary.AppendUvarint(b, uint64(len(c.Scores)))
 		for _, score := range c.Scores {
-			b = binary.BigEndian.AppendUint64(b, uint64(score))
+			b = binary.BigEndian.AppendUint64(b, score.Uint())
+		}
+	}
+	if n.hasTies() {
+		for _, c := range n.claims {
+			for _, score := range c.Scores {
+				b = binary.BigEndian.AppendUint64(b, score.Tie())
+			}
 		}
 	}
 	return string(b)
+}
+
+// hasTies reports whether one of the scores has a tie.
+func (n note) hasTies() bool {
+	return slices.ContainsFunc(n.claims, func(c keytree.Claim) bool {
+		return slices.ContainsFunc(c.Scores, func(s keytree.Score) bool { return s.Tie() != 0 })
+	})
 }
 
 func decodeNote(text string) (n note, err error) {
@@ -71,9 +89,16 @@ func decodeNote(text string) (n note, err error) {
 		c := keytree.Claim{ID: r.Text("id"), Ver: r.Number("version", math.MaxUint64)}
 		c.Scores = make([]keytree.Score, 0, r.Count("scores", 8))
 		for range cap(c.Scores) {
-			c.Scores = append(c.Scores, keytree.Score(r.Uint64()))
+			c.Scores = append(c.Scores, keytree.FromUint(r.Uint64()))
 		}
 		n.claims = append(n.claims, c)
+	}
+	if len(r.Rest) > 0 {
+		for _, c := range n.claims {
+			for i := range c.Scores {
+				c.Scores[i] = c.Scores[i].WithTie(r.Uint64())
+			}
+		}
 	}
 	if r.Err != nil || len(r.Rest) > 0 {
 		return n, fmt.Errorf("%w: a note of a ranking", kvmodel.ErrCorrupt)

@@ -42,7 +42,7 @@ func (p part[T]) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tre
 func (p part[T]) readerOf(tree *keytree.Tree) *reader {
 	return &reader{
 		tree: tree, db: p.host.DB(), name: p.title(), listing: p.listing(),
-		between: p.between, down: !p.up, shared: p.shared, ahead: &p.ahead,
+		between: p.between, down: !p.up, ranks: p.ranks, ahead: &p.ahead,
 	}
 }
 

@@ -23,23 +23,35 @@ const (
 	wrongSign = "!"
 )
 
+// String returns p as a text: by@score, by!wrong, or with a tie by!@score@tie. To a release
+// from before there were ties that last one is wrong, so it lets the place alone, which is
+// in a tree that it does not know.
 func (p place) String() string {
-	if p.wrong != "" {
+	score := scoreSign + strconv.FormatUint(p.score.Uint(), 16)
+	switch tie := p.score.Tie(); {
+	case p.wrong != "":
 		return p.by + wrongSign + p.wrong
+	case tie != 0:
+		return p.by + wrongSign + score + scoreSign + strconv.FormatUint(tie, 16)
 	}
-	return p.by + scoreSign + strconv.FormatUint(uint64(p.score), 16)
+	return p.by + score
 }
 
 func parsePlace(text string) (place, error) {
-	if by, wrong, ok := strings.Cut(text, wrongSign); ok {
+	if by, wrong, ok := strings.Cut(text, wrongSign); ok && !strings.HasPrefix(wrong, scoreSign) {
 		return place{by: by, wrong: wrong}, nil
 	}
 	by, score, _ := strings.Cut(text, scoreSign)
+	score, tie, tied := strings.Cut(score, scoreSign)
 	n, err := strconv.ParseUint(score, 16, 64)
+	var last uint64
+	if err == nil && tied {
+		last, err = strconv.ParseUint(tie, 16, 64)
+	}
 	if err != nil {
 		return place{}, fmt.Errorf("%w: place %q of a ranking", kvmodel.ErrCorrupt, text)
 	}
-	return place{by: by, score: keytree.Score(n)}, nil
+	return place{by: strings.TrimSuffix(by, wrongSign), score: keytree.FromUint(n).WithTie(last)}, nil
 }
 
 // err returns why a record cannot be there.

@@ -19,8 +19,8 @@ type reader struct {
 	name    string // what errors begin with
 	listing string // what a cursor must belong to
 	between keytree.Between
-	down    bool          // the highest score comes first
-	shared  bool          // members with one score have one rank
+	down    bool // the highest score comes first
+	ranks   keytree.Ranks
 	ahead   *ahead.Memory // of first pages; nil: they are not remembered
 }
 
@@ -65,7 +65,7 @@ func (r *reader) standing(ctx context.Context, id string) (st keytree.Standing, 
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	st, err = r.tree.Standing(ctx, r.db.Store(), id, r.down, r.shared)
+	st, err = r.tree.Standing(ctx, r.db.Store(), id, r.down, r.ranks)
 	return st, r.about(id, err)
 }
 
@@ -79,7 +79,7 @@ func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.P
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	part, err := r.tree.At(ctx, r.db.Store(), rank-1, n, r.down, r.shared, w)
+	part, err := r.tree.At(ctx, r.db.Store(), rank-1, n, r.down, r.ranks, w)
 	return part, r.failure(err)
 }
 
@@ -90,7 +90,7 @@ func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	part, err := r.tree.Around(ctx, r.db.Store(), id, n, r.down, r.shared, w)
+	part, err := r.tree.Around(ctx, r.db.Store(), id, n, r.down, r.ranks, w)
 	return part, r.about(id, err)
 }
 
@@ -103,7 +103,7 @@ func (r *reader) numbered(ctx context.Context, page, n int, w keytree.Want) (par
 	defer cancel()
 	errs := kv.Together(ctx, r.db.Store(),
 		func(s kv.Store) (err error) {
-			part, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, false, w)
+			part, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, keytree.Single, w)
 			return err
 		},
 		func(s kv.Store) (err error) { total, err = r.tree.Count(ctx, s, r.between); return err },
@@ -121,17 +121,15 @@ func (r *reader) count(ctx context.Context) (int, error) {
 	return n, r.failure(err)
 }
 
-// rankIn returns the rank of member i of part, from 1. If equal scores share a
-// rank, it is that of the first of them.
-func rankIn(part keytree.Part, i int, shared bool) int {
-	first := i
-	for shared && first > 0 && part.Members[first-1].Score == part.Members[i].Score {
-		first--
+// rankOf returns the rank that a member with score would have.
+func (r *reader) rankOf(ctx context.Context, score keytree.Score) (int, error) {
+	if r.tree == nil {
+		return 1, nil
 	}
-	if shared && first == 0 {
-		return part.Run + 1
-	}
-	return part.Before + first + 1
+	ctx, cancel := r.db.Patient(ctx)
+	defer cancel()
+	rank, err := r.tree.RankOf(ctx, r.db.Store(), score, r.down, r.ranks)
+	return rank, r.failure(err)
 }
 
 func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {

@@ -43,8 +43,8 @@ func Int[S ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32]
 func Uint[S ~uint | ~uint64]() ScoreOf[S] {
 	return ScoreOf[S]{
 		code: keytree.Unsigned,
-		to:   func(s S) (keytree.Score, error) { return keytree.Score(s), nil },
-		from: func(s keytree.Score) S { return S(s) },
+		to:   func(s S) (keytree.Score, error) { return keytree.FromUint(uint64(s)), nil },
+		from: func(s keytree.Score) S { return S(s.Uint()) },
 	}
 }
 
@@ -57,7 +57,7 @@ func Float[S ~float32 | ~float64]() ScoreOf[S] {
 		to: func(s S) (keytree.Score, error) {
 			score, ok := keytree.FromFloat(float64(s))
 			if !ok {
-				return 0, fmt.Errorf("%w: NaN cannot be ranked", kvmodel.ErrInvalid)
+				return score, fmt.Errorf("%w: NaN cannot be ranked", kvmodel.ErrInvalid)
 			}
 			return score, nil
 		},
@@ -75,7 +75,7 @@ func Decimal[S ~float32 | ~float64](places int) ScoreOf[S] {
 			scaled := math.Round(float64(s) * factor)
 			// The comparison is false for NaN too.
 			if !(scaled >= math.MinInt64 && scaled < math.MaxInt64) {
-				return 0, fmt.Errorf("%w: %v with %d decimals cannot be ranked", kvmodel.ErrInvalid, s, places)
+				return keytree.Score{}, fmt.Errorf("%w: %v with %d decimals cannot be ranked", kvmodel.ErrInvalid, s, places)
 			}
 			return keytree.FromInt(int64(scaled)), nil
 		},

@@ -1,6 +1,10 @@
 package ranking
 
-import "github.com/ringtree/ringtree/kvmodel"
+import (
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
 
 // Spec describes a board. kvgen writes it from the tags.
 type Spec[T, S any] struct {
@@ -11,8 +15,9 @@ type Spec[T, S any] struct {
 	Score func(*T) S    // of a record; nil for a board by Counter
 	If    func(*T) bool // which records the board holds; nil: all
 
-	Low    bool // the lowest score comes first
-	Shared bool // records with one score have one rank
+	Low  bool // the lowest score comes first
+	Ties Ties
+	Made func(*T) time.Time // when a record was made, for Newest and Oldest; it never changes
 
 	// Counter, if not nil, gives the scores, instead of a field. If Score is set
 	// as well, it gives the scores, and the board calls it again whenever the

@@ -32,7 +32,8 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	world.Crash, world.Pause = 0, 0
 	world.Fault = faults
 	proof.Sweep(t, seeds, world, func(sim *kvtest.Sim) {
-		first := openArticles(still{sim.Store()}, ranking.Windowed)
+		open := openAny(sim)
+		first := open(still{sim.Store()})
 		for i := range 6 {
 			if err := first.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i), Category: "tea"}); err != nil {
 				t.Fatal(err)
@@ -44,18 +45,23 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 		sim.CrashAt("p", 1+sim.Rand().IntN(250))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kv.Store) { changeSome(s, rng) })
+			sim.Go(name, func(s kv.Store) { changeSome(open(s), rng) })
 		}
 		sim.Wait()
-		repairAll(sim)
+		repairAll(sim, open)
 		sim.Wait()
-		checkSwept(sim, !powers.Ordered)
+		checkSwept(sim, open, !powers.Ordered)
 	})
 }
 
+// openAny returns what opens articles whose boards have ties of some kind.
+func openAny(sim *kvtest.Sim) func(kv.Store) *articles {
+	ties := [][2]ranking.Ties{{ranking.Shared, ranking.NoTies}, {ranking.Dense, ranking.Newest}, {ranking.Newest, ranking.Dense}}[sim.Seed()%3]
+	return func(s kv.Store) *articles { return openTied(s, ranking.Windowed, ties[0], ties[1]) }
+}
+
 // changeSome makes random changes as one process.
-func changeSome(s kv.Store, rng *rand.Rand) {
-	a := openArticles(s, ranking.Windowed)
+func changeSome(a *articles, rng *rand.Rand) {
 	for range 5 {
 		id := fmt.Sprint("a", rng.IntN(9))
 		v := article{ID: id, Stock: []int64{0, 3, 50, -9}[rng.IntN(4)] + rng.Int64N(4), Category: []string{"tea", "coffee"}[rng.IntN(2)], Price: float64(rng.IntN(3)), Draft: rng.IntN(4) == 0}
@@ -96,10 +102,10 @@ func checkShown(a *articles) {
 
 // repairAll is a process that starts when all others have ended, and runs for
 // longer than the grace time.
-func repairAll(sim *kvtest.Sim) {
+func repairAll(sim *kvtest.Sim, open func(kv.Store) *articles) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
-		a := openArticles(s, ranking.Windowed)
+		a := open(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
 			time.Sleep(wait)
 			for range 5 {
@@ -117,9 +123,9 @@ func repairAll(sim *kvtest.Sim) {
 // On a store that does not carry out the operations of a trip in order, a trip that
 // is cut off may leave an entry without the journal's line that would find it. That
 // is garbage and not an error: no page shows it, and Mend removes it at the latest.
-func checkSwept(sim *kvtest.Sim, garbage bool) {
+func checkSwept(sim *kvtest.Sim, open func(kv.Store) *articles, garbage bool) {
 	t := sim.T()
-	a := openArticles(still{sim.Store()}, ranking.Windowed)
+	a := open(still{sim.Store()})
 	all := records(t, a)
 	checkNumbers(t, a, all)
 	checkBoards(t, a, all)

@@ -13,8 +13,15 @@ func (t *Tree[S]) reader() *reader {
 	return &reader{
 		tree: t.tree, db: t.db, name: "ranking " + t.spec.Name,
 		listing: fmt.Sprintf("%s %v", t.spec.Name, t.spec.Low),
-		down:    !t.spec.Low, shared: t.spec.Shared,
+		down:    !t.spec.Low, ranks: t.ranks(),
 	}
+}
+
+func (t *Tree[S]) ranks() keytree.Ranks {
+	if t.spec.Shared {
+		return keytree.Shared
+	}
+	return keytree.Single
 }
 
 func (t *Tree[S]) want() keytree.Want { return keytree.Want{Met: t.met} }
@@ -49,7 +56,7 @@ func (t *Tree[S]) Page(ctx context.Context, cursor string, n int) (members []Mem
 // Two trips.
 func (t *Tree[S]) Rank(ctx context.Context, id string) (int, error) {
 	st, err := t.reader().standing(ctx, kv.JoinText(id))
-	return st.Before + 1, err
+	return st.Rank, err
 }
 
 // At returns n members from the given rank on; the first rank is 1.
@@ -71,8 +78,8 @@ func (t *Tree[S]) ranked(part keytree.Part, err error) ([]Member[S], error) {
 		return nil, err
 	}
 	members, err := t.members(part)
-	for i := range members {
-		members[i].Rank = rankIn(part, i, t.spec.Shared)
+	for i, rank := range part.Ranks(t.ranks()) {
+		members[i].Rank = rank
 	}
 	return members, err
 }

@@ -26,6 +26,8 @@ var rankingFigures = []func(*bench) error{
 	},
 	func(b *bench) error { return b.rankAll(inMemory(), equalLoad) },
 	rankAtOneScore,
+	rankTies,
+	rankTiesAtOnce,
 	rankElsewhere,
 }
 

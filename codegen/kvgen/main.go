@@ -44,9 +44,11 @@
 //	                     are deleted with the record of that model whose id the value is
 //	timeline[,by=F][,ring=N][,segment=W][,shards=K]
 //	                     the records by their last change of the field
-//	ranking[,by=F][,per=hour|day|week|month][,keep=N][,order=low][,ties=shared][,scale=N]
-//	                     the records by the field, a number or a time; on a counter, by what was
-//	                     counted, per= in one period, of which the last N are kept
+//	ranking[,by=F][,per=hour|day|week|month][,keep=N][,order=low][,ties=newest|oldest|shared|dense]
+//	       [,scale=N]    the records by the field, a number or a time; on a counter, by what was
+//	                     counted, per= in one period, of which the last N are kept; ties= is
+//	                     which of equal scores comes first, by the created field, or that they
+//	                     share a rank
 //	counter[,batch=sampled|window|every]
 //	                     a number kept outside the record; batch= is when rankings follow it
 //	count=Model.Field    that counter is the number of records that hold its model's id; not

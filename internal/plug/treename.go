@@ -14,6 +14,29 @@ const (
 
 var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
 
+// boardForms are what the name of a board says if its tree has another form than the trees
+// of the first release: what is stored in one is not found in another.
+var (
+	boardEnds  = ".ends" // its entries have ends
+	boardForms = []string{"", ".newer", ".older", ".dense"}
+)
+
+// BoardName returns the name of a board in the names of its trees.
+func BoardName(board string, ends bool, form string) string {
+	if ends {
+		board += boardEnds
+	}
+	return board + form
+}
+
+// BoardNames returns all that BoardName may return for a board.
+func BoardNames(board string) (all []string) {
+	for _, form := range boardForms {
+		all = append(all, BoardName(board, false, form), BoardName(board, true, form))
+	}
+	return all
+}
+
 // TreeName returns how the keys of a ranking's tree name it: by name, or by the beginning
 // and a hash of a long one.
 func TreeName(name string) string {

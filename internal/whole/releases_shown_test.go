@@ -1,13 +1,16 @@
 package whole_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -215,6 +218,56 @@ func top(spec ranking.Spec[paper, int64]) sight {
 	}
 }
 
+// bornAt returns when a paper is taken to have been made: later than those with lower ids.
+func bornAt(p *paper) time.Time {
+	n, _ := strconv.Atoi(strings.TrimPrefix(p.ID, "p"))
+	return time.Unix(int64(n), 0)
+}
+
+// tied shows a ranking by score in which equal ones stand by when they were made, or share
+// ranks.
+func tied(ties ranking.Ties) sight {
+	return func(p *papers) asked {
+		spec := ranking.Spec[paper, int64]{
+			Name: "TopScore", Def: "ranking Score int ties newer", Of: ranking.Int[int64](),
+			Score: func(p *paper) int64 { return p.Score / 30 }, Ties: ties, Made: bornAt,
+		}
+		if ties == ranking.Dense {
+			spec.Def = "ranking Score int ties dense"
+		}
+		board := ranking.NewBoard(p, spec)
+		return asked{
+			show: func(ctx context.Context) (shown []string, err error) {
+				table, err := board.Table(ctx, "", 20)
+				for _, p := range table.Places {
+					shown = append(shown, fmt.Sprint(p.Rank, " ", p.Item.ID))
+					if ties == ranking.Dense {
+						shown[len(shown)-1] = fmt.Sprint(p.Rank, " ", p.Score)
+					}
+				}
+				return shown, err
+			},
+			want: func(tr *ledger) (shown []string) {
+				all := slices.SortedFunc(maps.Values(tr.all), func(a, b paper) int {
+					return cmp.Or(cmp.Compare(b.Score/30, a.Score/30), bornAt(&b).Compare(bornAt(&a)))
+				})
+				rank := 0
+				for i, p := range all[:min(20, len(all))] {
+					if ties != ranking.Dense {
+						shown = append(shown, fmt.Sprint(i+1, " ", p.ID))
+						continue
+					}
+					if i == 0 || all[i-1].Score/30 != p.Score/30 {
+						rank++
+					}
+					shown = append(shown, fmt.Sprint(rank, " ", p.Score/30))
+				}
+				return shown
+			},
+		}
+	}
+}
+
 // views shows the counter of each paper.
 func views(p *papers) asked {
 	list := func(id string, views int64) string { return fmt.Sprint(id, ": ", views) }
@@ -343,8 +396,11 @@ func viewed(spec ranking.Spec[paper, int64]) sight {
 		spec := spec
 		spec.Name, spec.Def, spec.Of = "TopViews", "ranking Views int counted", ranking.Int[int64]()
 		spec.Counter = p.DB().Tally("Paper", "Views")
-		if spec.Per != ranking.Forever {
+		switch {
+		case spec.Per != ranking.Forever:
 			spec.Name, spec.Def = "TopViewsPerHour", "ranking Views int counted per hour"
+		case spec.Ties == ranking.Newest:
+			spec.Def, spec.Made = spec.Def+" ties newer", bornAt
 		}
 		board := ranking.NewBoard(p, spec)
 		return asked{

@@ -423,7 +423,10 @@ var rows = map[string]row{
 	"`ring=` and `segment=`":        {shows(ring), shows(reshaped(100, 16))},
 	"`hot=`":                        {shows(tags), shows(tagged("list Tags string each", false, index.Hot(8)))},
 	"`order=low`":                   {shows(board), shows(top(ranking.Spec[paper, int64]{Low: true}))},
-	"`ties=shared`":                 {shows(board), shows(top(ranking.Spec[paper, int64]{Shared: true}))},
+	"`ties=shared`":                 {shows(board), shows(top(ranking.Spec[paper, int64]{Ties: ranking.Shared}))},
+	"`ties=newest`":                 {shows(board), shows(tied(ranking.Newest))},
+	"`ties=dense`":                  {shows(board), shows(tied(ranking.Dense))},
+	"`ties=newest` with a counter":  {hits(viewed(boardSpec{})), hits(viewed(boardSpec{Ties: ranking.Newest}))},
 	"events with another `keep=`": {
 		shows(news(newsSpec{Keep: 10})), shows(news(newsSpec{Keep: 30})),
 	},

@@ -123,10 +123,10 @@ func NewWorks(db *kvmodel.DB) *Works {
 		}),
 		TopGrade: ranking.NewBoard(r, ranking.Spec[Work, float64]{
 			Name: "TopGrade", Def: "ranking Grade decimal 2",
-			Of:     ranking.Decimal[float64](2),
-			Score:  func(w *Work) float64 { return w.Grade },
-			Low:    true,
-			Shared: true,
+			Of:    ranking.Decimal[float64](2),
+			Score: func(w *Work) float64 { return w.Grade },
+			Low:   true,
+			Ties:  ranking.Shared,
 		}),
 		Archive: ranking.NewBoard(r, ranking.Spec[Work, time.Time]{
 			Name: "Archive", Def: "ranking Taken time",

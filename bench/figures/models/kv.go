@@ -10,6 +10,7 @@ type Models struct {
 	Foots       *Foots
 	Goods       *Goods
 	Marks       *Marks
+	Matches     *Matches
 	Notes       *Notes
 	PackedFoots *PackedFoots
 	Pages       *Pages
@@ -26,6 +27,7 @@ func New(db *kvmodel.DB) *Models {
 		Foots:       NewFoots(db),
 		Goods:       NewGoods(db),
 		Marks:       NewMarks(db),
+		Matches:     NewMatches(db),
 		Notes:       NewNotes(db),
 		PackedFoots: NewPackedFoots(db),
 		Pages:       NewPages(db),
@@ -43,6 +45,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Foots,
 		m.Goods,
 		m.Marks,
+		m.Matches,
 		m.Notes,
 		m.PackedFoots,
 		m.Pages,

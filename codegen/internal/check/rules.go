@@ -26,6 +26,7 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 		c := rules{r, s, m}
 		c.kept()
 		c.counted()
+		c.tied()
 		c.names()
 		c.hooks()
 		c.codec()
@@ -92,6 +93,15 @@ func (c rules) counted() {
 		if x.Values && c.model.Expires != "" {
 			c.At(x.Pos, "values: records of %s end by themselves, and nothing counts them down: leave values out and ask %s.Of(...).Size of the values that you know, or delete the records instead of letting them expire",
 				c.model.Name, x.Name)
+		}
+	}
+}
+
+// tied reports rankings by the time at which a record was made, where none says it.
+func (c rules) tied() {
+	for _, x := range c.model.Indexes {
+		if x.Ranking != nil && x.Ranking.ByTime() && c.model.Created == "" {
+			c.At(x.Pos, "ties=%s of %s: no field of %s says when a record was made: add one, such as Made time.Time `kv:\"created\"`", x.Ranking.Ties, x.Name, c.model.Name)
 		}
 	}
 }

@@ -46,8 +46,11 @@ func rankingSpec(x *model.Index, n *imports) string {
 	if x.Ranking.Low {
 		b.WriteString("\nLow: true,")
 	}
-	if x.Ranking.Shared {
-		b.WriteString("\nShared: true,")
+	if ties := x.Ranking.Ties; ties != "" {
+		fmt.Fprintf(&b, "\nTies: %s.%s,", ranking, english.Capital(ties))
+	}
+	if x.Ranking.ByTime() {
+		fmt.Fprintf(&b, "\nMade: func(%s *%s) %s.Time { return %s.%s },", v, typ, n.add("time", "time"), v, x.Model.Created)
 	}
 	b.WriteString(follows(x, n))
 	if per := x.Ranking.Per; per != "" {
@@ -92,13 +95,19 @@ func rankingLine(x *model.Index) string {
 	if r.By != nil {
 		text += byLine(r.By)
 	}
-	if r.Shared {
-		text += ", ties share a place"
-	}
+	text += tiesLine[r.Ties]
 	if r.Per != "" {
 		text += "; " + periods(r)
 	}
 	return text
+}
+
+// tiesLine says in the comment on a ranking how equal scores stand.
+var tiesLine = map[string]string{
+	"newest": ", of equal ones the newest first",
+	"oldest": ", of equal ones the oldest first",
+	"shared": ", ties share a place",
+	"dense":  ", ties share a place and none is left out",
 }
 
 func order(r *model.Ranking) string {

@@ -178,11 +178,14 @@ type Ranking struct {
 	Per    string // hour, day, week or month; "": it is kept forever
 	Keep   int    // periods
 	Low    bool
-	Shared bool
+	Ties   string // newest, oldest, shared or dense; "": records with equal scores stand in no order
 	Kind   string // of its stored scores: int, uint, float, decimal N, time
 	Scale  int    // the decimals that count; -1: scores are as they are
 	Counts bool   // it ranks by a counter
 }
+
+// ByTime reports whether records with equal scores stand by when they were made.
+func (r *Ranking) ByTime() bool { return r.Ties == "newest" || r.Ties == "oldest" }
 
 // A Counter is a number that is kept beside each record of a model.
 type Counter struct {

@@ -21,7 +21,7 @@ const periodsKept = 2
 // settleRanking settles the owner, the periods and the order of the ranking x.
 func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	r := &model.Ranking{
-		By: b.byOf(c), Low: c.Has("order"), Shared: c.Has("ties"), Scale: c.Number("scale", -1),
+		By: b.byOf(c), Low: c.Has("order"), Ties: c.Get("ties"), Scale: c.Number("scale", -1),
 		Counts: !x.Parts[0].Method && b.countsOn(x.Parts[0].Name), Keep: c.Number("keep", periodsKept),
 	}
 	x.Ranking = r
@@ -80,8 +80,8 @@ func rankingName(x *model.Index) string {
 	return name
 }
 
-// rankingDef leaves out in which order the scores are read, how ties stand and
-// how many periods are kept: a change of these needs no rebuild.
+// rankingDef leaves out in which order the scores are read, whether equal ones share a rank
+// and how many periods are kept: a change of these needs no rebuild.
 func rankingDef(x *model.Index) string {
 	text := fmt.Sprintf("ranking %s %s", x.Parts[0].Stored, x.Ranking.Kind)
 	if len(x.Followed()) > 0 {
@@ -93,5 +93,19 @@ func rankingDef(x *model.Index) string {
 	if per := x.Ranking.Per; per != "" {
 		text += " per " + per
 	}
-	return text
+	return text + tiesDef(x.Ranking)
+}
+
+// tiesDef says what the entries of r have for ties=: the same for the newest of the highest
+// first and the oldest of the lowest, of which each is the other one read backward.
+func tiesDef(r *model.Ranking) string {
+	switch {
+	case r.Ties == "dense":
+		return " ties dense"
+	case r.ByTime() && (r.Ties == "newest") != r.Low:
+		return " ties newer"
+	case r.ByTime():
+		return " ties older"
+	}
+	return ""
 }

@@ -105,7 +105,7 @@ var words = []*word{
 			option{name: "per", value: oneOf("hour", "day", "week", "month")},
 			option{name: "keep", value: number(1, 1<<30)},
 			option{name: "order", value: oneOf("low")},
-			option{name: "ties", value: oneOf("shared")},
+			option{name: "ties", value: oneOf("newest", "oldest", "shared", "dense")},
 			option{name: "scale", value: number(0, 18)},
 		),
 	},

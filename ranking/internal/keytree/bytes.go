@@ -67,6 +67,24 @@ func (r *reader) uint32() uint32 {
 	return binary.BigEndian.Uint32(b[:])
 }
 
+// tally reads what tally.append has written.
+func (r *reader) tally(scores bool) tally {
+	t := tally{members: int(r.number())}
+	if scores {
+		t.scores = int(r.number())
+	}
+	return t
+}
+
+// append appends t, with its scores or without.
+func (t tally) append(dst []byte, scores bool) []byte {
+	dst = binary.AppendUvarint(dst, uint64(t.members))
+	if scores {
+		dst = binary.AppendUvarint(dst, uint64(t.scores))
+	}
+	return dst
+}
+
 func (r *reader) number() uint64 { return r.Number("number", math.MaxUint64) }
 
 // end returns ErrCorrupt unless everything fit and nothing is left.

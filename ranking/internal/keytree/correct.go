@@ -65,7 +65,7 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 	if err != nil || read[""].router == nil {
 		return err == nil, err
 	}
-	large := read[""].router.total() > p.small
+	large := read[""].router.members() > p.small
 	var wrong []*update
 	// From the lowest up, so that a router counts what those below it will say.
 	for _, name := range slices.SortedFunc(maps.Keys(ways), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
@@ -73,7 +73,7 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 		if nd.router == nil {
 			continue
 		}
-		next := p.corrected(nd.router, large, func(i int) node { return read[childName(name, i)] })
+		next := p.corrected(name, nd.router, large, func(i int) node { return read[childName(name, i)] })
 		if next == nd.router && !fence[name] {
 			continue
 		}
@@ -107,9 +107,10 @@ func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bo
 	return read, nil
 }
 
-// corrected returns r with the counts of the nodes below it, or r itself if it has
-// these; in a large tree only with those of nodes in which something has ended.
-func (p *nodes) corrected(r *router, large bool, below func(i int) node) *router {
+// corrected returns r, which is called name, with the counts of the nodes below it, or r
+// itself if it has these; in a large tree only with those of nodes in which something has
+// ended.
+func (p *nodes) corrected(name string, r *router, large bool, below func(i int) node) *router {
 	next := *r
 	clock := p.clock()
 	for i := range next.slots {
@@ -119,9 +120,9 @@ func (p *nodes) corrected(r *router, large bool, below func(i int) node) *router
 		case large && !at.ends.by(clock):
 			continue
 		case nd.leaf != nil:
-			now.count, now.ends = nd.leaf.live(clock), nd.leaf.ends(clock)
+			now.tally, now.ends = p.live(nd.leaf, clock), nd.leaf.ends(clock)
 		case nd.router != nil:
-			now.count, now.ends = nd.router.total(), nd.router.ends()
+			now.tally, now.ends = p.total(childName(name, i), nd.router), nd.router.ends()
 		default:
 			continue // It is lost. Nobody knows what was below it.
 		}
@@ -132,7 +133,7 @@ func (p *nodes) corrected(r *router, large bool, below func(i int) node) *router
 	if next == *r {
 		return r
 	}
-	next.pushed, next.seq = next.total(), next.seq+1
+	next.pushed, next.seq = p.total(name, &next), next.seq+1
 	return &next
 }
 
@@ -144,7 +145,7 @@ func (s slot) after(now slot) slot {
 	case now.seq > s.seq:
 		return now
 	case now.seq+1 >= s.seq:
-		s.count, s.ends = now.count, now.ends
+		s.tally, s.ends = now.tally, now.ends
 	}
 	return s
 }

@@ -261,11 +261,11 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	now := p.clock()
 	l := *next.withoutEnded(now)
 	l.seq = at.leaf.seq + 1
-	live, ends := l.live(now), l.ends(now)
+	live, ends := p.live(&l, now), l.ends(now)
 	if l.splitting {
 		// Divided, the entries of a member may count in several leaves.
 		r, _ := p.below(at.name, &l)
-		live, ends = r.total(), r.ends()
+		live, ends = p.total(at.name, r), r.ends()
 	}
 	switch {
 	case at.leaf.closed:
@@ -274,11 +274,11 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 		}
 		l.closed, l.seq = false, at.leaf.seq+2
 	case len(l.entries) == 0 && at.name != "" && !l.splitting:
-		l.closed, l.pushed = true, 0
+		l.closed, l.pushed = true, tally{}
 	}
 	reports := l.closed
 	if !l.closed {
-		l.pushed, reports = p.due(l.pushed, live, leafDrift)
+		l.pushed, reports = p.due(l.pushed, live, leafAllows)
 		if was := at.leaf.ends(0); was != 0 || ends != 0 {
 			// What was reported may have ended since, and been corrected.
 			l.pushed, reports = live, p.size() <= p.small || was != ends

@@ -51,35 +51,45 @@ func (l *leaf) withoutEnded(now End) *leaf {
 // ended.
 const mostPast = 64
 
-// under returns how many members there are in the node called name, whose slot is s.
-// Where something has ended since it was counted, it looks into the node. It returns
-// false if that was not read.
-func (r *reading) under(look look, name string, s slot) (n int, ok bool) {
+// under returns what there is in the node called name, whose slot is s. Where something
+// has ended since it was counted, it looks into the node. It returns false if that was
+// not read.
+func (r *reading) under(look look, name string, s slot) (t tally, ok bool) {
 	now := r.clock()
 	if !s.ends.by(now) || len(r.past) >= mostPast && !r.past[name] {
-		return s.count, true
+		return s.tally, true
 	}
 	r.past[name] = true
 	nd, ok := look(name)
 	switch {
 	case !ok:
-		return s.count, false
+		return s.tally, false
 	case nd.leaf != nil:
-		return nd.leaf.live(now), true
+		return r.live(nd.leaf, now), true
 	case nd.router != nil:
 		return r.underAll(look, name, nd.router)
 	}
-	return s.count, true
+	return s.tally, true
 }
 
-// underAll returns how many members there are below the router called name.
-func (r *reading) underAll(look look, name string, above *router) (n int, ok bool) {
+// underAll returns what there is below the router called name.
+func (r *reading) underAll(look look, name string, above *router) (t tally, ok bool) {
+	return r.underSome(look, name, above, func(int) bool { return true })
+}
+
+// underSome returns what there is in those nodes below the router called name that are
+// wanted.
+func (r *reading) underSome(look look, name string, above *router, wanted func(child int) bool) (t tally, ok bool) {
+	var parts [4]tally
 	ok = true
 	for i, s := range above.slots {
-		some, known := r.under(look, childName(name, i), s)
-		n, ok = n+some, ok && known
+		if wanted(i) {
+			var known bool
+			parts[i], known = r.under(look, childName(name, i), s)
+			ok = ok && known
+		}
 	}
-	return n, ok
+	return r.sum(name, parts), ok
 }
 
 // payPast makes the counts right, in the background, where r has found that members
@@ -97,5 +107,5 @@ func (t *Tree) payPast(r *reading) {
 
 // saysSame reports whether s and other say the same of what is below.
 func (s slot) saysSame(other slot) bool {
-	return s.count == other.count && s.closed == other.closed && s.ends == other.ends
+	return s.tally == other.tally && s.closed == other.closed && s.ends == other.ends
 }

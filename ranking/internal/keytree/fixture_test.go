@@ -45,10 +45,21 @@ func (r *ranking) change(id string, change Change) error {
 
 func (r *ranking) set(t testing.TB, id string, score int64) {
 	t.Helper()
-	if err := r.change(id, To(FromInt(score))); err != nil {
-		t.Fatalf("set %s to %d: %v", id, score, err)
+	r.setTo(t, id, FromInt(score))
+}
+
+func (r *ranking) setTo(t testing.TB, id string, score Score) {
+	t.Helper()
+	if err := r.change(id, To(score)); err != nil {
+		t.Fatalf("set %s to %v: %v", id, score, err)
 	}
 }
+
+// withTies is for trees whose scores have ties.
+func withTies(c *Config) { c.Code = c.Code.WithTies() }
+
+// dense is for trees that count scores.
+func dense(c *Config) { c.Dense = true }
 
 func (r *ranking) remove(t testing.TB, id string) {
 	t.Helper()
@@ -114,7 +125,7 @@ func (d *disturbed) Do(ctx context.Context, ops []kv.Op) error {
 // model is what a ranking should hold.
 type model struct {
 	*order
-	scores map[string]int64
+	scores map[string]Score
 }
 
 // members returns the model's members, the highest first.
@@ -125,7 +136,7 @@ func (m *model) members() []string {
 	}
 	points := make(map[string]point, len(ids))
 	for _, id := range ids {
-		points[id] = m.point(FromInt(m.scores[id]), id)
+		points[id] = m.point(m.scores[id], id)
 	}
 	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Or(points[b].compare(points[a]), cmp.Compare(a, b))

@@ -30,7 +30,7 @@ func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
 	for i, id := range ids {
 		r.set(t, kv.JoinText(id)[:min(MaxID, len(kv.JoinText(id)))], int64(i%5))
 	}
-	if err := r.change(strings.Repeat("x", MaxID+1), To(0)); !errors.Is(err, kv.ErrTooLarge) {
+	if err := r.change(strings.Repeat("x", MaxID+1), To(FromInt(0))); !errors.Is(err, kv.ErrTooLarge) {
 		t.Error("an id that is too long:", err)
 	}
 	report := r.checkInvariants(t)

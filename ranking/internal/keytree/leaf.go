@@ -121,7 +121,7 @@ func (l *leaf) search(o *order, p point) int {
 	return sort.Search(len(l.entries), func(i int) bool {
 		e := l.entries[i]
 		if e.score != p.score {
-			return e.score > p.score
+			return e.score.Compare(p.score) > 0
 		}
 		return o.point(e.score, e.id).compare(p) >= 0
 	})
@@ -129,9 +129,6 @@ func (l *leaf) search(o *order, p point) int {
 
 // full reports whether l should be split, if its name allows it.
 func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
-
-// live returns the number of members that count in l.
-func (l *leaf) live(now End) int { return len(l.counted(now)) }
 
 // counted returns the entries of l that count, in order: of each member the newest
 // that is not pending, unless it has ended.

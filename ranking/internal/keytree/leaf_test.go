@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-var entries = cmp.AllowUnexported(entry{})
+var entries = cmp.AllowUnexported(entry{}, Score{})
 
 // edited returns the entries of a leaf after edits.
 func edited(before []entry, edits ...func(*nodes) *edit) []entry {
@@ -39,21 +39,21 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 		want   []entry
 	}{
 		"what is added is pending": {
-			nil, []func(*nodes) *edit{putting(7, 1)}, []entry{{7, 1, "a", true, 0}},
+			nil, []func(*nodes) *edit{putting(FromUint(7), 1)}, []entry{{FromUint(7), 1, "a", true, 0}},
 		},
 		"it is added once": {
-			nil, []func(*nodes) *edit{putting(7, 1), putting(7, 1)}, []entry{{7, 1, "a", true, 0}},
+			nil, []func(*nodes) *edit{putting(FromUint(7), 1), putting(FromUint(7), 1)}, []entry{{FromUint(7), 1, "a", true, 0}},
 		},
 		"one that counts keeps its version": {
-			[]entry{{7, 1, "a", false, 0}}, []func(*nodes) *edit{putting(7, 3)}, []entry{{7, 1, "a", false, 0}, {7, 3, "a", true, 0}},
+			[]entry{{FromUint(7), 1, "a", false, 0}}, []func(*nodes) *edit{putting(FromUint(7), 3)}, []entry{{FromUint(7), 1, "a", false, 0}, {FromUint(7), 3, "a", true, 0}},
 		},
 		"one that counts goes with the version at which it was left": {
-			[]entry{{7, 1, "a", false, 0}}, []func(*nodes) *edit{putting(7, 3), tidying(State{In: true, Score: 9, Ver: 2})}, []entry{{7, 3, "a", true, 0}},
+			[]entry{{FromUint(7), 1, "a", false, 0}}, []func(*nodes) *edit{putting(FromUint(7), 3), tidying(State{In: true, Score: FromUint(9), Ver: 2})}, []entry{{FromUint(7), 3, "a", true, 0}},
 		},
 		"the newest that the record confirms stays": {
-			[]entry{{7, 1, "a", false, 0}, {7, 2, "a", true, 0}, {7, 4, "a", true, 0}, {8, 2, "a", true, 0}, {9, 2, "b", true, 0}},
-			[]func(*nodes) *edit{tidying(State{In: true, Score: 7, Ver: 3})},
-			[]entry{{7, 2, "a", false, 0}, {7, 4, "a", true, 0}, {9, 2, "b", true, 0}},
+			[]entry{{FromUint(7), 1, "a", false, 0}, {FromUint(7), 2, "a", true, 0}, {FromUint(7), 4, "a", true, 0}, {FromUint(8), 2, "a", true, 0}, {FromUint(9), 2, "b", true, 0}},
+			[]func(*nodes) *edit{tidying(State{In: true, Score: FromUint(7), Ver: 3})},
+			[]entry{{FromUint(7), 2, "a", false, 0}, {FromUint(7), 4, "a", true, 0}, {FromUint(9), 2, "b", true, 0}},
 		},
 		"an end comes with its version, and an earlier one comes too late": {
 			[]entry{{7, 1, "a", false, 10}},
@@ -61,7 +61,7 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 			[]entry{{7, 3, "a", false, 30}},
 		},
 		"of a member that is out nothing stays": {
-			[]entry{{7, 1, "a", false, 0}, {8, 2, "a", true, 0}}, []func(*nodes) *edit{tidying(State{Ver: 2})}, []entry{},
+			[]entry{{FromUint(7), 1, "a", false, 0}, {FromUint(8), 2, "a", true, 0}}, []func(*nodes) *edit{tidying(State{Ver: 2})}, []entry{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,12 +73,12 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 }
 
 func TestLeaf_PendingEntriesAreStoredAndCountNowhere(t *testing.T) {
-	l := &leaf{seq: 3, entries: []entry{{7, 1, "a", false, 0}, {7, 3, "a", true, 0}, {8, 1<<47 - 1, "b", true, 0}, {9, 1, "c", false, 0}}}
+	l := &leaf{seq: 3, entries: []entry{{FromUint(7), 1, "a", false, 0}, {FromUint(7), 3, "a", true, 0}, {FromUint(8), 1<<47 - 1, "b", true, 0}, {FromUint(9), 1, "c", false, 0}}}
 	got, err := decodeNode(kv.Result{Value: l.encode(), Version: 1})
 	if diff := cmp.Diff(l.entries, got.leaf.entries, entries); diff != "" || err != nil {
 		t.Errorf("%v, mismatch (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff([]entry{{7, 1, "a", false, 0}, {9, 1, "c", false, 0}}, got.leaf.counted(0), entries); diff != "" {
+	if diff := cmp.Diff([]entry{{FromUint(7), 1, "a", false, 0}, {FromUint(9), 1, "c", false, 0}}, got.leaf.counted(0), entries); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
 	}
 }
@@ -203,7 +203,7 @@ func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
 	}
 	value := "K1R\x00\t\x05\x00\x03\x02\x01\x04\x00\x00\x01\x03\x01\x00\x00\xbf\xc0;\xdf"
 	r, err := decodeNode(kv.Result{Version: 1, Value: []byte(value)})
-	if err != nil || r.router == nil || r.router.total() != 5 {
+	if err != nil || r.router == nil || r.router.members() != 5 {
 		t.Fatal(r, err)
 	}
 	if got := string(r.router.encode()); got != value {
@@ -220,7 +220,7 @@ func TestLocal_ALeafIsKnownByItsVersionAndItsChecksum(t *testing.T) {
 	local := NewLocal(10)
 	p := &nodes{root: "rank:t:", local: local}
 	stored := func(id string, version kv.Version) kv.Result {
-		l := &leaf{entries: []entry{{score: 1, ver: 1, id: id}}}
+		l := &leaf{entries: []entry{{score: FromUint(1), ver: 1, id: id}}}
 		return kv.Result{Value: l.encode(), Version: version}
 	}
 	decoded := func(r kv.Result) *leaf {

@@ -11,8 +11,8 @@ import (
 )
 
 // Listing is one page of members. Next and Prev are positions to go on from, nil
-// if there is nothing there. Part counts the members before it, and Total all
-// members, only if Want.Placed asks for it.
+// if there is nothing there. Part knows the ranks of its members, and Total is how many
+// there are, only if Want.Placed asks for it.
 type Listing struct {
 	Part
 	Total      int
@@ -56,13 +56,16 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 // with those of the members.
 func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) error {
 	if len(l.Members) == 0 {
-		return r.answer(ctx, s, r.total(&l.Total))
-	}
-	var standing Standing
-	if err := r.standing(ctx, s, l.Members[0].point, down, &standing); err != nil {
+		var all tally
+		err := r.answer(ctx, s, r.whole(&all))
+		l.Total = all.members
 		return err
 	}
-	l.Before, l.Total = standing.Before, standing.Total
+	before, all, err := r.standing(ctx, s, l.Members[0].point, down)
+	if err != nil {
+		return err
+	}
+	l.Before, l.Total = before.members, all.members
 	return r.run(ctx, s, &l.Part, down)
 }
 
@@ -99,11 +102,16 @@ func (f finding) listing(from point, hasStart, back bool) Listing {
 	return l
 }
 
-// encodePosition encodes a point for a cursor, and whether to go back from it.
+// encodePosition encodes a point for a cursor, and whether to go back from it. Only that of
+// a member with a tie says one.
 func encodePosition(p point, back bool) []byte {
 	b := append(appendFlag(nil, back), byte(p.side+1))
-	b = binary.BigEndian.AppendUint64(b, uint64(p.score))
-	return append(b, p.hash[:]...)
+	b = binary.BigEndian.AppendUint64(b, p.score.n)
+	b = append(b, p.hash[:]...)
+	if p.score.tie != 0 && p != after(p.score) {
+		b = binary.BigEndian.AppendUint64(b, p.score.tie)
+	}
+	return b
 }
 
 func decodePosition(b []byte) (p point, back bool, err error) {
@@ -113,8 +121,14 @@ func decodePosition(b []byte) (p point, back bool, err error) {
 	r := readerOf(b)
 	back = r.Byte() == 1
 	p.side = int8(r.Byte()) - 1
-	p.score = Score(r.Uint64())
+	p.score = FromUint(r.Uint64())
 	r.take(p.hash[:])
+	switch edge := after(p.score); {
+	case len(r.Rest) > 0:
+		p.score.tie = r.Uint64()
+	case p.hash == edge.hash && p.side == edge.side:
+		p = edge
+	}
 	if r.end("position") != nil || p.side < -1 || p.side > 1 {
 		return point{}, false, fmt.Errorf("%w: it does not belong to a ranking", kvmodel.ErrBadCursor)
 	}

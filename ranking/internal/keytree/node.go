@@ -16,6 +16,7 @@ const (
 	routerKind    = 'R'
 
 	endingRouterKind = 'T' // a router that counts what ends
+	denseRouterKind  = 'D' // a router that counts scores, too
 
 	metaKind   = 'M'
 	edgeKind   = 'E'
@@ -52,7 +53,7 @@ type leaf struct {
 	closed    bool // empty, and the way to it may be closed too
 	lost      bool // made again after the store lost it
 	seq       uint64
-	pushed    int // the count last reported upward: of members with a counted entry
+	pushed    tally // what was last reported upward: of members with a counted entry
 	entries   []entry
 }
 
@@ -69,8 +70,8 @@ func (l *leaf) ends(now End) (first End) {
 
 // slot is what a router knows of one child.
 type slot struct {
-	count  int
-	seq    uint64 // of the child when it had this count
+	tally
+	seq    uint64 // of the child when it had this tally
 	closed bool   // there is nothing below
 	ends   End    // the earliest end of what it counts
 }
@@ -80,16 +81,22 @@ type router struct {
 	closed bool // all slots are
 	lost   bool // a node here or below was made again after the store lost it
 	seq    uint64
-	pushed int // the total last reported upward
+	pushed tally // the total last reported upward
 	slots  [4]slot
 }
 
-func (r *router) total() int {
+// members returns how many members r counts.
+func (r *router) members() int {
 	n := 0
 	for _, s := range r.slots {
-		n += s.count
+		n += s.members
 	}
 	return n
+}
+
+// isDense reports whether r counts scores.
+func (r *router) isDense() bool {
+	return r.pushed.scores > 0 || slices.ContainsFunc(r.slots[:], func(s slot) bool { return s.scores > 0 })
 }
 
 // ends returns the earliest end of what r counts.
@@ -138,7 +145,9 @@ func (p node) seq() uint64 {
 const (
 	closedFlag = 1 << iota
 	lostFlag
-	endsFlag // each entry has its end
+	endsFlag  // each entry, or each slot of a dense router, has its end
+	tiesFlag  // each entry has its tie
+	denseFlag // of a leaf that counts scores, too
 )
 
 // flagsOf returns the flags that leaves and routers have.
@@ -161,17 +170,27 @@ func (l *leaf) encode() []byte {
 	if ending {
 		flags |= endsFlag
 	}
+	tied := slices.ContainsFunc(l.entries, func(e entry) bool { return e.score.tie != 0 })
+	if tied {
+		flags |= tiesFlag
+	}
+	if l.pushed.scores > 0 {
+		flags |= denseFlag
+	}
 	b := make([]byte, 0, 32+40*len(l.entries))
 	b = append(b, magic...)
 	b = append(b, kind, flags)
 	b = binary.AppendUvarint(b, l.seq)
-	b = binary.AppendUvarint(b, uint64(l.pushed))
+	b = l.pushed.append(b, flags&denseFlag != 0)
 	b = binary.AppendUvarint(b, uint64(len(l.entries)))
 	for _, e := range l.entries {
-		b = binary.BigEndian.AppendUint64(b, uint64(e.score))
+		b = binary.BigEndian.AppendUint64(b, e.score.n)
 		b = appendUint48(b, e.stored())
 		if ending {
 			b = binary.BigEndian.AppendUint32(b, uint32(e.end))
+		}
+		if tied {
+			b = binary.BigEndian.AppendUint64(b, e.score.tie)
 		}
 		b = wire.AppendText(b, e.id)
 	}
@@ -194,6 +213,9 @@ func (l *leaf) bytes() int {
 		if e.end != 0 {
 			n += 4
 		}
+		if e.score.tie != 0 {
+			n += 8
+		}
 	}
 	return n
 }
@@ -202,16 +224,19 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 	flags := r.Byte()
 	l := &leaf{splitting: kind == splittingKind, closed: flags&closedFlag != 0, lost: flags&lostFlag != 0}
 	l.seq = r.number()
-	l.pushed = int(r.number())
+	l.pushed = r.tally(flags&denseFlag != 0)
 	n := r.Count("entries", 15)
 	l.entries = make([]entry, 0, n+1)
 	// All ids share one string, since a leaf is read often and kept briefly.
 	ids := string(r.Rest)
 	for range n {
-		e := entry{score: Score(r.Uint64()), ver: r.uint48()}
+		e := entry{score: FromUint(r.Uint64()), ver: r.uint48()}
 		e.ver, e.pending = e.ver&^pendingBit, e.ver&pendingBit != 0
 		if flags&endsFlag != 0 {
 			e.end = End(r.uint32())
+		}
+		if flags&tiesFlag != 0 {
+			e.score.tie = r.Uint64()
 		}
 		size := r.Count("id", 1)
 		if r.Err != nil {
@@ -226,17 +251,23 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 }
 
 func (r *router) encode() []byte {
-	kind, ending := byte(routerKind), r.ends() != 0
-	if ending {
+	kind, flags := byte(routerKind), flagsOf(r.closed, r.lost)
+	ending, dense := r.ends() != 0, r.isDense()
+	switch {
+	case dense && ending:
+		kind, flags = denseRouterKind, flags|endsFlag
+	case dense:
+		kind = denseRouterKind
+	case ending:
 		kind = endingRouterKind
 	}
-	b := append([]byte(magic), kind, flagsOf(r.closed, r.lost))
+	b := append([]byte(magic), kind, flags)
 	b = binary.AppendUvarint(b, r.seq)
-	b = binary.AppendUvarint(b, uint64(r.pushed))
+	b = r.pushed.append(b, dense)
 	for _, s := range r.slots {
 		b = appendFlag(b, s.closed)
 		b = binary.AppendUvarint(b, s.seq)
-		b = binary.AppendUvarint(b, uint64(s.count))
+		b = s.tally.append(b, dense)
 		if ending {
 			b = binary.AppendUvarint(b, uint64(s.ends))
 		}
@@ -246,10 +277,12 @@ func (r *router) encode() []byte {
 
 func decodeRouter(kind byte, r reader) (*router, error) {
 	flags := r.Byte()
-	out := &router{closed: flags&closedFlag != 0, lost: flags&lostFlag != 0, seq: r.number(), pushed: int(r.number())}
+	dense := kind == denseRouterKind
+	ending := kind == endingRouterKind || dense && flags&endsFlag != 0
+	out := &router{closed: flags&closedFlag != 0, lost: flags&lostFlag != 0, seq: r.number(), pushed: r.tally(dense)}
 	for i := range out.slots {
-		out.slots[i] = slot{closed: r.Byte() != 0, seq: r.number(), count: int(r.number())}
-		if kind == endingRouterKind {
+		out.slots[i] = slot{closed: r.Byte() != 0, seq: r.number(), tally: r.tally(dense)}
+		if ending {
 			out.slots[i].ends = End(r.Number("end", math.MaxUint32))
 		}
 	}
@@ -270,7 +303,7 @@ func decodeNode(r kv.Result) (node, error) {
 	switch kind {
 	case leafKind, splittingKind:
 		p.leaf, err = decodeLeaf(kind, body)
-	case routerKind, endingRouterKind:
+	case routerKind, endingRouterKind, denseRouterKind:
 		p.router, err = decodeRouter(kind, body)
 	}
 	if err != nil {

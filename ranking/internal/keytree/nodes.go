@@ -18,6 +18,7 @@ type nodes struct {
 	root   string // the key of the root
 	limit  int    // entries of a leaf
 	small  int    // members of a tree whose counts are exact
+	dense  bool   // routers count scores, too
 	expire time.Time
 	local  *Local
 	truth  Truth

@@ -129,12 +129,12 @@ func openBelow(name string, r *router) (children []string) {
 // above.
 func (r *reading) draw(name string, at slot) *PictureNode {
 	nd, read := r.seen[name]
-	n := &PictureNode{Name: keyName(name), Key: r.key(name), Read: read, Count: at.count, Bytes: nd.size, Closed: at.closed}
+	n := &PictureNode{Name: keyName(name), Key: r.key(name), Read: read, Count: at.members, Bytes: nd.size, Closed: at.closed}
 	switch {
 	case nd.leaf != nil:
-		n.Count, n.Closed = nd.leaf.live(r.clock()), nd.leaf.closed
+		n.Count, n.Closed = r.live(nd.leaf, r.clock()).members, nd.leaf.closed
 	case nd.router != nil:
-		n.Count, n.Closed = nd.router.total(), nd.router.closed
+		n.Count, n.Closed = nd.router.members(), nd.router.closed
 		for i := 3; i >= 0; i-- {
 			n.Below = append(n.Below, r.draw(childName(name, i), nd.router.slots[i]))
 		}

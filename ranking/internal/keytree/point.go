@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"math"
 )
 
 const (
@@ -26,16 +27,16 @@ type point struct {
 }
 
 var (
-	lowest  = before(0)
-	highest = after(^Score(0))
+	lowest  = before(Score{})
+	highest = after(Score{n: math.MaxUint64})
 )
 
-// before returns the point below all members with score s.
-func before(s Score) point { return point{score: s, side: -1} }
+// before returns the point below all members with score s, whatever their ties.
+func before(s Score) point { return point{score: s.WithTie(0), side: -1} }
 
-// after returns the point above all members with score s.
+// after returns the point above all members with score s, whatever their ties.
 func after(s Score) point {
-	p := point{score: s, side: 1}
+	p := point{score: s.WithTie(math.MaxUint64), side: 1}
 	for i := range p.hash {
 		p.hash[i] = 0xff
 	}
@@ -53,7 +54,7 @@ func (p point) beside(above bool) point {
 
 // compare returns -1 if p is below q, 1 if it is above.
 func (p point) compare(q point) int {
-	return cmp.Or(cmp.Compare(p.score, q.score), bytes.Compare(p.hash[:], q.hash[:]), cmp.Compare(p.side, q.side))
+	return cmp.Or(p.score.Compare(q.score), bytes.Compare(p.hash[:], q.hash[:]), cmp.Compare(p.side, q.side))
 }
 
 // order turns members into points and points into bits. It is the part of a tree's

@@ -231,20 +231,9 @@ func (t *Tree) sound(ctx context.Context, s kv.Store, r *reading) (bool, error) 
 	return m != nil && m.epoch == r.epoch && m.lost == 0, err
 }
 
-// Between is a range of scores that includes Low and excludes High. Nil is no bound.
+// Between is a range of scores that includes Low and excludes High, whatever their ties.
+// Nil is no bound.
 type Between struct{ Low, High *Score }
-
-// Better is the range of the scores that come before s, downward or upward.
-func Better(s Score, down bool) Between {
-	if !down {
-		return Between{High: &s}
-	}
-	if s == ^Score(0) {
-		return Between{Low: &s, High: &s} // Nothing is higher.
-	}
-	s++
-	return Between{Low: &s}
-}
 
 // stretch returns the part of the order in b, downward or upward.
 func (b Between) stretch(down bool) stretch {
@@ -262,4 +251,4 @@ func (b Between) stretch(down bool) stretch {
 }
 
 // empty reports whether nothing can be in b.
-func (b Between) empty() bool { return b.Low != nil && b.High != nil && *b.Low >= *b.High }
+func (b Between) empty() bool { return b.Low != nil && b.High != nil && b.Low.n >= b.High.n }

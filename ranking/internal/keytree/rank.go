@@ -9,37 +9,72 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// Ranks says how members are numbered.
+type Ranks int
+
+// With Single each member has a rank of its own. With the others members with equal scores
+// share one: with Shared, the next has as many ranks more as they are, with Dense one more.
+// Dense needs a tree whose Config says so.
+const (
+	Single Ranks = iota // 1, 2, 3, 4
+	Shared              // 1, 2, 2, 4
+	Dense               // 1, 2, 2, 3
+)
+
+// before returns how many ranks come before those of members that have before before
+// them.
+func (k Ranks) before(before tally) int {
+	if k == Dense {
+		return before.scores
+	}
+	return before.members
+}
+
 // Standing says where a member is.
 type Standing struct {
 	Member
-	Before int // members before it
+	Rank   int // from 1
+	Before int // members that have other ranks before it
 	Total  int
 }
 
 // Standing returns where the member id is, counted from the highest or the lowest.
-// With shared, members with the same score have the same rank. ErrNotFound: the
-// member is not in the ranking.
+// ErrNotFound: the member is not in the ranking.
 //
 // It is as exact as the counts of routers: entirely in the outermost leaf, and
 // after Refresh until the next write.
-func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down, shared bool) (Standing, error) {
+func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down bool, ranks Ranks) (Standing, error) {
 	var out Standing
 	var st State
 	err := t.query(ctx, s, func(r *reading) error {
 		if !st.In {
 			return nil
 		}
-		q := r.point(st.Score, id)
-		out.Member = Member{id, st.Score, st.Value, q}
-		if shared {
+		at := r.point(st.Score, id)
+		q := at
+		if ranks != Single {
 			q = edgeOf(st.Score, down)
 		}
-		return r.standing(ctx, s, q, down, &out)
+		before, all, err := r.standing(ctx, s, q, down)
+		out = Standing{Member{id, st.Score, st.Value, at}, ranks.before(before) + 1, before.members, all.members}
+		return err
 	}, func(s kv.Store) (err error) { st, err = t.state(ctx, s, id); return err })
 	if err == nil && out.ID == "" {
 		err = fmt.Errorf("%w: not in the ranking", kv.ErrNotFound)
 	}
 	return out, err
+}
+
+// RankOf returns the rank that a member with score s has or would have, and where each has
+// a rank of its own, the first of them. It is as exact as Standing.
+func (t *Tree) RankOf(ctx context.Context, s kv.Store, score Score, down bool, ranks Ranks) (int, error) {
+	var before tally
+	err := t.query(ctx, s, func(r *reading) error {
+		q := edgeOf(score, down)
+		r.aims = r.bits(q)
+		return r.answer(ctx, s, r.beyond(q, down, &before))
+	})
+	return ranks.before(before) + 1, err
 }
 
 // edgeOf returns the point just before all members with score s in a direction.
@@ -58,11 +93,11 @@ func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) 
 	return states[0], states[0].Broken
 }
 
-// standing counts the members before q, and all members.
-func (r *reading) standing(ctx context.Context, s kv.Store, q point, down bool, out *Standing) error {
+// standing counts what is before q, and all there is.
+func (r *reading) standing(ctx context.Context, s kv.Store, q point, down bool) (before, all tally, err error) {
 	r.aims = r.bits(q)
-	beyond, total := r.beyond(q, down, &out.Before), r.total(&out.Total)
-	return r.answer(ctx, s, both(beyond, total))
+	err = r.answer(ctx, s, both(r.beyond(q, down, &before), r.whole(&all)))
+	return before, all, err
 }
 
 // both is the walk that does all of walks.
@@ -80,16 +115,35 @@ func both(walks ...func(look) bool) func(look) bool {
 type Part struct {
 	Members []Member
 	Before  int // members before the first of them
-	Run     int // members before all that have the score of the first
+
+	run tally // before all that have the score of the first, if these share a rank
 }
 
-// At returns n members, the first of which has before members before it. It counts
-// Part.Run only if shared is set.
+// Ranks returns the ranks of the members, from 1, which are those that the query was asked
+// for.
+func (p Part) Ranks(of Ranks) []int {
+	ranks := make([]int, len(p.Members))
+	for i := range ranks {
+		switch again := i > 0 && p.Members[i].Score.Equals(p.Members[i-1].Score); {
+		case again && of != Single:
+			ranks[i] = ranks[i-1]
+		case i == 0 && of != Single:
+			ranks[i] = of.before(p.run) + 1
+		case of == Dense:
+			ranks[i] = ranks[i-1] + 1
+		default:
+			ranks[i] = p.Before + 1 + i
+		}
+	}
+	return ranks
+}
+
+// At returns n members, the first of which has before members before it.
 //
 // While nobody writes, each member is in one of the parts that follow on each other.
 // Where counts are not exact, or a change waits to be tidied, a part may have a few
 // members more or fewer than n.
-func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down, shared bool, w Want) (Part, error) {
+func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ranks Ranks, w Want) (Part, error) {
 	part := Part{Before: before}
 	if before < 0 || n <= 0 {
 		return part, nil
@@ -102,8 +156,7 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down, shared b
 			return err
 		}
 		found, err := t.list(ctx, s, r, st, all, w)
-		part.Members = found.members
-		if err == nil && shared {
+		if part.Members = found.members; err == nil && ranks != Single {
 			err = r.run(ctx, s, &part, down)
 		}
 		return err
@@ -114,27 +167,27 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down, shared b
 // all is more members than a part has.
 const all = math.MaxInt32
 
-// run counts the members before the score of the first member of part.
+// run counts what is before the score of the first member of part.
 func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) error {
 	if len(part.Members) == 0 {
 		return nil
 	}
 	q := edgeOf(part.Members[0].Score, down)
 	r.aims = r.bits(q)
-	return r.answer(ctx, s, r.beyond(q, down, &part.Run))
+	return r.answer(ctx, s, r.beyond(q, down, &part.run))
 }
 
 // Around returns the member id with up to n members before it and n after it.
-// ErrNotFound: it is not in the ranking. It counts Run as At does.
-func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, shared bool, w Want) (part Part, err error) {
+// ErrNotFound: it is not in the ranking.
+func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down bool, ranks Ranks, w Want) (part Part, err error) {
 	var st State
 	err = t.query(ctx, s, func(r *reading) error {
 		if !st.In {
 			return nil
 		}
 		q := r.point(st.Score, id)
-		var standing Standing
-		if err := r.standing(ctx, s, q, down, &standing); err != nil {
+		before, _, err := r.standing(ctx, s, q, down)
+		if err != nil {
 			return err
 		}
 		front, behind, err := t.bothSides(ctx, s, r, q, n, down, w)
@@ -142,8 +195,8 @@ func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down, s
 			return err
 		}
 		slices.Reverse(front)
-		part = Part{Members: append(front, behind...), Before: standing.Before - len(front)}
-		if shared {
+		part = Part{Members: append(front, behind...), Before: before.members - len(front)}
+		if ranks != Single {
 			err = r.run(ctx, s, &part, down)
 		}
 		return err
@@ -173,9 +226,9 @@ func (t *Tree) Count(ctx context.Context, s kv.Store, b Between) (int, error) {
 		return 0, nil
 	}
 	st := b.stretch(false)
-	var total, below, above int
+	var all, below, above tally
 	err := t.query(ctx, s, func(r *reading) error {
-		walks := []func(look) bool{r.total(&total)}
+		walks := []func(look) bool{r.whole(&all)}
 		if b.Low != nil {
 			walks, r.aims = append(walks, r.beyond(st.from, false, &below)), r.bits(st.from)
 		}
@@ -184,5 +237,5 @@ func (t *Tree) Count(ctx context.Context, s kv.Store, b Between) (int, error) {
 		}
 		return r.answer(ctx, s, both(walks...))
 	})
-	return max(0, total-below-above), err
+	return max(0, all.members-below.members-above.members), err
 }

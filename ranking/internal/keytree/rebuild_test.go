@@ -3,6 +3,7 @@ package keytree
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -65,6 +66,34 @@ func TestTree_Rebuild_LeavesNoNodeThatIsEmptyOrOld(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTree_Rebuild_KeepsTiesAndCountsScores(t *testing.T) {
+	for name, config := range map[string]func(*Config){"with ties": withTies, "dense": dense} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := open(newMem(), config)
+				m := &model{scores: map[string]Score{}}
+				for i := range 60 {
+					s := FromInt(int64(i % 9))
+					if r.Code != Signed {
+						s = s.WithTie(TieAt(time.Now().AddDate(0, 0, i/20)))
+					}
+					m.scores[idOf(i)] = s
+					r.setTo(t, idOf(i), s)
+				}
+				if err := r.Rebuild(ctx, r.s, nil, false); err != nil {
+					t.Fatal(err)
+				}
+				m.order = r.orderOf(t)
+				if report := r.checkInvariants(t, slices.Sorted(maps.Keys(m.scores))...); report.Drift > 0 {
+					t.Errorf("after a rebuild: %+v", report)
+				}
+				checkPages(t, r, m.members(), true, 7)
+				checkRanks(t, r, m)
+			})
+		})
+	}
 }
 
 func TestTree_Rebuild_LetsOthersReadAndWrite(t *testing.T) {
@@ -151,7 +180,7 @@ func TestTree_Mend_FindsTheMemberOfAProcessThatStalledAcrossARebuild(t *testing.
 					}
 				}
 				r.checkInvariants(t, ids...)
-				if st, err := r.Standing(ctx, s, ids[0], true, false); err != nil || st.Before != 0 || st.Score.Int() != 500 {
+				if st, err := r.Standing(ctx, s, ids[0], true, Single); err != nil || st.Before != 0 || st.Score.Int() != 500 {
 					t.Errorf("stalled for %v at trip %d: it stands behind %d at %d, %v", stall, at, st.Before, st.Score.Int(), err)
 				}
 			})

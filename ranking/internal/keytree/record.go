@@ -160,10 +160,26 @@ func (o *Own) ttl(st State) time.Duration {
 	return until(o.expires, o.now())
 }
 
+// Flags of a record.
+const (
+	inFlag  = 1 << iota // the member is in
+	tieFlag             // its score has a tie
+)
+
 func encodeState(st State) []byte {
-	b := appendFlag(append([]byte(magic), recordKind), st.In)
-	b = binary.BigEndian.AppendUint64(b, uint64(st.Score))
+	var flags byte
+	if st.In {
+		flags |= inFlag
+	}
+	if st.Score.tie != 0 {
+		flags |= tieFlag
+	}
+	b := append([]byte(magic), recordKind, flags)
+	b = binary.BigEndian.AppendUint64(b, st.Score.n)
 	b = appendUint48(b, st.Ver)
+	if st.Score.tie != 0 {
+		b = binary.BigEndian.AppendUint64(b, st.Score.tie)
+	}
 	if st.End != 0 {
 		b = binary.BigEndian.AppendUint32(b, uint32(st.End))
 	}
@@ -193,7 +209,11 @@ func decodeState(r kv.Result) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	st := State{In: body.Byte()&1 != 0, Score: Score(body.Uint64()), Ver: body.uint48()}
+	flags := body.Byte()
+	st := State{In: flags&inFlag != 0, Score: FromUint(body.Uint64()), Ver: body.uint48()}
+	if flags&tieFlag != 0 {
+		st.Score.tie = body.Uint64()
+	}
 	if len(body.Rest) > 0 {
 		st.End = End(body.uint32())
 	}

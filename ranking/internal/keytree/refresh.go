@@ -36,7 +36,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 	switch {
 	case got[0].leaf != nil:
 		now := p.clock()
-		return slot{got[0].leaf.live(now), got[0].leaf.seq, got[0].leaf.closed, got[0].leaf.ends(now)}, nil
+		return slot{p.live(got[0].leaf, now), got[0].leaf.seq, got[0].leaf.closed, got[0].leaf.ends(now)}, nil
 	case got[0].router == nil:
 		return slot{}, &lossError{name, p.key(name)}
 	}
@@ -45,7 +45,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 		return slot{}, err
 	}
 	for range reportTries {
-		next := got[0].router.refreshed(below)
+		next := p.refreshed(name, got[0].router, below)
 		own := slot{next.pushed, next.seq, next.closed, next.ends()}
 		if *next == *got[0].router {
 			return own, nil
@@ -75,7 +75,7 @@ func (p *nodes) refreshBelow(ctx context.Context, s kv.Store, name string, r *ro
 // eachBelow does work for the slots of r, side by side if there are few members
 // below it.
 func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store, i int, at slot) error) error {
-	if r.total() <= sideBySide {
+	if r.members() <= sideBySide {
 		return each(ctx, s, r.slots[:], work)
 	}
 	for i, at := range r.slots {
@@ -86,12 +86,12 @@ func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store
 	return nil
 }
 
-// refreshed returns r with the counts of the nodes below.
-func (r *router) refreshed(below [4]slot) *router {
+// refreshed returns r, which is called name, with the counts of the nodes below.
+func (p *nodes) refreshed(name string, r *router, below [4]slot) *router {
 	next := *r
 	for i, now := range below {
 		next.slots[i] = next.slots[i].after(now)
 	}
-	next.pushed = next.total()
+	next.pushed = p.total(name, &next)
 	return &next
 }

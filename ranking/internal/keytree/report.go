@@ -218,7 +218,7 @@ func (p *nodes) compute(t *update, owed bool) {
 		return
 	}
 	t.next = next
-	t.up = t.name != "" && (p.settle(t.old.router, next) || owed)
+	t.up = t.name != "" && (p.settle(t.name, t.old.router, next) || owed)
 }
 
 // families groups the reports by the name of the router they go to.
@@ -266,11 +266,11 @@ func (r *router) with(family []report) (next *router, changed bool) {
 	return next, changed
 }
 
-// settle closes next, which follows old, if nothing is left below it, and reports
-// whether next must be reported to the node above.
-func (p *nodes) settle(old, next *router) bool {
+// settle closes next, which is called name and follows old, if nothing is left below it,
+// and reports whether next must be reported to the node above.
+func (p *nodes) settle(name string, old, next *router) bool {
 	next.closed = next.empty()
-	pushed, due := p.due(next.pushed, next.total(), max(routerDrift, next.total()/128))
+	pushed, due := p.due(next.pushed, p.total(name, next), routerAllows)
 	if due || next.closed != old.closed || next.ends() != old.ends() {
 		next.pushed = pushed
 		return true
@@ -279,27 +279,41 @@ func (p *nodes) settle(old, next *router) bool {
 }
 
 // In a small tree, where a reader could count, every change of a count is reported,
-// so that ranks and lengths are right. In a larger one a report is due when the
-// count of a leaf has changed by leafDrift, or that of a router by routerDrift or a
-// 128th of it.
+// so that ranks and lengths are right. In a larger one a report is due when a count
+// of a leaf has changed by leafDrift, or one of a router by routerDrift or a 128th of
+// it.
 const (
 	smallTree   = 8192
 	leafDrift   = 4
 	routerDrift = 6
 )
 
-// due returns what a node with now members should report, and whether to report it.
-// pushed is what it last reported, and allowed how far that may be off.
+func leafAllows(int) int { return leafDrift }
+
+func routerAllows(count int) int { return max(routerDrift, count/128) }
+
+// due returns what a node should report that has now, and whether to report it. pushed is
+// what it last reported, and allowed how far a count may be off.
+func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tally, due bool) {
+	if p.size() <= p.small {
+		return now, now != pushed
+	}
+	members, some := dueCount(pushed.members, now.members, allowed(now.members))
+	scores, others := dueCount(pushed.scores, now.scores, allowed(now.scores))
+	if !some && !others {
+		return pushed, false
+	}
+	return tally{members, min(scores, members)}, true
+}
+
+// dueCount returns what to report of a count, and whether that is due.
 //
 // A count usually keeps moving in one direction. So a report runs a part of the way
 // ahead, and of many nodes some are ahead and some behind. After a jump, with which
 // many nodes change at once, it does not, or all of them would be ahead.
-func (p *nodes) due(pushed, now, allowed int) (report int, due bool) {
-	if p.size() <= p.small {
-		return now, now != pushed
-	}
+func dueCount(pushed, now, allowed int) (report int, due bool) {
 	ahead := allowed / 2
-	if max(now-pushed, pushed-now) >= 2*allowed {
+	if distance(now, pushed) >= 2*allowed {
 		ahead = 0
 	}
 	switch {
@@ -308,14 +322,14 @@ func (p *nodes) due(pushed, now, allowed int) (report int, due bool) {
 	case pushed-now >= allowed:
 		return max(1, now-ahead), true
 	}
-	return pushed, false
+	return now, false
 }
 
 // size returns how many members the tree had when this process last saw its root
 // as a router; 0 if it has not.
 func (p *nodes) size() int {
 	if r, _ := p.local.router(p.key("")); r != nil {
-		return r.total()
+		return r.members()
 	}
 	return 0
 }

@@ -1,21 +1,31 @@
 package keytree
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"strings"
+	"time"
 )
 
 // Score is a score as the tree orders it: the greater is the higher, whatever it was
-// made from.
-type Score uint64
+// made from. Of equal scores the one with the greater tie is the higher. Most trees have
+// no ties: theirs are 0.
+type Score struct{ n, tie uint64 }
 
 const signBit = 1 << 63
 
 // FromInt returns the score of n.
-func FromInt(n int64) Score { return Score(uint64(n) ^ signBit) }
+func FromInt(n int64) Score { return Score{n: uint64(n) ^ signBit} }
 
 // Int returns what FromInt made s from.
-func (s Score) Int() int64 { return int64(uint64(s) ^ signBit) }
+func (s Score) Int() int64 { return int64(s.n ^ signBit) }
+
+// FromUint returns the score of n.
+func FromUint(n uint64) Score { return Score{n: n} }
+
+// Uint returns what FromUint made s from.
+func (s Score) Uint() uint64 { return s.n }
 
 // FromFloat returns the score of f; -0 is 0. It returns false for NaN, which cannot
 // be ordered.
@@ -23,7 +33,7 @@ func FromFloat(f float64) (Score, bool) {
 	b := math.Float64bits(f)
 	switch {
 	case math.IsNaN(f):
-		return 0, false
+		return Score{}, false
 	case f == 0:
 		b = signBit
 	case b&signBit != 0:
@@ -31,16 +41,47 @@ func FromFloat(f float64) (Score, bool) {
 	default:
 		b |= signBit
 	}
-	return Score(b), true
+	return Score{n: b}, true
 }
 
 // Float returns what FromFloat made s from.
 func (s Score) Float() float64 {
-	b := uint64(s)
-	if b&signBit != 0 {
-		return math.Float64frombits(b &^ signBit)
+	if s.n&signBit != 0 {
+		return math.Float64frombits(s.n &^ signBit)
 	}
-	return math.Float64frombits(^b)
+	return math.Float64frombits(^s.n)
+}
+
+// tieBits is how many bits of a position say the tie.
+const tieBits = 62
+
+// MaxTie is the greatest tie.
+const MaxTie = 1<<tieBits - 1
+
+// TieAt returns the tie of a time: its nanoseconds since 1970, as far as these are a tie.
+// What comes before 1970 has that of its beginning, and what comes after 2116 the greatest.
+func TieAt(t time.Time) uint64 {
+	switch {
+	case t.Before(time.Unix(0, 0)):
+		return 0
+	case t.After(time.Unix(0, MaxTie)):
+		return MaxTie
+	}
+	return uint64(t.UnixNano())
+}
+
+// WithTie returns s with that tie.
+func (s Score) WithTie(tie uint64) Score { return Score{s.n, tie} }
+
+// Tie returns the tie of s.
+func (s Score) Tie() uint64 { return s.tie }
+
+// Equals reports whether s and other are equal but for their ties.
+func (s Score) Equals(other Score) bool { return s.n == other.n }
+
+// Compare returns -1 if s is below other, 1 if it is above. It goes by their ties, too.
+func (s Score) Compare(other Score) int {
+	return cmp.Or(cmp.Compare(s.n, other.n), cmp.Compare(s.tie, other.tie))
 }
 
 // Code says how scores become bits. Codes keep the order of scores, and none is the
@@ -49,24 +90,37 @@ type Code byte
 
 // Signed is for scores from FromInt, Unsigned for any numbers, Float for scores from
 // FromFloat. Small numbers have short codes, except with Float, whose codes all have
-// 64 bits.
+// 64 bits. See WithTies for those of scores with ties.
 const (
 	Signed   Code = 'i'
 	Unsigned Code = 'u'
 	Float    Code = 'f'
 )
 
-func (c Code) known() bool { return c == Signed || c == Unsigned || c == Float }
+// tiesBit makes a small letter a capital one.
+const tiesBit = 'a' ^ 'A'
+
+// WithTies returns the code that c becomes if the bits of a score are followed by those of
+// its tie.
+func (c Code) WithTies() Code { return c &^ tiesBit }
+
+// alone returns the code of a score without its tie.
+func (c Code) alone() Code { return c | tiesBit }
+
+func (c Code) known() bool { return strings.ContainsRune("iufIUF", rune(c)) }
 
 // append appends the code of s, as the characters 0 and 1.
 func (c Code) append(dst []byte, s Score) []byte {
+	if c != c.alone() {
+		return appendBits(c.alone().append(dst, s), s.tie, tieBits)
+	}
 	switch {
 	case c == Float:
-		return appendBits(dst, uint64(s), 64)
-	case c == Unsigned && s >= signBit:
-		return appendBits(dst, uint64(s), 64)
+		return appendBits(dst, s.n, 64)
+	case c == Unsigned && s.n >= signBit:
+		return appendBits(dst, s.n, 64)
 	case c == Unsigned:
-		return appendMagnitude(append(dst, '0'), uint64(s)+1, false)
+		return appendMagnitude(append(dst, '0'), s.n+1, false)
 	case s.Int() >= 0:
 		return appendMagnitude(append(dst, '1'), uint64(s.Int())+1, false)
 	default:
@@ -96,3 +150,28 @@ func appendBits(dst []byte, v uint64, n int) []byte {
 	}
 	return dst
 }
+
+// hasWhole reports whether bits begin with a whole score, with its tie or without. Then
+// nothing that has these bits has another score.
+func (c Code) hasWhole(bits []byte) bool {
+	switch c = c.alone(); {
+	case len(bits) == 0:
+		return false
+	case c == Float || c == Unsigned && bits[0] == '1':
+		return len(bits) >= 64
+	case len(bits) < magnitudeBegin:
+		return false
+	}
+	e := 0
+	for _, b := range bits[1:magnitudeBegin] {
+		e = e<<1 | int(b-'0')
+	}
+	if c == Signed && bits[0] == '0' {
+		e ^= 63
+	}
+	return len(bits) >= magnitudeBegin+e
+}
+
+// magnitudeBegin is how many bits of a code come before those of a magnitude: one that
+// says its sign, or that there is a magnitude, and six that say how many there are.
+const magnitudeBegin = 7

@@ -47,7 +47,7 @@ func checkCode(t *testing.T, c Code, a, b Score, want int) {
 func TestCode_KeepsTheOrderOfIntegers(t *testing.T) {
 	pairs(seeded(t), func(a, b uint64) {
 		checkCode(t, Signed, FromInt(int64(a)), FromInt(int64(b)), cmp.Compare(int64(a), int64(b)))
-		checkCode(t, Unsigned, Score(a), Score(b), cmp.Compare(a, b))
+		checkCode(t, Unsigned, FromUint(a), FromUint(b), cmp.Compare(a, b))
 		if got := FromInt(int64(a)).Int(); got != int64(a) {
 			t.Errorf("%d became %d", int64(a), got)
 		}

@@ -38,6 +38,7 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 				if sim.Seed()%3 > 0 {
 					c.Small = 1
 				}
+				[]func(*Config){func(*Config) {}, withTies, dense}[sim.Seed()/6%3](c)
 			})
 		}
 		base := open(keep{sim.Store()})
@@ -95,7 +96,7 @@ func moveSome(r *ranking, rng *rand.Rand, up int64) {
 		var changes []Change
 		for _, i := range rng.Perm(14)[:together] {
 			settings = append(settings, Setting{ID: idOf(i), Fence: Fence(rng.IntN(3))})
-			changes = append(changes, someChange(rng, up))
+			changes = append(changes, someChange(r, rng, up))
 		}
 		due := new(Due)
 		// Whether it succeeds is checked at the end.
@@ -104,12 +105,15 @@ func moveSome(r *ranking, rng *rand.Rand, up int64) {
 	}
 }
 
-func someChange(rng *rand.Rand, up int64) Change {
+func someChange(r *ranking, rng *rand.Rand, up int64) Change {
 	if rng.IntN(6) == 0 {
 		return Out
 	}
-	score := []int64{0, 1, 5, 50, -1, -40, 3 + rng.Int64N(30)}[rng.IntN(7)]
-	return To(FromInt(score + up))
+	score := FromInt(up + []int64{0, 1, 5, 50, -1, -40, 3 + rng.Int64N(30)}[rng.IntN(7)])
+	if r.Code != Signed {
+		score = score.WithTie(tieOf(rng))
+	}
+	return To(score)
 }
 
 // readAll pages through the ranking while it changes: a member that does not move is

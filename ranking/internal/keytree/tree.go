@@ -34,6 +34,10 @@ type Config struct {
 	// that the tree was there is asked again each time.
 	Atomic bool
 
+	// Dense says that the tree counts scores, for dense ranks. A tree that does has another
+	// name than one that does not.
+	Dense bool
+
 	Limit int // entries of a leaf; 0 means 128
 	Small int // up to how many members counts are kept exact; 0 means 8,192
 }
@@ -66,7 +70,7 @@ func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 	return &nodes{
 		order: m.order, epoch: epoch, name: name, root: name + ":" + keyName(""),
 		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
-		local: t.Local, truth: t.Truth, now: t.Now,
+		local: t.Local, truth: t.Truth, now: t.Now, dense: t.Dense,
 	}
 }
 

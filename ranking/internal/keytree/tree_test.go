@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -26,31 +27,145 @@ var scoresOf = map[string]func(*rand.Rand, int) int64{
 	"negative":  func(r *rand.Rand, _ int) int64 { return -r.Int64N(1000) },
 	"both":      func(r *rand.Rand, _ int) int64 { return r.Int64N(200) - 100 },
 	"zipf":      func(r *rand.Rand, _ int) int64 { return int64(rand.NewZipf(r, 1.2, 1, 1<<20).Uint64()) },
+	"huge": func(r *rand.Rand, _ int) int64 {
+		return []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, 1 << 62, math.MaxInt64 - 1, math.MaxInt64}[r.IntN(8)]
+	},
+}
+
+// tieOf returns one of a few ties: of times close to each other, and of others.
+func tieOf(r *rand.Rand) uint64 {
+	at := time.Date(2026, 3, 1, 0, 0, 0, r.IntN(3), time.UTC)
+	return TieAt([]time.Time{at, at, at.AddDate(-1, 0, 0), {}, at.AddDate(300, 0, 0)}[r.IntN(5)])
 }
 
 func TestTree_AnswersAsASortedSliceDoes(t *testing.T) {
-	for name, score := range scoresOf {
-		t.Run(name, func(t *testing.T) {
-			rng := seeded(t)
-			r := open(newMem())
-			m := &model{scores: map[string]int64{}}
-			for i := range 600 {
-				id := idOf(rng.IntN(150))
-				if rng.IntN(5) == 0 {
-					delete(m.scores, id)
-					r.remove(t, id)
-				} else {
-					m.scores[id] = score(rng, i)
-					r.set(t, id, m.scores[id])
+	all := slices.Sorted(maps.Keys(scoresOf))
+	for _, c := range []struct {
+		kind   string
+		config func(*Config)
+		scores []string
+		sets   int
+	}{
+		{"plain", func(*Config) {}, all, 400},
+		{"with ties", withTies, []string{"both", "equal", "few", "huge"}, 200},
+		{"dense", dense, []string{"both", "equal", "few", "huge", "negative", "wide"}, 300},
+	} {
+		for _, scores := range c.scores {
+			t.Run(c.kind+" "+scores, func(t *testing.T) {
+				rng := seeded(t)
+				r := open(newMem(), c.config)
+				m := &model{scores: map[string]Score{}}
+				for i := range c.sets {
+					id := idOf(rng.IntN(120))
+					if rng.IntN(5) == 0 {
+						delete(m.scores, id)
+						r.remove(t, id)
+					} else {
+						m.scores[id] = FromInt(scoresOf[scores](rng, i))
+						if r.Code != Signed {
+							m.scores[id] = m.scores[id].WithTie(tieOf(rng))
+						}
+						r.setTo(t, id, m.scores[id])
+					}
+					m.order = r.orderOf(t)
+					if i%100 == 99 {
+						r.checkInvariants(t, slices.Sorted(maps.Keys(m.scores))...)
+						r.checkCounts(t)
+						checkQueries(t, r, m, rng)
+					}
 				}
-				m.order = r.orderOf(t)
-				if i%100 == 99 {
-					r.checkInvariants(t, slices.Sorted(maps.Keys(m.scores))...)
-					r.checkCounts(t)
-					checkQueries(t, r, m, rng)
+				checkRanks(t, r, m)
+			})
+		}
+	}
+}
+
+// checkRanks asserts that members and scores have the ranks that they have in the model.
+func checkRanks(t *testing.T, r *ranking, m *model) {
+	t.Helper()
+	for _, kind := range []Ranks{Single, Shared, Dense} {
+		if kind == Dense && !r.Dense {
+			continue
+		}
+		want := m.members()
+		for _, down := range []bool{true, false} {
+			checkRanksOf(t, r, m, want, down, kind)
+			slices.Reverse(want)
+		}
+	}
+}
+
+func checkRanksOf(t *testing.T, r *ranking, m *model, want []string, down bool, kind Ranks) {
+	t.Helper()
+	var ranks []int
+	first := map[int64]int{} // by score
+	for i, id := range want {
+		n := m.scores[id].Int()
+		rank, again := first[n]
+		switch {
+		case !again && kind == Dense:
+			first[n] = len(first) + 1
+		case !again:
+			first[n] = i + 1
+		}
+		if rank == 0 || kind == Single {
+			rank = i + 1
+		}
+		if kind == Dense {
+			rank = first[n]
+		}
+		ranks = append(ranks, rank)
+	}
+	for i := 0; i < len(want); i += 1 + len(want)/9 {
+		st, err := r.Standing(ctx, r.s, want[i], down, kind)
+		if err != nil || st.Rank != ranks[i] || st.Total != len(want) {
+			t.Errorf("%s has rank %d of %d, %v; want %d of %d, down %v, of kind %d", want[i], st.Rank, st.Total, err, ranks[i], len(want), down, kind)
+		}
+		part, err := r.At(ctx, r.s, i, 7, down, kind, Want{})
+		if diff := cmp.Diff(ranks[i:min(i+7, len(want))], part.Ranks(kind)); diff != "" || err != nil {
+			t.Errorf("ranks from %d on: %v, mismatch (-want +got):\n%s", i, err, diff)
+		}
+		part, err = r.Around(ctx, r.s, want[i], 3, down, kind, Want{})
+		if diff := cmp.Diff(ranks[max(0, i-3):min(i+4, len(want))], part.Ranks(kind)); diff != "" || err != nil {
+			t.Errorf("ranks around %d: %v, mismatch (-want +got):\n%s", i, err, diff)
+		}
+	}
+	var shown []int
+	for at, more := []byte(nil), true; more; more = at != nil {
+		l, err := r.Page(ctx, r.s, Between{}, down, at, 9, Want{Placed: true})
+		if err != nil {
+			t.Fatal("page:", err)
+		}
+		shown, at = append(shown, l.Ranks(kind)...), l.Next
+	}
+	if diff := cmp.Diff(ranks, shown); diff != "" {
+		t.Errorf("ranks of pages, down %v, of kind %d: mismatch (-want +got):\n%s", down, kind, diff)
+	}
+	checkRankOf(t, r, m, first, down, kind)
+}
+
+// checkRankOf asserts that scores have the ranks of their first members, of which first has
+// those of the model, and others the one that they would have.
+func checkRankOf(t *testing.T, r *ranking, m *model, first map[int64]int, down bool, kind Ranks) {
+	t.Helper()
+	for n := range first {
+		for _, n := range []int64{n, n + 1} { // One that wraps around is one of others.
+			want := 1
+			for _, s := range m.scores {
+				better := s.Int() > n == down && s.Int() != n
+				if better && kind != Dense {
+					want++
 				}
 			}
-		})
+			for s := range first {
+				if kind == Dense && s > n == down && s != n {
+					want++
+				}
+			}
+			if got, err := r.RankOf(ctx, r.s, FromInt(n), down, kind); got != want || err != nil {
+				t.Errorf("the score %d has rank %d, %v; want %d, down %v, of kind %d", n, got, err, want, down, kind)
+			}
+		}
 	}
 }
 
@@ -67,17 +182,35 @@ func checkQueries(t *testing.T, r *ranking, m *model, rng *rand.Rand) {
 		}
 		slices.Reverse(want)
 	}
-	low := FromInt(m.scores[want[rng.IntN(len(want))]])
-	high := low + Score(rng.IntN(100))
-	count := 0
-	for _, score := range m.scores {
-		if s := FromInt(score); s >= low && s < high {
-			count++
+	for _, wide := range []int64{1, 2, 1 + rng.Int64N(100)} {
+		low := m.scores[want[rng.IntN(len(want))]].WithTie(0)
+		high := FromInt(low.Int() + wide)
+		count := 0
+		for _, score := range m.scores {
+			if s := score.WithTie(0); s.Compare(low) >= 0 && s.Compare(high) < 0 {
+				count++
+			}
+		}
+		got, err := r.Count(ctx, r.s, Between{&low, &high})
+		if err != nil || got != count {
+			t.Errorf("count between %d and %d: %d, %v; want %d", low.Int(), high.Int(), got, err, count)
 		}
 	}
-	got, err := r.Count(ctx, r.s, Between{&low, &high})
-	if err != nil || got != count {
-		t.Errorf("count between %d and %d: %d, %v; want %d", low.Int(), high.Int(), got, err, count)
+}
+
+func TestTree_Count_EndsBetweenScoresThatManyMembersHave(t *testing.T) {
+	r := open(newMem())
+	for i := range 90 {
+		r.set(t, idOf(i), int64(i%3))
+	}
+	for low := range int64(4) {
+		for high := range int64(5) {
+			from, to := FromInt(low), FromInt(high)
+			want := 30 * max(0, min(high, 3)-low)
+			if n, err := r.Count(ctx, r.s, Between{&from, &to}); n != int(want) || err != nil {
+				t.Errorf("from %d to %d there are %d, %v; want %d", low, high, n, err, want)
+			}
+		}
 	}
 }
 
@@ -114,15 +247,15 @@ func checkPages(t *testing.T, r *ranking, want []string, down bool, n int) {
 
 func checkMember(t *testing.T, r *ranking, want []string, at int, down bool) {
 	t.Helper()
-	st, err := r.Standing(ctx, r.s, want[at], down, false)
+	st, err := r.Standing(ctx, r.s, want[at], down, Single)
 	if err != nil || st.Before != at || st.Total != len(want) {
 		t.Errorf("standing of %s: %d of %d, %v; want %d of %d", want[at], st.Before, st.Total, err, at, len(want))
 	}
-	part, err := r.At(ctx, r.s, at, 3, down, false, Want{})
+	part, err := r.At(ctx, r.s, at, 3, down, Single, Want{})
 	if diff := cmp.Diff(want[at:min(at+3, len(want))], names(part.Members)); diff != "" || err != nil {
 		t.Errorf("at %d: %v, mismatch (-want +got):\n%s", at, err, diff)
 	}
-	part, err = r.Around(ctx, r.s, want[at], 3, down, false, Want{})
+	part, err = r.Around(ctx, r.s, want[at], 3, down, Single, Want{})
 	if diff := cmp.Diff(want[max(0, at-3):min(at+4, len(want))], names(part.Members)); diff != "" || err != nil {
 		t.Errorf("around %d: %v, mismatch (-want +got):\n%s", at, err, diff)
 	}

@@ -209,7 +209,7 @@ func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (
 func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name string, at slot, nd *router) error {
 	r.Routers++
 	if name != "" && !at.ends.by(v.clock()) {
-		r.Drift += max(at.count-nd.total(), nd.total()-at.count)
+		r.Drift += at.off(v.total(name, nd))
 	}
 	if nd.closed && (!nd.empty() || name == "") {
 		r.wrong(name, "it is closed and not empty, or the root")
@@ -237,7 +237,7 @@ func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string,
 	r.Way += len(l.entries) * (len(name)/perLevel + 1)
 	now := v.clock()
 	if name != "" && !at.ends.by(now) {
-		r.Drift += max(at.count-l.live(now), l.live(now)-at.count)
+		r.Drift += at.off(v.live(l, now))
 	}
 	if l.closed && len(l.entries) > 0 {
 		r.wrong(name, "it is closed and holds %d entries", len(l.entries))
@@ -341,8 +341,7 @@ func (v *verifier) holds(ctx context.Context, s kv.Store, id string, st State) (
 	q := v.point(st.Score, id)
 	r := v.reading()
 	r.aims = r.bits(q)
-	around := stretch{before(st.Score), after(st.Score)}
-	around.from.hash, around.to.hash = q.hash, q.hash
+	around := stretch{q.beside(false), q.beside(true)}
 	if err := r.answer(ctx, s, r.reach(around, 1)); err != nil {
 		return false, err
 	}

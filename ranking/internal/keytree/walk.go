@@ -23,13 +23,13 @@ func (st stretch) holds(q point) bool {
 // holdsAll reports whether all members with score s lie in the stretch, and holdsNone
 // whether none does. Mostly one of them is true, and no member has to be hashed.
 func (st stretch) holdsAll(s Score) bool {
-	low, high := min(st.from.score, st.to.score), max(st.from.score, st.to.score)
-	return low < s && s < high
+	from, to := s.Compare(st.from.score), s.Compare(st.to.score)
+	return from*to < 0
 }
 
 func (st stretch) holdsNone(s Score) bool {
-	low, high := min(st.from.score, st.to.score), max(st.from.score, st.to.score)
-	return s < low || high < s
+	from, to := s.Compare(st.from.score), s.Compare(st.to.score)
+	return from*to > 0
 }
 
 // leaves visits the leaves that can hold entries in st, in its direction, until
@@ -137,32 +137,32 @@ func (r *reading) expected(name string) int {
 	if above.router == nil {
 		return 0
 	}
-	return above.router.slots[child(parent(name), name)].count
+	return above.router.slots[child(parent(name), name)].members
 }
 
-// beyond is a walk that counts the members above q, or below it.
-func (r *reading) beyond(q point, above bool, count *int) func(look) bool {
-	bits := r.bits(q)
+// beyond is a walk that counts what is above q, or below it. It counts scores rightly
+// where q is before or after all members that have its score.
+func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
+	bits, edge := r.bits(q), q == edgeOf(q.score, above)
 	return func(look look) bool {
-		*count = 0
+		*count = tally{}
 		all := true
 		for name := ""; ; {
+			if edge && r.code.hasWhole([]byte(name)) {
+				return all // All members below have the score of q, and none of them is beyond.
+			}
 			nd, ok := look(name)
 			if !ok {
 				return false
 			}
 			if nd.router == nil {
-				*count += nd.leaf.beyond(&r.order, r.clock(), q, above)
+				*count = count.plus(r.beyondIn(nd.leaf, q, above))
 				return all
 			}
 			at := child(name, bits)
-			for i, s := range nd.router.slots {
-				if i > at && above || i < at && !above {
-					n, known := r.under(look, childName(name, i), s)
-					*count += n
-					all = all && known
-				}
-			}
+			some, known := r.underSome(look, name, nd.router, func(i int) bool { return i > at && above || i < at && !above })
+			*count = count.plus(some)
+			all = all && known
 			if nd.router.slots[at].closed {
 				return all
 			}
@@ -171,19 +171,16 @@ func (r *reading) beyond(q point, above bool, count *int) func(look) bool {
 	}
 }
 
-// beyond returns the number of members of l above p, or below it.
-func (l *leaf) beyond(o *order, now End, p point, above bool) int {
-	n := 0
-	for _, e := range l.counted(now) {
-		if c := o.point(e.score, e.id).compare(p); c > 0 && above || c < 0 && !above {
-			n++
-		}
-	}
-	return n
+// beyondIn returns what of l is above q, or below it.
+func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
+	return r.tally(slices.DeleteFunc(slices.Clone(l.counted(r.clock())), func(e entry) bool {
+		c := r.point(e.score, e.id).compare(q)
+		return c == 0 || c > 0 != above
+	}))
 }
 
-// total is a walk that counts all members.
-func (r *reading) total(count *int) func(look) bool {
+// whole is a walk that counts all there is.
+func (r *reading) whole(count *tally) func(look) bool {
 	return func(look look) bool {
 		nd, ok := look("")
 		switch {
@@ -192,9 +189,8 @@ func (r *reading) total(count *int) func(look) bool {
 		case nd.router != nil:
 			*count, ok = r.underAll(look, "", nd.router)
 			return ok
-		default:
-			*count = nd.leaf.live(r.clock())
 		}
+		*count = r.live(nd.leaf, r.clock())
 		return true
 	}
 }
@@ -230,8 +226,8 @@ func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 				}
 				count, known := r.under(look, childName(name, i), nd.router.slots[i])
 				complete = complete && known
-				if left >= count {
-					left -= count
+				if left >= count.members {
+					left -= count.members
 				} else if walk(childName(name, i)) {
 					return true
 				} else {

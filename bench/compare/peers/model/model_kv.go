@@ -52,7 +52,7 @@ func NewPages(db *kvmodel.DB) *Pages {
 		TopViews: ranking.NewBoard(r, ranking.Spec[Page, int64]{
 			Name: "TopViews", Def: "ranking Views int counted",
 			Of:      ranking.Int[int64](),
-			Shared:  true,
+			Ties:    ranking.Shared,
 			Counter: db.Tally("Page", "Views"), Batch: ranking.Windowed,
 		}),
 		Views: index.NewCounter(r, "Views"),

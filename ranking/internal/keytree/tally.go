@@ -1,0 +1,61 @@
+package keytree
+
+// tally is how many members there are that count and, in a tree with dense ranks, how
+// many scores these have. In other trees scores is 0, and is not stored.
+type tally struct{ members, scores int }
+
+func (t tally) plus(other tally) tally {
+	return tally{t.members + other.members, t.scores + other.scores}
+}
+
+// off returns by how much t and other differ.
+func (t tally) off(other tally) int {
+	return distance(t.members, other.members) + distance(t.scores, other.scores)
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// live returns what counts in l.
+func (p *nodes) live(l *leaf, now End) tally { return p.tally(l.counted(now)) }
+
+// tally returns what entries are, all of which count. They are in order.
+func (p *nodes) tally(entries []entry) tally {
+	t := tally{members: len(entries)}
+	if !p.dense {
+		return t
+	}
+	for i, e := range entries {
+		if i == 0 || !e.score.Equals(entries[i-1].score) {
+			t.scores++
+		}
+	}
+	return t
+}
+
+// total returns what r, which is called name, says of all that is below it.
+func (p *nodes) total(name string, r *router) tally {
+	var parts [4]tally
+	for i, s := range r.slots {
+		parts[i] = s.tally
+	}
+	return p.sum(name, parts)
+}
+
+// sum returns the sum of parts, which are below the four children of the node called
+// name. No score is in two of them, unless its bits end in the name or in its next bit:
+// then that is the only score there.
+func (p *nodes) sum(name string, parts [4]tally) (all tally) {
+	var room [maxBits + 1]byte
+	bits := append(room[:0], name...)
+	for half := range 2 {
+		t := parts[2*half].plus(parts[2*half+1])
+		if t.scores > 1 && p.code.hasWhole(append(bits, '0'+byte(half))) {
+			t.scores = 1
+		}
+		all = all.plus(t)
+	}
+	if all.scores > 1 && p.code.hasWhole(bits) {
+		all.scores = 1
+	}
+	return all
+}

@@ -1,0 +1,80 @@
+package ranking
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+func TestPlace_IsReadAsItWasWritten(t *testing.T) {
+	for text, want := range map[string]place{
+		"sea@8000000000000005":                   {by: "sea", score: keytree.FromInt(5)},
+		"@0":                                     {},
+		"sea!@8000000000000005@3fffffffffffffff": {by: "sea", score: keytree.FromInt(5).WithTie(keytree.MaxTie)},
+		"!@0@1":                                  {score: keytree.Score{}.WithTie(1)},
+		"sea!invalid: NaN cannot be ranked":      {by: "sea", wrong: "invalid: NaN cannot be ranked"},
+	} {
+		if got := want.String(); got != text {
+			t.Errorf("%+v is written as %q, want %q", want, got, text)
+		}
+		if got, err := parsePlace(text); got != want || err != nil {
+			t.Errorf("%q is read as %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "sea", "sea@", "sea@x", "sea!@5@", "sea!@5@x", "sea!@x@5"} {
+		if p, err := parsePlace(text); err == nil {
+			t.Errorf("%q is read as %+v", text, p)
+		}
+	}
+}
+
+// The release before ties read places as below, and let wrong ones alone.
+func TestPlace_WithATieIsWrongToTheReleaseBefore(t *testing.T) {
+	before := func(text string) (by, wrong string, score uint64) {
+		if by, wrong, ok := strings.Cut(text, "!"); ok {
+			return by, wrong, 0
+		}
+		by, hex, _ := strings.Cut(text, "@")
+		score, err := strconv.ParseUint(hex, 16, 64)
+		if err != nil {
+			t.Errorf("%q is an error: %v", text, err)
+		}
+		return by, "", score
+	}
+	tied := place{by: "sea", score: keytree.FromInt(5).WithTie(7)}.String()
+	if by, wrong, _ := before(tied); by != "sea" || wrong == "" {
+		t.Errorf("%q is read as by %q, wrong %q", tied, by, wrong)
+	}
+	plain := place{by: "sea", score: keytree.FromInt(5)}.String()
+	if by, wrong, score := before(plain); by != "sea" || wrong != "" || score != keytree.FromInt(5).Uint() {
+		t.Errorf("%q is read as by %q, wrong %q, %x", plain, by, wrong, score)
+	}
+}
+
+func TestNote_IsReadAsItWasWritten(t *testing.T) {
+	scores := []keytree.Score{keytree.FromInt(5), keytree.FromInt(-9)}
+	tied := []keytree.Score{keytree.FromInt(5).WithTie(keytree.MaxTie), keytree.FromInt(5)}
+	at := time.UnixMilli(1740000000000)
+	for name, c := range map[string]struct {
+		note note
+		size int
+	}{
+		"without ties": {note{by: "sea", at: at, claims: []keytree.Claim{{ID: "a", Ver: 7, Scores: scores}, {ID: "b", Ver: 8, Scores: scores[:1]}}}, 43},
+		"with a tie":   {note{by: "sea", at: at, claims: []keytree.Claim{{ID: "a", Ver: 7, Scores: scores}, {ID: "b", Ver: 8, Scores: tied[:1]}}}, 43 + 3*8},
+		"of no scores": {note{claims: []keytree.Claim{{ID: "a", Ver: 7, Scores: []keytree.Score{}}}}, 7},
+	} {
+		text := c.note.encode()
+		got, err := decodeNote(text)
+		if diff := cmp.Diff(c.note, got, cmp.AllowUnexported(note{}, keytree.Score{})); diff != "" || err != nil {
+			t.Errorf("%s: %v, mismatch (-want +got):\n%s", name, err, diff)
+		}
+		if len(text) != c.size {
+			t.Errorf("%s: %d bytes, want %d", name, len(text), c.size)
+		}
+	}
+}

@@ -1,0 +1,575 @@
+package ranking_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// runner has scores of every kind, which many runners share.
+type runner struct {
+	ID, Team string
+	Points   int64
+	Seconds  float64
+	Made     time.Time
+	Until    time.Time
+	Cheers   int64 `json:"-"`
+}
+
+func (r *runner) merit() int64 { return r.Points + r.Cheers }
+
+type runners struct {
+	*kvmodel.Records[runner, string]
+	db     *kvmodel.DB
+	cheers *kvmodel.Tally
+	boards []*tiedBoard
+	aDay   *ranking.Boards[runner, string, int64, string]
+}
+
+// tiedBoard is a board of runners, and what it should hold.
+type tiedBoard struct {
+	*ranking.Board[runner, string, int64]
+	name  string
+	ties  ranking.Ties
+	low   bool
+	team  string // "": all
+	score func(*runner) int64
+}
+
+// openRunners opens runners with a board of each kind for all ties. They end if that is
+// wanted.
+func openRunners(t testing.TB, s kv.Store, end bool, opts ...kvmodel.Option) *runners {
+	t.Helper()
+	db, err := kvmodel.Open(s, append(opts, quiet)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := kvmodel.Schema[runner, string]{
+		Name: "Runner", Version: 1,
+		ID:       func(v *runner) string { return v.ID },
+		SetID:    func(v *runner, id string) { v.ID = id },
+		Key:      kvmodel.StringKey[string](),
+		Codec:    asJSON[runner]{},
+		Created:  func(v *runner) *time.Time { return &v.Made },
+		Counters: []kvmodel.CounterOf[runner]{{Name: "Cheers", Set: func(v *runner, n int64) { v.Cheers = n }}},
+	}
+	if end {
+		schema.Expires = func(v *runner) *time.Time { return &v.Until }
+	}
+	r := kvmodel.NewRecords(db, schema)
+	m := &runners{Records: r, db: db, cheers: db.Tally("Runner", "Cheers")}
+	by := kvmodel.By[runner, string]{Key: kvmodel.StringKey[string](), Value: func(v *runner) string { return v.Team }}
+	points := func(v *runner) int64 { return v.Points }
+	for _, ties := range []ranking.Ties{ranking.NoTies, ranking.Shared, ranking.Dense, ranking.Newest, ranking.Oldest} {
+		for _, low := range []bool{false, true} {
+			spec := func(name string) ranking.Spec[runner, int64] {
+				return ranking.Spec[runner, int64]{
+					Name: fmt.Sprint(name, ties, low), Of: ranking.Int[int64](),
+					Low: low, Ties: ties, Made: func(v *runner) time.Time { return v.Made },
+				}
+			}
+			add := func(b *ranking.Board[runner, string, int64], name, team string, score func(*runner) int64) {
+				m.boards = append(m.boards, &tiedBoard{b, fmt.Sprintf("%s, ties %d, low %v", name, ties, low), ties, low, team, score})
+			}
+			field := spec("Points")
+			field.Score = points
+			add(ranking.NewBoard(r, field), "by a field", "", points)
+			if low {
+				continue
+			}
+			teams := spec("Teams")
+			teams.Score = points
+			add(ranking.NewBoards(r, teams, by).Of("red"), "by a field, of a team", "red", points)
+			counted := spec("Cheers")
+			counted.Counter = m.cheers
+			add(ranking.NewBoard(r, counted), "by a counter", "", func(v *runner) int64 { return v.Cheers })
+			method := counted
+			method.Name, method.Score = fmt.Sprint("Merit", ties), (*runner).merit
+			add(ranking.NewBoard(r, method), "by a method", "", (*runner).merit)
+			if ties == ranking.Newest {
+				method.Name, method.Score, method.Per, method.Keep = "Daily", nil, ranking.Day, 3
+				m.aDay = ranking.NewBoards(r, method, by)
+			}
+		}
+	}
+	t.Cleanup(func() {
+		if err := db.Close(ctx); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	return m
+}
+
+// before compares two records as b should show them; 0 where it may show either first.
+func (b *tiedBoard) before(x, y *runner) int {
+	score, made := cmp.Compare(b.score(y), b.score(x)), 0
+	if b.low {
+		score = -score
+	}
+	switch b.ties {
+	case ranking.Newest:
+		made = y.Made.Compare(x.Made)
+	case ranking.Oldest:
+		made = x.Made.Compare(y.Made)
+	}
+	return cmp.Or(score, made)
+}
+
+// rank returns the rank of the record that is the i-th of all, which are in order.
+func (b *tiedBoard) rank(all []*runner, i int) int {
+	if b.ties != ranking.Shared && b.ties != ranking.Dense {
+		return i + 1
+	}
+	rank := 1
+	for at := 1; at <= i; at++ {
+		switch again := b.score(all[at]) == b.score(all[at-1]); {
+		case !again && b.ties == ranking.Dense:
+			rank++
+		case !again:
+			rank = at + 1
+		}
+	}
+	return rank
+}
+
+// check asserts that b shows those of all that belong there, in order, and their ranks in
+// all ways to ask for them.
+func (b *tiedBoard) check(t *testing.T, all map[string]*runner) {
+	t.Helper()
+	var want []*runner
+	for _, v := range all {
+		if b.team == "" || b.team == v.Team {
+			want = append(want, v)
+		}
+	}
+	slices.SortFunc(want, b.before)
+	shown, ranks := b.pages(t, 7)
+	if len(shown) != len(want) {
+		t.Fatalf("%s: %d records are shown, want %d", b.name, len(shown), len(want))
+	}
+	for i, id := range shown {
+		v := all[id]
+		if v == nil || b.before(want[i], v) != 0 {
+			t.Errorf("%s: at %d is %+v, where %+v should be", b.name, i+1, v, want[i])
+			return
+		}
+		if should := b.rank(want, i); ranks[i] != should {
+			t.Errorf("%s: %s has rank %d on its page, want %d", b.name, id, ranks[i], should)
+		}
+	}
+	if back := b.backward(t); !slices.Equal(back, shown) {
+		t.Errorf("%s: backward it shows\n%v, forward\n%v", b.name, back, shown)
+	}
+	for i := 0; i < len(shown); i += 1 + len(shown)/5 {
+		b.checkOne(t, shown, ranks, i)
+		b.checkScore(t, want, b.score(want[i]))
+		b.checkScore(t, want, b.score(want[i])+1)
+	}
+	if report, err := b.Verify(ctx, shown...); err != nil || report.Members != len(want) || report.Drift+report.Stale+report.Pending+len(report.Missing)+len(report.Wrong) > 0 {
+		t.Errorf("%s: verify: %+v, %v", b.name, report, err)
+	}
+}
+
+// pages returns the ids that b shows in tables of n, and their ranks.
+func (b *tiedBoard) pages(t *testing.T, n int) (ids []string, ranks []int) {
+	t.Helper()
+	for cursor, more := "", true; more; more = cursor != "" {
+		table, err := b.Table(ctx, cursor, n)
+		if err != nil {
+			t.Fatal(b.name, err)
+		}
+		for _, p := range table.Places {
+			ids, ranks = append(ids, p.Item.ID), append(ranks, p.Rank)
+			if p.Score != b.score(p.Item) {
+				t.Errorf("%s: %s is shown with %d, want %d", b.name, p.Item.ID, p.Score, b.score(p.Item))
+			}
+		}
+		cursor = table.Next
+	}
+	return ids, ranks
+}
+
+// backward returns the ids that b shows from its other end, turned around.
+func (b *tiedBoard) backward(t *testing.T) (ids []string) {
+	t.Helper()
+	span := b.Ascending()
+	if b.low {
+		return firstOf(b.pages(t, 11)) // Its other end has no name.
+	}
+	for cursor, more := "", true; more; more = cursor != "" {
+		page, err := span.Page(ctx, cursor, 5)
+		if err != nil {
+			t.Fatal(b.name, err)
+		}
+		for _, v := range page.Items {
+			ids = append(ids, v.ID)
+		}
+		cursor = page.Next
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
+func firstOf[A, B any](a A, _ B) A { return a }
+
+func (b *tiedBoard) checkOne(t *testing.T, shown []string, ranks []int, i int) {
+	t.Helper()
+	if st, err := b.Standing(ctx, shown[i]); err != nil || st.Rank != ranks[i] || st.Len != len(shown) {
+		t.Errorf("%s: %s stands at %+v, %v; want rank %d of %d", b.name, shown[i], st, err, ranks[i], len(shown))
+	}
+	// At and Around go on by position.
+	for from, ask := range map[int]func() ([]ranking.Place[runner, int64], error){
+		i:           func() ([]ranking.Place[runner, int64], error) { return b.At(ctx, i+1, 5) },
+		max(0, i-3): func() ([]ranking.Place[runner, int64], error) { return b.Around(ctx, shown[i], 3) },
+	} {
+		places, err := ask()
+		if err != nil || len(places) == 0 {
+			t.Errorf("%s: from %d: %d, %v", b.name, from, len(places), err)
+		}
+		for j, p := range places {
+			if from+j >= len(shown) || p.Item.ID != shown[from+j] || p.Rank != ranks[from+j] {
+				t.Errorf("%s: %s is shown at %d with rank %d; want %v, %v", b.name, p.Item.ID, from+j, p.Rank, shown, ranks)
+				break
+			}
+		}
+	}
+}
+
+// checkScore asserts that score has the rank that the first record with it would have.
+func (b *tiedBoard) checkScore(t *testing.T, all []*runner, score int64) {
+	t.Helper()
+	better := map[int64]int{}
+	want := 1
+	for _, v := range all {
+		if s := b.score(v); s > score && !b.low || s < score && b.low {
+			better[s]++
+			want++
+		}
+	}
+	if b.ties == ranking.Dense {
+		want = len(better) + 1
+	}
+	if rank, err := b.RankOf(ctx, score); rank != want || err != nil {
+		t.Errorf("%s: the score %d has rank %d, %v; want %d", b.name, score, rank, err, want)
+	}
+}
+
+// eachRunners runs f on stores with and without transactions, with a clock that only f
+// moves.
+func eachRunners(t *testing.T, f func(t *testing.T, m *runners, c *clock)) {
+	for _, powers := range []struct {
+		name string
+		of   func(kv.Store) kv.Store
+	}{{"atomic", func(s kv.Store) kv.Store { return s }}, {"plain", func(s kv.Store) kv.Store { return plain{s} }}} {
+		t.Run(powers.name, func(t *testing.T) {
+			ranking.SmallLeaves(t)
+			c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+			f(t, openRunners(t, powers.of(memkv.New(memkv.Options{Now: c.Now})), false, kvmodel.Clock(c.Now)), c)
+		})
+	}
+}
+
+func TestBoard_Ties_StandAndRankAsTheySay(t *testing.T) {
+	eachRunners(t, func(t *testing.T, m *runners, c *clock) {
+		rng := seeded(t)
+		for range 90 {
+			id := fmt.Sprint("r", rng.IntN(50))
+			// Several may be made at one time, or close to each other. No operation takes days.
+			must(t, m.db.Flush(ctx))
+			c.set(c.Now().Add([]time.Duration{0, 0, 1, time.Millisecond, time.Hour, 40 * 24 * time.Hour}[rng.IntN(6)]))
+			v := &runner{ID: id, Team: []string{"red", "blue"}[rng.IntN(2)], Points: []int64{0, 3, -3, 700, math.MaxInt64 - 9, math.MinInt64}[rng.IntN(6)]}
+			var err error
+			switch rng.IntN(4) {
+			case 0:
+				if err = m.Delete(ctx, id); errors.Is(err, kv.ErrNotFound) {
+					err = nil
+				}
+			default:
+				err = m.Put(ctx, v)
+				if err == nil && rng.IntN(2) == 0 {
+					_, err = m.cheers.Add(ctx, id, int64(rng.IntN(3)))
+				}
+			}
+			must(t, err)
+		}
+		m.checkAll(t)
+	})
+}
+
+// checkAll asserts that all boards show the records.
+func (m *runners) checkAll(t *testing.T) {
+	t.Helper()
+	must(t, m.db.Flush(ctx))
+	all := map[string]*runner{}
+	for v, err := range m.All(ctx) {
+		must(t, err)
+		all[v.ID] = v
+	}
+	for _, b := range m.boards {
+		some := maps.Clone(all)
+		if counts := b.score(&runner{Cheers: 1, Points: 5}) == 1; counts {
+			// One that was never counted is not on a board by a counter.
+			for id := range all {
+				if m.never(t, id) {
+					delete(some, id)
+				}
+			}
+		}
+		b.check(t, some)
+	}
+}
+
+// never reports whether id has never been counted.
+func (m *runners) never(t *testing.T, id string) bool {
+	t.Helper()
+	counts, err := m.cheers.Counts(ctx, m.db.Store(), []string{kv.JoinText(id)})
+	must(t, err)
+	return counts[0] < 0
+}
+
+func TestBoard_Newest_ARecordMadeAgainComesFirst(t *testing.T) {
+	eachRunners(t, func(t *testing.T, m *runners, c *clock) {
+		for _, id := range []string{"a", "b", "c"} {
+			c.set(c.Now().Add(time.Second))
+			must(t, m.Create(ctx, &runner{ID: id, Team: "red", Points: 7}))
+			_, err := m.cheers.Add(ctx, id, 2)
+			must(t, err)
+		}
+		m.checkAll(t)
+		c.set(c.Now().Add(time.Second))
+		must(t, m.Delete(ctx, "a"))
+		must(t, m.Create(ctx, &runner{ID: "a", Team: "red", Points: 7}))
+		_, err := m.cheers.Add(ctx, "a", 2)
+		must(t, err)
+		// A change is not a making.
+		_, err = m.Update(ctx, "b", func(v *runner) error { v.Seconds = 9; return nil })
+		must(t, err)
+		m.checkAll(t)
+		for _, b := range m.boards {
+			if b.ties != ranking.Newest || b.low {
+				continue
+			}
+			if got, _ := b.pages(t, 9); !slices.Equal(got, []string{"a", "c", "b"}) {
+				t.Errorf("%s shows %v", b.name, got)
+			}
+		}
+	})
+}
+
+// What has no time was made before there were any.
+func TestBoard_Ties_WhatWasMadeBeforeTimesWereKeptIsTheOldest(t *testing.T) {
+	s := still{memkv.New(memkv.Options{})}
+	open := func(created bool) (*kvmodel.DB, *kvmodel.Records[runner, string], map[ranking.Ties]*ranking.Board[runner, string, int64]) {
+		db, err := kvmodel.Open(s, quiet)
+		must(t, err)
+		schema := kvmodel.Schema[runner, string]{
+			Name: "Runner", Version: 1,
+			ID:    func(v *runner) string { return v.ID },
+			SetID: func(v *runner, id string) { v.ID = id },
+			Key:   kvmodel.StringKey[string](),
+			Codec: asJSON[runner]{},
+		}
+		if created {
+			schema.Created = func(v *runner) *time.Time { return &v.Made }
+		}
+		r := kvmodel.NewRecords(db, schema)
+		boards := map[ranking.Ties]*ranking.Board[runner, string, int64]{}
+		for _, ties := range []ranking.Ties{ranking.Newest, ranking.Oldest} {
+			boards[ties] = ranking.NewBoard(r, ranking.Spec[runner, int64]{
+				Name: fmt.Sprint("Top", ties), Of: ranking.Int[int64](), Ties: ties,
+				Score: func(v *runner) int64 { return v.Points }, Made: func(v *runner) time.Time { return v.Made },
+			})
+		}
+		return db, r, boards
+	}
+	db, r, _ := open(false)
+	must(t, r.Create(ctx, &runner{ID: "first", Points: 3}))
+	must(t, db.Close(ctx))
+	db, r, boards := open(true)
+	must(t, r.Create(ctx, &runner{ID: "second", Points: 3}))
+	_, err := r.Update(ctx, "first", func(v *runner) error { v.Seconds = 1; return nil })
+	must(t, errors.Join(err, db.Flush(ctx)))
+	for ties, want := range map[ranking.Ties][]string{ranking.Newest: {"second", "first"}, ranking.Oldest: {"first", "second"}} {
+		page, err := boards[ties].Page(ctx, "", 5)
+		must(t, err)
+		if got := kv.Texts(page.Items, func(v *runner) string { return v.ID }); !slices.Equal(got, want) {
+			t.Errorf("ties %d show %v, want %v", ties, got, want)
+		}
+	}
+	must(t, db.Close(ctx))
+}
+
+// Of those that end, half do, while nobody writes.
+func TestBoard_WhatHasEndedHasNoScoreAndNoTie(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ranking.SmallLeaves(t)
+		m := openRunners(t, still{memkv.New(memkv.Options{})}, true)
+		all := map[string]*runner{}
+		for i := range 60 {
+			v := &runner{ID: fmt.Sprint(i), Team: []string{"red", "blue"}[i%2], Points: int64(i / 3)}
+			if i%5 == 0 || i/3%4 == 0 {
+				v.Until = time.Now().Add(time.Minute)
+			}
+			must(t, m.Create(ctx, v))
+			time.Sleep(time.Second / 2)
+			if all[v.ID] = v; !v.Until.IsZero() {
+				delete(all, v.ID)
+			}
+		}
+		must(t, m.db.Flush(ctx))
+		time.Sleep(2 * time.Minute)
+		for _, looks := range []string{"first", "second"} { // The first has the counts corrected.
+			for _, b := range m.boards {
+				if b.score(&runner{Cheers: 1, Points: 5}) != 1 {
+					t.Log(looks, "look at", b.name)
+					b.check(t, all)
+				}
+			}
+			must(t, m.db.Flush(ctx))
+		}
+	})
+}
+
+func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
+	c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	m := openRunners(t, memkv.New(memkv.Options{Now: c.Now}), false, kvmodel.Clock(c.Now))
+	for _, id := range []string{"a", "b", "c", "d"} {
+		c.set(c.Now().Add(time.Minute))
+		must(t, m.Create(ctx, &runner{ID: id, Team: "red"}))
+	}
+	for _, day := range []map[string]int64{{"a": 5, "b": 1, "c": 3, "d": 9}, {"b": 4, "c": 2}} {
+		for id, n := range day {
+			_, err := m.cheers.Add(ctx, id, n)
+			must(t, err)
+		}
+		must(t, m.db.Flush(ctx))
+		c.set(c.Now().AddDate(0, 0, 1))
+	}
+	places, off, err := m.aDay.Of("red").Last(ctx, 3, 10)
+	must(t, err)
+	got := kv.Texts(places, func(p ranking.Place[runner, int64]) string { return fmt.Sprint(p.Rank, p.Item.ID, p.Score) })
+	if diff := gocmp.Diff([]string{"1d9", "2c5", "3b5", "4a5"}, got); diff != "" || off != 0 {
+		t.Errorf("off %d, mismatch (-want +got):\n%s", off, diff)
+	}
+}
+
+func TestBoard_Ties_FloatsRefuseNaNAndKeepInfinities(t *testing.T) {
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}), quiet)
+	must(t, err)
+	r := kvmodel.NewRecords(db, kvmodel.Schema[runner, string]{
+		Name: "Runner", Version: 1,
+		ID:      func(v *runner) string { return v.ID },
+		SetID:   func(v *runner, id string) { v.ID = id },
+		Key:     kvmodel.StringKey[string](),
+		Codec:   asGob[runner]{},
+		Created: func(v *runner) *time.Time { return &v.Made },
+	})
+	spec := ranking.Spec[runner, float64]{
+		Name: "Fastest", Of: ranking.Float[float64](), Low: true, Ties: ranking.Newest,
+		Score: func(v *runner) float64 { return v.Seconds }, Made: func(v *runner) time.Time { return v.Made },
+	}
+	fastest := ranking.NewBoard(r, spec)
+	spec.Name, spec.Ties = "Dense", ranking.Dense
+	dense := ranking.NewBoard(r, spec)
+	for i, s := range []float64{math.Inf(1), 0, math.Copysign(0, -1), math.Inf(-1), 9.5, math.Inf(1)} {
+		must(t, r.Create(ctx, &runner{ID: fmt.Sprint(i), Seconds: s}))
+	}
+	if err := r.Create(ctx, &runner{ID: "nan", Seconds: math.NaN()}); !errors.Is(err, kvmodel.ErrInvalid) {
+		t.Errorf("NaN: %v, want ErrInvalid", err)
+	}
+	must(t, db.Flush(ctx))
+	at, err := fastest.At(ctx, 1, 10)
+	must(t, err)
+	if got := kv.Texts(at, func(p ranking.Place[runner, float64]) string { return p.Item.ID }); !slices.Equal(got, []string{"3", "2", "1", "4", "5", "0"}) {
+		t.Errorf("the fastest are %v", got)
+	}
+	at, err = dense.At(ctx, 1, 10)
+	must(t, err)
+	if got := kv.Texts(at, func(p ranking.Place[runner, float64]) string { return fmt.Sprint(p.Rank) }); !slices.Equal(got, []string{"1", "2", "2", "3", "4", "4"}) {
+		t.Errorf("the ranks are %v", got)
+	}
+	must(t, db.Close(ctx))
+}
+
+// asGob is a codec that knows infinite numbers.
+type asGob[T any] struct{}
+
+func (asGob[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	err := gob.NewEncoder(b).Encode(v)
+	return b.Bytes(), err
+}
+
+func (asGob[T]) Unmarshal(data []byte, v *T) (bool, error) {
+	return false, gob.NewDecoder(bytes.NewReader(data)).Decode(v)
+}
+
+func (asGob[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+
+// Ranks cost no more where they are shared than where each record has its own.
+func TestBoard_Ties_PagesAndRanksTakeTheTripsOfOthers(t *testing.T) {
+	db, err := kvmodel.Open(plain{memkv.New(memkv.Options{})}, quiet)
+	must(t, err)
+	r := kvmodel.NewRecords(db, kvmodel.Schema[runner, string]{
+		Name: "Runner", Version: 1,
+		ID:      func(v *runner) string { return v.ID },
+		SetID:   func(v *runner, id string) { v.ID = id },
+		Key:     kvmodel.StringKey[string](),
+		Codec:   asJSON[runner]{},
+		Created: func(v *runner) *time.Time { return &v.Made },
+	})
+	boards := map[string]*ranking.Board[runner, string, int64]{}
+	for name, ties := range map[string]ranking.Ties{"shared": ranking.Shared, "dense": ranking.Dense, "newest": ranking.Newest} {
+		boards[name] = ranking.NewBoard(r, ranking.Spec[runner, int64]{
+			Name: name, Of: ranking.Int[int64](), Ties: ties,
+			Score: func(v *runner) int64 { return v.Points }, Made: func(v *runner) time.Time { return v.Made },
+		})
+	}
+	var all []*runner
+	for i := range 900 {
+		all = append(all, &runner{ID: fmt.Sprint(i), Points: int64(i / 300)})
+	}
+	must(t, r.CreateMulti(ctx, all))
+	must(t, db.Flush(ctx))
+	for board, b := range boards {
+		first, err := b.Page(ctx, "", 20)
+		must(t, err)
+		trips := func(ask func(context.Context) error) int {
+			must(t, ask(ctx)) // It is warm then.
+			metered, meter := kvmodel.Metered(ctx)
+			must(t, ask(metered))
+			return meter.Cost().Trips
+		}
+		page := trips(func(ctx context.Context) error { _, err := b.Page(ctx, first.Next, 20); return err })
+		for name, c := range map[string]struct {
+			want int
+			ask  func(context.Context) error
+		}{
+			"RankOf":   {1, func(ctx context.Context) error { _, err := b.RankOf(ctx, 1); return err }},
+			"Rank":     {2, func(ctx context.Context) error { _, err := b.Rank(ctx, "400"); return err }},
+			"Standing": {2, func(ctx context.Context) error { _, err := b.Standing(ctx, "100"); return err }},
+			"Table":    {page, func(ctx context.Context) error { _, err := b.Table(ctx, first.Next, 20); return err }},
+		} {
+			if got := trips(c.ask); got != c.want {
+				t.Errorf("%s: %s takes %d trips, want %d", board, name, got, c.want)
+			}
+		}
+	}
+	must(t, db.Close(ctx))
+}
