@@ -20,7 +20,7 @@ type core[T any] struct {
 	host    plug.Host[T]
 	reports *reporter
 	losses  losses
-	ahead   ahead.Memory // of first pages
+	ahead   ahead.Memory // of first pages and those by number
 
 	name, def string
 	code      keytree.Code

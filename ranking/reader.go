@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -21,7 +22,7 @@ type reader struct {
 	between keytree.Between
 	down    bool // the highest score comes first
 	ranks   keytree.Ranks
-	ahead   *ahead.Memory // of first pages; nil: they are not remembered
+	ahead   *ahead.Memory // of first pages and those by number; nil: of none
 }
 
 // page returns up to n members from the position of cursor, and the cursors of
@@ -41,14 +42,27 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	s := r.db.Store()
-	if r.ahead != nil && at == nil && r.between == (keytree.Between{}) && !w.Unverified {
-		first := r.ahead.Store(s, ahead.Look{Listing: r.listing, N: n})
-		defer first.Remember()
-		s = first
+	s, done := r.db.Store(), func() {}
+	if at == nil && r.between == (keytree.Between{}) && !w.Unverified {
+		s, done = r.look(s, 0, n)
 	}
+	defer done()
 	l, err = r.tree.Page(ctx, s, r.between, r.down, at, n, w)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
+}
+
+// look returns the store for a look at n members that have so many before them: it reads the
+// records that the last such look has led to beside the nodes. done ends the look.
+func (r *reader) look(s kv.Store, before, n int) (_ kv.Store, done func()) {
+	if r.ahead == nil {
+		return s, func() {}
+	}
+	listing := r.listing
+	if before > 0 {
+		listing += "#" + strconv.Itoa(before)
+	}
+	one := r.ahead.Store(s, ahead.Look{Listing: listing, N: n})
+	return one, one.Remember
 }
 
 func (r *reader) cursor(at []byte) string {
@@ -79,7 +93,9 @@ func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.P
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	part, err := r.tree.At(ctx, r.db.Store(), rank-1, n, r.down, r.ranks, w)
+	s, done := r.look(r.db.Store(), rank-1, n)
+	defer done()
+	part, err := r.tree.At(ctx, s, rank-1, n, r.down, r.ranks, w)
 	return part, r.failure(err)
 }
 
@@ -103,6 +119,8 @@ func (r *reader) numbered(ctx context.Context, page, n int, w keytree.Want) (par
 	defer cancel()
 	errs := kv.Together(ctx, r.db.Store(),
 		func(s kv.Store) (err error) {
+			s, done := r.look(s, (page-1)*n, n)
+			defer done()
 			part, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, keytree.Single, w)
 			return err
 		},

@@ -151,7 +151,12 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 	n = min(n, all)
 	err := t.query(ctx, s, func(r *reading) error {
 		var st stretch
-		err := r.answer(ctx, s, both(r.skip(before, n+1, down, &st.from), r.skip(before+n, 1, down, &st.to)))
+		walk := both(r.skip(before, n+1, down, &st.from), r.skip(before+n, 1, down, &st.to))
+		if before == 0 {
+			// Nothing is skipped, so that asks for none of the leaves.
+			walk = both(walk, r.reach(stretch{end(!down), end(down)}, n))
+		}
+		err := r.answer(ctx, s, walk)
 		if err != nil || st.from == st.to {
 			return err
 		}

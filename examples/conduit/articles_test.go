@@ -1,0 +1,347 @@
+package conduit_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/examples/conduit"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+var ten = conduit.Part{Limit: 10}
+
+func TestCreateArticle_ReturnsWhatIsShown(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		n := conduit.NewArticle{Title: "How to: Train a Dragon!", Description: "Ever wondered?", Body: "You have to believe.", TagList: []string{"dragons", " ", "training", "dragons"}}
+		x, err := s.CreateArticle(t.Context(), s.ids["ann"], n)
+		must(t, err)
+		if x.Slug != "how-to-train-a-dragon" || x.CreatedAt.IsZero() || !x.CreatedAt.Equal(x.UpdatedAt) || x.Favorited || x.FavoritesCount != 0 {
+			t.Errorf("%+v", x)
+		}
+		if diff := cmp.Diff([]string{"dragons", "training"}, x.TagList); diff != "" || x.Author.Username != "ann" {
+			t.Errorf("by %+v; tags mismatch (-want +got):\n%s", x.Author, diff)
+		}
+		read, err := s.Article(t.Context(), "", x.Slug)
+		if diff := cmp.Diff(x, read); diff != "" || err != nil {
+			t.Errorf("%v, mismatch (-created +read):\n%s", err, diff)
+		}
+	})
+}
+
+func TestCreateArticle_SaysWhichFieldsAreBlank(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		err := done(s.CreateArticle(t.Context(), s.ids["ann"], conduit.NewArticle{Title: "Tea"}))
+		want := kvmodel.Problems{"description": "can't be blank", "body": "can't be blank"}
+		if diff := cmp.Diff(want, kvmodel.ProblemsOf(err)); diff != "" || !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Errorf("%v, problems mismatch (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestArticle_OneWithATitleThatAnotherHasGetsASlugOfItsOwn(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		slugs := map[string]string{}
+		for _, name := range []string{"ann", "bob", "cid"} {
+			for _, title := range []string{"Tea", "!?"} {
+				slugs[s.publish(name, title)] = title + " by " + name
+			}
+		}
+		if len(slugs) != 6 || slugs["tea"] != "Tea by ann" {
+			t.Fatalf("slugs: %v", slugs)
+		}
+		for slug, want := range slugs {
+			x, err := s.Article(t.Context(), "", slug)
+			must(t, err)
+			if got := x.Title + " by " + x.Author.Username; got != want {
+				t.Errorf("%s is %s, want %s", slug, got, want)
+			}
+		}
+	})
+}
+
+func TestArticle_AtNoSlugIsNotFound(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		body := "New."
+		ann := s.ids["ann"]
+		for what, err := range map[string]error{
+			"get":        done(s.Article(t.Context(), ann, "none")),
+			"update":     done(s.UpdateArticle(t.Context(), ann, "none", conduit.ArticleChange{Body: &body})),
+			"delete":     s.DeleteArticle(t.Context(), ann, "none"),
+			"favorite":   done(s.Favorite(t.Context(), ann, "none")),
+			"unfavorite": done(s.Unfavorite(t.Context(), ann, "none")),
+			"comments":   done(s.Comments(t.Context(), ann, "none")),
+			"comment":    done(s.AddComment(t.Context(), ann, "none", "Nice.")),
+		} {
+			e, ok := errors.AsType[*conduit.Error](err)
+			if !ok || e.About != "article" || !errors.Is(err, kvmodel.ErrNotFound) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
+}
+
+func TestUpdateArticle_ANewTitleMovesTheSlug(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		ctx, ann := t.Context(), s.ids["ann"]
+		s.publish("ann", "Tea")
+		title := "Green Tea"
+		x, err := s.UpdateArticle(ctx, ann, "tea", conduit.ArticleChange{Title: &title})
+		if err != nil || x.Slug != "green-tea" || x.Title != title || !x.UpdatedAt.After(x.CreatedAt) {
+			t.Fatalf("%+v, %v", x, err)
+		}
+		if err := done(s.Article(ctx, ann, "tea")); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Errorf("at the old slug: %v", err)
+		}
+		same, err := s.UpdateArticle(ctx, ann, "green-tea", conduit.ArticleChange{Title: &title})
+		if err != nil || same.Slug != "green-tea" {
+			t.Errorf("with the same title: %+v, %v", same, err)
+		}
+		s.flush()
+		if slug := s.publish("bob", "Tea"); slug != "tea" {
+			t.Errorf("the old slug is not free: %s", slug)
+		}
+		title = "Tea" // which is taken now
+		x, err = s.UpdateArticle(ctx, ann, "green-tea", conduit.ArticleChange{Title: &title})
+		if err != nil || x.Slug == "tea" || x.Title != "Tea" {
+			t.Fatalf("%+v, %v", x, err)
+		}
+		must(t, done(s.Article(ctx, ann, x.Slug)))
+	})
+}
+
+func TestUpdateArticle_NewTagsMoveItBetweenLists(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		s.publish("ann", "Tea", "drinks", "green")
+		s.publish("bob", "Coffee", "drinks")
+		tags := []string{"green", "leaves"}
+		x, err := s.UpdateArticle(t.Context(), s.ids["ann"], "tea", conduit.ArticleChange{TagList: &tags})
+		must(t, err)
+		if diff := cmp.Diff(tags, x.TagList); diff != "" {
+			t.Errorf("tags mismatch (-want +got):\n%s", diff)
+		}
+		for tag, want := range map[string][]string{"drinks": {"Coffee"}, "green": {"Tea"}, "leaves": {"Tea"}, "none": {}} {
+			got, total := s.list("", conduit.Filter{Tag: tag}, ten)
+			if diff := cmp.Diff(want, got); diff != "" || total != len(want) {
+				t.Errorf("%s: %d in all, mismatch (-want +got):\n%s", tag, total, diff)
+			}
+		}
+		tags = nil
+		must(t, done(s.UpdateArticle(t.Context(), s.ids["ann"], "tea", conduit.ArticleChange{TagList: &tags})))
+		if got, total := s.list("", conduit.Filter{Tag: "green"}, ten); total != 0 || len(got) != 0 {
+			t.Errorf("without tags: %v, %d in all", got, total)
+		}
+	})
+}
+
+func TestArticle_OthersMayNotChangeIt(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		s.publish("ann", "Tea")
+		body := "Coffee."
+		for _, name := range []string{"bob", ""} {
+			for what, err := range map[string]error{
+				"update": done(s.UpdateArticle(t.Context(), s.ids[name], "tea", conduit.ArticleChange{Body: &body})),
+				"delete": s.DeleteArticle(t.Context(), s.ids[name], "tea"),
+			} {
+				if !errors.Is(err, conduit.ErrForbidden) {
+					t.Errorf("%s by %q: %v, want ErrForbidden", what, name, err)
+				}
+			}
+		}
+		if x, err := s.Article(t.Context(), "", "tea"); err != nil || x.Body != "All of it." {
+			t.Errorf("%+v, %v", x, err)
+		}
+	})
+}
+
+func TestDeleteArticle_TakesCommentsAndFavoritesAlong(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		ctx := t.Context()
+		s.publish("ann", "Coffee", "drinks")
+		s.publish("ann", "Tea", "drinks")
+		for _, name := range []string{"bob", "cid"} {
+			for _, slug := range []string{"tea", "coffee"} {
+				must(t, done(s.Favorite(ctx, s.ids[name], slug)))
+				must(t, done(s.AddComment(ctx, s.ids[name], slug, "Nice.")))
+			}
+		}
+		must(t, s.DeleteArticle(ctx, s.ids["ann"], "tea"))
+		for what, f := range map[string]conduit.Filter{"all": {}, "of the tag": {Tag: "drinks"}, "of the author": {Author: "ann"}, "bob's favorites": {Favorited: "bob"}} {
+			got, total := s.list("bob", f, ten)
+			if diff := cmp.Diff([]string{"Coffee"}, got); diff != "" || total != 1 {
+				t.Errorf("%s: %d in all, mismatch (-want +got):\n%s", what, total, diff)
+			}
+		}
+		// Those of the other article are left.
+		if diff := cmp.Diff(map[string]int{"comments": 2, "favorites": 2}, s.left()); diff != "" {
+			t.Errorf("left mismatch (-want +got):\n%s", diff)
+		}
+		if slug := s.publish("bob", "Tea"); slug != "tea" {
+			t.Errorf("the slug is not free: %s", slug)
+		}
+		if all, err := s.Comments(ctx, "", "tea"); err != nil || len(all) != 0 {
+			t.Errorf("a new article at the slug has comments: %v, %v", all, err)
+		}
+	})
+}
+
+func TestList_HasTheNewestFirstAndHowManyThereAre(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		var all, odd, anns []string
+		for i := range 25 {
+			name, tags := "ann", []string(nil)
+			if i%5 == 0 {
+				name = "bob"
+			}
+			if i%2 == 1 {
+				tags = []string{"odd"}
+			}
+			title := fmt.Sprint("Part ", i)
+			s.publish(name, title, tags...)
+			all = append([]string{title}, all...)
+			if i%2 == 1 {
+				odd = append([]string{title}, odd...)
+			}
+			if name == "ann" {
+				anns = append([]string{title}, anns...)
+			}
+		}
+		for _, test := range []struct {
+			filter conduit.Filter
+			of     []string
+		}{
+			{conduit.Filter{}, all},
+			{conduit.Filter{Tag: "odd"}, odd},
+			{conduit.Filter{Author: "ann"}, anns},
+			{conduit.Filter{Author: "cid"}, nil},
+			{conduit.Filter{Author: "nobody"}, nil},
+			{conduit.Filter{Favorited: "nobody"}, nil},
+		} {
+			for _, part := range []conduit.Part{{Limit: 10}, {Limit: 10, Offset: 7}, {Limit: 10, Offset: 20}, {Limit: 10, Offset: 25}, {Limit: 10, Offset: 1000}, {Offset: 3}} {
+				got, total := s.list("cid", test.filter, part)
+				want := append([]string{}, test.of[min(part.Offset, len(test.of)):min(part.Offset+part.Limit, len(test.of))]...)
+				if diff := cmp.Diff(want, got); diff != "" || total != len(test.of) {
+					t.Errorf("%+v, %+v: %d in all, want %d; mismatch (-want +got):\n%s", test.filter, part, total, len(test.of), diff)
+				}
+			}
+		}
+	})
+}
+
+func TestList_ShowsEachViewerTheirOwn(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		ctx := t.Context()
+		s.publish("ann", "Tea")
+		s.publish("bob", "Coffee")
+		must(t, done(s.Follow(ctx, s.ids["cid"], "bob")))
+		must(t, done(s.Favorite(ctx, s.ids["cid"], "tea")))
+		s.flush()
+		for viewer, want := range map[string]string{
+			"cid": "Coffee by bob: following true, favorited false, 0; Tea by ann: following false, favorited true, 1; ",
+			"bob": "Coffee by bob: following false, favorited false, 0; Tea by ann: following false, favorited false, 1; ",
+			"":    "Coffee by bob: following false, favorited false, 0; Tea by ann: following false, favorited false, 1; ",
+		} {
+			p, err := s.List(ctx, s.ids[viewer], conduit.Filter{}, ten)
+			must(t, err)
+			got := ""
+			for _, x := range p.Articles {
+				if x.Body != "" {
+					t.Errorf("a list has the body %q", x.Body)
+				}
+				got += fmt.Sprintf("%s by %s: following %t, favorited %t, %d; ", x.Title, x.Author.Username, x.Author.Following, x.Favorited, x.FavoritesCount)
+			}
+			if got != want {
+				t.Errorf("%q sees\n%s, want\n%s", viewer, got, want)
+			}
+		}
+	})
+}
+
+func TestFeed_IsOfThoseWhomTheReaderFollows(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		ctx, cid := t.Context(), s.ids["cid"]
+		feed := func(part conduit.Part, total int, want ...string) {
+			t.Helper()
+			s.flush()
+			p, err := s.Feed(ctx, cid, part)
+			must(t, err)
+			if diff := cmp.Diff(append([]string{}, want...), titles(p)); diff != "" || p.ArticlesCount != total {
+				t.Errorf("%+v: %d in all, want %d; mismatch (-want +got):\n%s", part, p.ArticlesCount, total, diff)
+			}
+			for _, x := range p.Articles {
+				if !x.Author.Following {
+					t.Errorf("%s is by %+v", x.Title, x.Author)
+				}
+			}
+		}
+		feed(ten, 0) // of nobody
+		must(t, done(s.Follow(ctx, cid, "ann")))
+		feed(ten, 0) // of one who has written nothing
+		s.publish("ann", "One")
+		s.publish("bob", "Two")
+		s.publish("ann", "Three")
+		feed(ten, 2, "Three", "One")
+		must(t, done(s.Follow(ctx, cid, "bob")))
+		feed(ten, 3, "Three", "Two", "One")
+		feed(conduit.Part{Limit: 1, Offset: 1}, 3, "Two")
+		feed(conduit.Part{Limit: 5, Offset: 2}, 3, "One")
+		feed(conduit.Part{Limit: 5, Offset: 3}, 3)
+		feed(conduit.Part{Limit: 5, Offset: 5000}, 3)
+		must(t, s.DeleteArticle(ctx, s.ids["ann"], "three"))
+		feed(ten, 2, "Two", "One")
+		must(t, done(s.Unfollow(ctx, cid, "ann")))
+		feed(ten, 1, "Two")
+	})
+}
+
+func TestFeed_IsOfAnyNumberOfAuthors(t *testing.T) {
+	s := newSite(t, redis{memkv.New(memkv.Options{})})
+	const authors = 70
+	var want []string
+	for i := range authors {
+		name := fmt.Sprint("author", i)
+		s.register(name)
+		must(t, done(s.Follow(t.Context(), s.ids["cid"], name)))
+	}
+	for i := range authors {
+		title := fmt.Sprint("Part ", i)
+		s.publish(fmt.Sprint("author", i*7%authors), title)
+		want = append([]string{title}, want...)
+	}
+	s.flush()
+	p, err := s.Feed(t.Context(), s.ids["cid"], conduit.Part{Limit: 30, Offset: 5})
+	must(t, err)
+	if diff := cmp.Diff(want[5:35], titles(p)); diff != "" || p.ArticlesCount != authors {
+		t.Errorf("%d in all; mismatch (-want +got):\n%s", p.ArticlesCount, diff)
+	}
+}
+
+func TestTags_AreThoseThatArticlesHaveTheCommonestFirst(t *testing.T) {
+	onStores(t, func(t *testing.T, s *site) {
+		wantTags := func(want ...string) {
+			t.Helper()
+			must(t, s.db.Flush(t.Context()))
+			got, err := s.Tags(t.Context())
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%v, tags mismatch (-want +got):\n%s", err, diff)
+			}
+		}
+		ann := s.ids["ann"]
+		write := func(title string, tags ...string) string {
+			x, err := s.CreateArticle(t.Context(), ann, conduit.NewArticle{Title: title, Description: "d", Body: "b", TagList: tags})
+			must(t, err)
+			return x.Slug
+		}
+		write("One", "go")
+		two := write("Two", "go", "tea")
+		wantTags("go", "tea")
+		tags := []string{"rings"}
+		must(t, done(s.UpdateArticle(t.Context(), ann, two, conduit.ArticleChange{TagList: &tags})))
+		write("Three", "rings")
+		write("Four", "rings")
+		wantTags("rings", "go")
+	})
+}

@@ -1,0 +1,122 @@
+package conduit_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/ringtree/ringtree/examples/conduit"
+	"github.com/ringtree/ringtree/examples/conduit/internal/tour"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// redis and memcached can do what a server of that kind can.
+type (
+	redis     struct{ kvmodel.Store }
+	memcached struct{ kvmodel.Store }
+)
+
+func (redis) Powers() kv.Powers     { return kv.Powers{Unless: true, Ordered: true} }
+func (memcached) Powers() kv.Powers { return kv.Powers{} }
+
+// site is an app with some members, each of whom it knows by name.
+type site struct {
+	*conduit.App
+	t   *testing.T
+	db  *kvmodel.DB
+	ids map[string]string
+}
+
+// onStores calls f with a new site on a store with transactions and on one without.
+func onStores(t *testing.T, f func(t *testing.T, s *site)) {
+	t.Run("file", func(t *testing.T) { f(t, newSite(t, memkv.New(memkv.Options{}))) })
+	t.Run("server", func(t *testing.T) { f(t, newSite(t, redis{memkv.New(memkv.Options{})})) })
+}
+
+func newSite(t *testing.T, store kvmodel.Store) *site {
+	t.Helper()
+	clock := new(tour.Clock)
+	db := open(t, store, clock)
+	s := &site{App: conduit.NewApp(db, conduit.Options{Passes: 1}), t: t, db: db, ids: map[string]string{}}
+	for _, name := range []string{"ann", "bob", "cid"} {
+		s.register(name)
+	}
+	return s
+}
+
+// left returns how many comments and favorites there are.
+func (s *site) left() map[string]int {
+	s.t.Helper()
+	s.flush()
+	return map[string]int{
+		"comments":  count(s.t, s.Models().Comments.All(s.t.Context())),
+		"favorites": count(s.t, s.Models().Favorites.All(s.t.Context())),
+	}
+}
+
+func count[T any](t *testing.T, all iter.Seq2[T, error]) (n int) {
+	t.Helper()
+	for _, err := range all {
+		must(t, err)
+		n++
+	}
+	return n
+}
+
+func open(t *testing.T, store kvmodel.Store, clock *tour.Clock) *kvmodel.DB {
+	t.Helper()
+	db, err := kvmodel.Open(store, kvmodel.Clock(clock.Now))
+	must(t, err)
+	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(t.Context())) })
+	return db
+}
+
+func (s *site) register(name string) {
+	s.t.Helper()
+	u, err := s.Register(s.t.Context(), conduit.NewUser{Username: name, Email: name + "@example.com", Password: name + "'s secret"})
+	must(s.t, err)
+	s.ids[name] = u.ID
+}
+
+// publish returns the slug of a new article.
+func (s *site) publish(name, title string, tags ...string) string {
+	s.t.Helper()
+	x, err := s.CreateArticle(s.t.Context(), s.ids[name], conduit.NewArticle{Title: title, Description: "About " + title, Body: "All of it.", TagList: tags})
+	must(s.t, err)
+	return x.Slug
+}
+
+// flush waits for what is done after replies.
+func (s *site) flush() {
+	s.t.Helper()
+	must(s.t, s.db.Flush(s.t.Context()))
+}
+
+// list returns the titles on a page, and the total.
+func (s *site) list(viewer string, f conduit.Filter, part conduit.Part) ([]string, int) {
+	s.t.Helper()
+	s.flush()
+	p, err := s.List(s.t.Context(), s.ids[viewer], f, part)
+	must(s.t, err)
+	return titles(p), p.ArticlesCount
+}
+
+func titles(p *conduit.ArticlePage) []string {
+	all := []string{}
+	for _, x := range p.Articles {
+		all = append(all, x.Title)
+	}
+	return all
+}
+
+// done returns the error of a call.
+func done[T any](_ T, err error) error { return err }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,84 @@
+package tour
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Clock stands still, but for a millisecond each time it is read, so that nothing is made at
+// the same time as another thing. It is a clock for kvmodel.Clock.
+type Clock struct{ ms atomic.Int64 }
+
+// Now returns the time, of a day in 2027.
+func (c *Clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms.Add(1)) }
+
+// Pass lets time pass.
+func (c *Clock) Pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+// Cost is what a call costs before its reply, in a process that has made it before: seconds
+// ago, with something new since, or a minute ago.
+type Cost struct {
+	Again, New, Later kvmodel.Cost
+	Commits           int // of the first of these, on a store with transactions
+}
+
+// Measure makes call a few times, by the database that its app is in.
+func Measure(ctx context.Context, call Call, db *kvmodel.DB, clock *Clock) (c Cost, err error) {
+	ctx, commits := context.WithValue(ctx, commitsKey{}, new(atomic.Int64)), 0
+	once := func(news bool, wait time.Duration) (cost kvmodel.Cost) {
+		if err == nil && news && call.Before != nil {
+			err = call.Before(ctx)
+		}
+		if err == nil {
+			err = db.Flush(ctx)
+		}
+		if err != nil {
+			return cost
+		}
+		clock.Pass(wait)
+		before := commitsOf(ctx)
+		metered, meter := kvmodel.Metered(ctx)
+		err = call.Do(metered)
+		commits = commitsOf(ctx) - before
+		return meter.Cost()
+	}
+	c.Later = once(true, time.Minute)
+	c.Again = once(!call.Reads, seconds)
+	c.Commits = commits
+	c.New = once(true, seconds)
+	return c, err
+}
+
+// seconds is longer than a process keeps a record for an update that may follow, and less
+// than it keeps what it knows of a board.
+const seconds = 2 * time.Second
+
+type commitsKey struct{}
+
+func commitsOf(ctx context.Context) int {
+	if n, ok := ctx.Value(commitsKey{}).(*atomic.Int64); ok {
+		return int(n.Load())
+	}
+	return 0
+}
+
+// Committing is a store whose transactions Measure counts.
+type Committing struct{ kvmodel.Store }
+
+// Powers returns those of the store underneath.
+func (c Committing) Powers() kv.Powers {
+	powers := kv.PowersOf(c.Store)
+	if begin := powers.Atomic; begin != nil {
+		powers.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+			if n, ok := ctx.Value(commitsKey{}).(*atomic.Int64); ok {
+				n.Add(1)
+			}
+			return begin(ctx, f)
+		}
+	}
+	return powers
+}

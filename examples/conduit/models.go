@@ -1,0 +1,54 @@
+package conduit
+
+import "time"
+
+//go:generate go tool kvgen
+
+// User is a person who has signed up.
+type User struct {
+	ID       string `kv:"id"`
+	Email    string `kv:"unique"`
+	Username string `kv:"unique"`
+	Password Hash
+	Bio      string
+	Image    string
+}
+
+// Follow says that Reader wants to see what Author writes.
+type Follow struct {
+	Reader string `kv:"id; list"`
+	Author string `kv:"id"`
+}
+
+// Article is an article. Those of all, of an author and with a tag have pages by number; the
+// newest of several authors are a feed.
+type Article struct {
+	ID          string `kv:"id"`
+	Slug        string `kv:"unique"`
+	Title       string
+	Description string
+	Body        string
+	Author      string // the id of a User
+	Tags        []string  `kv:"list,values"`
+	Made        time.Time `kv:"created; ranking; ranking,by=Author; ranking,by=Tags; timeline,by=Author"`
+	Edited      time.Time `kv:"updated"`
+	Favorites   int64     `kv:"counter"` // how many there are of it
+}
+
+// Favorite says that User likes Article. Author is the article's, who never changes: so a
+// page of favorites knows whom to load before it has read the articles.
+type Favorite struct {
+	User    string `kv:"id; list"`
+	Article string `kv:"id; list,with=Article; count=Article.Favorites"`
+	Author  string `kv:"id"`
+}
+
+// Comment is a comment on an article. It goes with the article.
+type Comment struct {
+	ID      int64  `kv:"id,seq"`
+	Article string `kv:"list,with=Article"`
+	Author  string // the id of a User
+	Body    string
+	Made    time.Time `kv:"created"`
+	Edited  time.Time `kv:"updated"`
+}

@@ -1,0 +1,36 @@
+package conduit
+
+import (
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+)
+
+// Hash is what is kept of a password.
+type Hash struct {
+	Passes int
+	Salt   []byte
+	Key    []byte
+}
+
+// hashOf returns the hash of password, an empty one of an empty password.
+func hashOf(password string, passes int) (Hash, error) {
+	if password == "" {
+		return Hash{}, nil
+	}
+	h := Hash{Passes: passes, Salt: make([]byte, 16)}
+	rand.Read(h.Salt) // It never fails.
+	key, err := pbkdf2.Key(sha256.New, password, h.Salt, h.Passes, sha256.Size)
+	h.Key = key
+	return h, err
+}
+
+// matches reports whether h is of password.
+func (h Hash) matches(password string) (bool, error) {
+	if len(h.Key) == 0 {
+		return false, nil
+	}
+	key, err := pbkdf2.Key(sha256.New, password, h.Salt, h.Passes, len(h.Key))
+	return subtle.ConstantTimeCompare(key, h.Key) == 1, err
+}
